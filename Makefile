@@ -1,0 +1,137 @@
+# All that is done with this repository. It needs Go, make and git, and downloads nothing but Go modules.
+# A target is documented by the comment after `##` on its line; `make` alone prints them.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL: # the go command uses all cores by itself, and the order of checks is meant
+MAKEFLAGS += --no-print-directory --no-builtin-rules
+
+bin := $(CURDIR)/.bin
+
+# What `make generate` writes, and what `go mod tidy` would.
+generated := config/crd config/rbac config/webhook targets/v1beta1/zz_generated.deepcopy.go go.mod go.sum
+
+# The race detector needs a C compiler and its headers. RACE=required makes it an error that there is none.
+race := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <pthread.h>' | $$(go env CC) -E - >/dev/null 2>&1 && echo -race)
+
+# Nothing else needs C, and one setting for all keeps Go's build cache small.
+export CGO_ENABLED := 0
+with_race := CGO_ENABLED=$(if $(race),1,0)
+
+# $(call timed,title,command) says what is run, and how long it took.
+timed = @echo "== $1"; begun=$$(date +%s); $2; status=$$?; echo "== $1: $$(($$(date +%s) - begun)) s"; exit $$status
+
+##@ Start here
+
+.PHONY: help
+help: ## Print this.
+	@awk 'BEGIN { FS = ":.*## "; print "usage: make <target>" } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: demo
+demo: .bin/control-plane .bin/targetgate ## Roll a Deployment with and without targetgate on this machine, side by side.
+	@go run ./e2e/demo -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate
+
+##@ Build
+
+.PHONY: build
+build: .bin/targetgate ## Build targetgate into .bin/.
+
+.PHONY: control-plane
+control-plane: .bin/control-plane ## Build the Kubernetes control plane of the test bed into .bin/.
+
+.PHONY: clean
+clean: ## Remove all that was built here; Go's own caches stay.
+	rm -rf .bin dist
+
+##@ Change
+
+.PHONY: generate
+generate: .bin/controller-gen ## Write deep copies, CRD, RBAC and webhook configuration from the markers in the code.
+	@.bin/controller-gen object:headerFile=config/boilerplate.go.txt paths=./targets/v1beta1
+	@.bin/controller-gen crd paths=./targets/v1beta1 output:crd:dir=config/crd
+	@.bin/controller-gen rbac:roleName=targetgate webhook \
+		paths=./cmd/... paths=./webhook/... paths=./targets/... paths=./readiness/... \
+		output:rbac:dir=config/rbac output:webhook:dir=config/webhook
+
+.PHONY: fmt
+fmt: .bin/golangci-lint ## Format the code and group its imports.
+	@.bin/golangci-lint fmt
+
+##@ Check
+
+.PHONY: vet
+vet: .bin/targetgate ## Run go vet, also over the end-to-end tests.
+	go vet -tags e2e ./...
+
+.PHONY: lint
+lint: .bin/golangci-lint .bin/targetgate ## Check style, licence headers and the direction of imports (.golangci.yml has the rules).
+	.bin/golangci-lint run
+
+.PHONY: verify
+verify: tidy generate ## Fail if generated files or go.mod are not what `make generate` and `go mod tidy` make of them.
+	@git rev-parse --git-dir >/dev/null
+	@stale=$$(git diff --name-only -- $(generated); git ls-files --others --exclude-standard -- $(generated)); \
+	if [ -n "$$stale" ]; then \
+		git --no-pager diff -- $(generated); \
+		echo "Not as committed or staged: run 'make generate' and 'git add' these:" >&2; echo "$$stale" >&2; exit 1; \
+	fi
+
+.PHONY: tidy
+tidy:
+	@go mod tidy -diff || { echo "go.mod or go.sum is stale: run 'go mod tidy'" >&2; exit 1; }
+
+.PHONY: presubmit
+presubmit: verify vet lint test ## The gate for every change: generate, fail on what is stale, vet, lint, all tests.
+
+##@ Test
+
+.PHONY: test
+test: test-unit test-e2e ## Run unit tests, then end-to-end tests; with the race detector if there is a C compiler.
+
+.PHONY: test-unit
+test-unit: race .bin/targetgate$(race) ## Run the unit tests in random order.
+	$(call timed,unit tests,$(with_race) go test $(race) -shuffle=on ./...)
+
+.PHONY: test-e2e
+test-e2e: race .bin/gotestsum .bin/targetgate$(race) .bin/control-plane ## Run targetgate against a real control plane and an emulated AWS.
+	$(call timed,end-to-end tests,$(with_race) TARGETGATE_BINARY=$(bin)/targetgate$(race) \
+		TARGETGATE_CONTROL_PLANE=$(bin)/control-plane .bin/gotestsum --format testname -- \
+		-tags e2e $(race) -count=1 -p 1 -timeout 20m $(e2e_packages))
+
+# The packages whose tests have the build tag e2e. One at a time (-p 1): they measure time.
+e2e_packages = $(addprefix ./,$(sort $(dir $(shell grep -rl '^//go:build e2e$$' --include='*_test.go' e2e))))
+
+.PHONY: race
+race:
+ifneq ($(race),)
+	@echo "Race detector: on, in the tests and in the targetgate they start."
+else
+	@echo "Race detector: OFF, because there is no working C compiler (install gcc or clang to have it)."
+ifeq ($(RACE),required)
+	@echo "RACE=required: that is an error." >&2; exit 1
+endif
+endif
+
+# Programs. Go decides what to build again of our own; the others only change with their go.mod.
+
+.PHONY: FORCE
+.bin/targetgate: FORCE
+	@.tools/build $@ . 2 ./cmd/targetgate
+
+.bin/targetgate-race: FORCE
+	@$(with_race) .tools/build $@ . 3 $(race) ./cmd/targetgate
+
+kubernetes = $(shell sed -n 's|^.*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' e2e/kubernetes/go.mod)
+kubernetes_flags = -s -w $(foreach value,gitVersion=$(kubernetes) gitMajor=1 gitMinor=$(word 2,$(subst ., ,$(kubernetes))),\
+	-X k8s.io/component-base/version.$(value))
+
+.bin/control-plane: e2e/kubernetes/go.mod e2e/kubernetes/go.sum $(wildcard e2e/kubernetes/*.go)
+	@.tools/build $@ e2e/kubernetes 6 -trimpath -ldflags "$(kubernetes_flags)" .
+
+# The tools are pinned by the `tool` lines of .tools/go.mod, which also say where each one's main package is.
+.bin/controller-gen .bin/gotestsum: minutes := 1
+.bin/golangci-lint .bin/helm: minutes := 4
+.bin/controller-gen .bin/gotestsum .bin/golangci-lint .bin/helm: .tools/go.mod .tools/go.sum
+	@.tools/build $@ .tools $(minutes) "$$(awk '/\/$(@F)$$/ { print $$1 }' .tools/go.mod)"

@@ -1,0 +1,3 @@
+module github.com/targetgate/targetgate
+
+go 1.26.0
