@@ -1,0 +1,45 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+const (
+	// Finalizer keeps a binding until its targets are deregistered and its gates are open. The name is the
+	// incumbent's, so that either controller can finish what the other began.
+	Finalizer = "elbv2.k8s.aws/resources"
+
+	// CheckpointAnnotation is the incumbent's memory of its last pass. We keep no state in annotations and remove it
+	// when found, so that a return to the incumbent is not fooled by an old one.
+	CheckpointAnnotation = "elbv2.k8s.aws/checkpoint"
+	// CheckpointTimestampAnnotation is when that pass was, and is removed with it.
+	CheckpointTimestampAnnotation = "elbv2.k8s.aws/checkpoint-timestamp"
+)
+
+const (
+	// ConditionReady is True when every endpoint that belongs in the target group is registered there and nothing is
+	// left to do. It does not wait for health checks.
+	ConditionReady = "Ready"
+	// ConditionDegraded is True while something keeps targetgate from doing its work for this binding; the message
+	// says what.
+	ConditionDegraded = "Degraded"
+)
+
+// Reasons of the conditions Ready and Degraded. They are stable: scripts and alerts may rely on them.
+const (
+	// ReasonReconciled: the target group holds what the cluster asks for.
+	ReasonReconciled = "Reconciled"
+	// ReasonReconciling: registrations or deregistrations are under way, or the target group has not been read yet.
+	ReasonReconciling = "Reconciling"
+	// ReasonBackendNotFound: the Service, or its port, does not exist. Targets are kept.
+	ReasonBackendNotFound = "BackendNotFound"
+	// ReasonAWSError: an AWS call for this binding failed; it is tried again with a back-off of at most 30 seconds.
+	ReasonAWSError = "AWSError"
+	// ReasonTargetGroupNotFound: the target group does not exist.
+	ReasonTargetGroupNotFound = "TargetGroupNotFound"
+	// ReasonNotSupported: the spec asks for something this version does not do; the message names the field.
+	ReasonNotSupported = "NotSupported"
+	// ReasonHealthy: nothing is wrong. Used with Degraded=False.
+	ReasonHealthy = "Healthy"
+	// ReasonDeleting: the binding is being deleted.
+	ReasonDeleting = "Deleting"
+)
