@@ -1,0 +1,120 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package elbv2
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/clock"
+)
+
+// oneAtATime grants one token at the start and one a second from then on, for every operation.
+func oneAtATime() *Budget {
+	return NewBudget([]ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 1, Burst: 1}}, clock.RealClock{})
+}
+
+// Rule 9: deregister, register, health of pods that wait, everything else.
+func TestBudgetServesClassesInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := oneAtATime()
+		if err := budget.wait(t.Context(), "First"); err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan string)
+		for _, call := range []struct {
+			name  string
+			class Class
+		}{
+			{"other", ClassOther}, {"health", ClassWaitingHealth}, {"register 1", ClassRegister},
+			{"deregister 1", ClassDeregister}, {"register 2", ClassRegister}, {"deregister 2", ClassDeregister},
+		} {
+			go func() {
+				if err := budget.wait(withClass(context.Background(), call.class), "Any"); err != nil {
+					t.Error(err)
+				}
+				served <- call.name
+			}()
+			synctest.Wait() // they queue in this order
+		}
+		var got []string
+		for range 6 {
+			got = append(got, <-served)
+		}
+		want := []string{"deregister 1", "deregister 2", "register 1", "register 2", "health", "other"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("order of service (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestBudgetKeepsRateAndBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := NewBudget([]ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}}, clock.RealClock{})
+		start := time.Now()
+		var took []time.Duration
+		for range 28 {
+			if err := budget.wait(t.Context(), "RegisterTargets"); err != nil {
+				t.Fatal(err)
+			}
+			took = append(took, time.Since(start).Round(50*time.Millisecond))
+		}
+		if took[19] != 0 {
+			t.Errorf("the burst of 20 took %s, want no time", took[19])
+		}
+		if want := 2 * time.Second; took[27] != want {
+			t.Errorf("8 more took %s, want %s at 4 a second", took[27], want)
+		}
+	})
+}
+
+func TestBudgetGivesBackTokenOfCancelledWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := oneAtATime()
+		_ = budget.wait(t.Context(), "First")
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if err := budget.wait(ctx, "Cancelled"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("waiting with a deadline: got %v, want deadline exceeded", err)
+		}
+		start := time.Now()
+		_ = budget.wait(t.Context(), "Next")
+		if took := time.Since(start).Round(100 * time.Millisecond); took != 900*time.Millisecond {
+			t.Errorf("the next caller waited %s, want the 900 ms that were left", took)
+		}
+	})
+}
+
+func TestBudgetLeavesUnmatchedOperationsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := NewBudget(nil, clock.RealClock{})
+		start := time.Now()
+		for range 1000 {
+			_ = budget.wait(t.Context(), "AssumeRole")
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("1000 calls that no rule matches waited %s", took)
+		}
+	})
+}
+
+func TestBudgetRefundsPrepaidTokenOfEmptyBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := New(nil, oneAtATime())
+		start := time.Now()
+		for range 3 {
+			if err := client.Register(t.Context(), "arn", func() []Target { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("3 empty batches took %s of the budget, want none", took)
+		}
+	})
+}

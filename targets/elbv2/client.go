@@ -1,0 +1,139 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package elbv2
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	awselbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"k8s.io/utils/clock"
+)
+
+const (
+	// serviceID is the SDK's name of the service, as used in --aws-api-endpoints and --aws-api-throttle.
+	serviceID = "Elastic Load Balancing v2"
+
+	// attemptTimeout bounds one HTTP attempt. A RegisterTargets of 200 targets answers well within it.
+	attemptTimeout = 15 * time.Second
+
+	// maxBackoff bounds the pause between two attempts of one call, so that the first attempt after an outage comes
+	// soon. Longer pauses are the caller's.
+	maxBackoff = 5 * time.Second
+)
+
+// Settings are what a Client needs besides the SDK's own configuration.
+type Settings struct {
+	// Endpoints maps SDK service IDs to base URLs; services that are not listed use AWS's.
+	Endpoints map[string]string
+	// Throttle are the token buckets for each account; DefaultThrottle when empty.
+	Throttle []ThrottleRule
+	// MaxRetries is how often a failed call is tried again.
+	MaxRetries int
+	// UserAgent is "name/version" of the program.
+	UserAgent string
+}
+
+// Accounts hands out a Client for each role to assume. It is safe for concurrent use.
+type Accounts struct {
+	config   aws.Config
+	settings Settings
+
+	mu      sync.Mutex
+	clients map[Role]*Client
+}
+
+// Role is an IAM role in another account; the zero value is the program's own identity.
+type Role struct {
+	ARN        string
+	ExternalID string
+}
+
+// NewAccounts returns the clients over cfg, which carries the program's own identity and Region. No call is made.
+func NewAccounts(cfg aws.Config, settings Settings) *Accounts {
+	cfg.HTTPClient = awshttp.NewBuildableClient().WithTimeout(attemptTimeout)
+	cfg.APIOptions = append(cfg.APIOptions, awsmiddleware.AddUserAgentKey(settings.UserAgent))
+	cfg.Retryer = func() aws.Retryer { return newRetryer(settings.MaxRetries) }
+	return &Accounts{config: cfg, settings: settings, clients: map[Role]*Client{}}
+}
+
+// newRetryer tries often and never runs dry: the SDK's shared retry quota would let one broken target group use up
+// the retries of all others. The budget is what keeps retries in bounds.
+func newRetryer(maxRetries int) aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = maxRetries + 1
+		o.MaxBackoff = maxBackoff
+		o.RateLimiter = ratelimit.None
+	})
+}
+
+// Client returns the client that acts as role. Credentials of an assumed role are cached and refreshed before they
+// expire. Every role has a budget of its own, as AWS counts calls by account.
+func (a *Accounts) Client(role Role) *Client {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if client, ok := a.clients[role]; ok {
+		return client
+	}
+	budget := NewBudget(a.settings.Throttle, clock.RealClock{})
+	client := New(a.api(role, budget), budget)
+	a.clients[role] = client
+	return client
+}
+
+func (a *Accounts) api(role Role, budget *Budget) API {
+	cfg := a.config.Copy()
+	if role.ARN != "" {
+		cfg.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(a.sts(), role.ARN, func(o *stscreds.AssumeRoleOptions) {
+			if role.ExternalID != "" {
+				o.ExternalID = &role.ExternalID
+			}
+		}))
+	}
+	return awselbv2.NewFromConfig(cfg, func(o *awselbv2.Options) {
+		o.BaseEndpoint = endpoint(a.settings.Endpoints, serviceID)
+		o.APIOptions = append(o.APIOptions, budget.addTo, addMetrics)
+	})
+}
+
+func (a *Accounts) sts() *sts.Client {
+	return sts.NewFromConfig(a.config, func(o *sts.Options) {
+		o.BaseEndpoint = endpoint(a.settings.Endpoints, "STS")
+	})
+}
+
+func endpoint(endpoints map[string]string, service string) *string {
+	if url, ok := endpoints[service]; ok {
+		return &url
+	}
+	return nil
+}
+
+// Client reads and changes target groups of one account. It is safe for concurrent use and holds no lock during a
+// call.
+type Client struct {
+	api    API
+	budget *Budget
+}
+
+// New returns a Client over api, which takes its calls' tokens from budget.
+func New(api API, budget *Budget) *Client {
+	return &Client{api: api, budget: budget}
+}
+
+// callError says what was being done to what; nil stays nil.
+func callError(doing, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", doing, what, err)
+}

@@ -1,0 +1,93 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package elbv2
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awselbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+)
+
+// TargetGroup is what a target group is, apart from its targets.
+type TargetGroup struct {
+	ARN           string
+	Name          string
+	TargetType    string // instance, ip, lambda or alb
+	Protocol      string
+	IPAddressType string // ipv4 or ipv6
+	VpcID         string
+	LoadBalancers int // how many load balancers send to it; 0 means that no health check runs
+	HealthCheck   HealthCheck
+}
+
+// HealthCheck holds the settings that decide when a target's health can change.
+type HealthCheck struct {
+	Interval         time.Duration // between two checks of a target, 5 s to 300 s
+	Timeout          time.Duration // after which a check has failed, 2 s to 120 s
+	HealthyThreshold int           // passes in a row that make an unhealthy target healthy
+}
+
+// GroupByARN describes one target group. The error satisfies IsTargetGroupNotFound when there is none.
+func (c *Client) GroupByARN(ctx context.Context, arn string) (TargetGroup, error) {
+	return c.describeOne(ctx, arn, &awselbv2.DescribeTargetGroupsInput{TargetGroupArns: []string{arn}})
+}
+
+// GroupByName describes the target group of that name in the client's account and Region. The error satisfies
+// IsTargetGroupNotFound when there is none.
+func (c *Client) GroupByName(ctx context.Context, name string) (TargetGroup, error) {
+	return c.describeOne(ctx, name, &awselbv2.DescribeTargetGroupsInput{Names: []string{name}})
+}
+
+func (c *Client) describeOne(ctx context.Context, what string, in *awselbv2.DescribeTargetGroupsInput) (TargetGroup, error) {
+	out, err := c.api.DescribeTargetGroups(withClass(ctx, ClassOther), in)
+	if err != nil {
+		return TargetGroup{}, callError("describing target group", what, err)
+	}
+	if len(out.TargetGroups) != 1 {
+		return TargetGroup{}, fmt.Errorf("describing target group %s: got %d groups, want one", what, len(out.TargetGroups))
+	}
+	return targetGroup(out.TargetGroups[0]), nil
+}
+
+func targetGroup(g types.TargetGroup) TargetGroup {
+	return TargetGroup{
+		ARN:           aws.ToString(g.TargetGroupArn),
+		Name:          aws.ToString(g.TargetGroupName),
+		TargetType:    string(g.TargetType),
+		Protocol:      string(g.Protocol),
+		IPAddressType: string(g.IpAddressType),
+		VpcID:         aws.ToString(g.VpcId),
+		LoadBalancers: len(g.LoadBalancerArns),
+		HealthCheck: HealthCheck{
+			Interval:         seconds(g.HealthCheckIntervalSeconds),
+			Timeout:          seconds(g.HealthCheckTimeoutSeconds),
+			HealthyThreshold: int(aws.ToInt32(g.HealthyThresholdCount)),
+		},
+	}
+}
+
+func seconds(n *int32) time.Duration {
+	return time.Duration(aws.ToInt32(n)) * time.Second
+}
+
+// DeregistrationDelay is how long a deregistered target of the group drains.
+func (c *Client) DeregistrationDelay(ctx context.Context, arn string) (time.Duration, error) {
+	out, err := c.api.DescribeTargetGroupAttributes(withClass(ctx, ClassOther),
+		&awselbv2.DescribeTargetGroupAttributesInput{TargetGroupArn: &arn})
+	if err != nil {
+		return 0, callError("describing attributes of target group", arn, err)
+	}
+	for _, a := range out.Attributes {
+		if aws.ToString(a.Key) == "deregistration_delay.timeout_seconds" {
+			n, err := strconv.Atoi(aws.ToString(a.Value))
+			return time.Duration(n) * time.Second, err
+		}
+	}
+	return 0, fmt.Errorf("describing attributes of target group %s: no deregistration delay in the answer", arn)
+}

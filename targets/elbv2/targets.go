@@ -1,0 +1,126 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package elbv2
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awselbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+)
+
+// MaxTargetsPerCall is how many targets one Register or Deregister sends at most. AWS documents no limit; this is
+// what users of the incumbent have run for years.
+const MaxTargetsPerCall = 200
+
+// Target is one target of a target group: an address or an instance ID, and a port.
+type Target struct {
+	ID   string
+	Port int32
+}
+
+// String is id:port, with brackets around an IPv6 address.
+func (t Target) String() string {
+	return net.JoinHostPort(t.ID, strconv.Itoa(int(t.Port)))
+}
+
+// State is the load balancer's word for how a target is.
+type State string
+
+// The states of a target.
+const (
+	StateInitial           State = "initial"
+	StateHealthy           State = "healthy"
+	StateUnhealthy         State = "unhealthy"
+	StateUnhealthyDraining State = "unhealthy.draining"
+	StateUnused            State = "unused"
+	StateDraining          State = "draining"
+	StateUnavailable       State = "unavailable"
+)
+
+const (
+	// ReasonRegistrationInProgress is the reason of a target from RegisterTargets until its first health check.
+	ReasonRegistrationInProgress = "Elb.RegistrationInProgress"
+	// DescriptionRegistrationInProgress is AWS's text for that reason.
+	DescriptionRegistrationInProgress = "Target registration is in progress"
+)
+
+// Health is a target's state with AWS's own reason and description; both are empty for a healthy target.
+type Health struct {
+	State       State
+	Reason      string
+	Description string
+}
+
+// Batch yields the targets of one call, at most MaxTargetsPerCall. It is called when the budget has granted the call,
+// so that what became due while the call waited goes with it. An empty batch cancels the call.
+type Batch func() []Target
+
+// Register adds targets to the group. A nil error means that AWS has accepted all of them, not that they are
+// registered yet; on any error some or all may have been accepted.
+func (c *Client) Register(ctx context.Context, arn string, batch Batch) error {
+	return c.sendBatch(ctx, ClassRegister, "RegisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
+		_, err := c.api.RegisterTargets(ctx, &awselbv2.RegisterTargetsInput{TargetGroupArn: &arn, Targets: targets})
+		return callError("registering targets in", arn, err)
+	})
+}
+
+// Deregister removes targets from the group; a target that is not there is no error. A nil error means that AWS has
+// accepted all of them: they drain from now on.
+func (c *Client) Deregister(ctx context.Context, arn string, batch Batch) error {
+	return c.sendBatch(ctx, ClassDeregister, "DeregisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
+		_, err := c.api.DeregisterTargets(ctx, &awselbv2.DeregisterTargetsInput{TargetGroupArn: &arn, Targets: targets})
+		return callError("deregistering targets from", arn, err)
+	})
+}
+
+func (c *Client) sendBatch(ctx context.Context, class Class, operation string, batch Batch,
+	send func(context.Context, []types.TargetDescription) error,
+) error {
+	ctx = withClass(ctx, class)
+	refund, err := c.budget.prepay(ctx, operation)
+	if err != nil {
+		return err
+	}
+	targets := batch()
+	if len(targets) == 0 {
+		refund()
+		return nil
+	}
+	return send(ctx, descriptions(targets))
+}
+
+// Health reads the health of every target in the group. Class is ClassWaitingHealth when a pod waits for the answer,
+// else ClassOther.
+func (c *Client) Health(ctx context.Context, class Class, arn string) (map[Target]Health, error) {
+	out, err := c.api.DescribeTargetHealth(withClass(ctx, class), &awselbv2.DescribeTargetHealthInput{TargetGroupArn: &arn})
+	if err != nil {
+		return nil, callError("describing target health of", arn, err)
+	}
+	health := make(map[Target]Health, len(out.TargetHealthDescriptions))
+	for _, d := range out.TargetHealthDescriptions {
+		if d.Target == nil || d.TargetHealth == nil {
+			return nil, fmt.Errorf("describing target health of %s: an answer without target or health", arn)
+		}
+		target := Target{ID: aws.ToString(d.Target.Id), Port: aws.ToInt32(d.Target.Port)}
+		health[target] = Health{
+			State:       State(d.TargetHealth.State),
+			Reason:      string(d.TargetHealth.Reason),
+			Description: aws.ToString(d.TargetHealth.Description),
+		}
+	}
+	return health, nil
+}
+
+func descriptions(targets []Target) []types.TargetDescription {
+	out := make([]types.TargetDescription, len(targets))
+	for i, t := range targets {
+		out[i] = types.TargetDescription{Id: aws.String(t.ID), Port: aws.Int32(t.Port)}
+	}
+	return out
+}

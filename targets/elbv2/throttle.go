@@ -1,0 +1,78 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package elbv2
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// ThrottleRule is a token bucket for the operations it matches; the first rule that matches counts.
+type ThrottleRule struct {
+	Operations *regexp.Regexp
+	Rate       float64 // tokens a second, more than 0
+	Burst      int     // tokens at most, at least 1
+}
+
+func (r ThrottleRule) matches(operation string) bool {
+	return r.Operations.MatchString(operation)
+}
+
+// DefaultThrottle is half of what AWS grants an account for reading (50 a second, burst 200) and all of what it
+// grants for registering and deregistering (4 a second, burst 20), which few others in an account use.
+func DefaultThrottle() []ThrottleRule {
+	return []ThrottleRule{
+		{Operations: regexp.MustCompile("^(Register|Deregister)Targets$"), Rate: 4, Burst: 20},
+		{Operations: regexp.MustCompile("^Describe"), Rate: 25, Burst: 100},
+	}
+}
+
+// ParseThrottle reads serviceID:operationRegex=rate:burst,... as --aws-api-throttle gives it. The only service that
+// can be throttled is "Elastic Load Balancing v2". An empty string gives no rules.
+func ParseThrottle(s string) ([]ThrottleRule, error) {
+	var rules []ThrottleRule
+	for part := range strings.SplitSeq(s, ",") {
+		if part == "" {
+			continue
+		}
+		rule, err := parseThrottleRule(part)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w; want serviceID:operationRegex=rate:burst", part, err)
+		}
+		rules = append(rules, rule)
+	}
+	return rules, nil
+}
+
+func parseThrottleRule(s string) (ThrottleRule, error) {
+	service, rest, ok := strings.Cut(s, ":")
+	if !ok || service != serviceID {
+		return ThrottleRule{}, fmt.Errorf("service %q is not %q", service, serviceID)
+	}
+	at := strings.LastIndex(rest, "=")
+	if at < 0 {
+		return ThrottleRule{}, fmt.Errorf("no = in %q", rest)
+	}
+	operations, err := regexp.Compile(rest[:at])
+	if err != nil {
+		return ThrottleRule{}, fmt.Errorf("operation pattern: %w", err)
+	}
+	rate, burst, err := parseRateBurst(rest[at+1:])
+	return ThrottleRule{Operations: operations, Rate: rate, Burst: burst}, err
+}
+
+func parseRateBurst(s string) (float64, int, error) {
+	rateText, burstText, _ := strings.Cut(s, ":")
+	rate, err := strconv.ParseFloat(rateText, 64)
+	if err != nil || !(rate > 0 && rate <= 1e6) {
+		return 0, 0, fmt.Errorf("rate %q is not a number above 0", rateText)
+	}
+	burst, err := strconv.Atoi(burstText)
+	if err != nil || burst < 1 {
+		return 0, 0, fmt.Errorf("burst %q is not a whole number above 0", burstText)
+	}
+	return rate, burst, nil
+}

@@ -1,0 +1,71 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package elbv2
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/utils/clock"
+)
+
+func TestParseThrottle(t *testing.T) {
+	tests := map[string]struct {
+		in        string
+		wantRules int
+		wantErr   string
+	}{
+		"empty":          {in: ""},
+		"two rules":      {in: "Elastic Load Balancing v2:^Register=4:20,Elastic Load Balancing v2:^Describe=0.5:1", wantRules: 2},
+		"other service":  {in: "EC2:^Describe=1:1", wantErr: `service "EC2" is not "Elastic Load Balancing v2"`},
+		"no operation":   {in: "nonsense", wantErr: "want serviceID:operationRegex=rate:burst"},
+		"no equals sign": {in: "Elastic Load Balancing v2:^Describe", wantErr: "no ="},
+		"bad pattern":    {in: "Elastic Load Balancing v2:(=1:1", wantErr: "operation pattern"},
+		"zero rate":      {in: "Elastic Load Balancing v2:.=0:1", wantErr: `rate "0"`},
+		"no number":      {in: "Elastic Load Balancing v2:.=NaN:1", wantErr: `rate "NaN"`},
+		"no burst":       {in: "Elastic Load Balancing v2:.=1", wantErr: `burst ""`},
+		"negative burst": {in: "Elastic Load Balancing v2:.=1:-3", wantErr: `burst "-3"`},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			rules, err := ParseThrottle(tc.in)
+			if tc.wantErr == "" && err != nil || tc.wantErr != "" && (err == nil || !strings.Contains(err.Error(), tc.wantErr)) {
+				t.Fatalf("error %v, want one with %q", err, tc.wantErr)
+			}
+			if err == nil && len(rules) != tc.wantRules {
+				t.Errorf("%d rules, want %d", len(rules), tc.wantRules)
+			}
+		})
+	}
+}
+
+func TestDefaultThrottleKnowsEveryOperation(t *testing.T) {
+	budget := NewBudget(nil, clock.RealClock{})
+	for _, operation := range []string{
+		"RegisterTargets", "DeregisterTargets", "DescribeTargetHealth", "DescribeTargetGroups", "DescribeTargetGroupAttributes",
+	} {
+		if budget.bucketFor(operation) == nil {
+			t.Errorf("%s is charged to no bucket", operation)
+		}
+	}
+	if budget.bucketFor("RegisterTargets") != budget.bucketFor("DeregisterTargets") {
+		t.Error("RegisterTargets and DeregisterTargets have buckets of their own, AWS counts them together")
+	}
+}
+
+func FuzzParseThrottle(f *testing.F) {
+	f.Add("Elastic Load Balancing v2:^Register=4:20,Elastic Load Balancing v2:^Describe=25:100")
+	f.Add("Elastic Load Balancing v2:(=:")
+	f.Fuzz(func(t *testing.T, in string) {
+		rules, err := ParseThrottle(in)
+		if err != nil {
+			return
+		}
+		for _, rule := range rules {
+			if !(rule.Rate > 0) || rule.Burst < 1 || rule.Operations == nil {
+				t.Errorf("%q was accepted as %+v", in, rule)
+			}
+		}
+	})
+}
