@@ -1,0 +1,88 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Writer writes gate conditions. It is safe for concurrent use.
+type Writer struct {
+	Client client.SubResourceWriter // of the status subresource
+	Clock  clock.PassiveClock
+}
+
+// Set makes the gate's condition say health, in one patch, and reports whether it wrote. It writes nothing when the
+// pod says so already, when the pod has no such gate, and when the condition is True: that is for the life of the pod.
+//
+// The patch carries the pod's UID, so a pod that was created again under the same name is never written to; neither
+// that nor a pod that is gone is an error.
+func (w *Writer) Set(ctx context.Context, pod *corev1.Pod, gate corev1.PodConditionType, health Health) (bool, error) {
+	if !Has(pod, gate) || !differs(Condition(pod, gate), health) {
+		return false, nil
+	}
+	patch, err := w.patch(pod, gate, health)
+	if err != nil {
+		return false, err
+	}
+	err = w.Client.Patch(ctx, pod.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, patch))
+	if apierrors.IsNotFound(err) || isOtherPod(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("patching condition %s of pod %s: %w", gate, client.ObjectKeyFromObject(pod), err)
+	}
+	return true, nil
+}
+
+// isOtherPod reports whether the API server refused the patch because the pod has another UID. For a patch that is a
+// change of a field that must not change.
+func isOtherPod(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(cause metav1.StatusCause) bool {
+		return cause.Field == "metadata.uid"
+	})
+}
+
+func differs(old *corev1.PodCondition, health Health) bool {
+	if old == nil {
+		return true
+	}
+	if old.Status == corev1.ConditionTrue {
+		return false
+	}
+	return old.Status != health.Status || old.Reason != health.Reason || old.Message != health.Message
+}
+
+// patch names reason and message even when they are empty: left out they would keep their old values.
+func (w *Writer) patch(pod *corev1.Pod, gate corev1.PodConditionType, health Health) ([]byte, error) {
+	since := metav1.NewTime(w.Clock.Now())
+	if old := Condition(pod, gate); old != nil && old.Status == health.Status {
+		since = old.LastTransitionTime
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID},
+		"status": map[string]any{"conditions": []map[string]any{{
+			"type": gate, "status": health.Status, "reason": health.Reason, "message": health.Message, "lastTransitionTime": since,
+		}}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding condition %s: %w", gate, err)
+	}
+	return patch, nil
+}

@@ -1,0 +1,70 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func gates(types ...corev1.PodConditionType) []corev1.PodReadinessGate {
+	var out []corev1.PodReadinessGate
+	for _, t := range types {
+		out = append(out, corev1.PodReadinessGate{ConditionType: t})
+	}
+	return out
+}
+
+func TestInject(t *testing.T) {
+	const legacy = "target-health.alb.ingress.k8s.aws/old_svc_80"
+	web, api := GateFor("web"), GateFor("api")
+	tests := map[string]struct {
+		existing []corev1.PodReadinessGate
+		wanted   []corev1.PodConditionType
+		want     Injection
+	}{
+		"nothing wanted leaves legacy gates": {existing: gates(legacy)},
+		"added in order":                     {wanted: []corev1.PodConditionType{web, api}, want: Injection{Add: []corev1.PodConditionType{web, api}}},
+		"other gates stay":                   {existing: gates("example.com/own"), wanted: []corev1.PodConditionType{web}, want: Injection{Add: []corev1.PodConditionType{web}}},
+		"present gate is not added twice":    {existing: gates(web), wanted: []corev1.PodConditionType{web}},
+		"wanted twice is added once":         {wanted: []corev1.PodConditionType{web, web}, want: Injection{Add: []corev1.PodConditionType{web}}},
+		"present gate removes legacy ones":   {existing: gates(legacy, web, legacy), wanted: []corev1.PodConditionType{web}, want: Injection{Remove: []int{0, 2}}},
+		"added gate removes legacy ones":     {existing: gates(legacy), wanted: []corev1.PodConditionType{web}, want: Injection{Add: []corev1.PodConditionType{web}, Remove: []int{0}}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Inject(tc.existing, tc.wanted)); diff != "" {
+				t.Errorf("injection (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestGateNamesTheIncumbentsWay(t *testing.T) {
+	if got, want := GateFor("web"), corev1.PodConditionType("target-health.elbv2.k8s.aws/web"); got != want {
+		t.Errorf("GateFor: %q, want %q", got, want)
+	}
+	if name, ours := BindingOf(GateFor("web")); !ours || name != "web" {
+		t.Errorf("BindingOf(GateFor(web)) = %q, %v", name, ours)
+	}
+	if _, ours := BindingOf("example.com/own"); ours {
+		t.Error("a stranger's gate is taken for ours")
+	}
+}
+
+func TestFromTarget(t *testing.T) {
+	tests := map[string]corev1.ConditionStatus{
+		"initial": corev1.ConditionFalse, "healthy": corev1.ConditionTrue, "unhealthy": corev1.ConditionFalse,
+		"unhealthy.draining": corev1.ConditionFalse, "unused": corev1.ConditionFalse, "draining": corev1.ConditionFalse,
+		"unavailable": corev1.ConditionUnknown, "a state of next year": corev1.ConditionFalse,
+	}
+	for state, want := range tests {
+		got := FromTarget(state, "Target.Timeout", "Request timed out")
+		if diff := cmp.Diff(Health{Status: want, Reason: "Target.Timeout", Message: "Request timed out"}, got); diff != "" {
+			t.Errorf("state %s (-want +got):\n%s", state, diff)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Health is what the load balancer says of one pod, in its own words.
+type Health struct {
+	Status  corev1.ConditionStatus
+	Reason  string // the load balancer's reason verbatim, or one of ours
+	Message string
+}
+
+// Reasons of our own. They are CamelCase without a dot, so that nobody takes them for the load balancer's.
+const (
+	// ReasonBindingDeleted: the binding is gone or going, so nobody will check the pod's health.
+	ReasonBindingDeleted = "TargetGroupBindingDeleted"
+	// ReasonRegistrationFailed: the load balancer refused the pod's target; the message is the load balancer's.
+	ReasonRegistrationFailed = "RegistrationFailed"
+)
+
+// BindingDeleted opens the gate of a binding that is going away.
+func BindingDeleted() Health {
+	return Health{Status: corev1.ConditionTrue, Reason: ReasonBindingDeleted, Message: "Target Group Binding is deleted"}
+}
+
+// RegistrationFailed closes the gate of a pod whose target the load balancer has not taken, and says why.
+func RegistrationFailed(why string) Health {
+	return Health{Status: corev1.ConditionFalse, Reason: ReasonRegistrationFailed, Message: why}
+}
+
+// FromTarget is the Health of a target in the state that the load balancer reports.
+func FromTarget(state, reason, description string) Health {
+	return Health{Status: statusOf(state), Reason: reason, Message: description}
+}
+
+// statusOf: healthy opens; no health status is Unknown; everything else is closed.
+func statusOf(state string) corev1.ConditionStatus {
+	switch state {
+	case "healthy":
+		return corev1.ConditionTrue
+	case "unavailable":
+		return corev1.ConditionUnknown
+	default:
+		return corev1.ConditionFalse
+	}
+}
