@@ -1,0 +1,156 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// +kubebuilder:webhook:path=/validate-elbv2-k8s-aws-v1beta1-targetgroupbinding,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=false,failurePolicy=fail,sideEffects=None,groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=create;update,versions=v1beta1,name=vtargetgroupbinding.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=10
+
+// bindingValidator refuses bindings that contradict themselves or another binding.
+type bindingValidator struct {
+	reader client.Reader
+	ownVPC func(context.Context) (string, error)
+}
+
+// ValidateCreate refuses what must not be created, with all faults at once.
+func (v *bindingValidator) ValidateCreate(ctx context.Context, binding *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
+	faults := append(required(&binding.Spec), validateSpec(&binding.Spec)...)
+	faults = append(faults, supported(&binding.Spec)...)
+	taken, err := v.oneBindingAGroup(ctx, binding)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	return nil, asInvalid(binding, append(faults, taken...))
+}
+
+// ValidateUpdate refuses changes that must not be made. An update that leaves the spec alone always passes: metadata
+// of a binding from before our time must stay editable, its finalizer above all.
+func (v *bindingValidator) ValidateUpdate(ctx context.Context, old, binding *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
+	if equality.Semantic.DeepEqual(old.Spec, binding.Spec) {
+		return nil, nil
+	}
+	faults := append(required(&binding.Spec), validateSpec(&binding.Spec)...)
+	changed, err := v.immutable(ctx, &old.Spec, &binding.Spec)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	taken, err := v.oneBindingAGroup(ctx, binding)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	return nil, asInvalid(binding, append(append(faults, changed...), taken...))
+}
+
+// ValidateDelete has nothing against it.
+func (v *bindingValidator) ValidateDelete(context.Context, *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
+	return nil, nil
+}
+
+func asInvalid(binding *v1beta1.TargetGroupBinding, faults field.ErrorList) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	return invalid(binding, faults)
+}
+
+func required(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
+	var faults field.ErrorList
+	path := field.NewPath("spec")
+	if spec.TargetGroupARN == "" {
+		faults = append(faults, field.Required(path.Child("targetGroupARN"), "set targetGroupARN or targetGroupName"))
+	}
+	if spec.TargetType == nil {
+		faults = append(faults, field.Required(path.Child("targetType"), "instance or ip; it is filled in from the target group at creation"))
+	}
+	return faults
+}
+
+func validateSpec(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
+	if spec.NodeSelector != nil && isIP(spec) {
+		return field.ErrorList{field.Forbidden(field.NewPath("spec", "nodeSelector"), "is for targetType instance only")}
+	}
+	return nil
+}
+
+// supported refuses what this version does not do yet, at creation only: bindings from before our time stay editable.
+func supported(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
+	if spec.TargetType == nil || isIP(spec) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(field.NewPath("spec", "targetType"), *spec.TargetType,
+		[]v1beta1.TargetType{v1beta1.TargetTypeIP})}
+}
+
+func isIP(spec *v1beta1.TargetGroupBindingSpec) bool {
+	return spec.TargetType != nil && *spec.TargetType == v1beta1.TargetTypeIP
+}
+
+// immutable names the fields that must not change. Two things may be written out later: the address type ipv4, which
+// is what no address type means, and the cluster's own VPC.
+func (v *bindingValidator) immutable(ctx context.Context, old, spec *v1beta1.TargetGroupBindingSpec) (field.ErrorList, error) {
+	var faults field.ErrorList
+	path := field.NewPath("spec")
+	refuse := func(name string, changed bool) {
+		if changed {
+			faults = append(faults, field.Forbidden(path.Child(name), "is immutable: delete the binding and create it again"))
+		}
+	}
+	refuse("targetGroupARN", old.TargetGroupARN != spec.TargetGroupARN)
+	refuse("targetType", valueOf(old.TargetType) != valueOf(spec.TargetType))
+	writtenOut := old.IPAddressType == nil && valueOf(spec.IPAddressType) == v1beta1.IPAddressTypeIPv4
+	refuse("ipAddressType", valueOf(old.IPAddressType) != valueOf(spec.IPAddressType) && !writtenOut)
+
+	vpcChanged := old.VpcID != spec.VpcID
+	if vpcChanged && old.VpcID == "" {
+		own, err := v.ownVPC(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("finding the cluster's VPC: %w", err)
+		}
+		vpcChanged = spec.VpcID != own
+	}
+	refuse("vpcID", vpcChanged)
+	return faults, nil
+}
+
+func valueOf[T ~string](p *T) T {
+	if p == nil {
+		return ""
+	}
+	return *p
+}
+
+// oneBindingAGroup refuses a second binding of a target group anywhere in the cluster, unless all of them share it
+// knowingly.
+func (v *bindingValidator) oneBindingAGroup(ctx context.Context, binding *v1beta1.TargetGroupBinding) (field.ErrorList, error) {
+	arn := binding.Spec.TargetGroupARN
+	if arn == "" {
+		return nil, nil
+	}
+	var others v1beta1.TargetGroupBindingList
+	if err := v.reader.List(ctx, &others, client.MatchingFields{indexBindingARN: arn}); err != nil {
+		return nil, fmt.Errorf("listing bindings of %s: %w", arn, err)
+	}
+	for i := range others.Items {
+		other := &others.Items[i]
+		same := other.Namespace == binding.Namespace && other.Name == binding.Name
+		if same || other.Spec.MultiClusterTargetGroup && binding.Spec.MultiClusterTargetGroup {
+			continue
+		}
+		return field.ErrorList{field.Invalid(field.NewPath("spec", "targetGroupARN"), arn, fmt.Sprintf(
+			"TargetGroupBinding %s/%s has this target group already; set multiClusterTargetGroup in all of them to share it",
+			other.Namespace, other.Name))}, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,90 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"context"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+const testARN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/web/0123456789abcdef"
+
+// newReader is an API server in memory that holds objects.
+func newReader(t *testing.T, objects ...client.Object) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithIndex(&v1beta1.TargetGroupBinding{}, indexBindingARN, func(o client.Object) []string {
+			return []string{o.(*v1beta1.TargetGroupBinding).Spec.TargetGroupARN}
+		}).Build()
+}
+
+// newBinding is of type ip, complete, for Service "web", changed by change.
+func newBinding(name string, change ...func(*v1beta1.TargetGroupBinding)) *v1beta1.TargetGroupBinding {
+	b := &v1beta1.TargetGroupBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+		Spec: v1beta1.TargetGroupBindingSpec{
+			TargetGroupARN: testARN, TargetType: ptr.To(v1beta1.TargetTypeIP), IPAddressType: ptr.To(v1beta1.IPAddressTypeIPv4),
+			TargetGroupProtocol: ptr.To[v1beta1.Protocol]("HTTP"), VpcID: "vpc-0123456789abcdef0",
+			ServiceRef: v1beta1.ServiceReference{Name: "web", Port: intstr.FromInt32(80)},
+		},
+	}
+	for _, c := range change {
+		c(b)
+	}
+	return b
+}
+
+func newService(name string, selector map[string]string) *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Spec: corev1.ServiceSpec{Selector: selector}}
+}
+
+// oneAccount answers every role with the same client and remembers the roles.
+type oneAccount struct {
+	client *elbv2.Client
+	roles  []elbv2.Role
+}
+
+func (a *oneAccount) Client(role elbv2.Role) *elbv2.Client {
+	a.roles = append(a.roles, role)
+	return a.client
+}
+
+// newAWS knows the target group "web" of type targetType.
+func newAWS(targetType elbv2types.TargetTypeEnum) (*oneAccount, *fakeelbv2.API) {
+	api := &fakeelbv2.API{}
+	api.AddGroup(elbv2types.TargetGroup{
+		TargetGroupArn: aws.String(testARN), TargetGroupName: aws.String("web"), TargetType: targetType,
+		Protocol: elbv2types.ProtocolEnumHttp, IpAddressType: elbv2types.TargetGroupIpAddressTypeEnumIpv4,
+		VpcId: aws.String("vpc-0123456789abcdef0"),
+	})
+	return &oneAccount{client: elbv2.New(api, elbv2.NewBudget(nil, clock.RealClock{}))}, api
+}
+
+func withOperation(ctx context.Context, operation admissionv1.Operation) context.Context {
+	return admission.NewContextWithRequest(ctx, admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: operation}})
+}

@@ -1,0 +1,31 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+// The first two names and their labels are the incumbent's.
+var (
+	validation = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "awslbc_webhook_validation_failure_total",
+		Help: "Objects that a validating webhook did not admit, by what was wrong.",
+	}, []string{"webhook_name", "error_type"})
+
+	mutation = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "awslbc_webhook_mutation_failure_total",
+		Help: "Objects that a mutating webhook failed to mutate, by what was wrong.",
+	}, []string{"webhook_name", "error_type"})
+
+	gatesInjected = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "targetgate_gates_injected_total",
+		Help: "Readiness gates added to pods at admission, dry runs included.",
+	})
+)
+
+func init() {
+	metrics.Registry.MustRegister(validation, mutation, gatesInjected)
+}
