@@ -1,0 +1,22 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package targets makes the targets of a target group agree with the endpoints of a Service, and tells package
+// readiness what the load balancer says of each pod.
+//
+// One pass over a TargetGroupBinding is an ordered list of small steps:
+//
+//	resolve   Service port, EndpointSlices, pods  -> endpoints: what should be there
+//	observe   the group's memory                  -> entries: what is there; starts a reading when one is due
+//	plan      endpoints x entries                 -> what to register, what to deregister (pure: no client, no clock)
+//	apply     hands both to the group's lanes
+//	report    health -> pod conditions, one status write, when to look again
+//
+// A pass never waits for AWS. Each group has three lanes, one for readings, one for registrations and one for
+// deregistrations; a lane has at most one call under way, the answer goes into the group's memory and wakes the
+// binding for another pass. So a deregistration waits for nothing but the budget and its own predecessor, what becomes
+// due while a call is under way goes together in the next one, and a target group that hangs delays no other.
+//
+// The memory is a cache, not a state: after a crash it is filled again from the cluster and from one reading of each
+// group. Until that reading nothing is registered, and nothing is deregistered but the targets of pods that leave.
+package targets

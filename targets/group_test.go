@@ -1,0 +1,144 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+func emptyGroup() *group {
+	return newGroup(&v1beta1.TargetGroupBinding{}, noon)
+}
+
+// register runs one registration from noon to noon plus took.
+func (g *group) registerForTest(target elbv2.Target, took time.Duration, err error) {
+	g.toRegister = registrations{target: "a"}
+	g.registrationDone(g.takeRegistrations(), noon.Add(took), err)
+}
+
+func TestGroupRegistrationBecomesInitial(t *testing.T) {
+	g := emptyGroup()
+	g.registerForTest(one, 0, nil)
+	want := entry{
+		presence: registered, owner: "a", ownedAt: noon, calledAt: noon,
+		health: elbv2.Health{
+			State: elbv2.StateInitial, Reason: "Elb.RegistrationInProgress", Description: "Target registration is in progress",
+		},
+	}
+	if diff := cmp.Diff(want, *g.entries[one], cmp.AllowUnexported(entry{})); diff != "" {
+		t.Errorf("entry (-want +got):\n%s", diff)
+	}
+}
+
+func TestGroupFailedRegistrationProvesNothing(t *testing.T) {
+	g := emptyGroup()
+	g.registerForTest(one, 0, errors.New("no answer"))
+	if e := g.entries[one]; e.presence != absent || e.registering {
+		t.Errorf("after a failed registration: %+v, want absent and no call under way", *e)
+	}
+}
+
+func TestGroupReadingAndOwnCalls(t *testing.T) {
+	shown := map[elbv2.Target]elbv2.Health{one: healthy}
+	tests := map[string]struct {
+		before  entry
+		reading map[elbv2.Target]elbv2.Health
+		started time.Duration // after noon
+		want    presence
+	}{
+		"a target that appeared":                        {reading: shown, want: registered},
+		"a target that drains":                          {before: entry{presence: registered}, reading: map[elbv2.Target]elbv2.Health{one: {State: elbv2.StateDraining}}, want: draining},
+		"a target that vanished":                        {before: entry{presence: registered}, want: absent},
+		"registered while the reading ran":              {before: entry{presence: registered, calledAt: noon.Add(2 * time.Second)}, started: time.Second, want: registered},
+		"registration under way":                        {before: entry{registering: true}, reading: shown, want: absent},
+		"deregistration under way":                      {before: entry{presence: registered, deregistering: true}, want: registered},
+		"registered just now and not shown yet":         {before: entry{presence: registered, calledAt: noon}, started: 9 * time.Second, want: registered},
+		"registered long ago and not shown":             {before: entry{presence: registered, calledAt: noon}, started: 11 * time.Second, want: absent},
+		"deregistered just now and shown as before":     {before: entry{presence: draining, calledAt: noon}, reading: shown, started: 9 * time.Second, want: draining},
+		"deregistered long ago and somebody's again":    {before: entry{presence: draining, calledAt: noon}, reading: shown, started: 11 * time.Second, want: registered},
+		"deregistered just now and gone already":        {before: entry{presence: draining, calledAt: noon}, started: time.Second, want: absent},
+		"registered just now and drains, by a stranger": {before: entry{presence: registered, calledAt: noon}, reading: map[elbv2.Target]elbv2.Health{one: {State: elbv2.StateDraining}}, started: 11 * time.Second, want: draining},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := emptyGroup()
+			if tc.before != (entry{}) {
+				g.entries[one] = &tc.before
+			}
+			g.remember(noon.Add(tc.started), tc.reading, nil)
+			entries, _ := g.snapshot()
+			if got := entries[one].presence; got != tc.want {
+				t.Errorf("presence %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// Rule 5: nobody knows which of two crossing calls AWS saw first.
+func TestGroupDeregistrationThatCrossedRegistrationIsRepeated(t *testing.T) {
+	for name, registrationFirst := range map[string]bool{"registration answered first": true, "deregistration answered first": false} {
+		t.Run(name, func(t *testing.T) {
+			g := emptyGroup()
+			g.toRegister = registrations{one: "a"}
+			in := g.takeRegistrations()
+			g.toDeregister = departures{one: noon}
+			out := g.takeDeregistrations()
+			if registrationFirst {
+				g.registrationDone(in, noon, nil)
+				g.deregistrationDone(out, noon, nil)
+			} else {
+				g.deregistrationDone(out, noon, nil)
+				g.registrationDone(in, noon, nil)
+			}
+			entries, _ := g.snapshot()
+			p := makePlan(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries, true, false)
+			if len(p.deregister) != 1 {
+				t.Errorf("plan %+v, want the target deregistered once more", p)
+			}
+		})
+	}
+}
+
+func TestGroupBatchesHoldAtMost200(t *testing.T) {
+	g := emptyGroup()
+	g.toRegister = registrations{}
+	for i := range 450 {
+		g.toRegister[elbv2.Target{ID: "10.0.0.1", Port: int32(i + 1)}] = "a"
+	}
+	var sizes []int
+	for len(g.toRegister) > 0 {
+		sizes = append(sizes, len(g.takeRegistrations()))
+	}
+	if diff := cmp.Diff([]int{200, 200, 50}, sizes); diff != "" {
+		t.Errorf("batches (-want +got):\n%s", diff)
+	}
+}
+
+func TestLaneBackOffIsCappedAndCleared(t *testing.T) {
+	l := lane{maxBackoff: maxCallBackoff}
+	var longest time.Duration
+	for range 20 {
+		l.begin()
+		l.end(noon, errors.New("no"))
+		longest = max(longest, l.retryAt.Sub(noon))
+	}
+	if longest > maxCallBackoff || longest < maxCallBackoff*4/5 {
+		t.Errorf("longest back-off %s, want close to and at most %s", longest, maxCallBackoff)
+	}
+	if l.ready(noon) {
+		t.Error("a call may start during the back-off")
+	}
+	l.begin()
+	l.end(noon, nil)
+	if !l.ready(noon) || l.err != nil {
+		t.Errorf("after a success: %+v, want ready and no error", l)
+	}
+}

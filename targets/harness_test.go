@@ -1,0 +1,224 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/elbv2"
+	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+const (
+	testARN  = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/web/0123456789abcdef"
+	testGate = corev1.PodConditionType("target-health.elbv2.k8s.aws/web")
+)
+
+var webKey = types.NamespacedName{Namespace: "shop", Name: "web"}
+
+// bed is a registrar between an API server and an AWS that are both in memory. Time is the synctest bubble's.
+type bed struct {
+	*Registrar
+	t      *testing.T
+	aws    *fakeelbv2.API
+	events *events.FakeRecorder
+	queue  chan types.NamespacedName
+}
+
+// inBed runs test in a bubble, with the objects of newObjects and more in the API server.
+func inBed(t *testing.T, test func(b *bed), more ...client.Object) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		test(newBed(ctx, t, append([]client.Object{newBinding(), newService()}, more...)))
+	})
+}
+
+func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	if err := v1beta1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	b := &bed{t: t, aws: &fakeelbv2.API{}, events: events.NewFakeRecorder(100), queue: make(chan types.NamespacedName, 1000)}
+	b.aws.AddGroup(elbv2types.TargetGroup{
+		TargetGroupArn: aws.String(testARN), TargetGroupName: aws.String("web"), Protocol: elbv2types.ProtocolEnumHttp,
+		TargetType: elbv2types.TargetTypeEnumIp, HealthCheckIntervalSeconds: aws.Int32(10),
+		LoadBalancerArns: []string{"arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/web/0"},
+	})
+	b.Registrar = &Registrar{
+		Accounts: oneAccount{elbv2.New(b.aws, elbv2.NewBudget(nil, clock.RealClock{}))},
+		Recorder: b.events, Clock: clock.RealClock{},
+		lanes:  ctx,
+		wake:   func(key types.NamespacedName) { b.queue <- key },
+		groups: map[types.NamespacedName]*group{}, orphans: map[types.NamespacedName]time.Time{},
+	}
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithStatusSubresource(&corev1.Pod{}, &v1beta1.TargetGroupBinding{})
+	if err := b.addIndexes(ctx, indexer{builder}); err != nil {
+		t.Fatal(err)
+	}
+	b.Client = builder.Build()
+	b.resolver = resolver{reader: b.Client}
+	b.Writer = &readiness.Writer{Client: b.Client.Status(), Clock: clock.RealClock{}}
+	return b
+}
+
+type oneAccount struct{ client *elbv2.Client }
+
+func (a oneAccount) Client(elbv2.Role) *elbv2.Client { return a.client }
+
+type indexer struct{ builder *fake.ClientBuilder }
+
+func (i indexer) IndexField(_ context.Context, o client.Object, field string, values client.IndexerFunc) error {
+	i.builder.WithIndex(o, field, values)
+	return nil
+}
+
+// pass runs one pass and waits until every call it started is answered or blocked.
+func (b *bed) pass() ctrl.Result {
+	b.t.Helper()
+	result, err := b.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: webKey})
+	if err != nil {
+		b.t.Fatalf("pass: %v", err)
+	}
+	synctest.Wait()
+	return result
+}
+
+// settle runs passes as long as answers wake the binding, and says when the last one wants to look again.
+func (b *bed) settle() ctrl.Result {
+	b.t.Helper()
+	result := b.pass()
+	for range 100 {
+		if len(b.queue) == 0 {
+			return result
+		}
+		for len(b.queue) > 0 {
+			<-b.queue
+		}
+		result = b.pass()
+	}
+	b.t.Fatal("the binding does not come to rest")
+	return result
+}
+
+// after lets d pass and settles.
+func (b *bed) after(d time.Duration) ctrl.Result {
+	b.t.Helper()
+	time.Sleep(d) // of the bubble
+	return b.settle()
+}
+
+func (b *bed) binding() *v1beta1.TargetGroupBinding {
+	b.t.Helper()
+	var binding v1beta1.TargetGroupBinding
+	if err := b.Client.Get(b.t.Context(), webKey, &binding); err != nil {
+		b.t.Fatal(err)
+	}
+	return &binding
+}
+
+// condition is the gate's condition of a pod as "Status Reason", empty when there is none.
+func (b *bed) condition(name string) string {
+	b.t.Helper()
+	var pod corev1.Pod
+	if err := b.Client.Get(b.t.Context(), types.NamespacedName{Namespace: "shop", Name: name}, &pod); err != nil {
+		b.t.Fatal(err)
+	}
+	c := readiness.Condition(&pod, testGate)
+	if c == nil {
+		return ""
+	}
+	return string(c.Status) + " " + c.Reason
+}
+
+// must fails the test when a change of the API server's objects fails.
+func (b *bed) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bed) targets() map[string]elbv2.State {
+	out := map[string]elbv2.State{}
+	for target, health := range b.aws.Targets(testARN) {
+		out[target.String()] = health.State
+	}
+	return out
+}
+
+func newBinding() *v1beta1.TargetGroupBinding {
+	return &v1beta1.TargetGroupBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "binding", Generation: 1},
+		Spec: v1beta1.TargetGroupBindingSpec{
+			TargetGroupARN: testARN, TargetType: ptr.To(v1beta1.TargetTypeIP),
+			ServiceRef: v1beta1.ServiceReference{Name: "web", Port: intstr.FromInt32(80)},
+		},
+	}
+}
+
+func newService() *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+		Spec: corev1.ServiceSpec{
+			Selector: map[string]string{"app": "web"},
+			Ports:    []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromInt32(8080)}},
+		},
+	}
+}
+
+// newPod has the gate and ready containers.
+func newPod(name, ip string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), Labels: map[string]string{"app": "web"}},
+		Spec:       corev1.PodSpec{ReadinessGates: []corev1.PodReadinessGate{{ConditionType: testGate}}},
+		Status: corev1.PodStatus{
+			PodIPs:     []corev1.PodIP{{IP: ip}},
+			Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}},
+		},
+	}
+}
+
+// newSlice lists the pods as not ready on port 8080.
+func newSlice(name string, pods ...*corev1.Pod) *discoveryv1.EndpointSlice {
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To[int32](8080)}},
+	}
+	for _, pod := range pods {
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+			Addresses:  []string{pod.Status.PodIPs[0].IP},
+			Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(false)},
+			TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: pod.Name, UID: pod.UID},
+		})
+	}
+	return slice
+}

@@ -1,0 +1,179 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+)
+
+var (
+	noon    = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	one     = elbv2.Target{ID: "10.0.0.1", Port: 8080}
+	two     = elbv2.Target{ID: "10.0.0.2", Port: 8080}
+	healthy = elbv2.Health{State: elbv2.StateHealthy}
+)
+
+func endpoints(list ...endpoint) map[elbv2.Target]endpoint {
+	out := map[elbv2.Target]endpoint{}
+	for _, ep := range list {
+		out[ep.target] = ep
+	}
+	return out
+}
+
+func TestMakePlan(t *testing.T) {
+	deletedAtNoon := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		DeletionTimestamp: ptr.To(metav1.NewTime(noon.Add(30 * time.Second))), DeletionGracePeriodSeconds: ptr.To[int64](30),
+	}}
+	tests := map[string]struct {
+		endpoints  map[elbv2.Target]endpoint
+		entries    map[elbv2.Target]entry
+		incomplete bool
+		shared     bool
+		want       plan
+	}{
+		"new pod is registered for itself": {
+			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a"}),
+			want:      plan{register: registrations{one: "a"}},
+		},
+		"nothing is registered before the first reading": {
+			endpoints:  endpoints(endpoint{target: one, standing: wanted, uid: "a"}),
+			incomplete: true,
+		},
+		"registered for this pod: nothing to do": {
+			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a"}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
+		},
+		"registered before our time with proof: adopted without a call": {
+			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a"}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered}},
+			want:      plan{adopt: registrations{one: "a"}},
+		},
+		"rule 2: registered before our time without proof: registered again for itself": {
+			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a", unproven: true}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered}},
+			want:      plan{register: registrations{one: "a"}},
+		},
+		"rule 2: a reused address is deregistered before it is registered for the next pod": {
+			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "b"}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
+			want:      plan{deregister: departures{one: departureUnknown}},
+		},
+		"draining target of a new pod is registered again": {
+			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "b"}),
+			entries:   map[elbv2.Target]entry{one: {presence: draining}},
+			want:      plan{register: registrations{one: "b"}},
+		},
+		"a call under way is waited for": {
+			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			entries:   map[elbv2.Target]entry{one: {registering: true}, two: {presence: draining, deregistering: true}},
+		},
+		"rule 5: a leaving pod is deregistered": {
+			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a", pod: deletedAtNoon}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
+			want:      plan{deregister: departures{one: noon}},
+		},
+		"rule 5: even before the first reading": {
+			endpoints:  endpoints(endpoint{target: one, standing: leaving, uid: "a", pod: deletedAtNoon}),
+			incomplete: true,
+			want:       plan{deregister: departures{one: noon}},
+		},
+		"rule 5: while its registration is under way": {
+			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a"}),
+			entries:   map[elbv2.Target]entry{one: {registering: true}},
+			want:      plan{deregister: departures{one: departureUnknown}},
+		},
+		"a leaving pod is not deregistered over and over while its registration hangs": {
+			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a"}),
+			entries:   map[elbv2.Target]entry{one: {registering: true, crossed: true}},
+		},
+		"a leaving pod that drains already": {
+			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a"}),
+			entries:   map[elbv2.Target]entry{one: {presence: draining}},
+		},
+		"a leaving pod that was never registered": {
+			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a"}),
+		},
+		"rule 10: an unready pod that lives is neither added nor removed": {
+			endpoints: endpoints(endpoint{target: one, standing: kept, uid: "a"}, endpoint{target: two, standing: kept, uid: "b"}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
+		},
+		"rule 7: a replaced pod stays until the wanted one is healthy": {
+			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b"}},
+		},
+		"rule 7: and goes then": {
+			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			entries: map[elbv2.Target]entry{
+				one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b", health: healthy},
+			},
+			want: plan{deregister: departures{one: departureUnknown}},
+		},
+		"rule 7: no wanted pod at all keeps the replaced ones": {
+			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
+		},
+		"rule 10: a stranger is suspected first": {
+			entries: map[elbv2.Target]entry{one: {presence: registered, readAt: noon}},
+			want:    plan{suspects: map[elbv2.Target]struct{}{one: {}}},
+		},
+		"rule 10: the same reading proves nothing": {
+			entries: map[elbv2.Target]entry{one: {presence: registered, readAt: noon, suspectedAt: noon}},
+			want:    plan{suspects: map[elbv2.Target]struct{}{one: {}}},
+		},
+		"a stranger goes when a later reading shows it still": {
+			entries: map[elbv2.Target]entry{one: {presence: registered, readAt: noon.Add(time.Second), suspectedAt: noon}},
+			want:    plan{deregister: departures{one: departureUnknown}},
+		},
+		"a target of ours whose pod is gone goes at once": {
+			entries: map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
+			want:    plan{deregister: departures{one: departureUnknown}},
+		},
+		"strangers in a shared group are another cluster's": {
+			entries: map[elbv2.Target]entry{one: {presence: registered, readAt: noon.Add(time.Second), suspectedAt: noon}},
+			shared:  true,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := makePlan(tc.endpoints, tc.entries, !tc.incomplete, tc.shared)
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(plan{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHealthOfAnswersForOnePodOnly(t *testing.T) {
+	tests := map[string]struct {
+		entry entry
+		want  elbv2.Health
+	}{
+		"read after the registration": {
+			entry: entry{presence: registered, owner: "a", ownedAt: noon, readAt: noon, health: healthy}, want: healthy,
+		},
+		"rule 2: read before the registration": {
+			entry: entry{presence: registered, owner: "a", ownedAt: noon, readAt: noon.Add(-time.Millisecond), health: healthy},
+		},
+		"rule 2: another pod's": {entry: entry{presence: registered, owner: "b", health: healthy}},
+		"draining":              {entry: entry{presence: draining, owner: "a", health: healthy}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.entry.healthOf(types.UID("a"))); diff != "" {
+				t.Errorf("health (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,376 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/smithy-go"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+func TestRegistrarTakesPodFromNotReadyToOpenGate(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.settle()
+		if got, want := b.condition("web-0"), "False Elb.RegistrationInProgress"; got != want {
+			t.Fatalf("after the registration the condition is %q, want %q", got, want)
+		}
+		b.aws.SetHealth(testARN, one, elbv2.Health{State: elbv2.StateInitial, Reason: "Elb.InitialHealthChecking"})
+		b.after(time.Second)
+		if got, want := b.condition("web-0"), "False Elb.InitialHealthChecking"; got != want {
+			t.Fatalf("during the first checks the condition is %q, want %q", got, want)
+		}
+		b.aws.SetHealth(testARN, one, healthy)
+		result := b.after(time.Second)
+		if got, want := b.condition("web-0"), "True "; got != want {
+			t.Fatalf("when healthy the condition is %q, want %q", got, want)
+		}
+		if result.RequeueAfter < 4*time.Minute {
+			t.Errorf("with nobody waiting the next look is in %s, want minutes", result.RequeueAfter)
+		}
+		if n := len(b.aws.Calls("RegisterTargets")); n != 1 {
+			t.Errorf("%d RegisterTargets calls, want 1", n)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+func TestRegistrarPollsEverySecondWhilePodWaits(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.settle()
+		before := len(b.aws.Calls("DescribeTargetHealth"))
+		for range 10 {
+			b.after(pollWaiting)
+		}
+		if polls := len(b.aws.Calls("DescribeTargetHealth")) - before; polls < 9 || polls > 11 {
+			t.Errorf("%d readings in 10 s while a pod waits, want 10", polls)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+func TestRegistrarRegistersNothingBeforeContainersAreReady(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	pod.Status.Conditions = nil
+	inBed(t, func(b *bed) {
+		b.settle()
+		if calls := b.aws.Calls("RegisterTargets"); len(calls) != 0 {
+			t.Errorf("calls %v, want none", calls)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// Rule 5: the deregistration waits for no registration.
+func TestRegistrarDeregistersWhileRegistrationHangs(t *testing.T) {
+	old, young := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+	inBed(t, func(b *bed) {
+		b.aws.SetHealth(testARN, one, healthy)
+		b.aws.Before = func(ctx context.Context, call fakeelbv2.Call) error {
+			if call.Operation == "RegisterTargets" {
+				<-ctx.Done() // hangs for as long as targetgate lives
+			}
+			return nil
+		}
+		b.must(b.Client.Delete(t.Context(), old))
+		b.settle()
+		want := []fakeelbv2.Call{{Operation: "DeregisterTargets", Group: testARN, Targets: []string{"10.0.0.1:8080"}}}
+		if diff := cmp.Diff(want, b.aws.Calls("DeregisterTargets")); diff != "" {
+			t.Errorf("DeregisterTargets calls (-want +got):\n%s", diff)
+		}
+	}, withFinalizer(old), young, newSlice("web-1", old, young))
+}
+
+// withFinalizer keeps a deleted pod in the fake API server, as its grace period does in a real one.
+func withFinalizer(pod *corev1.Pod) *corev1.Pod {
+	pod.Finalizers = []string{"test/grace-period"}
+	return pod
+}
+
+// Rule 2: the address of a pod that went is registered anew for the next pod, and its stale health is nobody's.
+func TestRegistrarReusedAddressInheritsNothing(t *testing.T) {
+	first := newPod("web-0", "10.0.0.1")
+	slice := newSlice("web-1", first)
+	inBed(t, func(b *bed) {
+		b.settle()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.after(time.Second)
+
+		second := newPod("web-0", "10.0.0.1")
+		second.UID = "second"
+		b.must(b.Client.Delete(t.Context(), first))
+		b.must(b.Client.Create(t.Context(), second))
+		b.must(b.Client.Delete(t.Context(), slice))
+		b.must(b.Client.Create(t.Context(), newSlice("web-2", second)))
+		b.settle()
+		if got, want := b.condition("web-0"), "False Elb.RegistrationInProgress"; got != want {
+			t.Errorf("condition of the second pod %q, want %q", got, want)
+		}
+		var operations []string
+		for _, call := range b.aws.Calls("") {
+			if strings.HasSuffix(call.Operation, "egisterTargets") {
+				operations = append(operations, call.Operation)
+			}
+		}
+		want := []string{"RegisterTargets", "DeregisterTargets", "RegisterTargets"}
+		if diff := cmp.Diff(want, operations); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	}, first, slice)
+}
+
+// Rule 10, after a restart: what is there is adopted, what nobody explains goes only when a second reading shows it.
+func TestRegistrarStartsOnSettledGroupWithoutCalls(t *testing.T) {
+	open := newPod("web-0", "10.0.0.1")
+	open.Status.Conditions = append(open.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
+	inBed(t, func(b *bed) {
+		b.aws.SetHealth(testARN, one, healthy)
+		b.aws.SetHealth(testARN, two, healthy)
+		b.settle()
+		if calls := append(b.aws.Calls("RegisterTargets"), b.aws.Calls("DeregisterTargets")...); len(calls) != 0 {
+			t.Errorf("calls at the start: %v, want none", calls)
+		}
+		b.after(pollUnsettled)
+		want := map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateHealthy, "10.0.0.2:8080": elbv2.StateDraining}
+		if diff := cmp.Diff(want, b.targets()); diff != "" {
+			t.Errorf("targets after a second reading (-want +got):\n%s", diff)
+		}
+	}, open, newSlice("web-1", open))
+}
+
+// Rule 10: a pod that is in a slice but not in the cache yet keeps its target.
+func TestRegistrarKeepsTargetOfPodThatCacheDoesNotShow(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.aws.SetHealth(testARN, one, healthy)
+		b.settle()
+		b.after(pollUnsettled)
+		b.after(driftInterval)
+		if diff := cmp.Diff(map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateHealthy}, b.targets()); diff != "" {
+			t.Errorf("targets (-want +got):\n%s", diff)
+		}
+	}, newSlice("web-1", pod))
+}
+
+// Rule 10: a missing Service empties no target group.
+func TestRegistrarKeepsTargetsWhenServiceIsGone(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	slice := newSlice("web-1", pod)
+	inBed(t, func(b *bed) {
+		b.settle()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.after(time.Second)
+		b.must(b.Client.Delete(t.Context(), newService()))
+		b.must(b.Client.Delete(t.Context(), slice))
+		b.settle()
+		b.after(driftInterval)
+		if calls := b.aws.Calls("DeregisterTargets"); len(calls) != 0 {
+			t.Errorf("calls %v, want none", calls)
+		}
+		c := apimeta.FindStatusCondition(b.binding().Status.Conditions, v1beta1.ConditionReady)
+		if c.Reason != v1beta1.ReasonBackendNotFound || !strings.Contains(c.Message, `Service "web" does not exist`) {
+			t.Errorf("condition Ready says %s: %s", c.Reason, c.Message)
+		}
+	}, pod, slice)
+}
+
+func TestRegistrarFailedRegistrationIsToldAndTriedAgain(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		refuse := true
+		b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
+			if call.Operation == "RegisterTargets" && refuse {
+				return &smithy.GenericAPIError{Code: "AccessDenied", Message: "not authorized"}
+			}
+			return nil
+		}
+		result := b.settle()
+		if got, want := b.condition("web-0"), "False RegistrationFailed"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+		c := apimeta.FindStatusCondition(b.binding().Status.Conditions, v1beta1.ConditionDegraded)
+		if c.Reason != v1beta1.ReasonAWSError || c.Message != "AccessDenied: not authorized" {
+			t.Errorf("condition Degraded says %s: %s", c.Reason, c.Message)
+		}
+		if result.RequeueAfter <= 0 || result.RequeueAfter > maxCallBackoff {
+			t.Errorf("next try in %s, want at most %s", result.RequeueAfter, maxCallBackoff)
+		}
+		refuse = false
+		b.after(result.RequeueAfter)
+		if got, want := b.condition("web-0"), "False Elb.RegistrationInProgress"; got != want {
+			t.Errorf("condition after AWS relented %q, want %q", got, want)
+		}
+		if apimeta.IsStatusConditionTrue(b.binding().Status.Conditions, v1beta1.ConditionDegraded) {
+			t.Error("still Degraded after AWS relented")
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+func TestRegistrarFinalizesBinding(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.settle()
+		b.must(b.Client.Delete(t.Context(), b.binding()))
+		b.settle()
+		if diff := cmp.Diff(map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateDraining}, b.targets()); diff != "" {
+			t.Errorf("targets (-want +got):\n%s", diff)
+		}
+		if got, want := b.condition("web-0"), "True TargetGroupBindingDeleted"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+		err := b.Client.Get(t.Context(), webKey, &v1beta1.TargetGroupBinding{})
+		if !apierrors.IsNotFound(err) {
+			t.Errorf("getting the deleted binding: %v, want not found", err)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+func TestRegistrarOpensGatesOfDeletedBindingEvenIfAWSFails(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.settle()
+		b.aws.Before = func(context.Context, fakeelbv2.Call) error { return errors.New("no route to AWS") }
+		b.must(b.Client.Delete(t.Context(), b.binding()))
+		b.settle()
+		if got, want := b.condition("web-0"), "True TargetGroupBindingDeleted"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+		if len(b.binding().Finalizers) != 1 {
+			t.Error("the finalizer went although the targets are still registered")
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// Rule 4: a pod that got the gate in the binding's last moment is let through, too.
+func TestRegistrarOpensGateOfPodThatCameAfterTheBindingWent(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.settle()
+		b.must(b.Client.Delete(t.Context(), b.binding()))
+		b.settle()
+		b.must(b.Client.Create(t.Context(), newPod("web-0", "10.0.0.1")))
+		b.settle()
+		if got, want := b.condition("web-0"), "True TargetGroupBindingDeleted"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+	})
+}
+
+// Rule 4: a binding that nobody has seen may be one that the cache does not show yet.
+func TestRegistrarHoldsGateOfUnknownBindingForAWhile(t *testing.T) {
+	inBed(t, func(b *bed) {
+		binding := b.binding()
+		b.must(b.Client.Delete(t.Context(), binding))
+		result := b.settle()
+		if got := b.condition("web-0"); got != "" || result.RequeueAfter != orphanHoldOff {
+			t.Fatalf("condition %q, next look in %s; want none yet, and %s", got, result.RequeueAfter, orphanHoldOff)
+		}
+		b.after(orphanHoldOff)
+		if got, want := b.condition("web-0"), "True TargetGroupBindingDeleted"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+	}, newPod("web-0", "10.0.0.1"))
+}
+
+func TestRegistrarReleasesBindingWhoseTargetGroupIsGone(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.settle()
+		b.aws.Before = func(context.Context, fakeelbv2.Call) error {
+			return &smithy.GenericAPIError{Code: "TargetGroupNotFound", Message: "no such group"}
+		}
+		b.after(2 * driftInterval)
+		b.must(b.Client.Delete(t.Context(), b.binding()))
+		b.settle()
+		if err := b.Client.Get(t.Context(), webKey, &v1beta1.TargetGroupBinding{}); !apierrors.IsNotFound(err) {
+			t.Errorf("getting the deleted binding: %v, want not found", err)
+		}
+	})
+}
+
+func TestRegistrarWritesStatusOnceSettled(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.settle()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.after(time.Second)
+		b.settle() // the pod's event
+		status := b.binding().Status
+		if *status.ObservedGeneration != 1 || !apimeta.IsStatusConditionTrue(status.Conditions, v1beta1.ConditionReady) {
+			t.Errorf("status %+v, want observed generation 1 and Ready", status)
+		}
+		wantTargets := &v1beta1.TargetCounts{Summary: "1/1", Registered: 1, Healthy: 1}
+		if diff := cmp.Diff(wantTargets, status.Targets); diff != "" {
+			t.Errorf("targets (-want +got):\n%s", diff)
+		}
+		wantGroup := &v1beta1.TargetGroupFacts{
+			Protocol: "HTTP", LoadBalancers: 1, HealthCheck: v1beta1.HealthCheckFacts{IntervalSeconds: 10}, DeregistrationDelaySeconds: 300,
+		}
+		if diff := cmp.Diff(wantGroup, status.TargetGroup); diff != "" {
+			t.Errorf("target group (-want +got):\n%s", diff)
+		}
+		version := b.binding().ResourceVersion
+		b.settle()
+		b.after(driftInterval)
+		if got := b.binding().ResourceVersion; got != version {
+			t.Error("a settled binding was written again")
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+func TestRegistrarRefusesWhatItDoesNotSupport(t *testing.T) {
+	inBed(t, func(b *bed) {
+		binding := b.binding()
+		*binding.Spec.TargetType = v1beta1.TargetTypeInstance
+		b.must(b.Client.Update(t.Context(), binding))
+		b.settle()
+		c := apimeta.FindStatusCondition(b.binding().Status.Conditions, v1beta1.ConditionReady)
+		if c.Reason != v1beta1.ReasonNotSupported || !strings.Contains(c.Message, `spec.targetType: "instance"`) {
+			t.Errorf("condition Ready says %s: %s", c.Reason, c.Message)
+		}
+		if calls := b.aws.Calls(""); len(calls) != 0 {
+			t.Errorf("calls %v, want none", calls)
+		}
+	})
+}
+
+func TestRegistrarRemovesCheckpointsOfTheIncumbent(t *testing.T) {
+	inBed(t, func(b *bed) {
+		binding := b.binding()
+		binding.Annotations = map[string]string{v1beta1.CheckpointAnnotation: "abc", v1beta1.CheckpointTimestampAnnotation: "1", "own": "stays"}
+		b.must(b.Client.Update(t.Context(), binding))
+		b.settle()
+		if diff := cmp.Diff(map[string]string{"own": "stays"}, b.binding().Annotations); diff != "" {
+			t.Errorf("annotations (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// No lock across a call: with every AWS call hanging, a pass still comes to its end.
+func TestRegistrarPassWaitsForNoCall(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.aws.Before = func(ctx context.Context, _ fakeelbv2.Call) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		start := time.Now()
+		for range 5 {
+			b.pass()
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("5 passes took %s of time with AWS hanging, want none", took)
+		}
+		synctest.Wait()
+	}, pod, newSlice("web-1", pod))
+}

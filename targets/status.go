@@ -1,0 +1,166 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// view is what one pass has seen of a binding.
+type view struct {
+	generation  int64
+	deleting    bool
+	unsupported string // what the spec asks for that we do not do
+	missing     string // the Service or port that does not exist
+	complete    bool   // the group has been read
+	entries     map[elbv2.Target]entry
+	pods        podCount
+}
+
+// maxMessage is what a condition's message is cut to.
+const maxMessage = 1024
+
+// writeStatus writes what the pass has seen, once and only if it differs from what we wrote last. The comparison is
+// with our own memory, as the cache may be behind it. Events follow the write.
+func (r *Registrar) writeStatus(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, v view) error {
+	before := binding.DeepCopy()
+	if s.group.written != nil {
+		before.Status = *s.group.written
+	}
+	after := before.DeepCopy()
+	fillStatus(&after.Status, s.group, v, metav1.NewTime(r.Clock.Now()))
+	if equality.Semantic.DeepEqual(before.Status, after.Status) {
+		return nil
+	}
+	written := after.Status.DeepCopy()
+	if err := r.Client.Status().Patch(ctx, after, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		r.event(binding, failedUpdateStatus(err))
+		return fmt.Errorf("writing status: %w", err)
+	}
+	s.group.written = written
+	for _, e := range transitions(before.Status.Conditions, written.Conditions) {
+		r.event(binding, e)
+	}
+	return nil
+}
+
+// refuse says in the status what is not supported.
+func (r *Registrar) refuse(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) error {
+	why := "spec.targetType is not set: was the binding created while the webhook was not installed? Create it again"
+	if binding.Spec.TargetType != nil && !binding.IsIP() {
+		why = fmt.Sprintf("spec.targetType: %q is not supported, only \"ip\" is", *binding.Spec.TargetType)
+	} else if binding.IsIP() {
+		why = "spec.targetGroupARN is not set: was the binding created while the webhook was not installed? Create it again"
+	}
+	return r.writeStatus(ctx, s, binding, view{generation: binding.Generation, unsupported: why})
+}
+
+func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v view, now metav1.Time) {
+	status.ObservedGeneration = &v.generation
+	for _, condition := range []metav1.Condition{ready(g, v), degraded(g, v)} {
+		condition.ObservedGeneration = v.generation
+		condition.Message = cut(condition.Message)
+		condition.LastTransitionTime = now // kept by SetStatusCondition while the status stays
+		apimeta.SetStatusCondition(&status.Conditions, condition)
+	}
+	if v.complete {
+		status.Targets = countTargets(v.entries)
+	}
+	status.Pods = &v1beta1.PodCounts{
+		Gated: int32(v.pods.gated), Waiting: int32(v.pods.waiting), Ungated: int32(v.pods.ungated),
+	}
+	status.TargetGroup = g.currentFacts()
+}
+
+func ready(g *group, v view) metav1.Condition {
+	c := metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse}
+	trouble := degraded(g, v)
+	switch {
+	case trouble.Status == metav1.ConditionTrue:
+		c.Reason, c.Message = trouble.Reason, trouble.Message
+	case v.deleting:
+		c.Reason, c.Message = v1beta1.ReasonDeleting, "Deregistering all targets"
+	case !v.complete:
+		c.Reason, c.Message = v1beta1.ReasonReconciling, "Reading the target group"
+	case g.working():
+		c.Reason, c.Message = v1beta1.ReasonReconciling, "Registering and deregistering targets"
+	default:
+		c.Status, c.Reason = metav1.ConditionTrue, v1beta1.ReasonReconciled
+		c.Message = "Every endpoint that belongs in the target group is registered"
+	}
+	return c
+}
+
+func degraded(g *group, v view) metav1.Condition {
+	c := metav1.Condition{Type: v1beta1.ConditionDegraded, Status: metav1.ConditionTrue}
+	err := g.failure()
+	switch {
+	case v.unsupported != "":
+		c.Reason, c.Message = v1beta1.ReasonNotSupported, v.unsupported
+	case elbv2.IsTargetGroupNotFound(err):
+		c.Reason, c.Message = v1beta1.ReasonTargetGroupNotFound, elbv2.Message(err)
+	case err != nil:
+		c.Reason, c.Message = v1beta1.ReasonAWSError, elbv2.Message(err)
+	case v.missing != "":
+		c.Reason, c.Message = v1beta1.ReasonBackendNotFound, v.missing+"; registered targets are kept while their pods live"
+	default:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, v1beta1.ReasonHealthy, "Nothing is wrong"
+	}
+	return c
+}
+
+func cut(message string) string {
+	if len(message) > maxMessage {
+		return message[:maxMessage-3] + "..."
+	}
+	return message
+}
+
+func countTargets(entries map[elbv2.Target]entry) *v1beta1.TargetCounts {
+	var n v1beta1.TargetCounts
+	for _, e := range entries {
+		switch e.presence {
+		case draining:
+			n.Draining++
+		case registered:
+			n.Registered++
+			countState(&n, e.health.State)
+		}
+	}
+	n.Summary = fmt.Sprintf("%d/%d", n.Healthy, n.Registered)
+	return &n
+}
+
+func countState(n *v1beta1.TargetCounts, state elbv2.State) {
+	switch state {
+	case elbv2.StateHealthy:
+		n.Healthy++
+	case elbv2.StateInitial:
+		n.Initial++
+	case elbv2.StateUnused:
+		n.Unused++
+	case elbv2.StateUnavailable:
+		n.Unavailable++
+	default:
+		n.Unhealthy++
+	}
+}
+
+func holdsRegistered(entries map[elbv2.Target]entry) bool {
+	for _, e := range entries {
+		if e.presence == registered || e.registering {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,194 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// Indexes of the caches. Package webhook has its own.
+const (
+	indexSliceService   = "targets.slice.service"
+	indexPodAddress     = "targets.pod.address"
+	indexPodGate        = "targets.pod.gate"
+	indexBindingService = "targets.binding.service"
+)
+
+// SetupWithManager adds the registrar to the manager. It runs on the leader only, and not before every cache it reads
+// has synced.
+func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	r.groups, r.orphans = map[types.NamespacedName]*group{}, map[types.NamespacedName]time.Time{}
+	r.resolver = resolver{reader: mgr.GetClient()}
+	if err := r.addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("targets").
+		For(&v1beta1.TargetGroupBinding{}, builder.WithPredicates(predicate.Or(
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfService)).
+		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfSlice)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod), builder.WithPredicates(podChanged())).
+		WatchesRawSource(source.Func(r.startLanes)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+				minBackoff, r.MaxBackoff),
+		}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("building the targets controller: %w", err)
+	}
+	return nil
+}
+
+// startLanes gives the lanes their life and their way back into the queue: the answer to a call has the binding looked
+// at again.
+func (r *Registrar) startLanes(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	r.lanes = ctx
+	r.wake = func(key types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: key}) }
+	return nil
+}
+
+func (r *Registrar) addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+	indexes := []struct {
+		object client.Object
+		field  string
+		values client.IndexerFunc
+	}{
+		{&discoveryv1.EndpointSlice{}, indexSliceService, func(o client.Object) []string {
+			return []string{o.GetLabels()[discoveryv1.LabelServiceName]}
+		}},
+		{&corev1.Pod{}, indexPodAddress, podAddresses},
+		{&corev1.Pod{}, indexPodGate, func(o client.Object) []string { return gatedBindings(o.(*corev1.Pod)) }},
+		{&v1beta1.TargetGroupBinding{}, indexBindingService, func(o client.Object) []string {
+			return []string{o.(*v1beta1.TargetGroupBinding).Spec.ServiceRef.Name}
+		}},
+	}
+	for _, index := range indexes {
+		if err := indexer.IndexField(ctx, index.object, index.field, index.values); err != nil {
+			return fmt.Errorf("indexing %s: %w", index.field, err)
+		}
+	}
+	return nil
+}
+
+func podAddresses(o client.Object) []string {
+	var out []string
+	for _, ip := range o.(*corev1.Pod).Status.PodIPs {
+		out = append(out, ip.IP)
+	}
+	return out
+}
+
+func gatedBindings(pod *corev1.Pod) []string {
+	var out []string
+	for _, gate := range pod.Spec.ReadinessGates {
+		if name, ours := readiness.BindingOf(gate.ConditionType); ours {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// podChanged lets through what can change a plan or a condition, and keeps the kubelet's other chatter away.
+func podChanged() predicate.Funcs {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*corev1.Pod), e.ObjectNew.(*corev1.Pod)
+		return isLeaving(before) != isLeaving(after) ||
+			containersReady(before) != containersReady(after) ||
+			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
+			!equality.Semantic.DeepEqual(before.Status.PodIPs, after.Status.PodIPs) ||
+			openGates(before) != openGates(after)
+	}}
+}
+
+func openGates(pod *corev1.Pod) int {
+	n := 0
+	for _, gate := range pod.Spec.ReadinessGates {
+		if readiness.IsOpen(pod, gate.ConditionType) {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *Registrar) bindingsOfService(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.bindingsOf(ctx, o.GetNamespace(), o.GetName())
+}
+
+func (r *Registrar) bindingsOfSlice(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.bindingsOf(ctx, o.GetNamespace(), o.GetLabels()[discoveryv1.LabelServiceName])
+}
+
+func (r *Registrar) bindingsOf(ctx context.Context, namespace, service string) []reconcile.Request {
+	var list v1beta1.TargetGroupBindingList
+	err := r.Client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy,
+		client.MatchingFields{indexBindingService: service})
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings of Service", "service", service)
+		return nil
+	}
+	return requests(namespace, names(list.Items))
+}
+
+// bindingsOfPod are the bindings whose gates the pod carries, and those whose Services select it.
+func (r *Registrar) bindingsOfPod(ctx context.Context, o client.Object) []reconcile.Request {
+	pod := o.(*corev1.Pod)
+	out := gatedBindings(pod)
+	var list v1beta1.TargetGroupBindingList
+	err := r.Client.List(ctx, &list, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings of pod", "namespace", pod.Namespace, "pod", pod.Name)
+		return requests(pod.Namespace, out)
+	}
+	for i := range list.Items {
+		binding := &list.Items[i]
+		if slices.Contains(out, binding.Name) {
+			continue
+		}
+		service, err := r.resolver.service(ctx, binding)
+		if err == nil && service != nil && selects(service, pod) {
+			out = append(out, binding.Name)
+		}
+	}
+	return requests(pod.Namespace, out)
+}
+
+func names(bindings []v1beta1.TargetGroupBinding) []string {
+	out := make([]string, len(bindings))
+	for i := range bindings {
+		out[i] = bindings[i].Name
+	}
+	return out
+}
+
+func requests(namespace string, names []string) []reconcile.Request {
+	out := make([]reconcile.Request, len(names))
+	for i, name := range names {
+		out[i].NamespacedName = types.NamespacedName{Namespace: namespace, Name: name}
+	}
+	return out
+}
