@@ -1,0 +1,72 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+)
+
+// aws is the program's way to AWS.
+type aws struct {
+	accounts *elbv2.Accounts
+	ownVPC   func(context.Context) (string, error)
+}
+
+// newAWS finds Region and credentials where the SDK finds them. It calls nothing but, without a Region, the instance
+// metadata service.
+func newAWS(ctx context.Context, opts *options) (*aws, error) {
+	var load []func(*config.LoadOptions) error
+	if opts.Region != "" {
+		load = append(load, config.WithRegion(opts.Region))
+	} else {
+		load = append(load, config.WithEC2IMDSRegion())
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, load...)
+	if err != nil {
+		return nil, fmt.Errorf("loading AWS configuration: %w", err)
+	}
+	if cfg.Region == "" {
+		return nil, fmt.Errorf("no AWS Region: set --aws-region or AWS_REGION")
+	}
+	accounts := elbv2.NewAccounts(cfg, elbv2.Settings{
+		Endpoints: opts.Endpoints, Throttle: opts.Throttle, MaxRetries: opts.MaxRetries, UserAgent: "targetgate/" + version,
+	})
+	return &aws{accounts: accounts, ownVPC: ownVPC(opts.VpcID, cfg)}, nil
+}
+
+// ownVPC answers with the flag, or asks the instance metadata service each time: it is needed rarely.
+func ownVPC(id string, cfg awssdk.Config) func(context.Context) (string, error) {
+	if id != "" {
+		return func(context.Context) (string, error) { return id, nil }
+	}
+	metadata := imds.NewFromConfig(cfg)
+	return func(ctx context.Context) (string, error) {
+		mac, err := readMetadata(ctx, metadata, "mac")
+		if err != nil {
+			return "", err
+		}
+		return readMetadata(ctx, metadata, "network/interfaces/macs/"+mac+"/vpc-id")
+	}
+}
+
+func readMetadata(ctx context.Context, metadata *imds.Client, path string) (string, error) {
+	out, err := metadata.GetMetadata(ctx, &imds.GetMetadataInput{Path: path})
+	if err != nil {
+		return "", fmt.Errorf("reading instance metadata %s (set --aws-vpc-id where there is none): %w", path, err)
+	}
+	defer out.Content.Close()
+	body, err := io.ReadAll(out.Content)
+	if err != nil {
+		return "", fmt.Errorf("reading instance metadata %s: %w", path, err)
+	}
+	return string(body), nil
+}

@@ -1,0 +1,8 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command targetgate makes rolling updates behind AWS load balancers lose no request: it gates pods on the health of
+// their targets, registers and deregisters those targets, and opens the gates.
+//
+// main.go is the table of contents: options, AWS, manager, webhook, targets, start.
+package main

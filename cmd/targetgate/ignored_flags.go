@@ -1,0 +1,53 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/pflag"
+)
+
+// The flags of the incumbent for what targetgate does not do: load balancers, listeners, security groups. They are
+// accepted so that an existing argument list starts, and said to mean nothing.
+var (
+	ignoredSwitches = []string{
+		"disable-ingress-class-annotation", "disable-ingress-group-name-annotation", "disable-restricted-sg-rules",
+		"enable-backend-security-group", "enable-cert-mgmt", "enable-endpoint-slices", "enable-manage-backend-security-group-rules",
+		"enable-shield", "enable-waf", "enable-wafv2", "tolerate-non-existent-backend-action",
+		"tolerate-non-existent-backend-service",
+	}
+	ignoredValues = []string{
+		"alb-gateway-max-concurrent-reconciles", "allowed-certificate-authority-arns", "aws-vpc-cache-ttl",
+		"backend-security-group", "default-load-balancer-scheme", "default-ssl-policy", "default-tags", "default-target-type",
+		"external-managed-tags", "globalaccelerator-max-concurrent-reconciles",
+		"globalaccelerator-max-exponential-backoff-delay", "ingress-class", "ingress-max-concurrent-reconciles",
+		"ingress-max-exponential-backoff-delay", "lb-stabilization-monitor-interval", "load-balancer-class",
+		"nlb-gateway-max-concurrent-reconciles", "service-max-concurrent-reconciles", "service-max-exponential-backoff-delay",
+		"service-target-eni-security-group-tags", "targetgroupbinding-requeue-duration",
+	}
+)
+
+func addIgnoredFlags(flags *pflag.FlagSet) {
+	for _, name := range ignoredSwitches {
+		flags.Bool(name, false, "")
+		flags.Lookup(name).Hidden = true
+	}
+	for _, name := range ignoredValues {
+		flags.String(name, "", "")
+		flags.Lookup(name).Hidden = true
+	}
+}
+
+// setIgnoredFlags are the ones that were given, sorted.
+func setIgnoredFlags(flags *pflag.FlagSet) []string {
+	var out []string
+	flags.Visit(func(f *pflag.Flag) {
+		if slices.Contains(ignoredSwitches, f.Name) || slices.Contains(ignoredValues, f.Name) || f.Name == "feature-gates" {
+			out = append(out, f.Name)
+		}
+	})
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,68 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets"
+	"github.com/targetgate/targetgate/webhook"
+)
+
+// version is set at link time.
+var version = "dev"
+
+func main() {
+	err := run(ctrl.SetupSignalHandler(), os.Args[1:])
+	if errors.Is(err, pflag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "targetgate: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	opts, err := parseOptions(args)
+	if err != nil {
+		return err
+	}
+	setUpLogging(opts)
+	aws, err := newAWS(ctx, opts)
+	if err != nil {
+		return err
+	}
+	mgr, err := newManager(opts)
+	if err != nil {
+		return err
+	}
+	err = webhook.Setup(ctx, mgr, webhook.Options{
+		Accounts: aws.accounts, OwnVPC: aws.ownVPC, InjectGates: opts.InjectGates,
+	})
+	if err != nil {
+		return err
+	}
+	registrar := &targets.Registrar{
+		Client:                  mgr.GetClient(),
+		Accounts:                aws.accounts,
+		Writer:                  &readiness.Writer{Client: mgr.GetClient().Status(), Clock: clock.RealClock{}},
+		Recorder:                mgr.GetEventRecorder("targetgate"),
+		Clock:                   clock.RealClock{},
+		MaxConcurrentReconciles: opts.MaxConcurrentReconciles,
+		MaxBackoff:              opts.MaxBackoff,
+	}
+	if err := registrar.SetupWithManager(ctx, mgr); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}

@@ -1,0 +1,184 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+func setUpLogging(opts *options) {
+	level := slog.LevelInfo
+	if opts.LogLevel == "debug" {
+		level = slog.LevelDebug
+	}
+	handler := slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})
+	logger := logr.FromSlogHandler(handler)
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger)
+	for _, flag := range opts.notices {
+		logger.Info("Flag means nothing here and is ignored", "flag", flag)
+	}
+}
+
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=targetgate-system
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch,namespace=targetgate-system
+
+// newManager returns the manager with caches, leader election, webhook server and probes; nothing is started.
+func newManager(opts *options) (ctrl.Manager, error) {
+	cfg, err := kubeConfig(opts.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("building scheme: %w", err)
+	}
+	server, err := webhookServer(opts)
+	if err != nil {
+		return nil, err
+	}
+	lease, err := newLease(cfg, opts)
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:                              scheme,
+		Cache:                               cacheOptions(opts),
+		LeaderElection:                      opts.LeaderElection,
+		LeaderElectionID:                    opts.LeaderElectionID,
+		LeaderElectionNamespace:             opts.LeaderElectionNamespace,
+		LeaderElectionResourceLockInterface: lease,
+		LeaderElectionReleaseOnCancel:       true, // the process ends when Start returns: nobody works on without the lease
+		Metrics:                             metricsserver.Options{BindAddress: opts.MetricsAddr},
+		HealthProbeBindAddress:              opts.HealthProbeAddr,
+		WebhookServer:                       server,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("building manager: %w", err)
+	}
+	return mgr, addProbes(mgr)
+}
+
+// kubeConfig is without a client-side rate limit: the API server's own priority and fairness does that better.
+func kubeConfig(path string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = path
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("loading kubeconfig: %w", err)
+	}
+	cfg.QPS = -1
+	return cfg, nil
+}
+
+// newLease returns a lease held in the name of the pod, nil where there is no such name. A container that crashes and
+// is started again in its pod then has its lease at once: it need not wait 15 s until its own old lease has run out,
+// with pods leaving that nobody deregisters.
+func newLease(cfg *rest.Config, opts *options) (resourcelock.Interface, error) {
+	if !opts.LeaderElection || opts.PodName == "" || opts.LeaderElectionNamespace == "" {
+		return nil, nil
+	}
+	lease, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, opts.LeaderElectionNamespace,
+		opts.LeaderElectionID, resourcelock.ResourceLockConfig{Identity: opts.PodName}, cfg, renewDeadline)
+	if err != nil {
+		return nil, fmt.Errorf("preparing lease: %w", err)
+	}
+	return lease, nil
+}
+
+// renewDeadline is controller-runtime's default.
+const renewDeadline = 10 * time.Second
+
+func cacheOptions(opts *options) cache.Options {
+	out := cache.Options{SyncPeriod: &opts.SyncPeriod, DefaultTransform: cache.TransformStripManagedFields()}
+	if len(opts.WatchNamespaces) > 0 {
+		out.DefaultNamespaces = map[string]cache.Config{}
+		for _, namespace := range opts.WatchNamespaces {
+			out.DefaultNamespaces[namespace] = cache.Config{}
+		}
+	}
+	return out
+}
+
+// webhookServer serves with the certificate from files, which are read again when they change.
+func webhookServer(opts *options) (ctrlwebhook.Server, error) {
+	server := ctrlwebhook.Options{
+		Port: opts.WebhookPort, CertDir: opts.WebhookCertDir, CertName: opts.WebhookCertFile, KeyName: opts.WebhookKeyFile,
+	}
+	if opts.WebhookClientCA != "" {
+		pem, err := os.ReadFile(opts.WebhookClientCA)
+		if err != nil {
+			return nil, fmt.Errorf("--kube-ca-pem-filepath: %w", err)
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("--kube-ca-pem-filepath: no certificate in %s", opts.WebhookClientCA)
+		}
+		server.TLSOpts = append(server.TLSOpts, func(c *tls.Config) {
+			c.ClientCAs, c.ClientAuth = pool, tls.RequireAndVerifyClientCert
+		})
+	}
+	return ctrlwebhook.NewServer(server), nil
+}
+
+// addProbes: alive when the process answers; ready when the caches have synced and the webhook server answers, so that
+// a replica is never asked before it can tell.
+func addProbes(mgr ctrl.Manager) error {
+	caches := &cachesSynced{}
+	err := errors.Join(
+		mgr.Add(caches),
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("caches", caches.check),
+		mgr.AddReadyzCheck("webhook", mgr.GetWebhookServer().StartedChecker()),
+	)
+	if err != nil {
+		return fmt.Errorf("adding probes: %w", err)
+	}
+	return nil
+}
+
+// cachesSynced is started by the manager once every cache has synced, on every replica.
+type cachesSynced struct {
+	synced atomic.Bool
+}
+
+// Start notes the moment.
+func (c *cachesSynced) Start(context.Context) error {
+	c.synced.Store(true)
+	return nil
+}
+
+// NeedLeaderElection says that replicas which do not lead have caches, too.
+func (c *cachesSynced) NeedLeaderElection() bool { return false }
+
+func (c *cachesSynced) check(*http.Request) error {
+	if !c.synced.Load() {
+		return errors.New("the caches have not synced yet")
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+)
+
+// options are every flag of the program, and its two environment variables: POD_NAME and POD_NAMESPACE, of its own pod.
+// Names, meanings and defaults are the incumbent's unless the help text says otherwise, so that an existing argument
+// list starts.
+type options struct {
+	ClusterName string
+
+	Region       string
+	VpcID        string
+	VpcTags      map[string]string
+	Endpoints    map[string]string
+	Throttle     []elbv2.ThrottleRule
+	MaxRetries   int
+	throttleText string
+
+	InjectGates             bool
+	MaxConcurrentReconciles int
+	MaxBackoff              time.Duration
+	MaxTargetsPerGroup      int
+
+	SyncPeriod      time.Duration
+	WatchNamespaces []string
+	Kubeconfig      string
+	LogLevel        string
+	FeatureGates    map[string]string
+
+	LeaderElection          bool
+	LeaderElectionID        string
+	LeaderElectionNamespace string
+	PodName                 string
+
+	WebhookPort     int
+	WebhookCertDir  string
+	WebhookCertFile string
+	WebhookKeyFile  string
+	WebhookClientCA string
+	MetricsAddr     string
+	HealthProbeAddr string
+
+	notices []string // flags that mean nothing here and were set all the same
+}
+
+// parseOptions reads the arguments. The error of a wrong flag names the flag, its value and what would be right; of
+// several wrong flags it names all.
+func parseOptions(args []string) (*options, error) {
+	opts := &options{}
+	flags := pflag.NewFlagSet("targetgate", pflag.ContinueOnError)
+	flags.SortFlags = false
+	opts.addFlags(flags)
+	addIgnoredFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q: everything is a flag", flags.Arg(0))
+	}
+	opts.notices = setIgnoredFlags(flags)
+	opts.PodName = os.Getenv("POD_NAME")
+	opts.LeaderElectionNamespace = cmp.Or(opts.LeaderElectionNamespace, os.Getenv("POD_NAMESPACE"))
+	return opts, opts.validate()
+}
+
+func (o *options) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.ClusterName, "cluster-name", "", "Name of the Kubernetes cluster. Required.")
+	o.addAWSFlags(flags)
+	o.addBindingFlags(flags)
+	o.addServerFlags(flags)
+}
+
+func (o *options) addAWSFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Region, "aws-region", "", "AWS Region. Default: AWS_REGION, AWS_DEFAULT_REGION, instance metadata.")
+	flags.StringVar(&o.VpcID, "aws-vpc-id", "", "ID of the cluster's VPC. Default: instance metadata, when it is needed.")
+	flags.StringToStringVar(&o.VpcTags, "aws-vpc-tags", nil, "Not supported: set --aws-vpc-id.")
+	flags.StringToStringVar(&o.Endpoints, "aws-api-endpoints", nil,
+		"Base URLs by service ID, such as \"Elastic Load Balancing v2=https://...,EC2=https://...,STS=https://...\".")
+	flags.StringVar(&o.throttleText, "aws-api-throttle", "",
+		"Token buckets, retries included: serviceID:operationRegex=rate:burst,... (default "+
+			"\"Elastic Load Balancing v2:^(Register|Deregister)Targets$=4:20,Elastic Load Balancing v2:^Describe=25:100\")")
+	flags.IntVar(&o.MaxRetries, "aws-max-retries", 10, "How often a failed AWS call is tried again.")
+}
+
+func (o *options) addBindingFlags(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.InjectGates, "enable-pod-readiness-gate-inject", true, "Add readiness gates to pods at admission.")
+	flags.IntVar(&o.MaxConcurrentReconciles, "targetgroupbinding-max-concurrent-reconciles", 16, "Bindings looked at side by side.")
+	flags.DurationVar(&o.MaxBackoff, "targetgroupbinding-max-exponential-backoff-delay", 30*time.Second,
+		"Longest pause after a pass that failed.")
+	flags.IntVar(&o.MaxTargetsPerGroup, "max-targets-per-target-group", 0, "Not supported but for 0, which means no limit.")
+	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Hour, "How often every binding is looked at without a cause.")
+	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespace", nil, "Namespaces to work in. Default: all.")
+	flags.StringToStringVar(&o.FeatureGates, "feature-gates", nil,
+		"Feature gates of the incumbent; none means anything here yet.")
+}
+
+func (o *options) addServerFlags(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.LeaderElection, "enable-leader-election", true, "Let one replica of several work on bindings.")
+	flags.StringVar(&o.LeaderElectionID, "leader-election-id", "aws-load-balancer-controller-leader",
+		"Name of the lease. It is the incumbent's, so that the two never work side by side in one namespace.")
+	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "Namespace of the lease. Default: the pod's own.")
+	flags.IntVar(&o.WebhookPort, "webhook-bind-port", 9443, "Port of the webhook server.")
+	flags.StringVar(&o.WebhookCertDir, "webhook-cert-dir", "", "Directory of the serving certificate. Required.")
+	flags.StringVar(&o.WebhookCertFile, "webhook-cert-file", "tls.crt", "File name of the certificate.")
+	flags.StringVar(&o.WebhookKeyFile, "webhook-key-file", "tls.key", "File name of the key.")
+	flags.StringVar(&o.WebhookClientCA, "kube-ca-pem-filepath", "",
+		"PEM file of the CA that API servers' client certificates must be signed by. Default: clients need no certificate.")
+	flags.StringVar(&o.MetricsAddr, "metrics-bind-addr", ":8080", "Address of the metrics server; 0 switches it off.")
+	flags.StringVar(&o.HealthProbeAddr, "health-probe-bind-addr", ":61779", "Address of /healthz and /readyz.")
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "Path of a kubeconfig file. Default: KUBECONFIG, the pod's service account.")
+	flags.StringVar(&o.LogLevel, "log-level", "info", "info or debug.")
+}
+
+// validate returns every fault at once.
+func (o *options) validate() error {
+	var faults []error
+	fault := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	fault(o.ClusterName == "", "--cluster-name is required")
+	fault(o.WebhookCertDir == "", "--webhook-cert-dir is required: the serving certificate comes from files")
+	fault(len(o.VpcTags) > 0, "--aws-vpc-tags is not supported: set --aws-vpc-id")
+	fault(o.MaxTargetsPerGroup != 0, "--max-targets-per-target-group=%d is not supported: want 0, no limit", o.MaxTargetsPerGroup)
+	fault(o.MaxRetries < 0, "--aws-max-retries=%d: want 0 or more", o.MaxRetries)
+	fault(o.MaxConcurrentReconciles < 1, "--targetgroupbinding-max-concurrent-reconciles=%d: want 1 or more", o.MaxConcurrentReconciles)
+	fault(o.MaxBackoff <= 0, "--targetgroupbinding-max-exponential-backoff-delay=%s: want more than 0", o.MaxBackoff)
+	fault(o.WebhookPort < 1 || o.WebhookPort > 65535, "--webhook-bind-port=%d: want 1 to 65535", o.WebhookPort)
+	fault(!slices.Contains([]string{"info", "debug"}, o.LogLevel), "--log-level=%s: want info or debug", o.LogLevel)
+	faults = append(faults, o.validateEndpoints()...)
+	var err error
+	if o.Throttle, err = elbv2.ParseThrottle(o.throttleText); err != nil {
+		faults = append(faults, fmt.Errorf("--aws-api-throttle: %w", err))
+	}
+	return errors.Join(faults...)
+}
+
+// services are the SDK's IDs of the services we call.
+var services = []string{"EC2", "Elastic Load Balancing v2", "STS"}
+
+func (o *options) validateEndpoints() []error {
+	var faults []error
+	for service, base := range o.Endpoints {
+		parsed, err := url.Parse(base)
+		switch {
+		case err != nil || !strings.HasPrefix(parsed.Scheme, "http") || parsed.Host == "":
+			faults = append(faults, fmt.Errorf("--aws-api-endpoints: %s=%s: want a URL such as https://host", service, base))
+		case !slices.Contains(services, service):
+			o.notices = append(o.notices, "aws-api-endpoints: "+service)
+		}
+	}
+	return faults
+}

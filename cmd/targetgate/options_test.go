@@ -1,0 +1,90 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var minimal = []string{"--cluster-name=prod", "--webhook-cert-dir=/certs"}
+
+// The defaults are the incumbent's but for the two that compat promises otherwise.
+func TestParseOptionsDefaults(t *testing.T) {
+	opts, err := parseOptions(minimal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type view struct {
+		retries, workers, port     int
+		backoff, sync              time.Duration
+		gates, leader              bool
+		id, metrics, probes, level string
+	}
+	got := view{
+		opts.MaxRetries, opts.MaxConcurrentReconciles, opts.WebhookPort, opts.MaxBackoff, opts.SyncPeriod, opts.InjectGates,
+		opts.LeaderElection, opts.LeaderElectionID, opts.MetricsAddr, opts.HealthProbeAddr, opts.LogLevel,
+	}
+	want := view{
+		10, 16, 9443, 30 * time.Second, 10 * time.Hour, true, true, "aws-load-balancer-controller-leader", ":8080", ":61779", "info",
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(view{})); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseOptionsStartsWithArgumentsOfTheIncumbent(t *testing.T) {
+	opts, err := parseOptions(append(minimal,
+		"--ingress-class", "alb", "--enable-shield=false", "--enable-waf", "--targetgroupbinding-requeue-duration=15s",
+		"--aws-api-endpoints=Elastic Load Balancing v2=https://elb.example,EC2=http://127.0.0.1:4566",
+		"--aws-api-throttle=Elastic Load Balancing v2:^Describe=10:20", "--watch-namespace=shop",
+		"--feature-gates=EndpointsFailOpen=true",
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"enable-shield", "enable-waf", "feature-gates", "ingress-class", "targetgroupbinding-requeue-duration"}
+	if diff := cmp.Diff(want, opts.notices); diff != "" {
+		t.Errorf("notices (-want +got):\n%s", diff)
+	}
+	if len(opts.Throttle) != 1 || len(opts.Endpoints) != 2 || opts.WatchNamespaces[0] != "shop" {
+		t.Errorf("throttle %v, endpoints %v, namespaces %v", opts.Throttle, opts.Endpoints, opts.WatchNamespaces)
+	}
+}
+
+func TestParseOptionsNamesEveryFault(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		want []string
+	}{
+		"nothing given": {want: []string{"--cluster-name is required", "--webhook-cert-dir is required"}},
+		"several at once": {
+			args: append(minimal, "--log-level=loud", "--webhook-bind-port=0", "--aws-api-throttle=x", "--max-targets-per-target-group=5"),
+			want: []string{
+				"--log-level=loud: want info or debug", "--webhook-bind-port=0: want 1 to 65535", "--aws-api-throttle: \"x\"",
+				"--max-targets-per-target-group=5 is not supported",
+			},
+		},
+		"unsupported":  {args: append(minimal, "--aws-vpc-tags=Name=prod"), want: []string{"--aws-vpc-tags is not supported: set --aws-vpc-id"}},
+		"bad URL":      {args: append(minimal, "--aws-api-endpoints=EC2=nowhere"), want: []string{"--aws-api-endpoints: EC2=nowhere: want a URL"}},
+		"typing error": {args: append(minimal, "--cluster-nam=x"), want: []string{"unknown flag: --cluster-nam"}},
+		"stray word":   {args: append(minimal, "start"), want: []string{`unexpected argument "start"`}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := parseOptions(tc.args)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q does not say %q", err, want)
+				}
+			}
+		})
+	}
+}
