@@ -1,0 +1,20 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package dataplane is the part of the load balancers that touches the network: it really checks targets and really
+// forwards traffic to them, as package state says.
+//
+// One goroutine drives the machine: it sleeps until the next moment, makes the health checks that are due (each on its
+// own goroutine, which ends with the check), opens and closes front doors as listeners come and go, and ends what is in
+// flight to a target when the machine says so. Nothing ticks in between.
+//
+// A front door is a socket on loopback for one listener. The ALB's is a reverse proxy that spreads requests evenly, keeps
+// connections to targets open, and hides nothing: a request goes to one target only, once, and a target that refuses or
+// closes is a 502, no target a 503, no answer in time a 504. The NLB's is a TCP proxy that gives each connection to one
+// target; where that fails, the client's connection is reset.
+//
+// Pods have addresses in 10.0.0.0/8 that only the API knows; their servers listen on the same address in 127.0.0.0/8.
+// Options.Map translates.
+//
+// Not emulated: TLS at the front door, UDP, HTTP/2 and gRPC to targets, Lambda functions (502), WebSocket time limits.
+package dataplane

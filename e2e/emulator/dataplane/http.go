@@ -1,0 +1,180 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dataplane
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+)
+
+// statusClientLeft is what an ALB logs when the client closes before it was answered.
+const statusClientLeft = 460
+
+var (
+	errCut        = errors.New("cut: the target is gone")
+	errClientLeft = errors.New("the client left")
+	errBroken     = errors.New("the answer broke off")
+
+	quiet = log.New(io.Discard, "", 0)
+)
+
+// serveHTTP begins to proxy requests.
+func (d *door) serveHTTP() {
+	opts, machine := d.plane.opts, d.plane.machine
+	transport := &http.Transport{
+		DialContext:           (&net.Dialer{Timeout: machine.Scaled(opts.ConnectTimeout)}).DialContext,
+		ResponseHeaderTimeout: machine.Scaled(opts.IdleTimeout),
+		IdleConnTimeout:       time.Minute,
+		MaxIdleConnsPerHost:   100,
+		DisableCompression:    true,
+		TLSClientConfig:       &tls.Config{InsecureSkipVerify: true}, // an ALB does not verify targets either
+	}
+	server := &http.Server{
+		Handler:           &httpDoor{door: d, transport: oneAttempt{transport}, scheme: d.scheme()},
+		ReadHeaderTimeout: time.Minute,
+		ErrorLog:          quiet,
+	}
+	d.plane.work.Go(func() { _ = server.Serve(d.socket) }) // always ends with an error, that of close
+	d.close = func() {
+		_ = server.Close() // what is open breaks off, as it should
+		transport.CloseIdleConnections()
+	}
+	context.AfterFunc(d.plane.ctx, d.close)
+}
+
+// scheme is how the listener's targets are spoken to.
+func (d *door) scheme() string {
+	groups, err := d.plane.machine.Groups(state.GroupFilter{Account: accountOf(d.listener.Group), ARNs: []string{d.listener.Group}})
+	if err == nil && groups[0].Protocol == state.ProtocolHTTPS {
+		return "https"
+	}
+	return "http"
+}
+
+func accountOf(arn string) string { return strings.Split(arn, ":")[4] }
+
+// oneAttempt keeps http.Transport from sending a request again by itself when a kept connection turns out to be closed:
+// a request with a body that cannot be rewound is never sent twice.
+type oneAttempt struct {
+	http.RoundTripper
+}
+
+// RoundTrip sends the request once.
+func (o oneAttempt) RoundTrip(r *http.Request) (*http.Response, error) {
+	once := r.WithContext(r.Context())
+	once.GetBody = nil
+	if once.Body == nil || once.Body == http.NoBody {
+		once.Body = emptyBody{}
+	}
+	return o.RoundTripper.RoundTrip(once)
+}
+
+// emptyBody is a body of no bytes that http.Transport does not recognize as none.
+type emptyBody struct{}
+
+// Read is at the end.
+func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
+
+// Close does nothing.
+func (emptyBody) Close() error { return nil }
+
+type httpDoor struct {
+	*door
+	transport http.RoundTripper
+	scheme    string
+}
+
+// ServeHTTP sends one request to one target.
+func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := d.plane.now()
+	target, address, err := d.pick()
+	answer := &answer{ResponseWriter: w}
+	defer func() { d.record(start, target.Key, answer.status, err) }()
+	if err != nil {
+		answer.refuse(statusOf(err))
+		return
+	}
+	flight, landed := d.board(r.Context(), target)
+	defer landed()
+	proxy := httputil.ReverseProxy{
+		Transport: d.transport,
+		ErrorLog:  quiet,
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(&url.URL{Scheme: d.scheme, Host: address})
+			p.Out.Host = r.Host
+			p.SetXForwarded()
+		},
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, failed error) {
+			err = blame(r.Context(), flight, failed)
+			answer.refuse(statusOf(err))
+		},
+	}
+	finished := false
+	defer func() {
+		if !finished { // the proxy gives up by a panic when the answer breaks off half-way
+			err = blame(r.Context(), flight, errBroken)
+		}
+	}()
+	proxy.ServeHTTP(answer, r.WithContext(flight))
+	finished = true
+}
+
+// blame finds out who ended a request.
+func blame(client, flight context.Context, err error) error {
+	switch {
+	case client.Err() != nil:
+		return errClientLeft
+	case flight.Err() != nil:
+		return errCut
+	}
+	return err
+}
+
+func statusOf(err error) int {
+	switch {
+	case errors.Is(err, errNoTarget):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, errClientLeft):
+		return statusClientLeft
+	case timedOut(err):
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusBadGateway
+}
+
+// answer remembers the status that was sent.
+type answer struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader passes the status on; informational ones are not the answer.
+func (a *answer) WriteHeader(status int) {
+	if status >= http.StatusOK || status == http.StatusSwitchingProtocols {
+		a.status = status
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets the proxy reach the connection.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// refuse is an answer of the load balancer's own.
+func (a *answer) refuse(status int) {
+	a.Header().Set("Server", "awselb/2.0")
+	a.Header().Set("Content-Type", "text/html")
+	a.WriteHeader(status)
+	_, _ = io.WriteString(a, "<html><body><h1>"+http.StatusText(status)+"</h1></body></html>\r\n") // the client may have left
+}

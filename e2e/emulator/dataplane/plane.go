@@ -1,0 +1,120 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dataplane
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+)
+
+// Plane drives one machine until it is closed.
+type Plane struct {
+	machine *state.Machine
+	opts    Options
+	checks  *http.Transport
+	traffic *traffic
+	flights flights
+
+	// ctx ends with the plane, and with it all its goroutines, which work counts.
+	ctx  context.Context
+	stop context.CancelFunc
+	work sync.WaitGroup
+	// seen is how far cut has read the journal.
+	seen int
+
+	mu    sync.Mutex
+	doors map[string]*door
+}
+
+// Start begins to drive the machine, which must run on the real clock.
+func Start(ctx context.Context, machine *state.Machine, opts Options) *Plane {
+	opts = opts.withDefaults()
+	p := &Plane{
+		machine: machine,
+		opts:    opts,
+		traffic: newTraffic(opts.MaxRequests),
+		flights: flights{byTarget: map[flightKey]map[int]context.CancelFunc{}},
+		doors:   map[string]*door{},
+		checks: &http.Transport{
+			DisableKeepAlives:  true,
+			DisableCompression: true,
+			TLSClientConfig:    &tls.Config{InsecureSkipVerify: true}, // ELB does not verify targets either
+		},
+	}
+	p.ctx, p.stop = context.WithCancel(ctx)
+	p.work.Go(p.drive)
+	return p
+}
+
+// Close ends all traffic and waits for all goroutines.
+func (p *Plane) Close() {
+	p.mu.Lock() // a door that is being opened is waited for
+	p.stop()
+	p.mu.Unlock()
+	p.work.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, d := range p.doors {
+		d.close()
+	}
+	p.doors = map[string]*door{}
+}
+
+// drive is the one scheduler.
+func (p *Plane) drive() {
+	p.syncDoors()
+	for p.ctx.Err() == nil {
+		probes, next := p.machine.Advance()
+		for _, probe := range probes {
+			p.work.Go(func() { p.check(probe) })
+		}
+		p.cut()
+		p.sleep(next)
+	}
+}
+
+// sleep waits for the next moment or a change that may bring it forward.
+func (p *Plane) sleep(next time.Time) {
+	clock := p.machine.Options().Clock
+	var due <-chan time.Time
+	if !next.IsZero() {
+		timer := clock.NewTimer(next.Sub(clock.Now()))
+		defer timer.Stop()
+		due = timer.C()
+	}
+	select {
+	case <-due:
+	case <-p.machine.Changed():
+		p.syncDoors()
+	case <-p.ctx.Done():
+	}
+}
+
+// cut ends what is in flight to targets for which the journal asks it.
+func (p *Plane) cut() {
+	events := p.machine.Journal(p.seen)
+	p.seen += len(events)
+	for _, e := range events {
+		if e.Cut {
+			p.flights.cut(flightKey{e.Group, e.Target.Key})
+		}
+	}
+}
+
+// address is where a target is dialled: host and port.
+func (p *Plane) address(t state.Target, port int) (string, error) {
+	if isARN(t.Address) {
+		return p.balancerAddress(t.Address, port)
+	}
+	host, err := p.opts.Map(t.Address)
+	if err != nil {
+		return "", err
+	}
+	return state.Key{ID: host, Port: port}.String(), nil
+}

@@ -1,0 +1,91 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dataplane
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+)
+
+// serveTCP begins to pass connections on.
+func (d *door) serveTCP() {
+	ctx, cancel := context.WithCancel(d.plane.ctx)
+	d.close = func() {
+		cancel()
+		_ = d.socket.Close() // there is nobody to tell
+	}
+	context.AfterFunc(ctx, func() { _ = d.socket.Close() })
+	d.plane.work.Go(func() {
+		for {
+			client, err := d.socket.Accept()
+			if err != nil {
+				return
+			}
+			d.plane.work.Go(func() { d.pass(ctx, client.(*net.TCPConn)) })
+		}
+	})
+}
+
+// pass takes one connection to one target, to the end.
+func (d *door) pass(ctx context.Context, client *net.TCPConn) {
+	start := d.plane.now()
+	target, address, err := d.pick()
+	if err == nil {
+		err = d.join(ctx, client, target, address)
+	} else {
+		reset(client)
+	}
+	d.record(start, target.Key, 0, err)
+}
+
+// join carries bytes both ways until both sides are done or the flow is cut.
+func (d *door) join(ctx context.Context, client *net.TCPConn, target state.Target, address string) error {
+	flight, landed := d.board(ctx, target)
+	defer landed()
+	dialer := net.Dialer{Timeout: d.plane.machine.Scaled(d.plane.opts.ConnectTimeout)}
+	conn, err := dialer.DialContext(flight, "tcp", address)
+	if err != nil {
+		reset(client)
+		return err
+	}
+	server := conn.(*net.TCPConn)
+	defer server.Close()
+	defer client.Close()
+	unhook := context.AfterFunc(flight, func() {
+		reset(client)
+		reset(server)
+	})
+	defer unhook()
+	var there, back error
+	var both sync.WaitGroup
+	both.Go(func() { there = oneWay(server, client) })
+	both.Go(func() { back = oneWay(client, server) })
+	both.Wait()
+	if flight.Err() != nil {
+		return errCut
+	}
+	return errors.Join(there, back)
+}
+
+// oneWay copies until the source is done and passes the end on.
+func oneWay(to, from *net.TCPConn) error {
+	_, err := io.Copy(to, from)
+	if err != nil {
+		reset(to)
+		reset(from)
+		return err
+	}
+	return to.CloseWrite()
+}
+
+// reset closes a connection so that the other side sees an error, not an end.
+func reset(conn *net.TCPConn) {
+	_ = conn.SetLinger(0) // fails only when it is closed already
+	_ = conn.Close()
+}

@@ -1,0 +1,130 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package emulator
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+)
+
+// Service describes a load balancer with one listener and one target group for ip targets.
+type Service struct {
+	// Type is state.Application (the default) or state.Network.
+	Type string
+	// Port is the group's own port, 80 when 0. ListenerPort is where the front door tries to listen, 80 (and so, any
+	// free port) when 0.
+	Port, ListenerPort int
+	// HealthCheck settings that are zero get AWS's defaults, but for a timeout that fits a short interval.
+	HealthCheck state.HealthCheck
+	// DeregistrationDelay is in seconds, nil is AWS's 300.
+	DeregistrationDelay *int
+	// Attributes are further target group attributes.
+	Attributes map[string]string
+	// AddressType is state.IPv4 (the default) or state.IPv6.
+	AddressType string
+	// Zones are the enabled Availability Zones, all when empty.
+	Zones []string
+	// VPC is the first one when empty.
+	VPC string
+}
+
+// CreateService makes a target group and a load balancer of the given name and a listener between them, without API
+// calls. The URL is the front door's, http or tcp.
+func (e *Emulator) CreateService(name string, s Service) (groupARN, frontDoorURL string, err error) {
+	s.Type = cmp.Or(s.Type, state.Application)
+	group, err := e.createGroup(name, s)
+	if err != nil {
+		return "", "", fmt.Errorf("creating target group %s: %w", name, err)
+	}
+	balancer, err := e.createBalancer(name, s)
+	if err != nil {
+		return "", "", fmt.Errorf("creating load balancer %s: %w", name, err)
+	}
+	_, err = e.machine.CreateListener(state.ListenerSpec{
+		LoadBalancer: balancer.ARN,
+		Protocol:     s.protocol(),
+		Port:         cmp.Or(s.ListenerPort, 80),
+		Group:        group.ARN,
+	})
+	if err != nil {
+		return "", "", fmt.Errorf("creating listener of %s: %w", name, err)
+	}
+	scheme := map[string]string{state.Application: "http", state.Network: "tcp"}[s.Type]
+	return group.ARN, scheme + "://" + e.FrontDoor(group.ARN), nil
+}
+
+func (s Service) protocol() string {
+	if s.Type == state.Network {
+		return state.ProtocolTCP
+	}
+	return state.ProtocolHTTP
+}
+
+// largestTimeout is the default timeout of an ALB's health checks; a shorter interval needs a shorter one.
+const largestTimeout = 5
+
+func (e *Emulator) createGroup(name string, s Service) (state.Group, error) {
+	check := s.HealthCheck
+	if check.Interval != 0 && check.Timeout == 0 {
+		check.Timeout = min(largestTimeout, check.Interval-1)
+	}
+	group, err := e.machine.CreateGroup("", state.GroupSpec{
+		Name:        name,
+		Protocol:    s.protocol(),
+		Port:        cmp.Or(s.Port, 80),
+		VPC:         e.vpc(s).ID,
+		TargetType:  state.TypeIP,
+		AddressType: s.AddressType,
+		HealthCheck: check,
+	})
+	if err != nil {
+		return group, err
+	}
+	attributes := map[string]string{}
+	maps.Copy(attributes, s.Attributes)
+	if s.DeregistrationDelay != nil {
+		attributes["deregistration_delay.timeout_seconds"] = strconv.Itoa(*s.DeregistrationDelay)
+	}
+	_, err = e.machine.ModifyAttributes(group.ARN, attributes)
+	return group, err
+}
+
+func (e *Emulator) vpc(s Service) state.VPC {
+	vpcs := e.machine.Options().VPCs
+	for _, vpc := range vpcs {
+		if vpc.ID == s.VPC {
+			return vpc
+		}
+	}
+	return vpcs[0]
+}
+
+func (e *Emulator) createBalancer(name string, s Service) (state.Balancer, error) {
+	return e.machine.CreateBalancer("", state.BalancerSpec{
+		Name:    name,
+		Type:    s.Type,
+		Subnets: subnets(e.vpc(s), s.Zones),
+	})
+}
+
+// subnets picks one subnet for each zone.
+func subnets(vpc state.VPC, zones []string) []string {
+	wanted := map[string]bool{}
+	for _, zone := range zones {
+		wanted[zone] = true
+	}
+	seen := map[string]bool{}
+	var ids []string
+	for _, subnet := range vpc.Subnets {
+		if (len(zones) == 0 || wanted[subnet.Zone]) && !seen[subnet.Zone] {
+			seen[subnet.Zone] = true
+			ids = append(ids, subnet.ID)
+		}
+	}
+	return ids
+}

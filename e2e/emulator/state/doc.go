@@ -1,0 +1,29 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package state holds the load balancers' side of the story: target groups as a state machine, without any network.
+//
+// A call (RegisterTargets, DeregisterTargets, ...) is answered before it has any effect. What follows from it is a list
+// of moments, each with a time drawn from the load balancer's type:
+//
+//	register    initial/Elb.RegistrationInProgress       ALB 1-3 s, NLB 90-180 s
+//	  effect    initial/Elb.InitialHealthChecking        first check within min(interval, 10 s)
+//	  checks    healthy | unhealthy                      a new ALB target after one pass, an NLB one after the threshold
+//	deregister  draining/Target.DeregistrationInProgress
+//	  stop      no new requests from here on             ALB 12-20 s, NLB 120-200 s after the call
+//	  gone      unused/Target.NotRegistered              exactly the deregistration delay after the call
+//
+// "stop" and "gone" do not wait for each other: with a short deregistration delay a target that is no longer listed still
+// gets new requests. A target that cannot be used (its group is attached to nothing, its Availability Zone is not
+// enabled, its instance is stopped, its address belongs to a load balancer) is unused and leaves at once.
+//
+// The data plane drives the machine: Advance applies what has become due, hands out the health checks to make now and
+// says when to come back; Report says how a check went; Route says who gets traffic. Any other call applies what is due
+// first, so a reader never sees the past, whoever drives. Times in the journal are those of the moment itself.
+//
+// All durations of the load balancer (including health check interval and timeout, and the deregistration delay) are
+// multiplied by one factor, Options.Scale. The clock is injected and random choices come from one seeded source.
+//
+// Not emulated: slow start, stickiness, weights, zonal shifts, target group health thresholds (their attributes are kept
+// and returned), Gateway Load Balancers, QUIC server ids, health checks of Lambda functions.
+package state

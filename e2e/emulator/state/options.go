@@ -1,0 +1,125 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// Range is a duration drawn uniformly between Min and Max.
+type Range struct {
+	Min, Max time.Duration
+}
+
+// Timing is how long one type of load balancer takes, before scaling.
+type Timing struct {
+	// Register is from RegisterTargets to the moment the load balancer knows the target.
+	Register Range
+	// FirstCheck is the most that passes from there to the first health check; it is cut to the check interval.
+	FirstCheck time.Duration
+	// Stop is from DeregisterTargets to the moment no new request is sent to the target.
+	Stop Range
+	// FirstPasses is how many checks in a row make a newly registered target healthy; 0 is the healthy threshold.
+	FirstPasses int
+}
+
+// Timings holds the timing of both types.
+type Timings struct {
+	ALB, NLB Timing
+}
+
+// DefaultTimings are what users and AWS report.
+func DefaultTimings() Timings {
+	return Timings{
+		ALB: Timing{
+			Register:    Range{time.Second, 3 * time.Second},
+			FirstCheck:  10 * time.Second,
+			Stop:        Range{12 * time.Second, 20 * time.Second},
+			FirstPasses: 1,
+		},
+		NLB: Timing{
+			Register:   Range{90 * time.Second, 180 * time.Second},
+			FirstCheck: 10 * time.Second,
+			Stop:       Range{120 * time.Second, 200 * time.Second},
+		},
+	}
+}
+
+// Quotas are the service's limits. A draining target counts until it is gone.
+type Quotas struct {
+	Groups                 int
+	TargetsPerGroup        int
+	TargetsPerALB          int
+	TargetsPerNLBZone      int // in all, when cross-zone load balancing is on
+	GroupsPerALB           int
+	RegistrationsPerTarget int // how often one id may be registered behind one load balancer
+}
+
+// DefaultQuotas are those of a new account.
+func DefaultQuotas() Quotas {
+	return Quotas{
+		Groups:                 3000,
+		TargetsPerGroup:        1000,
+		TargetsPerALB:          1000,
+		TargetsPerNLBZone:      500,
+		GroupsPerALB:           100,
+		RegistrationsPerTarget: 1000,
+	}
+}
+
+// Options configure a Machine; the zero value is a real-time emulator of eu-west-1 with one VPC.
+type Options struct {
+	// Clock is the real one when nil.
+	Clock clock.Clock
+	// Scale multiplies every duration of the load balancers: 0.1 is ten times faster. 0 means 1.
+	Scale float64
+	// Seed of the random choices; the same seed and the same calls give the same draws.
+	Seed uint64
+	// Region is part of every ARN; eu-west-1 when empty.
+	Region string
+	// Account owns what is created without naming another one; 123456789012 when empty.
+	Account string
+	// VPCs known to the account; DefaultVPC when empty.
+	VPCs []VPC
+	// Timings and Quotas replace the defaults as a whole.
+	Timings *Timings
+	Quotas  *Quotas
+	// RejectWhileDraining refuses to register a target that is still draining; otherwise it starts anew.
+	RejectWhileDraining bool
+}
+
+// Defaults of Options.
+const (
+	DefaultRegion  = "eu-west-1"
+	DefaultAccount = "123456789012"
+)
+
+func (o Options) withDefaults() Options {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Scale == 0 {
+		o.Scale = 1
+	}
+	if o.Region == "" {
+		o.Region = DefaultRegion
+	}
+	if o.Account == "" {
+		o.Account = DefaultAccount
+	}
+	if len(o.VPCs) == 0 {
+		o.VPCs = []VPC{DefaultVPC(o.Region)}
+	}
+	if o.Timings == nil {
+		timings := DefaultTimings()
+		o.Timings = &timings
+	}
+	if o.Quotas == nil {
+		quotas := DefaultQuotas()
+		o.Quotas = &quotas
+	}
+	return o
+}

@@ -1,0 +1,269 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func code(err error) string {
+	var refusal *Error
+	if errors.As(err, &refusal) {
+		return refusal.Code
+	}
+	return fmt.Sprint(err)
+}
+
+func TestCreateGroupRefuses(t *testing.T) {
+	valid := GroupSpec{Name: "g", Protocol: ProtocolHTTP, Port: 80, VPC: DefaultVPCID, TargetType: TypeIP}
+	cases := map[string]struct {
+		change func(*GroupSpec)
+		want   string
+	}{
+		"bad name":               {func(s *GroupSpec) { s.Name = "-g" }, "ValidationError"},
+		"long name":              {func(s *GroupSpec) { s.Name = strings.Repeat("g", 33) }, "ValidationError"},
+		"unknown type":           {func(s *GroupSpec) { s.TargetType = "pod" }, "ValidationError"},
+		"unknown protocol":       {func(s *GroupSpec) { s.Protocol = "SCTP" }, "ValidationError"},
+		"no port":                {func(s *GroupSpec) { s.Port = 0 }, "ValidationError"},
+		"no VPC":                 {func(s *GroupSpec) { s.VPC = "" }, "ValidationError"},
+		"unknown VPC":            {func(s *GroupSpec) { s.VPC = "vpc-0" }, "ValidationError"},
+		"interval too short":     {func(s *GroupSpec) { s.HealthCheck.Interval = 4 }, "ValidationError"},
+		"interval too long":      {func(s *GroupSpec) { s.HealthCheck.Interval = 301 }, "ValidationError"},
+		"timeout over interval":  {func(s *GroupSpec) { s.HealthCheck.Timeout = 30 }, "ValidationError"},
+		"timeout too short":      {func(s *GroupSpec) { s.HealthCheck.Timeout = 1 }, "ValidationError"},
+		"threshold too low":      {func(s *GroupSpec) { s.HealthCheck.HealthyThreshold = 1 }, "ValidationError"},
+		"threshold too high":     {func(s *GroupSpec) { s.HealthCheck.UnhealthyThreshold = 11 }, "ValidationError"},
+		"matcher of an NLB":      {func(s *GroupSpec) { s.HealthCheck.Matcher = "200-599" }, "ValidationError"},
+		"matcher not a number":   {func(s *GroupSpec) { s.HealthCheck.Matcher = "ok" }, "ValidationError"},
+		"TCP check of an ALB":    {func(s *GroupSpec) { s.HealthCheck.Protocol = ProtocolTCP }, "ValidationError"},
+		"check port":             {func(s *GroupSpec) { s.HealthCheck.Port = "http" }, "ValidationError"},
+		"lambda with a port":     {func(s *GroupSpec) { s.TargetType = TypeLambda }, "InvalidConfigurationRequest"},
+		"alb behind HTTP":        {func(s *GroupSpec) { s.TargetType = TypeALB }, "InvalidConfigurationRequest"},
+		"matcher of a TCP check": {func(s *GroupSpec) { s.Protocol, s.HealthCheck.Matcher = ProtocolTCP, "200" }, "InvalidConfigurationRequest"},
+		"name taken":             {func(s *GroupSpec) { s.Name, s.Port = "taken", 81 }, "DuplicateTargetGroupName"},
+		"same again":             {func(s *GroupSpec) { s.Name = "taken" }, "<nil>"},
+		"quota":                  {func(*GroupSpec) {}, "TooManyTargetGroups"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := New(Options{Quotas: &Quotas{Groups: 1}})
+			spec := valid
+			spec.Name = "taken"
+			if _, err := m.CreateGroup("", spec); err != nil {
+				t.Fatal(err)
+			}
+			spec = valid
+			tc.change(&spec)
+			_, err := m.CreateGroup("", spec)
+			if got := code(err); got != tc.want {
+				t.Errorf("answer is %v, want %s", err, tc.want)
+			}
+		})
+	}
+}
+
+// at is a target with a zone, ports several targets of one id.
+func at(id, zone string) []Target { return []Target{{Key: Key{id, 80}, Zone: zone}} }
+
+func ports(numbers ...int) []Target {
+	var list []Target
+	for _, n := range numbers {
+		list = append(list, Target{Key: Key{"10.0.0.1", n}})
+	}
+	return list
+}
+
+func TestRegisterRefuses(t *testing.T) {
+	const (
+		validation = "ValidationError"
+		tooMany    = "TooManyTargets"
+		overridden = "cannot have its Availability Zone overridden to 'all' from 'eu-west-1a'"
+		noZone     = "you must specify an Availability Zone"
+	)
+	a, b2, c, d, e := "10.0.0.1", "10.64.0.1", "10.0.0.3", "10.64.0.4", "10.0.0.5"
+	cases := map[string]struct {
+		kind    string
+		targets []Target
+		want    string
+		text    string
+	}{
+		"in the VPC":                {targets: targets(a), want: "<nil>"},
+		"not an address":            {targets: targets("pod"), want: validation},
+		"wrong family":              {targets: targets("2001:db8:1200::1"), want: validation},
+		"public":                    {targets: targets("203.0.113.1"), want: "InvalidTarget"},
+		"port":                      {targets: ports(70000), want: validation},
+		"zone overridden":           {targets: at(a, "all"), want: validation, text: overridden},
+		"in the VPC, in no subnet":  {targets: targets("100.64.0.1"), want: validation, text: noZone},
+		"outside without zone":      {targets: targets("192.168.0.1"), want: validation, text: noZone},
+		"outside with all":          {targets: at("192.168.0.1", "all"), want: "<nil>"},
+		"outside with a zone, ALB":  {targets: at("192.168.0.1", "eu-west-1a"), want: validation},
+		"outside with a zone, NLB":  {kind: Network, targets: at("192.168.0.1", "eu-west-1a"), want: "<nil>"},
+		"one bad fails all":         {targets: targets(a, "203.0.113.1"), want: "InvalidTarget"},
+		"same id, other ports":      {targets: ports(1, 2), want: "<nil>"},
+		"same id, too many ports":   {targets: ports(1, 2, 3), want: "TooManyRegistrationsForTargetId"},
+		"over the group's quota":    {targets: targets(a, b2, c, d, e), want: tooMany},
+		"over the ALB's quota":      {targets: targets(a, b2, c, d), want: tooMany},
+		"within the zones' quota":   {kind: Network, targets: targets(a, b2, c, d), want: "<nil>"},
+		"over the zone's quota":     {kind: Network, targets: targets(a, c, e), want: tooMany},
+		"twice in one call is once": {targets: targets(a, a), want: "<nil>"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			kind := tc.kind
+			if kind == "" {
+				kind = Application
+			}
+			quotas := Quotas{Groups: 9, GroupsPerALB: 9, TargetsPerGroup: 4, TargetsPerALB: 3, TargetsPerNLBZone: 2, RegistrationsPerTarget: 2}
+			b := newBed(t, Options{Quotas: &quotas}, kind)
+			err := b.Register(b.group, tc.targets)
+			if got := code(err); got != tc.want || tc.text != "" && !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("answer is %v, want %s %q", err, tc.want, tc.text)
+			}
+			lines, _ := b.Describe(b.group, nil)
+			if err != nil && len(lines) != 0 {
+				t.Errorf("a refused call registered %v", lines)
+			}
+		})
+	}
+}
+
+// TestRegisterFillsTheDefaultQuotas goes up to what AWS allows and one further.
+func TestRegisterFillsTheDefaultQuotas(t *testing.T) {
+	cases := map[string]struct {
+		kind      string
+		crossZone bool
+		host      string
+		limit     int
+	}{
+		"targets of a group":       {Application, false, "10.%d.%d.%d", 1000},
+		"targets of a zone, NLB":   {Network, false, "10.0.%[2]d.%[3]d", 500},
+		"targets in all, NLB":      {Network, true, "10.%d.%d.%d", 500},
+		"targets of two NLB zones": {Network, false, "10.%d.%d.%d", 1000},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, Options{}, tc.kind)
+			b.balancers[b.lb].CrossZone = tc.crossZone
+			var ids []string
+			for i := range tc.limit {
+				ids = append(ids, fmt.Sprintf(tc.host, i%2*64, i/250, i%250+1))
+			}
+			b.register(ids...)
+			err := b.Register(b.group, []Target{ip("10.0.200.1")})
+			if !IsCode(err, "TooManyTargets") {
+				t.Errorf("target %d: %v", tc.limit+1, err)
+			}
+		})
+	}
+}
+
+func TestRegisterIPv6(t *testing.T) {
+	b := newBed(t, Options{}, Network)
+	b.group = b.addGroup(GroupSpec{Name: "six", AddressType: IPv6}, 81)
+	b.register("2001:db8:1200::1")
+	if err := b.Register(b.group, []Target{ip("10.0.0.1")}); !IsCode(err, "ValidationError") {
+		t.Errorf("an IPv4 target in an IPv6 group: %v", err)
+	}
+}
+
+func TestDeregisterNeedsThePort(t *testing.T) {
+	b := newBed(t, Options{}, Application)
+	other := Target{Key: Key{ID: "10.0.0.1", Port: 9090}}
+	if err := b.Register(b.group, []Target{other}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Deregister(b.group, []Target{{Key: Key{ID: "10.0.0.1"}}}); err != nil {
+		t.Errorf("an unknown target is an error: %v", err)
+	}
+	lines, err := b.Describe(b.group, []Target{other})
+	if err != nil || lines[0].Health != registering {
+		t.Errorf("target is %v, want it still registered", lines)
+	}
+}
+
+func TestCreateListenerRefuses(t *testing.T) {
+	b := newBed(t, Options{Quotas: &Quotas{Groups: 9, GroupsPerALB: 2}}, Application)
+	spare := b.addGroup(GroupSpec{Name: "spare"}, 0)
+	second, err := b.CreateBalancer("", BalancerSpec{Name: "second", Subnets: bothZones})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := b.CreateGroup("", GroupSpec{Name: "tcp", Protocol: ProtocolTCP, Port: 1, VPC: DefaultVPCID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		spec ListenerSpec
+		want string
+	}{
+		"unknown load balancer":  {ListenerSpec{"arn:x", ProtocolHTTP, 81, spare}, "LoadBalancerNotFound"},
+		"unknown group":          {ListenerSpec{b.lb, ProtocolHTTP, 81, spare + "0"}, "TargetGroupNotFound"},
+		"port taken":             {ListenerSpec{b.lb, ProtocolHTTP, 80, spare}, "DuplicateListener"},
+		"unsupported protocol":   {ListenerSpec{b.lb, ProtocolHTTPS, 81, spare}, "UnsupportedProtocol"},
+		"NLB group on an ALB":    {ListenerSpec{b.lb, ProtocolHTTP, 81, tcp.ARN}, "IncompatibleProtocols"},
+		"a second load balancer": {ListenerSpec{second.ARN, ProtocolHTTP, 80, b.group}, "TargetGroupAssociationLimit"},
+		"the same group again":   {ListenerSpec{b.lb, ProtocolHTTP, 91, b.group}, "<nil>"},
+		"bad port":               {ListenerSpec{b.lb, ProtocolHTTP, 0, spare}, "ValidationError"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if _, err := b.CreateListener(tc.spec); code(err) != tc.want {
+				t.Errorf("answer is %v, want %s", err, tc.want)
+			}
+		})
+	}
+	b.attach(spare, 82)
+	third := b.addGroup(GroupSpec{Name: "third"}, 0)
+	if _, err := b.CreateListener(ListenerSpec{b.lb, ProtocolHTTP, 83, third}); code(err) != "TooManyUniqueTargetGroupsPerLoadBalancer" {
+		t.Errorf("one group too many: %v", err)
+	}
+}
+
+func TestDeleteGroupInUse(t *testing.T) {
+	b := newBed(t, Options{}, Application)
+	if err := b.DeleteGroup(b.group); !IsCode(err, "ResourceInUse") {
+		t.Errorf("deleting a group in use: %v", err)
+	}
+	if err := b.DeleteBalancer(b.lb); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := b.DeleteGroup(b.group); err != nil {
+			t.Errorf("deleting a free group: %v", err)
+		}
+	}
+	if err := b.DeleteGroup("web"); !IsCode(err, "ValidationError") {
+		t.Errorf("deleting by name: %v", err)
+	}
+}
+
+func TestModifyAttributesRefuses(t *testing.T) {
+	b := newBed(t, Options{}, Application)
+	for name, changes := range map[string]map[string]string{
+		"unknown":        {"colour": "red"},
+		"out of range":   {attrDelay: "3601"},
+		"not a number":   {attrDelay: "long"},
+		"not one of":     {"stickiness.enabled": "yes"},
+		"only on an NLB": {attrCutLeaving: "true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := b.ModifyAttributes(b.group, changes); !IsCode(err, "ValidationError") {
+				t.Errorf("answer is %v", err)
+			}
+		})
+	}
+}
+
+func TestAccountsAreApart(t *testing.T) {
+	b := newBed(t, Options{}, Application)
+	if _, err := b.Groups(GroupFilter{Account: "999999999999", ARNs: []string{b.group}}); !IsCode(err, "TargetGroupNotFound") {
+		t.Errorf("another account's group: %v", err)
+	}
+	if _, err := b.Groups(GroupFilter{Account: "999999999999", Names: []string{"web"}}); !IsCode(err, "TargetGroupNotFound") {
+		t.Errorf("another account's name: %v", err)
+	}
+}

@@ -1,0 +1,147 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+var (
+	groupName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,30}[A-Za-z0-9])?$`)
+
+	groupProtocols = []string{ProtocolHTTP, ProtocolHTTPS, ProtocolTCP, "TLS", "UDP", "TCP_UDP", "QUIC", "TCP_QUIC"}
+	targetTypes    = []string{TypeInstance, TypeIP, TypeLambda, TypeALB}
+	versions       = []string{"", "HTTP1", "HTTP2", "GRPC"}
+)
+
+func oneOf(name, value string, allowed []string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return Unfit(name, value, fmt.Sprintf("satisfy enum value set: %v", allowed))
+}
+
+// first returns the first error of a list of checks.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Machine) validateGroup(s GroupSpec) error {
+	if !groupName.MatchString(s.Name) {
+		return Invalid("Target group name '%s' must have at most 32 characters, only alphanumeric characters or hyphens, "+
+			"and must not begin or end with a hyphen", s.Name)
+	}
+	if err := oneOf("targetType", s.TargetType, targetTypes); err != nil {
+		return err
+	}
+	if s.TargetType == TypeLambda {
+		return s.validateLambda()
+	}
+	return first(
+		oneOf("protocol", s.Protocol, groupProtocols),
+		oneOf("protocolVersion", s.ProtocolVersion, versions),
+		oneOf("ipAddressType", s.AddressType, []string{IPv4, IPv6}),
+		bounds{"port", s.Port, 1, 65535}.check(),
+		s.validateALB(),
+		m.validateVPC(s),
+		s.validateHealthCheck(),
+	)
+}
+
+func (s GroupSpec) validateLambda() error {
+	if s.Protocol != "" || s.Port != 0 || s.VPC != "" {
+		return Refuse("InvalidConfigurationRequest", "Protocol, port and VPC ID cannot be specified for target groups with target type 'lambda'")
+	}
+	return s.validateHealthCheck()
+}
+
+func (s GroupSpec) validateALB() error {
+	if s.TargetType == TypeALB && s.Protocol != ProtocolTCP {
+		return Refuse("InvalidConfigurationRequest", "Target groups with target type 'alb' must have protocol TCP")
+	}
+	return nil
+}
+
+func (m *Machine) validateVPC(s GroupSpec) error {
+	if s.VPC == "" {
+		return Invalid("A VPC ID must be specified")
+	}
+	if _, ok := m.vpc(s.VPC); !ok {
+		return Invalid("The VPC ID '%s' is not found", s.VPC)
+	}
+	return nil
+}
+
+func (s GroupSpec) validateHealthCheck() error {
+	c := s.HealthCheck
+	ranges := []bounds{
+		{"healthCheckIntervalSeconds", c.Interval, 5, 300},
+		{"healthCheckTimeoutSeconds", c.Timeout, 2, 120},
+		{"healthyThresholdCount", c.HealthyThreshold, 2, 10},
+		{"unhealthyThresholdCount", c.UnhealthyThreshold, 2, 10},
+	}
+	for _, b := range ranges {
+		if err := b.check(); err != nil {
+			return err
+		}
+	}
+	if c.Timeout >= c.Interval {
+		return Invalid("Health check interval must be greater than the timeout.")
+	}
+	if s.TargetType == TypeLambda {
+		return nil
+	}
+	return first(s.validateCheckProtocol(), s.validateCheckPort(), s.validateMatcher())
+}
+
+func (s GroupSpec) validateCheckProtocol() error {
+	allowed := []string{ProtocolHTTP, ProtocolHTTPS, ProtocolTCP}
+	if s.application() || s.TargetType == TypeALB {
+		allowed = allowed[:2]
+	}
+	return oneOf("healthCheckProtocol", s.HealthCheck.Protocol, allowed)
+}
+
+func (s GroupSpec) validateCheckPort() error {
+	if s.HealthCheck.Port == "traffic-port" {
+		return nil
+	}
+	port, err := strconv.Atoi(s.HealthCheck.Port)
+	if err != nil || port < 1 || port > 65535 {
+		return Invalid("Health check port '%s' must be 'traffic-port' or a number from 1 to 65535", s.HealthCheck.Port)
+	}
+	return nil
+}
+
+func (s GroupSpec) validateMatcher() error {
+	c := s.HealthCheck
+	if c.Protocol == ProtocolTCP {
+		if c.Matcher != "" {
+			return Refuse("InvalidConfigurationRequest", "A matcher cannot be specified for TCP health checks")
+		}
+		return nil
+	}
+	highest := 599
+	if s.application() {
+		highest = 499
+	}
+	ranges, err := parseMatcher(c.Matcher)
+	if err != nil {
+		return Invalid("Health check matcher HTTP code '%s' is not valid", c.Matcher)
+	}
+	for _, r := range ranges {
+		if r[0] < 200 || r[1] > highest || r[0] > r[1] {
+			return Invalid("Health check matcher HTTP code '%s' must be within '200-%d' inclusive", c.Matcher, highest)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// VPC is a network with the address ranges associated with it and the subnets made in them. Not every associated
+// address needs to be in a subnet.
+type VPC struct {
+	ID      string
+	CIDRs   []netip.Prefix
+	Subnets []Subnet
+}
+
+// Subnet is a part of a VPC in one Availability Zone.
+type Subnet struct {
+	ID   string
+	Zone string
+	CIDR netip.Prefix
+}
+
+// DefaultVPCID names the VPC of DefaultVPC.
+const DefaultVPCID = "vpc-0a1b2c3d4e5f60718"
+
+// DefaultVPC covers 10.0.0.0/8 and an IPv6 range with subnets in the zones a, b and c of the region, far larger than AWS
+// allows, so that any pod address a test bed picks is inside. Its secondary range 100.64.0.0/16 has no subnet.
+func DefaultVPC(region string) VPC {
+	return VPC{
+		ID: DefaultVPCID,
+		CIDRs: []netip.Prefix{
+			netip.MustParsePrefix("10.0.0.0/8"),
+			netip.MustParsePrefix("100.64.0.0/16"),
+			netip.MustParsePrefix("2001:db8:1200::/56"),
+		},
+		Subnets: []Subnet{
+			{"subnet-0a000000000000001", region + "a", netip.MustParsePrefix("10.0.0.0/10")},
+			{"subnet-0b000000000000002", region + "b", netip.MustParsePrefix("10.64.0.0/10")},
+			{"subnet-0c000000000000003", region + "c", netip.MustParsePrefix("10.128.0.0/9")},
+			{"subnet-0a000000000000006", region + "a", netip.MustParsePrefix("2001:db8:1200::/64")},
+		},
+	}
+}
+
+// VPCs returns those with one of the ids, or all; an unknown id is InvalidVpcID.NotFound.
+func (m *Machine) VPCs(ids ...string) ([]VPC, error) {
+	if len(ids) == 0 {
+		return slices.Clone(m.opts.VPCs), nil
+	}
+	var found []VPC
+	for _, id := range ids {
+		vpc, ok := m.vpc(id)
+		if !ok {
+			return nil, Refuse("InvalidVpcID.NotFound", "The vpc ID '%s' does not exist", id)
+		}
+		found = append(found, vpc)
+	}
+	return found, nil
+}
+
+func (m *Machine) vpc(id string) (VPC, bool) {
+	i := slices.IndexFunc(m.opts.VPCs, func(v VPC) bool { return v.ID == id })
+	if i < 0 {
+		return VPC{}, false
+	}
+	return m.opts.VPCs[i], true
+}
+
+// zoneOf finds the zone of the subnet an address is in.
+func (v VPC) zoneOf(addr netip.Addr) (string, bool) {
+	for _, subnet := range v.Subnets {
+		if subnet.CIDR.Contains(addr) {
+			return subnet.Zone, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,18 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package wire speaks AWS's query protocol for ELBv2, EC2 (DescribeVpcs) and STS on one HTTP endpoint, well enough for an
+// unmodified AWS SDK or command line client: a form comes in, XML goes out.
+//
+// A call goes through the same stations as at AWS: parse, authenticate, throttle, act on the state machine, answer.
+// Half of Options.Latency passes before the call acts and half after. Every call ends up in the log that Calls returns.
+//
+// Authentication takes the access key out of the Authorization header and does not verify the signature. A key handed
+// out by AssumeRole stands for its role, and for the role's account: what belongs to another account is AccessDenied.
+//
+// Throttling is by token buckets, one set for each account, in real time: the factor that scales the load balancers'
+// times does not scale the limits of the API.
+//
+// Faults (Inject) spoil calls for tests: they answer errors, hang, act and then drop the connection, cut answers off,
+// or leave targets out of them.
+package wire

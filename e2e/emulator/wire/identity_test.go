@@ -1,0 +1,130 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	ec2api "github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	stsapi "github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/google/go-cmp/cmp"
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+)
+
+const (
+	otherAccount = "210987654321"
+	role         = "arn:aws:iam::" + otherAccount + ":role/targets"
+)
+
+func TestDescribeVpcs(t *testing.T) {
+	b := newBed(t, state.Options{}, Options{})
+	for name, in := range map[string]*ec2api.DescribeVpcsInput{
+		"all":       {},
+		"by id":     {VpcIds: []string{state.DefaultVPCID}},
+		"by filter": {Filters: []types.Filter{{Name: aws.String("vpc-id"), Values: []string{state.DefaultVPCID}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := must[*ec2api.DescribeVpcsOutput](t)(b.ec2().DescribeVpcs(ctx(t), in))
+			var cidrs []string
+			for _, a := range out.Vpcs[0].CidrBlockAssociationSet {
+				cidrs = append(cidrs, *a.CidrBlock+" "+string(a.CidrBlockState.State))
+			}
+			if diff := cmp.Diff([]string{"10.0.0.0/8 associated", "100.64.0.0/16 associated"}, cidrs); diff != "" {
+				t.Errorf("ranges (-want +got):\n%s", diff)
+			}
+			if six := out.Vpcs[0].Ipv6CidrBlockAssociationSet; len(six) != 1 || *six[0].Ipv6CidrBlock != "2001:db8:1200::/56" {
+				t.Errorf("IPv6 ranges: %v", six)
+			}
+		})
+	}
+	_, err := b.ec2().DescribeVpcs(ctx(t), &ec2api.DescribeVpcsInput{VpcIds: []string{"vpc-00000000"}})
+	wantCode(t, err, "InvalidVpcID.NotFound")
+	_, err = b.ec2().DescribeSubnets(ctx(t), &ec2api.DescribeSubnetsInput{})
+	wantCode(t, err, "InvalidAction")
+}
+
+func TestAssumeRole(t *testing.T) {
+	cases := map[string]struct {
+		role, externalID, session string
+		want                      string
+	}{
+		"right":             {role, "secret", "targetgate", ""},
+		"wrong external id": {role, "guess", "targetgate", "AccessDenied"},
+		"no external id":    {role, "", "targetgate", "AccessDenied"},
+		"unknown role":      {role + "x", "secret", "targetgate", "AccessDenied"},
+		"not a role":        {"arn:aws:iam::210987654321:user/targets", "secret", "targetgate", "ValidationError"},
+		"bad session":       {role, "secret", "a b", "ValidationError"},
+	}
+	b := newBed(t, state.Options{}, Options{Roles: []Role{{ARN: role, ExternalID: "secret"}}})
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := &stsapi.AssumeRoleInput{RoleArn: &tc.role, RoleSessionName: &tc.session}
+			if tc.externalID != "" {
+				in.ExternalId = &tc.externalID
+			}
+			_, err := b.sts().AssumeRole(ctx(t), in)
+			wantCode(t, err, tc.want)
+		})
+	}
+}
+
+// assumed returns an ELBv2 client that acts for the role, with the SDK's own credentials provider.
+func (b *bed) assumed() *elb.Client {
+	config := b.config
+	config.Credentials = stscreds.NewAssumeRoleProvider(b.sts(), role)
+	return elb.NewFromConfig(config)
+}
+
+func TestRoleActsInItsOwnAccount(t *testing.T) {
+	b := newBed(t, state.Options{}, Options{Roles: []Role{{ARN: role}}})
+	ours := b.createGroup("web")
+	other := b.assumed()
+	_, err := other.DescribeTargetGroups(ctx(t), &elb.DescribeTargetGroupsInput{Names: []string{"web"}})
+	wantCode(t, err, "TargetGroupNotFound")
+	_, err = other.DescribeTargetHealth(ctx(t), &elb.DescribeTargetHealthInput{TargetGroupArn: &ours})
+	wantCode(t, err, "AccessDenied")
+	created := must[*elb.CreateTargetGroupOutput](t)(other.CreateTargetGroup(ctx(t), &elb.CreateTargetGroupInput{
+		Name: aws.String("web"), Protocol: "HTTP", Port: aws.Int32(80), VpcId: aws.String(state.DefaultVPCID), TargetType: "ip",
+	}))
+	if got := accountOf(*created.TargetGroups[0].TargetGroupArn); got != otherAccount {
+		t.Errorf("the group belongs to %s, want %s", got, otherAccount)
+	}
+	calls := b.server.Calls(0)
+	if got := calls[len(calls)-1].Principal; got != role {
+		t.Errorf("principal is %s, want %s", got, role)
+	}
+}
+
+func TestCredentialsAreChecked(t *testing.T) {
+	clock := testclock.NewFakeClock(time.Now())
+	b := newBed(t, state.Options{}, Options{
+		Clock: clock, Roles: []Role{{ARN: role}}, AccessKeys: map[string]string{"AKIATEST": state.DefaultAccount},
+	})
+	identity := must[*stsapi.GetCallerIdentityOutput](t)(b.sts().GetCallerIdentity(ctx(t), &stsapi.GetCallerIdentityInput{}))
+	if *identity.Account != state.DefaultAccount {
+		t.Errorf("account is %s", *identity.Account)
+	}
+	call := func(provider aws.CredentialsProvider) error {
+		config := b.config
+		config.Credentials = provider
+		_, err := elb.NewFromConfig(config).DescribeTargetGroups(ctx(t), &elb.DescribeTargetGroupsInput{})
+		return err
+	}
+	wantCode(t, call(credentials.NewStaticCredentialsProvider("AKIAOTHER", "secret", "")), "InvalidClientTokenId")
+	wantCode(t, call(credentials.NewStaticCredentialsProvider("ASIAOTHER", "secret", "token")), "InvalidClientTokenId")
+	wantCode(t, call(aws.AnonymousCredentials{}), "MissingAuthenticationToken")
+	session := must[aws.Credentials](t)(stscreds.NewAssumeRoleProvider(b.sts(), role).Retrieve(ctx(t)))
+	static := credentials.NewStaticCredentialsProvider(session.AccessKeyID, session.SecretAccessKey, session.SessionToken)
+	wantCode(t, call(static), "")
+	clock.Step(2 * time.Hour)
+	wantCode(t, call(static), "ExpiredToken")
+}

@@ -1,0 +1,69 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// Limit is a token bucket: Capacity calls at once, Refill calls a second. The zero value is no limit.
+type Limit struct {
+	Capacity int
+	Refill   float64
+}
+
+// Limits are the token buckets of one account, by kind of call.
+type Limits struct {
+	// Describe is shared by all ELBv2 operations whose name begins so.
+	Describe Limit
+	// Register is shared by RegisterTargets and DeregisterTargets.
+	Register Limit
+	// Modify is shared by all ELBv2 operations whose name begins so.
+	Modify Limit
+	// Other is for ELBv2's Create and Delete operations. EC2 and STS have no limit here.
+	Other Limit
+}
+
+// DefaultLimits are those that AWS documents.
+func DefaultLimits() Limits {
+	return Limits{
+		Describe: Limit{Capacity: 200, Refill: 50},
+		Register: Limit{Capacity: 20, Refill: 4},
+		Modify:   Limit{Capacity: 20, Refill: 3},
+	}
+}
+
+// Role is a role that AssumeRole may be called for.
+type Role struct {
+	// ARN is arn:aws:iam::<account>:role/<name>.
+	ARN string
+	// ExternalID must be given by the caller when it is not empty.
+	ExternalID string
+}
+
+// Options configure a Server; the zero value has AWS's limits, no latency and no roles.
+type Options struct {
+	// Clock times latency, buckets and sessions; the real one when nil.
+	Clock clock.Clock
+	// Latency is added to every call.
+	Latency time.Duration
+	// Limits replace DefaultLimits as a whole.
+	Limits *Limits
+	Roles  []Role
+	// AccessKeys maps the keys that are accepted to their account; nil accepts any key for the default account.
+	AccessKeys map[string]string
+}
+
+func (o Options) withDefaults() Options {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Limits == nil {
+		limits := DefaultLimits()
+		o.Limits = &limits
+	}
+	return o
+}

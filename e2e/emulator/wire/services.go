@@ -1,0 +1,69 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import "github.com/targetgate/targetgate/e2e/emulator/state"
+
+// action carries out one operation; its result is marshalled into the answer.
+type action func(*Server, *request) (any, error)
+
+// service is one AWS service: how it wraps answers and what it can do.
+type service struct {
+	version   string
+	namespace string
+	throttled bool
+	answer    func(namespace, operation, id string, result any) ([]byte, error)
+	refusal   func(namespace, id string, status int, e *state.Error) ([]byte, error)
+	actions   map[string]action
+}
+
+var (
+	elbv2Service = service{
+		version:   "2015-12-01",
+		namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
+		throttled: true,
+		answer:    queryAnswer,
+		refusal:   queryRefusal,
+		actions: map[string]action{
+			"CreateTargetGroup":             createTargetGroup,
+			"DeleteTargetGroup":             deleteTargetGroup,
+			"DescribeTargetGroups":          describeTargetGroups,
+			"ModifyTargetGroup":             modifyTargetGroup,
+			"DescribeTargetGroupAttributes": describeTargetGroupAttributes,
+			"ModifyTargetGroupAttributes":   modifyTargetGroupAttributes,
+			"RegisterTargets":               registerTargets,
+			"DeregisterTargets":             deregisterTargets,
+			"DescribeTargetHealth":          describeTargetHealth,
+			"CreateLoadBalancer":            createLoadBalancer,
+			"DeleteLoadBalancer":            deleteLoadBalancer,
+			"DescribeLoadBalancers":         describeLoadBalancers,
+			"CreateListener":                createListener,
+			"DeleteListener":                deleteListener,
+			"DescribeListeners":             describeListeners,
+		},
+	}
+	ec2Service = service{
+		version:   "2016-11-15",
+		namespace: "http://ec2.amazonaws.com/doc/2016-11-15/",
+		answer:    ec2Answer,
+		refusal:   ec2Refusal,
+		actions:   map[string]action{"DescribeVpcs": describeVpcs},
+	}
+	stsService = service{
+		version:   "2011-06-15",
+		namespace: "https://sts.amazonaws.com/doc/2011-06-15/",
+		answer:    queryAnswer,
+		refusal:   queryRefusal,
+		actions: map[string]action{
+			"AssumeRole":        assumeRole,
+			"GetCallerIdentity": getCallerIdentity,
+		},
+	}
+
+	services = map[string]service{
+		elbv2Service.version: elbv2Service,
+		ec2Service.version:   ec2Service,
+		stsService.version:   stsService,
+	}
+)

@@ -1,0 +1,99 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+)
+
+type credentialsXML struct {
+	AccessKeyID     string `xml:"AccessKeyId"`
+	SecretAccessKey string
+	SessionToken    string
+	Expiration      string
+}
+
+type assumedRoleXML struct {
+	Arn           string
+	AssumedRoleID string `xml:"AssumedRoleId"`
+}
+
+type assumeRoleXML struct {
+	Credentials     credentialsXML
+	AssumedRoleUser assumedRoleXML
+}
+
+type identityXML struct {
+	Arn     string
+	UserID  string `xml:"UserId"`
+	Account string
+}
+
+var (
+	roleARN     = regexp.MustCompile(`^arn:aws:iam::\d{12}:role/.+$`)
+	sessionName = regexp.MustCompile(`^[\w+=,.@-]{2,64}$`)
+)
+
+const (
+	shortestSession = 900
+	longestSession  = 43200
+	defaultSession  = 3600
+)
+
+// assumeRole hands out temporary credentials for a configured role. A role that does not exist and one that may not be
+// assumed look the same to the caller.
+func assumeRole(s *Server, q *request) (any, error) {
+	role, name := q.text("RoleArn"), q.text("RoleSessionName")
+	seconds, err := q.number("DurationSeconds")
+	if err != nil {
+		return nil, err
+	}
+	if seconds == 0 {
+		seconds = defaultSession
+	}
+	switch {
+	case !roleARN.MatchString(role):
+		return nil, state.Invalid("%s is invalid", role)
+	case !sessionName.MatchString(name):
+		return nil, state.Unfit("roleSessionName", name, `satisfy regular expression pattern: [\w+=,.@-]*`)
+	case seconds < shortestSession || seconds > longestSession:
+		return nil, state.Invalid("The requested DurationSeconds is not between %d and %d", shortestSession, longestSession)
+	case !s.mayAssume(role, q.text("ExternalId")):
+		return nil, state.Refuse("AccessDenied", "User: %s is not authorized to perform: sts:AssumeRole on resource: %s", q.caller.arn, role)
+	}
+	return s.openSession(role, name, time.Duration(seconds)*time.Second), nil
+}
+
+func (s *Server) mayAssume(arn, externalID string) bool {
+	return slices.ContainsFunc(s.opts.Roles, func(r Role) bool {
+		return r.ARN == arn && (r.ExternalID == "" || r.ExternalID == externalID)
+	})
+}
+
+func (s *Server) openSession(role, name string, d time.Duration) assumeRoleXML {
+	_, path, _ := strings.Cut(role, ":role/")
+	short := path[strings.LastIndex(path, "/")+1:]
+	arn := "arn:aws:sts::" + accountOf(role) + ":assumed-role/" + short + "/" + name
+	key, opened := s.sessions.open(role, arn, s.opts.Clock.Now().Add(d))
+	return assumeRoleXML{
+		Credentials: credentialsXML{
+			AccessKeyID:     key,
+			SecretAccessKey: uuid.NewString(),
+			SessionToken:    opened.token,
+			Expiration:      opened.expires.UTC().Format(time.RFC3339),
+		},
+		AssumedRoleUser: assumedRoleXML{Arn: arn, AssumedRoleID: "AROA" + strings.ToUpper(short) + ":" + name},
+	}
+}
+
+func getCallerIdentity(_ *Server, q *request) (any, error) {
+	return identityXML{Arn: q.caller.arn, UserID: q.caller.name, Account: q.caller.account}, nil
+}

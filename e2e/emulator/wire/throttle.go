@@ -1,0 +1,70 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"strings"
+	"sync"
+	"time"
+)
+
+// throttle holds the buckets of all accounts.
+type throttle struct {
+	mu      sync.Mutex
+	limits  Limits
+	buckets map[string]*bucket
+}
+
+type bucket struct {
+	tokens float64
+	at     time.Time
+}
+
+// take removes a token, refilling the bucket for the time since it was last used.
+func (b *bucket) take(l Limit, now time.Time) bool {
+	b.tokens = min(float64(l.Capacity), b.tokens+now.Sub(b.at).Seconds()*l.Refill)
+	b.at = now
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
+}
+
+// admit says whether an operation of an account may go on.
+func (t *throttle) admit(account, operation string, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kind, limit := t.limit(operation)
+	if limit == (Limit{}) {
+		return true
+	}
+	key := account + "/" + kind
+	b, ok := t.buckets[key]
+	if !ok {
+		b = &bucket{tokens: float64(limit.Capacity), at: now}
+		t.buckets[key] = b
+	}
+	return b.take(limit, now)
+}
+
+func (t *throttle) limit(operation string) (kind string, limit Limit) {
+	switch {
+	case operation == "RegisterTargets" || operation == "DeregisterTargets":
+		return "register", t.limits.Register
+	case strings.HasPrefix(operation, "Describe"):
+		return "describe", t.limits.Describe
+	case strings.HasPrefix(operation, "Modify"):
+		return "modify", t.limits.Modify
+	}
+	return "other", t.limits.Other
+}
+
+// set replaces the limits and fills the buckets.
+func (t *throttle) set(l Limits) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.limits = l
+	t.buckets = map[string]*bucket{}
+}
