@@ -1,0 +1,56 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kubelet stands in for the node agents of a cluster. The API server, the scheduler and the controllers around it
+// are real; this package is the one part of a node that they talk to, and it is meant to be as unkind as a real one.
+//
+// # What it does
+//
+// Start creates Node objects, keeps their leases renewed, and watches pods. The scheduler binds a pod to one of the nodes; then:
+//
+//	bound      the pod gets an address 10.a.b.c; each container becomes a process (in this program) that opens a real HTTP
+//	           server on 127.a.b.c for every TCP containerPort, because EndpointSlices refuse loopback addresses
+//	running    readiness probes go over the socket; the status says Running, and Ready when the containers are ready AND
+//	           every readiness gate's condition is True. The gates are read again whenever the pod changes
+//	deleted    preStop, then SIGTERM, then SIGKILL at the end of the grace period; readiness probes go on until the process
+//	           has gone; then one last status, and the DELETE with grace period 0 that removes the pod
+//	vanished   a pod that leaves the API without that (force delete) is cut at once: connections and all
+//
+// It writes only the conditions that are a kubelet's own, each by a strategic merge patch with the pod's UID, and one patch
+// per change. It never writes a readiness gate's condition: were it to, a test could not tell whether targetgate works.
+//
+// # What the app in a container does
+//
+// There are no images. Every container is the same small HTTP server, steered by literal values in the container's env:
+//
+//	VERSION         text answered on / and in the header X-Version
+//	STARTUP_DELAY   time from the start of the process until it listens (2s, 300ms)
+//	READY           false: /ready answers 503
+//	HEALTH_STATUS   status code of /healthz (200)
+//	STATUS          status code of every other path (200)
+//	LATENCY         service time of each request on those other paths
+//	CRASH_AFTER     the process ends with exit code 1 this long after its start
+//	EXIT_AFTER      the process ends with exit code 0 this long after its start (jobs: 0s)
+//	ON_SIGTERM      graceful (default): the listener closes at once, requests in flight finish, then exit code 0
+//	                exit: everything is cut at once, exit code 143
+//	                ignore: it goes on serving until SIGKILL, exit code 137
+//
+// An env value that cannot be read makes the process exit with code 2, so it shows up as a crash loop and not as a default.
+// Env set by valueFrom or envFrom is not seen. A running pod is steered through App: what is set there stays set for the life
+// of the pod, over restarts too.
+//
+// # Time
+//
+// Options.Scale multiplies every time that a pod's spec or the kubelet itself gives in whole seconds: probe delays and
+// periods, preStop, grace periods, crash back-off. It does not touch the app's env (those are exact durations), probe timeouts
+// (sockets take the time they take), nor heartbeats (the node controller has its own clock).
+//
+// # What it does not do
+//
+// Liveness and startup probes are not run: a container counts as started when its process runs. Exec and gRPC readiness
+// probes always fail, so that nobody mistakes them for passed. preStop knows sleep and exec "sleep N"; other handlers take no
+// time. postStart, volumes, logs, exec, resources, eviction and static pods do not exist. Plain init containers complete at
+// once. Addresses are IPv4. There is no kube-proxy. Deleting the Node objects is left to whoever stops the cluster.
+//
+// A container whose port is taken by a program that listens on all addresses of this machine cannot listen, and crashes.
+package kubelet

@@ -1,0 +1,170 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kubelet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+)
+
+const (
+	leaseSeconds = 40
+	// statusInterval is how often an unchanged node status is written, as a real kubelet does.
+	statusInterval = 5 * time.Minute
+)
+
+// node is one Node object and its addresses.
+type node struct {
+	Node
+	client    kubernetes.Interface
+	addresses *addresses
+	silent    atomic.Bool // cut off from the API server: no heartbeat, no pod status, deaf to changes
+
+	mu       sync.Mutex // one heartbeat at a time
+	since    time.Time  // since when it is ready
+	reported time.Time  // when the status was last written
+}
+
+// register creates the Node, ready from the start, and its lease. A Node that is there already is taken over.
+func (n *node) register(ctx context.Context, now time.Time) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.since, n.reported = now, now
+	_, err := n.client.CoreV1().Nodes().Create(ctx, n.object(now), metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		err = n.patchStatus(ctx, now)
+	}
+	if err != nil {
+		return fmt.Errorf("registering node %s: %w", n.Name, err)
+	}
+	return n.renew(ctx, now)
+}
+
+// beat renews the lease, and the status when that is due.
+func (n *node) beat(ctx context.Context, now time.Time) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.silent.Load() {
+		return nil
+	}
+	if err := n.renew(ctx, now); err != nil {
+		return err
+	}
+	if now.Sub(n.reported) < statusInterval {
+		return nil
+	}
+	if err := n.patchStatus(ctx, now); err != nil {
+		return fmt.Errorf("writing status of node %s: %w", n.Name, err)
+	}
+	n.reported = now
+	return nil
+}
+
+func (n *node) renew(ctx context.Context, now time.Time) error {
+	leases := n.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	spec := coordinationv1.LeaseSpec{
+		HolderIdentity:       &n.Name,
+		LeaseDurationSeconds: ptr.To[int32](leaseSeconds),
+		RenewTime:            &metav1.MicroTime{Time: now},
+	}
+	patch, err := json.Marshal(map[string]any{"spec": spec})
+	if err != nil {
+		return fmt.Errorf("encoding lease of node %s: %w", n.Name, err)
+	}
+	_, err = leases.Patch(ctx, n.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
+		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Namespace: corev1.NamespaceNodeLease}, Spec: spec}
+		_, err = leases.Create(ctx, lease, metav1.CreateOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("renewing lease of node %s: %w", n.Name, err)
+	}
+	return nil
+}
+
+// patchStatus writes a fresh Ready status.
+func (n *node) patchStatus(ctx context.Context, now time.Time) error {
+	patch, err := json.Marshal(map[string]any{"status": n.status(now)})
+	if err != nil {
+		return err
+	}
+	_, err = n.client.CoreV1().Nodes().Patch(ctx, n.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}
+
+func (n *node) object(now time.Time) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: n.Name,
+			Labels: map[string]string{
+				corev1.LabelHostname:           n.Name,
+				corev1.LabelOSStable:           "linux",
+				corev1.LabelArchStable:         "amd64",
+				corev1.LabelInstanceTypeStable: "m7i.large",
+				corev1.LabelTopologyZone:       n.Zone,
+				corev1.LabelTopologyRegion:     n.Zone[:len(n.Zone)-1],
+			},
+		},
+		Spec: corev1.NodeSpec{
+			ProviderID: "aws:///" + n.Zone + "/" + n.InstanceID,
+			PodCIDR:    n.PodCIDR.String(),
+			PodCIDRs:   []string{n.PodCIDR.String()},
+		},
+		Status: n.status(now),
+	}
+}
+
+func (n *node) status(now time.Time) corev1.NodeStatus {
+	capacity := corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("1000"),
+		corev1.ResourceMemory: resource.MustParse("4Ti"),
+		corev1.ResourcePods:   resource.MustParse(strconv.Itoa(n.MaxPods)),
+	}
+	return corev1.NodeStatus{
+		Capacity:    capacity,
+		Allocatable: capacity,
+		Conditions:  nodeConditions(metav1.NewTime(n.since), metav1.NewTime(now)),
+		Addresses: []corev1.NodeAddress{
+			{Type: corev1.NodeInternalIP, Address: n.hostIP().String()},
+			{Type: corev1.NodeHostName, Address: n.Name},
+		},
+		NodeInfo: corev1.NodeSystemInfo{OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: "v1.36.3-standin"},
+	}
+}
+
+func nodeConditions(since, now metav1.Time) []corev1.NodeCondition {
+	states := []struct {
+		kind    corev1.NodeConditionType
+		status  corev1.ConditionStatus
+		reason  string
+		message string
+	}{
+		{corev1.NodeMemoryPressure, corev1.ConditionFalse, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"},
+		{corev1.NodeDiskPressure, corev1.ConditionFalse, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
+		{corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
+		{corev1.NodeReady, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status"},
+	}
+	conditions := make([]corev1.NodeCondition, 0, len(states))
+	for _, s := range states {
+		conditions = append(conditions, corev1.NodeCondition{
+			Type: s.kind, Status: s.status, Reason: s.reason, Message: s.message,
+			LastHeartbeatTime: now, LastTransitionTime: since,
+		})
+	}
+	return conditions
+}

@@ -1,0 +1,149 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// Exit codes of a process, as a container runtime reports them.
+const (
+	exitDone    = 0
+	exitCrash   = 1
+	exitUsage   = 2
+	exitSigkill = 137
+	exitSigterm = 143
+)
+
+// process is one run of the app in a container: it opens sockets, serves, and ends with an exit code.
+type process struct {
+	set    behaviour
+	clock  clock.Clock
+	listen []string // addresses
+	server *http.Server
+	term   chan struct{}
+	killed chan int // buffered: the first code counts
+	exited chan struct{}
+
+	// valid once exited is closed
+	code    int
+	message string
+}
+
+// startProcess runs the app on the given addresses until it ends by itself or is told to.
+func startProcess(app *App, pod string, c clock.Clock, addrs []string, badEnv error) *process {
+	alive, cut := context.WithCancel(context.Background())
+	p := &process{
+		set: app.behaviour(), clock: c, listen: addrs,
+		term: make(chan struct{}), killed: make(chan int, 1), exited: make(chan struct{}),
+	}
+	p.server = &http.Server{
+		Handler:           &handler{app: app, pod: pod, clock: c},
+		ReadHeaderTimeout: time.Minute,
+		ErrorLog:          log.New(io.Discard, "", 0),
+	}
+	if badEnv != nil {
+		p.message = badEnv.Error()
+		p.kill(exitUsage)
+	}
+	app.running(p)
+	go func() {
+		defer close(p.exited)
+		var serving sync.WaitGroup
+		p.code = p.run(alive, &serving)
+		app.running(nil)
+		cut()
+		// Errors of closing sockets say nothing: they are closed either way.
+		_ = p.server.Close()
+		serving.Wait()
+	}()
+	return p
+}
+
+// sigterm asks the process to stop; to be called once.
+func (p *process) sigterm() { close(p.term) }
+
+// kill ends the process with this exit code: all of its connections are cut.
+func (p *process) kill(code int) {
+	select {
+	case p.killed <- code:
+	default: // it is ending already
+	}
+}
+
+// run lives the life of the process and returns its exit code.
+func (p *process) run(alive context.Context, serving *sync.WaitGroup) int {
+	up := p.after(&p.set.startupDelay)
+	crash, exit := p.after(p.set.crashAfter), p.after(p.set.exitAfter)
+	term, drained := p.term, make(chan struct{})
+	for {
+		select {
+		case code := <-p.killed:
+			return code
+		case <-crash:
+			return exitCrash
+		case <-exit:
+			return exitDone
+		case <-drained:
+			return exitDone
+		case <-up:
+			up = nil
+			if err := p.open(serving); err != nil {
+				p.message = err.Error()
+				return exitCrash
+			}
+		case <-term:
+			term = nil
+			switch p.set.onSigterm {
+			case sigtermExit:
+				return exitSigterm
+			case sigtermGraceful:
+				up = nil
+				serving.Go(func() { p.drain(alive, drained) })
+			}
+		}
+	}
+}
+
+// drain closes the listeners at once and lets requests in flight finish.
+func (p *process) drain(alive context.Context, drained chan<- struct{}) {
+	if p.server.Shutdown(alive) == nil {
+		close(drained)
+	}
+}
+
+// open listens on every address and serves on them.
+func (p *process) open(serving *sync.WaitGroup) error {
+	for _, addr := range p.listen {
+		listener, err := net.Listen("tcp", addr)
+		if err != nil {
+			return err
+		}
+		serving.Go(func() { p.serve(listener) })
+	}
+	return nil
+}
+
+func (p *process) serve(listener net.Listener) {
+	if err := p.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		p.kill(exitCrash)
+	}
+}
+
+// after returns a channel that fires once the duration has passed, or nil, which never fires, when there is none.
+func (p *process) after(d *time.Duration) <-chan time.Time {
+	if d == nil {
+		return nil
+	}
+	return p.clock.After(*d)
+}

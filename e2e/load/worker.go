@@ -1,0 +1,133 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Kinds of failure without an answer.
+const (
+	Refused = "refused"
+	Reset   = "reset"
+	Closed  = "closed"
+	Timeout = "timeout"
+	Other   = "other"
+)
+
+// worker sends requests on one connection and reads the answers.
+type worker struct {
+	request   *http.Request
+	timeout   time.Duration
+	keepAlive bool
+
+	connection net.Conn // nil when there is none
+	reader     *bufio.Reader
+}
+
+// ask sends the request once and returns its status or kind of failure.
+func (w *worker) ask() string {
+	deadline := time.Now().Add(w.timeout)
+	status, keep, err := w.exchange(deadline)
+	if err != nil || !keep {
+		w.close()
+	}
+	if err != nil {
+		return kind(err)
+	}
+	return strconv.Itoa(status)
+}
+
+// exchange returns the status and whether the connection can be used again.
+func (w *worker) exchange(deadline time.Time) (status int, keep bool, err error) {
+	if err := w.connect(deadline); err != nil {
+		return 0, false, err
+	}
+	if err := w.connection.SetDeadline(deadline); err != nil {
+		return 0, false, err
+	}
+	if err := w.request.Write(w.connection); err != nil {
+		return 0, false, err
+	}
+	response, err := http.ReadResponse(w.reader, w.request)
+	if err != nil {
+		return 0, false, err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+		return 0, false, err
+	}
+	return response.StatusCode, w.keepAlive && !response.Close, nil
+}
+
+// connect makes sure of a connection that the server has not closed yet.
+func (w *worker) connect(deadline time.Time) error {
+	if w.connection != nil && !isOpen(w.connection) {
+		w.close()
+	}
+	if w.connection != nil {
+		return nil
+	}
+	dialer := net.Dialer{Deadline: deadline}
+	connection, err := dialer.Dial("tcp", hostPort(w.request))
+	if err != nil {
+		return err
+	}
+	w.connection, w.reader = connection, bufio.NewReader(connection)
+	return nil
+}
+
+func (w *worker) close() {
+	if w.connection == nil {
+		return
+	}
+	_ = w.connection.Close() // it is given up, whatever state it is in
+	w.connection = nil
+}
+
+// isOpen looks, without waiting, whether an idle connection has been closed or reset by the other side.
+func isOpen(connection net.Conn) bool {
+	raw, err := connection.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return false
+	}
+	open := false
+	err = raw.Control(func(fd uintptr) {
+		_, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		open = errors.Is(err, syscall.EAGAIN)
+	})
+	return open && err == nil
+}
+
+func hostPort(request *http.Request) string {
+	port := request.URL.Port()
+	if port == "" {
+		port = "80"
+	}
+	return net.JoinHostPort(request.URL.Hostname(), port)
+}
+
+// kind puts an error in one of a few words.
+func kind(err error) string {
+	var netErr net.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return Refused
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return Reset
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return Closed
+	case errors.As(err, &netErr) && netErr.Timeout():
+		return Timeout
+	default:
+		return Other
+	}
+}
