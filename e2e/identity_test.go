@@ -1,0 +1,79 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/readiness"
+)
+
+// Rule 2: the address of a pod that vanished goes to the next one, whose gate waits for its own registration.
+func TestReusedAddressDoesNotInheritHealth(t *testing.T) {
+	app := newApp("reused")
+	app.Replicas, app.Node = 1, "node-1" // which has the address
+	deploy(t, app)
+	awaitRolled(t, app)
+	first := pods(t, app)[0]
+	must(t, bed.Kubelet.ForceAddress(first.Status.PodIP))
+	vanished := time.Now()
+	deletePod(t, &first, client.GracePeriodSeconds(0))
+	awaitRolled(t, app)
+
+	second := pods(t, app)[0]
+	if second.Status.PodIP != first.Status.PodIP {
+		t.Fatalf("the second pod has address %s, want %s", second.Status.PodIP, first.Status.PodIP)
+	}
+	call, err := callFor(app, "RegisterTargets", second.Status.PodIP, vanished)
+	must(t, err)
+	opened := readiness.Condition(&second, app.Gate()).LastTransitionTime
+	if opened.Add(time.Second).Before(call.Answered) { // the API server keeps whole seconds
+		t.Errorf("the gate was opened at %s, the target registered at %s", opened, call.Answered)
+	}
+}
+
+// Rule 2: the API server refuses to write to a pod that was created again under the same name.
+func TestConditionIsNotWrittenToPodOfSameName(t *testing.T) {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "recreated"}}
+	must(t, bed.Client.Create(t.Context(), namespace))
+	gate := readiness.GateFor("web")
+	newPod := func() *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "recreated", Name: "web-0"},
+			Spec: corev1.PodSpec{
+				ReadinessGates:               []corev1.PodReadinessGate{{ConditionType: gate}},
+				Containers:                   []corev1.Container{{Name: "web", Image: "web"}},
+				AutomountServiceAccountToken: ptr.To(false),
+				NodeName:                     "nowhere", // so that no kubelet has a hand in it
+			},
+		}
+	}
+	first, second := newPod(), newPod()
+	eventually(t, "the namespace to take pods", func() error { return bed.Client.Create(t.Context(), first) })
+	deletePod(t, first, client.GracePeriodSeconds(0))
+	must(t, bed.Client.Create(t.Context(), second))
+
+	writer := readiness.Writer{Client: bed.Client.Status(), Clock: clock.RealClock{}}
+	wrote, err := writer.Set(t.Context(), first, gate, readiness.BindingDeleted())
+	if wrote || err != nil {
+		t.Errorf("writing to the first pod: wrote %v, error %v; want neither", wrote, err)
+	}
+	var now corev1.Pod
+	must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(second), &now))
+	if c := readiness.Condition(&now, gate); c != nil {
+		t.Errorf("the second pod inherited %+v", c)
+	}
+	if wrote, err := writer.Set(t.Context(), second, gate, readiness.BindingDeleted()); !wrote || err != nil {
+		t.Errorf("writing to the second pod: wrote %v, error %v; want it written", wrote, err)
+	}
+}

@@ -1,0 +1,40 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testbed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// permanent is an error that waiting does not mend.
+type permanent struct{ error }
+
+func (p permanent) Unwrap() error { return p.error }
+
+const pollInterval = 50 * time.Millisecond
+
+// await polls until check succeeds. The error holds what check said last.
+func await(ctx context.Context, what string, timeout time.Duration, check func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		if stop := (permanent{}); errors.As(err, &stop) {
+			return fmt.Errorf("waiting for %s: %w", what, err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting %s for %s: %w", timeout, what, err)
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,87 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+const (
+	// namespace is targetgate's own.
+	namespace = "targetgate-system"
+	// user is who targetgate is to the API server.
+	user = "targetgate"
+)
+
+// install applies what config/ ships, and gives the shipped roles to targetgate's user.
+func (b *Bed) install(ctx context.Context) error {
+	subject := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
+	own := metav1.ObjectMeta{Name: user, Namespace: namespace}
+	for _, object := range []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: subject,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+		},
+		&rbacv1.RoleBinding{
+			ObjectMeta: own, Subjects: subject,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+		},
+	} {
+		if err := b.Client.Create(ctx, object); err != nil {
+			return fmt.Errorf("creating %s %s: %w", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), err)
+		}
+	}
+	return b.Cluster.Apply(ctx, filepath.Join(b.root, "config/crd"), filepath.Join(b.root, "config/rbac"))
+}
+
+// installWebhooks applies the shipped configuration and returns when the API server acts on it.
+func (b *Bed) installWebhooks(ctx context.Context) error {
+	manifest := filepath.Join(b.root, "config/webhook/manifests.yaml")
+	ca, err := os.ReadFile(b.Targetgate.caFile())
+	if err != nil {
+		return err
+	}
+	if err := b.Cluster.InstallWebhooks(ctx, manifest, b.Targetgate.webhookURL(), ca); err != nil {
+		return err
+	}
+	return await(ctx, "webhooks to be called", 30*time.Second, b.webhooksCalled)
+}
+
+// webhooksCalled tries, dry, to create a binding that only the mutating webhook refuses.
+func (b *Bed) webhooksCalled(ctx context.Context) error {
+	err := b.Client.Create(ctx, &v1beta1.TargetGroupBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "probe"},
+		Spec: v1beta1.TargetGroupBindingSpec{
+			TargetGroupName: "no-such-group", ServiceRef: v1beta1.ServiceReference{Name: "probe", Port: intstr.FromInt32(80)},
+		},
+	}, client.DryRunAll)
+	if apierrors.IsInvalid(err) {
+		return nil
+	}
+	return fmt.Errorf("creating a binding of a group that does not exist: got %w, want a refusal", err)
+}
+
+// newServingCertificate writes certificate, key and CA for the webhook server.
+func newServingCertificate(dir string) error {
+	ca, err := cluster.ServingCertificate(dir, "127.0.0.1")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, caName), ca, 0o600)
+}

@@ -1,0 +1,143 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testbed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/e2e/process"
+)
+
+// Targetgate is the program under test.
+type Targetgate struct {
+	binary, dir string
+	awsURL      string
+	ports       ports
+	launcher    *process.Launcher
+	process     *process.Process
+}
+
+type ports struct{ webhook, health, metrics int }
+
+const (
+	caName = "ca.crt"
+	// stopGrace is how long targetgate may take to end by itself.
+	stopGrace    = 10 * time.Second
+	readyTimeout = 45 * time.Second
+)
+
+func (b *Bed) startTargetgate(ctx context.Context) error {
+	free, err := cluster.FreePorts(3)
+	if err != nil {
+		return err
+	}
+	b.Targetgate = &Targetgate{
+		binary: b.options.Targetgate, dir: b.dir, awsURL: b.AWS.URL(),
+		ports: ports{free[0], free[1], free[2]}, launcher: process.NewLauncher(),
+	}
+	config, err := b.Cluster.UserConfig(user)
+	if err != nil {
+		return err
+	}
+	if err := cluster.WriteKubeconfig(b.Targetgate.kubeconfig(), config); err != nil {
+		return err
+	}
+	if err := newServingCertificate(b.dir); err != nil {
+		return err
+	}
+	return b.Targetgate.Restart(ctx)
+}
+
+func (t *Targetgate) kubeconfig() string { return filepath.Join(t.dir, "targetgate.kubeconfig") }
+func (t *Targetgate) caFile() string     { return filepath.Join(t.dir, caName) }
+func (t *Targetgate) webhookURL() string { return fmt.Sprintf("https://127.0.0.1:%d", t.ports.webhook) }
+
+// LogFile is where targetgate's output goes, that of all its starts.
+func (t *Targetgate) LogFile() string { return filepath.Join(t.dir, "targetgate.log") }
+
+// MetricsURL is where targetgate tells its metrics.
+func (t *Targetgate) MetricsURL() string {
+	return fmt.Sprintf("http://127.0.0.1:%d/metrics", t.ports.metrics)
+}
+
+// Restart starts targetgate, after stopping it if it runs, and returns when it says that it is ready.
+func (t *Targetgate) Restart(ctx context.Context) (err error) {
+	t.Stop()
+	t.process, err = t.launcher.Start(process.Command{
+		Name: "targetgate", Binary: t.binary, Dir: t.dir, LogPath: t.LogFile(), Args: t.args(),
+		Env: []string{"AWS_ACCESS_KEY_ID=targetgate", "AWS_SECRET_ACCESS_KEY=secret", "POD_NAME=targetgate-0", "GORACE=halt_on_error=1"},
+	})
+	if err != nil {
+		return err
+	}
+	return await(ctx, "targetgate to be ready", readyTimeout, t.ready)
+}
+
+func (t *Targetgate) args() []string {
+	return []string{
+		"--cluster-name=e2e", "--aws-region=eu-west-1", "--aws-vpc-id=vpc-0123456789abcdef0",
+		"--kubeconfig=" + t.kubeconfig(), "--leader-election-namespace=" + namespace,
+		fmt.Sprintf("--aws-api-endpoints=Elastic Load Balancing v2=%s,EC2=%s,STS=%s", t.awsURL, t.awsURL, t.awsURL),
+		"--webhook-cert-dir=" + t.dir, fmt.Sprintf("--webhook-bind-port=%d", t.ports.webhook),
+		fmt.Sprintf("--health-probe-bind-addr=127.0.0.1:%d", t.ports.health),
+		fmt.Sprintf("--metrics-bind-addr=127.0.0.1:%d", t.ports.metrics),
+	}
+}
+
+func (t *Targetgate) ready(ctx context.Context) error {
+	if err := t.process.Failure(); err != nil {
+		return permanent{err}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/readyz", t.ports.health), http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("/readyz answers %s", resp.Status)
+	}
+	return nil
+}
+
+// Kill ends targetgate as kill -9 does.
+func (t *Targetgate) Kill() { t.process.Kill() }
+
+// Stop ends targetgate as a rollout of it does.
+func (t *Targetgate) Stop() {
+	if t.process != nil {
+		t.process.Stop(stopGrace)
+	}
+}
+
+// Failure is how targetgate ended, nil while it runs.
+func (t *Targetgate) Failure() error { return t.process.Failure() }
+
+// close stops targetgate, and fails when it had a data race in any of its starts.
+func (t *Targetgate) close() error {
+	t.Stop()
+	t.launcher.Close()
+	log, err := os.ReadFile(t.LogFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, race, found := bytes.Cut(log, []byte("WARNING: DATA RACE")); found {
+		return fmt.Errorf("targetgate has a data race:\n%s", race[:min(len(race), 8<<10)])
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testbed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/e2e/emulator"
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/wire"
+	"github.com/targetgate/targetgate/e2e/kubelet"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// Options say how to put a run together. ControlPlane and Targetgate are required.
+type Options struct {
+	// ControlPlane is the path of the multi-call binary built from e2e/kubernetes.
+	ControlPlane string
+	// Targetgate is the path of the program under test.
+	Targetgate string
+	// Scale multiplies every time of the load balancers and the nodes: 0.1 is ten times faster. Default 1.
+	Scale float64
+	// Latency is added to every AWS call.
+	Latency time.Duration
+	// Limits are AWS's token buckets; nil are AWS's own.
+	Limits *wire.Limits
+	// Nodes is how many nodes there are, default 3.
+	Nodes int
+	// Progress, when set, is told what is being started.
+	Progress func(string)
+}
+
+// Bed is a running test bed.
+type Bed struct {
+	Cluster *cluster.Cluster
+	AWS     *emulator.Emulator
+	Kubelet *kubelet.Kubelet
+	Client  client.Client // an administrator's, without a cache
+
+	Targetgate *Targetgate
+
+	options Options
+	root    string // of the repository
+	dir     string // for files of the run, removed by Close
+
+	addresses []net.Listener // reserve the nodes' pod addresses
+}
+
+// Start puts everything together and returns when targetgate is ready and its webhooks are called. When anything fails
+// nothing is left running.
+func Start(ctx context.Context, options Options) (*Bed, error) {
+	if options.Scale == 0 {
+		options.Scale = 1
+	}
+	if options.Nodes == 0 {
+		options.Nodes = 3
+	}
+	if options.Progress == nil {
+		options.Progress = func(string) {}
+	}
+	b := &Bed{options: options}
+	if err := b.start(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("starting the test bed: %w", err), b.Close())
+	}
+	return b, nil
+}
+
+func (b *Bed) start(ctx context.Context) error {
+	steps := []struct {
+		title string
+		run   func(context.Context) error
+	}{
+		{"folders", b.makeFolders},
+		{"control plane (etcd, kube-apiserver, kube-controller-manager, kube-scheduler)", b.startCluster},
+		{"custom resource, permissions", b.install},
+		{"load balancer emulator", b.startAWS},
+		{"nodes", b.startNodes},
+		{"targetgate", b.startTargetgate},
+		{"webhooks", b.installWebhooks},
+	}
+	for _, step := range steps {
+		b.options.Progress(step.title)
+		if err := step.run(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Bed) makeFolders(context.Context) (err error) {
+	if b.root, err = repositoryRoot(); err != nil {
+		return err
+	}
+	b.dir, err = os.MkdirTemp("", "targetgate-e2e-")
+	return err
+}
+
+// repositoryRoot is the folder above the working directory that has the go.mod.
+func repositoryRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+	}
+	return "", errors.New("finding the repository: no go.mod here or above")
+}
+
+func (b *Bed) startCluster(ctx context.Context) (err error) {
+	b.Cluster, err = cluster.Start(ctx, cluster.Options{Binary: b.options.ControlPlane})
+	if err != nil {
+		return err
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
+		return err
+	}
+	b.Client, err = client.New(b.Cluster.AdminConfig(), client.Options{Scheme: scheme})
+	return err
+}
+
+func (b *Bed) startAWS(ctx context.Context) (err error) {
+	b.AWS, err = emulator.Start(context.WithoutCancel(ctx), emulator.Options{
+		State: state.Options{Scale: b.options.Scale},
+		Wire: wire.Options{
+			Latency: b.options.Latency, Limits: b.options.Limits,
+			Roles: []wire.Role{{ARN: "arn:aws:iam::210987654321:role/shared", ExternalID: "handshake"}},
+		},
+	})
+	return err
+}
+
+func (b *Bed) startNodes(ctx context.Context) (err error) {
+	nodes := kubelet.NumberedNodes(b.options.Nodes, "eu-west-1a", "eu-west-1b", "eu-west-1c")
+	if b.addresses, err = reserveAddresses(nodes); err != nil {
+		return err
+	}
+	b.Kubelet, err = kubelet.Start(context.WithoutCancel(ctx), kubelet.Options{
+		Config: b.Cluster.AdminConfig(),
+		Nodes:  nodes,
+		Scale:  b.options.Scale,
+	})
+	return err
+}
+
+// Close ends everything, in the order in which it depends on each other. The error tells what ended badly before:
+// a data race in targetgate among it.
+func (b *Bed) Close() error {
+	var failures []error
+	if b.Targetgate != nil {
+		failures = append(failures, b.Targetgate.close())
+	}
+	if b.Kubelet != nil {
+		b.Kubelet.Close()
+	}
+	for _, reservation := range b.addresses {
+		failures = append(failures, reservation.Close())
+	}
+	if b.AWS != nil {
+		failures = append(failures, b.AWS.Close())
+	}
+	if b.Cluster != nil {
+		failures = append(failures, b.Cluster.Stop())
+	}
+	if b.dir != "" {
+		failures = append(failures, os.RemoveAll(b.dir))
+	}
+	return errors.Join(failures...)
+}
