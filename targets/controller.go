@@ -98,7 +98,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 		generation: binding.Generation, missing: res.missing, complete: complete, entries: entries,
 		pods: countPods(res.endpoints, gate),
 	})
-	return ctrl.Result{RequeueAfter: soonest(retryIn, readIn)}, errors.Join(reportErr, statusErr)
+	return ctrl.Result{RequeueAfter: soonest(retryIn, soonest(readIn, r.inspect(s)))}, errors.Join(reportErr, statusErr)
 }
 
 // session finds the memory of the binding's group. A binding that was deleted and created again, or that names another

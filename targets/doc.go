@@ -12,8 +12,8 @@
 //	apply     hands both to the group's lanes
 //	report    health -> pod conditions, one status write, when to look again
 //
-// A pass never waits for AWS. Each group has three lanes, one for readings, one for registrations and one for
-// deregistrations; a lane has at most one call under way, the answer goes into the group's memory and wakes the
+// A pass never waits for AWS. Each group has lanes of its own, for readings of its targets and of its settings, for
+// registrations and for deregistrations; a lane has at most one call under way, the answer goes into the group's memory and wakes the
 // binding for another pass. So a deregistration waits for nothing but the budget and its own predecessor, what becomes
 // due while a call is under way goes together in the next one, and a target group that hangs delays no other.
 //

@@ -36,7 +36,7 @@ type group struct {
 	toRegister   registrations // due now, as of the last pass
 	toDeregister departures
 
-	reading, registration, deregistration lane
+	reading, inspection, registration, deregistration lane
 
 	// written is the status as we wrote it last; only passes touch it, and there is one at a time.
 	written *v1beta1.TargetGroupBindingStatus
@@ -67,6 +67,7 @@ func newGroup(binding *v1beta1.TargetGroupBinding, now time.Time) *group {
 		facts:          binding.Status.TargetGroup,
 		factsAt:        now,
 		reading:        lane{maxBackoff: maxCallBackoff},
+		inspection:     lane{maxBackoff: maxCallBackoff},
 		registration:   lane{maxBackoff: maxCallBackoff},
 		deregistration: lane{maxBackoff: maxDeregisterBackoff},
 	}
@@ -194,20 +195,14 @@ func (g *group) deregistrationDone(batch departures, now time.Time, err error) {
 	}
 }
 
-// readingDone ends the reading that was under way.
-func (g *group) readingDone(now time.Time, err error) {
+// readingDone takes what a reading showed that was started at started; a failed one shows nothing.
+func (g *group) readingDone(started, now time.Time, health map[elbv2.Target]elbv2.Health, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.reading.end(now, err)
-}
-
-// remember takes what a reading showed that was started at started; a failed one shows nothing.
-func (g *group) remember(started time.Time, health map[elbv2.Target]elbv2.Health, err error) {
 	if err != nil {
 		return
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.readAt = started
 	for target := range health {
 		g.entry(target)
@@ -238,17 +233,14 @@ func (g *group) setOpened(target elbv2.Target, owner types.UID) {
 	}
 }
 
-// factsDue reports whether the facts have to be read again.
-func (g *group) factsDue(now time.Time) bool {
+// inspectionDone takes the facts that were read, nil after a failure.
+func (g *group) inspectionDone(now time.Time, facts *v1beta1.TargetGroupFacts, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.facts == nil || now.Sub(g.factsAt) >= driftInterval
-}
-
-func (g *group) setFacts(f *v1beta1.TargetGroupFacts, now time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.facts, g.factsAt = f, now
+	g.inspection.end(now, err)
+	if err == nil {
+		g.facts, g.factsAt = facts, now
+	}
 }
 
 func (g *group) currentFacts() *v1beta1.TargetGroupFacts {
@@ -268,7 +260,7 @@ func (g *group) working() bool {
 func (g *group) failure() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return errors.Join(g.deregistration.err, g.registration.err, g.reading.err)
+	return errors.Join(g.deregistration.err, g.registration.err, g.reading.err, g.inspection.err)
 }
 
 func (g *group) registrationError() error {

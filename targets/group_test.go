@@ -73,7 +73,7 @@ func TestGroupReadingAndOwnCalls(t *testing.T) {
 			if tc.before != (entry{}) {
 				g.entries[one] = &tc.before
 			}
-			g.remember(noon.Add(tc.started), tc.reading, nil)
+			g.readingDone(noon.Add(tc.started), noon.Add(tc.started), tc.reading, nil)
 			entries, _ := g.snapshot()
 			if got := entries[one].presence; got != tc.want {
 				t.Errorf("presence %d, want %d", got, tc.want)

@@ -59,29 +59,41 @@ func (r *Registrar) observe(s session, u urgency) time.Duration {
 	return 0
 }
 
-// read fills the group's memory. The facts change rarely and are read behind the health that pods may wait for.
+// read fills the group's memory.
 func (r *Registrar) read(s session, class elbv2.Class) {
 	started := r.Clock.Now()
 	health, err := s.client.Health(r.lanes, class, s.group.arn)
-	s.group.remember(started, health, err)
-	if err == nil && s.group.factsDue(started) {
-		r.wake(s.key)
-		err = r.readFacts(s)
-	}
-	s.group.readingDone(r.Clock.Now(), err)
+	s.group.readingDone(started, r.Clock.Now(), health, err)
 	r.wake(s.key)
 }
 
-func (r *Registrar) readFacts(s session) error {
+// inspect has the facts about the group read if they are due, in a lane of their own: no pod waits for them, and no
+// reading of health waits behind them. It says when to come back after a failure.
+func (r *Registrar) inspect(s session) time.Duration {
+	now := r.Clock.Now()
+	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
+	due := 0
+	if s.group.facts == nil || now.Sub(s.group.factsAt) >= driftInterval {
+		due = 1
+	}
+	return start(&s.group.inspection, due, now, func() {
+		facts, err := r.readFacts(s)
+		s.group.inspectionDone(r.Clock.Now(), facts, err)
+		r.wake(s.key)
+	})
+}
+
+func (r *Registrar) readFacts(s session) (*v1beta1.TargetGroupFacts, error) {
 	tg, err := s.client.GroupByARN(r.lanes, s.group.arn)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	delay, err := s.client.DeregistrationDelay(r.lanes, s.group.arn)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.group.setFacts(&v1beta1.TargetGroupFacts{
+	return &v1beta1.TargetGroupFacts{
 		Protocol:      v1beta1.Protocol(tg.Protocol),
 		LoadBalancers: int32(tg.LoadBalancers),
 		HealthCheck: v1beta1.HealthCheckFacts{
@@ -90,6 +102,5 @@ func (r *Registrar) readFacts(s session) error {
 			HealthyThreshold: int32(tg.HealthCheck.HealthyThreshold),
 		},
 		DeregistrationDelaySeconds: int32(delay.Seconds()),
-	}, r.Clock.Now())
-	return nil
+	}, nil
 }

@@ -81,7 +81,8 @@ func (r *resolver) resolve(ctx context.Context, binding *v1beta1.TargetGroupBind
 // service is the binding's Service, nil when it does not exist.
 func (r *resolver) service(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*corev1.Service, error) {
 	var service corev1.Service
-	err := r.reader.Get(ctx, client.ObjectKey{Namespace: binding.Namespace, Name: binding.Spec.ServiceRef.Name}, &service)
+	err := r.reader.Get(ctx, client.ObjectKey{Namespace: binding.Namespace, Name: binding.Spec.ServiceRef.Name},
+		&service, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -157,16 +158,22 @@ func (r *resolver) fromSliceEndpoint(ctx context.Context, binding *v1beta1.Targe
 	err := r.reader.Get(ctx, client.ObjectKey{Namespace: binding.Namespace, Name: ep.TargetRef.Name}, &pod, client.UnsafeDisableDeepCopy)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && pod.UID != ep.TargetRef.UID:
-		if _, listed := out[target]; !listed { // the caches do not agree yet: look again when they do
-			out[target] = endpoint{target: target, uid: ep.TargetRef.UID}
-		}
+		place(out, endpoint{target: target, uid: ep.TargetRef.UID}) // the caches do not agree yet: look again when they do
 	case err != nil:
 		return fmt.Errorf("getting Pod %s: %w", ep.TargetRef.Name, err)
 	default:
 		ready := ep.Conditions.Ready == nil || *ep.Conditions.Ready
-		out[target] = newEndpoint(target, &pod, standingOf(&pod, ready), readiness.GateFor(binding.Name))
+		place(out, newEndpoint(target, &pod, standingOf(&pod, ready), readiness.GateFor(binding.Name)))
 	}
 	return nil
+}
+
+// place adds an endpoint. Of two at the same address the one that is wanted counts: the other's pod has ended and lost
+// the address, or the pod is listed twice.
+func place(out map[elbv2.Target]endpoint, ep endpoint) {
+	if there, taken := out[ep.target]; !taken || there.standing != wanted {
+		out[ep.target] = ep
+	}
 }
 
 func newEndpoint(target elbv2.Target, pod *corev1.Pod, s standing, gate corev1.PodConditionType) endpoint {

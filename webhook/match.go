@@ -30,7 +30,8 @@ func coveringGates(ctx context.Context, reader client.Reader, namespace string, 
 			continue
 		}
 		var service corev1.Service
-		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: binding.Spec.ServiceRef.Name}, &service)
+		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: binding.Spec.ServiceRef.Name},
+			&service, client.UnsafeDisableDeepCopy)
 		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("getting Service %s: %w", binding.Spec.ServiceRef.Name, err)
 		}
