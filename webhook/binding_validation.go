@@ -32,7 +32,7 @@ func (v *bindingValidator) ValidateCreate(ctx context.Context, binding *v1beta1.
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	return nil, asInvalid(binding, append(faults, taken...))
+	return warnings(&binding.Spec), asInvalid(binding, append(faults, taken...))
 }
 
 // ValidateUpdate refuses changes that must not be made. An update that leaves the spec alone always passes: metadata
@@ -50,7 +50,7 @@ func (v *bindingValidator) ValidateUpdate(ctx context.Context, old, binding *v1b
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	return nil, asInvalid(binding, append(append(faults, changed...), taken...))
+	return warnings(&binding.Spec), asInvalid(binding, append(append(faults, changed...), taken...))
 }
 
 // ValidateDelete has nothing against it.
@@ -91,6 +91,14 @@ func supported(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 	}
 	return field.ErrorList{field.NotSupported(field.NewPath("spec", "targetType"), *spec.TargetType,
 		[]v1beta1.TargetType{v1beta1.TargetTypeIP})}
+}
+
+// warnings say what is accepted but not acted on.
+func warnings(spec *v1beta1.TargetGroupBindingSpec) admission.Warnings {
+	if spec.Networking == nil {
+		return nil
+	}
+	return admission.Warnings{"spec.networking is not supported yet: targets are registered, but no security group is changed"}
 }
 
 func isIP(spec *v1beta1.TargetGroupBindingSpec) bool {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,6 +130,14 @@ func TestBindingValidatorOnUpdate(t *testing.T) {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestBindingValidatorWarnsOfNetworking(t *testing.T) {
+	binding := newBinding("web", func(b *v1beta1.TargetGroupBinding) { b.Spec.Networking = &v1beta1.TargetGroupBindingNetworking{} })
+	warnings, err := newValidator(t).ValidateCreate(t.Context(), binding)
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "spec.networking is not supported yet") {
+		t.Errorf("warnings %q, error %v; want one warning of spec.networking", warnings, err)
 	}
 }
 
