@@ -6,7 +6,6 @@ package targets
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -32,17 +31,12 @@ type verdict struct {
 // report tells the pods what the load balancer says of them. A patch that fails concerns that pod alone: the others
 // are written, and the error has the binding come back.
 func (r *Registrar) report(ctx context.Context, s session, gate corev1.PodConditionType, verdicts []verdict) error {
-	var mu sync.Mutex
-	var failures []error
+	failures := make([]error, len(verdicts))
 	var patches errgroup.Group
 	patches.SetLimit(maxPatches)
-	for _, v := range verdicts {
+	for i, v := range verdicts {
 		patches.Go(func() error {
-			if err := r.reportOne(ctx, s, gate, v); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				failures = append(failures, err)
-			}
+			failures[i] = r.reportOne(ctx, s, gate, v)
 			return nil
 		})
 	}
