@@ -18,7 +18,7 @@ import (
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
-// options are every flag of the program, and its two environment variables: POD_NAME and POD_NAMESPACE, of its own pod.
+// options are every flag of the program, and its environment variables: POD_NAME, POD_UID and POD_NAMESPACE, of its own pod.
 // Names, meanings and defaults are the incumbent's unless the help text says otherwise, so that an existing argument
 // list starts.
 type options struct {
@@ -46,7 +46,7 @@ type options struct {
 	LeaderElection          bool
 	LeaderElectionID        string
 	LeaderElectionNamespace string
-	PodName                 string
+	Identity                string // that outlives a crash of the container, empty when there is none
 
 	WebhookPort     int
 	WebhookCertDir  string
@@ -74,7 +74,9 @@ func parseOptions(args []string) (*options, error) {
 		return nil, fmt.Errorf("unexpected argument %q: everything is a flag", flags.Arg(0))
 	}
 	opts.notices = setIgnoredFlags(flags)
-	opts.PodName = os.Getenv("POD_NAME")
+	if name, uid := os.Getenv("POD_NAME"), os.Getenv("POD_UID"); name != "" && uid != "" {
+		opts.Identity = name + "_" + uid
+	}
 	opts.LeaderElectionNamespace = cmp.Or(opts.LeaderElectionNamespace, os.Getenv("POD_NAMESPACE"))
 	return opts, opts.validate()
 }
@@ -89,13 +91,14 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 func (o *options) addAWSFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Region, "aws-region", "", "AWS Region. Default: AWS_REGION, AWS_DEFAULT_REGION, instance metadata.")
 	flags.StringVar(&o.VpcID, "aws-vpc-id", "", "ID of the cluster's VPC. Default: instance metadata, when it is needed.")
-	flags.StringToStringVar(&o.VpcTags, "aws-vpc-tags", nil, "Not supported: set --aws-vpc-id.")
+	flags.StringToStringVar(&o.VpcTags, "aws-vpc-tags", nil, "Not supported, and without effect beside --aws-vpc-id.")
 	flags.StringToStringVar(&o.Endpoints, "aws-api-endpoints", nil,
 		"Base URLs by service ID, such as \"Elastic Load Balancing v2=https://...,EC2=https://...,STS=https://...\".")
 	flags.StringVar(&o.throttleText, "aws-api-throttle", "",
 		"Token buckets, retries included: serviceID:operationRegex=rate:burst,... (default "+
 			"\"Elastic Load Balancing v2:^(Register|Deregister)Targets$=4:20,Elastic Load Balancing v2:^Describe=25:100\")")
-	flags.IntVar(&o.MaxRetries, "aws-max-retries", 10, "How often a failed AWS call is tried again.")
+	flags.IntVar(&o.MaxRetries, "aws-max-retries", 10,
+		"How often a failed AWS call is tried again; registrations are tried until they succeed.")
 }
 
 func (o *options) addBindingFlags(flags *pflag.FlagSet) {
@@ -116,7 +119,8 @@ func (o *options) addServerFlags(flags *pflag.FlagSet) {
 		"Name of the lease. It is the incumbent's, so that the two never work side by side in one namespace.")
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "Namespace of the lease. Default: the pod's own.")
 	flags.IntVar(&o.WebhookPort, "webhook-bind-port", 9443, "Port of the webhook server.")
-	flags.StringVar(&o.WebhookCertDir, "webhook-cert-dir", "", "Directory of the serving certificate. Required.")
+	flags.StringVar(&o.WebhookCertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs",
+		"Directory of the serving certificate.")
 	flags.StringVar(&o.WebhookCertFile, "webhook-cert-file", "tls.crt", "File name of the certificate.")
 	flags.StringVar(&o.WebhookKeyFile, "webhook-key-file", "tls.key", "File name of the key.")
 	flags.StringVar(&o.WebhookClientCA, "kube-ca-pem-filepath", "",
@@ -136,8 +140,7 @@ func (o *options) validate() error {
 		}
 	}
 	fault(o.ClusterName == "", "--cluster-name is required")
-	fault(o.WebhookCertDir == "", "--webhook-cert-dir is required: the serving certificate comes from files")
-	fault(len(o.VpcTags) > 0, "--aws-vpc-tags is not supported: set --aws-vpc-id")
+	fault(len(o.VpcTags) > 0 && o.VpcID == "", "--aws-vpc-tags=%v is not supported: set --aws-vpc-id", o.VpcTags)
 	fault(o.MaxTargetsPerGroup != 0, "--max-targets-per-target-group=%d is not supported: want 0, no limit", o.MaxTargetsPerGroup)
 	fault(o.MaxRetries < 0, "--aws-max-retries=%d: want 0 or more", o.MaxRetries)
 	fault(o.MaxConcurrentReconciles < 1, "--targetgroupbinding-max-concurrent-reconciles=%d: want 1 or more", o.MaxConcurrentReconciles)
@@ -146,8 +149,12 @@ func (o *options) validate() error {
 	fault(!slices.Contains([]string{"info", "debug"}, o.LogLevel), "--log-level=%s: want info or debug", o.LogLevel)
 	faults = append(faults, o.validateEndpoints()...)
 	var err error
-	if o.Throttle, err = elbv2.ParseThrottle(o.throttleText); err != nil {
+	var skipped []string
+	if o.Throttle, skipped, err = elbv2.ParseThrottle(o.throttleText); err != nil {
 		faults = append(faults, fmt.Errorf("--aws-api-throttle: %w", err))
+	}
+	for _, part := range skipped {
+		o.notices = append(o.notices, "aws-api-throttle: "+part)
 	}
 	return errors.Join(faults...)
 }

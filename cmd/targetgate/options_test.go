@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var minimal = []string{"--cluster-name=prod", "--webhook-cert-dir=/certs"}
+var minimal = []string{"--cluster-name=prod"}
 
 // The defaults are the incumbent's but for the two that compat promises otherwise.
 func TestParseOptionsDefaults(t *testing.T) {
@@ -41,13 +41,14 @@ func TestParseOptionsStartsWithArgumentsOfTheIncumbent(t *testing.T) {
 	opts, err := parseOptions(append(minimal,
 		"--ingress-class", "alb", "--enable-shield=false", "--enable-waf", "--targetgroupbinding-requeue-duration=15s",
 		"--aws-api-endpoints=Elastic Load Balancing v2=https://elb.example,EC2=http://127.0.0.1:4566",
-		"--aws-api-throttle=Elastic Load Balancing v2:^Describe=10:20", "--watch-namespace=shop",
+		"--aws-api-throttle=WAF Regional:^List=1:1,Elastic Load Balancing v2:^Describe=10:20", "--watch-namespace=shop",
 		"--feature-gates=EndpointsFailOpen=true",
 	))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"enable-shield", "enable-waf", "feature-gates", "ingress-class", "targetgroupbinding-requeue-duration"}
+	want := []string{"enable-shield", "enable-waf", "feature-gates", "ingress-class", "targetgroupbinding-requeue-duration",
+		"aws-api-throttle: WAF Regional:^List=1:1"}
 	if diff := cmp.Diff(want, opts.notices); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
@@ -61,15 +62,15 @@ func TestParseOptionsNamesEveryFault(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"nothing given": {want: []string{"--cluster-name is required", "--webhook-cert-dir is required"}},
+		"nothing given": {want: []string{"--cluster-name is required"}},
 		"several at once": {
-			args: append(minimal, "--log-level=loud", "--webhook-bind-port=0", "--aws-api-throttle=x", "--max-targets-per-target-group=5"),
+			args: append(minimal, "--log-level=loud", "--webhook-bind-port=0", "--aws-api-throttle=Elastic Load Balancing v2:x", "--max-targets-per-target-group=5"),
 			want: []string{
-				"--log-level=loud: want info or debug", "--webhook-bind-port=0: want 1 to 65535", "--aws-api-throttle: \"x\"",
+				"--log-level=loud: want info or debug", "--webhook-bind-port=0: want 1 to 65535", "--aws-api-throttle: \"Elastic Load Balancing v2:x\"",
 				"--max-targets-per-target-group=5 is not supported",
 			},
 		},
-		"unsupported":  {args: append(minimal, "--aws-vpc-tags=Name=prod"), want: []string{"--aws-vpc-tags is not supported: set --aws-vpc-id"}},
+		"unsupported":  {args: append(minimal, "--aws-vpc-tags=Name=prod"), want: []string{"--aws-vpc-tags=map[Name:prod] is not supported: set --aws-vpc-id"}},
 		"bad URL":      {args: append(minimal, "--aws-api-endpoints=EC2=nowhere"), want: []string{"--aws-api-endpoints: EC2=nowhere: want a URL"}},
 		"typing error": {args: append(minimal, "--cluster-nam=x"), want: []string{"unknown flag: --cluster-nam"}},
 		"stray word":   {args: append(minimal, "start"), want: []string{`unexpected argument "start"`}},

@@ -52,7 +52,7 @@ func (b *Budget) wait(ctx context.Context, operation string) error {
 	if bucket == nil {
 		return nil
 	}
-	return bucket.wait(ctx, classOf(ctx))
+	return bucket.wait(ctx, chargeOf(ctx).class)
 }
 
 func (b *Budget) bucketFor(operation string) *bucket {
@@ -66,35 +66,33 @@ func (b *Budget) bucketFor(operation string) *bucket {
 
 type classKey struct{}
 
-// charge says to which class a call's attempts are charged, and whether the first one has been paid for.
+// charge says to which class a call's attempts are charged, and whether its only attempt has been paid for.
 type charge struct {
-	class   Class
-	prepaid bool
+	class Class
+	paid  bool
 }
 
 func withClass(ctx context.Context, class Class) context.Context {
-	return context.WithValue(ctx, classKey{}, &charge{class: class})
+	return context.WithValue(ctx, classKey{}, charge{class: class})
 }
 
-func classOf(ctx context.Context) Class {
-	if c, ok := ctx.Value(classKey{}).(*charge); ok {
-		return c.class
-	}
-	return ClassOther
+// withPaid is for a call of one attempt whose token has been taken already.
+func withPaid(ctx context.Context, class Class) context.Context {
+	return context.WithValue(ctx, classKey{}, charge{class: class, paid: true})
 }
 
-// prepay takes the token of the first attempt of the call that will be made with ctx. A call that is not made after
-// all gives it back by refund.
-func (b *Budget) prepay(ctx context.Context, operation string) (refund func(), err error) {
-	if err := b.wait(ctx, operation); err != nil {
-		return nil, err
+func chargeOf(ctx context.Context) charge {
+	if c, ok := ctx.Value(classKey{}).(charge); ok {
+		return c
 	}
-	ctx.Value(classKey{}).(*charge).prepaid = true
-	return func() {
-		if bucket := b.bucketFor(operation); bucket != nil {
-			bucket.refund()
-		}
-	}, nil
+	return charge{class: ClassOther}
+}
+
+// refund gives back the token of a call that is not made after all.
+func (b *Budget) refund(operation string) {
+	if bucket := b.bucketFor(operation); bucket != nil {
+		bucket.refund()
+	}
 }
 
 // addTo charges every attempt of an SDK client to the budget: it stands behind the SDK's retry loop.
@@ -105,12 +103,10 @@ func (b *Budget) addTo(stack *middleware.Stack) error {
 func (b *Budget) chargeAttempt(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
 	middleware.FinalizeOutput, middleware.Metadata, error,
 ) {
-	if c, ok := ctx.Value(classKey{}).(*charge); ok && c.prepaid {
-		c.prepaid = false
-		return next.HandleFinalize(ctx, in)
-	}
-	if err := b.wait(ctx, awsmiddleware.GetOperationName(ctx)); err != nil {
-		return middleware.FinalizeOutput{}, middleware.Metadata{}, err
+	if !chargeOf(ctx).paid {
+		if err := b.wait(ctx, awsmiddleware.GetOperationName(ctx)); err != nil {
+			return middleware.FinalizeOutput{}, middleware.Metadata{}, err
+		}
 	}
 	return next.HandleFinalize(ctx, in)
 }

@@ -104,7 +104,7 @@ func TestBudgetLeavesUnmatchedOperationsFree(t *testing.T) {
 	})
 }
 
-func TestBudgetRefundsPrepaidTokenOfEmptyBatch(t *testing.T) {
+func TestBudgetRefundsTokenOfEmptyBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := New(nil, oneAtATime())
 		start := time.Now()

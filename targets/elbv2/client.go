@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -37,7 +38,7 @@ type Settings struct {
 	Endpoints map[string]string
 	// Throttle are the token buckets for each account; DefaultThrottle when empty.
 	Throttle []ThrottleRule
-	// MaxRetries is how often a failed call is tried again.
+	// MaxRetries is how often a failed call is tried again; registrations and deregistrations are not, see Register.
 	MaxRetries int
 	// UserAgent is "name/version" of the program.
 	UserAgent string
@@ -50,6 +51,7 @@ type Accounts struct {
 
 	mu      sync.Mutex
 	clients map[Role]*Client
+	budgets map[string]*Budget // by account, as AWS counts calls; empty for the program's own
 }
 
 // Role is an IAM role in another account; the zero value is the program's own identity.
@@ -58,12 +60,20 @@ type Role struct {
 	ExternalID string
 }
 
+// account is the fifth part of the role's ARN, empty when there is none.
+func (r Role) account() string {
+	if parsed, err := arn.Parse(r.ARN); err == nil {
+		return parsed.AccountID
+	}
+	return ""
+}
+
 // NewAccounts returns the clients over cfg, which carries the program's own identity and Region. No call is made.
 func NewAccounts(cfg aws.Config, settings Settings) *Accounts {
 	cfg.HTTPClient = awshttp.NewBuildableClient().WithTimeout(attemptTimeout)
 	cfg.APIOptions = append(cfg.APIOptions, awsmiddleware.AddUserAgentKey(settings.UserAgent))
 	cfg.Retryer = func() aws.Retryer { return newRetryer(settings.MaxRetries) }
-	return &Accounts{config: cfg, settings: settings, clients: map[Role]*Client{}}
+	return &Accounts{config: cfg, settings: settings, clients: map[Role]*Client{}, budgets: map[string]*Budget{}}
 }
 
 // newRetryer tries often and never runs dry: the SDK's shared retry quota would let one broken target group use up
@@ -77,14 +87,18 @@ func newRetryer(maxRetries int) aws.Retryer {
 }
 
 // Client returns the client that acts as role. Credentials of an assumed role are cached and refreshed before they
-// expire. Every role has a budget of its own, as AWS counts calls by account.
+// expire. The roles of one account share its budget.
 func (a *Accounts) Client(role Role) *Client {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if client, ok := a.clients[role]; ok {
 		return client
 	}
-	budget := NewBudget(a.settings.Throttle, clock.RealClock{})
+	budget, ok := a.budgets[role.account()]
+	if !ok {
+		budget = NewBudget(a.settings.Throttle, clock.RealClock{})
+		a.budgets[role.account()] = budget
+	}
 	client := New(a.api(role, budget), budget)
 	a.clients[role] = client
 	return client

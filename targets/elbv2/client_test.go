@@ -10,12 +10,16 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	awselbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/clock"
 )
 
 const testARN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/web/0123456789abcdef"
@@ -37,15 +41,14 @@ func TestClientChargesRetriesToBudget(t *testing.T) {
 			_, _ = w.Write([]byte(`<ErrorResponse><Error><Code>Throttling</Code><Message>Rate exceeded</Message></Error></ErrorResponse>`))
 			return
 		}
-		_, _ = w.Write([]byte(`<RegisterTargetsResponse><RegisterTargetsResult/></RegisterTargetsResponse>`))
+		_, _ = w.Write([]byte(`<DescribeTargetHealthResponse><DescribeTargetHealthResult/></DescribeTargetHealthResponse>`))
 	}))
 	defer server.Close()
 	client := accountsAt(server, Settings{
 		MaxRetries: 5, Throttle: []ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 0.001, Burst: 3}},
 	}).Client(Role{})
 
-	err := client.Register(t.Context(), testARN, func() []Target { return []Target{{ID: "10.0.0.1", Port: 80}} })
-	if err != nil {
+	if _, err := client.Health(t.Context(), ClassOther, testARN); err != nil {
 		t.Fatal(err)
 	}
 	if left := client.budget.buckets[0].tokens; left >= 1 {
@@ -58,6 +61,110 @@ func TestClientChargesRetriesToBudget(t *testing.T) {
 	}
 	if attempts != 3 {
 		t.Errorf("%d attempts reached the server, want 3", attempts)
+	}
+}
+
+func TestClientSendsBatchOnce(t *testing.T) {
+	attempts := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		attempts++
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	defer server.Close()
+	client := accountsAt(server, Settings{MaxRetries: 5}).Client(Role{})
+	if err := client.Register(t.Context(), testARN, oneTarget); err == nil {
+		t.Error("no error")
+	}
+	if attempts != 1 {
+		t.Errorf("%d attempts, want 1: the next one is to hold what is due then", attempts)
+	}
+}
+
+func oneTarget() []Target { return []Target{{ID: "10.0.0.1", Port: 80}} }
+
+// classes notes to which class each call is charged.
+type classes struct {
+	API
+	mu  sync.Mutex
+	got map[string]charge
+}
+
+func (c *classes) note(ctx context.Context, operation string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.got[operation] = chargeOf(ctx)
+}
+
+func (c *classes) RegisterTargets(ctx context.Context, _ *awselbv2.RegisterTargetsInput, _ ...func(*awselbv2.Options)) (
+	*awselbv2.RegisterTargetsOutput, error,
+) {
+	c.note(ctx, "RegisterTargets")
+	return nil, nil
+}
+
+func (c *classes) DeregisterTargets(ctx context.Context, _ *awselbv2.DeregisterTargetsInput, _ ...func(*awselbv2.Options)) (
+	*awselbv2.DeregisterTargetsOutput, error,
+) {
+	c.note(ctx, "DeregisterTargets")
+	return nil, nil
+}
+
+func (c *classes) DescribeTargetHealth(ctx context.Context, _ *awselbv2.DescribeTargetHealthInput, _ ...func(*awselbv2.Options)) (
+	*awselbv2.DescribeTargetHealthOutput, error,
+) {
+	c.note(ctx, "DescribeTargetHealth")
+	return &awselbv2.DescribeTargetHealthOutput{}, nil
+}
+
+// Rule 9: each operation asks the budget in its own class.
+func TestClientChargesEachOperationToItsClass(t *testing.T) {
+	api := &classes{got: map[string]charge{}}
+	client := New(api, NewBudget(nil, clock.RealClock{}))
+	_ = client.Register(t.Context(), testARN, oneTarget)
+	_ = client.Deregister(t.Context(), testARN, oneTarget)
+	_, _ = client.Health(t.Context(), ClassWaitingHealth, testARN)
+	want := map[string]charge{
+		"RegisterTargets":      {class: ClassRegister, paid: true},
+		"DeregisterTargets":    {class: ClassDeregister, paid: true},
+		"DescribeTargetHealth": {class: ClassWaitingHealth},
+	}
+	if diff := cmp.Diff(want, api.got, cmp.AllowUnexported(charge{})); diff != "" {
+		t.Errorf("charges (-want +got):\n%s", diff)
+	}
+}
+
+// Rule 9: a batch waits for its token in its own class, before it is taken.
+func TestClientBatchesWaitInTheirClass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := New(&classes{got: map[string]charge{}}, oneAtATime())
+		_ = client.budget.wait(t.Context(), "First")
+		order := make(chan string, 2)
+		batch := func(name string) Batch {
+			return func() []Target {
+				order <- name
+				return oneTarget()
+			}
+		}
+		go func() { _ = client.Register(t.Context(), testARN, batch("register")) }()
+		synctest.Wait()
+		go func() { _ = client.Deregister(t.Context(), testARN, batch("deregister")) }()
+		synctest.Wait()
+		if len(order) != 0 {
+			t.Fatalf("%s was taken before there was a token", <-order)
+		}
+		if diff := cmp.Diff([]string{"deregister", "register"}, []string{<-order, <-order}); diff != "" {
+			t.Errorf("batches (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAccountsShareBudgetOfAnAccount(t *testing.T) {
+	accounts := accountsAt(httptest.NewServer(http.NotFoundHandler()), Settings{})
+	first := accounts.Client(Role{ARN: "arn:aws:iam::210987654321:role/a"})
+	second := accounts.Client(Role{ARN: "arn:aws:iam::210987654321:role/b"})
+	own := accounts.Client(Role{})
+	if first.budget != second.budget || first.budget == own.budget || first == second {
+		t.Error("want one budget for both roles of an account, another for the own, and a client each")
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 // TargetGroup is what a target group is, apart from its targets.
 type TargetGroup struct {
 	ARN           string
-	Name          string
 	TargetType    string // instance, ip, lambda or alb
 	Protocol      string
 	IPAddressType string // ipv4 or ipv6
@@ -28,9 +27,10 @@ type TargetGroup struct {
 
 // HealthCheck holds the settings that decide when a target's health can change.
 type HealthCheck struct {
-	Interval         time.Duration // between two checks of a target, 5 s to 300 s
-	Timeout          time.Duration // after which a check has failed, 2 s to 120 s
-	HealthyThreshold int           // passes in a row that make an unhealthy target healthy
+	Interval           time.Duration // between two checks of a target, 5 s to 300 s
+	Timeout            time.Duration // after which a check has failed, 2 s to 120 s
+	HealthyThreshold   int           // passes in a row that make an unhealthy target healthy
+	UnhealthyThreshold int           // failures in a row that make a healthy target unhealthy
 }
 
 // GroupByARN describes one target group. The error satisfies IsTargetGroupNotFound when there is none.
@@ -58,16 +58,16 @@ func (c *Client) describeOne(ctx context.Context, what string, in *awselbv2.Desc
 func targetGroup(g types.TargetGroup) TargetGroup {
 	return TargetGroup{
 		ARN:           aws.ToString(g.TargetGroupArn),
-		Name:          aws.ToString(g.TargetGroupName),
 		TargetType:    string(g.TargetType),
 		Protocol:      string(g.Protocol),
 		IPAddressType: string(g.IpAddressType),
 		VpcID:         aws.ToString(g.VpcId),
 		LoadBalancers: len(g.LoadBalancerArns),
 		HealthCheck: HealthCheck{
-			Interval:         seconds(g.HealthCheckIntervalSeconds),
-			Timeout:          seconds(g.HealthCheckTimeoutSeconds),
-			HealthyThreshold: int(aws.ToInt32(g.HealthyThresholdCount)),
+			Interval:           seconds(g.HealthCheckIntervalSeconds),
+			Timeout:            seconds(g.HealthCheckTimeoutSeconds),
+			HealthyThreshold:   int(aws.ToInt32(g.HealthyThresholdCount)),
+			UnhealthyThreshold: int(aws.ToInt32(g.UnhealthyThresholdCount)),
 		},
 	}
 }
@@ -86,7 +86,7 @@ func (c *Client) DeregistrationDelay(ctx context.Context, arn string) (time.Dura
 	for _, a := range out.Attributes {
 		if aws.ToString(a.Key) == "deregistration_delay.timeout_seconds" {
 			n, err := strconv.Atoi(aws.ToString(a.Value))
-			return time.Duration(n) * time.Second, err
+			return time.Duration(n) * time.Second, callError("reading the deregistration delay of target group", arn, err)
 		}
 	}
 	return 0, fmt.Errorf("describing attributes of target group %s: no deregistration delay in the answer", arn)

@@ -61,38 +61,41 @@ type Health struct {
 // so that what became due while the call waited goes with it. An empty batch cancels the call.
 type Batch func() []Target
 
-// Register adds targets to the group. A nil error means that AWS has accepted all of them, not that they are
-// registered yet; on any error some or all may have been accepted.
+// Register adds targets to the group, in one attempt: what to do after a failure, and with which targets, is the
+// caller's to say. A nil error means that AWS has accepted all of them, not that they are registered yet; on any error
+// some or all may have been accepted.
 func (c *Client) Register(ctx context.Context, arn string, batch Batch) error {
-	return c.sendBatch(ctx, ClassRegister, "RegisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
-		_, err := c.api.RegisterTargets(ctx, &awselbv2.RegisterTargetsInput{TargetGroupArn: &arn, Targets: targets})
+	return c.send(ctx, ClassRegister, "RegisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
+		_, err := c.api.RegisterTargets(ctx, &awselbv2.RegisterTargetsInput{TargetGroupArn: &arn, Targets: targets}, once)
 		return callError("registering targets in", arn, err)
 	})
 }
 
-// Deregister removes targets from the group; a target that is not there is no error. A nil error means that AWS has
-// accepted all of them: they drain from now on.
+// Deregister removes targets from the group, in one attempt; a target that is not there is no error. A nil error means
+// that AWS has accepted all of them: they drain from now on.
 func (c *Client) Deregister(ctx context.Context, arn string, batch Batch) error {
-	return c.sendBatch(ctx, ClassDeregister, "DeregisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
-		_, err := c.api.DeregisterTargets(ctx, &awselbv2.DeregisterTargetsInput{TargetGroupArn: &arn, Targets: targets})
+	return c.send(ctx, ClassDeregister, "DeregisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
+		_, err := c.api.DeregisterTargets(ctx, &awselbv2.DeregisterTargetsInput{TargetGroupArn: &arn, Targets: targets}, once)
 		return callError("deregistering targets from", arn, err)
 	})
 }
 
-func (c *Client) sendBatch(ctx context.Context, class Class, operation string, batch Batch,
-	send func(context.Context, []types.TargetDescription) error,
+// once keeps the SDK from trying again: the targets of the next attempt may be others.
+func once(o *awselbv2.Options) { o.Retryer = aws.NopRetryer{} }
+
+// send takes a token for the operation, then the batch, and sends it.
+func (c *Client) send(ctx context.Context, class Class, operation string, batch Batch,
+	call func(context.Context, []types.TargetDescription) error,
 ) error {
-	ctx = withClass(ctx, class)
-	refund, err := c.budget.prepay(ctx, operation)
-	if err != nil {
+	if err := c.budget.wait(withClass(ctx, class), operation); err != nil {
 		return err
 	}
 	targets := batch()
 	if len(targets) == 0 {
-		refund()
+		c.budget.refund(operation)
 		return nil
 	}
-	return send(ctx, descriptions(targets))
+	return call(withPaid(ctx, class), descriptions(targets))
 }
 
 // Health reads the health of every target in the group. Class is ClassWaitingHealth when a pod waits for the answer,

@@ -30,37 +30,37 @@ func DefaultThrottle() []ThrottleRule {
 	}
 }
 
-// ParseThrottle reads serviceID:operationRegex=rate:burst,... as --aws-api-throttle gives it. The only service that
-// can be throttled is "Elastic Load Balancing v2". An empty string gives no rules.
-func ParseThrottle(s string) ([]ThrottleRule, error) {
-	var rules []ThrottleRule
+// ParseThrottle reads serviceID:operationRegex=rate:burst,... as --aws-api-throttle gives it. The only service whose calls
+// are rationed is "Elastic Load Balancing v2"; skipped are the parts for others. An empty string gives no rules.
+func ParseThrottle(s string) (rules []ThrottleRule, skipped []string, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		if part == "" {
 			continue
 		}
-		rule, err := parseThrottleRule(part)
+		service, rest, ok := strings.Cut(part, ":")
+		if ok && service != serviceID {
+			skipped = append(skipped, part)
+			continue
+		}
+		rule, err := parseThrottleRule(rest)
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w; want serviceID:operationRegex=rate:burst", part, err)
+			return nil, nil, fmt.Errorf("%q: %w; want serviceID:operationRegex=rate:burst", part, err)
 		}
 		rules = append(rules, rule)
 	}
-	return rules, nil
+	return rules, skipped, nil
 }
 
 func parseThrottleRule(s string) (ThrottleRule, error) {
-	service, rest, ok := strings.Cut(s, ":")
-	if !ok || service != serviceID {
-		return ThrottleRule{}, fmt.Errorf("service %q is not %q", service, serviceID)
-	}
-	at := strings.LastIndex(rest, "=")
+	at := strings.LastIndex(s, "=")
 	if at < 0 {
-		return ThrottleRule{}, fmt.Errorf("no = in %q", rest)
+		return ThrottleRule{}, fmt.Errorf("no = in %q", s)
 	}
-	operations, err := regexp.Compile(rest[:at])
+	operations, err := regexp.Compile(s[:at])
 	if err != nil {
 		return ThrottleRule{}, fmt.Errorf("operation pattern: %w", err)
 	}
-	rate, burst, err := parseRateBurst(rest[at+1:])
+	rate, burst, err := parseRateBurst(s[at+1:])
 	return ThrottleRule{Operations: operations, Rate: rate, Burst: burst}, err
 }
 

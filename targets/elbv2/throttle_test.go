@@ -12,13 +12,14 @@ import (
 
 func TestParseThrottle(t *testing.T) {
 	tests := map[string]struct {
-		in        string
-		wantRules int
-		wantErr   string
+		in          string
+		wantRules   int
+		wantSkipped int
+		wantErr     string
 	}{
 		"empty":          {in: ""},
 		"two rules":      {in: "Elastic Load Balancing v2:^Register=4:20,Elastic Load Balancing v2:^Describe=0.5:1", wantRules: 2},
-		"other service":  {in: "EC2:^Describe=1:1", wantErr: `service "EC2" is not "Elastic Load Balancing v2"`},
+		"other service":  {in: "WAF Regional:^AssociateWebACL=0.5:1,Elastic Load Balancing v2:.=1:1", wantRules: 1, wantSkipped: 1},
 		"no operation":   {in: "nonsense", wantErr: "want serviceID:operationRegex=rate:burst"},
 		"no equals sign": {in: "Elastic Load Balancing v2:^Describe", wantErr: "no ="},
 		"bad pattern":    {in: "Elastic Load Balancing v2:(=1:1", wantErr: "operation pattern"},
@@ -29,12 +30,12 @@ func TestParseThrottle(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			rules, err := ParseThrottle(tc.in)
+			rules, skipped, err := ParseThrottle(tc.in)
 			if tc.wantErr == "" && err != nil || tc.wantErr != "" && (err == nil || !strings.Contains(err.Error(), tc.wantErr)) {
 				t.Fatalf("error %v, want one with %q", err, tc.wantErr)
 			}
-			if err == nil && len(rules) != tc.wantRules {
-				t.Errorf("%d rules, want %d", len(rules), tc.wantRules)
+			if len(rules) != tc.wantRules || len(skipped) != tc.wantSkipped {
+				t.Errorf("%d rules and %d skipped, want %d and %d", len(rules), len(skipped), tc.wantRules, tc.wantSkipped)
 			}
 		})
 	}
@@ -58,7 +59,7 @@ func FuzzParseThrottle(f *testing.F) {
 	f.Add("Elastic Load Balancing v2:^Register=4:20,Elastic Load Balancing v2:^Describe=25:100")
 	f.Add("Elastic Load Balancing v2:(=:")
 	f.Fuzz(func(t *testing.T, in string) {
-		rules, err := ParseThrottle(in)
+		rules, _, err := ParseThrottle(in)
 		if err != nil {
 			return
 		}
