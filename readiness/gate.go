@@ -27,8 +27,8 @@ func BindingOf(gate corev1.PodConditionType) (bindingName string, ok bool) {
 	return strings.CutPrefix(string(gate), gatePrefix)
 }
 
-// IsLegacy reports whether the gate is one that nobody opens any more and that stands in the way of ours.
-func IsLegacy(gate corev1.PodConditionType) bool {
+// isLegacy reports whether the gate is one that nobody opens any more and that stands in the way of ours.
+func isLegacy(gate corev1.PodConditionType) bool {
 	return strings.HasPrefix(string(gate), legacyGatePrefix)
 }
 
@@ -66,11 +66,6 @@ type Injection struct {
 	Remove []int                     // positions of legacy gates, ascending
 }
 
-// Empty reports whether there is nothing to change.
-func (i Injection) Empty() bool {
-	return len(i.Add) == 0 && len(i.Remove) == 0
-}
-
 // Inject says how existing must change so that it holds wanted. Legacy gates go when at least one gate is wanted,
 // otherwise they stay. Injecting twice changes nothing the second time.
 func Inject(existing []corev1.PodReadinessGate, wanted []corev1.PodConditionType) Injection {
@@ -85,7 +80,7 @@ func Inject(existing []corev1.PodReadinessGate, wanted []corev1.PodConditionType
 		}
 	}
 	for i, gate := range existing {
-		if IsLegacy(gate.ConditionType) {
+		if isLegacy(gate.ConditionType) {
 			injection.Remove = append(injection.Remove, i)
 		}
 	}

@@ -4,8 +4,10 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,7 +41,8 @@ func (d *bindingDefaulter) Default(ctx context.Context, binding *v1beta1.TargetG
 	}
 	group, err := d.group(ctx, spec)
 	if elbv2.IsTargetGroupNotFound(err) || elbv2.IsInvalid(err) {
-		return invalid(binding, field.ErrorList{field.Invalid(groupPath(spec), spec.TargetGroupARN+spec.TargetGroupName, elbv2.Message(err))})
+		named := cmp.Or(spec.TargetGroupARN, spec.TargetGroupName)
+		return invalid(binding, field.ErrorList{field.Invalid(groupPath(spec), named, elbv2.Message(err))})
 	}
 	if err != nil {
 		return apierrors.NewInternalError(err)
@@ -50,7 +53,12 @@ func (d *bindingDefaulter) Default(ctx context.Context, binding *v1beta1.TargetG
 	return nil
 }
 
+// describeTimeout ends the call to AWS before the API server gives up on us, so that its error is ours to tell.
+const describeTimeout = 8 * time.Second
+
 func (d *bindingDefaulter) group(ctx context.Context, spec *v1beta1.TargetGroupBindingSpec) (elbv2.TargetGroup, error) {
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
 	aws := d.accounts.Client(elbv2.Role{ARN: spec.IamRoleArnToAssume, ExternalID: spec.AssumeRoleExternalId})
 	if spec.TargetGroupARN != "" {
 		return aws.GroupByARN(ctx, spec.TargetGroupARN)

@@ -86,11 +86,15 @@ func validateSpec(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 
 // supported refuses what this version does not do yet, at creation only: bindings from before our time stay editable.
 func supported(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
-	if spec.TargetType == nil || isIP(spec) {
-		return nil
+	var faults field.ErrorList
+	path := field.NewPath("spec")
+	if spec.TargetType != nil && !isIP(spec) {
+		faults = append(faults, field.NotSupported(path.Child("targetType"), *spec.TargetType, []v1beta1.TargetType{v1beta1.TargetTypeIP}))
 	}
-	return field.ErrorList{field.NotSupported(field.NewPath("spec", "targetType"), *spec.TargetType,
-		[]v1beta1.TargetType{v1beta1.TargetTypeIP})}
+	if spec.MultiClusterTargetGroup {
+		faults = append(faults, field.NotSupported(path.Child("multiClusterTargetGroup"), true, []string{"false"}))
+	}
+	return faults
 }
 
 // warnings say what is accepted but not acted on.
@@ -110,25 +114,27 @@ func isIP(spec *v1beta1.TargetGroupBindingSpec) bool {
 func (v *bindingValidator) immutable(ctx context.Context, old, spec *v1beta1.TargetGroupBindingSpec) (field.ErrorList, error) {
 	var faults field.ErrorList
 	path := field.NewPath("spec")
-	refuse := func(name string, changed bool) {
-		if changed {
-			faults = append(faults, field.Forbidden(path.Child(name), "is immutable: delete the binding and create it again"))
+	refuse := func(name, was, is string, allowed bool) {
+		if was != is && !allowed {
+			faults = append(faults, field.Invalid(path.Child(name), is,
+				fmt.Sprintf("is immutable and was %q: delete the binding and create it again", was)))
 		}
 	}
-	refuse("targetGroupARN", old.TargetGroupARN != spec.TargetGroupARN)
-	refuse("targetType", valueOf(old.TargetType) != valueOf(spec.TargetType))
+	refuse("targetGroupARN", old.TargetGroupARN, spec.TargetGroupARN, false)
+	refuse("targetType", string(valueOf(old.TargetType)), string(valueOf(spec.TargetType)), false)
 	writtenOut := old.IPAddressType == nil && valueOf(spec.IPAddressType) == v1beta1.IPAddressTypeIPv4
-	refuse("ipAddressType", valueOf(old.IPAddressType) != valueOf(spec.IPAddressType) && !writtenOut)
-
-	vpcChanged := old.VpcID != spec.VpcID
-	if vpcChanged && old.VpcID == "" {
-		own, err := v.ownVPC(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("finding the cluster's VPC: %w", err)
-		}
-		vpcChanged = spec.VpcID != own
+	refuse("ipAddressType", string(valueOf(old.IPAddressType)), string(valueOf(spec.IPAddressType)), writtenOut)
+	if old.VpcID != "" || spec.VpcID == "" {
+		refuse("vpcID", old.VpcID, spec.VpcID, false)
+		return faults, nil
 	}
-	refuse("vpcID", vpcChanged)
+	own, err := v.ownVPC(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("finding the cluster's VPC: %w", err)
+	}
+	if spec.VpcID != own {
+		faults = append(faults, field.NotSupported(path.Child("vpcID"), spec.VpcID, []string{own}))
+	}
 	return faults, nil
 }
 

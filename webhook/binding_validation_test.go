@@ -79,10 +79,13 @@ func TestBindingValidatorOnCreate(t *testing.T) {
 			others: []*v1beta1.TargetGroupBinding{newBinding("first", elsewhere)}, binding: newBinding("web"),
 			want: []string{"spec.targetGroupARN FieldValueInvalid"},
 		},
-		"group shared by all": {others: []*v1beta1.TargetGroupBinding{newBinding("first", shared)}, binding: newBinding("web", shared)},
+		"shared groups are not supported yet": {
+			others: []*v1beta1.TargetGroupBinding{newBinding("first", shared)}, binding: newBinding("web", shared),
+			want: []string{"spec.multiClusterTargetGroup FieldValueNotSupported"},
+		},
 		"group shared by one only": {
 			others: []*v1beta1.TargetGroupBinding{newBinding("first")}, binding: newBinding("web", shared),
-			want: []string{"spec.targetGroupARN FieldValueInvalid"},
+			want: []string{"spec.multiClusterTargetGroup FieldValueNotSupported", "spec.targetGroupARN FieldValueInvalid"},
 		},
 	}
 	for name, tc := range tests {
@@ -108,18 +111,18 @@ func TestBindingValidatorOnUpdate(t *testing.T) {
 		want     []string
 	}{
 		"Service may change":                       {new: []change{other}},
-		"ARN":                                      {new: []change{func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupARN += "0" }}, want: []string{"spec.targetGroupARN FieldValueForbidden"}},
-		"target type set later":                    {old: []change{noType}, want: []string{"spec.targetType FieldValueForbidden"}},
-		"target type unset":                        {new: []change{noType}, want: []string{"spec.targetType FieldValueForbidden", "spec.targetType FieldValueRequired"}},
-		"address type changed":                     {new: []change{family(ipv6)}, want: []string{"spec.ipAddressType FieldValueForbidden"}},
-		"address type unset":                       {new: []change{family(nil)}, want: []string{"spec.ipAddressType FieldValueForbidden"}},
+		"ARN":                                      {new: []change{func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupARN += "0" }}, want: []string{"spec.targetGroupARN FieldValueInvalid"}},
+		"target type set later":                    {old: []change{noType}, want: []string{"spec.targetType FieldValueInvalid"}},
+		"target type unset":                        {new: []change{noType}, want: []string{"spec.targetType FieldValueInvalid", "spec.targetType FieldValueRequired"}},
+		"address type changed":                     {new: []change{family(ipv6)}, want: []string{"spec.ipAddressType FieldValueInvalid"}},
+		"address type unset":                       {new: []change{family(nil)}, want: []string{"spec.ipAddressType FieldValueInvalid"}},
 		"unset address type written out as ipv4":   {old: []change{family(nil)}, new: []change{family(ipv4)}},
-		"unset address type written out as ipv6":   {old: []change{family(nil)}, new: []change{family(ipv6)}, want: []string{"spec.ipAddressType FieldValueForbidden"}},
-		"VPC changed":                              {new: []change{vpc("vpc-11111111")}, want: []string{"spec.vpcID FieldValueForbidden"}},
-		"VPC unset":                                {new: []change{vpc("")}, want: []string{"spec.vpcID FieldValueForbidden"}},
+		"unset address type written out as ipv6":   {old: []change{family(nil)}, new: []change{family(ipv6)}, want: []string{"spec.ipAddressType FieldValueInvalid"}},
+		"VPC changed":                              {new: []change{vpc("vpc-11111111")}, want: []string{"spec.vpcID FieldValueInvalid"}},
+		"VPC unset":                                {new: []change{vpc("")}, want: []string{"spec.vpcID FieldValueInvalid"}},
 		"unset VPC written out as the own":         {old: []change{vpc("")}, new: []change{vpc(ownVPCID)}},
-		"unset VPC written out as another":         {old: []change{vpc("")}, new: []change{vpc("vpc-11111111")}, want: []string{"spec.vpcID FieldValueForbidden"}},
-		"several at once":                          {new: []change{vpc("vpc-11111111"), family(ipv6)}, want: []string{"spec.ipAddressType FieldValueForbidden", "spec.vpcID FieldValueForbidden"}},
+		"unset VPC written out as another":         {old: []change{vpc("")}, new: []change{vpc("vpc-11111111")}, want: []string{"spec.vpcID FieldValueNotSupported"}},
+		"several at once":                          {new: []change{vpc("vpc-11111111"), family(ipv6)}, want: []string{"spec.ipAddressType FieldValueInvalid", "spec.vpcID FieldValueInvalid"}},
 		"metadata of a bad binding stays editable": {old: []change{noType}, new: []change{noType, func(b *v1beta1.TargetGroupBinding) { b.Finalizers = nil }}},
 	}
 	for name, tc := range tests {

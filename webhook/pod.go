@@ -25,7 +25,8 @@ import (
 
 // podMutator adds the readiness gates of the bindings that cover a pod.
 type podMutator struct {
-	reader client.Reader
+	reader     client.Reader
+	namespaces []string // that are watched; all when empty
 }
 
 // podView is the part of a pod that is read. The rest is never decoded, so it cannot be lost.
@@ -40,6 +41,9 @@ type podView struct {
 
 // Handle answers for one pod. The namespace is the request's: the object's may not be filled in yet.
 func (m *podMutator) Handle(ctx context.Context, req admission.Request) admission.Response {
+	if len(m.namespaces) > 0 && !slices.Contains(m.namespaces, req.Namespace) {
+		return admission.Allowed("the namespace is not watched")
+	}
 	var pod podView
 	if err := json.Unmarshal(req.Object.Raw, &pod); err != nil {
 		return admission.Errored(http.StatusInternalServerError, fmt.Errorf("decoding pod: %w", err))
@@ -66,7 +70,7 @@ func (m *podMutator) admitUngated(ctx context.Context, namespace string, podLabe
 	response := admission.Allowed("")
 	if len(services) > 0 {
 		response = response.WithWarnings(fmt.Sprintf(
-			"no TargetGroupBinding of type ip refers to Service %q yet: the pod gets no readiness gate", services[0]))
+			"Service %q selects the pod, but no TargetGroupBinding of type ip is in force for it: the pod gets no readiness gate", services[0]))
 	}
 	return response
 }

@@ -127,7 +127,14 @@ func TestPodMutator(t *testing.T) {
 	}
 }
 
-const noBindingWarning = `no TargetGroupBinding of type ip refers to Service "web" yet: the pod gets no readiness gate`
+const noBindingWarning = `Service "web" selects the pod, but no TargetGroupBinding of type ip is in force for it: the pod gets no readiness gate`
+
+func TestPodMutatorAdmitsPodsOfNamespacesThatAreNotWatched(t *testing.T) {
+	response := (&podMutator{namespaces: []string{"other"}}).Handle(t.Context(), podRequest(`{}`)) // without a reader to ask
+	if !response.Allowed || len(response.Patches) > 0 {
+		t.Errorf("answer %+v, want the pod admitted as it is", response)
+	}
+}
 
 // Rule 11: trouble of ours is a 5xx.
 func TestPodMutatorTroubleIsServerError(t *testing.T) {

@@ -12,16 +12,17 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// serverErrors answers with a plain HTTP error where the hook would answer "not allowed" with a status of 500 or more:
-// to the API server the first is a failed call, for which the failurePolicy is, the second a refusal by us.
+// serverErrors answers with a plain HTTP error where the hook would answer "not allowed" for another reason than that
+// the object is forbidden or invalid: to the API server the first is a failed call, for which the failurePolicy is, the
+// second a refusal by us.
 func serverErrors(failures *prometheus.CounterVec, hook http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		buffered := &bufferedResponse{header: w.Header(), status: http.StatusOK}
 		hook.ServeHTTP(buffered, req)
 		if code, message := failure(buffered.body.Bytes()); code != 0 {
 			failures.WithLabelValues(req.URL.Path, http.StatusText(code)).Inc()
-			if code >= http.StatusInternalServerError {
-				http.Error(w, message, code)
+			if code != http.StatusForbidden && code != http.StatusUnprocessableEntity {
+				http.Error(w, message, http.StatusInternalServerError)
 				return
 			}
 		}

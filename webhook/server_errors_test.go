@@ -28,6 +28,12 @@ func TestServerErrors(t *testing.T) {
 	}{
 		"allowed": {handle: func(context.Context, admission.Request) admission.Response { return admission.Allowed("") }, wantStatus: 200, wantAllowed: true},
 		"refused": {handle: func(context.Context, admission.Request) admission.Response { return admission.Denied("no") }, wantStatus: 200},
+		"request we cannot read": {
+			handle: func(context.Context, admission.Request) admission.Response {
+				return admission.Errored(400, errors.New("bad"))
+			},
+			wantStatus: 500, wantText: "bad",
+		},
 		"internal": {
 			handle: func(context.Context, admission.Request) admission.Response {
 				return admission.Errored(500, errors.New("our fault"))

@@ -36,6 +36,8 @@ type Options struct {
 	Accounts Accounts
 	// OwnVPC finds the ID of the VPC that the cluster is in.
 	OwnVPC func(context.Context) (string, error)
+	// Namespaces are the ones that are watched; all when empty.
+	Namespaces []string
 	// InjectGates switches the gates in pods on; when off, pods are admitted as they are.
 	InjectGates bool
 }
@@ -57,7 +59,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	reader := mgr.GetClient()
 	server := mgr.GetWebhookServer()
 	if opts.InjectGates {
-		server.Register(podPath, serverErrors(mutation, &admission.Webhook{Handler: &podMutator{reader: reader}}))
+		server.Register(podPath, serverErrors(mutation, &admission.Webhook{Handler: &podMutator{reader: reader, namespaces: opts.Namespaces}}))
 	} else {
 		server.Register(podPath, serverErrors(mutation, &admission.Webhook{Handler: admission.HandlerFunc(admitUnchanged)}))
 	}

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -32,10 +33,10 @@ func newAWS(ctx context.Context, opts *options) (*aws, error) {
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, load...)
 	if err != nil {
-		return nil, fmt.Errorf("loading AWS configuration: %w", err)
+		return nil, fmt.Errorf("loading AWS configuration (set --aws-region or AWS_REGION where there is no instance metadata): %w", err)
 	}
 	if cfg.Region == "" {
-		return nil, fmt.Errorf("no AWS Region: set --aws-region or AWS_REGION")
+		return nil, errors.New("no AWS Region: set --aws-region or AWS_REGION")
 	}
 	accounts := elbv2.NewAccounts(cfg, elbv2.Settings{
 		Endpoints: opts.Endpoints, Throttle: opts.Throttle, MaxRetries: opts.MaxRetries, UserAgent: "targetgate/" + version,

@@ -14,16 +14,17 @@ import (
 var (
 	ignoredSwitches = []string{
 		"disable-ingress-class-annotation", "disable-ingress-group-name-annotation", "disable-restricted-sg-rules",
-		"enable-backend-security-group", "enable-cert-mgmt", "enable-endpoint-slices", "enable-manage-backend-security-group-rules",
+		"enable-acm-certificates", "enable-backend-security-group", "enable-cert-mgmt",
+		"enable-endpoint-slices", "enable-manage-backend-security-group-rules",
 		"enable-shield", "enable-waf", "enable-wafv2", "tolerate-non-existent-backend-action",
 		"tolerate-non-existent-backend-service",
 	}
 	ignoredValues = []string{
-		"alb-gateway-max-concurrent-reconciles", "allowed-certificate-authority-arns", "aws-vpc-cache-ttl",
-		"backend-security-group", "default-load-balancer-scheme", "default-ssl-policy", "default-tags", "default-target-type",
+		"alb-gateway-max-concurrent-reconciles", "allowed-certificate-authority-arns", "aws-vpc-cache-ttl", "aws-vpc-tag-key",
+		"backend-security-group", "default-load-balancer-scheme", "default-pca-arn", "default-ssl-policy", "default-tags", "default-target-type",
 		"external-managed-tags", "globalaccelerator-max-concurrent-reconciles",
 		"globalaccelerator-max-exponential-backoff-delay", "ingress-class", "ingress-max-concurrent-reconciles",
-		"ingress-max-exponential-backoff-delay", "lb-stabilization-monitor-interval", "load-balancer-class",
+		"ingress-max-exponential-backoff-delay", "lb-stabilization-monitor-interval", "leader-election-lease-duration", "load-balancer-class",
 		"nlb-gateway-max-concurrent-reconciles", "service-max-concurrent-reconciles", "service-max-exponential-backoff-delay",
 		"service-target-eni-security-group-tags", "targetgroupbinding-requeue-duration",
 	}

@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	err = webhook.Setup(ctx, mgr, webhook.Options{
-		Accounts: aws.accounts, OwnVPC: aws.ownVPC, InjectGates: opts.InjectGates,
+		Accounts: aws.accounts, OwnVPC: aws.ownVPC, Namespaces: opts.WatchNamespaces, InjectGates: opts.InjectGates,
 	})
 	if err != nil {
 		return err

@@ -96,15 +96,15 @@ func kubeConfig(path string) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// newLease returns a lease held in the name of the pod, nil where there is no such name. A container that crashes and
+// newLease returns a lease held in the name of the pod, nil where that is not known. A container that crashes and
 // is started again in its pod then has its lease at once: it need not wait 15 s until its own old lease has run out,
 // with pods leaving that nobody deregisters.
 func newLease(cfg *rest.Config, opts *options) (resourcelock.Interface, error) {
-	if !opts.LeaderElection || opts.PodName == "" || opts.LeaderElectionNamespace == "" {
+	if !opts.LeaderElection || opts.Identity == "" || opts.LeaderElectionNamespace == "" {
 		return nil, nil
 	}
 	lease, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, opts.LeaderElectionNamespace,
-		opts.LeaderElectionID, resourcelock.ResourceLockConfig{Identity: opts.PodName}, cfg, renewDeadline)
+		opts.LeaderElectionID, resourcelock.ResourceLockConfig{Identity: opts.Identity}, cfg, renewDeadline)
 	if err != nil {
 		return nil, fmt.Errorf("preparing lease: %w", err)
 	}
