@@ -18,6 +18,8 @@ type Health struct {
 const (
 	// ReasonBindingDeleted: the binding is gone or going, so nobody will check the pod's health.
 	ReasonBindingDeleted = "TargetGroupBindingDeleted"
+	// ReasonNotManaged: targetgate leaves the binding alone; the message says why.
+	ReasonNotManaged = "TargetGroupBindingNotManaged"
 	// ReasonRegistrationFailed: the load balancer refused the pod's target; the message is the load balancer's.
 	ReasonRegistrationFailed = "RegistrationFailed"
 )
@@ -25,6 +27,11 @@ const (
 // BindingDeleted opens the gate of a binding that is going away.
 func BindingDeleted() Health {
 	return Health{Status: corev1.ConditionTrue, Reason: ReasonBindingDeleted, Message: "Target Group Binding is deleted"}
+}
+
+// NotManaged opens the gate of a binding that targetgate leaves alone.
+func NotManaged(why string) Health {
+	return Health{Status: corev1.ConditionTrue, Reason: ReasonNotManaged, Message: why}
 }
 
 // RegistrationFailed closes the gate of a pod whose target the load balancer has not taken, and says why.

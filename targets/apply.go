@@ -18,17 +18,17 @@ func (r *Registrar) apply(s session, p plan) time.Duration {
 	s.group.settle(p)
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
-	deregister := start(&s.group.deregistration, len(p.deregister), now, func() { r.deregister(s) })
-	register := start(&s.group.registration, len(p.register), now, func() { r.register(s) })
+	deregister := start(&s.group.deregistration, len(p.deregister) > 0, now, func() { r.deregister(s) })
+	register := start(&s.group.registration, len(p.register) > 0, now, func() { r.register(s) })
 	return soonest(deregister, register)
 }
 
 // start begins a call on the lane if one is due and may start. The caller holds the group's lock.
-func start(l *lane, due int, now time.Time, call func()) (retryIn time.Duration) {
+func start(l *lane, due bool, now time.Time, call func()) (retryIn time.Duration) {
 	switch {
 	case l.busy:
 		return 0
-	case due == 0:
+	case !due:
 		l.clear()
 		return 0
 	case !l.ready(now):
@@ -71,4 +71,89 @@ func (r *Registrar) deregister(s session) {
 		observeDepartures(batch, now)
 	}
 	r.wake(s.key)
+}
+
+// takeRegistrations yields the targets that are due now, and marks them as under way.
+func (g *group) takeRegistrations() registrations {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	batch := registrations{}
+	for target, uid := range g.toRegister {
+		if len(batch) == elbv2.MaxTargetsPerCall {
+			break
+		}
+		delete(g.toRegister, target)
+		e := g.entry(target)
+		done := e.presence == registered && e.owner == uid
+		if done || e.registering || e.deregistering { // since the pass looked
+			continue
+		}
+		e.registering = true
+		batch[target] = uid
+	}
+	return batch
+}
+
+// registrationDone takes the answer for a batch.
+func (g *group) registrationDone(batch registrations, now time.Time, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.registration.end(now, err)
+	for target, uid := range batch {
+		e := g.entry(target)
+		e.registering = false
+		if err != nil {
+			e.failedAt, e.refusal = now, elbv2.Message(err)
+			continue
+		}
+		e.own(uid, now)
+		e.inherit(now, noticeTime(g.facts))
+		if e.presence != registered {
+			e.health = elbv2.Health{
+				State:       elbv2.StateInitial,
+				Reason:      elbv2.ReasonRegistrationInProgress,
+				Description: elbv2.DescriptionRegistrationInProgress,
+			}
+		}
+		e.answered(now, registered)
+	}
+}
+
+// takeDeregistrations yields the targets that are due now, and marks them as under way.
+func (g *group) takeDeregistrations() departures {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	batch := departures{}
+	for target, since := range g.toDeregister {
+		if len(batch) == elbv2.MaxTargetsPerCall {
+			break
+		}
+		delete(g.toDeregister, target)
+		e := g.entry(target)
+		if e.deregistering || e.presence == draining { // since the pass looked
+			continue
+		}
+		e.deregistering, e.crossed = true, e.registering
+		batch[target] = since
+	}
+	return batch
+}
+
+// deregistrationDone takes the answer for a batch. A deregistration that crossed a registration proves nothing: the
+// target counts as before and is deregistered once more when the registration has been answered.
+func (g *group) deregistrationDone(batch departures, now time.Time, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.deregistration.end(now, err)
+	for target := range batch {
+		e := g.entry(target)
+		e.deregistering = false
+		if err == nil && !e.crossed {
+			e.answered(now, draining)
+			e.own("", time.Time{})
+		}
+		if err != nil {
+			e.crossed = false // nothing is known to have been sent
+		}
+	}
 }

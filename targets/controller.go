@@ -68,37 +68,61 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return ctrl.Result{}, fmt.Errorf("getting binding: %w", err)
 	}
 	s := r.session(&binding)
-	switch {
-	case !binding.DeletionTimestamp.IsZero():
+	if !binding.DeletionTimestamp.IsZero() && !binding.Spec.MultiClusterTargetGroup {
 		return r.finalize(ctx, s, &binding)
-	case !binding.IsIP() || s.group.arn == "":
-		return ctrl.Result{}, r.refuse(ctx, s, &binding)
-	default:
-		return r.pass(ctx, s, &binding)
 	}
+	why, err := r.unmanageable(ctx, &binding)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if why != "" {
+		return r.refuse(ctx, s, &binding, why)
+	}
+	return r.pass(ctx, s, &binding)
 }
 
 func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (ctrl.Result, error) {
-	if err := r.claim(ctx, binding); err != nil {
-		return ctrl.Result{}, err
-	}
 	gate := readiness.GateFor(binding.Name)
 	entries, complete := s.group.snapshot()
 	res, err := r.resolver.resolve(ctx, binding, entries)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	p := makePlan(res.endpoints, entries, complete, binding.Spec.MultiClusterTargetGroup)
+	p := makePlan(res.endpoints, entries, complete)
+	claimed, claimErr := r.claim(ctx, binding)
+	if !claimed {
+		p.register = nil // pods may leave, but none enters a group that nobody would clean up
+	}
 	retryIn := r.apply(s, p)
-	reportErr := r.report(ctx, s, gate, verdicts(res.endpoints, entries, gate, s.group.registrationError()))
+	reportErr := r.report(ctx, s, gate, verdicts(res.endpoints, entries, gate))
 
 	entries, complete = s.group.snapshot() // gates have been opened since
-	readIn := r.observe(s, urgencyOf(awaited(res.endpoints, entries, gate), unsettled(entries)))
+	readIn := r.observe(s, urgencyOf(!complete || awaited(res.endpoints, entries, gate), unsettled(entries)))
+	gated, listErr := r.gatedPods(ctx, s.key)
 	statusErr := r.writeStatus(ctx, s, binding, view{
-		generation: binding.Generation, missing: res.missing, complete: complete, entries: entries,
-		pods: countPods(res.endpoints, gate),
+		generation: binding.Generation, missing: res.missing, networking: binding.Spec.Networking != nil,
+		complete: complete, entries: entries, pods: countPods(gated, res.endpoints, gate),
 	})
-	return ctrl.Result{RequeueAfter: soonest(retryIn, soonest(readIn, r.inspect(s)))}, errors.Join(reportErr, statusErr)
+	err = errors.Join(claimErr, reportErr, listErr, statusErr)
+	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, err, retryIn, readIn, r.inspect(s))}, nil
+}
+
+// apiRetry is the pause after a write to the API server that failed, shortened by up to a fifth.
+const apiRetry = 2 * time.Second
+
+// soonestRetry is when to look again: the shortest of the pauses, of which 0 means none. An error of the API server's is
+// logged and adds one. Returned, it would replace all pauses by the queue's back-off, and one pod that cannot be
+// written to would slow down all others of its binding.
+func (r *Registrar) soonestRetry(ctx context.Context, err error, pauses ...time.Duration) time.Duration {
+	var out time.Duration
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Writing to the API server, will try again")
+		out = jitter(apiRetry)
+	}
+	for _, pause := range pauses {
+		out = soonest(out, pause)
+	}
+	return out
 }
 
 // session finds the memory of the binding's group. A binding that was deleted and created again, or that names another
@@ -117,24 +141,21 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 	return session{key: key, group: g, client: r.Accounts.Client(role)}
 }
 
-// claim puts our finalizer on the binding before the first target is registered, and removes the incumbent's
-// checkpoints. The lock is optimistic: lists of finalizers must not be overwritten.
-func (r *Registrar) claim(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
+// claim puts our finalizer on the binding, which must be there before the first target is registered, and removes the
+// incumbent's checkpoints. It reports whether the finalizer is there. The lock is optimistic: lists of finalizers must
+// not be overwritten.
+func (r *Registrar) claim(ctx context.Context, binding *v1beta1.TargetGroupBinding) (claimed bool, err error) {
 	before := binding.DeepCopy()
-	changed := controllerutil.AddFinalizer(binding, v1beta1.Finalizer)
-	for _, annotation := range []string{v1beta1.CheckpointAnnotation, v1beta1.CheckpointTimestampAnnotation} {
-		if _, ok := binding.Annotations[annotation]; ok {
-			delete(binding.Annotations, annotation)
-			changed = true
-		}
-	}
-	if !changed {
-		return nil
+	added := controllerutil.AddFinalizer(binding, v1beta1.Finalizer)
+	delete(binding.Annotations, v1beta1.CheckpointAnnotation)
+	delete(binding.Annotations, v1beta1.CheckpointTimestampAnnotation)
+	if !added && len(binding.Annotations) == len(before.Annotations) {
+		return true, nil
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, binding, patch); err != nil {
 		r.event(binding, failedAddFinalizer(err))
-		return fmt.Errorf("adding finalizer: %w", err)
+		return !added, fmt.Errorf("adding finalizer: %w", err)
 	}
-	return nil
+	return true, nil
 }

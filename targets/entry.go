@@ -22,13 +22,16 @@ type entry struct {
 	readAt   time.Time // when the reading that health is from was started
 	calledAt time.Time // when our last call for the target was answered
 
-	owner   types.UID // the pod the target was registered for, empty when not known
-	ownedAt time.Time // when that registration was answered: earlier readings say nothing of the owner
+	owner     types.UID // the pod the target was registered for, empty when not known
+	ownedAt   time.Time // when that registration was answered: earlier readings say nothing of the owner
+	trustFrom time.Time // until then healthy may be what an earlier pod has left behind
+	opened    bool      // the owner's gate has been opened by us
 
-	registering   bool // a registration is under way
-	deregistering bool // a deregistration is under way
-	crossed       bool // the last deregistration was sent while a registration was under way: it proves nothing
-	opened        bool // the owner's gate has been opened by us
+	registering   bool      // a registration is under way
+	deregistering bool      // a deregistration is under way
+	crossed       bool      // the last deregistration was sent while a registration was under way: it proves nothing
+	failedAt      time.Time // when a call failed that may have had its effect all the same; zero once that is known
+	refusal       string    // AWS's answer to the last registration, empty after a success
 
 	suspectedAt time.Time // the readAt with which a pass first found no pod that explains the target
 }
@@ -45,21 +48,65 @@ const (
 // own says for which pod the target is registered, since when.
 func (e *entry) own(uid types.UID, since time.Time) {
 	e.opened = e.opened && e.owner == uid
-	e.owner, e.ownedAt, e.suspectedAt = uid, since, time.Time{}
+	e.owner, e.ownedAt, e.trustFrom, e.suspectedAt = uid, since, time.Time{}, time.Time{}
 }
 
-// healthOf is what a reading taken after the registration for that pod says; the zero value when there is none.
+// inherit says from when on healthy can be believed of a target that an earlier pod may have had: of one that was
+// registered when the load balancer, by its health check settings, had notice that it is another now; of one that
+// drained when the readings show that it did.
+func (e *entry) inherit(now time.Time, notice time.Duration) {
+	switch e.presence {
+	case registered:
+		e.trustFrom = now.Add(notice)
+	case draining:
+		e.trustFrom = e.calledAt.Add(settleTime)
+	}
+}
+
+// answered notes that AWS has accepted a call for the target: what it did is known.
+func (e *entry) answered(now time.Time, p presence) {
+	e.presence, e.calledAt, e.failedAt, e.refusal = p, now, time.Time{}, ""
+}
+
+// mayBeIn reports whether the target is in the group, or may be after a call that failed.
+func (e entry) mayBeIn() bool {
+	return e.presence == registered || !e.failedAt.IsZero()
+}
+
+// leavable reports whether a deregistration may be sent now: none is under way, and none has been sent since the
+// registration that is.
+func (e entry) leavable() bool {
+	return !e.deregistering && (!e.registering || !e.crossed)
+}
+
+// healthOf is what a reading taken after the registration for that pod says; the zero value when there is none, or when
+// it may be an earlier pod's.
 func (e entry) healthOf(uid types.UID) elbv2.Health {
 	if e.presence != registered || e.owner != uid || e.readAt.Before(e.ownedAt) {
+		return elbv2.Health{}
+	}
+	if e.health.State == elbv2.StateHealthy && e.readAt.Before(e.trustFrom) {
 		return elbv2.Health{}
 	}
 	return e.health
 }
 
+// read takes what a reading shows of the target. Once anything but healthy was shown, healthy is the owner's own.
+func (e *entry) read(started time.Time, h elbv2.Health) {
+	e.health, e.readAt, e.presence, e.failedAt = h, started, registered, time.Time{}
+	if h.State != elbv2.StateHealthy {
+		e.trustFrom = time.Time{}
+	}
+	if h.State == elbv2.StateDraining {
+		e.presence = draining
+		e.own("", time.Time{})
+	}
+}
+
 // outweighs reports whether our own calls say more about the target than a reading started at started does: calls
 // that are under way or were answered since, and for settleTime calls whose effect the reading does not show.
 func (e *entry) outweighs(started time.Time, shown bool, h elbv2.Health) bool {
-	if e.registering || e.deregistering || e.calledAt.After(started) {
+	if e.registering || e.deregistering || e.calledAt.After(started) || e.failedAt.After(started) {
 		return true
 	}
 	seen := absent

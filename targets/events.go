@@ -29,21 +29,27 @@ func failedUpdateStatus(err error) bindingEvent {
 	return bindingEvent{corev1.EventTypeWarning, "FailedUpdateStatus", "UpdateStatus", err.Error()}
 }
 
-// transitions are the events that a change of conditions calls for: when it turns Ready, and when trouble starts or
-// changes. Trouble that lasts is one event.
-func transitions(before, after []metav1.Condition) []bindingEvent {
-	var out []bindingEvent
-	wasReady := apimeta.IsStatusConditionTrue(before, v1beta1.ConditionReady)
-	if apimeta.IsStatusConditionTrue(after, v1beta1.ConditionReady) && !wasReady {
-		out = append(out, bindingEvent{corev1.EventTypeNormal, "SuccessfullyReconciled", "Reconcile", "Successfully reconciled"})
-	}
+func successfullyReconciled() bindingEvent {
+	return bindingEvent{corev1.EventTypeNormal, "SuccessfullyReconciled", "Reconcile", "Successfully reconciled"}
+}
+
+// eventsOf are the events that a written status calls for: when trouble starts or changes, and when a generation of the
+// spec is Ready for the first time or again after trouble. Trouble that lasts is one event, a rollout none.
+func (g *group) eventsOf(before, after []metav1.Condition) []bindingEvent {
 	old := apimeta.FindStatusCondition(before, v1beta1.ConditionDegraded)
 	trouble := apimeta.FindStatusCondition(after, v1beta1.ConditionDegraded)
-	changed := old == nil || old.Status != trouble.Status || old.Message != trouble.Message
-	if trouble.Status == metav1.ConditionTrue && changed {
-		out = append(out, troubleEvent(trouble))
+	if trouble.Status == metav1.ConditionTrue {
+		g.announced = 0
+		if old == nil || old.Status != trouble.Status || old.Message != trouble.Message {
+			return []bindingEvent{troubleEvent(trouble)}
+		}
+		return nil
 	}
-	return out
+	if apimeta.IsStatusConditionTrue(after, v1beta1.ConditionReady) && g.announced != trouble.ObservedGeneration {
+		g.announced = trouble.ObservedGeneration
+		return []bindingEvent{successfullyReconciled()}
+	}
+	return nil
 }
 
 func troubleEvent(trouble *metav1.Condition) bindingEvent {
@@ -54,8 +60,9 @@ func troubleEvent(trouble *metav1.Condition) bindingEvent {
 	return bindingEvent{corev1.EventTypeWarning, reason, "Reconcile", trouble.Message}
 }
 
+// event records it. The API server refuses notes of over 1 kB.
 func (r *Registrar) event(binding *v1beta1.TargetGroupBinding, e bindingEvent) {
-	r.Recorder.Eventf(binding, nil, e.kind, e.reason, e.action, "%s", e.note)
+	r.Recorder.Eventf(binding, nil, e.kind, e.reason, e.action, "%s", cut(e.note))
 }
 
 // gateOpened tells the pod's owner why the pod is Ready from now on.

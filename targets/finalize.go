@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,72 +21,67 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// finalize takes a binding that is being deleted apart: its targets are deregistered and its gates opened, whatever AWS
-// says; the finalizer goes when a reading has shown that nothing is left.
+// finalize takes a binding that is being deleted apart: its gates are opened whatever AWS says, its targets are
+// deregistered, and the finalizer goes when AWS has accepted that for every target of a group that has been read.
 func (r *Registrar) finalize(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) {
-		return ctrl.Result{}, nil
+		return ctrl.Result{}, r.openGates(ctx, s.key, readiness.BindingDeleted())
 	}
-	entries, complete := s.group.snapshot()
-	p, err := r.planRemoval(ctx, binding, entries)
+	rival, err := r.rival(ctx, binding)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	retryIn := r.apply(s, p)
-	err = r.openGates(ctx, s.key)
-	if err != nil || !r.emptied(s, entries, complete) {
-		readIn := r.observe(s, urgencyOf(false, true))
-		return ctrl.Result{RequeueAfter: soonest(retryIn, readIn)}, errors.Join(err, r.writeStatus(ctx, s, binding, view{
-			generation: binding.Generation, deleting: true, complete: complete, entries: entries,
-		}))
+	if rival != "" { // the targets are the other binding's
+		return ctrl.Result{}, errors.Join(r.openGates(ctx, s.key, readiness.BindingDeleted()), r.release(ctx, binding))
 	}
-	return ctrl.Result{}, r.release(ctx, binding)
+	entries, _ := s.group.snapshot()
+	retryIn := r.apply(s, planRemoval(entries))
+	gateErr := r.openGates(ctx, s.key, readiness.BindingDeleted())
+	entries, complete := s.group.snapshot()
+	if s.group.emptied(entries, complete) {
+		return ctrl.Result{}, errors.Join(gateErr, r.release(ctx, binding))
+	}
+	readIn := r.observe(s, urgencyOf(!complete, true))
+	statusErr := r.writeStatus(ctx, s, binding, view{
+		generation: binding.Generation, deleting: true, complete: complete, entries: entries,
+	})
+	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, errors.Join(gateErr, statusErr), retryIn, readIn)}, nil
 }
 
-// planRemoval deregisters everything in the group; in a group that several clusters share, only the targets that are
-// pods of this cluster.
-func (r *Registrar) planRemoval(ctx context.Context, binding *v1beta1.TargetGroupBinding, entries map[elbv2.Target]entry) (plan, error) {
+// planRemoval deregisters everything that is or may be in the group.
+func planRemoval(entries map[elbv2.Target]entry) plan {
 	p := plan{deregister: departures{}}
 	for target, e := range entries {
-		if e.presence != registered || e.deregistering {
-			continue
+		if e.mayBeIn() && e.leavable() {
+			p.deregister[target] = departureUnknown
 		}
-		if binding.Spec.MultiClusterTargetGroup {
-			pod, err := r.resolver.podAt(ctx, binding.Namespace, target.ID)
-			if err != nil {
-				return p, err
-			}
-			if pod == nil {
-				continue
-			}
-		}
-		p.deregister[target] = departureUnknown
 	}
-	return p, nil
+	return p
 }
 
-// emptied reports whether nothing of ours is left in the group, or the group itself is gone.
-func (r *Registrar) emptied(s session, entries map[elbv2.Target]entry, complete bool) bool {
-	if s.group.arn == "" || elbv2.IsTargetGroupNotFound(s.group.failure()) {
+// emptied reports whether nothing is left in the group, or the group itself is gone.
+func (g *group) emptied(entries map[elbv2.Target]entry, complete bool) bool {
+	if g.arn == "" || elbv2.IsTargetGroupNotFound(g.failure()) {
 		return true
 	}
-	return complete && !s.group.working() && !holdsRegistered(entries)
+	for _, e := range entries {
+		if e.mayBeIn() || e.registering || e.deregistering {
+			return false
+		}
+	}
+	return complete
 }
 
-// openGates opens the gates of a binding that is going or gone, in every pod that carries them.
-func (r *Registrar) openGates(ctx context.Context, key types.NamespacedName) error {
-	var pods corev1.PodList
-	err := r.Client.List(ctx, &pods, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy,
-		client.MatchingFields{indexPodGate: key.Name})
+// openGates opens the binding's gate in every pod that carries it.
+func (r *Registrar) openGates(ctx context.Context, key types.NamespacedName, why readiness.Health) error {
+	pods, err := r.gatedPods(ctx, key)
 	if err != nil {
-		return fmt.Errorf("listing gated pods: %w", err)
+		return err
 	}
-	var failures []error
-	for i := range pods.Items {
-		_, err := r.Writer.Set(ctx, &pods.Items[i], readiness.GateFor(key.Name), readiness.BindingDeleted())
-		failures = append(failures, err)
-	}
-	return errors.Join(failures...)
+	return sideBySide(ctx, pods, func(ctx context.Context, pod corev1.Pod) error {
+		_, err := r.Writer.Set(ctx, &pod, readiness.GateFor(key.Name), why)
+		return err
+	})
 }
 
 func (r *Registrar) release(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
@@ -100,16 +96,16 @@ func (r *Registrar) release(ctx context.Context, binding *v1beta1.TargetGroupBin
 }
 
 // orphanHoldOff is how long a binding that was never seen must be missing before the gates that name it are opened: the
-// cache of bindings may be behind the cache of pods, but not that long.
+// cache of bindings may be behind the cache of pods, but not that long. For as long pods are let through at once that
+// come after a binding which was seen to go.
 const orphanHoldOff = 15 * time.Second
 
-// orphaned opens the gates of a binding that does not exist. One that was there before is gone for good; one that
-// nobody has seen may be one that the cache does not show yet, and its pods wait for a while.
+// orphaned opens the gates of a binding that does not exist.
 func (r *Registrar) orphaned(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {
 	if wait := r.orphanedFor(key); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	return ctrl.Result{}, r.openGates(ctx, key)
+	return ctrl.Result{}, r.openGates(ctx, key, readiness.BindingDeleted())
 }
 
 // orphanedFor forgets the binding's group and says how long its gates have to wait still.
@@ -117,6 +113,7 @@ func (r *Registrar) orphanedFor(key types.NamespacedName) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.Clock.Now()
+	maps.DeleteFunc(r.orphans, func(_ types.NamespacedName, opens time.Time) bool { return now.Sub(opens) > orphanHoldOff })
 	if _, seen := r.groups[key]; seen {
 		delete(r.groups, key)
 		r.orphans[key] = now

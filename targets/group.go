@@ -4,7 +4,8 @@
 package targets
 
 import (
-	"errors"
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,8 +39,10 @@ type group struct {
 
 	reading, inspection, registration, deregistration lane
 
-	// written is the status as we wrote it last; only passes touch it, and there is one at a time.
-	written *v1beta1.TargetGroupBindingStatus
+	// Only passes touch these, and there is one at a time: the status as we wrote it last, and the newest generation that
+	// an event has called reconciled.
+	written   *v1beta1.TargetGroupBindingStatus
+	announced int64
 }
 
 // registrations are targets to register, and for which pod.
@@ -114,132 +117,12 @@ func (g *group) settle(p plan) {
 	g.toRegister, g.toDeregister = p.register, p.deregister
 }
 
-// takeRegistrations yields the targets that are due now, and marks them as under way.
-func (g *group) takeRegistrations() registrations {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	batch := registrations{}
-	for target, uid := range g.toRegister {
-		if len(batch) == elbv2.MaxTargetsPerCall {
-			break
-		}
-		delete(g.toRegister, target)
-		e := g.entry(target)
-		done := e.presence == registered && e.owner == uid
-		if done || e.registering || e.deregistering { // since the pass looked
-			continue
-		}
-		e.registering = true
-		batch[target] = uid
-	}
-	return batch
-}
-
-// registrationDone takes the answer for a batch.
-func (g *group) registrationDone(batch registrations, now time.Time, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.registration.end(now, err)
-	for target, uid := range batch {
-		e := g.entry(target)
-		e.registering = false
-		if err != nil {
-			continue
-		}
-		if e.presence != registered {
-			e.presence = registered
-			e.health = elbv2.Health{
-				State:       elbv2.StateInitial,
-				Reason:      elbv2.ReasonRegistrationInProgress,
-				Description: elbv2.DescriptionRegistrationInProgress,
-			}
-		}
-		e.own(uid, now)
-		e.calledAt = now
-	}
-}
-
-// takeDeregistrations yields the targets that are due now, and marks them as under way.
-func (g *group) takeDeregistrations() departures {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	batch := departures{}
-	for target, since := range g.toDeregister {
-		if len(batch) == elbv2.MaxTargetsPerCall {
-			break
-		}
-		delete(g.toDeregister, target)
-		e := g.entry(target)
-		if e.deregistering || e.presence == draining { // since the pass looked
-			continue
-		}
-		e.deregistering, e.crossed = true, e.registering
-		batch[target] = since
-	}
-	return batch
-}
-
-// deregistrationDone takes the answer for a batch. A deregistration that crossed a registration proves nothing: the
-// target counts as before and is deregistered once more when the registration has been answered.
-func (g *group) deregistrationDone(batch departures, now time.Time, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.deregistration.end(now, err)
-	for target := range batch {
-		e := g.entry(target)
-		e.deregistering = false
-		if err == nil && !e.crossed {
-			e.presence, e.calledAt = draining, now
-			e.own("", time.Time{})
-		}
-	}
-}
-
-// readingDone takes what a reading showed that was started at started; a failed one shows nothing.
-func (g *group) readingDone(started, now time.Time, health map[elbv2.Target]elbv2.Health, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.reading.end(now, err)
-	if err != nil {
-		return
-	}
-	g.readAt = started
-	for target := range health {
-		g.entry(target)
-	}
-	for target, e := range g.entries {
-		h, shown := health[target]
-		if e.outweighs(started, shown, h) {
-			continue
-		}
-		if !shown {
-			delete(g.entries, target)
-			continue
-		}
-		e.health, e.readAt, e.presence = h, started, registered
-		if h.State == elbv2.StateDraining {
-			e.presence = draining
-			e.own("", time.Time{})
-		}
-	}
-}
-
 // setOpened notes that the gate of the target's owner is open: a cache that is behind must not close it again.
 func (g *group) setOpened(target elbv2.Target, owner types.UID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if e, ok := g.entries[target]; ok && e.owner == owner {
 		e.opened = true
-	}
-}
-
-// inspectionDone takes the facts that were read, nil after a failure.
-func (g *group) inspectionDone(now time.Time, facts *v1beta1.TargetGroupFacts, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.inspection.end(now, err)
-	if err == nil {
-		g.facts, g.factsAt = facts, now
 	}
 }
 
@@ -256,15 +139,33 @@ func (g *group) working() bool {
 	return len(g.toRegister) > 0 || len(g.toDeregister) > 0 || g.registration.busy || g.deregistration.busy
 }
 
-// failure is the error of the lane that fails, nil when none does.
+// failure is the error of the most urgent lane that fails, nil when none does. That the group does not exist explains
+// every other error.
 func (g *group) failure() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return errors.Join(g.deregistration.err, g.registration.err, g.reading.err, g.inspection.err)
+	failures := []error{g.deregistration.err, g.registration.err, g.reading.err}
+	if at := slices.IndexFunc(failures, elbv2.IsTargetGroupNotFound); at >= 0 {
+		return failures[at]
+	}
+	return cmp.Or(failures...)
 }
 
-func (g *group) registrationError() error {
+// inspectionFailure is why the facts about the group cannot be read; targets are registered all the same.
+func (g *group) inspectionFailure() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.registration.err
+	return g.inspection.err
+}
+
+// holds reports whether one of the addresses is known in the group.
+func (g *group) holds(addresses []string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for target := range g.entries {
+		if slices.Contains(addresses, target.ID) {
+			return true
+		}
+	}
+	return false
 }

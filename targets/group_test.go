@@ -5,6 +5,8 @@ package targets
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,8 +43,98 @@ func TestGroupRegistrationBecomesInitial(t *testing.T) {
 func TestGroupFailedRegistrationProvesNothing(t *testing.T) {
 	g := emptyGroup()
 	g.registerForTest(one, 0, errors.New("no answer"))
-	if e := g.entries[one]; e.presence != absent || e.registering {
-		t.Errorf("after a failed registration: %+v, want absent and no call under way", *e)
+	want := entry{failedAt: noon, refusal: "no answer"}
+	if diff := cmp.Diff(want, *g.entries[one], cmp.AllowUnexported(entry{})); diff != "" {
+		t.Errorf("after a failed registration (-want +got):\n%s", diff)
+	}
+}
+
+// Rule 5: a registration that failed may have had its effect; the pod that leaves is deregistered all the same.
+func TestGroupLeavingPodOfFailedRegistrationIsDeregistered(t *testing.T) {
+	g := emptyGroup()
+	g.registerForTest(one, 0, errors.New("no answer"))
+	entries, _ := g.snapshot()
+	p := makePlan(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries, true)
+	if len(p.deregister) != 1 || !unsettled(entries) {
+		t.Errorf("plan %+v, unsettled %v; want the target deregistered and another reading", p, unsettled(entries))
+	}
+	g.readingDone(noon.Add(time.Second), noon.Add(time.Second), nil, nil)
+	if entries, _ := g.snapshot(); len(entries) != 0 {
+		t.Errorf("after a reading without the target: %+v, want it forgotten", entries)
+	}
+}
+
+func TestGroupFailedReadingShowsNothing(t *testing.T) {
+	g := emptyGroup()
+	g.registerForTest(one, 0, nil)
+	g.readingDone(noon.Add(time.Hour), noon.Add(time.Hour), nil, errors.New("no answer"))
+	if entries, complete := g.snapshot(); complete || entries[one].presence != registered {
+		t.Errorf("after a failed reading: complete %v, entries %+v; want neither read nor emptied", complete, entries)
+	}
+}
+
+func TestGroupSuspicionIsWithdrawnWhenThePodShowsUp(t *testing.T) {
+	g := emptyGroup()
+	g.readingDone(noon, noon, map[elbv2.Target]elbv2.Health{one: healthy}, nil)
+	entries, _ := g.snapshot()
+	g.settle(makePlan(nil, entries, true))
+	g.settle(makePlan(endpoints(endpoint{target: one, standing: kept, uid: "a"}), entries, true))
+	g.readingDone(noon.Add(time.Hour), noon.Add(time.Hour), map[elbv2.Target]elbv2.Health{one: healthy}, nil)
+	entries, _ = g.snapshot()
+	if p := makePlan(nil, entries, true); len(p.deregister) != 0 {
+		t.Errorf("plan %+v, want the target suspected anew and not deregistered", p)
+	}
+}
+
+// Rule 2: the health that an earlier pod at the address left behind does not count.
+func TestGroupDistrustsHealthOfEarlierPod(t *testing.T) {
+	facts := &v1beta1.TargetGroupFacts{HealthCheck: v1beta1.HealthCheckFacts{IntervalSeconds: 10, TimeoutSeconds: 5, UnhealthyThreshold: 2}}
+	initial := elbv2.Health{State: elbv2.StateInitial}
+	tests := map[string]struct {
+		before   entry
+		readings map[time.Duration]elbv2.Health // by time after the registration
+		want     elbv2.State
+	}{
+		"new target":            {readings: map[time.Duration]elbv2.Health{time.Second: healthy}, want: elbv2.StateHealthy},
+		"registered already":    {before: entry{presence: registered}, readings: map[time.Duration]elbv2.Health{time.Second: healthy}},
+		"drains since just now": {before: entry{presence: draining, calledAt: noon}, readings: map[time.Duration]elbv2.Health{time.Second: healthy}},
+		"initial in between":    {before: entry{presence: draining, calledAt: noon}, readings: map[time.Duration]elbv2.Health{time.Second: initial, 2 * time.Second: healthy}, want: elbv2.StateHealthy},
+		"drains for long": {
+			before: entry{presence: draining, calledAt: noon.Add(-settleTime)}, readings: map[time.Duration]elbv2.Health{time.Second: healthy},
+			want: elbv2.StateHealthy,
+		},
+		"healthy after two checks could fail":  {before: entry{presence: registered}, readings: map[time.Duration]elbv2.Health{25 * time.Second: healthy}, want: elbv2.StateHealthy},
+		"healthy before two checks could fail": {before: entry{presence: registered}, readings: map[time.Duration]elbv2.Health{24 * time.Second: healthy}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := emptyGroup()
+			g.facts = facts
+			if tc.before != (entry{}) {
+				g.entries[one] = &tc.before
+			}
+			g.registerForTest(one, 0, nil)
+			for _, after := range slices.Sorted(maps.Keys(tc.readings)) {
+				at := noon.Add(after)
+				g.readingDone(at, at, map[elbv2.Target]elbv2.Health{one: tc.readings[after]}, nil)
+			}
+			if got := g.entries[one].healthOf("a").State; got != tc.want {
+				t.Errorf("health %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// Rule 5: a deregistration that failed is repeated at once, also while the registration it crossed hangs.
+func TestGroupFailedDeregistrationThatCrossedIsRepeated(t *testing.T) {
+	g := emptyGroup()
+	g.toRegister = registrations{one: "a"}
+	g.takeRegistrations()
+	g.toDeregister = departures{one: noon}
+	g.deregistrationDone(g.takeDeregistrations(), noon, errors.New("no answer"))
+	entries, _ := g.snapshot()
+	if p := makePlan(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries, true); len(p.deregister) != 1 {
+		t.Errorf("plan %+v, want the target deregistered again", p)
 	}
 }
 
@@ -99,7 +191,7 @@ func TestGroupDeregistrationThatCrossedRegistrationIsRepeated(t *testing.T) {
 				g.registrationDone(in, noon, nil)
 			}
 			entries, _ := g.snapshot()
-			p := makePlan(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries, true, false)
+			p := makePlan(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries, true)
 			if len(p.deregister) != 1 {
 				t.Errorf("plan %+v, want the target deregistered once more", p)
 			}

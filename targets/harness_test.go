@@ -69,6 +69,7 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 	b.aws.AddGroup(elbv2types.TargetGroup{
 		TargetGroupArn: aws.String(testARN), TargetGroupName: aws.String("web"), Protocol: elbv2types.ProtocolEnumHttp,
 		TargetType: elbv2types.TargetTypeEnumIp, HealthCheckIntervalSeconds: aws.Int32(10),
+		HealthCheckTimeoutSeconds: aws.Int32(5), UnhealthyThresholdCount: aws.Int32(2),
 		LoadBalancerArns: []string{"arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/web/0"},
 	})
 	b.Registrar = &Registrar{

@@ -27,7 +27,7 @@ type urgency struct {
 	class elbv2.Class
 }
 
-func urgencyOf(waiting bool, unsettled bool) urgency {
+func urgencyOf(waiting, unsettled bool) urgency {
 	switch {
 	case waiting:
 		return urgency{pollWaiting, elbv2.ClassWaitingHealth}
@@ -73,10 +73,7 @@ func (r *Registrar) inspect(s session) time.Duration {
 	now := r.Clock.Now()
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
-	due := 0
-	if s.group.facts == nil || now.Sub(s.group.factsAt) >= driftInterval {
-		due = 1
-	}
+	due := s.group.facts == nil || now.Sub(s.group.factsAt) >= driftInterval
 	return start(&s.group.inspection, due, now, func() {
 		facts, err := r.readFacts(s)
 		s.group.inspectionDone(r.Clock.Now(), facts, err)
@@ -99,8 +96,53 @@ func (r *Registrar) readFacts(s session) (*v1beta1.TargetGroupFacts, error) {
 		HealthCheck: v1beta1.HealthCheckFacts{
 			IntervalSeconds:  int32(tg.HealthCheck.Interval.Seconds()),
 			TimeoutSeconds:   int32(tg.HealthCheck.Timeout.Seconds()),
-			HealthyThreshold: int32(tg.HealthCheck.HealthyThreshold),
+			HealthyThreshold: int32(tg.HealthCheck.HealthyThreshold), UnhealthyThreshold: int32(tg.HealthCheck.UnhealthyThreshold),
 		},
 		DeregistrationDelaySeconds: int32(delay.Seconds()),
 	}, nil
+}
+
+// readingDone takes what a reading showed that was started at started; a failed one shows nothing.
+func (g *group) readingDone(started, now time.Time, health map[elbv2.Target]elbv2.Health, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.reading.end(now, err)
+	if err != nil {
+		return
+	}
+	g.readAt = started
+	for target := range health {
+		g.entry(target)
+	}
+	for target, e := range g.entries {
+		h, shown := health[target]
+		if e.outweighs(started, shown, h) {
+			continue
+		}
+		if !shown {
+			delete(g.entries, target)
+			continue
+		}
+		e.read(started, h)
+	}
+}
+
+// noticeTime is how long the load balancer needs to find out that a healthy target has become another, by its health
+// check settings; a long time while they are not known.
+func noticeTime(facts *v1beta1.TargetGroupFacts) time.Duration {
+	if facts == nil || facts.HealthCheck.UnhealthyThreshold == 0 {
+		return driftInterval
+	}
+	check := facts.HealthCheck
+	return time.Duration(check.UnhealthyThreshold*check.IntervalSeconds+check.TimeoutSeconds) * time.Second
+}
+
+// inspectionDone takes the facts that were read, nil after a failure.
+func (g *group) inspectionDone(now time.Time, facts *v1beta1.TargetGroupFacts, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.inspection.end(now, err)
+	if err == nil {
+		g.facts, g.factsAt = facts, now
+	}
 }

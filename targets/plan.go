@@ -21,9 +21,8 @@ type plan struct {
 }
 
 // makePlan compares what should be there with what is there. Before the first reading (complete is false) it only
-// lets pods leave: what is already registered is not known yet. In a shared group the targets that this cluster cannot
-// explain are another cluster's.
-func makePlan(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, complete, shared bool) plan {
+// lets pods leave: what is already registered is not known yet.
+func makePlan(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, complete bool) plan {
 	p := plan{
 		register:   registrations{},
 		deregister: departures{},
@@ -36,9 +35,7 @@ func makePlan(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entr
 	}
 	p.addWanted(endpoints, entries)
 	p.addReplaced(endpoints, entries)
-	if !shared {
-		p.addStrangers(endpoints, entries)
-	}
+	p.addStrangers(endpoints, entries)
 	return p
 }
 
@@ -49,9 +46,9 @@ func (p *plan) addLeaving(endpoints map[elbv2.Target]endpoint, entries map[elbv2
 		if ep.standing != leaving {
 			continue
 		}
-		e, known := entries[target]
-		inGroup := e.presence == registered || e.registering && !e.crossed || !known && !complete
-		if inGroup && !e.deregistering {
+		e := entries[target]
+		inGroup := e.mayBeIn() || e.registering || !complete && e.presence == absent
+		if inGroup && e.leavable() {
 			p.deregister[target] = deletedAt(ep)
 		}
 	}
@@ -92,7 +89,7 @@ func (p *plan) addReplaced(endpoints map[elbv2.Target]endpoint, entries map[elbv
 		return
 	}
 	for target, ep := range endpoints {
-		if e := entries[target]; ep.standing == replaced && e.presence == registered && !e.deregistering {
+		if e := entries[target]; ep.standing == replaced && e.presence == registered && e.leavable() {
 			p.deregister[target] = departureUnknown
 		}
 	}
@@ -128,10 +125,12 @@ func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry
 	return false
 }
 
-// unsettled reports whether a target's first health checks are not over, or nobody explains it.
+// unsettled reports whether a target's first health checks are not over, nobody explains it, or nobody knows whether it
+// is there.
 func unsettled(entries map[elbv2.Target]entry) bool {
 	for _, e := range entries {
-		if e.presence == registered && (e.health.State == elbv2.StateInitial || !e.suspectedAt.IsZero()) {
+		initial := e.presence == registered && e.health.State == elbv2.StateInitial
+		if initial || !e.suspectedAt.IsZero() || !e.failedAt.IsZero() {
 			return true
 		}
 	}

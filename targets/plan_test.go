@@ -40,7 +40,6 @@ func TestMakePlan(t *testing.T) {
 		endpoints  map[elbv2.Target]endpoint
 		entries    map[elbv2.Target]entry
 		incomplete bool
-		shared     bool
 		want       plan
 	}{
 		"new pod is registered for itself": {
@@ -89,6 +88,12 @@ func TestMakePlan(t *testing.T) {
 			incomplete: true,
 			want:       plan{deregister: departures{one: noon}},
 		},
+		"rule 5: again before the first reading after a failure": {
+			endpoints:  endpoints(endpoint{target: one, standing: leaving, uid: "a"}),
+			entries:    map[elbv2.Target]entry{one: {}},
+			incomplete: true,
+			want:       plan{deregister: departures{one: departureUnknown}},
+		},
 		"rule 5: while its registration is under way": {
 			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a"}),
 			entries:   map[elbv2.Target]entry{one: {registering: true}},
@@ -96,7 +101,7 @@ func TestMakePlan(t *testing.T) {
 		},
 		"a leaving pod is not deregistered over and over while its registration hangs": {
 			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a"}),
-			entries:   map[elbv2.Target]entry{one: {registering: true, crossed: true}},
+			entries:   map[elbv2.Target]entry{one: {presence: registered, registering: true, crossed: true}},
 		},
 		"a leaving pod that drains already": {
 			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a"}),
@@ -140,14 +145,10 @@ func TestMakePlan(t *testing.T) {
 			entries: map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
 			want:    plan{deregister: departures{one: departureUnknown}},
 		},
-		"strangers in a shared group are another cluster's": {
-			entries: map[elbv2.Target]entry{one: {presence: registered, readAt: noon.Add(time.Second), suspectedAt: noon}},
-			shared:  true,
-		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := makePlan(tc.endpoints, tc.entries, !tc.incomplete, tc.shared)
+			got := makePlan(tc.endpoints, tc.entries, !tc.incomplete)
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(plan{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}

@@ -16,6 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
@@ -73,24 +75,29 @@ func TestRegistrarRegistersNothingBeforeContainersAreReady(t *testing.T) {
 	}, pod, newSlice("web-1", pod))
 }
 
-// Rule 5: the deregistration waits for no registration.
-func TestRegistrarDeregistersWhileRegistrationHangs(t *testing.T) {
-	old, young := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
-	inBed(t, func(b *bed) {
-		b.aws.SetHealth(testARN, one, healthy)
-		b.aws.Before = func(ctx context.Context, call fakeelbv2.Call) error {
-			if call.Operation == "RegisterTargets" {
-				<-ctx.Done() // hangs for as long as targetgate lives
-			}
-			return nil
-		}
-		b.must(b.Client.Delete(t.Context(), old))
-		b.settle()
-		want := []fakeelbv2.Call{{Operation: "DeregisterTargets", Group: testARN, Targets: []string{"10.0.0.1:8080"}}}
-		if diff := cmp.Diff(want, b.aws.Calls("DeregisterTargets")); diff != "" {
-			t.Errorf("DeregisterTargets calls (-want +got):\n%s", diff)
-		}
-	}, withFinalizer(old), young, newSlice("web-1", old, young))
+// Rule 5: the deregistration waits for no other call of its own group either.
+func TestRegistrarDeregistersWhileOtherCallsHang(t *testing.T) {
+	for _, hanging := range []string{"RegisterTargets", "DescribeTargetHealth", "DescribeTargetGroups"} {
+		t.Run(hanging, func(t *testing.T) {
+			old, young := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+			inBed(t, func(b *bed) {
+				b.aws.SetHealth(testARN, one, healthy)
+				b.aws.Before = func(ctx context.Context, call fakeelbv2.Call) error {
+					if call.Operation == hanging {
+						<-ctx.Done() // hangs for as long as targetgate lives
+					}
+					return nil
+				}
+				b.settle() // and one call hangs
+				b.must(b.Client.Delete(t.Context(), old))
+				b.settle()
+				want := []fakeelbv2.Call{{Operation: "DeregisterTargets", Group: testARN, Targets: []string{"10.0.0.1:8080"}}}
+				if diff := cmp.Diff(want, b.aws.Calls("DeregisterTargets")); diff != "" {
+					t.Errorf("DeregisterTargets calls (-want +got):\n%s", diff)
+				}
+			}, withFinalizer(old), young, newSlice("web-1", old, young))
+		})
+	}
 }
 
 // withFinalizer keeps a deleted pod in the fake API server, as its grace period does in a real one.
@@ -129,6 +136,35 @@ func TestRegistrarReusedAddressInheritsNothing(t *testing.T) {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
 	}, first, slice)
+}
+
+// Rule 2, after a restart: without a condition nothing shows that the pod was registered and not an earlier one at its
+// address, whose health the load balancer still shows.
+func TestRegistrarDistrustsHealthOfUnprovenPod(t *testing.T) {
+	failed := corev1.PodCondition{Type: testGate, Status: corev1.ConditionFalse, Reason: "RegistrationFailed"}
+	for name, condition := range map[string][]corev1.PodCondition{"no condition": nil, "a failed registration": {failed}} {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod("web-0", "10.0.0.1")
+			pod.Status.Conditions = append(pod.Status.Conditions, condition...)
+			inBed(t, func(b *bed) {
+				b.aws.SetHealth(testARN, one, healthy)
+				b.settle()
+				for range 5 {
+					b.after(time.Second)
+				}
+				if got, want := b.condition("web-0"), "False Elb.RegistrationInProgress"; got != want {
+					t.Errorf("condition %q, want %q", got, want)
+				}
+				if n := len(b.aws.Calls("RegisterTargets")); n != 1 {
+					t.Errorf("%d RegisterTargets calls, want 1", n)
+				}
+				b.after(driftInterval)
+				if got, want := b.condition("web-0"), "True "; got != want {
+					t.Errorf("after the load balancer had time to find out the condition is %q, want %q", got, want)
+				}
+			}, pod, newSlice("web-1", pod))
+		})
+	}
 }
 
 // Rule 10, after a restart: what is there is adopted, what nobody explains goes only when a second reading shows it.
@@ -314,7 +350,8 @@ func TestRegistrarWritesStatusOnceSettled(t *testing.T) {
 			t.Errorf("targets (-want +got):\n%s", diff)
 		}
 		wantGroup := &v1beta1.TargetGroupFacts{
-			Protocol: "HTTP", LoadBalancers: 1, HealthCheck: v1beta1.HealthCheckFacts{IntervalSeconds: 10}, DeregistrationDelaySeconds: 300,
+			Protocol: "HTTP", LoadBalancers: 1, DeregistrationDelaySeconds: 300,
+			HealthCheck: v1beta1.HealthCheckFacts{IntervalSeconds: 10, TimeoutSeconds: 5, UnhealthyThreshold: 2},
 		}
 		if diff := cmp.Diff(wantGroup, status.TargetGroup); diff != "" {
 			t.Errorf("target group (-want +got):\n%s", diff)
@@ -328,20 +365,81 @@ func TestRegistrarWritesStatusOnceSettled(t *testing.T) {
 	}, pod, newSlice("web-1", pod))
 }
 
-func TestRegistrarRefusesWhatItDoesNotSupport(t *testing.T) {
+func TestRegistrarLeavesUnmanageableBindingsAlone(t *testing.T) {
+	older := newBinding()
+	older.Name, older.UID, older.CreationTimestamp = "older", "a", metav1.NewTime(noon)
+	tests := map[string]struct {
+		change func(*v1beta1.TargetGroupBindingSpec)
+		more   []client.Object
+		want   string
+	}{
+		"instance": {
+			change: func(s *v1beta1.TargetGroupBindingSpec) { *s.TargetType = v1beta1.TargetTypeInstance },
+			want:   `spec.targetType: "instance" is not supported`,
+		},
+		"no target type": {
+			change: func(s *v1beta1.TargetGroupBindingSpec) { s.TargetType = nil }, want: "spec.targetType is not set",
+		},
+		"shared": {
+			change: func(s *v1beta1.TargetGroupBindingSpec) { s.MultiClusterTargetGroup = true },
+			want:   "spec.multiClusterTargetGroup: true is not supported",
+		},
+		"second binding of the group": {
+			change: func(*v1beta1.TargetGroupBindingSpec) {}, more: []client.Object{older},
+			want: "spec.targetGroupARN: TargetGroupBinding shop/older has this target group already",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod("web-0", "10.0.0.1")
+			inBed(t, func(b *bed) {
+				binding := b.binding()
+				tc.change(&binding.Spec)
+				binding.CreationTimestamp = metav1.NewTime(noon.Add(time.Minute))
+				b.must(b.Client.Update(t.Context(), binding))
+				b.settle()
+				c := apimeta.FindStatusCondition(b.binding().Status.Conditions, v1beta1.ConditionReady)
+				if c.Reason != v1beta1.ReasonNotSupported || !strings.Contains(c.Message, tc.want) {
+					t.Errorf("condition Ready says %s: %s", c.Reason, c.Message)
+				}
+				if calls := b.aws.Calls(""); len(calls) != 0 {
+					t.Errorf("calls %v, want none", calls)
+				}
+				if got, want := b.condition("web-0"), "True TargetGroupBindingNotManaged"; got != want {
+					t.Errorf("condition %q, want %q", got, want)
+				}
+			}, append(tc.more, pod, newSlice("web-1", pod))...)
+		})
+	}
+}
+
+func TestRegistrarOnePodsFailedPatchDelaysNoOther(t *testing.T) {
+	bad, good := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
 	inBed(t, func(b *bed) {
-		binding := b.binding()
-		*binding.Spec.TargetType = v1beta1.TargetTypeInstance
-		b.must(b.Client.Update(t.Context(), binding))
+		b.Writer.Client = refusing{b.Writer.Client, "web-0"}
 		b.settle()
-		c := apimeta.FindStatusCondition(b.binding().Status.Conditions, v1beta1.ConditionReady)
-		if c.Reason != v1beta1.ReasonNotSupported || !strings.Contains(c.Message, `spec.targetType: "instance"`) {
-			t.Errorf("condition Ready says %s: %s", c.Reason, c.Message)
+		b.aws.SetHealth(testARN, two, healthy)
+		result := b.after(time.Second)
+		if got, want := b.condition("web-1"), "True "; got != want {
+			t.Errorf("condition of the other pod %q, want %q", got, want)
 		}
-		if calls := b.aws.Calls(""); len(calls) != 0 {
-			t.Errorf("calls %v, want none", calls)
+		if result.RequeueAfter <= 0 || result.RequeueAfter > pollWaiting {
+			t.Errorf("next look in %s, want at most %s as for every waiting pod", result.RequeueAfter, pollWaiting)
 		}
-	})
+	}, bad, good, newSlice("web-1", bad, good))
+}
+
+// refusing refuses to write to one pod.
+type refusing struct {
+	client.SubResourceWriter
+	name string
+}
+
+func (r refusing) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+	if o.GetName() == r.name {
+		return errors.New("a policy refuses it")
+	}
+	return r.SubResourceWriter.Patch(ctx, o, p, opts...)
 }
 
 func TestRegistrarRemovesCheckpointsOfTheIncumbent(t *testing.T) {

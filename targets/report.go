@@ -6,9 +6,13 @@ package targets
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/elbv2"
@@ -28,19 +32,28 @@ type verdict struct {
 	health   readiness.Health
 }
 
-// report tells the pods what the load balancer says of them. A patch that fails concerns that pod alone: the others
-// are written, and the error has the binding come back.
+// patchTimeout bounds the writing of one pod's condition: a pass must not wait long for anything.
+const patchTimeout = 5 * time.Second
+
+// report tells the pods what the load balancer says of them. A patch that fails concerns that pod alone.
 func (r *Registrar) report(ctx context.Context, s session, gate corev1.PodConditionType, verdicts []verdict) error {
-	failures := make([]error, len(verdicts))
-	var patches errgroup.Group
-	patches.SetLimit(maxPatches)
-	for i, v := range verdicts {
-		patches.Go(func() error {
-			failures[i] = r.reportOne(ctx, s, gate, v)
+	return sideBySide(ctx, verdicts, func(ctx context.Context, v verdict) error { return r.reportOne(ctx, s, gate, v) })
+}
+
+// sideBySide writes to each pod, some at a time, and returns all failures together.
+func sideBySide[T any](ctx context.Context, pods []T, write func(context.Context, T) error) error {
+	failures := make([]error, len(pods))
+	var writes errgroup.Group
+	writes.SetLimit(maxPatches)
+	for i, pod := range pods {
+		writes.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, patchTimeout)
+			defer cancel()
+			failures[i] = write(ctx, pod)
 			return nil
 		})
 	}
-	_ = patches.Wait() // its functions return nil
+	_ = writes.Wait() // its functions return nil
 	return errors.Join(failures...)
 }
 
@@ -59,9 +72,7 @@ func (r *Registrar) reportOne(ctx context.Context, s session, gate corev1.PodCon
 }
 
 // verdicts are the pods whose gates are not open yet, and what their conditions have to say.
-func verdicts(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, gate corev1.PodConditionType,
-	registerErr error,
-) []verdict {
+func verdicts(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, gate corev1.PodConditionType) []verdict {
 	var out []verdict
 	for target, ep := range endpoints {
 		if ep.pod == nil || ep.standing == leaving || !readiness.Has(ep.pod, gate) {
@@ -71,7 +82,7 @@ func verdicts(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entr
 		if readiness.IsOpen(ep.pod, gate) || e.opened && e.owner == ep.uid {
 			continue
 		}
-		if health, ok := verdictOf(e, ep, registerErr); ok {
+		if health, ok := verdictOf(e, ep); ok {
 			out = append(out, verdict{ep, health})
 		}
 	}
@@ -79,32 +90,48 @@ func verdicts(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entr
 }
 
 // verdictOf is what is known of the pod's own registration; ok is false while there is nothing to say.
-func verdictOf(e entry, ep endpoint, registerErr error) (health readiness.Health, ok bool) {
+func verdictOf(e entry, ep endpoint) (health readiness.Health, ok bool) {
 	switch h := e.healthOf(ep.uid); {
 	case h.State != "":
 		return readiness.FromTarget(string(h.State), h.Reason, h.Description), true
 	case e.presence == registered && e.owner == ep.uid:
 		return readiness.FromTarget(string(elbv2.StateInitial), elbv2.ReasonRegistrationInProgress,
 			elbv2.DescriptionRegistrationInProgress), true
-	case registerErr != nil && ep.standing == wanted:
-		return readiness.RegistrationFailed(elbv2.Message(registerErr)), true
+	case e.refusal != "" && ep.standing == wanted:
+		return readiness.RegistrationFailed(cut(e.refusal)), true
 	}
 	return readiness.Health{}, false
 }
 
-func countPods(endpoints map[elbv2.Target]endpoint, gate corev1.PodConditionType) podCount {
+// countPods counts the pods that carry the gate, whether the Service selects them or not, and the selected ones that do
+// not.
+func countPods(gated []corev1.Pod, endpoints map[elbv2.Target]endpoint, gate corev1.PodConditionType) podCount {
 	var n podCount
-	for _, ep := range endpoints {
-		switch {
-		case ep.pod == nil || ep.standing == leaving:
-		case !readiness.Has(ep.pod, gate):
-			n.ungated++
-		case readiness.IsOpen(ep.pod, gate):
-			n.gated++
-		default:
-			n.gated++
+	for i := range gated {
+		if isLeaving(&gated[i]) {
+			continue
+		}
+		n.gated++
+		if !readiness.IsOpen(&gated[i], gate) {
 			n.waiting++
 		}
 	}
+	for _, ep := range endpoints {
+		selected := ep.standing == wanted || ep.standing == kept
+		if selected && ep.pod != nil && !readiness.Has(ep.pod, gate) {
+			n.ungated++
+		}
+	}
 	return n
+}
+
+// gatedPods are the pods that carry the gate of the binding; read only.
+func (r *Registrar) gatedPods(ctx context.Context, key types.NamespacedName) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	err := r.Client.List(ctx, &pods, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy,
+		client.MatchingFields{indexPodGate: key.Name})
+	if err != nil {
+		return nil, fmt.Errorf("listing gated pods: %w", err)
+	}
+	return pods.Items, nil
 }

@@ -6,7 +6,6 @@ package targets
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -168,10 +167,11 @@ func (r *resolver) fromSliceEndpoint(ctx context.Context, binding *v1beta1.Targe
 	return nil
 }
 
-// place adds an endpoint. Of two at the same address the one that is wanted counts: the other's pod has ended and lost
-// the address, or the pod is listed twice.
+// place adds an endpoint. Of two at the same address the one that stays counts: the other's pod has ended and lost the
+// address, or the pod is listed twice.
 func place(out map[elbv2.Target]endpoint, ep endpoint) {
-	if there, taken := out[ep.target]; !taken || there.standing != wanted {
+	there, taken := out[ep.target]
+	if !taken || there.standing == leaving || ep.standing == wanted {
 		out[ep.target] = ep
 	}
 }
@@ -213,11 +213,11 @@ func (r *resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGro
 	for target := range res.endpoints {
 		listed[target.ID] = true
 	}
-	for target := range known {
-		if _, ok := res.endpoints[target]; ok {
+	for target, e := range known {
+		if _, ok := res.endpoints[target]; ok || e.presence == draining {
 			continue
 		}
-		pod, err := r.podAt(ctx, binding.Namespace, target.ID)
+		pod, err := r.podAt(ctx, binding.Namespace, target.ID, service)
 		if err != nil {
 			return err
 		}
@@ -247,21 +247,25 @@ func unlistedStanding(pod *corev1.Pod, service *corev1.Service, missing, otherPo
 
 // selects reports whether the Service has a selector and the pod's labels match it.
 func selects(service *corev1.Service, pod *corev1.Pod) bool {
-	return len(service.Spec.Selector) > 0 && labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels))
+	return service != nil && len(service.Spec.Selector) > 0 && labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels))
 }
 
-// podAt is the pod that has the address, nil when there is none. Of several it is the one that is not leaving: the
-// address of a pod that has ended may belong to the next one already.
-func (r *resolver) podAt(ctx context.Context, namespace, address string) (*corev1.Pod, error) {
+// podAt is the pod that has the address, nil when there is none. Of several it is one that is not leaving, as the address
+// of a pod that has ended may belong to the next one already, and of those one that the Service selects, as pods in the
+// host network share their node's address.
+func (r *resolver) podAt(ctx context.Context, namespace, address string, service *corev1.Service) (*corev1.Pod, error) {
 	var list corev1.PodList
 	err := r.reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy,
 		client.MatchingFields{indexPodAddress: address})
 	if err != nil {
 		return nil, fmt.Errorf("listing pods at %s: %w", address, err)
 	}
-	if len(list.Items) == 0 {
-		return nil, nil
+	var best *corev1.Pod
+	for i := range list.Items {
+		pod := &list.Items[i]
+		if best == nil || !isLeaving(pod) && (isLeaving(best) || selects(service, pod)) {
+			best = pod
+		}
 	}
-	at := slices.IndexFunc(list.Items, func(pod corev1.Pod) bool { return !isLeaving(&pod) })
-	return &list.Items[max(at, 0)], nil
+	return best, nil
 }

@@ -132,13 +132,15 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func TestResolvePrefersLivePodAtAddress(t *testing.T) {
+func TestResolvePrefersLiveSelectedPodAtAddress(t *testing.T) {
 	ended := newPod("job", "10.0.0.1")
 	ended.Status.Phase = corev1.PodSucceeded
+	neighbour := newPod("agent", "10.0.0.1") // in the host network, as web-0
+	neighbour.Labels = nil
 	inBed(t, func(b *bed) {
-		pod, err := b.resolver.podAt(t.Context(), "shop", "10.0.0.1")
+		pod, err := b.resolver.podAt(t.Context(), "shop", "10.0.0.1", newService())
 		if err != nil || pod == nil || pod.Name != "web-0" {
-			t.Errorf("pod at the address: %v, error %v; want web-0, which lives", pod, err)
+			t.Errorf("pod at the address: %v, error %v; want web-0, which lives and is selected", pod, err)
 		}
-	}, ended, newPod("web-0", "10.0.0.1"))
+	}, ended, neighbour, newPod("web-0", "10.0.0.1"))
 }

@@ -6,6 +6,7 @@ package targets
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -22,6 +23,7 @@ type view struct {
 	deleting    bool
 	unsupported string // what the spec asks for that we do not do
 	missing     string // the Service or port that does not exist
+	networking  bool   // the spec asks for inbound rules, which we do not make
 	complete    bool   // the group has been read
 	entries     map[elbv2.Target]entry
 	pods        podCount
@@ -48,21 +50,10 @@ func (r *Registrar) writeStatus(ctx context.Context, s session, binding *v1beta1
 		return fmt.Errorf("writing status: %w", err)
 	}
 	s.group.written = written
-	for _, e := range transitions(before.Status.Conditions, written.Conditions) {
+	for _, e := range s.group.eventsOf(before.Status.Conditions, written.Conditions) {
 		r.event(binding, e)
 	}
 	return nil
-}
-
-// refuse says in the status what is not supported.
-func (r *Registrar) refuse(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) error {
-	why := "spec.targetType is not set: was the binding created while the webhook was not installed? Create it again"
-	if binding.Spec.TargetType != nil && !binding.IsIP() {
-		why = fmt.Sprintf("spec.targetType: %q is not supported, only \"ip\" is", *binding.Spec.TargetType)
-	} else if binding.IsIP() {
-		why = "spec.targetGroupARN is not set: was the binding created while the webhook was not installed? Create it again"
-	}
-	return r.writeStatus(ctx, s, binding, view{generation: binding.Generation, unsupported: why})
 }
 
 func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v view, now metav1.Time) {
@@ -76,18 +67,20 @@ func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v view, now 
 	if v.complete {
 		status.Targets = countTargets(v.entries)
 	}
-	status.Pods = &v1beta1.PodCounts{
-		Gated: int32(v.pods.gated), Waiting: int32(v.pods.waiting), Ungated: int32(v.pods.ungated),
+	if !v.deleting && v.unsupported == "" {
+		status.Pods = &v1beta1.PodCounts{
+			Gated: int32(v.pods.gated), Waiting: int32(v.pods.waiting), Ungated: int32(v.pods.ungated),
+		}
 	}
 	status.TargetGroup = g.currentFacts()
 }
 
 func ready(g *group, v view) metav1.Condition {
 	c := metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse}
-	trouble := degraded(g, v)
+	reason, message := trouble(g, v)
 	switch {
-	case trouble.Status == metav1.ConditionTrue:
-		c.Reason, c.Message = trouble.Reason, trouble.Message
+	case reason != "":
+		c.Reason, c.Message = reason, message
 	case v.deleting:
 		c.Reason, c.Message = v1beta1.ReasonDeleting, "Deregistering all targets"
 	case !v.complete:
@@ -101,27 +94,43 @@ func ready(g *group, v view) metav1.Condition {
 	return c
 }
 
-func degraded(g *group, v view) metav1.Condition {
-	c := metav1.Condition{Type: v1beta1.ConditionDegraded, Status: metav1.ConditionTrue}
+// trouble is what keeps targets from being registered and deregistered; empty when nothing does.
+func trouble(g *group, v view) (reason, message string) {
 	err := g.failure()
 	switch {
 	case v.unsupported != "":
-		c.Reason, c.Message = v1beta1.ReasonNotSupported, v.unsupported
+		return v1beta1.ReasonNotSupported, v.unsupported
 	case elbv2.IsTargetGroupNotFound(err):
-		c.Reason, c.Message = v1beta1.ReasonTargetGroupNotFound, elbv2.Message(err)
+		return v1beta1.ReasonTargetGroupNotFound, elbv2.Message(err)
+	case err != nil:
+		return v1beta1.ReasonAWSError, elbv2.Message(err)
+	case v.missing != "":
+		return v1beta1.ReasonBackendNotFound, v.missing + "; registered targets are kept while their pods live"
+	}
+	return "", ""
+}
+
+// degraded also tells of trouble that leaves the targets alone.
+func degraded(g *group, v view) metav1.Condition {
+	c := metav1.Condition{Type: v1beta1.ConditionDegraded, Status: metav1.ConditionTrue}
+	c.Reason, c.Message = trouble(g, v)
+	err := g.inspectionFailure()
+	switch {
+	case c.Reason != "":
 	case err != nil:
 		c.Reason, c.Message = v1beta1.ReasonAWSError, elbv2.Message(err)
-	case v.missing != "":
-		c.Reason, c.Message = v1beta1.ReasonBackendNotFound, v.missing+"; registered targets are kept while their pods live"
+	case v.networking:
+		c.Reason, c.Message = v1beta1.ReasonNotSupported, "spec.networking is not supported: no security group is changed"
 	default:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, v1beta1.ReasonHealthy, "Nothing is wrong"
 	}
 	return c
 }
 
+// cut bounds a message, between two characters.
 func cut(message string) string {
 	if len(message) > maxMessage {
-		return message[:maxMessage-3] + "..."
+		return strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
 	}
 	return message
 }
@@ -154,13 +163,4 @@ func countState(n *v1beta1.TargetCounts, state elbv2.State) {
 	default:
 		n.Unhealthy++
 	}
-}
-
-func holdsRegistered(entries map[elbv2.Target]entry) bool {
-	for _, e := range entries {
-		if e.presence == registered || e.registering {
-			return true
-		}
-	}
-	return false
 }

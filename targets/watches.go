@@ -34,6 +34,7 @@ const (
 	indexPodAddress     = "targets.pod.address"
 	indexPodGate        = "targets.pod.gate"
 	indexBindingService = "targets.binding.service"
+	indexBindingGroup   = "targets.binding.group"
 )
 
 // SetupWithManager adds the registrar to the manager. It runs on the leader only, and not before every cache it reads
@@ -85,6 +86,9 @@ func (r *Registrar) addIndexes(ctx context.Context, indexer client.FieldIndexer)
 		{&corev1.Pod{}, indexPodGate, func(o client.Object) []string { return gatedBindings(o.(*corev1.Pod)) }},
 		{&v1beta1.TargetGroupBinding{}, indexBindingService, func(o client.Object) []string {
 			return []string{o.(*v1beta1.TargetGroupBinding).Spec.ServiceRef.Name}
+		}},
+		{&v1beta1.TargetGroupBinding{}, indexBindingGroup, func(o client.Object) []string {
+			return []string{o.(*v1beta1.TargetGroupBinding).Spec.TargetGroupARN}
 		}},
 	}
 	for _, index := range indexes {
@@ -154,10 +158,11 @@ func (r *Registrar) bindingsOf(ctx context.Context, namespace, service string) [
 	return requests(namespace, names(list.Items))
 }
 
-// bindingsOfPod are the bindings whose gates the pod carries, and those whose Services select it.
+// bindingsOfPod are the bindings whose gates the pod carries, those in whose groups its addresses are, and those whose
+// Services select it.
 func (r *Registrar) bindingsOfPod(ctx context.Context, o client.Object) []reconcile.Request {
 	pod := o.(*corev1.Pod)
-	out := gatedBindings(pod)
+	out := append(gatedBindings(pod), r.bindingsHolding(pod)...)
 	var list v1beta1.TargetGroupBindingList
 	err := r.Client.List(ctx, &list, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy)
 	if err != nil {
@@ -175,6 +180,20 @@ func (r *Registrar) bindingsOfPod(ctx context.Context, o client.Object) []reconc
 		}
 	}
 	return requests(pod.Namespace, out)
+}
+
+// bindingsHolding are the bindings of the pod's namespace in whose groups one of its addresses is known.
+func (r *Registrar) bindingsHolding(pod *corev1.Pod) []string {
+	addresses := podAddresses(pod)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []string
+	for key, g := range r.groups {
+		if key.Namespace == pod.Namespace && g.holds(addresses) {
+			out = append(out, key.Name)
+		}
+	}
+	return out
 }
 
 func names(bindings []v1beta1.TargetGroupBinding) []string {

@@ -90,4 +90,6 @@ type HealthCheckFacts struct {
 	TimeoutSeconds int32 `json:"timeoutSeconds"`
 	// HealthyThreshold is how many passes in a row make an unhealthy target healthy.
 	HealthyThreshold int32 `json:"healthyThreshold"`
+	// UnhealthyThreshold is how many failures in a row make a healthy target unhealthy.
+	UnhealthyThreshold int32 `json:"unhealthyThreshold"`
 }

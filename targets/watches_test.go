@@ -1,0 +1,85 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Rule 5 begins here: what wakes a binding.
+func TestPodChanged(t *testing.T) {
+	tests := map[string]struct {
+		change func(*corev1.Pod)
+		want   bool
+	}{
+		"deletion":                 {func(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.Now()) }, true},
+		"end":                      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, true},
+		"containers no more ready": {func(p *corev1.Pod) { p.Status.Conditions = nil }, true},
+		"labels":                   {func(p *corev1.Pod) { p.Labels = nil }, true},
+		"address":                  {func(p *corev1.Pod) { p.Status.PodIPs = nil }, true},
+		"gate": {func(p *corev1.Pod) {
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
+		}, true},
+		"annotation":   {func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }, false},
+		"other status": {func(p *corev1.Pod) { p.Status.StartTime = ptr.To(metav1.Now()) }, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			before, after := newPod("web-0", "10.0.0.1"), newPod("web-0", "10.0.0.1")
+			tc.change(after)
+			if got := podChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != tc.want {
+				t.Errorf("let through: %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestBindingsOfPod(t *testing.T) {
+	tests := map[string]struct {
+		change func(*corev1.Pod)
+		want   []reconcile.Request
+	}{
+		"gated and selected":          {func(*corev1.Pod) {}, []reconcile.Request{{NamespacedName: webKey}}},
+		"gated, no longer selected":   {func(p *corev1.Pod) { p.Labels = nil }, []reconcile.Request{{NamespacedName: webKey}}},
+		"selected without a gate":     {func(p *corev1.Pod) { p.Spec.ReadinessGates = nil }, []reconcile.Request{{NamespacedName: webKey}}},
+		"registered, neither of both": {func(p *corev1.Pod) { p.Spec.ReadinessGates, p.Labels = nil, nil }, []reconcile.Request{{NamespacedName: webKey}}},
+		"a stranger": {func(p *corev1.Pod) {
+			p.Spec.ReadinessGates, p.Labels, p.Status.PodIPs = nil, nil, []corev1.PodIP{{IP: "10.0.0.9"}}
+		}, nil},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			inBed(t, func(b *bed) {
+				b.aws.SetHealth(testARN, one, healthy)
+				b.settle()
+				pod := newPod("web-0", "10.0.0.1")
+				tc.change(pod)
+				if diff := cmp.Diff(tc.want, unique(b.bindingsOfPod(t.Context(), pod)), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("bindings (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// unique drops repetitions: the queue does, too.
+func unique(requests []reconcile.Request) []reconcile.Request {
+	var out []reconcile.Request
+	seen := map[reconcile.Request]bool{}
+	for _, request := range requests {
+		if !seen[request] {
+			out = append(out, request)
+		}
+		seen[request] = true
+	}
+	return out
+}
