@@ -6,6 +6,7 @@
 package e2e
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -15,31 +16,57 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/e2e/kubelet"
+	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/readiness"
 )
 
 // Rule 2: the address of a pod that vanished goes to the next one, whose gate waits for its own registration.
 func TestReusedAddressDoesNotInheritHealth(t *testing.T) {
 	app := newApp("reused")
-	app.Replicas, app.Node = 1, "node-1" // which has the address
+	app.Replicas, app.Node = 0, "node-1" // which has the address
 	deploy(t, app)
-	awaitRolled(t, app)
-	first := pods(t, app)[0]
+	first := createReady(t, app, "first")
 	must(t, bed.Kubelet.ForceAddress(first.Status.PodIP))
+	deletePod(t, first, client.GracePeriodSeconds(0))
+	eventually(t, "the first pod to be gone", func() error {
+		_, err := momentOf(first.UID, kubelet.Gone)
+		return err
+	})
 	vanished := time.Now()
-	deletePod(t, &first, client.GracePeriodSeconds(0))
-	awaitRolled(t, app)
-
-	second := pods(t, app)[0]
+	second := createReady(t, app, "second")
 	if second.Status.PodIP != first.Status.PodIP {
 		t.Fatalf("the second pod has address %s, want %s", second.Status.PodIP, first.Status.PodIP)
 	}
 	call, err := callFor(app, "RegisterTargets", second.Status.PodIP, vanished)
 	must(t, err)
-	opened := readiness.Condition(&second, app.Gate()).LastTransitionTime
+	opened := readiness.Condition(second, app.Gate()).LastTransitionTime
 	if opened.Add(time.Second).Before(call.Answered) { // the API server keeps whole seconds
 		t.Errorf("the gate was opened at %s, the target registered at %s", opened, call.Answered)
 	}
+}
+
+// createReady creates a gated pod of the app by itself and waits until it is Ready.
+func createReady(t *testing.T, app *testbed.App, name string) *corev1.Pod {
+	t.Helper()
+	pod := app.Pod(name)
+	eventually(t, "pod "+name+" to be created with its gate", func() error {
+		if err := bed.Client.Create(t.Context(), pod); err != nil {
+			pod = app.Pod(name)
+			return err
+		}
+		return nil
+	})
+	eventually(t, "pod "+name+" to be Ready", func() error {
+		if err := bed.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
+			return err
+		}
+		if !readiness.Has(pod, app.Gate()) || !isReady(pod) {
+			return errors.New("it is not")
+		}
+		return nil
+	})
+	return pod
 }
 
 // Rule 2: the API server refuses to write to a pod that was created again under the same name.

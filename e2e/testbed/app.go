@@ -124,6 +124,11 @@ func (a *App) deployment() *appsv1.Deployment {
 	}}
 }
 
+// Pod is one like the Deployment's, by itself.
+func (a *App) Pod(name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.Name, Name: name, Labels: a.labels()}, Spec: a.podSpec()}
+}
+
 func (a *App) podSpec() corev1.PodSpec {
 	container := corev1.Container{
 		Name: "web", Image: "web", Env: []corev1.EnvVar{{Name: "VERSION", Value: "1"}},
