@@ -41,10 +41,11 @@ var webKey = types.NamespacedName{Namespace: "shop", Name: "web"}
 // bed is a registrar between an API server and an AWS that are both in memory. Time is the synctest bubble's.
 type bed struct {
 	*Registrar
-	t      *testing.T
-	aws    *fakeelbv2.API
-	events *events.FakeRecorder
-	queue  chan types.NamespacedName
+	t       *testing.T
+	cluster client.Client // the test's own way to the API server
+	aws     *fakeelbv2.API
+	events  *events.FakeRecorder
+	queue   chan types.NamespacedName
 }
 
 // inBed runs test in a bubble, with the objects of newObjects and more in the API server.
@@ -84,10 +85,32 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 	if err := b.addIndexes(ctx, indexer{builder}); err != nil {
 		t.Fatal(err)
 	}
-	b.Client = builder.Build()
+	b.cluster = builder.Build()
+	b.Client = noPodWrites{b.cluster}
 	b.resolver = resolver{reader: b.Client}
-	b.Writer = &readiness.Writer{Client: b.Client.Status(), Clock: clock.RealClock{}}
+	b.Writer = &readiness.Writer{Client: b.cluster.Status(), Clock: clock.RealClock{}}
 	return b
+}
+
+// noPodWrites is what the registrar works with. Rule 1: it writes to pods by way of readiness.Writer and in no other.
+type noPodWrites struct{ client.Client }
+
+func (c noPodWrites) Status() client.SubResourceWriter { return noPodStatusWrites{c.Client.Status()} }
+
+func (c noPodWrites) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+	if _, pod := o.(*corev1.Pod); pod {
+		panic("rule 1: only readiness writes to pods")
+	}
+	return c.Client.Patch(ctx, o, p, opts...)
+}
+
+type noPodStatusWrites struct{ client.SubResourceWriter }
+
+func (w noPodStatusWrites) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+	if _, pod := o.(*corev1.Pod); pod {
+		panic("rule 1: only readiness writes the conditions of pods")
+	}
+	return w.SubResourceWriter.Patch(ctx, o, p, opts...)
 }
 
 type oneAccount struct{ client *elbv2.Client }
@@ -139,7 +162,7 @@ func (b *bed) after(d time.Duration) ctrl.Result {
 func (b *bed) binding() *v1beta1.TargetGroupBinding {
 	b.t.Helper()
 	var binding v1beta1.TargetGroupBinding
-	if err := b.Client.Get(b.t.Context(), webKey, &binding); err != nil {
+	if err := b.cluster.Get(b.t.Context(), webKey, &binding); err != nil {
 		b.t.Fatal(err)
 	}
 	return &binding
@@ -149,7 +172,7 @@ func (b *bed) binding() *v1beta1.TargetGroupBinding {
 func (b *bed) condition(name string) string {
 	b.t.Helper()
 	var pod corev1.Pod
-	if err := b.Client.Get(b.t.Context(), types.NamespacedName{Namespace: "shop", Name: name}, &pod); err != nil {
+	if err := b.cluster.Get(b.t.Context(), types.NamespacedName{Namespace: "shop", Name: name}, &pod); err != nil {
 		b.t.Fatal(err)
 	}
 	c := readiness.Condition(&pod, testGate)

@@ -89,7 +89,7 @@ func TestRegistrarDeregistersWhileOtherCallsHang(t *testing.T) {
 					return nil
 				}
 				b.settle() // and one call hangs
-				b.must(b.Client.Delete(t.Context(), old))
+				b.must(b.cluster.Delete(t.Context(), old))
 				b.settle()
 				want := []fakeelbv2.Call{{Operation: "DeregisterTargets", Group: testARN, Targets: []string{"10.0.0.1:8080"}}}
 				if diff := cmp.Diff(want, b.aws.Calls("DeregisterTargets")); diff != "" {
@@ -117,10 +117,10 @@ func TestRegistrarReusedAddressInheritsNothing(t *testing.T) {
 
 		second := newPod("web-0", "10.0.0.1")
 		second.UID = "second"
-		b.must(b.Client.Delete(t.Context(), first))
-		b.must(b.Client.Create(t.Context(), second))
-		b.must(b.Client.Delete(t.Context(), slice))
-		b.must(b.Client.Create(t.Context(), newSlice("web-2", second)))
+		b.must(b.cluster.Delete(t.Context(), first))
+		b.must(b.cluster.Create(t.Context(), second))
+		b.must(b.cluster.Delete(t.Context(), slice))
+		b.must(b.cluster.Create(t.Context(), newSlice("web-2", second)))
 		b.settle()
 		if got, want := b.condition("web-0"), "False Elb.RegistrationInProgress"; got != want {
 			t.Errorf("condition of the second pod %q, want %q", got, want)
@@ -208,8 +208,8 @@ func TestRegistrarKeepsTargetsWhenServiceIsGone(t *testing.T) {
 		b.settle()
 		b.aws.SetHealth(testARN, one, healthy)
 		b.after(time.Second)
-		b.must(b.Client.Delete(t.Context(), newService()))
-		b.must(b.Client.Delete(t.Context(), slice))
+		b.must(b.cluster.Delete(t.Context(), newService()))
+		b.must(b.cluster.Delete(t.Context(), slice))
 		b.settle()
 		b.after(driftInterval)
 		if calls := b.aws.Calls("DeregisterTargets"); len(calls) != 0 {
@@ -258,7 +258,7 @@ func TestRegistrarFinalizesBinding(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
 		b.settle()
-		b.must(b.Client.Delete(t.Context(), b.binding()))
+		b.must(b.cluster.Delete(t.Context(), b.binding()))
 		b.settle()
 		if diff := cmp.Diff(map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateDraining}, b.targets()); diff != "" {
 			t.Errorf("targets (-want +got):\n%s", diff)
@@ -266,7 +266,7 @@ func TestRegistrarFinalizesBinding(t *testing.T) {
 		if got, want := b.condition("web-0"), "True TargetGroupBindingDeleted"; got != want {
 			t.Errorf("condition %q, want %q", got, want)
 		}
-		err := b.Client.Get(t.Context(), webKey, &v1beta1.TargetGroupBinding{})
+		err := b.cluster.Get(t.Context(), webKey, &v1beta1.TargetGroupBinding{})
 		if !apierrors.IsNotFound(err) {
 			t.Errorf("getting the deleted binding: %v, want not found", err)
 		}
@@ -278,7 +278,7 @@ func TestRegistrarOpensGatesOfDeletedBindingEvenIfAWSFails(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.settle()
 		b.aws.Before = func(context.Context, fakeelbv2.Call) error { return errors.New("no route to AWS") }
-		b.must(b.Client.Delete(t.Context(), b.binding()))
+		b.must(b.cluster.Delete(t.Context(), b.binding()))
 		b.settle()
 		if got, want := b.condition("web-0"), "True TargetGroupBindingDeleted"; got != want {
 			t.Errorf("condition %q, want %q", got, want)
@@ -293,9 +293,9 @@ func TestRegistrarOpensGatesOfDeletedBindingEvenIfAWSFails(t *testing.T) {
 func TestRegistrarOpensGateOfPodThatCameAfterTheBindingWent(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.settle()
-		b.must(b.Client.Delete(t.Context(), b.binding()))
+		b.must(b.cluster.Delete(t.Context(), b.binding()))
 		b.settle()
-		b.must(b.Client.Create(t.Context(), newPod("web-0", "10.0.0.1")))
+		b.must(b.cluster.Create(t.Context(), newPod("web-0", "10.0.0.1")))
 		b.settle()
 		if got, want := b.condition("web-0"), "True TargetGroupBindingDeleted"; got != want {
 			t.Errorf("condition %q, want %q", got, want)
@@ -307,7 +307,7 @@ func TestRegistrarOpensGateOfPodThatCameAfterTheBindingWent(t *testing.T) {
 func TestRegistrarHoldsGateOfUnknownBindingForAWhile(t *testing.T) {
 	inBed(t, func(b *bed) {
 		binding := b.binding()
-		b.must(b.Client.Delete(t.Context(), binding))
+		b.must(b.cluster.Delete(t.Context(), binding))
 		result := b.settle()
 		if got := b.condition("web-0"); got != "" || result.RequeueAfter != orphanHoldOff {
 			t.Fatalf("condition %q, next look in %s; want none yet, and %s", got, result.RequeueAfter, orphanHoldOff)
@@ -326,9 +326,9 @@ func TestRegistrarReleasesBindingWhoseTargetGroupIsGone(t *testing.T) {
 			return &smithy.GenericAPIError{Code: "TargetGroupNotFound", Message: "no such group"}
 		}
 		b.after(2 * driftInterval)
-		b.must(b.Client.Delete(t.Context(), b.binding()))
+		b.must(b.cluster.Delete(t.Context(), b.binding()))
 		b.settle()
-		if err := b.Client.Get(t.Context(), webKey, &v1beta1.TargetGroupBinding{}); !apierrors.IsNotFound(err) {
+		if err := b.cluster.Get(t.Context(), webKey, &v1beta1.TargetGroupBinding{}); !apierrors.IsNotFound(err) {
 			t.Errorf("getting the deleted binding: %v, want not found", err)
 		}
 	})
@@ -396,7 +396,7 @@ func TestRegistrarLeavesUnmanageableBindingsAlone(t *testing.T) {
 				binding := b.binding()
 				tc.change(&binding.Spec)
 				binding.CreationTimestamp = metav1.NewTime(noon.Add(time.Minute))
-				b.must(b.Client.Update(t.Context(), binding))
+				b.must(b.cluster.Update(t.Context(), binding))
 				b.settle()
 				c := apimeta.FindStatusCondition(b.binding().Status.Conditions, v1beta1.ConditionReady)
 				if c.Reason != v1beta1.ReasonNotSupported || !strings.Contains(c.Message, tc.want) {
@@ -446,7 +446,7 @@ func TestRegistrarRemovesCheckpointsOfTheIncumbent(t *testing.T) {
 	inBed(t, func(b *bed) {
 		binding := b.binding()
 		binding.Annotations = map[string]string{v1beta1.CheckpointAnnotation: "abc", v1beta1.CheckpointTimestampAnnotation: "1", "own": "stays"}
-		b.must(b.Client.Update(t.Context(), binding))
+		b.must(b.cluster.Update(t.Context(), binding))
 		b.settle()
 		if diff := cmp.Diff(map[string]string{"own": "stays"}, b.binding().Annotations); diff != "" {
 			t.Errorf("annotations (-want +got):\n%s", diff)
