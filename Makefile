@@ -76,7 +76,8 @@ verify: tidy generate ## Fail if generated files or go.mod are not what `make ge
 	if [ -n "$$stale" ]; then \
 		git --no-pager diff -- $(generated); \
 		echo "Not as committed or staged: run 'make generate' and 'git add' these:" >&2; echo "$$stale" >&2; exit 1; \
-	fi
+	fi; \
+	echo "Nothing is stale."
 
 .PHONY: tidy
 tidy:
@@ -117,11 +118,13 @@ endif
 # Programs. Go decides what to build again of our own; the others only change with their go.mod.
 
 .PHONY: FORCE
+version = -ldflags "-X main.version=$(shell git describe --always --dirty 2>/dev/null || echo unknown)"
+
 .bin/targetgate: FORCE
-	@.tools/build $@ . 2 ./cmd/targetgate
+	@.tools/build $@ . 2 $(version) ./cmd/targetgate
 
 .bin/targetgate-race: FORCE
-	@$(with_race) .tools/build $@ . 3 $(race) ./cmd/targetgate
+	@$(with_race) .tools/build $@ . 3 $(race) $(version) ./cmd/targetgate
 
 kubernetes = $(shell sed -n 's|^.*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' e2e/kubernetes/go.mod)
 kubernetes_flags = -s -w $(foreach value,gitVersion=$(kubernetes) gitMajor=1 gitMinor=$(word 2,$(subst ., ,$(kubernetes))),\

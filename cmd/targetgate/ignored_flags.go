@@ -33,13 +33,16 @@ var (
 func addIgnoredFlags(flags *pflag.FlagSet) {
 	for _, name := range ignoredSwitches {
 		flags.Bool(name, false, "")
-		flags.Lookup(name).Hidden = true
+		hide(flags, name)
 	}
 	for _, name := range ignoredValues {
 		flags.String(name, "", "")
-		flags.Lookup(name).Hidden = true
+		hide(flags, name)
 	}
 }
+
+// hide keeps a flag that does nothing out of the help.
+func hide(flags *pflag.FlagSet, name string) { flags.Lookup(name).Hidden = true }
 
 // setIgnoredFlags are the ones that were given, sorted.
 func setIgnoredFlags(flags *pflag.FlagSet) []string {

@@ -59,16 +59,22 @@ type options struct {
 	notices []string // flags that mean nothing here and were set all the same
 }
 
-// parseOptions reads the arguments. The error of a wrong flag names the flag, its value and what would be right; of
+// parseOptions reads the arguments; pflag.ErrHelp says that they asked for no more than has been printed. The error of a wrong flag names the flag, its value and what would be right; of
 // several wrong flags it names all.
 func parseOptions(args []string) (*options, error) {
 	opts := &options{}
 	flags := pflag.NewFlagSet("targetgate", pflag.ContinueOnError)
 	flags.SortFlags = false
+	flags.SetOutput(os.Stdout) // for --help; errors are returned
+	showVersion := flags.Bool("version", false, "Print the version and exit.")
 	opts.addFlags(flags)
 	addIgnoredFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return nil, err
+	}
+	if *showVersion {
+		fmt.Println(version)
+		return nil, pflag.ErrHelp
 	}
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q: everything is a flag", flags.Arg(0))
@@ -92,6 +98,7 @@ func (o *options) addAWSFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Region, "aws-region", "", "AWS Region. Default: AWS_REGION, AWS_DEFAULT_REGION, instance metadata.")
 	flags.StringVar(&o.VpcID, "aws-vpc-id", "", "ID of the cluster's VPC. Default: instance metadata, when it is needed.")
 	flags.StringToStringVar(&o.VpcTags, "aws-vpc-tags", nil, "Not supported, and without effect beside --aws-vpc-id.")
+	hide(flags, "aws-vpc-tags")
 	flags.StringToStringVar(&o.Endpoints, "aws-api-endpoints", nil,
 		"Base URLs by service ID, such as \"Elastic Load Balancing v2=https://...,EC2=https://...,STS=https://...\".")
 	flags.StringVar(&o.throttleText, "aws-api-throttle", "",
@@ -107,16 +114,18 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.MaxBackoff, "targetgroupbinding-max-exponential-backoff-delay", 30*time.Second,
 		"Longest pause after a pass that failed.")
 	flags.IntVar(&o.MaxTargetsPerGroup, "max-targets-per-target-group", 0, "Not supported but for 0, which means no limit.")
+	hide(flags, "max-targets-per-target-group")
 	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Hour, "How often every binding is looked at without a cause.")
 	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespace", nil, "Namespaces to work in. Default: all.")
 	flags.StringToStringVar(&o.FeatureGates, "feature-gates", nil,
-		"Feature gates of the incumbent; none means anything here yet.")
+		"Feature gates of aws-load-balancer-controller; none means anything here yet.")
+	hide(flags, "feature-gates")
 }
 
 func (o *options) addServerFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.LeaderElection, "enable-leader-election", true, "Let one replica of several work on bindings.")
 	flags.StringVar(&o.LeaderElectionID, "leader-election-id", "aws-load-balancer-controller-leader",
-		"Name of the lease. It is the incumbent's, so that the two never work side by side in one namespace.")
+		"Name of the lease; by default aws-load-balancer-controller's, so that the two never lead in one namespace.")
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "Namespace of the lease. Default: the pod's own.")
 	flags.IntVar(&o.WebhookPort, "webhook-bind-port", 9443, "Port of the webhook server.")
 	flags.StringVar(&o.WebhookCertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs",
