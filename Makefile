@@ -93,16 +93,18 @@ test: test-unit test-e2e ## Run unit tests, then end-to-end tests; with the race
 
 .PHONY: test-unit
 test-unit: race .bin/targetgate$(race) ## Run the unit tests in random order.
-	$(call timed,unit tests,$(with_race) go test $(race) -shuffle=on ./...)
+	$(call timed,unit tests (some 2 min),$(with_race) go test $(race) -shuffle=on ./...)
 
 .PHONY: test-e2e
 test-e2e: race .bin/gotestsum .bin/targetgate$(race) .bin/control-plane ## Run targetgate against a real control plane and an emulated AWS.
 	$(call timed,end-to-end tests,$(with_race) TARGETGATE_BINARY=$(bin)/targetgate$(race) \
 		TARGETGATE_CONTROL_PLANE=$(bin)/control-plane .bin/gotestsum --format testname -- \
-		-tags e2e $(race) -count=1 -p 1 -timeout 20m $(e2e_packages))
+		-tags e2e $(race) -count=1 -p 1 -timeout 20m -run '^($(e2e_tests))$$' $(e2e_packages))
 
-# The packages whose tests have the build tag e2e. One at a time (-p 1): they measure time.
-e2e_packages = $(addprefix ./,$(sort $(dir $(shell grep -rl '^//go:build e2e$$' --include='*_test.go' e2e))))
+# The tests with the build tag e2e, and not the unit tests beside them. One package at a time (-p 1): they measure time.
+e2e_files = $(shell grep -rl '^//go:build e2e$$' --include='*_test.go' e2e)
+e2e_packages = $(addprefix ./,$(sort $(dir $(e2e_files))))
+e2e_tests = $(shell grep -ho '^func Test[A-Za-z0-9]*.t ' $(e2e_files) | sed 's/^func //; s/.t $$//' | paste -sd '|' -)
 
 .PHONY: race
 race:
