@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// maxCallBackoff bounds the pause after failed calls; maxDeregisterBackoff is shorter, as a pod on its way out
-	// cannot wait.
-	maxCallBackoff       = 30 * time.Second
-	maxDeregisterBackoff = 5 * time.Second
+	// maxCallBackoff bounds the pause after failed calls; maxUrgentBackoff does where pods wait for every second: on
+	// their way out, or for their health.
+	maxCallBackoff   = 30 * time.Second
+	maxUrgentBackoff = 5 * time.Second
 )
 
 // group is the memory of one binding's target group. The mutex guards everything below it and is never held across a
@@ -69,10 +69,10 @@ func newGroup(binding *v1beta1.TargetGroupBinding, now time.Time) *group {
 		entries:        map[elbv2.Target]*entry{},
 		facts:          binding.Status.TargetGroup,
 		factsAt:        now,
-		reading:        lane{maxBackoff: maxCallBackoff},
+		reading:        lane{maxBackoff: maxUrgentBackoff},
 		inspection:     lane{maxBackoff: maxCallBackoff},
 		registration:   lane{maxBackoff: maxCallBackoff},
-		deregistration: lane{maxBackoff: maxDeregisterBackoff},
+		deregistration: lane{maxBackoff: maxUrgentBackoff},
 	}
 }
 

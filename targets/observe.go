@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// pollWaiting is the pause between readings of a group in which a pod waits for its health checks.
+	// pollWaiting is the pause between readings of a group in which a pod waits for its health checks. They are one
+	// attempt each: the next one comes soon enough.
 	pollWaiting = time.Second
 	// pollUnsettled is the pause when nobody waits but the picture is not final: a target is initial, or a reading has to
 	// confirm that nobody explains it.
@@ -82,7 +83,7 @@ func (r *Registrar) inspect(s session) time.Duration {
 }
 
 func (r *Registrar) readFacts(s session) (*v1beta1.TargetGroupFacts, error) {
-	tg, err := s.client.GroupByARN(r.lanes, s.group.arn)
+	tg, err := s.client.GroupByARN(r.lanes, elbv2.ClassOther, s.group.arn)
 	if err != nil {
 		return nil, err
 	}

@@ -64,5 +64,5 @@ func older(a, b *v1beta1.TargetGroupBinding) bool {
 func (r *Registrar) refuse(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, why string) (ctrl.Result, error) {
 	gateErr := r.openGates(ctx, s.key, readiness.NotManaged(why))
 	statusErr := r.writeStatus(ctx, s, binding, view{generation: binding.Generation, unsupported: why})
-	return ctrl.Result{RequeueAfter: refusalRecheck}, errors.Join(gateErr, statusErr)
+	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, errors.Join(gateErr, statusErr), refusalRecheck)}, nil
 }

@@ -61,9 +61,9 @@ func (d *bindingDefaulter) group(ctx context.Context, spec *v1beta1.TargetGroupB
 	defer cancel()
 	aws := d.accounts.Client(elbv2.Role{ARN: spec.IamRoleArnToAssume, ExternalID: spec.AssumeRoleExternalId})
 	if spec.TargetGroupARN != "" {
-		return aws.GroupByARN(ctx, spec.TargetGroupARN)
+		return aws.GroupByARN(ctx, elbv2.ClassAdmission, spec.TargetGroupARN)
 	}
-	return aws.GroupByName(ctx, spec.TargetGroupName)
+	return aws.GroupByName(ctx, elbv2.ClassAdmission, spec.TargetGroupName)
 }
 
 func complete(spec *v1beta1.TargetGroupBindingSpec) bool {

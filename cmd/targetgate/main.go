@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(opts)
+	mgr, err := newManager(ctx, opts)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -48,10 +51,14 @@ func setUpLogging(opts *options) {
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=targetgate-system
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch,namespace=targetgate-system
 
-// newManager returns the manager with caches, leader election, webhook server and probes; nothing is started.
-func newManager(opts *options) (ctrl.Manager, error) {
+// newManager returns the manager with caches, leader election, webhook server and probes; nothing is started. It waits
+// for the API server, as leaving would only have the pod back off for minutes.
+func newManager(ctx context.Context, opts *options) (ctrl.Manager, error) {
 	cfg, err := kubeConfig(opts.Kubeconfig)
 	if err != nil {
+		return nil, err
+	}
+	if err := awaitAPIServer(ctx, cfg); err != nil {
 		return nil, err
 	}
 	scheme := runtime.NewScheme()
@@ -94,6 +101,22 @@ func kubeConfig(path string) (*rest.Config, error) {
 	}
 	cfg.QPS = -1
 	return cfg, nil
+}
+
+// awaitAPIServer returns when the API server answers, with whatever it has to say, or when ctx ends.
+func awaitAPIServer(ctx context.Context, cfg *rest.Config) error {
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("preparing to ask the API server: %w", err)
+	}
+	return wait.PollUntilContextCancel(ctx, 2*time.Second, true, func(context.Context) (bool, error) {
+		_, err := client.ServerVersion()
+		if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
+			ctrl.Log.Info("The API server does not answer, waiting for it", "err", err.Error())
+			return false, nil
+		}
+		return true, nil
+	})
 }
 
 // newLease returns a lease held in the name of the pod, nil where that is not known. A container that crashes and

@@ -59,8 +59,8 @@ type options struct {
 	notices []string // flags that mean nothing here and were set all the same
 }
 
-// parseOptions reads the arguments; pflag.ErrHelp says that they asked for no more than has been printed. The error of a wrong flag names the flag, its value and what would be right; of
-// several wrong flags it names all.
+// parseOptions reads the arguments; pflag.ErrHelp says that they asked for no more than has been printed. The error of a
+// wrong flag names the flag, its value and what would be right; of several wrong flags it names all.
 func parseOptions(args []string) (*options, error) {
 	opts := &options{}
 	flags := pflag.NewFlagSet("targetgate", pflag.ContinueOnError)
@@ -105,7 +105,7 @@ func (o *options) addAWSFlags(flags *pflag.FlagSet) {
 		"Token buckets, retries included: serviceID:operationRegex=rate:burst,... (default "+
 			"\"Elastic Load Balancing v2:^(Register|Deregister)Targets$=4:20,Elastic Load Balancing v2:^Describe=25:100\")")
 	flags.IntVar(&o.MaxRetries, "aws-max-retries", 10,
-		"How often a failed AWS call is tried again; registrations are tried until they succeed.")
+		"How often a failed AWS call is tried again. Registrations, deregistrations and health are tried until they succeed.")
 }
 
 func (o *options) addBindingFlags(flags *pflag.FlagSet) {

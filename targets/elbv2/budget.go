@@ -22,6 +22,7 @@ type Class int
 const (
 	ClassDeregister    Class = iota // a pod is on its way out: every second may lose requests
 	ClassRegister                   // a pod waits to be let in
+	ClassAdmission                  // a user waits for a binding to be created
 	ClassWaitingHealth              // a pod waits for its health checks
 	ClassOther                      // nobody waits
 )

@@ -20,7 +20,7 @@ func oneAtATime() *Budget {
 	return NewBudget([]ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 1, Burst: 1}}, clock.RealClock{})
 }
 
-// Rule 9: deregister, register, health of pods that wait, everything else.
+// Rule 9: deregister, register, (admission,) health of pods that wait, everything else.
 func TestBudgetServesClassesInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := oneAtATime()
@@ -32,7 +32,7 @@ func TestBudgetServesClassesInOrder(t *testing.T) {
 			name  string
 			class Class
 		}{
-			{"other", ClassOther}, {"health", ClassWaitingHealth}, {"register 1", ClassRegister},
+			{"other", ClassOther}, {"health", ClassWaitingHealth}, {"admission", ClassAdmission}, {"register 1", ClassRegister},
 			{"deregister 1", ClassDeregister}, {"register 2", ClassRegister}, {"deregister 2", ClassDeregister},
 		} {
 			go func() {
@@ -44,10 +44,10 @@ func TestBudgetServesClassesInOrder(t *testing.T) {
 			synctest.Wait() // they queue in this order
 		}
 		var got []string
-		for range 6 {
+		for range 7 {
 			got = append(got, <-served)
 		}
-		want := []string{"deregister 1", "deregister 2", "register 1", "register 2", "health", "other"}
+		want := []string{"deregister 1", "deregister 2", "register 1", "register 2", "admission", "health", "other"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("order of service (-want +got):\n%s", diff)
 		}

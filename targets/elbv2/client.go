@@ -38,7 +38,7 @@ type Settings struct {
 	Endpoints map[string]string
 	// Throttle are the token buckets for each account; DefaultThrottle when empty.
 	Throttle []ThrottleRule
-	// MaxRetries is how often a failed call is tried again; registrations and deregistrations are not, see Register.
+	// MaxRetries is how often a failed call is tried again; Register, Deregister and Health leave that to their caller.
 	MaxRetries int
 	// UserAgent is "name/version" of the program.
 	UserAgent string

@@ -41,14 +41,16 @@ func TestClientChargesRetriesToBudget(t *testing.T) {
 			_, _ = w.Write([]byte(`<ErrorResponse><Error><Code>Throttling</Code><Message>Rate exceeded</Message></Error></ErrorResponse>`))
 			return
 		}
-		_, _ = w.Write([]byte(`<DescribeTargetHealthResponse><DescribeTargetHealthResult/></DescribeTargetHealthResponse>`))
+		_, _ = w.Write([]byte(`<DescribeTargetGroupAttributesResponse><DescribeTargetGroupAttributesResult><Attributes><member>` +
+			`<Key>deregistration_delay.timeout_seconds</Key><Value>300</Value></member></Attributes>` +
+			`</DescribeTargetGroupAttributesResult></DescribeTargetGroupAttributesResponse>`))
 	}))
 	defer server.Close()
 	client := accountsAt(server, Settings{
 		MaxRetries: 5, Throttle: []ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 0.001, Burst: 3}},
 	}).Client(Role{})
 
-	if _, err := client.Health(t.Context(), ClassOther, testARN); err != nil {
+	if _, err := client.DeregistrationDelay(t.Context(), testARN); err != nil {
 		t.Fatal(err)
 	}
 	if left := client.budget.buckets[0].tokens; left >= 1 {
@@ -56,7 +58,7 @@ func TestClientChargesRetriesToBudget(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := client.GroupByARN(ctx, testARN); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := client.GroupByARN(ctx, ClassOther, testARN); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a call without a token: %v, want to wait until the deadline", err)
 	}
 	if attempts != 3 {
@@ -175,7 +177,7 @@ func TestClientErrorNamesOperationCodeAndRequest(t *testing.T) {
 			`<RequestId>req-1</RequestId></ErrorResponse>`))
 	}))
 	defer server.Close()
-	_, err := accountsAt(server, Settings{}).Client(Role{}).GroupByARN(t.Context(), testARN)
+	_, err := accountsAt(server, Settings{}).Client(Role{}).GroupByARN(t.Context(), ClassOther, testARN)
 	if !IsTargetGroupNotFound(err) {
 		t.Fatalf("IsTargetGroupNotFound(%v) = false", err)
 	}

@@ -5,8 +5,8 @@
 //
 // The seam is narrow. api.go names exactly the SDK calls that are made; client.go is the facade over them and speaks
 // in this package's own small types. Every HTTP attempt, retries included, first takes a token from the budget
-// (budget.go), which serves deregistrations before registrations, registrations before the health of pods that wait,
-// and that before everything else. Error codes are told apart in errors.go and nowhere else.
+// (budget.go), which serves deregistrations before registrations, then admission, then the health of pods that wait,
+// then everything else. Error codes are told apart in errors.go and nowhere else.
 //
 // The package knows nothing of Kubernetes and imports nothing of ours.
 package elbv2

@@ -33,19 +33,20 @@ type HealthCheck struct {
 	UnhealthyThreshold int           // failures in a row that make a healthy target unhealthy
 }
 
-// GroupByARN describes one target group. The error satisfies IsTargetGroupNotFound when there is none.
-func (c *Client) GroupByARN(ctx context.Context, arn string) (TargetGroup, error) {
-	return c.describeOne(ctx, arn, &awselbv2.DescribeTargetGroupsInput{TargetGroupArns: []string{arn}})
+// GroupByARN describes one target group. Class is ClassAdmission when a user waits for the answer, else ClassOther. The
+// error satisfies IsTargetGroupNotFound when there is none.
+func (c *Client) GroupByARN(ctx context.Context, class Class, arn string) (TargetGroup, error) {
+	return c.describeOne(withClass(ctx, class), arn, &awselbv2.DescribeTargetGroupsInput{TargetGroupArns: []string{arn}})
 }
 
-// GroupByName describes the target group of that name in the client's account and Region. The error satisfies
-// IsTargetGroupNotFound when there is none.
-func (c *Client) GroupByName(ctx context.Context, name string) (TargetGroup, error) {
-	return c.describeOne(ctx, name, &awselbv2.DescribeTargetGroupsInput{Names: []string{name}})
+// GroupByName describes the target group of that name in the client's account and Region. Class is as for GroupByARN.
+// The error satisfies IsTargetGroupNotFound when there is none.
+func (c *Client) GroupByName(ctx context.Context, class Class, name string) (TargetGroup, error) {
+	return c.describeOne(withClass(ctx, class), name, &awselbv2.DescribeTargetGroupsInput{Names: []string{name}})
 }
 
 func (c *Client) describeOne(ctx context.Context, what string, in *awselbv2.DescribeTargetGroupsInput) (TargetGroup, error) {
-	out, err := c.api.DescribeTargetGroups(withClass(ctx, ClassOther), in)
+	out, err := c.api.DescribeTargetGroups(ctx, in)
 	if err != nil {
 		return TargetGroup{}, callError("describing target group", what, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awselbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -71,10 +72,15 @@ func (c *Client) Register(ctx context.Context, arn string, batch Batch) error {
 	})
 }
 
-// Deregister removes targets from the group, in one attempt; a target that is not there is no error. A nil error means
-// that AWS has accepted all of them: they drain from now on.
+// deregisterTimeout is short: the pods of the next batch wait for the answer, and to ask again does no harm.
+const deregisterTimeout = 5 * time.Second
+
+// Deregister removes targets from the group, in one attempt of at most 5 s; a target that is not there is no error. A
+// nil error means that AWS has accepted all of them: they drain from now on.
 func (c *Client) Deregister(ctx context.Context, arn string, batch Batch) error {
 	return c.send(ctx, ClassDeregister, "DeregisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
+		ctx, cancel := context.WithTimeout(ctx, deregisterTimeout)
+		defer cancel()
 		_, err := c.api.DeregisterTargets(ctx, &awselbv2.DeregisterTargetsInput{TargetGroupArn: &arn, Targets: targets}, once)
 		return callError("deregistering targets from", arn, err)
 	})
@@ -98,10 +104,10 @@ func (c *Client) send(ctx context.Context, class Class, operation string, batch 
 	return call(withPaid(ctx, class), descriptions(targets))
 }
 
-// Health reads the health of every target in the group. Class is ClassWaitingHealth when a pod waits for the answer,
+// Health reads the health of every target in the group, in one attempt. Class is ClassWaitingHealth when a pod waits for the answer,
 // else ClassOther.
 func (c *Client) Health(ctx context.Context, class Class, arn string) (map[Target]Health, error) {
-	out, err := c.api.DescribeTargetHealth(withClass(ctx, class), &awselbv2.DescribeTargetHealthInput{TargetGroupArn: &arn})
+	out, err := c.api.DescribeTargetHealth(withClass(ctx, class), &awselbv2.DescribeTargetHealthInput{TargetGroupArn: &arn}, once)
 	if err != nil {
 		return nil, callError("describing target health of", arn, err)
 	}
