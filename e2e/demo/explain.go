@@ -8,49 +8,74 @@ import (
 	"strings"
 )
 
-// explanation says in a few lines what the table shows, or that it does not show it.
-func explanation(r report) []string {
-	var lines []string
-	for _, paragraph := range []string{plainStory(r), gatedStory(r), timesStory(r)} {
-		lines = append(lines, wrap(paragraph, tableWidth)...)
+// firstStories say what the first act shows, of gated and plain.
+func (a act) firstStories() []string {
+	gated, plain := unexpected(a.Gated), unexpected(a.Plain)
+	if a.Gated.Load.Failed == 0 {
+		gated = "gated lost none. Its preStop sleep spares it the failures at stopping pods, together with the early deregistration: " +
+			"targetgate deregisters an old pod, of either app, as soon as it is deleted, and the sleep keeps gated's serving meanwhile."
 	}
-	return lines
+	if a.Plain.Load.Failed > 0 {
+		plain = fmt.Sprintf("plain lost %s requests: %s. Its pods were deregistered as early, but had no preStop sleep. "+
+			"What the gate does, act 2 shows.", thousands(a.Plain.Load.Failed), a.Plain.blame())
+	}
+	return []string{gated, plain}
 }
 
-// plainStory is why the plain rollout loses requests, as far as it did.
-func plainStory(r report) string {
-	if r.Plain.Load.Failed == 0 {
-		return "plain lost nothing this time, so this run is no proof of anything."
+// secondStories say what the second act shows, of gated and plain.
+func (a act) secondStories() []string {
+	gated, plain := unexpected(a.Gated), unexpected(a.Plain)
+	if a.Gated.Load.Failed == 0 {
+		gated = fmt.Sprintf("gated lost none: the load balancer did not accept the new pods, so their gates stayed closed; %s became Ready, "+
+			"and %s old pods were left to serve.%s", outOf(a.Gated.newReady()), outOf(a.Gated.oldLeft()), a.sleepAside())
 	}
-	early, orphans := 0, 0
-	for _, l := range r.Plain.Lanes {
-		if l.New && l.early(ready) {
-			early++
-		}
-		if !l.New && l.early(sigterm) {
-			orphans++
-		}
+	if a.Plain.Load.Failed > 0 {
+		failed, sent := a.Plain.failedInLastSecond(a.To)
+		plain = fmt.Sprintf("plain lost %s requests: without a gate %s new pods became Ready, and %s old pods were left. %s. "+
+			"In the last second %s requests failed.", thousands(a.Plain.Load.Failed), outOf(a.Plain.newReady()), outOf(a.Plain.oldLeft()),
+			capital(a.Plain.blame().String()), outOf(failed, sent))
 	}
-	return fmt.Sprintf("plain lost %s requests: %s new pods were Ready before the load balancer had found them healthy, so the "+
-		"old ones were deleted too soon; %s old pods had stopped while the load balancer still sent them requests.",
-		thousands(r.Plain.Load.Failed), share(early, r.Replicas), share(orphans, r.Replicas))
+	return []string{gated, plain}
 }
 
-func share(n int, of int32) string {
-	if n == int(of) {
-		return fmt.Sprintf("all %d", n)
+// sleepAside is true of an act in which no old pod of gated was deleted.
+func (a act) sleepAside() string {
+	if left, of := a.Gated.oldLeft(); left < of {
+		return ""
 	}
-	return fmt.Sprintf("%d of %d", n, of)
+	return " None of them was deleted, so the preStop sleep had no part in it: the gate makes the difference here."
 }
 
-// gatedStory is why the gated rollout loses none.
-func gatedStory(r report) string {
-	if r.Gated.Load.Failed > 0 {
-		return fmt.Sprintf("gated lost %s requests. That is a fault: it must not lose any.", thousands(r.Gated.Load.Failed))
+// unexpected is for an app with the outcome that it should not have.
+func unexpected(r rollout) string {
+	if r.Gated {
+		return fmt.Sprintf("gated lost %s requests. That is a fault: it must not lose any.", thousands(r.Load.Failed))
 	}
-	return "gated lost none: targetgate kept each new pod NotReady until the load balancer had found it healthy, and took each " +
-		"old pod off the load balancer when it was deleted; the preStop sleep kept it serving until no more requests came."
+	return "plain lost nothing this time, so this run is no proof of anything."
 }
+
+// String says where failed requests had gone.
+func (b blame) String() string {
+	text := fmt.Sprintf("%s went to old pods that had been told to stop (SIGTERM), %s to new pods that the load balancer "+
+		"had not found healthy",
+		thousandsOrNone(b.stopping), thousandsOrNone(b.unhealthy))
+	if b.before > 0 {
+		text += fmt.Sprintf(", %s to old pods before they were told", thousands(b.before))
+	}
+	if b.other > 0 {
+		text += fmt.Sprintf(", %s elsewhere", thousands(b.other))
+	}
+	return text
+}
+
+func thousandsOrNone(n int) string {
+	if n == 0 {
+		return "none"
+	}
+	return thousands(n)
+}
+
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // timesStory is how the times compare to real ones.
 func timesStory(r report) string {

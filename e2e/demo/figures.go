@@ -19,39 +19,69 @@ import (
 type rollout struct {
 	Name  string
 	Gated bool
-	Setup string // how the app differs from the other one
+	Setup []setting
 	Lanes []lane
 	Load  load.Result
 	// Answered and Failed are when the clients sent their requests.
 	Answered, Failed []time.Duration
-	// Took is until every new pod was Ready and every old one deleted: when `kubectl rollout status` returns.
+	// Took is until every new pod was Ready and every old one deleted: when `kubectl rollout status` returns. Zero when it
+	// did not come to that.
 	Took time.Duration
 }
 
-// report is the whole run.
-type report struct {
+// setting is a part of how an app is made.
+type setting struct{ Title, Value string }
+
+// act is a rollout of both apps at the same time, from the start of the load to its end.
+type act struct {
 	Gated, Plain rollout
-	Scale        float64
-	Replicas     int32
-	Rate         float64 // requests a second to each app
 	From, To     time.Duration
 }
 
 // rollouts are both, the gated one first.
-func (r report) rollouts() []rollout { return []rollout{r.Gated, r.Plain} }
+func (a act) rollouts() []rollout { return []rollout{a.Gated, a.Plain} }
+
+// report is the whole run: a rollout to a version that works, and one to a version that the load balancer does not accept.
+type report struct {
+	First, Second act
+	Scale         float64
+	Replicas      int32
+	Rate          float64 // requests a second to each app
+	Version       string  // of targetgate
+	Date          time.Time
+}
 
 // faster is how many times faster than AWS the run was.
 func (r report) faster() float64 { return 1 / r.Scale }
 
-// verdict is nil when the run shows what it is meant to show.
+// here is a time on AWS, and what it is on the test bed where that differs.
+func here(d time.Duration, scale float64) string {
+	text := fmt.Sprintf("%.3g s", d.Seconds())
+	if scale == 1 {
+		return text
+	}
+	return fmt.Sprintf("%s (%.3g s here)", text, d.Seconds()*scale)
+}
+
+// verdict is nil when both acts show what they are meant to show.
 func (r report) verdict() error {
+	if err := r.First.verdict(); err != nil {
+		return fmt.Errorf("act 1: %w", err)
+	}
+	if err := r.Second.verdict(); err != nil {
+		return fmt.Errorf("act 2: %w", err)
+	}
+	return nil
+}
+
+func (a act) verdict() error {
 	switch {
-	case r.Gated.Load.Requests == 0 || r.Plain.Load.Requests == 0:
+	case a.Gated.Load.Requests == 0 || a.Plain.Load.Requests == 0:
 		return errors.New("no request was sent: the run proves nothing")
-	case r.Gated.Load.Failed > 0:
+	case a.Gated.Load.Failed > 0:
 		return fmt.Errorf("the gated rollout lost %d of %d requests (%s); it must not lose any",
-			r.Gated.Load.Failed, r.Gated.Load.Requests, statuses(r.Gated.Load))
-	case r.Plain.Load.Failed == 0:
+			a.Gated.Load.Failed, a.Gated.Load.Requests, statuses(a.Gated.Load))
+	case a.Plain.Load.Failed == 0:
 		return errors.New("the plain rollout lost no request either, so the run proves nothing: try once more, or with a larger -scale")
 	}
 	return nil
@@ -80,15 +110,25 @@ func failureStatuses(results ...load.Result) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// took is when the last new pod was Ready and the last old one deleted.
-func took(lanes []lane) time.Duration {
+// took is when the last of that many new pods was Ready and the last old one deleted, zero while one is not.
+func took(lanes []lane, replicas int) time.Duration {
 	var last time.Duration
+	newReady := 0
 	for _, l := range lanes {
 		m := deleted
 		if l.New {
 			m = ready
 		}
+		if !l.has(m) {
+			return 0
+		}
+		if l.New {
+			newReady++
+		}
 		last = max(last, l.At[m])
+	}
+	if newReady < replicas {
+		return 0
 	}
 	return last
 }
@@ -112,35 +152,4 @@ func sentAt(failures []load.Answer, start time.Time) []time.Duration {
 		times = append(times, failure.Sent.Sub(start))
 	}
 	return times
-}
-
-// example is the first pod of that version in the order of the lanes; false when there is none.
-func (r rollout) example(isNew bool) (lane, bool) {
-	i := slices.IndexFunc(r.Lanes, func(l lane) bool { return l.New == isNew })
-	if i < 0 {
-		return lane{}, false
-	}
-	return r.Lanes[i], true
-}
-
-// remark says what a moment has to do with the moment at the load balancer that it should wait for.
-func (l lane) remark(m moment) string {
-	before, after := map[moment]moment{ready: healthy, sigterm: lastRequest}[m], "last request"
-	if before == "" || !l.has(m) || !l.has(before) {
-		return ""
-	}
-	if before == healthy {
-		after = "healthy"
-	}
-	gap := l.At[m] - l.At[before]
-	if gap < 0 {
-		return fmt.Sprintf("%.1f s before %s", -gap.Seconds(), after)
-	}
-	return fmt.Sprintf("%.1f s after %s", gap.Seconds(), after)
-}
-
-// early says that a moment came before the one that it should wait for.
-func (l lane) early(m moment) bool {
-	before := map[moment]moment{ready: healthy, sigterm: lastRequest}[m]
-	return before != "" && l.has(m) && l.has(before) && l.At[m] < l.At[before]
 }

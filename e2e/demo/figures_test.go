@@ -29,9 +29,13 @@ func TestReportVerdict(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := report{Gated: rollout{Load: tc.gated}, Plain: rollout{Load: tc.plain}}.verdict()
-			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("got %v, want %q", err, tc.want)
+			shown := act{Gated: rollout{Load: fine}, Plain: rollout{Load: bad}}
+			asked := act{Gated: rollout{Load: tc.gated}, Plain: rollout{Load: tc.plain}}
+			for _, r := range []report{{First: asked, Second: shown}, {First: shown, Second: asked}} {
+				err := r.verdict()
+				if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("got %v, want %q", err, tc.want)
+				}
 			}
 		})
 	}
@@ -42,8 +46,24 @@ func TestTookIsTheLastReadyOrDeleted(t *testing.T) {
 		{At: map[moment]time.Duration{deleted: s(8), gone: s(20), ready: s(-30)}},
 		{New: true, At: map[moment]time.Duration{ready: s(7), lastRequest: s(30)}},
 	}
-	if got := took(lanes); got != s(8) {
+	if got := took(lanes, 1); got != s(8) {
 		t.Errorf("got %s, want 8s", got)
+	}
+	if got := took(lanes, 2); got != 0 {
+		t.Errorf("a new pod is missing: got %s, want 0", got)
+	}
+	if got := took(append(lanes, lane{New: true}), 1); got != 0 {
+		t.Errorf("a new pod is not Ready: got %s, want 0", got)
+	}
+}
+
+func TestRolloutBlame(t *testing.T) {
+	r := rollout{Load: load.Result{Failed: 6}, Lanes: []lane{
+		{At: map[moment]time.Duration{sigterm: s(2)}, Failed: []time.Duration{s(1), s(2), s(3)}},
+		{New: true, At: map[moment]time.Duration{healthy: s(4)}, Failed: []time.Duration{s(3), s(5)}},
+	}}
+	if got, want := r.blame(), (blame{stopping: 2, before: 1, unhealthy: 1, other: 2}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 

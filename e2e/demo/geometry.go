@@ -171,7 +171,7 @@ var phases = []phase{
 	{"ready", "Ready", false, ready, []moment{deleted, gone}},
 	{"leaving", "deleted, but still serving (preStop)", false, deleted, []moment{sigterm, gone}},
 	{"stopping", "stopping", false, sigterm, []moment{gone}},
-	{"initial", "registered, not yet found healthy", true, registered, []moment{healthy, deregistered}},
+	{"initial", "registered, not found healthy so far", true, registered, []moment{healthy, deregistered}},
 	{"healthy", "healthy, gets requests", true, healthy, []moment{deregistered}},
 	{"draining", "deregistered, still gets requests", true, deregistered, []moment{lastRequest}},
 }
@@ -181,7 +181,7 @@ func (a axis) rows(lanes []lane) (rows []row, height int) {
 	y := stripHeight
 	for i, l := range lanes {
 		if i == 0 || l.New != lanes[i-1].New {
-			heading := map[bool]string{false: "old version", true: "new version"}[l.New]
+			heading := map[bool]string{false: "old pods", true: "new pods"}[l.New]
 			rows = append(rows, row{Y: y, Height: headHeight, Heading: heading})
 			y += headHeight
 		}
@@ -233,9 +233,9 @@ func (a axis) piece(l lane, p phase) (piece, bool) {
 // noteRoom is how far to the right a note may begin.
 const noteRoom = 70
 
-// note counts a lane's failures behind its end, where there is room.
+// note counts a lane's failures behind its end, where it has one and there is room.
 func (a axis) note(l lane) *mark {
-	if len(l.Failed) == 0 {
+	if len(l.Failed) == 0 || !l.has(gone) {
 		return nil
 	}
 	at := a.at(max(l.At[gone], l.At[lastRequest]))

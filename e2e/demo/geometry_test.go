@@ -95,7 +95,7 @@ func TestAxisRowsHaveHeadings(t *testing.T) {
 	for _, r := range rows {
 		got = append(got, r.Heading+r.Suffix)
 	}
-	if diff := cmp.Diff([]string{"old version", "a", "b", "new version", "c"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"old pods", "a", "b", "new pods", "c"}, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 	if want := stripHeight + 2*headHeight + 3*laneHeight; height != want {
@@ -128,5 +128,8 @@ func TestAxisNoteOnlyWhereThereIsRoom(t *testing.T) {
 		if (note != nil) != want {
 			t.Errorf("end %s: got note %v, want one: %v", end, note, want)
 		}
+	}
+	if note := tenSeconds.note(lane{Failed: []time.Duration{s(2)}}); note != nil {
+		t.Errorf("a lane that does not end: got note %v", note)
 	}
 }

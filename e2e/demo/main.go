@@ -9,8 +9,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -51,14 +53,27 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	report.Date = time.Now()
+	if report.Version, err = versionOfProgram(ctx, opts.targetgate); err != nil {
+		return err
+	}
 	if err := writeTerminal(os.Stdout, report, newPaint(os.Stdout)); err != nil {
 		return err
 	}
 	if err := savePage(opts.html, report); err != nil {
 		return err
 	}
-	fmt.Printf("The picture of both rollouts: %s\n", opts.html)
+	fmt.Printf("The picture of both acts: %s\n", opts.html)
 	return report.verdict()
+}
+
+// versionOfProgram asks targetgate for its version.
+func versionOfProgram(ctx context.Context, path string) (string, error) {
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("asking %s for its version: %w", path, err)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 func parseOptions(args []string) (options, error) {

@@ -29,12 +29,32 @@ func sample() report {
 			Failed: []time.Duration{s(3), s(4)}},
 		{Pod: "plain-8c5bc4cdc-new", New: true, At: map[moment]time.Duration{created: s(0), containersReady: s(1), ready: s(1), registered: s(1), healthy: s(4)}},
 	}
-	return report{
-		Scale: 0.2, Replicas: 1, Rate: 100, From: s(-1), To: s(20),
-		Gated: rollout{Name: "gated", Gated: true, Setup: "labelled", Lanes: gated, Took: s(7),
+	first := act{
+		From: s(-1), To: s(20),
+		Gated: rollout{Name: "gated", Gated: true, Setup: []setting{{"preStop sleep", "30 s (6 s here)"}}, Lanes: gated, Took: s(7),
 			Load: load.Result{Requests: 12345, ByStatus: map[string]int{"200": 12345}, P50: 16 * time.Millisecond}},
-		Plain: rollout{Name: "plain", Setup: "not labelled", Lanes: plain, Took: s(1), Failed: []time.Duration{s(3), s(4)},
+		Plain: rollout{Name: "plain", Setup: []setting{{"preStop sleep", "none"}}, Lanes: plain, Took: s(1), Failed: []time.Duration{s(3), s(4)},
 			Load: load.Result{Requests: 12340, Failed: 2, ByStatus: map[string]int{"200": 12338, "502": 1, load.Reset: 1}}},
+	}
+	return report{Scale: 0.2, Replicas: 1, Rate: 100, First: first, Second: sampleSecond(), Version: "v0", Date: start}
+}
+
+// sampleSecond is an act in which gated stops, and plain goes on.
+func sampleSecond() act {
+	setup := []setting{{"preStop sleep", "none"}}
+	return act{
+		From: s(-1), To: s(5),
+		Gated: rollout{Name: "gated", Gated: true, Setup: setup, Load: load.Result{Requests: 500}, Lanes: []lane{
+			{Pod: "gated-2-old"}, {Pod: "gated-3-new", New: true, At: map[moment]time.Duration{containersReady: s(1)}},
+		}},
+		Plain: rollout{
+			Name: "plain", Setup: setup, Took: s(1), Failed: []time.Duration{s(2), s(4)},
+			Load: load.Result{Requests: 500, Failed: 2, ByStatus: map[string]int{"502": 1, "503": 1}},
+			Lanes: []lane{
+				{Pod: "plain-2-old", At: map[moment]time.Duration{deleted: s(1), sigterm: s(1)}, Failed: []time.Duration{s(2)}},
+				{Pod: "plain-3-new", New: true, At: map[moment]time.Duration{ready: s(1)}, Failed: []time.Duration{s(4)}},
+			},
+		},
 	}
 }
 
@@ -52,7 +72,7 @@ func TestTerminalTableIsNarrowAndPlain(t *testing.T) {
 		t.Error("escape codes without colours")
 	}
 	for _, want := range []string{"12,345", "2 (0.0 %)", "502 Bad Gateway", "connection reset", "! 3.0 s before healthy",
-		"! 4.0 s before last request", "2.0 s after healthy", "5 times faster"} {
+		"! 4.0 s before last request", "2.0 s after healthy", "5 times faster", "ACT 2", "0 of 1", "targetgate v0"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out.String())
 		}
@@ -104,9 +124,25 @@ func TestThousands(t *testing.T) {
 
 func TestExplanationFollowsTheOutcome(t *testing.T) {
 	broken := sample()
-	broken.Gated.Load.Failed, broken.Plain.Load.Failed = 3, 0
-	text := strings.Join(explanation(broken), " ")
-	for _, want := range []string{"plain lost nothing", "gated lost 3 requests. That is a fault"} {
+	broken.First.Gated.Load.Failed, broken.First.Plain.Load.Failed = 3, 0
+	for _, stories := range [][]string{broken.First.firstStories(), broken.First.secondStories()} {
+		text := strings.Join(stories, " ")
+		for _, want := range []string{"plain lost nothing", "gated lost 3 requests. That is a fault"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in: %s", want, text)
+			}
+		}
+	}
+}
+
+func TestStoriesSayWhereFailedRequestsWent(t *testing.T) {
+	r := sample()
+	text := strings.Join(append(r.First.firstStories(), r.Second.secondStories()...), "\n")
+	for _, want := range []string{
+		"plain lost 2 requests: 2 went to old pods that had been told to stop (SIGTERM), none to new pods",
+		"0 of 1 became Ready, and 1 of 1 old pods were left to serve. None of them was deleted",
+		"1 went to old pods that had been told to stop (SIGTERM), 1 to new pods", "In the last second 1 of 1 requests failed.",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in: %s", want, text)
 		}
@@ -131,7 +167,7 @@ func TestPageStandsAlone(t *testing.T) {
 	if external := regexp.MustCompile(`<script|<link|<img|@import|https?://|url\([^#]`).FindString(text); external != "" {
 		t.Errorf("the page needs something else: %s", external)
 	}
-	for _, want := range []string{"No failed requests", `class="draining"`, `class="waiting"`, "2 failed", "prefers-color-scheme", "&lt;old&gt;"} {
+	for _, want := range []string{"No failed request", `class="draining"`, `class="waiting"`, "2 failed", "prefers-color-scheme", "&lt;old&gt;"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q", want)
 		}
@@ -144,8 +180,8 @@ func TestPageStandsAlone(t *testing.T) {
 // The pictures are well-formed XML, and each has a title and a description.
 func TestPagePicturesAreWellFormed(t *testing.T) {
 	pictures := regexp.MustCompile(`(?s)<svg[^>]*role="img".*?</svg>`).FindAllString(savedPage(t, sample()), -1)
-	if len(pictures) != 2 {
-		t.Fatalf("got %d pictures, want 2", len(pictures))
+	if len(pictures) != 4 {
+		t.Fatalf("got %d pictures, want 4", len(pictures))
 	}
 	for _, picture := range pictures {
 		decoder := xml.NewDecoder(strings.NewReader(picture))
@@ -164,7 +200,7 @@ func TestPagePicturesAreWellFormed(t *testing.T) {
 
 func TestPageSaysWhenNothingIsProven(t *testing.T) {
 	r := sample()
-	r.Plain.Load.Failed = 0
+	r.Second.Plain.Load.Failed = 0
 	if text := savedPage(t, r); !strings.Contains(text, "This run does not show what it should") {
 		t.Error("the page claims success")
 	}

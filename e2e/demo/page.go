@@ -21,9 +21,22 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 type page struct {
 	Title, Verdict string
 	Setting, Times string
-	Charts         []chart
-	Figures        []tableRow
+	Made           string // when, and with which targetgate
+	Acts           []section
+	Figures        []figures
 	Lives          []life
+}
+
+// section is one act.
+type section struct {
+	ID, Title, Setting string
+	Charts             []chart
+}
+
+// figures are the table of one act.
+type figures struct {
+	Title string
+	Rows  []tableRow
 }
 
 // chart is the picture of one rollout.
@@ -32,11 +45,12 @@ type chart struct {
 	ID       string
 	Headline string
 	Story    string
+	Caption  string // of the axis
 	Summary  string // the picture in words
 	Height   int    // without the text below
 	Ticks    []tick
 	Start    percent
-	Complete mark
+	Complete *mark // nil when the rollout did not complete
 	Bars     []bar // of the strip with all requests
 	Rows     []row
 }
@@ -97,70 +111,126 @@ func savePage(path string, r report) (err error) {
 
 func newPage(r report) page {
 	p := page{
-		Title: "One rolling update, with and without targetgate",
-		Setting: fmt.Sprintf("The same web app, %d pods behind an Application Load Balancer, rolled to a new version twice at the same "+
-			"time: %.0f requests a second to each, from a client that never retries.", r.Replicas, r.Rate),
-		Times:   timesStory(r),
-		Figures: figureRows(r),
+		Title: "Two rolling updates, with and without gate and preStop sleep",
+		Setting: fmt.Sprintf("The same web app twice, %d pods each behind an Application Load Balancer of its own; targetgate registers and "+
+			"deregisters the pods of both. Both get %.0f requests a second, from clients that never retry. %s", r.Replicas, r.Rate, r.pace()),
+		Times: timesStory(r),
+		Made:  fmt.Sprintf("on %s, with targetgate %s", r.Date.Format("2006-01-02 at 15:04"), r.Version),
+		Acts: []section{
+			newSection("act1", "Act 1: a version that works", "Both are rolled to a new version, until all old pods are gone.", r, r.First),
+			newSection("act2", "Act 2: a version that only Kubernetes accepts", "Then both are rolled to a version whose pods succeed at "+
+				"their readiness probe, but answer the load balancer’s health check and every request with 503.", r, r.Second),
+		},
+		Figures: []figures{{"Act 1", firstFigures(r.First)}, {"Act 2", secondFigures(r.Second)}},
 		Lives: []life{
-			newLife("One pod of the new version", r, true, comings),
-			newLife("One pod of the old version", r, false, goings),
+			newLife("Act 1: one pod of the new version", r.First, true, comings),
+			newLife("Act 1: one pod of the old version", r.First, false, goings),
 		},
 	}
-	p.Verdict = fmt.Sprintf("%s failed requests with targetgate’s gates, %s without.",
-		countWord(r.Gated.Load.Failed), thousands(r.Plain.Load.Failed))
+	p.Verdict = fmt.Sprintf("No failed request with gate and preStop sleep; %s and %s with neither.",
+		thousands(r.First.Plain.Load.Failed), thousands(r.Second.Plain.Load.Failed))
 	if err := r.verdict(); err != nil {
 		p.Verdict = "This run does not show what it should: " + err.Error() + "."
 	}
-	for _, rollout := range r.rollouts() {
-		p.Charts = append(p.Charts, newChart(rollout, r))
-	}
+	p.Acts[0].tell(r.First.firstStories())
+	p.Acts[1].tell(r.Second.secondStories())
 	return p
 }
 
-func countWord(n int) string {
-	if n == 0 {
-		return "No"
+// pace is the time scale in a sentence, empty when times are as on AWS.
+func (r report) pace() string {
+	if r.Scale == 1 {
+		return ""
 	}
-	return thousands(n)
+	return fmt.Sprintf("Load balancers and nodes run %.3g times faster than on AWS: a preStop sleep of %d s takes %.3g s here.",
+		r.faster(), preStop, preStop*r.Scale)
 }
 
-func newChart(rollout rollout, r report) chart {
-	axis := axis{from: r.From, to: r.To}
+func newSection(id, title, setting string, r report, a act) section {
+	s := section{ID: id, Title: title, Setting: setting}
+	for _, rollout := range a.rollouts() {
+		s.Charts = append(s.Charts, newChart(id+"-"+rollout.Name, rollout, r, a))
+	}
+	return s
+}
+
+// tell gives the charts their stories.
+func (s section) tell(stories []string) {
+	for i := range s.Charts {
+		s.Charts[i].Story = capital(stories[i])
+	}
+}
+
+func newChart(id string, rollout rollout, r report, a act) chart {
+	axis := axis{from: a.From, to: a.To}
 	c := chart{
-		rollout: rollout, ID: rollout.Name, Headline: "With targetgate’s gates", Story: gatedStory(r),
-		Ticks: axis.ticks(), Start: axis.at(0), Complete: axis.mark(rollout.Took, "rolled out after "+seconds(rollout.Took)),
-		Bars: axis.bars(rollout, r.Rate),
+		rollout: rollout, ID: id, Headline: "gated: readiness gate and preStop sleep",
+		Ticks: axis.ticks(), Start: axis.at(0), Bars: axis.bars(rollout, r.Rate),
+		Caption: "Seconds since the start of the rollout, as measured: preStop " + here(preStop*time.Second, r.Scale) +
+			", health checks every " + here(checkInterval*time.Second, r.Scale) + ".",
 	}
 	if !rollout.Gated {
-		c.Headline, c.Story = "Without", plainStory(r)
+		c.Headline = "plain: neither"
 	}
-	c.Story = strings.ToUpper(c.Story[:1]) + c.Story[1:]
 	c.Rows, c.Height = axis.rows(rollout.Lanes)
-	c.Summary = fmt.Sprintf("%s of %s requests failed. The rollout took %s. "+
-		"Each pod has a lane; the tables below give the moments of two of them.", c.FailedText(), c.RequestsText(), seconds(c.Took))
+	if rollout.Took > 0 {
+		complete := axis.mark(rollout.Took, "rolled out after "+seconds(rollout.Took))
+		c.Complete = &complete
+	}
+	c.Summary = fmt.Sprintf("%s of %s requests failed. Rolled out after: %s. Each pod has a lane.",
+		c.FailedText(), c.RequestsText(), tookText(rollout))
 	return c
 }
 
-func figureRows(r report) []tableRow {
-	of := func(title string, show func(rollout) tableCell) tableRow {
-		return tableRow{title, []tableCell{show(r.Gated), show(r.Plain)}}
+// tookText is a time, or that the rollout did not come to its end.
+func tookText(r rollout) string {
+	if r.Took == 0 {
+		return "not complete"
 	}
+	return seconds(r.Took)
+}
+
+// both makes a row of a figure of both apps.
+func (a act) both(title string, show func(rollout) tableCell) tableRow {
+	return tableRow{title, []tableCell{show(a.Gated), show(a.Plain)}}
+}
+
+// failures are the rows of both acts.
+func (a act) failures() []tableRow {
 	rows := []tableRow{
-		of("Requests", func(r rollout) tableCell { return tableCell{Text: thousands(r.Load.Requests)} }),
-		of("Failed", func(r rollout) tableCell {
-			return tableCell{Text: failedCell(r).text, Bad: r.Load.Failed > 0, Good: r.Load.Failed == 0}
+		a.both("Requests", func(r rollout) tableCell { return tableCell{Text: thousands(r.Load.Requests)} }),
+		a.both("Failed", func(r rollout) tableCell {
+			if r.Load.Failed == 0 {
+				return tableCell{Text: "0", Good: true}
+			}
+			return tableCell{Text: thousands(r.Load.Failed), Remark: failedShare(r), Bad: true}
 		}),
 	}
-	for _, status := range failureStatuses(r.Gated.Load, r.Plain.Load) {
-		rows = append(rows, of("with "+statusTitle(status), func(r rollout) tableCell {
+	for _, status := range failureStatuses(a.Gated.Load, a.Plain.Load) {
+		rows = append(rows, a.both("with "+statusTitle(status), func(r rollout) tableCell {
 			return tableCell{Text: countOrDash(r.Load.ByStatus[status])}
 		}))
 	}
-	return append(rows,
-		of("Rollout took", func(r rollout) tableCell { return tableCell{Text: seconds(r.Took)} }),
-		of("Latency, median", func(r rollout) tableCell { return tableCell{Text: milliseconds(r.Load.P50)} }),
-		of("Latency, 99 %", func(r rollout) tableCell { return tableCell{Text: milliseconds(r.Load.P99)} }),
+	return rows
+}
+
+func firstFigures(a act) []tableRow {
+	var rows []tableRow
+	for i, s := range a.Gated.Setup {
+		rows = append(rows, tableRow{capital(s.Title), []tableCell{{Text: s.Value}, {Text: a.Plain.Setup[i].Value}}})
+	}
+	return append(append(rows, a.failures()...),
+		a.both("Rollout took", func(r rollout) tableCell { return tableCell{Text: tookText(r)} }),
+		a.both("Latency, median", func(r rollout) tableCell { return tableCell{Text: milliseconds(r.Load.P50)} }),
+		a.both("Latency, 99 %", func(r rollout) tableCell { return tableCell{Text: milliseconds(r.Load.P99)} }),
+	)
+}
+
+func secondFigures(a act) []tableRow {
+	return append(a.failures(),
+		a.both("New pods Ready", func(r rollout) tableCell { return tableCell{Text: outOf(r.newReady())} }),
+		a.both("Old pods left", func(r rollout) tableCell { return tableCell{Text: outOf(r.oldLeft())} }),
+		a.both("Failed in the last second", func(r rollout) tableCell { return tableCell{Text: outOf(r.failedInLastSecond(a.To))} }),
 	)
 }
 
@@ -171,10 +241,10 @@ func countOrDash(n int) string {
 	return thousands(n)
 }
 
-func newLife(title string, r report, isNew bool, moments []moment) life {
+func newLife(title string, a act, isNew bool, moments []moment) life {
 	l := life{Title: title}
 	var lanes []lane
-	for _, rollout := range r.rollouts() {
+	for _, rollout := range a.rollouts() {
 		pod, _ := rollout.example(isNew)
 		lanes, l.Pods = append(lanes, pod), append(l.Pods, pod.Pod)
 	}

@@ -34,27 +34,63 @@ type terminal struct {
 func writeTerminal(out io.Writer, r report, p paint) error {
 	t := &terminal{bufio.NewWriter(out), p}
 	t.line("")
-	t.row("", plainText(r.Gated.Name), plainText(r.Plain.Name))
-	t.rule()
-	t.row("", plainText(r.Gated.Setup), plainText(r.Plain.Setup))
-	t.figures(r.Gated, r.Plain)
-	t.life("one pod of the new version", r, true, comings)
-	t.life("one pod of the old version", r, false, goings)
-	t.rule()
-	for _, line := range explanation(r) {
-		t.line(line)
-	}
+	t.firstAct(r.First)
+	t.secondAct(r.Second)
+	t.paragraphs(timesStory(r), fmt.Sprintf("targetgate %s, %s", r.Version, r.Date.Format("2006-01-02 15:04")))
 	t.line("")
 	return t.Flush()
 }
 
-func (t *terminal) figures(gated, plain rollout) {
+func (t *terminal) firstAct(a act) {
+	t.heading("ACT 1: a rollout to a version that works", a)
+	for i, s := range a.Gated.Setup {
+		t.row(s.Title, plainText(s.Value), plainText(a.Plain.Setup[i].Value))
+	}
+	t.figures(a.Gated, a.Plain)
+	t.life("one pod of the new version", a, true, comings)
+	t.life("one pod of the old version", a, false, goings)
+	t.rule()
+	t.paragraphs(a.firstStories()...)
+	t.line("")
+}
+
+func (t *terminal) secondAct(a act) {
+	t.heading("ACT 2: a rollout to a version that is Ready, but that the load balancer does not accept", a)
+	t.failures(a.Gated, a.Plain)
+	t.both("new pods Ready", a.Gated, a.Plain, func(r rollout) cell { return plainText(outOf(r.newReady())) })
+	t.both("old pods left", a.Gated, a.Plain, func(r rollout) cell { return plainText(outOf(r.oldLeft())) })
+	t.both("failed in last second", a.Gated, a.Plain, func(r rollout) cell { return plainText(outOf(r.failedInLastSecond(a.To))) })
+	t.rule()
+	t.paragraphs(a.secondStories()...)
+	t.line("")
+}
+
+func (t *terminal) heading(title string, a act) {
+	t.line(t.paint.bold(title))
+	t.row("", plainText(a.Gated.Name), plainText(a.Plain.Name))
+	t.rule()
+}
+
+func (t *terminal) paragraphs(texts ...string) {
+	for _, text := range texts {
+		for _, line := range wrap(text, tableWidth) {
+			t.line(line)
+		}
+	}
+}
+
+// failures are the rows of both acts.
+func (t *terminal) failures(gated, plain rollout) {
 	t.both("requests", gated, plain, func(r rollout) cell { return plainText(thousands(r.Load.Requests)) })
 	t.both("failed", gated, plain, failedCell)
 	for _, status := range failureStatuses(gated.Load, plain.Load) {
 		t.both("  "+statusTitle(status), gated, plain, func(r rollout) cell { return plainText(count(r.Load.ByStatus[status])) })
 	}
-	t.both("rollout took", gated, plain, func(r rollout) cell { return plainText(seconds(r.Took)) })
+}
+
+func (t *terminal) figures(gated, plain rollout) {
+	t.failures(gated, plain)
+	t.both("rollout took", gated, plain, func(r rollout) cell { return plainText(tookText(r)) })
 	t.both("latency p50 / p99", gated, plain, func(r rollout) cell {
 		return plainText(milliseconds(r.Load.P50) + " / " + milliseconds(r.Load.P99))
 	})
@@ -65,10 +101,10 @@ func (t *terminal) both(title string, gated, plain rollout, of func(rollout) cel
 }
 
 // life prints moments of one pod each.
-func (t *terminal) life(title string, r report, isNew bool, moments []moment) {
+func (t *terminal) life(title string, a act, isNew bool, moments []moment) {
 	t.line("")
-	gated, _ := r.Gated.example(isNew)
-	plain, _ := r.Plain.example(isNew)
+	gated, _ := a.Gated.example(isNew)
+	plain, _ := a.Plain.example(isNew)
 	t.line(t.paint.bold(title))
 	t.row("", plainText(gated.Pod), plainText(plain.Pod))
 	for _, m := range moments {
@@ -94,14 +130,17 @@ func failedCell(r rollout) cell {
 	if r.Load.Failed == 0 {
 		return cell{"0", goodNews}
 	}
-	share := 100 * float64(r.Load.Failed) / float64(r.Load.Requests)
-	return cell{fmt.Sprintf("%s (%.1f %%)", thousands(r.Load.Failed), share), badNews}
+	return cell{fmt.Sprintf("%s (%s)", thousands(r.Load.Failed), failedShare(r)), badNews}
+}
+
+func failedShare(r rollout) string {
+	return fmt.Sprintf("%.1f %%", 100*float64(r.Load.Failed)/float64(r.Load.Requests))
 }
 
 func momentCell(l lane, m moment) cell {
 	at, ok := l.At[m]
 	if !ok {
-		return plainText(absent)
+		return plainText(" " + absent) // under the signs of the times
 	}
 	text := fmt.Sprintf("%+6.2f s", at.Seconds())
 	remark := l.remark(m)

@@ -84,7 +84,8 @@ func (l lane) note(m moment, at time.Duration) {
 }
 
 // timeline puts the evidence on an app together: a lane a pod, old pods in the order in which they went, then new pods in
-// the order in which they came. newVersion is the VERSION of the new ones.
+// the order in which they came. newVersion is the VERSION of the new ones. Pods that were gone at the start have no part
+// in it.
 func timeline(e evidence, namespace, groupARN, newVersion string, start time.Time) []lane {
 	lanes := podLanes(e.pods, namespace, newVersion, start)
 	for i := range lanes {
@@ -93,6 +94,7 @@ func timeline(e evidence, namespace, groupARN, newVersion string, start time.Tim
 		lanes[i].addJournal(e.journal, groupARN, start)
 		lanes[i].addRequests(e.requests, groupARN, start)
 	}
+	lanes = slices.DeleteFunc(lanes, func(l lane) bool { return l.has(gone) && l.At[gone] < 0 })
 	slices.SortFunc(lanes, inOrder)
 	return lanes
 }

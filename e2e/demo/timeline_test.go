@@ -115,6 +115,16 @@ func TestTimelineOrdersLanes(t *testing.T) {
 	}
 }
 
+func TestTimelineLeavesOutPodsGoneBefore(t *testing.T) {
+	seen := evidence{
+		pods:    []sighting{{UID: "a", Namespace: "web", Name: "a", Version: "1"}},
+		kubelet: []kubelet.Moment{{UID: "a", Event: kubelet.Gone, At: at(-1)}},
+	}
+	if got := timeline(seen, "web", group, "3", start); len(got) > 0 {
+		t.Errorf("got %+v, want no lane", got)
+	}
+}
+
 func TestTimelineOfPodWithoutAddress(t *testing.T) {
 	seen := evidence{
 		pods:     []sighting{{UID: "a", Namespace: "web", Name: "a", Version: "1"}},

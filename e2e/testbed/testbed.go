@@ -82,7 +82,7 @@ func (b *Bed) start(ctx context.Context) error {
 		title string
 		run   func(context.Context) error
 	}{
-		{"folders", b.makeFolders},
+		{"temporary folder for all data", b.makeFolders},
 		{"control plane (etcd, kube-apiserver, kube-controller-manager, kube-scheduler)", b.startCluster},
 		{"custom resource, permissions", b.install},
 		{"load balancer emulator", b.startAWS},

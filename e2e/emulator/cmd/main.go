@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,7 +32,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	var flags options
 	fs := pflag.NewFlagSet(args[0], pflag.ContinueOnError)
 	flags.addFlags(fs)
-	if err := fs.Parse(args[1:]); err != nil {
+	err := fs.Parse(args[1:])
+	if errors.Is(err, pflag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	opts, err := flags.build()

@@ -40,6 +40,12 @@ func TestRunServesUntilItIsStopped(t *testing.T) {
 	}
 }
 
+func TestRunTakesHelpForSuccess(t *testing.T) {
+	if err := run(t.Context(), []string{"emulator", "--help"}, io.Discard); err != nil {
+		t.Errorf("run ended with %v", err)
+	}
+}
+
 func TestBuildReadsFlags(t *testing.T) {
 	o := options{scale: 1, describe: "1/2", register: "0/0", modify: "3/0.5", roles: []string{"arn:a", "arn:b,secret"}}
 	got, err := o.build()
