@@ -74,7 +74,9 @@ func (t *Targetgate) Restart(ctx context.Context) (err error) {
 	t.Stop()
 	t.process, err = t.launcher.Start(process.Command{
 		Name: "targetgate", Binary: t.binary, Dir: t.dir, LogPath: t.LogFile(), Args: t.args(),
-		Env: []string{"AWS_ACCESS_KEY_ID=targetgate", "AWS_SECRET_ACCESS_KEY=secret", "POD_NAME=targetgate-0", "POD_UID=0", "GORACE=halt_on_error=1"},
+		Env: []string{
+			"AWS_ACCESS_KEY_ID=targetgate", "AWS_SECRET_ACCESS_KEY=secret", "POD_NAME=targetgate-0", "POD_UID=0", "GORACE=halt_on_error=1",
+		},
 	})
 	if err != nil {
 		return err
