@@ -21,7 +21,7 @@ import (
 // maxPatches is how many pods of a binding are patched side by side.
 const maxPatches = 16
 
-// pods counts the pods behind a binding by their gates.
+// podCount counts the pods behind a binding by their gates.
 type podCount struct {
 	gated, waiting, ungated int
 }
