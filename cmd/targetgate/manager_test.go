@@ -1,0 +1,74 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+func TestReadyOnlyWhenCachesHaveSynced(t *testing.T) {
+	var caches cachesSynced
+	if caches.NeedLeaderElection() {
+		t.Error("replicas that do not lead would never be ready")
+	}
+	if err := caches.check(nil); err == nil {
+		t.Error("ready before the caches have synced")
+	}
+	if err := caches.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := caches.check(nil); err != nil {
+		t.Errorf("not ready after the caches have synced: %v", err)
+	}
+}
+
+func TestLeaseIsHeldInTheNameOfThePod(t *testing.T) {
+	cfg := &rest.Config{Host: "https://127.0.0.1:1"}
+	for name, tc := range map[string]struct {
+		opts options
+		want string
+	}{
+		"known":      {options{LeaderElection: true, LeaderElectionNamespace: "own", LeaderElectionID: "lease", Identity: "pod_uid"}, "pod_uid"},
+		"not known":  {options{LeaderElection: true, LeaderElectionNamespace: "own", LeaderElectionID: "lease"}, ""},
+		"not needed": {options{LeaderElectionNamespace: "own", LeaderElectionID: "lease", Identity: "pod_uid"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lease, err := newLease(cfg, &tc.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if lease != nil {
+				got = lease.Identity()
+			}
+			if got != tc.want {
+				t.Errorf("identity %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestAwaitAPIServerWaitsForAnAnswer(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"major":"1","minor":"36"}`))
+	}))
+	cfg := &rest.Config{Host: "http://" + server.Listener.Addr().String()}
+	done := make(chan error)
+	go func() { done <- awaitAPIServer(t.Context(), cfg) }()
+	select {
+	case err := <-done:
+		t.Fatalf("returned with %v before the server answered", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	server.Start()
+	defer server.Close()
+	if err := <-done; err != nil {
+		t.Errorf("after the server answered: %v", err)
+	}
+}
