@@ -6,11 +6,21 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/testbed"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // Rule 10: a crash at any line converges.
@@ -74,4 +84,90 @@ func awaitSettled(t *testing.T, app *testbed.App) {
 		}
 		return nil
 	})
+}
+
+// Rule 8 and 5: a registration that AWS has acted on without an answer; its pod leaves all the same.
+func TestPodOfUnansweredRegistrationIsDeregistered(t *testing.T) {
+	app := newApp("unanswered")
+	deploy(t, app)
+	awaitRolled(t, app)
+	old := uids(pods(t, app))
+	stop := underLoad(t, app)
+	heal := bed.AWS.Inject(wire.Fault{Operation: "RegisterTargets", TargetGroup: app.TargetGroup, Drop: true, Times: 1})
+	defer heal()
+	begun := time.Now()
+	must(t, bed.Scale(t.Context(), app, app.Replicas+1))
+	eventually(t, "the unanswered registration", func() error {
+		if len(newPods(t, app, old)) == 0 || len(callsSince(app, "RegisterTargets", begun)) == 0 {
+			return errors.New("there is none")
+		}
+		return nil
+	})
+	must(t, bed.Scale(t.Context(), app, app.Replicas-1)) // takes the new pod, which is not Ready
+	awaitRolled(t, app)
+	eventually(t, "the group to hold the old pods only", func() error {
+		if n := len(registeredTargets(t, app)); n != len(old) {
+			return fmt.Errorf("%d targets are registered, want %d", n, len(old))
+		}
+		return nil
+	})
+	stop()
+}
+
+// Of two bindings that are created at once each may be admitted; one of them has the group, the other says why not.
+func TestOneOfTwoBindingsOfAGroupHasIt(t *testing.T) {
+	first, second := newApp("first"), newApp("second")
+	for _, app := range []*testbed.App{first, second} {
+		deploy(t, app)
+		awaitRolled(t, app)
+		must(t, bed.Client.Delete(t.Context(), getBinding(t, app)))
+		eventually(t, "the binding to be gone", func() error {
+			if err := bed.Client.Get(t.Context(), app.Key(), &v1beta1.TargetGroupBinding{}); !apierrors.IsNotFound(err) {
+				return fmt.Errorf("getting it: %w", err)
+			}
+			return nil
+		})
+	}
+	second.TargetGroup = first.TargetGroup
+	var creates errgroup.Group
+	for _, app := range []*testbed.App{first, second} {
+		creates.Go(func() error { return bed.Client.Create(t.Context(), app.Binding()) })
+	}
+	refused := creates.Wait() // when one is so late that admission sees the other
+	eventually(t, "one of the bindings to have the group", func() error {
+		a, b := readyReason(t, first), readyReason(t, second)
+		if refused != nil && (a == v1beta1.ReasonReconciled || b == v1beta1.ReasonReconciled) {
+			return nil
+		}
+		if a == v1beta1.ReasonReconciled && b == v1beta1.ReasonNotSupported || a == v1beta1.ReasonNotSupported && b == v1beta1.ReasonReconciled {
+			return nil
+		}
+		return fmt.Errorf("reasons of Ready: %q and %q", a, b)
+	})
+	if n := len(registeredTargets(t, first)); n != int(first.Replicas) {
+		t.Errorf("%d targets are registered, want the %d of one app", n, first.Replicas)
+	}
+}
+
+func readyReason(t *testing.T, app *testbed.App) string {
+	t.Helper()
+	var binding v1beta1.TargetGroupBinding
+	must(t, client.IgnoreNotFound(bed.Client.Get(t.Context(), app.Key(), &binding)))
+	if c := apimeta.FindStatusCondition(binding.Status.Conditions, v1beta1.ConditionReady); c != nil {
+		return c.Reason
+	}
+	return ""
+}
+
+// A rollout of targetgate itself must not cost the 15 s that a lease lasts.
+func TestStoppedTargetgateReleasesItsLease(t *testing.T) {
+	bed.Targetgate.Stop()
+	var lease coordinationv1.Lease
+	key := client.ObjectKey{Namespace: "targetgate-system", Name: "aws-load-balancer-controller-leader"}
+	err := bed.Client.Get(t.Context(), key, &lease)
+	must(t, bed.Targetgate.Restart(t.Context()))
+	must(t, err)
+	if holder := ptr.Deref(lease.Spec.HolderIdentity, ""); holder != "" {
+		t.Errorf("after the stop the lease is held by %q, want nobody", holder)
+	}
 }

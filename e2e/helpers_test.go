@@ -141,6 +141,11 @@ func calls(app *testbed.App, operation string) []wire.Call {
 	return out
 }
 
+// callsSince are those that were received after since.
+func callsSince(app *testbed.App, operation string, since time.Time) []wire.Call {
+	return slices.DeleteFunc(calls(app, operation), func(c wire.Call) bool { return !c.Received.After(since) })
+}
+
 // callFor is the first call of the operation that names the pod's target and was received after since.
 func callFor(app *testbed.App, operation, ip string, since time.Time) (wire.Call, error) {
 	for _, call := range calls(app, operation) {

@@ -76,7 +76,7 @@ func (b *Bed) Deploy(ctx context.Context, a *App) (err error) {
 		return err
 	}
 	objects := []client.Object{a.namespace(), a.service()}
-	for _, object := range append(objects, a.binding()) {
+	for _, object := range append(objects, a.Binding()) {
 		if err := b.Client.Create(ctx, object); err != nil {
 			return fmt.Errorf("creating %T %s: %w", object, object.GetName(), err)
 		}
@@ -106,7 +106,8 @@ func (a *App) service() *corev1.Service {
 	}}
 }
 
-func (a *App) binding() *v1beta1.TargetGroupBinding {
+// Binding is the app's binding, as a user would write it.
+func (a *App) Binding() *v1beta1.TargetGroupBinding {
 	return &v1beta1.TargetGroupBinding{ObjectMeta: a.meta(), Spec: v1beta1.TargetGroupBindingSpec{
 		TargetGroupARN: a.TargetGroup,
 		ServiceRef:     v1beta1.ServiceReference{Name: a.Name, Port: intstr.FromInt32(80)},
