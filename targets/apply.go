@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
@@ -77,19 +79,42 @@ func (r *Registrar) deregister(s session) {
 func (g *group) takeRegistrations() registrations {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	batch := registrations{}
-	for target, uid := range g.toRegister {
+	return take(g.toRegister, func(target elbv2.Target, uid types.UID) bool {
+		e := g.entry(target)
+		done := e.presence == registered && e.owner == uid
+		if done || e.registering || e.deregistering {
+			return false
+		}
+		e.registering = true
+		return true
+	})
+}
+
+// takeDeregistrations yields the targets that are due now, and marks them as under way.
+func (g *group) takeDeregistrations() departures {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return take(g.toDeregister, func(target elbv2.Target, _ time.Time) bool {
+		e := g.entry(target)
+		if e.deregistering || e.presence == draining {
+			return false
+		}
+		e.deregistering, e.crossed = true, e.registering
+		return true
+	})
+}
+
+// take moves as many targets as fit in a call out of pending: those that begin still finds due, since the pass looked.
+func take[M ~map[elbv2.Target]V, V any](pending M, begin func(elbv2.Target, V) bool) M {
+	batch := M{}
+	for target, value := range pending {
 		if len(batch) == elbv2.MaxTargetsPerCall {
 			break
 		}
-		delete(g.toRegister, target)
-		e := g.entry(target)
-		done := e.presence == registered && e.owner == uid
-		if done || e.registering || e.deregistering { // since the pass looked
-			continue
+		delete(pending, target)
+		if begin(target, value) {
+			batch[target] = value
 		}
-		e.registering = true
-		batch[target] = uid
 	}
 	return batch
 }
@@ -117,26 +142,6 @@ func (g *group) registrationDone(batch registrations, now time.Time, err error) 
 		}
 		e.answered(now, registered)
 	}
-}
-
-// takeDeregistrations yields the targets that are due now, and marks them as under way.
-func (g *group) takeDeregistrations() departures {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	batch := departures{}
-	for target, since := range g.toDeregister {
-		if len(batch) == elbv2.MaxTargetsPerCall {
-			break
-		}
-		delete(g.toDeregister, target)
-		e := g.entry(target)
-		if e.deregistering || e.presence == draining { // since the pass looked
-			continue
-		}
-		e.deregistering, e.crossed = true, e.registering
-		batch[target] = since
-	}
-	return batch
 }
 
 // deregistrationDone takes the answer for a batch. A deregistration that crossed a registration proves nothing: the

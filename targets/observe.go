@@ -62,8 +62,8 @@ func (r *Registrar) observe(s session, u urgency) time.Duration {
 
 // read fills the group's memory.
 func (r *Registrar) read(s session, class elbv2.Class) {
-	started := r.Clock.Now()
-	health, err := s.client.Health(r.lanes, class, s.group.arn)
+	var started time.Time
+	health, err := s.client.Health(r.lanes, class, s.group.arn, func() { started = r.Clock.Now() })
 	s.group.readingDone(started, r.Clock.Now(), health, err)
 	r.wake(s.key)
 }

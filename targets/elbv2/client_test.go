@@ -124,11 +124,11 @@ func TestClientChargesEachOperationToItsClass(t *testing.T) {
 	client := New(api, NewBudget(nil, clock.RealClock{}))
 	_ = client.Register(t.Context(), testARN, oneTarget)
 	_ = client.Deregister(t.Context(), testARN, oneTarget)
-	_, _ = client.Health(t.Context(), ClassWaitingHealth, testARN)
+	_, _ = client.Health(t.Context(), ClassWaitingHealth, testARN, func() {})
 	want := map[string]charge{
 		"RegisterTargets":      {class: ClassRegister, paid: true},
 		"DeregisterTargets":    {class: ClassDeregister, paid: true},
-		"DescribeTargetHealth": {class: ClassWaitingHealth},
+		"DescribeTargetHealth": {class: ClassWaitingHealth, paid: true},
 	}
 	if diff := cmp.Diff(want, api.got, cmp.AllowUnexported(charge{})); diff != "" {
 		t.Errorf("charges (-want +got):\n%s", diff)
@@ -156,6 +156,20 @@ func TestClientBatchesWaitInTheirClass(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{"deregister", "register"}, []string{<-order, <-order}); diff != "" {
 			t.Errorf("batches (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Rule 2 needs to know from when on an answer counts: a call that waits for its token has not begun.
+func TestClientTellsWhenAReadingBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := New(&classes{got: map[string]charge{}}, oneAtATime())
+		_ = client.budget.wait(t.Context(), "First")
+		asked := time.Now()
+		var begun time.Time
+		_, _ = client.Health(t.Context(), ClassOther, testARN, func() { begun = time.Now() })
+		if waited := begun.Sub(asked).Round(100 * time.Millisecond); waited != time.Second {
+			t.Errorf("the reading began %s after it was asked for, want when there was a token, after 1 s", waited)
 		}
 	})
 }
@@ -212,7 +226,7 @@ func TestClientAssumesRoleOnceWithExternalID(t *testing.T) {
 	accounts := accountsAt(server, Settings{})
 	role := Role{ARN: "arn:aws:iam::210987654321:role/shared", ExternalID: "secret-handshake"}
 	for range 3 {
-		if _, err := accounts.Client(role).Health(t.Context(), ClassOther, testARN); err != nil {
+		if _, err := accounts.Client(role).Health(t.Context(), ClassOther, testARN, func() {}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -104,10 +104,14 @@ func (c *Client) send(ctx context.Context, class Class, operation string, batch 
 	return call(withPaid(ctx, class), descriptions(targets))
 }
 
-// Health reads the health of every target in the group, in one attempt. Class is ClassWaitingHealth when a pod waits for the answer,
-// else ClassOther.
-func (c *Client) Health(ctx context.Context, class Class, arn string) (map[Target]Health, error) {
-	out, err := c.api.DescribeTargetHealth(withClass(ctx, class), &awselbv2.DescribeTargetHealthInput{TargetGroupArn: &arn}, once)
+// Health reads the health of every target in the group, in one attempt. Class is ClassWaitingHealth when a pod waits for
+// the answer, else ClassOther. Granted is called when the budget has granted the call: the answer is from then or later.
+func (c *Client) Health(ctx context.Context, class Class, arn string, granted func()) (map[Target]Health, error) {
+	if err := c.budget.wait(withClass(ctx, class), "DescribeTargetHealth"); err != nil {
+		return nil, err
+	}
+	granted()
+	out, err := c.api.DescribeTargetHealth(withPaid(ctx, class), &awselbv2.DescribeTargetHealthInput{TargetGroupArn: &arn}, once)
 	if err != nil {
 		return nil, callError("describing target health of", arn, err)
 	}
