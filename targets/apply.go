@@ -128,7 +128,7 @@ func (g *group) registrationDone(batch registrations, now time.Time, err error) 
 		e := g.entry(target)
 		e.registering = false
 		if err != nil {
-			e.failedAt, e.refusal = now, elbv2.Message(err)
+			e.failed(now, uid, elbv2.Message(err))
 			continue
 		}
 		e.own(uid, now)

@@ -32,6 +32,7 @@ type entry struct {
 	crossed       bool      // the last deregistration was sent while a registration was under way: it proves nothing
 	failedAt      time.Time // when a call failed that may have had its effect all the same; zero once that is known
 	refusal       string    // AWS's answer to the last registration, empty after a success
+	tried         types.UID // the pod of a registration that failed, when the target was not in the group before
 
 	suspectedAt time.Time // the readAt with which a pass first found no pod that explains the target
 }
@@ -65,7 +66,16 @@ func (e *entry) inherit(now time.Time, notice time.Duration) {
 
 // answered notes that AWS has accepted a call for the target: what it did is known.
 func (e *entry) answered(now time.Time, p presence) {
-	e.presence, e.calledAt, e.failedAt, e.refusal = p, now, time.Time{}, ""
+	e.presence, e.calledAt, e.failedAt, e.refusal, e.tried = p, now, time.Time{}, "", ""
+}
+
+// failed notes that AWS has not accepted a registration, or not said so. If a reading shows the target all the same,
+// it is there for that pod, unless it was there before.
+func (e *entry) failed(now time.Time, uid types.UID, refusal string) {
+	e.failedAt, e.refusal = now, refusal
+	if e.presence == absent {
+		e.tried = uid
+	}
 }
 
 // mayBeIn reports whether the target is in the group, or may be after a call that failed.

@@ -43,7 +43,7 @@ func TestGroupRegistrationBecomesInitial(t *testing.T) {
 func TestGroupFailedRegistrationProvesNothing(t *testing.T) {
 	g := emptyGroup()
 	g.registerForTest(one, 0, errors.New("no answer"))
-	want := entry{failedAt: noon, refusal: "no answer"}
+	want := entry{failedAt: noon, refusal: "no answer", tried: "a"}
 	if diff := cmp.Diff(want, *g.entries[one], cmp.AllowUnexported(entry{})); diff != "" {
 		t.Errorf("after a failed registration (-want +got):\n%s", diff)
 	}

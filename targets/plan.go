@@ -75,7 +75,7 @@ func (p *plan) addWanted(endpoints map[elbv2.Target]endpoint, entries map[elbv2.
 		case e.owner == ep.uid:
 		case e.owner != "": // the address was an earlier pod's: its registration must end before this pod's begins
 			p.deregister[target] = departureUnknown
-		case ep.unproven:
+		case ep.unproven && e.tried != ep.uid:
 			p.register[target] = ep.uid
 		default:
 			p.adopt[target] = ep.uid

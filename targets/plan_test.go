@@ -64,6 +64,11 @@ func TestMakePlan(t *testing.T) {
 			entries:   map[elbv2.Target]entry{one: {presence: registered}},
 			want:      plan{register: registrations{one: "a"}},
 		},
+		"registered after all, by a call for this pod that was not answered: adopted": {
+			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a", unproven: true}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered, tried: "a"}},
+			want:      plan{adopt: registrations{one: "a"}},
+		},
 		"rule 2: a reused address is deregistered before it is registered for the next pod": {
 			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},

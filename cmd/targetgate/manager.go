@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
@@ -103,15 +102,15 @@ func kubeConfig(path string) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// awaitAPIServer returns when the API server answers, with whatever it has to say, or when ctx ends.
+// awaitAPIServer returns when the API server says what it serves, which everything else here begins with, or when ctx
+// ends.
 func awaitAPIServer(ctx context.Context, cfg *rest.Config) error {
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
 		return fmt.Errorf("preparing to ask the API server: %w", err)
 	}
 	return wait.PollUntilContextCancel(ctx, 2*time.Second, true, func(context.Context) (bool, error) {
-		_, err := client.ServerVersion()
-		if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
+		if _, err := client.ServerGroups(); err != nil {
 			ctrl.Log.Info("The API server does not answer, waiting for it", "err", err.Error())
 			return false, nil
 		}

@@ -56,7 +56,7 @@ func TestLeaseIsHeldInTheNameOfThePod(t *testing.T) {
 
 func TestAwaitAPIServerWaitsForAnAnswer(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"major":"1","minor":"36"}`))
+		_, _ = w.Write([]byte(`{"kind":"APIVersions","versions":["v1"]}`))
 	}))
 	cfg := &rest.Config{Host: "http://" + server.Listener.Addr().String()}
 	done := make(chan error)
