@@ -27,7 +27,7 @@ func (r *Registrar) unmanageable(ctx context.Context, binding *v1beta1.TargetGro
 	switch {
 	case spec.TargetType == nil:
 		return "spec.targetType" + created, nil
-	case !binding.IsIP():
+	case !spec.IsIP():
 		return fmt.Sprintf("spec.targetType: %q is not supported, only \"ip\" is", *spec.TargetType), nil
 	case spec.TargetGroupARN == "":
 		return "spec.targetGroupARN" + created, nil

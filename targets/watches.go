@@ -125,11 +125,11 @@ func podChanged() predicate.Funcs {
 			containersReady(before) != containersReady(after) ||
 			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
 			!equality.Semantic.DeepEqual(before.Status.PodIPs, after.Status.PodIPs) ||
-			openGates(before) != openGates(after)
+			countOpenGates(before) != countOpenGates(after)
 	}}
 }
 
-func openGates(pod *corev1.Pod) int {
+func countOpenGates(pod *corev1.Pod) int {
 	n := 0
 	for _, gate := range pod.Spec.ReadinessGates {
 		if readiness.IsOpen(pod, gate.ConditionType) {

@@ -78,7 +78,7 @@ func required(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 }
 
 func validateSpec(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
-	if spec.NodeSelector != nil && isIP(spec) {
+	if spec.NodeSelector != nil && spec.IsIP() {
 		return field.ErrorList{field.Forbidden(field.NewPath("spec", "nodeSelector"), "is for targetType instance only")}
 	}
 	return nil
@@ -88,7 +88,7 @@ func validateSpec(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 func supported(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 	var faults field.ErrorList
 	path := field.NewPath("spec")
-	if spec.TargetType != nil && !isIP(spec) {
+	if spec.TargetType != nil && !spec.IsIP() {
 		faults = append(faults, field.NotSupported(path.Child("targetType"), *spec.TargetType, []v1beta1.TargetType{v1beta1.TargetTypeIP}))
 	}
 	if spec.MultiClusterTargetGroup {
@@ -103,10 +103,6 @@ func warnings(spec *v1beta1.TargetGroupBindingSpec) admission.Warnings {
 		return nil
 	}
 	return admission.Warnings{"spec.networking is not supported yet: targets are registered, but no security group is changed"}
-}
-
-func isIP(spec *v1beta1.TargetGroupBindingSpec) bool {
-	return spec.TargetType != nil && *spec.TargetType == v1beta1.TargetTypeIP
 }
 
 // immutable names the fields that must not change. Two things may be written out later: the address type ipv4, which
@@ -163,8 +159,7 @@ func (v *bindingValidator) oneBindingAGroup(ctx context.Context, binding *v1beta
 			continue
 		}
 		return field.ErrorList{field.Invalid(field.NewPath("spec", "targetGroupARN"), arn, fmt.Sprintf(
-			"TargetGroupBinding %s/%s has this target group already; set multiClusterTargetGroup in all of them to share it",
-			other.Namespace, other.Name))}, nil
+			"TargetGroupBinding %s/%s has this target group already", other.Namespace, other.Name))}, nil
 	}
 	return nil, nil
 }

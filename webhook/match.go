@@ -26,7 +26,7 @@ func coveringGates(ctx context.Context, reader client.Reader, namespace string, 
 	var gates []corev1.PodConditionType
 	for i := range bindings.Items {
 		binding := &bindings.Items[i]
-		if !binding.IsIP() || !binding.DeletionTimestamp.IsZero() {
+		if !binding.Spec.IsIP() || !binding.DeletionTimestamp.IsZero() {
 			continue
 		}
 		var service corev1.Service

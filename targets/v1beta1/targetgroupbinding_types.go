@@ -181,8 +181,8 @@ type TargetGroupBinding struct {
 }
 
 // IsIP reports whether the binding registers pods by address.
-func (b *TargetGroupBinding) IsIP() bool {
-	return b.Spec.TargetType != nil && *b.Spec.TargetType == TargetTypeIP
+func (s *TargetGroupBindingSpec) IsIP() bool {
+	return s.TargetType != nil && *s.TargetType == TargetTypeIP
 }
 
 // TargetGroupBindingList is a list of bindings.

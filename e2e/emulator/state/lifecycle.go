@@ -119,9 +119,7 @@ func (m *Machine) SetInstance(id string, instance Instance) {
 	now := m.enter()
 	defer m.leave()
 	m.instances[id] = instance
-	for _, g := range m.order {
-		m.reconsider(g, now)
-	}
+	m.reconsiderAll(now)
 }
 
 // SetReserved marks an address as in use by a load balancer, which makes it unusable as a target, or free again.
@@ -129,6 +127,10 @@ func (m *Machine) SetReserved(address string, inUse bool) {
 	now := m.enter()
 	defer m.leave()
 	m.reserved[address] = inUse
+	m.reconsiderAll(now)
+}
+
+func (m *Machine) reconsiderAll(now time.Time) {
 	for _, g := range m.order {
 		m.reconsider(g, now)
 	}

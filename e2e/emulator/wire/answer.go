@@ -46,19 +46,23 @@ type metadata struct {
 
 // queryAnswer wraps a result as ELBv2 and STS do.
 func queryAnswer(namespace, operation, id string, result any) ([]byte, error) {
+	return envelope(namespace, operation, func(enc *xml.Encoder) error {
+		return errors.Join(
+			enc.EncodeElement(result, xml.StartElement{Name: xml.Name{Local: operation + "Result"}}),
+			enc.EncodeElement(metadata{id}, xml.StartElement{Name: xml.Name{Local: "ResponseMetadata"}}),
+		)
+	})
+}
+
+// envelope is the response element of an operation around what fill writes.
+func envelope(namespace, operation string, fill func(*xml.Encoder) error) ([]byte, error) {
 	var body bytes.Buffer
 	root := xml.StartElement{
 		Name: xml.Name{Local: operation + "Response"},
 		Attr: []xml.Attr{{Name: xml.Name{Local: "xmlns"}, Value: namespace}},
 	}
 	enc := xml.NewEncoder(&body)
-	err := errors.Join(
-		enc.EncodeToken(root),
-		enc.EncodeElement(result, xml.StartElement{Name: xml.Name{Local: operation + "Result"}}),
-		enc.EncodeElement(metadata{id}, xml.StartElement{Name: xml.Name{Local: "ResponseMetadata"}}),
-		enc.EncodeToken(root.End()),
-		enc.Close(),
-	)
+	err := errors.Join(enc.EncodeToken(root), fill(enc), enc.EncodeToken(root.End()), enc.Close())
 	return body.Bytes(), err
 }
 
@@ -92,18 +96,10 @@ func ec2Refusal(_, id string, _ int, e *state.Error) ([]byte, error) {
 
 // ec2Answer wraps a result as EC2 does: without a result element.
 func ec2Answer(namespace, operation, id string, result any) ([]byte, error) {
-	var body bytes.Buffer
-	root := xml.StartElement{
-		Name: xml.Name{Local: operation + "Response"},
-		Attr: []xml.Attr{{Name: xml.Name{Local: "xmlns"}, Value: namespace}},
-	}
-	enc := xml.NewEncoder(&body)
-	err := errors.Join(
-		enc.EncodeToken(root),
-		enc.EncodeElement(id, xml.StartElement{Name: xml.Name{Local: "requestId"}}),
-		enc.Encode(result),
-		enc.EncodeToken(root.End()),
-		enc.Close(),
-	)
-	return body.Bytes(), err
+	return envelope(namespace, operation, func(enc *xml.Encoder) error {
+		return errors.Join(
+			enc.EncodeElement(id, xml.StartElement{Name: xml.Name{Local: "requestId"}}),
+			enc.Encode(result),
+		)
+	})
 }
