@@ -54,10 +54,10 @@ func IsOpen(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 }
 
 // ShowsRegistration reports whether the gate's condition proves that the pod itself was registered: it is written only
-// after that, but for the reason that a registration failed.
+// after that, but for the reasons why there was no registration.
 func ShowsRegistration(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 	condition := Condition(pod, gate)
-	return condition != nil && condition.Reason != ReasonRegistrationFailed
+	return condition != nil && condition.Reason != ReasonRegistrationFailed && condition.Reason != ReasonTargetGroupFull
 }
 
 // Injection is what admission changes in a pod's list of gates.

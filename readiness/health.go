@@ -22,6 +22,8 @@ const (
 	ReasonNotManaged = "TargetGroupBindingNotManaged"
 	// ReasonRegistrationFailed: the load balancer refused the pod's target; the message is the load balancer's.
 	ReasonRegistrationFailed = "RegistrationFailed"
+	// ReasonTargetGroupFull: the pod's target is left out, as the target group holds as many as it may.
+	ReasonTargetGroupFull = "TargetGroupFull"
 )
 
 // BindingDeleted opens the gate of a binding that is going away.
@@ -37,6 +39,11 @@ func NotManaged(why string) Health {
 // RegistrationFailed closes the gate of a pod whose target the load balancer has not taken, and says why.
 func RegistrationFailed(why string) Health {
 	return Health{Status: corev1.ConditionFalse, Reason: ReasonRegistrationFailed, Message: why}
+}
+
+// TargetGroupFull closes the gate of a pod whose target is left out.
+func TargetGroupFull(why string) Health {
+	return Health{Status: corev1.ConditionFalse, Reason: ReasonTargetGroupFull, Message: why}
 }
 
 // FromTarget is the Health of a target in the state that the load balancer reports.

@@ -4,8 +4,6 @@
 package targets
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -17,12 +15,12 @@ import (
 // (0: no need to come back for that, a call under way will wake the binding or nothing is due).
 func (r *Registrar) apply(s session, p plan) time.Duration {
 	now := r.Clock.Now()
-	s.group.settle(p)
+	aside := s.group.settle(p, now)
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
-	deregister := start(&s.group.deregistration, len(p.deregister) > 0, now, func() { r.deregister(s) })
-	register := start(&s.group.registration, len(p.register) > 0, now, func() { r.register(s) })
-	return soonest(deregister, register)
+	deregister := start(&s.group.deregistration.lane, len(s.group.toDeregister) > 0, now, func() { r.deregister(s) })
+	register := start(&s.group.registration.lane, len(s.group.toRegister) > 0, now, func() { r.register(s) })
+	return soonest(aside, soonest(deregister, register))
 }
 
 // start begins a call on the lane if one is due and may start. The caller holds the group's lock.
@@ -52,20 +50,20 @@ func soonest(a, b time.Duration) time.Duration {
 
 func (r *Registrar) register(s session) {
 	var batch registrations
-	err := s.client.Register(r.lanes, s.group.arn, func() []elbv2.Target {
-		batch = s.group.takeRegistrations()
-		return slices.Collect(maps.Keys(batch))
+	var zones map[elbv2.Target]string
+	err := s.client.Register(r.lanes, s.group.arn, func() map[elbv2.Target]string {
+		batch, zones = s.group.takeRegistrations()
+		return zones
 	})
-	now := r.Clock.Now()
-	s.group.registrationDone(batch, now, err)
+	s.group.registrationDone(batch, zones, r.Clock.Now(), err)
 	r.wake(s.key)
 }
 
 func (r *Registrar) deregister(s session) {
 	var batch departures
-	err := s.client.Deregister(r.lanes, s.group.arn, func() []elbv2.Target {
-		batch = s.group.takeDeregistrations()
-		return slices.Collect(maps.Keys(batch))
+	err := s.client.Deregister(r.lanes, s.group.arn, func() (zones map[elbv2.Target]string) {
+		batch, zones = s.group.takeDeregistrations()
+		return zones
 	})
 	now := r.Clock.Now()
 	s.group.deregistrationDone(batch, now, err)
@@ -75,73 +73,81 @@ func (r *Registrar) deregister(s session) {
 	r.wake(s.key)
 }
 
-// takeRegistrations yields the targets that are due now, and marks them as under way.
-func (g *group) takeRegistrations() registrations {
+// takeRegistrations yields the targets of one call and the zones to name for them, and marks them as under way.
+func (g *group) takeRegistrations() (registrations, map[elbv2.Target]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return take(g.toRegister, func(target elbv2.Target, uid types.UID) bool {
+	named := map[elbv2.Target]string{}
+	batch := take(&g.registration.batches, g.toRegister, func(target elbv2.Target, uid types.UID) bool {
 		e := g.entry(target)
 		done := e.presence == registered && e.owner == uid
 		if done || e.registering || e.deregistering {
 			return false
 		}
 		e.registering = true
+		named[target] = g.zones.name(target, g.nodeZones[target])
 		return true
 	})
+	return batch, named
 }
 
-// takeDeregistrations yields the targets that are due now, and marks them as under way.
-func (g *group) takeDeregistrations() departures {
+// takeDeregistrations yields the targets of one call and the zones to name for them, and marks them as under way.
+func (g *group) takeDeregistrations() (departures, map[elbv2.Target]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return take(g.toDeregister, func(target elbv2.Target, _ time.Time) bool {
+	named := map[elbv2.Target]string{}
+	batch := take(&g.deregistration.batches, g.toDeregister, func(target elbv2.Target, _ time.Time) bool {
 		e := g.entry(target)
 		if e.deregistering || e.presence == draining {
 			return false
 		}
 		e.deregistering, e.crossed = true, e.registering
+		named[target] = e.zone
 		return true
 	})
+	return batch, named
 }
 
-// take moves as many targets as fit in a call out of pending: those that begin still finds due, since the pass looked.
-func take[M ~map[elbv2.Target]V, V any](pending M, begin func(elbv2.Target, V) bool) M {
-	batch := M{}
-	for target, value := range pending {
-		if len(batch) == elbv2.MaxTargetsPerCall {
-			break
-		}
-		delete(pending, target)
-		if begin(target, value) {
-			batch[target] = value
-		}
-	}
-	return batch
-}
-
-// registrationDone takes the answer for a batch.
-func (g *group) registrationDone(batch registrations, now time.Time, err error) {
+// registrationDone takes the answer for a batch. A refusal had no effect; any other error may have had one.
+func (g *group) registrationDone(batch registrations, zones map[elbv2.Target]string, now time.Time, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.registration.end(now, err)
+	noEffect := elbv2.IsRejected(err) || elbv2.IsGroupFull(err)
 	for target, uid := range batch {
 		e := g.entry(target)
 		e.registering = false
-		if err != nil {
+		switch {
+		case err == nil:
+			g.registered(e, uid, now)
+			e.zone = zones[target]
+		case !noEffect:
 			e.failed(now, uid, elbv2.Message(err))
-			continue
+		case len(batch) == 1:
+			e.refusal = elbv2.Message(err)
 		}
-		e.own(uid, now)
-		e.inherit(now, noticeTime(g.facts))
-		if e.presence != registered {
-			e.health = elbv2.Health{
-				State:       elbv2.StateInitial,
-				Reason:      elbv2.ReasonRegistrationInProgress,
-				Description: elbv2.DescriptionRegistrationInProgress,
-			}
-		}
-		e.answered(now, registered)
 	}
+	if err == nil {
+		accepted(&g.registration.batches, batch)
+	} else if address, zone, ok := elbv2.ZoneRefusal(err); ok && g.zones.learn(address, zone) {
+		err = nil // the next call does as AWS says
+	} else {
+		err = refused(&g.registration.batches, batch, now, err)
+	}
+	g.registration.end(now, err)
+}
+
+// registered notes that the target is registered for that pod.
+func (g *group) registered(e *entry, uid types.UID, now time.Time) {
+	e.own(uid, now)
+	e.inherit(now, noticeTime(g.facts))
+	if e.presence != registered {
+		e.health = elbv2.Health{
+			State:       elbv2.StateInitial,
+			Reason:      elbv2.ReasonRegistrationInProgress,
+			Description: elbv2.DescriptionRegistrationInProgress,
+		}
+	}
+	e.answered(now, registered)
 }
 
 // deregistrationDone takes the answer for a batch. A deregistration that crossed a registration proves nothing: the
@@ -149,7 +155,6 @@ func (g *group) registrationDone(batch registrations, now time.Time, err error) 
 func (g *group) deregistrationDone(batch departures, now time.Time, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.deregistration.end(now, err)
 	for target := range batch {
 		e := g.entry(target)
 		e.deregistering = false
@@ -161,4 +166,10 @@ func (g *group) deregistrationDone(batch departures, now time.Time, err error) {
 			e.crossed = false // nothing is known to have been sent
 		}
 	}
+	if err == nil {
+		accepted(&g.deregistration.batches, batch)
+	} else {
+		err = refused(&g.deregistration.batches, batch, now, err)
+	}
+	g.deregistration.end(now, err)
 }

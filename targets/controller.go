@@ -28,13 +28,21 @@ type Accounts interface {
 	Client(elbv2.Role) *elbv2.Client
 }
 
-// Registrar reconciles TargetGroupBindings of type ip. Fill the fields and call SetupWithManager.
+// Registrar reconciles TargetGroupBindings. Fill the fields and call SetupWithManager.
 type Registrar struct {
-	Client   client.Client
+	Client client.Client
+	// Uncached reads from the API server itself what is read too rarely to be kept in a cache.
+	Uncached client.Reader
 	Accounts Accounts
 	Writer   *readiness.Writer
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
+
+	Policy Policy
+	// DriftInterval is the pause between readings of a group in which nobody waits, and how old facts about a group may be.
+	DriftInterval time.Duration
+	// LastResort lets in endpoints on nodes of unknown state when a binding has no others.
+	LastResort bool
 
 	// MaxConcurrentReconciles is how many bindings are looked at side by side. Passes do not wait for AWS, so this is
 	// about the API server.
@@ -53,7 +61,7 @@ type Registrar struct {
 
 // +kubebuilder:rbac:groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=elbv2.k8s.aws,resources=targetgroupbindings/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=pods;services,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=nodes;pods;services,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
@@ -68,7 +76,7 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return ctrl.Result{}, fmt.Errorf("getting binding: %w", err)
 	}
 	s := r.session(&binding)
-	if !binding.DeletionTimestamp.IsZero() && !binding.Spec.MultiClusterTargetGroup {
+	if !binding.DeletionTimestamp.IsZero() {
 		return r.finalize(ctx, s, &binding)
 	}
 	why, err := r.unmanageable(ctx, &binding)
@@ -82,29 +90,32 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 }
 
 func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (ctrl.Result, error) {
-	gate := readiness.GateFor(binding.Name)
+	if err := r.recall(ctx, s, binding); err != nil {
+		return ctrl.Result{}, err
+	}
 	entries, complete := s.group.snapshot()
 	res, err := r.resolver.resolve(ctx, binding, entries)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	p := makePlan(res.endpoints, entries, complete)
-	claimed, claimErr := r.claim(ctx, binding)
-	if !claimed {
-		p.register = nil // pods may leave, but none enters a group that nobody would clean up
-	}
+	p := makePlan(picture{
+		endpoints: res.endpoints, entries: entries, complete: complete, mine: s.group.mine(binding),
+		policy: r.Policy, valve: s.group.currentValve(), now: r.Clock.Now(),
+	})
+	claimErr := r.claim(ctx, s, binding, &p)
 	retryIn := r.apply(s, p)
-	reportErr := r.report(ctx, s, gate, verdicts(res.endpoints, entries, gate))
+	pods, reportErr := r.report(ctx, s, binding, res, p)
 
 	entries, complete = s.group.snapshot() // gates have been opened since
-	readIn := r.observe(s, urgencyOf(!complete || awaited(res.endpoints, entries, gate), unsettled(entries)))
-	gated, listErr := r.gatedPods(ctx, s.key)
+	waiting := !complete || awaited(res.endpoints, entries, readiness.GateFor(binding.Name))
+	readIn := r.observe(s, r.urgencyOf(waiting, unsettled(entries)))
+	r.tell(binding, s.group, notices(p, res.odd, r.Policy))
 	statusErr := r.writeStatus(ctx, s, binding, view{
-		generation: binding.Generation, missing: res.missing, networking: binding.Spec.Networking != nil,
-		complete: complete, entries: entries, pods: countPods(gated, res.endpoints, gate),
+		generation: binding.Generation, missing: res.missing, plan: p, policy: r.Policy, networking: binding.Spec.Networking != nil,
+		complete: complete, entries: entries, pods: pods,
 	})
-	err = errors.Join(claimErr, reportErr, listErr, statusErr)
-	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, err, retryIn, readIn, r.inspect(s))}, nil
+	err = errors.Join(claimErr, reportErr, statusErr)
+	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, err, retryIn, readIn, r.inspect(s), p.nextChange)}, nil
 }
 
 // apiRetry is the pause after a write to the API server that failed, shortened by up to a fifth.
@@ -141,10 +152,23 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 	return session{key: key, group: g, client: r.Accounts.Client(role)}
 }
 
-// claim puts our finalizer on the binding, which must be there before the first target is registered, and removes the
-// incumbent's checkpoints. It reports whether the finalizer is there. The lock is optimistic: lists of finalizers must
-// not be overwritten.
-func (r *Registrar) claim(ctx context.Context, binding *v1beta1.TargetGroupBinding) (claimed bool, err error) {
+// claim makes sure that what the plan registers will be found again and cleaned up by whoever comes after us. Where that
+// fails pods may leave, but none enters the group.
+func (r *Registrar) claim(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, p *plan) error {
+	claimed, err := r.addFinalizer(ctx, binding)
+	if claimed {
+		recordErr := r.writeDown(ctx, s, binding, *p)
+		claimed, err = recordErr == nil, errors.Join(err, recordErr)
+	}
+	if !claimed {
+		p.register = nil
+	}
+	return err
+}
+
+// addFinalizer puts our finalizer on the binding and removes the incumbent's checkpoints. It reports whether the
+// finalizer is there. The lock is optimistic: lists of finalizers must not be overwritten.
+func (r *Registrar) addFinalizer(ctx context.Context, binding *v1beta1.TargetGroupBinding) (there bool, err error) {
 	before := binding.DeepCopy()
 	added := controllerutil.AddFinalizer(binding, v1beta1.Finalizer)
 	delete(binding.Annotations, v1beta1.CheckpointAnnotation)

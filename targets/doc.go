@@ -6,9 +6,10 @@
 //
 // One pass over a TargetGroupBinding is an ordered list of small steps:
 //
-//	resolve   Service port, EndpointSlices, pods  -> endpoints: what should be there
-//	observe   the group's memory                  -> entries: what is there; starts a reading when one is due
-//	plan      endpoints x entries                 -> what to register, what to deregister (pure: no client, no clock)
+//	resolve   Service port, EndpointSlices, pods, nodes -> endpoints: what should be there (pods.go, nodes.go)
+//	observe   the group's memory                        -> entries: what is there; starts a reading when one is due
+//	plan      endpoints x entries                       -> what to register, what to deregister (pure; removal.go says when
+//	                                                       targets of pods go that still live)
 //	apply     hands both to the group's lanes
 //	report    health -> pod conditions, one status write, when to look again
 //
@@ -16,6 +17,9 @@
 // registrations and for deregistrations; a lane has at most one call under way, the answer goes into the group's memory and wakes the
 // binding for another pass. So a deregistration waits for nothing but the budget and its own predecessor, what becomes
 // due while a call is under way goes together in the next one, and a target group that hangs delays no other.
+//
+// AWS takes all targets of a call or none, so a refused call is cut in halves until the offender stands alone (batches.go).
+// A target group that several clusters share holds targets of others; those of ours are written down (shared.go).
 //
 // The memory is a cache, not a state: after a crash it is filled again from the cluster and from one reading of each
 // group. Until that reading nothing is registered, and nothing is deregistered but the targets of pods that leave.

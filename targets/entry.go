@@ -31,10 +31,15 @@ type entry struct {
 	deregistering bool      // a deregistration is under way
 	crossed       bool      // the last deregistration was sent while a registration was under way: it proves nothing
 	failedAt      time.Time // when a call failed that may have had its effect all the same; zero once that is known
-	refusal       string    // AWS's answer to the last registration, empty after a success
+	refusal       string    // why the last registration failed, empty after a success
 	tried         types.UID // the pod of a registration that failed, when the target was not in the group before
 
 	suspectedAt time.Time // the readAt with which a pass first found no pod that explains the target
+
+	lingering      standing  // unready or replaced, when a pass found that; kept otherwise
+	lingeringSince time.Time // since when it has been that
+
+	zone string // the Availability Zone that has to be named to deregister, empty when AWS knows
 }
 
 // presence is whether the load balancer sends to a target, or would if it were healthy.
@@ -78,6 +83,23 @@ func (e *entry) failed(now time.Time, uid types.UID, refusal string) {
 	}
 }
 
+// suspect notes whether nobody explains the target.
+func (e *entry) suspect(yes bool) {
+	switch {
+	case !yes:
+		e.suspectedAt = time.Time{}
+	case e.suspectedAt.IsZero():
+		e.suspectedAt = e.readAt
+	}
+}
+
+// linger notes that the target is in the group although unready or replaced, or with kept that it is neither.
+func (e *entry) linger(s standing, now time.Time) {
+	if e.lingering != s {
+		e.lingering, e.lingeringSince = s, now
+	}
+}
+
 // mayBeIn reports whether the target is in the group, or may be after a call that failed.
 func (e entry) mayBeIn() bool {
 	return e.presence == registered || !e.failedAt.IsZero()
@@ -104,6 +126,9 @@ func (e entry) healthOf(uid types.UID) elbv2.Health {
 // read takes what a reading shows of the target. Once anything but healthy was shown, healthy is the owner's own.
 func (e *entry) read(started time.Time, h elbv2.Health) {
 	e.health, e.readAt, e.presence, e.failedAt = h, started, registered, time.Time{}
+	if h.Zone == elbv2.ZoneAll {
+		e.zone = h.Zone
+	}
 	if h.State != elbv2.StateHealthy {
 		e.trustFrom = time.Time{}
 	}

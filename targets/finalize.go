@@ -34,38 +34,42 @@ func (r *Registrar) finalize(ctx context.Context, s session, binding *v1beta1.Ta
 	if rival != "" { // the targets are the other binding's
 		return ctrl.Result{}, errors.Join(r.openGates(ctx, s.key, readiness.BindingDeleted()), r.release(ctx, binding))
 	}
+	if err := r.recall(ctx, s, binding); err != nil {
+		return ctrl.Result{}, err
+	}
+	mine := s.group.mine(binding)
 	entries, _ := s.group.snapshot()
-	retryIn := r.apply(s, planRemoval(entries))
+	retryIn := r.apply(s, planRemoval(entries, mine))
 	gateErr := r.openGates(ctx, s.key, readiness.BindingDeleted())
 	entries, complete := s.group.snapshot()
-	if s.group.emptied(entries, complete) {
+	if s.group.emptied(entries, complete, mine) {
 		return ctrl.Result{}, errors.Join(gateErr, r.release(ctx, binding))
 	}
-	readIn := r.observe(s, urgencyOf(!complete, true))
+	readIn := r.observe(s, r.urgencyOf(!complete, true))
 	statusErr := r.writeStatus(ctx, s, binding, view{
 		generation: binding.Generation, deleting: true, complete: complete, entries: entries,
 	})
 	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, errors.Join(gateErr, statusErr), retryIn, readIn)}, nil
 }
 
-// planRemoval deregisters everything that is or may be in the group.
-func planRemoval(entries map[elbv2.Target]entry) plan {
+// planRemoval deregisters everything of ours that is or may be in the group.
+func planRemoval(entries map[elbv2.Target]entry, mine func(elbv2.Target) bool) plan {
 	p := plan{deregister: departures{}}
 	for target, e := range entries {
-		if e.mayBeIn() && e.leavable() {
+		if mine(target) && e.mayBeIn() && e.leavable() {
 			p.deregister[target] = departureUnknown
 		}
 	}
 	return p
 }
 
-// emptied reports whether nothing is left in the group, or the group itself is gone.
-func (g *group) emptied(entries map[elbv2.Target]entry, complete bool) bool {
+// emptied reports whether nothing of ours is left in the group, or the group itself is gone.
+func (g *group) emptied(entries map[elbv2.Target]entry, complete bool, mine func(elbv2.Target) bool) bool {
 	if g.arn == "" || elbv2.IsTargetGroupNotFound(g.failure()) {
 		return true
 	}
-	for _, e := range entries {
-		if e.mayBeIn() || e.registering || e.deregistering {
+	for target, e := range entries {
+		if mine(target) && (e.mayBeIn() || e.registering || e.deregistering) {
 			return false
 		}
 	}
@@ -84,7 +88,11 @@ func (r *Registrar) openGates(ctx context.Context, key types.NamespacedName, why
 	})
 }
 
+// release lets the API server delete the binding, once what we keep beside it is gone.
 func (r *Registrar) release(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
+	if err := r.forget(ctx, binding); err != nil {
+		return err
+	}
 	before := binding.DeepCopy()
 	controllerutil.RemoveFinalizer(binding, v1beta1.Finalizer)
 	err := r.Client.Patch(ctx, binding, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))

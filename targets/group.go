@@ -37,12 +37,31 @@ type group struct {
 	toRegister   registrations // due now, as of the last pass
 	toDeregister departures
 
-	reading, inspection, registration, deregistration lane
+	reading, inspection          lane
+	registration, deregistration sender
+
+	valve         valve
+	zones         zones
+	nodeZones     map[elbv2.Target]string // of what is to be registered
+	record        record                  // of a shared group, nil before it was read
+	recordWritten bool                    // there is a ConfigMap that says the same
+	lost          []elbv2.Target          // were registered and are not any more, by nobody we know; until a pass reports them
 
 	// Only passes touch these, and there is one at a time: the status as we wrote it last, and the newest generation that
 	// an event has called reconciled.
 	written   *v1beta1.TargetGroupBindingStatus
 	announced int64
+	notices   map[string]bool // told in the last pass
+}
+
+// sender is a lane that sends targets in batches.
+type sender struct {
+	lane
+	batches
+}
+
+func newSender(maxBackoff time.Duration) sender {
+	return sender{lane: lane{maxBackoff: maxBackoff}, batches: newBatches()}
 }
 
 // registrations are targets to register, and for which pod.
@@ -71,9 +90,16 @@ func newGroup(binding *v1beta1.TargetGroupBinding, now time.Time) *group {
 		factsAt:        now,
 		reading:        lane{maxBackoff: maxUrgentBackoff},
 		inspection:     lane{maxBackoff: maxCallBackoff},
-		registration:   lane{maxBackoff: maxCallBackoff},
-		deregistration: lane{maxBackoff: maxUrgentBackoff},
+		registration:   newSender(maxCallBackoff),
+		deregistration: newSender(maxUrgentBackoff),
+		zones:          newZones(),
 	}
+}
+
+func (g *group) currentValve() valve {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.valve
 }
 
 // snapshot copies the entries for one pass; complete is false before the first reading.
@@ -96,8 +122,9 @@ func (g *group) entry(target elbv2.Target) *entry {
 	return e
 }
 
-// settle takes from a pass's plan what needs no call: owners, and which targets nobody explains.
-func (g *group) settle(p plan) {
+// settle takes from a pass's plan what needs no call: owners, which targets nobody explains and which ones linger. What
+// is set aside is not due; it says when the next of it will be.
+func (g *group) settle(p plan, now time.Time) (wait time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for target, uid := range p.adopt {
@@ -107,14 +134,17 @@ func (g *group) settle(p plan) {
 	}
 	for target, e := range g.entries {
 		_, suspect := p.suspects[target]
-		switch {
-		case !suspect:
-			e.suspectedAt = time.Time{}
-		case e.suspectedAt.IsZero():
-			e.suspectedAt = e.readAt
-		}
+		e.suspect(suspect)
+		e.linger(p.lingering[target], now)
 	}
-	g.toRegister, g.toDeregister = p.register, p.deregister
+	g.valve = g.valve.next(p.valve, now)
+	keep(&g.registration.batches, p.register, func(e *entry) bool { return e.registering }, g.entries)
+	keep(&g.deregistration.batches, p.deregister, func(e *entry) bool { return e.deregistering }, g.entries)
+	var in, out time.Duration
+	g.toRegister, in = due(&g.registration.batches, p.register, now)
+	g.nodeZones = p.nodeZones
+	g.toDeregister, out = due(&g.deregistration.batches, p.deregister, now)
+	return soonest(in, out)
 }
 
 // setOpened notes that the gate of the target's owner is open: a cache that is behind must not close it again.
@@ -149,6 +179,13 @@ func (g *group) failure() error {
 		return failures[at]
 	}
 	return cmp.Or(failures...)
+}
+
+// refusals are the targets that AWS has refused one by one, with its words.
+func (g *group) refusals() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return append(g.deregistration.refusals(), g.registration.refusals()...)
 }
 
 // inspectionFailure is why the facts about the group cannot be read; targets are registered all the same.

@@ -23,7 +23,8 @@ func emptyGroup() *group {
 // register runs one registration from noon to noon plus took.
 func (g *group) registerForTest(target elbv2.Target, took time.Duration, err error) {
 	g.toRegister = registrations{target: "a"}
-	g.registrationDone(g.takeRegistrations(), noon.Add(took), err)
+	batch, zones := g.takeRegistrations()
+	g.registrationDone(batch, zones, noon.Add(took), err)
 }
 
 func TestGroupRegistrationBecomesInitial(t *testing.T) {
@@ -54,7 +55,7 @@ func TestGroupLeavingPodOfFailedRegistrationIsDeregistered(t *testing.T) {
 	g := emptyGroup()
 	g.registerForTest(one, 0, errors.New("no answer"))
 	entries, _ := g.snapshot()
-	p := makePlan(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries, true)
+	p := planOf(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries)
 	if len(p.deregister) != 1 || !unsettled(entries) {
 		t.Errorf("plan %+v, unsettled %v; want the target deregistered and another reading", p, unsettled(entries))
 	}
@@ -77,11 +78,11 @@ func TestGroupSuspicionIsWithdrawnWhenThePodShowsUp(t *testing.T) {
 	g := emptyGroup()
 	g.readingDone(noon, noon, map[elbv2.Target]elbv2.Health{one: healthy}, nil)
 	entries, _ := g.snapshot()
-	g.settle(makePlan(nil, entries, true))
-	g.settle(makePlan(endpoints(endpoint{target: one, standing: kept, uid: "a"}), entries, true))
+	g.settle(planOf(nil, entries), noon)
+	g.settle(planOf(endpoints(endpoint{target: one, standing: kept, uid: "a"}), entries), noon)
 	g.readingDone(noon.Add(time.Hour), noon.Add(time.Hour), map[elbv2.Target]elbv2.Health{one: healthy}, nil)
 	entries, _ = g.snapshot()
-	if p := makePlan(nil, entries, true); len(p.deregister) != 0 {
+	if p := planOf(nil, entries); len(p.deregister) != 0 {
 		t.Errorf("plan %+v, want the target suspected anew and not deregistered", p)
 	}
 }
@@ -131,9 +132,10 @@ func TestGroupFailedDeregistrationThatCrossedIsRepeated(t *testing.T) {
 	g.toRegister = registrations{one: "a"}
 	g.takeRegistrations()
 	g.toDeregister = departures{one: noon}
-	g.deregistrationDone(g.takeDeregistrations(), noon, errors.New("no answer"))
+	out, _ := g.takeDeregistrations()
+	g.deregistrationDone(out, noon, errors.New("no answer"))
 	entries, _ := g.snapshot()
-	if p := makePlan(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries, true); len(p.deregister) != 1 {
+	if p := planOf(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries); len(p.deregister) != 1 {
 		t.Errorf("plan %+v, want the target deregistered again", p)
 	}
 }
@@ -180,18 +182,18 @@ func TestGroupDeregistrationThatCrossedRegistrationIsRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := emptyGroup()
 			g.toRegister = registrations{one: "a"}
-			in := g.takeRegistrations()
+			in, zones := g.takeRegistrations()
 			g.toDeregister = departures{one: noon}
-			out := g.takeDeregistrations()
+			out, _ := g.takeDeregistrations()
 			if registrationFirst {
-				g.registrationDone(in, noon, nil)
+				g.registrationDone(in, zones, noon, nil)
 				g.deregistrationDone(out, noon, nil)
 			} else {
 				g.deregistrationDone(out, noon, nil)
-				g.registrationDone(in, noon, nil)
+				g.registrationDone(in, zones, noon, nil)
 			}
 			entries, _ := g.snapshot()
-			p := makePlan(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries, true)
+			p := planOf(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries)
 			if len(p.deregister) != 1 {
 				t.Errorf("plan %+v, want the target deregistered once more", p)
 			}
@@ -207,7 +209,8 @@ func TestGroupBatchesHoldAtMost200(t *testing.T) {
 	}
 	var sizes []int
 	for len(g.toRegister) > 0 {
-		sizes = append(sizes, len(g.takeRegistrations()))
+		batch, _ := g.takeRegistrations()
+		sizes = append(sizes, len(batch))
 	}
 	if diff := cmp.Diff([]int{200, 200, 50}, sizes); diff != "" {
 		t.Errorf("batches (-want +got):\n%s", diff)

@@ -5,6 +5,8 @@ package targets
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +15,7 @@ import (
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,6 +38,8 @@ const (
 	testARN  = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/web/0123456789abcdef"
 	testGate = corev1.PodConditionType("target-health.elbv2.k8s.aws/web")
 )
+
+const testDrift = 5 * time.Minute
 
 var webKey = types.NamespacedName{Namespace: "shop", Name: "web"}
 
@@ -76,6 +81,7 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 	b.Registrar = &Registrar{
 		Accounts: oneAccount{elbv2.New(b.aws, elbv2.NewBudget(nil, clock.RealClock{}))},
 		Recorder: b.events, Clock: clock.RealClock{},
+		Policy: testPolicy, DriftInterval: testDrift,
 		lanes:  ctx,
 		wake:   func(key types.NamespacedName) { b.queue <- key },
 		groups: map[types.NamespacedName]*group{}, orphans: map[types.NamespacedName]time.Time{},
@@ -87,7 +93,8 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 	}
 	b.cluster = builder.Build()
 	b.Client = noPodWrites{b.cluster}
-	b.resolver = resolver{reader: b.Client}
+	b.Uncached = b.cluster
+	b.resolver = resolver{reader: b.Client, lastResort: true}
 	b.Writer = &readiness.Writer{Client: b.cluster.Status(), Clock: clock.RealClock{}}
 	return b
 }
@@ -182,6 +189,21 @@ func (b *bed) condition(name string) string {
 	return string(c.Status) + " " + c.Reason
 }
 
+// told takes the events so far and counts those with the reason.
+func (b *bed) told(reason string) int {
+	n := 0
+	for {
+		select {
+		case event := <-b.events.Events:
+			if strings.Contains(event, " "+reason+" ") {
+				n++
+			}
+		default:
+			return n
+		}
+	}
+}
+
 // must fails the test when a change of the API server's objects fails.
 func (b *bed) must(err error) {
 	b.t.Helper()
@@ -245,4 +267,25 @@ func newSlice(name string, pods ...*corev1.Pod) *discoveryv1.EndpointSlice {
 		})
 	}
 	return slice
+}
+
+// ready is the binding's condition Ready, and degraded the other one.
+func (b *bed) ready() *metav1.Condition { return b.bindingCondition(v1beta1.ConditionReady) }
+
+func (b *bed) degraded() *metav1.Condition { return b.bindingCondition(v1beta1.ConditionDegraded) }
+
+func (b *bed) bindingCondition(kind string) *metav1.Condition {
+	b.t.Helper()
+	c := apimeta.FindStatusCondition(b.binding().Status.Conditions, kind)
+	if c == nil {
+		b.t.Fatalf("the binding has no condition %s", kind)
+	}
+	return c
+}
+
+// noApply is a client that may not write ConfigMaps.
+type noApply struct{ client.Client }
+
+func (noApply) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+	return errors.New("forbidden")
 }

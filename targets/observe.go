@@ -6,6 +6,9 @@ package targets
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -17,9 +20,9 @@ const (
 	// pollUnsettled is the pause when nobody waits but the picture is not final: a target is initial, or a reading has to
 	// confirm that nobody explains it.
 	pollUnsettled = 5 * time.Second
-	// driftInterval is the pause between readings of a group in which nobody waits, shortened by up to a fifth at
-	// random so that many groups do not read in step. It is also how old facts about a group may be.
-	driftInterval = 5 * time.Minute
+	// defaultNotice is how long a load balancer may need to notice that a target has become another, while its health
+	// check settings are not known.
+	defaultNotice = 5 * time.Minute
 )
 
 // urgency is how soon a group must be read again, and what that reading is charged to.
@@ -28,14 +31,16 @@ type urgency struct {
 	class elbv2.Class
 }
 
-func urgencyOf(waiting, unsettled bool) urgency {
+// urgencyOf shortens the pause between readings for which nobody waits by up to a fifth at random, so that many groups
+// do not read in step.
+func (r *Registrar) urgencyOf(waiting, unsettled bool) urgency {
 	switch {
 	case waiting:
 		return urgency{pollWaiting, elbv2.ClassWaitingHealth}
 	case unsettled:
 		return urgency{pollUnsettled, elbv2.ClassOther}
 	default:
-		return urgency{jitter(driftInterval), elbv2.ClassOther}
+		return urgency{jitter(r.DriftInterval), elbv2.ClassOther}
 	}
 }
 
@@ -74,7 +79,7 @@ func (r *Registrar) inspect(s session) time.Duration {
 	now := r.Clock.Now()
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
-	due := s.group.facts == nil || now.Sub(s.group.factsAt) >= driftInterval
+	due := s.group.facts == nil || now.Sub(s.group.factsAt) >= r.DriftInterval
 	return start(&s.group.inspection, due, now, func() {
 		facts, err := r.readFacts(s)
 		s.group.inspectionDone(r.Clock.Now(), facts, err)
@@ -120,6 +125,9 @@ func (g *group) readingDone(started, now time.Time, health map[elbv2.Target]elbv
 		if e.outweighs(started, shown, h) {
 			continue
 		}
+		if e.presence == registered && e.owner != "" && (!shown || h.State == elbv2.StateDraining) {
+			g.lost = append(g.lost, target)
+		}
 		if !shown {
 			delete(g.entries, target)
 			continue
@@ -128,11 +136,50 @@ func (g *group) readingDone(started, now time.Time, health map[elbv2.Target]elbv
 	}
 }
 
+// takeLost are the targets that the readings since the last call have found lost.
+func (g *group) takeLost() []elbv2.Target {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	lost := g.lost
+	g.lost = nil
+	return lost
+}
+
+// awaited reports whether somebody waits for the next change of health: a pod at its gate, or pods that are to be
+// replaced.
+func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, gate corev1.PodConditionType) bool {
+	for target, ep := range endpoints {
+		e := entries[target]
+		if ep.standing == replaced && e.presence == registered {
+			return true
+		}
+		if ep.pod == nil || ep.standing == leaving || e.presence != registered || e.owner != ep.uid {
+			continue
+		}
+		if readiness.Has(ep.pod, gate) && !readiness.IsOpen(ep.pod, gate) && !e.opened {
+			return true
+		}
+	}
+	return false
+}
+
+// unsettled reports whether a target's first health checks are not over, nobody explains it, or nobody knows whether it
+// is there.
+func unsettled(entries map[elbv2.Target]entry) bool {
+	for _, e := range entries {
+		initial := e.presence == registered && e.health.State == elbv2.StateInitial
+		if initial || !e.suspectedAt.IsZero() || !e.failedAt.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
 // noticeTime is how long the load balancer needs to find out that a healthy target has become another, by its health
 // check settings; a long time while they are not known.
 func noticeTime(facts *v1beta1.TargetGroupFacts) time.Duration {
 	if facts == nil || facts.HealthCheck.UnhealthyThreshold == 0 {
-		return driftInterval
+		return defaultNotice
 	}
 	check := facts.HealthCheck
 	return time.Duration(check.UnhealthyThreshold*check.IntervalSeconds+check.TimeoutSeconds) * time.Second

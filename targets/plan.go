@@ -4,50 +4,95 @@
 package targets
 
 import (
+	"slices"
+	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
+
+// Policy is how the registrar weighs one good against another.
+type Policy struct {
+	// MinReadyPercent of a binding's pods must be healthy for unready ones to be deregistered; 0 to 100.
+	MinReadyPercent int
+	// ReplacementTimeout bounds how long targets that are not asked for any more wait for others to be healthy.
+	ReplacementTimeout time.Duration
+	// MaxTargets is how many targets a group holds at most; 0 is no limit.
+	MaxTargets int
+}
+
+// picture is all that a plan is made from.
+type picture struct {
+	endpoints map[elbv2.Target]endpoint
+	entries   map[elbv2.Target]entry
+	complete  bool                    // the group has been read
+	mine      func(elbv2.Target) bool // the target may be deregistered: in a shared group, it was registered for this binding
+	policy    Policy
+	valve     valve
+	now       time.Time
+}
+
+// valve is whether the last pass found too few healthy pods to let unready ones go, and when one last found enough again.
+type valve struct {
+	engaged    bool
+	releasedAt time.Time
+}
 
 // plan is what has to be done so that the group holds what the cluster wants.
 type plan struct {
 	register   registrations             // and for which pod
+	nodeZones  map[elbv2.Target]string   // of register, the Availability Zones that the nodes are in, as far as known
 	deregister departures                // since when: the pod's deletion, zero when not known
 	adopt      registrations             // registered before our time, for this pod
 	suspects   map[elbv2.Target]struct{} // nobody explains them: they go if a later reading shows them still
+	lingering  map[elbv2.Target]standing // in the group although unready or replaced
+	leftOut    map[elbv2.Target]struct{} // wanted, but the group holds as many as it may
+
+	strangers  []elbv2.Target // of deregister, those that nobody explains
+	timedOut   []elbv2.Target // of deregister, those whose replacements did not become healthy in time
+	valve      bool           // unready targets stay, because too few others are healthy
+	handover   bool           // replaced targets wait for others to be healthy
+	nextChange time.Duration  // when a wait ends by itself, 0 when none does
 }
 
-// makePlan compares what should be there with what is there. Before the first reading (complete is false) it only
-// lets pods leave: what is already registered is not known yet.
-func makePlan(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, complete bool) plan {
+// makePlan compares what should be there with what is there. Before the first reading it only lets pods leave: what is
+// already registered is not known yet.
+func makePlan(w picture) plan {
 	p := plan{
 		register:   registrations{},
+		nodeZones:  map[elbv2.Target]string{},
 		deregister: departures{},
 		adopt:      registrations{},
 		suspects:   map[elbv2.Target]struct{}{},
+		lingering:  map[elbv2.Target]standing{},
+		leftOut:    map[elbv2.Target]struct{}{},
 	}
-	p.addLeaving(endpoints, entries, complete)
-	if !complete {
+	p.addLeaving(w)
+	if !w.complete {
 		return p
 	}
-	p.addWanted(endpoints, entries)
-	p.addReplaced(endpoints, entries)
-	p.addStrangers(endpoints, entries)
+	p.addWanted(w)
+	p.limit(w)
+	for target := range p.register {
+		if zone := w.endpoints[target].zone; zone != "" {
+			p.nodeZones[target] = zone
+		}
+	}
+	p.addUnready(w)
+	p.addReplaced(w)
+	p.addStrangers(w)
 	return p
 }
 
 // addLeaving lets go of pods on their way out. A pod may leave while its registration is under way: it is deregistered
 // at once, and again when the registration has been answered, as nobody knows which of the two AWS saw first.
-func (p *plan) addLeaving(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, complete bool) {
-	for target, ep := range endpoints {
-		if ep.standing != leaving {
+func (p *plan) addLeaving(w picture) {
+	for target, ep := range w.endpoints {
+		if ep.standing != leaving || !w.mine(target) {
 			continue
 		}
-		e := entries[target]
-		inGroup := e.mayBeIn() || e.registering || !complete && e.presence == absent
+		e := w.entries[target]
+		inGroup := e.mayBeIn() || e.registering || !w.complete && e.presence == absent
 		if inGroup && e.leavable() {
 			p.deregister[target] = deletedAt(ep)
 		}
@@ -63,9 +108,9 @@ func deletedAt(ep endpoint) time.Time {
 	return pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
 }
 
-func (p *plan) addWanted(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry) {
-	for target, ep := range endpoints {
-		e := entries[target]
+func (p *plan) addWanted(w picture) {
+	for target, ep := range w.endpoints {
+		e := w.entries[target]
 		if ep.standing != wanted || e.registering || e.deregistering {
 			continue
 		}
@@ -83,71 +128,46 @@ func (p *plan) addWanted(endpoints map[elbv2.Target]endpoint, entries map[elbv2.
 	}
 }
 
-// addReplaced lets go of pods that the Service selects no longer, once every wanted one is healthy.
-func (p *plan) addReplaced(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry) {
-	if !replacementsHealthy(endpoints, entries) {
+// limit leaves out what would exceed MaxTargets, in an order that does not change from pass to pass.
+func (p *plan) limit(w picture) {
+	if w.policy.MaxTargets == 0 {
 		return
 	}
-	for target, ep := range endpoints {
-		if e := entries[target]; ep.standing == replaced && e.presence == registered && e.leavable() {
-			p.deregister[target] = departureUnknown
+	room := w.policy.MaxTargets
+	for _, e := range w.entries {
+		if e.mayBeIn() || e.registering {
+			room--
 		}
 	}
-}
-
-func replacementsHealthy(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry) bool {
-	healthy := false
-	for target, ep := range endpoints {
-		if ep.standing != wanted {
-			continue
-		}
-		if entries[target].healthOf(ep.uid).State != elbv2.StateHealthy {
-			return false
-		}
-		healthy = true
-	}
-	return healthy
-}
-
-// awaited reports whether somebody waits for the next change of health: a pod at its gate, or pods that are to be
-// replaced.
-func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, gate corev1.PodConditionType) bool {
-	for target, ep := range endpoints {
-		e := entries[target]
-		if ep.pod == nil || ep.standing == leaving || e.presence != registered || e.owner != ep.uid {
-			continue
-		}
-		closed := readiness.Has(ep.pod, gate) && !readiness.IsOpen(ep.pod, gate) && !e.opened
-		if closed || ep.standing == replaced {
-			return true
+	var added []elbv2.Target
+	for target := range p.register {
+		if !w.entries[target].mayBeIn() {
+			added = append(added, target)
 		}
 	}
-	return false
-}
-
-// unsettled reports whether a target's first health checks are not over, nobody explains it, or nobody knows whether it
-// is there.
-func unsettled(entries map[elbv2.Target]entry) bool {
-	for _, e := range entries {
-		initial := e.presence == registered && e.health.State == elbv2.StateInitial
-		if initial || !e.suspectedAt.IsZero() || !e.failedAt.IsZero() {
-			return true
-		}
+	slices.SortFunc(added, func(a, b elbv2.Target) int { return strings.Compare(a.String(), b.String()) })
+	for _, target := range added[min(max(room, 0), len(added)):] {
+		delete(p.register, target)
+		p.leftOut[target] = struct{}{}
 	}
-	return false
 }
 
 // addStrangers lets go of targets that no pod explains. One that we registered ourselves had a pod that is gone now;
 // of any other a later reading has to confirm it, as the caches may be behind what an earlier targetgate has seen.
-func (p *plan) addStrangers(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry) {
-	for target, e := range entries {
-		if _, explained := endpoints[target]; explained || e.presence != registered || e.registering || e.deregistering {
+func (p *plan) addStrangers(w picture) {
+	for target, e := range w.entries {
+		_, explained := w.endpoints[target]
+		if explained || !w.mine(target) || e.presence != registered || e.registering || e.deregistering {
 			continue
 		}
 		confirmed := !e.suspectedAt.IsZero() && e.readAt.After(e.suspectedAt)
-		if e.owner != "" || confirmed {
+		switch {
+		case e.owner != "":
 			p.deregister[target] = departureUnknown
-		} else {
+		case confirmed:
+			p.deregister[target] = departureUnknown
+			p.strangers = append(p.strangers, target)
+		default:
 			p.suspects[target] = struct{}{}
 		}
 	}

@@ -21,6 +21,7 @@ var (
 	noon    = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	one     = elbv2.Target{ID: "10.0.0.1", Port: 8080}
 	two     = elbv2.Target{ID: "10.0.0.2", Port: 8080}
+	three   = elbv2.Target{ID: "10.0.0.3", Port: 8080}
 	healthy = elbv2.Health{State: elbv2.StateHealthy}
 )
 
@@ -32,6 +33,17 @@ func endpoints(list ...endpoint) map[elbv2.Target]endpoint {
 	return out
 }
 
+var testPolicy = Policy{MinReadyPercent: 50, ReplacementTimeout: 5 * time.Minute}
+
+// planOf is the plan for a group that has been read and is ours alone.
+func planOf(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry) plan {
+	return makePlan(picture{endpoints: endpoints, entries: entries, complete: true, mine: all, policy: testPolicy, now: noon})
+}
+
+func all(elbv2.Target) bool { return true }
+
+func none(elbv2.Target) bool { return false }
+
 func TestMakePlan(t *testing.T) {
 	deletedAtNoon := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		DeletionTimestamp: ptr.To(metav1.NewTime(noon.Add(30 * time.Second))), DeletionGracePeriodSeconds: ptr.To[int64](30),
@@ -40,6 +52,8 @@ func TestMakePlan(t *testing.T) {
 		endpoints  map[elbv2.Target]endpoint
 		entries    map[elbv2.Target]entry
 		incomplete bool
+		limit      int                     // of targets in the group
+		mine       func(elbv2.Target) bool // all when nil
 		want       plan
 	}{
 		"new pod is registered for itself": {
@@ -122,17 +136,103 @@ func TestMakePlan(t *testing.T) {
 		"rule 7: a replaced pod stays until the wanted one is healthy": {
 			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b"}},
+			want:      plan{lingering: map[elbv2.Target]standing{one: replaced}, handover: true, nextChange: 5 * time.Minute},
 		},
 		"rule 7: and goes then": {
 			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
 			entries: map[elbv2.Target]entry{
 				one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b", health: healthy},
 			},
-			want: plan{deregister: departures{one: departureUnknown}},
+			want: plan{lingering: map[elbv2.Target]standing{one: replaced}, deregister: departures{one: departureUnknown}},
 		},
 		"rule 7: no wanted pod at all keeps the replaced ones": {
 			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
+			want:      plan{lingering: map[elbv2.Target]standing{one: replaced}, handover: true, nextChange: 5 * time.Minute},
+		},
+		"rule 7: but for a bounded time": {
+			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}),
+			entries: map[elbv2.Target]entry{
+				one: {presence: registered, owner: "a", lingering: replaced, lingeringSince: noon.Add(-5 * time.Minute)},
+			},
+			want: plan{
+				lingering:  map[elbv2.Target]standing{one: replaced},
+				deregister: departures{one: departureUnknown}, timedOut: []elbv2.Target{one},
+			},
+		},
+		"rule 7: time as something else does not count": {
+			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}),
+			entries: map[elbv2.Target]entry{
+				one: {presence: registered, owner: "a", lingering: unready, lingeringSince: noon.Add(-time.Hour)},
+			},
+			want: plan{lingering: map[elbv2.Target]standing{one: replaced}, handover: true, nextChange: 5 * time.Minute},
+		},
+		"rule 6: a pod that has just become unready stays for now": {
+			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			entries: map[elbv2.Target]entry{
+				one: {presence: registered, owner: "a", lingering: unready, lingeringSince: noon.Add(-time.Second)},
+				two: {presence: registered, owner: "b", health: healthy},
+			},
+			want: plan{lingering: map[elbv2.Target]standing{one: unready}, nextChange: unreadyPause - time.Second},
+		},
+		"rule 6: and goes when enough others are healthy": {
+			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			entries: map[elbv2.Target]entry{
+				one: {presence: registered, owner: "a", lingering: unready, lingeringSince: noon.Add(-unreadyPause)},
+				two: {presence: registered, owner: "b", health: healthy},
+			},
+			want: plan{lingering: map[elbv2.Target]standing{one: unready}, deregister: departures{one: departureUnknown}},
+		},
+		"rule 6: ready pods that the load balancer finds unhealthy are not enough": {
+			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			entries: map[elbv2.Target]entry{
+				one: {presence: registered, owner: "a", lingering: unready, lingeringSince: noon.Add(-unreadyPause)},
+				two: {presence: registered, owner: "b", health: elbv2.Health{State: elbv2.StateUnhealthy}},
+			},
+			want: plan{lingering: map[elbv2.Target]standing{one: unready}, valve: true},
+		},
+		"rule 6: when all are unready all stay": {
+			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}, endpoint{target: two, standing: unready, uid: "b"}),
+			entries: map[elbv2.Target]entry{
+				one: {presence: registered, owner: "a", lingering: unready, lingeringSince: noon.Add(-time.Hour)},
+				two: {presence: registered, owner: "b", lingering: unready, lingeringSince: noon.Add(-time.Hour)},
+			},
+			want: plan{lingering: map[elbv2.Target]standing{one: unready, two: unready}, valve: true},
+		},
+		"an unready pod is not added": {
+			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}),
+		},
+		"shared group: what is not ours is not touched": {
+			endpoints: endpoints(
+				endpoint{target: one, standing: leaving, uid: "a"}, endpoint{target: two, standing: replaced, uid: "b"},
+				endpoint{target: three, standing: unready, uid: "c"}),
+			entries: map[elbv2.Target]entry{
+				one: {presence: registered}, two: {presence: registered, lingering: replaced, lingeringSince: noon.Add(-time.Hour)},
+				three:                        {presence: registered, lingering: unready, lingeringSince: noon.Add(-time.Hour)},
+				{ID: "10.0.0.9", Port: 8080}: {presence: registered, readAt: noon, suspectedAt: noon.Add(-time.Hour)},
+			},
+			mine: none,
+		},
+		"shared group: before the first reading": {
+			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a"}), incomplete: true, mine: none,
+		},
+		"limit: what does not fit is left out, the same every time": {
+			endpoints: endpoints(endpoint{target: three, standing: wanted, uid: "c"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a", registering: true}},
+			limit:     2,
+			want:      plan{register: registrations{two: "b"}, leftOut: map[elbv2.Target]struct{}{three: {}}},
+		},
+		"limit: a draining target takes no room": {
+			endpoints: endpoints(endpoint{target: two, standing: wanted, uid: "b"}),
+			entries:   map[elbv2.Target]entry{one: {presence: draining}},
+			limit:     1,
+			want:      plan{register: registrations{two: "b"}},
+		},
+		"limit: lowered under what is there": {
+			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a", unproven: true}, endpoint{target: two, standing: wanted, uid: "b"}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered}, {ID: "10.0.0.9", Port: 1}: {presence: registered, registering: true}},
+			limit:     1,
+			want:      plan{register: registrations{one: "a"}, leftOut: map[elbv2.Target]struct{}{two: {}}},
 		},
 		"rule 10: a stranger is suspected first": {
 			entries: map[elbv2.Target]entry{one: {presence: registered, readAt: noon}},
@@ -144,7 +244,7 @@ func TestMakePlan(t *testing.T) {
 		},
 		"a stranger goes when a later reading shows it still": {
 			entries: map[elbv2.Target]entry{one: {presence: registered, readAt: noon.Add(time.Second), suspectedAt: noon}},
-			want:    plan{deregister: departures{one: departureUnknown}},
+			want:    plan{deregister: departures{one: departureUnknown}, strangers: []elbv2.Target{one}},
 		},
 		"a target of ours whose pod is gone goes at once": {
 			entries: map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
@@ -153,7 +253,14 @@ func TestMakePlan(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := makePlan(tc.endpoints, tc.entries, !tc.incomplete)
+			policy := testPolicy
+			policy.MaxTargets = tc.limit
+			if tc.mine == nil {
+				tc.mine = all
+			}
+			got := makePlan(picture{
+				endpoints: tc.endpoints, entries: tc.entries, complete: !tc.incomplete, mine: tc.mine, policy: policy, now: noon,
+			})
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(plan{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,18 +28,18 @@ func (r *Registrar) unmanageable(ctx context.Context, binding *v1beta1.TargetGro
 	switch {
 	case spec.TargetType == nil:
 		return "spec.targetType" + created, nil
-	case !spec.IsIP():
-		return fmt.Sprintf("spec.targetType: %q is not supported, only \"ip\" is", *spec.TargetType), nil
 	case spec.TargetGroupARN == "":
 		return "spec.targetGroupARN" + created, nil
-	case spec.MultiClusterTargetGroup:
-		return "spec.multiClusterTargetGroup: true is not supported", nil
+	}
+	if _, err := metav1.LabelSelectorAsSelector(spec.NodeSelector); err != nil {
+		return fmt.Sprintf("spec.nodeSelector: %v", err), nil
 	}
 	return r.rival(ctx, binding)
 }
 
-// rival names an older binding of the same target group. Admission refuses a second one, but of two that are created at
-// once each may be admitted without a look at the other; both managing the group would deregister each other's targets.
+// rival names an older binding of the same target group, unless both share it knowingly. Admission refuses a second one,
+// but of two that are created at once each may be admitted without a look at the other; both managing the group would
+// deregister each other's targets.
 func (r *Registrar) rival(ctx context.Context, binding *v1beta1.TargetGroupBinding) (string, error) {
 	var list v1beta1.TargetGroupBindingList
 	err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingFields{indexBindingGroup: binding.Spec.TargetGroupARN})
@@ -46,7 +47,9 @@ func (r *Registrar) rival(ctx context.Context, binding *v1beta1.TargetGroupBindi
 		return "", fmt.Errorf("listing bindings of the target group: %w", err)
 	}
 	for i := range list.Items {
-		if other := &list.Items[i]; other.UID != binding.UID && older(other, binding) {
+		other := &list.Items[i]
+		shared := other.Spec.MultiClusterTargetGroup && binding.Spec.MultiClusterTargetGroup
+		if other.UID != binding.UID && !shared && older(other, binding) {
 			return fmt.Sprintf("spec.targetGroupARN: TargetGroupBinding %s/%s has this target group already", other.Namespace, other.Name), nil
 		}
 	}

@@ -158,7 +158,7 @@ func TestRegistrarDistrustsHealthOfUnprovenPod(t *testing.T) {
 				if n := len(b.aws.Calls("RegisterTargets")); n != 1 {
 					t.Errorf("%d RegisterTargets calls, want 1", n)
 				}
-				b.after(driftInterval)
+				b.after(testDrift)
 				if got, want := b.condition("web-0"), "True "; got != want {
 					t.Errorf("after the load balancer had time to find out the condition is %q, want %q", got, want)
 				}
@@ -193,14 +193,14 @@ func TestRegistrarKeepsTargetOfPodThatCacheDoesNotShow(t *testing.T) {
 		b.aws.SetHealth(testARN, one, healthy)
 		b.settle()
 		b.after(pollUnsettled)
-		b.after(driftInterval)
+		b.after(testDrift)
 		if diff := cmp.Diff(map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateHealthy}, b.targets()); diff != "" {
 			t.Errorf("targets (-want +got):\n%s", diff)
 		}
 	}, newSlice("web-1", pod))
 }
 
-// Rule 10: a missing Service empties no target group.
+// Rule 10: a missing Service empties no target group, for a while.
 func TestRegistrarKeepsTargetsWhenServiceIsGone(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	slice := newSlice("web-1", pod)
@@ -211,13 +211,23 @@ func TestRegistrarKeepsTargetsWhenServiceIsGone(t *testing.T) {
 		b.must(b.cluster.Delete(t.Context(), newService()))
 		b.must(b.cluster.Delete(t.Context(), slice))
 		b.settle()
-		b.after(driftInterval)
+		result := b.after(testPolicy.ReplacementTimeout - time.Second)
 		if calls := b.aws.Calls("DeregisterTargets"); len(calls) != 0 {
 			t.Errorf("calls %v, want none", calls)
+		}
+		if result.RequeueAfter > time.Second {
+			t.Errorf("next look in %s, want it when the time is over", result.RequeueAfter)
 		}
 		c := apimeta.FindStatusCondition(b.binding().Status.Conditions, v1beta1.ConditionReady)
 		if c.Reason != v1beta1.ReasonBackendNotFound || !strings.Contains(c.Message, `Service "web" does not exist`) {
 			t.Errorf("condition Ready says %s: %s", c.Reason, c.Message)
+		}
+		b.after(time.Second)
+		if n := len(b.aws.Calls("DeregisterTargets")); n != 1 {
+			t.Errorf("%d deregistrations after the time was over, want 1", n)
+		}
+		if told := b.told("ReplacementTimedOut"); told != 1 {
+			t.Errorf("told %d times, want once", told)
 		}
 	}, pod, slice)
 }
@@ -237,7 +247,7 @@ func TestRegistrarFailedRegistrationIsToldAndTriedAgain(t *testing.T) {
 			t.Errorf("condition %q, want %q", got, want)
 		}
 		c := apimeta.FindStatusCondition(b.binding().Status.Conditions, v1beta1.ConditionDegraded)
-		if c.Reason != v1beta1.ReasonAWSError || c.Message != "AccessDenied: not authorized" {
+		if c.Reason != v1beta1.ReasonAccessDenied || c.Message != "AccessDenied: not authorized" {
 			t.Errorf("condition Degraded says %s: %s", c.Reason, c.Message)
 		}
 		if result.RequeueAfter <= 0 || result.RequeueAfter > maxCallBackoff {
@@ -325,7 +335,7 @@ func TestRegistrarReleasesBindingWhoseTargetGroupIsGone(t *testing.T) {
 		b.aws.Before = func(context.Context, fakeelbv2.Call) error {
 			return &smithy.GenericAPIError{Code: "TargetGroupNotFound", Message: "no such group"}
 		}
-		b.after(2 * driftInterval)
+		b.after(2 * testDrift)
 		b.must(b.cluster.Delete(t.Context(), b.binding()))
 		b.settle()
 		if err := b.cluster.Get(t.Context(), webKey, &v1beta1.TargetGroupBinding{}); !apierrors.IsNotFound(err) {
@@ -358,7 +368,7 @@ func TestRegistrarWritesStatusOnceSettled(t *testing.T) {
 		}
 		version := b.binding().ResourceVersion
 		b.settle()
-		b.after(driftInterval)
+		b.after(testDrift)
 		if got := b.binding().ResourceVersion; got != version {
 			t.Error("a settled binding was written again")
 		}
@@ -373,16 +383,8 @@ func TestRegistrarLeavesUnmanageableBindingsAlone(t *testing.T) {
 		more   []client.Object
 		want   string
 	}{
-		"instance": {
-			change: func(s *v1beta1.TargetGroupBindingSpec) { *s.TargetType = v1beta1.TargetTypeInstance },
-			want:   `spec.targetType: "instance" is not supported`,
-		},
 		"no target type": {
 			change: func(s *v1beta1.TargetGroupBindingSpec) { s.TargetType = nil }, want: "spec.targetType is not set",
-		},
-		"shared": {
-			change: func(s *v1beta1.TargetGroupBindingSpec) { s.MultiClusterTargetGroup = true },
-			want:   "spec.multiClusterTargetGroup: true is not supported",
 		},
 		"second binding of the group": {
 			change: func(*v1beta1.TargetGroupBindingSpec) {}, more: []client.Object{older},

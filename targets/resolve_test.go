@@ -30,7 +30,7 @@ func TestResolve(t *testing.T) {
 		return s
 	}
 	plain := pod(func(*corev1.Pod) {})
-	unready := pod(func(p *corev1.Pod) { p.Status.Conditions = nil })
+	starting := pod(func(p *corev1.Pod) { p.Status.Conditions = nil })
 	stranger := pod(func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} })
 	terminating := withFinalizer(pod(func(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.Now()) }))
 	known := map[elbv2.Target]entry{one: {presence: registered}}
@@ -54,10 +54,10 @@ func TestResolve(t *testing.T) {
 			missing: `Service "web" has no port "grpc"`,
 		},
 		"containers not ready": {
-			objects: []client.Object{unready, newSlice("web-1", unready)}, want: map[elbv2.Target]standing{one: kept},
+			objects: []client.Object{starting, newSlice("web-1", starting)}, want: map[elbv2.Target]standing{one: unready},
 		},
 		"containers not ready but published": {
-			objects: []client.Object{unready, slice(unready, func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Conditions.Ready = nil })},
+			objects: []client.Object{starting, slice(starting, func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Conditions.Ready = nil })},
 			want:    map[elbv2.Target]standing{one: wanted},
 		},
 		"terminating, whatever the slice says": {

@@ -23,10 +23,12 @@ type view struct {
 	deleting    bool
 	unsupported string // what the spec asks for that we do not do
 	missing     string // the Service or port that does not exist
-	networking  bool   // the spec asks for inbound rules, which we do not make
-	complete    bool   // the group has been read
+	plan        plan
+	policy      Policy
+	networking  bool // the spec asks for inbound rules, which we do not make
+	complete    bool // the group has been read
 	entries     map[elbv2.Target]entry
-	pods        podCount
+	pods        *podCount // nil when pods are none of the binding's business
 }
 
 // maxMessage is what a condition's message is cut to.
@@ -67,7 +69,7 @@ func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v view, now 
 	if v.complete {
 		status.Targets = countTargets(v.entries)
 	}
-	if !v.deleting && v.unsupported == "" {
+	if v.pods != nil {
 		status.Pods = &v1beta1.PodCounts{
 			Gated: int32(v.pods.gated), Waiting: int32(v.pods.waiting), Ungated: int32(v.pods.ungated),
 		}
@@ -85,6 +87,10 @@ func ready(g *group, v view) metav1.Condition {
 		c.Reason, c.Message = v1beta1.ReasonDeleting, "Deregistering all targets"
 	case !v.complete:
 		c.Reason, c.Message = v1beta1.ReasonReconciling, "Reading the target group"
+	case v.plan.handover:
+		c.Reason = v1beta1.ReasonReconciling
+		c.Message = fmt.Sprintf("Targets that are not asked for any more stay until all others are healthy, for %s at most",
+			v.policy.ReplacementTimeout)
 	case g.working():
 		c.Reason, c.Message = v1beta1.ReasonReconciling, "Registering and deregistering targets"
 	default:
@@ -102,12 +108,25 @@ func trouble(g *group, v view) (reason, message string) {
 		return v1beta1.ReasonNotSupported, v.unsupported
 	case elbv2.IsTargetGroupNotFound(err):
 		return v1beta1.ReasonTargetGroupNotFound, elbv2.Message(err)
+	case elbv2.IsPermission(err):
+		return v1beta1.ReasonAccessDenied, elbv2.Message(err)
 	case err != nil:
 		return v1beta1.ReasonAWSError, elbv2.Message(err)
 	case v.missing != "":
-		return v1beta1.ReasonBackendNotFound, v.missing + "; registered targets are kept while their pods live"
+		return v1beta1.ReasonBackendNotFound, fmt.Sprintf("%s; registered targets are kept while their pods live, for %s at most",
+			v.missing, v.policy.ReplacementTimeout)
+	}
+	if refused := g.refusals(); len(refused) > 0 {
+		return v1beta1.ReasonTargetsRefused, strings.Join(refused, "; ")
+	}
+	if len(v.plan.leftOut) > 0 {
+		return v1beta1.ReasonTargetGroupFull, groupFull(v.policy)
 	}
 	return "", ""
+}
+
+func groupFull(policy Policy) string {
+	return fmt.Sprintf("The target group holds as many targets as --max-targets-per-target-group=%d allows", policy.MaxTargets)
 }
 
 // degraded also tells of trouble that leaves the targets alone.
@@ -119,6 +138,10 @@ func degraded(g *group, v view) metav1.Condition {
 	case c.Reason != "":
 	case err != nil:
 		c.Reason, c.Message = v1beta1.ReasonAWSError, elbv2.Message(err)
+	case v.plan.valve:
+		c.Reason = v1beta1.ReasonUnreadyPodsKept
+		c.Message = fmt.Sprintf("Fewer than %d %% of the pods are ready and healthy (--min-ready-percent): unready ones stay registered",
+			v.policy.MinReadyPercent)
 	case v.networking:
 		c.Reason, c.Message = v1beta1.ReasonNotSupported, "spec.networking is not supported: no security group is changed"
 	default:

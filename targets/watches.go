@@ -6,7 +6,6 @@ package targets
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,6 +31,7 @@ import (
 // Indexes of the caches. Package webhook has its own.
 const (
 	indexSliceService   = "targets.slice.service"
+	indexSlicePod       = "targets.slice.pod"
 	indexPodAddress     = "targets.pod.address"
 	indexPodGate        = "targets.pod.gate"
 	indexBindingService = "targets.binding.service"
@@ -41,7 +42,7 @@ const (
 // has synced.
 func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	r.groups, r.orphans = map[types.NamespacedName]*group{}, map[types.NamespacedName]time.Time{}
-	r.resolver = resolver{reader: mgr.GetClient()}
+	r.resolver = resolver{reader: mgr.GetClient(), lastResort: r.LastResort}
 	if err := r.addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
@@ -51,6 +52,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfService)).
 		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfSlice)).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfNode), builder.WithPredicates(nodeChanged())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod), builder.WithPredicates(podChanged())).
 		WatchesRawSource(source.Func(r.startLanes)).
 		WithOptions(controller.Options{
@@ -82,6 +84,7 @@ func (r *Registrar) addIndexes(ctx context.Context, indexer client.FieldIndexer)
 		{&discoveryv1.EndpointSlice{}, indexSliceService, func(o client.Object) []string {
 			return []string{o.GetLabels()[discoveryv1.LabelServiceName]}
 		}},
+		{&discoveryv1.EndpointSlice{}, indexSlicePod, slicePods},
 		{&corev1.Pod{}, indexPodAddress, podAddresses},
 		{&corev1.Pod{}, indexPodGate, func(o client.Object) []string { return gatedBindings(o.(*corev1.Pod)) }},
 		{&v1beta1.TargetGroupBinding{}, indexBindingService, func(o client.Object) []string {
@@ -97,6 +100,16 @@ func (r *Registrar) addIndexes(ctx context.Context, indexer client.FieldIndexer)
 		}
 	}
 	return nil
+}
+
+func slicePods(o client.Object) []string {
+	var out []string
+	for _, ep := range o.(*discoveryv1.EndpointSlice).Endpoints {
+		if ep.TargetRef != nil && ep.TargetRef.Kind == "Pod" {
+			out = append(out, ep.TargetRef.Name)
+		}
+	}
+	return out
 }
 
 func podAddresses(o client.Object) []string {
@@ -129,6 +142,18 @@ func podChanged() predicate.Funcs {
 	}}
 }
 
+// nodeChanged lets through what decides whether a node, or a pod on it, is a target, and keeps heartbeats away.
+func nodeChanged() predicate.Funcs {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*corev1.Node), e.ObjectNew.(*corev1.Node)
+		return nodeReadiness(before) != nodeReadiness(after) ||
+			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
+			before.Spec.ProviderID != after.Spec.ProviderID ||
+			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
+			!equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints)
+	}}
+}
+
 func countOpenGates(pod *corev1.Pod) int {
 	n := 0
 	for _, gate := range pod.Spec.ReadinessGates {
@@ -158,28 +183,35 @@ func (r *Registrar) bindingsOf(ctx context.Context, namespace, service string) [
 	return requests(namespace, names(list.Items))
 }
 
+// bindingsOfNode are all bindings: nobody but the resolver knows to which ones a node matters, and nodes change rarely.
+func (r *Registrar) bindingsOfNode(ctx context.Context, _ client.Object) []reconcile.Request {
+	var list v1beta1.TargetGroupBindingList
+	if err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings")
+		return nil
+	}
+	out := make([]reconcile.Request, len(list.Items))
+	for i := range list.Items {
+		out[i].NamespacedName = client.ObjectKeyFromObject(&list.Items[i])
+	}
+	return out
+}
+
 // bindingsOfPod are the bindings whose gates the pod carries, those in whose groups its addresses are, and those whose
-// Services select it.
+// Services have it among their endpoints.
 func (r *Registrar) bindingsOfPod(ctx context.Context, o client.Object) []reconcile.Request {
 	pod := o.(*corev1.Pod)
-	out := append(gatedBindings(pod), r.bindingsHolding(pod)...)
-	var list v1beta1.TargetGroupBindingList
-	err := r.Client.List(ctx, &list, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy)
+	out := requests(pod.Namespace, append(gatedBindings(pod), r.bindingsHolding(pod)...))
+	var slices discoveryv1.EndpointSliceList
+	err := r.Client.List(ctx, &slices, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy,
+		client.MatchingFields{indexSlicePod: pod.Name})
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings of pod", "namespace", pod.Namespace, "pod", pod.Name)
-		return requests(pod.Namespace, out)
+		ctrl.LoggerFrom(ctx).Error(err, "Listing EndpointSlices of pod", "pod", klog.KObj(pod))
 	}
-	for i := range list.Items {
-		binding := &list.Items[i]
-		if slices.Contains(out, binding.Name) {
-			continue
-		}
-		service, err := r.resolver.service(ctx, binding)
-		if err == nil && service != nil && selects(service, pod) {
-			out = append(out, binding.Name)
-		}
+	for i := range slices.Items {
+		out = append(out, r.bindingsOfSlice(ctx, &slices.Items[i])...)
 	}
-	return requests(pod.Namespace, out)
+	return out
 }
 
 // bindingsHolding are the bindings of the pod's namespace in whose groups one of its addresses is known.

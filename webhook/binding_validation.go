@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -27,7 +28,6 @@ type bindingValidator struct {
 // ValidateCreate refuses what must not be created, with all faults at once.
 func (v *bindingValidator) ValidateCreate(ctx context.Context, binding *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
 	faults := append(required(&binding.Spec), validateSpec(&binding.Spec)...)
-	faults = append(faults, supported(&binding.Spec)...)
 	taken, err := v.oneBindingAGroup(ctx, binding)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
@@ -78,23 +78,11 @@ func required(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 }
 
 func validateSpec(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
+	path := field.NewPath("spec", "nodeSelector")
 	if spec.NodeSelector != nil && spec.IsIP() {
-		return field.ErrorList{field.Forbidden(field.NewPath("spec", "nodeSelector"), "is for targetType instance only")}
+		return field.ErrorList{field.Forbidden(path, "is for targetType instance only")}
 	}
-	return nil
-}
-
-// supported refuses what this version does not do yet, at creation only: bindings from before our time stay editable.
-func supported(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
-	var faults field.ErrorList
-	path := field.NewPath("spec")
-	if spec.TargetType != nil && !spec.IsIP() {
-		faults = append(faults, field.NotSupported(path.Child("targetType"), *spec.TargetType, []v1beta1.TargetType{v1beta1.TargetTypeIP}))
-	}
-	if spec.MultiClusterTargetGroup {
-		faults = append(faults, field.NotSupported(path.Child("multiClusterTargetGroup"), true, []string{"false"}))
-	}
-	return faults
+	return metav1validation.ValidateLabelSelector(spec.NodeSelector, metav1validation.LabelSelectorValidationOptions{}, path)
 }
 
 // warnings say what is accepted but not acted on.

@@ -54,6 +54,7 @@ type change = func(*v1beta1.TargetGroupBinding)
 
 func TestBindingValidatorOnCreate(t *testing.T) {
 	elsewhere := func(b *v1beta1.TargetGroupBinding) { b.Namespace = "other" }
+	instance := func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetType = ptr.To(v1beta1.TargetTypeInstance) }
 	shared := func(b *v1beta1.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true }
 	tests := map[string]struct {
 		others  []*v1beta1.TargetGroupBinding
@@ -71,21 +72,27 @@ func TestBindingValidatorOnCreate(t *testing.T) {
 			binding: newBinding("web", func(b *v1beta1.TargetGroupBinding) { b.Spec.NodeSelector = &metav1.LabelSelector{} }),
 			want:    []string{"spec.nodeSelector FieldValueForbidden"},
 		},
-		"instance targets are not supported yet": {
-			binding: newBinding("web", func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetType = ptr.To(v1beta1.TargetTypeInstance) }),
-			want:    []string{"spec.targetType FieldValueNotSupported"},
+		"instance targets with a selector": {
+			binding: newBinding("web", instance, func(b *v1beta1.TargetGroupBinding) {
+				b.Spec.NodeSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "web"}}
+			}),
+		},
+		"selector that selects nothing by mistake": {
+			binding: newBinding("web", instance, func(b *v1beta1.TargetGroupBinding) {
+				b.Spec.NodeSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "pool", Operator: "Is"}}}
+			}),
+			want: []string{"spec.nodeSelector.matchExpressions[0].operator FieldValueInvalid"},
 		},
 		"group taken in another namespace": {
 			others: []*v1beta1.TargetGroupBinding{newBinding("first", elsewhere)}, binding: newBinding("web"),
 			want: []string{"spec.targetGroupARN FieldValueInvalid"},
 		},
-		"shared groups are not supported yet": {
+		"group shared by all": {
 			others: []*v1beta1.TargetGroupBinding{newBinding("first", shared)}, binding: newBinding("web", shared),
-			want: []string{"spec.multiClusterTargetGroup FieldValueNotSupported"},
 		},
 		"group shared by one only": {
 			others: []*v1beta1.TargetGroupBinding{newBinding("first")}, binding: newBinding("web", shared),
-			want: []string{"spec.multiClusterTargetGroup FieldValueNotSupported", "spec.targetGroupARN FieldValueInvalid"},
+			want: []string{"spec.targetGroupARN FieldValueInvalid"},
 		},
 	}
 	for name, tc := range tests {

@@ -12,6 +12,7 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
@@ -41,6 +42,9 @@ func newAWS(ctx context.Context, opts *options) (*aws, error) {
 	accounts := elbv2.NewAccounts(cfg, elbv2.Settings{
 		Endpoints: opts.Endpoints, Throttle: opts.Throttle, MaxRetries: opts.MaxRetries, UserAgent: "targetgate/" + version,
 	})
+	if err := metrics.Registry.Register(accounts); err != nil {
+		return nil, fmt.Errorf("registering the metrics of the AWS budget: %w", err)
+	}
 	return &aws{accounts: accounts, ownVPC: ownVPC(opts.VpcID, cfg)}, nil
 }
 

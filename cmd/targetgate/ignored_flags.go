@@ -48,7 +48,7 @@ func hide(flags *pflag.FlagSet, name string) { flags.Lookup(name).Hidden = true 
 func setIgnoredFlags(flags *pflag.FlagSet) []string {
 	var out []string
 	flags.Visit(func(f *pflag.Flag) {
-		if slices.Contains(ignoredSwitches, f.Name) || slices.Contains(ignoredValues, f.Name) || f.Name == "feature-gates" {
+		if slices.Contains(ignoredSwitches, f.Name) || slices.Contains(ignoredValues, f.Name) {
 			out = append(out, f.Name)
 		}
 	})

@@ -54,10 +54,14 @@ func run(ctx context.Context, args []string) error {
 	}
 	registrar := &targets.Registrar{
 		Client:                  mgr.GetClient(),
+		Uncached:                mgr.GetAPIReader(),
 		Accounts:                aws.accounts,
 		Writer:                  &readiness.Writer{Client: mgr.GetClient().Status(), Clock: clock.RealClock{}},
 		Recorder:                mgr.GetEventRecorder("targetgate"),
 		Clock:                   clock.RealClock{},
+		Policy:                  opts.Policy,
+		DriftInterval:           opts.DriftInterval,
+		LastResort:              opts.EndpointsFailOpen,
 		MaxConcurrentReconciles: opts.MaxConcurrentReconciles,
 		MaxBackoff:              opts.MaxBackoff,
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
@@ -26,10 +27,12 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	"github.com/targetgate/targetgate/targets"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -137,7 +140,10 @@ func newLease(cfg *rest.Config, opts *options) (resourcelock.Interface, error) {
 const renewDeadline = 10 * time.Second
 
 func cacheOptions(opts *options) cache.Options {
-	out := cache.Options{SyncPeriod: &opts.SyncPeriod, DefaultTransform: cache.TransformStripManagedFields()}
+	out := cache.Options{
+		SyncPeriod: &opts.SyncPeriod, DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: targets.StripNode}},
+	}
 	if len(opts.WatchNamespaces) > 0 {
 		out.DefaultNamespaces = map[string]cache.Config{}
 		for _, namespace := range opts.WatchNamespaces {

@@ -10,11 +10,13 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/targetgate/targetgate/targets"
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
@@ -35,7 +37,9 @@ type options struct {
 	InjectGates             bool
 	MaxConcurrentReconciles int
 	MaxBackoff              time.Duration
-	MaxTargetsPerGroup      int
+	Policy                  targets.Policy
+	DriftInterval           time.Duration
+	EndpointsFailOpen       bool
 
 	SyncPeriod      time.Duration
 	WatchNamespaces []string
@@ -113,13 +117,19 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.MaxConcurrentReconciles, "targetgroupbinding-max-concurrent-reconciles", 16, "Bindings looked at side by side.")
 	flags.DurationVar(&o.MaxBackoff, "targetgroupbinding-max-exponential-backoff-delay", 30*time.Second,
 		"Longest pause after a pass that failed.")
-	flags.IntVar(&o.MaxTargetsPerGroup, "max-targets-per-target-group", 0, "Not supported but for 0, which means no limit.")
-	hide(flags, "max-targets-per-target-group")
+	flags.IntVar(&o.Policy.MaxTargets, "max-targets-per-target-group", 0,
+		"Most targets in a target group; pods beyond that are left out and say so. 0 is no limit.")
+	flags.IntVar(&o.Policy.MinReadyPercent, "min-ready-percent", 50,
+		"Pods that live but are not ready are deregistered only while at least so many percent of a Service's pods are healthy.")
+	flags.DurationVar(&o.Policy.ReplacementTimeout, "replacement-timeout", 5*time.Minute,
+		"Longest wait for healthy replacements before targets go that a Service selects no longer, or whose Service is gone.")
+	flags.DurationVar(&o.DriftInterval, "drift-interval", 5*time.Minute,
+		"How often every target group is compared with the cluster although nothing has changed, shortened by up to a fifth.")
 	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Hour, "How often every binding is looked at without a cause.")
 	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespace", nil, "Namespaces to work in. Default: all.")
 	flags.StringToStringVar(&o.FeatureGates, "feature-gates", nil,
-		"Feature gates of aws-load-balancer-controller; none means anything here yet.")
-	hide(flags, "feature-gates")
+		"EndpointsFailOpen=true|false: when no other endpoint is left, register those on nodes of unknown state (default true). "+
+			"Others of aws-load-balancer-controller's are ignored.")
 }
 
 func (o *options) addServerFlags(flags *pflag.FlagSet) {
@@ -150,13 +160,17 @@ func (o *options) validate() error {
 	}
 	fault(o.ClusterName == "", "--cluster-name is required")
 	fault(len(o.VpcTags) > 0 && o.VpcID == "", "--aws-vpc-tags=%v is not supported: set --aws-vpc-id", o.VpcTags)
-	fault(o.MaxTargetsPerGroup != 0, "--max-targets-per-target-group=%d is not supported: want 0, no limit", o.MaxTargetsPerGroup)
+	fault(o.Policy.MaxTargets < 0, "--max-targets-per-target-group=%d: want 0 or more", o.Policy.MaxTargets)
+	fault(o.Policy.MinReadyPercent < 0 || o.Policy.MinReadyPercent > 100, "--min-ready-percent=%d: want 0 to 100", o.Policy.MinReadyPercent)
+	fault(o.Policy.ReplacementTimeout < 0, "--replacement-timeout=%s: want 0 or more", o.Policy.ReplacementTimeout)
+	fault(o.DriftInterval < minDriftInterval, "--drift-interval=%s: want %s or more", o.DriftInterval, minDriftInterval)
 	fault(o.MaxRetries < 0, "--aws-max-retries=%d: want 0 or more", o.MaxRetries)
 	fault(o.MaxConcurrentReconciles < 1, "--targetgroupbinding-max-concurrent-reconciles=%d: want 1 or more", o.MaxConcurrentReconciles)
 	fault(o.MaxBackoff <= 0, "--targetgroupbinding-max-exponential-backoff-delay=%s: want more than 0", o.MaxBackoff)
 	fault(o.WebhookPort < 1 || o.WebhookPort > 65535, "--webhook-bind-port=%d: want 1 to 65535", o.WebhookPort)
 	fault(!slices.Contains([]string{"info", "debug"}, o.LogLevel), "--log-level=%s: want info or debug", o.LogLevel)
 	faults = append(faults, o.validateEndpoints()...)
+	faults = append(faults, o.validateFeatureGates()...)
 	var err error
 	var skipped []string
 	if o.Throttle, skipped, err = elbv2.ParseThrottle(o.throttleText); err != nil {
@@ -166,6 +180,29 @@ func (o *options) validate() error {
 		o.notices = append(o.notices, "aws-api-throttle: "+part)
 	}
 	return errors.Join(faults...)
+}
+
+// minDriftInterval keeps settled groups from using up the budget.
+const minDriftInterval = 10 * time.Second
+
+// endpointsFailOpen is the one feature gate of the incumbent's that means something here.
+const endpointsFailOpen = "EndpointsFailOpen"
+
+func (o *options) validateFeatureGates() []error {
+	o.EndpointsFailOpen = true
+	var faults []error
+	for gate, value := range o.FeatureGates {
+		on, err := strconv.ParseBool(value)
+		switch {
+		case err != nil:
+			faults = append(faults, fmt.Errorf("--feature-gates: %s=%s: want true or false", gate, value))
+		case gate == endpointsFailOpen:
+			o.EndpointsFailOpen = on
+		default:
+			o.notices = append(o.notices, "feature-gates: "+gate)
+		}
+	}
+	return faults
 }
 
 // services are the SDK's IDs of the services we call.

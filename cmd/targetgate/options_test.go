@@ -42,15 +42,18 @@ func TestParseOptionsStartsWithArgumentsOfTheIncumbent(t *testing.T) {
 		"--ingress-class", "alb", "--enable-shield=false", "--enable-waf", "--targetgroupbinding-requeue-duration=15s",
 		"--aws-api-endpoints=Elastic Load Balancing v2=https://elb.example,EC2=http://127.0.0.1:4566",
 		"--aws-api-throttle=WAF Regional:^List=1:1,Elastic Load Balancing v2:^Describe=10:20", "--watch-namespace=shop",
-		"--feature-gates=EndpointsFailOpen=true",
+		"--feature-gates=EndpointsFailOpen=false,WeightedTargetGroups=true",
 	))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"enable-shield", "enable-waf", "feature-gates", "ingress-class", "targetgroupbinding-requeue-duration",
-		"aws-api-throttle: WAF Regional:^List=1:1"}
+	want := []string{"enable-shield", "enable-waf", "ingress-class", "targetgroupbinding-requeue-duration",
+		"feature-gates: WeightedTargetGroups", "aws-api-throttle: WAF Regional:^List=1:1"}
 	if diff := cmp.Diff(want, opts.notices); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
+	}
+	if opts.EndpointsFailOpen {
+		t.Error("EndpointsFailOpen is on, want it off as asked for")
 	}
 	if len(opts.Throttle) != 1 || len(opts.Endpoints) != 2 || opts.WatchNamespaces[0] != "shop" {
 		t.Errorf("throttle %v, endpoints %v, namespaces %v", opts.Throttle, opts.Endpoints, opts.WatchNamespaces)
@@ -64,10 +67,11 @@ func TestParseOptionsNamesEveryFault(t *testing.T) {
 	}{
 		"nothing given": {want: []string{"--cluster-name is required"}},
 		"several at once": {
-			args: append(minimal, "--log-level=loud", "--webhook-bind-port=0", "--aws-api-throttle=Elastic Load Balancing v2:x", "--max-targets-per-target-group=5"),
+			args: append(minimal, "--log-level=loud", "--webhook-bind-port=0", "--aws-api-throttle=Elastic Load Balancing v2:x", "--min-ready-percent=101",
+				"--feature-gates=EndpointsFailOpen=maybe", "--drift-interval=1s"),
 			want: []string{
 				"--log-level=loud: want info or debug", "--webhook-bind-port=0: want 1 to 65535", "--aws-api-throttle: \"Elastic Load Balancing v2:x\"",
-				"--max-targets-per-target-group=5 is not supported",
+				"--min-ready-percent=101: want 0 to 100", "EndpointsFailOpen=maybe: want true or false", "--drift-interval=1s: want 10s or more",
 			},
 		},
 		"unsupported":  {args: append(minimal, "--aws-vpc-tags=Name=prod"), want: []string{"--aws-vpc-tags=map[Name:prod] is not supported: set --aws-vpc-id"}},

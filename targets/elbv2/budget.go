@@ -6,8 +6,6 @@ package elbv2
 import (
 	"context"
 	"slices"
-	"sync"
-	"time"
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/smithy-go/middleware"
@@ -25,26 +23,43 @@ const (
 	ClassAdmission                  // a user waits for a binding to be created
 	ClassWaitingHealth              // a pod waits for its health checks
 	ClassOther                      // nobody waits
+
+	classCount // how many there are
 )
 
-// Budget rations HTTP attempts, retries included. It is safe for concurrent use.
+// String is the class as metrics name it.
+func (c Class) String() string {
+	return [classCount]string{"deregister", "register", "admission", "waiting-health", "other"}[c]
+}
+
+// Budget rations HTTP attempts of one account, retries included. It is safe for concurrent use.
 type Budget struct {
-	rules   []ThrottleRule
+	account string // as metrics name it; empty for the program's own
+	clock   clock.WithDelayedExecution
 	buckets []*bucket
 }
 
-// NewBudget returns full buckets, one a rule; DefaultThrottle's when there are no rules.
+// NewBudget returns the full buckets of the program's own account, one a rule; DefaultThrottle's when there are no rules.
 func NewBudget(rules []ThrottleRule, clk clock.WithDelayedExecution) *Budget {
+	return newBudget("", rules, clk)
+}
+
+func newBudget(account string, rules []ThrottleRule, clk clock.WithDelayedExecution) *Budget {
 	if len(rules) == 0 {
 		rules = DefaultThrottle()
 	}
-	b := &Budget{rules: rules}
+	b := &Budget{account: account, clock: clk}
 	for _, rule := range rules {
-		b.buckets = append(b.buckets, &bucket{
-			rate: rule.Rate, burst: float64(rule.Burst), tokens: float64(rule.Burst), filled: clk.Now(), clock: clk,
-		})
+		if !b.knows(rule) {
+			b.buckets = append(b.buckets, newBucket(rule, clk))
+		}
 	}
 	return b
+}
+
+// knows says whether there is a rule with the same pattern already: the second one would match nothing.
+func (b *Budget) knows(rule ThrottleRule) bool {
+	return slices.ContainsFunc(b.buckets, func(known *bucket) bool { return known.rule.pattern() == rule.pattern() })
 }
 
 // wait takes a token for operation and blocks until there is one. Operations that no rule matches are free.
@@ -53,13 +68,16 @@ func (b *Budget) wait(ctx context.Context, operation string) error {
 	if bucket == nil {
 		return nil
 	}
-	return bucket.wait(ctx, chargeOf(ctx).class)
+	class, start := chargeOf(ctx).class, b.clock.Now()
+	err := bucket.wait(ctx, class)
+	waitSeconds.WithLabelValues(b.account, bucket.rule.pattern(), class.String()).Observe(b.clock.Since(start).Seconds())
+	return err
 }
 
 func (b *Budget) bucketFor(operation string) *bucket {
-	for i, rule := range b.rules {
-		if rule.matches(operation) {
-			return b.buckets[i]
+	for _, bucket := range b.buckets {
+		if bucket.rule.matches(operation) {
+			return bucket
 		}
 	}
 	return nil
@@ -104,93 +122,20 @@ func (b *Budget) addTo(stack *middleware.Stack) error {
 func (b *Budget) chargeAttempt(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
 	middleware.FinalizeOutput, middleware.Metadata, error,
 ) {
+	operation := awsmiddleware.GetOperationName(ctx)
 	if !chargeOf(ctx).paid {
-		if err := b.wait(ctx, awsmiddleware.GetOperationName(ctx)); err != nil {
+		if err := b.wait(ctx, operation); err != nil {
 			return middleware.FinalizeOutput{}, middleware.Metadata{}, err
 		}
 	}
-	return next.HandleFinalize(ctx, in)
+	out, metadata, err := next.HandleFinalize(ctx, in)
+	b.notice(operation, err)
+	return out, metadata, err
 }
 
-// bucket is a token bucket whose waiters are served by class.
-type bucket struct {
-	rate, burst float64 // tokens a second, and at most
-	clock       clock.WithDelayedExecution
-
-	mu      sync.Mutex
-	tokens  float64
-	filled  time.Time // when tokens was last brought up to date
-	waiters []*waiter // most urgent first
-	timer   clock.Timer
-}
-
-type waiter struct {
-	class   Class
-	granted chan struct{}
-}
-
-func (b *bucket) wait(ctx context.Context, class Class) error {
-	w := b.enqueue(class)
-	select {
-	case <-w.granted:
-		return nil
-	case <-ctx.Done():
-		b.abandon(w)
-		return ctx.Err()
+// notice slows a bucket down when AWS throttled its attempt. That it throttled AssumeRole says nothing of our bucket.
+func (b *Budget) notice(operation string, err error) {
+	if bucket := b.bucketFor(operation); bucket != nil && IsThrottled(err) && !isRoleError(err) {
+		bucket.throttled()
 	}
-}
-
-func (b *bucket) enqueue(class Class) *waiter {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w := &waiter{class: class, granted: make(chan struct{})}
-	at, _ := slices.BinarySearchFunc(b.waiters, class+1, func(w *waiter, class Class) int { return int(w.class - class) })
-	b.waiters = slices.Insert(b.waiters, at, w)
-	b.grant()
-	return w
-}
-
-// abandon takes w out of the line, or gives its token back when it was granted in the same moment.
-func (b *bucket) abandon(w *waiter) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if at := slices.Index(b.waiters, w); at >= 0 {
-		b.waiters = slices.Delete(b.waiters, at, at+1)
-		return
-	}
-	b.tokens++
-	b.grant()
-}
-
-func (b *bucket) refund() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.tokens++
-	b.grant()
-}
-
-// grant serves as many waiters as there are tokens and sets the timer for the next one. The caller holds the lock.
-func (b *bucket) grant() {
-	now := b.clock.Now()
-	b.tokens = min(b.burst, b.tokens+b.rate*now.Sub(b.filled).Seconds())
-	b.filled = now
-	for b.tokens >= 1 && len(b.waiters) > 0 {
-		b.tokens--
-		close(b.waiters[0].granted)
-		b.waiters = slices.Delete(b.waiters, 0, 1)
-	}
-	if b.timer != nil {
-		b.timer.Stop()
-		b.timer = nil
-	}
-	if len(b.waiters) > 0 {
-		missing := time.Duration((1 - b.tokens) / b.rate * float64(time.Second))
-		b.timer = b.clock.AfterFunc(missing+time.Millisecond, b.tick)
-	}
-}
-
-func (b *bucket) tick() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.grant()
 }

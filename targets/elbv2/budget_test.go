@@ -6,7 +6,9 @@ package elbv2
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"regexp"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,17 +61,17 @@ func TestBudgetKeepsRateAndBurst(t *testing.T) {
 		budget := NewBudget([]ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}}, clock.RealClock{})
 		start := time.Now()
 		var took []time.Duration
-		for range 28 {
+		for range 27 {
 			if err := budget.wait(t.Context(), "RegisterTargets"); err != nil {
 				t.Fatal(err)
 			}
 			took = append(took, time.Since(start).Round(50*time.Millisecond))
 		}
-		if took[19] != 0 {
-			t.Errorf("the burst of 20 took %s, want no time", took[19])
+		if took[18] != 0 {
+			t.Errorf("the burst of 20, less 1 in reserve, took %s, want no time", took[18])
 		}
-		if want := 2 * time.Second; took[27] != want {
-			t.Errorf("8 more took %s, want %s at 4 a second", took[27], want)
+		if want := 2 * time.Second; took[26] != want {
+			t.Errorf("8 more took %s, want %s at 4 a second", took[26], want)
 		}
 	})
 }
@@ -109,7 +111,7 @@ func TestBudgetRefundsTokenOfEmptyBatch(t *testing.T) {
 		client := New(nil, oneAtATime())
 		start := time.Now()
 		for range 3 {
-			if err := client.Register(t.Context(), "arn", func() []Target { return nil }); err != nil {
+			if err := client.Register(t.Context(), "arn", func() map[Target]string { return nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -117,4 +119,77 @@ func TestBudgetRefundsTokenOfEmptyBatch(t *testing.T) {
 			t.Errorf("3 empty batches took %s of the budget, want none", took)
 		}
 	})
+}
+
+// AWS takes its tokens when calls arrive. Our calls, however they bunch up on the way, are never too many.
+func TestBudgetNeverRunsIntoBucketOfItsOwnShape(t *testing.T) {
+	tests := map[string]ThrottleRule{
+		"registering": {Rate: 4, Burst: 20},
+		"describing":  {Rate: 50, Burst: 200},
+	}
+	for name, rule := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rule.Operations = regexp.MustCompile(".")
+				budget := NewBudget([]ThrottleRule{rule}, clock.RealClock{})
+				server := &arrivals{rule: rule, tokens: float64(rule.Burst), at: time.Now()}
+				random := rand.New(rand.NewPCG(1, 2))
+				var calls sync.WaitGroup
+				for range 40 * rule.Burst {
+					time.Sleep(time.Duration(random.ExpFloat64() / rule.Rate * float64(time.Second) / 2))
+					if random.IntN(rule.Burst) == 0 { // now and then the bucket fills up
+						time.Sleep(time.Duration(float64(rule.Burst) / rule.Rate * float64(time.Second)))
+					}
+					delay := 40*time.Millisecond + time.Duration(random.Int64N(int64(delaySpread)))
+					calls.Go(func() {
+						_ = budget.wait(t.Context(), "Any")
+						time.Sleep(delay)
+						server.arrive()
+					})
+				}
+				calls.Wait()
+				if server.throttled > 0 {
+					t.Errorf("%d calls throttled, want none", server.throttled)
+				}
+			})
+		})
+	}
+}
+
+// arrivals is AWS's bucket.
+type arrivals struct {
+	rule      ThrottleRule
+	mu        sync.Mutex
+	tokens    float64
+	at        time.Time
+	throttled int
+}
+
+func (a *arrivals) arrive() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	a.tokens = min(float64(a.rule.Burst), a.tokens+a.rule.Rate*now.Sub(a.at).Seconds())
+	a.at = now
+	if a.tokens < 1 {
+		a.throttled++
+		return
+	}
+	a.tokens--
+}
+
+func TestBudgetDropsRulesThatCanMatchNothing(t *testing.T) {
+	pattern := regexp.MustCompile("^Describe")
+	budget := NewBudget([]ThrottleRule{
+		{Operations: pattern, Rate: 1, Burst: 1},
+		{Operations: regexp.MustCompile("."), Rate: 2, Burst: 1},
+		{Operations: pattern, Rate: 3, Burst: 1},
+	}, clock.RealClock{})
+	var rates []float64
+	for _, bucket := range budget.buckets {
+		rates = append(rates, bucket.rule.Rate)
+	}
+	if diff := cmp.Diff([]float64{1, 2}, rates); diff != "" {
+		t.Errorf("rates of the buckets (-want +got):\n%s", diff)
+	}
 }

@@ -4,19 +4,17 @@
 package elbv2
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	awselbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"k8s.io/utils/clock"
 )
 
@@ -44,7 +42,8 @@ type Settings struct {
 	UserAgent string
 }
 
-// Accounts hands out a Client for each role to assume. It is safe for concurrent use.
+// Accounts hands out a Client for each role to assume. It is safe for concurrent use. It is a prometheus.Collector of the
+// budgets' state, which the program registers.
 type Accounts struct {
 	config   aws.Config
 	settings Settings
@@ -52,20 +51,6 @@ type Accounts struct {
 	mu      sync.Mutex
 	clients map[Role]*Client
 	budgets map[string]*Budget // by account, as AWS counts calls; empty for the program's own
-}
-
-// Role is an IAM role in another account; the zero value is the program's own identity.
-type Role struct {
-	ARN        string
-	ExternalID string
-}
-
-// account is the fifth part of the role's ARN, empty when there is none.
-func (r Role) account() string {
-	if parsed, err := arn.Parse(r.ARN); err == nil {
-		return parsed.AccountID
-	}
-	return ""
 }
 
 // NewAccounts returns the clients over cfg, which carries the program's own identity and Region. No call is made.
@@ -96,32 +81,23 @@ func (a *Accounts) Client(role Role) *Client {
 	}
 	budget, ok := a.budgets[role.account()]
 	if !ok {
-		budget = NewBudget(a.settings.Throttle, clock.RealClock{})
+		budget = newBudget(role.account(), a.settings.Throttle, clock.RealClock{})
 		a.budgets[role.account()] = budget
 	}
-	client := New(a.api(role, budget), budget)
+	credentials := a.credentials(role)
+	client := New(a.api(credentials, budget), budget)
+	client.credentials = credentials
 	a.clients[role] = client
 	return client
 }
 
-func (a *Accounts) api(role Role, budget *Budget) API {
+func (a *Accounts) api(credentials aws.CredentialsProvider, budget *Budget) API {
 	cfg := a.config.Copy()
-	if role.ARN != "" {
-		cfg.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(a.sts(), role.ARN, func(o *stscreds.AssumeRoleOptions) {
-			if role.ExternalID != "" {
-				o.ExternalID = &role.ExternalID
-			}
-		}))
-	}
+	cfg.Credentials = credentials
 	return awselbv2.NewFromConfig(cfg, func(o *awselbv2.Options) {
 		o.BaseEndpoint = endpoint(a.settings.Endpoints, serviceID)
-		o.APIOptions = append(o.APIOptions, budget.addTo, addMetrics)
-	})
-}
-
-func (a *Accounts) sts() *sts.Client {
-	return sts.NewFromConfig(a.config, func(o *sts.Options) {
-		o.BaseEndpoint = endpoint(a.settings.Endpoints, "STS")
+		// The last one comes first behind the retry loop: the time of a request does not include the wait for its token.
+		o.APIOptions = append(o.APIOptions, addMetrics, budget.addTo)
 	})
 }
 
@@ -135,13 +111,24 @@ func endpoint(endpoints map[string]string, service string) *string {
 // Client reads and changes target groups of one account. It is safe for concurrent use and holds no lock during a
 // call.
 type Client struct {
-	api    API
-	budget *Budget
+	api         API
+	budget      *Budget
+	credentials aws.CredentialsProvider // nil when api needs none
 }
 
 // New returns a Client over api, which takes its calls' tokens from budget.
 func New(api API, budget *Budget) *Client {
 	return &Client{api: api, budget: budget}
+}
+
+// identify makes sure that there are credentials before a token is taken: to get them takes time, in which calls would
+// gather behind their tokens and then reach AWS all at once, and a role that cannot be assumed costs no token at all.
+func (c *Client) identify(ctx context.Context) error {
+	if c.credentials == nil {
+		return nil
+	}
+	_, err := c.credentials.Retrieve(ctx)
+	return err
 }
 
 // callError says what was being done to what; nil stays nil.

@@ -37,8 +37,7 @@ func TestClientChargesRetriesToBudget(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		attempts++
 		if attempts < 3 {
-			w.WriteHeader(http.StatusBadRequest)
-			_, _ = w.Write([]byte(`<ErrorResponse><Error><Code>Throttling</Code><Message>Rate exceeded</Message></Error></ErrorResponse>`))
+			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = w.Write([]byte(`<DescribeTargetGroupAttributesResponse><DescribeTargetGroupAttributesResult><Attributes><member>` +
@@ -47,14 +46,14 @@ func TestClientChargesRetriesToBudget(t *testing.T) {
 	}))
 	defer server.Close()
 	client := accountsAt(server, Settings{
-		MaxRetries: 5, Throttle: []ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 0.001, Burst: 3}},
+		MaxRetries: 5, Throttle: []ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 0.001, Burst: 4}},
 	}).Client(Role{})
 
 	if _, err := client.DeregistrationDelay(t.Context(), testARN); err != nil {
 		t.Fatal(err)
 	}
 	if left := client.budget.buckets[0].tokens; left >= 1 {
-		t.Errorf("%g tokens left after 3 attempts with a burst of 3, want none", left)
+		t.Errorf("%g tokens left after 3 attempts with 3 at the start, want none", left)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -82,7 +81,7 @@ func TestClientSendsBatchOnce(t *testing.T) {
 	}
 }
 
-func oneTarget() []Target { return []Target{{ID: "10.0.0.1", Port: 80}} }
+func oneTarget() map[Target]string { return map[Target]string{{ID: "10.0.0.1", Port: 80}: ""} }
 
 // classes notes to which class each call is charged.
 type classes struct {
@@ -142,7 +141,7 @@ func TestClientBatchesWaitInTheirClass(t *testing.T) {
 		_ = client.budget.wait(t.Context(), "First")
 		order := make(chan string, 2)
 		batch := func(name string) Batch {
-			return func() []Target {
+			return func() map[Target]string {
 				order <- name
 				return oneTarget()
 			}

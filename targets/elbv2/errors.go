@@ -6,14 +6,30 @@ package elbv2
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go"
 )
 
+var (
+	codeGroupNotFound        = (*types.TargetGroupNotFoundException)(nil).ErrorCode()
+	codeTooManyTargets       = (*types.TooManyTargetsException)(nil).ErrorCode()
+	codeTooManyRegistrations = (*types.TooManyRegistrationsForTargetIdException)(nil).ErrorCode()
+	codeInvalidTarget        = (*types.InvalidTargetException)(nil).ErrorCode()
+)
+
+const codeValidation = "ValidationError"
+
+// quotas names what a user asks AWS to raise, as AWS's own text does not.
+var quotas = map[string]string{
+	codeTooManyTargets:       "targets per target group, or per load balancer",
+	codeTooManyRegistrations: "registrations of one target per load balancer",
+}
+
 // IsTargetGroupNotFound reports whether the target group does not exist.
 func IsTargetGroupNotFound(err error) bool {
-	return hasCode(err, (*types.TargetGroupNotFoundException)(nil).ErrorCode())
+	return hasCode(err, codeGroupNotFound)
 }
 
 // IsThrottled reports whether AWS refused the call because of its rate. The wire says Throttling, the documentation
@@ -22,40 +38,54 @@ func IsThrottled(err error) bool {
 	return hasCode(err, "Throttling", "ThrottlingException", "RequestLimitExceeded")
 }
 
-// IsPermission reports whether AWS refused the call because of IAM.
+// IsPermission reports whether AWS refused the call because of who we are: IAM or a role's trust policy says no, or the
+// credentials are unknown or too old.
 func IsPermission(err error) bool {
-	return hasCode(err, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation")
+	return hasCode(err, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "ExpiredToken", "InvalidClientTokenId")
 }
 
 // IsQuota reports whether AWS refused the call because a quota would be exceeded.
 func IsQuota(err error) bool {
-	return hasCode(err, (*types.TooManyTargetsException)(nil).ErrorCode(), (*types.TooManyRegistrationsForTargetIdException)(nil).ErrorCode())
+	return hasCode(err, codeTooManyTargets, codeTooManyRegistrations)
+}
+
+// IsGroupFull reports whether AWS refused a registration because the target group, or its load balancer, holds as many
+// targets as it may: fewer targets may still fit.
+func IsGroupFull(err error) bool {
+	return hasCode(err, codeTooManyTargets)
 }
 
 // IsInvalid reports whether AWS refused the call because of its parameters: trying the same again is of no use.
 func IsInvalid(err error) bool {
-	return hasCode(err, "ValidationError", (*types.InvalidTargetException)(nil).ErrorCode())
+	return hasCode(err, codeValidation, codeInvalidTarget)
+}
+
+// IsRejected reports whether AWS refused the targets of the call and not the call itself, so that fewer or other
+// targets may pass. A role that cannot be assumed is the fault of no target.
+func IsRejected(err error) bool {
+	return hasCode(err, codeValidation, codeInvalidTarget, codeTooManyRegistrations) && !isRoleError(err)
 }
 
 // Message is "code: text" of an AWS error, without the request ID that makes every error different, so that it can be
-// compared and shown in a status. Other errors keep their text.
+// compared and shown in a status. It names the quota that was exceeded and the role that was not assumed. Other errors
+// keep their text.
 func Message(err error) string {
 	var api smithy.APIError
-	if errors.As(err, &api) {
-		return fmt.Sprintf("%s: %s", api.ErrorCode(), api.ErrorMessage())
+	if !errors.As(err, &api) {
+		return err.Error()
 	}
-	return err.Error()
+	message := fmt.Sprintf("%s: %s", api.ErrorCode(), api.ErrorMessage())
+	if quota, ok := quotas[api.ErrorCode()]; ok {
+		message += fmt.Sprintf(" (quota: %s)", quota)
+	}
+	var role *roleError
+	if errors.As(err, &role) {
+		return fmt.Sprintf("assuming role %s: %s", role.arn, message)
+	}
+	return message
 }
 
 func hasCode(err error, codes ...string) bool {
 	var api smithy.APIError
-	if !errors.As(err, &api) {
-		return false
-	}
-	for _, code := range codes {
-		if api.ErrorCode() == code {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &api) && slices.Contains(codes, api.ErrorCode())
 }

@@ -46,6 +46,9 @@ func (c *Client) GroupByName(ctx context.Context, class Class, name string) (Tar
 }
 
 func (c *Client) describeOne(ctx context.Context, what string, in *awselbv2.DescribeTargetGroupsInput) (TargetGroup, error) {
+	if err := c.identify(ctx); err != nil {
+		return TargetGroup{}, callError("describing target group", what, err)
+	}
 	out, err := c.api.DescribeTargetGroups(ctx, in)
 	if err != nil {
 		return TargetGroup{}, callError("describing target group", what, err)
@@ -79,6 +82,9 @@ func seconds(n *int32) time.Duration {
 
 // DeregistrationDelay is how long a deregistered target of the group drains.
 func (c *Client) DeregistrationDelay(ctx context.Context, arn string) (time.Duration, error) {
+	if err := c.identify(ctx); err != nil {
+		return 0, callError("describing attributes of target group", arn, err)
+	}
 	out, err := c.api.DescribeTargetGroupAttributes(withClass(ctx, ClassOther),
 		&awselbv2.DescribeTargetGroupAttributesInput{TargetGroupArn: &arn})
 	if err != nil {

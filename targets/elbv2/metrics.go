@@ -6,6 +6,8 @@ package elbv2
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -54,8 +56,7 @@ func addMetrics(stack *middleware.Stack) error {
 	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("targetgateCallMetrics", observeCall), middleware.After); err != nil {
 		return err
 	}
-	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("targetgateRequestMetrics", observeRequest),
-		"targetgateBudget", middleware.After)
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("targetgateRequestMetrics", observeRequest), "Retry", middleware.After)
 }
 
 func observeCall(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
@@ -118,4 +119,61 @@ func errorTotal(err error) *prometheus.CounterVec {
 		return validationTotal
 	}
 	return nil
+}
+
+// A bucket is named by its account, empty for the program's own, and its rule's pattern of operations.
+var (
+	budgetTokens = prometheus.NewDesc("targetgate_aws_budget_tokens",
+		"HTTP requests to AWS that may be sent at once.", []string{"account", "operations"}, nil)
+	budgetRate = prometheus.NewDesc("targetgate_aws_budget_rate",
+		"HTTP requests to AWS a second that may be sent now; lower than configured for a while after AWS throttled one.",
+		[]string{"account", "operations"}, nil)
+	budgetWaiting = prometheus.NewDesc("targetgate_aws_budget_waiting_calls",
+		"Calls to AWS that wait for the budget.", []string{"account", "operations", "class"}, nil)
+
+	waitSeconds = waitHistogram()
+)
+
+func waitHistogram() *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "targetgate_aws_budget_wait_seconds", Help: "Time an HTTP request to AWS waited for the budget.",
+		Buckets: []float64{0.001, 0.01, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
+	}, []string{"account", "operations", "class"})
+	metrics.Registry.MustRegister(h)
+	return h
+}
+
+var _ prometheus.Collector = (*Accounts)(nil)
+
+// Describe names the metrics of the budgets.
+func (a *Accounts) Describe(descs chan<- *prometheus.Desc) {
+	descs <- budgetTokens
+	descs <- budgetRate
+	descs <- budgetWaiting
+}
+
+// Collect reads the budgets of all accounts that a Client has been asked for.
+func (a *Accounts) Collect(out chan<- prometheus.Metric) {
+	for _, budget := range a.allBudgets() {
+		for _, bucket := range budget.buckets {
+			collect(out, bucket.level(), budget.account, bucket.rule.pattern())
+		}
+	}
+}
+
+func (a *Accounts) allBudgets() []*Budget {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Collect(maps.Values(a.budgets))
+}
+
+func collect(out chan<- prometheus.Metric, l level, account, operations string) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, append([]string{account, operations}, labels...)...)
+	}
+	gauge(budgetTokens, l.tokens)
+	gauge(budgetRate, l.rate)
+	for class, waiting := range l.waiting {
+		gauge(budgetWaiting, float64(waiting), Class(class).String())
+	}
 }

@@ -56,20 +56,24 @@ type Health struct {
 	State       State
 	Reason      string
 	Description string
+	Zone        string // the Availability Zone that AWS reports; may be empty
 }
 
-// Batch yields the targets of one call, at most MaxTargetsPerCall. It is called when the budget has granted the call,
-// so that what became due while the call waited goes with it. An empty batch cancels the call.
-type Batch func() []Target
+// Batch yields the targets of one call, at most MaxTargetsPerCall, and for each the Availability Zone to name: "" lets
+// AWS detect it, ZoneAll is for addresses outside the VPC. It is called when the budget has granted the call, so that
+// what became due while the call waited goes with it; not at all when there are no credentials to call with. An empty
+// batch cancels the call.
+type Batch func() map[Target]string
 
 // Register adds targets to the group, in one attempt: what to do after a failure, and with which targets, is the
 // caller's to say. A nil error means that AWS has accepted all of them, not that they are registered yet; on any error
 // some or all may have been accepted.
 func (c *Client) Register(ctx context.Context, arn string, batch Batch) error {
-	return c.send(ctx, ClassRegister, "RegisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
+	err := c.send(ctx, ClassRegister, "RegisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
 		_, err := c.api.RegisterTargets(ctx, &awselbv2.RegisterTargetsInput{TargetGroupArn: &arn, Targets: targets}, once)
-		return callError("registering targets in", arn, err)
+		return err
 	})
+	return callError("registering targets in", arn, err)
 }
 
 // deregisterTimeout is short: the pods of the next batch wait for the answer, and to ask again does no harm.
@@ -78,22 +82,31 @@ const deregisterTimeout = 5 * time.Second
 // Deregister removes targets from the group, in one attempt of at most 5 s; a target that is not there is no error. A
 // nil error means that AWS has accepted all of them: they drain from now on.
 func (c *Client) Deregister(ctx context.Context, arn string, batch Batch) error {
-	return c.send(ctx, ClassDeregister, "DeregisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
+	err := c.send(ctx, ClassDeregister, "DeregisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
 		ctx, cancel := context.WithTimeout(ctx, deregisterTimeout)
 		defer cancel()
 		_, err := c.api.DeregisterTargets(ctx, &awselbv2.DeregisterTargetsInput{TargetGroupArn: &arn, Targets: targets}, once)
-		return callError("deregistering targets from", arn, err)
+		return err
 	})
+	return callError("deregistering targets from", arn, err)
 }
 
 // once keeps the SDK from trying again: the targets of the next attempt may be others.
 func once(o *awselbv2.Options) { o.Retryer = aws.NopRetryer{} }
 
+// begin takes a token for the only attempt of the operation.
+func (c *Client) begin(ctx context.Context, class Class, operation string) error {
+	if err := c.identify(ctx); err != nil {
+		return err
+	}
+	return c.budget.wait(withClass(ctx, class), operation)
+}
+
 // send takes a token for the operation, then the batch, and sends it.
 func (c *Client) send(ctx context.Context, class Class, operation string, batch Batch,
 	call func(context.Context, []types.TargetDescription) error,
 ) error {
-	if err := c.budget.wait(withClass(ctx, class), operation); err != nil {
+	if err := c.begin(ctx, class, operation); err != nil {
 		return err
 	}
 	targets := batch()
@@ -104,11 +117,12 @@ func (c *Client) send(ctx context.Context, class Class, operation string, batch 
 	return call(withPaid(ctx, class), descriptions(targets))
 }
 
-// Health reads the health of every target in the group, in one attempt. Class is ClassWaitingHealth when a pod waits for
-// the answer, else ClassOther. Granted is called when the budget has granted the call: the answer is from then or later.
+// Health reads the health of every target in the group, in one attempt. IPv6 addresses come in their canonical text form
+// (RFC 5952), however AWS spells them. Class is ClassWaitingHealth when a pod waits for the answer, else ClassOther.
+// Granted is called when the budget has granted the call: the answer is from then or later.
 func (c *Client) Health(ctx context.Context, class Class, arn string, granted func()) (map[Target]Health, error) {
-	if err := c.budget.wait(withClass(ctx, class), "DescribeTargetHealth"); err != nil {
-		return nil, err
+	if err := c.begin(ctx, class, "DescribeTargetHealth"); err != nil {
+		return nil, callError("describing target health of", arn, err)
 	}
 	granted()
 	out, err := c.api.DescribeTargetHealth(withPaid(ctx, class), &awselbv2.DescribeTargetHealthInput{TargetGroupArn: &arn}, once)
@@ -120,20 +134,25 @@ func (c *Client) Health(ctx context.Context, class Class, arn string, granted fu
 		if d.Target == nil || d.TargetHealth == nil {
 			return nil, fmt.Errorf("describing target health of %s: an answer without target or health", arn)
 		}
-		target := Target{ID: aws.ToString(d.Target.Id), Port: aws.ToInt32(d.Target.Port)}
+		target := Target{ID: canonical(aws.ToString(d.Target.Id)), Port: aws.ToInt32(d.Target.Port)}
 		health[target] = Health{
 			State:       State(d.TargetHealth.State),
 			Reason:      string(d.TargetHealth.Reason),
 			Description: aws.ToString(d.TargetHealth.Description),
+			Zone:        aws.ToString(d.Target.AvailabilityZone),
 		}
 	}
 	return health, nil
 }
 
-func descriptions(targets []Target) []types.TargetDescription {
-	out := make([]types.TargetDescription, len(targets))
-	for i, t := range targets {
-		out[i] = types.TargetDescription{Id: aws.String(t.ID), Port: aws.Int32(t.Port)}
+func descriptions(targets map[Target]string) []types.TargetDescription {
+	out := make([]types.TargetDescription, 0, len(targets))
+	for t, zone := range targets {
+		d := types.TargetDescription{Id: aws.String(t.ID), Port: aws.Int32(t.Port)}
+		if zone != "" {
+			d.AvailabilityZone = aws.String(zone)
+		}
+		out = append(out, d)
 	}
 	return out
 }

@@ -14,11 +14,15 @@ import (
 type ThrottleRule struct {
 	Operations *regexp.Regexp
 	Rate       float64 // tokens a second, more than 0
-	Burst      int     // tokens at most, at least 1
+	Burst      int     // tokens that AWS's bucket holds, at least 1; ours keeps a few in reserve
 }
 
 func (r ThrottleRule) matches(operation string) bool {
 	return r.Operations.MatchString(operation)
+}
+
+func (r ThrottleRule) pattern() string {
+	return r.Operations.String()
 }
 
 // DefaultThrottle is half of what AWS grants an account for reading (50 a second, burst 200) and all of what it

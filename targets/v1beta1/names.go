@@ -30,10 +30,18 @@ const (
 	ReasonReconciled = "Reconciled"
 	// ReasonReconciling: registrations or deregistrations are under way, or the target group has not been read yet.
 	ReasonReconciling = "Reconciling"
-	// ReasonBackendNotFound: the Service, or its port, does not exist. Targets are kept.
+	// ReasonBackendNotFound: the Service, or its port, does not exist. Targets are kept for a while.
 	ReasonBackendNotFound = "BackendNotFound"
 	// ReasonAWSError: an AWS call for this binding failed; it is tried again with a back-off of at most 30 seconds.
 	ReasonAWSError = "AWSError"
+	// ReasonAccessDenied: AWS refuses our calls because of IAM, or the role of the binding cannot be assumed.
+	ReasonAccessDenied = "AccessDenied"
+	// ReasonTargetsRefused: AWS refuses single targets, which the message names; the others are registered.
+	ReasonTargetsRefused = "TargetsRefused"
+	// ReasonTargetGroupFull: the target group holds as many targets as --max-targets-per-target-group allows.
+	ReasonTargetGroupFull = "TargetGroupFull"
+	// ReasonUnreadyPodsKept: so few pods are ready that unready ones stay registered.
+	ReasonUnreadyPodsKept = "UnreadyPodsKept"
 	// ReasonTargetGroupNotFound: the target group does not exist.
 	ReasonTargetGroupNotFound = "TargetGroupNotFound"
 	// ReasonNotSupported: the spec asks for something this version does not do; the message names the field.

@@ -19,17 +19,14 @@ import (
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
-// Call is one call that was made.
-type Call struct {
-	Operation string
-	Group     string
-	Targets   []string // sorted id:port, of RegisterTargets and DeregisterTargets
-}
-
 // API is safe for concurrent use. The zero value has no groups.
 type API struct {
 	// Before, when set, runs before every call, outside the lock; an error it returns is the call's answer.
 	Before func(ctx context.Context, call Call) error
+
+	// Refuse, when set, says whether a target may be registered with a zone ("" when none is named), in the order of
+	// Call.Targets, outside the lock. The first error is the answer, and no target of the call is registered.
+	Refuse func(target elbv2.Target, zone string) error
 
 	mu     sync.Mutex
 	groups map[string]*group
@@ -69,7 +66,7 @@ func (a *API) Targets(arn string) map[elbv2.Target]elbv2.Health {
 	return maps.Clone(a.groups[arn].targets)
 }
 
-// Forget lets a drained target vanish.
+// Forget lets a target vanish: one that has drained, or one that somebody else has removed.
 func (a *API) Forget(arn string, target elbv2.Target) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -158,7 +155,7 @@ func (a *API) DescribeTargetHealth(ctx context.Context, in *awselbv2.DescribeTar
 	out := &awselbv2.DescribeTargetHealthOutput{}
 	for target, health := range g.targets {
 		out.TargetHealthDescriptions = append(out.TargetHealthDescriptions, types.TargetHealthDescription{
-			Target: &types.TargetDescription{Id: aws.String(target.ID), Port: aws.Int32(target.Port)},
+			Target: describe(target, health.Zone),
 			TargetHealth: &types.TargetHealth{
 				State: types.TargetHealthStateEnum(health.State), Reason: types.TargetHealthReasonEnum(health.Reason),
 				Description: aws.String(health.Description),
@@ -168,12 +165,15 @@ func (a *API) DescribeTargetHealth(ctx context.Context, in *awselbv2.DescribeTar
 	return out, nil
 }
 
-// RegisterTargets makes targets initial that are not registered yet.
+// RegisterTargets makes targets initial that are not registered yet: all of them, or none.
 func (a *API) RegisterTargets(ctx context.Context, in *awselbv2.RegisterTargetsInput, _ ...func(*awselbv2.Options)) (
 	*awselbv2.RegisterTargetsOutput, error,
 ) {
-	g, err := a.begin(ctx, Call{"RegisterTargets", aws.ToString(in.TargetGroupArn), names(in.Targets)})
+	g, err := a.begin(ctx, callOf("RegisterTargets", in.TargetGroupArn, in.Targets))
 	if err != nil {
+		return nil, err
+	}
+	if err := a.refused(in.Targets); err != nil {
 		return nil, err
 	}
 	a.mu.Lock()
@@ -182,40 +182,42 @@ func (a *API) RegisterTargets(ctx context.Context, in *awselbv2.RegisterTargetsI
 		if health, ok := g.targets[targetOf(t)]; !ok || health.State == elbv2.StateDraining {
 			g.targets[targetOf(t)] = elbv2.Health{
 				State: elbv2.StateInitial, Reason: elbv2.ReasonRegistrationInProgress,
-				Description: elbv2.DescriptionRegistrationInProgress,
+				Description: elbv2.DescriptionRegistrationInProgress, Zone: aws.ToString(t.AvailabilityZone),
 			}
 		}
 	}
 	return &awselbv2.RegisterTargetsOutput{}, nil
 }
 
+// refused asks Refuse about each target.
+func (a *API) refused(targets []types.TargetDescription) error {
+	if a.Refuse == nil {
+		return nil
+	}
+	for _, t := range slices.SortedFunc(slices.Values(targets), byName) {
+		if err := a.Refuse(targetOf(t), aws.ToString(t.AvailabilityZone)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // DeregisterTargets makes targets drain; ones that are not there are no error.
 func (a *API) DeregisterTargets(ctx context.Context, in *awselbv2.DeregisterTargetsInput, _ ...func(*awselbv2.Options)) (
 	*awselbv2.DeregisterTargetsOutput, error,
 ) {
-	g, err := a.begin(ctx, Call{"DeregisterTargets", aws.ToString(in.TargetGroupArn), names(in.Targets)})
+	g, err := a.begin(ctx, callOf("DeregisterTargets", in.TargetGroupArn, in.Targets))
 	if err != nil {
 		return nil, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, t := range in.Targets {
-		if _, ok := g.targets[targetOf(t)]; ok {
-			g.targets[targetOf(t)] = elbv2.Health{State: elbv2.StateDraining, Reason: "Target.DeregistrationInProgress"}
+		if health, ok := g.targets[targetOf(t)]; ok {
+			g.targets[targetOf(t)] = elbv2.Health{
+				State: elbv2.StateDraining, Reason: "Target.DeregistrationInProgress", Zone: health.Zone,
+			}
 		}
 	}
 	return &awselbv2.DeregisterTargetsOutput{}, nil
-}
-
-func targetOf(t types.TargetDescription) elbv2.Target {
-	return elbv2.Target{ID: aws.ToString(t.Id), Port: aws.ToInt32(t.Port)}
-}
-
-func names(targets []types.TargetDescription) []string {
-	out := make([]string, len(targets))
-	for i, t := range targets {
-		out[i] = targetOf(t).String()
-	}
-	slices.Sort(out)
-	return out
 }

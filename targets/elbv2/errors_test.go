@@ -1,0 +1,70 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package elbv2
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/aws/smithy-go"
+)
+
+// answer is what the SDK makes of an error that AWS answers.
+func answer(code, text string) error {
+	return callError("registering targets in", testARN, fmt.Errorf("operation error: %w", &smithy.GenericAPIError{Code: code, Message: text}))
+}
+
+func TestErrorsAreToldApart(t *testing.T) {
+	type kinds struct{ notFound, throttled, permission, quota, groupFull, invalid, rejected bool }
+	tests := map[string]struct {
+		err  error
+		want kinds
+	}{
+		"no such group":         {answer("TargetGroupNotFound", ""), kinds{notFound: true}},
+		"throttled":             {answer("Throttling", "Rate exceeded"), kinds{throttled: true}},
+		"IAM":                   {answer("AccessDenied", ""), kinds{permission: true}},
+		"old credentials":       {answer("ExpiredToken", ""), kinds{permission: true}},
+		"unknown credentials":   {answer("InvalidClientTokenId", ""), kinds{permission: true}},
+		"role not assumed":      {callError("x", "y", &roleError{"arn", answer("AccessDenied", "")}), kinds{permission: true}},
+		"group full":            {answer("TooManyTargets", ""), kinds{quota: true, groupFull: true}},
+		"target in many groups": {answer("TooManyRegistrationsForTargetId", ""), kinds{quota: true, rejected: true}},
+		"bad target":            {answer("InvalidTarget", ""), kinds{invalid: true, rejected: true}},
+		"bad parameter":         {answer("ValidationError", ""), kinds{invalid: true, rejected: true}},
+		"bad role":              {&roleError{"arn", answer("ValidationError", "")}, kinds{invalid: true}},
+		"not AWS's":             {errors.New("connection refused"), kinds{}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := kinds{
+				notFound: IsTargetGroupNotFound(tc.err), throttled: IsThrottled(tc.err), permission: IsPermission(tc.err),
+				quota: IsQuota(tc.err), groupFull: IsGroupFull(tc.err), invalid: IsInvalid(tc.err), rejected: IsRejected(tc.err),
+			}
+			if got != tc.want {
+				t.Errorf("%v is %+v, want %+v", tc.err, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestMessageSaysWhatAUserNeeds(t *testing.T) {
+	tests := map[string]struct {
+		err  error
+		want string
+	}{
+		"code and text":    {answer("InvalidTarget", "no such instance"), "InvalidTarget: no such instance"},
+		"quota of a group": {answer("TooManyTargets", "full"), "TooManyTargets: full (quota: targets per target group, or per load balancer)"},
+		"other than AWS's": {errors.New("connection refused"), "connection refused"},
+		"role not assumed": {&roleError{"arn:role", answer("AccessDenied", "no")}, "assuming role arn:role: AccessDenied: no"},
+		"quota of a target": {answer("TooManyRegistrationsForTargetId", "x"),
+			"TooManyRegistrationsForTargetId: x (quota: registrations of one target per load balancer)"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Message(tc.err); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,215 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+const nodePort = 30080
+
+func newNode(name, instance string, ready corev1.ConditionStatus) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pool": "web"}},
+		Spec:       corev1.NodeSpec{ProviderID: "aws:///eu-west-1a/" + instance},
+		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}},
+	}
+}
+
+func changed(node *corev1.Node, change func(*corev1.Node)) *corev1.Node {
+	change(node)
+	return node
+}
+
+// inInstanceBed is inBed with a binding of type instance.
+func inInstanceBed(t *testing.T, test func(b *bed), more ...client.Object) {
+	t.Helper()
+	inBed(t, func(b *bed) {
+		binding := b.binding()
+		binding.Spec.TargetType = ptr.To(v1beta1.TargetTypeInstance)
+		b.must(b.cluster.Update(t.Context(), binding))
+		service := newService()
+		service.Spec.Type, service.Spec.Ports[0].NodePort = corev1.ServiceTypeNodePort, nodePort
+		b.must(b.cluster.Update(t.Context(), service))
+		test(b)
+	}, more...)
+}
+
+func TestResolveNodes(t *testing.T) {
+	label := func(key, value string) func(*corev1.Node) { return func(n *corev1.Node) { n.Labels[key] = value } }
+	taint := func(key string, effect corev1.TaintEffect) func(*corev1.Node) {
+		return func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: key, Effect: effect}} }
+	}
+	good := func() *corev1.Node { return newNode("node-1", "i-01", corev1.ConditionTrue) }
+	tests := map[string]struct {
+		nodes    []client.Object
+		selector *metav1.LabelSelector
+		known    map[elbv2.Target]entry
+		want     map[string]standing
+		odd      int
+	}{
+		"ready":                   {nodes: []client.Object{good()}, want: map[string]standing{"i-01:30080": wanted}},
+		"selected":                {nodes: []client.Object{good()}, selector: selectPool("web"), want: map[string]standing{"i-01:30080": wanted}},
+		"not selected":            {nodes: []client.Object{good()}, selector: selectPool("db"), want: map[string]standing{"i-01:30080": replaced}},
+		"master":                  {nodes: []client.Object{changed(good(), label("node-role.kubernetes.io/master", ""))}, want: map[string]standing{"i-01:30080": replaced}},
+		"excluded":                {nodes: []client.Object{changed(good(), label("node.kubernetes.io/exclude-from-external-load-balancers", ""))}, want: map[string]standing{"i-01:30080": replaced}},
+		"excluded, the old way":   {nodes: []client.Object{changed(good(), label("alpha.service-controller.kubernetes.io/exclude-balancer", ""))}, want: map[string]standing{"i-01:30080": replaced}},
+		"Fargate":                 {nodes: []client.Object{changed(good(), label("eks.amazonaws.com/compute-type", "fargate"))}},
+		"autoscaler is ending it": {nodes: []client.Object{changed(good(), taint("ToBeDeletedByClusterAutoscaler", corev1.TaintEffectPreferNoSchedule))}, want: map[string]standing{"i-01:30080": leaving}},
+		"Karpenter is ending it":  {nodes: []client.Object{changed(good(), taint("karpenter.sh/disrupted", corev1.TaintEffectNoSchedule))}, want: map[string]standing{"i-01:30080": leaving}},
+		"other taint":             {nodes: []client.Object{changed(good(), taint("karpenter.sh/disrupted", corev1.TaintEffectNoExecute))}, want: map[string]standing{"i-01:30080": wanted}},
+		"odd provider ID among others": {
+			nodes: []client.Object{good(), newNode("node-2", "mi-17", corev1.ConditionTrue), newNode("node-3", "", corev1.ConditionTrue)},
+			want:  map[string]standing{"i-01:30080": wanted}, odd: 2,
+		},
+		"not ready": {
+			nodes: []client.Object{good(), newNode("node-2", "i-02", corev1.ConditionFalse), newNode("node-3", "i-03", corev1.ConditionUnknown)},
+			want:  map[string]standing{"i-01:30080": wanted, "i-02:30080": unready, "i-03:30080": unready},
+		},
+		"none ready, one unknown": {
+			nodes: []client.Object{newNode("node-2", "i-02", corev1.ConditionFalse), newNode("node-3", "i-03", corev1.ConditionUnknown)},
+			want:  map[string]standing{"i-02:30080": unready, "i-03:30080": wanted},
+		},
+		"at a port of before": {
+			nodes: []client.Object{good()}, known: map[elbv2.Target]entry{{ID: "i-01", Port: 1}: {presence: registered}},
+			want: map[string]standing{"i-01:30080": wanted, "i-01:1": replaced},
+		},
+		"gone": {
+			nodes: []client.Object{good()}, known: map[elbv2.Target]entry{{ID: "i-02", Port: nodePort}: {presence: registered}},
+			want: map[string]standing{"i-01:30080": wanted},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			inInstanceBed(t, func(b *bed) {
+				binding := b.binding()
+				binding.Spec.NodeSelector = tc.selector
+				res, err := b.resolver.resolve(t.Context(), binding, tc.known)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := map[string]standing{}
+				for target, ep := range res.endpoints {
+					got[target.String()] = ep.standing
+				}
+				if tc.want == nil {
+					tc.want = map[string]standing{}
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" || len(res.odd) != tc.odd || res.missing != "" {
+					t.Errorf("missing %q, odd %v; endpoints (-want +got):\n%s", res.missing, res.odd, diff)
+				}
+			}, tc.nodes...)
+		})
+	}
+}
+
+func selectPool(name string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{"pool": name}}
+}
+
+func TestRegistrarFollowsNodes(t *testing.T) {
+	first, second := newNode("node-1", "i-01", corev1.ConditionTrue), newNode("node-2", "i-02", corev1.ConditionTrue)
+	odd := newNode("node-3", "x", corev1.ConditionTrue)
+	pod := newPod("web-0", "10.0.0.1")
+	inInstanceBed(t, func(b *bed) {
+		b.settle()
+		if got, want := b.condition("web-0"), "True TargetGroupBindingNotManaged"; got != want {
+			t.Errorf("condition of a pod that is no target %q, want %q", got, want)
+		}
+		i1, i2 := elbv2.Target{ID: "i-01", Port: nodePort}, elbv2.Target{ID: "i-02", Port: nodePort}
+		b.aws.SetHealth(testARN, i1, healthy)
+		b.aws.SetHealth(testARN, i2, healthy)
+		b.after(pollUnsettled)
+		if told := b.told("NodeSkipped"); told != 1 {
+			t.Errorf("told %d times of the odd node, want once", told)
+		}
+		second.Status.Conditions[0].Status = corev1.ConditionFalse
+		b.must(b.cluster.Status().Update(t.Context(), second))
+		b.settle()
+		if n := len(b.aws.Calls("DeregisterTargets")); n > 0 {
+			t.Errorf("a node that has just become not ready was deregistered at once")
+		}
+		b.after(unreadyPause)
+		b.must(b.cluster.Delete(t.Context(), first))
+		b.settle()
+		if len(b.targets()) != 2 || b.targets()[i1.String()] != elbv2.StateDraining || b.targets()[i2.String()] != elbv2.StateDraining {
+			t.Errorf("targets %v, want both to drain", b.targets())
+		}
+	}, first, second, odd, pod)
+}
+
+func TestRegistrarSaysWhyServiceHasNoNodePort(t *testing.T) {
+	inInstanceBed(t, func(b *bed) {
+		service := newService()
+		service.Spec.Type = corev1.ServiceTypeClusterIP
+		b.must(b.cluster.Update(t.Context(), service))
+		b.settle()
+		if c := b.ready(); c.Reason != v1beta1.ReasonBackendNotFound || !strings.Contains(c.Message, "of type ClusterIP has no node port") {
+			t.Errorf("condition Ready says %s: %s", c.Reason, c.Message)
+		}
+	}, newNode("node-1", "i-01", corev1.ConditionTrue))
+}
+
+// Pods on a node that is not ready are not added, and on one of unknown state only when there are no others.
+func TestResolveLooksAtNodesOfUnreadyPods(t *testing.T) {
+	tests := map[string]struct {
+		nodes map[string]corev1.ConditionStatus // of web-0 and web-1
+		want  map[elbv2.Target]standing
+	}{
+		"ready":             {map[string]corev1.ConditionStatus{"web-0": "True", "web-1": "True"}, map[elbv2.Target]standing{one: wanted, two: wanted}},
+		"not ready":         {map[string]corev1.ConditionStatus{"web-0": "True", "web-1": "False"}, map[elbv2.Target]standing{one: wanted, two: unready}},
+		"one unknown":       {map[string]corev1.ConditionStatus{"web-0": "True", "web-1": "Unknown"}, map[elbv2.Target]standing{one: wanted, two: unready}},
+		"none but unknown":  {map[string]corev1.ConditionStatus{"web-0": "False", "web-1": "Unknown"}, map[elbv2.Target]standing{one: unready, two: wanted}},
+		"not in the cache":  {map[string]corev1.ConditionStatus{"web-0": "True"}, map[elbv2.Target]standing{one: wanted, two: wanted}},
+		"none is not ready": {map[string]corev1.ConditionStatus{"web-0": "False", "web-1": "False"}, map[elbv2.Target]standing{one: unready, two: unready}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			a, c := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+			a.Spec.NodeName, c.Spec.NodeName = "web-0", "web-1"
+			objects := []client.Object{a, c, newSlice("web-1", a, c)}
+			for name, ready := range tc.nodes {
+				objects = append(objects, newNode(name, "i-01", ready))
+			}
+			inBed(t, func(b *bed) {
+				res, err := b.resolver.resolve(t.Context(), b.binding(), nil)
+				b.must(err)
+				got := map[elbv2.Target]standing{}
+				for target, ep := range res.endpoints {
+					got[target] = ep.standing
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("endpoints (-want +got):\n%s", diff)
+				}
+			}, objects...)
+		})
+	}
+}
+
+func TestStripNodeKeepsWhatIsRead(t *testing.T) {
+	node := changed(newNode("node-1", "i-01", corev1.ConditionFalse), func(n *corev1.Node) {
+		n.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}}
+		n.DeletionTimestamp = ptr.To(metav1.NewTime(time.Unix(1, 0)))
+		n.Status.Images = []corev1.ContainerImage{{Names: []string{"web"}}}
+	})
+	stripped, err := StripNode(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node.Status.Images = nil
+	if diff := cmp.Diff(node, stripped); diff != "" {
+		t.Errorf("node (-want +got):\n%s", diff)
+	}
+}

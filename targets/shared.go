@@ -1,0 +1,166 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// A group that several clusters share holds targets that are none of ours. Which ones are is written down in a
+// ConfigMap, before they are registered and until they are deregistered, so that it survives us: name, key and format
+// are the incumbent's.
+const (
+	recordPrefix = "aws-lbc-targets-"
+	recordKey    = "targets"
+)
+
+// record is the set of targets that were registered for a binding of a shared group.
+type record map[elbv2.Target]struct{}
+
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;create;patch;delete
+
+// recall reads the record of a shared group once. Without a ConfigMap nothing is ours yet: targets that are there and
+// belong there are adopted, none is deregistered.
+func (r *Registrar) recall(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) error {
+	if !binding.Spec.MultiClusterTargetGroup || s.group.recorded() != nil {
+		return nil
+	}
+	var configMap corev1.ConfigMap
+	key := client.ObjectKey{Namespace: binding.Namespace, Name: recordPrefix + binding.Name}
+	err := r.Uncached.Get(ctx, key, &configMap)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading the record of our targets: %w", err)
+	}
+	written := parseRecord(configMap.Data[recordKey])
+	if apierrors.IsNotFound(err) {
+		s.group.setRecord(written, false)
+	} else {
+		s.group.setRecord(written, true)
+	}
+	return nil
+}
+
+// writeDown brings the record of a shared group up to date with what the plan will register and what has gone.
+func (r *Registrar) writeDown(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, p plan) error {
+	if !binding.Spec.MultiClusterTargetGroup {
+		return nil
+	}
+	wanted, changed := s.group.nextRecord(p)
+	if !changed {
+		return nil
+	}
+	configMap := corev1ac.ConfigMap(recordPrefix+binding.Name, binding.Namespace).
+		WithData(map[string]string{recordKey: wanted.String()})
+	if err := r.Client.Apply(ctx, configMap, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
+		return fmt.Errorf("writing the record of our targets: %w", err)
+	}
+	s.group.setRecord(wanted, true)
+	return nil
+}
+
+// fieldOwner is who we are to server-side apply.
+const fieldOwner = "targetgate"
+
+// forget deletes the record of a binding that goes.
+func (r *Registrar) forget(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
+	if !binding.Spec.MultiClusterTargetGroup {
+		return nil
+	}
+	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: recordPrefix + binding.Name}}
+	if err := r.Client.Delete(ctx, configMap); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting the record of our targets: %w", err)
+	}
+	return nil
+}
+
+// nextRecord is what the record must hold once the plan is being carried out: every target of ours that is or may be in
+// the group, and every one that is about to be. Nothing changes before the group has been read.
+func (g *group) nextRecord(p plan) (next record, changed bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.readAt.IsZero() {
+		return nil, false
+	}
+	next = record{}
+	for target, e := range g.entries {
+		_, listed := g.record[target]
+		underWay := e.registering || e.deregistering
+		if e.owner != "" || listed && (e.mayBeIn() || underWay) {
+			next[target] = struct{}{}
+		}
+	}
+	for _, added := range []registrations{p.register, p.adopt} {
+		for target := range added {
+			next[target] = struct{}{}
+		}
+	}
+	return next, !g.recordWritten || !maps.Equal(next, g.record)
+}
+
+// recorded is the record, nil before it was read.
+func (g *group) recorded() record {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.record
+}
+
+func (g *group) setRecord(r record, written bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.record, g.recordWritten = r, written
+}
+
+// mine says which targets may be deregistered.
+func (g *group) mine(binding *v1beta1.TargetGroupBinding) func(elbv2.Target) bool {
+	if !binding.Spec.MultiClusterTargetGroup {
+		return func(elbv2.Target) bool { return true }
+	}
+	ours := g.recorded()
+	return func(target elbv2.Target) bool {
+		_, listed := ours[target]
+		return listed
+	}
+}
+
+// String is the record as the incumbent writes it: id:port, separated by commas. IPv6 addresses have no brackets.
+func (r record) String() string {
+	out := make([]string, 0, len(r))
+	for target := range r {
+		out = append(out, target.ID+":"+strconv.Itoa(int(target.Port)))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ",")
+}
+
+// parseRecord reads what String and the incumbent write. What is no target is nobody's and is left out.
+func parseRecord(text string) record {
+	out := record{}
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		at := strings.LastIndex(part, ":")
+		if at <= 0 {
+			continue
+		}
+		port, err := strconv.ParseUint(part[at+1:], 10, 16)
+		if err != nil || port == 0 {
+			continue
+		}
+		out[elbv2.Target{ID: part[:at], Port: int32(port)}] = struct{}{}
+	}
+	return out
+}

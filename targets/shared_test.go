@@ -1,0 +1,173 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// inSharedBed is inBed with a binding of a group that is shared, in which there is a target of somebody else's.
+func inSharedBed(t *testing.T, test func(b *bed), more ...client.Object) {
+	t.Helper()
+	inBed(t, func(b *bed) {
+		binding := b.binding()
+		binding.Spec.MultiClusterTargetGroup = true
+		b.must(b.cluster.Update(t.Context(), binding))
+		b.aws.SetHealth(testARN, foreign, healthy)
+		test(b)
+		if b.targets()[foreign.String()] != elbv2.StateHealthy {
+			t.Error("the target of another cluster was deregistered")
+		}
+	}, more...)
+}
+
+var foreign = elbv2.Target{ID: "10.99.0.1", Port: 8080}
+
+// record is what the ConfigMap of the binding says.
+func (b *bed) record() string {
+	b.t.Helper()
+	var configMap corev1.ConfigMap
+	b.must(b.cluster.Get(b.t.Context(), client.ObjectKey{Namespace: "shop", Name: "aws-lbc-targets-web"}, &configMap))
+	return configMap.Data["targets"]
+}
+
+func writtenRecord(targets string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "aws-lbc-targets-web"}, Data: map[string]string{"targets": targets},
+	}
+}
+
+func TestSharedGroupIsRecordedBeforeRegistration(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inSharedBed(t, func(b *bed) {
+		b.aws.Refuse = func(target elbv2.Target, _ string) error {
+			if got := b.record(); got != "10.0.0.1:8080" {
+				t.Errorf("when %s is registered the record says %q", target, got)
+			}
+			return nil
+		}
+		b.settle()
+		b.after(testDrift)
+		b.after(testDrift)
+		if got := b.record(); got != "10.0.0.1:8080" {
+			t.Errorf("record %q", got)
+		}
+		b.must(b.cluster.Delete(t.Context(), pod))
+		b.settle()
+		if got := b.record(); got != "" {
+			t.Errorf("record after the pod has left: %q, want nothing", got)
+		}
+	}, withFinalizer(pod), newSlice("web-1", pod))
+}
+
+// Take-over: the first pass without a ConfigMap deregisters nothing; what belongs there is adopted without a call.
+func TestSharedGroupWithoutRecordAdopts(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
+	inSharedBed(t, func(b *bed) {
+		b.aws.SetHealth(testARN, one, healthy)
+		b.settle()
+		b.after(testDrift)
+		if calls := append(b.aws.Calls("RegisterTargets"), b.aws.Calls("DeregisterTargets")...); len(calls) > 0 {
+			t.Errorf("calls %v, want none", calls)
+		}
+		if got := b.record(); got != "10.0.0.1:8080" {
+			t.Errorf("record %q", got)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// After a restart, targets of pods that have gone meanwhile go by the record, and nothing else does.
+func TestSharedGroupForgottenTargetsGo(t *testing.T) {
+	inSharedBed(t, func(b *bed) {
+		b.aws.SetHealth(testARN, one, healthy)
+		b.aws.SetHealth(testARN, two, healthy)
+		b.settle()
+		b.after(pollUnsettled)
+		b.after(pollUnsettled)
+		want := map[string]elbv2.State{
+			one.String(): elbv2.StateHealthy, two.String(): elbv2.StateDraining, foreign.String(): elbv2.StateHealthy,
+		}
+		if diff := cmp.Diff(want, b.targets()); diff != "" {
+			t.Errorf("targets (-want +got):\n%s", diff)
+		}
+		if got := b.record(); got != "" {
+			t.Errorf("record %q, want nothing", got)
+		}
+	}, writtenRecord("10.0.0.2:8080"))
+}
+
+func TestSharedGroupIsLeftWithItsOwnTargetsOnly(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inSharedBed(t, func(b *bed) {
+		b.settle()
+		b.must(b.cluster.Delete(t.Context(), b.binding()))
+		b.settle()
+		err := b.cluster.Get(t.Context(), webKey, &v1beta1.TargetGroupBinding{})
+		if !apierrors.IsNotFound(err) {
+			t.Errorf("getting the binding: %v, want it gone", err)
+		}
+		err = b.cluster.Get(t.Context(), client.ObjectKeyFromObject(writtenRecord("")), &corev1.ConfigMap{})
+		if !apierrors.IsNotFound(err) {
+			t.Errorf("getting the record: %v, want it gone", err)
+		}
+		if got := b.targets()[one.String()]; got != elbv2.StateDraining {
+			t.Errorf("our target is %q, want it to drain", got)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// Where the record cannot be written nothing is registered: nobody would know whose it is.
+func TestSharedGroupWithoutPermissionRegistersNothing(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inSharedBed(t, func(b *bed) {
+		b.Client = noApply{b.Client}
+		b.settle()
+		b.after(time.Minute)
+		if calls := b.aws.Calls("RegisterTargets"); len(calls) > 0 {
+			t.Errorf("calls %v, want none", calls)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+func TestRecordIsReadAsItIsWritten(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		want record
+	}{
+		"nothing":  {text: "", want: record{}},
+		"two":      {text: "10.0.0.1:8080,10.0.0.2:8080", want: record{one: {}, two: {}}},
+		"spaces":   {text: " 10.0.0.1:8080, 10.0.0.2:8080\n", want: record{one: {}, two: {}}},
+		"IPv6":     {text: "2001:db8::1:8080", want: record{{ID: "2001:db8::1", Port: 8080}: {}}},
+		"instance": {text: "i-0123456789abcdef0:30080", want: record{{ID: "i-0123456789abcdef0", Port: 30080}: {}}},
+		"nonsense": {text: ":,x,10.0.0.3:,10.0.0.3:0,10.0.0.3:70000,:80,10.0.0.1:8080", want: record{one: {}}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, parseRecord(tc.text)); diff != "" {
+				t.Errorf("record (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzParseRecord(f *testing.F) {
+	f.Add("10.0.0.1:8080,2001:db8::1:80")
+	f.Fuzz(func(t *testing.T, text string) {
+		read := parseRecord(text)
+		if diff := cmp.Diff(read, parseRecord(read.String())); diff != "" {
+			t.Errorf("written and read again (-want +got):\n%s", diff)
+		}
+	})
+}
