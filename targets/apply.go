@@ -146,6 +146,7 @@ func (g *group) registered(e *entry, uid types.UID, now time.Time) {
 			Reason:      elbv2.ReasonRegistrationInProgress,
 			Description: elbv2.DescriptionRegistrationInProgress,
 		}
+		e.since = now
 	}
 	e.answered(now, registered)
 }

@@ -107,8 +107,8 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	pods, reportErr := r.report(ctx, s, binding, res, p)
 
 	entries, complete = s.group.snapshot() // gates have been opened since
-	waiting := !complete || awaited(res.endpoints, entries, readiness.GateFor(binding.Name))
-	readIn := r.observe(s, r.urgencyOf(waiting, unsettled(entries)))
+	watched := awaited(res.endpoints, entries, readiness.GateFor(binding.Name), p.handover)
+	readIn := r.observe(s, r.nextLook(s.group, watched, entries, complete))
 	r.tell(binding, s.group, notices(p, res.odd, r.Policy))
 	statusErr := r.writeStatus(ctx, s, binding, view{
 		generation: binding.Generation, missing: res.missing, plan: p, policy: r.Policy, networking: binding.Spec.Networking != nil,

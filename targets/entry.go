@@ -19,6 +19,7 @@ const settleTime = 10 * time.Second
 type entry struct {
 	presence presence
 	health   elbv2.Health
+	since    time.Time // when the state was first shown, or the registration was answered
 	readAt   time.Time // when the reading that health is from was started
 	calledAt time.Time // when our last call for the target was answered
 
@@ -125,6 +126,9 @@ func (e entry) healthOf(uid types.UID) elbv2.Health {
 
 // read takes what a reading shows of the target. Once anything but healthy was shown, healthy is the owner's own.
 func (e *entry) read(started time.Time, h elbv2.Health) {
+	if e.health.State != h.State || e.presence != registered {
+		e.since = started
+	}
 	e.health, e.readAt, e.presence, e.failedAt = h, started, registered, time.Time{}
 	if h.Zone == elbv2.ZoneAll {
 		e.zone = h.Zone

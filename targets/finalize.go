@@ -45,7 +45,7 @@ func (r *Registrar) finalize(ctx context.Context, s session, binding *v1beta1.Ta
 	if s.group.emptied(entries, complete, mine) {
 		return ctrl.Result{}, errors.Join(gateErr, r.release(ctx, binding))
 	}
-	readIn := r.observe(s, r.urgencyOf(!complete, true))
+	readIn := r.observe(s, look{at: s.group.lastReading().Add(pollUnsettled), class: elbv2.ClassOther})
 	statusErr := r.writeStatus(ctx, s, binding, view{
 		generation: binding.Generation, deleting: true, complete: complete, entries: entries,
 	})

@@ -36,6 +36,7 @@ type group struct {
 
 	toRegister   registrations // due now, as of the last pass
 	toDeregister departures
+	watched      []elbv2.Target // somebody waits for their health, as of the last pass; nil asks for the whole group
 
 	reading, inspection          lane
 	registration, deregistration sender
@@ -111,6 +112,13 @@ func (g *group) snapshot() (entries map[elbv2.Target]entry, complete bool) {
 		entries[target] = *e
 	}
 	return entries, !g.readAt.IsZero()
+}
+
+// lastReading is when the last reading of the whole group was started, zero before the first.
+func (g *group) lastReading() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.readAt
 }
 
 func (g *group) entry(target elbv2.Target) *entry {

@@ -31,7 +31,7 @@ func TestGroupRegistrationBecomesInitial(t *testing.T) {
 	g := emptyGroup()
 	g.registerForTest(one, 0, nil)
 	want := entry{
-		presence: registered, owner: "a", ownedAt: noon, calledAt: noon,
+		presence: registered, owner: "a", ownedAt: noon, calledAt: noon, since: noon,
 		health: elbv2.Health{
 			State: elbv2.StateInitial, Reason: "Elb.RegistrationInProgress", Description: "Target registration is in progress",
 		},
@@ -56,10 +56,11 @@ func TestGroupLeavingPodOfFailedRegistrationIsDeregistered(t *testing.T) {
 	g.registerForTest(one, 0, errors.New("no answer"))
 	entries, _ := g.snapshot()
 	p := planOf(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries)
-	if len(p.deregister) != 1 || !unsettled(entries) {
-		t.Errorf("plan %+v, unsettled %v; want the target deregistered and another reading", p, unsettled(entries))
+	r := &Registrar{DriftInterval: testDrift}
+	if pause := r.wholePause(entries, nil); len(p.deregister) != 1 || pause != pollUnsettled {
+		t.Errorf("plan %+v, next reading after %s; want the target deregistered and another reading soon", p, pause)
 	}
-	g.readingDone(noon.Add(time.Second), noon.Add(time.Second), nil, nil)
+	g.readingDone(nil, noon.Add(time.Second), noon.Add(time.Second), nil, nil)
 	if entries, _ := g.snapshot(); len(entries) != 0 {
 		t.Errorf("after a reading without the target: %+v, want it forgotten", entries)
 	}
@@ -68,7 +69,7 @@ func TestGroupLeavingPodOfFailedRegistrationIsDeregistered(t *testing.T) {
 func TestGroupFailedReadingShowsNothing(t *testing.T) {
 	g := emptyGroup()
 	g.registerForTest(one, 0, nil)
-	g.readingDone(noon.Add(time.Hour), noon.Add(time.Hour), nil, errors.New("no answer"))
+	g.readingDone(nil, noon.Add(time.Hour), noon.Add(time.Hour), nil, errors.New("no answer"))
 	if entries, complete := g.snapshot(); complete || entries[one].presence != registered {
 		t.Errorf("after a failed reading: complete %v, entries %+v; want neither read nor emptied", complete, entries)
 	}
@@ -76,11 +77,11 @@ func TestGroupFailedReadingShowsNothing(t *testing.T) {
 
 func TestGroupSuspicionIsWithdrawnWhenThePodShowsUp(t *testing.T) {
 	g := emptyGroup()
-	g.readingDone(noon, noon, map[elbv2.Target]elbv2.Health{one: healthy}, nil)
+	g.readingDone(nil, noon, noon, map[elbv2.Target]elbv2.Health{one: healthy}, nil)
 	entries, _ := g.snapshot()
 	g.settle(planOf(nil, entries), noon)
 	g.settle(planOf(endpoints(endpoint{target: one, standing: kept, uid: "a"}), entries), noon)
-	g.readingDone(noon.Add(time.Hour), noon.Add(time.Hour), map[elbv2.Target]elbv2.Health{one: healthy}, nil)
+	g.readingDone(nil, noon.Add(time.Hour), noon.Add(time.Hour), map[elbv2.Target]elbv2.Health{one: healthy}, nil)
 	entries, _ = g.snapshot()
 	if p := planOf(nil, entries); len(p.deregister) != 0 {
 		t.Errorf("plan %+v, want the target suspected anew and not deregistered", p)
@@ -117,7 +118,7 @@ func TestGroupDistrustsHealthOfEarlierPod(t *testing.T) {
 			g.registerForTest(one, 0, nil)
 			for _, after := range slices.Sorted(maps.Keys(tc.readings)) {
 				at := noon.Add(after)
-				g.readingDone(at, at, map[elbv2.Target]elbv2.Health{one: tc.readings[after]}, nil)
+				g.readingDone(nil, at, at, map[elbv2.Target]elbv2.Health{one: tc.readings[after]}, nil)
 			}
 			if got := g.entries[one].healthOf("a").State; got != tc.want {
 				t.Errorf("health %q, want %q", got, tc.want)
@@ -167,7 +168,7 @@ func TestGroupReadingAndOwnCalls(t *testing.T) {
 			if tc.before != (entry{}) {
 				g.entries[one] = &tc.before
 			}
-			g.readingDone(noon.Add(tc.started), noon.Add(tc.started), tc.reading, nil)
+			g.readingDone(nil, noon.Add(tc.started), noon.Add(tc.started), tc.reading, nil)
 			entries, _ := g.snapshot()
 			if got := entries[one].presence; got != tc.want {
 				t.Errorf("presence %d, want %d", got, tc.want)

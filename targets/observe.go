@@ -4,56 +4,31 @@
 package targets
 
 import (
+	"maps"
+	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-const (
-	// pollWaiting is the pause between readings of a group in which a pod waits for its health checks. They are one
-	// attempt each: the next one comes soon enough.
-	pollWaiting = time.Second
-	// pollUnsettled is the pause when nobody waits but the picture is not final: a target is initial, or a reading has to
-	// confirm that nobody explains it.
-	pollUnsettled = 5 * time.Second
-	// defaultNotice is how long a load balancer may need to notice that a target has become another, while its health
-	// check settings are not known.
-	defaultNotice = 5 * time.Minute
-)
-
-// urgency is how soon a group must be read again, and what that reading is charged to.
-type urgency struct {
-	pause time.Duration
-	class elbv2.Class
-}
-
-// urgencyOf shortens the pause between readings for which nobody waits by up to a fifth at random, so that many groups
-// do not read in step.
-func (r *Registrar) urgencyOf(waiting, unsettled bool) urgency {
-	switch {
-	case waiting:
-		return urgency{pollWaiting, elbv2.ClassWaitingHealth}
-	case unsettled:
-		return urgency{pollUnsettled, elbv2.ClassOther}
-	default:
-		return urgency{jitter(r.DriftInterval), elbv2.ClassOther}
-	}
-}
+// defaultNotice is how long a load balancer may need to notice that a target has become another, while its health check
+// settings are not known.
+const defaultNotice = 5 * time.Minute
 
 // observe starts a reading of the group if one is due, and says when to come back for the next one. A pause of 0 says
 // that a reading is under way, whose end wakes the binding.
-func (r *Registrar) observe(s session, u urgency) time.Duration {
+func (r *Registrar) observe(s session, l look) time.Duration {
 	now := r.Clock.Now()
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
+	if !s.group.reading.busy || s.group.watched != nil { // a reading of the whole group stays one
+		s.group.watched = l.watched
+	}
 	if s.group.reading.busy {
 		return 0
 	}
-	due := s.group.readAt.Add(u.pause)
+	due := l.at
 	if due.Before(s.group.reading.retryAt) {
 		due = s.group.reading.retryAt
 	}
@@ -61,16 +36,27 @@ func (r *Registrar) observe(s session, u urgency) time.Duration {
 		return due.Sub(now)
 	}
 	s.group.reading.begin()
-	go r.read(s, u.class)
+	go r.read(s, l.class)
 	return 0
 }
 
 // read fills the group's memory.
 func (r *Registrar) read(s session, class elbv2.Class) {
+	var asked []elbv2.Target
 	var started time.Time
-	health, err := s.client.Health(r.lanes, class, s.group.arn, func() { started = r.Clock.Now() })
-	s.group.readingDone(started, r.Clock.Now(), health, err)
+	health, err := s.client.Health(r.lanes, class, s.group.arn, func() []elbv2.Target {
+		asked, started = s.group.asked(), r.Clock.Now()
+		return asked
+	})
+	s.group.readingDone(asked, started, r.Clock.Now(), health, err)
 	r.wake(s.key)
+}
+
+// asked are the targets to ask for now, nil for the whole group.
+func (g *group) asked() []elbv2.Target {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.watched
 }
 
 // inspect has the facts about the group read if they are due, in a lane of their own: no pod waits for them, and no
@@ -108,32 +94,42 @@ func (r *Registrar) readFacts(s session) (*v1beta1.TargetGroupFacts, error) {
 	}, nil
 }
 
-// readingDone takes what a reading showed that was started at started; a failed one shows nothing.
-func (g *group) readingDone(started, now time.Time, health map[elbv2.Target]elbv2.Health, err error) {
+// readingDone takes what a reading showed that was started at started: of the targets it asked for, or of the whole
+// group when that is nil. A failed one shows nothing.
+func (g *group) readingDone(asked []elbv2.Target, started, now time.Time, health map[elbv2.Target]elbv2.Health, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.reading.end(now, err)
 	if err != nil {
 		return
 	}
-	g.readAt = started
 	for target := range health {
 		g.entry(target)
 	}
-	for target, e := range g.entries {
-		h, shown := health[target]
-		if e.outweighs(started, shown, h) {
-			continue
-		}
-		if e.presence == registered && e.owner != "" && (!shown || h.State == elbv2.StateDraining) {
-			g.lost = append(g.lost, target)
-		}
-		if !shown {
-			delete(g.entries, target)
-			continue
-		}
-		e.read(started, h)
+	if asked == nil {
+		g.readAt = started
+		asked = slices.Collect(maps.Keys(g.entries))
 	}
+	for _, target := range asked {
+		h, shown := health[target]
+		g.shown(target, started, h, shown)
+	}
+}
+
+// shown takes what a reading showed of one target.
+func (g *group) shown(target elbv2.Target, started time.Time, h elbv2.Health, shown bool) {
+	e, known := g.entries[target]
+	if !known || e.outweighs(started, shown, h) {
+		return
+	}
+	if e.presence == registered && e.owner != "" && (!shown || h.State == elbv2.StateDraining) {
+		g.lost = append(g.lost, target)
+	}
+	if !shown {
+		delete(g.entries, target)
+		return
+	}
+	e.read(started, h)
 }
 
 // takeLost are the targets that the readings since the last call have found lost.
@@ -143,36 +139,6 @@ func (g *group) takeLost() []elbv2.Target {
 	lost := g.lost
 	g.lost = nil
 	return lost
-}
-
-// awaited reports whether somebody waits for the next change of health: a pod at its gate, or pods that are to be
-// replaced.
-func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, gate corev1.PodConditionType) bool {
-	for target, ep := range endpoints {
-		e := entries[target]
-		if ep.standing == replaced && e.presence == registered {
-			return true
-		}
-		if ep.pod == nil || ep.standing == leaving || e.presence != registered || e.owner != ep.uid {
-			continue
-		}
-		if readiness.Has(ep.pod, gate) && !readiness.IsOpen(ep.pod, gate) && !e.opened {
-			return true
-		}
-	}
-	return false
-}
-
-// unsettled reports whether a target's first health checks are not over, nobody explains it, or nobody knows whether it
-// is there.
-func unsettled(entries map[elbv2.Target]entry) bool {
-	for _, e := range entries {
-		initial := e.presence == registered && e.health.State == elbv2.StateInitial
-		if initial || !e.suspectedAt.IsZero() || !e.failedAt.IsZero() {
-			return true
-		}
-	}
-	return false
 }
 
 // noticeTime is how long the load balancer needs to find out that a healthy target has become another, by its health

@@ -34,8 +34,13 @@ type bucket struct {
 
 type waiter struct {
 	class   Class
+	since   time.Time
 	granted chan struct{}
 }
+
+// patience is how long a call that nobody waits for stands behind those for health: with many groups to ask there is
+// always one of these, and settings would never be read.
+const patience = 10 * time.Second
 
 func newBucket(rule ThrottleRule, clk clock.WithDelayedExecution) *bucket {
 	capacity := max(1, float64(rule.Burst)-math.Ceil(rule.Rate*delaySpread.Seconds()))
@@ -59,7 +64,7 @@ func (b *bucket) wait(ctx context.Context, class Class) error {
 func (b *bucket) enqueue(class Class) *waiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	w := &waiter{class: class, granted: make(chan struct{})}
+	w := &waiter{class: class, since: b.clock.Now(), granted: make(chan struct{})}
 	at, _ := slices.BinarySearchFunc(b.waiters, class+1, func(w *waiter, class Class) int { return int(w.class - class) })
 	b.waiters = slices.Insert(b.waiters, at, w)
 	b.grant()
@@ -108,8 +113,9 @@ func (b *bucket) grant() {
 	b.refill()
 	for b.tokens >= 1 && len(b.waiters) > 0 {
 		b.tokens--
-		close(b.waiters[0].granted)
-		b.waiters = slices.Delete(b.waiters, 0, 1)
+		next := b.next()
+		close(b.waiters[next].granted)
+		b.waiters = slices.Delete(b.waiters, next, next+1)
 	}
 	if b.timer != nil {
 		b.timer.Stop()
@@ -118,6 +124,18 @@ func (b *bucket) grant() {
 	if len(b.waiters) > 0 {
 		b.timer = b.clock.AfterFunc(b.pace.until(1-b.tokens)+time.Millisecond, b.tick)
 	}
+}
+
+// next is the waiter whose turn it is: the first, unless that asks for health and a call of ClassOther has lost patience.
+func (b *bucket) next() int {
+	if b.waiters[0].class != ClassWaitingHealth {
+		return 0
+	}
+	other := slices.IndexFunc(b.waiters, func(w *waiter) bool { return w.class == ClassOther })
+	if other > 0 && b.filled.Sub(b.waiters[other].since) >= patience {
+		return other
+	}
+	return 0
 }
 
 func (b *bucket) tick() {

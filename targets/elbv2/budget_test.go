@@ -56,6 +56,29 @@ func TestBudgetServesClassesInOrder(t *testing.T) {
 	})
 }
 
+// With many groups to ask for health there is always one in the line; settings must be read all the same.
+func TestBudgetServesCallThatNobodyWaitsForInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := oneAtATime()
+		ctx, stop := context.WithCancel(withClass(context.Background(), ClassWaitingHealth))
+		defer stop()
+		for range 5 {
+			go func() {
+				for budget.wait(ctx, "Health") == nil { //nolint:revive // asks again and again
+				}
+			}()
+		}
+		synctest.Wait()
+		start := time.Now()
+		if err := budget.wait(withClass(t.Context(), ClassOther), "Settings"); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(start); waited < patience || waited > patience+2*time.Second {
+			t.Errorf("waited %s, want %s", waited, patience)
+		}
+	})
+}
+
 func TestBudgetKeepsRateAndBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := NewBudget([]ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}}, clock.RealClock{})

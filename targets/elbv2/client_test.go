@@ -123,7 +123,7 @@ func TestClientChargesEachOperationToItsClass(t *testing.T) {
 	client := New(api, NewBudget(nil, clock.RealClock{}))
 	_ = client.Register(t.Context(), testARN, oneTarget)
 	_ = client.Deregister(t.Context(), testARN, oneTarget)
-	_, _ = client.Health(t.Context(), ClassWaitingHealth, testARN, func() {})
+	_, _ = client.Health(t.Context(), ClassWaitingHealth, testARN, WholeGroup)
 	want := map[string]charge{
 		"RegisterTargets":      {class: ClassRegister, paid: true},
 		"DeregisterTargets":    {class: ClassDeregister, paid: true},
@@ -166,7 +166,7 @@ func TestClientTellsWhenAReadingBegins(t *testing.T) {
 		_ = client.budget.wait(t.Context(), "First")
 		asked := time.Now()
 		var begun time.Time
-		_, _ = client.Health(t.Context(), ClassOther, testARN, func() { begun = time.Now() })
+		_, _ = client.Health(t.Context(), ClassOther, testARN, func() []Target { begun = time.Now(); return nil })
 		if waited := begun.Sub(asked).Round(100 * time.Millisecond); waited != time.Second {
 			t.Errorf("the reading began %s after it was asked for, want when there was a token, after 1 s", waited)
 		}
@@ -225,7 +225,7 @@ func TestClientAssumesRoleOnceWithExternalID(t *testing.T) {
 	accounts := accountsAt(server, Settings{})
 	role := Role{ARN: "arn:aws:iam::210987654321:role/shared", ExternalID: "secret-handshake"}
 	for range 3 {
-		if _, err := accounts.Client(role).Health(t.Context(), ClassOther, testARN, func() {}); err != nil {
+		if _, err := accounts.Client(role).Health(t.Context(), ClassOther, testARN, WholeGroup); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -77,7 +77,7 @@ func TestClientAssumesRoleAgainBeforeItExpires(t *testing.T) {
 		client := aws.accounts(Settings{}).Client(Role{ARN: otherRole, ExternalID: "secret-handshake"})
 		for _, pause := range []time.Duration{0, 13*time.Minute + 50*time.Second, 50 * time.Second} {
 			time.Sleep(pause)
-			if _, err := client.Health(t.Context(), ClassOther, testARN, func() {}); err != nil {
+			if _, err := client.Health(t.Context(), ClassOther, testARN, WholeGroup); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -117,15 +117,28 @@ func (c *Client) send(ctx context.Context, class Class, operation string, batch 
 	return call(withPaid(ctx, class), descriptions(targets))
 }
 
-// Health reads the health of every target in the group, in one attempt. IPv6 addresses come in their canonical text form
-// (RFC 5952), however AWS spells them. Class is ClassWaitingHealth when a pod waits for the answer, else ClassOther.
-// Granted is called when the budget has granted the call: the answer is from then or later.
-func (c *Client) Health(ctx context.Context, class Class, arn string, granted func()) (map[Target]Health, error) {
+// Ask yields the targets that a reading is about; nil is the whole group. It is called when the budget has granted the
+// call: the answer is from then or later.
+type Ask func() []Target
+
+// WholeGroup asks for every target of the group.
+func WholeGroup() []Target { return nil }
+
+// reasonNotRegistered is of a target that was asked for and is not there.
+const reasonNotRegistered = "Target.NotRegistered"
+
+// Health reads the health of the targets that are asked for, in one attempt; those that are not there are not in the
+// answer. IPv6 addresses come in their canonical text form (RFC 5952), however AWS spells them. Class is
+// ClassWaitingHealth when a pod waits for the answer, else ClassOther.
+func (c *Client) Health(ctx context.Context, class Class, arn string, ask Ask) (map[Target]Health, error) {
 	if err := c.begin(ctx, class, "DescribeTargetHealth"); err != nil {
 		return nil, callError("describing target health of", arn, err)
 	}
-	granted()
-	out, err := c.api.DescribeTargetHealth(withPaid(ctx, class), &awselbv2.DescribeTargetHealthInput{TargetGroupArn: &arn}, once)
+	in := &awselbv2.DescribeTargetHealthInput{TargetGroupArn: &arn}
+	for _, t := range ask() {
+		in.Targets = append(in.Targets, types.TargetDescription{Id: aws.String(t.ID), Port: aws.Int32(t.Port)})
+	}
+	out, err := c.api.DescribeTargetHealth(withPaid(ctx, class), in, once)
 	if err != nil {
 		return nil, callError("describing target health of", arn, err)
 	}
@@ -133,6 +146,9 @@ func (c *Client) Health(ctx context.Context, class Class, arn string, granted fu
 	for _, d := range out.TargetHealthDescriptions {
 		if d.Target == nil || d.TargetHealth == nil {
 			return nil, fmt.Errorf("describing target health of %s: an answer without target or health", arn)
+		}
+		if d.TargetHealth.Reason == reasonNotRegistered {
+			continue
 		}
 		target := Target{ID: canonical(aws.ToString(d.Target.Id)), Port: aws.ToInt32(d.Target.Port)}
 		health[target] = Health{

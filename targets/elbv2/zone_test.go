@@ -140,7 +140,7 @@ func TestHealthNamesAddressesCanonically(t *testing.T) {
 			TargetHealth: healthy,
 		},
 	}}
-	got, err := New(api, NewBudget(nil, clock.RealClock{})).Health(t.Context(), ClassOther, testARN, func() {})
+	got, err := New(api, NewBudget(nil, clock.RealClock{})).Health(t.Context(), ClassOther, testARN, WholeGroup)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,18 +142,29 @@ func (a *API) DescribeTargetGroupAttributes(
 	}}, nil
 }
 
-// DescribeTargetHealth answers with the whole group.
+// DescribeTargetHealth answers with the whole group, or with what is asked for.
 func (a *API) DescribeTargetHealth(ctx context.Context, in *awselbv2.DescribeTargetHealthInput, _ ...func(*awselbv2.Options)) (
 	*awselbv2.DescribeTargetHealthOutput, error,
 ) {
-	g, err := a.begin(ctx, Call{Operation: "DescribeTargetHealth", Group: aws.ToString(in.TargetGroupArn)})
+	g, err := a.begin(ctx, callOf("DescribeTargetHealth", in.TargetGroupArn, in.Targets))
 	if err != nil {
 		return nil, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	out := &awselbv2.DescribeTargetHealthOutput{}
-	for target, health := range g.targets {
+	asked := maps.Clone(g.targets)
+	if len(in.Targets) > 0 {
+		asked = map[elbv2.Target]elbv2.Health{}
+	}
+	for _, t := range in.Targets {
+		health, there := g.targets[targetOf(t)]
+		if !there {
+			health = elbv2.Health{State: elbv2.StateUnused, Reason: "Target.NotRegistered"}
+		}
+		asked[targetOf(t)] = health
+	}
+	for target, health := range asked {
 		out.TargetHealthDescriptions = append(out.TargetHealthDescriptions, types.TargetHealthDescription{
 			Target: describe(target, health.Zone),
 			TargetHealth: &types.TargetHealth{

@@ -51,7 +51,7 @@ func TestAPIRefusesWholeCallAndRemembersZones(t *testing.T) {
 	}
 
 	api.Forget(testARN, one)
-	health, err := client.Health(t.Context(), elbv2.ClassOther, testARN, func() {})
+	health, err := client.Health(t.Context(), elbv2.ClassOther, testARN, elbv2.WholeGroup)
 	if err != nil {
 		t.Fatal(err)
 	}

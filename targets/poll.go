@@ -1,0 +1,143 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+const (
+	// pollWaiting is the pause between looks at a target that may turn healthy at any moment while somebody waits for it.
+	// Readings are one attempt each: the next one comes soon enough.
+	pollWaiting = time.Second
+	// pollSlowest is what that pause grows to with a target that is never healthy.
+	pollSlowest = 10 * time.Second
+	// pollGrowth is how much longer than the pause a target has been waited for by then: it is found late by so small a
+	// share of its time.
+	pollGrowth = 60
+	// pollUnsettled is the pause when nothing can turn healthy yet, and when nobody waits but the picture is not final: a
+	// target is initial, or a reading has to confirm that nobody explains it.
+	pollUnsettled = 5 * time.Second
+
+	// firstCheckALB and firstCheckNLB are how long after a registration the load balancer makes its first health check, at
+	// the soonest. Users measure 1 to 3 s and 90 to 180 s; for the latter there is no need to be exact.
+	firstCheckALB = time.Second
+	firstCheckNLB = time.Minute
+
+	// fewTargets is how many targets are asked for by name at most. A reading of the whole group costs AWS's budget the
+	// same, and us as much more as the group has more targets.
+	fewTargets = 50
+)
+
+// look is when to read the group next, what that is charged to, and for which targets: nil is the whole group.
+type look struct {
+	at      time.Time
+	class   elbv2.Class
+	watched []elbv2.Target
+}
+
+// nextLook reads the whole group when the picture is not final or drift is due, and the targets that somebody waits for
+// when one of them is due.
+func (r *Registrar) nextLook(g *group, awaited map[elbv2.Target]entry, entries map[elbv2.Target]entry, complete bool) look {
+	if !complete {
+		return look{class: elbv2.ClassWaitingHealth}
+	}
+	whole := look{at: g.lastReading().Add(r.wholePause(entries, awaited)), class: elbv2.ClassOther}
+	if len(awaited) == 0 {
+		return whole
+	}
+	soonest := look{class: elbv2.ClassWaitingHealth}
+	facts := g.currentFacts()
+	for _, e := range awaited {
+		if due := e.dueAt(facts); soonest.at.IsZero() || due.Before(soonest.at) {
+			soonest.at = due
+		}
+	}
+	if len(awaited) <= fewTargets && len(awaited) < len(entries) && whole.at.After(soonest.at) {
+		soonest.watched = slices.Collect(maps.Keys(awaited))
+	}
+	return soonest
+}
+
+// wholePause is the pause between readings of the whole group. That for drift is shortened by up to a fifth at random, so
+// that many groups do not read in step.
+func (r *Registrar) wholePause(entries, awaited map[elbv2.Target]entry) time.Duration {
+	for target, e := range entries {
+		_, watched := awaited[target]
+		initial := e.presence == registered && e.health.State == elbv2.StateInitial && !watched
+		if initial || !e.suspectedAt.IsZero() || !e.failedAt.IsZero() {
+			return pollUnsettled
+		}
+	}
+	return jitter(r.DriftInterval)
+}
+
+// dueAt is when to look at a target again that somebody waits for.
+func (e entry) dueAt(facts *v1beta1.TargetGroupFacts) time.Time {
+	looked := later(e.readAt, e.ownedAt)
+	earliest := e.earliestHealthy(facts)
+	if next := looked.Add(pollWaiting); next.Before(earliest) {
+		return sooner(earliest, looked.Add(pollUnsettled))
+	}
+	waited := looked.Sub(later(earliest, e.since))
+	return looked.Add(min(max(waited/pollGrowth, pollWaiting), pollSlowest))
+}
+
+// earliestHealthy is the first moment at which the load balancer can find the target healthy, by its settings: a new one
+// after one check, an unhealthy one after as many passes in a row as its threshold says.
+func (e entry) earliestHealthy(facts *v1beta1.TargetGroupFacts) time.Time {
+	switch {
+	case facts == nil:
+		return time.Time{}
+	case e.health.State == elbv2.StateUnhealthy:
+		check := facts.HealthCheck
+		return e.since.Add(time.Duration((check.HealthyThreshold-1)*check.IntervalSeconds) * time.Second)
+	case e.ownedAt.IsZero():
+		return time.Time{}
+	case facts.Protocol == "HTTP" || facts.Protocol == "HTTPS":
+		return e.ownedAt.Add(firstCheckALB)
+	default:
+		return e.ownedAt.Add(firstCheckNLB)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func sooner(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// awaited are the registered targets for whose health somebody waits: a pod at its gate, or pods that are to be replaced.
+func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, gate corev1.PodConditionType, handover bool,
+) map[elbv2.Target]entry {
+	out := map[elbv2.Target]entry{}
+	for target, ep := range endpoints {
+		e := entries[target]
+		if ep.standing == leaving || e.presence != registered || e.owner != ep.uid {
+			continue
+		}
+		atGate := ep.pod != nil && readiness.Has(ep.pod, gate) && !readiness.IsOpen(ep.pod, gate) && !e.opened
+		replacing := handover && ep.standing == wanted && e.healthOf(ep.uid).State != elbv2.StateHealthy
+		if atGate || replacing {
+			out[target] = e
+		}
+	}
+	return out
+}

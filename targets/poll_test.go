@@ -1,0 +1,108 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+func TestDueAt(t *testing.T) {
+	alb := &v1beta1.TargetGroupFacts{Protocol: "HTTP", HealthCheck: v1beta1.HealthCheckFacts{IntervalSeconds: 10, HealthyThreshold: 5}}
+	nlb := &v1beta1.TargetGroupFacts{Protocol: "TCP"}
+	initial, unhealthy := elbv2.Health{State: elbv2.StateInitial}, elbv2.Health{State: elbv2.StateUnhealthy}
+	after := func(d time.Duration) time.Time { return noon.Add(d) }
+	tests := map[string]struct {
+		facts *v1beta1.TargetGroupFacts
+		entry entry
+		want  time.Duration // after noon
+	}{
+		"registered with an ALB just now":  {alb, entry{health: initial, since: noon, ownedAt: noon}, time.Second},
+		"and looked at":                    {alb, entry{health: initial, since: noon, ownedAt: noon, readAt: after(time.Second)}, 2 * time.Second},
+		"settings not known":               {nil, entry{health: initial, since: noon, ownedAt: noon}, time.Second},
+		"registered with an NLB just now":  {nlb, entry{health: initial, since: noon, ownedAt: noon}, 5 * time.Second},
+		"long before its first check":      {nlb, entry{health: initial, since: noon, ownedAt: noon, readAt: after(30 * time.Second)}, 35 * time.Second},
+		"just before its first check":      {nlb, entry{health: initial, since: noon, ownedAt: noon, readAt: after(58 * time.Second)}, 60 * time.Second},
+		"first check due":                  {nlb, entry{health: initial, since: noon, ownedAt: noon, readAt: after(60 * time.Second)}, 61 * time.Second},
+		"unhealthy since now":              {alb, entry{health: unhealthy, since: noon, readAt: noon}, 5 * time.Second},
+		"unhealthy for its threshold":      {alb, entry{health: unhealthy, since: noon, readAt: after(40 * time.Second)}, 41 * time.Second},
+		"unhealthy for minutes":            {alb, entry{health: unhealthy, since: noon, readAt: after(340 * time.Second)}, 345 * time.Second},
+		"unhealthy for hours":              {alb, entry{health: unhealthy, since: noon, readAt: after(9 * time.Hour)}, 9*time.Hour + 10*time.Second},
+		"registered by an earlier process": {alb, entry{health: initial, since: noon, readAt: noon}, time.Second},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.entry.dueAt(tc.facts).Sub(noon); got != tc.want {
+				t.Errorf("due %s after noon, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// Only what somebody waits for is asked for, as long as these are few.
+func TestRegistrarAsksForWaitingTargetsOnly(t *testing.T) {
+	objects := manyPods(60)
+	for _, o := range objects {
+		if pod, ok := o.(*corev1.Pod); ok && pod.Name != "web-007" {
+			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
+		}
+	}
+	inBed(t, func(b *bed) {
+		for i := range 60 {
+			if i != 7 {
+				b.aws.SetHealth(testARN, elbv2.Target{ID: fmt.Sprintf("10.0.1.%d", i+1), Port: 8080}, healthy)
+			}
+		}
+		b.settle()
+		before := len(b.aws.Calls("DescribeTargetHealth"))
+		for range 3 {
+			b.after(time.Second)
+		}
+		for _, call := range b.aws.Calls("DescribeTargetHealth")[before:] {
+			if diff := cmp.Diff([]string{"10.0.1.8:8080"}, call.Targets); diff != "" {
+				t.Errorf("asked for (-want +got):\n%s", diff)
+			}
+		}
+		b.aws.SetHealth(testARN, elbv2.Target{ID: "10.0.1.8", Port: 8080}, healthy)
+		b.after(time.Second)
+		if got, want := b.condition("web-007"), "True "; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+		settled := len(b.aws.Calls("DescribeTargetHealth"))
+		b.after(3 * time.Minute)
+		if n := len(b.aws.Calls("DescribeTargetHealth")) - settled; n != 0 {
+			t.Errorf("%d readings of a settled group in three minutes, want none", n)
+		}
+	}, objects...)
+}
+
+// A target that vanishes while only it is asked for comes back; the rest of the group is as it was.
+func TestRegistrarPartialReadingSaysNothingOfOthers(t *testing.T) {
+	a, c := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+	open := corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue}
+	a.Status.Conditions = append(a.Status.Conditions, open)
+	inBed(t, func(b *bed) {
+		b.aws.SetHealth(testARN, one, healthy)
+		b.settle()
+		b.after(settleTime + time.Second)
+		b.aws.Forget(testARN, two)
+		b.after(time.Second)
+		b.after(time.Second)
+		want := map[string]elbv2.State{one.String(): elbv2.StateHealthy, two.String(): elbv2.StateInitial}
+		if diff := cmp.Diff(want, b.targets()); diff != "" {
+			t.Errorf("targets (-want +got):\n%s", diff)
+		}
+		if n := len(b.aws.Calls("DeregisterTargets")); n != 0 {
+			t.Errorf("%d deregistrations, want none", n)
+		}
+	}, []client.Object{a, c, newSlice("web-1", a, c)}...)
+}
