@@ -22,15 +22,17 @@ import (
 type Writer struct {
 	Client client.SubResourceWriter // of the status subresource
 	Clock  clock.PassiveClock
+	// TwoWay lets an open gate be closed again; by default True is for the life of the pod.
+	TwoWay bool
 }
 
 // Set makes the gate's condition say health, in one patch, and reports whether it wrote. It writes nothing when the
-// pod says so already, when the pod has no such gate, and when the condition is True: that is for the life of the pod.
+// pod says so already, when the pod has no such gate, and without TwoWay when the condition is True.
 //
 // The patch carries the pod's UID, so a pod that was created again under the same name is never written to; neither
 // that nor a pod that is gone is an error.
 func (w *Writer) Set(ctx context.Context, pod *corev1.Pod, gate corev1.PodConditionType, health Health) (bool, error) {
-	if !Has(pod, gate) || !differs(Condition(pod, gate), health) {
+	if !Has(pod, gate) || !w.differs(Condition(pod, gate), health) {
 		return false, nil
 	}
 	patch, err := w.patch(pod, gate, health)
@@ -59,11 +61,11 @@ func isOtherPod(err error) bool {
 	})
 }
 
-func differs(old *corev1.PodCondition, health Health) bool {
+func (w *Writer) differs(old *corev1.PodCondition, health Health) bool {
 	if old == nil {
 		return true
 	}
-	if old.Status == corev1.ConditionTrue {
+	if old.Status == corev1.ConditionTrue && (!w.TwoWay || health.Status == corev1.ConditionTrue) {
 		return false
 	}
 	return old.Status != health.Status || old.Reason != health.Reason || old.Message != health.Message

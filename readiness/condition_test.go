@@ -44,6 +44,7 @@ func TestWriterSet(t *testing.T) {
 	}
 	open := corev1.PodCondition{Type: gate, Status: corev1.ConditionTrue, LastTransitionTime: morning}
 	tests := map[string]struct {
+		twoWay    bool
 		pod       *corev1.Pod
 		health    Health
 		wantWrite bool
@@ -73,6 +74,16 @@ func TestWriterSet(t *testing.T) {
 		"rule 3: True is for life": {
 			pod: gatedPod(open), health: unhealthy, want: []corev1.PodCondition{open},
 		},
+		"unless users ask for both ways": {
+			twoWay: true, pod: gatedPod(open), health: unhealthy, wantWrite: true,
+			want: []corev1.PodCondition{{
+				Type: gate, Status: corev1.ConditionFalse, Reason: "Target.Timeout", Message: "Request timed out",
+				LastTransitionTime: metav1.NewTime(noon),
+			}},
+		},
+		"both ways, open for another reason": {
+			twoWay: true, pod: gatedPod(open), health: BindingDeleted(), want: []corev1.PodCondition{open},
+		},
 		"a pod without the gate is left alone": {
 			pod:    &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-0", UID: "first"}},
 			health: healthy,
@@ -81,7 +92,7 @@ func TestWriterSet(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(tc.pod).WithObjects(tc.pod).Build()
-			writer := &Writer{Client: c.Status(), Clock: clocktesting.NewFakePassiveClock(noon)}
+			writer := &Writer{Client: c.Status(), Clock: clocktesting.NewFakePassiveClock(noon), TwoWay: tc.twoWay}
 			wrote, err := writer.Set(t.Context(), tc.pod, gate, tc.health)
 			if err != nil || wrote != tc.wantWrite {
 				t.Fatalf("Set: wrote %v, error %v; want wrote %v", wrote, err, tc.wantWrite)

@@ -11,6 +11,11 @@ import (
 )
 
 const (
+	// InjectLabel on a namespace, with the value InjectEnabled, has gates added to its pods at their creation.
+	InjectLabel = "elbv2.k8s.aws/pod-readiness-gate-inject"
+	// InjectEnabled is the incumbent's, as is InjectLabel.
+	InjectEnabled = "enabled"
+
 	gatePrefix = "target-health.elbv2.k8s.aws/"
 
 	// legacyGatePrefix is of the incumbent's version 1; nobody opens such gates any more.

@@ -5,6 +5,7 @@ package readiness
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -62,8 +63,12 @@ func TestFromTarget(t *testing.T) {
 		"unavailable": corev1.ConditionUnknown, "a state of next year": corev1.ConditionFalse,
 	}
 	for state, want := range tests {
-		got := FromTarget(state, "Target.Timeout", "Request timed out")
-		if diff := cmp.Diff(Health{Status: want, Reason: "Target.Timeout", Message: "Request timed out"}, got); diff != "" {
+		got := FromTarget(state, "Target.Timeout", "Request timed out", time.Date(2026, 11, 20, 13, 0, 0, 0, time.FixedZone("CET", 3600)))
+		message := "Request timed out (since 2026-11-20T12:00:00Z)"
+		if want == corev1.ConditionTrue {
+			message = "Request timed out"
+		}
+		if diff := cmp.Diff(Health{Status: want, Reason: "Target.Timeout", Message: message}, got); diff != "" {
 			t.Errorf("state %s (-want +got):\n%s", state, diff)
 		}
 	}

@@ -4,6 +4,8 @@
 package readiness
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -20,6 +22,14 @@ const (
 	ReasonBindingDeleted = "TargetGroupBindingDeleted"
 	// ReasonNotManaged: targetgate leaves the binding alone; the message says why.
 	ReasonNotManaged = "TargetGroupBindingNotManaged"
+	// ReasonNotSelected: the Service does not select the pod any more, so its target is not registered.
+	ReasonNotSelected = "ServiceDoesNotSelectPod"
+	// ReasonBackendNotFound: the Service or its port does not exist, and has not come back in time.
+	ReasonBackendNotFound = "BackendNotFound"
+	// ReasonNotAttached: the target group is attached to no load balancer, so no health check runs.
+	ReasonNotAttached = "TargetGroupNotAttached"
+	// ReasonTimeout: the target has not become healthy in the time that the user allows.
+	ReasonTimeout = "ReadinessTimeout"
 	// ReasonRegistrationFailed: the load balancer refused the pod's target; the message is the load balancer's.
 	ReasonRegistrationFailed = "RegistrationFailed"
 	// ReasonTargetGroupFull: the pod's target is left out, as the target group holds as many as it may.
@@ -36,6 +46,11 @@ func NotManaged(why string) Health {
 	return Health{Status: corev1.ConditionTrue, Reason: ReasonNotManaged, Message: why}
 }
 
+// Released opens a gate that waits for something that cannot happen; reason is one of ours and why is for the user.
+func Released(reason, why string) Health {
+	return Health{Status: corev1.ConditionTrue, Reason: reason, Message: why}
+}
+
 // RegistrationFailed closes the gate of a pod whose target the load balancer has not taken, and says why.
 func RegistrationFailed(why string) Health {
 	return Health{Status: corev1.ConditionFalse, Reason: ReasonRegistrationFailed, Message: why}
@@ -46,9 +61,13 @@ func TargetGroupFull(why string) Health {
 	return Health{Status: corev1.ConditionFalse, Reason: ReasonTargetGroupFull, Message: why}
 }
 
-// FromTarget is the Health of a target in the state that the load balancer reports.
-func FromTarget(state, reason, description string) Health {
-	return Health{Status: statusOf(state), Reason: reason, Message: description}
+// FromTarget is the Health of a target in the state that the load balancer reports since then.
+func FromTarget(state, reason, description string, since time.Time) Health {
+	health := Health{Status: statusOf(state), Reason: reason, Message: description}
+	if health.Status != corev1.ConditionTrue {
+		health.Message += " (since " + since.UTC().Format(time.RFC3339) + ")"
+	}
+	return health
 }
 
 // statusOf: healthy opens; no health status is Unknown; everything else is closed.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -44,6 +45,9 @@ type Registrar struct {
 	// LastResort lets in endpoints on nodes of unknown state when a binding has no others.
 	LastResort bool
 
+	// InjectsGates says that admission gives pods gates where the namespace asks for it.
+	InjectsGates bool
+
 	// MaxConcurrentReconciles is how many bindings are looked at side by side. Passes do not wait for AWS, so this is
 	// about the API server.
 	MaxConcurrentReconciles int
@@ -61,7 +65,7 @@ type Registrar struct {
 
 // +kubebuilder:rbac:groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=elbv2.k8s.aws,resources=targetgroupbindings/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=nodes;pods;services,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces;nodes;pods;services,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
@@ -104,18 +108,20 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	})
 	claimErr := r.claim(ctx, s, binding, &p)
 	retryIn := r.apply(s, p)
-	pods, reportErr := r.report(ctx, s, binding, res, p)
+	pods, told, reportErr := r.report(ctx, s, binding, res, p)
 
 	entries, complete = s.group.snapshot() // gates have been opened since
 	watched := awaited(res.endpoints, entries, readiness.GateFor(binding.Name), p.handover)
 	readIn := r.observe(s, r.nextLook(s.group, watched, entries, complete))
-	r.tell(binding, s.group, notices(p, res.odd, r.Policy))
+	maps.Copy(told, notices(p, res.odd, r.Policy))
+	r.tell(binding, s.group, told)
 	statusErr := r.writeStatus(ctx, s, binding, view{
 		generation: binding.Generation, missing: res.missing, plan: p, policy: r.Policy, networking: binding.Spec.Networking != nil,
 		complete: complete, entries: entries, pods: pods,
 	})
 	err = errors.Join(claimErr, reportErr, statusErr)
-	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, err, retryIn, readIn, r.inspect(s), p.nextChange)}, nil
+	releaseIn := s.group.nextRelease(watched, r.Policy, r.Clock.Now())
+	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, err, retryIn, readIn, releaseIn, r.inspect(s, watched), p.nextChange)}, nil
 }
 
 // apiRetry is the pause after a write to the API server that failed, shortened by up to a fifth.

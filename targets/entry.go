@@ -25,6 +25,7 @@ type entry struct {
 
 	owner     types.UID // the pod the target was registered for, empty when not known
 	ownedAt   time.Time // when that registration was answered: earlier readings say nothing of the owner
+	adoptedAt time.Time // when the owner was found registered, if that was before our time
 	trustFrom time.Time // until then healthy may be what an earlier pod has left behind
 	opened    bool      // the owner's gate has been opened by us
 
@@ -55,7 +56,7 @@ const (
 // own says for which pod the target is registered, since when.
 func (e *entry) own(uid types.UID, since time.Time) {
 	e.opened = e.opened && e.owner == uid
-	e.owner, e.ownedAt, e.trustFrom, e.suspectedAt = uid, since, time.Time{}, time.Time{}
+	e.owner, e.ownedAt, e.adoptedAt, e.trustFrom, e.suspectedAt = uid, since, time.Time{}, time.Time{}, time.Time{}
 }
 
 // inherit says from when on healthy can be believed of a target that an earlier pod may have had: of one that was
@@ -99,6 +100,14 @@ func (e *entry) linger(s standing, now time.Time) {
 	if e.lingering != s {
 		e.lingering, e.lingeringSince = s, now
 	}
+}
+
+// waitsSince is when the owner was registered, or was first seen by us if that was before our time.
+func (e entry) waitsSince() time.Time {
+	if e.ownedAt.IsZero() {
+		return e.adoptedAt
+	}
+	return e.ownedAt
 }
 
 // mayBeIn reports whether the target is in the group, or may be after a call that failed.

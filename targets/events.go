@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/elbv2"
@@ -71,20 +72,29 @@ const (
 	reasonTargetMissing = "TargetMissing"
 )
 
+// notice is something that is told once, for as long as it lasts.
+type notice struct {
+	on runtime.Object // nil is the binding
+	bindingEvent
+}
+
 // notices are what users are told of a pass beside the conditions, by a key that stays while the matter does.
-func notices(p plan, odd map[string]string, policy Policy) map[string]bindingEvent {
-	out := map[string]bindingEvent{}
+func notices(p plan, odd map[string]string, policy Policy) map[string]notice {
+	out := map[string]notice{}
+	warn := func(key, reason, action, format string, args ...any) {
+		out[key] = notice{nil, bindingEvent{corev1.EventTypeWarning, reason, action, fmt.Sprintf(format, args...)}}
+	}
 	for name, why := range odd {
-		out["odd "+name] = bindingEvent{corev1.EventTypeWarning, "NodeSkipped", "Reconcile", why}
+		warn("odd "+name, "NodeSkipped", "Reconcile", "%s", why)
 	}
 	if len(p.timedOut) > 0 {
-		out["timedOut"] = bindingEvent{corev1.EventTypeWarning, "ReplacementTimedOut", "Deregister", fmt.Sprintf(
+		warn("timedOut", "ReplacementTimedOut", "Deregister",
 			"Deregistering targets that are not asked for any more, although not all others are healthy after --replacement-timeout=%s",
-			policy.ReplacementTimeout)}
+			policy.ReplacementTimeout)
 	}
 	for _, target := range p.strangers {
-		out["stranger "+target.String()] = bindingEvent{corev1.EventTypeWarning, reasonForeignTarget, "Deregister",
-			fmt.Sprintf("Deregistering target %s, which nothing in the cluster explains", target)}
+		warn("stranger "+target.String(), reasonForeignTarget, "Deregister",
+			"Deregistering target %s, which nothing in the cluster explains", target)
 	}
 	return out
 }
@@ -96,13 +106,17 @@ func lostTarget(target elbv2.Target) bindingEvent {
 }
 
 // tell records events for what this pass has found and the last one had not, and for lost targets.
-func (r *Registrar) tell(binding *v1beta1.TargetGroupBinding, g *group, found map[string]bindingEvent) {
+func (r *Registrar) tell(binding *v1beta1.TargetGroupBinding, g *group, found map[string]notice) {
 	told := map[string]bool{}
-	for key, e := range found {
-		if !g.notices[key] {
-			r.event(binding, e)
-		}
+	for key, n := range found {
 		told[key] = true
+		switch {
+		case g.notices[key]:
+		case n.on == nil:
+			r.event(binding, n.bindingEvent)
+		default:
+			r.event(n.on, n.bindingEvent)
+		}
 	}
 	g.notices = told
 	for _, target := range g.takeLost() {
@@ -111,19 +125,66 @@ func (r *Registrar) tell(binding *v1beta1.TargetGroupBinding, g *group, found ma
 }
 
 // event records it. The API server refuses notes of over 1 kB.
-func (r *Registrar) event(binding *v1beta1.TargetGroupBinding, e bindingEvent) {
+func (r *Registrar) event(on runtime.Object, e bindingEvent) {
 	countEvent(e.reason)
-	r.Recorder.Eventf(binding, nil, e.kind, e.reason, e.action, "%s", cut(e.note))
+	r.Recorder.Eventf(on, nil, e.kind, e.reason, e.action, "%s", cut(e.note))
 }
 
 // tellPod tells the pod's owner why the pod is Ready from now on, or what keeps it from that.
-func (r *Registrar) tellPod(pod *corev1.Pod, gate corev1.PodConditionType, target elbv2.Target, health readiness.Health) {
-	switch {
-	case health.Status == corev1.ConditionTrue:
-		r.Recorder.Eventf(pod, nil, corev1.EventTypeNormal, "ReadinessGateOpened", "OpenReadinessGate",
-			"Target %s is healthy: readiness gate %s is open", target, gate)
-	case health.Reason == readiness.ReasonRegistrationFailed, health.Reason == readiness.ReasonTargetGroupFull:
-		r.Recorder.Eventf(pod, nil, corev1.EventTypeWarning, health.Reason, "RegisterTarget",
-			"Target %s is not registered: %s", target, cut(health.Message))
+func (r *Registrar) tellPod(v verdict, gate corev1.PodConditionType) {
+	normal := func(format string, args ...any) {
+		r.Recorder.Eventf(v.pod, nil, corev1.EventTypeNormal, "ReadinessGateOpened", "OpenReadinessGate", format, args...)
 	}
+	warn := func(reason, action, format string, args ...any) {
+		r.Recorder.Eventf(v.pod, nil, corev1.EventTypeWarning, reason, action, format, args...)
+	}
+	switch reason := v.health.Reason; {
+	case reason == readiness.ReasonTimeout:
+		warn(reason, "OpenReadinessGate", "Readiness gate %s is open although target %s is not healthy: %s",
+			gate, v.target, cut(v.health.Message))
+	case v.health.Status == corev1.ConditionTrue && reason != "":
+		normal("Readiness gate %s is open: %s", gate, cut(v.health.Message))
+	case v.health.Status == corev1.ConditionTrue:
+		normal("Target %s is healthy: readiness gate %s is open", v.target, gate)
+	case reason == readiness.ReasonRegistrationFailed, reason == readiness.ReasonTargetGroupFull:
+		warn(reason, "RegisterTarget", "Target %s is not registered: %s", v.target, cut(v.health.Message))
+	}
+}
+
+// lateNotices tell of pods whose targets take longer to become healthy than the health check settings explain.
+func (j *judge) lateNotices(verdicts []verdict) map[string]notice {
+	out := map[string]notice{}
+	expected := expectedWait(j.facts)
+	for _, v := range verdicts {
+		e := j.entries[v.target]
+		if v.health.Status == corev1.ConditionTrue || e.presence != registered || e.owner != v.pod.UID || j.now.Sub(e.waitsSince()) < expected {
+			continue
+		}
+		out["late "+string(v.pod.UID)] = notice{v.pod, bindingEvent{corev1.EventTypeWarning, "ReadinessGateWaiting", "AwaitHealth",
+			fmt.Sprintf("Target %s is not healthy %s after its registration: %s: %s", v.target, expected, v.health.Reason, v.health.Message)}}
+	}
+	return out
+}
+
+// ungatedNotices tell the owners of pods that have no gate although their namespace asks for gates: they were created
+// before the binding, or while the webhook was away.
+func ungatedNotices(endpoints map[elbv2.Target]endpoint, gate corev1.PodConditionType) map[string]notice {
+	out := map[string]notice{}
+	for _, ep := range endpoints {
+		if !ungated(ep, gate) {
+			continue
+		}
+		on := runtime.Object(ep.pod)
+		key := "ungated " + string(ep.uid)
+		if owner := metav1.GetControllerOf(ep.pod); owner != nil {
+			on = &corev1.ObjectReference{
+				APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: ep.pod.Namespace, Name: owner.Name, UID: owner.UID,
+			}
+			key = "ungated " + string(owner.UID)
+		}
+		out[key] = notice{on, bindingEvent{corev1.EventTypeWarning, "PodWithoutReadinessGate", "Reconcile",
+			fmt.Sprintf("Pods have no readiness gate %s, as they were created before the TargetGroupBinding or without its webhook: "+
+				"a rollout restart gives them one", gate)}}
+	}
+	return out
 }

@@ -83,7 +83,10 @@ func (r *Registrar) openGates(ctx context.Context, key types.NamespacedName, why
 		return err
 	}
 	return sideBySide(ctx, pods, func(ctx context.Context, pod corev1.Pod) error {
-		_, err := r.Writer.Set(ctx, &pod, readiness.GateFor(key.Name), why)
+		wrote, err := r.Writer.Set(ctx, &pod, readiness.GateFor(key.Name), why)
+		if wrote {
+			r.tellPod(verdict{pod: &pod, health: why}, readiness.GateFor(key.Name))
+		}
 		return err
 	})
 }
@@ -110,6 +113,7 @@ const orphanHoldOff = 15 * time.Second
 
 // orphaned opens the gates of a binding that does not exist.
 func (r *Registrar) orphaned(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {
+	hideBinding(key)
 	if wait := r.orphanedFor(key); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}

@@ -34,6 +34,8 @@ type group struct {
 	facts   *v1beta1.TargetGroupFacts // nil before they were read
 	factsAt time.Time
 
+	detached map[types.UID]time.Time // pods at their gates that the Service does not select, since when
+
 	toRegister   registrations // due now, as of the last pass
 	toDeregister departures
 	watched      []elbv2.Target // somebody waits for their health, as of the last pass; nil asks for the whole group
@@ -138,6 +140,7 @@ func (g *group) settle(p plan, now time.Time) (wait time.Duration) {
 	for target, uid := range p.adopt {
 		if e, ok := g.entries[target]; ok && e.owner == "" {
 			e.own(uid, time.Time{})
+			e.adoptedAt = now
 		}
 	}
 	for target, e := range g.entries {
@@ -155,13 +158,29 @@ func (g *group) settle(p plan, now time.Time) (wait time.Duration) {
 	return soonest(in, out)
 }
 
-// setOpened notes that the gate of the target's owner is open: a cache that is behind must not close it again.
-func (g *group) setOpened(target elbv2.Target, owner types.UID) {
+// setOpened notes whether the gate of the target's owner is open: a cache that is behind must not close it again.
+func (g *group) setOpened(target elbv2.Target, owner types.UID, open bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if e, ok := g.entries[target]; ok && e.owner == owner {
-		e.opened = true
+		e.opened = open
 	}
+}
+
+func (g *group) setDetached(pods map[types.UID]time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.detached = pods
+}
+
+// factsSince is when the facts were read, zero when they were not.
+func (g *group) factsSince() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.facts == nil {
+		return time.Time{}
+	}
+	return g.factsAt
 }
 
 func (g *group) currentFacts() *v1beta1.TargetGroupFacts {

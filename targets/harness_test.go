@@ -71,17 +71,12 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	b := &bed{t: t, aws: &fakeelbv2.API{}, events: events.NewFakeRecorder(100), queue: make(chan types.NamespacedName, 1000)}
-	b.aws.AddGroup(elbv2types.TargetGroup{
-		TargetGroupArn: aws.String(testARN), TargetGroupName: aws.String("web"), Protocol: elbv2types.ProtocolEnumHttp,
-		TargetType: elbv2types.TargetTypeEnumIp, HealthCheckIntervalSeconds: aws.Int32(10),
-		HealthCheckTimeoutSeconds: aws.Int32(5), UnhealthyThresholdCount: aws.Int32(2),
-		LoadBalancerArns: []string{"arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/web/0"},
-	})
+	b := &bed{t: t, aws: &fakeelbv2.API{}, events: events.NewFakeRecorder(10000), queue: make(chan types.NamespacedName, 1000)}
+	b.aws.AddGroup(testGroup())
 	b.Registrar = &Registrar{
 		Accounts: oneAccount{elbv2.New(b.aws, elbv2.NewBudget(nil, clock.RealClock{}))},
 		Recorder: b.events, Clock: clock.RealClock{},
-		Policy: testPolicy, DriftInterval: testDrift,
+		Policy: testPolicy, DriftInterval: testDrift, InjectsGates: true,
 		lanes:  ctx,
 		wake:   func(key types.NamespacedName) { b.queue <- key },
 		groups: map[types.NamespacedName]*group{}, orphans: map[types.NamespacedName]time.Time{},
@@ -97,6 +92,16 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 	b.resolver = resolver{reader: b.Client, lastResort: true}
 	b.Writer = &readiness.Writer{Client: b.cluster.Status(), Clock: clock.RealClock{}}
 	return b
+}
+
+// testGroup is attached to a load balancer.
+func testGroup() elbv2types.TargetGroup {
+	return elbv2types.TargetGroup{
+		TargetGroupArn: aws.String(testARN), TargetGroupName: aws.String("web"), Protocol: elbv2types.ProtocolEnumHttp,
+		TargetType: elbv2types.TargetTypeEnumIp, HealthCheckIntervalSeconds: aws.Int32(10),
+		HealthCheckTimeoutSeconds: aws.Int32(5), UnhealthyThresholdCount: aws.Int32(2),
+		LoadBalancerArns: []string{"arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/web/0"},
+	}
 }
 
 // noPodWrites is what the registrar works with. Rule 1: it writes to pods by way of readiness.Writer and in no other.
@@ -288,4 +293,19 @@ type noApply struct{ client.Client }
 
 func (noApply) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {
 	return errors.New("forbidden")
+}
+
+// group is the memory of the binding's group.
+func (b *bed) group() *group { return b.groups[webKey] }
+
+func podKey(name string) client.ObjectKey { return client.ObjectKey{Namespace: "shop", Name: name} }
+
+// failOn lets every call of an operation fail.
+func failOn(b *bed, operation string) {
+	b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
+		if call.Operation == operation {
+			return errors.New("no answer")
+		}
+		return nil
+	}
 }

@@ -60,15 +60,20 @@ func (g *group) asked() []elbv2.Target {
 }
 
 // inspect has the facts about the group read if they are due, in a lane of their own: no pod waits for them, and no
-// reading of health waits behind them. It says when to come back after a failure.
-func (r *Registrar) inspect(s session) time.Duration {
+// reading of health waits behind them. It says when to come back after a failure. Whether a load balancer is attached
+// must be known from after the moment at which a target says that there is none.
+func (r *Registrar) inspect(s session, awaited map[elbv2.Target]entry) time.Duration {
 	now := r.Clock.Now()
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
 	due := s.group.facts == nil || now.Sub(s.group.factsAt) >= r.DriftInterval
+	for _, e := range awaited {
+		due = due || notInUse(e.health) && s.group.factsAt.Before(e.since)
+	}
 	return start(&s.group.inspection, due, now, func() {
+		started := r.Clock.Now()
 		facts, err := r.readFacts(s)
-		s.group.inspectionDone(r.Clock.Now(), facts, err)
+		s.group.inspectionDone(started, r.Clock.Now(), facts, err)
 		r.wake(s.key)
 	})
 }
@@ -151,12 +156,12 @@ func noticeTime(facts *v1beta1.TargetGroupFacts) time.Duration {
 	return time.Duration(check.UnhealthyThreshold*check.IntervalSeconds+check.TimeoutSeconds) * time.Second
 }
 
-// inspectionDone takes the facts that were read, nil after a failure.
-func (g *group) inspectionDone(now time.Time, facts *v1beta1.TargetGroupFacts, err error) {
+// inspectionDone takes the facts that were read from started on, nil after a failure.
+func (g *group) inspectionDone(started, now time.Time, facts *v1beta1.TargetGroupFacts, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.inspection.end(now, err)
 	if err == nil {
-		g.facts, g.factsAt = facts, now
+		g.facts, g.factsAt = facts, started
 	}
 }

@@ -19,6 +19,12 @@ type Policy struct {
 	ReplacementTimeout time.Duration
 	// MaxTargets is how many targets a group holds at most; 0 is no limit.
 	MaxTargets int
+	// ReadyWhenUnattached opens the gates of a target group that is attached to no load balancer.
+	ReadyWhenUnattached bool
+	// ReadinessTimeout opens a gate so long after the registration, healthy or not; 0 never does.
+	ReadinessTimeout time.Duration
+	// TwoWay closes the gates of pods that become unhealthy, while MinReadyPercent of the pods are healthy.
+	TwoWay bool
 }
 
 // picture is all that a plan is made from.

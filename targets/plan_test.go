@@ -33,7 +33,7 @@ func endpoints(list ...endpoint) map[elbv2.Target]endpoint {
 	return out
 }
 
-var testPolicy = Policy{MinReadyPercent: 50, ReplacementTimeout: 5 * time.Minute}
+var testPolicy = Policy{MinReadyPercent: 50, ReplacementTimeout: 5 * time.Minute, ReadyWhenUnattached: true}
 
 // planOf is the plan for a group that has been read and is ours alone.
 func planOf(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry) plan {

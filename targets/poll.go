@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -27,6 +26,9 @@ const (
 	// pollUnsettled is the pause when nothing can turn healthy yet, and when nobody waits but the picture is not final: a
 	// target is initial, or a reading has to confirm that nobody explains it.
 	pollUnsettled = 5 * time.Second
+
+	// pollTwoWay is the pause when the gates of pods that become unhealthy are closed again.
+	pollTwoWay = 15 * time.Second
 
 	// firstCheckALB and firstCheckNLB are how long after a registration the load balancer makes its first health check, at
 	// the soonest. Users measure 1 to 3 s and 90 to 180 s; for the latter there is no need to be exact.
@@ -77,6 +79,9 @@ func (r *Registrar) wholePause(entries, awaited map[elbv2.Target]entry) time.Dur
 		if initial || !e.suspectedAt.IsZero() || !e.failedAt.IsZero() {
 			return pollUnsettled
 		}
+	}
+	if r.Policy.TwoWay {
+		return min(jitter(r.DriftInterval), pollTwoWay)
 	}
 	return jitter(r.DriftInterval)
 }
@@ -133,11 +138,21 @@ func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry
 		if ep.standing == leaving || e.presence != registered || e.owner != ep.uid {
 			continue
 		}
-		atGate := ep.pod != nil && readiness.Has(ep.pod, gate) && !readiness.IsOpen(ep.pod, gate) && !e.opened
+		atGate := ep.atGate(gate) && !e.opened
 		replacing := handover && ep.standing == wanted && e.healthOf(ep.uid).State != elbv2.StateHealthy
 		if atGate || replacing {
 			out[target] = e
 		}
 	}
 	return out
+}
+
+// expectedWait is how long a healthy pod may take from its registration to healthy: longer is worth a word.
+func expectedWait(facts *v1beta1.TargetGroupFacts) time.Duration {
+	const rounds = 2 // of health checks, in case the first one comes too soon for the pod
+	if facts == nil || facts.Protocol != "HTTP" && facts.Protocol != "HTTPS" {
+		return 5 * time.Minute // what AWS says of NLBs
+	}
+	check := facts.HealthCheck
+	return 10*time.Second + rounds*time.Duration(check.IntervalSeconds+check.TimeoutSeconds)*time.Second
 }

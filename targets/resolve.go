@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -32,6 +33,11 @@ type endpoint struct {
 	// unproven: the pod has the gate but no condition yet, so nothing shows that the target was registered for this
 	// pod and not for an earlier one at the same address.
 	unproven bool
+}
+
+// atGate reports whether the pod has the gate and it is closed.
+func (ep endpoint) atGate(gate corev1.PodConditionType) bool {
+	return ep.pod != nil && readiness.Has(ep.pod, gate) && !readiness.IsOpen(ep.pod, gate)
 }
 
 // standing is where an endpoint belongs.
@@ -54,6 +60,7 @@ const (
 // resolution is what the cluster says should be in the group.
 type resolution struct {
 	endpoints map[elbv2.Target]endpoint
+	service   *corev1.Service // nil when it does not exist; read only
 	// missing says what is not there, the Service or its port; empty when both are.
 	missing string
 	// odd are nodes that cannot be targets, by name, and why. A healthy cluster has none.
@@ -75,6 +82,7 @@ func (r *resolver) resolve(ctx context.Context, binding *v1beta1.TargetGroupBind
 	if err != nil {
 		return res, err
 	}
+	res.service = service
 	var port corev1.ServicePort
 	port, res.missing = servicePort(service, binding)
 	if binding.Spec.IsIP() {

@@ -52,6 +52,7 @@ func (r *Registrar) writeStatus(ctx context.Context, s session, binding *v1beta1
 		return fmt.Errorf("writing status: %w", err)
 	}
 	s.group.written = written
+	showBinding(s.key, written)
 	for _, e := range s.group.eventsOf(before.Status.Conditions, written.Conditions) {
 		r.event(binding, e)
 	}

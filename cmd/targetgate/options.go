@@ -38,6 +38,7 @@ type options struct {
 	MaxConcurrentReconciles int
 	MaxBackoff              time.Duration
 	Policy                  targets.Policy
+	Unattached              string
 	DriftInterval           time.Duration
 	EndpointsFailOpen       bool
 
@@ -123,6 +124,13 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 		"Pods that live but are not ready are deregistered only while at least so many percent of a Service's pods are healthy.")
 	flags.DurationVar(&o.Policy.ReplacementTimeout, "replacement-timeout", 5*time.Minute,
 		"Longest wait for healthy replacements before targets go that a Service selects no longer, or whose Service is gone.")
+	flags.StringVar(&o.Unattached, "unattached-target-group", "ready",
+		"What gates do whose target group is attached to no load balancer, so that no health check runs: ready opens them, wait does not.")
+	flags.DurationVar(&o.Policy.ReadinessTimeout, "readiness-timeout", 0,
+		"Open a gate so long after the registration although the target is not healthy, with a Warning event. 0 never does.")
+	flags.BoolVar(&o.Policy.TwoWay, "readiness-two-way", false,
+		"Close the gates of pods that become unhealthy, as long as --min-ready-percent of the pods are healthy. "+
+			"By default an open gate stays open.")
 	flags.DurationVar(&o.DriftInterval, "drift-interval", 5*time.Minute,
 		"How often every target group is compared with the cluster although nothing has changed, shortened by up to a fifth.")
 	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Hour, "How often every binding is looked at without a cause.")
@@ -163,6 +171,9 @@ func (o *options) validate() error {
 	fault(o.Policy.MaxTargets < 0, "--max-targets-per-target-group=%d: want 0 or more", o.Policy.MaxTargets)
 	fault(o.Policy.MinReadyPercent < 0 || o.Policy.MinReadyPercent > 100, "--min-ready-percent=%d: want 0 to 100", o.Policy.MinReadyPercent)
 	fault(o.Policy.ReplacementTimeout < 0, "--replacement-timeout=%s: want 0 or more", o.Policy.ReplacementTimeout)
+	fault(!slices.Contains([]string{"ready", "wait"}, o.Unattached), "--unattached-target-group=%s: want ready or wait", o.Unattached)
+	o.Policy.ReadyWhenUnattached = o.Unattached == "ready"
+	fault(o.Policy.ReadinessTimeout < 0, "--readiness-timeout=%s: want 0 or more", o.Policy.ReadinessTimeout)
 	fault(o.DriftInterval < minDriftInterval, "--drift-interval=%s: want %s or more", o.DriftInterval, minDriftInterval)
 	fault(o.MaxRetries < 0, "--aws-max-retries=%d: want 0 or more", o.MaxRetries)
 	fault(o.MaxConcurrentReconciles < 1, "--targetgroupbinding-max-concurrent-reconciles=%d: want 1 or more", o.MaxConcurrentReconciles)

@@ -64,7 +64,7 @@ func TestBudgetServesCallThatNobodyWaitsForInTheEnd(t *testing.T) {
 		defer stop()
 		for range 5 {
 			go func() {
-				for budget.wait(ctx, "Health") == nil { //nolint:revive // asks again and again
+				for budget.wait(ctx, "Health") == nil {
 				}
 			}()
 		}

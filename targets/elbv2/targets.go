@@ -47,6 +47,9 @@ const (
 const (
 	// ReasonRegistrationInProgress is the reason of a target from RegisterTargets until its first health check.
 	ReasonRegistrationInProgress = "Elb.RegistrationInProgress"
+	// ReasonNotInUse is the reason of a target whose group is attached to no load balancer, or that is in a zone which the
+	// load balancer is not in.
+	ReasonNotInUse = "Target.NotInUse"
 	// DescriptionRegistrationInProgress is AWS's text for that reason.
 	DescriptionRegistrationInProgress = "Target registration is in progress"
 )

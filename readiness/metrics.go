@@ -1,0 +1,32 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+// readySeconds has the incumbent's name and labels; the buckets are finer at the lower end.
+var readySeconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	Name:    "awslbc_readiness_gate_ready_seconds",
+	Help:    "Time from the registration of a pod's target to its open readiness gate.",
+	Buckets: []float64{1, 2, 3, 5, 10, 20, 30, 60, 120, 180, 300, 600},
+}, []string{"namespace", "name"})
+
+func init() {
+	metrics.Registry.MustRegister(readySeconds)
+}
+
+// ObserveReady counts a gate of the binding that was opened so long after the pod's registration.
+func ObserveReady(namespace, binding string, took time.Duration) {
+	readySeconds.WithLabelValues(namespace, binding).Observe(took.Seconds())
+}
+
+// ForgetBinding drops what is counted by the binding's name.
+func ForgetBinding(namespace, binding string) {
+	readySeconds.DeleteLabelValues(namespace, binding)
+}

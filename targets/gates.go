@@ -1,0 +1,219 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// detachedHoldOff is how long a Service must be seen not to select a pod before the pod's gate is opened for that: the
+// cache of Services may be behind the cache of pods, but not that long.
+const detachedHoldOff = orphanHoldOff
+
+// judge decides what the gates of a binding's pods have to say: every gate of a binding that exists is decided here,
+// those of one that is gone in finalize.go. It does not write.
+type judge struct {
+	gate       corev1.PodConditionType
+	endpoints  map[types.UID]endpoint
+	entries    map[elbv2.Target]entry
+	obstacles  map[elbv2.Target]readiness.Health // what keeps targets from being registered
+	resolution resolution
+	facts      *v1beta1.TargetGroupFacts
+	factsAt    time.Time
+	detached   map[types.UID]time.Time // as of the last pass
+	closes     bool                    // gates of unhealthy pods may be closed
+	policy     Policy
+	now        time.Time
+
+	detachedNow map[types.UID]time.Time
+}
+
+// verdict is what to write to one pod.
+type verdict struct {
+	pod       *corev1.Pod
+	target    elbv2.Target // zero when the pod has none
+	health    readiness.Health
+	healthyAt time.Time // the reading that found the target healthy, zero when none did
+	ownedAt   time.Time // the registration, zero when it was before our time
+}
+
+func (r *Registrar) newJudge(g *group, binding string, res resolution, p plan) *judge {
+	entries, _ := g.snapshot()
+	j := &judge{
+		gate: readiness.GateFor(binding), endpoints: map[types.UID]endpoint{}, entries: entries,
+		obstacles: g.obstacles(p, r.Policy), resolution: res, facts: g.currentFacts(), factsAt: g.factsSince(),
+		detached: g.currentDetached(), policy: r.Policy, now: r.Clock.Now(),
+		closes:      r.Policy.TwoWay && picture{endpoints: res.endpoints, entries: entries, policy: r.Policy}.enoughHealthy(),
+		detachedNow: map[types.UID]time.Time{},
+	}
+	for _, ep := range res.endpoints { // a pod may be there at its old port as well
+		if other, twice := j.endpoints[ep.uid]; !twice || other.standing != wanted {
+			j.endpoints[ep.uid] = ep
+		}
+	}
+	return j
+}
+
+// verdicts are the gates that have something to say.
+func (j *judge) verdicts(gated []corev1.Pod) []verdict {
+	var out []verdict
+	for i := range gated {
+		pod := &gated[i]
+		if isLeaving(pod) {
+			continue
+		}
+		ep, listed := j.endpoints[pod.UID]
+		e := j.entries[ep.target]
+		v := verdict{pod: pod, target: ep.target, ownedAt: e.ownedAt}
+		open := readiness.IsOpen(pod, j.gate) || e.opened && e.owner == pod.UID
+		var ok bool
+		switch {
+		case open:
+			v.health, ok = j.closed(pod, e)
+		case listed && ep.standing != replaced:
+			v.health, ok = j.waiting(ep, e)
+		default:
+			v.health, ok = j.detachedHealth(pod)
+		}
+		if e.healthOf(pod.UID).State == elbv2.StateHealthy {
+			v.healthyAt = e.readAt
+		}
+		if ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// closed is why an open gate must be closed again, which is only done when users ask for it.
+func (j *judge) closed(pod *corev1.Pod, e entry) (readiness.Health, bool) {
+	h := e.healthOf(pod.UID)
+	if !j.closes || h.State != elbv2.StateUnhealthy {
+		return readiness.Health{}, false
+	}
+	return readiness.FromTarget(string(h.State), h.Reason, h.Description, e.since), true
+}
+
+// waiting is what a gate has to say whose pod is among the endpoints.
+func (j *judge) waiting(ep endpoint, e entry) (readiness.Health, bool) {
+	h := e.healthOf(ep.uid)
+	isOurs := e.presence == registered && e.owner == ep.uid
+	since := later(e.ownedAt, e.since)
+	switch {
+	case h.State == elbv2.StateHealthy:
+		return readiness.FromTarget(string(h.State), h.Reason, h.Description, e.since), true
+	case isOurs && j.timedOut(e):
+		return readiness.Released(readiness.ReasonTimeout, fmt.Sprintf("Not healthy within --readiness-timeout=%s: %s %s",
+			j.policy.ReadinessTimeout, h.Reason, h.Description)), true
+	case j.unattached(e, h):
+		return readiness.Released(readiness.ReasonNotAttached,
+			"The target group is attached to no load balancer, so no health check runs"), true
+	case h.State != "":
+		return readiness.FromTarget(string(h.State), h.Reason, h.Description, e.since), true
+	case isOurs:
+		return readiness.FromTarget(string(elbv2.StateInitial), elbv2.ReasonRegistrationInProgress,
+			elbv2.DescriptionRegistrationInProgress, since), true
+	}
+	obstacle, ok := j.obstacles[ep.target]
+	return obstacle, ok
+}
+
+func (j *judge) timedOut(e entry) bool {
+	return j.policy.ReadinessTimeout > 0 && j.now.Sub(e.waitsSince()) >= j.policy.ReadinessTimeout
+}
+
+// unattached reports whether no load balancer checks the target, by its own words and by settings that were read after
+// them. A zone that is not enabled has the same reason and is another matter: there the pod gets no traffic, and waits.
+func (j *judge) unattached(e entry, h elbv2.Health) bool {
+	return j.policy.ReadyWhenUnattached && notInUse(h) &&
+		j.facts != nil && j.facts.LoadBalancers == 0 && !j.factsAt.Before(e.since)
+}
+
+func notInUse(h elbv2.Health) bool {
+	return h.Reason == elbv2.ReasonNotInUse && !strings.Contains(h.Description, "Availability Zone")
+}
+
+// detachedHealth is what a gate has to say whose pod is not among the endpoints of the Service any more.
+func (j *judge) detachedHealth(pod *corev1.Pod) (readiness.Health, bool) {
+	res := j.resolution
+	missing := res.missing != ""
+	if !missing && selects(res.service, pod) {
+		return readiness.Health{}, false // on its way into the slices
+	}
+	since, known := j.detached[pod.UID]
+	if !known {
+		since = j.now
+	}
+	j.detachedNow[pod.UID] = since
+	switch waited := j.now.Sub(since); {
+	case missing && waited >= j.policy.ReplacementTimeout:
+		return readiness.Released(readiness.ReasonBackendNotFound, res.missing), true
+	case !missing && waited >= detachedHoldOff:
+		return readiness.Released(readiness.ReasonNotSelected, fmt.Sprintf("Service %q does not select the pod", res.service.Name)), true
+	}
+	return readiness.Health{}, false
+}
+
+// nextRelease is when to look again because a gate may be opened by then, 0 when there is none.
+func (g *group) nextRelease(awaited map[elbv2.Target]entry, policy Policy, now time.Time) time.Duration {
+	var wait time.Duration
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, since := range g.detached {
+		for _, pause := range []time.Duration{detachedHoldOff, policy.ReplacementTimeout} {
+			if left := pause - now.Sub(since); left > 0 {
+				wait = soonest(wait, left)
+			}
+		}
+	}
+	if policy.ReadinessTimeout > 0 {
+		for _, e := range awaited {
+			if left := policy.ReadinessTimeout - now.Sub(e.waitsSince()); left > 0 {
+				wait = soonest(wait, left)
+			}
+		}
+	}
+	return wait
+}
+
+func (g *group) currentDetached() map[types.UID]time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.detached)
+}
+
+// obstacles are the targets that cannot be registered now, and why.
+func (g *group) obstacles(p plan, policy Policy) map[elbv2.Target]readiness.Health {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	out := map[elbv2.Target]readiness.Health{}
+	for target := range p.register {
+		why := ""
+		if e, known := g.entries[target]; known {
+			why = e.refusal
+		}
+		if o, aside := g.registration.aside[target]; aside {
+			why = o.refusal
+		} else if err := g.registration.err; err != nil {
+			why = elbv2.Message(err)
+		}
+		if why != "" {
+			out[target] = readiness.RegistrationFailed(cut(why))
+		}
+	}
+	for target := range p.leftOut {
+		out[target] = readiness.TargetGroupFull(groupFull(policy))
+	}
+	return out
+}

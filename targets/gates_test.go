@@ -1,0 +1,277 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/elbv2"
+)
+
+var notAttached = elbv2.Health{
+	State: elbv2.StateUnused, Reason: "Target.NotInUse",
+	Description: "Target group is not configured to receive traffic from the load balancer",
+}
+
+// Rule 4: a Service that does not select the pod any more will never bring it into the group. A cache that is behind
+// opens no gate.
+func TestGateOpensWhenServiceSelectsPodNoLonger(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	slice := newSlice("web-1", pod)
+	inBed(t, func(b *bed) {
+		b.settle()
+		service := newService()
+		service.Spec.Selector = map[string]string{"app": "green"}
+		b.must(b.cluster.Update(t.Context(), service))
+		b.must(b.cluster.Delete(t.Context(), slice))
+		b.settle()
+		result := b.after(detachedHoldOff - time.Second)
+		if got, want := b.condition("web-0"), "False Elb.RegistrationInProgress"; got != want {
+			t.Errorf("condition during the hold-off %q, want %q", got, want)
+		}
+		if result.RequeueAfter > time.Second {
+			t.Errorf("next look in %s, want it when the hold-off is over", result.RequeueAfter)
+		}
+		b.after(time.Second)
+		if got, want := b.condition("web-0"), "True ServiceDoesNotSelectPod"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+		if told := b.told("ReadinessGateOpened"); told != 1 {
+			t.Errorf("told %d times, want once", told)
+		}
+	}, pod, slice)
+}
+
+func TestGateOfServiceThatIsSelectedAgainWaits(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	slice := newSlice("web-1", pod)
+	inBed(t, func(b *bed) {
+		b.settle()
+		service := newService()
+		service.Spec.Selector = map[string]string{"app": "green"}
+		b.must(b.cluster.Update(t.Context(), service))
+		b.settle()
+		b.after(detachedHoldOff - time.Second)
+		service.Spec.Selector = newService().Spec.Selector
+		b.must(b.cluster.Update(t.Context(), service))
+		b.settle()
+		b.after(time.Minute)
+		if got, want := b.condition("web-0"), "False Elb.RegistrationInProgress"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+	}, pod, slice)
+}
+
+// Rule 4: a Service that is gone may come back, for as long as targets are kept for it.
+func TestGateOpensWhenServiceDoesNotComeBack(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.must(b.cluster.Delete(t.Context(), newService()))
+		b.settle()
+		b.after(testPolicy.ReplacementTimeout - time.Second)
+		if got := b.condition("web-0"); got != "" {
+			t.Errorf("condition while the Service may come back %q, want none", got)
+		}
+		b.after(time.Second)
+		if got, want := b.condition("web-0"), "True BackendNotFound"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+	}, pod)
+}
+
+// Rule 4: no load balancer, no health check.
+func TestGateOpensWhenGroupIsAttachedToNoLoadBalancer(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		unattached := testGroup()
+		unattached.LoadBalancerArns = nil
+		b.aws.AddGroup(unattached)
+		b.settle()
+		b.aws.SetHealth(testARN, one, notAttached)
+		b.after(time.Second)
+		if got, want := b.condition("web-0"), "True TargetGroupNotAttached"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+func TestGateOfUnattachedGroupWaits(t *testing.T) {
+	zone := notAttached
+	zone.Description = "Target is in an Availability Zone that is not enabled for the load balancer"
+	tests := map[string]struct {
+		balancers []string
+		health    elbv2.Health
+		change    func(*bed)
+	}{
+		"when users ask for that":                          {health: notAttached, change: func(b *bed) { b.Policy.ReadyWhenUnattached = false }},
+		"when the zone is not enabled":                     {balancers: testGroup().LoadBalancerArns, health: zone},
+		"when a zone is not enabled and settings are late": {health: zone},
+		"when a load balancer is there":                    {balancers: testGroup().LoadBalancerArns, health: notAttached},
+		"before the settings were read":                    {health: notAttached, change: func(b *bed) { failOn(b, "DescribeTargetGroups") }},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod("web-0", "10.0.0.1")
+			inBed(t, func(b *bed) {
+				group := testGroup()
+				group.LoadBalancerArns = tc.balancers
+				b.aws.AddGroup(group)
+				if tc.change != nil {
+					tc.change(b)
+				}
+				b.settle()
+				b.aws.SetHealth(testARN, one, tc.health)
+				for range 60 {
+					b.after(time.Second)
+				}
+				if got, want := b.condition("web-0"), "False Target.NotInUse"; got != want {
+					t.Errorf("condition %q, want %q", got, want)
+				}
+			}, pod, newSlice("web-1", pod))
+		})
+	}
+}
+
+// Settings from before the target said that no load balancer is there are not believed: one may have been attached, or
+// detached, since.
+func TestGateOfUnattachedGroupIsJudgedByFreshSettings(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		unattached := testGroup()
+		unattached.LoadBalancerArns = nil
+		b.aws.AddGroup(unattached)
+		b.settle()
+		b.aws.AddGroup(testGroup()) // attached now
+		b.aws.SetHealth(testARN, one, notAttached)
+		b.after(time.Second)
+		b.after(time.Second)
+		if got, want := b.condition("web-0"), "False Target.NotInUse"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+func TestGateOpensAfterReadinessTimeout(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.Policy.ReadinessTimeout = time.Minute
+		b.settle()
+		b.aws.SetHealth(testARN, one, elbv2.Health{State: elbv2.StateUnhealthy, Reason: "Target.Timeout", Description: "Request timed out"})
+		for range 58 {
+			b.after(time.Second)
+		}
+		if got, want := b.condition("web-0"), "False Target.Timeout"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+		b.told("ReadinessTimeout")
+		b.after(2 * time.Second)
+		if got, want := b.condition("web-0"), "True ReadinessTimeout"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+		if told := b.told("ReadinessTimeout"); told != 1 {
+			t.Errorf("told %d times, want once", told)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// Rule 3 the other way, for those who ask for it: never more gates than leave enough pods Ready.
+func TestGatesCloseOnlyWhileEnoughPodsAreHealthy(t *testing.T) {
+	sick := elbv2.Health{State: elbv2.StateUnhealthy, Reason: "Target.Timeout"}
+	a, c := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+	inBed(t, func(b *bed) {
+		b.Policy.TwoWay, b.Writer.TwoWay = true, true
+		b.settle()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.aws.SetHealth(testARN, two, healthy)
+		b.after(time.Second)
+		b.aws.SetHealth(testARN, one, sick)
+		b.after(pollTwoWay)
+		if got, want := b.condition("web-0"), "False Target.Timeout"; got != want {
+			t.Errorf("condition of the sick one %q, want %q", got, want)
+		}
+		b.aws.SetHealth(testARN, two, sick)
+		b.after(pollTwoWay)
+		b.after(pollTwoWay)
+		if got, want := b.condition("web-1"), "True "; got != want {
+			t.Errorf("condition of the last one %q, want %q", got, want)
+		}
+		b.aws.SetHealth(testARN, one, healthy)
+		b.after(pollSlowest)
+		if got, want := b.condition("web-0"), "True "; got != want {
+			t.Errorf("condition of the one that recovered %q, want %q", got, want)
+		}
+	}, a, c, newSlice("web-1", a, c))
+}
+
+// Users are told on the pod when it takes longer than the health check settings explain, once.
+func TestPodThatWaitsTooLongIsTold(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.settle()
+		expected := expectedWait(b.group().currentFacts())
+		b.after(expected - time.Second)
+		if told := b.told("ReadinessGateWaiting"); told != 0 {
+			t.Errorf("told %d times before %s, want not yet", told, expected)
+		}
+		for range 60 {
+			b.after(time.Second)
+		}
+		if told := b.told("ReadinessGateWaiting"); told != 1 {
+			t.Errorf("told %d times, want once", told)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// Pods from before the binding: their owner is told once, where the namespace asks for gates.
+func TestOwnerOfUngatedPodsIsTold(t *testing.T) {
+	for name, tc := range map[string]struct {
+		label string
+		want  int
+	}{"gates are asked for": {"enabled", 1}, "gates are not asked for": {"disabled", 0}} {
+		t.Run(name, func(t *testing.T) {
+			a, c := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+			for _, pod := range []*corev1.Pod{a, c} {
+				pod.Spec.ReadinessGates = nil
+				yes := true
+				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "owner", Controller: &yes}}
+			}
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{readiness.InjectLabel: tc.label}}}
+			inBed(t, func(b *bed) {
+				b.settle()
+				b.after(pollUnsettled)
+				if told := b.told("PodWithoutReadinessGate"); told != tc.want {
+					t.Errorf("told %d times, want %d", told, tc.want)
+				}
+				if n := b.binding().Status.Pods.Ungated; n != 2 {
+					t.Errorf("%d ungated pods in the status, want 2", n)
+				}
+			}, a, c, newSlice("web-1", a, c), namespace)
+		})
+	}
+}
+
+func TestGateSaysWhatItWaitsForAndSinceWhen(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.settle()
+		b.aws.SetHealth(testARN, one, elbv2.Health{
+			State: elbv2.StateUnhealthy, Reason: "Target.ResponseCodeMismatch", Description: "Health checks failed with these codes: [503]",
+		})
+		b.after(time.Second)
+		since := time.Now().UTC().Format(time.RFC3339)
+		b.after(pollUnsettled)
+		var got corev1.Pod
+		b.must(b.cluster.Get(t.Context(), podKey("web-0"), &got))
+		message := readiness.Condition(&got, testGate).Message
+		if !strings.HasPrefix(message, "Health checks failed with these codes: [503]") || !strings.Contains(message, "since "+since) {
+			t.Errorf("message %q, want AWS's words, and since %s", message, since)
+		}
+	}, pod, newSlice("web-1", pod))
+}
