@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,7 +149,7 @@ func TestHealthCheckThatComesLateHoldsTheGate(t *testing.T) {
 		for _, pod := range pods(t, app) {
 			for _, c := range pod.Status.Conditions {
 				if c.Type == app.Gate() && c.Reason == "Target.ResponseCodeMismatch" &&
-					c.Message == "Health checks failed with these codes: [503]" && c.Status == corev1.ConditionFalse {
+					strings.HasPrefix(c.Message, "Health checks failed with these codes: [503] (since ") && c.Status == corev1.ConditionFalse {
 					return nil
 				}
 			}
