@@ -26,10 +26,7 @@ func (r *Registrar) apply(s session, p plan) time.Duration {
 // start begins a call on the lane if one is due and may start. The caller holds the group's lock.
 func start(l *lane, due bool, now time.Time, call func()) (retryIn time.Duration) {
 	switch {
-	case l.busy:
-		return 0
-	case !due:
-		l.clear()
+	case l.busy || !due:
 		return 0
 	case !l.ready(now):
 		return l.retryAt.Sub(now)

@@ -17,7 +17,12 @@ type batches struct {
 	limits map[elbv2.Target]int       // most targets in a call with this one; those not listed go MaxTargetsPerCall at a time
 	aside  map[elbv2.Target]*offender // refused alone
 	room   int                        // most targets in a call, since a group was full; 0 is no bound
+	row    int                        // calls refused since the last one that AWS took
 }
+
+// longRow is how many calls refused in a row say that something is wrong with the group and not with single targets: the
+// lane backs off then, as cutting on and on would use up the budget of all groups.
+const longRow = 16
 
 // offender is a target that AWS refused by itself.
 type offender struct {
@@ -95,11 +100,15 @@ func refused[V any](b *batches, batch map[elbv2.Target]V, now time.Time, err err
 	case !elbv2.IsRejected(err):
 		return err
 	}
+	b.row++
 	for target := range batch {
 		b.limits[target] = (len(batch) + 1) / 2
 		if len(batch) == 1 {
 			b.setAside(target, now, err)
 		}
+	}
+	if b.row >= longRow {
+		return err
 	}
 	return nil
 }
@@ -119,6 +128,7 @@ func accepted[V any](b *batches, batch map[elbv2.Target]V) {
 	for target := range batch {
 		b.forget(target)
 	}
+	b.row = 0
 	if b.room *= 2; b.room > elbv2.MaxTargetsPerCall {
 		b.room = 0
 	}

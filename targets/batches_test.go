@@ -142,6 +142,26 @@ func TestRegistrarRefusedDeregistrationDelaysNoOther(t *testing.T) {
 	}, manyPods(8)...)
 }
 
+// A group that takes no target at all does not use up the budget of the others.
+func TestRegistrarBacksOffFromGroupThatRefusesEverything(t *testing.T) {
+	inBed(t, func(b *bed) {
+		calls := 0
+		b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
+			if call.Operation != "RegisterTargets" {
+				return nil
+			}
+			calls++
+			return &smithy.GenericAPIError{Code: "ValidationError", Message: "no target is good enough"}
+		}
+		for range 300 {
+			b.after(time.Second)
+		}
+		if calls < longRow || calls > longRow+20 {
+			t.Errorf("%d calls in five minutes for 100 targets, want a back-off after %d", calls, longRow)
+		}
+	}, manyPods(100)...)
+}
+
 // What AWS has refused goes apart from what comes new, which must not wait for the halving.
 func TestTakeKeepsSuspectsApart(t *testing.T) {
 	b := newBatches()

@@ -105,6 +105,13 @@ func (g *group) currentValve() valve {
 	return g.valve
 }
 
+// rest forgets the failures of a lane that has nothing to send any more.
+func (s *sender) rest(pending int) {
+	if pending == 0 && !s.busy {
+		s.clear()
+	}
+}
+
 // snapshot copies the entries for one pass; complete is false before the first reading.
 func (g *group) snapshot() (entries map[elbv2.Target]entry, complete bool) {
 	g.mu.Lock()
@@ -151,6 +158,8 @@ func (g *group) settle(p plan, now time.Time) (wait time.Duration) {
 	g.valve = g.valve.next(p.valve, now)
 	keep(&g.registration.batches, p.register, func(e *entry) bool { return e.registering }, g.entries)
 	keep(&g.deregistration.batches, p.deregister, func(e *entry) bool { return e.deregistering }, g.entries)
+	g.registration.rest(len(p.register))
+	g.deregistration.rest(len(p.deregister))
 	var in, out time.Duration
 	g.toRegister, in = due(&g.registration.batches, p.register, now)
 	g.nodeZones = p.nodeZones
