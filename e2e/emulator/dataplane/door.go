@@ -69,9 +69,9 @@ func (p *Plane) balancerAddress(arn string, port int) (string, error) {
 
 // syncDoors opens and closes doors so that each TCP or HTTP listener has one.
 func (p *Plane) syncDoors() {
-	listeners, err := p.machine.Listeners("")
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	listeners, err := p.machine.Listeners("")
 	if err != nil || p.ctx.Err() != nil {
 		return
 	}
