@@ -18,9 +18,23 @@ func (r *Registrar) apply(s session, p plan) time.Duration {
 	aside := s.group.settle(p, now)
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
+	if s.group.hasFreshDepartures() {
+		s.group.deregistration.retryAt = time.Time{}
+	}
 	deregister := start(&s.group.deregistration.lane, len(s.group.toDeregister) > 0, now, func() { r.deregister(s) })
 	register := start(&s.group.registration.lane, len(s.group.toRegister) > 0, now, func() { r.register(s) })
 	return soonest(aside, soonest(deregister, register))
+}
+
+// hasFreshDepartures reports whether a target must go that the failed call was not about: it is not made to wait for the
+// back-off. The caller holds the lock.
+func (g *group) hasFreshDepartures() bool {
+	for target := range g.toDeregister {
+		if _, tried := g.unanswered[target]; !tried {
+			return true
+		}
+	}
+	return false
 }
 
 // start begins a call on the lane if one is due and may start. The caller holds the group's lock.
@@ -166,8 +180,10 @@ func (g *group) deregistrationDone(batch departures, now time.Time, err error) {
 	}
 	if err == nil {
 		accepted(&g.deregistration.batches, batch)
+		g.unanswered = nil
 	} else {
 		err = refused(&g.deregistration.batches, batch, now, err)
+		g.unanswered = batch
 	}
 	g.deregistration.end(now, err)
 }

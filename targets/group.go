@@ -38,6 +38,7 @@ type group struct {
 
 	toRegister   registrations // due now, as of the last pass
 	toDeregister departures
+	unanswered   departures     // of the last deregistration, if that failed
 	watched      []elbv2.Target // somebody waits for their health, as of the last pass; nil asks for the whole group
 
 	reading, inspection          lane

@@ -474,3 +474,31 @@ func TestRegistrarPassWaitsForNoCall(t *testing.T) {
 		synctest.Wait()
 	}, pod, newSlice("web-1", pod))
 }
+
+// Rule 5: the pause after a deregistration that failed is not for pods that leave later.
+func TestRegistrarDeregistersNextPodDuringBackOff(t *testing.T) {
+	a, c := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+	inBed(t, func(b *bed) {
+		b.settle()
+		var tried [][]string
+		b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
+			if call.Operation == "DeregisterTargets" {
+				tried = append(tried, call.Targets)
+				return errors.New("no answer")
+			}
+			return nil
+		}
+		b.must(b.cluster.Delete(t.Context(), a))
+		b.settle()
+		b.must(b.cluster.Delete(t.Context(), c))
+		b.settle()
+		want := [][]string{{"10.0.0.1:8080"}, {"10.0.0.1:8080", "10.0.0.2:8080"}}
+		if diff := cmp.Diff(want, tried); diff != "" {
+			t.Errorf("calls in the first moment (-want +got):\n%s", diff)
+		}
+		b.settle()
+		if len(tried) != 2 {
+			t.Errorf("%d calls in the first moment, want a back-off when nobody new leaves", len(tried))
+		}
+	}, withFinalizer(a), withFinalizer(c), newSlice("web-1", a, c))
+}
