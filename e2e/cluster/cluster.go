@@ -34,6 +34,8 @@ type Options struct {
 	// Dir gets state, certificates, kubeconfigs and logs, and is kept; it must not hold another cluster's. When it is
 	// empty, a temporary folder is used, and removed by Stop.
 	Dir string
+	// ControllerManagerArgs are further flags of kube-controller-manager.
+	ControllerManagerArgs []string
 	// Log is told what is started and stopped. The zero value discards.
 	Log logr.Logger
 }
@@ -42,7 +44,8 @@ type Options struct {
 type Cluster struct {
 	layout
 	binary    string
-	temporary bool // remove dir in the end
+	extra     map[string][]string // further flags by component
+	temporary bool                // remove dir in the end
 	log       logr.Logger
 	launcher  *process.Launcher
 	ca        *authority
@@ -52,6 +55,8 @@ type Cluster struct {
 	mu      sync.Mutex
 	running map[string]*process.Process // by component; those that are meant to run
 	stopped bool
+
+	apiServerStopped time.Time // zero when it was not, or when that has been dealt with
 }
 
 // Start brings up a control plane and returns when its API server is ready and its controllers have begun to work: pods
@@ -103,7 +108,7 @@ func (c *Cluster) launch(components ...string) error {
 			continue
 		}
 		p, err := c.launcher.Start(process.Command{
-			Name: name, Binary: c.binary, Args: c.args(name), Dir: c.dir, LogPath: c.logPath(name),
+			Name: name, Binary: c.binary, Args: append(c.args(name), c.extra[name]...), Dir: c.dir, LogPath: c.logPath(name),
 		})
 		if err != nil {
 			return err

@@ -30,7 +30,10 @@ const (
 // prepare does all that comes before the first process: folder, ports, certificates, kubeconfigs. When it fails, it
 // leaves no temporary folder.
 func prepare(options Options) (*Cluster, error) {
-	c := &Cluster{log: options.Log, running: map[string]*process.Process{}}
+	c := &Cluster{
+		log: options.Log, running: map[string]*process.Process{},
+		extra: map[string][]string{controllerManager: options.ControllerManagerArgs},
+	}
 	var err error
 	if c.binary, err = findBinary(options.Binary); err != nil {
 		return nil, err

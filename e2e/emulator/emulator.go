@@ -85,6 +85,12 @@ func (e *Emulator) Calls(since int) []wire.Call { return e.wire.Calls(since) }
 // SetLimits replaces the API's token buckets by full ones.
 func (e *Emulator) SetLimits(l wire.Limits) { e.wire.SetLimits(l) }
 
+// SetGroupQuotas changes the limits of one group, so that calls for it are refused with TooManyTargets or
+// TooManyRegistrationsForTargetId.
+func (e *Emulator) SetGroupQuotas(groupARN string, q state.GroupQuotas) error {
+	return e.machine.SetGroupQuotas(groupARN, q)
+}
+
 // Inject spoils API calls until the fault is used up or taken back.
 func (e *Emulator) Inject(f wire.Fault) (remove func()) { return e.wire.Inject(f) }
 

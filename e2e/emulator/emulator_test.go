@@ -5,6 +5,7 @@ package emulator
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -14,8 +15,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
@@ -36,12 +39,16 @@ func start(t *testing.T, opts Options) *Emulator {
 }
 
 func client(e *Emulator) *elb.Client {
-	return elb.NewFromConfig(aws.Config{
+	return elb.NewFromConfig(awsConfig(e))
+}
+
+func awsConfig(e *Emulator) aws.Config {
+	return aws.Config{
 		Region:       state.DefaultRegion,
 		BaseEndpoint: aws.String(e.URL()),
 		Credentials:  credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
 		Retryer:      func() aws.Retryer { return aws.NopRetryer{} },
-	})
+	}
 }
 
 // TestLifeOfATarget goes the whole way with the SDK and real traffic.
@@ -148,6 +155,7 @@ func TestCreateService(t *testing.T) {
 		"NLB in one zone":   {Service{Type: state.Network, Zones: []string{"eu-west-1b"}}, 1, "tcp://127.0.0.1:", false},
 		"ALB in one zone":   {Service{Zones: []string{"eu-west-1b"}}, 0, "", true},
 		"bad attribute":     {Service{Attributes: map[string]string{"x": "y"}}, 0, "", true},
+		"unknown VPC":       {Service{VPC: "vpc-00000000"}, 0, "", true},
 		"bad health checks": {Service{HealthCheck: state.HealthCheck{Interval: 1}}, 0, "", true},
 	}
 	for name, tc := range cases {
@@ -172,6 +180,93 @@ func TestCreateService(t *testing.T) {
 				t.Errorf("load balancer is %+v: %v", balancers, err)
 			}
 		})
+	}
+}
+
+// TestInstanceService sends checks and traffic to an instance's address and the target's port.
+func TestInstanceService(t *testing.T) {
+	e := start(t, Options{State: state.Options{Scale: 0.01}})
+	group, url, err := e.CreateService("nodes", Service{TargetType: state.TypeInstance, HealthCheck: state.HealthCheck{Interval: 5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := serve(t, "127.9.0.2")
+	const id = "i-0123456789abc0001"
+	api := client(e)
+	register := func() error {
+		list := []types.TargetDescription{{Id: aws.String(id), Port: target.Port}}
+		_, err := api.RegisterTargets(t.Context(), &elb.RegisterTargetsInput{TargetGroupArn: &group, Targets: list})
+		return err
+	}
+	if err := register(); err == nil {
+		t.Error("an instance that is not known was registered")
+	}
+	e.State().SetInstance(id, state.Instance{Address: *target.Id, Zone: "eu-west-1a", Running: true})
+	if err := register(); err != nil {
+		t.Fatal(err)
+	}
+	target.Id = aws.String(id)
+	waitFor(t, api, group, target, types.TargetHealthStateEnumHealthy)
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("answer is %d", resp.StatusCode)
+	}
+	e.State().SetInstance(id, state.Instance{Address: "10.9.0.2", Zone: "eu-west-1a"})
+	waitFor(t, api, group, target, types.TargetHealthStateEnumUnused)
+}
+
+// TestServiceOfAnotherAccount has its group and load balancer in another account and VPC than the caller and the pods.
+func TestServiceOfAnotherAccount(t *testing.T) {
+	const role = "arn:aws:iam::210987654321:role/targets"
+	vpcs := []state.VPC{state.DefaultVPC(state.DefaultRegion), state.PeeredVPC(state.DefaultRegion)}
+	e := start(t, Options{State: state.Options{Scale: 0.01, VPCs: vpcs}, Wire: wire.Options{Roles: []wire.Role{{ARN: role}}}})
+	group, url, err := e.CreateService("web", Service{
+		Account: "210987654321", VPC: state.PeeredVPCID, HealthCheck: state.HealthCheck{Interval: 5},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := serve(t, "127.9.0.3")
+	target.AvailabilityZone = aws.String("all")
+	in := &elb.RegisterTargetsInput{TargetGroupArn: &group, Targets: []types.TargetDescription{target}}
+	if _, err := client(e).RegisterTargets(t.Context(), in); err == nil {
+		t.Error("another account registered a target")
+	}
+	config := awsConfig(e)
+	config.Credentials = stscreds.NewAssumeRoleProvider(sts.NewFromConfig(config), role)
+	api := elb.NewFromConfig(config)
+	if _, err := api.RegisterTargets(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, api, group, target, types.TargetHealthStateEnumHealthy)
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("answer is %d", resp.StatusCode)
+	}
+}
+
+func TestSetGroupQuotas(t *testing.T) {
+	e := start(t, Options{})
+	group, _, err := e.CreateService("web", Service{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.SetGroupQuotas(group, state.GroupQuotas{Targets: 1}); err != nil {
+		t.Fatal(err)
+	}
+	list := []types.TargetDescription{{Id: aws.String("10.0.0.1")}, {Id: aws.String("10.0.0.2")}}
+	_, err = client(e).RegisterTargets(t.Context(), &elb.RegisterTargetsInput{TargetGroupArn: &group, Targets: list})
+	var refused *types.TooManyTargetsException
+	if !errors.As(err, &refused) {
+		t.Errorf("answer is %v", err)
 	}
 }
 

@@ -12,13 +12,18 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
-// Service describes a load balancer with one listener and one target group for ip targets.
+// Service describes a load balancer with one listener and one target group.
 type Service struct {
+	// Account owns both, the default one when empty: calls of other accounts are AccessDenied.
+	Account string
 	// Type is state.Application (the default) or state.Network.
 	Type string
 	// Port is the group's own port, 80 when 0. ListenerPort is where the front door tries to listen, 80 (and so, any
 	// free port) when 0.
 	Port, ListenerPort int
+	// TargetType is state.TypeIP (the default) or state.TypeInstance. Instances must be made known to State first; checks
+	// and traffic go to their address and the target's port.
+	TargetType string
 	// HealthCheck settings that are zero get AWS's defaults, but for a timeout that fits a short interval.
 	HealthCheck state.HealthCheck
 	// DeregistrationDelay is in seconds, nil is AWS's 300.
@@ -29,7 +34,7 @@ type Service struct {
 	AddressType string
 	// Zones are the enabled Availability Zones, all when empty.
 	Zones []string
-	// VPC is the first one when empty.
+	// VPC is the first one when empty. Targets outside of it need the zone all.
 	VPC string
 }
 
@@ -73,12 +78,12 @@ func (e *Emulator) createGroup(name string, s Service) (state.Group, error) {
 	if check.Interval != 0 && check.Timeout == 0 {
 		check.Timeout = min(largestTimeout, check.Interval-1)
 	}
-	group, err := e.machine.CreateGroup("", state.GroupSpec{
+	group, err := e.machine.CreateGroup(s.Account, state.GroupSpec{
 		Name:        name,
 		Protocol:    s.protocol(),
 		Port:        cmp.Or(s.Port, 80),
-		VPC:         e.vpc(s).ID,
-		TargetType:  state.TypeIP,
+		VPC:         cmp.Or(s.VPC, e.machine.Options().VPCs[0].ID),
+		TargetType:  cmp.Or(s.TargetType, state.TypeIP),
 		AddressType: s.AddressType,
 		HealthCheck: check,
 	})
@@ -105,7 +110,7 @@ func (e *Emulator) vpc(s Service) state.VPC {
 }
 
 func (e *Emulator) createBalancer(name string, s Service) (state.Balancer, error) {
-	return e.machine.CreateBalancer("", state.BalancerSpec{
+	return e.machine.CreateBalancer(s.Account, state.BalancerSpec{
 		Name:    name,
 		Type:    s.Type,
 		Subnets: subnets(e.vpc(s), s.Zones),

@@ -19,6 +19,15 @@
 // It writes only the conditions that are a kubelet's own, each by a strategic merge patch with the pod's UID, and one patch
 // per change. It never writes a readiness gate's condition: were it to, a test could not tell whether targetgate works.
 //
+// For Services of type NodePort and LoadBalancer it also plays kube-proxy's part: each node listens on its own address (the
+// first of its range, on loopback like the pods') at the Service's TCP node ports and passes connections on to a ready pod
+// of the Service, with externalTrafficPolicy Local to one on that node. Where there is none, connections are refused. When
+// the Service goes the port closes, and the connections that are there go on. A connection is taken before the pod is
+// dialled, so a pod that does not answer is a reset, not a refusal.
+//
+// Nodes come and go at run time (AddNode, RemoveNode), fall silent (StopHeartbeat) and report what a test wants of them
+// (SetNodeReady). What a cluster does about that, the real controllers do.
+//
 // # What the app in a container does
 //
 // There are no images. Every container is the same small HTTP server, steered by literal values in the container's env:
@@ -50,7 +59,8 @@
 // Liveness and startup probes are not run: a container counts as started when its process runs. Exec and gRPC readiness
 // probes always fail, so that nobody mistakes them for passed. preStop knows sleep and exec "sleep N"; other handlers take no
 // time. postStart, volumes, logs, exec, resources, eviction and static pods do not exist. Plain init containers complete at
-// once. Addresses are IPv4. There is no kube-proxy. Deleting the Node objects is left to whoever stops the cluster.
+// once. Addresses are IPv4. Cluster addresses of Services, session affinity and health check node ports do not exist. Deleting
+// the Node objects at the end is left to whoever stops the cluster.
 //
 // A container whose port is taken by a program that listens on all addresses of this machine cannot listen, and crashes.
 package kubelet

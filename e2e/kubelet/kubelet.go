@@ -26,8 +26,9 @@ type Kubelet struct {
 	clock   clock.Clock
 	log     logr.Logger
 	scale   float64
-	nodes   map[string]*node
 	journal *journal
+	proxy   *proxy
+	reuse   bool // see Options.ReuseAddresses
 
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -35,9 +36,11 @@ type Kubelet struct {
 	store    cache.Store
 	work     sync.WaitGroup // every goroutine but the informer's
 
-	mu   sync.Mutex
-	pods map[types.UID]*pod
-	apps map[appKey]*App
+	mu    sync.Mutex
+	nodes map[string]*node
+	added int // how many nodes there ever were
+	pods  map[types.UID]*pod
+	apps  map[appKey]*App
 }
 
 // appKey names a container; the empty container is the first one of spec.containers.
@@ -65,20 +68,21 @@ func Start(ctx context.Context, options Options) (*Kubelet, error) {
 func newKubelet(ctx context.Context, options Options, client kubernetes.Interface) *Kubelet {
 	k := &Kubelet{
 		client: client, clock: options.Clock, log: options.Log, scale: options.Scale,
-		nodes: map[string]*node{}, journal: newJournal(),
+		nodes: map[string]*node{}, added: len(options.Nodes), journal: newJournal(), reuse: options.ReuseAddresses,
 		informer: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(dropManagedFields)),
 		pods:     map[types.UID]*pod{}, apps: map[appKey]*App{},
 	}
 	k.ctx, k.cancel = context.WithCancel(ctx)
 	for _, n := range options.Nodes {
-		k.nodes[n.Name] = &node{Node: n, client: client, addresses: newAddresses(n, options.ReuseAddresses)}
+		k.nodes[n.Name] = newNode(k.ctx, n, client, k.reuse)
 	}
+	k.proxy = newProxy(k)
 	return k
 }
 
 func (k *Kubelet) start(options Options) error {
-	for _, n := range options.Nodes {
-		if err := k.nodes[n.Name].register(k.ctx, k.clock.Now()); err != nil {
+	for _, n := range k.allNodes() {
+		if err := n.register(k.ctx, k.clock.Now()); err != nil {
 			return err
 		}
 	}
@@ -89,10 +93,15 @@ func (k *Kubelet) start(options Options) error {
 	if err != nil {
 		return fmt.Errorf("watching pods: %w", err)
 	}
-	k.informer.Start(k.ctx.Done())
-	if !cache.WaitForCacheSync(k.ctx.Done(), registration.HasSynced) {
-		return fmt.Errorf("watching pods: %w", k.ctx.Err())
+	proxied, err := k.proxy.watch()
+	if err != nil {
+		return err
 	}
+	k.informer.Start(k.ctx.Done())
+	if !cache.WaitForCacheSync(k.ctx.Done(), append(proxied, registration.HasSynced)...) {
+		return fmt.Errorf("watching the cluster: %w", k.ctx.Err())
+	}
+	k.work.Go(k.proxy.run)
 	return nil
 }
 
@@ -125,49 +134,13 @@ func (k *Kubelet) ForceAddress(ip string) error {
 	if err != nil {
 		return fmt.Errorf("reading address: %w", err)
 	}
-	for _, n := range k.nodes {
+	for _, n := range k.allNodes() {
 		if n.PodCIDR.Contains(addr) {
 			n.addresses.force(addr)
 			return nil
 		}
 	}
 	return fmt.Errorf("no node has address %s", ip)
-}
-
-// StopHeartbeat cuts the node off from the API server: no lease, no status, no reaction to changes. Its pods go on serving.
-// After its grace period the node controller makes it Unknown. It returns false when there is no such node.
-func (k *Kubelet) StopHeartbeat(name string) bool {
-	n, found := k.nodes[name]
-	if found {
-		n.silent.Store(true)
-	}
-	return found
-}
-
-// ResumeHeartbeat ends StopHeartbeat: the node catches up with all that it missed. It returns false when there is no such node.
-func (k *Kubelet) ResumeHeartbeat(ctx context.Context, name string) (bool, error) {
-	n, found := k.nodes[name]
-	if !found {
-		return false, nil
-	}
-	n.silent.Store(false)
-	k.catchUp(n)
-	return true, n.register(ctx, k.clock.Now())
-}
-
-func (k *Kubelet) heartbeat(interval time.Duration) {
-	for {
-		select {
-		case <-k.ctx.Done():
-			return
-		case <-k.clock.After(interval):
-		}
-		for _, n := range k.nodes {
-			if err := n.beat(k.ctx, k.clock.Now()); err != nil && k.ctx.Err() == nil {
-				k.log.Error(err, "Heartbeat failed", "node", n.Name)
-			}
-		}
-	}
 }
 
 func (k *Kubelet) scaled(d time.Duration) time.Duration { return time.Duration(float64(d) * k.scale) }

@@ -42,6 +42,8 @@ func TestKubelet(t *testing.T) {
 	}{
 		{"a deployment waits for its gates", testGatedDeployment},
 		{"a deployment rolls", testRollout},
+		{"a node port leads to ready pods", testNodePort},
+		{"a node comes, is not ready and goes", testNodeComesAndGoes},
 		{"a job completes", testJob},
 		{"a patch for another UID is refused", testUIDPrecondition},
 		{"the node controller believes heartbeats", func(b *bed) { testHeartbeats(b, silenced) }},
@@ -56,7 +58,11 @@ func startBed(t *testing.T) *bed {
 	if binary == "" {
 		t.Fatal("TARGETGATE_CONTROL_PLANE is not set: it names the control plane binary, which `make control-plane` builds")
 	}
-	c, err := cluster.Start(t.Context(), cluster.Options{Binary: binary, Log: testr.New(t)})
+	c, err := cluster.Start(t.Context(), cluster.Options{
+		Binary: binary, Log: testr.New(t),
+		// By default a silent node is noticed after 50 s.
+		ControllerManagerArgs: []string{"--node-monitor-grace-period=8s", "--node-monitor-period=1s"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +73,7 @@ func startBed(t *testing.T) *bed {
 	})
 	k, err := Start(t.Context(), Options{
 		Config: c.AdminConfig(), Nodes: NumberedNodes(3, "eu-west-1a", "eu-west-1b"), Scale: testScale, Log: testr.New(t),
+		HeartbeatInterval: 2 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -193,6 +200,62 @@ func testRollout(b *bed) {
 		if got := get(b.Context(), urlOf(&p, "/")); got != "200" {
 			b.Errorf("pod %s answers %s", p.Name, got)
 		}
+	}
+}
+
+// testNodePort has the API server choose the port and the controllers fill the slices.
+func testNodePort(b *bed) {
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web-nodes"}, Spec: corev1.ServiceSpec{
+		Type: corev1.ServiceTypeNodePort, ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
+		Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 8080}},
+	}}
+	service, err := b.api.CoreV1().Services("default").Create(b.Context(), service, metav1.CreateOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	hosts := map[string]bool{}
+	for _, p := range b.pods() {
+		hosts[p.Status.HostIP] = true
+	}
+	for _, n := range b.kubelet.allNodes() {
+		want := "error"
+		if hosts[n.hostIP().String()] {
+			want = "200"
+		}
+		url := fmt.Sprintf("http://%s:%d/", SocketAddr(n.hostIP()), service.Spec.Ports[0].NodePort)
+		b.until(n.Name+" to answer "+want, func(ctx context.Context) error {
+			if got := get(ctx, url); n.Name != "node-3" && got != want { // node-3 is cut off
+				return fmt.Errorf("answers %s", got)
+			}
+			return nil
+		})
+	}
+}
+
+func testNodeComesAndGoes(b *bed) {
+	if err := b.kubelet.AddNode(b.Context(), Node{Name: "late"}); err != nil {
+		b.Fatal(err)
+	}
+	if err := b.kubelet.SetNodeReady(b.Context(), "late", corev1.ConditionFalse); err != nil {
+		b.Fatal(err)
+	}
+	b.until("the taint of a node that is not ready", func(ctx context.Context) error {
+		n, err := b.api.CoreV1().Nodes().Get(ctx, "late", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for _, taint := range n.Spec.Taints {
+			if taint.Key == corev1.TaintNodeNotReady && taint.Effect == corev1.TaintEffectNoExecute {
+				return nil
+			}
+		}
+		return fmt.Errorf("taints %v", n.Spec.Taints)
+	})
+	if err := b.kubelet.RemoveNode(b.Context(), "late"); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := b.api.CoreV1().Nodes().Get(b.Context(), "late", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		b.Errorf("the Node object: %v", err)
 	}
 }
 

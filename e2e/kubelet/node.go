@@ -6,6 +6,7 @@ package kubelet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -33,14 +34,23 @@ type node struct {
 	Node
 	client    kubernetes.Interface
 	addresses *addresses
-	silent    atomic.Bool // cut off from the API server: no heartbeat, no pod status, deaf to changes
+	silent    atomic.Bool     // cut off from the API server: no heartbeat, no pod status, deaf to changes
+	ctx       context.Context // ends with the node: see RemoveNode
+	cut       context.CancelFunc
 
 	mu       sync.Mutex // one heartbeat at a time
-	since    time.Time  // since when it is ready
-	reported time.Time  // when the status was last written
+	ready    corev1.ConditionStatus
+	since    time.Time // since when it is ready, or not
+	reported time.Time // when the status was last written
 }
 
-// register creates the Node, ready from the start, and its lease. A Node that is there already is taken over.
+func newNode(ctx context.Context, description Node, client kubernetes.Interface, reuse bool) *node {
+	n := &node{Node: description, client: client, addresses: newAddresses(description, reuse), ready: corev1.ConditionTrue}
+	n.ctx, n.cut = context.WithCancel(ctx)
+	return n
+}
+
+// register creates the Node, ready unless SetNodeReady said otherwise, and its lease. A Node that is there already is taken over.
 func (n *node) register(ctx context.Context, now time.Time) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -65,14 +75,46 @@ func (n *node) beat(ctx context.Context, now time.Time) error {
 	if err := n.renew(ctx, now); err != nil {
 		return err
 	}
-	if now.Sub(n.reported) < statusInterval {
+	if n.ready == corev1.ConditionTrue && now.Sub(n.reported) < statusInterval {
 		return nil
 	}
+	return n.report(ctx, now)
+}
+
+// setReady writes another Ready condition, or the same one again.
+func (n *node) setReady(ctx context.Context, status corev1.ConditionStatus, now time.Time) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ready != status {
+		n.ready, n.since = status, now
+	}
+	return n.report(ctx, now)
+}
+
+// report writes the status.
+func (n *node) report(ctx context.Context, now time.Time) error {
 	if err := n.patchStatus(ctx, now); err != nil {
 		return fmt.Errorf("writing status of node %s: %w", n.Name, err)
 	}
 	n.reported = now
 	return nil
+}
+
+// remove deletes the Node and its lease; what is not there is fine.
+func (n *node) remove(ctx context.Context) error {
+	n.mu.Lock() // a heartbeat under way would bring the lease back
+	defer n.mu.Unlock()
+	return errors.Join(
+		ignoreNotFound(n.client.CoreV1().Nodes().Delete(ctx, n.Name, metav1.DeleteOptions{})),
+		ignoreNotFound(n.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Delete(ctx, n.Name, metav1.DeleteOptions{})),
+	)
+}
+
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 func (n *node) renew(ctx context.Context, now time.Time) error {
@@ -97,7 +139,7 @@ func (n *node) renew(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// patchStatus writes a fresh Ready status.
+// patchStatus writes a fresh status.
 func (n *node) patchStatus(ctx context.Context, now time.Time) error {
 	patch, err := json.Marshal(map[string]any{"status": n.status(now)})
 	if err != nil {
@@ -138,33 +180,11 @@ func (n *node) status(now time.Time) corev1.NodeStatus {
 	return corev1.NodeStatus{
 		Capacity:    capacity,
 		Allocatable: capacity,
-		Conditions:  nodeConditions(metav1.NewTime(n.since), metav1.NewTime(now)),
+		Conditions:  nodeConditions(n.ready, metav1.NewTime(n.since), metav1.NewTime(now)),
 		Addresses: []corev1.NodeAddress{
 			{Type: corev1.NodeInternalIP, Address: n.hostIP().String()},
 			{Type: corev1.NodeHostName, Address: n.Name},
 		},
 		NodeInfo: corev1.NodeSystemInfo{OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: "v1.36.3-standin"},
 	}
-}
-
-func nodeConditions(since, now metav1.Time) []corev1.NodeCondition {
-	states := []struct {
-		kind    corev1.NodeConditionType
-		status  corev1.ConditionStatus
-		reason  string
-		message string
-	}{
-		{corev1.NodeMemoryPressure, corev1.ConditionFalse, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"},
-		{corev1.NodeDiskPressure, corev1.ConditionFalse, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
-		{corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
-		{corev1.NodeReady, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status"},
-	}
-	conditions := make([]corev1.NodeCondition, 0, len(states))
-	for _, s := range states {
-		conditions = append(conditions, corev1.NodeCondition{
-			Type: s.kind, Status: s.status, Reason: s.reason, Message: s.message,
-			LastHeartbeatTime: now, LastTransitionTime: since,
-		})
-	}
-	return conditions
 }

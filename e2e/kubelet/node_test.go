@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 )
 
@@ -35,6 +36,63 @@ func TestNodesAreRegistered(t *testing.T) {
 	}
 	if c := n.Status.Conditions[len(n.Status.Conditions)-1]; c.Type != corev1.NodeReady || c.Status != corev1.ConditionTrue {
 		t.Errorf("got condition %+v", c)
+	}
+}
+
+// conditionOf is a node's condition as the API has it.
+func conditionOf(t *testing.T, a *api, kind corev1.NodeConditionType) corev1.NodeCondition {
+	t.Helper()
+	n, err := a.client.CoreV1().Nodes().Get(t.Context(), "node-1", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	t.Fatalf("there is no condition %s in %+v", kind, n.Status.Conditions)
+	return corev1.NodeCondition{}
+}
+
+func TestSetNodeReady(t *testing.T) {
+	k, a := startTest(t, func(o *Options) { o.HeartbeatInterval = 10 * time.Millisecond })
+	for _, tc := range []struct {
+		status   corev1.ConditionStatus
+		reason   string
+		pressure corev1.ConditionStatus
+	}{
+		{corev1.ConditionFalse, "KubeletNotReady", corev1.ConditionFalse},
+		{corev1.ConditionUnknown, "NodeStatusUnknown", corev1.ConditionUnknown},
+		{corev1.ConditionTrue, "KubeletReady", corev1.ConditionFalse},
+	} {
+		if err := k.SetNodeReady(t.Context(), "node-1", tc.status); err != nil {
+			t.Fatal(err)
+		}
+		ready, pressure := conditionOf(t, a, corev1.NodeReady), conditionOf(t, a, corev1.NodeMemoryPressure)
+		if ready.Status != tc.status || ready.Reason != tc.reason || pressure.Status != tc.pressure {
+			t.Errorf("got %+v and %+v, want %+v", ready, pressure, tc)
+		}
+	}
+	if k.SetNodeReady(t.Context(), "nosuchnode", corev1.ConditionTrue) == nil || k.SetNodeReady(t.Context(), "node-1", "Maybe") == nil {
+		t.Error("SetNodeReady takes anything")
+	}
+}
+
+func TestSetNodeReadyIsKeptAtHeartbeats(t *testing.T) {
+	k, a := startTest(t, func(o *Options) { o.HeartbeatInterval = 10 * time.Millisecond })
+	if err := k.SetNodeReady(t.Context(), "node-1", corev1.ConditionFalse); err != nil {
+		t.Fatal(err)
+	}
+	since := conditionOf(t, a, corev1.NodeReady).LastTransitionTime
+	other := []byte(`{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`)
+	_, err := a.client.CoreV1().Nodes().Patch(t.Context(), "node-1", types.StrategicMergePatchType, other, metav1.PatchOptions{}, "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "not ready again", func() bool { return conditionOf(t, a, corev1.NodeReady).Status == corev1.ConditionFalse })
+	if got := conditionOf(t, a, corev1.NodeReady).LastTransitionTime; !got.Equal(&since) {
+		t.Errorf("not ready since %v, want %v", got, since)
 	}
 }
 

@@ -41,7 +41,7 @@ type Options struct {
 	Log logr.Logger
 }
 
-// Node describes one node. Only Name is required; Start fills the rest from the node's place in the list.
+// Node describes one node. Only Name is required; Start and AddNode fill the rest from the node's place in the list.
 type Node struct {
 	Name string
 	// Zone is the label topology.kubernetes.io/zone, default eu-west-1a.
@@ -105,9 +105,7 @@ func (o Options) validate() error {
 	for i, node := range o.Nodes {
 		errs = append(errs, node.validate())
 		for _, other := range o.Nodes[:i] {
-			if node.Name == other.Name || node.PodCIDR.Overlaps(other.PodCIDR) {
-				errs = append(errs, fmt.Errorf("nodes %q and %q share a name or addresses", other.Name, node.Name))
-			}
+			errs = append(errs, node.validateBeside(other))
 		}
 	}
 	return errors.Join(errs...)
@@ -135,6 +133,14 @@ func (n Node) validate() error {
 	}
 	if !n.PodCIDR.Addr().Is4() || !private10.Contains(n.PodCIDR.Addr()) || n.PodCIDR.Bits() > 24 || n.PodCIDR.Bits() < 8 {
 		return fmt.Errorf("node %q: pod CIDR must be inside 10.0.0.0/8 and at least a /24, not %v", n.Name, n.PodCIDR)
+	}
+	return nil
+}
+
+// validateBeside finds what two nodes cannot share.
+func (n Node) validateBeside(other Node) error {
+	if n.Name == other.Name || n.PodCIDR.Overlaps(other.PodCIDR) {
+		return fmt.Errorf("nodes %q and %q share a name or addresses", other.Name, n.Name)
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ type pod struct {
 	cancel  context.CancelFunc
 	wake    chan struct{} // buffered: something changed
 	stopped chan struct{} // closed when termination has ended every container
+	ended   chan struct{} // closed when run returns: nothing of the pod runs
 
 	mu     sync.Mutex
 	latest *corev1.Pod // never changed in place
@@ -47,6 +48,7 @@ type pod struct {
 
 // run does what the pod's state asks for, each time something changed, until the pod is cut.
 func (p *pod) run() {
+	defer close(p.ended)
 	var retry <-chan time.Time
 	stopped := p.stopped
 	for {

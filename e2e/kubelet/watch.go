@@ -34,11 +34,11 @@ func (k *Kubelet) handler() cache.ResourceEventHandler {
 // seen takes a pod's state from the watch.
 func (k *Kubelet) seen(object *corev1.Pod) {
 	k.journal.noteCreated(object, k.clock.Now())
-	n, ours := k.nodes[object.Spec.NodeName]
+	n, ours := k.node(object.Spec.NodeName)
 	if !ours {
 		return
 	}
-	if p := k.find(object); p != nil {
+	if p := k.find(object); p != nil && p.node == n {
 		p.see(object)
 		return
 	}
@@ -57,11 +57,12 @@ func (k *Kubelet) find(object *corev1.Pod) *pod {
 func (k *Kubelet) begin(object *corev1.Pod, n *node) {
 	p := &pod{
 		kubelet: k, node: n, uid: object.UID, latest: object,
-		wake: make(chan struct{}, 1), stopped: make(chan struct{}),
+		wake: make(chan struct{}, 1), stopped: make(chan struct{}), ended: make(chan struct{}),
 	}
-	p.ctx, p.cancel = context.WithCancel(k.ctx)
+	p.ctx, p.cancel = context.WithCancel(n.ctx)
 	k.mu.Lock()
-	_, known := k.pods[object.UID]
+	older, known := k.pods[object.UID]
+	known = known && older.node == n // not of a removed node of that name
 	if !known {
 		k.pods[object.UID] = p
 	}
@@ -78,12 +79,12 @@ func (k *Kubelet) begin(object *corev1.Pod, n *node) {
 	k.work.Go(p.run)
 }
 
-// vanished cuts a pod that has left the API server, unless its node cannot know.
+// vanished cuts a pod that has left the API server, unless its node is there and cannot know.
 func (k *Kubelet) vanished(object *corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p, found := k.pods[object.UID]
-	if !found || p.node.silent.Load() {
+	if !found || p.node.silent.Load() && p.node.ctx.Err() == nil {
 		return
 	}
 	delete(k.pods, object.UID)
@@ -108,6 +109,7 @@ func (k *Kubelet) catchUp(n *node) {
 	for _, object := range live {
 		k.seen(object)
 	}
+	k.proxy.poke()
 }
 
 func (k *Kubelet) on(n *node) []*pod {

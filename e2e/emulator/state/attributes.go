@@ -134,6 +134,9 @@ func (m *Machine) ModifyAttributes(groupARN string, changes map[string]string) (
 	return maps.Clone(g.attributes), nil
 }
 
+// zonal says whether an ALB's node sends to targets of its own zone alone.
+func (g *group) zonal() bool { return !g.network() && g.attributes[attrCrossZone] == "false" }
+
 func (g *group) secondsAttribute(key string) time.Duration {
 	seconds, err := strconv.Atoi(g.attributes[key])
 	if err != nil { // the group's kind does not have the attribute

@@ -17,6 +17,9 @@
 // gets new requests. A target that cannot be used (its group is attached to nothing, its Availability Zone is not
 // enabled, its instance is stopped, its address belongs to a load balancer) is unused and leaves at once.
 //
+// What DescribeTargetHealth shows may lag behind all this (Timing.Visible): for a while after a call it still gives the old
+// picture of the targets that the call named. The journal never lags.
+//
 // The data plane drives the machine: Advance applies what has become due, hands out the health checks to make now and
 // says when to come back; Report says how a check went; Route says who gets traffic. Any other call applies what is due
 // first, so a reader never sees the past, whoever drives. Times in the journal are those of the moment itself.

@@ -58,6 +58,8 @@ type group struct {
 	targets    map[Key]*target
 	members    []*target
 	routes     []Target
+	echoes     map[Key]echo
+	quotas     GroupQuotas
 }
 
 // GroupFilter picks target groups of an account; empty lists pick all.
@@ -120,6 +122,7 @@ func (m *Machine) CreateGroup(account string, spec GroupSpec) (Group, error) {
 		ARN:       m.arn(account, "targetgroup/"+spec.Name+"/"+m.id()),
 		account:   account,
 		targets:   map[Key]*target{},
+		echoes:    map[Key]echo{},
 	}
 	g.attributes = g.defaultAttributes()
 	m.groups[g.ARN] = g

@@ -90,7 +90,7 @@ func (m *Machine) attachable(b *balancer, g *group) error {
 	for _, other := range append(groups, g) {
 		all = append(all, other.registered()...)
 	}
-	return m.balancerQuota(b, all)
+	return first(m.registrationQuota(b, g, g.registered(), all), m.balancerQuota(b, all))
 }
 
 func (m *Machine) groupsOf(b *balancer) []*group {

@@ -24,6 +24,9 @@ type Timing struct {
 	Stop Range
 	// FirstPasses is how many checks in a row make a newly registered target healthy; 0 is the healthy threshold.
 	FirstPasses int
+	// Visible is from RegisterTargets and DeregisterTargets to the moment DescribeTargetHealth tells of them: until then
+	// a new target is missing and a leaving one is shown as it was. The default is at once.
+	Visible Range
 }
 
 // Timings holds the timing of both types.
@@ -56,6 +59,12 @@ type Quotas struct {
 	TargetsPerNLBZone      int // in all, when cross-zone load balancing is on
 	GroupsPerALB           int
 	RegistrationsPerTarget int // how often one id may be registered behind one load balancer
+}
+
+// GroupQuotas are limits for one group alone; those that are 0 are the Quotas of all.
+type GroupQuotas struct {
+	Targets                int
+	RegistrationsPerTarget int // as in Quotas, for registrations in this group
 }
 
 // DefaultQuotas are those of a new account.

@@ -3,21 +3,40 @@
 
 package state
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
-func tooManyTargets(what, arn string, limit int) error {
-	return Refuse("TooManyTargets", "The maximum number of targets (%d) has been reached on %s '%s'", limit, what, arn)
+// SetGroupQuotas changes the limits of one group. What is registered already stays.
+func (m *Machine) SetGroupQuotas(groupARN string, q GroupQuotas) error {
+	m.enter()
+	defer m.leave()
+	g, err := m.group(groupARN)
+	if err != nil {
+		return err
+	}
+	g.quotas = q
+	return nil
+}
+
+func tooManyTargets(limit int, per string) error {
+	return Refuse("TooManyTargets", "You cannot have more than %d targets per %s", limit, per)
 }
 
 // quotas checks what a group and its load balancer would hold with more targets.
 func (m *Machine) quotas(g *group, added []*target) error {
+	if len(added) == 0 {
+		return nil
+	}
 	targets := unique(append(g.registered(), added...))
-	limit := m.opts.Quotas.TargetsPerGroup
+	limit := cmp.Or(g.quotas.Targets, m.opts.Quotas.TargetsPerGroup)
 	if g.TargetType == TypeLambda || g.TargetType == TypeALB {
 		limit = 1
 	}
 	if len(targets) > limit {
-		return tooManyTargets("target group", g.ARN, limit)
+		return tooManyTargets(limit, "target group")
 	}
 	if g.balancer == nil {
 		return nil
@@ -27,44 +46,46 @@ func (m *Machine) quotas(g *group, added []*target) error {
 			targets = append(targets, other.registered()...)
 		}
 	}
+	if err := m.registrationQuota(g.balancer, g, added, targets); err != nil {
+		return err
+	}
 	return m.balancerQuota(g.balancer, targets)
 }
 
 func (m *Machine) balancerQuota(b *balancer, targets []*target) error {
-	if err := m.registrationQuota(b, targets); err != nil {
-		return err
-	}
 	if b.Type == Application {
 		if limit := m.opts.Quotas.TargetsPerALB; len(targets) > limit {
-			return tooManyTargets("load balancer", b.ARN, limit)
+			return tooManyTargets(limit, "application load balancer")
 		}
 		return nil
 	}
 	limit := m.opts.Quotas.TargetsPerNLBZone
 	if len(targets) > limit && b.CrossZone {
-		return tooManyTargets("load balancer", b.ARN, limit)
+		return tooManyTargets(limit, "network load balancer with cross-zone load balancing enabled")
 	}
 	zones := map[string]int{}
 	for _, t := range targets {
 		zones[t.Zone]++
 	}
-	for zone, count := range zones {
+	for _, count := range zones {
 		if count > limit {
-			return tooManyTargets("Availability Zone "+zone+" of load balancer", b.ARN, limit)
+			return tooManyTargets(limit, "Availability Zone per network load balancer")
 		}
 	}
 	return nil
 }
 
-func (m *Machine) registrationQuota(b *balancer, targets []*target) error {
+// registrationQuota checks how often the ids added in a group would be registered among all targets of a load balancer.
+func (m *Machine) registrationQuota(b *balancer, g *group, added, targets []*target) error {
+	limit := cmp.Or(g.quotas.RegistrationsPerTarget, m.opts.Quotas.RegistrationsPerTarget)
 	times := map[string]int{}
 	for _, t := range targets {
 		times[t.ID]++
 	}
 	var over []string
-	for id, count := range times {
-		if count > m.opts.Quotas.RegistrationsPerTarget {
-			over = append(over, id)
+	for _, t := range added {
+		if times[t.ID] > limit {
+			over = append(over, t.ID)
 		}
 	}
 	if len(over) == 0 {
@@ -72,5 +93,6 @@ func (m *Machine) registrationQuota(b *balancer, targets []*target) error {
 	}
 	slices.Sort(over)
 	return Refuse("TooManyRegistrationsForTargetId",
-		"The following targets are registered too many times with load balancer '%s': %v", b.ARN, over)
+		"The following targets have been registered the maximum number of times (%d) with load balancer '%s': '%s'",
+		limit, b.ARN, strings.Join(slices.Compact(over), "', '"))
 }

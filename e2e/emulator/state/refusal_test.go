@@ -82,7 +82,11 @@ func TestRegisterRefuses(t *testing.T) {
 		validation = "ValidationError"
 		tooMany    = "TooManyTargets"
 		overridden = "cannot have its Availability Zone overridden to 'all' from 'eu-west-1a'"
-		noZone     = "you must specify an Availability Zone"
+		noZone     = "The Availability Zone is required for IP address '192.168.0.1' because it is not in the VPC"
+		noSubnet   = "you must specify an Availability Zone"
+		notAll     = "The Availability Zone for IP address '192.168.0.1' must be 'all' for Application Load Balancer target groups, " +
+			"when not within the VPC"
+		noValid = "You must specify a valid Availability Zone or select 'all'"
 	)
 	a, b2, c, d, e := "10.0.0.1", "10.64.0.1", "10.0.0.3", "10.64.0.4", "10.0.0.5"
 	cases := map[string]struct {
@@ -97,10 +101,11 @@ func TestRegisterRefuses(t *testing.T) {
 		"public":                    {targets: targets("203.0.113.1"), want: "InvalidTarget"},
 		"port":                      {targets: ports(70000), want: validation},
 		"zone overridden":           {targets: at(a, "all"), want: validation, text: overridden},
-		"in the VPC, in no subnet":  {targets: targets("100.64.0.1"), want: validation, text: noZone},
+		"in the VPC, in no subnet":  {targets: targets("100.64.0.1"), want: validation, text: noSubnet},
 		"outside without zone":      {targets: targets("192.168.0.1"), want: validation, text: noZone},
 		"outside with all":          {targets: at("192.168.0.1", "all"), want: "<nil>"},
-		"outside with a zone, ALB":  {targets: at("192.168.0.1", "eu-west-1a"), want: validation},
+		"outside with a zone, ALB":  {targets: at("192.168.0.1", "eu-west-1a"), want: validation, text: notAll},
+		"outside, odd zone, NLB":    {kind: Network, targets: at("192.168.0.1", "moon-1a"), want: validation, text: noValid},
 		"outside with a zone, NLB":  {kind: Network, targets: at("192.168.0.1", "eu-west-1a"), want: "<nil>"},
 		"one bad fails all":         {targets: targets(a, "203.0.113.1"), want: "InvalidTarget"},
 		"same id, other ports":      {targets: ports(1, 2), want: "<nil>"},
@@ -128,6 +133,95 @@ func TestRegisterRefuses(t *testing.T) {
 				t.Errorf("a refused call registered %v", lines)
 			}
 		})
+	}
+}
+
+func TestRegisterOutsideWithCrossZoneOff(t *testing.T) {
+	cases := map[string]struct {
+		kind, zone string
+		want       bool
+	}{
+		"ALB, no zone": {Application, "", false},
+		"ALB, all":     {Application, "all", false},
+		"ALB, a zone":  {Application, "eu-west-1a", true},
+		"NLB, all":     {Network, "all", true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, Options{}, tc.kind)
+			if _, err := b.ModifyAttributes(b.group, map[string]string{attrCrossZone: "false"}); err != nil {
+				t.Fatal(err)
+			}
+			err := b.Register(b.group, at("192.168.0.1", tc.zone))
+			if (err == nil) != tc.want || err != nil && !strings.Contains(err.Error(), "you must specify an Availability Zone for IP target") {
+				t.Errorf("answer is %v", err)
+			}
+		})
+	}
+}
+
+func TestRegisterFromAnotherVPC(t *testing.T) {
+	b := newBed(t, Options{VPCs: []VPC{DefaultVPC(DefaultRegion), PeeredVPC(DefaultRegion)}}, Application)
+	g, err := b.CreateGroup("", GroupSpec{Name: "peered", Protocol: ProtocolHTTP, Port: 80, VPC: PeeredVPCID, TargetType: TypeIP})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		id, zone string
+		want     bool
+	}{{"10.0.0.1", "", false}, {"10.0.0.1", "all", true}, {"172.31.0.9", "", true}, {"172.31.0.10", "all", false}} {
+		if err := b.Register(g.ARN, at(tc.id, tc.zone)); (err == nil) != tc.want {
+			t.Errorf("%s in zone %q: %v", tc.id, tc.zone, err)
+		}
+	}
+}
+
+func TestVPCsBelongToAccounts(t *testing.T) {
+	peer := PeeredVPC(DefaultRegion)
+	peer.Account = "210987654321"
+	m := New(Options{VPCs: []VPC{DefaultVPC(DefaultRegion), peer}})
+	for account, want := range map[string]string{"": DefaultVPCID, DefaultAccount: DefaultVPCID, peer.Account: PeeredVPCID} {
+		got, err := m.VPCs(account)
+		if err != nil || len(got) != 1 || got[0].ID != want {
+			t.Errorf("account %q sees %v, %v, want %s", account, got, err, want)
+		}
+	}
+	if _, err := m.VPCs("", PeeredVPCID); !IsCode(err, "InvalidVpcID.NotFound") {
+		t.Errorf("another account's VPC: %v", err)
+	}
+}
+
+func TestGroupQuotas(t *testing.T) {
+	cases := map[string]struct {
+		quotas GroupQuotas
+		next   []Target
+		want   string
+	}{
+		"room":               {GroupQuotas{Targets: 3}, targets("10.0.0.3"), "<nil>"},
+		"full":               {GroupQuotas{Targets: 2}, targets("10.0.0.3"), "TooManyTargets"},
+		"full, nothing new":  {GroupQuotas{Targets: 1}, targets("10.0.0.1", "10.0.0.2"), "<nil>"},
+		"the same id again":  {GroupQuotas{RegistrationsPerTarget: 1}, ports(9), "TooManyRegistrationsForTargetId"},
+		"another id":         {GroupQuotas{RegistrationsPerTarget: 1}, targets("10.0.0.3"), "<nil>"},
+		"no limits but ours": {GroupQuotas{}, ports(1, 2, 3), "<nil>"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, Options{}, Application)
+			b.register("10.0.0.1", "10.0.0.2")
+			if err := b.SetGroupQuotas(b.group, tc.quotas); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Register(b.group, tc.next); code(err) != tc.want {
+				t.Errorf("answer is %v, want %s", err, tc.want)
+			}
+			other := b.addGroup(GroupSpec{Name: "other"}, 81)
+			if err := b.Register(other, targets("10.0.0.3", "10.0.0.4", "10.0.0.5")); err != nil {
+				t.Errorf("the next group is limited too: %v", err)
+			}
+		})
+	}
+	if err := newBed(t, Options{}, Application).SetGroupQuotas("arn:x:targetgroup/y", GroupQuotas{}); !IsCode(err, "TargetGroupNotFound") {
+		t.Errorf("limits for no group: %v", err)
 	}
 }
 

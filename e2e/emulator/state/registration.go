@@ -33,6 +33,7 @@ func (m *Machine) Register(groupARN string, targets []Target) error {
 		return err
 	}
 	for _, t := range added {
+		m.linger(g, t.Key, now)
 		m.join(g, t, now)
 	}
 	return nil
@@ -154,16 +155,25 @@ func allowed(addr netip.Addr) bool {
 	return false
 }
 
-// outside checks the zone of an address that is in no subnet: an ALB takes only all.
+// outside checks the zone of an address that is in no subnet: an ALB takes only all, and with cross-zone load balancing
+// off only a zone.
 func (m *Machine) outside(g *group, t Target) error {
+	zone := strings.HasPrefix(t.Zone, m.opts.Region)
 	switch {
+	case g.zonal() && !zone:
+		return Invalid("When cross-zone load balancing is disabled on this target group, "+
+			"you must specify an Availability Zone for IP target '%s' since it is outside of the VPC", t.ID)
 	case t.Zone == "":
 		return Invalid("The Availability Zone is required for IP address '%s' because it is not in the VPC: "+
 			"you must specify an Availability Zone", t.ID)
-	case t.Zone == "all" || g.network() && strings.HasPrefix(t.Zone, m.opts.Region):
+	case t.Zone == "all" || zone && (g.network() || g.zonal()):
 		return nil
+	case g.network():
+		return Invalid("You must specify a valid Availability Zone or select 'all' for all enabled Availability zones, "+
+			"since the IP address '%s' is outside the VPC", t.ID)
 	}
-	return Invalid("The Availability Zone '%s' is not supported for IP address '%s', which is outside the VPC; specify 'all'", t.Zone, t.ID)
+	return Invalid("The Availability Zone for IP address '%s' must be 'all' for Application Load Balancer target groups, "+
+		"when not within the VPC", t.ID)
 }
 
 func (m *Machine) resolveALB(t Target) (Target, error) {
@@ -193,7 +203,8 @@ func (m *Machine) Deregister(groupARN string, targets []Target) error {
 	}
 	for _, wanted := range targets {
 		wanted.Port = g.portOr(wanted.Port)
-		if t, ok := g.targets[wanted.Key]; ok {
+		if t, ok := g.targets[wanted.Key]; ok && !t.draining() {
+			m.linger(g, t.Key, now)
 			m.end(g, t, now)
 		}
 	}
@@ -210,25 +221,22 @@ type TargetHealth struct {
 // Describe returns the health of the targets asked for, or of all in order of registration. A target that is not there
 // is unused/Target.NotRegistered.
 func (m *Machine) Describe(groupARN string, asked []Target) ([]TargetHealth, error) {
-	m.enter()
+	now := m.enter()
 	defer m.leave()
 	g, err := m.group(groupARN)
 	if err != nil {
 		return nil, err
 	}
+	g.fade(now)
 	if len(asked) == 0 {
-		var all []TargetHealth
-		for _, t := range g.registered() {
-			all = append(all, g.line(t))
-		}
-		return all, nil
+		return g.list(), nil
 	}
 	lines := make([]TargetHealth, len(asked))
 	for i, wanted := range asked {
 		wanted.Port = g.portOr(wanted.Port)
 		lines[i] = TargetHealth{Target: wanted, Health: unregistered}
-		if t, ok := g.targets[wanted.Key]; ok && !t.hidden {
-			lines[i] = g.line(t)
+		if line, listed := g.shown(wanted.Key); listed {
+			lines[i] = line
 		}
 	}
 	return lines, nil

@@ -11,7 +11,9 @@ import (
 // VPC is a network with the address ranges associated with it and the subnets made in them. Not every associated
 // address needs to be in a subnet.
 type VPC struct {
-	ID      string
+	ID string
+	// Account is the owner and the only one that can describe it; the default account when empty.
+	Account string
 	CIDRs   []netip.Prefix
 	Subnets []Subnet
 }
@@ -45,18 +47,36 @@ func DefaultVPC(region string) VPC {
 	}
 }
 
-// VPCs returns those with one of the ids, or all; an unknown id is InvalidVpcID.NotFound.
-func (m *Machine) VPCs(ids ...string) ([]VPC, error) {
+// PeeredVPCID names the VPC of PeeredVPC.
+const PeeredVPCID = "vpc-0f1e2d3c4b5a69788"
+
+// PeeredVPC is a second one, for load balancers away from the pods: 172.31.0.0/16, with subnets in two zones. Every
+// address of DefaultVPC is outside it.
+func PeeredVPC(region string) VPC {
+	return VPC{
+		ID:    PeeredVPCID,
+		CIDRs: []netip.Prefix{netip.MustParsePrefix("172.31.0.0/16")},
+		Subnets: []Subnet{
+			{"subnet-0a000000000000011", region + "a", netip.MustParsePrefix("172.31.0.0/20")},
+			{"subnet-0b000000000000012", region + "b", netip.MustParsePrefix("172.31.16.0/20")},
+		},
+	}
+}
+
+// VPCs returns an account's own ("" is the default one) with one of the ids, or all. An id that is unknown or another
+// account's is InvalidVpcID.NotFound.
+func (m *Machine) VPCs(account string, ids ...string) ([]VPC, error) {
+	own := slices.DeleteFunc(slices.Clone(m.opts.VPCs), func(v VPC) bool { return m.account(v.Account) != m.account(account) })
 	if len(ids) == 0 {
-		return slices.Clone(m.opts.VPCs), nil
+		return own, nil
 	}
 	var found []VPC
 	for _, id := range ids {
-		vpc, ok := m.vpc(id)
-		if !ok {
+		i := slices.IndexFunc(own, func(v VPC) bool { return v.ID == id })
+		if i < 0 {
 			return nil, Refuse("InvalidVpcID.NotFound", "The vpc ID '%s' does not exist", id)
 		}
-		found = append(found, vpc)
+		found = append(found, own[i])
 	}
 	return found, nil
 }

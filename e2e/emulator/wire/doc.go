@@ -8,7 +8,8 @@
 // Half of Options.Latency passes before the call acts and half after. Every call ends up in the log that Calls returns.
 //
 // Authentication takes the access key out of the Authorization header and does not verify the signature. A key handed
-// out by AssumeRole stands for its role, and for the role's account: what belongs to another account is AccessDenied.
+// out by AssumeRole stands for its role, and for the role's account: what belongs to another account is AccessDenied. When
+// its time is over (Role.Lifetime) it is an ExpiredToken.
 //
 // Throttling is by token buckets, one set for each account, in real time: the factor that scales the load balancers'
 // times does not scale the limits of the API.

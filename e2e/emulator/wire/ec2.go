@@ -72,7 +72,7 @@ func firstIPv4(cidrs []netip.Prefix) string {
 }
 
 func describeVpcs(s *Server, q *request) (any, error) {
-	vpcs, err := s.machine.VPCs(q.texts("VpcId")...)
+	vpcs, err := s.machine.VPCs(q.caller.account, q.texts("VpcId")...)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	ec2api "github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	stsapi "github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/google/go-cmp/cmp"
 	testclock "k8s.io/utils/clock/testing"
@@ -30,7 +31,7 @@ func TestDescribeVpcs(t *testing.T) {
 	for name, in := range map[string]*ec2api.DescribeVpcsInput{
 		"all":       {},
 		"by id":     {VpcIds: []string{state.DefaultVPCID}},
-		"by filter": {Filters: []types.Filter{{Name: aws.String("vpc-id"), Values: []string{state.DefaultVPCID}}}},
+		"by filter": {Filters: []ec2types.Filter{{Name: aws.String("vpc-id"), Values: []string{state.DefaultVPCID}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := must[*ec2api.DescribeVpcsOutput](t)(b.ec2().DescribeVpcs(ctx(t), in))
@@ -127,4 +128,54 @@ func TestCredentialsAreChecked(t *testing.T) {
 	wantCode(t, call(static), "")
 	clock.Step(2 * time.Hour)
 	wantCode(t, call(static), "ExpiredToken")
+}
+
+func TestRoleCredentialsExpire(t *testing.T) {
+	clock := testclock.NewFakeClock(time.Now())
+	b := newBed(t, state.Options{}, Options{Clock: clock, Roles: []Role{{ARN: role, Lifetime: time.Minute}}})
+	provider := stscreds.NewAssumeRoleProvider(b.sts(), role)
+	session := must[aws.Credentials](t)(provider.Retrieve(ctx(t)))
+	if left := session.Expires.Sub(clock.Now()); left <= 58*time.Second || left > time.Minute {
+		t.Errorf("the credentials say they last %v", left)
+	}
+	config := b.config
+	config.Credentials = credentials.StaticCredentialsProvider{Value: session}
+	api := elb.NewFromConfig(config)
+	list := func() error {
+		_, err := api.DescribeTargetGroups(ctx(t), &elb.DescribeTargetGroupsInput{})
+		return err
+	}
+	wantCode(t, list(), "")
+	clock.Step(time.Minute + 1)
+	wantCode(t, list(), "ExpiredToken")
+	_, err := b.assumed().DescribeTargetGroups(ctx(t), &elb.DescribeTargetGroupsInput{})
+	wantCode(t, err, "")
+}
+
+func TestGroupOfAnotherAccount(t *testing.T) {
+	peer := state.PeeredVPC(state.DefaultRegion)
+	peer.Account = otherAccount
+	b := newBed(t, state.Options{VPCs: []state.VPC{state.DefaultVPC(state.DefaultRegion), peer}}, Options{Roles: []Role{{ARN: role}}})
+	group := must[state.Group](t)(b.machine.CreateGroup(otherAccount, state.GroupSpec{
+		Name: "web", Protocol: state.ProtocolHTTP, Port: 8080, VPC: state.PeeredVPCID, TargetType: state.TypeIP,
+	}))
+	all := []types.TargetDescription{{Id: aws.String("10.0.0.1"), Port: aws.Int32(8080), AvailabilityZone: aws.String("all")}}
+	for name, tc := range map[string]struct {
+		api  *elb.Client
+		want string
+	}{
+		"without the role": {b.elb, "AccessDenied"},
+		"with the role":    {b.assumed(), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := tc.api.RegisterTargets(ctx(t), &elb.RegisterTargetsInput{TargetGroupArn: &group.ARN, Targets: all})
+			wantCode(t, err, tc.want)
+			_, err = tc.api.DescribeTargetHealth(ctx(t), &elb.DescribeTargetHealthInput{TargetGroupArn: &group.ARN})
+			wantCode(t, err, tc.want)
+			_, err = tc.api.DeregisterTargets(ctx(t), &elb.DeregisterTargetsInput{TargetGroupArn: &group.ARN, Targets: all})
+			wantCode(t, err, tc.want)
+		})
+	}
+	_, err := b.ec2().DescribeVpcs(ctx(t), &ec2api.DescribeVpcsInput{VpcIds: []string{state.PeeredVPCID}})
+	wantCode(t, err, "InvalidVpcID.NotFound")
 }

@@ -42,6 +42,9 @@ type Role struct {
 	ARN string
 	// ExternalID must be given by the caller when it is not empty.
 	ExternalID string
+	// Lifetime is how long its credentials last, whatever the caller asks for; 0 is what the caller asks for, or an
+	// hour. Their Expiration tells the truth.
+	Lifetime time.Duration
 }
 
 // Options configure a Server; the zero value has AWS's limits, no latency and no roles.

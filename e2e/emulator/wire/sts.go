@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ const (
 // assumeRole hands out temporary credentials for a configured role. A role that does not exist and one that may not be
 // assumed look the same to the caller.
 func assumeRole(s *Server, q *request) (any, error) {
-	role, name := q.text("RoleArn"), q.text("RoleSessionName")
+	arn, name := q.text("RoleArn"), q.text("RoleSessionName")
 	seconds, err := q.number("DurationSeconds")
 	if err != nil {
 		return nil, err
@@ -59,23 +60,29 @@ func assumeRole(s *Server, q *request) (any, error) {
 	if seconds == 0 {
 		seconds = defaultSession
 	}
+	role, ok := s.role(arn, q.text("ExternalId"))
 	switch {
-	case !roleARN.MatchString(role):
-		return nil, state.Invalid("%s is invalid", role)
+	case !roleARN.MatchString(arn):
+		return nil, state.Invalid("%s is invalid", arn)
 	case !sessionName.MatchString(name):
 		return nil, state.Unfit("roleSessionName", name, `satisfy regular expression pattern: [\w+=,.@-]*`)
 	case seconds < shortestSession || seconds > longestSession:
 		return nil, state.Invalid("The requested DurationSeconds is not between %d and %d", shortestSession, longestSession)
-	case !s.mayAssume(role, q.text("ExternalId")):
-		return nil, state.Refuse("AccessDenied", "User: %s is not authorized to perform: sts:AssumeRole on resource: %s", q.caller.arn, role)
+	case !ok:
+		return nil, state.Refuse("AccessDenied", "User: %s is not authorized to perform: sts:AssumeRole on resource: %s", q.caller.arn, arn)
 	}
-	return s.openSession(role, name, time.Duration(seconds)*time.Second), nil
+	return s.openSession(arn, name, cmp.Or(role.Lifetime, time.Duration(seconds)*time.Second)), nil
 }
 
-func (s *Server) mayAssume(arn, externalID string) bool {
-	return slices.ContainsFunc(s.opts.Roles, func(r Role) bool {
+// role finds the role that may be assumed by its ARN and external id.
+func (s *Server) role(arn, externalID string) (Role, bool) {
+	i := slices.IndexFunc(s.opts.Roles, func(r Role) bool {
 		return r.ARN == arn && (r.ExternalID == "" || r.ExternalID == externalID)
 	})
+	if i < 0 {
+		return Role{}, false
+	}
+	return s.opts.Roles[i], true
 }
 
 func (s *Server) openSession(role, name string, d time.Duration) assumeRoleXML {

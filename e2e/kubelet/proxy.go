@@ -1,0 +1,166 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kubelet
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	discoverylisters "k8s.io/client-go/listers/discovery/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// proxy plays kube-proxy's part on all nodes, as far as node ports go: each node listens on its own address at the node
+// ports of the Services and passes connections on to their pods. One goroutine (run) opens and closes.
+type proxy struct {
+	kubelet  *Kubelet
+	services corelisters.ServiceLister
+	slices   discoverylisters.EndpointSliceLister
+	wake     chan struct{} // buffered: something changed
+	doors    map[doorKey]*door
+}
+
+// doorKey names a socket: a node port of a node.
+type doorKey struct {
+	node *node
+	port int32
+}
+
+func newProxy(k *Kubelet) *proxy {
+	return &proxy{
+		kubelet:  k,
+		services: k.informer.Core().V1().Services().Lister(),
+		slices:   k.informer.Discovery().V1().EndpointSlices().Lister(),
+		wake:     make(chan struct{}, 1),
+		doors:    map[doorKey]*door{},
+	}
+}
+
+// watch has every change of Services and EndpointSlices looked at; the functions say when all that is there was seen.
+func (p *proxy) watch() ([]cache.InformerSynced, error) {
+	changed := cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { p.poke() }, UpdateFunc: func(any, any) { p.poke() }, DeleteFunc: func(any) { p.poke() },
+	}
+	var synced []cache.InformerSynced
+	for _, informer := range []cache.SharedIndexInformer{
+		p.kubelet.informer.Core().V1().Services().Informer(),
+		p.kubelet.informer.Discovery().V1().EndpointSlices().Informer(),
+	} {
+		registration, err := informer.AddEventHandler(changed)
+		if err != nil {
+			return nil, fmt.Errorf("watching services: %w", err)
+		}
+		synced = append(synced, registration.HasSynced)
+	}
+	return synced, nil
+}
+
+// poke makes run look; it never blocks.
+func (p *proxy) poke() {
+	select {
+	case p.wake <- struct{}{}:
+	default: // a look is due already
+	}
+}
+
+func (p *proxy) run() {
+	defer func() {
+		for _, d := range p.doors {
+			d.close()
+		}
+	}()
+	for {
+		var retry <-chan time.Time
+		if err := p.sync(); err != nil {
+			p.kubelet.log.Error(err, "Node ports will be looked at again")
+			retry = p.kubelet.clock.After(retryDelay)
+		}
+		select {
+		case <-p.kubelet.ctx.Done():
+			return
+		case <-p.wake:
+		case <-retry:
+		}
+	}
+}
+
+// sync opens, closes and points the doors as the Services say. Those of a node that is cut off stay as they are.
+func (p *proxy) sync() error {
+	services, err := p.services.List(labels.Everything())
+	if err != nil {
+		return fmt.Errorf("listing services: %w", err)
+	}
+	wanted := map[doorKey][]netip.AddrPort{}
+	for _, n := range p.kubelet.allNodes() {
+		for _, service := range services {
+			if err := p.want(n, service, wanted); err != nil {
+				return err
+			}
+		}
+	}
+	p.close(wanted)
+	var errs []error
+	for key, backends := range wanted {
+		if !key.node.silent.Load() {
+			errs = append(errs, p.point(key, backends))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// close ends the doors that lead nowhere any more.
+func (p *proxy) close(wanted map[doorKey][]netip.AddrPort) {
+	for key, d := range p.doors {
+		removed := key.node.ctx.Err() != nil
+		if removed || !key.node.silent.Load() && len(wanted[key]) == 0 {
+			d.close()
+			delete(p.doors, key)
+		}
+	}
+}
+
+// want adds where a Service's node ports lead from a node. No backend is no listener: the connection is refused.
+func (p *proxy) want(n *node, service *corev1.Service, into map[doorKey][]netip.AddrPort) error {
+	if service.Spec.Type != corev1.ServiceTypeNodePort && service.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		return nil
+	}
+	selector := labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service.Name})
+	slices, err := p.slices.EndpointSlices(service.Namespace).List(selector)
+	if err != nil {
+		return fmt.Errorf("listing endpoint slices: %w", err)
+	}
+	local := ""
+	if service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal {
+		local = n.Name
+	}
+	for _, port := range service.Spec.Ports {
+		if port.NodePort == 0 || port.Protocol != corev1.ProtocolTCP && port.Protocol != "" {
+			continue
+		}
+		if found := backends(slices, port.Name, local); len(found) > 0 {
+			into[doorKey{n, port.NodePort}] = found
+		}
+	}
+	return nil
+}
+
+// point opens a door if it is not open, and makes it lead to the backends.
+func (p *proxy) point(key doorKey, backends []netip.AddrPort) error {
+	if d, open := p.doors[key]; open {
+		d.backends.Store(&backends)
+		return nil
+	}
+	d, err := openDoor(p.kubelet, key, backends)
+	if err != nil {
+		return fmt.Errorf("opening node port of %s: %w", key.node.Name, err)
+	}
+	p.doors[key] = d
+	return nil
+}
