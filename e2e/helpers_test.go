@@ -13,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -88,7 +89,13 @@ func newApp(name string) *testbed.App {
 // underLoad sends requests to the app until stop, which fails the test when one of them failed.
 func underLoad(t *testing.T, app *testbed.App) (stop func()) {
 	t.Helper()
-	l, err := load.Start(t.Context(), load.Options{URL: app.URL, Rate: 100})
+	return underLoadOf(t, app, 100)
+}
+
+// underLoadOf is underLoad with so many requests a second.
+func underLoadOf(t *testing.T, app *testbed.App, rate float64) (stop func()) {
+	t.Helper()
+	l, err := load.Start(t.Context(), load.Options{URL: app.URL, Rate: rate})
 	must(t, err)
 	return func() {
 		t.Helper()
@@ -98,7 +105,8 @@ func underLoad(t *testing.T, app *testbed.App) (stop func()) {
 			if len(result.Failures) > 0 {
 				first = result.Failures[0]
 			}
-			t.Errorf("%d of %d requests failed: %v, the first one at %s", result.Failed, result.Requests, result.ByStatus, first.Sent)
+			t.Errorf("%d of %d requests to %s failed: %v, the first one at %s",
+				result.Failed, result.Requests, app.Name, result.ByStatus, first.Sent)
 		}
 	}
 }
@@ -222,4 +230,81 @@ func registeredTargets(t *testing.T, app *testbed.App) []state.Key {
 		}
 	}
 	return out
+}
+
+// awaitConverged waits until exactly the targets of the app's live pods are registered, all healthy, and the binding
+// says so.
+func awaitConverged(t *testing.T, app *testbed.App) {
+	t.Helper()
+	eventually(t, "exactly the live pods to be registered and healthy", func() error {
+		want := map[state.Key]bool{}
+		for _, pod := range pods(t, app) {
+			if pod.DeletionTimestamp == nil {
+				want[targetOf(pod.Status.PodIP)] = true
+			}
+		}
+		return onlyHealthy(app, want)
+	})
+	awaitSettled(t, app)
+}
+
+// onlyHealthy is an error when the targets that do not drain are not the wanted ones, all of them healthy.
+func onlyHealthy(app *testbed.App, want map[state.Key]bool) error {
+	lines, err := bed.AWS.State().Describe(app.TargetGroup, nil)
+	if err != nil {
+		return err
+	}
+	healthy := 0
+	for _, line := range lines {
+		switch {
+		case line.State == state.Draining:
+		case line.State != state.Healthy || !want[line.Key]:
+			return fmt.Errorf("target %s is %s, of a live pod: %v", line.Key, line.State, want[line.Key])
+		default:
+			healthy++
+		}
+	}
+	if healthy != len(want) {
+		return fmt.Errorf("%d targets are healthy, want %d", healthy, len(want))
+	}
+	return nil
+}
+
+// assertGatesOpenedByHealth fails when a pod was Ready before its own target was healthy. It needs addresses that are
+// not used twice.
+func assertGatesOpenedByHealth(t *testing.T, app *testbed.App) {
+	t.Helper()
+	for _, moment := range bed.Kubelet.Moments() {
+		if moment.Namespace != app.Name || moment.Event != kubelet.Ready {
+			continue
+		}
+		if healthy, err := turned(app, moment.IP, "healthy"); err != nil || moment.At.Before(healthy) {
+			t.Errorf("pod %s was Ready at %s, its target healthy at %s (%v)", moment.Pod, moment.At, healthy, err)
+		}
+	}
+}
+
+// assertFewEvents fails when targetgate told of the binding, or of any pod, more often than a reader can bear.
+func assertFewEvents(t *testing.T, app *testbed.App) {
+	t.Helper()
+	const handful = 6
+	var list eventsv1.EventList
+	must(t, bed.Client.List(t.Context(), &list, client.InNamespace(app.Name)))
+	count, notes := map[string]int{}, map[string][]string{}
+	for _, event := range list.Items {
+		if event.ReportingController != "targetgate" {
+			continue
+		}
+		object := event.Regarding.Kind + " " + event.Regarding.Name
+		notes[object] = append(notes[object], event.Reason+": "+event.Note)
+		count[object]++
+		if event.Series != nil {
+			count[object] += int(event.Series.Count)
+		}
+	}
+	for object, n := range count {
+		if n > handful {
+			t.Errorf("%d events about %s, want at most %d: %q", n, object, handful, notes[object])
+		}
+	}
 }

@@ -45,6 +45,13 @@ type App struct {
 	// DeregistrationDelay of the target group in seconds, default 60.
 	DeregistrationDelay int
 
+	// Balancer, Service, Change and Template, when set, change what Deploy creates before it is created: load balancer
+	// and target group, Service, binding, and the pods' template.
+	Balancer func(*emulator.Service)
+	Service  func(*corev1.Service)
+	Change   func(*v1beta1.TargetGroupBinding)
+	Template func(*corev1.PodTemplateSpec)
+
 	// TargetGroup and URL are set by Deploy: the ARN, and the load balancer's front door.
 	TargetGroup, URL string
 }
@@ -69,9 +76,9 @@ func (b *Bed) Deploy(ctx context.Context, a *App) (err error) {
 	if a.DeregistrationDelay == 0 {
 		a.DeregistrationDelay = 60
 	}
-	a.TargetGroup, a.URL, err = b.AWS.CreateService(a.Name, emulator.Service{
-		HealthCheck: a.HealthCheck, DeregistrationDelay: &a.DeregistrationDelay,
-	})
+	balancer := emulator.Service{HealthCheck: a.HealthCheck, DeregistrationDelay: &a.DeregistrationDelay}
+	apply(a.Balancer, &balancer)
+	a.TargetGroup, a.URL, err = b.AWS.CreateService(a.Name, balancer)
 	if err != nil {
 		return err
 	}
@@ -87,6 +94,13 @@ func (b *Bed) Deploy(ctx context.Context, a *App) (err error) {
 	return nil
 }
 
+// apply makes a change, if there is one.
+func apply[T any](change func(*T), object *T) {
+	if change != nil {
+		change(object)
+	}
+}
+
 func (a *App) namespace() *corev1.Namespace {
 	labels := map[string]string{}
 	if a.Gated {
@@ -100,18 +114,22 @@ func (a *App) meta() metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: a.N
 func (a *App) labels() map[string]string { return map[string]string{"app": a.Name} }
 
 func (a *App) service() *corev1.Service {
-	return &corev1.Service{ObjectMeta: a.meta(), Spec: corev1.ServiceSpec{
+	service := &corev1.Service{ObjectMeta: a.meta(), Spec: corev1.ServiceSpec{
 		Selector: a.labels(),
 		Ports:    []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromInt32(containerPort)}},
 	}}
+	apply(a.Service, service)
+	return service
 }
 
 // Binding is the app's binding, as a user would write it.
 func (a *App) Binding() *v1beta1.TargetGroupBinding {
-	return &v1beta1.TargetGroupBinding{ObjectMeta: a.meta(), Spec: v1beta1.TargetGroupBindingSpec{
+	binding := &v1beta1.TargetGroupBinding{ObjectMeta: a.meta(), Spec: v1beta1.TargetGroupBindingSpec{
 		TargetGroupARN: a.TargetGroup,
 		ServiceRef:     v1beta1.ServiceReference{Name: a.Name, Port: intstr.FromInt32(80)},
 	}}
+	apply(a.Change, binding)
+	return binding
 }
 
 func (a *App) deployment() *appsv1.Deployment {
@@ -121,13 +139,20 @@ func (a *App) deployment() *appsv1.Deployment {
 		Strategy: appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{
 			MaxSurge: ptr.To(intstr.FromString("25%")), MaxUnavailable: ptr.To(intstr.FromInt32(0)),
 		}},
-		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: a.labels()}, Spec: a.podSpec()},
+		Template: a.template(),
 	}}
+}
+
+func (a *App) template() corev1.PodTemplateSpec {
+	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: a.labels()}, Spec: a.podSpec()}
+	apply(a.Template, &template)
+	return template
 }
 
 // Pod is one like the Deployment's, by itself.
 func (a *App) Pod(name string) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.Name, Name: name, Labels: a.labels()}, Spec: a.podSpec()}
+	template := a.template()
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.Name, Name: name, Labels: template.Labels}, Spec: template.Spec}
 }
 
 func (a *App) podSpec() corev1.PodSpec {

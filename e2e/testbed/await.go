@@ -17,23 +17,27 @@ func (p permanent) Unwrap() error { return p.error }
 
 const pollInterval = 50 * time.Millisecond
 
-// await polls until check succeeds. The error holds what check said last.
+// await polls until check succeeds. The error holds what check said last, before it ran out of time.
 func await(ctx context.Context, what string, timeout time.Duration, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
+	var last error
 	for {
 		err := check(ctx)
 		if err == nil {
 			return nil
+		}
+		if last == nil || ctx.Err() == nil {
+			last = err
 		}
 		if stop := (permanent{}); errors.As(err, &stop) {
 			return fmt.Errorf("waiting for %s: %w", what, err)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting %s for %s: %w", timeout, what, err)
+			return fmt.Errorf("waiting %s for %s: %w", timeout, what, last)
 		case <-ticker.C:
 		}
 	}

@@ -8,7 +8,7 @@
 //	Start             control plane, CRD, RBAC, emulator, nodes, webhook configuration, targetgate
 //	Deploy            one app: Service, target group behind a load balancer, TargetGroupBinding, Deployment
 //	Roll, AwaitRolled a rolling update of it
-//	Kill, Restart     targetgate dies at a bad moment
+//	Kill, Restart     targetgate dies at a bad moment; Keep restarts it when it ends by itself
 //	Close             everything ends; targetgate's log is searched for data races
 //
 // Nothing in it does targetgate's work: it registers no target and writes no pod condition.

@@ -21,6 +21,7 @@ import (
 type Targetgate struct {
 	binary, dir string
 	awsURL      string
+	extra       []string // flags of the test
 	ports       ports
 	launcher    *process.Launcher
 	process     *process.Process
@@ -41,7 +42,7 @@ func (b *Bed) startTargetgate(ctx context.Context) error {
 		return err
 	}
 	b.Targetgate = &Targetgate{
-		binary: b.options.Targetgate, dir: b.dir, awsURL: b.AWS.URL(),
+		binary: b.options.Targetgate, dir: b.dir, awsURL: b.AWS.URL(), extra: b.options.Args,
 		ports: ports{free[0], free[1], free[2]}, launcher: process.NewLauncher(),
 	}
 	config, err := b.Cluster.UserConfig(user)
@@ -84,15 +85,48 @@ func (t *Targetgate) Restart(ctx context.Context) (err error) {
 	return await(ctx, "targetgate to be ready", readyTimeout, t.ready)
 }
 
+// RestartWith is Restart with these flags instead of those that were added before, from now on.
+func (t *Targetgate) RestartWith(ctx context.Context, args ...string) error {
+	t.extra = args
+	return t.Restart(ctx)
+}
+
+// Keep restarts targetgate whenever it ends, as a kubelet would, until stop is called, which returns with targetgate
+// running or with the error of a restart that failed. Nothing else may start, stop or kill it meanwhile.
+func (t *Targetgate) Keep(ctx context.Context) (stop func() error) {
+	kept, cancel := context.WithCancel(ctx)
+	result := make(chan error, 1)
+	go func() { result <- t.keep(kept) }()
+	return func() error {
+		cancel()
+		return <-result
+	}
+}
+
+func (t *Targetgate) keep(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+		case <-t.process.Done():
+		}
+		if t.Failure() == nil {
+			return nil
+		}
+		if err := t.Restart(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+	}
+}
+
 func (t *Targetgate) args() []string {
-	return []string{
+	return append([]string{
 		"--cluster-name=e2e", "--aws-region=eu-west-1", "--aws-vpc-id=vpc-0123456789abcdef0",
 		"--kubeconfig=" + t.kubeconfig(), "--leader-election-namespace=" + namespace,
 		fmt.Sprintf("--aws-api-endpoints=Elastic Load Balancing v2=%s,EC2=%s,STS=%s", t.awsURL, t.awsURL, t.awsURL),
 		"--webhook-cert-dir=" + t.dir, fmt.Sprintf("--webhook-bind-port=%d", t.ports.webhook),
 		fmt.Sprintf("--health-probe-bind-addr=127.0.0.1:%d", t.ports.health),
 		fmt.Sprintf("--metrics-bind-addr=127.0.0.1:%d", t.ports.metrics),
-	}
+	}, t.extra...)
 }
 
 func (t *Targetgate) ready(ctx context.Context) error {

@@ -12,9 +12,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/targetgate/targetgate/e2e/cluster"
 	"github.com/targetgate/targetgate/e2e/emulator"
@@ -36,7 +38,11 @@ type Options struct {
 	Latency time.Duration
 	// Limits are AWS's token buckets; nil are AWS's own.
 	Limits *wire.Limits
-	// Nodes is how many nodes there are, default 3.
+	// Timings are how long load balancers take, before scaling; nil is what users and AWS report.
+	Timings *state.Timings
+	// Args are further flags of targetgate; see also Targetgate.RestartWith.
+	Args []string
+	// Nodes is how many nodes there are, default 3. Each is an EC2 instance that the emulator knows.
 	Nodes int
 	// Progress, when set, is told what is being started.
 	Progress func(string)
@@ -122,6 +128,7 @@ func repositoryRoot() (string, error) {
 }
 
 func (b *Bed) startCluster(ctx context.Context) (err error) {
+	ctrllog.SetLogger(logr.Discard()) // or the client complains, half a minute after the program's start
 	b.Cluster, err = cluster.Start(ctx, cluster.Options{Binary: b.options.ControlPlane})
 	if err != nil {
 		return err
@@ -136,7 +143,7 @@ func (b *Bed) startCluster(ctx context.Context) (err error) {
 
 func (b *Bed) startAWS(ctx context.Context) (err error) {
 	b.AWS, err = emulator.Start(context.WithoutCancel(ctx), emulator.Options{
-		State: state.Options{Scale: b.options.Scale},
+		State: state.Options{Scale: b.options.Scale, Timings: b.options.Timings},
 		Wire: wire.Options{
 			Latency: b.options.Latency, Limits: b.options.Limits,
 			Roles: []wire.Role{{ARN: "arn:aws:iam::210987654321:role/shared", ExternalID: "handshake"}},
@@ -155,7 +162,10 @@ func (b *Bed) startNodes(ctx context.Context) (err error) {
 		Nodes:  nodes,
 		Scale:  b.options.Scale,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return b.LaunchInstances(ctx)
 }
 
 // Close ends everything, in the order in which it depends on each other. The error tells what ended badly before:

@@ -1,0 +1,111 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/wire"
+	"github.com/targetgate/targetgate/e2e/testbed"
+)
+
+// Rules 5 and 9: AWS's own limits are the bottleneck, and those who leave come first. The preStop sleep is 6 s longer
+// than the load balancer goes on sending. A bed of its own in real time, as the shared one's scale would change the
+// ratio between AWS's limits and everything else.
+func TestRushOfRolloutsLosesNoRequest(t *testing.T) {
+	timings := state.DefaultTimings()
+	timings.ALB = state.Timing{
+		Register:   state.Range{Min: time.Second, Max: 3 * time.Second},
+		FirstCheck: 5 * time.Second, FirstPasses: 1,
+		Stop: state.Range{Min: 4 * time.Second, Max: 4 * time.Second},
+	}
+	useOwnBed(t, testbed.Options{Latency: 40 * time.Millisecond, Timings: &timings})
+	var apps []*testbed.App
+	for i := range 30 {
+		app := newApp(fmt.Sprintf("rush-%02d", i))
+		app.Replicas, app.PreStopSeconds, app.HealthCheck = 6, 10, state.HealthCheck{Interval: 5, Path: "/healthz"}
+		apps = append(apps, app)
+	}
+	forAll(t, apps, bed.Deploy)
+	awaitAllRolled(t, apps)
+
+	first, begun := len(bed.AWS.Calls(0)), time.Now()
+	var stops []func()
+	for _, app := range apps {
+		stops = append(stops, underLoadOf(t, app, 10))
+	}
+	forAll(t, apps, func(ctx context.Context, app *testbed.App) error { return bed.Roll(ctx, app, "2", nil) })
+	awaitAllRolled(t, apps)
+	took := time.Since(begun)
+	for _, stop := range stops {
+		stop()
+	}
+	for _, app := range apps {
+		assertOnlyLeaversDeregistered(t, app)
+	}
+	t.Logf("the rollouts took %s and these calls: %v", took, countCalls(bed.AWS.Calls(first)))
+	assertNotThrottled(t)
+}
+
+// forAll does something for all apps at once.
+func forAll(t *testing.T, apps []*testbed.App, do func(context.Context, *testbed.App) error) {
+	t.Helper()
+	group, ctx := errgroup.WithContext(t.Context())
+	for _, app := range apps {
+		group.Go(func() error { return do(ctx, app) })
+	}
+	must(t, group.Wait())
+}
+
+// awaitAllRolled has more patience than awaitRolled: 180 pods take what AWS's 4 calls a second let through.
+func awaitAllRolled(t *testing.T, apps []*testbed.App) {
+	t.Helper()
+	for _, app := range apps {
+		must(t, bed.AwaitRolled(t.Context(), app, 4*time.Minute))
+	}
+}
+
+// useOwnBed has the rest of the test run on another bed than the others share.
+func useOwnBed(t *testing.T, options testbed.Options) {
+	t.Helper()
+	options.Targetgate, options.ControlPlane = os.Getenv("TARGETGATE_BINARY"), os.Getenv("TARGETGATE_CONTROL_PLANE")
+	own, err := testbed.Start(t.Context(), options)
+	must(t, err)
+	shared := bed
+	bed = own
+	t.Cleanup(func() {
+		if t.Failed() {
+			showLog()
+		}
+		bed = shared
+		must(t, own.Close())
+	})
+}
+
+func countCalls(calls []wire.Call) map[string]int {
+	out := map[string]int{}
+	for _, call := range calls {
+		out[call.Operation]++
+	}
+	return out
+}
+
+func assertNotThrottled(t *testing.T) {
+	t.Helper()
+	all := bed.AWS.Calls(0)
+	throttled := slices.DeleteFunc(slices.Clone(all), func(c wire.Call) bool { return !c.Throttled })
+	if len(throttled) > 0 {
+		t.Errorf("AWS throttled %v of %v, want none", countCalls(throttled), countCalls(all))
+	}
+}
