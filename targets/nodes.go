@@ -143,26 +143,3 @@ func nodeReadiness(node *corev1.Node) corev1.ConditionStatus {
 	}
 	return corev1.ConditionUnknown
 }
-
-// StripNode is a cache transform that keeps of a node what this package reads; a node's list of images alone may be
-// larger than all that.
-func StripNode(o any) (any, error) {
-	node, ok := o.(*corev1.Node)
-	if !ok {
-		return o, nil
-	}
-	stripped := &corev1.Node{
-		TypeMeta: node.TypeMeta,
-		ObjectMeta: metav1.ObjectMeta{
-			Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Labels: node.Labels,
-			DeletionTimestamp: node.DeletionTimestamp,
-		},
-		Spec: corev1.NodeSpec{ProviderID: node.Spec.ProviderID, Taints: node.Spec.Taints},
-	}
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			stripped.Status.Conditions = []corev1.NodeCondition{{Type: c.Type, Status: c.Status}}
-		}
-	}
-	return stripped, nil
-}

@@ -6,7 +6,6 @@ package targets
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -195,21 +194,5 @@ func TestResolveLooksAtNodesOfUnreadyPods(t *testing.T) {
 				}
 			}, objects...)
 		})
-	}
-}
-
-func TestStripNodeKeepsWhatIsRead(t *testing.T) {
-	node := changed(newNode("node-1", "i-01", corev1.ConditionFalse), func(n *corev1.Node) {
-		n.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}}
-		n.DeletionTimestamp = ptr.To(metav1.NewTime(time.Unix(1, 0)))
-		n.Status.Images = []corev1.ContainerImage{{Names: []string{"web"}}}
-	})
-	stripped, err := StripNode(node)
-	if err != nil {
-		t.Fatal(err)
-	}
-	node.Status.Images = nil
-	if diff := cmp.Diff(node, stripped); diff != "" {
-		t.Errorf("node (-want +got):\n%s", diff)
 	}
 }

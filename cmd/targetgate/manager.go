@@ -142,7 +142,9 @@ const renewDeadline = 10 * time.Second
 func cacheOptions(opts *options) cache.Options {
 	out := cache.Options{
 		SyncPeriod: &opts.SyncPeriod, DefaultTransform: cache.TransformStripManagedFields(),
-		ByObject: map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: targets.StripNode}},
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Node{}: {Transform: targets.StripNode}, &corev1.Pod{}: {Transform: targets.StripPod},
+		},
 	}
 	if len(opts.WatchNamespaces) > 0 {
 		out.DefaultNamespaces = map[string]cache.Config{}

@@ -1,0 +1,67 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// StripPod is a cache transform that keeps of a pod what is read of it, here and in an event. Containers, volumes and
+// annotations are most of a pod, and of the memory of a program that caches them all.
+func StripPod(o any) (any, error) {
+	pod, ok := o.(*corev1.Pod)
+	if !ok {
+		return o, nil
+	}
+	return &corev1.Pod{
+		TypeMeta: pod.TypeMeta,
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+			Labels: pod.Labels, OwnerReferences: pod.OwnerReferences,
+			DeletionTimestamp: pod.DeletionTimestamp, DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
+		},
+		Spec: corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates},
+		Status: corev1.PodStatus{
+			Phase: pod.Status.Phase, PodIPs: pod.Status.PodIPs, Conditions: keptConditions(pod),
+		},
+	}, nil
+}
+
+// keptConditions are those of the gates, and whether the containers are ready.
+func keptConditions(pod *corev1.Pod) []corev1.PodCondition {
+	var out []corev1.PodCondition
+	for _, c := range pod.Status.Conditions {
+		gate := corev1.PodReadinessGate{ConditionType: c.Type}
+		if c.Type == corev1.ContainersReady || slices.Contains(pod.Spec.ReadinessGates, gate) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// StripNode is a cache transform that keeps of a node what this package reads; a node's list of images alone may be
+// larger than all that.
+func StripNode(o any) (any, error) {
+	node, ok := o.(*corev1.Node)
+	if !ok {
+		return o, nil
+	}
+	stripped := &corev1.Node{
+		TypeMeta: node.TypeMeta,
+		ObjectMeta: metav1.ObjectMeta{
+			Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Labels: node.Labels,
+			DeletionTimestamp: node.DeletionTimestamp,
+		},
+		Spec: corev1.NodeSpec{ProviderID: node.Spec.ProviderID, Taints: node.Spec.Taints},
+	}
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			stripped.Status.Conditions = []corev1.NodeCondition{{Type: c.Type, Status: c.Status}}
+		}
+	}
+	return stripped, nil
+}
