@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -11,26 +12,37 @@ import (
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
-// apply hands the plan to the group's lanes, deregistrations first, and says when a lane that backs off may try again
-// (0: no need to come back for that, a call under way will wake the binding or nothing is due).
-func (r *Registrar) apply(s session, p plan) time.Duration {
+// letGo hands the plan's deregistrations to the group's lane and says when to come back for those that have to wait (0: no
+// need to, a call under way will wake the binding or nothing is due).
+func (r *Registrar) letGo(s session, p plan) time.Duration {
 	now := r.Clock.Now()
-	aside := s.group.settle(p, now)
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
+	aside := s.group.settleDepartures(p, now)
 	if s.group.hasFreshDepartures() {
 		s.group.deregistration.retryAt = time.Time{}
 	}
-	deregister := start(&s.group.deregistration.lane, len(s.group.toDeregister) > 0, now, func() { r.deregister(s) })
-	register := start(&s.group.registration.lane, len(s.group.toRegister) > 0, now, func() { r.register(s) })
-	return soonest(aside, soonest(deregister, register))
+	return soonest(aside, start(&s.group.deregistration.lane, len(s.group.toDeregister) > 0, now, func() { r.deregister(s) }))
 }
 
-// hasFreshDepartures reports whether a target must go that the failed call was not about: it is not made to wait for the
-// back-off. The caller holds the lock.
+// letIn is letGo for the registrations, which may only begin when they are claimed. Without that none does.
+func (r *Registrar) letIn(s session, p plan, claimed bool) time.Duration {
+	now := r.Clock.Now()
+	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
+	if !claimed {
+		s.group.toRegister = nil
+		return 0
+	}
+	aside := s.group.settleRegistrations(p, now)
+	return soonest(aside, start(&s.group.registration.lane, len(s.group.toRegister) > 0, now, func() { r.register(s) }))
+}
+
+// hasFreshDepartures reports whether a target has to go that had not when the failed call began: it is not made to wait
+// for the back-off. The caller holds the lock.
 func (g *group) hasFreshDepartures() bool {
 	for target := range g.toDeregister {
-		if _, tried := g.unanswered[target]; !tried {
+		if _, old := g.unanswered[target]; !old {
 			return true
 		}
 	}
@@ -106,6 +118,7 @@ func (g *group) takeRegistrations() (registrations, map[elbv2.Target]string) {
 func (g *group) takeDeregistrations() (departures, map[elbv2.Target]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.unanswered = maps.Clone(g.toDeregister)
 	named := map[elbv2.Target]string{}
 	batch := take(&g.deregistration.batches, g.toDeregister, func(target elbv2.Target, _ time.Time) bool {
 		e := g.entry(target)
@@ -124,6 +137,7 @@ func (g *group) registrationDone(batch registrations, zones map[elbv2.Target]str
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	noEffect := elbv2.IsRejected(err) || elbv2.IsGroupFull(err)
+	learnt := g.learnZone(err)
 	for target, uid := range batch {
 		e := g.entry(target)
 		e.registering = false
@@ -133,18 +147,25 @@ func (g *group) registrationDone(batch registrations, zones map[elbv2.Target]str
 			e.zone = zones[target]
 		case !noEffect:
 			e.failed(now, uid, elbv2.Message(err))
-		case len(batch) == 1:
+		case len(batch) == 1 && !learnt:
 			e.refusal = elbv2.Message(err)
 		}
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		accepted(&g.registration.batches, batch)
-	} else if address, zone, ok := elbv2.ZoneRefusal(err); ok && g.zones.learn(address, zone) {
+	case learnt:
 		err = nil // the next call does as AWS says
-	} else {
+	default:
 		err = refused(&g.registration.batches, batch, now, err)
 	}
 	g.registration.end(now, err)
+}
+
+// learnZone reports whether AWS has refused a registration for a zone, and said something new by that.
+func (g *group) learnZone(err error) bool {
+	address, zone, ok := elbv2.ZoneRefusal(err)
+	return ok && g.zones.learn(address, zone)
 }
 
 // registered notes that the target is registered for that pod.
@@ -176,14 +197,17 @@ func (g *group) deregistrationDone(batch departures, now time.Time, err error) {
 		}
 		if err != nil {
 			e.crossed = false // nothing is known to have been sent
+			e.askedOut = !elbv2.IsRejected(err)
 		}
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		accepted(&g.deregistration.batches, batch)
 		g.unanswered = nil
-	} else {
+	case len(batch) == 0: // nothing was sent
+		g.unanswered = maps.Clone(g.toDeregister)
+	default:
 		err = refused(&g.deregistration.batches, batch, now, err)
-		g.unanswered = batch
 	}
 	g.deregistration.end(now, err)
 }

@@ -100,14 +100,18 @@ func refused[V any](b *batches, batch map[elbv2.Target]V, now time.Time, err err
 	case !elbv2.IsRejected(err):
 		return err
 	}
-	b.row++
+	again := false
 	for target := range batch {
 		b.limits[target] = (len(batch) + 1) / 2
 		if len(batch) == 1 {
+			_, again = b.aside[target]
 			b.setAside(target, now, err)
 		}
 	}
-	if b.row >= longRow {
+	if again { // known to be bad, with a back-off of its own
+		return nil
+	}
+	if b.row++; b.row >= longRow {
 		return err
 	}
 	return nil
@@ -125,6 +129,9 @@ func (b *batches) setAside(target elbv2.Target, now time.Time, err error) {
 
 // accepted forgets what was held against the targets of a call.
 func accepted[V any](b *batches, batch map[elbv2.Target]V) {
+	if len(batch) == 0 {
+		return
+	}
 	for target := range batch {
 		b.forget(target)
 	}

@@ -103,15 +103,16 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 		return ctrl.Result{}, err
 	}
 	p := makePlan(picture{
-		endpoints: res.endpoints, entries: entries, complete: complete, mine: s.group.mine(binding),
+		endpoints: res.endpoints, entries: entries, complete: complete, nodes: !binding.Spec.IsIP(), mine: s.group.mine(binding),
 		policy: r.Policy, valve: s.group.currentValve(), now: r.Clock.Now(),
 	})
-	claimErr := r.claim(ctx, s, binding, &p)
-	retryIn := r.apply(s, p)
+	goIn := r.letGo(s, p) // before anything that may take its time
+	claimErr := r.claim(ctx, s, binding, p)
+	comeIn := r.letIn(s, p, claimErr == nil)
 	pods, told, reportErr := r.report(ctx, s, binding, res, p)
 
 	entries, complete = s.group.snapshot() // gates have been opened since
-	watched := awaited(res.endpoints, entries, readiness.GateFor(binding.Name), p.handover)
+	watched := awaited(res.endpoints, entries, readiness.GateFor(binding.Name), p.handover, r.Clock.Now())
 	readIn := r.observe(s, r.nextLook(s.group, watched, entries, complete))
 	maps.Copy(told, notices(p, res.odd, r.Policy))
 	r.tell(binding, s.group, told)
@@ -121,7 +122,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	})
 	err = errors.Join(claimErr, reportErr, statusErr)
 	releaseIn := s.group.nextRelease(watched, r.Policy, r.Clock.Now())
-	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, err, retryIn, readIn, releaseIn, r.inspect(s, watched), p.nextChange)}, nil
+	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, err, goIn, comeIn, readIn, releaseIn, r.inspect(s, watched), p.nextChange)}, nil
 }
 
 // apiRetry is the pause after a write to the API server that failed, shortened by up to a fifth.
@@ -160,32 +161,32 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 
 // claim makes sure that what the plan registers will be found again and cleaned up by whoever comes after us. Where that
 // fails pods may leave, but none enters the group.
-func (r *Registrar) claim(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, p *plan) error {
-	claimed, err := r.addFinalizer(ctx, binding)
-	if claimed {
-		recordErr := r.writeDown(ctx, s, binding, *p)
-		claimed, err = recordErr == nil, errors.Join(err, recordErr)
+func (r *Registrar) claim(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, p plan) error {
+	if err := r.addFinalizer(ctx, binding); err != nil {
+		return err
 	}
-	if !claimed {
-		p.register = nil
-	}
-	return err
+	return r.writeDown(ctx, s, binding, p)
 }
 
-// addFinalizer puts our finalizer on the binding and removes the incumbent's checkpoints. It reports whether the
-// finalizer is there. The lock is optimistic: lists of finalizers must not be overwritten.
-func (r *Registrar) addFinalizer(ctx context.Context, binding *v1beta1.TargetGroupBinding) (there bool, err error) {
+// addFinalizer puts our finalizer on the binding and removes the incumbent's checkpoints; that these could not be removed
+// is told and is no error. The lock is optimistic: lists of finalizers must not be overwritten.
+func (r *Registrar) addFinalizer(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
 	before := binding.DeepCopy()
 	added := controllerutil.AddFinalizer(binding, v1beta1.Finalizer)
 	delete(binding.Annotations, v1beta1.CheckpointAnnotation)
 	delete(binding.Annotations, v1beta1.CheckpointTimestampAnnotation)
 	if !added && len(binding.Annotations) == len(before.Annotations) {
-		return true, nil
+		return nil
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Patch(ctx, binding, patch); err != nil {
-		r.event(binding, failedAddFinalizer(err))
-		return !added, fmt.Errorf("adding finalizer: %w", err)
+	err := r.Client.Patch(ctx, binding, patch)
+	if err == nil {
+		return nil
 	}
-	return true, nil
+	r.event(binding, failedAddFinalizer(err))
+	if !added {
+		ctrl.LoggerFrom(ctx).Error(err, "Removing the checkpoint annotations, will try again with the next pass")
+		return nil
+	}
+	return fmt.Errorf("adding finalizer: %w", err)
 }

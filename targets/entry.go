@@ -27,11 +27,12 @@ type entry struct {
 	ownedAt   time.Time // when that registration was answered: earlier readings say nothing of the owner
 	adoptedAt time.Time // when the owner was found registered, if that was before our time
 	trustFrom time.Time // until then healthy may be what an earlier pod has left behind
-	opened    bool      // the owner's gate has been opened by us
+	openedAt  time.Time // when we opened the owner's gate, zero when we did not
 
 	registering   bool      // a registration is under way
 	deregistering bool      // a deregistration is under way
 	crossed       bool      // the last deregistration was sent while a registration was under way: it proves nothing
+	askedOut      bool      // a deregistration was not answered: if the target goes, that was us
 	failedAt      time.Time // when a call failed that may have had its effect all the same; zero once that is known
 	refusal       string    // why the last registration failed, empty after a success
 	tried         types.UID // the pod of a registration that failed, when the target was not in the group before
@@ -55,7 +56,9 @@ const (
 
 // own says for which pod the target is registered, since when.
 func (e *entry) own(uid types.UID, since time.Time) {
-	e.opened = e.opened && e.owner == uid
+	if e.owner != uid {
+		e.openedAt = time.Time{}
+	}
 	e.owner, e.ownedAt, e.adoptedAt, e.trustFrom, e.suspectedAt = uid, since, time.Time{}, time.Time{}, time.Time{}
 }
 
@@ -73,7 +76,7 @@ func (e *entry) inherit(now time.Time, notice time.Duration) {
 
 // answered notes that AWS has accepted a call for the target: what it did is known.
 func (e *entry) answered(now time.Time, p presence) {
-	e.presence, e.calledAt, e.failedAt, e.refusal, e.tried = p, now, time.Time{}, "", ""
+	e.presence, e.calledAt, e.failedAt, e.refusal, e.tried, e.askedOut = p, now, time.Time{}, "", "", false
 }
 
 // failed notes that AWS has not accepted a registration, or not said so. If a reading shows the target all the same,
@@ -100,6 +103,12 @@ func (e *entry) linger(s standing, now time.Time) {
 	if e.lingering != s {
 		e.lingering, e.lingeringSince = s, now
 	}
+}
+
+// justOpened reports whether the owner's gate was opened so lately that the cache of pods may not show it yet: it must not
+// be closed again for that.
+func (e entry) justOpened(now time.Time) bool {
+	return !e.openedAt.IsZero() && now.Sub(e.openedAt) < cacheLag
 }
 
 // waitsSince is when the owner was registered, or was first seen by us if that was before our time.

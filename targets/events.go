@@ -174,8 +174,7 @@ func ungatedNotices(endpoints map[elbv2.Target]endpoint, gate corev1.PodConditio
 		if !ungated(ep, gate) {
 			continue
 		}
-		on := runtime.Object(ep.pod)
-		key := "ungated " + string(ep.uid)
+		on, key := runtime.Object(ep.pod), "ungated "+string(ep.uid)
 		if owner := metav1.GetControllerOf(ep.pod); owner != nil {
 			on = &corev1.ObjectReference{
 				APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: ep.pod.Namespace, Name: owner.Name, UID: owner.UID,

@@ -35,11 +35,13 @@ func (r *Registrar) finalize(ctx context.Context, s session, binding *v1beta1.Ta
 		return ctrl.Result{}, errors.Join(r.openGates(ctx, s.key, readiness.BindingDeleted()), r.release(ctx, binding))
 	}
 	if err := r.recall(ctx, s, binding); err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{}, errors.Join(err, r.openGates(ctx, s.key, readiness.BindingDeleted()))
 	}
 	mine := s.group.mine(binding)
 	entries, _ := s.group.snapshot()
-	retryIn := r.apply(s, planRemoval(entries, mine))
+	removal := planRemoval(entries, mine)
+	retryIn := r.letGo(s, removal)
+	r.letIn(s, removal, false)
 	gateErr := r.openGates(ctx, s.key, readiness.BindingDeleted())
 	entries, complete := s.group.snapshot()
 	if s.group.emptied(entries, complete, mine) {
@@ -109,7 +111,10 @@ func (r *Registrar) release(ctx context.Context, binding *v1beta1.TargetGroupBin
 // orphanHoldOff is how long a binding that was never seen must be missing before the gates that name it are opened: the
 // cache of bindings may be behind the cache of pods, but not that long. For as long pods are let through at once that
 // come after a binding which was seen to go.
-const orphanHoldOff = 15 * time.Second
+const orphanHoldOff = cacheLag
+
+// cacheLag is longer than one cache is ever behind another.
+const cacheLag = 15 * time.Second
 
 // orphaned opens the gates of a binding that does not exist.
 func (r *Registrar) orphaned(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {

@@ -17,9 +17,8 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// detachedHoldOff is how long a Service must be seen not to select a pod before the pod's gate is opened for that: the
-// cache of Services may be behind the cache of pods, but not that long.
-const detachedHoldOff = orphanHoldOff
+// detachedHoldOff is how long a Service must be seen not to select a pod before the pod's gate is opened for that.
+const detachedHoldOff = cacheLag
 
 // judge decides what the gates of a binding's pods have to say: every gate of a binding that exists is decided here,
 // those of one that is gone in finalize.go. It does not write.
@@ -31,12 +30,26 @@ type judge struct {
 	resolution resolution
 	facts      *v1beta1.TargetGroupFacts
 	factsAt    time.Time
-	detached   map[types.UID]time.Time // as of the last pass
-	closes     bool                    // gates of unhealthy pods may be closed
+	detached   map[types.UID]detachment // as of the last pass
+	closes     bool                     // gates of unhealthy pods may be closed
 	policy     Policy
 	now        time.Time
 
-	detachedNow map[types.UID]time.Time
+	detachedNow map[types.UID]detachment
+}
+
+// detachment is since when a pod at its gate is not among the endpoints of its Service, and why.
+type detachment struct {
+	since   time.Time
+	missing bool // the Service or its port does not exist; otherwise it does not select the pod
+}
+
+// holdOff is how long the gate waits all the same: a Service that is gone may come back.
+func (d detachment) holdOff(policy Policy) time.Duration {
+	if d.missing {
+		return max(policy.ReplacementTimeout, detachedHoldOff)
+	}
+	return detachedHoldOff
 }
 
 // verdict is what to write to one pod.
@@ -52,11 +65,12 @@ func (r *Registrar) newJudge(g *group, binding string, res resolution, p plan) *
 	entries, _ := g.snapshot()
 	j := &judge{
 		gate: readiness.GateFor(binding), endpoints: map[types.UID]endpoint{}, entries: entries,
-		obstacles: g.obstacles(p, r.Policy), resolution: res, facts: g.currentFacts(), factsAt: g.factsSince(),
+		obstacles: g.obstacles(p, res.endpoints, r.Policy), resolution: res,
 		detached: g.currentDetached(), policy: r.Policy, now: r.Clock.Now(),
 		closes:      r.Policy.TwoWay && picture{endpoints: res.endpoints, entries: entries, policy: r.Policy}.enoughHealthy(),
-		detachedNow: map[types.UID]time.Time{},
+		detachedNow: map[types.UID]detachment{},
 	}
+	j.facts, j.factsAt = g.currentFacts()
 	for _, ep := range res.endpoints { // a pod may be there at its old port as well
 		if other, twice := j.endpoints[ep.uid]; !twice || other.standing != wanted {
 			j.endpoints[ep.uid] = ep
@@ -76,7 +90,7 @@ func (j *judge) verdicts(gated []corev1.Pod) []verdict {
 		ep, listed := j.endpoints[pod.UID]
 		e := j.entries[ep.target]
 		v := verdict{pod: pod, target: ep.target, ownedAt: e.ownedAt}
-		open := readiness.IsOpen(pod, j.gate) || e.opened && e.owner == pod.UID
+		open := readiness.IsOpen(pod, j.gate) || e.owner == pod.UID && e.justOpened(j.now)
 		var ok bool
 		switch {
 		case open:
@@ -99,7 +113,7 @@ func (j *judge) verdicts(gated []corev1.Pod) []verdict {
 // closed is why an open gate must be closed again, which is only done when users ask for it.
 func (j *judge) closed(pod *corev1.Pod, e entry) (readiness.Health, bool) {
 	h := e.healthOf(pod.UID)
-	if !j.closes || h.State != elbv2.StateUnhealthy {
+	if !j.closes || h.State != elbv2.StateUnhealthy || j.timedOut(e) {
 		return readiness.Health{}, false
 	}
 	return readiness.FromTarget(string(h.State), h.Reason, h.Description, e.since), true
@@ -151,18 +165,19 @@ func (j *judge) detachedHealth(pod *corev1.Pod) (readiness.Health, bool) {
 	if !missing && selects(res.service, pod) {
 		return readiness.Health{}, false // on its way into the slices
 	}
-	since, known := j.detached[pod.UID]
-	if !known {
-		since = j.now
+	d, known := j.detached[pod.UID]
+	if !known || d.missing != missing {
+		d = detachment{j.now, missing}
 	}
-	j.detachedNow[pod.UID] = since
-	switch waited := j.now.Sub(since); {
-	case missing && waited >= j.policy.ReplacementTimeout:
+	j.detachedNow[pod.UID] = d
+	switch {
+	case j.now.Sub(d.since) < d.holdOff(j.policy):
+		return readiness.Health{}, false
+	case missing:
 		return readiness.Released(readiness.ReasonBackendNotFound, res.missing), true
-	case !missing && waited >= detachedHoldOff:
+	default:
 		return readiness.Released(readiness.ReasonNotSelected, fmt.Sprintf("Service %q does not select the pod", res.service.Name)), true
 	}
-	return readiness.Health{}, false
 }
 
 // nextRelease is when to look again because a gate may be opened by then, 0 when there is none.
@@ -170,11 +185,9 @@ func (g *group) nextRelease(awaited map[elbv2.Target]entry, policy Policy, now t
 	var wait time.Duration
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, since := range g.detached {
-		for _, pause := range []time.Duration{detachedHoldOff, policy.ReplacementTimeout} {
-			if left := pause - now.Sub(since); left > 0 {
-				wait = soonest(wait, left)
-			}
+	for _, d := range g.detached {
+		if left := d.holdOff(policy) - now.Sub(d.since); left > 0 {
+			wait = soonest(wait, left)
 		}
 	}
 	if policy.ReadinessTimeout > 0 {
@@ -187,17 +200,24 @@ func (g *group) nextRelease(awaited map[elbv2.Target]entry, policy Policy, now t
 	return wait
 }
 
-func (g *group) currentDetached() map[types.UID]time.Time {
+func (g *group) currentDetached() map[types.UID]detachment {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return maps.Clone(g.detached)
 }
 
-// obstacles are the targets that cannot be registered now, and why.
-func (g *group) obstacles(p plan, policy Policy) map[elbv2.Target]readiness.Health {
+// obstacles are the targets that cannot be registered now, and why. Before the first reading nothing is registered.
+func (g *group) obstacles(p plan, endpoints map[elbv2.Target]endpoint, policy Policy) map[elbv2.Target]readiness.Health {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := map[elbv2.Target]readiness.Health{}
+	if err := g.reading.err; err != nil && g.readAt.IsZero() {
+		for target, ep := range endpoints {
+			if ep.standing == wanted {
+				out[target] = readiness.RegistrationFailed(cut(elbv2.Message(err)))
+			}
+		}
+	}
 	for target := range p.register {
 		why := ""
 		if e, known := g.entries[target]; known {

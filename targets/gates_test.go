@@ -215,7 +215,8 @@ func TestPodThatWaitsTooLongIsTold(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
 		b.settle()
-		expected := expectedWait(b.group().currentFacts())
+		facts, _ := b.group().currentFacts()
+		expected := expectedWait(facts)
 		b.after(expected - time.Second)
 		if told := b.told("ReadinessGateWaiting"); told != 0 {
 			t.Errorf("told %d times before %s, want not yet", told, expected)

@@ -34,7 +34,7 @@ type group struct {
 	facts   *v1beta1.TargetGroupFacts // nil before they were read
 	factsAt time.Time
 
-	detached map[types.UID]time.Time // pods at their gates that the Service does not select, since when
+	detached map[types.UID]detachment // pods at their gates that are not among the endpoints
 
 	toRegister   registrations // due now, as of the last pass
 	toDeregister departures
@@ -140,63 +140,60 @@ func (g *group) entry(target elbv2.Target) *entry {
 	return e
 }
 
-// settle takes from a pass's plan what needs no call: owners, which targets nobody explains and which ones linger. What
-// is set aside is not due; it says when the next of it will be.
-func (g *group) settle(p plan, now time.Time) (wait time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// settleDepartures takes from a pass's plan what has to go now, and what needs no call: which targets nobody explains and
+// which ones linger. What is set aside is not due; it says when the next of it will be. The caller holds the lock.
+func (g *group) settleDepartures(p plan, now time.Time) (wait time.Duration) {
+	for target, e := range g.entries {
+		if e.deregistering {
+			continue // what led to that still holds
+		}
+		_, suspect := p.suspects[target]
+		e.suspect(suspect)
+		e.linger(p.lingering[target], now)
+	}
+	g.valve = g.valve.next(p.valve, now)
+	keep(&g.deregistration.batches, p.deregister, func(e *entry) bool { return e.deregistering }, g.entries)
+	g.deregistration.rest(len(p.deregister))
+	g.toDeregister, wait = due(&g.deregistration.batches, p.deregister, now)
+	return wait
+}
+
+// settleRegistrations takes from a pass's plan what has to be registered now, and the owners of what is there already. The
+// rest is as for settleDepartures.
+func (g *group) settleRegistrations(p plan, now time.Time) (wait time.Duration) {
 	for target, uid := range p.adopt {
 		if e, ok := g.entries[target]; ok && e.owner == "" {
 			e.own(uid, time.Time{})
 			e.adoptedAt = now
 		}
 	}
-	for target, e := range g.entries {
-		_, suspect := p.suspects[target]
-		e.suspect(suspect)
-		e.linger(p.lingering[target], now)
-	}
-	g.valve = g.valve.next(p.valve, now)
 	keep(&g.registration.batches, p.register, func(e *entry) bool { return e.registering }, g.entries)
-	keep(&g.deregistration.batches, p.deregister, func(e *entry) bool { return e.deregistering }, g.entries)
 	g.registration.rest(len(p.register))
-	g.deregistration.rest(len(p.deregister))
-	var in, out time.Duration
-	g.toRegister, in = due(&g.registration.batches, p.register, now)
 	g.nodeZones = p.nodeZones
-	g.toDeregister, out = due(&g.deregistration.batches, p.deregister, now)
-	return soonest(in, out)
+	g.toRegister, wait = due(&g.registration.batches, p.register, now)
+	return wait
 }
 
-// setOpened notes whether the gate of the target's owner is open: a cache that is behind must not close it again.
-func (g *group) setOpened(target elbv2.Target, owner types.UID, open bool) {
+// setOpened notes when the gate of the target's owner was opened; zero is that it was closed.
+func (g *group) setOpened(target elbv2.Target, owner types.UID, at time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if e, ok := g.entries[target]; ok && e.owner == owner {
-		e.opened = open
+		e.openedAt = at
 	}
 }
 
-func (g *group) setDetached(pods map[types.UID]time.Time) {
+func (g *group) setDetached(pods map[types.UID]detachment) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.detached = pods
 }
 
-// factsSince is when the facts were read, zero when they were not.
-func (g *group) factsSince() time.Time {
+// currentFacts are the facts, nil before they were read, and since when they hold.
+func (g *group) currentFacts() (*v1beta1.TargetGroupFacts, time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.facts == nil {
-		return time.Time{}
-	}
-	return g.factsAt
-}
-
-func (g *group) currentFacts() *v1beta1.TargetGroupFacts {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.facts
+	return g.facts, g.factsAt
 }
 
 // working reports whether a target is on its way in or out, or should be.

@@ -79,8 +79,8 @@ func TestGroupSuspicionIsWithdrawnWhenThePodShowsUp(t *testing.T) {
 	g := emptyGroup()
 	g.readingDone(nil, noon, noon, map[elbv2.Target]elbv2.Health{one: healthy}, nil)
 	entries, _ := g.snapshot()
-	g.settle(planOf(nil, entries), noon)
-	g.settle(planOf(endpoints(endpoint{target: one, standing: kept, uid: "a"}), entries), noon)
+	g.settleDepartures(planOf(nil, entries), noon)
+	g.settleDepartures(planOf(endpoints(endpoint{target: one, standing: kept, uid: "a"}), entries), noon)
 	g.readingDone(nil, noon.Add(time.Hour), noon.Add(time.Hour), map[elbv2.Target]elbv2.Health{one: healthy}, nil)
 	entries, _ = g.snapshot()
 	if p := planOf(nil, entries); len(p.deregister) != 0 {

@@ -135,6 +135,15 @@ func (r *resolver) nodeReady(ctx context.Context, name string) (corev1.Condition
 	return nodeReadiness(&node), nil
 }
 
+// zoneOf is the Availability Zone of the pod's node, empty when it is not known.
+func (r *resolver) zoneOf(ctx context.Context, pod *corev1.Pod) string {
+	var node corev1.Node
+	if err := r.reader.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, &node, client.UnsafeDisableDeepCopy); err != nil {
+		return ""
+	}
+	return node.Labels[corev1.LabelTopologyZone]
+}
+
 func nodeReadiness(node *corev1.Node) corev1.ConditionStatus {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {

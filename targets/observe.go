@@ -127,7 +127,7 @@ func (g *group) shown(target elbv2.Target, started time.Time, h elbv2.Health, sh
 	if !known || e.outweighs(started, shown, h) {
 		return
 	}
-	if e.presence == registered && e.owner != "" && (!shown || h.State == elbv2.StateDraining) {
+	if e.presence == registered && e.owner != "" && !e.askedOut && (!shown || h.State == elbv2.StateDraining) {
 		g.lost = append(g.lost, target)
 	}
 	if !shown {

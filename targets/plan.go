@@ -32,6 +32,7 @@ type picture struct {
 	endpoints map[elbv2.Target]endpoint
 	entries   map[elbv2.Target]entry
 	complete  bool                    // the group has been read
+	nodes     bool                    // the endpoints are nodes
 	mine      func(elbv2.Target) bool // the target may be deregistered: in a shared group, it was registered for this binding
 	policy    Policy
 	valve     valve
@@ -57,7 +58,7 @@ type plan struct {
 	strangers  []elbv2.Target // of deregister, those that nobody explains
 	timedOut   []elbv2.Target // of deregister, those whose replacements did not become healthy in time
 	valve      bool           // unready targets stay, because too few others are healthy
-	handover   bool           // replaced targets wait for others to be healthy
+	handover   time.Time      // since when replaced targets wait for others to be found healthy, zero when none does
 	nextChange time.Duration  // when a wait ends by itself, 0 when none does
 }
 
@@ -78,6 +79,7 @@ func makePlan(w picture) plan {
 		return p
 	}
 	p.addWanted(w)
+	p.addReused(w)
 	p.limit(w)
 	for target := range p.register {
 		if zone := w.endpoints[target].zone; zone != "" {
@@ -124,12 +126,23 @@ func (p *plan) addWanted(w picture) {
 		case e.presence != registered:
 			p.register[target] = ep.uid
 		case e.owner == ep.uid:
-		case e.owner != "": // the address was an earlier pod's: its registration must end before this pod's begins
-			p.deregister[target] = departureUnknown
+		case e.owner != "": // the address was an earlier pod's: see addReused
 		case ep.unproven && e.tried != ep.uid:
 			p.register[target] = ep.uid
 		default:
 			p.adopt[target] = ep.uid
+		}
+	}
+}
+
+// addReused lets go of targets that were registered for an earlier pod at the address: its registration must end before
+// another one begins.
+func (p *plan) addReused(w picture) {
+	for target, ep := range w.endpoints {
+		e := w.entries[target]
+		reused := e.presence == registered && e.owner != "" && e.owner != ep.uid
+		if reused && ep.standing != kept && ep.standing != leaving && !e.registering && e.leavable() && w.mine(target) {
+			p.deregister[target] = departureUnknown
 		}
 	}
 }
@@ -173,6 +186,7 @@ func (p *plan) addStrangers(w picture) {
 		case confirmed:
 			p.deregister[target] = departureUnknown
 			p.strangers = append(p.strangers, target)
+			p.suspects[target] = struct{}{} // until it has gone
 		default:
 			p.suspects[target] = struct{}{}
 		}

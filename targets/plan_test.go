@@ -136,19 +136,34 @@ func TestMakePlan(t *testing.T) {
 		"rule 7: a replaced pod stays until the wanted one is healthy": {
 			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b"}},
-			want:      plan{lingering: map[elbv2.Target]standing{one: replaced}, handover: true, nextChange: 5 * time.Minute},
+			want:      plan{lingering: map[elbv2.Target]standing{one: replaced}, handover: noon, nextChange: 5 * time.Minute},
 		},
 		"rule 7: and goes then": {
 			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
 			entries: map[elbv2.Target]entry{
-				one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b", health: healthy},
+				one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b", health: healthy, readAt: noon},
 			},
 			want: plan{lingering: map[elbv2.Target]standing{one: replaced}, deregister: departures{one: departureUnknown}},
 		},
 		"rule 7: no wanted pod at all keeps the replaced ones": {
 			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
-			want:      plan{lingering: map[elbv2.Target]standing{one: replaced}, handover: true, nextChange: 5 * time.Minute},
+			want:      plan{lingering: map[elbv2.Target]standing{one: replaced}, handover: noon, nextChange: 5 * time.Minute},
+		},
+		"rule 7: health from before the handover proves nothing": {
+			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			entries: map[elbv2.Target]entry{
+				one: {presence: registered, owner: "a", lingering: replaced, lingeringSince: noon},
+				two: {presence: registered, owner: "b", health: healthy, readAt: noon.Add(-time.Second)},
+			},
+			want: plan{lingering: map[elbv2.Target]standing{one: replaced}, handover: noon, nextChange: 5 * time.Minute},
+		},
+		"rule 2: an unready pod at a reused address": {
+			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "b"}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
+			want: plan{
+				deregister: departures{one: departureUnknown}, lingering: map[elbv2.Target]standing{one: unready}, nextChange: unreadyPause,
+			},
 		},
 		"rule 7: but for a bounded time": {
 			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}),
@@ -163,9 +178,9 @@ func TestMakePlan(t *testing.T) {
 		"rule 7: time as something else does not count": {
 			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}),
 			entries: map[elbv2.Target]entry{
-				one: {presence: registered, owner: "a", lingering: unready, lingeringSince: noon.Add(-time.Hour)},
+				one: {presence: registered, owner: "a", readAt: noon, lingering: unready, lingeringSince: noon.Add(-time.Hour)},
 			},
-			want: plan{lingering: map[elbv2.Target]standing{one: replaced}, handover: true, nextChange: 5 * time.Minute},
+			want: plan{lingering: map[elbv2.Target]standing{one: replaced}, handover: noon, nextChange: 5 * time.Minute},
 		},
 		"rule 6: a pod that has just become unready stays for now": {
 			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
@@ -178,7 +193,7 @@ func TestMakePlan(t *testing.T) {
 		"rule 6: and goes when enough others are healthy": {
 			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
 			entries: map[elbv2.Target]entry{
-				one: {presence: registered, owner: "a", lingering: unready, lingeringSince: noon.Add(-unreadyPause)},
+				one: {presence: registered, owner: "a", readAt: noon, lingering: unready, lingeringSince: noon.Add(-unreadyPause)},
 				two: {presence: registered, owner: "b", health: healthy},
 			},
 			want: plan{lingering: map[elbv2.Target]standing{one: unready}, deregister: departures{one: departureUnknown}},
@@ -186,7 +201,7 @@ func TestMakePlan(t *testing.T) {
 		"rule 6: ready pods that the load balancer finds unhealthy are not enough": {
 			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
 			entries: map[elbv2.Target]entry{
-				one: {presence: registered, owner: "a", lingering: unready, lingeringSince: noon.Add(-unreadyPause)},
+				one: {presence: registered, owner: "a", readAt: noon, lingering: unready, lingeringSince: noon.Add(-unreadyPause)},
 				two: {presence: registered, owner: "b", health: elbv2.Health{State: elbv2.StateUnhealthy}},
 			},
 			want: plan{lingering: map[elbv2.Target]standing{one: unready}, valve: true},
@@ -194,8 +209,8 @@ func TestMakePlan(t *testing.T) {
 		"rule 6: when all are unready all stay": {
 			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}, endpoint{target: two, standing: unready, uid: "b"}),
 			entries: map[elbv2.Target]entry{
-				one: {presence: registered, owner: "a", lingering: unready, lingeringSince: noon.Add(-time.Hour)},
-				two: {presence: registered, owner: "b", lingering: unready, lingeringSince: noon.Add(-time.Hour)},
+				one: {presence: registered, owner: "a", readAt: noon, lingering: unready, lingeringSince: noon.Add(-time.Hour)},
+				two: {presence: registered, owner: "b", readAt: noon, lingering: unready, lingeringSince: noon.Add(-time.Hour)},
 			},
 			want: plan{lingering: map[elbv2.Target]standing{one: unready, two: unready}, valve: true},
 		},
@@ -208,7 +223,7 @@ func TestMakePlan(t *testing.T) {
 				endpoint{target: three, standing: unready, uid: "c"}),
 			entries: map[elbv2.Target]entry{
 				one: {presence: registered}, two: {presence: registered, lingering: replaced, lingeringSince: noon.Add(-time.Hour)},
-				three:                        {presence: registered, lingering: unready, lingeringSince: noon.Add(-time.Hour)},
+				three:                        {presence: registered, readAt: noon, lingering: unready, lingeringSince: noon.Add(-time.Hour)},
 				{ID: "10.0.0.9", Port: 8080}: {presence: registered, readAt: noon, suspectedAt: noon.Add(-time.Hour)},
 			},
 			mine: none,
@@ -244,7 +259,10 @@ func TestMakePlan(t *testing.T) {
 		},
 		"a stranger goes when a later reading shows it still": {
 			entries: map[elbv2.Target]entry{one: {presence: registered, readAt: noon.Add(time.Second), suspectedAt: noon}},
-			want:    plan{deregister: departures{one: departureUnknown}, strangers: []elbv2.Target{one}},
+			want: plan{
+				deregister: departures{one: departureUnknown}, strangers: []elbv2.Target{one},
+				suspects: map[elbv2.Target]struct{}{one: {}},
+			},
 		},
 		"a target of ours whose pod is gone goes at once": {
 			entries: map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},

@@ -78,11 +78,11 @@ func (r *resolver) fromSliceEndpoint(ctx context.Context, binding *v1beta1.Targe
 	if ep.TargetRef == nil || ep.TargetRef.Kind != "Pod" || len(ep.Addresses) == 0 {
 		return nil
 	}
-	target := elbv2.Target{ID: ep.Addresses[0], Port: port}
+	target := elbv2.NewTarget(ep.Addresses[0], port)
 	var pod corev1.Pod
 	err := r.reader.Get(ctx, client.ObjectKey{Namespace: binding.Namespace, Name: ep.TargetRef.Name}, &pod, client.UnsafeDisableDeepCopy)
 	switch {
-	case apierrors.IsNotFound(err), err == nil && pod.UID != ep.TargetRef.UID:
+	case apierrors.IsNotFound(err), err == nil && ep.TargetRef.UID != "" && pod.UID != ep.TargetRef.UID:
 		place(out, endpoint{target: target, uid: ep.TargetRef.UID}) // the caches do not agree yet: look again when they do
 		return nil
 	case err != nil:
@@ -90,7 +90,7 @@ func (r *resolver) fromSliceEndpoint(ctx context.Context, binding *v1beta1.Targe
 	}
 	sliceReady := ep.Conditions.Ready == nil || *ep.Conditions.Ready
 	found := newEndpoint(target, &pod, readiness.GateFor(binding.Name))
-	found.zone = ptr.Deref(ep.Zone, "")
+	found.zone = ptr.Deref(ep.Zone, r.zoneOf(ctx, &pod))
 	found.standing, found.lastResort, err = r.standingOf(ctx, &pod, sliceReady)
 	place(out, found)
 	return err

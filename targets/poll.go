@@ -58,7 +58,7 @@ func (r *Registrar) nextLook(g *group, awaited map[elbv2.Target]entry, entries m
 		return whole
 	}
 	soonest := look{class: elbv2.ClassWaitingHealth}
-	facts := g.currentFacts()
+	facts, _ := g.currentFacts()
 	for _, e := range awaited {
 		if due := e.dueAt(facts); soonest.at.IsZero() || due.Before(soonest.at) {
 			soonest.at = due
@@ -76,7 +76,8 @@ func (r *Registrar) wholePause(entries, awaited map[elbv2.Target]entry) time.Dur
 	for target, e := range entries {
 		_, watched := awaited[target]
 		initial := e.presence == registered && e.health.State == elbv2.StateInitial && !watched
-		if initial || !e.suspectedAt.IsZero() || !e.failedAt.IsZero() {
+		undecided := e.lingering == unready && e.readAt.Before(e.lingeringSince)
+		if initial || undecided || !e.suspectedAt.IsZero() || !e.failedAt.IsZero() {
 			return pollUnsettled
 		}
 	}
@@ -130,7 +131,7 @@ func sooner(a, b time.Time) time.Time {
 }
 
 // awaited are the registered targets for whose health somebody waits: a pod at its gate, or pods that are to be replaced.
-func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, gate corev1.PodConditionType, handover bool,
+func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, gate corev1.PodConditionType, handover time.Time, now time.Time,
 ) map[elbv2.Target]entry {
 	out := map[elbv2.Target]entry{}
 	for target, ep := range endpoints {
@@ -138,8 +139,8 @@ func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry
 		if ep.standing == leaving || e.presence != registered || e.owner != ep.uid {
 			continue
 		}
-		atGate := ep.atGate(gate) && !e.opened
-		replacing := handover && ep.standing == wanted && e.healthOf(ep.uid).State != elbv2.StateHealthy
+		atGate := ep.atGate(gate) && !e.justOpened(now)
+		replacing := !handover.IsZero() && ep.standing == wanted && !e.healthySince(ep.uid, handover)
 		if atGate || replacing {
 			out[target] = e
 		}

@@ -6,6 +6,8 @@ package targets
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
@@ -20,11 +22,14 @@ func (p *plan) addUnready(w picture) {
 	var due []elbv2.Target
 	for target := range w.removable(unready) {
 		p.lingering[target] = unready
-		if wait := unreadyPause - w.lingered(target, unready); wait > 0 {
-			p.nextChange = soonest(p.nextChange, wait)
-			continue
+		switch since := w.lingersSince(target, unready); {
+		case w.now.Sub(since) < unreadyPause:
+			p.nextChange = soonest(p.nextChange, since.Add(unreadyPause).Sub(w.now))
+		case w.entries[target].readAt.Before(since): // who is healthy may be different by now
+			p.nextChange = soonest(p.nextChange, time.Second)
+		default:
+			due = append(due, target)
 		}
-		due = append(due, target)
 	}
 	if len(due) == 0 {
 		return
@@ -65,7 +70,7 @@ func (w picture) enoughHealthy() bool {
 		switch ep.standing {
 		case wanted:
 			all++
-			if e := w.entries[target]; e.presence == registered && e.health.State == elbv2.StateHealthy {
+			if e := w.entries[target]; e.presence == registered && w.serves(e.health.State) {
 				healthy++
 			}
 		case unready, kept:
@@ -75,17 +80,32 @@ func (w picture) enoughHealthy() bool {
 	return healthy*100 >= w.policy.MinReadyPercent*all
 }
 
-// addReplaced lets go of pods that are not asked for any more, once every wanted one is healthy or has had time for it.
+// serves reports whether a target in that state takes its part. A node without a pod of the Service is unhealthy by
+// design where the Service's externalTrafficPolicy is Local, so of nodes it is enough that the first checks are over.
+func (w picture) serves(state elbv2.State) bool {
+	if w.nodes {
+		return state != elbv2.StateInitial
+	}
+	return state == elbv2.StateHealthy
+}
+
+// addReplaced lets go of pods that are not asked for any more, once every wanted one was found healthy since, or has had
+// time for it.
 func (p *plan) addReplaced(w picture) {
-	healthy := w.replacementsHealthy()
-	for target := range w.removable(replaced) {
+	targets := w.removable(replaced)
+	var since time.Time // the last one became replaced
+	for target := range targets {
 		p.lingering[target] = replaced
-		wait := w.policy.ReplacementTimeout - w.lingered(target, replaced)
+		since = later(since, w.lingersSince(target, replaced))
+	}
+	healthy := w.replacementsHealthy(since)
+	for target := range targets {
+		wait := w.policy.ReplacementTimeout - w.now.Sub(w.lingersSince(target, replaced))
 		switch {
 		case healthy:
 			p.deregister[target] = departureUnknown
 		case wait > 0:
-			p.handover = true
+			p.handover = since
 			p.nextChange = soonest(p.nextChange, wait)
 		default:
 			p.deregister[target] = departureUnknown
@@ -94,18 +114,25 @@ func (p *plan) addReplaced(w picture) {
 	}
 }
 
-func (w picture) replacementsHealthy() bool {
-	healthy := false
+// replacementsHealthy reports whether there are wanted endpoints, and a reading since then found each of them healthy.
+func (w picture) replacementsHealthy(since time.Time) bool {
+	some := false
 	for target, ep := range w.endpoints {
 		if ep.standing != wanted {
 			continue
 		}
-		if w.entries[target].healthOf(ep.uid).State != elbv2.StateHealthy {
+		some = true
+		e := w.entries[target]
+		if !w.serves(e.healthOf(ep.uid).State) || e.healthOf(ep.uid).State == "" || e.readAt.Before(since) {
 			return false
 		}
-		healthy = true
 	}
-	return healthy
+	return some
+}
+
+// healthySince reports whether a reading since then found the target healthy, for that pod.
+func (e entry) healthySince(uid types.UID, since time.Time) bool {
+	return e.healthOf(uid).State == elbv2.StateHealthy && !e.readAt.Before(since)
 }
 
 // removable are the targets of that standing that are in the group and can be deregistered now.
@@ -119,10 +146,10 @@ func (w picture) removable(s standing) map[elbv2.Target]endpoint {
 	return out
 }
 
-// lingered is for how long the target has been of that standing.
-func (w picture) lingered(target elbv2.Target, s standing) time.Duration {
+// lingersSince is since when the target has been of that standing: now when it was not before.
+func (w picture) lingersSince(target elbv2.Target, s standing) time.Time {
 	if e := w.entries[target]; e.lingering == s && !e.lingeringSince.IsZero() {
-		return w.now.Sub(e.lingeringSince)
+		return e.lingeringSince
 	}
-	return 0
+	return w.now
 }

@@ -77,8 +77,11 @@ func (r *Registrar) write(ctx context.Context, s session, gate corev1.PodConditi
 	if err != nil {
 		return err
 	}
-	open := v.health.Status == corev1.ConditionTrue
-	s.group.setOpened(v.target, v.pod.UID, open)
+	var openedAt time.Time
+	if v.health.Status == corev1.ConditionTrue {
+		openedAt = r.Clock.Now()
+	}
+	s.group.setOpened(v.target, v.pod.UID, openedAt)
 	if wrote {
 		r.tellPod(v, gate)
 		r.measure(s, v, gate)

@@ -75,7 +75,7 @@ func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v view, now 
 			Gated: int32(v.pods.gated), Waiting: int32(v.pods.waiting), Ungated: int32(v.pods.ungated),
 		}
 	}
-	status.TargetGroup = g.currentFacts()
+	status.TargetGroup, _ = g.currentFacts()
 }
 
 func ready(g *group, v view) metav1.Condition {
@@ -88,7 +88,7 @@ func ready(g *group, v view) metav1.Condition {
 		c.Reason, c.Message = v1beta1.ReasonDeleting, "Deregistering all targets"
 	case !v.complete:
 		c.Reason, c.Message = v1beta1.ReasonReconciling, "Reading the target group"
-	case v.plan.handover:
+	case !v.plan.handover.IsZero():
 		c.Reason = v1beta1.ReasonReconciling
 		c.Message = fmt.Sprintf("Targets that are not asked for any more stay until all others are healthy, for %s at most",
 			v.policy.ReplacementTimeout)

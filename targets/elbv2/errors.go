@@ -6,6 +6,7 @@ package elbv2
 import (
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
@@ -72,7 +73,7 @@ func IsRejected(err error) bool {
 func Message(err error) string {
 	var api smithy.APIError
 	if !errors.As(err, &api) {
-		return err.Error()
+		return withoutAddresses(err)
 	}
 	message := fmt.Sprintf("%s: %s", api.ErrorCode(), api.ErrorMessage())
 	if quota, ok := quotas[api.ErrorCode()]; ok {
@@ -83,6 +84,16 @@ func Message(err error) string {
 		return fmt.Sprintf("assuming role %s: %s", role.arn, message)
 	}
 	return message
+}
+
+// withoutAddresses is the text of an error that is not AWS's. Of one of the network's it leaves out the addresses, whose
+// ports are others every time.
+func withoutAddresses(err error) string {
+	var network *net.OpError
+	if errors.As(err, &network) {
+		return fmt.Sprintf("no answer from AWS: %s %s: %v", network.Op, network.Net, network.Err)
+	}
+	return err.Error()
 }
 
 func hasCode(err error, codes ...string) bool {

@@ -25,6 +25,11 @@ type Target struct {
 	Port int32
 }
 
+// NewTarget is the target with the ID as readings name it: an IPv6 address in its canonical text form.
+func NewTarget(id string, port int32) Target {
+	return Target{ID: canonical(id), Port: port}
+}
+
 // String is id:port, with brackets around an IPv6 address.
 func (t Target) String() string {
 	return net.JoinHostPort(t.ID, strconv.Itoa(int(t.Port)))
@@ -153,7 +158,7 @@ func (c *Client) Health(ctx context.Context, class Class, arn string, ask Ask) (
 		if d.TargetHealth.Reason == reasonNotRegistered {
 			continue
 		}
-		target := Target{ID: canonical(aws.ToString(d.Target.Id)), Port: aws.ToInt32(d.Target.Port)}
+		target := NewTarget(aws.ToString(d.Target.Id), aws.ToInt32(d.Target.Port))
 		health[target] = Health{
 			State:       State(d.TargetHealth.State),
 			Reason:      string(d.TargetHealth.Reason),
