@@ -32,7 +32,7 @@ type Writer struct {
 // The patch carries the pod's UID, so a pod that was created again under the same name is never written to; neither
 // that nor a pod that is gone is an error.
 func (w *Writer) Set(ctx context.Context, pod *corev1.Pod, gate corev1.PodConditionType, health Health) (bool, error) {
-	if !Has(pod, gate) || !w.differs(Condition(pod, gate), health) {
+	if !w.Needed(pod, gate, health) {
 		return false, nil
 	}
 	patch, err := w.patch(pod, gate, health)
@@ -47,6 +47,11 @@ func (w *Writer) Set(ctx context.Context, pod *corev1.Pod, gate corev1.PodCondit
 		return false, fmt.Errorf("patching condition %s of pod %s: %w", gate, client.ObjectKeyFromObject(pod), err)
 	}
 	return true, nil
+}
+
+// Needed reports whether Set would write.
+func (w *Writer) Needed(pod *corev1.Pod, gate corev1.PodConditionType, health Health) bool {
+	return Has(pod, gate) && w.differs(Condition(pod, gate), health)
 }
 
 // isOtherPod reports whether the API server refused the patch because the pod has another UID. For a patch that is a

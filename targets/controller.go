@@ -55,6 +55,7 @@ type Registrar struct {
 	MaxBackoff time.Duration
 
 	resolver resolver
+	writes   chan struct{}              // bounds how many pods are written to at a time
 	lanes    context.Context            //nolint:containedctx // the life of the calls that outlive a pass
 	wake     func(types.NamespacedName) // has a binding looked at again
 
@@ -112,7 +113,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	pods, told, reportErr := r.report(ctx, s, binding, res, p)
 
 	entries, complete = s.group.snapshot() // gates have been opened since
-	watched := awaited(res.endpoints, entries, readiness.GateFor(binding.Name), p.handover, r.Clock.Now())
+	watched := awaited(res.endpoints, entries, readiness.GateFor(binding.Name), p.handover, s.group.openedNow(r.Clock.Now()))
 	readIn := r.observe(s, r.nextLook(s.group, watched, entries, complete))
 	maps.Copy(told, notices(p, res.odd, r.Policy))
 	r.tell(binding, s.group, told)

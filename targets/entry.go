@@ -27,7 +27,6 @@ type entry struct {
 	ownedAt   time.Time // when that registration was answered: earlier readings say nothing of the owner
 	adoptedAt time.Time // when the owner was found registered, if that was before our time
 	trustFrom time.Time // until then healthy may be what an earlier pod has left behind
-	openedAt  time.Time // when we opened the owner's gate, zero when we did not
 
 	registering   bool      // a registration is under way
 	deregistering bool      // a deregistration is under way
@@ -56,9 +55,6 @@ const (
 
 // own says for which pod the target is registered, since when.
 func (e *entry) own(uid types.UID, since time.Time) {
-	if e.owner != uid {
-		e.openedAt = time.Time{}
-	}
 	e.owner, e.ownedAt, e.adoptedAt, e.trustFrom, e.suspectedAt = uid, since, time.Time{}, time.Time{}, time.Time{}
 }
 
@@ -103,12 +99,6 @@ func (e *entry) linger(s standing, now time.Time) {
 	if e.lingering != s {
 		e.lingering, e.lingeringSince = s, now
 	}
-}
-
-// justOpened reports whether the owner's gate was opened so lately that the cache of pods may not show it yet: it must not
-// be closed again for that.
-func (e entry) justOpened(now time.Time) bool {
-	return !e.openedAt.IsZero() && now.Sub(e.openedAt) < cacheLag
 }
 
 // waitsSince is when the owner was registered, or was first seen by us if that was before our time.

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -91,6 +92,26 @@ func (r *Registrar) openGates(ctx context.Context, key types.NamespacedName, why
 		}
 		return err
 	})
+}
+
+// maxPatches is how many pods are patched side by side when their binding goes.
+const maxPatches = 16
+
+// sideBySide writes to each pod, some at a time, and returns all failures together.
+func sideBySide[T any](ctx context.Context, pods []T, write func(context.Context, T) error) error {
+	failures := make([]error, len(pods))
+	var writes errgroup.Group
+	writes.SetLimit(maxPatches)
+	for i, pod := range pods {
+		writes.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, patchTimeout)
+			defer cancel()
+			failures[i] = write(ctx, pod)
+			return nil
+		})
+	}
+	_ = writes.Wait() // its functions return nil
+	return errors.Join(failures...)
 }
 
 // release lets the API server delete the binding, once what we keep beside it is gone.

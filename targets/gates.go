@@ -31,6 +31,7 @@ type judge struct {
 	facts      *v1beta1.TargetGroupFacts
 	factsAt    time.Time
 	detached   map[types.UID]detachment // as of the last pass
+	opened     map[types.UID]bool       // lately, whatever the cache shows
 	closes     bool                     // gates of unhealthy pods may be closed
 	policy     Policy
 	now        time.Time
@@ -66,7 +67,7 @@ func (r *Registrar) newJudge(g *group, binding string, res resolution, p plan) *
 	j := &judge{
 		gate: readiness.GateFor(binding), endpoints: map[types.UID]endpoint{}, entries: entries,
 		obstacles: g.obstacles(p, res.endpoints, r.Policy), resolution: res,
-		detached: g.currentDetached(), policy: r.Policy, now: r.Clock.Now(),
+		detached: g.currentDetached(), opened: g.openedNow(r.Clock.Now()), policy: r.Policy, now: r.Clock.Now(),
 		closes:      r.Policy.TwoWay && picture{endpoints: res.endpoints, entries: entries, policy: r.Policy}.enoughHealthy(),
 		detachedNow: map[types.UID]detachment{},
 	}
@@ -90,7 +91,7 @@ func (j *judge) verdicts(gated []corev1.Pod) []verdict {
 		ep, listed := j.endpoints[pod.UID]
 		e := j.entries[ep.target]
 		v := verdict{pod: pod, target: ep.target, ownedAt: e.ownedAt}
-		open := readiness.IsOpen(pod, j.gate) || e.owner == pod.UID && e.justOpened(j.now)
+		open := readiness.IsOpen(pod, j.gate) || j.opened[pod.UID]
 		var ok bool
 		switch {
 		case open:

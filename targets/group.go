@@ -35,6 +35,7 @@ type group struct {
 	factsAt time.Time
 
 	detached map[types.UID]detachment // pods at their gates that are not among the endpoints
+	said     map[types.UID]saying     // to pods
 
 	toRegister   registrations // due now, as of the last pass
 	toDeregister departures
@@ -97,6 +98,7 @@ func newGroup(binding *v1beta1.TargetGroupBinding, now time.Time) *group {
 		registration:   newSender(maxCallBackoff),
 		deregistration: newSender(maxUrgentBackoff),
 		zones:          newZones(),
+		said:           map[types.UID]saying{},
 	}
 }
 
@@ -172,15 +174,6 @@ func (g *group) settleRegistrations(p plan, now time.Time) (wait time.Duration) 
 	g.nodeZones = p.nodeZones
 	g.toRegister, wait = due(&g.registration.batches, p.register, now)
 	return wait
-}
-
-// setOpened notes when the gate of the target's owner was opened; zero is that it was closed.
-func (g *group) setOpened(target elbv2.Target, owner types.UID, at time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if e, ok := g.entries[target]; ok && e.owner == owner {
-		e.openedAt = at
-	}
 }
 
 func (g *group) setDetached(pods map[types.UID]detachment) {

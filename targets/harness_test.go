@@ -78,6 +78,7 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 		Recorder: b.events, Clock: clock.RealClock{},
 		Policy: testPolicy, DriftInterval: testDrift, InjectsGates: true,
 		lanes:  ctx,
+		writes: make(chan struct{}, maxWrites),
 		wake:   func(key types.NamespacedName) { b.queue <- key },
 		groups: map[types.NamespacedName]*group{}, orphans: map[types.NamespacedName]time.Time{},
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -131,7 +132,7 @@ func sooner(a, b time.Time) time.Time {
 }
 
 // awaited are the registered targets for whose health somebody waits: a pod at its gate, or pods that are to be replaced.
-func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, gate corev1.PodConditionType, handover time.Time, now time.Time,
+func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, gate corev1.PodConditionType, handover time.Time, opened map[types.UID]bool,
 ) map[elbv2.Target]entry {
 	out := map[elbv2.Target]entry{}
 	for target, ep := range endpoints {
@@ -139,7 +140,7 @@ func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry
 		if ep.standing == leaving || e.presence != registered || e.owner != ep.uid {
 			continue
 		}
-		atGate := ep.atGate(gate) && !e.justOpened(now)
+		atGate := ep.atGate(gate) && !opened[ep.uid]
 		replacing := !handover.IsZero() && ep.standing == wanted && !e.healthySince(ep.uid, handover)
 		if atGate || replacing {
 			out[target] = e

@@ -5,14 +5,14 @@ package targets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/readiness"
@@ -20,19 +20,19 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// maxPatches is how many pods of a binding are patched side by side.
-const maxPatches = 16
+// maxWrites is how many pods are written to side by side, of all bindings together.
+const maxWrites = 100
 
 // podCount counts the pods behind a binding by their gates.
 type podCount struct {
 	gated, waiting, ungated int
 }
 
-// patchTimeout bounds the writing of one pod's condition: a pass must not wait long for anything.
+// patchTimeout bounds the writing of one pod's condition.
 const patchTimeout = 5 * time.Second
 
-// report tells the pods what the load balancer says of them, counts them, and says what else users should be told. A
-// patch that fails concerns that pod alone. Gates of a binding that registers nodes are opened: no pod's health is checked.
+// report has the pods told what the load balancer says of them, counts them, and says what else users should be told. Gates
+// of a binding that registers nodes are opened: no pod's health is checked.
 func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, res resolution, p plan,
 ) (*podCount, map[string]notice, error) {
 	if !binding.Spec.IsIP() {
@@ -45,8 +45,11 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 	}
 	j := r.newJudge(s.group, binding.Name, res, p)
 	verdicts := j.verdicts(gated)
-	err = sideBySide(ctx, verdicts, func(ctx context.Context, v verdict) error { return r.write(ctx, s, j.gate, v) })
+	for _, v := range verdicts {
+		r.hand(s, j.gate, v)
+	}
 	s.group.setDetached(j.detachedNow)
+	s.group.forgetWrites(gated)
 	count := countPods(gated, res.endpoints, j.gate)
 	told := j.lateNotices(verdicts)
 	if count.ungated > 0 && r.asksForGates(ctx, binding.Namespace) {
@@ -55,33 +58,106 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 	return &count, told, err
 }
 
-// sideBySide writes to each pod, some at a time, and returns all failures together.
-func sideBySide[T any](ctx context.Context, pods []T, write func(context.Context, T) error) error {
-	failures := make([]error, len(pods))
-	var writes errgroup.Group
-	writes.SetLimit(maxPatches)
-	for i, pod := range pods {
-		writes.Go(func() error {
-			ctx, cancel := context.WithTimeout(ctx, patchTimeout)
-			defer cancel()
-			failures[i] = write(ctx, pod)
-			return nil
-		})
+// hand has a verdict written, beside the pass: with hundreds of pods under way the API server takes its time, and no pod
+// waits for another one's condition. There is one write at a time for each pod; its end wakes the binding, as the verdict
+// may be another by then. A write that fails concerns that pod alone and pauses before the next.
+func (r *Registrar) hand(s session, gate corev1.PodConditionType, v verdict) {
+	if !r.Writer.Needed(v.pod, gate, v.health) || !s.group.beginWrite(v, r.Clock.Now()) {
+		return
 	}
-	_ = writes.Wait() // its functions return nil
-	return errors.Join(failures...)
+	go func() {
+		r.writes <- struct{}{}
+		err := r.write(s, gate, v)
+		<-r.writes
+		if err != nil {
+			ctrl.LoggerFrom(r.lanes).Error(err, "Writing the condition of a pod, will try again", "pod", klog.KObj(v.pod))
+			r.pause(jitter(apiRetry))
+		}
+		s.group.endWrite(v, r.Clock.Now(), err)
+		if err != nil || v.health.Status != corev1.ConditionTrue { // after True there is no more to say
+			r.wake(s.key)
+		}
+	}()
 }
 
-func (r *Registrar) write(ctx context.Context, s session, gate corev1.PodConditionType, v verdict) error {
+// saying is what was last written to a pod, or is being written.
+type saying struct {
+	busy   bool
+	health readiness.Health
+	at     time.Time // when it was written, zero while that is under way and after a failure
+}
+
+// fresh reports whether it was written so lately that the cache of pods may not show it.
+func (w saying) fresh(now time.Time) bool {
+	return !w.at.IsZero() && now.Sub(w.at) < cacheLag
+}
+
+// beginWrite marks a write as under way. It returns false when one is, or when the pod was told the same just now.
+func (g *group) beginWrite(v verdict, now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	last := g.said[v.pod.UID]
+	if last.busy || last.fresh(now) && last.health == v.health {
+		return false
+	}
+	g.said[v.pod.UID] = saying{busy: true, health: v.health}
+	return true
+}
+
+func (g *group) endWrite(v verdict, now time.Time, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	done := saying{health: v.health, at: now}
+	if err != nil {
+		done = saying{}
+	}
+	g.said[v.pod.UID] = done
+}
+
+// openedNow are the pods whose gates are being opened, or were so lately that the cache may not show it.
+func (g *group) openedNow(now time.Time) map[types.UID]bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	out := map[types.UID]bool{}
+	for uid, last := range g.said {
+		if last.health.Status == corev1.ConditionTrue && (last.busy || last.fresh(now)) {
+			out[uid] = true
+		}
+	}
+	return out
+}
+
+// forgetWrites forgets pods that are gone.
+func (g *group) forgetWrites(gated []corev1.Pod) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.said) <= len(gated) {
+		return
+	}
+	alive := map[types.UID]bool{}
+	for i := range gated {
+		alive[gated[i].UID] = true
+	}
+	maps.DeleteFunc(g.said, func(uid types.UID, last saying) bool { return !alive[uid] && !last.busy })
+}
+
+// pause waits, but not longer than the lanes live.
+func (r *Registrar) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-r.lanes.Done():
+	case <-timer.C:
+	}
+}
+
+func (r *Registrar) write(s session, gate corev1.PodConditionType, v verdict) error {
+	ctx, cancel := context.WithTimeout(r.lanes, patchTimeout)
+	defer cancel()
 	wrote, err := r.Writer.Set(ctx, v.pod, gate, v.health)
 	if err != nil {
 		return err
 	}
-	var openedAt time.Time
-	if v.health.Status == corev1.ConditionTrue {
-		openedAt = r.Clock.Now()
-	}
-	s.group.setOpened(v.target, v.pod.UID, openedAt)
 	if wrote {
 		r.tellPod(v, gate)
 		r.measure(s, v, gate)

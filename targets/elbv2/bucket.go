@@ -144,6 +144,14 @@ func (b *bucket) tick() {
 	b.grant()
 }
 
+// short reports whether less than half of the tokens are left.
+func (b *bucket) short() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refill()
+	return b.tokens < b.capacity/2
+}
+
 // level is what a bucket shows of itself.
 type level struct {
 	tokens, rate float64

@@ -6,6 +6,7 @@ package elbv2
 import (
 	"context"
 	"slices"
+	"time"
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/smithy-go/middleware"
@@ -105,6 +106,27 @@ func chargeOf(ctx context.Context) charge {
 		return c
 	}
 	return charge{class: ClassOther}
+}
+
+// gathering is how long a call waits for more targets of its group while tokens are short. A Deployment takes away as many
+// pods as have become ready at once, but one after the other; without it each would be a call of its own, and calls are
+// what a rush of rollouts has too few of. A load balancer needs 12 s and more to stop sending to a target.
+const gathering = 300 * time.Millisecond
+
+// gather waits for the rest of a batch if the operation's bucket is half empty.
+func (b *Budget) gather(ctx context.Context, operation string) error {
+	bucket := b.bucketFor(operation)
+	if bucket == nil || !bucket.short() {
+		return nil
+	}
+	timer := b.clock.NewTimer(gathering)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // refund gives back the token of a call that is not made after all.

@@ -79,6 +79,25 @@ func TestBudgetServesCallThatNobodyWaitsForInTheEnd(t *testing.T) {
 	})
 }
 
+// Rule 9: few tokens are not spent on one target each.
+func TestBudgetGathersWhenTokensAreShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := NewBudget([]ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}}, clock.RealClock{})
+		start := time.Now()
+		for calls := range 15 {
+			if err := budget.gather(t.Context(), "DeregisterTargets"); err != nil {
+				t.Fatal(err)
+			}
+			if waited := time.Since(start); calls < 9 && waited > 0 || calls > 10 && waited == 0 {
+				t.Errorf("call %d went after %s, want it at once with a full bucket only", calls, waited)
+			}
+			if err := budget.wait(t.Context(), "DeregisterTargets"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 func TestBudgetKeepsRateAndBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := NewBudget([]ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}}, clock.RealClock{})

@@ -114,6 +114,9 @@ func (c *Client) begin(ctx context.Context, class Class, operation string) error
 func (c *Client) send(ctx context.Context, class Class, operation string, batch Batch,
 	call func(context.Context, []types.TargetDescription) error,
 ) error {
+	if err := c.budget.gather(ctx, operation); err != nil {
+		return err
+	}
 	if err := c.begin(ctx, class, operation); err != nil {
 		return err
 	}
