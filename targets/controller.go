@@ -114,16 +114,16 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 
 	entries, complete = s.group.snapshot() // gates have been opened since
 	watched := awaited(res.endpoints, entries, readiness.GateFor(binding.Name), p.handover, s.group.openedNow(r.Clock.Now()))
-	readIn := r.observe(s, r.nextLook(s.group, watched, entries, complete))
+	readIn := r.observe(s, r.nextLook(s, watched, entries, complete))
 	maps.Copy(told, notices(p, res.odd, r.Policy))
 	r.tell(binding, s.group, told)
-	statusErr := r.writeStatus(ctx, s, binding, view{
+	countIn, statusErr := r.writeStatus(ctx, s, binding, view{
 		generation: binding.Generation, missing: res.missing, plan: p, policy: r.Policy, networking: binding.Spec.Networking != nil,
 		complete: complete, entries: entries, pods: pods,
 	})
 	err = errors.Join(claimErr, reportErr, statusErr)
 	releaseIn := s.group.nextRelease(watched, r.Policy, r.Clock.Now())
-	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, err, goIn, comeIn, readIn, releaseIn, r.inspect(s, watched), p.nextChange)}, nil
+	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, err, goIn, comeIn, readIn, countIn, releaseIn, r.inspect(s, watched), p.nextChange)}, nil
 }
 
 // apiRetry is the pause after a write to the API server that failed, shortened by up to a fifth.

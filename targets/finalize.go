@@ -49,10 +49,10 @@ func (r *Registrar) finalize(ctx context.Context, s session, binding *v1beta1.Ta
 		return ctrl.Result{}, errors.Join(gateErr, r.release(ctx, binding))
 	}
 	readIn := r.observe(s, look{at: s.group.lastReading().Add(pollUnsettled), class: elbv2.ClassOther})
-	statusErr := r.writeStatus(ctx, s, binding, view{
+	countIn, statusErr := r.writeStatus(ctx, s, binding, view{
 		generation: binding.Generation, deleting: true, complete: complete, entries: entries,
 	})
-	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, errors.Join(gateErr, statusErr), retryIn, readIn)}, nil
+	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, errors.Join(gateErr, statusErr), retryIn, readIn, countIn)}, nil
 }
 
 // planRemoval deregisters everything of ours that is or may be in the group.

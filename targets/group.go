@@ -55,6 +55,7 @@ type group struct {
 	// Only passes touch these, and there is one at a time: the status as we wrote it last, and the newest generation that
 	// an event has called reconciled.
 	written   *v1beta1.TargetGroupBindingStatus
+	writtenAt time.Time
 	announced int64
 	notices   map[string]bool // told in the last pass
 }

@@ -19,6 +19,9 @@ const (
 	// pollWaiting is the pause between looks at a target that may turn healthy at any moment while somebody waits for it.
 	// Readings are one attempt each: the next one comes soon enough.
 	pollWaiting = time.Second
+	// pollShort is that pause while registrations and deregistrations are short. Gates that open together let a Deployment
+	// take pods away together, which then leave and are replaced in one call each.
+	pollShort = 2 * time.Second
 	// pollSlowest is what that pause grows to with a target that is never healthy.
 	pollSlowest = 10 * time.Second
 	// pollGrowth is how much longer than the pause a target has been waited for by then: it is found late by so small a
@@ -50,18 +53,22 @@ type look struct {
 
 // nextLook reads the whole group when the picture is not final or drift is due, and the targets that somebody waits for
 // when one of them is due.
-func (r *Registrar) nextLook(g *group, awaited map[elbv2.Target]entry, entries map[elbv2.Target]entry, complete bool) look {
+func (r *Registrar) nextLook(s session, awaited map[elbv2.Target]entry, entries map[elbv2.Target]entry, complete bool) look {
 	if !complete {
 		return look{class: elbv2.ClassWaitingHealth}
 	}
-	whole := look{at: g.lastReading().Add(r.wholePause(entries, awaited)), class: elbv2.ClassOther}
+	whole := look{at: s.group.lastReading().Add(r.wholePause(entries, awaited)), class: elbv2.ClassOther}
 	if len(awaited) == 0 {
 		return whole
 	}
 	soonest := look{class: elbv2.ClassWaitingHealth}
-	facts, _ := g.currentFacts()
+	facts, _ := s.group.currentFacts()
+	pause := pollWaiting
+	if s.client.Short() {
+		pause = pollShort
+	}
 	for _, e := range awaited {
-		if due := e.dueAt(facts); soonest.at.IsZero() || due.Before(soonest.at) {
+		if due := e.dueAt(facts, pause); soonest.at.IsZero() || due.Before(soonest.at) {
 			soonest.at = due
 		}
 	}
@@ -88,15 +95,15 @@ func (r *Registrar) wholePause(entries, awaited map[elbv2.Target]entry) time.Dur
 	return jitter(r.DriftInterval)
 }
 
-// dueAt is when to look at a target again that somebody waits for.
-func (e entry) dueAt(facts *v1beta1.TargetGroupFacts) time.Time {
+// dueAt is when to look at a target again that somebody waits for, not sooner than after that pause.
+func (e entry) dueAt(facts *v1beta1.TargetGroupFacts, pause time.Duration) time.Time {
 	looked := later(e.readAt, e.ownedAt)
 	earliest := e.earliestHealthy(facts)
-	if next := looked.Add(pollWaiting); next.Before(earliest) {
+	if next := looked.Add(pause); next.Before(earliest) {
 		return sooner(earliest, looked.Add(pollUnsettled))
 	}
 	waited := looked.Sub(later(earliest, e.since))
-	return looked.Add(min(max(waited/pollGrowth, pollWaiting), pollSlowest))
+	return looked.Add(min(max(waited/pollGrowth, pause), pollSlowest))
 }
 
 // earliestHealthy is the first moment at which the load balancer can find the target healthy, by its settings: a new one

@@ -41,7 +41,7 @@ func TestDueAt(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.entry.dueAt(tc.facts).Sub(noon); got != tc.want {
+			if got := tc.entry.dueAt(tc.facts, pollWaiting).Sub(noon); got != tc.want {
 				t.Errorf("due %s after noon, want %s", got, tc.want)
 			}
 		})

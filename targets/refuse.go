@@ -66,6 +66,6 @@ func older(a, b *v1beta1.TargetGroupBinding) bool {
 // refuse says in the status why the binding is left alone, and lets its pods through: nobody will check their health.
 func (r *Registrar) refuse(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, why string) (ctrl.Result, error) {
 	gateErr := r.openGates(ctx, s.key, readiness.NotManaged(why))
-	statusErr := r.writeStatus(ctx, s, binding, view{generation: binding.Generation, unsupported: why})
+	_, statusErr := r.writeStatus(ctx, s, binding, view{generation: binding.Generation, unsupported: why})
 	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, errors.Join(gateErr, statusErr), refusalRecheck)}, nil
 }

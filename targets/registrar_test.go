@@ -350,7 +350,7 @@ func TestRegistrarWritesStatusOnceSettled(t *testing.T) {
 		b.settle()
 		b.aws.SetHealth(testARN, one, healthy)
 		b.after(time.Second)
-		b.settle() // the pod's event
+		b.after(countPause) // and the pod has an event
 		status := b.binding().Status
 		if *status.ObservedGeneration != 1 || !apimeta.IsStatusConditionTrue(status.Conditions, v1beta1.ConditionReady) {
 			t.Errorf("status %+v, want observed generation 1 and Ready", status)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -34,9 +35,14 @@ type view struct {
 // maxMessage is what a condition's message is cut to.
 const maxMessage = 1024
 
-// writeStatus writes what the pass has seen, once and only if it differs from what we wrote last. The comparison is
-// with our own memory, as the cache may be behind it. Events follow the write.
-func (r *Registrar) writeStatus(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, v view) error {
+// countPause is the pause between two writes of a status in which nothing but counts has changed: in a rollout they change
+// with every pod.
+const countPause = 2 * time.Second
+
+// writeStatus writes what the pass has seen, once and only if it differs from what we wrote last, and says when to come
+// back for counts that wait to be written. The comparison is with our own memory, as the cache may be behind it. Events
+// follow the write.
+func (r *Registrar) writeStatus(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, v view) (time.Duration, error) {
 	before := binding.DeepCopy()
 	if s.group.written != nil {
 		before.Status = *s.group.written
@@ -44,19 +50,28 @@ func (r *Registrar) writeStatus(ctx context.Context, s session, binding *v1beta1
 	after := before.DeepCopy()
 	fillStatus(&after.Status, s.group, v, metav1.NewTime(r.Clock.Now()))
 	if equality.Semantic.DeepEqual(before.Status, after.Status) {
-		return nil
+		return 0, nil
+	}
+	if wait := countPause - r.Clock.Now().Sub(s.group.writtenAt); wait > 0 && countsOnly(before.Status, after.Status) {
+		return wait, nil
 	}
 	written := after.Status.DeepCopy()
 	if err := r.Client.Status().Patch(ctx, after, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		r.event(binding, failedUpdateStatus(err))
-		return fmt.Errorf("writing status: %w", err)
+		return 0, fmt.Errorf("writing status: %w", err)
 	}
-	s.group.written = written
+	s.group.written, s.group.writtenAt = written, r.Clock.Now()
 	showBinding(s.key, written)
 	for _, e := range s.group.eventsOf(before.Status.Conditions, written.Conditions) {
 		r.event(binding, e)
 	}
-	return nil
+	return 0, nil
+}
+
+// countsOnly reports whether the statuses say the same but for their counts.
+func countsOnly(before, after v1beta1.TargetGroupBindingStatus) bool {
+	before.Targets, before.Pods = after.Targets, after.Pods
+	return equality.Semantic.DeepEqual(before, after)
 }
 
 func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v view, now metav1.Time) {

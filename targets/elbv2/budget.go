@@ -108,18 +108,19 @@ func chargeOf(ctx context.Context) charge {
 	return charge{class: ClassOther}
 }
 
-// gathering is how long a call waits for more targets of its group while tokens are short. A Deployment takes away as many
-// pods as have become ready at once, but one after the other; without it each would be a call of its own, and calls are
-// what a rush of rollouts has too few of. A load balancer needs 12 s and more to stop sending to a target.
-const gathering = 300 * time.Millisecond
+// Calls are what a rush of rollouts has too few of, and a Deployment replaces its pods one after the other, as each new one
+// becomes ready. So while tokens are short a call waits for more targets of its group: a registration for as long as a
+// health check takes anyway, a deregistration for a small part of the 12 s and more that a load balancer needs to stop
+// sending.
+var gathering = map[Class]time.Duration{ClassRegister: time.Second, ClassDeregister: 400 * time.Millisecond}
 
-// gather waits for the rest of a batch if the operation's bucket is half empty.
-func (b *Budget) gather(ctx context.Context, operation string) error {
+// gather waits that long if the operation's bucket is half empty.
+func (b *Budget) gather(ctx context.Context, class Class, operation string) error {
 	bucket := b.bucketFor(operation)
 	if bucket == nil || !bucket.short() {
 		return nil
 	}
-	timer := b.clock.NewTimer(gathering)
+	timer := b.clock.NewTimer(gathering[class])
 	defer timer.Stop()
 	select {
 	case <-timer.C():

@@ -85,7 +85,7 @@ func TestBudgetGathersWhenTokensAreShort(t *testing.T) {
 		budget := NewBudget([]ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}}, clock.RealClock{})
 		start := time.Now()
 		for calls := range 15 {
-			if err := budget.gather(t.Context(), "DeregisterTargets"); err != nil {
+			if err := budget.gather(t.Context(), ClassDeregister, "DeregisterTargets"); err != nil {
 				t.Fatal(err)
 			}
 			if waited := time.Since(start); calls < 9 && waited > 0 || calls > 10 && waited == 0 {

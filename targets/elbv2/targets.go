@@ -99,6 +99,12 @@ func (c *Client) Deregister(ctx context.Context, arn string, batch Batch) error 
 	return callError("deregistering targets from", arn, err)
 }
 
+// Short reports whether so few registrations and deregistrations are left in the budget that they should be spent with care.
+func (c *Client) Short() bool {
+	bucket := c.budget.bucketFor("RegisterTargets")
+	return bucket != nil && bucket.short()
+}
+
 // once keeps the SDK from trying again: the targets of the next attempt may be others.
 func once(o *awselbv2.Options) { o.Retryer = aws.NopRetryer{} }
 
@@ -114,7 +120,7 @@ func (c *Client) begin(ctx context.Context, class Class, operation string) error
 func (c *Client) send(ctx context.Context, class Class, operation string, batch Batch,
 	call func(context.Context, []types.TargetDescription) error,
 ) error {
-	if err := c.budget.gather(ctx, operation); err != nil {
+	if err := c.budget.gather(ctx, class, operation); err != nil {
 		return err
 	}
 	if err := c.begin(ctx, class, operation); err != nil {
