@@ -123,7 +123,9 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	})
 	err = errors.Join(claimErr, reportErr, statusErr)
 	releaseIn := s.group.nextRelease(watched, r.Policy, r.Clock.Now())
-	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, err, goIn, comeIn, readIn, countIn, releaseIn, r.inspect(s, watched), p.nextChange)}, nil
+	inspectIn := r.inspect(s, watched)
+	next := r.soonestRetry(ctx, err, goIn, comeIn, readIn, inspectIn, countIn, releaseIn, p.nextChange)
+	return ctrl.Result{RequeueAfter: next}, nil
 }
 
 // apiRetry is the pause after a write to the API server that failed, shortened by up to a fifth.

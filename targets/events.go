@@ -49,11 +49,23 @@ func (g *group) eventsOf(before, after []metav1.Condition) []bindingEvent {
 		}
 		return nil
 	}
+	if g.announced == 0 {
+		g.announced = announcedBefore(before)
+	}
 	if apimeta.IsStatusConditionTrue(after, v1beta1.ConditionReady) && g.announced != trouble.ObservedGeneration {
 		g.announced = trouble.ObservedGeneration
 		return []bindingEvent{successfullyReconciled()}
 	}
 	return nil
+}
+
+// announcedBefore is the generation that the status calls Ready and without trouble: an earlier process has announced it.
+func announcedBefore(conditions []metav1.Condition) int64 {
+	ready := apimeta.FindStatusCondition(conditions, v1beta1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionTrue || !apimeta.IsStatusConditionFalse(conditions, v1beta1.ConditionDegraded) {
+		return 0
+	}
+	return ready.ObservedGeneration
 }
 
 // troubleEvent has the condition's reason, but for failed calls, whose reason is the incumbent's.

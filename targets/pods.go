@@ -90,7 +90,9 @@ func (r *resolver) fromSliceEndpoint(ctx context.Context, binding *v1beta1.Targe
 	}
 	sliceReady := ep.Conditions.Ready == nil || *ep.Conditions.Ready
 	found := newEndpoint(target, &pod, readiness.GateFor(binding.Name))
-	found.zone = ptr.Deref(ep.Zone, r.zoneOf(ctx, &pod))
+	if found.zone = ptr.Deref(ep.Zone, ""); found.zone == "" {
+		found.zone = r.zoneOf(ctx, &pod)
+	}
 	found.standing, found.lastResort, err = r.standingOf(ctx, &pod, sliceReady)
 	place(out, found)
 	return err

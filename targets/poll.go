@@ -21,7 +21,7 @@ const (
 	pollWaiting = time.Second
 	// pollShort is that pause while registrations and deregistrations are short. Gates that open together let a Deployment
 	// take pods away together, which then leave and are replaced in one call each.
-	pollShort = 2 * time.Second
+	pollShort = 1800 * time.Millisecond
 	// pollSlowest is what that pause grows to with a target that is never healthy.
 	pollSlowest = 10 * time.Second
 	// pollGrowth is how much longer than the pause a target has been waited for by then: it is found late by so small a
@@ -138,8 +138,10 @@ func sooner(a, b time.Time) time.Time {
 	return b
 }
 
-// awaited are the registered targets for whose health somebody waits: a pod at its gate, or pods that are to be replaced.
-func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, gate corev1.PodConditionType, handover time.Time, opened map[types.UID]bool,
+// awaited are the registered targets for whose health somebody waits: a pod at its gate that was not opened just now, or
+// pods that are to be replaced since handover.
+func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, gate corev1.PodConditionType,
+	handover time.Time, opened map[types.UID]bool,
 ) map[elbv2.Target]entry {
 	out := map[elbv2.Target]entry{}
 	for target, ep := range endpoints {

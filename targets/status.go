@@ -77,6 +77,9 @@ func countsOnly(before, after v1beta1.TargetGroupBindingStatus) bool {
 func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v view, now metav1.Time) {
 	status.ObservedGeneration = &v.generation
 	for _, condition := range []metav1.Condition{ready(g, v), degraded(g, v)} {
+		if condition.Reason == v1beta1.ReasonReading && saidReady(status, v.generation) {
+			continue // by an earlier process, and nothing says that it is not so any more
+		}
 		condition.ObservedGeneration = v.generation
 		condition.Message = cut(condition.Message)
 		condition.LastTransitionTime = now // kept by SetStatusCondition while the status stays
@@ -93,6 +96,12 @@ func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v view, now 
 	status.TargetGroup, _ = g.currentFacts()
 }
 
+// saidReady reports whether the status calls that generation of the spec Ready.
+func saidReady(status *v1beta1.TargetGroupBindingStatus, generation int64) bool {
+	c := apimeta.FindStatusCondition(status.Conditions, v1beta1.ConditionReady)
+	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == generation
+}
+
 func ready(g *group, v view) metav1.Condition {
 	c := metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse}
 	reason, message := trouble(g, v)
@@ -102,7 +111,7 @@ func ready(g *group, v view) metav1.Condition {
 	case v.deleting:
 		c.Reason, c.Message = v1beta1.ReasonDeleting, "Deregistering all targets"
 	case !v.complete:
-		c.Reason, c.Message = v1beta1.ReasonReconciling, "Reading the target group"
+		c.Reason, c.Message = v1beta1.ReasonReading, "Reading the target group"
 	case !v.plan.handover.IsZero():
 		c.Reason = v1beta1.ReasonReconciling
 		c.Message = fmt.Sprintf("Targets that are not asked for any more stay until all others are healthy, for %s at most",

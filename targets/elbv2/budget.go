@@ -112,7 +112,7 @@ func chargeOf(ctx context.Context) charge {
 // becomes ready. So while tokens are short a call waits for more targets of its group: a registration for as long as a
 // health check takes anyway, a deregistration for a small part of the 12 s and more that a load balancer needs to stop
 // sending.
-var gathering = map[Class]time.Duration{ClassRegister: time.Second, ClassDeregister: 400 * time.Millisecond}
+var gathering = map[Class]time.Duration{ClassRegister: time.Second, ClassDeregister: 300 * time.Millisecond}
 
 // gather waits that long if the operation's bucket is half empty.
 func (b *Budget) gather(ctx context.Context, class Class, operation string) error {

@@ -28,8 +28,10 @@ const (
 const (
 	// ReasonReconciled: the target group holds what the cluster asks for.
 	ReasonReconciled = "Reconciled"
-	// ReasonReconciling: registrations or deregistrations are under way, or the target group has not been read yet.
+	// ReasonReconciling: registrations or deregistrations are under way.
 	ReasonReconciling = "Reconciling"
+	// ReasonReading: the target group has not been read yet.
+	ReasonReading = "ReadingTargetGroup"
 	// ReasonBackendNotFound: the Service, or its port, does not exist. Targets are kept for a while.
 	ReasonBackendNotFound = "BackendNotFound"
 	// ReasonAWSError: an AWS call for this binding failed; it is tried again with a back-off of at most 30 seconds.
