@@ -97,9 +97,13 @@ test-unit: race .bin/targetgate$(race) ## Run the unit tests in random order.
 
 .PHONY: test-e2e
 test-e2e: race .bin/gotestsum .bin/targetgate$(race) .bin/control-plane ## Run targetgate against a real control plane and an emulated AWS.
-	$(call timed,end-to-end tests,$(with_race) TARGETGATE_BINARY=$(bin)/targetgate$(race) \
+	$(call timed,end-to-end tests (some 17 min),$(with_race) TARGETGATE_BINARY=$(bin)/targetgate$(race) \
 		TARGETGATE_CONTROL_PLANE=$(bin)/control-plane .bin/gotestsum --format testname -- \
-		-tags e2e $(race) -count=1 -p 1 -timeout 20m -run '^($(e2e_tests))$$' $(e2e_packages))
+		-tags e2e $(race) -count=1 -p 1 -timeout 40m -run '^($(e2e_tests))$$' $(e2e_packages))
+
+.PHONY: bench
+bench: .bin/control-plane .bin/targetgate ## Measure targetgate beside its goals and aws-load-balancer-controller (some 17 min; BENCH='flags').
+	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -growth 100,1000,5000 $(BENCH)
 
 # The tests with the build tag e2e, and not the unit tests beside them. One package at a time (-p 1): they measure time.
 e2e_files = $(shell grep -rl '^//go:build e2e$$' --include='*_test.go' e2e)

@@ -9,5 +9,8 @@
 // builds what they need and says where it is by TARGETGATE_BINARY and TARGETGATE_CONTROL_PLANE.
 //
 // Times of nodes and load balancers run ten times faster than AWS's; targetgate's own are real. Each test has an app of
-// its own in a namespace of its own. Tests run one after the other, as some of them kill targetgate.
+// its own in a namespace of its own. Tests run one after the other, as some of them kill targetgate. Where the ratio of
+// those times matters, or flags, a test has a bed of its own.
+//
+// Package bench measures what is promised of targetgate, on the same parts in real time (`make bench`).
 package e2e

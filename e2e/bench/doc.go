@@ -1,0 +1,53 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command bench measures targetgate on the test bed and sets what it finds beside the goals and beside what
+// aws-load-balancer-controller (the incumbent) was measured to do on the same kind of bed.
+//
+//	main.go         flags, and the order of things
+//	scenario.go     what is run: sizes, sleeps, load
+//	expectations.go the goals, and the incumbent's figures
+//	stage.go        a test bed with apps on it; waiting for them
+//	rollout.go      a rolling update of all apps of a bed at once, and its figures
+//	growth.go       many pods deployed at once, then kill -9 and restart, and the figures of both
+//	watch.go        the pods as the API server shows them, with the time each change arrived
+//	roster.go       from what the watch showed to counts and times (pure)
+//	measure.go      from pods, journal and calls to delays (pure)
+//	proc.go         CPU and memory of targetgate and of the machine, from /proc
+//	report.go       figures and their JSON
+//	table.go        figures as text
+//	progress.go     what happens now
+//
+// Every scenario has a bed of its own, in real time: 40 ms for each AWS call, AWS's own limits (4 register and deregister
+// calls a second, burst 20; 50 describe calls, burst 200), health checks every 5 s of which one makes a target healthy,
+// 1 to 3 s from registration until the load balancer knows of a target, and requests sent on for 4 s after
+// deregistration. Deployments surge by 25 % and have no pod unavailable.
+//
+// # What is measured how
+//
+// All times are taken in this process, which runs load balancers, nodes and a watch on pods of its own. The times that
+// Kubernetes writes into conditions are whole seconds, and are not used.
+//
+//	healthy -> gate open       from the journal of the load balancer (the health check that makes the target healthy)
+//	                           until the watch shows all readiness gates of the pod True. Its two parts meet where the
+//	                           first DescribeTargetHealth has been answered that can have told of it
+//	pod deleted -> deregistered  from the watch's first sight of the deletion until DeregisterTargets has been answered
+//	rollout takes              from the patch of the Deployments until the last new pod is Ready and the last old one
+//	                           deleted, as `kubectl rollout status` waits; the pods' way out is not in it
+//	AWS calls                  from the patch until all old pods are gone and some seconds more; of Describe calls also
+//	                           the most in any second, and the mean until the old pods are gone
+//	failed requests            all but 200, of an open loop that goes on until after the last old pod is gone; none is
+//	                           sent again
+//	CPU                        user and system time of targetgate, from the patch until the old pods are gone; in a
+//	                           growth run from its start until all pods are Ready
+//	peak memory                the most of resident memory (VmHWM) in the life of the process
+//	machine busy               the share of all cores that was used, by anybody. Near 100 % delays are those of the
+//	                           machine: control plane, nodes, load balancers and targetgate share it
+//	restart                    from the start of the process after a kill -9 until it is ready and has read every
+//	                           target group. Calls are counted until 10 s later
+//
+// Pods of a growth run have no readiness probe, as thousands of probes a second would be the load and not the
+// scenario; health checks by load balancers stay as they are.
+//
+// A goal that is missed is a figure like others: the exit status is 0. It is 1 when a scenario could not be run to its end.
+package main

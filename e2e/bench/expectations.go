@@ -1,0 +1,106 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "k8s.io/utils/ptr"
+
+// The figures. A figure of a name means the same in every scenario.
+const (
+	gateMedian      = "healthy -> gate open, median"
+	gateNinety      = "healthy -> gate open, 90 %"
+	gateMax         = "healthy -> gate open, max"
+	gateRead        = "  healthy -> told targetgate, median"
+	gateReadMax     = "  healthy -> told targetgate, max"
+	gateWritten     = "  told targetgate -> gate open, median"
+	gateWrittenMax  = "  told targetgate -> gate open, max"
+	gatesEarly      = "gates opened before healthy"
+	leftMedian      = "pod deleted -> deregistered, median"
+	leftMax         = "pod deleted -> deregistered, max"
+	leftNever       = "pods deleted, not deregistered"
+	took            = "rollout takes"
+	callsAll        = "AWS calls"
+	callsTargets    = "register and deregister calls"
+	callsDescribe   = "describe calls"
+	describePeak    = "describe calls a second, most"
+	describeMean    = "describe calls a second, mean"
+	callsThrottled  = "throttled calls"
+	requestsAll     = "requests"
+	requestsFailed  = "failed requests"
+	cpu             = "CPU of targetgate"
+	memory          = "peak memory of targetgate"
+	busy            = "machine busy"
+	readyAfter      = "all pods Ready after"
+	cpuReady        = "CPU until all are Ready"
+	callsSettled    = "AWS calls in 10 s when settled"
+	caughtUp        = "restart: caught up after"
+	againHealth     = "restart: DescribeTargetHealth calls"
+	againDescribe   = "restart: other describe calls"
+	againRegister   = "restart: RegisterTargets calls"
+	againDeregister = "restart: DeregisterTargets calls"
+	memoryRestarted = "restart: peak memory"
+)
+
+// expectation is what to reach at most, and what the incumbent took. Nil is unknown.
+type expectation struct{ goal, incumbent *float64 }
+
+func want(goal, incumbent float64) expectation { return expectation{ptr.To(goal), ptr.To(incumbent)} }
+
+func wantOnly(goal float64) expectation { return expectation{goal: ptr.To(goal)} }
+
+func knownOnly(incumbent float64) expectation { return expectation{incumbent: ptr.To(incumbent)} }
+
+// always are the expectations that do not depend on the scenario.
+var always = map[string]expectation{
+	gatesEarly:     wantOnly(0),
+	leftNever:      wantOnly(0),
+	callsThrottled: wantOnly(0),
+}
+
+// expectations are by scenario and figure.
+var expectations = map[string]map[string]expectation{
+	"one": {
+		gateMedian: want(0.7, 10.5),
+		gateMax:    want(1.5, 12.0),
+		took:       want(40, 75.7),
+		callsAll:   want(60, 74),
+	},
+	"bare": {
+		requestsAll:    knownOnly(40_102),
+		requestsFailed: want(0, 1_682),
+	},
+	"load": {
+		requestsAll:    knownOnly(459_119),
+		requestsFailed: want(0, 1_050),
+	},
+	"rush": {
+		leftMedian:    want(1, 12.2),
+		leftMax:       want(4, 21.5),
+		gateMedian:    want(1, 7.4),
+		gateNinety:    want(2, 15.3),
+		callsTargets:  want(400, 479),
+		callsDescribe: knownOnly(392),
+		describePeak:  wantOnly(25),
+		took:          want(105, 117),
+		cpu:           want(4, 8.4),
+	},
+	"growth-5000": {
+		memory:          want(70, 101),
+		cpuReady:        want(12, 28),
+		gateMedian:      want(2, 48),
+		gateMax:         want(5, 67),
+		callsSettled:    wantOnly(0),
+		caughtUp:        wantOnly(10),
+		againHealth:     wantOnly(growthBindings),
+		againRegister:   wantOnly(0),
+		againDeregister: wantOnly(0),
+	},
+}
+
+// expected is what is known of a figure in a scenario.
+func expected(scenario, figure string) expectation {
+	if e, known := expectations[scenario][figure]; known {
+		return e
+	}
+	return always[figure]
+}

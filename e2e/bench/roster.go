@@ -1,0 +1,151 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// sighting is what the watch showed of one pod. A time is zero while its event has not been seen.
+type sighting struct {
+	Namespace, IP, Version string
+	GateOpen               time.Time // all readiness gates True, first seen
+	Ready                  time.Time // first seen
+	Deleted                time.Time // deletionTimestamp, first seen
+	Gone                   time.Time // from the API server
+	IsReady                bool      // as last seen
+}
+
+// roster keeps the sightings of all pods. It is safe for concurrent use.
+type roster struct {
+	mu   sync.Mutex
+	seen map[types.UID]*sighting
+}
+
+func newRoster() *roster { return &roster{seen: map[types.UID]*sighting{}} }
+
+// see takes in a pod as it is shown at that time.
+func (r *roster) see(pod *corev1.Pod, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.seen[pod.UID]
+	if s == nil {
+		s = &sighting{Namespace: pod.Namespace, Version: versionOf(pod)}
+		r.seen[pod.UID] = s
+	}
+	s.IsReady = isTrue(pod, corev1.PodReady)
+	if pod.Status.PodIP != "" {
+		s.IP = pod.Status.PodIP
+	}
+	first(&s.GateOpen, gatesOpen(pod), at)
+	first(&s.Ready, s.IsReady, at)
+	first(&s.Deleted, pod.DeletionTimestamp != nil, at)
+}
+
+// lose takes in that a pod has gone.
+func (r *roster) lose(uid types.UID, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.seen[uid]; s != nil {
+		first(&s.Deleted, true, at)
+		first(&s.Gone, true, at)
+	}
+}
+
+// first notes the time at which something holds, once.
+func first(into *time.Time, holds bool, at time.Time) {
+	if holds && into.IsZero() {
+		*into = at
+	}
+}
+
+func (r *roster) sightings() []sighting {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]sighting, 0, len(r.seen))
+	for _, s := range r.seen {
+		all = append(all, *s)
+	}
+	return all
+}
+
+// headcount is how far a rollout to a version is.
+type headcount struct {
+	Ready   int // of that version, and not deleted
+	Pending int // of that version, neither Ready nor deleted
+	Others  int // of another version or deleted, and still there
+}
+
+// count is the headcount now.
+func (r *roster) count(version string) headcount {
+	var c headcount
+	for _, s := range r.sightings() {
+		switch {
+		case !s.Gone.IsZero():
+		case s.Version != version || !s.Deleted.IsZero():
+			c.Others++
+		case s.IsReady:
+			c.Ready++
+		default:
+			c.Pending++
+		}
+	}
+	return c
+}
+
+// complete says whether that many pods of the version are Ready and there are no others.
+func (c headcount) complete(pods int) bool { return c == headcount{Ready: pods} }
+
+func (c headcount) String() string {
+	return fmt.Sprintf("%d pods Ready, %d not yet, %d leaving", c.Ready, c.Pending, c.Others)
+}
+
+// completed is when the last pod of the version became Ready and the last other one was deleted.
+func completed(pods []sighting, version string) time.Time {
+	var last time.Time
+	for _, s := range pods {
+		at := s.Deleted
+		if s.Version == version && at.IsZero() {
+			at = s.Ready
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+// versionOf is the VERSION that a rollout changes.
+func versionOf(pod *corev1.Pod) string {
+	for _, container := range pod.Spec.Containers {
+		for _, env := range container.Env {
+			if env.Name == "VERSION" {
+				return env.Value
+			}
+		}
+	}
+	return ""
+}
+
+// gatesOpen says whether the pod has gates and all are True.
+func gatesOpen(pod *corev1.Pod) bool {
+	for _, gate := range pod.Spec.ReadinessGates {
+		if !isTrue(pod, gate.ConditionType) {
+			return false
+		}
+	}
+	return len(pod.Spec.ReadinessGates) > 0
+}
+
+func isTrue(pod *corev1.Pod, kind corev1.PodConditionType) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == kind && c.Status == corev1.ConditionTrue
+	})
+}

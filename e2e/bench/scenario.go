@@ -1,0 +1,135 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/testbed"
+)
+
+const (
+	awsLatency    = 40 * time.Millisecond
+	checkInterval = 5 // seconds between health checks
+	// growthBindings is how many bindings the pods of a growth run are spread over.
+	growthBindings = 100
+	// podsPerNode leaves room on the nodes of the test bed, which take 500.
+	podsPerNode = 450
+)
+
+// scenario is one thing to run.
+type scenario struct {
+	Name  string
+	Title string
+	// Bindings have that many Replicas each.
+	Bindings, Replicas int
+	// PreStop is the sleep in the pod, in seconds.
+	PreStop int64
+	// Rate is in requests a second to each app, 0 is no load.
+	Rate float64
+	// Growth deploys the pods, and restarts targetgate; otherwise they are deployed and then replaced.
+	Growth bool
+}
+
+// rollouts are the scenarios that replace pods.
+var rollouts = []scenario{
+	{Name: "one", Title: "one Deployment is rolled", Bindings: 1, Replicas: 20, PreStop: 10},
+	{Name: "bare", Title: "one Deployment is rolled under load, no preStop in the pod", Bindings: 1, Replicas: 8, Rate: 500},
+	{Name: "load", Title: "30 Deployments are rolled at once under load, preStop 10 s", Bindings: 30, Replicas: 6, PreStop: 10, Rate: 100},
+	{Name: "rush", Title: "50 Deployments are rolled at once", Bindings: 50, Replicas: 10, PreStop: 10},
+}
+
+// growth is the scenario in which that many pods are deployed at once.
+func growth(pods int) scenario {
+	bindings := min(growthBindings, pods)
+	return scenario{
+		Name: fmt.Sprintf("growth-%d", pods), Title: "all pods are deployed at once; then kill -9 and restart",
+		Bindings: bindings, Replicas: pods / bindings, Growth: true,
+	}
+}
+
+// quick is the scenario made small, to try the bench itself: its figures say nothing.
+func (s scenario) quick() scenario {
+	s.Bindings, s.Replicas, s.Rate = min(s.Bindings, 3), min(s.Replicas, 4), min(s.Rate, 50)
+	return s
+}
+
+func (s scenario) pods() int { return s.Bindings * s.Replicas }
+
+func (s scenario) nodes() int { return max(3, (s.pods()+podsPerNode-1)/podsPerNode) }
+
+// size reads like "50 bindings x 10 pods".
+func (s scenario) size() string { return fmt.Sprintf("%d x %d pods", s.Bindings, s.Replicas) }
+
+func (s scenario) apps() []*testbed.App {
+	apps := make([]*testbed.App, s.Bindings)
+	for i := range apps {
+		apps[i] = s.app(i)
+	}
+	return apps
+}
+
+func (s scenario) app(number int) *testbed.App {
+	app := &testbed.App{
+		Name: fmt.Sprintf("%s-%03d", s.Name, number), Replicas: int32(s.Replicas), Gated: true, PreStopSeconds: s.PreStop,
+		HealthCheck: state.HealthCheck{Interval: checkInterval, Path: "/healthz"},
+	}
+	if s.Growth {
+		app.Template = withoutProbe
+	}
+	return app
+}
+
+// timings are those of the load balancers when the incumbent was measured.
+func timings() *state.Timings {
+	t := state.DefaultTimings()
+	t.ALB = state.Timing{
+		Register:   state.Range{Min: time.Second, Max: 3 * time.Second},
+		FirstCheck: checkInterval * time.Second, FirstPasses: 1,
+		Stop: state.Range{Min: 4 * time.Second, Max: 4 * time.Second},
+	}
+	return &t
+}
+
+// choose finds scenarios by name, in the order in which they are asked for. Sizes are the pods of growth runs. Both are
+// lists with commas.
+func choose(names, sizes string) ([]scenario, error) {
+	var chosen []scenario
+	for _, name := range list(names) {
+		i := slices.IndexFunc(rollouts, func(s scenario) bool { return s.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no scenario %q, only %s", name, rolloutNames())
+		}
+		chosen = append(chosen, rollouts[i])
+	}
+	for _, size := range list(sizes) {
+		pods, err := strconv.Atoi(size)
+		if err != nil || pods < 1 || pods > growthBindings && pods%growthBindings != 0 {
+			return nil, fmt.Errorf("a growth run has 1 to %d pods or a multiple of that, not %q", growthBindings, size)
+		}
+		chosen = append(chosen, growth(pods))
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no scenario is asked for; there are %s, and growth runs", rolloutNames())
+	}
+	return chosen, nil
+}
+
+// list reads values with commas between them.
+func list(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+func rolloutNames() string {
+	names := make([]string, len(rollouts))
+	for i, s := range rollouts {
+		names[i] = s.Name
+	}
+	return strings.Join(names, ",")
+}

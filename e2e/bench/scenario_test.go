@@ -1,0 +1,112 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestChoose(t *testing.T) {
+	cases := map[string]struct {
+		names, sizes string
+		want         []string
+		wantErr      bool
+	}{
+		"all rollouts":      {rolloutNames(), "", []string{"one", "bare", "load", "rush"}, false},
+		"in another order":  {"rush, one", "", []string{"rush", "one"}, false},
+		"growth alone":      {"", "100,5000", []string{"growth-100", "growth-5000"}, false},
+		"both":              {"one", "20", []string{"one", "growth-20"}, false},
+		"nothing":           {"", " ", nil, true},
+		"unknown":           {"one,two", "", nil, true},
+		"size is no number": {"", "many", nil, true},
+		"size is none":      {"", "0", nil, true},
+		"size is uneven":    {"", "150", nil, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			chosen, err := choose(tc.names, tc.sizes)
+			var got []string
+			for _, s := range chosen {
+				got = append(got, s.Name)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || (err != nil) != tc.wantErr {
+				t.Errorf("error %v; scenarios (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func TestGrowthSpreadsPods(t *testing.T) {
+	cases := map[string]struct {
+		pods                              int
+		wantBindings, wantEach, wantNodes int
+	}{
+		"few":          {20, 20, 1, 3},
+		"one each":     {100, 100, 1, 3},
+		"many":         {5000, 100, 50, 12},
+		"more than 3k": {1400, 100, 14, 4},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := growth(tc.pods)
+			if s.Bindings != tc.wantBindings || s.Replicas != tc.wantEach || s.nodes() != tc.wantNodes {
+				t.Errorf("got %d x %d on %d nodes, want %d x %d on %d",
+					s.Bindings, s.Replicas, s.nodes(), tc.wantBindings, tc.wantEach, tc.wantNodes)
+			}
+		})
+	}
+}
+
+func TestAppsHaveNamesOfTheirOwn(t *testing.T) {
+	for _, s := range append([]scenario{growth(5000)}, rollouts...) {
+		seen := map[string]bool{}
+		for _, app := range s.apps() {
+			if seen[app.Name] || len(app.Name) > 32 {
+				t.Errorf("%s is there twice, or too long for a load balancer", app.Name)
+			}
+			seen[app.Name] = true
+			if (app.Template != nil) != s.Growth {
+				t.Errorf("%s: growth %t, template changed %t", app.Name, s.Growth, app.Template != nil)
+			}
+		}
+	}
+}
+
+func TestParseOptions(t *testing.T) {
+	required := []string{"-control-plane", "a", "-targetgate", "b"}
+	cases := map[string]struct {
+		args    []string
+		wantErr bool
+	}{
+		"defaults":             {required, false},
+		"no programs":          {nil, true},
+		"one program":          {required[:2], true},
+		"unknown scenario":     {append([]string{"-scenario", "two"}, required...), true},
+		"unknown flag":         {append([]string{"-fast"}, required...), true},
+		"growth without more":  {append([]string{"-scenario", "", "-growth", "100"}, required...), false},
+		"quick, without files": {append([]string{"-quick", "-json", "", "-logs", ""}, required...), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if _, err := parseOptions(tc.args); (err != nil) != tc.wantErr {
+				t.Errorf("error is %v", err)
+			}
+		})
+	}
+}
+
+func TestQuickMakesRolloutsSmall(t *testing.T) {
+	o := options{quick: true, controlPlane: "a", targetgate: "b", scenarios: []scenario{rollouts[2], growth(1000)}}
+	if err := o.complete(); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.scenarios[0].pods(); got > 12 {
+		t.Errorf("%d pods", got)
+	}
+	if got := o.scenarios[1].pods(); got != 1000 {
+		t.Errorf("the growth run has %d pods, want what was asked for", got)
+	}
+}

@@ -1,0 +1,179 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/targetgate/targetgate/e2e/testbed"
+)
+
+const (
+	pollInterval  = 50 * time.Millisecond
+	newsInterval  = 10 * time.Second
+	deployTimeout = 4 * time.Minute
+	// settledAfter is how long AWS must not be called until everything is settled and all token buckets are full again:
+	// the largest takes 5 s.
+	settledAfter  = 6 * time.Second
+	settleTimeout = time.Minute
+	// sideBySide is how many Deployments are created or patched at a time.
+	sideBySide = 16
+)
+
+// stage is a test bed with the apps of one scenario.
+type stage struct {
+	scenario
+	*progress
+	bed     *testbed.Bed
+	watcher *watcher
+	apps    []*testbed.App
+	pid     int // of targetgate
+	result  *result
+}
+
+// perform runs a scenario and leaves nothing behind, however it ends.
+func perform(ctx context.Context, opts options, s scenario, p *progress, r *result) (err error) {
+	bed, err := testbed.Start(ctx, testbed.Options{
+		ControlPlane: opts.controlPlane, Targetgate: opts.targetgate,
+		Latency: awsLatency, Timings: timings(), Nodes: s.nodes(),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opts.keepLog(bed, s), bed.Close()) }()
+	st := &stage{scenario: s, progress: p, bed: bed, apps: s.apps(), result: r}
+	if st.pid, err = childCalled("targetgate"); err != nil {
+		return err
+	}
+	if st.watcher, err = watchPods(ctx, bed.Cluster.AdminConfig()); err != nil {
+		return err
+	}
+	defer st.watcher.close()
+	if s.Growth {
+		return st.grow(ctx)
+	}
+	return st.replace(ctx)
+}
+
+// keepLog copies targetgate's log if that is asked for, before the bed removes it.
+func (o options) keepLog(bed *testbed.Bed, s scenario) error {
+	if o.logs == "" {
+		return nil
+	}
+	text, err := os.ReadFile(bed.Targetgate.LogFile())
+	if err != nil {
+		return fmt.Errorf("keeping targetgate's log: %w", err)
+	}
+	if err := os.MkdirAll(o.logs, 0o700); err != nil {
+		return fmt.Errorf("keeping targetgate's log: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(o.logs, s.Name+".log"), text, 0o600); err != nil {
+		return fmt.Errorf("keeping targetgate's log: %w", err)
+	}
+	return nil
+}
+
+// mark is a moment from which on things are counted.
+type mark struct {
+	at             time.Time
+	calls, journal int
+	cpu            time.Duration // of targetgate
+	machine        machine
+}
+
+func (s *stage) mark() (m mark, err error) {
+	used, err := usageOf(s.pid)
+	if err != nil {
+		return m, err
+	}
+	m = mark{calls: len(s.bed.AWS.Calls(0)), journal: len(s.bed.AWS.Journal(0)), cpu: used.cpu}
+	if m.machine, err = readMachine(); err != nil {
+		return m, err
+	}
+	m.at = time.Now()
+	return m, nil
+}
+
+// since is all that was seen since the mark.
+func (s *stage) since(m mark) evidence {
+	e := evidence{
+		since: m.at, groups: map[string]string{}, pods: s.watcher.sightings(),
+		journal: s.bed.AWS.Journal(m.journal), calls: s.bed.AWS.Calls(m.calls),
+	}
+	for _, app := range s.apps {
+		e.groups[app.Name] = app.TargetGroup
+	}
+	return e
+}
+
+// forAll does something for all apps, many at a time.
+func (s *stage) forAll(ctx context.Context, do func(context.Context, *testbed.App) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(sideBySide)
+	for _, app := range s.apps {
+		group.Go(func() error { return do(ctx, app) })
+	}
+	return group.Wait()
+}
+
+// awaitPods returns when all pods are of the version and Ready, and no other is left.
+func (s *stage) awaitPods(ctx context.Context, version string, timeout time.Duration) error {
+	return s.await(ctx, timeout, func() (bool, string) {
+		count := s.watcher.count(version)
+		return count.complete(s.pods()), count.String()
+	})
+}
+
+// settle returns when AWS has not been called for a while.
+func (s *stage) settle(ctx context.Context) error {
+	calls, since := len(s.bed.AWS.Calls(0)), time.Now()
+	return s.await(ctx, settleTimeout, func() (bool, string) {
+		if now := len(s.bed.AWS.Calls(0)); now != calls {
+			calls, since = now, time.Now()
+		}
+		return time.Since(since) >= settledAfter, fmt.Sprintf("settling, %d AWS calls so far", calls)
+	})
+}
+
+// await polls until it is done and says now and then how far things are. The error of running out of time tells that too.
+// It ends at once when targetgate has ended.
+func (s *stage) await(ctx context.Context, timeout time.Duration, done func() (bool, string)) error {
+	deadline, news := time.Now().Add(timeout), time.Now().Add(newsInterval)
+	for {
+		ok, state := done()
+		if ok {
+			return nil
+		}
+		now := time.Now()
+		if now.After(deadline) {
+			return fmt.Errorf("waited %s, got as far as: %s", timeout, state)
+		}
+		if now.After(news) {
+			news = now.Add(newsInterval)
+			s.say("  %s", state)
+		}
+		if err := errors.Join(s.bed.Targetgate.Failure(), pause(ctx, pollInterval)); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits, unless the context ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
