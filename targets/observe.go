@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"time"
@@ -26,6 +27,9 @@ func (r *Registrar) observe(s session, l look) time.Duration {
 		s.group.watched = l.watched
 	}
 	if s.group.reading.busy {
+		if l.class < s.group.queued.class {
+			s.group.queued.cancel() // it stands in the line for nobody, and somebody waits now
+		}
 		return 0
 	}
 	due := l.at
@@ -35,28 +39,52 @@ func (r *Registrar) observe(s session, l look) time.Duration {
 	if now.Before(due) {
 		return due.Sub(now)
 	}
+	ctx, cancel := context.WithCancel(r.lanes)
 	s.group.reading.begin()
-	go r.read(s, l.class)
+	s.group.queued = queued{class: l.class, cancel: cancel}
+	go func() {
+		defer cancel()
+		r.read(ctx, s, l.class)
+	}()
 	return 0
 }
 
+// queued is a reading that waits for its token; the zero value is none.
+type queued struct {
+	class  elbv2.Class
+	cancel context.CancelFunc
+}
+
 // read fills the group's memory.
-func (r *Registrar) read(s session, class elbv2.Class) {
+func (r *Registrar) read(ctx context.Context, s session, class elbv2.Class) {
 	var asked []elbv2.Target
 	var started time.Time
-	health, err := s.client.Health(r.lanes, class, s.group.arn, func() []elbv2.Target {
+	health, err := s.client.Health(ctx, class, s.group.arn, func() []elbv2.Target {
 		asked, started = s.group.asked(), r.Clock.Now()
 		return asked
 	})
-	s.group.readingDone(asked, started, r.Clock.Now(), health, err)
+	if ctx.Err() != nil && r.lanes.Err() == nil {
+		s.group.readingCancelled(r.Clock.Now())
+	} else {
+		s.group.readingDone(asked, started, r.Clock.Now(), health, err)
+	}
 	r.wake(s.key)
 }
 
-// asked are the targets to ask for now, nil for the whole group.
+// asked are the targets to ask for now that the budget has granted the call, nil for the whole group.
 func (g *group) asked() []elbv2.Target {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.queued = queued{}
 	return g.watched
+}
+
+// readingCancelled takes the end of a reading that was never sent.
+func (g *group) readingCancelled(now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.queued = queued{}
+	g.reading.end(now, nil)
 }
 
 // inspect has the facts about the group read if they are due, in a lane of their own: no pod waits for them, and no
@@ -105,7 +133,9 @@ func (g *group) readingDone(asked []elbv2.Target, started, now time.Time, health
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.reading.end(now, err)
+	g.queued = queued{}
 	if err != nil {
+		g.refusesNames = g.refusesNames || asked != nil && elbv2.IsInvalid(err)
 		return
 	}
 	for target := range health {

@@ -72,7 +72,7 @@ func (r *Registrar) nextLook(s session, awaited map[elbv2.Target]entry, entries 
 			soonest.at = due
 		}
 	}
-	if len(awaited) <= fewTargets && len(awaited) < len(entries) && whole.at.After(soonest.at) {
+	if !s.group.mustAskForAll() && len(awaited) <= fewTargets && len(awaited) < len(entries) && whole.at.After(soonest.at) {
 		soonest.watched = slices.Collect(maps.Keys(awaited))
 	}
 	return soonest
@@ -166,4 +166,10 @@ func expectedWait(facts *v1beta1.TargetGroupFacts) time.Duration {
 	}
 	check := facts.HealthCheck
 	return 10*time.Second + rounds*time.Duration(check.IntervalSeconds+check.TimeoutSeconds)*time.Second
+}
+
+func (g *group) mustAskForAll() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.refusesNames
 }

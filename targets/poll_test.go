@@ -4,15 +4,19 @@
 package targets
 
 import (
+	"context"
 	"fmt"
+	"regexp"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
+	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -105,4 +109,59 @@ func TestRegistrarPartialReadingSaysNothingOfOthers(t *testing.T) {
 			t.Errorf("%d deregistrations, want none", n)
 		}
 	}, []client.Object{a, c, newSlice("web-1", a, c)}...)
+}
+
+// A drift reading that stands in the line for nobody gives way to one for a pod that has come since.
+func TestRegistrarReadingForNobodyGivesWayToOneForAPod(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	pod.Status.Conditions[0].Status = corev1.ConditionFalse
+	inBed(t, func(b *bed) {
+		budget := elbv2.NewBudget([]elbv2.ThrottleRule{{Operations: regexp.MustCompile("^DescribeTargetHealth"), Rate: 1, Burst: 1}}, clock.RealClock{})
+		client := elbv2.New(b.aws, budget)
+		b.Accounts = oneAccount{client}
+		b.settle()
+		ctx, stop := context.WithCancel(b.t.Context())
+		defer stop()
+		for range 4 { // others ask for health all the time
+			go func() {
+				for ctx.Err() == nil {
+					_, _ = client.Health(ctx, elbv2.ClassWaitingHealth, testARN, elbv2.WholeGroup)
+				}
+			}()
+		}
+		time.Sleep(testDrift)
+		b.pass() // the drift reading stands behind them
+		b.setContainersReady("web-0", corev1.ConditionTrue)
+		b.aws.SetHealth(testARN, one, healthy)
+		begun := time.Now()
+		for b.condition("web-0") != "True " && time.Since(begun) < time.Minute {
+			b.after(100 * time.Millisecond)
+		}
+		if took := time.Since(begun); took > 7*time.Second {
+			t.Errorf("the gate opened after %s, want it in its turn among five", took)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// Where AWS does not take names, the whole group is asked for.
+func TestRegistrarAsksForWholeGroupWhenNamesAreRefused(t *testing.T) {
+	a, c := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+	a.Status.Conditions = append(a.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
+	inBed(t, func(b *bed) {
+		b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
+			if call.Operation == "DescribeTargetHealth" && len(call.Targets) > 0 {
+				return validationError("no names, please")
+			}
+			return nil
+		}
+		b.aws.SetHealth(testARN, one, healthy)
+		b.settle()
+		b.aws.SetHealth(testARN, two, healthy)
+		for range 10 {
+			b.after(time.Second)
+		}
+		if got, want := b.condition("web-1"), "True "; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+	}, a, c, newSlice("web-1", a, c))
 }

@@ -502,3 +502,48 @@ func TestRegistrarDeregistersNextPodDuringBackOff(t *testing.T) {
 		}
 	}, withFinalizer(a), withFinalizer(c), newSlice("web-1", a, c))
 }
+
+// A binding that is deleted and created again under its name starts without the memory of the first.
+func TestRegistrarForgetsBindingThatWasCreatedAgain(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.settle()
+		before := b.group()
+		binding := b.binding()
+		binding.Finalizers = nil
+		b.must(b.cluster.Update(t.Context(), binding))
+		b.must(b.cluster.Delete(t.Context(), binding))
+		again := newBinding()
+		again.UID = "again"
+		b.must(b.cluster.Create(t.Context(), again))
+		b.settle()
+		if b.group() == before {
+			t.Error("the second binding has the memory of the first")
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// A registration under way when the binding goes is waited for, or its target would stay.
+func TestRegistrarReleasesBindingOnlyAfterRegistrationsUnderWay(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		answer := make(chan struct{})
+		b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
+			if call.Operation == "RegisterTargets" {
+				<-answer
+			}
+			return nil
+		}
+		b.settle()
+		b.must(b.cluster.Delete(t.Context(), b.binding()))
+		b.settle()
+		b.after(pollUnsettled)
+		b.binding() // is still there
+		close(answer)
+		b.settle()
+		b.after(pollUnsettled)
+		if got := b.targets()[one.String()]; got != elbv2.StateDraining {
+			t.Errorf("the target is %q, want it to drain", got)
+		}
+	}, pod, newSlice("web-1", pod))
+}

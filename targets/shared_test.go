@@ -4,6 +4,8 @@
 package targets
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
@@ -139,6 +142,26 @@ func TestSharedGroupWithoutPermissionRegistersNothing(t *testing.T) {
 			t.Errorf("calls %v, want none", calls)
 		}
 	}, pod, newSlice("web-1", pod))
+}
+
+// An API server in trouble is not an empty record: nothing is forgotten, and nothing written over.
+func TestSharedGroupRecordThatCannotBeReadIsKept(t *testing.T) {
+	inSharedBed(t, func(b *bed) {
+		b.Uncached = unreadable{b.cluster}
+		if _, err := b.Reconcile(t.Context(), ctrl.Request{NamespacedName: webKey}); err == nil {
+			t.Error("no error")
+		}
+		b.Uncached = b.cluster
+		if got := b.record(); got != "10.0.0.2:8080" {
+			t.Errorf("record %q", got)
+		}
+	}, writtenRecord("10.0.0.2:8080"))
+}
+
+type unreadable struct{ client.Reader }
+
+func (unreadable) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errors.New("timeout")
 }
 
 func TestRecordIsReadAsItIsWritten(t *testing.T) {
