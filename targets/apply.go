@@ -108,7 +108,7 @@ func (g *group) takeRegistrations() (registrations, map[elbv2.Target]string) {
 			return false
 		}
 		e.registering = true
-		named[target] = g.zones.name(target, g.nodeZones[target])
+		named[target] = g.zoneFor(target)
 		return true
 	})
 	return batch, named
@@ -137,7 +137,7 @@ func (g *group) registrationDone(batch registrations, zones map[elbv2.Target]str
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	noEffect := elbv2.IsRejected(err) || elbv2.IsGroupFull(err)
-	learnt := g.learnZone(err)
+	learnt := g.learnZone(zones, err)
 	for target, uid := range batch {
 		e := g.entry(target)
 		e.registering = false
@@ -160,12 +160,6 @@ func (g *group) registrationDone(batch registrations, zones map[elbv2.Target]str
 		err = refused(&g.registration.batches, batch, now, err)
 	}
 	g.registration.end(now, err)
-}
-
-// learnZone reports whether AWS has refused a registration for a zone, and said something new by that.
-func (g *group) learnZone(err error) bool {
-	address, zone, ok := elbv2.ZoneRefusal(err)
-	return ok && g.zones.learn(address, zone)
 }
 
 // registered notes that the target is registered for that pod.

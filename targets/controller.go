@@ -61,6 +61,7 @@ type Registrar struct {
 
 	mu      sync.Mutex
 	groups  map[types.NamespacedName]*group
+	subnets map[string]*subnets                // by VPC
 	orphans map[types.NamespacedName]time.Time // bindings that do not exist, and from when on their gates are opened
 }
 
@@ -155,7 +156,7 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 	delete(r.orphans, key)
 	g := r.groups[key]
 	if g == nil || g.uid != binding.UID || g.arn != binding.Spec.TargetGroupARN {
-		g = newGroup(binding, r.Clock.Now())
+		g = newGroup(binding, r.subnetsOf(binding.Spec.VpcID), r.Clock.Now())
 		r.groups[key] = g
 	}
 	role := elbv2.Role{ARN: binding.Spec.IamRoleArnToAssume, ExternalID: binding.Spec.AssumeRoleExternalId}

@@ -47,12 +47,13 @@ type group struct {
 	reading, inspection          lane
 	registration, deregistration sender
 
-	valve         valve
-	zones         zones
-	nodeZones     map[elbv2.Target]string // of what is to be registered
-	record        record                  // of a shared group, nil before it was read
-	recordWritten bool                    // there is a ConfigMap that says the same
-	lost          []elbv2.Target          // were registered and are not any more, by nobody we know; until a pass reports them
+	valve           valve
+	subnets         *subnets                // of the group's VPC
+	wantsZoneOfNode bool                    // for addresses outside of them, as cross-zone load balancing is off
+	nodeZones       map[elbv2.Target]string // of what is to be registered
+	record          record                  // of a shared group, nil before it was read
+	recordWritten   bool                    // there is a ConfigMap that says the same
+	lost            []elbv2.Target          // were registered and are not any more, by nobody we know; until a pass reports them
 
 	// Only passes touch these, and there is one at a time: the status as we wrote it last, and the newest generation that
 	// an event has called reconciled.
@@ -90,7 +91,7 @@ type session struct {
 }
 
 // newGroup remembers nothing but the facts in the binding's status, which count as read now.
-func newGroup(binding *v1beta1.TargetGroupBinding, now time.Time) *group {
+func newGroup(binding *v1beta1.TargetGroupBinding, subnets *subnets, now time.Time) *group {
 	return &group{
 		uid: binding.UID, arn: binding.Spec.TargetGroupARN,
 		entries:        map[elbv2.Target]*entry{},
@@ -100,7 +101,7 @@ func newGroup(binding *v1beta1.TargetGroupBinding, now time.Time) *group {
 		inspection:     lane{maxBackoff: maxCallBackoff},
 		registration:   newSender(maxCallBackoff),
 		deregistration: newSender(maxUrgentBackoff),
-		zones:          newZones(),
+		subnets:        subnets,
 		said:           map[types.UID]saying{},
 	}
 }

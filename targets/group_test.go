@@ -17,7 +17,7 @@ import (
 )
 
 func emptyGroup() *group {
-	return newGroup(&v1beta1.TargetGroupBinding{}, noon)
+	return newGroup(&v1beta1.TargetGroupBinding{}, newSubnets(), noon)
 }
 
 // register runs one registration from noon to noon plus took.

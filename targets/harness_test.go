@@ -77,10 +77,11 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 		Accounts: oneAccount{elbv2.New(b.aws, elbv2.NewBudget(nil, clock.RealClock{}))},
 		Recorder: b.events, Clock: clock.RealClock{},
 		Policy: testPolicy, DriftInterval: testDrift, InjectsGates: true,
-		lanes:  ctx,
-		writes: make(chan struct{}, maxWrites),
-		wake:   func(key types.NamespacedName) { b.queue <- key },
-		groups: map[types.NamespacedName]*group{}, orphans: map[types.NamespacedName]time.Time{},
+		lanes:   ctx,
+		writes:  make(chan struct{}, maxWrites),
+		wake:    func(key types.NamespacedName) { b.queue <- key },
+		subnets: map[string]*subnets{},
+		groups:  map[types.NamespacedName]*group{}, orphans: map[types.NamespacedName]time.Time{},
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithStatusSubresource(&corev1.Pod{}, &v1beta1.TargetGroupBinding{})

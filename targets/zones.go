@@ -5,48 +5,47 @@ package targets
 
 import (
 	"net/netip"
+	"sync"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
-// zones is what AWS has taught about which Availability Zone a registration must name for an address. AWS finds the
-// zone of an address in the group's subnets by itself and refuses to be told; outside of them it wants to be told. Only
-// AWS knows which subnets these are, so the first registration names none and a refusal says what would be right.
-type zones struct {
-	exact map[string]string       // by address, as AWS said
-	near  map[netip.Prefix]string // what was said first of a neighbour
+// subnets is what AWS has taught about which addresses are outside the subnets of one VPC. AWS finds the Availability Zone
+// of an address in them by itself and refuses to be told; outside of them it wants to be told. Only AWS knows which subnets
+// these are, so a first registration names no zone and a refusal says what would be right. All groups of the VPC share it;
+// it is safe for concurrent use.
+type subnets struct {
+	mu    sync.Mutex
+	exact map[string]bool       // outside, by address, as AWS said
+	near  map[netip.Prefix]bool // what was said first of a neighbour
 }
 
-func newZones() zones {
-	return zones{exact: map[string]string{}, near: map[netip.Prefix]string{}}
+func newSubnets() *subnets {
+	return &subnets{exact: map[string]bool{}, near: map[netip.Prefix]bool{}}
 }
 
-// name is the zone to name for the target, empty for none. NodeZone is that of its node.
-func (z *zones) name(target elbv2.Target, nodeZone string) string {
-	if zone := z.of(target.ID); zone != elbv2.ZoneOfNode {
-		return zone
+// exclude reports whether the address is known to be outside.
+func (s *subnets) exclude(address string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if outside, known := s.exact[address]; known {
+		return outside
 	}
-	return nodeZone
+	return s.near[neighbours(address)]
 }
 
-// of is what AWS has taught about the address, empty for nothing.
-func (z *zones) of(address string) string {
-	if zone, known := z.exact[address]; known {
-		return zone
+// learn takes AWS's word, but not the contrary of what it said before of the same address.
+func (s *subnets) learn(address string, outside bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.exact[address]; known {
+		return
 	}
-	return z.near[neighbours(address)]
-}
-
-// learn takes AWS's word and reports whether it is news. It is not when AWS contradicts itself.
-func (z *zones) learn(address, zone string) bool {
-	if _, known := z.exact[address]; known || z.of(address) == zone {
-		return false
+	s.exact[address] = outside
+	prefix := neighbours(address)
+	if _, known := s.near[prefix]; !known {
+		s.near[prefix] = outside
 	}
-	z.exact[address] = zone
-	if _, known := z.near[neighbours(address)]; !known {
-		z.near[neighbours(address)] = zone
-	}
-	return true
 }
 
 // neighbours are the addresses that are in the same subnet more likely than not; the zero Prefix for what is no address.
@@ -61,4 +60,41 @@ func neighbours(address string) netip.Prefix {
 	}
 	prefix, _ := ip.Prefix(bits) // bits fit the family
 	return prefix
+}
+
+// zoneFor is the zone to name when the target is registered, empty for none. The caller holds the lock.
+func (g *group) zoneFor(target elbv2.Target) string {
+	switch {
+	case !g.subnets.exclude(target.ID):
+		return ""
+	case g.wantsZoneOfNode:
+		return g.nodeZones[target]
+	default:
+		return elbv2.ZoneAll
+	}
+}
+
+// learnZone reports whether AWS has refused a registration for its zones, and the next one would name others. The caller
+// holds the lock.
+func (g *group) learnZone(named map[elbv2.Target]string, err error) bool {
+	address, zone, ok := elbv2.ZoneRefusal(err)
+	if !ok {
+		return false
+	}
+	g.subnets.learn(address, zone != "")
+	g.wantsZoneOfNode = g.wantsZoneOfNode || zone == elbv2.ZoneOfNode
+	for target, before := range named {
+		if g.zoneFor(target) != before {
+			return true
+		}
+	}
+	return false
+}
+
+// subnetsOf is what is known of a VPC, by its ID; empty is the cluster's own.
+func (r *Registrar) subnetsOf(vpc string) *subnets {
+	if r.subnets[vpc] == nil {
+		r.subnets[vpc] = newSubnets()
+	}
+	return r.subnets[vpc]
 }
