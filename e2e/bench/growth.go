@@ -78,7 +78,7 @@ func (s *stage) watchSettled(ctx context.Context) error {
 
 // restart kills targetgate and has it come back.
 func (s *stage) restart(ctx context.Context) (err error) {
-	s.say("  kill -9 and restart")
+	s.Say("  kill -9 and restart")
 	s.bed.Targetgate.Kill()
 	before, begin := len(s.bed.AWS.Calls(0)), time.Now()
 	if err := s.bed.Targetgate.Restart(ctx); err != nil {

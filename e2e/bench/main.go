@@ -18,6 +18,8 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
 // options are the command line.
@@ -56,7 +58,7 @@ func run(ctx context.Context, args []string) error {
 	if r.Environment, err = environmentOf(ctx, opts.targetgate); err != nil {
 		return err
 	}
-	p := newProgress(os.Stdout)
+	p := testbed.NewProgress(os.Stdout)
 	var failures []error
 	for _, s := range opts.scenarios {
 		result, err := measure(ctx, opts, s, p)
@@ -72,12 +74,12 @@ func run(ctx context.Context, args []string) error {
 }
 
 // measure runs one scenario on a bed of its own. Why it was not run to its end, the result says: that may be long.
-func measure(ctx context.Context, opts options, s scenario, p *progress) (*result, error) {
+func measure(ctx context.Context, opts options, s scenario, p *testbed.Progress) (*result, error) {
 	r := newResult(s, opts.quick)
-	p.say("%s: %s, %s", s.Name, s.Title, s.size())
+	p.Say("%s: %s, %s", s.Name, s.Title, s.size())
 	if err := perform(ctx, opts, s, p, r); err != nil {
 		r.Error = err.Error()
-		p.say("%s: not run to its end: %v", s.Name, err)
+		p.Say("%s: not run to its end: %v", s.Name, err)
 		return r, fmt.Errorf("scenario %s was not run to its end", s.Name)
 	}
 	return r, nil

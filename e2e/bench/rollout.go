@@ -51,7 +51,7 @@ func (s *stage) roll(ctx context.Context, loads []*load.Load) error {
 	if err != nil {
 		return err
 	}
-	s.say("  rolling out version %s", newVersion)
+	s.Say("  rolling out version %s", newVersion)
 	err = s.forAll(ctx, func(ctx context.Context, app *testbed.App) error { return s.bed.Roll(ctx, app, newVersion, nil) })
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ const (
 // stage is a test bed with the apps of one scenario.
 type stage struct {
 	scenario
-	*progress
+	*testbed.Progress
 	bed     *testbed.Bed
 	watcher *watcher
 	apps    []*testbed.App
@@ -40,7 +40,7 @@ type stage struct {
 }
 
 // perform runs a scenario and leaves nothing behind, however it ends.
-func perform(ctx context.Context, opts options, s scenario, p *progress, r *result) (err error) {
+func perform(ctx context.Context, opts options, s scenario, p *testbed.Progress, r *result) (err error) {
 	bed, err := testbed.Start(ctx, testbed.Options{
 		ControlPlane: opts.controlPlane, Targetgate: opts.targetgate,
 		Latency: awsLatency, Timings: timings(), Nodes: s.nodes(),
@@ -49,7 +49,7 @@ func perform(ctx context.Context, opts options, s scenario, p *progress, r *resu
 		return err
 	}
 	defer func() { err = errors.Join(err, opts.keepLog(bed, s), bed.Close()) }()
-	st := &stage{scenario: s, progress: p, bed: bed, apps: s.apps(), result: r}
+	st := &stage{scenario: s, Progress: p, bed: bed, apps: s.apps(), result: r}
 	if st.pid, err = childCalled("targetgate"); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (s *stage) await(ctx context.Context, timeout time.Duration, done func() (b
 		}
 		if now.After(news) {
 			news = now.Add(newsInterval)
-			s.say("  %s", state)
+			s.Say("  %s", state)
 		}
 		if err := errors.Join(s.bed.Targetgate.Failure(), pause(ctx, pollInterval)); err != nil {
 			return err

@@ -31,14 +31,14 @@ var unaccepted = map[string]string{"HEALTH_STATUS": "503", "STATUS": "503"}
 // perform plays both acts.
 func (s *scenario) perform(ctx context.Context) (r report, err error) {
 	r = report{Scale: s.scale, Replicas: replicas, Rate: rate}
-	s.progress.say("act 1: rolling both to version %s, which works", goodVersion)
+	s.progress.Say("act 1: rolling both to version %s, which works", goodVersion)
 	if r.First, err = s.act(ctx, goodVersion, nil, s.awaitComplete); err != nil {
 		return r, err
 	}
 	if err := s.awaitAllHealthy(ctx); err != nil {
 		return r, err
 	}
-	s.progress.say("act 2: rolling both to version %s, which is Ready but answers 503 to all else, for %.3g s",
+	s.progress.Say("act 2: rolling both to version %s, which is Ready but answers 503 to all else, for %.3g s",
 		badVersion, s.scaled(badFor).Seconds())
 	r.Second, err = s.act(ctx, badVersion, unaccepted, func(ctx context.Context) error { return pause(ctx, s.scaled(badFor)) })
 	return r, err
@@ -105,7 +105,7 @@ func (s *scenario) tellNews(ctx context.Context) (stop func()) {
 		defer close(done)
 		for pause(ctx, newsInterval) == nil {
 			gated, plain := s.loads[s.gated].Snapshot(), s.loads[s.plain].Snapshot()
-			s.progress.say("  requests failed so far: gated %d of %s, plain %d of %s",
+			s.progress.Say("  requests failed so far: gated %d of %s, plain %d of %s",
 				gated.Failed, thousands(gated.Requests), plain.Failed, thousands(plain.Requests))
 		}
 	}()

@@ -18,6 +18,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
 // options are the command line.
@@ -46,7 +48,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	report, err := play(ctx, opts, newProgress(os.Stdout))
+	report, err := play(ctx, opts, testbed.NewProgress(os.Stdout))
 	if ctx.Err() != nil {
 		return errors.New("interrupted; nothing is left running")
 	}

@@ -30,23 +30,23 @@ const (
 type scenario struct {
 	options
 	bed          *testbed.Bed
-	progress     *progress
+	progress     *testbed.Progress
 	watcher      *watcher
 	gated, plain *testbed.App
 	loads        map[*testbed.App]*load.Load // of the current act
 }
 
 // play runs the whole scenario and leaves nothing behind, however it ends.
-func play(ctx context.Context, opts options, p *progress) (r report, err error) {
+func play(ctx context.Context, opts options, p *testbed.Progress) (r report, err error) {
 	bed, err := testbed.Start(ctx, testbed.Options{
 		ControlPlane: opts.controlPlane, Targetgate: opts.targetgate,
-		Scale: opts.scale, Latency: awsLatency, Progress: func(step string) { p.say("starting: %s", step) },
+		Scale: opts.scale, Latency: awsLatency, Progress: func(step string) { p.Say("starting: %s", step) },
 	})
 	if err != nil {
 		return r, err
 	}
 	defer func() {
-		p.say("stopping everything")
+		p.Say("stopping everything")
 		err = errors.Join(err, bed.Close())
 	}()
 	s := &scenario{options: opts, bed: bed, progress: p, loads: map[*testbed.App]*load.Load{}}
@@ -62,7 +62,7 @@ func play(ctx context.Context, opts options, p *progress) (r report, err error) 
 
 // deploy brings both apps up, until their load balancers send requests to every pod.
 func (s *scenario) deploy(ctx context.Context) (err error) {
-	s.progress.say("deploying the same app twice: `gated` (namespace labelled, preStop %d s) and `plain`", preStop)
+	s.progress.Say("deploying the same app twice: `gated` (namespace labelled, preStop %d s) and `plain`", preStop)
 	s.gated, s.plain = s.app("gated"), s.app("plain")
 	s.gated.Gated, s.gated.PreStopSeconds = true, preStop
 	if s.watcher, err = watchPods(ctx, s.bed.Cluster.AdminConfig()); err != nil {
