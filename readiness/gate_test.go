@@ -73,3 +73,20 @@ func TestFromTarget(t *testing.T) {
 		}
 	}
 }
+
+// Rule 2, after a crash: only what was written after the pod's own registration proves that there was one.
+func TestShowsRegistration(t *testing.T) {
+	tests := map[string]bool{
+		"Elb.RegistrationInProgress": true, "Target.Timeout": true, "": true,
+		ReasonRegistrationFailed: false, ReasonTargetGroupFull: false,
+	}
+	for reason, want := range tests {
+		pod := gatedPod(corev1.PodCondition{Type: gate, Status: corev1.ConditionFalse, Reason: reason})
+		if got := ShowsRegistration(pod, gate); got != want {
+			t.Errorf("with reason %q: %v, want %v", reason, got, want)
+		}
+	}
+	if ShowsRegistration(gatedPod(), gate) {
+		t.Error("a pod without a condition is taken for registered")
+	}
+}

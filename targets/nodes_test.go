@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -193,6 +194,28 @@ func TestResolveLooksAtNodesOfUnreadyPods(t *testing.T) {
 					t.Errorf("endpoints (-want +got):\n%s", diff)
 				}
 			}, objects...)
+		})
+	}
+}
+
+func TestNodeChangedLetsThroughWhatMatters(t *testing.T) {
+	tests := map[string]struct {
+		change func(*corev1.Node)
+		want   bool
+	}{
+		"heartbeat":   {func(n *corev1.Node) { n.ResourceVersion = "2" }, false},
+		"not ready":   {func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionFalse }, true},
+		"tainted":     {func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}} }, true},
+		"labelled":    {func(n *corev1.Node) { n.Labels = map[string]string{"pool": "db"} }, true},
+		"provider ID": {func(n *corev1.Node) { n.Spec.ProviderID = "aws:///eu-west-1a/i-02" }, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			before, after := newNode("node-1", "i-01", corev1.ConditionTrue), newNode("node-1", "i-01", corev1.ConditionTrue)
+			tc.change(after)
+			if got := nodeChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != tc.want {
+				t.Errorf("let through %v, want %v", got, tc.want)
+			}
 		})
 	}
 }
