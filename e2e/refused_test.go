@@ -28,7 +28,7 @@ import (
 // Rule 8. AWS refuses a whole call because of one target; 8 calls of halves find it, and 8 more bring the others in.
 func TestOneRefusedTargetOf200IsNamedAndTheOthersAreRegistered(t *testing.T) {
 	const all, publicAddress, fewCalls = 200, "8.8.8.8", 20
-	app := newApp("refused")
+	app := newApp("one-of-200")
 	app.Replicas, app.ExplicitGate = 0, true
 	app.Service = func(s *corev1.Service) { s.Spec.Selector = nil }
 	deploy(t, app)
