@@ -55,7 +55,8 @@ type Registrar struct {
 	MaxBackoff time.Duration
 
 	resolver resolver
-	writes   chan struct{}              // bounds how many pods are written to at a time
+	openings chan struct{}              // bound how many pods are written to at a time: to open gates,
+	remarks  chan struct{}              // and to say what they wait for
 	lanes    context.Context            //nolint:containedctx // the life of the calls that outlive a pass
 	wake     func(types.NamespacedName) // has a binding looked at again
 

@@ -37,10 +37,11 @@ func TestRegistrarTakesPodFromNotReadyToOpenGate(t *testing.T) {
 			t.Fatalf("during the first checks the condition is %q, want %q", got, want)
 		}
 		b.aws.SetHealth(testARN, one, healthy)
-		result := b.after(time.Second)
+		b.after(time.Second)
 		if got, want := b.condition("web-0"), "True "; got != want {
 			t.Fatalf("when healthy the condition is %q, want %q", got, want)
 		}
+		result := b.after(countPause)
 		if result.RequeueAfter < 4*time.Minute {
 			t.Errorf("with nobody waiting the next look is in %s, want minutes", result.RequeueAfter)
 		}

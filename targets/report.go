@@ -20,8 +20,11 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// maxWrites is how many pods are written to side by side, of all bindings together.
-const maxWrites = 100
+// How many pods are written to side by side, of all bindings together.
+const (
+	maxOpenings = 64
+	maxRemarks  = 16
+)
 
 // podCount counts the pods behind a binding by their gates.
 type podCount struct {
@@ -59,32 +62,57 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 }
 
 // hand has a verdict written, beside the pass: with hundreds of pods under way the API server takes its time, and no pod
-// waits for another one's condition. There is one write at a time for each pod; its end wakes the binding, as the verdict
-// may be another by then. A write that fails concerns that pod alone and pauses before the next.
+// waits for another one's condition. What opens a gate has a line of its own, ahead of remarks about what a pod waits for;
+// a remark that still stands in its line when the gate opens is never written. A write that fails concerns that pod alone
+// and pauses before the next; its end wakes the binding.
 func (r *Registrar) hand(s session, gate corev1.PodConditionType, v verdict) {
-	if !r.Writer.Needed(v.pod, gate, v.health) || !s.group.beginWrite(v, r.Clock.Now()) {
+	if !r.Writer.Needed(v.pod, gate, v.health) {
 		return
 	}
+	turn, ok := s.group.queueWrite(v, r.Clock.Now())
+	if !ok {
+		return
+	}
+	line := r.remarks
+	if v.opens() {
+		line = r.openings
+	}
 	go func() {
-		r.writes <- struct{}{}
-		err := r.write(s, gate, v)
-		<-r.writes
-		if err != nil {
-			ctrl.LoggerFrom(r.lanes).Error(err, "Writing the condition of a pod, will try again", "pod", klog.KObj(v.pod))
-			r.pause(jitter(apiRetry))
-		}
-		s.group.endWrite(v, r.Clock.Now(), err)
-		if err != nil || v.health.Status != corev1.ConditionTrue { // after True there is no more to say
-			r.wake(s.key)
+		line <- struct{}{}
+		defer func() { <-line }()
+		if s.group.beginWrite(v.pod.UID, turn) {
+			r.writeOrPause(s, gate, v)
 		}
 	}()
 }
 
-// saying is what was last written to a pod, or is being written.
+func (r *Registrar) writeOrPause(s session, gate corev1.PodConditionType, v verdict) {
+	err := r.write(s, gate, v)
+	if err == nil {
+		if s.group.endWrite(v, r.Clock.Now(), nil) {
+			r.wake(s.key)
+		}
+		return
+	}
+	ctrl.LoggerFrom(r.lanes).Error(err, "Writing the condition of a pod, will try again", "pod", klog.KObj(v.pod))
+	go func() {
+		r.pause(jitter(apiRetry))
+		s.group.endWrite(v, r.Clock.Now(), err)
+		r.wake(s.key)
+	}()
+}
+
+// opens reports whether the verdict opens the gate.
+func (v verdict) opens() bool { return v.health.Status == corev1.ConditionTrue }
+
+// saying is what was last written to a pod, or is to be.
 type saying struct {
-	busy   bool
-	health readiness.Health
-	at     time.Time // when it was written, zero while that is under way and after a failure
+	turn    int  // counts what was handed over
+	queued  bool // it stands in the line
+	writing bool
+	missed  bool // a verdict came during the write
+	health  readiness.Health
+	at      time.Time // when it was written, zero before that and after a failure
 }
 
 // fresh reports whether it was written so lately that the cache of pods may not show it.
@@ -92,26 +120,49 @@ func (w saying) fresh(now time.Time) bool {
 	return !w.at.IsZero() && now.Sub(w.at) < cacheLag
 }
 
-// beginWrite marks a write as under way. It returns false when one is, or when the pod was told the same just now.
-func (g *group) beginWrite(v verdict, now time.Time) bool {
+// queueWrite takes a place in the line. It returns false when the pod has one already, unless the gate opens now, and when
+// the pod was told the same just now.
+func (g *group) queueWrite(v verdict, now time.Time) (turn int, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	last := g.said[v.pod.UID]
-	if last.busy || last.fresh(now) && last.health == v.health {
+	if last.writing {
+		last.missed = last.health != v.health
+		g.said[v.pod.UID] = last
+		return 0, false
+	}
+	overtakes := v.opens() && last.health.Status != corev1.ConditionTrue
+	if last.queued && !overtakes || last.fresh(now) && last.health == v.health {
+		return 0, false
+	}
+	g.said[v.pod.UID] = saying{turn: last.turn + 1, queued: true, health: v.health}
+	return last.turn + 1, true
+}
+
+// beginWrite reports whether the verdict of that turn is still the one to write.
+func (g *group) beginWrite(uid types.UID, turn int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	w := g.said[uid]
+	if w.turn != turn || !w.queued {
 		return false
 	}
-	g.said[v.pod.UID] = saying{busy: true, health: v.health}
+	w.queued, w.writing = false, true
+	g.said[uid] = w
 	return true
 }
 
-func (g *group) endWrite(v verdict, now time.Time, err error) {
+// endWrite takes the end of a write, and reports whether there is something else to say already.
+func (g *group) endWrite(v verdict, now time.Time, err error) (missed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	done := saying{health: v.health, at: now}
-	if err != nil {
-		done = saying{}
+	last := g.said[v.pod.UID]
+	done := saying{turn: last.turn}
+	if err == nil {
+		done.health, done.at = v.health, now
 	}
 	g.said[v.pod.UID] = done
+	return last.missed
 }
 
 // openedNow are the pods whose gates are being opened, or were so lately that the cache may not show it.
@@ -120,7 +171,7 @@ func (g *group) openedNow(now time.Time) map[types.UID]bool {
 	defer g.mu.Unlock()
 	out := map[types.UID]bool{}
 	for uid, last := range g.said {
-		if last.health.Status == corev1.ConditionTrue && (last.busy || last.fresh(now)) {
+		if last.health.Status == corev1.ConditionTrue && (last.queued || last.writing || last.fresh(now)) {
 			out[uid] = true
 		}
 	}
@@ -138,7 +189,7 @@ func (g *group) forgetWrites(gated []corev1.Pod) {
 	for i := range gated {
 		alive[gated[i].UID] = true
 	}
-	maps.DeleteFunc(g.said, func(uid types.UID, last saying) bool { return !alive[uid] && !last.busy })
+	maps.DeleteFunc(g.said, func(uid types.UID, last saying) bool { return !alive[uid] && !last.queued && !last.writing })
 }
 
 // pause waits, but not longer than the lanes live.

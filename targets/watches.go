@@ -43,7 +43,7 @@ const (
 func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	r.groups, r.orphans = map[types.NamespacedName]*group{}, map[types.NamespacedName]time.Time{}
 	r.subnets = map[string]*subnets{}
-	r.writes = make(chan struct{}, maxWrites)
+	r.openings, r.remarks = make(chan struct{}, maxOpenings), make(chan struct{}, maxRemarks)
 	r.resolver = resolver{reader: mgr.GetClient(), lastResort: r.LastResort}
 	if err := r.addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
