@@ -112,12 +112,12 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	goIn := r.letGo(s, p) // before anything that may take its time
 	claimErr := r.claim(ctx, s, binding, p)
 	comeIn := r.letIn(s, p, claimErr == nil)
-	pods, told, reportErr := r.report(ctx, s, binding, res, p)
 
-	entries, complete = s.group.snapshot() // gates have been opened since
+	entries, complete = s.group.snapshot() // what was registered before our time has its owners now
+	pods, told, reportErr := r.report(ctx, s, binding, res, p, entries)
 	watched := awaited(res.endpoints, entries, readiness.GateFor(binding.Name), p.handover, s.group.openedNow(r.Clock.Now()))
 	readIn := r.observe(s, r.nextLook(s, watched, entries, complete))
-	maps.Copy(told, notices(p, res.odd, r.Policy))
+	maps.Copy(told, notices(binding, p, res.odd, r.Policy))
 	r.tell(binding, s.group, told)
 	countIn, statusErr := r.writeStatus(ctx, s, binding, view{
 		generation: binding.Generation, missing: res.missing, plan: p, policy: r.Policy, networking: binding.Spec.Networking != nil,

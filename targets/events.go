@@ -16,7 +16,7 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// bindingEvent is one event on a binding. The reasons are the incumbent's.
+// bindingEvent is one event, on a binding unless a notice says otherwise. The binding's reasons are the incumbent's.
 type bindingEvent struct {
 	kind, reason, action, note string
 }
@@ -86,15 +86,15 @@ const (
 
 // notice is something that is told once, for as long as it lasts.
 type notice struct {
-	on runtime.Object // nil is the binding
+	on runtime.Object
 	bindingEvent
 }
 
 // notices are what users are told of a pass beside the conditions, by a key that stays while the matter does.
-func notices(p plan, odd map[string]string, policy Policy) map[string]notice {
+func notices(binding *v1beta1.TargetGroupBinding, p plan, odd map[string]string, policy Policy) map[string]notice {
 	out := map[string]notice{}
 	warn := func(key, reason, action, format string, args ...any) {
-		out[key] = notice{nil, bindingEvent{corev1.EventTypeWarning, reason, action, fmt.Sprintf(format, args...)}}
+		out[key] = notice{binding, bindingEvent{corev1.EventTypeWarning, reason, action, fmt.Sprintf(format, args...)}}
 	}
 	for name, why := range odd {
 		warn("odd "+name, "NodeSkipped", "Reconcile", "%s", why)
@@ -122,11 +122,7 @@ func (r *Registrar) tell(binding *v1beta1.TargetGroupBinding, g *group, found ma
 	told := map[string]bool{}
 	for key, n := range found {
 		told[key] = true
-		switch {
-		case g.notices[key]:
-		case n.on == nil:
-			r.event(binding, n.bindingEvent)
-		default:
+		if !g.notices[key] {
 			r.event(n.on, n.bindingEvent)
 		}
 	}

@@ -62,8 +62,7 @@ type verdict struct {
 	ownedAt   time.Time // the registration, zero when it was before our time
 }
 
-func (r *Registrar) newJudge(g *group, binding string, res resolution, p plan) *judge {
-	entries, _ := g.snapshot()
+func (r *Registrar) newJudge(g *group, binding string, res resolution, p plan, entries map[elbv2.Target]entry) *judge {
 	j := &judge{
 		gate: readiness.GateFor(binding), endpoints: map[types.UID]endpoint{}, entries: entries,
 		obstacles: g.obstacles(p, res.endpoints, r.Policy), resolution: res,
@@ -124,7 +123,6 @@ func (j *judge) closed(pod *corev1.Pod, e entry) (readiness.Health, bool) {
 func (j *judge) waiting(ep endpoint, e entry) (readiness.Health, bool) {
 	h := e.healthOf(ep.uid)
 	isOurs := e.presence == registered && e.owner == ep.uid
-	since := later(e.ownedAt, e.since)
 	switch {
 	case h.State == elbv2.StateHealthy:
 		return readiness.FromTarget(string(h.State), h.Reason, h.Description, e.since), true
@@ -138,7 +136,7 @@ func (j *judge) waiting(ep endpoint, e entry) (readiness.Health, bool) {
 		return readiness.FromTarget(string(h.State), h.Reason, h.Description, e.since), true
 	case isOurs:
 		return readiness.FromTarget(string(elbv2.StateInitial), elbv2.ReasonRegistrationInProgress,
-			elbv2.DescriptionRegistrationInProgress, since), true
+			elbv2.DescriptionRegistrationInProgress, later(e.ownedAt, e.since)), true
 	}
 	obstacle, ok := j.obstacles[ep.target]
 	return obstacle, ok

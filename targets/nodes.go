@@ -121,24 +121,33 @@ func isDisrupted(node *corev1.Node) bool {
 	return false
 }
 
-// nodeReady is the Ready condition of a node. A node that is not in the cache, yet or any more, says nothing against
-// its pods.
-func (r *resolver) nodeReady(ctx context.Context, name string) (corev1.ConditionStatus, error) {
+// nodeOf is the pod's node, nil while it is not in the cache; read only.
+func (r *resolver) nodeOf(ctx context.Context, pod *corev1.Pod) (*corev1.Node, error) {
 	var node corev1.Node
-	err := r.reader.Get(ctx, client.ObjectKey{Name: name}, &node, client.UnsafeDisableDeepCopy)
+	err := r.reader.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, &node, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
-		return corev1.ConditionTrue, nil
+		return nil, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("getting Node %s: %w", name, err)
+		return nil, fmt.Errorf("getting Node %s: %w", pod.Spec.NodeName, err)
 	}
-	return nodeReadiness(&node), nil
+	return &node, nil
+}
+
+// nodeReady is the Ready condition of a pod's node. A node that is not in the cache, yet or any more, says nothing
+// against its pods.
+func (r *resolver) nodeReady(ctx context.Context, pod *corev1.Pod) (corev1.ConditionStatus, error) {
+	node, err := r.nodeOf(ctx, pod)
+	if node == nil {
+		return corev1.ConditionTrue, err
+	}
+	return nodeReadiness(node), nil
 }
 
 // zoneOf is the Availability Zone of the pod's node, empty when it is not known.
 func (r *resolver) zoneOf(ctx context.Context, pod *corev1.Pod) string {
-	var node corev1.Node
-	if err := r.reader.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, &node, client.UnsafeDisableDeepCopy); err != nil {
+	node, err := r.nodeOf(ctx, pod)
+	if err != nil || node == nil {
 		return ""
 	}
 	return node.Labels[corev1.LabelTopologyZone]

@@ -126,7 +126,7 @@ func (r *resolver) standingOf(ctx context.Context, pod *corev1.Pod, sliceReady b
 	case !containersReady(pod):
 		return unready, false, nil
 	}
-	ready, err := r.nodeReady(ctx, pod.Spec.NodeName)
+	ready, err := r.nodeReady(ctx, pod)
 	switch {
 	case err != nil:
 		return kept, false, err

@@ -37,6 +37,7 @@ const patchTimeout = 5 * time.Second
 // report has the pods told what the load balancer says of them, counts them, and says what else users should be told. Gates
 // of a binding that registers nodes are opened: no pod's health is checked.
 func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, res resolution, p plan,
+	entries map[elbv2.Target]entry,
 ) (*podCount, map[string]notice, error) {
 	if !binding.Spec.IsIP() {
 		why := readiness.NotManaged("spec.targetType is instance: nodes are registered, not pods")
@@ -46,7 +47,7 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 	if err != nil {
 		return nil, map[string]notice{}, err
 	}
-	j := r.newJudge(s.group, binding.Name, res, p)
+	j := r.newJudge(s.group, binding.Name, res, p, entries)
 	verdicts := j.verdicts(gated)
 	for _, v := range verdicts {
 		r.hand(s, j.gate, v)
@@ -58,7 +59,7 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 	if count.ungated > 0 && r.asksForGates(ctx, binding.Namespace) {
 		maps.Copy(told, ungatedNotices(res.endpoints, j.gate))
 	}
-	return &count, told, err
+	return &count, told, nil
 }
 
 // hand has a verdict written, beside the pass: with hundreds of pods under way the API server takes its time, and no pod
