@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
 func TestWhatOthersChangeInAGroupIsSetRight(t *testing.T) {
@@ -37,7 +38,7 @@ func TestWhatOthersChangeInAGroupIsSetRight(t *testing.T) {
 		eventually(t, "the metric", func() error { return wantMetric(t, line) })
 	}
 	for _, pod := range pods(t, app) {
-		if !isReady(&pod) {
+		if !testbed.IsReady(&pod) {
 			t.Errorf("pod %s is not Ready", pod.Name)
 		}
 	}

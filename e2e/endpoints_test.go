@@ -121,7 +121,7 @@ func TestUnreadyContainerIsNoTargetUnlessPublished(t *testing.T) {
 		handle.SetReady(true)
 	}
 	awaitRolled(t, hidden)
-	if pod := pods(t, published)[0]; isReady(&pod) {
+	if pod := pods(t, published)[0]; testbed.IsReady(&pod) {
 		t.Error("the published pod is Ready although its container is not")
 	}
 }

@@ -133,11 +133,6 @@ func gateOf(pod *corev1.Pod, app *testbed.App) corev1.ConditionStatus {
 	return ""
 }
 
-func isReady(pod *corev1.Pod) bool {
-	c := readiness.Condition(pod, corev1.PodReady)
-	return c != nil && c.Status == corev1.ConditionTrue
-}
-
 // calls are the answered AWS calls of an operation for the app's target group.
 func calls(app *testbed.App, operation string) []wire.Call {
 	var out []wire.Call

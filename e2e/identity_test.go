@@ -61,7 +61,7 @@ func createReady(t *testing.T, app *testbed.App, name string) *corev1.Pod {
 		if err := bed.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
 			return err
 		}
-		if !readiness.Has(pod, app.Gate()) || !isReady(pod) {
+		if !readiness.Has(pod, app.Gate()) || !testbed.IsReady(pod) {
 			return errors.New("it is not")
 		}
 		return nil

@@ -148,7 +148,7 @@ func deployBlueAndGreen(t *testing.T, app *testbed.App) (blue, green []state.Key
 			switch {
 			case pod.Labels["color"] == "blue":
 				blue = append(blue, key)
-			case isReady(&pod):
+			case testbed.IsReady(&pod):
 				green = append(green, key)
 			}
 		}

@@ -71,8 +71,8 @@ func TestGateStaysClosedWithoutTargetgate(t *testing.T) {
 	})
 	throughout(t, 3*time.Second, "a gate opened by itself", func() error {
 		for _, pod := range pods(t, app) {
-			if isReady(&pod) || gateOf(&pod, app) != "" {
-				return fmt.Errorf("pod %s: Ready %v, gate %q", pod.Name, isReady(&pod), gateOf(&pod, app))
+			if testbed.IsReady(&pod) || gateOf(&pod, app) != "" {
+				return fmt.Errorf("pod %s: Ready %v, gate %q", pod.Name, testbed.IsReady(&pod), gateOf(&pod, app))
 			}
 		}
 		return nil
@@ -183,7 +183,7 @@ func allLive(t *testing.T, app *testbed.App, want map[types.UID]string) error {
 	t.Helper()
 	live := map[types.UID]bool{}
 	for _, pod := range pods(t, app) {
-		live[pod.UID] = pod.DeletionTimestamp == nil && isReady(&pod)
+		live[pod.UID] = pod.DeletionTimestamp == nil && testbed.IsReady(&pod)
 	}
 	for uid, name := range want {
 		if !live[uid] {

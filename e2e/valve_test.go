@@ -76,7 +76,7 @@ func TestPodThatIsUnreadyForAMomentStays(t *testing.T) {
 	for range 2 {
 		setReady(t, app, false, list[0])
 		eventually(t, "the pod to be unready", func() error {
-			if isReady(&pods(t, app)[0]) {
+			if testbed.IsReady(&pods(t, app)[0]) {
 				return fmt.Errorf("it is Ready")
 			}
 			return nil
@@ -104,7 +104,7 @@ func awaitNoneReady(t *testing.T, app *testbed.App) {
 	t.Helper()
 	eventually(t, "all pods to be unready", func() error {
 		for _, pod := range pods(t, app) {
-			if isReady(&pod) {
+			if testbed.IsReady(&pod) {
 				return fmt.Errorf("%s is Ready", pod.Name)
 			}
 		}

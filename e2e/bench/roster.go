@@ -5,12 +5,13 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
 // sighting is what the watch showed of one pod. A time is zero while its event has not been seen.
@@ -37,14 +38,14 @@ func (r *roster) see(pod *corev1.Pod, at time.Time) {
 	defer r.mu.Unlock()
 	s := r.seen[pod.UID]
 	if s == nil {
-		s = &sighting{Namespace: pod.Namespace, Version: versionOf(pod)}
+		s = &sighting{Namespace: pod.Namespace, Version: testbed.VersionOf(pod)}
 		r.seen[pod.UID] = s
 	}
-	s.IsReady = isTrue(pod, corev1.PodReady)
+	s.IsReady = testbed.IsReady(pod)
 	if pod.Status.PodIP != "" {
 		s.IP = pod.Status.PodIP
 	}
-	first(&s.GateOpen, gatesOpen(pod), at)
+	first(&s.GateOpen, testbed.GatesOpen(pod), at)
 	first(&s.Ready, s.IsReady, at)
 	first(&s.Deleted, pod.DeletionTimestamp != nil, at)
 }
@@ -120,32 +121,4 @@ func completed(pods []sighting, version string) time.Time {
 		}
 	}
 	return last
-}
-
-// versionOf is the VERSION that a rollout changes.
-func versionOf(pod *corev1.Pod) string {
-	for _, container := range pod.Spec.Containers {
-		for _, env := range container.Env {
-			if env.Name == "VERSION" {
-				return env.Value
-			}
-		}
-	}
-	return ""
-}
-
-// gatesOpen says whether the pod has gates and all are True.
-func gatesOpen(pod *corev1.Pod) bool {
-	for _, gate := range pod.Spec.ReadinessGates {
-		if !isTrue(pod, gate.ConditionType) {
-			return false
-		}
-	}
-	return len(pod.Spec.ReadinessGates) > 0
-}
-
-func isTrue(pod *corev1.Pod, kind corev1.PodConditionType) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == kind && c.Status == corev1.ConditionTrue
-	})
 }

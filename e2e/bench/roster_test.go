@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
 const gate = "target-health.elbv2.k8s.aws/web"
@@ -77,7 +79,7 @@ func TestGatesOpenWantsAllOfThem(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := gatesOpen(tc.pod); got != tc.want {
+			if got := testbed.GatesOpen(tc.pod); got != tc.want {
 				t.Errorf("got %t, want %t", got, tc.want)
 			}
 		})

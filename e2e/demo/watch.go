@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
 // sighting is what the API server showed of a pod over its life.
@@ -72,13 +73,13 @@ func (w *watcher) see(object any) {
 	defer w.mu.Unlock()
 	s := w.seen[pod.UID]
 	if s == nil {
-		s = &sighting{UID: pod.UID, Namespace: pod.Namespace, Name: pod.Name, Version: versionOf(pod)}
+		s = &sighting{UID: pod.UID, Namespace: pod.Namespace, Name: pod.Name, Version: testbed.VersionOf(pod)}
 		w.seen[pod.UID] = s
 	}
 	if pod.Status.PodIP != "" {
 		s.IP = pod.Status.PodIP
 	}
-	if s.GateOpen.IsZero() && gatesOpen(pod) {
+	if s.GateOpen.IsZero() && testbed.GatesOpen(pod) {
 		s.GateOpen = time.Now()
 	}
 }
@@ -91,29 +92,4 @@ func (w *watcher) sightings() []sighting {
 		all = append(all, *s)
 	}
 	return all
-}
-
-// versionOf is the VERSION that a rollout changes.
-func versionOf(pod *corev1.Pod) string {
-	for _, container := range pod.Spec.Containers {
-		for _, env := range container.Env {
-			if env.Name == "VERSION" {
-				return env.Value
-			}
-		}
-	}
-	return ""
-}
-
-// gatesOpen says whether the pod has gates and all are True.
-func gatesOpen(pod *corev1.Pod) bool {
-	for _, gate := range pod.Spec.ReadinessGates {
-		open := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == gate.ConditionType && c.Status == corev1.ConditionTrue
-		})
-		if !open {
-			return false
-		}
-	}
-	return len(pod.Spec.ReadinessGates) > 0
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/emulator"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
-	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -238,8 +237,7 @@ func (b *Bed) allReady(ctx context.Context, a *App) error {
 	}
 	ready := 0
 	for i := range pods {
-		c := readiness.Condition(&pods[i], corev1.PodReady)
-		if pods[i].DeletionTimestamp == nil && c != nil && c.Status == corev1.ConditionTrue {
+		if pods[i].DeletionTimestamp == nil && IsReady(&pods[i]) {
 			ready++
 		}
 	}
