@@ -27,7 +27,7 @@ func TestReusedAddressDoesNotInheritHealth(t *testing.T) {
 	app.Replicas, app.Node = 0, "node-1" // which has the address
 	deploy(t, app)
 	first := createReady(t, app, "first")
-	must(t, bed.Kubelet.ForceAddress(first.Status.PodIP))
+	must(t, bed.Kubelet.ForceAddress(client.ObjectKeyFromObject(app.Pod("second")), first.Status.PodIP))
 	deletePod(t, first, client.GracePeriodSeconds(0))
 	eventually(t, "the first pod to be gone", func() error {
 		_, err := momentOf(first.UID, kubelet.Gone)

@@ -6,8 +6,9 @@ package kubelet
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // SocketAddr returns the loopback address on which the pod with the given address really listens: 10.a.b.c becomes 127.a.b.c.
@@ -23,29 +24,33 @@ type addresses struct {
 	reserved netip.Addr
 	reuse    bool
 
-	mu   sync.Mutex
-	last netip.Addr
-	used map[netip.Addr]bool
-	next []netip.Addr // forced by the test, in this order, each as soon as it is free
+	mu     sync.Mutex
+	last   netip.Addr
+	used   map[netip.Addr]bool
+	forced map[types.NamespacedName]netip.Addr // by the test
 }
 
 func newAddresses(node Node, reuse bool) *addresses {
 	return &addresses{
 		cidr: node.PodCIDR.Masked(), reserved: node.hostIP(), reuse: reuse,
-		last: node.hostIP(), used: map[netip.Addr]bool{},
+		last: node.hostIP(), used: map[netip.Addr]bool{}, forced: map[types.NamespacedName]netip.Addr{},
 	}
 }
 
 // take returns a free address, or an error when the whole range is in use. It is the pod's own one when that can be had:
-// had is what the pod's status says, from before this program started.
-func (a *addresses) take(had string) (netip.Addr, error) {
+// had is what the pod's status says, from before this program started. An address forced on the pod is the only one it
+// gets; there is an error while that is in use.
+func (a *addresses) take(pod types.NamespacedName, had string) (netip.Addr, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	ip, err := netip.ParseAddr(had)
-	if err != nil || !a.cidr.Contains(ip) || !a.usable(ip) {
-		ip = a.forced()
+	ip, forced := a.forced[pod]
+	if forced && a.used[ip] {
+		return ip, fmt.Errorf("address %v is in use", ip)
 	}
-	if !ip.IsValid() {
+	if !forced {
+		ip, _ = netip.ParseAddr(had) // not an address: the pod had none
+	}
+	if !a.cidr.Contains(ip) || !a.usable(ip) {
 		ip = a.search()
 	}
 	if !ip.IsValid() {
@@ -61,21 +66,11 @@ func (a *addresses) free(ip netip.Addr) {
 	delete(a.used, ip)
 }
 
-// force makes ip the address of the next pod that starts while ip is free.
-func (a *addresses) force(ip netip.Addr) {
+// force makes ip the address of every pod of that name that starts from now on.
+func (a *addresses) force(pod types.NamespacedName, ip netip.Addr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.next = append(a.next, ip)
-}
-
-func (a *addresses) forced() netip.Addr {
-	i := slices.IndexFunc(a.next, func(ip netip.Addr) bool { return !a.used[ip] })
-	if i < 0 {
-		return netip.Addr{}
-	}
-	ip := a.next[i]
-	a.next = slices.Delete(a.next, i, i+1)
-	return ip
+	a.forced[pod] = ip
 }
 
 func (a *addresses) search() netip.Addr {

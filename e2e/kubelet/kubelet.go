@@ -128,15 +128,16 @@ func (k *Kubelet) AppIn(namespace, pod, container string) (*App, bool) {
 // Moments returns all that was noted so far, in that order.
 func (k *Kubelet) Moments() []Moment { return k.journal.copy() }
 
-// ForceAddress gives ip to the next pod that starts on the node that ip belongs to, as soon as no other pod has it.
-func (k *Kubelet) ForceAddress(ip string) error {
+// ForceAddress gives ip to every pod of that name that starts on the node that ip belongs to. It does not start before no
+// other pod has that address.
+func (k *Kubelet) ForceAddress(pod types.NamespacedName, ip string) error {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
 		return fmt.Errorf("reading address: %w", err)
 	}
 	for _, n := range k.allNodes() {
 		if n.PodCIDR.Contains(addr) {
-			n.addresses.force(addr)
+			n.addresses.force(pod, addr)
 			return nil
 		}
 	}

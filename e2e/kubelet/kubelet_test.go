@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 )
 
@@ -118,7 +119,7 @@ func TestRecreatedPodIsAnotherPod(t *testing.T) {
 	k, a := startTest(t)
 	a.create(newPod("db-0", withEnv("VERSION", "old")))
 	old := a.wait("db-0", "ready", isReady)
-	if err := k.ForceAddress(old.Status.PodIP); err != nil {
+	if err := k.ForceAddress(types.NamespacedName{Namespace: namespace, Name: "db-0"}, old.Status.PodIP); err != nil {
 		t.Fatal(err)
 	}
 	a.remove("db-0", new(int64))

@@ -101,7 +101,8 @@ func (p *pod) launch(object *corev1.Pod) error {
 	ip := p.node.hostIP()
 	if !object.Spec.HostNetwork {
 		var err error
-		if ip, err = p.node.addresses.take(object.Status.PodIP); err != nil {
+		name := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+		if ip, err = p.node.addresses.take(name, object.Status.PodIP); err != nil {
 			return fmt.Errorf("allocating pod address: %w", err)
 		}
 	}
