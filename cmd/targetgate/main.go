@@ -42,7 +42,8 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(ctx, opts)
+	duck := &lameDuck{told: ctx, delay: opts.ShutdownDelay}
+	mgr, err := newManager(ctx, opts, duck.check)
 	if err != nil {
 		return err
 	}
@@ -69,5 +70,5 @@ func run(ctx context.Context, args []string) error {
 	if err := registrar.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
-	return mgr.Start(ctx)
+	return mgr.Start(duck.context())
 }

@@ -54,8 +54,8 @@ func setUpLogging(opts *options) {
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch,namespace=targetgate-system
 
 // newManager returns the manager with caches, leader election, webhook server and probes; nothing is started. It waits
-// for the API server, as leaving would only have the pod back off for minutes.
-func newManager(ctx context.Context, opts *options) (ctrl.Manager, error) {
+// for the API server, as leaving would only have the pod back off for minutes. It is ready only while staying says so.
+func newManager(ctx context.Context, opts *options, staying healthz.Checker) (ctrl.Manager, error) {
 	cfg, err := kubeConfig(opts.Kubeconfig)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func newManager(ctx context.Context, opts *options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("building manager: %w", err)
 	}
-	return mgr, addProbes(mgr)
+	return mgr, addProbes(mgr, staying)
 }
 
 // kubeConfig is without a client-side rate limit: the API server's own priority and fairness does that better.
@@ -177,13 +177,14 @@ func webhookServer(opts *options) (ctrlwebhook.Server, error) {
 }
 
 // addProbes: alive when the process answers; ready when the caches have synced and the webhook server answers, so that
-// a replica is never asked before it can tell.
-func addProbes(mgr ctrl.Manager) error {
+// a replica is never asked before it can tell, and as long as it is staying.
+func addProbes(mgr ctrl.Manager, staying healthz.Checker) error {
 	caches := &cachesSynced{}
 	err := errors.Join(
 		mgr.Add(caches),
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("caches", caches.check),
+		mgr.AddReadyzCheck("shutdown", staying),
 		mgr.AddReadyzCheck("webhook", mgr.GetWebhookServer().StartedChecker()),
 	)
 	if err != nil {

@@ -60,6 +60,7 @@ type options struct {
 	WebhookClientCA string
 	MetricsAddr     string
 	HealthProbeAddr string
+	ShutdownDelay   time.Duration
 
 	notices []string // flags that mean nothing here and were set all the same
 }
@@ -154,6 +155,9 @@ func (o *options) addServerFlags(flags *pflag.FlagSet) {
 		"PEM file of the CA that API servers' client certificates must be signed by. Default: clients need no certificate.")
 	flags.StringVar(&o.MetricsAddr, "metrics-bind-addr", ":8080", "Address of the metrics server; 0 switches it off.")
 	flags.StringVar(&o.HealthProbeAddr, "health-probe-bind-addr", ":61779", "Address of /healthz and /readyz.")
+	flags.DurationVar(&o.ShutdownDelay, "shutdown-delay", 10*time.Second,
+		"How long to go on working after SIGTERM, as API servers keep their connections to the webhooks of a pod that terminates. "+
+			"The pod's grace period has to be some 15s longer.")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "Path of a kubeconfig file. Default: KUBECONFIG, the pod's service account.")
 	flags.StringVar(&o.LogLevel, "log-level", "info", "info or debug.")
 }
@@ -178,6 +182,7 @@ func (o *options) validate() error {
 	fault(o.MaxRetries < 0, "--aws-max-retries=%d: want 0 or more", o.MaxRetries)
 	fault(o.MaxConcurrentReconciles < 1, "--targetgroupbinding-max-concurrent-reconciles=%d: want 1 or more", o.MaxConcurrentReconciles)
 	fault(o.MaxBackoff <= 0, "--targetgroupbinding-max-exponential-backoff-delay=%s: want more than 0", o.MaxBackoff)
+	fault(o.ShutdownDelay < 0, "--shutdown-delay=%s: want 0 or more", o.ShutdownDelay)
 	fault(o.WebhookPort < 1 || o.WebhookPort > 65535, "--webhook-bind-port=%d: want 1 to 65535", o.WebhookPort)
 	fault(!slices.Contains([]string{"info", "debug"}, o.LogLevel), "--log-level=%s: want info or debug", o.LogLevel)
 	faults = append(faults, o.validateEndpoints()...)

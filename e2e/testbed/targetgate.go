@@ -121,7 +121,7 @@ func (t *Targetgate) keep(ctx context.Context) error {
 func (t *Targetgate) args() []string {
 	return append([]string{
 		"--cluster-name=e2e", "--aws-region=eu-west-1", "--aws-vpc-id=vpc-0123456789abcdef0",
-		"--kubeconfig=" + t.kubeconfig(), "--leader-election-namespace=" + namespace,
+		"--kubeconfig=" + t.kubeconfig(), "--leader-election-namespace=" + namespace, "--shutdown-delay=0",
 		fmt.Sprintf("--aws-api-endpoints=Elastic Load Balancing v2=%s,EC2=%s,STS=%s", t.awsURL, t.awsURL, t.awsURL),
 		"--webhook-cert-dir=" + t.dir, fmt.Sprintf("--webhook-bind-port=%d", t.ports.webhook),
 		fmt.Sprintf("--health-probe-bind-addr=127.0.0.1:%d", t.ports.health),
