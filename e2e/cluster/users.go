@@ -4,8 +4,12 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
+	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -41,14 +45,32 @@ func (c *Cluster) UserConfig(name string, groups ...string) (*rest.Config, error
 	}, nil
 }
 
+// tokenLifetime outlasts every run. Kubelets renew a pod's token; here nobody does.
+const tokenLifetime = 24 * time.Hour
+
+// ServiceAccountConfig returns the configuration of a client that is the existing service account, by a token as its pods
+// have one. Requests are not limited in their rate.
+func (c *Cluster) ServiceAccountConfig(ctx context.Context, namespace, name string) (*rest.Config, error) {
+	seconds := int64(tokenLifetime / time.Second)
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
+	request, err := c.client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("creating token of service account %s/%s: %w", namespace, name, err)
+	}
+	return &rest.Config{
+		Host: c.apiServerURL(), QPS: -1, Burst: -1,
+		BearerToken: request.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: c.ca.pem},
+	}, nil
+}
+
 // CA returns the PEM of the authority that signed the API server's and the users' certificates.
 func (c *Cluster) CA() []byte {
 	return c.ca.pem
 }
 
 // WriteKubeconfig writes a kubeconfig file, readable by its owner only, that connects as the configuration does. All of
-// the configuration's certificates and keys must be data, not files; they become part of the file. Its request rate does
-// not, as kubeconfig files know of none.
+// the configuration's certificates, keys and token must be data, not files; they become part of the file. Its request rate
+// does not, as kubeconfig files know of none.
 func WriteKubeconfig(path string, config *rest.Config) error {
 	const name = "targetgate-e2e"
 	kubeconfig := clientcmdapi.NewConfig()
@@ -59,6 +81,7 @@ func WriteKubeconfig(path string, config *rest.Config) error {
 	kubeconfig.AuthInfos[name] = &clientcmdapi.AuthInfo{
 		ClientCertificateData: config.CertData,
 		ClientKeyData:         config.KeyData,
+		Token:                 config.BearerToken,
 	}
 	kubeconfig.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
 	kubeconfig.CurrentContext = name

@@ -24,23 +24,32 @@ import (
 const (
 	// namespace is targetgate's own.
 	namespace = "targetgate-system"
-	// user is who targetgate is to the API server.
-	user = "targetgate"
+	// account is the service account that targetgate is to the API server.
+	account = "targetgate"
+	// nodesUser is who all nodes together are to the API server. It queues their requests as it does those of kubelets, by
+	// their group; an administrator's would go ahead of everybody's.
+	nodesUser, nodesGroup = "nodes", "system:nodes"
 )
 
-// install applies what config/ ships, and gives the shipped roles to targetgate's user.
+// install applies what config/ ships, and gives the shipped roles to targetgate's service account.
 func (b *Bed) install(ctx context.Context) error {
-	subject := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
-	own := metav1.ObjectMeta{Name: user, Namespace: namespace}
+	subject := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account}}
+	own := metav1.ObjectMeta{Name: account, Namespace: namespace}
 	for _, object := range []client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
 		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: subject,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+			ObjectMeta: metav1.ObjectMeta{Name: nodesUser},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: nodesUser}},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		},
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
+		&corev1.ServiceAccount{ObjectMeta: own},
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: account}, Subjects: subject,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: account},
 		},
 		&rbacv1.RoleBinding{
 			ObjectMeta: own, Subjects: subject,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: account},
 		},
 	} {
 		if err := b.Client.Create(ctx, object); err != nil {

@@ -45,7 +45,7 @@ func (b *Bed) startTargetgate(ctx context.Context) error {
 		binary: b.options.Targetgate, dir: b.dir, awsURL: b.AWS.URL(), extra: b.options.Args,
 		ports: ports{free[0], free[1], free[2]}, launcher: process.NewLauncher(),
 	}
-	config, err := b.Cluster.UserConfig(user)
+	config, err := b.Cluster.ServiceAccountConfig(ctx, namespace, account)
 	if err != nil {
 		return err
 	}

@@ -157,8 +157,12 @@ func (b *Bed) startNodes(ctx context.Context) (err error) {
 	if b.addresses, err = reserveAddresses(nodes); err != nil {
 		return err
 	}
+	config, err := b.Cluster.UserConfig(nodesUser, nodesGroup)
+	if err != nil {
+		return err
+	}
 	b.Kubelet, err = kubelet.Start(context.WithoutCancel(ctx), kubelet.Options{
-		Config: b.Cluster.AdminConfig(),
+		Config: config,
 		Nodes:  nodes,
 		Scale:  b.options.Scale,
 	})
