@@ -4,8 +4,8 @@
 // Package webhook decides at admission what later steps rely on.
 //
 // Pods: which TargetGroupBindings cover this pod? Each covering binding adds its readiness gate, so that the pod is not
-// Ready before the load balancer has accepted it. The answer comes from memory, makes no network call, and patches
-// only what it adds.
+// Ready before the load balancer has accepted it; and the pod is given time to leave (see below). The answer comes from
+// memory, makes no network call, and patches only what it adds.
 //
 // Bindings: what the user left out is filled in from the target group, once, at creation; what contradicts another
 // object or AWS is refused with all faults at once and the path of each. What the object alone can tell is refused by
@@ -16,4 +16,35 @@
 //
 // What is not decided here: whether a pod is registered or healthy. That is package targets, and this package does not
 // know it.
+//
+// # Time to leave
+//
+// A load balancer goes on sending to a target for a while after its deregistration, and the kubelet tells a pod to stop
+// the moment it is deleted. What lies in between is lost, unless the pod waits. So a pod with a gate gets a preStop sleep
+// in every regular container that has no preStop of its own, and a grace period that is as much longer, so that the
+// containers have as long as before for ending after SIGTERM. It is part of the pod: it works while targetgate is
+// down, and kubectl shows it.
+//
+// How long: --termination-delay-alb or --termination-delay-nlb by the protocols of the target groups, the longest of
+// several; the pod's annotation targetgate.dev/termination-delay overrides both, and "0" asks for none.
+//
+//   - A container with a preStop of its own is left alone; its author knows better. When the grace period leaves less time than
+//     the load balancer needs, a warning says so.
+//   - Asked a second time about the same pod, because another webhook has changed it meanwhile (reinvocationPolicy
+//     IfNeeded), we give new containers the same sleep and leave the grace period as it is. The annotation
+//     targetgate.dev/termination-protection, which says what was given, tells the two apart. It counts only beside a
+//     container that sleeps so long, and a grace period that allows it: it may have been copied from another pod.
+//   - Init containers have ended long before. Native sidecars (restartPolicy Always) need no sleep: the kubelet sends
+//     them SIGTERM when the regular containers have ended.
+//   - The pods of a Job are pods: a preStop does not run when a container ends by itself, only when it is stopped.
+//   - A container whose liveness probe fails is stopped, too, and sleeps before it is started again. A
+//     terminationGracePeriodSeconds of the probe's own ends the sleep earlier.
+//   - Nodes that give pods less time than that (a Spot interruption gives 120 s) cut it short, as they do all else.
+//   - Pods without a gate are not touched.
+//
+// preStop.sleep needs Kubernetes 1.30. An API server before 1.29 drops the field that it does not know, finds a preStop
+// without a handler, and refuses the pod. So the server's version is read at the start, and below 1.30 the pods are left
+// as they are; a line in the log and a warning at admission say so. (One of 1.29, or one whose feature gate was switched off,
+// drops sleep and preStop and takes the pod; so does no harm while an upgrade to 1.30 is under way. A kubelet before 1.30
+// does not sleep.)
 package webhook

@@ -16,14 +16,20 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// coveringGates are the gates of the namespace's bindings that cover a pod with these labels: of type ip, not being
-// deleted, and with a Service that exists and selects the pod.
-func coveringGates(ctx context.Context, reader client.Reader, namespace string, podLabels labels.Set) ([]corev1.PodConditionType, error) {
+// coveringBinding is what is wanted of a binding that covers a pod.
+type coveringBinding struct {
+	gate     corev1.PodConditionType
+	protocol v1beta1.Protocol // of the target group, empty when it is not known yet
+}
+
+// coveringBindings are the namespace's bindings that cover a pod with these labels: of type ip, not being deleted, and
+// with a Service that exists and selects the pod.
+func coveringBindings(ctx context.Context, reader client.Reader, namespace string, podLabels labels.Set) ([]coveringBinding, error) {
 	var bindings v1beta1.TargetGroupBindingList
 	if err := reader.List(ctx, &bindings, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing bindings: %w", err)
 	}
-	var gates []corev1.PodConditionType
+	var covering []coveringBinding
 	for i := range bindings.Items {
 		binding := &bindings.Items[i]
 		if !binding.Spec.IsIP() || !binding.DeletionTimestamp.IsZero() {
@@ -36,10 +42,23 @@ func coveringGates(ctx context.Context, reader client.Reader, namespace string, 
 			return nil, fmt.Errorf("getting Service %s: %w", binding.Spec.ServiceRef.Name, err)
 		}
 		if !apierrors.IsNotFound(err) && selects(&service, podLabels) {
-			gates = append(gates, readiness.GateFor(binding.Name))
+			covering = append(covering, coveringBinding{readiness.GateFor(binding.Name), protocolOf(binding)})
 		}
 	}
-	return gates, nil
+	return covering, nil
+}
+
+// protocolOf is the protocol of the binding's target group: as its author or our own webhook wrote it, else as AWS told
+// us later.
+func protocolOf(binding *v1beta1.TargetGroupBinding) v1beta1.Protocol {
+	switch {
+	case binding.Spec.TargetGroupProtocol != nil:
+		return *binding.Spec.TargetGroupProtocol
+	case binding.Status.TargetGroup != nil:
+		return binding.Status.TargetGroup.Protocol
+	default:
+		return ""
+	}
 }
 
 // selectingServices are the names of the namespace's Services that select a pod with these labels.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
@@ -29,6 +30,13 @@ func podRequest(pod string) admission.Request {
 	return admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Namespace: "shop", Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: []byte(pod)},
 	}}
+}
+
+// usual are the flags' defaults on a new API server.
+var usual = Termination{ALB: 30 * time.Second, NLB: 130 * time.Second, ServerVersion: "v1.36.3"}
+
+func newPodMutator(reader client.Reader) *podMutator {
+	return &podMutator{reader: reader, protector: newProtector(usual)}
 }
 
 // mutate is the pod as it is after the answer's patch.
@@ -109,7 +117,7 @@ func TestPodMutator(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			mutator := &podMutator{reader: newReader(t, tc.objects...)}
+			mutator := newPodMutator(newReader(t, tc.objects...))
 			response := mutator.Handle(t.Context(), podRequest(tc.pod))
 			if !response.Allowed {
 				t.Fatalf("refused: %+v", response.Result)
@@ -152,7 +160,7 @@ func TestPodMutatorTroubleIsServerError(t *testing.T) {
 		"not even JSON": {reader: newReader(t), pod: `{`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			response := (&podMutator{reader: tc.reader}).Handle(t.Context(), podRequest(tc.pod))
+			response := newPodMutator(tc.reader).Handle(t.Context(), podRequest(tc.pod))
 			if response.Allowed || response.Result.Code != 500 {
 				t.Errorf("answer %+v, want code 500", response)
 			}
@@ -165,7 +173,7 @@ func FuzzPodMutator(f *testing.F) {
 	f.Add(`{"metadata":null,"spec":{"readinessGates":[null,{"conditionType":"target-health.alb.ingress.k8s.aws/a"}]}}`)
 	f.Add(`[]`)
 	f.Fuzz(func(t *testing.T, pod string) {
-		mutator := &podMutator{reader: newReader(t, newService("web", map[string]string{"app": "web"}), newBinding("web"))}
+		mutator := newPodMutator(newReader(t, newService("web", map[string]string{"app": "web"}), newBinding("web")))
 		response := mutator.Handle(t.Context(), podRequest(pod))
 		if !response.Allowed {
 			if response.Result.Code != 500 {

@@ -40,6 +40,8 @@ type Options struct {
 	Namespaces []string
 	// InjectGates switches the gates in pods on; when off, pods are admitted as they are.
 	InjectGates bool
+	// Termination gives pods with a gate time to leave.
+	Termination Termination
 }
 
 // +kubebuilder:webhookconfiguration:mutating=true,name=targetgate-webhook
@@ -59,7 +61,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	reader := mgr.GetClient()
 	server := mgr.GetWebhookServer()
 	if opts.InjectGates {
-		server.Register(podPath, serverErrors(mutation, &admission.Webhook{Handler: &podMutator{reader: reader, namespaces: opts.Namespaces}}))
+		mutator := &podMutator{reader: reader, namespaces: opts.Namespaces, protector: newProtector(opts.Termination)}
+		if !mutator.protector.canSleep {
+			mgr.GetLogger().Info("Pods get no preStop sleep: that needs Kubernetes 1.30", "apiServer", opts.Termination.ServerVersion)
+		}
+		server.Register(podPath, serverErrors(mutation, &admission.Webhook{Handler: mutator}))
 	} else {
 		server.Register(podPath, serverErrors(mutation, &admission.Webhook{Handler: admission.HandlerFunc(admitUnchanged)}))
 	}

@@ -48,7 +48,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	err = webhook.Setup(ctx, mgr, webhook.Options{
-		Accounts: aws.accounts, OwnVPC: aws.ownVPC, Namespaces: opts.WatchNamespaces, InjectGates: opts.InjectGates,
+		Accounts: aws.accounts, OwnVPC: aws.ownVPC, Namespaces: opts.WatchNamespaces,
+		InjectGates: opts.InjectGates, Termination: opts.Termination,
 	})
 	if err != nil {
 		return err

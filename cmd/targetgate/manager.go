@@ -54,13 +54,14 @@ func setUpLogging(opts *options) {
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch,namespace=targetgate-system
 
 // newManager returns the manager with caches, leader election, webhook server and probes; nothing is started. It waits
-// for the API server, as leaving would only have the pod back off for minutes. It is ready only while staying says so.
+// for the API server, as leaving would only have the pod back off for minutes, and notes its version in the options. It
+// is ready only while staying says so.
 func newManager(ctx context.Context, opts *options, staying healthz.Checker) (ctrl.Manager, error) {
 	cfg, err := kubeConfig(opts.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	if err := awaitAPIServer(ctx, cfg); err != nil {
+	if opts.Termination.ServerVersion, err = awaitAPIServer(ctx, cfg); err != nil {
 		return nil, err
 	}
 	scheme := runtime.NewScheme()
@@ -105,20 +106,24 @@ func kubeConfig(path string) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// awaitAPIServer returns when the API server says what it serves, which everything else here begins with, or when ctx
-// ends.
-func awaitAPIServer(ctx context.Context, cfg *rest.Config) error {
+// awaitAPIServer returns when the API server says what it serves, which everything else here begins with, and what it
+// calls itself, or when ctx ends.
+func awaitAPIServer(ctx context.Context, cfg *rest.Config) (serverVersion string, err error) {
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
-		return fmt.Errorf("preparing to ask the API server: %w", err)
+		return "", fmt.Errorf("preparing to ask the API server: %w", err)
 	}
-	return wait.PollUntilContextCancel(ctx, 2*time.Second, true, func(context.Context) (bool, error) {
-		if _, err := client.ServerGroups(); err != nil {
+	err = wait.PollUntilContextCancel(ctx, 2*time.Second, true, func(context.Context) (bool, error) {
+		_, groupsErr := client.ServerGroups()
+		info, versionErr := client.ServerVersion()
+		if err := errors.Join(groupsErr, versionErr); err != nil {
 			ctrl.Log.Info("The API server does not answer, waiting for it", "err", err.Error())
 			return false, nil
 		}
+		serverVersion = info.GitVersion
 		return true, nil
 	})
+	return serverVersion, err
 }
 
 // newLease returns a lease held in the name of the pod, nil where that is not known. A container that crashes and

@@ -56,11 +56,16 @@ func TestLeaseIsHeldInTheNameOfThePod(t *testing.T) {
 
 func TestAwaitAPIServerWaitsForAnAnswer(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"kind":"APIVersions","versions":["v1"]}`))
+		_, _ = w.Write([]byte(`{"kind":"APIVersions","versions":["v1"],"gitVersion":"v1.36.3"}`))
 	}))
 	cfg := &rest.Config{Host: "http://" + server.Listener.Addr().String()}
 	done := make(chan error)
-	go func() { done <- awaitAPIServer(t.Context(), cfg) }()
+	version := ""
+	go func() {
+		var err error
+		version, err = awaitAPIServer(t.Context(), cfg)
+		done <- err
+	}()
 	select {
 	case err := <-done:
 		t.Fatalf("returned with %v before the server answered", err)
@@ -68,7 +73,7 @@ func TestAwaitAPIServerWaitsForAnAnswer(t *testing.T) {
 	}
 	server.Start()
 	defer server.Close()
-	if err := <-done; err != nil {
-		t.Errorf("after the server answered: %v", err)
+	if err := <-done; err != nil || version != "v1.36.3" {
+		t.Errorf("after the server answered: version %q, error %v", version, err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/targetgate/targetgate/targets"
 	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/webhook"
 )
 
 // options are every flag of the program, and its environment variables: POD_NAME, POD_UID and POD_NAMESPACE, of its own pod.
@@ -35,6 +36,7 @@ type options struct {
 	throttleText string
 
 	InjectGates             bool
+	Termination             webhook.Termination
 	MaxConcurrentReconciles int
 	MaxBackoff              time.Duration
 	Policy                  targets.Policy
@@ -116,6 +118,11 @@ func (o *options) addAWSFlags(flags *pflag.FlagSet) {
 
 func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.InjectGates, "enable-pod-readiness-gate-inject", true, "Add readiness gates to pods at admission.")
+	flags.DurationVar(&o.Termination.ALB, "termination-delay-alb", 30*time.Second,
+		"Sleep that containers without a preStop get in pods with a gate, so that they go on serving after their deletion, when the "+
+			"target group's protocol is HTTP or HTTPS. Rounded up to whole seconds; 0 adds none. "+
+			"The annotation targetgate.dev/termination-delay of a pod overrides it.")
+	flags.DurationVar(&o.Termination.NLB, "termination-delay-nlb", 130*time.Second, "The same for all other protocols.")
 	flags.IntVar(&o.MaxConcurrentReconciles, "targetgroupbinding-max-concurrent-reconciles", 16, "Bindings looked at side by side.")
 	flags.DurationVar(&o.MaxBackoff, "targetgroupbinding-max-exponential-backoff-delay", 30*time.Second,
 		"Longest pause after a pass that failed.")
@@ -172,6 +179,8 @@ func (o *options) validate() error {
 	}
 	fault(o.ClusterName == "", "--cluster-name is required")
 	fault(len(o.VpcTags) > 0 && o.VpcID == "", "--aws-vpc-tags=%v is not supported: set --aws-vpc-id", o.VpcTags)
+	fault(!validDelay(o.Termination.ALB), "--termination-delay-alb=%s: want 0 to %s", o.Termination.ALB, webhook.MaxTerminationDelay)
+	fault(!validDelay(o.Termination.NLB), "--termination-delay-nlb=%s: want 0 to %s", o.Termination.NLB, webhook.MaxTerminationDelay)
 	fault(o.Policy.MaxTargets < 0, "--max-targets-per-target-group=%d: want 0 or more", o.Policy.MaxTargets)
 	fault(o.Policy.MinReadyPercent < 0 || o.Policy.MinReadyPercent > 100, "--min-ready-percent=%d: want 0 to 100", o.Policy.MinReadyPercent)
 	fault(o.Policy.ReplacementTimeout < 0, "--replacement-timeout=%s: want 0 or more", o.Policy.ReplacementTimeout)
@@ -202,6 +211,8 @@ func (o *options) validate() error {
 const minDriftInterval = 10 * time.Second
 
 // endpointsFailOpen is the one feature gate of the incumbent's that means something here.
+func validDelay(d time.Duration) bool { return d >= 0 && d <= webhook.MaxTerminationDelay }
+
 const endpointsFailOpen = "EndpointsFailOpen"
 
 func (o *options) validateFeatureGates() []error {

@@ -21,16 +21,16 @@ func TestParseOptionsDefaults(t *testing.T) {
 	}
 	type view struct {
 		retries, workers, port     int
-		backoff, sync              time.Duration
+		backoff, sync, alb, nlb    time.Duration
 		gates, leader              bool
 		id, metrics, probes, level string
 	}
 	got := view{
-		opts.MaxRetries, opts.MaxConcurrentReconciles, opts.WebhookPort, opts.MaxBackoff, opts.SyncPeriod, opts.InjectGates,
-		opts.LeaderElection, opts.LeaderElectionID, opts.MetricsAddr, opts.HealthProbeAddr, opts.LogLevel,
+		opts.MaxRetries, opts.MaxConcurrentReconciles, opts.WebhookPort, opts.MaxBackoff, opts.SyncPeriod, opts.Termination.ALB, opts.Termination.NLB,
+		opts.InjectGates, opts.LeaderElection, opts.LeaderElectionID, opts.MetricsAddr, opts.HealthProbeAddr, opts.LogLevel,
 	}
 	want := view{
-		10, 16, 9443, 30 * time.Second, 10 * time.Hour, true, true, "aws-load-balancer-controller-leader", ":8080", ":61779", "info",
+		10, 16, 9443, 30 * time.Second, 10 * time.Hour, 30 * time.Second, 130 * time.Second, true, true, "aws-load-balancer-controller-leader", ":8080", ":61779", "info",
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(view{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
@@ -68,10 +68,11 @@ func TestParseOptionsNamesEveryFault(t *testing.T) {
 		"nothing given": {want: []string{"--cluster-name is required"}},
 		"several at once": {
 			args: append(minimal, "--log-level=loud", "--webhook-bind-port=0", "--aws-api-throttle=Elastic Load Balancing v2:x", "--min-ready-percent=101",
-				"--feature-gates=EndpointsFailOpen=maybe", "--drift-interval=1s"),
+				"--feature-gates=EndpointsFailOpen=maybe", "--drift-interval=1s", "--termination-delay-alb=-1s", "--termination-delay-nlb=3601s"),
 			want: []string{
 				"--log-level=loud: want info or debug", "--webhook-bind-port=0: want 1 to 65535", "--aws-api-throttle: \"Elastic Load Balancing v2:x\"",
 				"--min-ready-percent=101: want 0 to 100", "EndpointsFailOpen=maybe: want true or false", "--drift-interval=1s: want 10s or more",
+				"--termination-delay-alb=-1s: want 0 to 1h0m0s", "--termination-delay-nlb=1h0m1s: want 0 to 1h0m0s",
 			},
 		},
 		"unsupported":  {args: append(minimal, "--aws-vpc-tags=Name=prod"), want: []string{"--aws-vpc-tags=map[Name:prod] is not supported: set --aws-vpc-id"}},

@@ -1,0 +1,63 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import corev1 "k8s.io/api/core/v1"
+
+// podView is the part of a pod that is read. The rest is never decoded, so it cannot be lost.
+type podView struct {
+	Metadata struct {
+		Labels      map[string]string `json:"labels"`
+		Annotations *podAnnotations   `json:"annotations"`
+	} `json:"metadata"`
+	Spec podSpecView `json:"spec"`
+}
+
+// podAnnotations are those that are read.
+type podAnnotations struct {
+	Delay      *string `json:"targetgate.dev/termination-delay"`
+	Protection string  `json:"targetgate.dev/termination-protection"`
+}
+
+type podSpecView struct {
+	ReadinessGates                []corev1.PodReadinessGate `json:"readinessGates"`
+	TerminationGracePeriodSeconds *int64                    `json:"terminationGracePeriodSeconds"`
+	Containers                    []containerView           `json:"containers"`
+}
+
+type containerView struct {
+	Name      string         `json:"name"`
+	Lifecycle *lifecycleView `json:"lifecycle"`
+}
+
+type lifecycleView struct {
+	PreStop *preStopView `json:"preStop"`
+}
+
+type preStopView struct {
+	Sleep *corev1.SleepAction `json:"sleep"`
+}
+
+// annotations are empty when the pod has none.
+func (p *podView) annotations() podAnnotations {
+	if p.Metadata.Annotations == nil {
+		return podAnnotations{}
+	}
+	return *p.Metadata.Annotations
+}
+
+// firstContainer is the name of the pod's first regular container.
+func (p *podView) firstContainer() string {
+	if len(p.Spec.Containers) == 0 {
+		return ""
+	}
+	return p.Spec.Containers[0].Name
+}
+
+func (c *containerView) preStop() *preStopView {
+	if c.Lifecycle == nil {
+		return nil
+	}
+	return c.Lifecycle.PreStop
+}
