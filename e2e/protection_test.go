@@ -1,0 +1,187 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/e2e/emulator"
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/testbed"
+)
+
+// leave is how a pod will go: its grace period, and the preStop sleep of each container, -1 for another preStop.
+type leave struct {
+	Grace  int64
+	Sleeps map[string]int64
+}
+
+func leaveOf(pod *corev1.Pod) leave {
+	l := leave{ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, 0), map[string]int64{}}
+	for _, c := range pod.Spec.Containers {
+		switch {
+		case c.Lifecycle == nil || c.Lifecycle.PreStop == nil:
+		case c.Lifecycle.PreStop.Sleep != nil:
+			l.Sleeps[c.Name] = c.Lifecycle.PreStop.Sleep.Seconds
+		default:
+			l.Sleeps[c.Name] = -1
+		}
+	}
+	return l
+}
+
+func TestPodsAreGivenTimeToLeave(t *testing.T) {
+	alb, nlb := newApp("leave-alb"), newApp("leave-nlb")
+	nlb.Balancer = func(s *emulator.Service) { s.Type = state.Network }
+	for _, app := range []*testbed.App{alb, nlb} {
+		app.Replicas = 0
+		deploy(t, app)
+		awaitGated(t, app)
+	}
+	own := &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sleep", "20"}}}}
+	tests := map[string]struct {
+		app    *testbed.App
+		change func(*corev1.Pod)
+		want   leave
+	}{
+		"ALB": {alb, func(*corev1.Pod) {}, leave{60, map[string]int64{"web": 30}}},
+		"NLB": {nlb, func(*corev1.Pod) {}, leave{160, map[string]int64{"web": 130}}},
+		"own preStop": {alb, func(p *corev1.Pod) { p.Spec.Containers[0].Lifecycle = own },
+			leave{30, map[string]int64{"web": -1}}},
+		"one of two has its own": {alb, func(p *corev1.Pod) {
+			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "log", Image: "log", Lifecycle: own})
+		}, leave{60, map[string]int64{"web": 30, "log": -1}}},
+		"asks for another delay": {alb, func(p *corev1.Pod) {
+			p.Annotations = map[string]string{"targetgate.dev/termination-delay": "1m"}
+		}, leave{90, map[string]int64{"web": 60}}},
+		"asks for none": {alb, func(p *corev1.Pod) {
+			p.Annotations = map[string]string{"targetgate.dev/termination-delay": "0"}
+		}, leave{30, map[string]int64{}}},
+		"with a native sidecar": {alb, func(p *corev1.Pod) {
+			p.Spec.InitContainers = []corev1.Container{{Name: "mesh", Image: "mesh", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)}}
+		}, leave{60, map[string]int64{"web": 30}}},
+		"not covered": {alb, func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} }, leave{30, map[string]int64{}}},
+		"grace period beyond all bounds": {alb, func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1<<63 - 1) },
+			leave{1<<63 - 1, map[string]int64{"web": 30}}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := barePod(tc.app.Name, map[string]string{"app": tc.app.Name})
+			tc.change(pod)
+			must(t, bed.Client.Create(t.Context(), pod, client.DryRunAll))
+			if diff := cmp.Diff(tc.want, leaveOf(pod)); diff != "" {
+				t.Errorf("pod (-want +got):\n%s", diff)
+			}
+			for _, c := range pod.Spec.InitContainers {
+				if c.Lifecycle != nil {
+					t.Errorf("the sidecar got %+v, want it left alone", c.Lifecycle)
+				}
+			}
+		})
+	}
+}
+
+// awaitGated waits until pods of the app get its gate.
+func awaitGated(t *testing.T, app *testbed.App) {
+	t.Helper()
+	eventually(t, "pods of "+app.Name+" to get a gate", func() error {
+		pod := barePod(app.Name, map[string]string{"app": app.Name})
+		if err := bed.Client.Create(t.Context(), pod, client.DryRunAll); err != nil {
+			return err
+		}
+		if len(pod.Spec.ReadinessGates) == 0 {
+			return errors.New("none yet")
+		}
+		return nil
+	})
+}
+
+// Another webhook adds a container after us, and the API server asks us again.
+func TestContainersInjectedAfterUsAreGivenTimeToLeave(t *testing.T) {
+	app := newApp("mesh")
+	app.Replicas = 0
+	deploy(t, app)
+	awaitGated(t, app)
+	installInjector(t, app)
+	eventually(t, "the injected container to sleep, and the grace period to be raised once", func() error {
+		pod := barePod(app.Name, map[string]string{"app": app.Name})
+		if err := bed.Client.Create(t.Context(), pod, client.DryRunAll); err != nil {
+			return err
+		}
+		want := leave{60, map[string]int64{"web": 30, "mesh": 30}}
+		if diff := cmp.Diff(want, leaveOf(pod)); diff != "" {
+			return fmt.Errorf("pod (-want +got):\n%s", diff)
+		}
+		return nil
+	})
+}
+
+// installInjector has the API server ask a webhook, after targetgate's, that gives pods of the app a second container.
+func installInjector(t *testing.T, app *testbed.App) {
+	t.Helper()
+	dir := t.TempDir()
+	ca, err := cluster.ServingCertificate(dir, "127.0.0.1")
+	must(t, err)
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	must(t, err)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(injectContainer))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "zz-" + app.Name}, // API servers ask by name
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: "inject.example.com", AdmissionReviewVersions: []string{"v1"}, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &server.URL, CABundle: ca},
+			NamespaceSelector: &metav1.LabelSelector{
+				MatchLabels: map[string]string{corev1.LabelMetadataName: app.Name},
+			},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			}},
+		}},
+	}
+	must(t, bed.Client.Create(t.Context(), configuration))
+	t.Cleanup(func() {
+		if err := bed.Client.Delete(context.Background(), configuration); err != nil {
+			t.Errorf("deleting the injector's configuration: %v", err)
+		}
+	})
+}
+
+func injectContainer(w http.ResponseWriter, r *http.Request) {
+	var review admissionv1.AdmissionReview
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+	if !strings.Contains(string(review.Request.Object.Raw), `"name":"mesh"`) {
+		review.Response.PatchType = ptr.To(admissionv1.PatchTypeJSONPatch)
+		review.Response.Patch = []byte(`[{"op":"add","path":"/spec/containers/-","value":{"name":"mesh","image":"mesh"}}]`)
+	}
+	review.Request = nil
+	_ = json.NewEncoder(w).Encode(review) // the API server says so when it gets no answer
+}
