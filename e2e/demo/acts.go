@@ -127,21 +127,24 @@ func (s *scenario) rollout(app *testbed.App, version string, seen evidence, star
 	lanes := timeline(seen, app.Name, app.TargetGroup, version, start)
 	result := s.loads[app].Stop()
 	return rollout{
-		Name: app.Name, Gated: app.Gated, Setup: s.setup(app), Lanes: lanes, Load: result, Took: took(lanes, replicas),
+		Name: app.Name, Gated: app.Gated, Setup: s.setup(app, seen.pods), Lanes: lanes, Load: result, Took: took(lanes, replicas),
 		Answered: answered(seen.requests, app.TargetGroup, start), Failed: sentAt(result.Failures, start),
 	}
 }
 
-// setup says how the app is made, with times as they are on AWS and here.
-func (s *scenario) setup(app *testbed.App) []setting {
-	gate, sleep := "none", "none"
+// setup says what became of the app's pods at admission, with times as they are on AWS and here.
+func (s *scenario) setup(app *testbed.App, pods []sighting) []setting {
+	label, gate, sleep := "none", "none", "none"
 	if app.Gated {
-		gate = "yes (namespace labelled)"
+		label, gate = "enabled", "added"
 	}
-	if app.PreStopSeconds > 0 {
-		sleep = here(time.Duration(app.PreStopSeconds)*time.Second, s.scale)
+	for _, pod := range pods {
+		if pod.Namespace == app.Name && pod.Sleep > 0 {
+			sleep = "added: " + here(pod.Sleep, s.scale)
+		}
 	}
 	return []setting{
+		{"label of namespace", label},
 		{"readiness gate", gate},
 		{"sleep in preStop", sleep},
 		{"health checks", "every " + here(checkInterval*time.Second, s.scale)},

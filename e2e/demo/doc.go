@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command demo shows what targetgate is for, on one machine: it rolls the same web application twice at the same time,
-// once with readiness gate and preStop sleep and once with neither, under load, and shows what became of the requests.
+// once in a namespace with the label and once in one without, under load, and shows what became of the requests.
 //
 //	main.go      flags, and the order of things
 //	scenario.go  test bed and two apps
@@ -15,9 +15,9 @@
 //	terminal.go  both apps side by side as text
 //	page.go      both apps as a picture: geometry here, HTML in page.html.tmpl
 //
-// Both apps have targetgate register and deregister their pods. The gated one's namespace has the label that asks for
-// gates, and its pods sleep before they stop; the plain one is as most clusters have it. In the first act the new version
-// works, and the sleep makes the difference, with the early deregistration that it gives time to. In the second the new
+// Both apps have targetgate register and deregister their pods, and neither has a preStop in its manifest. The gated one's
+// namespace has the label, for which targetgate adds a readiness gate and a preStop sleep to its pods. In the first act the
+// new version works, and the sleep makes the difference, with the early deregistration that it gives time to. In the second the new
 // version is Ready but not accepted by the load balancer, and the gate makes the difference. The exit status is 0 only
 // when gated lost no request and plain lost some, in both acts: anything else would prove nothing.
 package main

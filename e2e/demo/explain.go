@@ -12,8 +12,8 @@ import (
 func (a act) firstStories() []string {
 	gated, plain := unexpected(a.Gated), unexpected(a.Plain)
 	if a.Gated.Load.Failed == 0 {
-		gated = "gated lost none. Its preStop sleep spares it the failures at stopping pods, together with the early deregistration: " +
-			"targetgate deregisters an old pod, of either app, as soon as it is deleted, and the sleep keeps gated's serving meanwhile."
+		gated = "gated lost none. targetgate deregisters an old pod, of either app, as soon as it is deleted, and the preStop sleep that " +
+			"it has added to gated's pods keeps these serving until the load balancer has stopped sending."
 	}
 	if a.Plain.Load.Failed > 0 {
 		plain = fmt.Sprintf("plain lost %s requests: %s. Its pods were deregistered as early, but had no preStop sleep. "+

@@ -111,9 +111,10 @@ func savePage(path string, r report) (err error) {
 
 func newPage(r report) page {
 	p := page{
-		Title: "Two rolling updates, with and without gate and preStop sleep",
+		Title: "Two rolling updates, with and without readiness gate and time to leave",
 		Setting: fmt.Sprintf("The same web app twice, %d pods each behind an Application Load Balancer of its own; targetgate registers and "+
-			"deregisters the pods of both. Both get %.0f requests a second, from clients that never retry. %s", r.Replicas, r.Rate, r.pace()),
+			"deregisters the pods of both. gated's namespace has the label, for which targetgate adds a readiness gate and a preStop sleep "+
+			"to its pods; nothing else differs. Both get %.0f requests a second, from clients that never retry. %s", r.Replicas, r.Rate, r.pace()),
 		Times: timesStory(r),
 		Made:  fmt.Sprintf("on %s, with targetgate %s", r.Date.Format("2006-01-02 at 15:04"), r.Version),
 		Acts: []section{
@@ -127,7 +128,7 @@ func newPage(r report) page {
 			newLife("Act 1: one pod of the old version", r.First, false, goings),
 		},
 	}
-	p.Verdict = fmt.Sprintf("No failed request with gate and preStop sleep; %s and %s with neither.",
+	p.Verdict = fmt.Sprintf("No failed request in the namespace with the label; %s and %s in the one without.",
 		thousands(r.First.Plain.Load.Failed), thousands(r.Second.Plain.Load.Failed))
 	if err := r.verdict(); err != nil {
 		p.Verdict = "This run does not show what it should: " + err.Error() + "."
@@ -142,8 +143,7 @@ func (r report) pace() string {
 	if r.Scale == 1 {
 		return ""
 	}
-	return fmt.Sprintf("Load balancers and nodes run %.3g times faster than on AWS: a preStop sleep of %d s takes %.3g s here.",
-		r.faster(), preStop, preStop*r.Scale)
+	return fmt.Sprintf("Load balancers and nodes run %.3g times faster than on AWS: 10 s take %.3g s here.", r.faster(), 10*r.Scale)
 }
 
 func newSection(id, title, setting string, r report, a act) section {
@@ -166,8 +166,7 @@ func newChart(id string, rollout rollout, r report, a act) chart {
 	c := chart{
 		rollout: rollout, ID: id, Headline: "gated: readiness gate and preStop sleep",
 		Ticks: axis.ticks(), Start: axis.at(0), Bars: axis.bars(rollout, r.Rate),
-		Caption: "Seconds since the start of the rollout, as measured: preStop " + here(preStop*time.Second, r.Scale) +
-			", health checks every " + here(checkInterval*time.Second, r.Scale) + ".",
+		Caption: "Seconds since the start of the rollout, as measured: health checks every " + here(checkInterval*time.Second, r.Scale) + ".",
 	}
 	if !rollout.Gated {
 		c.Headline = "plain: neither"

@@ -20,7 +20,6 @@ const (
 	awsLatency    = 40 * time.Millisecond
 	serviceTime   = 15 * time.Millisecond
 	startup       = 4 * time.Second // of the app, scaled
-	preStop       = 30              // seconds, scaled
 	checkInterval = 10              // seconds between health checks, scaled
 	deployTimeout = time.Minute
 	pollInterval  = 50 * time.Millisecond
@@ -62,9 +61,9 @@ func play(ctx context.Context, opts options, p *testbed.Progress) (r report, err
 
 // deploy brings both apps up, until their load balancers send requests to every pod.
 func (s *scenario) deploy(ctx context.Context) (err error) {
-	s.progress.Say("deploying the same app twice: `gated` (namespace labelled, preStop %d s) and `plain`", preStop)
+	s.progress.Say("deploying the same app twice: `gated` in a namespace with the label, `plain` in one without")
 	s.gated, s.plain = s.app("gated"), s.app("plain")
-	s.gated.Gated, s.gated.PreStopSeconds = true, preStop
+	s.gated.Gated = true
 	if s.watcher, err = watchPods(ctx, s.bed.Cluster.AdminConfig()); err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type sighting struct {
 	Namespace, Name string
 	IP              string
 	Version         string
+	Sleep           time.Duration // of its preStop, unscaled
 	// GateOpen is when its gates were first seen to be all True; zero when it has none or they never were. The
 	// condition itself tells no more than the second.
 	GateOpen time.Time
@@ -73,7 +74,7 @@ func (w *watcher) see(object any) {
 	defer w.mu.Unlock()
 	s := w.seen[pod.UID]
 	if s == nil {
-		s = &sighting{UID: pod.UID, Namespace: pod.Namespace, Name: pod.Name, Version: testbed.VersionOf(pod)}
+		s = &sighting{UID: pod.UID, Namespace: pod.Namespace, Name: pod.Name, Version: testbed.VersionOf(pod), Sleep: sleepOf(pod)}
 		w.seen[pod.UID] = s
 	}
 	if pod.Status.PodIP != "" {
@@ -82,6 +83,15 @@ func (w *watcher) see(object any) {
 	if s.GateOpen.IsZero() && testbed.GatesOpen(pod) {
 		s.GateOpen = time.Now()
 	}
+}
+
+// sleepOf is how long the pod's containers sleep before they are told to stop.
+func sleepOf(pod *corev1.Pod) time.Duration {
+	lifecycle := pod.Spec.Containers[0].Lifecycle
+	if lifecycle == nil || lifecycle.PreStop == nil || lifecycle.PreStop.Sleep == nil {
+		return 0
+	}
+	return time.Duration(lifecycle.PreStop.Sleep.Seconds) * time.Second
 }
 
 func (w *watcher) sightings() []sighting {
