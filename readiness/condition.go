@@ -39,7 +39,7 @@ func (w *Writer) Set(ctx context.Context, pod *corev1.Pod, gate corev1.PodCondit
 	if err != nil {
 		return false, err
 	}
-	err = w.Client.Patch(ctx, pod.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, patch))
+	err = w.Client.Patch(ctx, answer(pod), client.RawPatch(types.StrategicMergePatchType, patch))
 	if apierrors.IsNotFound(err) || isOtherPod(err) {
 		return false, nil
 	}
@@ -47,6 +47,13 @@ func (w *Writer) Set(ctx context.Context, pod *corev1.Pod, gate corev1.PodCondit
 		return false, fmt.Errorf("patching condition %s of pod %s: %w", gate, client.ObjectKeyFromObject(pod), err)
 	}
 	return true, nil
+}
+
+// answer is what the patched pod is read into: its metadata alone, as nothing of the pod is used.
+func answer(pod *corev1.Pod) *metav1.PartialObjectMetadata {
+	out := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
+	out.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	return out
 }
 
 // Needed reports whether Set would write.

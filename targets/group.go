@@ -57,10 +57,10 @@ type group struct {
 
 	// Only passes touch these, and there is one at a time: the status as we wrote it last, and the newest generation that
 	// an event has called reconciled.
-	written   *v1beta1.TargetGroupBindingStatus
-	writtenAt time.Time
-	announced int64
-	notices   map[string]bool // told in the last pass
+	written      *v1beta1.TargetGroupBindingStatus
+	differsSince time.Time // since when it differs from what passes see, zero when it does not
+	announced    int64
+	notices      map[string]bool // told in the last pass
 }
 
 // sender is a lane that sends targets in batches.

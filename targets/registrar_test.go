@@ -41,7 +41,7 @@ func TestRegistrarTakesPodFromNotReadyToOpenGate(t *testing.T) {
 		if got, want := b.condition("web-0"), "True "; got != want {
 			t.Fatalf("when healthy the condition is %q, want %q", got, want)
 		}
-		result := b.after(countPause)
+		result := b.after(passing)
 		if result.RequeueAfter < 4*time.Minute {
 			t.Errorf("with nobody waiting the next look is in %s, want minutes", result.RequeueAfter)
 		}
@@ -351,7 +351,7 @@ func TestRegistrarWritesStatusOnceSettled(t *testing.T) {
 		b.settle()
 		b.aws.SetHealth(testARN, one, healthy)
 		b.after(time.Second)
-		b.after(countPause) // and the pod has an event
+		b.after(passing) // and the pod has an event
 		status := b.binding().Status
 		if *status.ObservedGeneration != 1 || !apimeta.IsStatusConditionTrue(status.Conditions, v1beta1.ConditionReady) {
 			t.Errorf("status %+v, want observed generation 1 and Ready", status)

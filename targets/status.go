@@ -35,13 +35,11 @@ type view struct {
 // maxMessage is what a condition's message is cut to.
 const maxMessage = 1024
 
-// countPause is the pause between two writes of a status in which nothing but counts has changed: in a rollout they change
-// with every pod.
-const countPause = 2 * time.Second
+// passing is how long a change must last that comes and goes with every pod of a rollout, before it is written.
+const passing = 5 * time.Second
 
 // writeStatus writes what the pass has seen, once and only if it differs from what we wrote last, and says when to come
-// back for counts that wait to be written. The comparison is with our own memory, as the cache may be behind it. Events
-// follow the write.
+// back for what may pass. The comparison is with our own memory, as the cache may be behind it. Events follow the write.
 func (r *Registrar) writeStatus(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, v view) (time.Duration, error) {
 	before := binding.DeepCopy()
 	if s.group.written != nil {
@@ -50,9 +48,13 @@ func (r *Registrar) writeStatus(ctx context.Context, s session, binding *v1beta1
 	after := before.DeepCopy()
 	fillStatus(&after.Status, s.group, v, metav1.NewTime(r.Clock.Now()))
 	if equality.Semantic.DeepEqual(before.Status, after.Status) {
+		s.group.differsSince = time.Time{}
 		return 0, nil
 	}
-	if wait := countPause - r.Clock.Now().Sub(s.group.writtenAt); wait > 0 && countsOnly(before.Status, after.Status) {
+	if s.group.differsSince.IsZero() {
+		s.group.differsSince = r.Clock.Now()
+	}
+	if wait := passing - r.Clock.Now().Sub(s.group.differsSince); wait > 0 && mayPass(before.Status, after.Status) {
 		return wait, nil
 	}
 	written := after.Status.DeepCopy()
@@ -60,7 +62,7 @@ func (r *Registrar) writeStatus(ctx context.Context, s session, binding *v1beta1
 		r.event(binding, failedUpdateStatus(err))
 		return 0, fmt.Errorf("writing status: %w", err)
 	}
-	s.group.written, s.group.writtenAt = written, r.Clock.Now()
+	s.group.written, s.group.differsSince = written, time.Time{}
 	showBinding(s.key, written)
 	for _, e := range s.group.eventsOf(before.Status.Conditions, written.Conditions) {
 		r.event(binding, e)
@@ -68,9 +70,15 @@ func (r *Registrar) writeStatus(ctx context.Context, s session, binding *v1beta1
 	return 0, nil
 }
 
-// countsOnly reports whether the statuses say the same but for their counts.
-func countsOnly(before, after v1beta1.TargetGroupBindingStatus) bool {
+// mayPass reports whether the statuses say the same but for their counts, and for calls under way where there were none.
+func mayPass(before, after v1beta1.TargetGroupBindingStatus) bool {
+	before, after = *before.DeepCopy(), *after.DeepCopy()
 	before.Targets, before.Pods = after.Targets, after.Pods
+	was := apimeta.FindStatusCondition(before.Conditions, v1beta1.ConditionReady)
+	is := apimeta.FindStatusCondition(after.Conditions, v1beta1.ConditionReady)
+	if was != nil && was.Status == metav1.ConditionTrue && is.Reason == v1beta1.ReasonReconciling {
+		*is = *was
+	}
 	return equality.Semantic.DeepEqual(before, after)
 }
 
