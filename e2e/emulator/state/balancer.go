@@ -147,6 +147,28 @@ func (m *Machine) Balancers(account string, arns, names []string) ([]Balancer, e
 	return found, nil
 }
 
+// SetSubnets replaces a load balancer's subnets, and with them its enabled Availability Zones: targets in others are unused
+// from now on, and those in the new ones begin to be registered.
+func (m *Machine) SetSubnets(arn string, subnets []string) error {
+	now := m.enter()
+	defer m.leave()
+	b, ok := m.balancers[arn]
+	if !ok {
+		return loadBalancerNotFound()
+	}
+	spec := b.BalancerSpec
+	spec.Subnets = subnets
+	vpc, zones, err := m.zones(spec)
+	if err != nil {
+		return err
+	}
+	b.BalancerSpec, b.VPC, b.Zones = spec, vpc, zones
+	for _, g := range m.groupsOf(b) {
+		m.reconsider(g, now)
+	}
+	return nil
+}
+
 // DeleteBalancer removes a load balancer and its listeners; deleting what is not there succeeds.
 func (m *Machine) DeleteBalancer(arn string) error {
 	now := m.enter()

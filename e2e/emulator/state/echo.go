@@ -20,12 +20,32 @@ type echo struct {
 // linger keeps the picture of a target that readers have now, before a call changes it. What lingers already lingers on.
 func (m *Machine) linger(g *group, key Key, now time.Time) {
 	g.fade(now)
-	length := m.draw(m.timing(g).Visible)
+	length := m.draw(m.visible(g))
 	if length <= 0 {
 		return
 	}
 	line, listed := g.shown(key)
 	g.echoes[key] = echo{until: now.Add(length), line: line, listed: listed}
+}
+
+// visible is how far what is shown of a group lags behind.
+func (m *Machine) visible(g *group) Range {
+	if g.visible != nil {
+		return *g.visible
+	}
+	return m.timing(g).Visible
+}
+
+// SetVisible replaces Timing.Visible for one group, from the next call on.
+func (m *Machine) SetVisible(groupARN string, visible Range) error {
+	m.enter()
+	defer m.leave()
+	g, err := m.group(groupARN)
+	if err != nil {
+		return err
+	}
+	g.visible = &visible
+	return nil
 }
 
 // fade drops the pictures whose time is over.

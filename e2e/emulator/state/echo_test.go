@@ -86,3 +86,15 @@ func TestDescribeKeepsTheOldestPicture(t *testing.T) {
 	b.pass(1)
 	b.wantList(map[string]HealthState{"10.0.0.1": Draining})
 }
+
+func TestDescribeLagsBehindForOneGroup(t *testing.T) {
+	b := newBed(t, Options{}, Application)
+	if err := b.SetVisible(b.group, Range{2 * time.Second, 2 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	b.register("10.0.0.1")
+	b.pass(2*time.Second - 1)
+	b.wantList(map[string]HealthState{})
+	b.pass(1)
+	b.wantList(map[string]HealthState{"10.0.0.1": Initial})
+}

@@ -60,6 +60,7 @@ type group struct {
 	routes     []Target
 	echoes     map[Key]echo
 	quotas     GroupQuotas
+	visible    *Range // instead of its timing's, nil when that holds
 }
 
 // GroupFilter picks target groups of an account; empty lists pick all.

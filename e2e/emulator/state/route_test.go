@@ -210,3 +210,20 @@ func TestDetachedTargetLeavesAtOnce(t *testing.T) {
 	b.pass(time.Minute)
 	b.wantHealth("10.0.0.1", healthy)
 }
+
+func TestTargetIsUsedWhereItsZoneIsEnabled(t *testing.T) {
+	b := newBed(t, Options{}, Application)
+	b.register("10.0.0.1", "10.128.0.1") // zones a and c
+	b.pass(time.Minute)
+	b.wantHealth("10.128.0.1", otherZone)
+	if err := b.SetSubnets(b.lb, []string{bothZones[1], "subnet-0c000000000000003"}); err != nil {
+		t.Fatal(err)
+	}
+	b.wantHealth("10.0.0.1", otherZone)
+	b.wantHealth("10.128.0.1", registering)
+	b.pass(time.Minute)
+	b.wantHealth("10.128.0.1", healthy)
+	if err := b.SetSubnets(b.lb, bothZones[:1]); err == nil {
+		t.Error("an ALB with one zone is no error")
+	}
+}
