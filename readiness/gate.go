@@ -58,6 +58,12 @@ func IsOpen(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 	return condition != nil && condition.Status == corev1.ConditionTrue
 }
 
+// IsOpenByHealth reports whether the gate is open because the load balancer found the pod healthy: it gives no reason for
+// that, and we give one for everything else.
+func IsOpenByHealth(pod *corev1.Pod, gate corev1.PodConditionType) bool {
+	return IsOpen(pod, gate) && Condition(pod, gate).Reason == ""
+}
+
 // ShowsRegistration reports whether the gate's condition proves that the pod itself was registered: it is written only
 // after that, but for the reasons why there was no registration.
 func ShowsRegistration(pod *corev1.Pod, gate corev1.PodConditionType) bool {

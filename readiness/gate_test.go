@@ -90,3 +90,22 @@ func TestShowsRegistration(t *testing.T) {
 		t.Error("a pod without a condition is taken for registered")
 	}
 }
+
+func TestIsOpenByHealth(t *testing.T) {
+	tests := map[string]struct {
+		conditions []corev1.PodCondition
+		want       bool
+	}{
+		"no condition":           {},
+		"closed":                 {conditions: []corev1.PodCondition{{Type: gate, Status: corev1.ConditionFalse}}},
+		"healthy":                {conditions: []corev1.PodCondition{{Type: gate, Status: corev1.ConditionTrue}}, want: true},
+		"open for other reasons": {conditions: []corev1.PodCondition{{Type: gate, Status: corev1.ConditionTrue, Reason: ReasonTimeout}}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := IsOpenByHealth(gatedPod(tc.conditions...), gate); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}

@@ -154,6 +154,9 @@ func (r *Registrar) tellPod(v verdict, gate corev1.PodConditionType) {
 		normal("Readiness gate %s is open: %s", gate, cut(v.health.Message))
 	case v.health.Status == corev1.ConditionTrue:
 		normal("Target %s is healthy: readiness gate %s is open", v.target, gate)
+	case readiness.IsOpen(v.pod, gate):
+		warn("ReadinessGateClosed", "CloseReadinessGate", "Target %s is not healthy any more: readiness gate %s is closed: %s: %s",
+			v.target, gate, reason, cut(v.health.Message))
 	case reason == readiness.ReasonRegistrationFailed, reason == readiness.ReasonTargetGroupFull:
 		warn(reason, "RegisterTarget", "Target %s is not registered: %s", v.target, cut(v.health.Message))
 	}
@@ -162,14 +165,14 @@ func (r *Registrar) tellPod(v verdict, gate corev1.PodConditionType) {
 // lateNotices tell of pods whose targets take longer to become healthy than the health check settings explain.
 func (j *judge) lateNotices(verdicts []verdict) map[string]notice {
 	out := map[string]notice{}
-	expected := expectedWait(j.facts)
 	for _, v := range verdicts {
 		e := j.entries[v.target]
-		if v.health.Status == corev1.ConditionTrue || e.presence != registered || e.owner != v.pod.UID || j.now.Sub(e.waitsSince()) < expected {
+		expected := expectedWait(j.facts, e.health.State)
+		if v.health.Status == corev1.ConditionTrue || e.presence != registered || e.owner != v.pod.UID || j.waited(v.pod, e) < expected {
 			continue
 		}
 		out["late "+string(v.pod.UID)] = notice{v.pod, bindingEvent{corev1.EventTypeWarning, "ReadinessGateWaiting", "AwaitHealth",
-			fmt.Sprintf("Target %s is not healthy %s after its registration: %s: %s", v.target, expected, v.health.Reason, v.health.Message)}}
+			fmt.Sprintf("Target %s has not become healthy within %s: %s: %s", v.target, expected, v.health.Reason, v.health.Message)}}
 	}
 	return out
 }

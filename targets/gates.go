@@ -32,7 +32,7 @@ type judge struct {
 	factsAt    time.Time
 	detached   map[types.UID]detachment // as of the last pass
 	opened     map[types.UID]bool       // lately, whatever the cache shows
-	closes     bool                     // gates of unhealthy pods may be closed
+	closes     bool                     // gates of unhealthy pods may be closed: enough others are healthy, with open gates
 	policy     Policy
 	now        time.Time
 
@@ -67,9 +67,9 @@ func (r *Registrar) newJudge(g *group, binding string, res resolution, p plan, e
 		gate: readiness.GateFor(binding), endpoints: map[types.UID]endpoint{}, entries: entries,
 		obstacles: g.obstacles(p, res.endpoints, r.Policy), resolution: res,
 		detached: g.currentDetached(), opened: g.openedNow(r.Clock.Now()), policy: r.Policy, now: r.Clock.Now(),
-		closes:      r.Policy.TwoWay && picture{endpoints: res.endpoints, entries: entries, policy: r.Policy}.enoughHealthy(),
 		detachedNow: map[types.UID]detachment{},
 	}
+	j.closes = r.Policy.TwoWay && picture{endpoints: res.open(j.gate), entries: entries, policy: r.Policy}.enoughHealthy()
 	j.facts, j.factsAt = g.currentFacts()
 	for _, ep := range res.endpoints { // a pod may be there at its old port as well
 		if other, twice := j.endpoints[ep.uid]; !twice || other.standing != wanted {
@@ -77,6 +77,18 @@ func (r *Registrar) newJudge(g *group, binding string, res resolution, p plan, e
 		}
 	}
 	return j
+}
+
+// open are the endpoints, with pods at closed gates as unready ones: they are not Ready, whatever their targets are.
+func (r *resolution) open(gate corev1.PodConditionType) map[elbv2.Target]endpoint {
+	out := maps.Clone(r.endpoints)
+	for target, ep := range out {
+		if ep.standing == wanted && ep.atGate(gate) {
+			ep.standing = unready
+			out[target] = ep
+		}
+	}
+	return out
 }
 
 // verdicts are the gates that have something to say.
@@ -94,9 +106,9 @@ func (j *judge) verdicts(gated []corev1.Pod) []verdict {
 		var ok bool
 		switch {
 		case open:
-			v.health, ok = j.closed(pod, e)
+			v.health, ok = j.closed(pod, ep, e)
 		case listed && ep.standing != replaced:
-			v.health, ok = j.waiting(ep, e)
+			v.health, ok = j.waiting(pod, ep, e)
 		default:
 			v.health, ok = j.detachedHealth(pod)
 		}
@@ -110,23 +122,24 @@ func (j *judge) verdicts(gated []corev1.Pod) []verdict {
 	return out
 }
 
-// closed is why an open gate must be closed again, which is only done when users ask for it.
-func (j *judge) closed(pod *corev1.Pod, e entry) (readiness.Health, bool) {
+// closed is why an open gate must be closed again, which is only done when users ask for it, and of gates that health has
+// opened: what else opens a gate holds on, and would open it again.
+func (j *judge) closed(pod *corev1.Pod, ep endpoint, e entry) (readiness.Health, bool) {
 	h := e.healthOf(pod.UID)
-	if !j.closes || h.State != elbv2.StateUnhealthy || j.timedOut(e) {
+	if !j.closes || ep.standing != wanted || h.State != elbv2.StateUnhealthy || !readiness.IsOpenByHealth(pod, j.gate) {
 		return readiness.Health{}, false
 	}
 	return readiness.FromTarget(string(h.State), h.Reason, h.Description, e.since), true
 }
 
 // waiting is what a gate has to say whose pod is among the endpoints.
-func (j *judge) waiting(ep endpoint, e entry) (readiness.Health, bool) {
-	h := e.healthOf(ep.uid)
-	isOurs := e.presence == registered && e.owner == ep.uid
+func (j *judge) waiting(pod *corev1.Pod, ep endpoint, e entry) (readiness.Health, bool) {
+	h := e.healthOf(pod.UID)
+	isOurs := e.presence == registered && e.owner == pod.UID
 	switch {
 	case h.State == elbv2.StateHealthy:
 		return readiness.FromTarget(string(h.State), h.Reason, h.Description, e.since), true
-	case isOurs && j.timedOut(e):
+	case isOurs && j.policy.ReadinessTimeout > 0 && j.waited(pod, e) >= j.policy.ReadinessTimeout:
 		return readiness.Released(readiness.ReasonTimeout, fmt.Sprintf("Not healthy within --readiness-timeout=%s: %s %s",
 			j.policy.ReadinessTimeout, h.Reason, h.Description)), true
 	case j.unattached(e, h):
@@ -142,8 +155,13 @@ func (j *judge) waiting(ep endpoint, e entry) (readiness.Health, bool) {
 	return obstacle, ok
 }
 
-func (j *judge) timedOut(e entry) bool {
-	return j.policy.ReadinessTimeout > 0 && j.now.Sub(e.waitsSince()) >= j.policy.ReadinessTimeout
+// waited is how long a pod has been at its gate: since its registration or, where gates are closed again, since its own was.
+func (j *judge) waited(pod *corev1.Pod, e entry) time.Duration {
+	since := e.waitsSince()
+	if c := readiness.Condition(pod, j.gate); j.policy.TwoWay && c != nil {
+		since = later(since, c.LastTransitionTime.Time)
+	}
+	return j.now.Sub(since)
 }
 
 // unattached reports whether no load balancer checks the target, by its own words and by settings that were read after
@@ -179,7 +197,8 @@ func (j *judge) detachedHealth(pod *corev1.Pod) (readiness.Health, bool) {
 	}
 }
 
-// nextRelease is when to look again because a gate may be opened by then, 0 when there is none.
+// nextRelease is when to look again because a gate may be opened by then, 0 when there is none. It leaves out gates that were
+// closed again: their targets are read every few seconds anyway.
 func (g *group) nextRelease(awaited map[elbv2.Target]entry, policy Policy, now time.Time) time.Duration {
 	var wait time.Duration
 	g.mu.Lock()

@@ -210,13 +210,94 @@ func TestGatesCloseOnlyWhileEnoughPodsAreHealthy(t *testing.T) {
 	}, a, c, newSlice("web-1", a, c))
 }
 
+// The target of a pod whose gate is open recovers before the next one's gate is closed, and its gate is open by then.
+func TestGateDoesNotCloseForOneThatIsNotOpenYet(t *testing.T) {
+	sick := elbv2.Health{State: elbv2.StateUnhealthy, Reason: "Target.Timeout"}
+	a, c := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+	inBed(t, func(b *bed) {
+		b.Policy.TwoWay, b.Writer.TwoWay = true, true
+		b.settle()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.aws.SetHealth(testARN, two, healthy)
+		b.after(time.Second)
+		b.aws.SetHealth(testARN, one, sick)
+		b.after(pollTwoWay)
+		writer := b.Writer.Client
+		b.Writer.Client = refusing{writer, "web-0"}
+		b.aws.SetHealth(testARN, one, healthy)
+		b.aws.SetHealth(testARN, two, sick)
+		b.after(pollTwoWay)
+		b.after(pollTwoWay)
+		if got, want := b.condition("web-1"), "True "; got != want {
+			t.Errorf("condition while the other gate is closed %q, want %q", got, want)
+		}
+		b.Writer.Client = writer
+		b.after(pollTwoWay)
+		b.after(pollTwoWay)
+		if got, want := b.condition("web-1"), "False Target.Timeout"; got != want {
+			t.Errorf("condition when the other gate is open %q, want %q", got, want)
+		}
+	}, a, c, newSlice("web-1", a, c))
+}
+
+// The time that users allow begins anew when a gate is closed again, however long ago the pod was registered.
+func TestGateOfPodRegisteredLongAgoClosesAndTimesOut(t *testing.T) {
+	a, c := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+	inBed(t, func(b *bed) {
+		b.Policy.TwoWay, b.Writer.TwoWay, b.Policy.ReadinessTimeout = true, true, time.Minute
+		b.settle()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.aws.SetHealth(testARN, two, healthy)
+		b.after(time.Second)
+		b.after(time.Hour)
+		b.aws.SetHealth(testARN, one, elbv2.Health{State: elbv2.StateUnhealthy, Reason: "Target.Timeout"})
+		b.told("ReadinessGateClosed")
+		b.after(pollTwoWay)
+		for range 45 {
+			b.after(time.Second)
+		}
+		if got, want := b.condition("web-0"), "False Target.Timeout"; got != want {
+			t.Errorf("condition within the time that is allowed %q, want %q", got, want)
+		}
+		if told := b.told("ReadinessGateClosed"); told != 1 {
+			t.Errorf("told %d times that the gate was closed, want once", told)
+		}
+		for range 120 {
+			b.after(time.Second)
+		}
+		if got, want := b.condition("web-0"), "True ReadinessTimeout"; got != want {
+			t.Errorf("condition after that %q, want %q", got, want)
+		}
+		if told := b.told("ReadinessTimeout"); told != 1 {
+			t.Errorf("told %d times that the gate was opened, want once: it must not flap", told)
+		}
+	}, a, c, newSlice("web-1", a, c))
+}
+
+// A gate that something else than health has opened would be opened again as soon as it is closed.
+func TestGateThatHealthHasNotOpenedIsNotClosed(t *testing.T) {
+	pod, other := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+	pod.Status.Conditions = append(pod.Status.Conditions,
+		corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue, Reason: readiness.ReasonNotAttached})
+	inBed(t, func(b *bed) {
+		b.Policy.TwoWay, b.Writer.TwoWay = true, true
+		b.aws.SetHealth(testARN, one, elbv2.Health{State: elbv2.StateUnhealthy, Reason: "Target.Timeout"})
+		b.aws.SetHealth(testARN, two, healthy)
+		b.settle()
+		b.after(testDrift)
+		if got, want := b.condition("web-0"), "True TargetGroupNotAttached"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+	}, pod, other, newSlice("web-1", pod, other))
+}
+
 // Users are told on the pod when it takes longer than the health check settings explain, once.
 func TestPodThatWaitsTooLongIsTold(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
 		b.settle()
 		facts, _ := b.group().currentFacts()
-		expected := expectedWait(facts)
+		expected := expectedWait(facts, elbv2.StateInitial)
 		b.after(expected - time.Second)
 		if told := b.told("ReadinessGateWaiting"); told != 0 {
 			t.Errorf("told %d times before %s, want not yet", told, expected)
@@ -226,6 +307,22 @@ func TestPodThatWaitsTooLongIsTold(t *testing.T) {
 		}
 		if told := b.told("ReadinessGateWaiting"); told != 1 {
 			t.Errorf("told %d times, want once", told)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// No health check runs for an unused target, so there is nothing to wait for before users are told.
+func TestPodWithUnusedTargetIsToldSoon(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.Policy.ReadyWhenUnattached = false
+		b.settle()
+		b.aws.SetHealth(testARN, one, notAttached)
+		for range 12 {
+			b.after(time.Second)
+		}
+		if told := b.told("ReadinessGateWaiting"); told != 1 {
+			t.Errorf("told %d times in 12 s, want once", told)
 		}
 	}, pod, newSlice("web-1", pod))
 }

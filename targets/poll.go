@@ -158,14 +158,21 @@ func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry
 	return out
 }
 
-// expectedWait is how long a healthy pod may take from its registration to healthy: longer is worth a word.
-func expectedWait(facts *v1beta1.TargetGroupFacts) time.Duration {
-	const rounds = 2 // of health checks, in case the first one comes too soon for the pod
-	if facts == nil || facts.Protocol != "HTTP" && facts.Protocol != "HTTPS" {
+// expectedWait is how long a pod may wait at its gate without a word: the time that a healthy one takes by the health check
+// settings. An unused target is not checked at all, so it is only given time to come into use.
+func expectedWait(facts *v1beta1.TargetGroupFacts, state elbv2.State) time.Duration {
+	const (
+		start  = 10 * time.Second // until the first check
+		rounds = 2                // of checks, in case the first one comes too soon for the pod
+	)
+	switch {
+	case state == elbv2.StateUnused:
+		return start
+	case facts == nil || facts.Protocol != "HTTP" && facts.Protocol != "HTTPS":
 		return 5 * time.Minute // what AWS says of NLBs
 	}
 	check := facts.HealthCheck
-	return 10*time.Second + rounds*time.Duration(check.IntervalSeconds+check.TimeoutSeconds)*time.Second
+	return start + rounds*time.Duration(check.IntervalSeconds+check.TimeoutSeconds)*time.Second
 }
 
 func (g *group) mustAskForAll() bool {
