@@ -62,8 +62,8 @@ type Registrar struct {
 
 	mu      sync.Mutex
 	groups  map[types.NamespacedName]*group
-	subnets map[string]*subnets                // by VPC
-	orphans map[types.NamespacedName]time.Time // bindings that do not exist, and from when on their gates are opened
+	subnets map[string]*subnets  // by VPC
+	orphans map[orphan]time.Time // and since when they are seen to be that
 }
 
 // +kubebuilder:rbac:groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=get;list;watch;patch
@@ -154,7 +154,7 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 	key := client.ObjectKeyFromObject(binding)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.orphans, key)
+	r.forgetOrphans(key)
 	g := r.groups[key]
 	if g == nil || g.uid != binding.UID || g.arn != binding.Spec.TargetGroupARN {
 		g = newGroup(binding, r.subnetsOf(binding.Spec.VpcID), r.Clock.Now())

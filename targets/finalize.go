@@ -85,6 +85,10 @@ func (r *Registrar) openGates(ctx context.Context, key types.NamespacedName, why
 	if err != nil {
 		return err
 	}
+	return r.openGatesOf(ctx, key, pods, why)
+}
+
+func (r *Registrar) openGatesOf(ctx context.Context, key types.NamespacedName, pods []corev1.Pod, why readiness.Health) error {
 	return sideBySide(ctx, pods, func(ctx context.Context, pod corev1.Pod) error {
 		wrote, err := r.Writer.Set(ctx, &pod, readiness.GateFor(key.Name), why)
 		if wrote {
@@ -129,37 +133,65 @@ func (r *Registrar) release(ctx context.Context, binding *v1beta1.TargetGroupBin
 	return nil
 }
 
-// orphanHoldOff is how long a binding that was never seen must be missing before the gates that name it are opened: the
-// cache of bindings may be behind the cache of pods, but not that long. For as long pods are let through at once that
-// come after a binding which was seen to go.
-const orphanHoldOff = cacheLag
-
 // cacheLag is longer than one cache is ever behind another.
 const cacheLag = 15 * time.Second
+
+// orphanHoldOff is how long a pod must be seen without the binding of its gate before the gate is opened for that: the cache of
+// bindings may be behind the cache of pods, also when a binding is created again under the name of one that went.
+const orphanHoldOff = cacheLag
+
+// orphan is a pod at the gate of a binding that does not exist.
+type orphan struct {
+	binding types.NamespacedName
+	pod     types.UID
+}
 
 // orphaned opens the gates of a binding that does not exist.
 func (r *Registrar) orphaned(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {
 	hideBinding(key)
-	if wait := r.orphanedFor(key); wait > 0 {
-		return ctrl.Result{RequeueAfter: wait}, nil
+	pods, err := r.gatedPods(ctx, key)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, r.openGates(ctx, key, readiness.BindingDeleted())
+	due, wait := r.heldOff(key, pods)
+	return ctrl.Result{RequeueAfter: wait}, r.openGatesOf(ctx, key, due, readiness.BindingDeleted())
 }
 
-// orphanedFor forgets the binding's group and says how long its gates have to wait still.
-func (r *Registrar) orphanedFor(key types.NamespacedName) time.Duration {
+// heldOff forgets the binding's group and finds the pods whose hold-off is over. It says how long the next one's lasts, 0 when
+// none waits.
+func (r *Registrar) heldOff(key types.NamespacedName, pods []corev1.Pod) (due []corev1.Pod, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	delete(r.groups, key)
+	before := r.forgetOrphans(key)
 	now := r.Clock.Now()
-	maps.DeleteFunc(r.orphans, func(_ types.NamespacedName, opens time.Time) bool { return now.Sub(opens) > orphanHoldOff })
-	if _, seen := r.groups[key]; seen {
-		delete(r.groups, key)
-		r.orphans[key] = now
+	for _, pod := range pods {
+		if isLeaving(&pod) || readiness.IsOpen(&pod, readiness.GateFor(key.Name)) {
+			continue
+		}
+		o := orphan{key, pod.UID}
+		since, known := before[o]
+		if !known {
+			since = now
+		}
+		r.orphans[o] = since
+		if left := orphanHoldOff - now.Sub(since); left > 0 {
+			wait = soonest(wait, left)
+		} else {
+			due = append(due, pod)
+		}
 	}
-	opens, known := r.orphans[key]
-	if !known {
-		opens = now.Add(orphanHoldOff)
-		r.orphans[key] = opens
-	}
-	return opens.Sub(now)
+	return due, wait
+}
+
+// forgetOrphans takes the binding's orphans out, and since when they were seen. The caller holds the lock.
+func (r *Registrar) forgetOrphans(key types.NamespacedName) map[orphan]time.Time {
+	taken := map[orphan]time.Time{}
+	maps.DeleteFunc(r.orphans, func(o orphan, since time.Time) bool {
+		if o.binding == key {
+			taken[o] = since
+		}
+		return o.binding == key
+	})
+	return taken
 }

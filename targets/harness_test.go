@@ -81,7 +81,7 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 		openings: make(chan struct{}, maxOpenings), remarks: make(chan struct{}, maxRemarks),
 		wake:    func(key types.NamespacedName) { b.queue <- key },
 		subnets: map[string]*subnets{},
-		groups:  map[types.NamespacedName]*group{}, orphans: map[types.NamespacedName]time.Time{},
+		groups:  map[types.NamespacedName]*group{}, orphans: map[orphan]time.Time{},
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithStatusSubresource(&corev1.Pod{}, &v1beta1.TargetGroupBinding{})

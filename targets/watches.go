@@ -41,7 +41,7 @@ const (
 // SetupWithManager adds the registrar to the manager. It runs on the leader only, and not before every cache it reads
 // has synced.
 func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	r.groups, r.orphans = map[types.NamespacedName]*group{}, map[types.NamespacedName]time.Time{}
+	r.groups, r.orphans = map[types.NamespacedName]*group{}, map[orphan]time.Time{}
 	r.subnets = map[string]*subnets{}
 	r.openings, r.remarks = make(chan struct{}, maxOpenings), make(chan struct{}, maxRemarks)
 	r.resolver = resolver{reader: mgr.GetClient(), lastResort: r.LastResort}
