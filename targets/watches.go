@@ -54,6 +54,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfService)).
 		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfSlice)).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfNamespace), builder.WithPredicates(labelChanged())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfNode), builder.WithPredicates(nodeChanged())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod), builder.WithPredicates(podChanged())).
 		WatchesRawSource(source.Func(r.startLanes)).
@@ -156,6 +157,16 @@ func nodeChanged() predicate.Funcs {
 	}}
 }
 
+// labelChanged lets through namespaces that ask for gates now, or no longer.
+func labelChanged() predicate.Funcs {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false }, // its bindings come by themselves
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectOld.GetLabels()[readiness.InjectLabel] != e.ObjectNew.GetLabels()[readiness.InjectLabel]
+		},
+	}
+}
+
 func countOpenGates(pod *corev1.Pod) int {
 	n := 0
 	for _, gate := range pod.Spec.ReadinessGates {
@@ -187,8 +198,18 @@ func (r *Registrar) bindingsOf(ctx context.Context, namespace, service string) [
 
 // bindingsOfNode are all bindings: nobody but the resolver knows to which ones a node matters, and nodes change rarely.
 func (r *Registrar) bindingsOfNode(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.allBindings(ctx, "")
+}
+
+// bindingsOfNamespace are all in it: their pods without gates are told of where gates are asked for.
+func (r *Registrar) bindingsOfNamespace(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.allBindings(ctx, o.GetName())
+}
+
+// allBindings are those of a namespace, or of all namespaces when that is empty.
+func (r *Registrar) allBindings(ctx context.Context, namespace string) []reconcile.Request {
 	var list v1beta1.TargetGroupBindingList
-	if err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings")
 		return nil
 	}

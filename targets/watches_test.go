@@ -13,6 +13,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/targetgate/targetgate/readiness"
 )
 
 // Rule 5 begins here: what wakes a binding.
@@ -41,6 +43,34 @@ func TestPodChanged(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestLabelChanged(t *testing.T) {
+	plain, asks := &corev1.Namespace{}, &corev1.Namespace{}
+	asks.Labels = map[string]string{readiness.InjectLabel: readiness.InjectEnabled}
+	other := asks.DeepCopy()
+	other.Labels["team"] = "shop"
+	for name, tc := range map[string]struct {
+		before, after *corev1.Namespace
+		want          bool
+	}{"gates are asked for": {plain, asks, true}, "and no longer": {asks, plain, true}, "another label": {asks, other, false}} {
+		t.Run(name, func(t *testing.T) {
+			if got := labelChanged().Update(event.UpdateEvent{ObjectOld: tc.before, ObjectNew: tc.after}); got != tc.want {
+				t.Errorf("let through: %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestBindingsOfNamespace(t *testing.T) {
+	elsewhere := newBinding()
+	elsewhere.Namespace = "elsewhere"
+	inBed(t, func(b *bed) {
+		got := b.bindingsOfNamespace(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
+		if diff := cmp.Diff([]reconcile.Request{{NamespacedName: webKey}}, got); diff != "" {
+			t.Errorf("bindings (-want +got):\n%s", diff)
+		}
+	}, elsewhere)
 }
 
 func TestBindingsOfPod(t *testing.T) {
