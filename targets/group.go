@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -31,6 +32,7 @@ type group struct {
 	mu      sync.Mutex
 	entries map[elbv2.Target]*entry
 	readAt  time.Time                 // when the last successful reading was started, zero before the first
+	newTill time.Time                 // readings until then may show targets that an earlier binding has just deregistered
 	facts   *v1beta1.TargetGroupFacts // nil before they were read
 	factsAt time.Time
 
@@ -92,7 +94,7 @@ type session struct {
 
 // newGroup remembers nothing but the facts in the binding's status, which count as read now.
 func newGroup(binding *v1beta1.TargetGroupBinding, subnets *subnets, now time.Time) *group {
-	return &group{
+	g := &group{
 		uid: binding.UID, arn: binding.Spec.TargetGroupARN,
 		entries:        map[elbv2.Target]*entry{},
 		facts:          binding.Status.TargetGroup,
@@ -104,6 +106,10 @@ func newGroup(binding *v1beta1.TargetGroupBinding, subnets *subnets, now time.Ti
 		subnets:        subnets,
 		said:           map[types.UID]saying{},
 	}
+	if !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) {
+		g.newTill = now.Add(settleTime)
+	}
+	return g
 }
 
 func (g *group) currentValve() valve {

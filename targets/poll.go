@@ -57,7 +57,7 @@ func (r *Registrar) nextLook(s session, awaited map[elbv2.Target]entry, entries 
 	if !complete {
 		return look{class: elbv2.ClassWaitingHealth}
 	}
-	whole := look{at: s.group.lastReading().Add(r.wholePause(entries, awaited)), class: elbv2.ClassOther}
+	whole := look{at: s.group.nextWhole(r.wholePause(entries, awaited)), class: elbv2.ClassOther}
 	if len(awaited) == 0 {
 		return whole
 	}
@@ -76,6 +76,17 @@ func (r *Registrar) nextLook(s session, awaited map[elbv2.Target]entry, entries 
 		soonest.watched = slices.Collect(maps.Keys(awaited))
 	}
 	return soonest
+}
+
+// nextWhole is when to read the whole group next, with that pause: sooner when the last reading may show targets that are
+// gone already.
+func (g *group) nextWhole(pause time.Duration) time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.readAt.Before(g.newTill) {
+		pause = min(pause, pollUnsettled)
+	}
+	return g.readAt.Add(pause)
 }
 
 // wholePause is the pause between readings of the whole group. That for drift is shortened by up to a fifth at random, so

@@ -81,6 +81,7 @@ func TestRegistrarAsksForWaitingTargetsOnly(t *testing.T) {
 		if got, want := b.condition("web-007"), "True "; got != want {
 			t.Errorf("condition %q, want %q", got, want)
 		}
+		b.after(settleTime) // the binding is new
 		settled := len(b.aws.Calls("DescribeTargetHealth"))
 		b.after(3 * time.Minute)
 		if n := len(b.aws.Calls("DescribeTargetHealth")) - settled; n != 0 {

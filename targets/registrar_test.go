@@ -41,7 +41,7 @@ func TestRegistrarTakesPodFromNotReadyToOpenGate(t *testing.T) {
 		if got, want := b.condition("web-0"), "True "; got != want {
 			t.Fatalf("when healthy the condition is %q, want %q", got, want)
 		}
-		result := b.after(passing)
+		result := b.after(max(passing, settleTime)) // the binding is new
 		if result.RequeueAfter < 4*time.Minute {
 			t.Errorf("with nobody waiting the next look is in %s, want minutes", result.RequeueAfter)
 		}
@@ -529,6 +529,24 @@ func TestRegistrarForgetsBindingThatWasCreatedAgain(t *testing.T) {
 			t.Error("the second binding has the memory of the first")
 		}
 	}, pod, newSlice("web-1", pod))
+}
+
+// What an earlier binding of the group has deregistered may be shown as before for a while.
+func TestRegistrarReadsGroupOfNewBindingAgain(t *testing.T) {
+	open := newPod("web-0", "10.0.0.1")
+	open.Status.Conditions = append(open.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
+	inBed(t, func(b *bed) {
+		b.aws.SetHealth(testARN, one, healthy)
+		b.settle()
+		b.aws.SetHealth(testARN, one, elbv2.Health{State: elbv2.StateDraining})
+		if result := b.after(time.Second); result.RequeueAfter > pollUnsettled {
+			t.Errorf("next reading in %s, want at most %s", result.RequeueAfter, pollUnsettled)
+		}
+		b.after(pollUnsettled)
+		if got := b.targets()[one.String()]; got != elbv2.StateInitial {
+			t.Errorf("the target is %q, want it registered again", got)
+		}
+	}, open, newSlice("web-1", open))
 }
 
 // A registration under way when the binding goes is waited for, or its target would stay.
