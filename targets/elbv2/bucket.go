@@ -5,7 +5,6 @@ package elbv2
 
 import (
 	"context"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -13,23 +12,20 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// delaySpread is how much later than another a call may reach AWS that was let go before it: the first on a connection
-// waits for the handshake. AWS takes its tokens when calls arrive, so calls that bunch up on the way find its bucket
-// emptier than ours was: by rate x spread tokens at most, and that many are never handed out.
-const delaySpread = 250 * time.Millisecond
-
-// bucket is a token bucket whose waiters are served by class. It holds less than the rule's burst, see delaySpread.
+// bucket is a token bucket whose waiters are served by class. AWS takes its token when a call arrives: calls that bunch up on
+// the way find its bucket emptier than ours was, if that has gone on filling meanwhile. So ours holds less than the burst by
+// as many as are under way: however long these take, there is a token for each at AWS.
 type bucket struct {
-	rule     ThrottleRule
-	capacity float64
-	clock    clock.WithDelayedExecution
+	rule  ThrottleRule
+	clock clock.WithDelayedExecution
 
-	mu      sync.Mutex
-	pace    pace
-	tokens  float64
-	filled  time.Time // when tokens and pace were last brought up to date
-	waiters []*waiter // most urgent first
-	timer   clock.Timer
+	mu       sync.Mutex
+	pace     pace
+	tokens   float64
+	filled   time.Time // when tokens and pace were last brought up to date
+	underWay int       // calls that have their token and no answer yet
+	waiters  []*waiter // most urgent first
+	timer    clock.Timer
 }
 
 type waiter struct {
@@ -43,21 +39,36 @@ type waiter struct {
 const patience = 10 * time.Second
 
 func newBucket(rule ThrottleRule, clk clock.WithDelayedExecution) *bucket {
-	capacity := max(1, float64(rule.Burst)-math.Ceil(rule.Rate*delaySpread.Seconds()))
 	return &bucket{
-		rule: rule, capacity: capacity, clock: clk,
-		pace: pace{full: rule.Rate, rate: rule.Rate}, tokens: capacity, filled: clk.Now(),
+		rule: rule, clock: clk,
+		pace: pace{full: rule.Rate, rate: rule.Rate}, tokens: float64(rule.Burst), filled: clk.Now(),
 	}
 }
 
-func (b *bucket) wait(ctx context.Context, class Class) error {
+// token is the right to make one call. Whoever has it says when the call was answered, or that it was not made. The nil
+// token is of a call that is not rationed.
+type token struct{ bucket *bucket }
+
+func (t *token) answered() {
+	if t != nil {
+		t.bucket.settle(0)
+	}
+}
+
+func (t *token) refund() {
+	if t != nil {
+		t.bucket.settle(1)
+	}
+}
+
+func (b *bucket) wait(ctx context.Context, class Class) (*token, error) {
 	w := b.enqueue(class)
 	select {
 	case <-w.granted:
-		return nil
+		return &token{bucket: b}, nil
 	case <-ctx.Done():
 		b.abandon(w)
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 
@@ -74,19 +85,23 @@ func (b *bucket) enqueue(class Class) *waiter {
 // abandon takes w out of the line, or gives its token back when it was granted in the same moment.
 func (b *bucket) abandon(w *waiter) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if at := slices.Index(b.waiters, w); at >= 0 {
+	at := slices.Index(b.waiters, w)
+	if at >= 0 {
 		b.waiters = slices.Delete(b.waiters, at, at+1)
-		return
 	}
-	b.tokens++
-	b.grant()
+	b.mu.Unlock()
+	if at < 0 {
+		b.settle(1)
+	}
 }
 
-func (b *bucket) refund() {
+// settle ends what began with a token, and gives back as many as are returned.
+func (b *bucket) settle(returned float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tokens++
+	b.refill()
+	b.underWay--
+	b.tokens += returned
 	b.grant()
 }
 
@@ -101,10 +116,11 @@ func (b *bucket) throttled() {
 	}
 }
 
-// refill brings tokens and pace up to date. The caller holds the lock.
+// refill brings tokens and pace up to date. The caller holds the lock. However many calls hang, one token fits in.
 func (b *bucket) refill() {
 	now := b.clock.Now()
-	b.tokens = min(b.capacity, b.tokens+b.pace.advance(now.Sub(b.filled)))
+	capacity := max(1, float64(b.rule.Burst-b.underWay))
+	b.tokens = min(capacity, b.tokens+b.pace.advance(now.Sub(b.filled)))
 	b.filled = now
 }
 
@@ -113,6 +129,7 @@ func (b *bucket) grant() {
 	b.refill()
 	for b.tokens >= 1 && len(b.waiters) > 0 {
 		b.tokens--
+		b.underWay++
 		next := b.next()
 		close(b.waiters[next].granted)
 		b.waiters = slices.Delete(b.waiters, next, next+1)
@@ -149,7 +166,7 @@ func (b *bucket) short() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refill()
-	return b.tokens < b.capacity/2
+	return b.tokens < float64(b.rule.Burst)/2
 }
 
 // level is what a bucket shows of itself.

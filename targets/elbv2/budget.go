@@ -64,15 +64,15 @@ func (b *Budget) knows(rule ThrottleRule) bool {
 }
 
 // wait takes a token for operation and blocks until there is one. Operations that no rule matches are free.
-func (b *Budget) wait(ctx context.Context, operation string) error {
+func (b *Budget) wait(ctx context.Context, operation string) (*token, error) {
 	bucket := b.bucketFor(operation)
 	if bucket == nil {
-		return nil
+		return nil, nil
 	}
 	class, start := chargeOf(ctx).class, b.clock.Now()
-	err := bucket.wait(ctx, class)
+	token, err := bucket.wait(ctx, class)
 	waitSeconds.WithLabelValues(b.account, bucket.rule.pattern(), class.String()).Observe(b.clock.Since(start).Seconds())
-	return err
+	return token, err
 }
 
 func (b *Budget) bucketFor(operation string) *bucket {
@@ -130,13 +130,6 @@ func (b *Budget) gather(ctx context.Context, class Class, operation string) erro
 	}
 }
 
-// refund gives back the token of a call that is not made after all.
-func (b *Budget) refund(operation string) {
-	if bucket := b.bucketFor(operation); bucket != nil {
-		bucket.refund()
-	}
-}
-
 // addTo charges every attempt of an SDK client to the budget: it stands behind the SDK's retry loop.
 func (b *Budget) addTo(stack *middleware.Stack) error {
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("targetgateBudget", b.chargeAttempt), "Retry", middleware.After)
@@ -147,9 +140,11 @@ func (b *Budget) chargeAttempt(ctx context.Context, in middleware.FinalizeInput,
 ) {
 	operation := awsmiddleware.GetOperationName(ctx)
 	if !chargeOf(ctx).paid {
-		if err := b.wait(ctx, operation); err != nil {
+		token, err := b.wait(ctx, operation)
+		if err != nil {
 			return middleware.FinalizeOutput{}, middleware.Metadata{}, err
 		}
+		defer token.answered()
 	}
 	out, metadata, err := next.HandleFinalize(ctx, in)
 	b.notice(operation, err)

@@ -46,7 +46,7 @@ func TestClientChargesRetriesToBudget(t *testing.T) {
 	}))
 	defer server.Close()
 	client := accountsAt(server, Settings{
-		MaxRetries: 5, Throttle: []ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 0.001, Burst: 4}},
+		MaxRetries: 5, Throttle: []ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 0.001, Burst: 3}},
 	}).Client(Role{})
 
 	if _, err := client.DeregistrationDelay(t.Context(), testARN); err != nil {
@@ -138,7 +138,7 @@ func TestClientChargesEachOperationToItsClass(t *testing.T) {
 func TestClientBatchesWaitInTheirClass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := New(&classes{got: map[string]charge{}}, oneAtATime())
-		_ = client.budget.wait(t.Context(), "First")
+		_ = spend(t.Context(), client.budget, "First")
 		order := make(chan string, 2)
 		batch := func(name string) Batch {
 			return func() map[Target]string {
@@ -163,7 +163,7 @@ func TestClientBatchesWaitInTheirClass(t *testing.T) {
 func TestClientTellsWhenAReadingBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := New(&classes{got: map[string]charge{}}, oneAtATime())
-		_ = client.budget.wait(t.Context(), "First")
+		_ = spend(t.Context(), client.budget, "First")
 		asked := time.Now()
 		var begun time.Time
 		_, _ = client.Health(t.Context(), ClassOther, testARN, func() []Target { begun = time.Now(); return nil })

@@ -47,10 +47,10 @@ func TestAccountsShowTheirBudgets(t *testing.T) {
 		budget := accounts.Client(Role{}).budget
 		accounts.Client(Role{ARN: "arn:aws:iam::210987654321:role/a"})
 
-		_ = budget.wait(t.Context(), "DescribeFirst")
+		_ = spend(t.Context(), budget, "DescribeFirst")
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		go func() { _ = budget.wait(withClass(ctx, ClassWaitingHealth), "DescribeTargetHealth") }()
+		go func() { _ = spend(withClass(ctx, ClassWaitingHealth), budget, "DescribeTargetHealth") }()
 		synctest.Wait()
 		want := []string{
 			`targetgate_aws_budget_rate{account="",operations="^Describe"} 1`,
@@ -74,8 +74,8 @@ func TestBudgetObservesWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waitSeconds.DeletePartialMatch(prometheus.Labels{"account": "waits"})
 		budget := newBudget("waits", []ThrottleRule{{Operations: regexp.MustCompile("Any"), Rate: 1, Burst: 1}}, oneAtATime().clock)
-		_ = budget.wait(withClass(t.Context(), ClassRegister), "Any")
-		_ = budget.wait(withClass(t.Context(), ClassRegister), "Any")
+		_ = spend(withClass(t.Context(), ClassRegister), budget, "Any")
+		_ = spend(withClass(t.Context(), ClassRegister), budget, "Any")
 		count := scrape(t, metrics.Registry, `targetgate_aws_budget_wait_seconds_count{account="waits",class="register",operations="Any"}`)
 		if len(count) != 1 || !strings.HasSuffix(count[0], " 2") {
 			t.Errorf("%q, want two waits", count)
@@ -95,7 +95,7 @@ func TestRequestTimeDoesNotIncludeBudget(t *testing.T) {
 	client := accountsAt(server, Settings{
 		Throttle: []ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 0.001, Burst: 1}},
 	}).Client(Role{})
-	_ = client.budget.wait(t.Context(), "First")
+	_ = spend(t.Context(), client.budget, "First")
 	before := scrape(t, metrics.Registry, "aws_api_requests_total")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()

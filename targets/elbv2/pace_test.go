@@ -88,8 +88,8 @@ func TestBucketRecoversByItsClock(t *testing.T) {
 		t.Errorf("rate %g while every call is throttled, want about a tenth of 4", lowest)
 	}
 	clk.Step(recovery)
-	if l := b.level(); l.rate != 4 || l.tokens != b.capacity {
-		t.Errorf("%g tokens at %g a second after %s, want %g at 4", l.tokens, l.rate, recovery, b.capacity)
+	if l := b.level(); l.rate != 4 || l.tokens != 20 {
+		t.Errorf("%g tokens at %g a second after %s, want 20 at 4", l.tokens, l.rate, recovery)
 	}
 }
 
@@ -97,14 +97,14 @@ func TestBucketServesWaitersAtTheRateOfTheMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := oneAtATime()
 		b := budget.buckets[0]
-		_ = budget.wait(t.Context(), "First")
+		_ = spend(t.Context(), budget, "First")
 		start := time.Now()
 		waited := func() time.Duration { return time.Since(start).Round(10 * time.Millisecond) }
 
 		served := make(chan time.Duration)
 		for range 3 {
 			go func() {
-				_ = budget.wait(context.Background(), "Any")
+				_ = spend(context.Background(), budget, "Any")
 				served <- waited()
 			}()
 		}
@@ -128,11 +128,11 @@ func TestBucketServesWaitersAtTheRateOfTheMoment(t *testing.T) {
 func TestBucketKeepsOrderOfClassesWhenThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := oneAtATime()
-		_ = budget.wait(t.Context(), "First")
+		_ = spend(t.Context(), budget, "First")
 		served := make(chan Class)
 		for _, class := range []Class{ClassOther, ClassRegister, ClassDeregister} {
 			go func() {
-				_ = budget.wait(withClass(context.Background(), class), "Any")
+				_ = spend(withClass(context.Background(), class), budget, "Any")
 				served <- class
 			}()
 			synctest.Wait()

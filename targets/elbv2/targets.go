@@ -109,9 +109,9 @@ func (c *Client) Short() bool {
 func once(o *awselbv2.Options) { o.Retryer = aws.NopRetryer{} }
 
 // begin takes a token for the only attempt of the operation.
-func (c *Client) begin(ctx context.Context, class Class, operation string) error {
+func (c *Client) begin(ctx context.Context, class Class, operation string) (*token, error) {
 	if err := c.identify(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	return c.budget.wait(withClass(ctx, class), operation)
 }
@@ -123,14 +123,16 @@ func (c *Client) send(ctx context.Context, class Class, operation string, batch 
 	if err := c.budget.gather(ctx, class, operation); err != nil {
 		return err
 	}
-	if err := c.begin(ctx, class, operation); err != nil {
+	token, err := c.begin(ctx, class, operation)
+	if err != nil {
 		return err
 	}
 	targets := batch()
 	if len(targets) == 0 {
-		c.budget.refund(operation)
+		token.refund()
 		return nil
 	}
+	defer token.answered()
 	return call(withPaid(ctx, class), descriptions(targets))
 }
 
@@ -148,9 +150,11 @@ const reasonNotRegistered = "Target.NotRegistered"
 // answer. IPv6 addresses come in their canonical text form (RFC 5952), however AWS spells them. Class is
 // ClassWaitingHealth when a pod waits for the answer, else ClassOther.
 func (c *Client) Health(ctx context.Context, class Class, arn string, ask Ask) (map[Target]Health, error) {
-	if err := c.begin(ctx, class, "DescribeTargetHealth"); err != nil {
+	token, err := c.begin(ctx, class, "DescribeTargetHealth")
+	if err != nil {
 		return nil, callError("describing target health of", arn, err)
 	}
+	defer token.answered()
 	in := &awselbv2.DescribeTargetHealthInput{TargetGroupArn: &arn}
 	for _, t := range ask() {
 		in.Targets = append(in.Targets, types.TargetDescription{Id: aws.String(t.ID), Port: aws.Int32(t.Port)})

@@ -14,7 +14,7 @@ import (
 type ThrottleRule struct {
 	Operations *regexp.Regexp
 	Rate       float64 // tokens a second, more than 0
-	Burst      int     // tokens that AWS's bucket holds, at least 1; ours keeps a few in reserve
+	Burst      int     // tokens that AWS's bucket holds, at least 1
 }
 
 func (r ThrottleRule) matches(operation string) bool {
