@@ -159,7 +159,7 @@ func (a *App) podSpec() corev1.PodSpec {
 		Name: "web", Image: "web", Env: []corev1.EnvVar{{Name: "VERSION", Value: "1"}},
 		Ports: []corev1.ContainerPort{{ContainerPort: containerPort}},
 		ReadinessProbe: &corev1.Probe{
-			PeriodSeconds: 1, FailureThreshold: 2,
+			PeriodSeconds: 1, FailureThreshold: 2, TimeoutSeconds: 5, // on a busy machine an answer takes its time
 			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/ready", Port: intstr.FromInt32(containerPort)}},
 		},
 	}
