@@ -61,6 +61,12 @@ func IsInvalid(err error) bool {
 	return hasCode(err, codeValidation, codeInvalidTarget)
 }
 
+// IsRoleRefused reports whether AWS does not let us assume the role that the call was for: there is no such role, its trust
+// policy names others, its external ID is another one, or ARN or external ID are none.
+func IsRoleRefused(err error) bool {
+	return isRoleError(err) && hasCode(err, "AccessDenied", codeValidation)
+}
+
 // IsRejected reports whether AWS refused the targets of the call and not the call itself, so that fewer or other
 // targets may pass. A role that cannot be assumed is the fault of no target.
 func IsRejected(err error) bool {
@@ -81,7 +87,7 @@ func Message(err error) string {
 	}
 	var role *roleError
 	if errors.As(err, &role) {
-		return fmt.Sprintf("assuming role %s: %s", role.arn, message)
+		return role.tell(message)
 	}
 	return message
 }

@@ -17,7 +17,7 @@ func answer(code, text string) error {
 }
 
 func TestErrorsAreToldApart(t *testing.T) {
-	type kinds struct{ notFound, throttled, permission, quota, groupFull, invalid, rejected bool }
+	type kinds struct{ notFound, throttled, permission, quota, groupFull, invalid, rejected, roleRefused bool }
 	tests := map[string]struct {
 		err  error
 		want kinds
@@ -27,12 +27,13 @@ func TestErrorsAreToldApart(t *testing.T) {
 		"IAM":                   {answer("AccessDenied", ""), kinds{permission: true}},
 		"old credentials":       {answer("ExpiredToken", ""), kinds{permission: true}},
 		"unknown credentials":   {answer("InvalidClientTokenId", ""), kinds{permission: true}},
-		"role not assumed":      {callError("x", "y", &roleError{"arn", answer("AccessDenied", "")}), kinds{permission: true}},
+		"role not assumed":      {callError("x", "y", &roleError{Role{ARN: "arn"}, answer("AccessDenied", "")}), kinds{permission: true, roleRefused: true}},
 		"group full":            {answer("TooManyTargets", ""), kinds{quota: true, groupFull: true}},
 		"target in many groups": {answer("TooManyRegistrationsForTargetId", ""), kinds{quota: true, rejected: true}},
 		"bad target":            {answer("InvalidTarget", ""), kinds{invalid: true, rejected: true}},
 		"bad parameter":         {answer("ValidationError", ""), kinds{invalid: true, rejected: true}},
-		"bad role":              {&roleError{"arn", answer("ValidationError", "")}, kinds{invalid: true}},
+		"bad role":              {&roleError{Role{ARN: "arn"}, answer("ValidationError", "")}, kinds{invalid: true, roleRefused: true}},
+		"role, throttled":       {&roleError{Role{ARN: "arn"}, answer("Throttling", "")}, kinds{throttled: true}},
 		"not AWS's":             {errors.New("connection refused"), kinds{}},
 	}
 	for name, tc := range tests {
@@ -40,6 +41,7 @@ func TestErrorsAreToldApart(t *testing.T) {
 			got := kinds{
 				notFound: IsTargetGroupNotFound(tc.err), throttled: IsThrottled(tc.err), permission: IsPermission(tc.err),
 				quota: IsQuota(tc.err), groupFull: IsGroupFull(tc.err), invalid: IsInvalid(tc.err), rejected: IsRejected(tc.err),
+				roleRefused: IsRoleRefused(tc.err),
 			}
 			if got != tc.want {
 				t.Errorf("%v is %+v, want %+v", tc.err, got, tc.want)
@@ -56,7 +58,15 @@ func TestMessageSaysWhatAUserNeeds(t *testing.T) {
 		"code and text":    {answer("InvalidTarget", "no such instance"), "InvalidTarget: no such instance"},
 		"quota of a group": {answer("TooManyTargets", "full"), "TooManyTargets: full (quota: targets per target group, or per load balancer)"},
 		"other than AWS's": {errors.New("connection refused"), "connection refused"},
-		"role not assumed": {&roleError{"arn:role", answer("AccessDenied", "no")}, "assuming role arn:role: AccessDenied: no"},
+		"role not assumed": {&roleError{Role{ARN: "arn:role"}, answer("AccessDenied", "no")}, "assuming role arn:role: AccessDenied: no"},
+		"external ID": {
+			&roleError{Role{"arn:role", "hand shake"}, answer("ValidationError", "Value 'hand shake' at 'externalId' failed")},
+			"assuming role arn:role: ValidationError: Value '(external ID)' at 'externalId' failed",
+		},
+		"external ID, no answer": {
+			&roleError{Role{"arn:role", "hand shake"}, errors.New("cannot send 'hand shake'")},
+			"assuming role arn:role: cannot send '(external ID)'",
+		},
 		"quota of a target": {answer("TooManyRegistrationsForTargetId", "x"),
 			"TooManyRegistrationsForTargetId: x (quota: registrations of one target per load balancer)"},
 	}

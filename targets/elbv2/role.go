@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -23,6 +24,9 @@ const (
 	// roles that were assumed together are not always assumed together.
 	expiryWindow = time.Minute
 	expiryJitter = 0.5
+
+	// shortestExternalID is the length of the shortest external ID that STS takes.
+	shortestExternalID = 2
 
 	// assumeRetries is how often AssumeRole is tried again. It is few, as the callers come again and wait meanwhile.
 	assumeRetries = 2
@@ -53,7 +57,7 @@ func (a *Accounts) credentials(role Role) aws.CredentialsProvider {
 			o.ExternalID = &role.ExternalID
 		}
 	})
-	return aws.NewCredentialsCache(&assumedRole{arn: role.ARN, provider: provider}, func(o *aws.CredentialsCacheOptions) {
+	return aws.NewCredentialsCache(&assumedRole{role: role, provider: provider}, func(o *aws.CredentialsCacheOptions) {
 		o.ExpiryWindow, o.ExpiryWindowJitterFrac = expiryWindow, expiryJitter
 	})
 }
@@ -69,7 +73,7 @@ func (a *Accounts) sts() *sts.Client {
 
 // assumedRole names the role in the errors of its provider.
 type assumedRole struct {
-	arn      string
+	role     Role
 	provider aws.CredentialsProvider
 }
 
@@ -77,19 +81,28 @@ type assumedRole struct {
 func (r *assumedRole) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	credentials, err := r.provider.Retrieve(ctx)
 	if err != nil {
-		return aws.Credentials{}, &roleError{arn: r.arn, err: err}
+		return aws.Credentials{}, &roleError{role: r.role, err: err}
 	}
 	return credentials, nil
 }
 
 // roleError is a failure to assume a role: the call it was for has not been made.
 type roleError struct {
-	arn string
-	err error
+	role Role
+	err  error
 }
 
 // Error is the path from the role to the cause.
-func (e *roleError) Error() string { return fmt.Sprintf("assuming role %s: %v", e.arn, e.err) }
+func (e *roleError) Error() string { return e.tell(e.err.Error()) }
+
+// tell says what was being done when the text came, without the external ID: STS repeats one that it finds malformed, and
+// it is not for everybody who reads a status or a log.
+func (e *roleError) tell(text string) string {
+	if len(e.role.ExternalID) >= shortestExternalID {
+		text = strings.ReplaceAll(text, e.role.ExternalID, "(external ID)")
+	}
+	return fmt.Sprintf("assuming role %s: %s", e.role.ARN, text)
+}
 
 // Unwrap is the cause.
 func (e *roleError) Unwrap() error { return e.err }
