@@ -100,6 +100,9 @@ func (r *Registrar) deregister(s session) {
 func (g *group) takeRegistrations() (registrations, map[elbv2.Target]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.retired {
+		return nil, nil
+	}
 	named := map[elbv2.Target]string{}
 	batch := take(&g.registration.batches, g.toRegister, func(target elbv2.Target, uid types.UID) bool {
 		e := g.entry(target)
@@ -118,6 +121,9 @@ func (g *group) takeRegistrations() (registrations, map[elbv2.Target]string) {
 func (g *group) takeDeregistrations() (departures, map[elbv2.Target]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.retired {
+		return nil, nil
+	}
 	g.unanswered = maps.Clone(g.toDeregister)
 	named := map[elbv2.Target]string{}
 	batch := take(&g.deregistration.batches, g.toDeregister, func(target elbv2.Target, _ time.Time) bool {

@@ -83,15 +83,18 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return ctrl.Result{}, fmt.Errorf("getting binding: %w", err)
 	}
 	s := r.session(&binding)
-	if !binding.DeletionTimestamp.IsZero() {
-		return r.finalize(ctx, s, &binding)
-	}
-	why, err := r.unmanageable(ctx, &binding)
+	rivals, err := r.rivals(ctx, &binding)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if why != "" {
+	if !binding.DeletionTimestamp.IsZero() {
+		return r.finalize(ctx, s, &binding, rivals)
+	}
+	if why := unmanageable(&binding, rivals); why != "" {
 		return r.refuse(ctx, s, &binding, why)
+	}
+	if r.retire(rivals) {
+		return ctrl.Result{RequeueAfter: rivalPause}, nil
 	}
 	return r.pass(ctx, s, &binding)
 }
@@ -148,17 +151,18 @@ func (r *Registrar) soonestRetry(ctx context.Context, err error, pauses ...time.
 	return out
 }
 
-// session finds the memory of the binding's group. A binding that was deleted and created again, or that names another
-// group, starts without one.
+// session finds the memory of the binding's group. A binding that was deleted and created again, that names another
+// group, or that had to leave its group to another binding, starts without one.
 func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 	key := client.ObjectKeyFromObject(binding)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.forgetOrphans(key)
 	g := r.groups[key]
-	if g == nil || g.uid != binding.UID || g.arn != binding.Spec.TargetGroupARN {
-		g = newGroup(binding, r.subnetsOf(binding.Spec.VpcID), r.Clock.Now())
-		r.groups[key] = g
+	if g == nil || g.uid != binding.UID || g.arn != binding.Spec.TargetGroupARN || !g.usable() {
+		fresh := newGroup(binding, r.subnetsOf(binding.Spec.VpcID), r.Clock.Now())
+		fresh.recallWritten(g)
+		r.groups[key], g = fresh, fresh
 	}
 	role := elbv2.Role{ARN: binding.Spec.IamRoleArnToAssume, ExternalID: binding.Spec.AssumeRoleExternalId}
 	return session{key: key, group: g, client: r.Accounts.Client(role)}

@@ -23,17 +23,16 @@ import (
 )
 
 // finalize takes a binding that is being deleted apart: its gates are opened whatever AWS says, its targets are
-// deregistered, and the finalizer goes when AWS has accepted that for every target of a group that has been read.
-func (r *Registrar) finalize(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (ctrl.Result, error) {
+// deregistered, and the finalizer goes when AWS has accepted that for every target of a group that has been read. Targets
+// of which another binding takes care are left to it.
+func (r *Registrar) finalize(
+	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding,
+) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) {
 		return ctrl.Result{}, r.openGates(ctx, s.key, readiness.BindingDeleted())
 	}
-	rival, err := r.rival(ctx, binding)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if rival != "" { // the targets are the other binding's
-		return ctrl.Result{}, errors.Join(r.openGates(ctx, s.key, readiness.BindingDeleted()), r.release(ctx, binding))
+	if elder(binding, rivals) != nil || hasHeir(rivals) {
+		return r.handOver(ctx, s, binding)
 	}
 	if err := r.recall(ctx, s, binding); err != nil {
 		return ctrl.Result{}, errors.Join(err, r.openGates(ctx, s.key, readiness.BindingDeleted()))

@@ -30,6 +30,7 @@ type group struct {
 	arn string
 
 	mu      sync.Mutex
+	retired bool // the target group is another binding's: nothing is sent any more
 	entries map[elbv2.Target]*entry
 	readAt  time.Time                 // when the last successful reading was started, zero before the first
 	newTill time.Time                 // readings until then may show targets that an earlier binding has just deregistered
@@ -110,6 +111,28 @@ func newGroup(binding *v1beta1.TargetGroupBinding, subnets *subnets, now time.Ti
 		g.newTill = now.Add(settleTime)
 	}
 	return g
+}
+
+// recallWritten takes over what has been told of the same binding.
+func (g *group) recallWritten(before *group) {
+	if before != nil && before.uid == g.uid {
+		g.written, g.differsSince, g.announced, g.notices = before.written, before.differsSince, before.announced, before.notices
+	}
+}
+
+// retire has nothing more sent, for good, and reports whether a call is still under way.
+func (g *group) retire() (underWay bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.retired = true
+	return g.registration.busy || g.deregistration.busy
+}
+
+// usable is false for the memory of a binding that had to leave its group to another one: what it knows is out of date.
+func (g *group) usable() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.retired || g.registration.busy || g.deregistration.busy
 }
 
 func (g *group) currentValve() valve {

@@ -1,0 +1,131 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// Two bindings that both managed a target group would deregister each other's targets. Admission refuses a second one, but
+// of two that are created at once each may be admitted without a look at the other. Then the older one has the group, and
+// the other one is refused in its status until the first has gone. A binding that acted already, as the older one reached
+// our cache after it, is retired before the older one acts: it sends nothing more, and a call that is under way is waited
+// for. One that is deleted hands the group over with all targets in it: those that the heir asks for stay registered
+// without a gap, and the others are nobody's, which the heir's next readings find out.
+
+// rivalPause is the pause before the next look at a rival's call that is under way.
+const rivalPause = 500 * time.Millisecond
+
+// rivals are the other bindings of the binding's target group, but for those that share it knowingly as it does.
+func (r *Registrar) rivals(ctx context.Context, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
+	if binding.Spec.TargetGroupARN == "" {
+		return nil, nil
+	}
+	var list v1beta1.TargetGroupBindingList
+	err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingFields{indexBindingGroup: binding.Spec.TargetGroupARN})
+	if err != nil {
+		return nil, fmt.Errorf("listing bindings of the target group: %w", err)
+	}
+	var rivals []v1beta1.TargetGroupBinding
+	for i := range list.Items {
+		other := &list.Items[i]
+		if shared := other.Spec.MultiClusterTargetGroup && binding.Spec.MultiClusterTargetGroup; other.UID != binding.UID && !shared {
+			rivals = append(rivals, *other)
+		}
+	}
+	return rivals, nil
+}
+
+// elder is the oldest of the rivals if it is older than the binding, else nil.
+func elder(binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding) *v1beta1.TargetGroupBinding {
+	oldest := binding
+	for i := range rivals {
+		if older(&rivals[i], oldest) {
+			oldest = &rivals[i]
+		}
+	}
+	if oldest == binding {
+		return nil
+	}
+	return oldest
+}
+
+func older(a, b *v1beta1.TargetGroupBinding) bool {
+	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.CreationTimestamp.Before(&b.CreationTimestamp)
+	}
+	return a.UID < b.UID
+}
+
+// hasHeir says whether one of the rivals takes over every target when the binding goes. One that only cares for its own, as
+// it shares the group with other clusters, does not.
+func hasHeir(rivals []v1beta1.TargetGroupBinding) bool {
+	for i := range rivals {
+		spec := &rivals[i].Spec
+		if rivals[i].DeletionTimestamp.IsZero() && !spec.MultiClusterTargetGroup && incomplete(spec) == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// retire has the rivals send nothing more, and reports whether a call of theirs is still under way.
+func (r *Registrar) retire(rivals []v1beta1.TargetGroupBinding) (underWay bool) {
+	for i := range rivals {
+		if g := r.memory(client.ObjectKeyFromObject(&rivals[i])); g != nil && g.retire() {
+			underWay = true
+		}
+	}
+	return underWay
+}
+
+// memory is that of a binding's group, nil when there is none.
+func (r *Registrar) memory(key client.ObjectKey) *group {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.groups[key]
+}
+
+// handOver lets a binding that is being deleted go without touching a target: they are the other binding's.
+func (r *Registrar) handOver(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (ctrl.Result, error) {
+	gateErr := r.openGates(ctx, s.key, readiness.BindingDeleted())
+	if s.group.retire() {
+		return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, gateErr, rivalPause)}, nil
+	}
+	return ctrl.Result{}, errors.Join(gateErr, r.release(ctx, binding))
+}
+
+// bindingsOfGroup are the other bindings of the binding's target group.
+func (r *Registrar) bindingsOfGroup(ctx context.Context, o client.Object) []reconcile.Request {
+	rivals, err := r.rivals(ctx, o.(*v1beta1.TargetGroupBinding))
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings of target group")
+	}
+	out := make([]reconcile.Request, len(rivals))
+	for i := range rivals {
+		out[i].NamespacedName = client.ObjectKeyFromObject(&rivals[i])
+	}
+	return out
+}
+
+// rivalryChanged lets through what may change who has a target group: a binding comes, goes or no longer shares its group.
+func rivalryChanged() predicate.Funcs {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*v1beta1.TargetGroupBinding), e.ObjectNew.(*v1beta1.TargetGroupBinding)
+		return before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
+			before.Spec.MultiClusterTargetGroup != after.Spec.MultiClusterTargetGroup
+	}}
+}

@@ -1,0 +1,282 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// rivalKey names the binding that is older than newBinding's, of the same target group and Service.
+var rivalKey = types.NamespacedName{Namespace: "shop", Name: "rival"}
+
+func newRival(change ...func(*v1beta1.TargetGroupBinding)) *v1beta1.TargetGroupBinding {
+	rival := newBinding()
+	rival.Name, rival.UID, rival.CreationTimestamp = rivalKey.Name, "a", metav1.NewTime(noon)
+	for _, c := range change {
+		c(rival)
+	}
+	return rival
+}
+
+// settleBoth runs passes of both bindings, as each is woken when the other one comes or goes, and until no answer wakes them.
+func (b *bed) settleBoth() {
+	b.t.Helper()
+	was := b.rivalExists()
+	for round := range 100 {
+		for len(b.queue) > 0 {
+			<-b.queue
+		}
+		for _, key := range []types.NamespacedName{webKey, rivalKey} {
+			if _, err := b.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+				b.t.Fatalf("pass of %s: %v", key, err)
+			}
+			synctest.Wait()
+		}
+		is := b.rivalExists()
+		if len(b.queue) == 0 && was == is && round > 0 {
+			return
+		}
+		was = is
+	}
+	b.t.Fatal("the bindings do not come to rest")
+}
+
+func (b *bed) rivalExists() bool {
+	b.t.Helper()
+	err := b.cluster.Get(b.t.Context(), rivalKey, &v1beta1.TargetGroupBinding{})
+	if !apierrors.IsNotFound(err) {
+		b.must(err)
+	}
+	return err == nil
+}
+
+// makeYounger changes newBinding's binding into one that is younger than the rival.
+func (b *bed) makeYounger(change ...func(*v1beta1.TargetGroupBinding)) {
+	b.t.Helper()
+	binding := b.binding()
+	binding.CreationTimestamp = metav1.NewTime(noon.Add(time.Minute))
+	for _, c := range change {
+		c(binding)
+	}
+	b.must(b.cluster.Update(b.t.Context(), binding))
+}
+
+func (b *bed) rivalReady() *metav1.Condition {
+	b.t.Helper()
+	var rival v1beta1.TargetGroupBinding
+	b.must(b.cluster.Get(b.t.Context(), rivalKey, &rival))
+	return apimeta.FindStatusCondition(rival.Status.Conditions, v1beta1.ConditionReady)
+}
+
+// The younger one was seen first, and has a call under way and more to send.
+func TestRegistrarRetiresYoungerBindingBeforeTheOlderActs(t *testing.T) {
+	first, second := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+	inBed(t, func(b *bed) {
+		answer := make(chan struct{})
+		b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
+			if call.Operation == "RegisterTargets" {
+				<-answer
+			}
+			return nil
+		}
+		b.makeYounger()
+		b.settle() // and the call hangs
+		b.must(b.cluster.Create(t.Context(), second))
+		b.must(b.cluster.Create(t.Context(), newSlice("web-2", second)))
+		b.settle() // and the next call waits for the first
+		b.must(b.cluster.Create(t.Context(), newRival()))
+		b.settleBoth()
+		if calls := b.aws.Calls("DescribeTargetHealth"); len(calls) != 1 {
+			t.Errorf("readings while the younger one's call is under way: %v, want the younger one's only", calls)
+		}
+		close(answer)
+		time.Sleep(rivalPause) // of the bubble
+		b.settleBoth()
+		if c := b.ready(); !strings.Contains(c.Message, "TargetGroupBinding shop/rival has this target group already") {
+			t.Errorf("the younger one's Ready says %s: %s", c.Reason, c.Message)
+		}
+		if c := b.rivalReady(); c.Reason != v1beta1.ReasonReconciled {
+			t.Errorf("the older one's Ready says %s: %s", c.Reason, c.Message)
+		}
+		want := []fakeelbv2.Call{
+			{Operation: "RegisterTargets", Group: testARN, Targets: []string{"10.0.0.1:8080"}}, // the younger one's
+			{Operation: "RegisterTargets", Group: testARN, Targets: []string{"10.0.0.2:8080"}}, // the older one's
+		}
+		if diff := cmp.Diff(want, b.aws.Calls("RegisterTargets")); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	}, first, newSlice("web-1", first))
+}
+
+// Its call waits for a token when it loses its group.
+func TestRegistrarRefusedBindingSendsNothingMore(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		const minute = 1. / 60
+		client := elbv2.New(b.aws, elbv2.NewBudget([]elbv2.ThrottleRule{
+			{Operations: regexp.MustCompile("^RegisterTargets$"), Rate: minute, Burst: 1},
+		}, clock.RealClock{}))
+		b.Accounts = oneAccount{client}
+		lastToken := func() map[elbv2.Target]string { return map[elbv2.Target]string{two: ""} }
+		b.must(client.Register(b.t.Context(), testARN, lastToken))
+		b.makeYounger()
+		b.settle()
+		if !b.group().registration.busy {
+			t.Fatal("no registration waits for a token")
+		}
+		b.must(b.cluster.Create(t.Context(), newRival()))
+		b.settle()
+		time.Sleep(2 * time.Minute) // of the bubble
+		if n := len(b.aws.Calls("RegisterTargets")); n != 1 {
+			t.Errorf("%d RegisterTargets calls, want the test's own only", n)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+func TestRegistrarHandsGroupOver(t *testing.T) {
+	shared := func(b *v1beta1.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true }
+	tests := map[string]struct {
+		heir       func(*v1beta1.TargetGroupBinding)
+		want       map[string]elbv2.State // right after the older one has gone
+		wantReason string                 // of the younger one's Ready
+	}{
+		"to one that asks for the same targets": {
+			heir: func(*v1beta1.TargetGroupBinding) {}, wantReason: v1beta1.ReasonReconciled,
+			want: map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateHealthy},
+		},
+		"to one that is not complete, which is none": {
+			heir:       func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetType = nil },
+			want:       map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateDraining},
+			wantReason: v1beta1.ReasonNotSupported,
+		},
+		"to one that shares with others, which is none": {
+			heir: shared, wantReason: v1beta1.ReasonReconciled,
+			want: map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateInitial}, // registered again
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod("web-0", "10.0.0.1")
+			inBed(t, func(b *bed) {
+				b.makeYounger(tc.heir)
+				b.settleBoth()
+				b.aws.SetHealth(testARN, one, healthy)
+				time.Sleep(time.Second)
+				b.settleBoth()
+				if c := b.ready(); c.Reason != v1beta1.ReasonNotSupported {
+					t.Fatalf("at first the younger one's Ready says %s: %s", c.Reason, c.Message)
+				}
+				calls := len(b.aws.Calls("RegisterTargets"))
+				b.must(b.cluster.Delete(t.Context(), newRival()))
+				b.settleBoth()
+				if b.rivalExists() {
+					t.Error("the older one still exists")
+				}
+				if c := b.ready(); c.Reason != tc.wantReason {
+					t.Errorf("in the end the younger one's Ready says %s: %s", c.Reason, c.Message)
+				}
+				if diff := cmp.Diff(tc.want, b.targets()); diff != "" {
+					t.Errorf("targets (-want +got):\n%s", diff)
+				}
+				handedOver := tc.want["10.0.0.1:8080"] == elbv2.StateHealthy
+				again := append(b.aws.Calls("DeregisterTargets"), b.aws.Calls("RegisterTargets")[calls:]...)
+				if handedOver && len(again) > 0 {
+					t.Errorf("calls %v, want none", again)
+				}
+			}, pod, newSlice("web-1", pod), newRival())
+		})
+	}
+}
+
+// What the heir does not ask for is as replaced, or nobody's, as if it had always been there.
+func TestRegistrarHeirDeregistersWhatItDoesNotAskFor(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.makeYounger(func(b *v1beta1.TargetGroupBinding) { b.Spec.ServiceRef.Name = "other" })
+		other := newService()
+		other.Name, other.Spec.Selector = "other", map[string]string{"app": "other"}
+		b.must(b.cluster.Create(t.Context(), other))
+		b.settleBoth()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.must(b.cluster.Delete(t.Context(), newRival()))
+		b.settleBoth()
+		time.Sleep(testPolicy.ReplacementTimeout)
+		b.settleBoth()
+		if diff := cmp.Diff(map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateDraining}, b.targets()); diff != "" {
+			t.Errorf("targets (-want +got):\n%s", diff)
+		}
+	}, pod, newSlice("web-1", pod), newRival())
+}
+
+// The other one need not wait for its next turn.
+func TestRegistrarWakesRivals(t *testing.T) {
+	leaving := newRival(func(b *v1beta1.TargetGroupBinding) { b.DeletionTimestamp = &b.CreationTimestamp })
+	shared := newRival(func(b *v1beta1.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true })
+	otherGroup := newRival(func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupARN += "0" })
+	labelled := newRival(func(b *v1beta1.TargetGroupBinding) { b.Labels = map[string]string{"x": "y"} })
+	inBed(t, func(b *bed) {
+		want := []reconcile.Request{{NamespacedName: webKey}}
+		if diff := cmp.Diff(want, b.bindingsOfGroup(t.Context(), newRival())); diff != "" {
+			t.Errorf("bindings of the group (-want +got):\n%s", diff)
+		}
+		if got := b.bindingsOfGroup(t.Context(), otherGroup); len(got) > 0 {
+			t.Errorf("bindings of another group: %v", got)
+		}
+	})
+	for changed, want := range map[*v1beta1.TargetGroupBinding]bool{leaving: true, shared: true, labelled: false} {
+		if got := rivalryChanged().Update(event.UpdateEvent{ObjectOld: newRival(), ObjectNew: changed}); got != want {
+			t.Errorf("update to %+v wakes the others: %v, want %v", changed, got, want)
+		}
+	}
+}
+
+// Clocks tell seconds: UIDs decide between bindings of the same one, for every replica alike.
+func TestElder(t *testing.T) {
+	at := func(second int, uid types.UID) *v1beta1.TargetGroupBinding {
+		return newRival(func(b *v1beta1.TargetGroupBinding) {
+			b.CreationTimestamp, b.UID = metav1.NewTime(noon.Add(time.Duration(second)*time.Second)), uid
+		})
+	}
+	tests := map[string]struct {
+		binding *v1beta1.TargetGroupBinding
+		rivals  []v1beta1.TargetGroupBinding
+		want    types.UID
+	}{
+		"alone":                 {binding: at(1, "b")},
+		"first":                 {binding: at(1, "b"), rivals: []v1beta1.TargetGroupBinding{*at(2, "a")}},
+		"second":                {binding: at(2, "a"), rivals: []v1beta1.TargetGroupBinding{*at(1, "b")}, want: "b"},
+		"third names the first": {binding: at(3, "a"), rivals: []v1beta1.TargetGroupBinding{*at(2, "c"), *at(1, "d")}, want: "d"},
+		"of the same second":    {binding: at(1, "b"), rivals: []v1beta1.TargetGroupBinding{*at(1, "a")}, want: "a"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got types.UID
+			if first := elder(tc.binding, tc.rivals); first != nil {
+				got = first.UID
+			}
+			if got != tc.want {
+				t.Errorf("elder %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
