@@ -7,7 +7,12 @@
 //
 // A TargetGroupBinding ties one port of one Service to one existing ELBv2 target group. Rules that need no other
 // object are in the CRD itself (CEL), so they hold even when our webhooks are down; rules that need other objects
-// or AWS are in package webhook.
+// or AWS are in package webhook, which also repeats those of the CRD: a cluster may still have the incumbent's.
+//
+// An update is refused for a fault that it makes, and not for one that it finds: objects of the incumbent's may break
+// rules that it has not. Of a field the API server sees to that; rules over several fields ask for oldSelf
+// (optionalOldSelf: Kubernetes 1.30 and later). No rule is about assumeRoleExternalId, as the API server's messages show
+// the value, and some take it for a secret.
 //
 // +kubebuilder:object:generate=true
 // +groupName=elbv2.k8s.aws

@@ -50,6 +50,7 @@ type ServiceReference struct {
 // IPBlock is a range of addresses.
 type IPBlock struct {
 	// CIDR in IPv4 or IPv6 notation, such as 192.168.1.0/24 or 2001:db8::/64.
+	// +kubebuilder:validation:Format=cidr
 	CIDR string `json:"cidr"`
 }
 
@@ -60,6 +61,8 @@ type SecurityGroup struct {
 }
 
 // NetworkingPeer is who may connect: exactly one of the two kinds.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.ipBlock) != has(self.securityGroup)",message="set either ipBlock or securityGroup"
 type NetworkingPeer struct {
 	// IPBlock admits a range of addresses.
 	// +optional
@@ -82,14 +85,17 @@ type NetworkingPort struct {
 // NetworkingIngressRule admits peers to ports.
 type NetworkingIngressRule struct {
 	// From lists who may connect.
+	// +kubebuilder:validation:MaxItems=1000
 	From []NetworkingPeer `json:"from"`
 	// Ports lists where to; an empty list admits all TCP ports.
+	// +kubebuilder:validation:MaxItems=250
 	Ports []NetworkingPort `json:"ports"`
 }
 
 // TargetGroupBindingNetworking holds inbound rules for the security groups of the targets.
 type TargetGroupBindingNetworking struct {
-	// Ingress lists the inbound rules.
+	// Ingress lists the inbound rules. AWS has at most 1,000 of them, each for one peer and one port, at a network interface.
+	// +kubebuilder:validation:MaxItems=250
 	// +optional
 	Ingress []NetworkingIngressRule `json:"ingress,omitempty"`
 }
@@ -101,17 +107,20 @@ type TargetGroupBindingNetworking struct {
 // +kubebuilder:validation:XValidation:rule=`has(self.targetType) == has(oldSelf.targetType) && (!has(self.targetType) || self.targetType == oldSelf.targetType)`,message="targetType is immutable",fieldPath=".targetType"
 // +kubebuilder:validation:XValidation:rule=`(has(self.ipAddressType) ? self.ipAddressType : "ipv4") == (has(oldSelf.ipAddressType) ? oldSelf.ipAddressType : "ipv4")`,message="ipAddressType is immutable",fieldPath=".ipAddressType"
 // +kubebuilder:validation:XValidation:rule=`!has(oldSelf.vpcID) || oldSelf.vpcID == "" || has(self.vpcID) && self.vpcID == oldSelf.vpcID`,message="vpcID is immutable",fieldPath=".vpcID"
-// +kubebuilder:validation:XValidation:rule=`self.?targetType.orValue("") != 'ip' || !has(self.nodeSelector)`,message="nodeSelector is for targetType instance only",fieldPath=".nodeSelector"
-// +kubebuilder:validation:XValidation:rule=`self.?targetType.orValue("") != 'instance' || self.?iamRoleArnToAssume.orValue("") == ""`,message="iamRoleArnToAssume is for targetType ip only",fieldPath=".iamRoleArnToAssume"
-// +kubebuilder:validation:XValidation:rule=`self.?targetType.orValue("") != 'instance' || !(self.?targetGroupProtocol.orValue("") in ['QUIC', 'TCP_QUIC'])`,message="protocols QUIC and TCP_QUIC are for targetType ip only",fieldPath=".targetGroupProtocol"
+// +kubebuilder:validation:XValidation:rule=`self.?targetType.orValue("") != 'ip' || !has(self.nodeSelector) || oldSelf.?nodeSelector.hasValue()`,message="nodeSelector is for targetType instance only",fieldPath=".nodeSelector",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule=`self.?targetType.orValue("") != 'instance' || self.?iamRoleArnToAssume.orValue("") == "" || oldSelf.?iamRoleArnToAssume.orValue("") != ""`,message="iamRoleArnToAssume is for targetType ip only",fieldPath=".iamRoleArnToAssume",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule=`self.?targetType.orValue("") != 'instance' || !(self.?targetGroupProtocol.orValue("") in ['QUIC', 'TCP_QUIC']) || oldSelf.?targetGroupProtocol.orValue("") in ['QUIC', 'TCP_QUIC']`,message="protocols QUIC and TCP_QUIC are for targetType ip only",fieldPath=".targetGroupProtocol",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule=`self.?targetGroupARN.orValue("") == "" || self.?targetGroupName.orValue("") == "" || self.targetGroupARN.contains("/" + self.targetGroupName + "/") || oldSelf.?targetGroupName.orValue("") == self.targetGroupName`,message="targetGroupName is not the name in targetGroupARN",fieldPath=".targetGroupName",optionalOldSelf=true
 type TargetGroupBindingSpec struct {
 	// TargetGroupARN is the target group. One of targetGroupARN and targetGroupName is required; the ARN wins and is
 	// filled in from the name at creation. Immutable.
 	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule=`self == "" || self.matches(r'^arn:aws[a-z-]*:elasticloadbalancing:[a-z0-9-]+:[0-9]{12}:targetgroup/[A-Za-z0-9-]+/[0-9a-f]+$')`,message="must be a target group's ARN: arn:aws:elasticloadbalancing:REGION:ACCOUNT:targetgroup/NAME/ID"
 	// +optional
 	TargetGroupARN string `json:"targetGroupARN,omitempty"`
 
 	// TargetGroupName is looked up once, at creation.
+	// +kubebuilder:validation:MaxLength=32
 	// +optional
 	TargetGroupName string `json:"targetGroupName,omitempty"`
 
@@ -152,6 +161,8 @@ type TargetGroupBindingSpec struct {
 
 	// IamRoleArnToAssume is the role for ELBv2 calls when the target group is in another account. For targetType ip
 	// only.
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule=`self == "" || self.matches(r'^arn:aws[a-z-]*:iam::[0-9]{12}:role/([!-~]*/)?[A-Za-z0-9_+=,.@-]+$')`,message="must be a role's ARN: arn:aws:iam::ACCOUNT:role/NAME"
 	// +optional
 	IamRoleArnToAssume string `json:"iamRoleArnToAssume,omitempty"`
 
