@@ -24,7 +24,10 @@ func StripPod(o any) (any, error) {
 			Labels: pod.Labels, OwnerReferences: pod.OwnerReferences,
 			DeletionTimestamp: pod.DeletionTimestamp, DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
 		},
-		Spec: corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates},
+		Spec: corev1.PodSpec{
+			NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates,
+			TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds, // read at admission of bindings
+		},
 		Status: corev1.PodStatus{
 			Phase: pod.Status.Phase, PodIPs: pod.Status.PodIPs, Conditions: keptConditions(pod),
 		},

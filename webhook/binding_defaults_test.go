@@ -4,17 +4,24 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
-	"github.com/google/go-cmp/cmp"
+	"github.com/aws/smithy-go"
+	gocmp "github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
+	"k8s.io/utils/clock"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
@@ -52,12 +59,12 @@ func TestBindingDefaulterFillsInFromTargetGroup(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			accounts, api := newAWS(elbv2types.TargetTypeEnumIp)
-			err := (&bindingDefaulter{accounts: accounts}).Default(withOperation(t.Context(), admissionv1.Create), tc.binding)
+			facts, _, api := testFacts(elbv2types.TargetTypeEnumIp)
+			err := (&bindingDefaulter{facts: facts}).Default(withOperation(t.Context(), admissionv1.Create), tc.binding)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, tc.binding.Spec); diff != "" {
+			if diff := gocmp.Diff(tc.want, tc.binding.Spec); diff != "" {
 				t.Errorf("spec (-want +got):\n%s", diff)
 			}
 			if calls := len(api.Calls("")); calls != tc.wantCalls {
@@ -68,66 +75,132 @@ func TestBindingDefaulterFillsInFromTargetGroup(t *testing.T) {
 }
 
 func TestBindingDefaulterAssumesRole(t *testing.T) {
-	accounts, _ := newAWS(elbv2types.TargetTypeEnumIp)
+	facts, accounts, _ := testFacts(elbv2types.TargetTypeEnumIp)
 	binding := bare(func(s *v1beta1.TargetGroupBindingSpec) {
 		s.TargetGroupName, s.IamRoleArnToAssume, s.AssumeRoleExternalId = "web", "arn:aws:iam::210987654321:role/shared", "handshake"
 	})
-	if err := (&bindingDefaulter{accounts: accounts}).Default(withOperation(t.Context(), admissionv1.Create), binding); err != nil {
+	if err := (&bindingDefaulter{facts: facts}).Default(withOperation(t.Context(), admissionv1.Create), binding); err != nil {
 		t.Fatal(err)
 	}
 	want := []elbv2.Role{{ARN: "arn:aws:iam::210987654321:role/shared", ExternalID: "handshake"}}
-	if diff := cmp.Diff(want, accounts.roles); diff != "" {
+	if diff := gocmp.Diff(want, accounts.roles); diff != "" {
 		t.Errorf("roles (-want +got):\n%s", diff)
 	}
 }
 
-func TestBindingDefaulterErrors(t *testing.T) {
-	byName := func(name string) *v1beta1.TargetGroupBinding {
-		return bare(func(s *v1beta1.TargetGroupBindingSpec) { s.TargetGroupName = name })
+func TestBindingDefaulterRefuses(t *testing.T) {
+	byName := func(name string, change ...func(*v1beta1.TargetGroupBindingSpec)) *v1beta1.TargetGroupBinding {
+		return bare(func(s *v1beta1.TargetGroupBindingSpec) {
+			s.TargetGroupName = name
+			for _, c := range change {
+				c(s)
+			}
+		})
 	}
+	const other = "arn:aws:iam::210987654321:role/shared"
+	denied := &smithy.GenericAPIError{Code: "AccessDenied", Message: "not you"}
 	tests := map[string]struct {
 		targetType elbv2types.TargetTypeEnum
 		binding    *v1beta1.TargetGroupBinding
 		awsError   error
-		wantStatus func(error) bool
-		wantText   string
+		want       []string
+		wantError  string // that is no refusal
 	}{
-		"no such group": {
-			targetType: elbv2types.TargetTypeEnumIp, binding: byName("wbe"), wantStatus: apierrors.IsInvalid,
-			wantText: `spec.targetGroupName: Invalid value: "wbe"`,
+		"no such group, and what else is wrong": {
+			binding: byName("wbe", func(s *v1beta1.TargetGroupBindingSpec) { s.VpcID = "vpc-1" }),
+			want: []string{
+				`spec.vpcID: Invalid value: "vpc-1": must be vpc- and 8, 17 or 32 of 0-9 and a-f`,
+				`spec.targetGroupName: Invalid value: "wbe": TargetGroupNotFound: Target groups 'wbe' not found`,
+			},
 		},
 		"lambda": {
-			targetType: elbv2types.TargetTypeEnumLambda, binding: byName("web"), wantStatus: apierrors.IsInvalid,
-			wantText: `target type "lambda", which cannot be bound: want instance or ip`,
+			targetType: elbv2types.TargetTypeEnumLambda, binding: byName("web"),
+			want: []string{`spec.targetGroupName: Invalid value: "web": the target group has target type "lambda", which cannot be bound: want instance or ip`},
 		},
-		"target type that disagrees": {
-			targetType: elbv2types.TargetTypeEnumInstance, wantStatus: apierrors.IsInvalid,
-			binding: bare(func(s *v1beta1.TargetGroupBindingSpec) {
-				s.TargetGroupName, s.TargetType = "web", ptr.To(v1beta1.TargetTypeIP)
-			}),
-			wantText: `spec.targetType: Invalid value: "ip": the target group has target type "instance"`,
+		"role that may not describe": {
+			binding:  byName("web", func(s *v1beta1.TargetGroupBindingSpec) { s.IamRoleArnToAssume = other }),
+			awsError: denied, wantError: "AccessDenied: not you",
 		},
-		"AWS in trouble": {
-			targetType: elbv2types.TargetTypeEnumIp, binding: byName("web"), awsError: errors.New("no route"),
-			wantStatus: apierrors.IsInternalError, wantText: "no route",
+		"AWS in trouble": {binding: byName("web"), awsError: errors.New("no route"), wantError: "describing target group web: no route"},
+		"malformed, which the CRD refuses, with the validator's other faults": {
+			binding: bare(func(s *v1beta1.TargetGroupBindingSpec) { s.TargetGroupARN = "arn:aws:web" }),
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			accounts, api := newAWS(tc.targetType)
+			facts, _, api := testFacts(cmp.Or(tc.targetType, elbv2types.TargetTypeEnumIp))
 			api.Before = func(context.Context, fakeelbv2.Call) error { return tc.awsError }
-			err := (&bindingDefaulter{accounts: accounts}).Default(withOperation(t.Context(), admissionv1.Create), tc.binding)
-			if !tc.wantStatus(err) || !strings.Contains(err.Error(), tc.wantText) {
-				t.Errorf("error %v, want another kind or one that says %q", err, tc.wantText)
+			err := (&bindingDefaulter{facts: facts}).Default(withOperation(t.Context(), admissionv1.Create), tc.binding)
+			if tc.wantError != "" {
+				if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), tc.wantError) {
+					t.Errorf("error %v, want an internal one that says %q", err, tc.wantError)
+				}
+				return
+			}
+			if diff := gocmp.Diff(tc.want, faultsIn(t, err)); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// refusingRoles are accounts whose roles cannot be assumed.
+func refusingRoles(t *testing.T, code, message string) *elbv2.Accounts {
+	t.Helper()
+	sts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = fmt.Fprintf(w, "<ErrorResponse><Error><Code>%s</Code><Message>%s</Message></Error></ErrorResponse>", code, message)
+	}))
+	t.Cleanup(sts.Close)
+	config := aws.Config{Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("key", "secret", "")}
+	return elbv2.NewAccounts(config, elbv2.Settings{Endpoints: map[string]string{"STS": sts.URL}})
+}
+
+// What is wrong with the role is told with the role, in AWS's words, but without the external ID, which STS repeats.
+func TestBindingDefaulterNamesRoleThatCannotBeAssumed(t *testing.T) {
+	const role, externalID = "arn:aws:iam::210987654321:role/shared", "hand-shake"
+	tests := map[string]struct {
+		code, message string
+		want          []string
+		wantError     string // that is no refusal
+	}{
+		"not ours": {
+			code: "AccessDenied", message: "not you",
+			want: []string{`spec.iamRoleArnToAssume: Invalid value: "` + role + `": assuming role ` + role + `: AccessDenied: not you`},
+		},
+		"malformed": {
+			code: "ValidationError", message: "Value 'hand-shake' at 'externalId' failed to satisfy constraint",
+			want: []string{`spec.iamRoleArnToAssume: Invalid value: "` + role + `": assuming role ` + role +
+				`: ValidationError: Value '(external ID)' at 'externalId' failed to satisfy constraint`},
+		},
+		"our own credentials are too old": {code: "ExpiredToken", message: "hand-shake", wantError: "api error ExpiredToken: (external ID)"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			defaulter := &bindingDefaulter{facts: newFacts(refusingRoles(t, tc.code, tc.message), clock.RealClock{})}
+			err := defaulter.Default(withOperation(t.Context(), admissionv1.Create), bare(func(s *v1beta1.TargetGroupBindingSpec) {
+				s.TargetGroupName, s.IamRoleArnToAssume, s.AssumeRoleExternalId = "web", role, externalID
+			}))
+			if err == nil || strings.Contains(err.Error(), externalID) {
+				t.Fatalf("error %v, want one without the external ID", err)
+			}
+			if tc.wantError != "" {
+				if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), tc.wantError) {
+					t.Errorf("error %v, want an internal one that says %q", err, tc.wantError)
+				}
+				return
+			}
+			if diff := gocmp.Diff(tc.want, faultsIn(t, err)); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
 func TestBindingDefaulterLeavesUpdatesAlone(t *testing.T) {
-	accounts, api := newAWS(elbv2types.TargetTypeEnumIp)
+	facts, _, api := testFacts(elbv2types.TargetTypeEnumIp)
 	binding := bare(func(s *v1beta1.TargetGroupBindingSpec) { s.TargetGroupARN = testARN })
-	if err := (&bindingDefaulter{accounts: accounts}).Default(withOperation(t.Context(), admissionv1.Update), binding); err != nil {
+	if err := (&bindingDefaulter{facts: facts}).Default(withOperation(t.Context(), admissionv1.Update), binding); err != nil {
 		t.Fatal(err)
 	}
 	if binding.Spec.TargetType != nil || len(api.Calls("")) != 0 {

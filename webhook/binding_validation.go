@@ -4,53 +4,90 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// +kubebuilder:webhook:path=/validate-elbv2-k8s-aws-v1beta1-targetgroupbinding,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=false,failurePolicy=fail,sideEffects=None,groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=create;update,versions=v1beta1,name=vtargetgroupbinding.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=10
+// +kubebuilder:webhook:path=/validate-elbv2-k8s-aws-v1beta1-targetgroupbinding,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=false,failurePolicy=fail,sideEffects=None,groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=create;update,versions=v1beta1,name=vtargetgroupbinding.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=10,patch=`{"matchConditions":[{"name":"spec-changes","expression":"request.operation != 'UPDATE' || object.?spec != oldObject.?spec"}]}`
 
-// bindingValidator refuses bindings that contradict themselves or another binding.
+// bindingValidator refuses bindings that contradict themselves, another binding or their target group. What it only
+// thinks unwise is a warning.
 type bindingValidator struct {
 	reader client.Reader
 	ownVPC func(context.Context) (string, error)
+	facts  *facts
+	claims *claims
 }
 
-// ValidateCreate refuses what must not be created, with all faults at once.
+// ValidateCreate refuses what must not be created, with all faults at once. The binding is compared with its target group:
+// trouble with AWS is an InternalError, unless there is a fault to tell already.
 func (v *bindingValidator) ValidateCreate(ctx context.Context, binding *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
-	faults := append(required(&binding.Spec), validateSpec(&binding.Spec)...)
-	taken, err := v.oneBindingAGroup(ctx, binding)
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	others, err := v.others(ctx, binding)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	return warnings(&binding.Spec), asInvalid(binding, append(faults, taken...))
+	group, fault, err := v.facts.lookUp(ctx, &binding.Spec)
+	faults := faultsOf(&binding.Spec, others, group)
+	if fault != nil {
+		faults = append(faults, fault)
+	}
+	if err := cmp.Or(asInvalid(binding, faults), asInternal(err)); err != nil {
+		return nil, err
+	}
+	if err := v.claim(ctx, binding, others); err != nil {
+		return nil, err
+	}
+	return v.warnAtCreation(ctx, binding, group), nil
 }
 
 // ValidateUpdate refuses changes that must not be made. An update that leaves the spec alone always passes: metadata
-// of a binding from before our time must stay editable, its finalizer above all.
+// of a binding from before our time must stay editable, its finalizer above all. Of others a fault is refused that the
+// update makes; one that it finds is told in a warning, as it was accepted once, by an earlier version or the incumbent.
+// AWS is only asked about fields that it knows better and that change.
 func (v *bindingValidator) ValidateUpdate(ctx context.Context, old, binding *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
 	if equality.Semantic.DeepEqual(old.Spec, binding.Spec) {
 		return nil, nil
 	}
-	faults := append(required(&binding.Spec), validateSpec(&binding.Spec)...)
-	changed, err := v.immutable(ctx, &old.Spec, &binding.Spec)
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	others, err := v.others(ctx, binding)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	taken, err := v.oneBindingAGroup(ctx, binding)
-	if err != nil {
-		return nil, apierrors.NewInternalError(err)
+	var group *elbv2.TargetGroup
+	var fault *field.Error
+	var awsErr error
+	if asksAWS(&old.Spec, &binding.Spec) {
+		group, fault, awsErr = v.facts.lookUp(ctx, &binding.Spec)
 	}
-	return warnings(&binding.Spec), asInvalid(binding, append(append(faults, changed...), taken...))
+	made, found := sift(faultsOf(&binding.Spec, others, group), faultsOf(&old.Spec, others, group))
+	changed, vpcErr := v.immutable(ctx, &old.Spec, &binding.Spec)
+	made = append(made, changed...)
+	if fault != nil {
+		made = append(made, fault)
+	}
+	if err := cmp.Or(asInvalid(binding, made), asInternal(cmp.Or(awsErr, vpcErr))); err != nil {
+		return nil, err
+	}
+	if old.Spec.MultiClusterTargetGroup && !binding.Spec.MultiClusterTargetGroup {
+		if err := v.claim(ctx, binding, others); err != nil {
+			return nil, err
+		}
+	}
+	return append(warnOfFaults(found), v.warnAtUpdate(ctx, old, binding)...), nil
 }
 
 // ValidateDelete has nothing against it.
@@ -58,49 +95,55 @@ func (v *bindingValidator) ValidateDelete(context.Context, *v1beta1.TargetGroupB
 	return nil, nil
 }
 
-func asInvalid(binding *v1beta1.TargetGroupBinding, faults field.ErrorList) error {
-	if len(faults) == 0 {
-		return nil
-	}
-	return invalid(binding, faults)
-}
-
-func required(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
-	var faults field.ErrorList
-	path := field.NewPath("spec")
-	if spec.TargetGroupARN == "" {
-		faults = append(faults, field.Required(path.Child("targetGroupARN"), "set targetGroupARN or targetGroupName"))
-	}
-	if spec.TargetType == nil {
-		faults = append(faults, field.Required(path.Child("targetType"), "instance or ip; it is filled in from the target group at creation"))
+// faultsOf are the faults of the spec at this moment; group is nil when it is not to be compared with.
+func faultsOf(
+	spec *v1beta1.TargetGroupBindingSpec, others []v1beta1.TargetGroupBinding, group *elbv2.TargetGroup,
+) field.ErrorList {
+	faults := slices.Concat(required(spec), specFaults(spec), taken(spec, others))
+	if group != nil {
+		faults = append(faults, contradictions(spec, group)...)
 	}
 	return faults
 }
 
-func validateSpec(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
-	path := field.NewPath("spec", "nodeSelector")
-	if spec.NodeSelector != nil && spec.IsIP() {
-		return field.ErrorList{field.Forbidden(path, "is for targetType instance only")}
-	}
-	return metav1validation.ValidateLabelSelector(spec.NodeSelector, metav1validation.LabelSelectorValidationOptions{}, path)
-}
-
-// warnings say what is accepted but not acted on.
-func warnings(spec *v1beta1.TargetGroupBindingSpec) admission.Warnings {
-	if spec.Networking == nil {
+// asInternal is nil without trouble.
+func asInternal(trouble error) error {
+	if trouble == nil {
 		return nil
 	}
-	return admission.Warnings{"spec.networking is not supported yet: targets are registered, but no security group is changed"}
+	return apierrors.NewInternalError(trouble)
+}
+
+// sift tells the faults that an update makes from those that it finds.
+func sift(after, before field.ErrorList) (made, found field.ErrorList) {
+	was := map[string]bool{}
+	for _, fault := range before {
+		was[fault.Error()] = true
+	}
+	for _, fault := range after {
+		if was[fault.Error()] {
+			found = append(found, fault)
+		} else {
+			made = append(made, fault)
+		}
+	}
+	return made, found
+}
+
+// asksAWS says whether the update sets a field that the target group knows better.
+func asksAWS(old, spec *v1beta1.TargetGroupBindingSpec) bool {
+	sets := func(was, is string) bool { return is != "" && was != is }
+	return sets(string(valueOf(old.TargetGroupProtocol)), string(valueOf(spec.TargetGroupProtocol))) ||
+		sets(string(valueOf(old.IPAddressType)), string(valueOf(spec.IPAddressType))) || sets(old.VpcID, spec.VpcID)
 }
 
 // immutable names the fields that must not change. Two things may be written out later: the address type ipv4, which
 // is what no address type means, and the cluster's own VPC.
 func (v *bindingValidator) immutable(ctx context.Context, old, spec *v1beta1.TargetGroupBindingSpec) (field.ErrorList, error) {
 	var faults field.ErrorList
-	path := field.NewPath("spec")
 	refuse := func(name, was, is string, allowed bool) {
 		if was != is && !allowed {
-			faults = append(faults, field.Invalid(path.Child(name), is,
+			faults = append(faults, field.Invalid(specPath.Child(name), is,
 				fmt.Sprintf("is immutable and was %q: delete the binding and create it again", was)))
 		}
 	}
@@ -114,40 +157,10 @@ func (v *bindingValidator) immutable(ctx context.Context, old, spec *v1beta1.Tar
 	}
 	own, err := v.ownVPC(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("finding the cluster's VPC: %w", err)
+		return faults, fmt.Errorf("finding the cluster's VPC: %w", err)
 	}
 	if spec.VpcID != own {
-		faults = append(faults, field.NotSupported(path.Child("vpcID"), spec.VpcID, []string{own}))
+		faults = append(faults, field.NotSupported(specPath.Child("vpcID"), spec.VpcID, []string{own}))
 	}
 	return faults, nil
-}
-
-func valueOf[T ~string](p *T) T {
-	if p == nil {
-		return ""
-	}
-	return *p
-}
-
-// oneBindingAGroup refuses a second binding of a target group anywhere in the cluster, unless all of them share it
-// knowingly.
-func (v *bindingValidator) oneBindingAGroup(ctx context.Context, binding *v1beta1.TargetGroupBinding) (field.ErrorList, error) {
-	arn := binding.Spec.TargetGroupARN
-	if arn == "" {
-		return nil, nil
-	}
-	var others v1beta1.TargetGroupBindingList
-	if err := v.reader.List(ctx, &others, client.MatchingFields{indexBindingARN: arn}); err != nil {
-		return nil, fmt.Errorf("listing bindings of %s: %w", arn, err)
-	}
-	for i := range others.Items {
-		other := &others.Items[i]
-		same := other.Namespace == binding.Namespace && other.Name == binding.Name
-		if same || other.Spec.MultiClusterTargetGroup && binding.Spec.MultiClusterTargetGroup {
-			continue
-		}
-		return field.ErrorList{field.Invalid(field.NewPath("spec", "targetGroupARN"), arn, fmt.Sprintf(
-			"TargetGroupBinding %s/%s has this target group already", other.Namespace, other.Name))}, nil
-	}
-	return nil, nil
 }

@@ -5,12 +5,14 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -77,12 +79,41 @@ func (a *oneAccount) Client(role elbv2.Role) *elbv2.Client {
 // newAWS knows the target group "web" of type targetType.
 func newAWS(targetType elbv2types.TargetTypeEnum) (*oneAccount, *fakeelbv2.API) {
 	api := &fakeelbv2.API{}
-	api.AddGroup(elbv2types.TargetGroup{
-		TargetGroupArn: aws.String(testARN), TargetGroupName: aws.String("web"), TargetType: targetType,
-		Protocol: elbv2types.ProtocolEnumHttp, IpAddressType: elbv2types.TargetGroupIpAddressTypeEnumIpv4,
-		VpcId: aws.String("vpc-0123456789abcdef0"),
-	})
+	api.AddGroup(testGroup(testARN, targetType))
 	return &oneAccount{client: elbv2.New(api, elbv2.NewBudget(nil, clock.RealClock{}))}, api
+}
+
+// testGroup is attached to a load balancer, and quick to find a target healthy.
+func testGroup(arn string, targetType elbv2types.TargetTypeEnum) elbv2types.TargetGroup {
+	return elbv2types.TargetGroup{
+		TargetGroupArn: aws.String(arn), TargetGroupName: aws.String("web"), TargetType: targetType,
+		Protocol: elbv2types.ProtocolEnumHttp, IpAddressType: elbv2types.TargetGroupIpAddressTypeEnumIpv4,
+		VpcId: aws.String("vpc-0123456789abcdef0"), HealthCheckIntervalSeconds: aws.Int32(10), HealthCheckTimeoutSeconds: aws.Int32(5),
+		LoadBalancerArns: []string{"arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/web/0"},
+	}
+}
+
+// testFacts are what a new replica asks, of an AWS that knows the target group "web" of type targetType.
+func testFacts(targetType elbv2types.TargetTypeEnum) (*facts, *oneAccount, *fakeelbv2.API) {
+	accounts, api := newAWS(targetType)
+	return newFacts(accounts, clock.RealClock{}), accounts, api
+}
+
+// faultsIn are the faults of an Invalid error, in full; none of nil.
+func faultsIn(t *testing.T, err error) []string {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || !apierrors.IsInvalid(err) {
+		t.Fatalf("error %v is no Invalid status", err)
+	}
+	var out []string
+	for _, cause := range status.Status().Details.Causes {
+		out = append(out, cause.Field+": "+cause.Message)
+	}
+	return out
 }
 
 func withOperation(ctx context.Context, operation admissionv1.Operation) context.Context {

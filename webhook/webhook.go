@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -69,10 +70,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	} else {
 		server.Register(podPath, serverErrors(mutation, &admission.Webhook{Handler: admission.HandlerFunc(admitUnchanged)}))
 	}
+	facts := newFacts(opts.Accounts, clock.RealClock{})
 	server.Register(bindingMutatePath, serverErrors(mutation,
-		admission.WithDefaulter(mgr.GetScheme(), &bindingDefaulter{accounts: opts.Accounts})))
-	server.Register(bindingValidatePath, serverErrors(validation,
-		admission.WithValidator(mgr.GetScheme(), &bindingValidator{reader: reader, ownVPC: opts.OwnVPC})))
+		admission.WithDefaulter(mgr.GetScheme(), &bindingDefaulter{facts: facts})))
+	server.Register(bindingValidatePath, serverErrors(validation, admission.WithValidator(mgr.GetScheme(), &bindingValidator{
+		reader: reader, ownVPC: opts.OwnVPC, facts: facts, claims: newClaims(clock.RealClock{}),
+	})))
 	return nil
 }
 

@@ -1,0 +1,151 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// The rules of this file need nothing but the spec. They are the CRD's as well, but for those of named ports, which the API
+// server thinks too costly, and of the external ID, whose value it would show. Here they hold where the CRD is still the
+// incumbent's, which Helm does not replace, and stand beside the faults that only we can find.
+
+// The first three are also in the CRD. What AWS documents of ARNs is less than what it checks: these refuse only what
+// cannot be right.
+var (
+	groupARNPattern   = regexp.MustCompile(`^arn:aws[a-z-]*:elasticloadbalancing:[a-z0-9-]+:[0-9]{12}:targetgroup/[A-Za-z0-9-]+/[0-9a-f]+$`)
+	roleARNPattern    = regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:role/([!-~]*/)?[A-Za-z0-9_+=,.@-]+$`)
+	vpcPattern        = regexp.MustCompile(`^(vpc-([0-9a-f]{8}|[0-9a-f]{17}|[0-9a-f]{32}))?$`)
+	externalIDPattern = regexp.MustCompile(`^[\w+=,.@:/-]{2,}$`) // as STS documents it
+)
+
+// longestExternalID is STS's.
+const longestExternalID = 1224
+
+var specPath = field.NewPath("spec")
+
+// specFaults are what is wrong with a spec by itself, but for what may still be filled in.
+func specFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
+	return slices.Concat(groupFaults(spec), roleFaults(spec), selectorFaults(spec), networkingFaults(spec))
+}
+
+// required is what must be there once the defaulter has filled in what it could.
+func required(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
+	var faults field.ErrorList
+	if spec.TargetGroupARN == "" {
+		faults = append(faults, field.Required(specPath.Child("targetGroupARN"), "set targetGroupARN or targetGroupName"))
+	}
+	if spec.TargetType == nil {
+		faults = append(faults, field.Required(specPath.Child("targetType"),
+			"instance or ip; it is filled in from the target group at creation"))
+	}
+	return faults
+}
+
+func groupFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
+	var faults field.ErrorList
+	switch name, wellFormed := groupName(spec.TargetGroupARN); {
+	case spec.TargetGroupARN == "":
+	case !wellFormed:
+		faults = append(faults, field.Invalid(specPath.Child("targetGroupARN"), spec.TargetGroupARN,
+			"must be a target group's ARN: arn:aws:elasticloadbalancing:REGION:ACCOUNT:targetgroup/NAME/ID"))
+	case spec.TargetGroupName != "" && spec.TargetGroupName != name:
+		faults = append(faults, field.Invalid(specPath.Child("targetGroupName"), spec.TargetGroupName,
+			"targetGroupARN is that of "+name+": leave one of the two out"))
+	}
+	if !vpcPattern.MatchString(spec.VpcID) {
+		faults = append(faults, field.Invalid(specPath.Child("vpcID"), spec.VpcID, "must be vpc- and 8, 17 or 32 of 0-9 and a-f"))
+	}
+	if protocol := valueOf(spec.TargetGroupProtocol); isInstance(spec) && (protocol == "QUIC" || protocol == "TCP_QUIC") {
+		faults = append(faults, field.Invalid(specPath.Child("targetGroupProtocol"), protocol, "is for targetType ip only"))
+	}
+	return faults
+}
+
+// groupName is the name in a target group's ARN; wellFormed is false for what is none.
+func groupName(arn string) (name string, wellFormed bool) {
+	if !groupARNPattern.MatchString(arn) {
+		return "", false
+	}
+	return strings.Split(arn, "/")[1], true
+}
+
+// roleFaults never show the external ID, which some take for a secret.
+func roleFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
+	var faults field.ErrorList
+	path := specPath.Child("iamRoleArnToAssume")
+	if role := spec.IamRoleArnToAssume; role != "" && !roleARNPattern.MatchString(role) {
+		faults = append(faults, field.Invalid(path, role, "must be a role's ARN: arn:aws:iam::ACCOUNT:role/NAME"))
+	}
+	if spec.IamRoleArnToAssume != "" && isInstance(spec) {
+		faults = append(faults, field.Forbidden(path, "is for targetType ip only"))
+	}
+	if id := spec.AssumeRoleExternalId; id != "" && (!externalIDPattern.MatchString(id) || len(id) > longestExternalID) {
+		faults = append(faults, field.Invalid(specPath.Child("assumeRoleExternalId"), field.OmitValueType{},
+			"must be 2 to 1224 of letters, digits and _+=,.@:/-"))
+	}
+	return faults
+}
+
+func selectorFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
+	path := specPath.Child("nodeSelector")
+	if spec.NodeSelector != nil && spec.IsIP() {
+		return field.ErrorList{field.Forbidden(path, "is for targetType instance only")}
+	}
+	return metav1validation.ValidateLabelSelector(spec.NodeSelector, metav1validation.LabelSelectorValidationOptions{}, path)
+}
+
+func networkingFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
+	if spec.Networking == nil {
+		return nil
+	}
+	var faults field.ErrorList
+	for i, rule := range spec.Networking.Ingress {
+		path := specPath.Child("networking", "ingress").Index(i)
+		for j, peer := range rule.From {
+			faults = append(faults, peerFaults(peer, path.Child("from").Index(j))...)
+		}
+		for j, port := range rule.Ports {
+			if isInstance(spec) && port.Port != nil && port.Port.Type == intstr.String {
+				faults = append(faults, field.Invalid(path.Child("ports").Index(j).Child("port"), port.Port.StrVal,
+					"a named port is for targetType ip only: give its number"))
+			}
+		}
+	}
+	return faults
+}
+
+func peerFaults(peer v1beta1.NetworkingPeer, path *field.Path) field.ErrorList {
+	if (peer.IPBlock != nil) == (peer.SecurityGroup != nil) {
+		return field.ErrorList{field.Invalid(path, field.OmitValueType{}, "set either ipBlock or securityGroup")}
+	}
+	if peer.IPBlock == nil {
+		return nil
+	}
+	if _, _, err := net.ParseCIDR(peer.IPBlock.CIDR); err != nil {
+		return field.ErrorList{field.Invalid(path.Child("ipBlock", "cidr"), peer.IPBlock.CIDR,
+			"must be a range of addresses, such as 192.168.1.0/24 or 2001:db8::/64")}
+	}
+	return nil
+}
+
+func isInstance(spec *v1beta1.TargetGroupBindingSpec) bool {
+	return valueOf(spec.TargetType) == v1beta1.TargetTypeInstance
+}
+
+func valueOf[T ~string](p *T) T {
+	if p == nil {
+		return ""
+	}
+	return *p
+}

@@ -1,0 +1,134 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// One target group has one binding in the cluster, unless all of its bindings share it knowingly. Three things see to that:
+//
+//   - taken refuses a second binding by the cache, as soon as it shows the first one.
+//   - claims refuse it in the moments before that, on the replica that let the first one in.
+//   - Two replicas that let one in each at the same moment see nothing of each other, and a lock that they could see would
+//     be a side effect of admission. There the registrar decides (package targets): it works for the older of the two,
+//     by creation and then by UID, and the other one's conditions name it. When the older one goes, the other takes over.
+//
+// A binding that is being deleted is in nobody's way: the registrar hands its group, with all targets in it, to the new
+// one. So a binding can be renamed without a gap, and one that cannot be finished, as AWS is out of reach, locks no group.
+
+// others are the bindings that the cache shows for the same target group.
+func (v *bindingValidator) others(ctx context.Context, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
+	arn := binding.Spec.TargetGroupARN
+	if arn == "" {
+		return nil, nil
+	}
+	var list v1beta1.TargetGroupBindingList
+	if err := v.reader.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingFields{indexBindingARN: arn}); err != nil {
+		return nil, fmt.Errorf("listing bindings of %s: %w", arn, err)
+	}
+	var others []v1beta1.TargetGroupBinding
+	for i := range list.Items {
+		if client.ObjectKeyFromObject(&list.Items[i]) != client.ObjectKeyFromObject(binding) {
+			others = append(others, list.Items[i])
+		}
+	}
+	return others, nil
+}
+
+// taken is the fault of a spec whose target group is another binding's already.
+func taken(spec *v1beta1.TargetGroupBindingSpec, others []v1beta1.TargetGroupBinding) field.ErrorList {
+	for i := range others {
+		other := &others[i]
+		shared := other.Spec.MultiClusterTargetGroup && spec.MultiClusterTargetGroup
+		if !shared && other.DeletionTimestamp.IsZero() {
+			return field.ErrorList{field.Invalid(specPath.Child("targetGroupARN"), spec.TargetGroupARN,
+				fmt.Sprintf("TargetGroupBinding %s/%s has this target group already", other.Namespace, other.Name))}
+		}
+	}
+	return nil
+}
+
+// claim keeps others from the group of a binding that is let in, but for dry runs, which reserve nothing.
+func (v *bindingValidator) claim(
+	ctx context.Context, binding *v1beta1.TargetGroupBinding, others []v1beta1.TargetGroupBinding,
+) error {
+	req, err := admission.RequestFromContext(ctx)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	dryRun := req.DryRun != nil && *req.DryRun
+	return asInvalid(binding, v.claims.take(binding, others, !dryRun))
+}
+
+// claimLife is how long a binding that was let in keeps others from its group, seen or not: longer than the cache is
+// behind, and short enough to wait for where the creation has failed after us.
+const claimLife = 5 * time.Second
+
+// claims are the target groups of the bindings that were let in lately, by ARN. They are safe for concurrent use.
+type claims struct {
+	clock clock.PassiveClock
+
+	mu   sync.Mutex
+	held map[string]map[types.NamespacedName]claim
+}
+
+type claim struct {
+	shared bool
+	until  time.Time
+}
+
+func newClaims(clk clock.PassiveClock) *claims {
+	return &claims{clock: clk, held: map[string]map[types.NamespacedName]claim{}}
+}
+
+// take claims the binding's group if keep says so, and is the fault if another binding has claimed it. A claim is void
+// once the cache shows its binding, which then speaks for itself; the same name may come again.
+func (c *claims) take(binding *v1beta1.TargetGroupBinding, others []v1beta1.TargetGroupBinding, keep bool) field.ErrorList {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, arn, shared := c.clock.Now(), binding.Spec.TargetGroupARN, binding.Spec.MultiClusterTargetGroup
+	c.sweep(now)
+	for i := range others {
+		delete(c.held[arn], client.ObjectKeyFromObject(&others[i]))
+	}
+	self := client.ObjectKeyFromObject(binding)
+	for key, other := range c.held[arn] {
+		if key != self && (!shared || !other.shared) {
+			return field.ErrorList{field.Invalid(specPath.Child("targetGroupARN"), arn, fmt.Sprintf(
+				"TargetGroupBinding %s, which was created just now, has this target group: if it does not exist, try again in %s",
+				key, (other.until.Sub(now)+time.Second-1).Truncate(time.Second)))}
+		}
+	}
+	if keep {
+		if c.held[arn] == nil {
+			c.held[arn] = map[types.NamespacedName]claim{}
+		}
+		c.held[arn][self] = claim{shared: shared, until: now.Add(claimLife)}
+	}
+	return nil
+}
+
+// sweep drops what is over, so that no more is held than was let in lately. The caller holds the lock.
+func (c *claims) sweep(now time.Time) {
+	for arn, held := range c.held {
+		maps.DeleteFunc(held, func(_ types.NamespacedName, claim claim) bool { return !now.Before(claim.until) })
+		if len(held) == 0 {
+			delete(c.held, arn)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// Warnings are for the one who writes the binding, and never refuse it: what cannot be found out for them, in the cache or
+// from AWS, is left out.
+
+const (
+	// warnWithin bounds a call of AWS's that only a warning needs.
+	warnWithin = time.Second
+
+	// slowChecks is how much of the way from registration to healthy health checks may take before it is worth a word.
+	slowChecks = 30 * time.Second
+	// latestFirstCheckNLB is how long after a registration a Network Load Balancer makes its first check, at the latest, as
+	// AWS and users have it.
+	latestFirstCheckNLB = 180 * time.Second
+
+	// defaultGrace is Kubernetes' own for pods that do not say.
+	defaultGrace = 30 * time.Second
+)
+
+// warnAtCreation knows the target group from AWS, unless group is nil.
+func (v *bindingValidator) warnAtCreation(
+	ctx context.Context, binding *v1beta1.TargetGroupBinding, group *elbv2.TargetGroup,
+) admission.Warnings {
+	service := v.service(ctx, binding)
+	out := append(warnOfNetworking(&binding.Spec), warnOfBackend(&binding.Spec, service)...)
+	if group == nil {
+		return out
+	}
+	out = append(out, warnOfGroup(&binding.Spec, group.Protocol, group.LoadBalancers, group.HealthCheck)...)
+	if grace, pod := v.shortestGrace(ctx, binding, service); pod != "" {
+		ctx, cancel := context.WithTimeout(ctx, warnWithin)
+		defer cancel()
+		if delay, err := v.facts.deregistrationDelay(ctx, &binding.Spec); err == nil {
+			out = append(out, warnOfGrace(delay, grace, pod)...)
+		}
+	}
+	return out
+}
+
+// warnAtUpdate knows the target group from the binding's status, and asks AWS only whether a new role can be assumed.
+func (v *bindingValidator) warnAtUpdate(ctx context.Context, old, binding *v1beta1.TargetGroupBinding) admission.Warnings {
+	service := v.service(ctx, binding)
+	out := append(warnOfNetworking(&binding.Spec), warnOfBackend(&binding.Spec, service)...)
+	if roleOf(&old.Spec) != roleOf(&binding.Spec) {
+		ctx, cancel := context.WithTimeout(ctx, warnWithin)
+		defer cancel()
+		if _, fault, err := v.facts.lookUp(ctx, &binding.Spec); err == nil && fault != nil {
+			out = append(out, fault.Error())
+		}
+	}
+	known := binding.Status.TargetGroup
+	if known == nil {
+		return out
+	}
+	check := known.HealthCheck
+	out = append(out, warnOfGroup(&binding.Spec, string(known.Protocol), int(known.LoadBalancers), elbv2.HealthCheck{
+		Interval: seconds(check.IntervalSeconds), Timeout: seconds(check.TimeoutSeconds), HealthyThreshold: int(check.HealthyThreshold),
+	})...)
+	if grace, pod := v.shortestGrace(ctx, binding, service); pod != "" {
+		out = append(out, warnOfGrace(seconds(known.DeregistrationDelaySeconds), grace, pod)...)
+	}
+	return out
+}
+
+func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }
+
+func warnOfFaults(found field.ErrorList) admission.Warnings {
+	var out admission.Warnings
+	for _, fault := range found {
+		out = append(out, "was so before, and is not refused: "+fault.Error())
+	}
+	return out
+}
+
+func warnOfNetworking(spec *v1beta1.TargetGroupBindingSpec) admission.Warnings {
+	if spec.Networking == nil {
+		return nil
+	}
+	return admission.Warnings{"spec.networking is not supported yet: targets are registered, but no security group is changed"}
+}
+
+// service is the binding's, nil when the cache has none.
+func (v *bindingValidator) service(ctx context.Context, binding *v1beta1.TargetGroupBinding) *corev1.Service {
+	var service corev1.Service
+	key := client.ObjectKey{Namespace: binding.Namespace, Name: binding.Spec.ServiceRef.Name}
+	if err := v.reader.Get(ctx, key, &service, client.UnsafeDisableDeepCopy); err != nil {
+		return nil
+	}
+	return &service
+}
+
+func warnOfBackend(spec *v1beta1.TargetGroupBindingSpec, service *corev1.Service) admission.Warnings {
+	ref := spec.ServiceRef
+	if service == nil {
+		return admission.Warnings{fmt.Sprintf("spec.serviceRef.name: there is no Service %q yet, and no target without it", ref.Name)}
+	}
+	var ports []string
+	for _, port := range service.Spec.Ports {
+		matches := ref.Port.Type == intstr.Int && port.Port == ref.Port.IntVal || ref.Port.Type == intstr.String && port.Name == ref.Port.StrVal
+		if matches && port.NodePort == 0 && isInstance(spec) {
+			return admission.Warnings{fmt.Sprintf("spec.serviceRef: port %s of Service %q, of type %s, has no node port: "+
+				"targetType instance needs type NodePort or LoadBalancer", ref.Port.String(), ref.Name, service.Spec.Type)}
+		}
+		if matches {
+			return nil
+		}
+		ports = append(ports, strings.TrimSpace(fmt.Sprintf("%d %s", port.Port, port.Name)))
+	}
+	return admission.Warnings{fmt.Sprintf("spec.serviceRef.port: Service %q has no port %q, but: %s",
+		ref.Name, ref.Port.String(), cmp.Or(strings.Join(ports, ", "), "none"))}
+}
+
+// warnOfGroup is about how the target group is set up. Nobody waits for the health of an instance.
+func warnOfGroup(spec *v1beta1.TargetGroupBindingSpec, protocol string, balancers int, check elbv2.HealthCheck) admission.Warnings {
+	if balancers == 0 {
+		return admission.Warnings{"the target group is attached to no load balancer: its targets get no traffic and no health check"}
+	}
+	checks, all := healthyWithin(protocol, check)
+	if !spec.IsIP() || checks <= slowChecks {
+		return nil
+	}
+	return admission.Warnings{fmt.Sprintf("a new target may take %s from its registration to healthy (health check interval %s, timeout %s, "+
+		"healthy threshold %d): a rollout waits that long for each batch of pods", inSeconds(all), inSeconds(check.Interval),
+		inSeconds(check.Timeout), check.HealthyThreshold)}
+}
+
+// healthyWithin is how long a target that works may take from its registration to healthy, and how much of that is up to
+// the health check's settings. Application Load Balancers want one check of a new target passed, Network Load Balancers,
+// by AWS Support's word, as many as the threshold says.
+func healthyWithin(protocol string, check elbv2.HealthCheck) (checks, all time.Duration) {
+	if protocol == "HTTP" || protocol == "HTTPS" {
+		checks = check.Interval + check.Timeout
+		return checks, checks
+	}
+	checks = time.Duration(max(check.HealthyThreshold-1, 0))*check.Interval + check.Timeout
+	return checks, checks + latestFirstCheckNLB
+}
+
+func inSeconds(d time.Duration) string { return fmt.Sprintf("%d s", int(d.Seconds())) }
+
+// shortestGrace is the shortest time to end of the pods that the Service selects, and whose it is; empty when there is
+// none.
+func (v *bindingValidator) shortestGrace(
+	ctx context.Context, binding *v1beta1.TargetGroupBinding, service *corev1.Service,
+) (shortest time.Duration, pod string) {
+	if service == nil || len(service.Spec.Selector) == 0 || !binding.Spec.IsIP() {
+		return 0, ""
+	}
+	var pods corev1.PodList
+	err := v.reader.List(ctx, &pods, client.InNamespace(binding.Namespace), client.MatchingLabels(service.Spec.Selector),
+		client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return 0, ""
+	}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		grace := time.Duration(ptr.Deref(p.Spec.TerminationGracePeriodSeconds, int64(defaultGrace.Seconds()))) * time.Second
+		if p.DeletionTimestamp.IsZero() && (pod == "" || grace < shortest) {
+			shortest, pod = grace, p.Name
+		}
+	}
+	return shortest, pod
+}
+
+func warnOfGrace(delay, grace time.Duration, pod string) admission.Warnings {
+	if delay <= grace {
+		return nil
+	}
+	return admission.Warnings{fmt.Sprintf("the deregistration delay is %s, the grace period of pod %q only %s: "+
+		"the load balancer lets requests go on for longer than the pod does", inSeconds(delay), pod, inSeconds(grace))}
+}

@@ -1,0 +1,148 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+)
+
+// counter answers with how often it was asked.
+type counter struct {
+	asked int
+	err   error
+	hangs bool
+}
+
+func (c *counter) ask(ctx context.Context) (int, error) {
+	c.asked++
+	if c.hangs {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	time.Sleep(40 * time.Millisecond) // of the bubble
+	return c.asked, c.err
+}
+
+func TestMemoAsksOnceForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, asked := newMemo[int](clock.RealClock{}, time.Minute, 10), &counter{}
+		var callers sync.WaitGroup
+		for range 20 {
+			callers.Go(func() {
+				if got, err := m.get(t.Context(), groupKey{}, asked.ask); got != 1 || err != nil {
+					t.Errorf("got %d, %v; want the first answer", got, err)
+				}
+			})
+		}
+		callers.Wait()
+	})
+}
+
+func TestMemoForgets(t *testing.T) {
+	tests := map[string]struct {
+		err   error
+		pause time.Duration
+		want  int // how often it was asked in two calls
+	}{
+		"not yet":            {pause: time.Minute - 41*time.Millisecond, want: 1},
+		"when it is too old": {pause: time.Minute, want: 2},
+		"errors":             {err: errors.New("no answer"), want: 2},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, asked := newMemo[int](clock.RealClock{}, time.Minute, 10), &counter{err: tc.err}
+				for range 2 {
+					if _, err := m.get(t.Context(), groupKey{}, asked.ask); !errors.Is(err, tc.err) {
+						t.Errorf("error %v, want %v", err, tc.err)
+					}
+					time.Sleep(tc.pause) // of the bubble
+				}
+				if asked.asked != tc.want {
+					t.Errorf("asked %d times, want %d", asked.asked, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// What one role is told is not for another.
+func TestMemoTellsRolesApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, asked := newMemo[int](clock.RealClock{}, time.Minute, 10), &counter{}
+		for want, role := range []elbv2.Role{{}, {ARN: "role"}, {ARN: "role", ExternalID: "id"}} {
+			if got, err := m.get(t.Context(), groupKey{role, "group"}, asked.ask); got != want+1 || err != nil {
+				t.Errorf("role %v: got %d, %v; want an answer of its own", role, got, err)
+			}
+		}
+	})
+}
+
+func TestMemoIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, asked := newMemo[int](clock.RealClock{}, time.Minute, 10), &counter{}
+		for i := range 100 {
+			if _, err := m.get(t.Context(), groupKey{group: strconv.Itoa(i)}, asked.ask); err != nil {
+				t.Fatal(err)
+			}
+			if len(m.answers) > 10 {
+				t.Fatalf("%d answers are kept, want 10", len(m.answers))
+			}
+		}
+	})
+}
+
+// The caller's time may be over before AWS's, and AWS's always is before the API server's.
+func TestMemoWaitsNoLongerThanItsCaller(t *testing.T) {
+	tests := map[string]struct {
+		patience, want time.Duration
+	}{
+		"impatient": {patience: time.Second, want: time.Second},
+		"patient":   {patience: time.Hour, want: askWithin},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), tc.patience)
+				defer cancel()
+				begun := time.Now()
+				_, err := newMemo[int](clock.RealClock{}, time.Minute, 10).get(ctx, groupKey{}, (&counter{hangs: true}).ask)
+				if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != tc.want {
+					t.Errorf("error %v after %s, want the end of time after %s", err, time.Since(begun), tc.want)
+				}
+				time.Sleep(askWithin) // of the bubble, which ends with its last call
+			})
+		})
+	}
+}
+
+// A caller that goes away takes nothing from those who wait for the same answer.
+func TestMemoOutlivesItsFirstCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, asked := newMemo[int](clock.RealClock{}, time.Minute, 10), &counter{}
+		gone, leave := context.WithCancel(t.Context())
+		var first sync.WaitGroup
+		first.Go(func() {
+			if _, err := m.get(gone, groupKey{}, asked.ask); !errors.Is(err, context.Canceled) {
+				t.Errorf("the first caller got error %v, want its own end", err)
+			}
+		})
+		synctest.Wait()
+		leave()
+		if got, err := m.get(t.Context(), groupKey{}, asked.ask); got != 1 || err != nil {
+			t.Errorf("the second caller got %d, %v; want the first one's answer", got, err)
+		}
+		first.Wait()
+	})
+}
