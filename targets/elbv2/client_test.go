@@ -65,6 +65,45 @@ func TestClientChargesRetriesToBudget(t *testing.T) {
 	}
 }
 
+// failing is an AWS that counts how often it is asked.
+type failing struct{ asked int }
+
+func (f *failing) Do(*http.Request) (*http.Response, error) {
+	f.asked++
+	return &http.Response{StatusCode: http.StatusInternalServerError, Body: http.NoBody}, nil
+}
+
+// The API server gives up on admission after 10 s.
+func TestClientGivesUpSoonerWhenAUserWaits(t *testing.T) {
+	tests := map[string]struct {
+		class      Class
+		maxRetries int
+		want       int
+	}{
+		"for a user":                {class: ClassAdmission, maxRetries: 10, want: briefAttempts},
+		"for a user, by few orders": {class: ClassAdmission, maxRetries: 1, want: 2},
+		"for nobody":                {class: ClassOther, maxRetries: 10, want: 11},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &failing{}
+				accounts := accountsAt(httptest.NewUnstartedServer(nil), Settings{MaxRetries: tc.maxRetries})
+				accounts.config.HTTPClient = server
+				begun := time.Now()
+				_, err := accounts.Client(Role{}).GroupByARN(t.Context(), tc.class, testARN)
+				took := time.Since(begun)
+				if err == nil || server.asked != tc.want {
+					t.Errorf("%v after %d attempts, want an error after %d", err, server.asked, tc.want)
+				}
+				if tc.class == ClassAdmission && took > 6*time.Second {
+					t.Errorf("took %s", took)
+				}
+			})
+		})
+	}
+}
+
 func TestClientSendsBatchOnce(t *testing.T) {
 	attempts := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awselbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
@@ -36,20 +37,26 @@ type HealthCheck struct {
 // GroupByARN describes one target group. Class is ClassAdmission when a user waits for the answer, else ClassOther. The
 // error satisfies IsTargetGroupNotFound when there is none.
 func (c *Client) GroupByARN(ctx context.Context, class Class, arn string) (TargetGroup, error) {
-	return c.describeOne(withClass(ctx, class), arn, &awselbv2.DescribeTargetGroupsInput{TargetGroupArns: []string{arn}})
+	return c.describeOne(ctx, class, arn, &awselbv2.DescribeTargetGroupsInput{TargetGroupArns: []string{arn}})
 }
 
 // GroupByName describes the target group of that name in the client's account and Region. Class is as for GroupByARN.
 // The error satisfies IsTargetGroupNotFound when there is none.
 func (c *Client) GroupByName(ctx context.Context, class Class, name string) (TargetGroup, error) {
-	return c.describeOne(withClass(ctx, class), name, &awselbv2.DescribeTargetGroupsInput{Names: []string{name}})
+	return c.describeOne(ctx, class, name, &awselbv2.DescribeTargetGroupsInput{Names: []string{name}})
 }
 
-func (c *Client) describeOne(ctx context.Context, what string, in *awselbv2.DescribeTargetGroupsInput) (TargetGroup, error) {
+func (c *Client) describeOne(
+	ctx context.Context, class Class, what string, in *awselbv2.DescribeTargetGroupsInput,
+) (TargetGroup, error) {
 	if err := c.identify(ctx); err != nil {
 		return TargetGroup{}, callError("describing target group", what, err)
 	}
-	out, err := c.api.DescribeTargetGroups(ctx, in)
+	var options []func(*awselbv2.Options)
+	if class == ClassAdmission {
+		options = append(options, brief)
+	}
+	out, err := c.api.DescribeTargetGroups(withClass(ctx, class), in, options...)
 	if err != nil {
 		return TargetGroup{}, callError("describing target group", what, err)
 	}
@@ -57,6 +64,14 @@ func (c *Client) describeOne(ctx context.Context, what string, in *awselbv2.Desc
 		return TargetGroup{}, fmt.Errorf("describing target group %s: got %d groups, want one", what, len(out.TargetGroups))
 	}
 	return targetGroup(out.TargetGroups[0]), nil
+}
+
+// briefAttempts is how often a call is tried at most that a user waits for: the pauses between them take 6 s at most, so
+// that AWS's last word comes before the end of the API server's patience.
+const briefAttempts = 3
+
+func brief(o *awselbv2.Options) {
+	o.Retryer = retry.AddWithMaxAttempts(o.Retryer, min(o.Retryer.MaxAttempts(), briefAttempts))
 }
 
 func targetGroup(g types.TargetGroup) TargetGroup {
