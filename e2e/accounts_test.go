@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/emulator"
-	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -52,16 +51,20 @@ func TestGroupOfAnotherAccountIsServedThroughItsRole(t *testing.T) {
 	}
 }
 
-// The spec is complete, so that admission need not ask AWS.
+// Admission knows AWS's answer to the role that a binding is created with, but a role changes and its trust does, too.
 func TestRoleThatCannotBeAssumedIsNamedAndDelaysNobody(t *testing.T) {
 	app, other := newApp("norole"), newApp("norole-other")
 	app.Balancer = func(s *emulator.Service) { s.Account = otherAccount }
 	app.Change = func(b *v1beta1.TargetGroupBinding) {
-		b.Spec.IamRoleArnToAssume, b.Spec.AssumeRoleExternalId = otherRole, "wrong"
-		b.Spec.TargetType, b.Spec.IPAddressType = ptr.To(v1beta1.TargetTypeIP), ptr.To(v1beta1.IPAddressTypeIPv4)
-		b.Spec.VpcID, b.Spec.TargetGroupProtocol = state.DefaultVPCID, ptr.To[v1beta1.Protocol]("HTTP")
+		b.Spec.IamRoleArnToAssume, b.Spec.AssumeRoleExternalId = otherRole, externalID
 	}
+	app.Replicas = 0
 	deploy(t, app)
+	wrong := app.Binding()
+	wrong.Name, wrong.Spec.AssumeRoleExternalId = "wrong", "wrong"
+	must(t, wantFaults(bed.Client.Create(t.Context(), wrong, client.DryRunAll), []string{"spec.iamRoleArnToAssume"}))
+	change(t, getBinding(t, app), func(b *v1beta1.TargetGroupBinding) { b.Spec.AssumeRoleExternalId = "wrong" })
+	must(t, bed.Scale(t.Context(), app, 3))
 	eventually(t, "the status to name the role", func() error {
 		c := apimeta.FindStatusCondition(getBinding(t, app).Status.Conditions, v1beta1.ConditionReady)
 		if c == nil || c.Reason != v1beta1.ReasonAccessDenied || !strings.Contains(c.Message, otherRole) {

@@ -101,10 +101,7 @@ func TestBadBindingsAreRefused(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			binding := getBinding(t, app)
-			patch := client.MergeFrom(binding.DeepCopy())
-			tc.change(&binding.Spec)
-			assertRefused(t, bed.Client.Patch(t.Context(), binding, patch, client.DryRunAll), tc.want)
+			assertRefused(t, tryChange(t, app, func(b *v1beta1.TargetGroupBinding) { tc.change(&b.Spec) }), tc.want)
 		})
 	}
 	t.Run("group taken", func(t *testing.T) {

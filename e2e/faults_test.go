@@ -11,9 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -112,41 +110,6 @@ func TestPodOfUnansweredRegistrationIsDeregistered(t *testing.T) {
 		return nil
 	})
 	stop()
-}
-
-// Of two bindings that are created at once each may be admitted; one of them has the group, the other says why not.
-func TestOneOfTwoBindingsOfAGroupHasIt(t *testing.T) {
-	first, second := newApp("first"), newApp("second")
-	for _, app := range []*testbed.App{first, second} {
-		deploy(t, app)
-		awaitRolled(t, app)
-		must(t, bed.Client.Delete(t.Context(), getBinding(t, app)))
-		eventually(t, "the binding to be gone", func() error {
-			if err := bed.Client.Get(t.Context(), app.Key(), &v1beta1.TargetGroupBinding{}); !apierrors.IsNotFound(err) {
-				return fmt.Errorf("getting it: %w", err)
-			}
-			return nil
-		})
-	}
-	second.TargetGroup = first.TargetGroup
-	var creates errgroup.Group
-	for _, app := range []*testbed.App{first, second} {
-		creates.Go(func() error { return bed.Client.Create(t.Context(), app.Binding()) })
-	}
-	refused := creates.Wait() // when one is so late that admission sees the other
-	eventually(t, "one of the bindings to have the group", func() error {
-		a, b := readyReason(t, first), readyReason(t, second)
-		if refused != nil && (a == v1beta1.ReasonReconciled || b == v1beta1.ReasonReconciled) {
-			return nil
-		}
-		if a == v1beta1.ReasonReconciled && b == v1beta1.ReasonNotSupported || a == v1beta1.ReasonNotSupported && b == v1beta1.ReasonReconciled {
-			return nil
-		}
-		return fmt.Errorf("reasons of Ready: %q and %q", a, b)
-	})
-	if n := len(registeredTargets(t, first)); n != int(first.Replicas) {
-		t.Errorf("%d targets are registered, want the %d of one app", n, first.Replicas)
-	}
 }
 
 func readyReason(t *testing.T, app *testbed.App) string {

@@ -1,0 +1,288 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/e2e/emulator"
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/wire"
+	"github.com/targetgate/targetgate/e2e/testbed"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// pastAdmission is a label on bindings that our webhooks are not asked about, see letPastAdmission.
+const pastAdmission = "e2e/past-admission"
+
+// Each of the three that may refuse a binding tells all that it finds, with paths, in one answer.
+func TestAllFaultsOfABindingAreToldAtOnce(t *testing.T) {
+	app := newApp("faulty")
+	app.Replicas = 0
+	deploy(t, app)
+	const noGroup = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/none/0123456789abcdef"
+	tests := map[string]struct {
+		change func(*v1beta1.TargetGroupBindingSpec)
+		want   []string // paths
+	}{
+		"by the CRD": {
+			func(s *v1beta1.TargetGroupBindingSpec) {
+				complete(s)
+				s.NodeSelector, s.IamRoleArnToAssume, s.TargetGroupName = &metav1.LabelSelector{}, "role/shared", "another"
+				s.Networking = &v1beta1.TargetGroupBindingNetworking{Ingress: []v1beta1.NetworkingIngressRule{{
+					From: []v1beta1.NetworkingPeer{{}}, Ports: []v1beta1.NetworkingPort{},
+				}}}
+			},
+			[]string{"spec.nodeSelector", "spec.iamRoleArnToAssume", "spec.targetGroupName", "spec.networking.ingress[0].from[0]"},
+		},
+		"by the mutating webhook": {
+			func(s *v1beta1.TargetGroupBindingSpec) {
+				s.TargetGroupARN, s.VpcID, s.AssumeRoleExternalId = noGroup, "vpc-1", "?"
+			},
+			[]string{"spec.targetGroupARN", "spec.vpcID", "spec.assumeRoleExternalId"},
+		},
+		"by the validating webhook": {
+			func(s *v1beta1.TargetGroupBindingSpec) {
+				s.VpcID, s.TargetGroupProtocol = "vpc-11111111", ptr.To[v1beta1.Protocol]("HTTPS")
+				s.IPAddressType, s.AssumeRoleExternalId = ptr.To(v1beta1.IPAddressTypeIPv6), "?"
+			},
+			[]string{
+				"spec.vpcID", "spec.targetGroupProtocol", "spec.ipAddressType", "spec.assumeRoleExternalId",
+				"spec.targetGroupARN", // the app's own binding has it
+			},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			binding := app.Binding()
+			binding.Name = "second"
+			tc.change(&binding.Spec)
+			eventually(t, "all faults", func() error { // the cache may not show the first binding yet
+				return wantFaults(bed.Client.Create(t.Context(), binding.DeepCopy(), client.DryRunAll), tc.want)
+			})
+		})
+	}
+	t.Run("of an update", func(t *testing.T) {
+		err := tryChange(t, app, func(b *v1beta1.TargetGroupBinding) {
+			b.Spec.TargetGroupARN, b.Spec.VpcID, b.Spec.TargetType = noGroup, "vpc-11111111", ptr.To(v1beta1.TargetTypeInstance)
+		})
+		must(t, wantFaults(err, []string{"spec.targetGroupARN", "spec.vpcID", "spec.targetType"}))
+	})
+}
+
+// wantFaults is an error when err is not a refusal for faults in exactly these fields.
+func wantFaults(err error, paths []string) error {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || !apierrors.IsInvalid(err) {
+		return fmt.Errorf("got %w, want faults in %q", err, paths)
+	}
+	var got []string
+	for _, cause := range status.Status().Details.Causes {
+		got = append(got, cause.Field)
+	}
+	slices.Sort(got)
+	if want := slices.Sorted(slices.Values(paths)); !slices.Equal(got, want) {
+		return fmt.Errorf("faults in %q, want %q: %w", got, want, err)
+	}
+	return nil
+}
+
+// complete fills in what the webhook would, of a group that the test bed's AWS makes.
+func complete(s *v1beta1.TargetGroupBindingSpec) {
+	s.TargetType, s.IPAddressType = ptr.To(v1beta1.TargetTypeIP), ptr.To(v1beta1.IPAddressTypeIPv4)
+	s.VpcID, s.TargetGroupProtocol = state.DefaultVPCID, ptr.To[v1beta1.Protocol]("HTTP")
+}
+
+// None of them is in the cache when the others are looked at.
+func TestOneOfManyBindingsCreatedAtOnceGetsTheGroup(t *testing.T) {
+	const many, rounds = 8, 5
+	app := newApp("at-once")
+	app.Replicas = 0
+	deploy(t, app)
+	for round := range rounds {
+		arn, _, err := bed.AWS.CreateService(fmt.Sprintf("at-once-%d", round), emulator.Service{})
+		must(t, err)
+		answers := make([]error, many)
+		var creations sync.WaitGroup
+		for i := range many {
+			creations.Go(func() {
+				binding := app.Binding()
+				binding.Name, binding.Spec.TargetGroupARN = fmt.Sprintf("round-%d-%d", round, i), arn
+				answers[i] = bed.Client.Create(t.Context(), binding)
+			})
+		}
+		creations.Wait()
+		created := 0
+		for _, err := range answers {
+			if err == nil {
+				created++
+				continue
+			}
+			assertRefused(t, err, "has this target group")
+		}
+		if created != 1 {
+			t.Errorf("%d of %d bindings of one group were created, want 1", created, many)
+		}
+	}
+}
+
+// As when two replicas let in one binding each at the same moment. The pods of the younger one do not wait for a health
+// that nobody asks for, and it takes over when the older one goes.
+func TestOlderOfTwoBindingsThatWereLetInHasTheGroup(t *testing.T) {
+	letPastAdmission(t)
+	older, younger := newApp("older"), newApp("younger")
+	deploy(t, older)
+	awaitRolled(t, older)
+	awaitConverged(t, older)
+	group := older.TargetGroup
+	younger.Change = func(b *v1beta1.TargetGroupBinding) {
+		b.Labels = map[string]string{pastAdmission: ""}
+		b.Spec.TargetGroupARN = group
+		complete(&b.Spec)
+	}
+	begun := time.Now()
+	deploy(t, younger)
+	younger.TargetGroup = group
+	eventually(t, "the younger one to be told", func() error {
+		c := apimeta.FindStatusCondition(getBinding(t, younger).Status.Conditions, v1beta1.ConditionReady)
+		if c == nil || !strings.Contains(c.Message, "TargetGroupBinding older/older has this target group already") {
+			return fmt.Errorf("condition %+v", c)
+		}
+		return nil
+	})
+	awaitRolled(t, younger)
+	must(t, wantReason(t, older, v1beta1.ReasonReconciled))
+	must(t, wantTargets(older, keysOf(pods(t, older), 8080)...))
+	if n := len(callsSince(older, "RegisterTargets", begun)) + len(callsSince(older, "DeregisterTargets", begun)); n > 0 {
+		t.Errorf("%d calls for a group that is another binding's", n)
+	}
+	must(t, bed.Client.Delete(t.Context(), getBinding(t, older)))
+	awaitConverged(t, younger)
+	eventually(t, "the younger one to have the group", func() error { return wantReason(t, younger, v1beta1.ReasonReconciled) })
+}
+
+// letPastAdmission keeps our webhooks from bindings with the label pastAdmission until the end of the test.
+func letPastAdmission(t *testing.T) {
+	t.Helper()
+	excluded := []metav1.LabelSelectorRequirement{{Key: pastAdmission, Operator: metav1.LabelSelectorOpDoesNotExist}}
+	selectObjects(t, &metav1.LabelSelector{MatchExpressions: excluded})
+	t.Cleanup(func() { selectObjects(t, nil) })
+	eventually(t, "the API server to leave the webhooks out", func() error {
+		probe := (&testbed.App{Name: "default"}).Binding()
+		probe.Labels, probe.Spec.TargetGroupName = map[string]string{pastAdmission: ""}, "no-such-group"
+		return bed.Client.Create(t.Context(), probe, client.DryRunAll)
+	})
+}
+
+// selectObjects has our webhooks asked about the objects that the selector picks.
+func selectObjects(t *testing.T, selector *metav1.LabelSelector) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context()) // for cleanups
+	var mutating admissionregistrationv1.MutatingWebhookConfigurationList
+	var validating admissionregistrationv1.ValidatingWebhookConfigurationList
+	must(t, errors.Join(bed.Client.List(ctx, &mutating), bed.Client.List(ctx, &validating)))
+	for i := range mutating.Items {
+		for j := range mutating.Items[i].Webhooks {
+			mutating.Items[i].Webhooks[j].ObjectSelector = selector
+		}
+		must(t, bed.Client.Update(ctx, &mutating.Items[i]))
+	}
+	for i := range validating.Items {
+		for j := range validating.Items[i].Webhooks {
+			validating.Items[i].Webhooks[j].ObjectSelector = selector
+		}
+		must(t, bed.Client.Update(ctx, &validating.Items[i]))
+	}
+}
+
+// Neither AWS's errors nor its silence stop what needs no answer, and what does is told before the API server gives up on
+// us, in AWS's words if there are any.
+func TestAWSTroubleStopsOnlyWhatNeedsAWS(t *testing.T) {
+	app := newApp("awsdown")
+	app.Replicas = 0
+	deploy(t, app)
+	unknown, _, err := bed.AWS.CreateService("awsdown-new", emulator.Service{})
+	must(t, err)
+	must(t, bed.Targetgate.Restart(t.Context())) // forgets what AWS has said
+	tests := map[string]struct {
+		fault wire.Fault
+		want  string
+	}{
+		"errors":  {wire.Fault{Operation: "DescribeTargetGroups", Code: "InternalFailure", Message: "on fire", Status: 500}, "on fire"},
+		"silence": {wire.Fault{Operation: "DescribeTargetGroups", Hang: time.Minute}, "context deadline exceeded"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			heal := bed.AWS.Inject(tc.fault)
+			defer heal()
+			begun := time.Now()
+			change(t, getBinding(t, app), func(b *v1beta1.TargetGroupBinding) { b.Spec.ServiceRef.Port.IntVal++ })
+			if took := time.Since(begun); took > 3*time.Second {
+				t.Errorf("an update that does not need AWS took %s", took)
+			}
+			binding := app.Binding()
+			binding.Name, binding.Spec.TargetGroupARN = "second", unknown
+			err := bed.Client.Create(t.Context(), binding, client.DryRunAll)
+			if !apierrors.IsInternalError(err) {
+				t.Errorf("creating a binding got %v, want an internal error", err)
+			}
+			assertRefused(t, err, "describing target group "+unknown)
+			assertRefused(t, err, tc.want)
+		})
+	}
+}
+
+// The API server names the webhook that it cannot reach. What the CRD says holds without us, and metadata can be edited.
+func TestBindingsAreRefusedWhileTargetgateIsDown(t *testing.T) {
+	letPastAdmission(t)
+	app, unasked := newApp("refusing"), newApp("unasked")
+	unasked.Change = func(b *v1beta1.TargetGroupBinding) {
+		b.Labels = map[string]string{pastAdmission: ""}
+		complete(&b.Spec)
+	}
+	for _, app := range []*testbed.App{app, unasked} {
+		app.Replicas = 0
+		deploy(t, app)
+	}
+	second := app.Binding()
+	second.Name = "second"
+	bed.Targetgate.Kill()
+	created := bed.Client.Create(t.Context(), second, client.DryRunAll)
+	updated := tryChange(t, app, func(b *v1beta1.TargetGroupBinding) { b.Spec.ServiceRef.Name = "other" })
+	labelled := tryChange(t, app, func(b *v1beta1.TargetGroupBinding) { b.Labels = map[string]string{"tier": "web"} })
+	byCRD := tryChange(t, unasked, func(b *v1beta1.TargetGroupBinding) { b.Spec.VpcID = "vpc-11111111" })
+	must(t, bed.Targetgate.Restart(t.Context()))
+
+	assertRefused(t, created, `failed calling webhook "mtargetgroupbinding.elbv2.k8s.aws"`)
+	assertRefused(t, updated, `failed calling webhook "mtargetgroupbinding.elbv2.k8s.aws"`)
+	assertRefused(t, byCRD, "vpcID is immutable")
+	if labelled != nil {
+		t.Errorf("a change of metadata: %v", labelled)
+	}
+}
+
+// tryChange tries, dry, to change the app's binding.
+func tryChange(t *testing.T, app *testbed.App, edit func(*v1beta1.TargetGroupBinding)) error {
+	t.Helper()
+	binding := getBinding(t, app)
+	patch := client.MergeFrom(binding.DeepCopy())
+	edit(binding)
+	return bed.Client.Patch(t.Context(), binding, patch, client.DryRunAll)
+}
