@@ -103,8 +103,12 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	if err := r.recall(ctx, s, binding); err != nil {
 		return ctrl.Result{}, err
 	}
+	gated, err := r.gatedPods(ctx, s.key)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	entries, complete := s.group.snapshot()
-	res, err := r.resolver.resolve(ctx, binding, entries)
+	res, err := r.resolver.of(gated).resolve(ctx, binding, entries)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -117,7 +121,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	comeIn := r.letIn(s, p, claimErr == nil)
 
 	entries, complete = s.group.snapshot() // what was registered before our time has its owners now
-	pods, told, reportErr := r.report(ctx, s, binding, res, p, entries)
+	pods, told, reportErr := r.report(ctx, s, binding, gated, res, p, entries)
 	watched := awaited(res.endpoints, entries, readiness.GateFor(binding.Name), p.handover, s.group.openedNow(r.Clock.Now()))
 	readIn := r.observe(s, r.nextLook(s, watched, entries, complete))
 	maps.Copy(told, notices(binding, p, res.odd, r.Policy))

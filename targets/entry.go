@@ -20,6 +20,7 @@ type entry struct {
 	presence presence
 	health   elbv2.Health
 	since    time.Time // when the state was first shown, or the registration was answered
+	wordedAt time.Time // when the reason for the state was first shown
 	readAt   time.Time // when the reading that health is from was started
 	calledAt time.Time // when our last call for the target was answered
 
@@ -132,10 +133,22 @@ func (e entry) healthOf(uid types.UID) elbv2.Health {
 	return e.health
 }
 
+// brief is how much longer the first checks are not worth a remark to a pod that has had one already: most pass within
+// moments, and each remark is a write that everybody who watches pods reads. 0 when they are.
+func (e entry) brief(now time.Time) time.Duration {
+	if e.health.State != elbv2.StateInitial {
+		return 0
+	}
+	return max(0, passing-now.Sub(e.wordedAt))
+}
+
 // read takes what a reading shows of the target. Once anything but healthy was shown, healthy is the owner's own.
 func (e *entry) read(started time.Time, h elbv2.Health) {
 	if e.health.State != h.State || e.presence != registered {
 		e.since = started
+	}
+	if e.health.Reason != h.Reason {
+		e.wordedAt = started
 	}
 	e.health, e.readAt, e.presence, e.failedAt = h, started, registered, time.Time{}
 	if h.Zone == elbv2.ZoneAll {

@@ -146,7 +146,8 @@ func (j *judge) waiting(pod *corev1.Pod, ep endpoint, e entry) (readiness.Health
 		return readiness.Released(readiness.ReasonNotAttached,
 			"The target group is attached to no load balancer, so no health check runs"), true
 	case h.State != "":
-		return readiness.FromTarget(string(h.State), h.Reason, h.Description, e.since), true
+		known := e.brief(j.now) > 0 && readiness.ShowsRegistration(pod, j.gate)
+		return readiness.FromTarget(string(h.State), h.Reason, h.Description, e.since), !known
 	case isOurs:
 		return readiness.FromTarget(string(elbv2.StateInitial), elbv2.ReasonRegistrationInProgress,
 			elbv2.DescriptionRegistrationInProgress, later(e.ownedAt, e.since)), true
@@ -197,8 +198,8 @@ func (j *judge) detachedHealth(pod *corev1.Pod) (readiness.Health, bool) {
 	}
 }
 
-// nextRelease is when to look again because a gate may be opened by then, 0 when there is none. It leaves out gates that were
-// closed again: their targets are read every few seconds anyway.
+// nextRelease is when to look again because a gate may be opened by then or told more, 0 when there is none. It leaves out
+// gates that were closed again: their targets are read every few seconds anyway.
 func (g *group) nextRelease(awaited map[elbv2.Target]entry, policy Policy, now time.Time) time.Duration {
 	var wait time.Duration
 	g.mu.Lock()
@@ -208,11 +209,10 @@ func (g *group) nextRelease(awaited map[elbv2.Target]entry, policy Policy, now t
 			wait = soonest(wait, left)
 		}
 	}
-	if policy.ReadinessTimeout > 0 {
-		for _, e := range awaited {
-			if left := policy.ReadinessTimeout - now.Sub(e.waitsSince()); left > 0 {
-				wait = soonest(wait, left)
-			}
+	for _, e := range awaited {
+		wait = soonest(wait, e.brief(now))
+		if left := policy.ReadinessTimeout - now.Sub(e.waitsSince()); left > 0 {
+			wait = soonest(wait, left)
 		}
 	}
 	return wait

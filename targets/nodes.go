@@ -9,7 +9,6 @@ import (
 	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -123,15 +122,20 @@ func isDisrupted(node *corev1.Node) bool {
 
 // nodeOf is the pod's node, nil while it is not in the cache; read only.
 func (r *resolver) nodeOf(ctx context.Context, pod *corev1.Pod) (*corev1.Node, error) {
-	var node corev1.Node
-	err := r.reader.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, &node, client.UnsafeDisableDeepCopy)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
+	name := pod.Spec.NodeName
+	if known, ok := r.nodes[name]; ok {
+		return known, nil
+	}
+	found := &corev1.Node{}
+	err := r.reader.Get(ctx, client.ObjectKey{Name: name}, found, client.UnsafeDisableDeepCopy)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("getting Node %s: %w", name, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("getting Node %s: %w", pod.Spec.NodeName, err)
+		found = nil
 	}
-	return &node, nil
+	r.nodes[name] = found
+	return found, nil
 }
 
 // nodeReady is the Ready condition of a pod's node. A node that is not in the cache, yet or any more, says nothing

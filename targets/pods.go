@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -79,21 +78,20 @@ func (r *resolver) fromSliceEndpoint(ctx context.Context, binding *v1beta1.Targe
 		return nil
 	}
 	target := elbv2.NewTarget(ep.Addresses[0], port)
-	var pod corev1.Pod
-	err := r.reader.Get(ctx, client.ObjectKey{Namespace: binding.Namespace, Name: ep.TargetRef.Name}, &pod, client.UnsafeDisableDeepCopy)
-	switch {
-	case apierrors.IsNotFound(err), err == nil && ep.TargetRef.UID != "" && pod.UID != ep.TargetRef.UID:
+	pod, err := r.pod(ctx, client.ObjectKey{Namespace: binding.Namespace, Name: ep.TargetRef.Name})
+	if err != nil {
+		return err
+	}
+	if pod == nil || ep.TargetRef.UID != "" && pod.UID != ep.TargetRef.UID {
 		place(out, endpoint{target: target, uid: ep.TargetRef.UID}) // the caches do not agree yet: look again when they do
 		return nil
-	case err != nil:
-		return fmt.Errorf("getting Pod %s: %w", ep.TargetRef.Name, err)
 	}
 	sliceReady := ep.Conditions.Ready == nil || *ep.Conditions.Ready
-	found := newEndpoint(target, &pod, readiness.GateFor(binding.Name))
+	found := newEndpoint(target, pod, readiness.GateFor(binding.Name))
 	if found.zone = ptr.Deref(ep.Zone, ""); found.zone == "" {
-		found.zone = r.zoneOf(ctx, &pod)
+		found.zone = r.zoneOf(ctx, pod)
 	}
-	found.standing, found.lastResort, err = r.standingOf(ctx, &pod, sliceReady)
+	found.standing, found.lastResort, err = r.standingOf(ctx, pod, sliceReady)
 	place(out, found)
 	return err
 }

@@ -32,7 +32,14 @@ func TestRegistrarTakesPodFromNotReadyToOpenGate(t *testing.T) {
 			t.Fatalf("after the registration the condition is %q, want %q", got, want)
 		}
 		b.aws.SetHealth(testARN, one, elbv2.Health{State: elbv2.StateInitial, Reason: "Elb.InitialHealthChecking"})
-		b.after(time.Second)
+		result := b.after(time.Second)
+		if got, want := b.condition("web-0"), "False Elb.RegistrationInProgress"; got != want {
+			t.Fatalf("when the first checks have just begun the condition is %q, want %q still", got, want)
+		}
+		if result.RequeueAfter > passing {
+			t.Errorf("the next look is in %s, want it in %s at most", result.RequeueAfter, passing)
+		}
+		b.after(passing)
 		if got, want := b.condition("web-0"), "False Elb.InitialHealthChecking"; got != want {
 			t.Fatalf("during the first checks the condition is %q, want %q", got, want)
 		}
@@ -41,7 +48,7 @@ func TestRegistrarTakesPodFromNotReadyToOpenGate(t *testing.T) {
 		if got, want := b.condition("web-0"), "True "; got != want {
 			t.Fatalf("when healthy the condition is %q, want %q", got, want)
 		}
-		result := b.after(max(passing, settleTime)) // the binding is new
+		result = b.after(max(passing, settleTime)) // the binding is new
 		if result.RequeueAfter < 4*time.Minute {
 			t.Errorf("with nobody waiting the next look is in %s, want minutes", result.RequeueAfter)
 		}

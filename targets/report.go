@@ -36,16 +36,12 @@ const patchTimeout = 5 * time.Second
 
 // report has the pods told what the load balancer says of them, counts them, and says what else users should be told. Gates
 // of a binding that registers nodes are opened: no pod's health is checked.
-func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, res resolution, p plan,
-	entries map[elbv2.Target]entry,
+func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, gated []corev1.Pod,
+	res resolution, p plan, entries map[elbv2.Target]entry,
 ) (*podCount, map[string]notice, error) {
 	if !binding.Spec.IsIP() {
 		why := readiness.NotManaged("spec.targetType is instance: nodes are registered, not pods")
 		return nil, map[string]notice{}, r.openGates(ctx, s.key, why)
-	}
-	gated, err := r.gatedPods(ctx, s.key)
-	if err != nil {
-		return nil, map[string]notice{}, err
 	}
 	j := r.newJudge(s.group, binding.Name, res, p, entries)
 	verdicts := j.verdicts(gated)

@@ -72,6 +72,37 @@ type resolver struct {
 	reader client.Reader
 	// lastResort lets in endpoints on nodes of unknown state when there are no others.
 	lastResort bool
+
+	// What one pass has read already: each reading of a cache is a copy.
+	pods  map[string]*corev1.Pod  // by name
+	nodes map[string]*corev1.Node // by name, nil while one is not in the cache
+}
+
+// of is the resolver of one pass, which has read these pods.
+func (r *resolver) of(pods []corev1.Pod) *resolver {
+	one := &resolver{
+		reader: r.reader, lastResort: r.lastResort, pods: make(map[string]*corev1.Pod, len(pods)), nodes: map[string]*corev1.Node{},
+	}
+	for i := range pods {
+		one.pods[pods[i].Name] = &pods[i]
+	}
+	return one
+}
+
+// pod is the pod of that name, nil while it is not in the cache; read only.
+func (r *resolver) pod(ctx context.Context, key client.ObjectKey) (*corev1.Pod, error) {
+	if known, ok := r.pods[key.Name]; ok {
+		return known, nil
+	}
+	var pod corev1.Pod
+	err := r.reader.Get(ctx, key, &pod, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("getting Pod %s: %w", key.Name, err)
+	}
+	return &pod, nil
 }
 
 // resolve finds the endpoints of the binding's Service port, and what is behind those of the registered targets that

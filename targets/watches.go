@@ -64,7 +64,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 				minBackoff, r.MaxBackoff),
 		}).
-		Complete(r)
+		Complete(newSpaced(r, r.Clock))
 	if err != nil {
 		return fmt.Errorf("building the targets controller: %w", err)
 	}
