@@ -102,7 +102,7 @@ test-e2e: race .bin/gotestsum .bin/targetgate$(race) .bin/control-plane ## Run t
 		-tags e2e $(race) -count=1 -p 1 -timeout 40m -run '^($(e2e_tests))$$' $(e2e_packages))
 
 .PHONY: bench
-bench: .bin/control-plane .bin/targetgate ## Measure targetgate beside its goals and aws-load-balancer-controller (some 17 min; BENCH='flags').
+bench: .bin/control-plane .bin/targetgate ## Measure targetgate beside its goals and aws-load-balancer-controller (some 19 min; BENCH='flags').
 	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -growth 100,1000,5000 $(BENCH)
 
 # The tests with the build tag e2e, and not the unit tests beside them. One package at a time (-p 1): they measure time.

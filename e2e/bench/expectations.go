@@ -39,6 +39,12 @@ const (
 	againRegister   = "restart: RegisterTargets calls"
 	againDeregister = "restart: DeregisterTargets calls"
 	memoryRestarted = "restart: peak memory"
+
+	// Of each of these there is one for every number of bindings; see admissionFigure.
+	cpuPerReview     = "CPU per review"
+	reviewLatency    = "review, 99 %"
+	cpuPerReviewOld  = "CPU, HTTP/1.1"
+	reviewLatencyOld = "99 %, HTTP/1.1"
 )
 
 // expectation is what to reach at most, and what the incumbent took. Nil is unknown.
@@ -83,6 +89,13 @@ var expectations = map[string]map[string]expectation{
 		describePeak:  wantOnly(25),
 		took:          want(105, 117),
 		cpu:           want(4, 8.4),
+	},
+	"admission": {
+		admissionFigure(cpuPerReview, 1):    want(0.35, 1.7),
+		admissionFigure(cpuPerReview, 100):  want(0.35, 2.7),
+		admissionFigure(cpuPerReview, 1000): wantOnly(0.35),
+		admissionFigure(reviewLatency, 1):   knownOnly(77),
+		admissionFigure(reviewLatency, 100): knownOnly(134),
 	},
 	"growth-5000": {
 		memory:          want(70, 101),

@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string) error {
 // measure runs one scenario on a bed of its own. Why it was not run to its end, the result says: that may be long.
 func measure(ctx context.Context, opts options, s scenario, p *testbed.Progress) (*result, error) {
 	r := newResult(s, opts.quick)
-	p.Say("%s: %s, %s", s.Name, s.Title, s.size())
+	p.Say("%s: %s, %s", s.Name, s.Title, size(s.Bindings, s.Replicas))
 	if err := perform(ctx, opts, s, p, r); err != nil {
 		r.Error = err.Error()
 		p.Say("%s: not run to its end: %v", s.Name, err)
@@ -90,11 +90,11 @@ func parseOptions(args []string) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&o.controlPlane, "control-plane", "", "`path` of the control plane built from e2e/kubernetes (required)")
 	flags.StringVar(&o.targetgate, "targetgate", "", "`path` of targetgate, built without the race detector (required)")
-	names := flags.String("scenario", rolloutNames(), "`names` of rollouts to run, with commas; \"\" is none")
+	names := flags.String("scenario", scenarioNames(), "`names` of scenarios to run, with commas; \"\" is none")
 	sizes := flags.String("growth", "", "`sizes` of growth runs in pods, with commas, such as 100,1000,5000; \"\" is none")
 	flags.StringVar(&o.json, "json", "bench.json", "`path` of the report to write as JSON; \"\" is none")
 	flags.StringVar(&o.logs, "logs", "", "`folder` for targetgate's log of each scenario; \"\" keeps none")
-	flags.BoolVar(&o.quick, "quick", false, "make rollouts small, to try the bench; their figures say nothing")
+	flags.BoolVar(&o.quick, "quick", false, "make scenarios small, to try the bench; their figures say nothing")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

@@ -61,11 +61,12 @@ type figure struct {
 type unit string
 
 const (
-	number    unit = ""
-	seconds   unit = "s"
-	mebibytes unit = "MiB"
-	perSecond unit = "1/s"
-	percent   unit = "%"
+	number       unit = ""
+	seconds      unit = "s"
+	milliseconds unit = "ms"
+	mebibytes    unit = "MiB"
+	perSecond    unit = "1/s"
+	percent      unit = "%"
 )
 
 func newResult(s scenario, quick bool) *result {
@@ -89,6 +90,11 @@ func (r *result) add(name string, value float64, in unit) {
 func (r *result) count(name string, value int) { r.add(name, float64(value), number) }
 
 func (r *result) time(name string, value time.Duration) { r.add(name, value.Seconds(), seconds) }
+
+// shortTime is time for what takes less than a second.
+func (r *result) shortTime(name string, value time.Duration) {
+	r.add(name, float64(value)/float64(time.Millisecond), milliseconds)
+}
 
 // missed are the figures that are not at their goal.
 func (r *result) missed() []figure {

@@ -18,7 +18,7 @@ import (
 
 // sample is a result with a goal that is met, one that is missed, and figures without one.
 func sample(quick bool) *result {
-	r := newResult(rollouts[0], quick)
+	r := newResult(scenarios[0], quick)
 	r.time(gateMedian, 412*time.Millisecond)
 	r.time(gateMax, 2*time.Second)
 	r.count(requestsAll, 40102)
@@ -72,7 +72,7 @@ func TestExpectedKnowsFigure(t *testing.T) {
 
 func TestExpectationsAreOfScenarios(t *testing.T) {
 	names := map[string]bool{growth(5000).Name: true}
-	for _, s := range rollouts {
+	for _, s := range scenarios {
 		names[s.Name] = true
 	}
 	for scenario := range expectations {

@@ -33,16 +33,18 @@ type scenario struct {
 	PreStop int64
 	// Rate is in requests a second to each app, 0 is no load.
 	Rate float64
-	// Growth deploys the pods, and restarts targetgate; otherwise they are deployed and then replaced.
-	Growth bool
+	// Growth deploys the pods, and restarts targetgate. Admission has pods reviewed that are never created. Otherwise pods
+	// are deployed and then replaced.
+	Growth, Admission bool
 }
 
-// rollouts are the scenarios that replace pods.
-var rollouts = []scenario{
+// scenarios are all but growth runs.
+var scenarios = []scenario{
 	{Name: "one", Title: "one Deployment is rolled", Bindings: 1, Replicas: 20, PreStop: 10},
 	{Name: "bare", Title: "one Deployment is rolled under load, no preStop in the pod", Bindings: 1, Replicas: 8, Rate: 500},
 	{Name: "load", Title: "30 Deployments are rolled at once under load, preStop 10 s", Bindings: 30, Replicas: 6, PreStop: 10, Rate: 100},
 	{Name: "rush", Title: "50 Deployments are rolled at once", Bindings: 50, Replicas: 10, PreStop: 10},
+	{Name: "admission", Title: "pods of 10 kB are reviewed, 16 at a time", Bindings: slices.Max(admissionSteps), Admission: true},
 }
 
 // growth is the scenario in which that many pods are deployed at once.
@@ -64,8 +66,13 @@ func (s scenario) pods() int { return s.Bindings * s.Replicas }
 
 func (s scenario) nodes() int { return max(3, (s.pods()+podsPerNode-1)/podsPerNode) }
 
-// size reads like "50 bindings x 10 pods".
-func (s scenario) size() string { return fmt.Sprintf("%d x %d pods", s.Bindings, s.Replicas) }
+// size reads like "50 x 10 pods".
+func size(bindings, replicas int) string {
+	if replicas == 0 {
+		return fmt.Sprintf("up to %d bindings", bindings)
+	}
+	return fmt.Sprintf("%d x %d pods", bindings, replicas)
+}
 
 func (s scenario) apps() []*testbed.App {
 	apps := make([]*testbed.App, s.Bindings)
@@ -102,11 +109,11 @@ func timings() *state.Timings {
 func choose(names, sizes string) ([]scenario, error) {
 	var chosen []scenario
 	for _, name := range list(names) {
-		i := slices.IndexFunc(rollouts, func(s scenario) bool { return s.Name == name })
+		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no scenario %q, only %s", name, rolloutNames())
+			return nil, fmt.Errorf("there is no scenario %q, only %s", name, scenarioNames())
 		}
-		chosen = append(chosen, rollouts[i])
+		chosen = append(chosen, scenarios[i])
 	}
 	for _, size := range list(sizes) {
 		pods, err := strconv.Atoi(size)
@@ -116,7 +123,7 @@ func choose(names, sizes string) ([]scenario, error) {
 		chosen = append(chosen, growth(pods))
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("no scenario is asked for; there are %s, and growth runs", rolloutNames())
+		return nil, fmt.Errorf("no scenario is asked for; there are %s, and growth runs", scenarioNames())
 	}
 	return chosen, nil
 }
@@ -126,9 +133,9 @@ func list(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-func rolloutNames() string {
-	names := make([]string, len(rollouts))
-	for i, s := range rollouts {
+func scenarioNames() string {
+	names := make([]string, len(scenarios))
+	for i, s := range scenarios {
 		names[i] = s.Name
 	}
 	return strings.Join(names, ",")

@@ -15,7 +15,7 @@ func TestChoose(t *testing.T) {
 		want         []string
 		wantErr      bool
 	}{
-		"all rollouts":      {rolloutNames(), "", []string{"one", "bare", "load", "rush"}, false},
+		"all":               {scenarioNames(), "", []string{"one", "bare", "load", "rush", "admission"}, false},
 		"in another order":  {"rush, one", "", []string{"rush", "one"}, false},
 		"growth alone":      {"", "100,5000", []string{"growth-100", "growth-5000"}, false},
 		"both":              {"one", "20", []string{"one", "growth-20"}, false},
@@ -61,7 +61,7 @@ func TestGrowthSpreadsPods(t *testing.T) {
 }
 
 func TestAppsHaveNamesOfTheirOwn(t *testing.T) {
-	for _, s := range append([]scenario{growth(5000)}, rollouts...) {
+	for _, s := range append([]scenario{growth(5000)}, scenarios...) {
 		seen := map[string]bool{}
 		for _, app := range s.apps() {
 			if seen[app.Name] || len(app.Name) > 32 {
@@ -98,8 +98,8 @@ func TestParseOptions(t *testing.T) {
 	}
 }
 
-func TestQuickMakesRolloutsSmall(t *testing.T) {
-	o := options{quick: true, controlPlane: "a", targetgate: "b", scenarios: []scenario{rollouts[2], growth(1000)}}
+func TestQuickMakesScenariosSmall(t *testing.T) {
+	o := options{quick: true, controlPlane: "a", targetgate: "b", scenarios: []scenario{scenarios[2], growth(1000)}}
 	if err := o.complete(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
@@ -41,10 +42,7 @@ type stage struct {
 
 // perform runs a scenario and leaves nothing behind, however it ends.
 func perform(ctx context.Context, opts options, s scenario, p *testbed.Progress, r *result) (err error) {
-	bed, err := testbed.Start(ctx, testbed.Options{
-		ControlPlane: opts.controlPlane, Targetgate: opts.targetgate,
-		Latency: awsLatency, Timings: timings(), Nodes: s.nodes(),
-	})
+	bed, err := testbed.Start(ctx, s.bedOptions(opts))
 	if err != nil {
 		return err
 	}
@@ -57,10 +55,25 @@ func perform(ctx context.Context, opts options, s scenario, p *testbed.Progress,
 		return err
 	}
 	defer st.watcher.close()
-	if s.Growth {
+	switch {
+	case s.Growth:
 		return st.grow(ctx)
+	case s.Admission:
+		return st.admit(ctx)
+	default:
+		return st.replace(ctx)
 	}
-	return st.replace(ctx)
+}
+
+// bedOptions are of the bed that the scenario runs on.
+func (s scenario) bedOptions(opts options) testbed.Options {
+	o := testbed.Options{
+		ControlPlane: opts.controlPlane, Targetgate: opts.targetgate, Latency: awsLatency, Timings: timings(), Nodes: s.nodes(),
+	}
+	if s.Admission {
+		o.Limits, o.Args = &wire.Limits{}, []string{unlimited}
+	}
+	return o
 }
 
 // keepLog copies targetgate's log if that is asked for, before the bed removes it.

@@ -23,7 +23,7 @@ const (
 // table is a result as text.
 func (r *result) table() string {
 	var t strings.Builder
-	fmt.Fprintf(&t, "\n%s: %s, %d x %d pods\n", r.Scenario, r.Title, r.Bindings, r.Replicas)
+	fmt.Fprintf(&t, "\n%s: %s, %s\n", r.Scenario, r.Title, size(r.Bindings, r.Replicas))
 	row(&t, "", "goal, <=", "incumbent", "ours", "goal met")
 	t.WriteString(strings.Repeat("-", tableWidth) + "\n")
 	for _, f := range r.Figures {
@@ -70,8 +70,8 @@ func optional(value *float64, in unit) string {
 // text is a value with as many digits as mean something.
 func text(value float64, in unit) string {
 	switch in {
-	case seconds:
-		return fmt.Sprintf("%.2f s", value)
+	case seconds, milliseconds:
+		return fmt.Sprintf("%.2f %s", value, in)
 	case number:
 		return thousands(int(value))
 	case perSecond:

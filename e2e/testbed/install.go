@@ -66,7 +66,7 @@ func (b *Bed) installWebhooks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.Cluster.InstallWebhooks(ctx, manifest, b.Targetgate.webhookURL(), ca); err != nil {
+	if err := b.Cluster.InstallWebhooks(ctx, manifest, b.Targetgate.WebhookURL(), ca); err != nil {
 		return err
 	}
 	return await(ctx, "webhooks to be called", 30*time.Second, b.webhooksCalled)

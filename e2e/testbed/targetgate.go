@@ -60,7 +60,9 @@ func (b *Bed) startTargetgate(ctx context.Context) error {
 
 func (t *Targetgate) kubeconfig() string { return filepath.Join(t.dir, "targetgate.kubeconfig") }
 func (t *Targetgate) caFile() string     { return filepath.Join(t.dir, caName) }
-func (t *Targetgate) webhookURL() string { return fmt.Sprintf("https://127.0.0.1:%d", t.ports.webhook) }
+
+// WebhookURL is where targetgate serves its webhooks.
+func (t *Targetgate) WebhookURL() string { return fmt.Sprintf("https://127.0.0.1:%d", t.ports.webhook) }
 
 // LogFile is where targetgate's output goes, that of all its starts.
 func (t *Targetgate) LogFile() string { return filepath.Join(t.dir, "targetgate.log") }
