@@ -6,10 +6,14 @@ package webhook
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,6 +25,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
@@ -31,7 +36,7 @@ import (
 const testARN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/web/0123456789abcdef"
 
 // newReader is an API server in memory that holds objects.
-func newReader(t *testing.T, objects ...client.Object) client.Client {
+func newReader(t testing.TB, objects ...client.Object) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme} {
@@ -63,6 +68,19 @@ func newBinding(name string, change ...func(*v1beta1.TargetGroupBinding)) *v1bet
 
 func newService(name string, selector map[string]string) *corev1.Service {
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Spec: corev1.ServiceSpec{Selector: selector}}
+}
+
+// scrape is the value of the metric with that name and labels, empty when there is none.
+func scrape(t *testing.T, metric string) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	for line := range strings.Lines(w.Body.String()) {
+		if value, found := strings.CutPrefix(line, metric); found {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
 }
 
 // oneAccount answers every role with the same client and remembers the roles.

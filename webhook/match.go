@@ -4,13 +4,11 @@
 package webhook
 
 import (
-	"context"
-	"fmt"
+	"cmp"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -22,30 +20,130 @@ type coveringBinding struct {
 	protocol v1beta1.Protocol // of the target group, empty when it is not known yet
 }
 
-// coveringBindings are the namespace's bindings that cover a pod with these labels: of type ip, not being deleted, and
-// with a Service that exists and selects the pod.
-func coveringBindings(ctx context.Context, reader client.Reader, namespace string, podLabels labels.Set) ([]coveringBinding, error) {
-	var bindings v1beta1.TargetGroupBindingList
-	if err := reader.List(ctx, &bindings, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing bindings: %w", err)
+// coverage is what one namespace has to do with one pod.
+type coverage struct {
+	// bindings are those of type ip, not being deleted, whose Service selects the pod, by name.
+	bindings []coveringBinding
+	// service is one that selects the pod, the first by name; empty when none does.
+	service string
+	// unbound is the creation of the newest Service that selects the pod and that no binding names; zero when there is none.
+	unbound time.Time
+}
+
+// matcher finds what covers a pod of one namespace. A pod is compared with the Services that share a label with it, and
+// each Service is looked up by the label that the fewest others ask for, so that the number of Services does not matter.
+type matcher struct {
+	byLabel map[label][]*selection
+	// incomplete is true when a binding names a Service that is not there, and so may cover any pod.
+	incomplete bool
+}
+
+type label struct{ key, value string }
+
+// selection is a Service that selects pods, with the bindings that name it.
+type selection struct {
+	service  string
+	created  time.Time
+	wanted   []label
+	bound    bool // some binding names it, of whatever type
+	bindings []coveringBinding
+}
+
+// newMatcher compiles the bindings and Services of one namespace.
+func newMatcher(bindings []v1beta1.TargetGroupBinding, services []corev1.Service) *matcher {
+	byName := make(map[string]*selection, len(services))
+	asked := map[label]int{}
+	for i := range services {
+		s := newSelection(&services[i])
+		byName[s.service] = s
+		for _, l := range s.wanted {
+			asked[l]++
+		}
 	}
-	var covering []coveringBinding
-	for i := range bindings.Items {
-		binding := &bindings.Items[i]
-		if !binding.Spec.IsIP() || !binding.DeletionTimestamp.IsZero() {
-			continue
-		}
-		var service corev1.Service
-		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: binding.Spec.ServiceRef.Name},
-			&service, client.UnsafeDisableDeepCopy)
-		if client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("getting Service %s: %w", binding.Spec.ServiceRef.Name, err)
-		}
-		if !apierrors.IsNotFound(err) && selects(&service, podLabels) {
-			covering = append(covering, coveringBinding{readiness.GateFor(binding.Name), protocolOf(binding)})
+	m := &matcher{byLabel: map[label][]*selection{}}
+	for i := range bindings {
+		m.bind(&bindings[i], byName)
+	}
+	for _, s := range byName {
+		if len(s.wanted) > 0 { // a Service without a selector selects nothing
+			rarest := slices.MinFunc(s.wanted, func(a, b label) int { return cmp.Compare(asked[a], asked[b]) })
+			m.byLabel[rarest] = append(m.byLabel[rarest], s)
 		}
 	}
-	return covering, nil
+	return m
+}
+
+// empty reports whether no pod can be covered, now or after a short wait.
+func (m *matcher) empty() bool { return len(m.byLabel) == 0 && !m.incomplete }
+
+func newSelection(service *corev1.Service) *selection {
+	s := &selection{service: service.Name, created: service.CreationTimestamp.Time}
+	for key, value := range service.Spec.Selector {
+		s.wanted = append(s.wanted, label{key, value})
+	}
+	return s
+}
+
+func (m *matcher) bind(binding *v1beta1.TargetGroupBinding, services map[string]*selection) {
+	facts := factsOf(binding)
+	s := services[facts.service]
+	if s != nil {
+		s.bound = true
+	}
+	switch {
+	case !facts.inForce:
+	case s == nil:
+		m.incomplete = true
+	default:
+		s.bindings = append(s.bindings, coveringBinding{readiness.GateFor(binding.Name), facts.protocol})
+	}
+}
+
+// cover finds what covers a pod with these labels.
+func (m *matcher) cover(podLabels map[string]string) coverage {
+	var c coverage
+	for key, value := range podLabels {
+		for _, s := range m.byLabel[label{key, value}] {
+			if s.selects(podLabels) {
+				c.add(s)
+			}
+		}
+	}
+	slices.SortFunc(c.bindings, func(a, b coveringBinding) int { return cmp.Compare(a.gate, b.gate) })
+	return c
+}
+
+func (s *selection) selects(podLabels map[string]string) bool {
+	for _, l := range s.wanted {
+		if value, there := podLabels[l.key]; !there || value != l.value {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *coverage) add(s *selection) {
+	c.bindings = append(c.bindings, s.bindings...)
+	if c.service == "" || s.service < c.service {
+		c.service = s.service
+	}
+	if !s.bound && s.created.After(c.unbound) {
+		c.unbound = s.created
+	}
+}
+
+// bindingFacts are what is read of a binding. Nothing else that changes in it matters here.
+type bindingFacts struct {
+	inForce  bool // it adds gates: it is of type ip and not being deleted
+	service  string
+	protocol v1beta1.Protocol
+}
+
+func factsOf(binding *v1beta1.TargetGroupBinding) bindingFacts {
+	return bindingFacts{
+		inForce: binding.Spec.IsIP() && binding.DeletionTimestamp.IsZero(),
+		service: binding.Spec.ServiceRef.Name, protocol: protocolOf(binding),
+	}
 }
 
 // protocolOf is the protocol of the binding's target group: as its author or our own webhook wrote it, else as AWS told
@@ -59,23 +157,4 @@ func protocolOf(binding *v1beta1.TargetGroupBinding) v1beta1.Protocol {
 	default:
 		return ""
 	}
-}
-
-// selectingServices are the names of the namespace's Services that select a pod with these labels.
-func selectingServices(ctx context.Context, reader client.Reader, namespace string, podLabels labels.Set) ([]string, error) {
-	var services corev1.ServiceList
-	if err := reader.List(ctx, &services, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing Services: %w", err)
-	}
-	var names []string
-	for i := range services.Items {
-		if selects(&services.Items[i], podLabels) {
-			names = append(names, services.Items[i].Name)
-		}
-	}
-	return names, nil
-}
-
-func selects(service *corev1.Service, podLabels labels.Set) bool {
-	return len(service.Spec.Selector) > 0 && labels.SelectorFromSet(service.Spec.Selector).Matches(podLabels)
 }

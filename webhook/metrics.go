@@ -24,8 +24,19 @@ var (
 		Name: "targetgate_gates_injected_total",
 		Help: "Readiness gates added to pods at admission, dry runs included.",
 	})
+
+	waits = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "targetgate_webhook_pod_waits_total",
+		Help: "Pods that waited at admission for a binding or Service to arrive, by how that ended: changed or in vain.",
+	}, []string{"outcome"})
+
+	latency = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "targetgate_webhook_seconds",
+		Help:    "Time from a call of a webhook until its answer is complete.",
+		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 3, 10},
+	}, []string{"webhook_name"})
 )
 
 func init() {
-	metrics.Registry.MustRegister(validation, mutation, gatesInjected)
+	metrics.Registry.MustRegister(validation, mutation, gatesInjected, waits, latency)
 }

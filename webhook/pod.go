@@ -5,15 +5,12 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -26,33 +23,39 @@ import (
 
 // podMutator adds the readiness gates of the bindings that cover a pod, and gives it time to leave.
 type podMutator struct {
-	reader     client.Reader
+	index      *index
+	off        bool     // pods are admitted as they are
 	namespaces []string // that are watched; all when empty
 	protector  *protector
 }
 
-// Handle answers for one pod. The namespace is the request's: the object's may not be filled in yet.
-func (m *podMutator) Handle(ctx context.Context, req admission.Request) admission.Response {
-	if len(m.namespaces) > 0 && !slices.Contains(m.namespaces, req.Namespace) {
-		return admission.Allowed("the namespace is not watched")
-	}
-	var pod podView
-	if err := json.Unmarshal(req.Object.Raw, &pod); err != nil {
-		return admission.Errored(http.StatusInternalServerError, fmt.Errorf("decoding pod: %w", err))
-	}
-	podLabels := labels.Set(pod.Metadata.Labels)
-	covering, err := coveringBindings(ctx, m.reader, req.Namespace, podLabels)
-	if err != nil {
-		return admission.Errored(http.StatusInternalServerError, err)
-	}
-	if len(covering) == 0 {
-		return m.admitUngated(ctx, req.Namespace, podLabels)
-	}
-	return m.admitCovered(&pod, covering)
+// podAnswer is what is changed in a pod, and what its author is told.
+type podAnswer struct {
+	patch    []operation
+	warnings []string
 }
 
-// admitCovered adds the gates of the bindings, and gives the pod time to leave.
-func (m *podMutator) admitCovered(pod *podView, covering []coveringBinding) admission.Response {
+// decide about one pod. The namespace is the request's: the object's may not be filled in yet.
+func (m *podMutator) decide(ctx context.Context, req *podRequest) (podAnswer, error) {
+	watched := len(m.namespaces) == 0 || slices.Contains(m.namespaces, req.Namespace)
+	if m.off || !watched || req.Operation != admissionv1.Create {
+		return podAnswer{}, nil
+	}
+	covering, err := m.index.cover(ctx, req.Namespace, req.Object.Metadata.Labels)
+	if err != nil {
+		return podAnswer{}, fmt.Errorf("finding bindings that cover the pod: %w", err)
+	}
+	if len(covering.bindings) == 0 {
+		return podAnswer{warnings: ungated(covering.service)}, nil
+	}
+	if req.Object.Spec == nil {
+		return podAnswer{}, errors.New("the pod has no spec")
+	}
+	return m.gate(&req.Object, covering.bindings), nil
+}
+
+// gate adds the gates of the bindings, and gives the pod time to leave.
+func (m *podMutator) gate(pod *podView, covering []coveringBinding) podAnswer {
 	gates, protocols := make([]corev1.PodConditionType, len(covering)), make([]v1beta1.Protocol, len(covering))
 	for i, binding := range covering {
 		gates[i], protocols[i] = binding.gate, binding.protocol
@@ -60,20 +63,17 @@ func (m *podMutator) admitCovered(pod *podView, covering []coveringBinding) admi
 	injection := readiness.Inject(pod.Spec.ReadinessGates, gates)
 	gatesInjected.Add(float64(len(injection.Add)))
 	protection := m.protector.protect(pod, protocols)
-	patch := append(gatePatch(injection, len(pod.Spec.ReadinessGates)), protectionPatch(pod, protection)...)
-	return admission.Patched("", patch...).WithWarnings(protection.warnings...)
+	return podAnswer{
+		patch:    append(gatePatch(injection, len(pod.Spec.ReadinessGates)), protectionPatch(pod, protection)...),
+		warnings: protection.warnings,
+	}
 }
 
-// admitUngated warns when a Service selects the pod: the user has labelled the namespace, so a gate was expected.
-func (m *podMutator) admitUngated(ctx context.Context, namespace string, podLabels labels.Set) admission.Response {
-	services, err := selectingServices(ctx, m.reader, namespace, podLabels)
-	if err != nil {
-		return admission.Errored(http.StatusInternalServerError, err)
+// ungated warns when a Service selects the pod: the user has labelled the namespace, so a gate was expected.
+func ungated(service string) []string {
+	if service == "" {
+		return nil
 	}
-	response := admission.Allowed("")
-	if len(services) > 0 {
-		response = response.WithWarnings(fmt.Sprintf(
-			"Service %q selects the pod, but no TargetGroupBinding of type ip is in force for it: the pod gets no readiness gate", services[0]))
-	}
-	return response
+	return []string{fmt.Sprintf(
+		"Service %q selects the pod, but no TargetGroupBinding of type ip is in force for it: the pod gets no readiness gate", service)}
 }

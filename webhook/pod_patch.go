@@ -8,17 +8,23 @@ import (
 	"slices"
 	"strings"
 
-	"gomodules.xyz/jsonpatch/v2"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/targetgate/targetgate/readiness"
 )
 
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"` // never null where there has to be one
+}
+
 // gatePatch turns an injection into the fewest JSON patch operations; existing is the length of the pod's list.
-func gatePatch(injection readiness.Injection, existing int) []jsonpatch.JsonPatchOperation {
-	var out []jsonpatch.JsonPatchOperation
+func gatePatch(injection readiness.Injection, existing int) []operation {
+	var out []operation
 	for _, at := range slices.Backward(injection.Remove) { // from the end, so that the other positions hold
-		out = append(out, jsonpatch.NewOperation("remove", fmt.Sprintf("/spec/readinessGates/%d", at), nil))
+		out = append(out, operation{Op: "remove", Path: fmt.Sprintf("/spec/readinessGates/%d", at)})
 	}
 	if existing == 0 {
 		return append(out, add("/spec/readinessGates", gateList(injection.Add)))
@@ -38,8 +44,8 @@ func gateList(gates []corev1.PodConditionType) []corev1.PodReadinessGate {
 }
 
 // protectionPatch are the operations that give the pod its protection.
-func protectionPatch(pod *podView, p protection) []jsonpatch.JsonPatchOperation {
-	var out []jsonpatch.JsonPatchOperation
+func protectionPatch(pod *podView, p protection) []operation {
+	var out []operation
 	hook := corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: p.sleep}}
 	for _, at := range p.containers {
 		path := fmt.Sprintf("/spec/containers/%d/lifecycle", at)
@@ -56,7 +62,7 @@ func protectionPatch(pod *podView, p protection) []jsonpatch.JsonPatchOperation 
 	return out
 }
 
-func annotationPatch(pod *podView, key, value string) jsonpatch.JsonPatchOperation {
+func annotationPatch(pod *podView, key, value string) operation {
 	if pod.Metadata.Annotations == nil {
 		return add("/metadata/annotations", map[string]string{key: value})
 	}
@@ -64,6 +70,6 @@ func annotationPatch(pod *podView, key, value string) jsonpatch.JsonPatchOperati
 }
 
 // add puts the value there, in the place of what may be there.
-func add(path string, value any) jsonpatch.JsonPatchOperation {
-	return jsonpatch.NewOperation("add", path, value)
+func add(path string, value any) operation {
+	return operation{Op: "add", Path: path, Value: value}
 }

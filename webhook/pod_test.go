@@ -7,6 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,53 +17,68 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	admissionv1 "k8s.io/api/admission/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-func podRequest(pod string) admission.Request {
-	return admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
-		Namespace: "shop", Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: []byte(pod)},
-	}}
-}
-
 // usual are the flags' defaults on a new API server.
 var usual = Termination{ALB: 30 * time.Second, NLB: 130 * time.Second, ServerVersion: "v1.36.3"}
 
-func newPodMutator(reader client.Reader) *podMutator {
-	return &podMutator{reader: reader, protector: newProtector(usual)}
+// newHandler reviews pods by what the reader has, at the time of the clock.
+func newHandler(reader client.Reader, clock clock.Clock) *podHandler {
+	return &podHandler{intake: newIntake(), mutator: &podMutator{index: newIndex(reader, clock), protector: newProtector(usual)}}
 }
 
-// mutate is the pod as it is after the answer's patch.
-func mutate(t *testing.T, pod string, response admission.Response) string {
+// reviewOf is what an API server posts about a new pod.
+func reviewOf(pod string) string {
+	return `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"1","kind":{"group":"","version":"v1","kind":"Pod"},` +
+		`"namespace":"shop","operation":"CREATE","userInfo":{},"object":` + pod + `,"oldObject":null,"dryRun":false}}`
+}
+
+// post posts a review as API servers do. The response is nil when the call failed.
+func post(t *testing.T, handler http.Handler, body string) (status int, response *admissionv1.AdmissionResponse) {
 	t.Helper()
-	if len(response.Patches) == 0 {
-		return pod
-	}
-	operations, err := json.Marshal(response.Patches)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	resp, err := http.Post(server.URL+podPath+"?timeout=3s", "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	patch, err := jsonpatch.DecodePatch(operations)
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return resp.StatusCode, nil
+	}
+	var review admissionv1.AdmissionReview
+	if err := json.NewDecoder(resp.Body).Decode(&review); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, review.Response
+}
+
+// patched is the raw object after a JSON patch, which API servers apply in the same way.
+func patched(t *testing.T, object, patch string) string {
+	t.Helper()
+	if patch == "" || patch == "null" {
+		return object
+	}
+	operations, err := jsonpatch.DecodePatch([]byte(patch))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := patch.Apply([]byte(pod))
+	out, err := operations.Apply([]byte(object))
 	if err != nil {
-		t.Fatalf("the API server could not apply %s: %v", operations, err)
+		t.Fatalf("the API server could not apply %s: %v", patch, err)
 	}
 	return string(out)
 }
 
-func TestPodMutator(t *testing.T) {
+func TestPodReview(t *testing.T) {
 	web := newService("web", map[string]string{"app": "web"})
 	const plain = `{"metadata":{"labels":{"app":"web"}},"spec":{"newField":{"of":"next year"}}}`
 	const gated = `{"metadata":{"labels":{"app":"web"}},"spec":{"newField":{"of":"next year"},` +
@@ -117,17 +135,11 @@ func TestPodMutator(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			mutator := newPodMutator(newReader(t, tc.objects...))
-			response := mutator.Handle(t.Context(), podRequest(tc.pod))
-			if !response.Allowed {
-				t.Fatalf("refused: %+v", response.Result)
+			_, response := post(t, newHandler(newReader(t, tc.objects...), clock.RealClock{}), reviewOf(tc.pod))
+			if response == nil || !response.Allowed || response.UID != "1" {
+				t.Fatalf("response %+v, want request 1 allowed", response)
 			}
-			var want, got any
-			_ = json.Unmarshal([]byte(tc.want), &want)
-			_ = json.Unmarshal([]byte(mutate(t, tc.pod, response)), &got)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("pod (-want +got):\n%s", diff)
-			}
+			assertJSON(t, tc.want, patched(t, tc.pod, string(response.Patch)))
 			if diff := cmp.Diff(tc.wantWarnings, response.Warnings, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
@@ -137,57 +149,58 @@ func TestPodMutator(t *testing.T) {
 
 const noBindingWarning = `Service "web" selects the pod, but no TargetGroupBinding of type ip is in force for it: the pod gets no readiness gate`
 
-func TestPodMutatorAdmitsPodsOfNamespacesThatAreNotWatched(t *testing.T) {
-	response := (&podMutator{namespaces: []string{"other"}}).Handle(t.Context(), podRequest(`{}`)) // without a reader to ask
-	if !response.Allowed || len(response.Patches) > 0 {
-		t.Errorf("answer %+v, want the pod admitted as it is", response)
-	}
-}
-
-// Rule 11: trouble of ours is a 5xx.
-func TestPodMutatorTroubleIsServerError(t *testing.T) {
-	broken := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
-		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
-			return errors.New("the cache is not there")
-		},
-	}).Build()
-	for name, tc := range map[string]struct {
-		reader client.Reader
-		pod    string
+func TestPodsAreAdmittedAsTheyAre(t *testing.T) {
+	const pod = `{"metadata":{"labels":{"app":"web"}},"spec":{}}`
+	tests := map[string]struct {
+		change func(*podMutator)
+		body   string
 	}{
-		"broken cache":  {reader: broken, pod: `{}`},
-		"undecodable":   {reader: newReader(t), pod: `{"metadata":{"labels":7}}`},
-		"not even JSON": {reader: newReader(t), pod: `{`},
-	} {
+		"namespace that is not watched": {func(m *podMutator) { m.namespaces = []string{"other"} }, reviewOf(pod)},
+		"gates are switched off":        {func(m *podMutator) { m.off = true }, reviewOf(pod)},
+		"no new pod":                    {func(*podMutator) {}, strings.Replace(reviewOf(pod), "CREATE", "UPDATE", 1)},
+		"no pod, but its deletion":      {func(*podMutator) {}, strings.Replace(reviewOf("null"), "CREATE", "DELETE", 1)},
+	}
+	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			response := newPodMutator(tc.reader).Handle(t.Context(), podRequest(tc.pod))
-			if response.Allowed || response.Result.Code != 500 {
-				t.Errorf("answer %+v, want code 500", response)
+			handler := newHandler(newReader(t, newService("web", map[string]string{"app": "web"}), newBinding("web")), clock.RealClock{})
+			tc.change(handler.mutator)
+			_, response := post(t, handler, tc.body)
+			if response == nil || !response.Allowed || response.Patch != nil {
+				t.Errorf("response %+v, want the pod admitted as it is", response)
 			}
 		})
 	}
 }
 
-func FuzzPodMutator(f *testing.F) {
-	f.Add(`{"metadata":{"labels":{"app":"web"}},"spec":{"readinessGates":[{"conditionType":"own"}]}}`)
-	f.Add(`{"metadata":null,"spec":{"readinessGates":[null,{"conditionType":"target-health.alb.ingress.k8s.aws/a"}]}}`)
-	f.Add(`[]`)
-	f.Fuzz(func(t *testing.T, pod string) {
-		mutator := newPodMutator(newReader(t, newService("web", map[string]string{"app": "web"}), newBinding("web")))
-		response := mutator.Handle(t.Context(), podRequest(pod))
-		if !response.Allowed {
-			if response.Result.Code != 500 {
-				t.Errorf("refused with code %d", response.Result.Code)
+// Rule 11: trouble of ours is a 5xx.
+func TestPodTroubleIsServerError(t *testing.T) {
+	const failed = `awslbc_webhook_mutation_failure_total{error_type="Internal Server Error",webhook_name="/mutate-v1-pod"}`
+	broken := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return errors.New("the cache is not there")
+		},
+	}).Build()
+	web := newReader(t, newService("web", map[string]string{"app": "web"}), newBinding("web"))
+	for name, tc := range map[string]struct {
+		reader client.Reader
+		body   string
+	}{
+		"broken cache":      {reader: broken, body: reviewOf(`{}`)},
+		"undecodable":       {reader: web, body: reviewOf(`{"metadata":{"labels":7}}`)},
+		"not even JSON":     {reader: web, body: `{`},
+		"nothing":           {reader: web, body: ``},
+		"no request in it":  {reader: web, body: `{}`},
+		"a pod of no spec":  {reader: web, body: reviewOf(`{"metadata":{"labels":{"app":"web"}}}`)},
+		"it goes on and on": {reader: web, body: reviewOf(`{}`) + `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := scrape(t, failed)
+			if status, response := post(t, newHandler(tc.reader, clock.RealClock{}), tc.body); status != 500 {
+				t.Errorf("status %d, response %+v, want status 500", status, response)
 			}
-			return
-		}
-		var once corev1.Pod
-		if json.Unmarshal([]byte(pod), &once) != nil || len(response.Patches) == 0 {
-			return // the API server would not have sent it
-		}
-		mutated := mutate(t, pod, response)
-		if again := mutator.Handle(t.Context(), podRequest(mutated)); len(again.Patches) != 0 {
-			t.Errorf("mutating %s again gives %+v, want nothing", mutated, again.Patches)
-		}
-	})
+			if got := scrape(t, failed); got == before {
+				t.Errorf("the failure is not counted: %q", got)
+			}
+		})
+	}
 }

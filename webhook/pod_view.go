@@ -3,7 +3,23 @@
 
 package webhook
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// podReview is the part of an AdmissionReview of a pod that is read.
+type podReview struct {
+	Request *podRequest `json:"request"`
+}
+
+type podRequest struct {
+	UID       types.UID             `json:"uid"`
+	Operation admissionv1.Operation `json:"operation"`
+	Namespace string                `json:"namespace"`
+	Object    podView               `json:"object"`
+}
 
 // podView is the part of a pod that is read. The rest is never decoded, so it cannot be lost.
 type podView struct {
@@ -11,7 +27,7 @@ type podView struct {
 		Labels      map[string]string `json:"labels"`
 		Annotations *podAnnotations   `json:"annotations"`
 	} `json:"metadata"`
-	Spec podSpecView `json:"spec"`
+	Spec *podSpecView `json:"spec"`
 }
 
 // podAnnotations are those that are read.

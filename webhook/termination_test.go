@@ -18,7 +18,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -31,7 +30,7 @@ func protected(t *testing.T, how Termination, pod string, protocols ...v1beta1.P
 		t.Fatal(err)
 	}
 	p := newProtector(how).protect(&view, protocols)
-	return mutate(t, pod, admission.Patched("", protectionPatch(&view, p)...)), p.warnings
+	return patched(t, pod, encode(t, protectionPatch(&view, p))), p.warnings
 }
 
 func assertJSON(t *testing.T, want, got string) {
@@ -224,7 +223,7 @@ func TestProtectReadsAnnotation(t *testing.T) {
 	}
 	for value, tc := range tests {
 		t.Run(cut(value), func(t *testing.T) {
-			view := podView{Spec: podSpecView{Containers: []containerView{{Name: "web"}}}}
+			view := podView{Spec: &podSpecView{Containers: []containerView{{Name: "web"}}}}
 			view.Metadata.Annotations = &podAnnotations{Delay: &value}
 			p := newProtector(usual).protect(&view, []v1beta1.Protocol{"HTTP"})
 			if p.sleep != tc.want {
@@ -240,7 +239,7 @@ func TestProtectReadsAnnotation(t *testing.T) {
 
 // The annotation works where the flags are 0, too.
 func TestProtectByAnnotationAlone(t *testing.T) {
-	view := podView{Spec: podSpecView{Containers: []containerView{{Name: "web"}}}}
+	view := podView{Spec: &podSpecView{Containers: []containerView{{Name: "web"}}}}
 	view.Metadata.Annotations = &podAnnotations{Delay: ptr.To("5s")}
 	if p := newProtector(Termination{ServerVersion: "v1.30.0"}).protect(&view, []v1beta1.Protocol{"HTTP"}); p.sleep != 5 {
 		t.Errorf("sleeps %d s, want 5", p.sleep)
@@ -250,7 +249,7 @@ func TestProtectByAnnotationAlone(t *testing.T) {
 func TestProtectNeverShortensGracePeriod(t *testing.T) {
 	for _, grace := range []int64{0, 1, 30, 1 << 32, longestGrace - 31, longestGrace - 29, longestGrace, longestGrace + 1, math.MaxInt64 - 1, math.MaxInt64} {
 		t.Run(fmt.Sprint(grace), func(t *testing.T) {
-			view := podView{Spec: podSpecView{TerminationGracePeriodSeconds: &grace, Containers: []containerView{{Name: "web"}}}}
+			view := podView{Spec: &podSpecView{TerminationGracePeriodSeconds: &grace, Containers: []containerView{{Name: "web"}}}}
 			p := newProtector(usual).protect(&view, []v1beta1.Protocol{"HTTP"})
 			want := grace + 30
 			if grace > longestGrace-30 {
@@ -345,9 +344,9 @@ func randomContainer(random *rand.Rand, name string) corev1.Container {
 	}[random.IntN(6)]}
 }
 
-func encode(t *testing.T, pod *corev1.Pod) string {
+func encode(t *testing.T, value any) string {
 	t.Helper()
-	raw, err := json.Marshal(pod)
+	raw, err := json.Marshal(value)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"net/http"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,29 +56,32 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	if err != nil {
 		return fmt.Errorf("indexing bindings by target group: %w", err)
 	}
-	if _, err := mgr.GetCache().GetInformer(ctx, &corev1.Service{}); err != nil { // so that it is synced before we are ready
-		return fmt.Errorf("watching Services: %w", err)
+	mutator, err := newPodMutator(ctx, mgr, opts)
+	if err != nil {
+		return err
 	}
-	reader := mgr.GetClient()
-	server := mgr.GetWebhookServer()
-	if opts.InjectGates {
-		mutator := &podMutator{reader: reader, namespaces: opts.Namespaces, protector: newProtector(opts.Termination)}
-		if !mutator.protector.canSleep {
-			mgr.GetLogger().Info("Pods get no preStop sleep: that needs Kubernetes 1.30", "apiServer", opts.Termination.ServerVersion)
-		}
-		server.Register(podPath, serverErrors(mutation, &admission.Webhook{Handler: mutator}))
-	} else {
-		server.Register(podPath, serverErrors(mutation, &admission.Webhook{Handler: admission.HandlerFunc(admitUnchanged)}))
+	intake, facts := newIntake(), newFacts(opts.Accounts, clock.RealClock{})
+	for path, hook := range map[string]http.Handler{
+		podPath: &podHandler{intake: intake, mutator: mutator},
+		bindingMutatePath: intake.guard(mutation, serverErrors(mutation,
+			admission.WithDefaulter(mgr.GetScheme(), &bindingDefaulter{facts: facts}))),
+		bindingValidatePath: intake.guard(validation, serverErrors(validation, admission.WithValidator(mgr.GetScheme(), &bindingValidator{
+			reader: mgr.GetClient(), ownVPC: opts.OwnVPC, facts: facts, claims: newClaims(clock.RealClock{}),
+		}))),
+	} {
+		mgr.GetWebhookServer().Register(path, timed(path, hook))
 	}
-	facts := newFacts(opts.Accounts, clock.RealClock{})
-	server.Register(bindingMutatePath, serverErrors(mutation,
-		admission.WithDefaulter(mgr.GetScheme(), &bindingDefaulter{facts: facts})))
-	server.Register(bindingValidatePath, serverErrors(validation, admission.WithValidator(mgr.GetScheme(), &bindingValidator{
-		reader: reader, ownVPC: opts.OwnVPC, facts: facts, claims: newClaims(clock.RealClock{}),
-	})))
 	return nil
 }
 
-func admitUnchanged(context.Context, admission.Request) admission.Response {
-	return admission.Allowed("readiness gates are switched off by --enable-pod-readiness-gate-inject=false")
+func newPodMutator(ctx context.Context, mgr ctrl.Manager, opts Options) (*podMutator, error) {
+	mutator := &podMutator{
+		index:     newIndex(mgr.GetClient(), clock.RealClock{}),
+		off:       !opts.InjectGates,
+		protector: newProtector(opts.Termination), namespaces: opts.Namespaces,
+	}
+	if !mutator.protector.canSleep {
+		mgr.GetLogger().Info("Pods get no preStop sleep: that needs Kubernetes 1.30", "apiServer", opts.Termination.ServerVersion)
+	}
+	return mutator, mutator.index.watch(ctx, mgr.GetCache())
 }
