@@ -18,8 +18,10 @@ const (
 	// largestReview is in bytes. API servers take objects of 3 MiB, and etcd no more than 1.5 MiB of them; as JSON, in which
 	// one byte may become six, that is less than this.
 	largestReview = 16 << 20
-	// allReviews is in bytes, of all reviews that are under way at the same time.
+	// allReviews is in bytes, of all reviews that are under way at the same time, by their weight.
 	allReviews = 64 << 20
+	// valueWeight is in bytes: what a value in JSON, however short, takes at most when it is read (measured: labels, 100).
+	valueWeight = 128
 	// readTimeout is how long a review may take to arrive. API servers send it at once.
 	readTimeout = 3 * time.Second
 )
@@ -40,8 +42,8 @@ var (
 	errBusy     = errors.New("too many reviews are under way")
 )
 
-// read returns the body of the request. Its memory is counted until done is called. It never waits for room: an API
-// server that is told at once has time left to do what its failurePolicy says.
+// read returns the body of the request. The memory that the review takes is counted until done is called. It never waits
+// for room: an API server that is told at once has time left to do what its failurePolicy says.
 func (i *intake) read(w http.ResponseWriter, req *http.Request) (body []byte, done func(), err error) {
 	size := req.ContentLength
 	if size < 0 { // it was not told
@@ -53,13 +55,20 @@ func (i *intake) read(w http.ResponseWriter, req *http.Request) (body []byte, do
 	if !i.room.TryAcquire(size) {
 		return nil, nil, errBusy
 	}
-	done = func() { i.room.Release(size) }
-	if body, err = readAll(w, req, i.timeout); err != nil {
-		done()
+	if body, err = readAll(w, req, i.timeout); err == nil && !i.room.TryAcquire(valuesWeight(body)) {
+		err = errBusy
+	}
+	if err != nil {
+		i.room.Release(size)
 		return nil, nil, err
 	}
-	return body, done, nil
+	size += valuesWeight(body)
+	return body, func() { i.room.Release(size) }, nil
 }
+
+// valuesWeight is in bytes, what the values in a body take at most beside the body: all but the first value of an object
+// or list come after a comma.
+func valuesWeight(body []byte) int64 { return valueWeight * int64(bytes.Count(body, []byte{','})) }
 
 // readAll is io.ReadAll without growing, where the size is known, with a deadline.
 func readAll(w http.ResponseWriter, req *http.Request, timeout time.Duration) ([]byte, error) {
@@ -67,13 +76,19 @@ func readAll(w http.ResponseWriter, req *http.Request, timeout time.Duration) ([
 	if err := control.SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		return nil, err
 	}
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }() // it worked before
-	limited := http.MaxBytesReader(w, req.Body, largestReview)
-	if req.ContentLength < 0 {
-		return io.ReadAll(limited)
+	body, err := readUpTo(http.MaxBytesReader(w, req.Body, largestReview), req.ContentLength)
+	if err != nil {
+		return nil, err // the deadline stays, as the server may want to read what is left
 	}
-	body := make([]byte, req.ContentLength)
-	_, err := io.ReadFull(limited, body)
+	return body, control.SetReadDeadline(time.Time{})
+}
+
+func readUpTo(from io.Reader, length int64) ([]byte, error) {
+	if length < 0 {
+		return io.ReadAll(from)
+	}
+	body := make([]byte, length)
+	_, err := io.ReadFull(from, body)
 	return body, err
 }
 

@@ -5,7 +5,6 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -48,8 +47,8 @@ func (m *podMutator) decide(ctx context.Context, req *podRequest) (podAnswer, er
 	if len(covering.bindings) == 0 {
 		return podAnswer{warnings: ungated(covering.service)}, nil
 	}
-	if req.Object.Spec == nil {
-		return podAnswer{}, errors.New("the pod has no spec")
+	if err := req.Object.check(); err != nil {
+		return podAnswer{}, err
 	}
 	return m.gate(&req.Object, covering.bindings), nil
 }

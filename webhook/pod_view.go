@@ -4,6 +4,9 @@
 package webhook
 
 import (
+	"errors"
+	"fmt"
+
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -53,6 +56,23 @@ type lifecycleView struct {
 
 type preStopView struct {
 	Sleep *corev1.SleepAction `json:"sleep"`
+}
+
+// longestList bounds the patch, which is longer than what it is made for. No node runs a pod of so many containers.
+const longestList = 1000
+
+// check finds what is no pod that could run. Such a one is not for us to refuse: the API server does.
+func (p *podView) check() error {
+	switch {
+	case p.Spec == nil:
+		return errors.New("the pod has no spec")
+	case len(p.Spec.Containers) > longestList:
+		return fmt.Errorf("the pod has more than %d containers", longestList)
+	case len(p.Spec.ReadinessGates) > longestList:
+		return fmt.Errorf("the pod has more than %d readiness gates", longestList)
+	default:
+		return nil
+	}
 }
 
 // annotations are empty when the pod has none.

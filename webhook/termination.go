@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"time"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/version"
@@ -179,7 +180,7 @@ func (p *podView) gracePeriod() int64 {
 const longestQuote = 32
 
 func cut(text string) string {
-	runes := []rune(text)
+	runes := []rune(text[:min(len(text), (longestQuote+1)*utf8.UTFMax)]) // the text may be long
 	if len(runes) <= longestQuote {
 		return text
 	}
