@@ -16,9 +16,10 @@ import (
 )
 
 // The failure policy is Ignore: a pod without a gate is better than no pod, and is reported afterwards. We are asked
-// again when a later webhook changed the pod, as it may have added a container.
+// again when a later webhook changed the pod, as it may have added a container. We are not asked about pods that no
+// Service can select, nor about mirrors of static pods, which the kubelet runs as they are in its files, without gates.
 //
-// +kubebuilder:webhook:path=/mutate-v1-pod,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=true,failurePolicy=ignore,sideEffects=None,groups="",resources=pods,verbs=create,versions=v1,name=mpod.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=3,reinvocationPolicy=IfNeeded,patch=`{"namespaceSelector":{"matchExpressions":[{"key":"elbv2.k8s.aws/pod-readiness-gate-inject","operator":"In","values":["enabled"]}]},"objectSelector":{"matchExpressions":[{"key":"app.kubernetes.io/name","operator":"NotIn","values":["targetgate"]}]}}`
+// +kubebuilder:webhook:path=/mutate-v1-pod,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=true,failurePolicy=ignore,sideEffects=None,groups="",resources=pods,verbs=create,versions=v1,name=mpod.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=3,reinvocationPolicy=IfNeeded,patch=`{"namespaceSelector":{"matchExpressions":[{"key":"elbv2.k8s.aws/pod-readiness-gate-inject","operator":"In","values":["enabled"]}]},"objectSelector":{"matchExpressions":[{"key":"app.kubernetes.io/name","operator":"NotIn","values":["targetgate"]}]},"matchConditions":[{"name":"labelled","expression":"has(object.metadata.labels) && size(object.metadata.labels) > 0"},{"name":"no-mirror","expression":"!has(object.metadata.annotations) || !('kubernetes.io/config.mirror' in object.metadata.annotations)"}]}`
 
 // podMutator adds the readiness gates of the bindings that cover a pod, and gives it time to leave.
 type podMutator struct {
