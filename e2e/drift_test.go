@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,22 +48,30 @@ func TestWhatOthersChangeInAGroupIsSetRight(t *testing.T) {
 // wantMetric is an error when targetgate's metrics do not have the line.
 func wantMetric(t *testing.T, line string) error {
 	t.Helper()
+	name, _, _ := strings.Cut(line, "{")
+	found, err := metricLines(t, name)
+	if err != nil || slices.Contains(found, line) {
+		return err
+	}
+	return fmt.Errorf("no line %q among %q", line, found)
+}
+
+// metricLines are those of targetgate's metrics that begin so.
+func metricLines(t *testing.T, prefix string) ([]string, error) {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, bed.Targetgate.MetricsURL(), http.NoBody)
 	must(t, err)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer resp.Body.Close()
-	name, _, _ := strings.Cut(line, "{")
 	var found []string
-	for scanner := bufio.NewScanner(resp.Body); scanner.Scan(); {
-		if scanner.Text() == line {
-			return nil
-		}
-		if strings.HasPrefix(scanner.Text(), name) {
+	scanner := bufio.NewScanner(resp.Body)
+	for scanner.Scan() {
+		if strings.HasPrefix(scanner.Text(), prefix) {
 			found = append(found, scanner.Text())
 		}
 	}
-	return fmt.Errorf("no line %q among %q", line, found)
+	return found, scanner.Err()
 }

@@ -6,26 +6,15 @@
 package e2e
 
 import (
-	"context"
-	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admission/v1"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/e2e/cluster"
 	"github.com/targetgate/targetgate/e2e/emulator"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/testbed"
@@ -123,7 +112,7 @@ func TestContainersInjectedAfterUsAreGivenTimeToLeave(t *testing.T) {
 	app.Replicas = 0
 	deploy(t, app)
 	awaitGated(t, app)
-	installInjector(t, app)
+	installNeighbour(t, app, "zz-"+app.Name, addMesh)
 	eventually(t, "the injected container to sleep, and the grace period to be raised once", func() error {
 		pod := barePod(app.Name, map[string]string{"app": app.Name})
 		if err := bed.Client.Create(t.Context(), pod, client.DryRunAll); err != nil {
@@ -135,53 +124,4 @@ func TestContainersInjectedAfterUsAreGivenTimeToLeave(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-// installInjector has the API server ask a webhook, after targetgate's, that gives pods of the app a second container.
-func installInjector(t *testing.T, app *testbed.App) {
-	t.Helper()
-	dir := t.TempDir()
-	ca, err := cluster.ServingCertificate(dir, "127.0.0.1")
-	must(t, err)
-	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
-	must(t, err)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(injectContainer))
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "zz-" + app.Name}, // API servers ask by name
-		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: "inject.example.com", AdmissionReviewVersions: []string{"v1"}, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &server.URL, CABundle: ca},
-			NamespaceSelector: &metav1.LabelSelector{
-				MatchLabels: map[string]string{corev1.LabelMetadataName: app.Name},
-			},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
-			}},
-		}},
-	}
-	must(t, bed.Client.Create(t.Context(), configuration))
-	t.Cleanup(func() {
-		if err := bed.Client.Delete(context.Background(), configuration); err != nil {
-			t.Errorf("deleting the injector's configuration: %v", err)
-		}
-	})
-}
-
-func injectContainer(w http.ResponseWriter, r *http.Request) {
-	var review admissionv1.AdmissionReview
-	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
-	if !strings.Contains(string(review.Request.Object.Raw), `"name":"mesh"`) {
-		review.Response.PatchType = ptr.To(admissionv1.PatchTypeJSONPatch)
-		review.Response.Patch = []byte(`[{"op":"add","path":"/spec/containers/-","value":{"name":"mesh","image":"mesh"}}]`)
-	}
-	review.Request = nil
-	_ = json.NewEncoder(w).Encode(review) // the API server says so when it gets no answer
 }
