@@ -14,6 +14,24 @@
 // Trouble of our own is never a refusal. It is answered as an HTTP 5xx, so that the failurePolicy of the webhook
 // configuration decides: Ignore for pods, whose missing gate is seen afterwards, Fail for bindings.
 //
+// # Pods are let through
+//
+// Creating pods must not wait for us, whatever happens in the cluster.
+//
+//   - API servers ask only where a gate may be needed: in labelled namespaces, for pods with labels, not for mirrors of static
+//     pods (matchConditions, Kubernetes 1.28), and give up after 3 s. A pod that has no label until a webhook after ours adds
+//     one is not seen.
+//   - Of each namespace the bindings and Services are compiled into a matcher when its first pod comes, and again after
+//     a change that matters (index.go, match.go). A review costs the same with 1 and with 1,000 bindings.
+//   - Of a review only the fields that are read are decoded (pod_view.go), and the patch names only what it adds: fields
+//     that we do not know survive (pod_patch.go).
+//   - The reviews under way share a bound of memory. One that finds no room gets a 503 at once (intake.go), and so an ungated
+//     pod instead of a late one.
+//   - A pod may come a moment before the binding or Service that it depends on is in our cache: a binding names a Service
+//     that is not there, or a Service younger than 10 s selects the pod and no binding names it. Such a pod waits up to 200 ms;
+//     all pods of the namespace share the one wait, and there is no other until something changes. Then the pod is
+//     admitted, with a warning if a Service selects it, and counted (targetgate_webhook_pod_waits_total).
+//
 // What is not decided here: whether a pod is registered or healthy. That is package targets, and this package does not
 // know it.
 //
