@@ -70,25 +70,18 @@ func (i *intake) read(w http.ResponseWriter, req *http.Request) (body []byte, do
 // or list come after a comma.
 func valuesWeight(body []byte) int64 { return valueWeight * int64(bytes.Count(body, []byte{','})) }
 
-// readAll is io.ReadAll without growing, where the size is known, with a deadline.
+// readAll is io.ReadAll without growing, where the length is known, with a deadline. It stays when there was an error, as the
+// server may want to read what is left, and means nothing when all was read.
 func readAll(w http.ResponseWriter, req *http.Request, timeout time.Duration) ([]byte, error) {
-	control := http.NewResponseController(w)
-	if err := control.SetReadDeadline(time.Now().Add(timeout)); err != nil {
+	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		return nil, err
 	}
-	body, err := readUpTo(http.MaxBytesReader(w, req.Body, largestReview), req.ContentLength)
-	if err != nil {
-		return nil, err // the deadline stays, as the server may want to read what is left
+	limited := http.MaxBytesReader(w, req.Body, largestReview)
+	if req.ContentLength < 0 {
+		return io.ReadAll(limited)
 	}
-	return body, control.SetReadDeadline(time.Time{})
-}
-
-func readUpTo(from io.Reader, length int64) ([]byte, error) {
-	if length < 0 {
-		return io.ReadAll(from)
-	}
-	body := make([]byte, length)
-	_, err := io.ReadFull(from, body)
+	body := make([]byte, req.ContentLength)
+	_, err := io.ReadFull(limited, body)
 	return body, err
 }
 

@@ -112,7 +112,7 @@ func TestIntakeIsBusyWhileRoomIsTaken(t *testing.T) {
 const tooBusy = `awslbc_webhook_mutation_failure_total{error_type="Service Unavailable",webhook_name="/"}`
 
 // A caller that stops in the middle is not waited for; a hook has more time than its review has to arrive.
-func TestIntakeHasADeadlineForEachCall(t *testing.T) {
+func TestIntakeHasADeadlineForArrivalOnly(t *testing.T) {
 	i := &intake{room: semaphore.NewWeighted(mib), timeout: 50 * time.Millisecond}
 	server := httptest.NewServer(i.guard(mutation, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		select {
