@@ -1,0 +1,91 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certs
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"slices"
+	"time"
+)
+
+const (
+	// commonName of the CAs that are ours.
+	commonName = "targetgate-webhook-ca"
+	// maxAuthorities bounds a bundle. With one rotation a year there are two; it takes more than one rotation within the
+	// settling time for the bound to matter.
+	maxAuthorities = 16
+
+	certificateBlock = "CERTIFICATE"
+)
+
+// ours says whether the certificate is a CA that targetgate has made, and that can verify what it signs.
+func ours(ca *x509.Certificate) bool {
+	return ca.Subject.CommonName == commonName && ca.CheckSignatureFrom(ca) == nil
+}
+
+// parseBundle returns the CAs of ours in a caBundle. It is clean when it holds nothing else.
+func parseBundle(bundle []byte) (authorities []*x509.Certificate, clean bool) {
+	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
+		ca, err := x509.ParseCertificate(block.Bytes)
+		if err == nil && ours(ca) && !slices.ContainsFunc(authorities, ca.Equal) {
+			authorities = append(authorities, ca)
+		}
+	}
+	return authorities, bytes.Equal(encodeBundle(authorities), bundle)
+}
+
+func encodeBundle(authorities []*x509.Certificate) []byte {
+	var out []byte
+	for _, ca := range authorities {
+		out = append(out, pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: ca.Raw})...)
+	}
+	return out
+}
+
+// wantedAuthorities are the CAs that every caBundle should have: the current one, then all that are known and have not
+// expired, the newest first, as far as the bound goes. Every replica that knows the same wants the same.
+func wantedAuthorities(current *x509.Certificate, known []*x509.Certificate, now time.Time) []*x509.Certificate {
+	known = slices.DeleteFunc(slices.Clone(known), func(ca *x509.Certificate) bool {
+		return now.After(ca.NotAfter) || current != nil && ca.Equal(current)
+	})
+	slices.SortFunc(known, func(a, b *x509.Certificate) int {
+		if order := b.NotBefore.Compare(a.NotBefore); order != 0 {
+			return order
+		}
+		return bytes.Compare(a.Raw, b.Raw)
+	})
+	if current != nil {
+		known = slices.Insert(known, 0, current)
+	}
+	known = slices.CompactFunc(known, (*x509.Certificate).Equal)
+	return known[:min(len(known), maxAuthorities)]
+}
+
+// upToDate says whether a caBundle has all that is wanted, and nothing that is not ours. An expired CA in it is no reason
+// to write: where the clocks of two replicas differ, they would do so in turns.
+func upToDate(bundle []byte, wanted []*x509.Certificate) bool {
+	authorities, clean := parseBundle(bundle)
+	if !clean || len(authorities) > maxAuthorities {
+		return false
+	}
+	for _, ca := range wanted {
+		if !slices.ContainsFunc(authorities, ca.Equal) {
+			return false
+		}
+	}
+	return true
+}
+
+// verify returns nil when an API server with this caBundle accepts the certificate as the host's.
+func verify(certificate *x509.Certificate, bundle []byte, host string, now time.Time) error {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(bundle) {
+		return errors.New("there is no certificate in it")
+	}
+	_, err := certificate.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, CurrentTime: now})
+	return err
+}

@@ -1,0 +1,99 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certs
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"fmt"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// The informers list and watch by name, which is how RBAC can limit them to a name.
+//
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations,resourceNames=targetgate-webhook,verbs=list;watch;patch
+
+// configuration is what is read of a webhook configuration, of either kind.
+type configuration struct {
+	kind          schema.GroupVersionKind
+	name, version string
+	hooks         []hook
+}
+
+type hook struct {
+	name   string
+	bundle []byte
+}
+
+// readConfigurations returns the mutating and the validating configuration of that name. When one is missing, it returns
+// the other and a not found error.
+func readConfigurations(ctx context.Context, reader client.Reader, name string) ([]configuration, error) {
+	var out []configuration
+	var missing error
+	for _, read := range []func(context.Context, client.Reader, string) (configuration, error){readMutating, readValidating} {
+		c, err := read(ctx, reader, name)
+		switch {
+		case err == nil:
+			out = append(out, c)
+		case client.IgnoreNotFound(err) == nil:
+			missing = fmt.Errorf("reading webhook configuration %s: %w", name, err)
+		default:
+			return nil, fmt.Errorf("reading webhook configuration %s: %w", name, err)
+		}
+	}
+	return out, missing
+}
+
+func readMutating(ctx context.Context, reader client.Reader, name string) (configuration, error) {
+	object := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	if err := reader.Get(ctx, client.ObjectKey{Name: name}, object); err != nil {
+		return configuration{}, err
+	}
+	kind := admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration")
+	c := configuration{kind: kind, name: name, version: object.ResourceVersion}
+	for _, h := range object.Webhooks {
+		c.hooks = append(c.hooks, hook{h.Name, h.ClientConfig.CABundle})
+	}
+	return c, nil
+}
+
+func readValidating(ctx context.Context, reader client.Reader, name string) (configuration, error) {
+	object := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	if err := reader.Get(ctx, client.ObjectKey{Name: name}, object); err != nil {
+		return configuration{}, err
+	}
+	kind := admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration")
+	c := configuration{kind: kind, name: name, version: object.ResourceVersion}
+	for _, h := range object.Webhooks {
+		c.hooks = append(c.hooks, hook{h.Name, h.ClientConfig.CABundle})
+	}
+	return c, nil
+}
+
+func (c configuration) upToDate(wanted []*x509.Certificate) bool {
+	for _, h := range c.hooks {
+		if !upToDate(h.bundle, wanted) {
+			return false
+		}
+	}
+	return true
+}
+
+// bundles are the caBundles of the configurations, each once: as a rule they are all the same.
+func bundles(configurations []configuration) [][]byte {
+	var out [][]byte
+	for _, c := range configurations {
+		for _, h := range c.hooks {
+			if !slices.ContainsFunc(out, func(b []byte) bool { return bytes.Equal(b, h.bundle) }) {
+				out = append(out, h.bundle)
+			}
+		}
+	}
+	return out
+}

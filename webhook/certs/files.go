@@ -1,0 +1,53 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certs
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+)
+
+// Files serves with a certificate from files, which are read again when they change: at once, or within 10 s where the
+// file system does not tell. What cannot be read then is logged, and the certificate before it goes on.
+type Files struct {
+	watcher *certwatcher.CertWatcher
+}
+
+// NewFiles reads the files. It fails when there is no certificate with its key in them.
+func NewFiles(certificate, key string) (*Files, error) {
+	watcher, err := certwatcher.New(certificate, key)
+	if err != nil {
+		return nil, fmt.Errorf("reading the serving certificate: %w", err)
+	}
+	watcher.RegisterCallback(func(c tls.Certificate) { setExpiry(servingCertificate, c.Leaf) })
+	return &Files{watcher: watcher}, nil
+}
+
+// GetCertificate is for tls.Config.
+func (f *Files) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return f.watcher.GetCertificate(hello)
+}
+
+// SetupWithManager adds the watch to the manager, and the readiness check "certificate".
+func (f *Files) SetupWithManager(mgr ctrl.Manager) error {
+	return errors.Join(mgr.Add(f.watcher), mgr.AddReadyzCheck("certificate", f.ready))
+}
+
+// ready says whether the certificate is within its dates. Package certs tells why not more.
+func (f *Files) ready(*http.Request) error {
+	certificate, err := f.watcher.GetCertificate(nil)
+	if err != nil {
+		return err
+	}
+	if now := time.Now(); now.After(certificate.Leaf.NotAfter) || now.Before(certificate.Leaf.NotBefore) {
+		return fmt.Errorf("the serving certificate is valid from %s to %s only", certificate.Leaf.NotBefore, certificate.Leaf.NotAfter)
+	}
+	return nil
+}

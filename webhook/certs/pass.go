@@ -1,0 +1,211 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certs
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// fieldManager owns caBundle in the webhook configurations, and nothing else.
+const fieldManager = "targetgate-certificates"
+
+// keeper does the passes.
+type keeper struct {
+	Options
+	clock  clock.Clock
+	reader client.Reader
+	writer client.Client
+	newest func() *tls.Certificate // the library's, nil when there is none
+	leaves leaves
+	writes flowcontrol.RateLimiter // so that nobody who also writes caBundle can drive us to writing without end
+}
+
+// seen is what a pass knows of the cluster.
+type seen struct {
+	secret         *corev1.Secret    // nil when there is none
+	ca             *x509.Certificate // in the Secret; nil when it cannot be read
+	configurations []configuration
+}
+
+// pass looks, writes what is missing, and chooses what to serve. Its error says what could not be written, or why the
+// certificate that is served is not trusted.
+func (k *keeper) pass(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	s, err := k.look(ctx)
+	if err != nil {
+		return err
+	}
+	k.leaves.offer(k.newest())
+	err = errors.Join(k.reclaim(ctx, s), k.inject(ctx, s))
+	k.leaves.choose(k.clock.Now(), func(certificate *x509.Certificate) bool {
+		return k.verify(certificate, s.configurations) == nil
+	})
+	k.report(s)
+	return errors.Join(err, k.check(ctx))
+}
+
+func (k *keeper) look(ctx context.Context) (seen, error) {
+	secret := &corev1.Secret{}
+	err := k.reader.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: k.Secret}, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return seen{}, fmt.Errorf("reading Secret %s: %w", k.Secret, err)
+	}
+	var s seen
+	if err == nil {
+		s.secret, s.ca = secret, firstCertificate(secret.Data[corev1.TLSCertKey])
+	}
+	if s.configurations, err = readConfigurations(ctx, k.reader, k.Configuration); apierrors.IsNotFound(err) {
+		err = nil // the check tells of it
+	}
+	return s, err
+}
+
+func firstCertificate(content []byte) *x509.Certificate {
+	block, _ := pem.Decode(content)
+	if block == nil {
+		return nil
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil
+	}
+	return certificate
+}
+
+// reclaim empties a Secret with a CA of somebody else, whereupon the library makes one. It does so by itself with all that
+// is no CA or has expired, but would go on with a CA that nothing can verify, or that the next replica cannot tell from
+// what somebody has slipped into caBundle.
+func (k *keeper) reclaim(ctx context.Context, s seen) error {
+	if s.ca == nil || ours(s.ca) || !k.writes.TryAccept() {
+		return nil
+	}
+	log.FromContext(ctx).Info("The Secret holds a CA that is not targetgate's, replacing it",
+		"secret", klog.KObj(s.secret), "subject", s.ca.Subject.String())
+	secret := s.secret.DeepCopy()
+	secret.Data = nil
+	if err := ignoreOutdated(k.writer.Update(ctx, secret)); err != nil {
+		return fmt.Errorf("emptying Secret %s: %w", k.Secret, err)
+	}
+	return nil
+}
+
+// inject writes the wanted CAs into the configurations that are not up to date.
+func (k *keeper) inject(ctx context.Context, s seen) error {
+	var known []*x509.Certificate
+	for _, bundle := range bundles(s.configurations) {
+		authorities, _ := parseBundle(bundle)
+		known = append(known, authorities...)
+	}
+	current := s.ca
+	if current != nil && !ours(current) {
+		current = nil
+	}
+	if current != nil {
+		known = append(known, current)
+	}
+	known = append(known, k.leaves.recognise(known)...)
+	wanted := wantedAuthorities(current, known, k.clock.Now())
+	if len(wanted) == 0 {
+		return nil
+	}
+	var failures []error
+	for _, c := range s.configurations {
+		if c.upToDate(wanted) || !k.writes.TryAccept() {
+			continue
+		}
+		failures = append(failures, k.write(ctx, c, wanted))
+	}
+	return errors.Join(failures...)
+}
+
+// write applies the bundle to all webhooks of the configuration. The lock is the version that was read: two replicas that
+// read different Secrets cannot overwrite each other's.
+func (k *keeper) write(ctx context.Context, c configuration, wanted []*x509.Certificate) error {
+	bundle := base64.StdEncoding.EncodeToString(encodeBundle(wanted))
+	hooks := make([]any, len(c.hooks))
+	for i, hook := range c.hooks {
+		hooks[i] = map[string]any{"name": hook.name, "clientConfig": map[string]any{"caBundle": bundle}}
+	}
+	patch := &unstructured.Unstructured{Object: map[string]any{"webhooks": hooks}}
+	patch.SetGroupVersionKind(c.kind)
+	patch.SetName(c.name)
+	patch.SetResourceVersion(c.version)
+	err := k.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(patch), client.FieldOwner(fieldManager), client.ForceOwnership)
+	if err == nil {
+		bundleWrites.Inc()
+		log.FromContext(ctx).Info("Wrote caBundle", "kind", c.kind.Kind, "name", c.name, "authorities", len(wanted))
+	}
+	if err := ignoreOutdated(err); err != nil {
+		return fmt.Errorf("writing caBundle of %s %s: %w", c.kind.Kind, c.name, err)
+	}
+	return nil
+}
+
+// ignoreOutdated drops the errors of a write that came too late. What has changed causes the next pass.
+func ignoreOutdated(err error) error {
+	if apierrors.IsConflict(err) {
+		return nil
+	}
+	return client.IgnoreNotFound(err)
+}
+
+// verify returns nil when every caBundle verifies the certificate.
+func (k *keeper) verify(certificate *x509.Certificate, configurations []configuration) error {
+	for _, bundle := range bundles(configurations) {
+		if err := verify(certificate, bundle, k.host(), k.clock.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check returns nil when the live caBundle of every webhook of ours verifies the certificate that is served.
+func (k *keeper) check(ctx context.Context) error {
+	serving := k.leaves.current()
+	if serving == nil {
+		return errors.New("there is no serving certificate yet")
+	}
+	configurations, err := readConfigurations(ctx, k.reader, k.Configuration)
+	if err != nil {
+		return err
+	}
+	if err := k.verify(serving.Leaf, configurations); err != nil {
+		return fmt.Errorf("caBundle of webhook configuration %s does not verify the serving certificate: %w", k.Configuration, err)
+	}
+	return nil
+}
+
+// ready is check for a probe, which may not wait for a cache that does not sync.
+func (k *keeper) ready(req *http.Request) error {
+	ctx, cancel := context.WithTimeout(req.Context(), time.Second)
+	defer cancel()
+	return k.check(ctx)
+}
+
+func (k *keeper) report(s seen) {
+	if serving := k.leaves.current(); serving != nil {
+		setExpiry(servingCertificate, serving.Leaf)
+	}
+	if s.ca != nil {
+		setExpiry(authorityCertificate, s.ca)
+	}
+}
