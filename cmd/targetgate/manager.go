@@ -5,8 +5,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,7 +28,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/targetgate/targetgate/targets"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -68,7 +65,11 @@ func newManager(ctx context.Context, opts *options, staying healthz.Checker) (ct
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("building scheme: %w", err)
 	}
-	server, err := webhookServer(opts)
+	certificates, err := newCertificates(&opts.Certificates)
+	if err != nil {
+		return nil, err
+	}
+	server, err := webhookServer(opts, certificates)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func newManager(ctx context.Context, opts *options, staying healthz.Checker) (ct
 	if err != nil {
 		return nil, fmt.Errorf("building manager: %w", err)
 	}
-	return mgr, addProbes(mgr, staying)
+	return mgr, errors.Join(addProbes(mgr, staying), certificates.SetupWithManager(mgr))
 }
 
 // kubeConfig is without a client-side rate limit: the API server's own priority and fairness does that better.
@@ -158,27 +159,6 @@ func cacheOptions(opts *options) cache.Options {
 		}
 	}
 	return out
-}
-
-// webhookServer serves with the certificate from files, which are read again when they change.
-func webhookServer(opts *options) (ctrlwebhook.Server, error) {
-	server := ctrlwebhook.Options{
-		Port: opts.WebhookPort, CertDir: opts.WebhookCertDir, CertName: opts.WebhookCertFile, KeyName: opts.WebhookKeyFile,
-	}
-	if opts.WebhookClientCA != "" {
-		pem, err := os.ReadFile(opts.WebhookClientCA)
-		if err != nil {
-			return nil, fmt.Errorf("--kube-ca-pem-filepath: %w", err)
-		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--kube-ca-pem-filepath: no certificate in %s", opts.WebhookClientCA)
-		}
-		server.TLSOpts = append(server.TLSOpts, func(c *tls.Config) {
-			c.ClientCAs, c.ClientAuth = pool, tls.RequireAndVerifyClientCert
-		})
-	}
-	return ctrlwebhook.NewServer(server), nil
 }
 
 // addProbes: alive when the process answers; ready when the caches have synced and the webhook server answers, so that

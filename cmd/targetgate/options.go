@@ -56,10 +56,7 @@ type options struct {
 	Identity                string // that outlives a crash of the container, empty when there is none
 
 	WebhookPort     int
-	WebhookCertDir  string
-	WebhookCertFile string
-	WebhookKeyFile  string
-	WebhookClientCA string
+	Certificates    certificateOptions
 	MetricsAddr     string
 	HealthProbeAddr string
 	ShutdownDelay   time.Duration
@@ -91,6 +88,7 @@ func parseOptions(args []string) (*options, error) {
 	if name, uid := os.Getenv("POD_NAME"), os.Getenv("POD_UID"); name != "" && uid != "" {
 		opts.Identity = name + "_" + uid
 	}
+	opts.Certificates.complete(flags)
 	opts.LeaderElectionNamespace = cmp.Or(opts.LeaderElectionNamespace, os.Getenv("POD_NAMESPACE"))
 	return opts, opts.validate()
 }
@@ -154,12 +152,7 @@ func (o *options) addServerFlags(flags *pflag.FlagSet) {
 		"Name of the lease; by default aws-load-balancer-controller's, so that the two never lead in one namespace.")
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "Namespace of the lease. Default: the pod's own.")
 	flags.IntVar(&o.WebhookPort, "webhook-bind-port", 9443, "Port of the webhook server.")
-	flags.StringVar(&o.WebhookCertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs",
-		"Directory of the serving certificate.")
-	flags.StringVar(&o.WebhookCertFile, "webhook-cert-file", "tls.crt", "File name of the certificate.")
-	flags.StringVar(&o.WebhookKeyFile, "webhook-key-file", "tls.key", "File name of the key.")
-	flags.StringVar(&o.WebhookClientCA, "kube-ca-pem-filepath", "",
-		"PEM file of the CA that API servers' client certificates must be signed by. Default: clients need no certificate.")
+	o.Certificates.addFlags(flags)
 	flags.StringVar(&o.MetricsAddr, "metrics-bind-addr", ":8080", "Address of the metrics server; 0 switches it off.")
 	flags.StringVar(&o.HealthProbeAddr, "health-probe-bind-addr", ":61779", "Address of /healthz and /readyz.")
 	flags.DurationVar(&o.ShutdownDelay, "shutdown-delay", 10*time.Second,
@@ -194,6 +187,7 @@ func (o *options) validate() error {
 	fault(o.ShutdownDelay < 0, "--shutdown-delay=%s: want 0 or more", o.ShutdownDelay)
 	fault(o.WebhookPort < 1 || o.WebhookPort > 65535, "--webhook-bind-port=%d: want 1 to 65535", o.WebhookPort)
 	fault(!slices.Contains([]string{"info", "debug"}, o.LogLevel), "--log-level=%s: want info or debug", o.LogLevel)
+	faults = append(faults, o.Certificates.validate()...)
 	faults = append(faults, o.validateEndpoints()...)
 	faults = append(faults, o.validateFeatureGates()...)
 	var err error

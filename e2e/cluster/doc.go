@@ -12,8 +12,8 @@
 //	AdminConfig            who talks to it: an administrator, or any user with the groups a test asks for, so that
 //	UserConfig             RBAC is put to the test as well (users.go)
 //	Apply                  the manifests under test, as shipped (apply.go, manifests.go)
-//	ServingCertificate     a certificate for the webhook server under test (serving.go)
-//	InstallWebhooks        the shipped webhook configuration, pointed at that server (webhooks.go)
+//	InstallWebhooks        the shipped webhook configuration, and a Service that leads to this machine (webhooks.go)
+//	ServingCertificate     a certificate in files, for a webhook server that makes none of its own (serving.go)
 //	StopAPIServer, ...     faults (apiserver.go)
 //	Stop                   ends every process and removes what was temporary
 //

@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -18,14 +19,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 )
 
 func testWebhooks(t *testing.T, c *Cluster) {
-	caPEM, url := serveDenial(t, "/validate-configmaps")
-	if err := c.InstallWebhooks(t.Context(), filepath.Join("testdata", "webhooks.yaml"), url, caPEM); err != nil {
-		t.Fatal(err)
-	}
+	caPEM, port := serveDenial(t, "/validate-configmaps", "webhook.kube-system.svc")
 	api := clientFor(t, c.AdminConfig())
+	for range 2 { // the second time leaves caBundle as it is
+		if err := c.InstallWebhooks(t.Context(), filepath.Join("testdata", "webhooks.yaml"), port); err != nil {
+			t.Fatal(err)
+		}
+		trust(t, api, caPEM)
+		caPEM = nil
+	}
 	await(t, "a denial", func() error {
 		_, err := api.CoreV1().ConfigMaps(metav1.NamespaceDefault).Create(t.Context(),
 			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "try-"}}, metav1.CreateOptions{})
@@ -40,11 +47,28 @@ func testWebhooks(t *testing.T, c *Cluster) {
 	})
 }
 
-// serveDenial serves a webhook that denies all it is asked at the path, with a certificate made as for a real one.
-func serveDenial(t *testing.T, path string) (caPEM []byte, url string) {
+// trust sets the configuration's caBundle, if there is one to set.
+func trust(t *testing.T, api kubernetes.Interface, caPEM []byte) {
+	t.Helper()
+	if caPEM == nil {
+		return
+	}
+	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": caPEM}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(
+		t.Context(), "configmaps", types.JSONPatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serveDenial serves a webhook that denies all it is asked at the path, with a certificate for the host.
+func serveDenial(t *testing.T, path, host string) (caPEM []byte, port int) {
 	t.Helper()
 	dir := t.TempDir()
-	caPEM, err := ServingCertificate(dir, loopback)
+	caPEM, err := ServingCertificate(dir, host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,5 +96,5 @@ func serveDenial(t *testing.T, path string) (caPEM []byte, url string) {
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	return caPEM, server.URL
+	return caPEM, server.Listener.Addr().(*net.TCPAddr).Port
 }

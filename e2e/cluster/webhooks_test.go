@@ -4,7 +4,6 @@
 package cluster
 
 import (
-	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,27 +42,24 @@ webhooks:
     service: {name: webhook, namespace: system, path: /validate-b, port: 9443}
 `
 
-func TestPointWebhooksChangesClientConfigOnly(t *testing.T) {
-	path := writeManifest(t, webhookManifest)
-	got, err := readManifests(path)
+func TestPointWebhooksChangesPortOnly(t *testing.T) {
+	got, err := readManifests(writeManifest(t, webhookManifest))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, object := range got {
-		if err := pointWebhooks(object, "https://127.0.0.1:9443/", []byte("PEM")); err != nil {
+		keys, err := pointWebhooks(object, 31234)
+		if err != nil {
 			t.Fatal(err)
 		}
+		for _, key := range keys {
+			if key != (serviceKey{"system", "webhook"}) {
+				t.Errorf("service %v, want system/webhook", key)
+			}
+		}
 	}
-
-	client := func(path string) string {
-		return "clientConfig: {url: 'https://127.0.0.1:9443" + path + "', caBundle: " +
-			base64.StdEncoding.EncodeToString([]byte("PEM")) + "}"
-	}
-	wantText := strings.NewReplacer(
-		"clientConfig:\n    service: {name: webhook, namespace: system, path: /mutate-pods}", client("/mutate-pods"),
-		"clientConfig:\n    service: {name: webhook, namespace: system, path: /validate-a}", client("/validate-a"),
-		"clientConfig:\n    service: {name: webhook, namespace: system, path: /validate-b, port: 9443}", client("/validate-b"),
-	).Replace(webhookManifest)
+	wantText := strings.NewReplacer(", port: 9443}", ", port: 31234}", "path: /mutate-pods}", "path: /mutate-pods, port: 31234}",
+		"path: /validate-a}", "path: /validate-a, port: 31234}").Replace(webhookManifest)
 	want, err := readManifests(writeManifest(t, wantText))
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +94,7 @@ func TestPointWebhooksRefusesWhatItCannotPoint(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = pointWebhooks(objects[0], "https://127.0.0.1:1", nil)
+			_, err = pointWebhooks(objects[0], 1)
 			if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
 				t.Errorf("pointWebhooks() = %v, want %q in it", err, tc.wantErr)
 			}

@@ -6,7 +6,6 @@ package testbed
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/e2e/cluster"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -59,16 +57,16 @@ func (b *Bed) install(ctx context.Context) error {
 	return b.Cluster.Apply(ctx, filepath.Join(b.root, "config/crd"), filepath.Join(b.root, "config/rbac"))
 }
 
-// installWebhooks applies the shipped configuration and returns when the API server acts on it.
-func (b *Bed) installWebhooks(ctx context.Context) error {
-	manifest := filepath.Join(b.root, "config/webhook/manifests.yaml")
-	ca, err := os.ReadFile(b.Targetgate.caFile())
-	if err != nil {
+// installWebhooks applies the shipped configuration. That the API server trusts targetgate is targetgate's own work.
+func (b *Bed) installWebhooks(ctx context.Context) (err error) {
+	if b.ports, err = freePorts(); err != nil {
 		return err
 	}
-	if err := b.Cluster.InstallWebhooks(ctx, manifest, b.Targetgate.WebhookURL(), ca); err != nil {
-		return err
-	}
+	return b.Cluster.InstallWebhooks(ctx, filepath.Join(b.root, "config/webhook/manifests.yaml"), b.ports.webhook)
+}
+
+// awaitWebhooks returns when the API server acts on the configuration.
+func (b *Bed) awaitWebhooks(ctx context.Context) error {
 	return await(ctx, "webhooks to be called", 30*time.Second, b.webhooksCalled)
 }
 
@@ -84,13 +82,4 @@ func (b *Bed) webhooksCalled(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("creating a binding of a group that does not exist: got %w, want a refusal", err)
-}
-
-// newServingCertificate writes certificate, key and CA for the webhook server.
-func newServingCertificate(dir string) error {
-	ca, err := cluster.ServingCertificate(dir, "127.0.0.1")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, caName), ca, 0o600)
 }

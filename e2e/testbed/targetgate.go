@@ -29,21 +29,24 @@ type Targetgate struct {
 
 type ports struct{ webhook, health, metrics int }
 
+func freePorts() (ports, error) {
+	free, err := cluster.FreePorts(3)
+	if err != nil {
+		return ports{}, err
+	}
+	return ports{free[0], free[1], free[2]}, nil
+}
+
 const (
-	caName = "ca.crt"
 	// stopGrace is how long targetgate may take to end by itself.
 	stopGrace    = 10 * time.Second
 	readyTimeout = 45 * time.Second
 )
 
 func (b *Bed) startTargetgate(ctx context.Context) error {
-	free, err := cluster.FreePorts(3)
-	if err != nil {
-		return err
-	}
 	b.Targetgate = &Targetgate{
 		binary: b.options.Targetgate, dir: b.dir, awsURL: b.AWS.URL(), extra: b.options.Args,
-		ports: ports{free[0], free[1], free[2]}, launcher: process.NewLauncher(),
+		ports: b.ports, launcher: process.NewLauncher(),
 	}
 	config, err := b.Cluster.ServiceAccountConfig(ctx, namespace, account)
 	if err != nil {
@@ -52,14 +55,10 @@ func (b *Bed) startTargetgate(ctx context.Context) error {
 	if err := cluster.WriteKubeconfig(b.Targetgate.kubeconfig(), config); err != nil {
 		return err
 	}
-	if err := newServingCertificate(b.dir); err != nil {
-		return err
-	}
 	return b.Targetgate.Restart(ctx)
 }
 
 func (t *Targetgate) kubeconfig() string { return filepath.Join(t.dir, "targetgate.kubeconfig") }
-func (t *Targetgate) caFile() string     { return filepath.Join(t.dir, caName) }
 
 // WebhookURL is where targetgate serves its webhooks.
 func (t *Targetgate) WebhookURL() string { return fmt.Sprintf("https://127.0.0.1:%d", t.ports.webhook) }
@@ -78,7 +77,8 @@ func (t *Targetgate) Restart(ctx context.Context) (err error) {
 	t.process, err = t.launcher.Start(process.Command{
 		Name: "targetgate", Binary: t.binary, Dir: t.dir, LogPath: t.LogFile(), Args: t.args(),
 		Env: []string{
-			"AWS_ACCESS_KEY_ID=targetgate", "AWS_SECRET_ACCESS_KEY=secret", "POD_NAME=targetgate-0", "POD_UID=0", "GORACE=halt_on_error=1",
+			"AWS_ACCESS_KEY_ID=targetgate", "AWS_SECRET_ACCESS_KEY=secret", "POD_NAME=targetgate-0", "POD_UID=0",
+			"POD_NAMESPACE=" + namespace, "GORACE=halt_on_error=1",
 		},
 	})
 	if err != nil {
@@ -125,7 +125,7 @@ func (t *Targetgate) args() []string {
 		"--cluster-name=e2e", "--aws-region=eu-west-1", "--aws-vpc-id=vpc-0123456789abcdef0",
 		"--kubeconfig=" + t.kubeconfig(), "--leader-election-namespace=" + namespace, "--shutdown-delay=0",
 		fmt.Sprintf("--aws-api-endpoints=Elastic Load Balancing v2=%s,EC2=%s,STS=%s", t.awsURL, t.awsURL, t.awsURL),
-		"--webhook-cert-dir=" + t.dir, fmt.Sprintf("--webhook-bind-port=%d", t.ports.webhook),
+		fmt.Sprintf("--webhook-bind-port=%d", t.ports.webhook),
 		fmt.Sprintf("--health-probe-bind-addr=127.0.0.1:%d", t.ports.health),
 		fmt.Sprintf("--metrics-bind-addr=127.0.0.1:%d", t.ports.metrics),
 	}, t.extra...)

@@ -58,6 +58,7 @@ type Bed struct {
 	Targetgate *Targetgate
 
 	options Options
+	ports   ports
 	root    string // of the repository
 	dir     string // for files of the run, removed by Close
 
@@ -93,8 +94,9 @@ func (b *Bed) start(ctx context.Context) error {
 		{"custom resource, permissions", b.install},
 		{"load balancer emulator", b.startAWS},
 		{"nodes", b.startNodes},
+		{"webhook configuration", b.installWebhooks},
 		{"targetgate", b.startTargetgate},
-		{"webhooks", b.installWebhooks},
+		{"webhooks", b.awaitWebhooks},
 	}
 	for _, step := range steps {
 		b.options.Progress(step.title)

@@ -1,0 +1,125 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/targetgate/targetgate/webhook/certs"
+)
+
+// certificateOptions say where the webhooks' serving certificate comes from, and who may connect.
+type certificateOptions struct {
+	Dir, CertFile, KeyFile string
+	FromFiles              bool // which are read; otherwise SelfMade
+	SelfMade               certs.Options
+	ClientCA               string
+}
+
+func (o *certificateOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Dir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs",
+		"Directory of the webhooks' serving certificate. It is read when this flag is set, or --webhook-cert-file, or --webhook-key-file, "+
+			"or when there is a certificate in the default directory; caBundle is then yours to set. Otherwise targetgate makes its own "+
+			"CA and certificates, and sets caBundle.")
+	flags.StringVar(&o.CertFile, "webhook-cert-file", "tls.crt", "File name of the certificate.")
+	flags.StringVar(&o.KeyFile, "webhook-key-file", "tls.key", "File name of the key.")
+	flags.StringVar(&o.SelfMade.Secret, "webhook-ca-secret-name", "targetgate-webhook-ca",
+		"Name of the Secret, in the own namespace, with the CA that targetgate makes. Whatever else is in it is replaced.")
+	flags.StringVar(&o.SelfMade.Service, "webhook-service-name", "targetgate-webhook",
+		"Name of the Service, in the own namespace, that the webhook configurations call.")
+	flags.StringVar(&o.SelfMade.Configuration, "webhook-configuration-name", "targetgate-webhook",
+		"Name of the mutating and of the validating webhook configuration whose caBundle targetgate sets when it makes its own CA.")
+	flags.DurationVar(&o.SelfMade.CADuration, "webhook-ca-duration", 365*24*time.Hour,
+		"Lifetime of the CA that targetgate makes. It is replaced when a third is left.")
+	flags.DurationVar(&o.SelfMade.CertDuration, "webhook-cert-duration", 7*24*time.Hour, "Lifetime of the certificates of that CA, likewise.")
+	flags.StringVar(&o.ClientCA, "kube-ca-pem-filepath", "",
+		"PEM file of the CA that API servers' client certificates must be signed by. Default: clients need no certificate.")
+}
+
+// namespaceFile is where a pod's service account says which namespace it is of.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// complete finds out what the flags do not say by themselves.
+func (o *certificateOptions) complete(flags *pflag.FlagSet) {
+	_, err := os.Stat(o.certPath())
+	o.FromFiles = err == nil || flags.Changed("webhook-cert-dir") || flags.Changed("webhook-cert-file") || flags.Changed("webhook-key-file")
+	mounted, _ := os.ReadFile(namespaceFile) // outside of a pod there is none
+	o.SelfMade.Namespace = cmp.Or(os.Getenv("POD_NAMESPACE"), strings.TrimSpace(string(mounted)))
+}
+
+func (o *certificateOptions) certPath() string { return filepath.Join(o.Dir, o.CertFile) }
+func (o *certificateOptions) keyPath() string  { return filepath.Join(o.Dir, o.KeyFile) }
+
+// validate returns every fault at once.
+func (o *certificateOptions) validate() []error {
+	if o.FromFiles {
+		return nil
+	}
+	var faults []error
+	if o.SelfMade.Namespace == "" {
+		faults = append(faults, errors.New("the environment variable POD_NAMESPACE is required outside of a pod, unless --webhook-cert-dir is set"))
+	}
+	for _, name := range []struct {
+		flag, value string
+		problems    []string
+	}{
+		{"webhook-ca-secret-name", o.SelfMade.Secret, validation.IsDNS1123Subdomain(o.SelfMade.Secret)},
+		{"webhook-service-name", o.SelfMade.Service, validation.IsDNS1035Label(o.SelfMade.Service)},
+		{"webhook-configuration-name", o.SelfMade.Configuration, validation.IsDNS1123Subdomain(o.SelfMade.Configuration)},
+	} {
+		if len(name.problems) > 0 {
+			faults = append(faults, fmt.Errorf("--%s=%s: %s", name.flag, name.value, name.problems[0]))
+		}
+	}
+	if o.SelfMade.CertDuration < certs.MinCertDuration {
+		faults = append(faults, fmt.Errorf("--webhook-cert-duration=%s: want %s or more", o.SelfMade.CertDuration, certs.MinCertDuration))
+	}
+	if least := max(certs.MinCADuration, 2*o.SelfMade.CertDuration); o.SelfMade.CADuration < least {
+		faults = append(faults, fmt.Errorf("--webhook-ca-duration=%s: want %s or more, and at least twice --webhook-cert-duration",
+			o.SelfMade.CADuration, least))
+	}
+	return faults
+}
+
+// certificates are what the webhook server serves with.
+type certificates interface {
+	GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	SetupWithManager(ctrl.Manager) error
+}
+
+func newCertificates(o *certificateOptions) (certificates, error) {
+	if !o.FromFiles {
+		return certs.NewSelfMade(o.SelfMade), nil
+	}
+	files, err := certs.NewFiles(o.certPath(), o.keyPath())
+	if err != nil {
+		return nil, fmt.Errorf("--webhook-cert-dir=%s (leave it and the file names out, and targetgate makes its own certificate): %w", o.Dir, err)
+	}
+	return files, nil
+}
+
+func webhookServer(opts *options, source certificates) (ctrlwebhook.Server, error) {
+	server := ctrlwebhook.Options{Port: opts.WebhookPort}
+	server.TLSOpts = append(server.TLSOpts, func(c *tls.Config) { c.GetCertificate = source.GetCertificate })
+	if ca := opts.Certificates.ClientCA; ca != "" {
+		check, err := certs.NewClientCheck(ca)
+		if err != nil {
+			return nil, fmt.Errorf("--kube-ca-pem-filepath: %w", err)
+		}
+		server.TLSOpts = append(server.TLSOpts, check.Configure)
+	}
+	return ctrlwebhook.NewServer(server), nil
+}
