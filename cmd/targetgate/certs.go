@@ -70,7 +70,7 @@ func (o *certificateOptions) validate() []error {
 	}
 	var faults []error
 	if o.SelfMade.Namespace == "" {
-		faults = append(faults, errors.New("the environment variable POD_NAMESPACE is required outside of a pod, unless --webhook-cert-dir is set"))
+		faults = append(faults, errors.New("POD_NAMESPACE is required in the environment, outside of a pod, unless --webhook-cert-dir is set"))
 	}
 	for _, name := range []struct {
 		flag, value string
@@ -106,7 +106,7 @@ func newCertificates(o *certificateOptions) (certificates, error) {
 	}
 	files, err := certs.NewFiles(o.certPath(), o.keyPath())
 	if err != nil {
-		return nil, fmt.Errorf("--webhook-cert-dir=%s (leave it and the file names out, and targetgate makes its own certificate): %w", o.Dir, err)
+		return nil, fmt.Errorf("--webhook-cert-dir=%s (without it, and file names, targetgate makes its own certificate): %w", o.Dir, err)
 	}
 	return files, nil
 }

@@ -1,0 +1,398 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certs
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/util/flowcontrol"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+var testOptions = Options{
+	Namespace: "targetgate-system", Service: "targetgate-webhook", Secret: "targetgate-webhook-ca", Configuration: "targetgate-webhook",
+	CADuration: 365 * 24 * time.Hour, CertDuration: week,
+}
+
+// fixture is a keeper on an API server in memory, where two configurations with three webhooks are.
+type fixture struct {
+	*keeper
+	api     client.WithWatch
+	clock   *clocktesting.FakeClock
+	newest  *tls.Certificate
+	applied []map[string]any // in all writes
+	before  func()           // each write
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{clock: clocktesting.NewFakeClock(now), before: func() {}}
+	f.api = fake.NewClientBuilder().WithScheme(scheme).WithObjects(newMutating(), newValidating()).Build()
+	counted := interceptor.NewClient(f.api, interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			f.applied = append(f.applied, asSent(t, obj))
+			f.before()
+			return c.Apply(ctx, obj, opts...)
+		},
+	})
+	f.keeper = &keeper{
+		Options: testOptions, clock: f.clock, reader: f.api, writer: counted,
+		newest: func() *tls.Certificate { return f.newest },
+		leaves: leaves{settle: testOptions.settle()}, writes: flowcontrol.NewFakeAlwaysRateLimiter(),
+	}
+	return f
+}
+
+func asSent(t *testing.T, obj runtime.ApplyConfiguration) (out map[string]any) {
+	t.Helper()
+	content, err := json.Marshal(obj)
+	if err == nil {
+		err = json.Unmarshal(content, &out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func newMutating() *admissionregistrationv1.MutatingWebhookConfiguration {
+	hook := func(name, path string) admissionregistrationv1.MutatingWebhook {
+		return admissionregistrationv1.MutatingWebhook{
+			Name: name, AdmissionReviewVersions: []string{"v1"}, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
+			FailurePolicy: ptr.To(admissionregistrationv1.Ignore), ClientConfig: newClientConfig(path),
+		}
+	}
+	return &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: testOptions.Configuration},
+		Webhooks:   []admissionregistrationv1.MutatingWebhook{hook("a.example", "/a"), hook("b.example", "/b")},
+	}
+}
+
+func newValidating() *admissionregistrationv1.ValidatingWebhookConfiguration {
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: testOptions.Configuration},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "c.example", AdmissionReviewVersions: []string{"v1"}, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
+			ClientConfig: newClientConfig("/c"),
+		}},
+	}
+}
+
+func newClientConfig(path string) admissionregistrationv1.WebhookClientConfig {
+	return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{
+		Namespace: testOptions.Namespace, Name: testOptions.Service, Path: ptr.To(path), Port: ptr.To[int32](443),
+	}}
+}
+
+// hold puts the CA into the Secret and has the library sign by it. It returns the new certificate.
+func (f *fixture) hold(t *testing.T, ca *signer) *tls.Certificate {
+	t.Helper()
+	f.putSecret(t, bundleOf(ca))
+	f.newest = ca.sign(t, testHost)
+	return f.newest
+}
+
+func (f *fixture) putSecret(t *testing.T, certificate []byte) {
+	t.Helper()
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: testOptions.Namespace, Name: testOptions.Secret},
+		Data:       map[string][]byte{corev1.TLSCertKey: certificate},
+	}
+	if err := client.IgnoreNotFound(f.api.Delete(t.Context(), secret.DeepCopy())); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.api.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// setBundle is a change by hand, to the mutating configuration's first webhook.
+func (f *fixture) setBundle(t *testing.T, bundle []byte) {
+	t.Helper()
+	var object admissionregistrationv1.MutatingWebhookConfiguration
+	if err := f.api.Get(t.Context(), client.ObjectKey{Name: testOptions.Configuration}, &object); err != nil {
+		t.Fatal(err)
+	}
+	object.Webhooks[0].ClientConfig.CABundle = bundle
+	if err := f.api.Update(t.Context(), &object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mustPass does passes until there is nothing left to write.
+func (f *fixture) mustPass(t *testing.T) {
+	t.Helper()
+	for range 3 {
+		if err := f.pass(t.Context()); err != nil {
+			t.Logf("pass: %v", err) // told of the state before the write
+		}
+	}
+	if err := f.pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantBundles fails when a live caBundle has other CAs, or in another order.
+func (f *fixture) wantBundles(t *testing.T, want ...*signer) {
+	t.Helper()
+	configurations, err := readConfigurations(t.Context(), f.api, testOptions.Configuration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := bundles(configurations)
+	if len(got) != 1 || string(got[0]) != string(bundleOf(want...)) {
+		for _, bundle := range got {
+			authorities, clean := parseBundle(bundle)
+			t.Errorf("a caBundle has CAs of ages %v (clean: %v), want all the same %d", ages(authorities), clean, len(want))
+		}
+	}
+}
+
+func (f *fixture) wantServed(t *testing.T, want *tls.Certificate) {
+	t.Helper()
+	if f.leaves.current() != want {
+		t.Errorf("served is %v, want that of serial %v", f.leaves.current(), want.Leaf.SerialNumber)
+	}
+}
+
+func TestPassAppliesCABundleAndNothingElse(t *testing.T) {
+	f := newFixture(t)
+	ca := newCA(t, commonName, time.Hour)
+	certificate := f.hold(t, ca)
+	f.mustPass(t)
+	f.wantBundles(t, ca)
+	f.wantServed(t, certificate)
+
+	hook := func(name string) any {
+		return map[string]any{"name": name, "clientConfig": map[string]any{"caBundle": base64.StdEncoding.EncodeToString(bundleOf(ca))}}
+	}
+	object := func(kind string, hooks ...any) map[string]any {
+		return map[string]any{
+			"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "webhooks": hooks,
+			"metadata": map[string]any{"name": testOptions.Configuration, "resourceVersion": "999"}, // as the fake begins to count
+		}
+	}
+	want := []map[string]any{
+		object("MutatingWebhookConfiguration", hook("a.example"), hook("b.example")),
+		object("ValidatingWebhookConfiguration", hook("c.example")),
+	}
+	if diff := cmp.Diff(want, f.applied); diff != "" {
+		t.Errorf("applied (-want +got):\n%s", diff)
+	}
+}
+
+// The first case of the package's diagram: nothing is served that an API server might not know yet.
+func TestPassServesByNewCAWhenItHasSettled(t *testing.T) {
+	f := newFixture(t)
+	old, young := newCA(t, commonName, 2*time.Hour), newCA(t, commonName, time.Hour)
+	first := f.hold(t, old)
+	f.mustPass(t)
+	f.clock.Step(time.Minute)
+
+	second := f.hold(t, young)
+	f.mustPass(t)
+	f.wantBundles(t, young, old)
+	f.wantServed(t, first)
+	f.clock.Step(maxSettle - time.Second)
+	f.mustPass(t)
+	f.wantServed(t, first)
+	f.clock.Step(time.Second)
+	f.mustPass(t)
+	f.wantServed(t, second)
+	f.wantBundles(t, young, old) // until it has expired: another replica may still serve by it
+
+	if len(f.applied) != 4 {
+		t.Errorf("%d writes, want one of each configuration for each CA", len(f.applied))
+	}
+}
+
+func TestPassRepairsCABundle(t *testing.T) {
+	old, young, foreign := newCA(t, commonName, 2*time.Hour), newCA(t, commonName, time.Hour), newCA(t, "evil", 0)
+	tests := map[string][]byte{
+		"removed":    nil,
+		"garbage":    []byte("garbage"),
+		"foreign":    bundleOf(foreign),
+		"added to":   bundleOf(young, old, foreign),
+		"cut":        bundleOf(young, old)[:600],
+		"of one old": bundleOf(old),
+	}
+	for name, bundle := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			served := f.hold(t, old)
+			f.mustPass(t)
+			f.hold(t, young)
+			f.mustPass(t)
+			f.setBundle(t, bundle)
+			f.mustPass(t)
+			f.wantBundles(t, young, old)
+			f.wantServed(t, served)
+		})
+	}
+}
+
+// What signed the served certificate may be gone from everywhere but this replica's memory.
+func TestPassRemembersWhoSignedWhatIsServed(t *testing.T) {
+	f := newFixture(t)
+	old, young := newCA(t, commonName, 2*time.Hour), newCA(t, commonName, time.Hour)
+	served := f.hold(t, old)
+	f.mustPass(t)
+	for _, object := range []client.Object{newMutating(), newValidating()} { // as an uninstall and an install do
+		if err := f.api.Delete(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.api.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.hold(t, young)
+	f.mustPass(t)
+	f.wantBundles(t, young, old)
+	f.wantServed(t, served)
+}
+
+func TestPassKeepsWhatAnotherReplicaHasAdded(t *testing.T) {
+	f := newFixture(t)
+	ours, theirs := newCA(t, commonName, 2*time.Hour), newCA(t, commonName, time.Hour)
+	f.hold(t, ours)
+	f.before = func() { // the other replica is faster
+		f.before = func() {}
+		f.setBundle(t, bundleOf(theirs))
+	}
+	if err := f.pass(t.Context()); err != nil && strings.Contains(err.Error(), "writing caBundle") {
+		t.Errorf("being late is no failure, got %v", err)
+	}
+	f.mustPass(t)
+	f.wantBundles(t, ours, theirs)
+}
+
+func TestPassEmptiesASecretOfSomebodyElse(t *testing.T) {
+	f := newFixture(t)
+	foreign := newCA(t, "evil", 0)
+	f.hold(t, foreign)
+	if err := f.pass(t.Context()); err == nil {
+		t.Error("the pass says that API servers trust a certificate of a foreign CA")
+	}
+	var secret corev1.Secret
+	if err := f.api.Get(t.Context(), client.ObjectKey{Namespace: testOptions.Namespace, Name: testOptions.Secret}, &secret); err != nil {
+		t.Fatal(err)
+	}
+	if len(secret.Data) > 0 {
+		t.Error("the Secret still holds it")
+	}
+	if len(f.applied) > 0 {
+		t.Error("caBundle was written")
+	}
+}
+
+func TestPassWritesNoFasterThanItMay(t *testing.T) {
+	f := newFixture(t)
+	f.writes = flowcontrol.NewFakeNeverRateLimiter()
+	f.hold(t, newCA(t, commonName, 0))
+	if err := f.pass(t.Context()); err == nil || len(f.applied) > 0 {
+		t.Errorf("%d writes, error %v; want none, and an error that says what is not trusted", len(f.applied), err)
+	}
+}
+
+func TestReadyTellsTheTruth(t *testing.T) {
+	tests := map[string]struct {
+		change  func(*testing.T, *fixture)
+		wantErr string
+	}{
+		"all is well": {change: func(*testing.T, *fixture) {}},
+		"caBundle damaged": {
+			change:  func(t *testing.T, f *fixture) { f.setBundle(t, bundleOf(newCA(t, commonName, 0))) },
+			wantErr: "does not verify the serving certificate",
+		},
+		"caBundle removed":    {change: func(t *testing.T, f *fixture) { f.setBundle(t, nil) }, wantErr: "no certificate in it"},
+		"certificate expired": {change: func(_ *testing.T, f *fixture) { f.clock.Step(week + time.Second) }, wantErr: "expired"},
+		"no certificate":      {change: func(_ *testing.T, f *fixture) { f.leaves.serving = nil }, wantErr: "no serving certificate yet"},
+		"a configuration is missing": {
+			change: func(t *testing.T, f *fixture) {
+				if err := f.api.Delete(t.Context(), newValidating()); err != nil {
+					t.Fatal(err)
+				}
+			},
+			wantErr: "not found",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.hold(t, newCA(t, commonName, 0))
+			f.mustPass(t)
+			tc.change(t, f)
+			err := f.ready(httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
+			if (err == nil) != (tc.wantErr == "") || err != nil && !strings.Contains(err.Error(), tc.wantErr) {
+				t.Errorf("ready() = %v, want %q in it", err, tc.wantErr)
+			}
+		})
+	}
+}
+
+func TestPassTellsExpiry(t *testing.T) {
+	f := newFixture(t)
+	ca := newCA(t, commonName, 0)
+	f.hold(t, ca)
+	f.mustPass(t)
+	want := map[string]time.Time{servingCertificate: now.Add(week), authorityCertificate: ca.NotAfter}
+	if diff := cmp.Diff(want, expiries(t)); diff != "" {
+		t.Errorf("expiry (-want +got):\n%s", diff)
+	}
+}
+
+// expiries are what the metric says, by certificate.
+func expiries(t *testing.T) map[string]time.Time {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]time.Time{}
+	for _, family := range families {
+		if family.GetName() == "targetgate_webhook_certificate_expiration_timestamp_seconds" {
+			for _, m := range family.GetMetric() {
+				out[m.GetLabel()[0].GetValue()] = time.Unix(int64(m.GetGauge().GetValue()), 0).UTC()
+			}
+		}
+	}
+	return out
+}
+
+func TestFirstCertificateOfNonsenseIsNone(t *testing.T) {
+	for name, content := range map[string][]byte{
+		"nothing": nil, "garbage": []byte("garbage"),
+		"no certificate": pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: []byte("garbage")}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := firstCertificate(content); got != nil {
+				t.Errorf("firstCertificate() = %v, want nil", got)
+			}
+		})
+	}
+}
