@@ -15,6 +15,7 @@ var minimal = []string{"--cluster-name=prod"}
 
 // The defaults are the incumbent's but for the two that compat promises otherwise.
 func TestParseOptionsDefaults(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "targetgate-system")
 	opts, err := parseOptions(minimal)
 	if err != nil {
 		t.Fatal(err)
@@ -38,6 +39,7 @@ func TestParseOptionsDefaults(t *testing.T) {
 }
 
 func TestParseOptionsStartsWithArgumentsOfTheIncumbent(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "targetgate-system")
 	opts, err := parseOptions(append(minimal,
 		"--ingress-class", "alb", "--enable-shield=false", "--enable-waf", "--targetgroupbinding-requeue-duration=15s",
 		"--aws-api-endpoints=Elastic Load Balancing v2=https://elb.example,EC2=http://127.0.0.1:4566",
