@@ -72,13 +72,13 @@ func TestCertificateIsReadFromFilesThatAreThere(t *testing.T) {
 func TestParseOptionsNamesEveryFaultOfCertificates(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "")
 	_, err := parseOptions(append(minimal, "--webhook-ca-secret-name=A", "--webhook-service-name=1", "--webhook-configuration-name=",
-		"--webhook-cert-duration=9s", "--webhook-ca-duration=59s"))
+		"--webhook-cert-duration=19s", "--webhook-ca-duration=59s"))
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
 		"POD_NAMESPACE is required", "--webhook-ca-secret-name=A: ", "--webhook-service-name=1: ", "--webhook-configuration-name=: ",
-		"--webhook-cert-duration=9s: want 10s or more", "--webhook-ca-duration=59s: want 1m0s or more",
+		"--webhook-cert-duration=19s: want 20s or more", "--webhook-ca-duration=59s: want 1m0s or more",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error %q does not say %q", err, want)

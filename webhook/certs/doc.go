@@ -15,9 +15,9 @@
 //	API servers    1           1    1 2                (each a moment later, by its own watch)
 //	served         by CA 1     by CA 1    by CA 2      (once caBundle has carried CA 2 for the settling time)
 //
-// A pass (pass.go) reads the Secret and the two webhook configurations, writes the bundle of CAs into those that lack
-// one (bundle.go), and then chooses the certificate to serve (leaves.go): the newest that every live caBundle has
-// verified for the settling time. Until there is such a one, the previous certificate goes on. A replica with nothing
+// A pass (pass.go) reads the Secret and the two webhook configurations, chooses the certificate to serve (leaves.go), and
+// writes the bundle of CAs into those that lack one (bundle.go). It serves the newest certificate that every live caBundle
+// has verified for the settling time, and until there is such a one the previous certificate. A replica with nothing
 // else to serve serves what it has, and is not ready until the live caBundle verifies it.
 //
 // Any replica can do all of this, so none has to lead. They agree because what has to be in the bundle only grows, until

@@ -45,8 +45,8 @@ type seen struct {
 	configurations []configuration
 }
 
-// pass looks, writes what is missing, and chooses what to serve. Its error says what could not be written, or why the
-// certificate that is served is not trusted.
+// pass looks, chooses what to serve, and writes what is missing: in this order, as a write may take its time. Its error
+// says what could not be written, or why the certificate that is served is not trusted.
 func (k *keeper) pass(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -55,12 +55,11 @@ func (k *keeper) pass(ctx context.Context) error {
 		return err
 	}
 	k.leaves.offer(k.newest())
-	err = errors.Join(k.reclaim(ctx, s), k.inject(ctx, s))
 	k.leaves.choose(k.clock.Now(), func(certificate *x509.Certificate) bool {
 		return k.verify(certificate, s.configurations) == nil
 	})
 	k.report(s)
-	return errors.Join(err, k.check(ctx))
+	return errors.Join(k.reclaim(ctx, s), k.inject(ctx, s), k.check(ctx))
 }
 
 func (k *keeper) look(ctx context.Context) (seen, error) {

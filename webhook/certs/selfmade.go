@@ -25,9 +25,9 @@ import (
 )
 
 // Lifetimes below these leave no time for a rotation: the library looks for an ageing CA every 10 s, and a certificate
-// needs a sixth of its life to settle. MinCADuration is at the same time twice the lifetime of the certificates, at least.
+// has to settle. A CA has to live for twice the lifetime of its certificates, too.
 const (
-	MinCertDuration = 10 * time.Second
+	MinCertDuration = 20 * time.Second
 	MinCADuration   = time.Minute
 )
 
@@ -52,8 +52,8 @@ func (o Options) host() string { return o.Service + "." + o.Namespace + ".svc" }
 // the change by a watch, usually within milliseconds; and a clock of theirs that is behind ours by less does no harm.
 const maxSettle = 10 * time.Second
 
-// settle leaves another sixth of a short life to the writing of caBundle before the previous certificate expires.
-func (o Options) settle() time.Duration { return min(maxSettle, o.CertDuration/6) }
+// settle takes less than a third of the time that a certificate has left when it is renewed.
+func (o Options) settle() time.Duration { return min(maxSettle, o.CertDuration/10) }
 
 // SelfMade serves with certificates that targetgate makes itself, and keeps caBundle such that API servers trust them.
 // It works on every replica.
@@ -173,6 +173,7 @@ func (s *SelfMade) interval() time.Duration {
 
 // keep does a pass whenever something has changed, and from time to time. It logs what goes wrong when that changes.
 func (s *SelfMade) keep(ctx context.Context) error {
+	s.cache.WaitForCacheSync(ctx)
 	trouble := ""
 	for {
 		err := s.keeper.pass(ctx)

@@ -30,7 +30,7 @@ func TestSettlingFitsIntoARenewal(t *testing.T) {
 		certDuration, want time.Duration
 	}{
 		"a week":       {certDuration: week, want: maxSettle},
-		"the shortest": {certDuration: MinCertDuration, want: MinCertDuration / 6},
+		"the shortest": {certDuration: MinCertDuration, want: 2 * time.Second},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
