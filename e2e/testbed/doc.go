@@ -9,6 +9,7 @@
 //	Deploy            one app: Service, target group behind a load balancer, TargetGroupBinding, Deployment
 //	Roll, AwaitRolled a rolling update of it
 //	Kill, Restart     targetgate dies at a bad moment; Keep restarts it when it ends by itself
+//	StartReplica      a second targetgate; SpreadWebhooks has the API server call both
 //	Close             everything ends; targetgate's log is searched for data races
 //
 // Nothing in it does targetgate's work: it registers no target and writes no pod condition.

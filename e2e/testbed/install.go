@@ -62,7 +62,7 @@ func (b *Bed) installWebhooks(ctx context.Context) (err error) {
 	if b.ports, err = freePorts(); err != nil {
 		return err
 	}
-	return b.Cluster.InstallWebhooks(ctx, filepath.Join(b.root, "config/webhook/manifests.yaml"), b.ports.webhook)
+	return b.pointWebhooks(ctx, b.ports.webhook)
 }
 
 // awaitWebhooks returns when the API server acts on the configuration.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 
 // Targetgate is the program under test.
 type Targetgate struct {
+	number      int // 0 for the first
 	binary, dir string
 	awsURL      string
 	extra       []string // flags of the test
@@ -44,10 +46,8 @@ const (
 )
 
 func (b *Bed) startTargetgate(ctx context.Context) error {
-	b.Targetgate = &Targetgate{
-		binary: b.options.Targetgate, dir: b.dir, awsURL: b.AWS.URL(), extra: b.options.Args,
-		ports: b.ports, launcher: process.NewLauncher(),
-	}
+	b.Targetgate = b.newTargetgate(0, b.ports)
+	b.Targetgate.extra = b.options.Args
 	config, err := b.Cluster.ServiceAccountConfig(ctx, namespace, account)
 	if err != nil {
 		return err
@@ -58,13 +58,24 @@ func (b *Bed) startTargetgate(ctx context.Context) error {
 	return b.Targetgate.Restart(ctx)
 }
 
+func (b *Bed) newTargetgate(number int, free ports) *Targetgate {
+	return &Targetgate{
+		number: number, binary: b.options.Targetgate, dir: b.dir, awsURL: b.AWS.URL(), ports: free, launcher: process.NewLauncher(),
+	}
+}
+
 func (t *Targetgate) kubeconfig() string { return filepath.Join(t.dir, "targetgate.kubeconfig") }
 
 // WebhookURL is where targetgate serves its webhooks.
 func (t *Targetgate) WebhookURL() string { return fmt.Sprintf("https://127.0.0.1:%d", t.ports.webhook) }
 
 // LogFile is where targetgate's output goes, that of all its starts.
-func (t *Targetgate) LogFile() string { return filepath.Join(t.dir, "targetgate.log") }
+func (t *Targetgate) LogFile() string { return filepath.Join(t.dir, t.pod()+".log") }
+
+func (t *Targetgate) pod() string { return fmt.Sprintf("targetgate-%d", t.number) }
+
+// WebhookURL is where targetgate serves its webhooks.
+func (t *Targetgate) WebhookURL() string { return fmt.Sprintf("https://127.0.0.1:%d", t.ports.webhook) }
 
 // MetricsURL is where targetgate tells its metrics.
 func (t *Targetgate) MetricsURL() string {
@@ -77,14 +88,14 @@ func (t *Targetgate) Restart(ctx context.Context) (err error) {
 	t.process, err = t.launcher.Start(process.Command{
 		Name: "targetgate", Binary: t.binary, Dir: t.dir, LogPath: t.LogFile(), Args: t.args(),
 		Env: []string{
-			"AWS_ACCESS_KEY_ID=targetgate", "AWS_SECRET_ACCESS_KEY=secret", "POD_NAME=targetgate-0", "POD_UID=0",
-			"POD_NAMESPACE=" + namespace, "GORACE=halt_on_error=1",
+			"AWS_ACCESS_KEY_ID=targetgate", "AWS_SECRET_ACCESS_KEY=secret", "GORACE=halt_on_error=1",
+			"POD_NAME=" + t.pod(), fmt.Sprintf("POD_UID=%d", t.number), "POD_NAMESPACE=" + namespace,
 		},
 	})
 	if err != nil {
 		return err
 	}
-	return await(ctx, "targetgate to be ready", readyTimeout, t.ready)
+	return await(ctx, "targetgate to be ready", readyTimeout, t.Ready)
 }
 
 // RestartWith is Restart with these flags instead of those that were added before, from now on.
@@ -131,7 +142,8 @@ func (t *Targetgate) args() []string {
 	}, t.extra...)
 }
 
-func (t *Targetgate) ready(ctx context.Context) error {
+// Ready is nil when targetgate says that it is ready, and otherwise says which of its checks failed.
+func (t *Targetgate) Ready(ctx context.Context) error {
 	if err := t.process.Failure(); err != nil {
 		return permanent{err}
 	}
@@ -145,7 +157,8 @@ func (t *Targetgate) ready(ctx context.Context) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("/readyz answers %s", resp.Status)
+		body, _ := io.ReadAll(resp.Body)
+		return fmt.Errorf("/readyz answers %s: %s", resp.Status, body)
 	}
 	return nil
 }

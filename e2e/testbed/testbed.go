@@ -57,10 +57,11 @@ type Bed struct {
 
 	Targetgate *Targetgate
 
-	options Options
-	ports   ports
-	root    string // of the repository
-	dir     string // for files of the run, removed by Close
+	options  Options
+	ports    ports         // of the first targetgate
+	replicas []*Targetgate // all others
+	root     string        // of the repository
+	dir      string        // for files of the run, removed by Close
 
 	addresses []net.Listener // reserve the nodes' pod addresses
 }
@@ -180,6 +181,9 @@ func (b *Bed) Close() error {
 	var failures []error
 	if b.Targetgate != nil {
 		failures = append(failures, b.Targetgate.close())
+	}
+	for _, replica := range b.replicas {
+		failures = append(failures, replica.close())
 	}
 	if b.Kubelet != nil {
 		b.Kubelet.Close()
