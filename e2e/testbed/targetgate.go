@@ -66,9 +66,6 @@ func (b *Bed) newTargetgate(number int, free ports) *Targetgate {
 
 func (t *Targetgate) kubeconfig() string { return filepath.Join(t.dir, "targetgate.kubeconfig") }
 
-// WebhookURL is where targetgate serves its webhooks.
-func (t *Targetgate) WebhookURL() string { return fmt.Sprintf("https://127.0.0.1:%d", t.ports.webhook) }
-
 // LogFile is where targetgate's output goes, that of all its starts.
 func (t *Targetgate) LogFile() string { return filepath.Join(t.dir, t.pod()+".log") }
 
