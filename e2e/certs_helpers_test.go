@@ -43,10 +43,7 @@ var caSecret = client.ObjectKey{Namespace: "targetgate-system", Name: "targetgat
 func twoReplicas(t *testing.T, args ...string) []*testbed.Targetgate {
 	t.Helper()
 	withFlags(t, args...)
-	second, err := bed.StartReplica(t.Context())
-	must(t, err)
-	t.Cleanup(second.Stop)
-	return []*testbed.Targetgate{bed.Targetgate, second}
+	return []*testbed.Targetgate{bed.Targetgate, startReplica(t)}
 }
 
 // askWebhook has the API server ask for an opinion on a binding of a group that does not exist. Any other error than the
@@ -69,18 +66,18 @@ func askWebhook(ctx context.Context) error {
 // one that was not.
 func trusted(t *testing.T, replicas []*testbed.Targetgate) (stop func()) {
 	t.Helper()
-	cut, unspread, err := bed.SpreadWebhooks(t.Context(), replicas...)
+	spreader, err := bed.SpreadWebhooks(t.Context(), replicas...)
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
-	watching.Go(func() { watchAdmission(ctx, t, cut) })
+	watching.Go(func() { watchAdmission(ctx, t, spreader.Cut) })
 	for i, replica := range replicas {
 		watching.Go(func() { watchServed(ctx, t, i, replica) })
 	}
 	stop = sync.OnceFunc(func() {
 		cancel()
 		watching.Wait()
-		must(t, unspread(context.Background()))
+		must(t, spreader.Close(context.Background()))
 	})
 	t.Cleanup(stop)
 	return stop

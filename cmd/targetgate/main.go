@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	duck := &lameDuck{told: ctx, delay: opts.ShutdownDelay}
-	mgr, err := newManager(ctx, opts, duck.check)
+	mgr, err := newManager(ctx, opts, duck)
 	if err != nil {
 		return err
 	}

@@ -52,8 +52,8 @@ func setUpLogging(opts *options) {
 
 // newManager returns the manager with caches, leader election, webhook server and probes; nothing is started. It waits
 // for the API server, as leaving would only have the pod back off for minutes, and notes its version in the options. It
-// is ready only while staying says so.
-func newManager(ctx context.Context, opts *options, staying healthz.Checker) (ctrl.Manager, error) {
+// is ready only until it is told to end.
+func newManager(ctx context.Context, opts *options, duck *lameDuck) (ctrl.Manager, error) {
 	cfg, err := kubeConfig(opts.Kubeconfig)
 	if err != nil {
 		return nil, err
@@ -87,12 +87,12 @@ func newManager(ctx context.Context, opts *options, staying healthz.Checker) (ct
 		LeaderElectionReleaseOnCancel:       true, // the process ends when Start returns: nobody works on without the lease
 		Metrics:                             metricsserver.Options{BindAddress: opts.MetricsAddr},
 		HealthProbeBindAddress:              opts.HealthProbeAddr,
-		WebhookServer:                       server,
+		WebhookServer:                       &politeServer{Server: server, duck: duck},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("building manager: %w", err)
 	}
-	return mgr, errors.Join(addProbes(mgr, staying), certificates.SetupWithManager(mgr))
+	return mgr, errors.Join(addProbes(mgr, duck.check), certificates.SetupWithManager(mgr))
 }
 
 // kubeConfig is without a client-side rate limit: the API server's own priority and fairness does that better.

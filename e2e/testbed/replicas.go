@@ -26,30 +26,59 @@ func (b *Bed) StartReplica(ctx context.Context) (*Targetgate, error) {
 	return replica, replica.Restart(ctx)
 }
 
-// SpreadWebhooks has the API server's connections to the webhooks lead to the replicas in turn, as kube-proxy does, until
-// stop is called, whereupon they lead to the first one again. Cut ends those that are there, and has the API server make
-// new ones; calls that are under way then fail.
-func (b *Bed) SpreadWebhooks(ctx context.Context, replicas ...*Targetgate) (cut func(), stop func(context.Context) error, err error) {
+// Spreader passes the API server's connections to the webhooks on to replicas in turn, as kube-proxy does: a connection
+// that is there stays with its replica, whatever becomes of that.
+type Spreader struct {
+	bed    *Bed
+	socket net.Listener
+	work   sync.WaitGroup
+
+	mu       sync.Mutex
+	backends []string
+	open     map[net.Conn]bool // both ends of all connections
+}
+
+// SpreadWebhooks has the API server call the webhooks through a Spreader, until that is closed.
+func (b *Bed) SpreadWebhooks(ctx context.Context, replicas ...*Targetgate) (*Spreader, error) {
 	var config net.ListenConfig
 	socket, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	s := &spreader{socket: socket, open: map[net.Conn]bool{}}
+	s := &Spreader{bed: b, socket: socket, open: map[net.Conn]bool{}}
+	s.Lead(replicas...)
+	s.work.Go(s.accept)
+	if err := b.pointWebhooks(ctx, socket.Addr().(*net.TCPAddr).Port); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Lead has new connections lead to these replicas from now on.
+func (s *Spreader) Lead(replicas ...*Targetgate) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.backends = nil
 	for _, r := range replicas {
 		s.backends = append(s.backends, fmt.Sprintf("127.0.0.1:%d", r.ports.webhook))
 	}
-	s.work.Go(s.accept)
-	stop = func(ctx context.Context) error {
-		err := b.pointWebhooks(ctx, b.Targetgate.ports.webhook)
-		s.close()
-		return err
+}
+
+// Cut ends the connections that are there, and has the API server make new ones; calls that are under way fail.
+func (s *Spreader) Cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.open {
+		_ = c.Close()
 	}
-	if err := b.pointWebhooks(ctx, socket.Addr().(*net.TCPAddr).Port); err != nil {
-		s.close()
-		return nil, nil, err
-	}
-	return s.cut, stop, nil
+}
+
+// Close has the API server call the first targetgate again.
+func (s *Spreader) Close(ctx context.Context) error {
+	err := s.bed.pointWebhooks(ctx, s.bed.Targetgate.ports.webhook)
+	s.close()
+	return err
 }
 
 // pointWebhooks applies the shipped webhook configuration, with another port.
@@ -57,28 +86,24 @@ func (b *Bed) pointWebhooks(ctx context.Context, port int) error {
 	return b.Cluster.InstallWebhooks(ctx, filepath.Join(b.root, "config/webhook/manifests.yaml"), port)
 }
 
-// spreader passes connections on to backends in turn.
-type spreader struct {
-	socket   net.Listener
-	backends []string
-	work     sync.WaitGroup
-
-	mu   sync.Mutex
-	open map[net.Conn]bool // both ends of all connections
-}
-
-func (s *spreader) accept() {
+func (s *Spreader) accept() {
 	for turn := 0; ; turn++ {
 		client, err := s.socket.Accept()
 		if err != nil {
 			return // closed
 		}
-		s.work.Go(func() { s.pass(client, s.backends[turn%len(s.backends)]) })
+		s.work.Go(func() { s.pass(client, s.backend(turn)) })
 	}
 }
 
+func (s *Spreader) backend(turn int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.backends[turn%len(s.backends)]
+}
+
 // pass takes a connection to a backend, to the end of either side. Where nobody listens it is closed.
-func (s *spreader) pass(client net.Conn, backend string) {
+func (s *Spreader) pass(client net.Conn, backend string) {
 	defer client.Close()
 	var dialer net.Dialer
 	server, err := dialer.DialContext(context.Background(), "tcp", backend)
@@ -97,7 +122,7 @@ func (s *spreader) pass(client net.Conn, backend string) {
 	back.Wait()
 }
 
-func (s *spreader) keep(connections ...net.Conn) {
+func (s *Spreader) keep(connections ...net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range connections {
@@ -105,7 +130,7 @@ func (s *spreader) keep(connections ...net.Conn) {
 	}
 }
 
-func (s *spreader) drop(connections ...net.Conn) {
+func (s *Spreader) drop(connections ...net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range connections {
@@ -114,16 +139,8 @@ func (s *spreader) drop(connections ...net.Conn) {
 	}
 }
 
-func (s *spreader) cut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.open {
-		_ = c.Close()
-	}
-}
-
-func (s *spreader) close() {
+func (s *Spreader) close() {
 	_ = s.socket.Close()
-	s.cut()
+	s.Cut()
 	s.work.Wait()
 }

@@ -163,12 +163,13 @@ func (s *SelfMade) Start(ctx context.Context) error {
 const startInterval = 100 * time.Millisecond
 
 // interval is the time between passes when nothing changes that we are told of: certificates settle, and the library
-// does not say when it has a new one.
+// does not say when it has a new one. A fiftieth of a certificate's life is soon enough for that, and with a life of days
+// so are 10 s.
 func (s *SelfMade) interval() time.Duration {
 	if s.keeper.leaves.current() == nil {
 		return startInterval
 	}
-	return s.keeper.settle() / 4
+	return min(s.keeper.CertDuration/50, maxSettle)
 }
 
 // keep does a pass whenever something has changed, and from time to time. It logs what goes wrong when that changes.

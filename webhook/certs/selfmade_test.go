@@ -49,7 +49,7 @@ func TestSelfMadeLooksOftenUntilItServes(t *testing.T) {
 		t.Errorf("interval() = %s at the start, want %s", got, startInterval)
 	}
 	s.keeper.leaves.serving = &leaf{certificate: &tls.Certificate{}}
-	if got, want := s.interval(), testOptions.settle()/4; got != want {
+	if got, want := s.interval(), 10*time.Second; got != want {
 		t.Errorf("interval() = %s, want %s", got, want)
 	}
 }
