@@ -406,7 +406,7 @@ func withoutAdmission(t *testing.T, names ...string) {
 	set(t.Context(), []admissionv1.MatchCondition{{Name: "not-in-this-test", Expression: fmt.Sprintf("!(request.name in ['%s'])", strings.Join(names, "','"))}})
 	eventually(t, "the API server to act on it", func() error {
 		probe := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: names[0]}}
-		probe.Spec.TargetGroupARN, probe.Spec.ServiceRef.Name = "arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup/none/0", "none"
+		probe.Spec.TargetGroupARN, probe.Spec.ServiceRef.Name = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/none/0123456789abcdef", "none"
 		return bed.Client.Create(t.Context(), probe, client.DryRunAll) // which the webhook would refuse
 	})
 }

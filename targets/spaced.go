@@ -4,51 +4,64 @@
 package targets
 
 import (
-	"context"
 	"maps"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// breather is how long a binding is left alone after a pass has begun. In a rollout pods, slices and targets change by the
-// dozen within moments, and a pass looks at all of them anyway.
-const breather = 100 * time.Millisecond
+// breather is how long a binding is left alone after a pass has begun, as far as changes in the cluster are concerned. In a
+// rollout pods and slices change by the dozen within moments, and a pass looks at all of them anyway.
+const breather = 250 * time.Millisecond
 
-// spaced puts a breather between the passes of a binding. The first change is acted on at once.
-type spaced struct {
-	reconcile.Reconciler
+// spacedQueue is a controller's queue that puts a breather between a pass and the next one that a watch asks for. The first
+// change is acted on at once, and so are the answers of lanes.
+type spacedQueue struct {
+	priorityqueue.PriorityQueue[reconcile.Request]
 	clock clock.PassiveClock
 
 	mu    sync.Mutex
-	begun map[types.NamespacedName]time.Time // the passes that began less than a breather ago
+	begun map[reconcile.Request]time.Time // the passes that began less than a breather ago
 }
 
-func newSpaced(inner reconcile.Reconciler, clk clock.PassiveClock) *spaced {
-	return &spaced{Reconciler: inner, clock: clk, begun: map[types.NamespacedName]time.Time{}}
+// newSpacedQueue is for controller.Options.NewQueue.
+func newSpacedQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], clk clock.PassiveClock) *spacedQueue {
+	inner := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) {
+		o.Log, o.RateLimiter = ctrl.Log.WithValues("controller", name), limiter
+	})
+	return &spacedQueue{PriorityQueue: inner, clock: clk, begun: map[reconcile.Request]time.Time{}}
 }
 
-// Reconcile has a pass begun, or comes back when there may be one.
-func (s *spaced) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if wait := s.wait(req.NamespacedName); wait > 0 {
-		return ctrl.Result{RequeueAfter: wait}, nil
+// GetWithPriority is where a pass begins.
+func (q *spacedQueue) GetWithPriority() (req reconcile.Request, priority int, shutdown bool) {
+	req, priority, shutdown = q.PriorityQueue.GetWithPriority()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.clock.Now()
+	maps.DeleteFunc(q.begun, func(_ reconcile.Request, begun time.Time) bool { return now.Sub(begun) >= breather })
+	q.begun[req] = now
+	return req, priority, shutdown
+}
+
+// AddWithOpts is what the handlers of watches call.
+func (q *spacedQueue) AddWithOpts(opts priorityqueue.AddOpts, requests ...reconcile.Request) {
+	for _, req := range requests {
+		one := opts
+		if !opts.RateLimited {
+			one.After = max(opts.After, q.left(req))
+		}
+		q.PriorityQueue.AddWithOpts(one, req)
 	}
-	return s.Reconciler.Reconcile(ctx, req)
 }
 
-// wait is how long the binding is still left alone; 0 begins a pass.
-func (s *spaced) wait(key types.NamespacedName) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.clock.Now()
-	maps.DeleteFunc(s.begun, func(_ types.NamespacedName, begun time.Time) bool { return now.Sub(begun) >= breather })
-	if begun, ok := s.begun[key]; ok {
-		return breather - now.Sub(begun)
-	}
-	s.begun[key] = now
-	return 0
+// left is what is left of the binding's breather.
+func (q *spacedQueue) left(req reconcile.Request) time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return breather - q.clock.Since(q.begun[req])
 }

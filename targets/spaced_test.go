@@ -4,47 +4,63 @@
 package targets
 
 import (
-	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	testclock "k8s.io/utils/clock/testing"
-	ctrl "sigs.k8s.io/controller-runtime"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-func TestSpacedPutsBreatherBetweenPasses(t *testing.T) {
-	const plannedWait = time.Minute
-	clk, passes := testclock.NewFakeClock(time.Now()), 0
-	s := newSpaced(reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
-		passes++
-		return ctrl.Result{RequeueAfter: plannedWait}, nil
-	}), clk)
-	steps := []struct {
-		after      time.Duration
-		name       string
-		wantWait   time.Duration
-		wantPasses int
+func TestSpacedQueuePutsBreatherBetweenPasses(t *testing.T) {
+	const planned = time.Hour
+	web := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}}
+	other := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "other"}}
+	watched := func(q *spacedQueue, req reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, req) }
+	tests := map[string]struct {
+		before time.Duration // since the pass for web began
+		add    func(*spacedQueue)
+		want   time.Duration
 	}{
-		{0, "web", plannedWait, 1},
-		{0, "web", breather, 1},
-		{breather / 4, "web", breather * 3 / 4, 1},
-		{0, "other", plannedWait, 2},
-		{breather * 3 / 4, "web", plannedWait, 3},
-		{0, "other", breather / 4, 3},
-		{0, "web", breather, 3},
-		{time.Hour, "web", plannedWait, 4},
+		"change at once":          {before: 0, add: func(q *spacedQueue) { watched(q, web) }, want: breather},
+		"change a little later":   {before: breather / 4, add: func(q *spacedQueue) { watched(q, web) }, want: breather * 3 / 4},
+		"change after a breather": {before: breather, add: func(q *spacedQueue) { watched(q, web) }, want: 0},
+		"two changes":             {before: breather / 2, add: func(q *spacedQueue) { watched(q, web); watched(q, web) }, want: breather / 2},
+		"another binding":         {before: 0, add: func(q *spacedQueue) { watched(q, other) }, want: 0},
+		"answer of a lane":        {before: 0, add: func(q *spacedQueue) { q.Add(web) }, want: 0},
+		"look that was planned": {before: 0, add: func(q *spacedQueue) {
+			q.AddWithOpts(priorityqueue.AddOpts{After: planned}, web)
+		}, want: planned},
+		"change before a look that was planned": {before: 0, add: func(q *spacedQueue) {
+			q.AddWithOpts(priorityqueue.AddOpts{After: planned}, web)
+			watched(q, web)
+		}, want: breather},
 	}
-	for i, step := range steps {
-		clk.Step(step.after)
-		result, err := s.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: step.name}})
-		if err != nil || result.RequeueAfter != step.wantWait || passes != step.wantPasses {
-			t.Errorf("step %d: look again in %s (%v) after %d passes, want %s and %d",
-				i, result.RequeueAfter, err, passes, step.wantWait, step.wantPasses)
-		}
-	}
-	if n := len(s.begun); n != 1 {
-		t.Errorf("%d passes are remembered after an hour, want that of web", n)
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := newSpacedQueue("spaced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](1, 1), clock.RealClock{})
+				defer q.ShutDown()
+				watched(q, web)
+				req, _, _ := q.GetWithPriority()
+				q.Done(req)
+				time.Sleep(tc.before)
+				begun := time.Now()
+				tc.add(q)
+				if req, _, _ = q.GetWithPriority(); time.Since(begun) != tc.want {
+					t.Errorf("the pass begins after %s, want %s", time.Since(begun), tc.want)
+				}
+				q.Done(req)
+				if n := q.Len(); n != 0 {
+					t.Errorf("%d more passes, want none", n)
+				}
+				if n := len(q.begun); n > 2 {
+					t.Errorf("%d passes are remembered", n)
+				}
+			})
+		})
 	}
 }

@@ -61,10 +61,13 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 		WatchesRawSource(source.Func(r.startLanes)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
+			NewQueue: func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+				return newSpacedQueue(name, limiter, r.Clock)
+			},
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 				minBackoff, r.MaxBackoff),
 		}).
-		Complete(newSpaced(r, r.Clock))
+		Complete(r)
 	if err != nil {
 		return fmt.Errorf("building the targets controller: %w", err)
 	}
