@@ -90,8 +90,8 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if !binding.DeletionTimestamp.IsZero() {
 		return r.finalize(ctx, s, &binding, rivals)
 	}
-	if why := unmanageable(&binding, rivals); why != "" {
-		return r.refuse(ctx, s, &binding, why)
+	if why, heir := unmanageable(&binding, rivals); why != "" {
+		return r.refuse(ctx, s, &binding, why, heir)
 	}
 	if r.retire(rivals) {
 		return ctrl.Result{RequeueAfter: rivalPause}, nil

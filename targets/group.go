@@ -120,19 +120,30 @@ func (g *group) recallWritten(before *group) {
 	}
 }
 
-// retire has nothing more sent, for good, and reports whether a call is still under way.
+// retire has nothing more sent, for good, and reports whether a call is still under way. One that still waits for its token
+// will find nothing to send.
 func (g *group) retire() (underWay bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.retired = true
-	return g.registration.busy || g.deregistration.busy
+	return g.calling()
+}
+
+// calling reports whether a registration or deregistration has been sent and not answered. The caller holds the lock.
+func (g *group) calling() bool {
+	for _, e := range g.entries {
+		if e.registering || e.deregistering {
+			return true
+		}
+	}
+	return false
 }
 
 // usable is false for the memory of a binding that had to leave its group to another one: what it knows is out of date.
 func (g *group) usable() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return !g.retired || g.registration.busy || g.deregistration.busy
+	return !g.retired || g.calling()
 }
 
 func (g *group) currentValve() valve {

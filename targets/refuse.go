@@ -20,20 +20,21 @@ import (
 // of its group goes.
 const refusalRecheck = 30 * time.Second
 
-// unmanageable says why targetgate must leave the binding alone, empty when it need not.
-func unmanageable(binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding) string {
+// unmanageable says why targetgate must leave the binding alone, empty when it need not, and whether that is only until the
+// group has been handed over to it.
+func unmanageable(binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding) (why string, heir bool) {
 	if why := incomplete(&binding.Spec); why != "" {
-		return why
+		return why, false
 	}
 	first := elder(binding, rivals)
 	switch {
 	case first == nil:
-		return ""
+		return "", false
 	case first.DeletionTimestamp.IsZero():
-		return fmt.Sprintf("spec.targetGroupARN: TargetGroupBinding %s/%s has this target group already", first.Namespace, first.Name)
+		return fmt.Sprintf("spec.targetGroupARN: TargetGroupBinding %s/%s has this target group already", first.Namespace, first.Name), false
 	default:
 		return fmt.Sprintf("spec.targetGroupARN: TargetGroupBinding %s/%s still has this target group, and is being deleted",
-			first.Namespace, first.Name)
+			first.Namespace, first.Name), hasHeir([]v1beta1.TargetGroupBinding{*binding})
 	}
 }
 
@@ -52,11 +53,18 @@ func incomplete(spec *v1beta1.TargetGroupBindingSpec) string {
 	return ""
 }
 
-// refuse says in the status why the binding is left alone, and lets its pods through: nobody will check their health. What
-// it may still have had to send is not sent any more.
-func (r *Registrar) refuse(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, why string) (ctrl.Result, error) {
+// refuse says in the status why the binding is left alone, and lets its pods through: nobody will check their health. An
+// heir's pods wait: a call of the other binding's is all that is still awaited. What the binding may still have had to send is
+// not sent any more.
+func (r *Registrar) refuse(
+	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, why string, heir bool,
+) (ctrl.Result, error) {
 	s.group.retire()
-	gateErr := r.openGates(ctx, s.key, readiness.NotManaged(why))
+	var gateErr error
+	recheck := rivalPause
+	if !heir {
+		gateErr, recheck = r.openGates(ctx, s.key, readiness.NotManaged(why)), refusalRecheck
+	}
 	_, statusErr := r.writeStatus(ctx, s, binding, view{generation: binding.Generation, unsupported: why})
-	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, errors.Join(gateErr, statusErr), refusalRecheck)}, nil
+	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, errors.Join(gateErr, statusErr), recheck)}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -29,7 +30,8 @@ import (
 // rivalPause is the pause before the next look at a rival's call that is under way.
 const rivalPause = 500 * time.Millisecond
 
-// rivals are the other bindings of the binding's target group, but for those that share it knowingly as it does.
+// rivals are the other bindings of the binding's target group, but for those that share it knowingly as it does, and those that
+// have let go of it already.
 func (r *Registrar) rivals(ctx context.Context, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
 	if binding.Spec.TargetGroupARN == "" {
 		return nil, nil
@@ -42,18 +44,24 @@ func (r *Registrar) rivals(ctx context.Context, binding *v1beta1.TargetGroupBind
 	var rivals []v1beta1.TargetGroupBinding
 	for i := range list.Items {
 		other := &list.Items[i]
-		if shared := other.Spec.MultiClusterTargetGroup && binding.Spec.MultiClusterTargetGroup; other.UID != binding.UID && !shared {
+		shared := other.Spec.MultiClusterTargetGroup && binding.Spec.MultiClusterTargetGroup
+		if other.UID != binding.UID && !shared && !released(other) {
 			rivals = append(rivals, *other)
 		}
 	}
 	return rivals, nil
 }
 
-// elder is the oldest of the rivals if it is older than the binding, else nil.
+// released reports whether the binding is being deleted and nothing of ours holds it any more. Somebody else's finalizer may.
+func released(binding *v1beta1.TargetGroupBinding) bool {
+	return !binding.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer)
+}
+
+// elder is the oldest of the rivals that can act, if it is older than the binding, else nil.
 func elder(binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding) *v1beta1.TargetGroupBinding {
 	oldest := binding
 	for i := range rivals {
-		if older(&rivals[i], oldest) {
+		if incomplete(&rivals[i].Spec) == "" && older(&rivals[i], oldest) {
 			oldest = &rivals[i]
 		}
 	}
@@ -121,11 +129,11 @@ func (r *Registrar) bindingsOfGroup(ctx context.Context, o client.Object) []reco
 	return out
 }
 
-// rivalryChanged lets through what may change who has a target group: a binding comes, goes or no longer shares its group.
+// rivalryChanged lets through what may change who has a target group: a binding comes, goes, lets go of it or no longer shares it.
 func rivalryChanged() predicate.Funcs {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*v1beta1.TargetGroupBinding), e.ObjectNew.(*v1beta1.TargetGroupBinding)
-		return before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
+		return before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() || released(before) != released(after) ||
 			before.Spec.MultiClusterTargetGroup != after.Spec.MultiClusterTargetGroup
 	}}
 }

@@ -208,6 +208,58 @@ func TestRegistrarHandsGroupOver(t *testing.T) {
 	}
 }
 
+// Rule 2: the pod comes while a call of the older one's is under way, and would be Ready without a health check.
+func TestRegistrarHeirsPodsWaitForTheHandOver(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.makeYounger()
+		b.settleBoth()
+		calling := func(registering bool) {
+			g := b.memory(rivalKey)
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.entries[two] = &entry{registering: registering}
+		}
+		calling(true)
+		b.must(b.cluster.Delete(t.Context(), newRival()))
+		b.must(b.cluster.Create(t.Context(), pod))
+		b.must(b.cluster.Create(t.Context(), newSlice("web-1", pod)))
+		time.Sleep(time.Minute)
+		b.settleBoth()
+		if got := b.condition("web-0"); got != "" {
+			t.Errorf("during the hand-over the condition is %q, want none", got)
+		}
+		calling(false)
+		b.settleBoth()
+		if got, want := b.condition("web-0"), "False Elb.RegistrationInProgress"; got != want {
+			t.Errorf("after the hand-over the condition is %q, want %q", got, want)
+		}
+	}, newRival())
+}
+
+// Another controller's finalizer is no reason to leave the target group to nobody.
+func TestRegistrarTakesGroupOfBindingThatSomebodyElseHolds(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	rival := newRival(func(b *v1beta1.TargetGroupBinding) { b.Finalizers = append(b.Finalizers, "gitops.example/held") })
+	inBed(t, func(b *bed) {
+		b.makeYounger()
+		b.settleBoth()
+		b.must(b.cluster.Delete(t.Context(), newRival()))
+		b.settleBoth()
+		if !b.rivalExists() {
+			t.Fatal("the older one has gone: this proves nothing")
+		}
+		if c := b.ready(); c.Reason == v1beta1.ReasonNotSupported {
+			t.Errorf("the younger one's Ready says %s: %s", c.Reason, c.Message)
+		}
+	}, pod, newSlice("web-1", pod), rival)
+}
+
+func incompleteOne(b *v1beta1.TargetGroupBinding) *v1beta1.TargetGroupBinding {
+	b.Spec.TargetType = nil
+	return b
+}
+
 // What the heir does not ask for is as replaced, or nobody's, as if it had always been there.
 func TestRegistrarHeirDeregistersWhatItDoesNotAskFor(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
@@ -266,6 +318,7 @@ func TestElder(t *testing.T) {
 		"first":                 {binding: at(1, "b"), rivals: []v1beta1.TargetGroupBinding{*at(2, "a")}},
 		"second":                {binding: at(2, "a"), rivals: []v1beta1.TargetGroupBinding{*at(1, "b")}, want: "b"},
 		"third names the first": {binding: at(3, "a"), rivals: []v1beta1.TargetGroupBinding{*at(2, "c"), *at(1, "d")}, want: "d"},
+		"first that can act":    {binding: at(2, "a"), rivals: []v1beta1.TargetGroupBinding{*incompleteOne(at(1, "b"))}},
 		"of the same second":    {binding: at(1, "b"), rivals: []v1beta1.TargetGroupBinding{*at(1, "a")}, want: "a"},
 	}
 	for name, tc := range tests {

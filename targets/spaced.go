@@ -29,7 +29,13 @@ type spacedQueue struct {
 	begun map[reconcile.Request]time.Time // the passes that began less than a breather ago
 }
 
-// newSpacedQueue is for controller.Options.NewQueue.
+// newQueue is for controller.Options.
+func (r *Registrar) newQueue(
+	name string, limiter workqueue.TypedRateLimiter[reconcile.Request],
+) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	return newSpacedQueue(name, limiter, r.Clock)
+}
+
 func newSpacedQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], clk clock.PassiveClock) *spacedQueue {
 	inner := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) {
 		o.Log, o.RateLimiter = ctrl.Log.WithValues("controller", name), limiter

@@ -61,9 +61,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 		WatchesRawSource(source.Func(r.startLanes)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
-			NewQueue: func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-				return newSpacedQueue(name, limiter, r.Clock)
-			},
+			NewQueue:                r.newQueue,
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 				minBackoff, r.MaxBackoff),
 		}).

@@ -70,11 +70,16 @@ func (s *politeServer) Register(path string, hook http.Handler) {
 	}))
 }
 
-// Start serves until ctx ends, and then as long as reviews are under way, which end by themselves after at most 10 s.
+// lastReviews is how long reviews that are under way may hold up the end: as long as API servers wait for those of pods. Longer
+// ones wait for AWS, and meanwhile nobody has the lease.
+const lastReviews = 3 * time.Second
+
+// Start serves until ctx ends, and then as long as reviews are under way, but not longer than lastReviews.
 func (s *politeServer) Start(ctx context.Context) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	context.AfterFunc(ctx, func() {
+		time.AfterFunc(lastReviews, stop)
 		s.end()
 		stop()
 	})

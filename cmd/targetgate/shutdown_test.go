@@ -78,6 +78,25 @@ func TestPoliteServerEndsAfterReviewsUnderWay(t *testing.T) {
 	})
 }
 
+func TestPoliteServerDoesNotWaitForAHangingReview(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := &plainServer{}
+		server := &politeServer{Server: inner, duck: &lameDuck{}}
+		server.Register("/", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(time.Minute) }))
+		ctx, end := context.WithCancel(t.Context())
+		go func() { _ = server.Start(ctx) }()
+		go inner.hook.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", http.NoBody))
+		synctest.Wait()
+		end()
+		time.Sleep(lastReviews)
+		synctest.Wait()
+		if !inner.ended.Load() {
+			t.Errorf("it did not end within %s", lastReviews)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
 func TestPoliteServerAsksToTakeConnectionsElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told, tell := context.WithCancel(t.Context())
