@@ -101,14 +101,31 @@ func underLoadOf(t *testing.T, app *testbed.App, rate float64) (stop func()) {
 		t.Helper()
 		result := l.Stop()
 		if result.Failed > 0 || result.Requests == 0 {
-			first := load.Answer{}
-			if len(result.Failures) > 0 {
-				first = result.Failures[0]
-			}
-			t.Errorf("%d of %d requests to %s failed: %v, the first one at %s",
-				result.Failed, result.Requests, app.Name, result.ByStatus, first.Sent)
+			t.Errorf("%d of %d requests to %s failed: %v%s", result.Failed, result.Requests, app.Name, result.ByStatus, postMortem(app))
 		}
 	}
+}
+
+// postMortem tells of the first request that failed at a target: when, and what had happened to the target.
+func postMortem(app *testbed.App) string {
+	for _, request := range bed.AWS.Requests(0) {
+		if request.Group != app.TargetGroup || request.Status < 500 || request.Target.ID == "" {
+			continue
+		}
+		text := fmt.Sprintf("; the first one at %s at %s, whose pod:", request.Target, request.Start.UTC())
+		for _, m := range bed.Kubelet.Moments() {
+			if m.Namespace == app.Name && m.IP == request.Target.ID {
+				text += fmt.Sprintf("\n%s %s", m.At.UTC(), m.Event)
+			}
+		}
+		for _, call := range append(calls(app, "RegisterTargets"), calls(app, "DeregisterTargets")...) {
+			if slices.Contains(call.Targets, request.Target) {
+				text += fmt.Sprintf("\n%s %s (%d)", call.Received.UTC(), call.Operation, call.Status)
+			}
+		}
+		return text
+	}
+	return ""
 }
 
 func pods(t *testing.T, app *testbed.App) []corev1.Pod {

@@ -39,6 +39,7 @@ func TestRolloutSurvivesAWSOutage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they spend their time waiting
 			app := newApp("outage-" + name)
+			app.PreStopSeconds = 80 // one of them is throttled, which halves the pace of all for a while; that is not scaled
 			deploy(t, app)
 			awaitRolled(t, app)
 			stop := underLoad(t, app)
