@@ -20,6 +20,8 @@ const (
 	largestReview = 16 << 20
 	// allReviews is in bytes, of all reviews that are under way at the same time, by their weight.
 	allReviews = 64 << 20
+	// firstStep is in bytes: the room that a review gets before a byte of it has arrived. Nearly all need no more.
+	firstStep = 64 << 10
 	// valueWeight is in bytes: what a value in JSON, however short, takes at most when it is read (measured: labels, 100).
 	valueWeight = 128
 	// readTimeout is how long a review may take to arrive. API servers send it at once.
@@ -38,51 +40,115 @@ func newIntake() *intake {
 
 // Reasons why a review is not taken.
 var (
-	errTooLarge = errors.New("the review is larger than 16 MiB")
+	errTooLarge = errors.New("the review is larger than 16 MiB, or has too many values")
 	errBusy     = errors.New("too many reviews are under way")
 )
 
 // read returns the body of the request. The memory that the review takes is counted until done is called. It never waits
 // for room: an API server that is told at once has time left to do what its failurePolicy says.
 func (i *intake) read(w http.ResponseWriter, req *http.Request) (body []byte, done func(), err error) {
-	size := req.ContentLength
-	if size < 0 { // it was not told
-		size = largestReview
-	}
-	if size > largestReview {
+	if req.ContentLength > largestReview {
 		return nil, nil, errTooLarge
 	}
-	if !i.room.TryAcquire(size) {
-		return nil, nil, errBusy
-	}
-	if body, err = readAll(w, req, i.timeout); err == nil && !i.room.TryAcquire(valuesWeight(body)) {
-		err = errBusy
-	}
-	if err != nil {
-		i.room.Release(size)
+	// The deadline stays when there was an error, as the server may want to read what is left, and means nothing when all
+	// was read.
+	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(i.timeout)); err != nil {
 		return nil, nil, err
 	}
-	size += valuesWeight(body)
-	return body, func() { i.room.Release(size) }, nil
+	body, err = i.readAll(http.MaxBytesReader(w, req.Body, largestReview), req.ContentLength)
+	taken := int64(cap(body))
+	if err == nil {
+		weight := valuesWeight(body)
+		if err = i.take(weight, allReviews-taken); err == nil {
+			taken += weight
+		}
+	}
+	if err != nil {
+		i.room.Release(taken)
+		return nil, nil, err
+	}
+	return body, func() { i.room.Release(taken) }, nil
 }
 
 // valuesWeight is in bytes, what the values in a body take at most beside the body: all but the first value of an object
-// or list come after a comma.
-func valuesWeight(body []byte) int64 { return valueWeight * int64(bytes.Count(body, []byte{','})) }
+// or list come after a comma. That a comma is text is found out only where it matters: where all of them together would
+// never fit.
+func valuesWeight(body []byte) int64 {
+	if weight := valueWeight * int64(bytes.Count(body, []byte{','})); weight <= allReviews-int64(cap(body)) {
+		return weight
+	}
+	return valueWeight * commasBetweenValues(body)
+}
 
-// readAll is io.ReadAll without growing, where the length is known, with a deadline. It stays when there was an error, as the
-// server may want to read what is left, and means nothing when all was read.
-func readAll(w http.ResponseWriter, req *http.Request, timeout time.Duration) ([]byte, error) {
-	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeout)); err != nil {
+// commasBetweenValues leaves out those in text. What it makes of a body that is no JSON does not matter: no value of it is
+// ever made.
+func commasBetweenValues(body []byte) (commas int64) {
+	text := false
+	for i := 0; i < len(body); i++ {
+		switch body[i] {
+		case '\\':
+			i++ // what comes after it ends no text
+		case '"':
+			text = !text
+		case ',':
+			if !text {
+				commas++
+			}
+		}
+	}
+	return commas
+}
+
+// take takes room, of which there is no more than most when nobody else has any.
+func (i *intake) take(room, most int64) error {
+	if room > most {
+		return errTooLarge
+	}
+	if !i.room.TryAcquire(room) {
+		return errBusy
+	}
+	return nil
+}
+
+// readAll reads a body of that length, -1 when it was not told. It takes room as the body arrives, as what is announced may
+// never come. The body's capacity is the room that it has, after an error as well.
+func (i *intake) readAll(from io.Reader, length int64) ([]byte, error) {
+	end := length
+	if length < 0 {
+		end = largestReview + 1 // at which the reader fails
+	}
+	var body []byte
+	for int64(len(body)) < end {
+		if len(body) == cap(body) {
+			grown, err := i.grow(body, end)
+			if err != nil {
+				return body, err
+			}
+			body = grown
+		}
+		n, err := from.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case err == io.EOF && (length < 0 || int64(len(body)) == end):
+			return body, nil
+		case err == io.EOF:
+			return body, io.ErrUnexpectedEOF
+		case err != nil:
+			return body, err
+		}
+	}
+	return body, nil
+}
+
+// grow doubles the capacity, up to end. While the body is copied, both copies have room.
+func (i *intake) grow(body []byte, end int64) ([]byte, error) {
+	capacity := min(max(2*int64(cap(body)), firstStep), end)
+	if err := i.take(capacity, allReviews); err != nil {
 		return nil, err
 	}
-	limited := http.MaxBytesReader(w, req.Body, largestReview)
-	if req.ContentLength < 0 {
-		return io.ReadAll(limited)
-	}
-	body := make([]byte, req.ContentLength)
-	_, err := io.ReadFull(limited, body)
-	return body, err
+	grown := append(make([]byte, 0, capacity), body...)
+	i.room.Release(int64(cap(body)))
+	return grown, nil
 }
 
 // status is what HTTP calls an error of read.

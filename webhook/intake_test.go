@@ -47,8 +47,12 @@ func TestIntakeTakesWhatFits(t *testing.T) {
 		"more than there is room":          {10, 11, repeated("0", 11), 503},
 		"many values count for more":       {10 + 9*valueWeight, 10, repeated(",", 10), 503},
 		"there is room for them":           {10 + 10*valueWeight, 10, repeated(",", 10), 200},
-		"unknown length counts in full":    {16*mib - 1, -1, repeated("0", 1), 503},
-		"unknown length":                   {16 * mib, -1, repeated("0", 1), 200},
+		"more values than ever fit":        {64 * mib, mib, repeated(",", mib), 413},
+		"commas may be text":               {64 * mib, mib, strings.NewReader(`"\""` + strings.Repeat(",", 100) + `"` + strings.Repeat(",", mib-105)), 200},
+		"unknown length counts in steps":   {firstStep - 1, -1, repeated("0", 1), 503},
+		"unknown length":                   {firstStep, -1, repeated("0", 1), 200},
+		"what is copied counts twice":      {3*firstStep - 1, 2 * firstStep, repeated("0", 2*firstStep), 503},
+		"there is room for the copy":       {3 * firstStep, 2 * firstStep, repeated("0", 2*firstStep), 200},
 		"the largest":                      {64 * mib, 16 * mib, repeated("0", 16*mib), 200},
 		"larger than that":                 {64 * mib, 16*mib + 1, repeated("0", 16*mib+1), 413},
 		"the largest, unknown length":      {64 * mib, -1, repeated("0", 16*mib), 200},
@@ -106,6 +110,50 @@ func TestIntakeIsBusyWhileRoomIsTaken(t *testing.T) {
 	go func() { <-arrived }()
 	if got := ask(); got != http.StatusOK {
 		t.Errorf("status %d when the room is free, want 200", got)
+	}
+}
+
+// Announcing is cheap: only what has arrived keeps others out.
+func TestIntakeHasRoomWhileLargeReviewsStall(t *testing.T) {
+	i := newIntake()
+	i.timeout = time.Minute
+	reading := make(chan struct{})
+	stalled := func(bytes int) func() int {
+		body, stop := io.Pipe()
+		req := httptest.NewRequest(http.MethodPost, podPath, body)
+		req.ContentLength = largestReview
+		status := make(chan int)
+		go func() {
+			w := recorder{httptest.NewRecorder()}
+			i.guard(mutation, echo).ServeHTTP(w, req)
+			status <- w.Code
+		}()
+		go func() {
+			_, _ = io.Copy(stop, repeated("0", bytes))
+			reading <- struct{}{}
+		}()
+		return func() int {
+			_ = stop.CloseWithError(io.ErrUnexpectedEOF)
+			return <-status
+		}
+	}
+	var ends []func() int
+	for range allReviews / largestReview {
+		ends = append(ends, stalled(firstStep+1))
+		<-reading
+	}
+	w := recorder{httptest.NewRecorder()}
+	i.guard(mutation, echo).ServeHTTP(w, httptest.NewRequest(http.MethodPost, podPath, repeated("0", 10_000)))
+	if w.Code != http.StatusOK {
+		t.Errorf("status %d beside %d stalled reviews, want 200", w.Code, len(ends))
+	}
+	for _, end := range ends {
+		if got := end(); got != http.StatusInternalServerError {
+			t.Errorf("status %d for a review that stalls, want 500", got)
+		}
+	}
+	if !i.room.TryAcquire(allReviews) {
+		t.Error("the room is not given back")
 	}
 }
 
