@@ -36,11 +36,13 @@ type hook struct {
 func readConfigurations(ctx context.Context, reader client.Reader, name string) ([]configuration, error) {
 	var out []configuration
 	var missing error
-	for _, read := range []func(context.Context, client.Reader, string) (configuration, error){readMutating, readValidating} {
-		c, err := read(ctx, reader, name)
+	for _, object := range []client.Object{
+		&admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{},
+	} {
+		err := reader.Get(ctx, client.ObjectKey{Name: name}, object)
 		switch {
 		case err == nil:
-			out = append(out, c)
+			out = append(out, newConfiguration(object))
 		case client.IgnoreNotFound(err) == nil:
 			missing = fmt.Errorf("reading webhook configuration %s: %w", name, err)
 		default:
@@ -50,30 +52,21 @@ func readConfigurations(ctx context.Context, reader client.Reader, name string) 
 	return out, missing
 }
 
-func readMutating(ctx context.Context, reader client.Reader, name string) (configuration, error) {
-	object := &admissionregistrationv1.MutatingWebhookConfiguration{}
-	if err := reader.Get(ctx, client.ObjectKey{Name: name}, object); err != nil {
-		return configuration{}, err
+func newConfiguration(object client.Object) configuration {
+	c := configuration{name: object.GetName(), version: object.GetResourceVersion()}
+	switch o := object.(type) {
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		c.kind = admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration")
+		for _, h := range o.Webhooks {
+			c.hooks = append(c.hooks, hook{h.Name, h.ClientConfig.CABundle})
+		}
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		c.kind = admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration")
+		for _, h := range o.Webhooks {
+			c.hooks = append(c.hooks, hook{h.Name, h.ClientConfig.CABundle})
+		}
 	}
-	kind := admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration")
-	c := configuration{kind: kind, name: name, version: object.ResourceVersion}
-	for _, h := range object.Webhooks {
-		c.hooks = append(c.hooks, hook{h.Name, h.ClientConfig.CABundle})
-	}
-	return c, nil
-}
-
-func readValidating(ctx context.Context, reader client.Reader, name string) (configuration, error) {
-	object := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	if err := reader.Get(ctx, client.ObjectKey{Name: name}, object); err != nil {
-		return configuration{}, err
-	}
-	kind := admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration")
-	c := configuration{kind: kind, name: name, version: object.ResourceVersion}
-	for _, h := range object.Webhooks {
-		c.hooks = append(c.hooks, hook{h.Name, h.ClientConfig.CABundle})
-	}
-	return c, nil
+	return c
 }
 
 func (c configuration) upToDate(wanted []*x509.Certificate) bool {
