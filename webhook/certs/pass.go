@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
@@ -92,15 +93,21 @@ func firstCertificate(content []byte) *x509.Certificate {
 
 // reclaim empties a Secret with a CA of somebody else, whereupon the library makes one. It does so by itself with all that
 // is no CA or has expired, but would go on with a CA that nothing can verify, or that the next replica cannot tell from
-// what somebody has slipped into caBundle.
+// what somebody has slipped into caBundle. A Secret of type kubernetes.io/tls must keep its two keys, which may be empty.
 func (k *keeper) reclaim(ctx context.Context, s seen) error {
-	if s.ca == nil || ours(s.ca) || !k.writes.TryAccept() {
+	if s.ca == nil || ours(s.ca) {
+		return nil
+	}
+	if ptr.Deref(s.secret.Immutable, false) {
+		return fmt.Errorf("replacing Secret %s/%s: it holds a CA that is not targetgate's, and is immutable: delete it", k.Namespace, k.Secret)
+	}
+	if !k.writes.TryAccept() {
 		return nil
 	}
 	log.FromContext(ctx).Info("The Secret holds a CA that is not targetgate's, replacing it",
 		"secret", klog.KObj(s.secret), "subject", s.ca.Subject.String())
 	secret := s.secret.DeepCopy()
-	secret.Data = nil
+	secret.Data = map[string][]byte{corev1.TLSCertKey: {}, corev1.TLSPrivateKeyKey: {}}
 	if err := ignoreOutdated(k.writer.Update(ctx, secret)); err != nil {
 		return fmt.Errorf("emptying Secret %s: %w", k.Secret, err)
 	}
@@ -193,11 +200,18 @@ func (k *keeper) check(ctx context.Context) error {
 	return nil
 }
 
-// ready is check for a probe, which may not wait for a cache that does not sync.
+// ready is check for a probe, which may not wait for a cache that does not sync. The first certificate is valid from when it
+// was made; no API server is to come before its own clock says so, too.
 func (k *keeper) ready(req *http.Request) error {
 	ctx, cancel := context.WithTimeout(req.Context(), time.Second)
 	defer cancel()
-	return k.check(ctx)
+	if err := k.check(ctx); err != nil {
+		return err
+	}
+	if wait := k.leaves.current().Leaf.NotBefore.Add(k.clockSkew()).Sub(k.clock.Now()); wait > 0 {
+		return fmt.Errorf("the serving certificate is too young for API servers whose clock is behind: ready in %s", wait)
+	}
+	return nil
 }
 
 func (k *keeper) report(s seen) {

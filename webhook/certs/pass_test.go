@@ -18,8 +18,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/util/flowcontrol"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -59,6 +61,12 @@ func newFixture(t *testing.T) *fixture {
 			f.before()
 			return c.Apply(ctx, obj, opts...)
 		},
+		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+			if err := validateSecret(obj); err != nil {
+				return err
+			}
+			return c.Update(ctx, obj, opts...)
+		},
 	})
 	f.keeper = &keeper{
 		Options: testOptions, clock: f.clock, reader: f.api, writer: counted,
@@ -66,6 +74,24 @@ func newFixture(t *testing.T) *fixture {
 		leaves: leaves{settle: testOptions.settle()}, writes: flowcontrol.NewFakeAlwaysRateLimiter(),
 	}
 	return f
+}
+
+// validateSecret refuses what API servers refuse, and the fake does not.
+func validateSecret(obj client.Object) error {
+	secret, isSecret := obj.(*corev1.Secret)
+	if !isSecret || secret.Type != corev1.SecretTypeTLS {
+		return nil
+	}
+	var faults field.ErrorList
+	for _, key := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
+		if _, exists := secret.Data[key]; !exists {
+			faults = append(faults, field.Required(field.NewPath("data").Key(key), ""))
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Secret").GroupKind(), secret.Name, faults)
 }
 
 func asSent(t *testing.T, obj runtime.ApplyConfiguration) (out map[string]any) {
@@ -112,17 +138,22 @@ func newClientConfig(path string) admissionregistrationv1.WebhookClientConfig {
 // hold puts the CA into the Secret and has the library sign by it. It returns the new certificate.
 func (f *fixture) hold(t *testing.T, ca *signer) *tls.Certificate {
 	t.Helper()
-	f.putSecret(t, bundleOf(ca))
+	f.putSecret(t, newSecret(bundleOf(ca)))
 	f.newest = ca.sign(t, testHost)
 	return f.newest
 }
 
-func (f *fixture) putSecret(t *testing.T, certificate []byte) {
-	t.Helper()
-	secret := &corev1.Secret{
+func newSecret(certificate []byte) *corev1.Secret {
+	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: testOptions.Namespace, Name: testOptions.Secret},
-		Data:       map[string][]byte{corev1.TLSCertKey: certificate},
+		Data: map[string][]byte{
+			corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: []byte("key"), "ca.crt": certificate,
+		},
 	}
+}
+
+func (f *fixture) putSecret(t *testing.T, secret *corev1.Secret) {
+	t.Helper()
 	if err := client.IgnoreNotFound(f.api.Delete(t.Context(), secret.DeepCopy())); err != nil {
 		t.Fatal(err)
 	}
@@ -292,21 +323,46 @@ func TestPassKeepsWhatAnotherReplicaHasAdded(t *testing.T) {
 }
 
 func TestPassEmptiesASecretOfSomebodyElse(t *testing.T) {
-	f := newFixture(t)
 	foreign := newCA(t, "evil", 0)
-	f.hold(t, foreign)
-	if err := f.pass(t.Context()); err == nil {
-		t.Error("the pass says that API servers trust a certificate of a foreign CA")
+	const notTrusted = "does not verify the serving certificate"
+	tests := map[string]struct {
+		change   func(*corev1.Secret)
+		wantErr  string
+		wantHeld bool
+	}{
+		"of any kind": {change: func(*corev1.Secret) {}, wantErr: notTrusted},
+		"for TLS":     {change: func(s *corev1.Secret) { s.Type = corev1.SecretTypeTLS }, wantErr: notTrusted},
+		"immutable": {
+			change:   func(s *corev1.Secret) { s.Immutable = ptr.To(true) },
+			wantErr:  "replacing Secret targetgate-system/targetgate-webhook-ca: it holds a CA that is not targetgate's, and is immutable: delete it",
+			wantHeld: true,
+		},
 	}
-	var secret corev1.Secret
-	if err := f.api.Get(t.Context(), client.ObjectKey{Namespace: testOptions.Namespace, Name: testOptions.Secret}, &secret); err != nil {
-		t.Fatal(err)
-	}
-	if len(secret.Data) > 0 {
-		t.Error("the Secret still holds it")
-	}
-	if len(f.applied) > 0 {
-		t.Error("caBundle was written")
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.hold(t, foreign)
+			secret := newSecret(bundleOf(foreign))
+			tc.change(secret)
+			f.putSecret(t, secret)
+			err := f.pass(t.Context())
+			if err == nil || !strings.Contains(err.Error(), tc.wantErr) || strings.Contains(err.Error(), "emptying") {
+				t.Errorf("pass() = %v, want %q in it", err, tc.wantErr)
+			}
+			if err := f.api.Get(t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
+				t.Fatal(err)
+			}
+			held := false
+			for _, content := range secret.Data {
+				held = held || len(content) > 0
+			}
+			if held != tc.wantHeld {
+				t.Errorf("the Secret still holds it: %v, want %v", held, tc.wantHeld)
+			}
+			if len(f.applied) > 0 {
+				t.Error("caBundle was written")
+			}
+		})
 	}
 }
 
@@ -329,6 +385,10 @@ func TestReadyTellsTheTruth(t *testing.T) {
 			change:  func(t *testing.T, f *fixture) { f.setBundle(t, bundleOf(newCA(t, commonName, 0))) },
 			wantErr: "does not verify the serving certificate",
 		},
+		"an API server's clock may be behind": {
+			change:  func(_ *testing.T, f *fixture) { f.clock.Step(-time.Second) },
+			wantErr: "too young for API servers whose clock is behind: ready in 1s",
+		},
 		"caBundle removed":    {change: func(t *testing.T, f *fixture) { f.setBundle(t, nil) }, wantErr: "no certificate in it"},
 		"certificate expired": {change: func(_ *testing.T, f *fixture) { f.clock.Step(week + time.Second) }, wantErr: "expired"},
 		"no certificate":      {change: func(_ *testing.T, f *fixture) { f.leaves.serving = nil }, wantErr: "no serving certificate yet"},
@@ -346,6 +406,7 @@ func TestReadyTellsTheTruth(t *testing.T) {
 			f := newFixture(t)
 			f.hold(t, newCA(t, commonName, 0))
 			f.mustPass(t)
+			f.clock.Step(maxClockSkew)
 			tc.change(t, f)
 			err := f.ready(httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
 			if (err == nil) != (tc.wantErr == "") || err != nil && !strings.Contains(err.Error(), tc.wantErr) {

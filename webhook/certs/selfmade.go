@@ -49,11 +49,18 @@ type Options struct {
 func (o Options) host() string { return o.Service + "." + o.Namespace + ".svc" }
 
 // maxSettle is for how long caBundle has to carry a CA before a certificate of this CA is served. API servers learn of
-// the change by a watch, usually within milliseconds; and a clock of theirs that is behind ours by less does no harm.
+// the change by a watch, usually within milliseconds; and a clock of theirs that is behind ours by less does no harm. The
+// first certificate has nothing to be served before it, and only maxClockSkew.
 const maxSettle = 10 * time.Second
+
+// maxClockSkew is by how much a clock of an API server may be behind ours when a replica starts. Clocks of nodes are kept
+// within milliseconds by NTP, and a start should not take long.
+const maxClockSkew = 2 * time.Second
 
 // settle takes less than a third of the time that a certificate has left when it is renewed.
 func (o Options) settle() time.Duration { return min(maxSettle, o.CertDuration/10) }
+
+func (o Options) clockSkew() time.Duration { return min(maxClockSkew, o.settle()) }
 
 // SelfMade serves with certificates that targetgate makes itself, and keeps caBundle such that API servers trust them.
 // It works on every replica.
