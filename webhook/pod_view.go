@@ -28,15 +28,9 @@ type podRequest struct {
 type podView struct {
 	Metadata struct {
 		Labels      map[string]string `json:"labels"`
-		Annotations *podAnnotations   `json:"annotations"`
+		Annotations map[string]string `json:"annotations"` // a struct would take other spellings of keys for ours
 	} `json:"metadata"`
 	Spec *podSpecView `json:"spec"`
-}
-
-// podAnnotations are those that are read.
-type podAnnotations struct {
-	Delay      *string `json:"targetgate.dev/termination-delay"`
-	Protection string  `json:"targetgate.dev/termination-protection"`
 }
 
 type podSpecView struct {
@@ -73,14 +67,6 @@ func (p *podView) check() error {
 	default:
 		return nil
 	}
-}
-
-// annotations are empty when the pod has none.
-func (p *podView) annotations() podAnnotations {
-	if p.Metadata.Annotations == nil {
-		return podAnnotations{}
-	}
-	return *p.Metadata.Annotations
 }
 
 // firstContainer is the name of the pod's first regular container.

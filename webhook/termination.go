@@ -125,14 +125,14 @@ func (p *protection) warn(warning string) {
 // annotation makes no sense.
 func (t *protector) needed(pod *podView, protocols []v1beta1.Protocol) (seconds int64, warning string) {
 	usual := t.byType(protocols)
-	asked := pod.annotations().Delay
-	if asked == nil {
+	asked, found := pod.Metadata.Annotations[delayAnnotation]
+	if !found {
 		return usual, ""
 	}
-	delay, err := time.ParseDuration(*asked)
+	delay, err := time.ParseDuration(asked)
 	if err != nil || delay < 0 || delay > MaxTerminationDelay {
 		return usual, fmt.Sprintf("annotation %s is %q: want a duration such as 45s, at most %s, or 0 for none; it is ignored, and %ds taken",
-			delayAnnotation, cut(*asked), MaxTerminationDelay, usual)
+			delayAnnotation, cut(asked), MaxTerminationDelay, usual)
 	}
 	return wholeSeconds(delay), ""
 }
@@ -140,7 +140,7 @@ func (t *protector) needed(pod *podView, protocols []v1beta1.Protocol) (seconds 
 // protectedBefore is the sleep that an earlier call gave to the pod, 0 when there was none. The annotation alone, which
 // may have been copied, does not say so.
 func protectedBefore(pod *podView) int64 {
-	delay, err := time.ParseDuration(pod.annotations().Protection)
+	delay, err := time.ParseDuration(pod.Metadata.Annotations[protectionAnnotation])
 	seconds := wholeSeconds(delay)
 	if err != nil || delay <= 0 || delay > MaxTerminationDelay || seconds > pod.gracePeriod() {
 		return 0

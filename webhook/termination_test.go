@@ -224,7 +224,7 @@ func TestProtectReadsAnnotation(t *testing.T) {
 	for value, tc := range tests {
 		t.Run(cut(value), func(t *testing.T) {
 			view := podView{Spec: &podSpecView{Containers: []containerView{{Name: "web"}}}}
-			view.Metadata.Annotations = &podAnnotations{Delay: &value}
+			view.Metadata.Annotations = map[string]string{delayAnnotation: value}
 			p := newProtector(usual).protect(&view, []v1beta1.Protocol{"HTTP"})
 			if p.sleep != tc.want {
 				t.Errorf("sleeps %d s, want %d", p.sleep, tc.want)
@@ -240,9 +240,24 @@ func TestProtectReadsAnnotation(t *testing.T) {
 // The annotation works where the flags are 0, too.
 func TestProtectByAnnotationAlone(t *testing.T) {
 	view := podView{Spec: &podSpecView{Containers: []containerView{{Name: "web"}}}}
-	view.Metadata.Annotations = &podAnnotations{Delay: ptr.To("5s")}
+	view.Metadata.Annotations = map[string]string{delayAnnotation: "5s"}
 	if p := newProtector(Termination{ServerVersion: "v1.30.0"}).protect(&view, []v1beta1.Protocol{"HTTP"}); p.sleep != 5 {
 		t.Errorf("sleeps %d s, want 5", p.sleep)
+	}
+}
+
+// Keys of annotations are told apart by case.
+func TestProtectReadsNoAnnotationOfAnotherSpelling(t *testing.T) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web"}}}}
+	pod.Annotations = map[string]string{delayAnnotation: "5s", strings.ToUpper(delayAnnotation[:1]) + delayAnnotation[1:]: "7s", "z": ""}
+	got, _ := protected(t, usual, encode(t, pod), "HTTP")
+	if seconds := decode(t, got).Spec.Containers[0].Lifecycle.PreStop.Sleep.Seconds; seconds != 5 {
+		t.Errorf("sleeps %d s, want 5", seconds)
+	}
+	delete(pod.Annotations, delayAnnotation)
+	got, _ = protected(t, usual, encode(t, pod), "HTTP")
+	if seconds := decode(t, got).Spec.Containers[0].Lifecycle.PreStop.Sleep.Seconds; seconds != 30 {
+		t.Errorf("sleeps %d s without the annotation, want 30", seconds)
 	}
 }
 
