@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -114,20 +115,28 @@ func asInternal(trouble error) error {
 	return apierrors.NewInternalError(trouble)
 }
 
-// sift tells the faults that an update makes from those that it finds.
+// sift tells the faults that an update makes from those that it finds. One that it only moves in a list is found.
 func sift(after, before field.ErrorList) (made, found field.ErrorList) {
-	was := map[string]bool{}
+	left := map[string]int{}
 	for _, fault := range before {
-		was[fault.Error()] = true
+		left[anywhere(fault)]++
 	}
 	for _, fault := range after {
-		if was[fault.Error()] {
+		if key := anywhere(fault); left[key] > 0 {
+			left[key]--
 			found = append(found, fault)
 		} else {
 			made = append(made, fault)
 		}
 	}
 	return made, found
+}
+
+var listIndex = regexp.MustCompile(`\[[0-9]+\]`)
+
+// anywhere is the fault wherever it is in its lists.
+func anywhere(fault *field.Error) string {
+	return listIndex.ReplaceAllString(fault.Field, "[]") + ": " + fault.ErrorBody()
 }
 
 // asksAWS says whether the update sets a field that the target group knows better.

@@ -6,6 +6,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -121,6 +122,23 @@ func TestBindingValidatorOnCreate(t *testing.T) {
 	}
 }
 
+// from is one rule for each range of addresses.
+func from(ranges ...string) change {
+	return func(b *v1beta1.TargetGroupBinding) {
+		b.Spec.Networking = &v1beta1.TargetGroupBindingNetworking{}
+		for _, cidr := range ranges {
+			b.Spec.Networking.Ingress = append(b.Spec.Networking.Ingress, v1beta1.NetworkingIngressRule{
+				From: []v1beta1.NetworkingPeer{{IPBlock: &v1beta1.IPBlock{CIDR: cidr}}},
+			})
+		}
+	}
+}
+
+func badCIDR(rule int, cidr string) string {
+	return fmt.Sprintf("spec.networking.ingress[%d].from[0].ipBlock.cidr: Invalid value: %q: "+
+		"must be a range of addresses, such as 192.168.1.0/24 or 2001:db8::/64", rule, cidr)
+}
+
 func immutable(name, was, is string) string {
 	return "spec." + name + `: Invalid value: "` + is + `": is immutable and was "` + was + `": delete the binding and create it again`
 }
@@ -157,6 +175,9 @@ func TestBindingValidatorOnUpdate(t *testing.T) {
 		"protocol unset":                  {new: []change{func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupProtocol = nil }}},
 		"metadata of a bad binding":       {old: []change{noType}, new: []change{noType, func(b *v1beta1.TargetGroupBinding) { b.Finalizers = nil }}},
 		"another field of a bad binding":  {old: []change{noType, selecting, speaking("TCP")}, new: []change{noType, selecting, speaking("TCP"), toService("api")}},
+		"a rule before a bad one":         {old: []change{from("bad")}, new: []change{from("192.0.2.0/24", "bad")}},
+		"another bad rule":                {old: []change{from("bad")}, new: []change{from("worse", "bad")}, want: []string{badCIDR(0, "worse")}},
+		"the same bad rule once more":     {old: []change{from("bad")}, new: []change{from("bad", "bad")}, want: []string{badCIDR(1, "bad")}},
 		"a bad field, made worse":         {old: []change{speaking("TCP")}, new: []change{speaking("UDP")}, want: []string{`spec.targetGroupProtocol: Invalid value: "UDP": the target group has protocol "HTTP"`}},
 		"another field of a second one":   {others: []client.Object{first}, new: []change{toService("api")}},
 		"a second one that begins to":     {others: []client.Object{first}, new: []change{shared}},
