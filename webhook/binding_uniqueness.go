@@ -29,7 +29,7 @@ import (
 //     by creation and then by UID, and the other one's conditions name it. When the older one goes, the other takes over.
 //
 // A binding that is being deleted is in nobody's way: the registrar hands its group, with all targets in it, to the new
-// one. So a binding can be renamed without a gap, and one that cannot be finished, as AWS is out of reach, locks no group.
+// one. One that cannot be finished, as AWS is out of reach, locks no group.
 
 // others are the bindings that the cache shows for the same target group.
 func (v *bindingValidator) others(ctx context.Context, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
@@ -88,6 +88,7 @@ type claims struct {
 }
 
 type claim struct {
+	uid    types.UID // of the binding: API servers give it before they ask
 	shared bool
 	until  time.Time
 }
@@ -97,14 +98,16 @@ func newClaims(clk clock.PassiveClock) *claims {
 }
 
 // take claims the binding's group if keep says so, and is the fault if another binding has claimed it. A claim is void
-// once the cache shows its binding, which then speaks for itself; the same name may come again.
+// once the cache shows its binding, which then speaks for itself. One that had the name before does not.
 func (c *claims) take(binding *v1beta1.TargetGroupBinding, others []v1beta1.TargetGroupBinding, keep bool) field.ErrorList {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now, arn, shared := c.clock.Now(), binding.Spec.TargetGroupARN, binding.Spec.MultiClusterTargetGroup
 	c.sweep(now)
 	for i := range others {
-		delete(c.held[arn], client.ObjectKeyFromObject(&others[i]))
+		if key := client.ObjectKeyFromObject(&others[i]); c.held[arn][key].uid == others[i].UID {
+			delete(c.held[arn], key)
+		}
 	}
 	self := client.ObjectKeyFromObject(binding)
 	for key, other := range c.held[arn] {
@@ -118,7 +121,7 @@ func (c *claims) take(binding *v1beta1.TargetGroupBinding, others []v1beta1.Targ
 		if c.held[arn] == nil {
 			c.held[arn] = map[types.NamespacedName]claim{}
 		}
-		c.held[arn][self] = claim{shared: shared, until: now.Add(claimLife)}
+		c.held[arn][self] = claim{uid: binding.UID, shared: shared, until: now.Add(claimLife)}
 	}
 	return nil
 }

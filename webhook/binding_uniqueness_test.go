@@ -13,6 +13,7 @@ import (
 
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +30,7 @@ func TestClaims(t *testing.T) {
 		pause   time.Duration // before
 		refused bool
 	}
+	uid := func(uid types.UID) change { return func(b *v1beta1.TargetGroupBinding) { b.UID = uid } }
 	first, second := newBinding("first"), newBinding("second", elsewhere)
 	otherGroup := newBinding("second", func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupARN += "0" })
 	tests := map[string][]step{
@@ -43,7 +45,14 @@ func TestClaims(t *testing.T) {
 		"one shares":                      {{binding: first}, {binding: newBinding("second", shared), refused: true}},
 		"other groups are another matter": {{binding: first}, {binding: otherGroup}},
 		// It was created and is being deleted already: the claim is older than what the cache shows.
-		"the cache knows better": {{binding: first}, {binding: second, shown: []client.Object{newBinding("first", leaving)}}},
+		"the cache knows better": {
+			{binding: newBinding("first", uid("1"))}, {binding: second, shown: []client.Object{newBinding("first", leaving, uid("1"))}},
+		},
+		// It was deleted, and created again.
+		"the cache shows an earlier one of that name": {
+			{binding: newBinding("first", uid("2"))},
+			{binding: second, shown: []client.Object{newBinding("first", leaving, uid("1"))}, refused: true},
+		},
 	}
 	for name, steps := range tests {
 		t.Run(name, func(t *testing.T) {
