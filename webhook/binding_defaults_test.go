@@ -166,7 +166,8 @@ func TestBindingDefaulterNamesRoleThatCannotBeAssumed(t *testing.T) {
 	}{
 		"not ours": {
 			code: "AccessDenied", message: "not you",
-			want: []string{`spec.iamRoleArnToAssume: Invalid value: "` + role + `": assuming role ` + role + `: AccessDenied: not you`},
+			want: []string{`spec.iamRoleArnToAssume: Invalid value: "` + role + `": assuming role ` + role + `: AccessDenied: not you: its trust policy ` +
+				`does not let targetgate in, or targetgate's own IAM role may not assume it`},
 		},
 		"malformed": {
 			code: "ValidationError", message: "Value 'hand-shake' at 'externalId' failed to satisfy constraint",

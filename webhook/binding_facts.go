@@ -54,13 +54,21 @@ func (f *facts) lookUp(ctx context.Context, spec *v1beta1.TargetGroupBindingSpec
 	case err == nil:
 		return &group, nil, nil
 	case elbv2.IsRoleRefused(err):
-		return nil, field.Invalid(specPath.Child("iamRoleArnToAssume"), spec.IamRoleArnToAssume, elbv2.Message(err)), nil
+		return nil, field.Invalid(specPath.Child("iamRoleArnToAssume"), spec.IamRoleArnToAssume, refusal(err)), nil
 	case elbv2.IsTargetGroupNotFound(err), elbv2.IsInvalid(err):
 		path, value := groupField(spec)
 		return nil, field.Invalid(path, value, elbv2.Message(err)), nil
 	default:
 		return nil, nil, err
 	}
+}
+
+// refusal is AWS's, which often does not say whose policy it is that stands in the way.
+func refusal(err error) string {
+	if elbv2.IsInvalid(err) {
+		return elbv2.Message(err)
+	}
+	return elbv2.Message(err) + ": its trust policy does not let targetgate in, or targetgate's own IAM role may not assume it"
 }
 
 func askable(spec *v1beta1.TargetGroupBindingSpec) bool {

@@ -197,7 +197,8 @@ func TestBindingValidatorWarnsOfNewRoleThatCannotBeAssumed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := admission.Warnings{`spec.iamRoleArnToAssume: Invalid value: "` + role + `": assuming role ` + role + `: AccessDenied: not you`}
+	want := admission.Warnings{`spec.iamRoleArnToAssume: Invalid value: "` + role + `": assuming role ` + role + `: AccessDenied: not you: its trust policy ` +
+		`does not let targetgate in, or targetgate's own IAM role may not assume it`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
