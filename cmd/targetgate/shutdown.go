@@ -64,7 +64,9 @@ func (s *politeServer) Register(path string, hook http.Handler) {
 			defer s.underWay.Done()
 		}
 		if s.duck.parting.Load() {
-			w.Header().Set("Connection", "close") // in HTTP/2 it becomes a GOAWAY, after which clients repeat what they lose
+			// In HTTP/1.1, which API servers speak, the connection ends after this answer, and nothing else is under way on it.
+			// In HTTP/2 it becomes a GOAWAY, after which clients repeat what they lose.
+			w.Header().Set("Connection", "close")
 		}
 		hook.ServeHTTP(w, req)
 	}))

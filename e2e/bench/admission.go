@@ -100,13 +100,13 @@ func boundLabels(number int) map[string]string {
 	}
 }
 
-// reviewAll has targetgate review pods over both versions of HTTP. API servers speak HTTP/1.1 to a webhook that is named
-// by its Service, as they would else send all to one replica, and HTTP/2 to one that is named by its URL.
+// reviewAll has targetgate review pods over both versions of HTTP. API servers speak HTTP/1.1 to webhooks, as they would
+// else send all to one replica (k8s.io/apiserver, pkg/util/webhook), and HTTP/2 only to a URL on their own host.
 func (s *stage) reviewAll(ctx context.Context, bindings int) error {
 	for _, version := range []struct{ cpu, latency string }{
-		{cpuPerReview, reviewLatency}, {cpuPerReviewOld, reviewLatencyOld},
+		{cpuPerReview, reviewLatency}, {cpuPerReviewHTTP2, reviewLatencyHTTP2},
 	} {
-		r, err := newReviewer(s.bed.Targetgate.WebhookURL(), version.cpu == cpuPerReview, s.Name, bindings)
+		r, err := newReviewer(s.bed.Targetgate.WebhookURL(), version.cpu == cpuPerReviewHTTP2, s.Name, bindings)
 		if err != nil {
 			return err
 		}
