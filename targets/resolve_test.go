@@ -4,6 +4,8 @@
 package targets
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -124,6 +126,7 @@ func TestResolve(t *testing.T) {
 				if tc.want == nil {
 					tc.want = map[elbv2.Target]standing{}
 				}
+				b.wantSameSurvey(binding, slices.Collect(maps.Keys(tc.known)), res)
 				if diff := cmp.Diff(tc.want, got); diff != "" || res.missing != tc.missing {
 					t.Errorf("missing %q, want %q; endpoints (-want +got):\n%s", res.missing, tc.missing, diff)
 				}

@@ -33,11 +33,15 @@ const rivalPause = 500 * time.Millisecond
 // rivals are the other bindings of the binding's target group, but for those that share it knowingly as it does, and those that
 // have let go of it already.
 func (r *Registrar) rivals(ctx context.Context, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
+	return rivalsIn(ctx, r.Client, binding)
+}
+
+func rivalsIn(ctx context.Context, reader client.Reader, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
 	if binding.Spec.TargetGroupARN == "" {
 		return nil, nil
 	}
 	var list v1beta1.TargetGroupBindingList
-	err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingFields{indexBindingGroup: binding.Spec.TargetGroupARN})
+	err := reader.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingFields{indexBindingGroup: binding.Spec.TargetGroupARN})
 	if err != nil {
 		return nil, fmt.Errorf("listing bindings of the target group: %w", err)
 	}

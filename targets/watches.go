@@ -80,12 +80,15 @@ func (r *Registrar) startLanes(ctx context.Context, queue workqueue.TypedRateLim
 	return nil
 }
 
-func (r *Registrar) addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	indexes := []struct {
-		object client.Object
-		field  string
-		values client.IndexerFunc
-	}{
+// cacheIndex says by which values of a field the caches find objects of one kind.
+type cacheIndex struct {
+	object client.Object
+	field  string
+	values client.IndexerFunc
+}
+
+func cacheIndexes() []cacheIndex {
+	return []cacheIndex{
 		{&discoveryv1.EndpointSlice{}, indexSliceService, func(o client.Object) []string {
 			return []string{o.GetLabels()[discoveryv1.LabelServiceName]}
 		}},
@@ -99,7 +102,10 @@ func (r *Registrar) addIndexes(ctx context.Context, indexer client.FieldIndexer)
 			return []string{o.(*v1beta1.TargetGroupBinding).Spec.TargetGroupARN}
 		}},
 	}
-	for _, index := range indexes {
+}
+
+func (r *Registrar) addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+	for _, index := range cacheIndexes() {
 		if err := indexer.IndexField(ctx, index.object, index.field, index.values); err != nil {
 			return fmt.Errorf("indexing %s: %w", index.field, err)
 		}

@@ -1,0 +1,138 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// Standing is where the registrar puts an endpoint.
+type Standing string
+
+// The standings; pass by pass an endpoint may get another.
+const (
+	StandingKept     Standing = "kept"     // neither added nor removed: the API server's objects do not agree on it yet
+	StandingWanted   Standing = "wanted"   // belongs in the target group
+	StandingUnready  Standing = "unready"  // not added: the pod's containers are not ready, or its node
+	StandingReplaced Standing = "replaced" // not asked for any more, goes when others are healthy
+	StandingLeaving  Standing = "leaving"  // goes at once: the pod is terminating or has ended, or the node is
+)
+
+func (s standing) exported() Standing {
+	return [...]Standing{
+		kept: StandingKept, wanted: StandingWanted, unready: StandingUnready, replaced: StandingReplaced, leaving: StandingLeaving,
+	}[s]
+}
+
+// Endpoint is what the cluster wants of one target: a pod at one address and port, or a node at its node port.
+type Endpoint struct {
+	Target   elbv2.Target
+	Standing Standing
+	Pod      *corev1.Pod // nil for a node, and for a pod that the API server does not have; read only
+}
+
+// Survey is what the registrar would make of one binding, by the cluster alone.
+type Survey struct {
+	// Refused says why the registrar leaves the binding alone, empty when it does not.
+	Refused string
+	// Heir says that it does so only until the target group has been handed over by a binding that is being deleted.
+	Heir bool
+	// Service is nil when it does not exist; read only.
+	Service *corev1.Service
+	// Missing says what is not there, the Service or its port, empty when both are.
+	Missing string
+	// Endpoints are in the order of their targets.
+	Endpoints []Endpoint
+	// Odd are nodes that cannot be targets, by name, and why.
+	Odd map[string]string
+}
+
+// Selects reports whether the binding's Service selects the pod.
+func (s Survey) Selects(pod *corev1.Pod) bool { return selects(s.Service, pod) }
+
+// IsLeaving reports whether the registrar takes the pod's target out at once: the pod is being deleted, or has ended.
+func IsLeaving(pod *corev1.Pod) bool { return isLeaving(pod) }
+
+// Surveyor looks at bindings as the registrar does, with its own code, in the flags' defaults; it changes nothing. All of
+// its surveys are of the moment of the first: what it has read once it does not read again. Not safe for concurrent use.
+type Surveyor struct {
+	reader    *unindexed
+	resolvers map[string]*resolver // by namespace
+}
+
+// NewSurveyor returns a Surveyor that reads from the API server itself, where there are no indexes.
+func NewSurveyor(reader client.Reader) *Surveyor {
+	return &Surveyor{reader: newUnindexed(reader), resolvers: map[string]*resolver{}}
+}
+
+// Survey looks at a binding. InGroup are the targets of its group, as far as they are known: the pods and nodes behind
+// them are endpoints, too, although no slice lists them.
+func (s *Surveyor) Survey(ctx context.Context, binding *v1beta1.TargetGroupBinding, inGroup []elbv2.Target) (Survey, error) {
+	rivals, err := rivalsIn(ctx, s.reader, binding)
+	if err != nil {
+		return Survey{}, err
+	}
+	if why, heir := unmanageable(binding, rivals); why != "" {
+		return Survey{Refused: why, Heir: heir}, nil
+	}
+	r, err := s.resolver(ctx, binding.Namespace)
+	if err != nil {
+		return Survey{}, err
+	}
+	known := map[elbv2.Target]entry{}
+	for _, target := range inGroup {
+		known[target] = entry{presence: registered}
+	}
+	res, err := r.resolve(ctx, binding, known)
+	if err != nil {
+		return Survey{}, err
+	}
+	return surveyOf(res), nil
+}
+
+func surveyOf(res resolution) Survey {
+	out := Survey{Service: res.service, Missing: res.missing, Odd: res.odd}
+	for _, ep := range res.endpoints {
+		out.Endpoints = append(out.Endpoints, Endpoint{Target: ep.target, Standing: ep.standing.exported(), Pod: ep.pod})
+	}
+	slices.SortFunc(out.Endpoints, func(a, b Endpoint) int {
+		return cmp.Or(cmp.Compare(a.Target.ID, b.Target.ID), cmp.Compare(a.Target.Port, b.Target.Port))
+	})
+	return out
+}
+
+// resolver is one for all bindings of a namespace, which has read all pods there.
+func (s *Surveyor) resolver(ctx context.Context, namespace string) (*resolver, error) {
+	if known, ok := s.resolvers[namespace]; ok {
+		return known, nil
+	}
+	pods, err := s.Pods(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	all := &resolver{reader: s.reader, lastResort: true}
+	s.resolvers[namespace] = all.of(pods)
+	return s.resolvers[namespace], nil
+}
+
+// Pods are those of the namespace; read only.
+func (s *Surveyor) Pods(ctx context.Context, namespace string) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	if err := s.reader.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("listing pods: %w", err)
+	}
+	return pods.Items, nil
+}
+
+// Unread are kinds of which the API server does not let us read all, so that they are taken not to be there.
+func (s *Surveyor) Unread() []string { return s.reader.unread }
