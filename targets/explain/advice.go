@@ -1,0 +1,75 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"strings"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// groupAdvice is by the reason of a condition that is AWS's doing.
+var groupAdvice = map[string]string{
+	v1beta1.ReasonAccessDenied: "Look at targetgate's IAM role: it needs DescribeTargetGroups, DescribeTargetGroupAttributes, DescribeTargetHealth, " +
+		"RegisterTargets and DeregisterTargets of elasticloadbalancing, and sts:AssumeRole where the binding names a role, whose trust policy must name it",
+	v1beta1.ReasonTargetGroupNotFound: "Does the target group exist, in targetgate's Region and account? spec.targetGroupARN cannot be changed: " +
+		"create the binding again with the right one",
+	v1beta1.ReasonAWSError: "targetgate tries again by itself; if it goes on, see its log and AWS's health",
+}
+
+// stateOf is how a target's health is for us.
+func stateOf(state elbv2.State) State {
+	switch state {
+	case elbv2.StateHealthy:
+		return OK
+	case elbv2.StateInitial, elbv2.StateDraining:
+		return Waiting
+	case elbv2.StateUnavailable:
+		return Unknown
+	default:
+		return Broken
+	}
+}
+
+// stateOfReason is the same where only AWS's reason is known, from the condition of a gate that is not open.
+func stateOfReason(reason string) State {
+	switch reason {
+	case elbv2.ReasonRegistrationInProgress, "Elb.InitialHealthChecking", "Target.DeregistrationInProgress":
+		return Waiting
+	case "Target.HealthCheckDisabled":
+		return Unknown
+	default:
+		return Broken
+	}
+}
+
+// healthAdvice is what to do about AWS's reason for a target's health.
+func healthAdvice(reason, description string, networking bool) string {
+	switch reason {
+	case "Target.ResponseCodeMismatch":
+		return "The pod answers the health check with a code that the target group does not accept: compare the group's health check path, port and " +
+			"success codes with what the pod answers there"
+	case "Target.Timeout", "Target.FailedHealthChecks":
+		advice := "The load balancer gets no good answer: does the pod listen at the health check's port, and do the security groups of pod and node " +
+			"let the load balancer's in?"
+		if networking {
+			advice += " The binding's spec.networking changes no security group, as targetgate does not support it"
+		}
+		return advice
+	case elbv2.ReasonNotInUse:
+		if strings.Contains(description, "Availability Zone") {
+			return "Enable that Availability Zone for the load balancer, or keep the pods out of it (nodeAffinity, topology.kubernetes.io/zone)"
+		}
+		return "Have a listener or a rule of a load balancer forward to the target group"
+	case "Target.IpUnusable":
+		return "The address belongs to a load balancer: is it the pod's own?"
+	case "Target.InvalidState":
+		return "The instance is stopped or terminated"
+	case "Elb.InternalError":
+		return "AWS has trouble of its own: see AWS's health"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,141 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/targetgate/targetgate/targets"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// bindingLinks are the links that all pods of the binding have in common.
+func (s *scene) bindingLinks() []Link {
+	links := []Link{s.bindingLink(), s.controllerLink()}
+	if s.abandoned() {
+		return links
+	}
+	return append(links, s.serviceLink(), s.sliceLink(), s.groupLink())
+}
+
+// abandoned reports whether the registrar registers nothing for the binding, whatever its Service has.
+func (s *scene) abandoned() bool {
+	return s.survey.Refused != "" || !s.binding.DeletionTimestamp.IsZero()
+}
+
+func (s *scene) bindingLink() Link {
+	spec := &s.binding.Spec
+	switch {
+	case !s.binding.DeletionTimestamp.IsZero():
+		return link("binding", Waiting, "is being deleted since %s: its targets are deregistered, its gates opened. %s",
+			stamp(s.binding.DeletionTimestamp.Time), s.status(v1beta1.ConditionReady).Message)
+	case s.survey.Refused != "":
+		return link("binding", Broken, "%s", s.survey.Refused).
+			advise("targetgate leaves this binding alone until that is changed, and opens the gates of its pods meanwhile")
+	case !spec.IsIP():
+		return link("binding", OK, "registers nodes at the node port of Service %q: gates of pods have nothing to wait for", spec.ServiceRef.Name)
+	default:
+		return link("binding", OK, "registers pods at port %s of Service %q", spec.ServiceRef.Port.String(), spec.ServiceRef.Name)
+	}
+}
+
+func (s *scene) serviceLink() Link {
+	ref := s.binding.Spec.ServiceRef
+	switch {
+	case s.survey.Service == nil:
+		return link("service", Broken, "%s", s.survey.Missing).
+			advise("Create it, or have spec.serviceRef.name of the binding name another one: kubectl -n %s get services", s.binding.Namespace)
+	case s.survey.Missing != "":
+		return link("service", Broken, "%s", s.survey.Missing).
+			advise("It has %s: have spec.serviceRef.port of the binding name one of them, or change the Service", ports(s.survey.Service))
+	default:
+		return link("service", OK, "%q has port %s", ref.Name, ref.Port.String())
+	}
+}
+
+func ports(service *corev1.Service) string {
+	var out []string
+	for _, port := range service.Spec.Ports {
+		text := fmt.Sprintf("%d", port.Port)
+		if port.Name != "" {
+			text = fmt.Sprintf("%s (%d)", port.Name, port.Port)
+		}
+		out = append(out, text)
+	}
+	return fmt.Sprintf("type %s and ports %s", service.Spec.Type, strings.Join(out, ", "))
+}
+
+// sliceLink is about whether the Service has any endpoint for the binding.
+func (s *scene) sliceLink() Link {
+	selected := s.selected()
+	selector := ""
+	if s.survey.Service != nil {
+		selector = labels.FormatLabels(s.survey.Service.Spec.Selector)
+	}
+	switch {
+	case s.survey.Missing != "":
+		return link("slice", Unknown, "there is nothing to look for without the Service's port")
+	case len(s.survey.Endpoints) > 0:
+		return link("slice", OK, "%s", s.standings())
+	case len(s.survey.Odd) > 0:
+		return link("slice", Unknown, "no node of the cluster can be a target")
+	case !s.binding.Spec.IsIP():
+		return link("slice", Broken, "no node of the cluster can be a target").advise("See the nodes: kubectl get nodes -o wide --show-labels")
+	case len(s.survey.Service.Spec.Selector) == 0:
+		return link("slice", Broken, "Service %q has no selector, and its EndpointSlices name no pods", s.survey.Service.Name).
+			advise("Only pods are registered: give the Service a selector")
+	case selected == 0:
+		return link("slice", Broken, "Service %q selects no pod: its selector is %s", s.survey.Service.Name, selector).
+			advise("Compare it with the labels of the pods (kubectl -n %s get pods --show-labels); perhaps there are none now", s.binding.Namespace)
+	default:
+		return s.unlisted(selected)
+	}
+}
+
+// unlisted is why pods that the Service selects are no endpoints.
+func (s *scene) unlisted(selected int) Link {
+	family := discoveryv1.AddressTypeIPv4
+	if t := s.binding.Spec.IPAddressType; t != nil && *t == v1beta1.IPAddressTypeIPv6 {
+		family = discoveryv1.AddressTypeIPv6
+	}
+	listed := slices.DeleteFunc(slices.Clone(s.slices), func(slice discoveryv1.EndpointSlice) bool { return len(slice.Endpoints) == 0 })
+	ofFamily := slices.ContainsFunc(listed, func(slice discoveryv1.EndpointSlice) bool { return slice.AddressType == family })
+	switch {
+	case len(listed) == 0:
+		return link("slice", Waiting, "Service %q selects %d pods, and no EndpointSlice lists one yet", s.survey.Service.Name, selected)
+	case !ofFamily:
+		return link("slice", Broken, "no EndpointSlice of Service %q has addresses of type %s, which the target group takes", s.survey.Service.Name, family).
+			advise("Have spec.ipFamilies of the Service include that family, or bind a target group of the other")
+	default:
+		return link("slice", Broken, "the EndpointSlices of Service %q list pods, but none at port %s", s.survey.Service.Name,
+			s.binding.Spec.ServiceRef.Port.String()).
+			advise("Is the port's targetPort the name of a port that the pods' containers have?")
+	}
+}
+
+// standings counts the endpoints by what the registrar does with them.
+func (s *scene) standings() string {
+	count := map[targets.Standing]int{}
+	for _, ep := range s.survey.Endpoints {
+		count[ep.Standing]++
+	}
+	var out []string
+	for _, standing := range []targets.Standing{
+		targets.StandingWanted, targets.StandingUnready, targets.StandingKept, targets.StandingReplaced, targets.StandingLeaving,
+	} {
+		if count[standing] > 0 {
+			out = append(out, fmt.Sprintf("%d %s", count[standing], standing))
+		}
+	}
+	return "endpoints: " + strings.Join(out, ", ")
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,495 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/elbv2"
+	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+const (
+	testARN  = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/web/0123456789abcdef"
+	testGate = corev1.PodConditionType("target-health.elbv2.k8s.aws/web")
+)
+
+var (
+	now      = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	testPod  = elbv2.Target{ID: "10.0.0.1", Port: 8080}
+	leaseKey = client.ObjectKey{Namespace: "targetgate-system", Name: "lease"}
+)
+
+// world is a set-up in which all is well until a test breaks it: one Service, one binding, one pod that is registered,
+// healthy and open.
+type world struct {
+	namespace *corev1.Namespace
+	binding   *v1beta1.TargetGroupBinding
+	service   *corev1.Service
+	slice     *discoveryv1.EndpointSlice
+	pod       *corev1.Pod
+	lease     *coordinationv1.Lease
+	node      *corev1.Node   // that the pod is not on
+	aws       *fakeelbv2.API // nil: AWS is not asked
+	group     elbv2types.TargetGroup
+}
+
+func ago(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
+
+func newWorld() *world {
+	return &world{
+		namespace: &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{readiness.InjectLabel: "enabled"}}},
+		binding: &v1beta1.TargetGroupBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "binding", Generation: 2, CreationTimestamp: ago(2 * time.Hour)},
+			Spec: v1beta1.TargetGroupBindingSpec{
+				TargetGroupARN: testARN, TargetType: ptr.To(v1beta1.TargetTypeIP),
+				ServiceRef: v1beta1.ServiceReference{Name: "web", Port: intstr.FromString("http")},
+			},
+			Status: v1beta1.TargetGroupBindingStatus{
+				ObservedGeneration: ptr.To[int64](2),
+				Conditions: []metav1.Condition{
+					{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReconciled, Message: "All registered"},
+					{Type: v1beta1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1beta1.ReasonHealthy, Message: "Nothing is wrong"},
+				},
+				Targets:     &v1beta1.TargetCounts{Summary: "1/1", Registered: 1, Healthy: 1},
+				TargetGroup: &v1beta1.TargetGroupFacts{LoadBalancers: 1},
+			},
+		},
+		service: &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", CreationTimestamp: ago(3 * time.Hour)},
+			Spec: corev1.ServiceSpec{
+				Type: corev1.ServiceTypeClusterIP, Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Name: "http", Port: 80}},
+			},
+		},
+		slice: &discoveryv1.EndpointSlice{
+			ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: "web-1", Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
+			AddressType: discoveryv1.AddressTypeIPv4,
+			Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To[int32](8080)}},
+			Endpoints: []discoveryv1.Endpoint{{
+				Addresses: []string{"10.0.0.1"}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(false)},
+				TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: "web-0", UID: "web-0"},
+			}},
+		},
+		pod: &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "shop", Name: "web-0", UID: "web-0", Labels: map[string]string{"app": "web"}, CreationTimestamp: ago(time.Hour),
+			},
+			Spec: corev1.PodSpec{ReadinessGates: []corev1.PodReadinessGate{{ConditionType: testGate}}},
+			Status: corev1.PodStatus{
+				PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}},
+				Conditions: []corev1.PodCondition{
+					{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: ago(time.Hour)},
+					{Type: testGate, Status: corev1.ConditionTrue, LastTransitionTime: ago(time.Hour)},
+				},
+			},
+		},
+		lease: &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: leaseKey.Namespace, Name: leaseKey.Name},
+			Spec: coordinationv1.LeaseSpec{
+				HolderIdentity: ptr.To("targetgate-7d9f_uid"), LeaseDurationSeconds: ptr.To[int32](15), RenewTime: &metav1.MicroTime{Time: now.Add(-2 * time.Second)},
+			},
+		},
+		node: &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: "node-1"}, Spec: corev1.NodeSpec{ProviderID: "aws:///eu-west-1a/i-0123456789abcdef0"},
+			Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
+		},
+		group: elbv2types.TargetGroup{
+			TargetGroupArn: aws.String(testARN), LoadBalancerArns: []string{"arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/web/0"},
+		},
+	}
+}
+
+// says has the gate closed with these words, and the counts agree.
+func (w *world) says(reason, message string) {
+	w.pod.Status.Conditions[1] = corev1.PodCondition{
+		Type: testGate, Status: corev1.ConditionFalse, Reason: reason, Message: message, LastTransitionTime: ago(time.Hour),
+	}
+	w.binding.Status.Targets = &v1beta1.TargetCounts{Summary: "0/1", Registered: 1}
+}
+
+// mute has nothing written to the pod yet.
+func (w *world) mute() {
+	w.pod.Status.Conditions = w.pod.Status.Conditions[:1]
+	w.binding.Status.Targets = &v1beta1.TargetCounts{Summary: "0/0"}
+}
+
+func (w *world) degrade(reason, message string) {
+	w.binding.Status.Conditions[0].Status, w.binding.Status.Conditions[0].Reason, w.binding.Status.Conditions[0].Message = "False", reason, message
+	w.binding.Status.Conditions[1].Status, w.binding.Status.Conditions[1].Reason, w.binding.Status.Conditions[1].Message = "True", reason, message
+}
+
+// answer has AWS asked, and say this of the pod's target; no state is no target.
+func (w *world) answer(h elbv2.Health) {
+	w.aws = &fakeelbv2.API{}
+	w.aws.AddGroup(w.group)
+	if h.State != "" {
+		w.aws.SetHealth(testARN, testPod, h)
+	}
+}
+
+func (w *world) explainer(t *testing.T) *Explainer {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	objects := []client.Object{w.namespace, w.slice, w.binding, w.pod, w.node}
+	if w.service != nil {
+		objects = append(objects, w.service)
+	}
+	if w.lease != nil {
+		objects = append(objects, w.lease)
+	}
+	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	e := Explainer{Reader: reader, Clock: clocktesting.NewFakePassiveClock(now), Lease: leaseKey}
+	if w.aws != nil {
+		aws := elbv2.New(w.aws, elbv2.NewBudget(nil, clock.RealClock{}))
+		e.AWS = func(*v1beta1.TargetGroupBinding) (*elbv2.Client, error) { return aws, nil }
+	}
+	return New(e)
+}
+
+// explained is the report about the pod.
+func (w *world) explained(t *testing.T) Report {
+	t.Helper()
+	report, err := w.explainer(t).Pod(t.Context(), types.NamespacedName{Namespace: "shop", Name: "web-0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// causeOf is "state link: what was seen -> advice" of the cause, empty when there is none.
+func causeOf(t *testing.T, report Report) string {
+	t.Helper()
+	if len(report.Chains) != 1 {
+		t.Fatalf("%d chains, want one: %+v", len(report.Chains), report)
+	}
+	c := report.Chains[0].Cause
+	if c == nil {
+		return ""
+	}
+	return string(c.State) + " " + c.Name + ": " + c.Seen + " -> " + c.Advice
+}
+
+// The set-ups that users have, by what is wrong. Want are parts of the state, the link, what was seen and the advice.
+func TestExplainNamesTheCause(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spoil func(*world)
+		want  []string
+	}{
+		"1 Service missing": {
+			func(w *world) { w.service = nil }, []string{`broken service: Service "web" does not exist`, "Create it"},
+		},
+		"2 port name missing": {
+			func(w *world) { w.service.Spec.Ports[0].Name = "web" },
+			[]string{`broken service: Service "web" has no port "http"`, "It has type ClusterIP and ports web (80)"},
+		},
+		"3 selector selects nothing": {
+			func(w *world) {
+				w.service.Spec.Selector, w.slice.Endpoints = map[string]string{"app": "wob"}, nil
+			},
+			[]string{`broken slice: Service "web" selects no pod: its selector is app=wob`, "--show-labels"},
+		},
+		"3 selector selects another pod": {
+			func(w *world) {
+				w.slice.Endpoints[0].TargetRef = &corev1.ObjectReference{Kind: "Pod", Name: "other", UID: "other"}
+				w.pod.Labels = map[string]string{"app": "old"}
+			},
+			[]string{`broken slice: Service "web" does not select the pod: it wants app=web, and the pod has app=old`},
+		},
+		"3 targetPort is no container port": {
+			func(w *world) { w.mute(); w.slice.Ports = nil }, []string{`broken slice: the EndpointSlices of Service "web" list pods, but none at port http`, "targetPort"},
+		},
+		"3 other address family": {
+			func(w *world) { w.mute(); w.slice.AddressType = discoveryv1.AddressTypeIPv6 },
+			[]string{`broken slice: no EndpointSlice of Service "web" has addresses of type IPv4`, "ipFamilies"},
+		},
+		"4 container crashes": {
+			func(w *world) { w.mute(); w.unready("CrashLoopBackOff", "back-off 10s") },
+			[]string{`broken pod: containers not ready since`, `container "app": CrashLoopBackOff back-off 10s`, "kubectl -n shop describe pod web-0"},
+		},
+		"4 container starts": {
+			func(w *world) { w.mute(); w.unready("ContainerCreating", "") }, []string{`waiting pod: containers not ready since`, "ContainerCreating"},
+		},
+		"4 container starts for long": {
+			func(w *world) {
+				w.mute()
+				w.unready("ContainerCreating", "")
+				w.pod.Status.Conditions[0].LastTransitionTime = ago(startup)
+			},
+			[]string{`broken pod: containers not ready since 2026-11-21T11:55:00Z`},
+		},
+		"4 on no node": {
+			func(w *world) {
+				w.mute()
+				w.unready("", "")
+				w.slice.Endpoints, w.pod.Status.PodIPs = nil, nil
+				w.pod.Status.Conditions = append(w.pod.Status.Conditions, corev1.PodCondition{
+					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available",
+				})
+			},
+			[]string{"broken pod: is on no node: Unschedulable: 0/3 nodes are available"},
+		},
+		"5 created before the binding": {
+			func(w *world) { w.pod.Spec.ReadinessGates = nil; w.pod.CreationTimestamp = ago(4 * time.Hour) },
+			[]string{"broken gate: the pod has no readiness gate", "created before the TargetGroupBinding", "rollout restart"},
+		},
+		"5 namespace not labelled": {
+			func(w *world) { w.pod.Spec.ReadinessGates = nil; w.namespace.Labels = nil },
+			[]string{"broken gate: the pod has no readiness gate", "namespace shop does not ask for gates", "kubectl label namespace shop elbv2.k8s.aws/pod-readiness-gate-inject=enabled"},
+		},
+		"5 webhook was away": {
+			func(w *world) { w.pod.Spec.ReadinessGates = nil },
+			[]string{"broken gate: the pod has no readiness gate", "webhook was away"},
+		},
+		"6 AWS denies access": {
+			func(w *world) {
+				w.degrade(v1beta1.ReasonAccessDenied, "AccessDenied: not authorized to perform: elasticloadbalancing:RegisterTargets")
+				w.says(readiness.ReasonRegistrationFailed, "AccessDenied: not authorized")
+			},
+			[]string{"broken target group: AccessDenied: AccessDenied: not authorized to perform", "IAM role"},
+		},
+		"6 target group not found": {
+			func(w *world) { w.degrade(v1beta1.ReasonTargetGroupNotFound, "TargetGroupNotFound: gone"); w.mute() },
+			[]string{"broken target group: TargetGroupNotFound: TargetGroupNotFound: gone", "Region and account"},
+		},
+		"6 target group not found, by AWS": {
+			func(w *world) { w.group.TargetGroupArn = aws.String("other"); w.answer(elbv2.Health{}) },
+			[]string{"broken target group: TargetGroupNotFound: "},
+		},
+		"6 binding without a type": {
+			func(w *world) { w.binding.Spec.TargetType = nil }, []string{"broken binding: spec.targetType is not set"},
+		},
+		"6 one target refused": {
+			func(w *world) { w.says(readiness.ReasonRegistrationFailed, "InvalidTarget: not in the VPC") },
+			[]string{"broken target: 10.0.0.1:8080 is not registered: RegistrationFailed: InvalidTarget: not in the VPC"},
+		},
+		"7 target unhealthy": {
+			func(w *world) {
+				w.says("Target.ResponseCodeMismatch", "Health checks failed with these codes: [503] (since 2026-11-21T11:00:00Z)")
+			},
+			[]string{"broken health: not healthy: Target.ResponseCodeMismatch: Health checks failed with these codes: [503]", "success codes"},
+		},
+		"7 target unhealthy, by AWS, behind an open gate": {
+			func(w *world) {
+				w.answer(elbv2.Health{State: elbv2.StateUnhealthy, Reason: "Target.Timeout", Description: "Request timed out"})
+			},
+			[]string{"broken health: unhealthy: Target.Timeout: Request timed out", "security groups"},
+		},
+		"7 first health checks": {
+			func(w *world) { w.says("Elb.InitialHealthChecking", "Initial health checks in progress") },
+			[]string{"waiting health: not healthy: Elb.InitialHealthChecking"},
+		},
+		"8 attached to no load balancer": {
+			func(w *world) {
+				w.binding.Status.TargetGroup.LoadBalancers = 0
+				w.says("Target.NotInUse", "Target group is not configured to receive traffic from the load balancer")
+			},
+			[]string{"broken target group: web is attached to no load balancer", "listener"},
+		},
+		"8 attached to no load balancer, by AWS": {
+			func(w *world) { w.group.LoadBalancerArns = nil; w.answer(elbv2.Health{State: elbv2.StateUnused}) },
+			[]string{"broken target group: web is attached to no load balancer"},
+		},
+		"8 zone not enabled": {
+			func(w *world) {
+				w.says("Target.NotInUse", "Target is in an Availability Zone that is not enabled for the load balancer")
+			},
+			[]string{"broken health: not healthy: Target.NotInUse: Target is in an Availability Zone", "Enable that Availability Zone"},
+		},
+		"9 terminating": {
+			func(w *world) { w.terminate(-20 * time.Second) },
+			[]string{"waiting pod: is terminating, until 2026-11-21T12:00:20Z"},
+		},
+		"9 terminating for too long": {
+			func(w *world) { w.terminate(time.Minute) },
+			[]string{"broken pod: is terminating, and should have been gone at 2026-11-21T11:59:00Z", "Finalizers hold it: [test/finalizer]"},
+		},
+		"10 targetgate does not run": {
+			func(w *world) { w.mute(); w.lease.Spec.RenewTime.Time = now.Add(-time.Minute) },
+			[]string{"broken targetgate: does not run: nobody has renewed lease targetgate-system/lease since 2026-11-21T11:59:00Z", "kubectl -n targetgate-system get pods"},
+		},
+		"10 targetgate has just lost its leader": {
+			func(w *world) {
+				w.lease.Spec.HolderIdentity = ptr.To("")
+			},
+			[]string{"waiting targetgate: has no leader since"},
+		},
+		"10 targetgate was never installed": {
+			func(w *world) { w.mute(); w.binding.Status, w.lease = v1beta1.TargetGroupBindingStatus{}, nil },
+			[]string{"broken targetgate: has never acted on the binding, and there is no lease targetgate-system/lease", "Is targetgate installed?"},
+		},
+		"10 observed generation behind": {
+			func(w *world) { w.binding.Generation = 3 },
+			[]string{"broken targetgate: has acted on generation 2 of the binding, not on 3, although targetgate-7d9f leads", "--watch-namespace"},
+		},
+		"10 binding is new": {
+			func(w *world) {
+				w.mute()
+				w.binding.Status, w.binding.CreationTimestamp = v1beta1.TargetGroupBindingStatus{}, ago(time.Second)
+			},
+			[]string{"waiting targetgate: has never acted on the binding"},
+		},
+		"10 gate condition never written": {
+			func(w *world) { w.mute() },
+			[]string{"broken target: 10.0.0.1:8080 is not registered, although the pod's containers are ready since 2026-11-21T11:00:00Z", "does it run"},
+		},
+		"10 pod is ready just now": {
+			func(w *world) { w.mute(); w.pod.Status.Conditions[0].LastTransitionTime = ago(time.Second) },
+			[]string{"waiting target: 10.0.0.1:8080 is not registered yet"},
+		},
+		"node that is no instance": {
+			func(w *world) { w.registerNodes(); w.node.Spec.ProviderID = "kind://node-1" },
+			[]string{`broken node: Node node-1 cannot be a target: spec.providerID "kind://node-1" names no instance`},
+		},
+		"node that is not ready": {
+			func(w *world) {
+				w.registerNodes()
+				w.node.Status.Conditions[0].Status = corev1.ConditionFalse
+			},
+			[]string{"broken node: is not ready"},
+		},
+		"pod behind no binding": {
+			func(w *world) { w.pod.Spec.ReadinessGates, w.pod.Labels, w.slice.Endpoints = nil, nil, nil },
+			[]string{"broken binding: no TargetGroupBinding of the namespace names a Service that selects pod \"web-0\""},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			tc.spoil(w)
+			report := w.explained(t)
+			got := causeOf(t, report)
+			for _, want := range tc.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("the cause is\n%s\nwithout\n%s", got, want)
+				}
+			}
+			if broken := strings.HasPrefix(tc.want[0], "broken"); report.IsBroken() != broken {
+				t.Errorf("broken: %v, want %v", report.IsBroken(), broken)
+			}
+		})
+	}
+}
+
+// unready has a container in that state of waiting.
+func (w *world) unready(reason, message string) {
+	w.pod.Status.Conditions[0].Status, w.pod.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, ago(time.Minute)
+	w.pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: "app", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+	}}
+}
+
+// registerNodes has the binding register nodes instead of pods.
+func (w *world) registerNodes() {
+	w.binding.Spec.TargetType, w.service.Spec.Ports[0].NodePort = ptr.To(v1beta1.TargetTypeInstance), 30080
+}
+
+// terminate has the pod's time run out so long ago.
+func (w *world) terminate(overdue time.Duration) {
+	w.pod.Finalizers, w.pod.DeletionTimestamp = []string{"test/finalizer"}, ptr.To(ago(overdue))
+}
+
+func TestExplainFindsNothingBrokenWhereNothingIs(t *testing.T) {
+	for name, spoil := range map[string]func(*world){
+		"by the status": func(*world) {},
+		"by AWS":        func(w *world) { w.answer(elbv2.Health{State: elbv2.StateHealthy}) },
+		"terminating, target drained": func(w *world) {
+			w.terminate(-time.Second)
+			w.answer(elbv2.Health{})
+		},
+		"registered before, not counted yet": func(w *world) { w.binding.Status.Targets = nil },
+		"lease elsewhere":                    func(w *world) { w.lease = nil },
+		"binding is being deleted": func(w *world) {
+			w.binding.Finalizers, w.binding.DeletionTimestamp = []string{v1beta1.Finalizer}, ptr.To(ago(time.Second))
+		},
+		"nodes are registered": func(w *world) { w.registerNodes() },
+		"not ready but published": func(w *world) {
+			w.unready("ContainerCreating", "")
+			w.slice.Endpoints[0].Conditions.Ready = nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			spoil(w)
+			if report := w.explained(t); report.IsBroken() {
+				t.Errorf("broken: %s", causeOf(t, report))
+			}
+		})
+	}
+}
+
+func TestExplainSaysOfEachLinkWhatWasSeen(t *testing.T) {
+	w := newWorld()
+	w.answer(elbv2.Health{State: elbv2.StateHealthy})
+	chain := w.explained(t).Chains[0]
+	var got []string
+	for _, l := range append(chain.Links, chain.Endpoints[0].Links...) {
+		got = append(got, l.Name)
+		if l.State != OK || l.Seen == "" || l.Advice != "" {
+			t.Errorf("link %+v, want ok, something seen, and no advice", l)
+		}
+	}
+	want := "binding targetgate service slice target group slice pod target health gate"
+	if strings.Join(got, " ") != want {
+		t.Errorf("links %v, want %s", got, want)
+	}
+}
+
+func TestExplainOfWhatDoesNotExist(t *testing.T) {
+	e := newWorld().explainer(t)
+	_, podErr := e.Pod(t.Context(), types.NamespacedName{Namespace: "shop", Name: "none"})
+	_, bindingErr := e.Binding(t.Context(), types.NamespacedName{Namespace: "shop", Name: "none"})
+	_, namespaceErr := e.Namespace(t.Context(), "none")
+	for want, err := range map[string]error{
+		`getting pod in namespace shop: pods "none" not found`:                                             podErr,
+		`getting TargetGroupBinding in namespace shop: targetgroupbindings.elbv2.k8s.aws "none" not found`: bindingErr,
+		`getting namespace: namespaces "none" not found`:                                                   namespaceErr,
+	} {
+		if !apierrors.IsNotFound(err) || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
+func TestExplainOfNamespaceHasAllBindingsAndPods(t *testing.T) {
+	w := newWorld()
+	report, err := w.explainer(t).Namespace(t.Context(), "shop")
+	if err != nil || len(report.Chains) != 1 || len(report.Chains[0].Endpoints) != 1 || report.IsBroken() {
+		t.Fatalf("report %+v, error %v; want one binding with one pod, nothing broken", report, err)
+	}
+}
+
+func TestExplainOfLostGates(t *testing.T) {
+	w := newWorld()
+	w.pod.Spec.ReadinessGates = append(w.pod.Spec.ReadinessGates,
+		corev1.PodReadinessGate{ConditionType: readiness.GateFor("gone")}, corev1.PodReadinessGate{ConditionType: "example.com/other"})
+	report := w.explained(t)
+	if len(report.Chains) != 2 || report.Chains[1].Cause == nil ||
+		!strings.Contains(report.Chains[1].Cause.Seen, `gate of TargetGroupBinding "gone", which does not exist`) {
+		t.Errorf("report %+v, want a second chain about the binding that is gone", report)
+	}
+}

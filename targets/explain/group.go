@@ -1,0 +1,94 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// groupLink is about the target group as a whole: by the binding's status, and by AWS if it was asked.
+func (s *scene) groupLink() Link {
+	degraded, ready := s.status(v1beta1.ConditionDegraded), s.status(v1beta1.ConditionReady)
+	advice, isAWS := groupAdvice[degraded.Reason]
+	name := groupName(s.binding.Spec.TargetGroupARN)
+	attached, known := s.attached()
+	switch {
+	case degraded.Status == metav1.ConditionTrue && isAWS:
+		return link("target group", Broken, "%s: %s", degraded.Reason, degraded.Message).advise("%s", advice)
+	case s.reading != nil && elbv2.IsTargetGroupNotFound(s.reading.err):
+		return link("target group", Broken, "%s", elbv2.Message(s.reading.err)).advise("%s", groupAdvice[v1beta1.ReasonTargetGroupNotFound])
+	case known && !attached:
+		return link("target group", Broken, "%s is attached to no load balancer: no health check runs, and no traffic comes", name).
+			advise("Have a listener or a rule of a load balancer forward to it")
+	case s.reading != nil && s.reading.err != nil:
+		return link("target group", Unknown, "AWS does not answer you: %s", elbv2.Message(s.reading.err)).
+			advise("This is about your own credentials, not targetgate's; without --aws the binding's status is used")
+	case s.answered():
+		return link("target group", OK, "%s has %s, by AWS", name, s.healthCount())
+	case ready.Reason == "" || ready.Reason == v1beta1.ReasonReading:
+		return link("target group", Waiting, "%s has not been read by targetgate yet", name)
+	default:
+		return link("target group", OK, "%s has %s; %s", name, s.statusCount(), remark(ready, degraded))
+	}
+}
+
+// remark is what the status says beside the counts.
+func remark(ready, degraded metav1.Condition) string {
+	if degraded.Status == metav1.ConditionTrue {
+		return degraded.Reason + ": " + degraded.Message
+	}
+	return ready.Reason + ": " + ready.Message
+}
+
+// attached reports whether a load balancer sends to the group; known is false when nobody has looked.
+func (s *scene) attached() (attached, known bool) {
+	switch facts := s.binding.Status.TargetGroup; {
+	case s.answered():
+		return s.reading.group.LoadBalancers > 0, true
+	case facts != nil:
+		return facts.LoadBalancers > 0, true
+	default:
+		return false, false
+	}
+}
+
+func (s *scene) healthCount() string {
+	healthy := 0
+	for _, h := range s.reading.health {
+		if h.State == elbv2.StateHealthy {
+			healthy++
+		}
+	}
+	return fmt.Sprintf("%d healthy targets of %d", healthy, len(s.reading.health))
+}
+
+func (s *scene) statusCount() string {
+	if counts := s.binding.Status.Targets; counts != nil {
+		return fmt.Sprintf("%d healthy targets of %d, by the binding's status", counts.Healthy, counts.Registered)
+	}
+	return "no counts in the binding's status yet"
+}
+
+// groupName is the name in the ARN, or all of it when that is not to be found.
+func groupName(arn string) string {
+	if parts := strings.Split(arn, "/"); len(parts) == 3 {
+		return parts[1]
+	}
+	return arn
+}
+
+// status is the binding's condition of that type, the zero value when there is none.
+func (s *scene) status(kind string) metav1.Condition {
+	if c := apimeta.FindStatusCondition(s.binding.Status.Conditions, kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
+}

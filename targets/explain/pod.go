@@ -1,0 +1,170 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets"
+)
+
+// startup is how long containers may take to be ready before that is called broken; a container that fails is at once.
+const startup = 5 * time.Minute
+
+// podEndpoint are the links of one pod.
+func (s *scene) podEndpoint(pod *corev1.Pod) Endpoint {
+	ep := s.endpointOf(pod.UID)
+	out := Endpoint{Kind: "Pod", Name: pod.Name}
+	if ep != nil {
+		out.Target = ep.Target.String()
+	}
+	switch {
+	case targets.IsLeaving(pod):
+		out.Links = []Link{s.leavingLink(pod), s.leavingTarget(ep)}
+	case s.abandoned():
+		out.Links = []Link{s.podLink(pod, ep), s.gateLink(pod)}
+	default:
+		out.Links = []Link{
+			s.podSliceLink(pod, ep), s.podLink(pod, ep), s.targetLink(pod, ep), s.healthLink(pod, ep), s.gateLink(pod),
+		}
+	}
+	return out
+}
+
+// podSliceLink is about whether the Service's EndpointSlices list the pod.
+func (s *scene) podSliceLink(pod *corev1.Pod, ep *targets.Endpoint) Link {
+	switch {
+	case ep != nil && ep.Standing != targets.StandingReplaced:
+		return link("slice", OK, "lists the pod at %s", ep.Target)
+	case s.survey.Missing != "":
+		return link("slice", Unknown, "there is nothing to look for without the Service's port")
+	case !s.survey.Selects(pod):
+		return link("slice", Broken, "Service %q does not select the pod: it wants %s, and the pod has %s", s.survey.Service.Name,
+			labels.FormatLabels(s.survey.Service.Spec.Selector), labels.FormatLabels(pod.Labels)).
+			advise("Give the pod those labels, or change the Service's selector")
+	case len(pod.Status.PodIPs) == 0:
+		return link("slice", Waiting, "does not list the pod, which has no address yet")
+	default:
+		return s.unlisted(s.selected())
+	}
+}
+
+// leavingLink is about a pod that is being deleted or has ended.
+func (s *scene) leavingLink(pod *corev1.Pod) Link {
+	if pod.DeletionTimestamp == nil {
+		return link("pod", Broken, "has ended (%s) %s%s", pod.Status.Phase, pod.Status.Reason, pod.Status.Message).
+			advise("A pod that has ended is no target any more; its owner replaces it if it should")
+	}
+	due := pod.DeletionTimestamp.Time // the request's time and the grace period
+	if s.now.Before(due.Add(promptness)) {
+		return link("pod", Waiting, "is terminating, until %s: it leaves the load balancer, and its gate is not written any more", stamp(due))
+	}
+	return link("pod", Broken, "is terminating, and should have been gone at %s", stamp(due)).
+		advise("Finalizers hold it: %v; or node %q does not answer", pod.Finalizers, pod.Spec.NodeName)
+}
+
+// podLink is about the pod's containers and node.
+func (s *scene) podLink(pod *corev1.Pod, ep *targets.Endpoint) Link {
+	ready := readiness.Condition(pod, corev1.ContainersReady)
+	containersReady := ready != nil && ready.Status == corev1.ConditionTrue
+	switch {
+	case containersReady && ep != nil && ep.Standing == targets.StandingUnready:
+		return link("pod", Broken, "its containers are ready, but its node %q is not", pod.Spec.NodeName).
+			advise("See the node: kubectl describe node %s", pod.Spec.NodeName)
+	case containersReady:
+		return link("pod", OK, "its containers are ready since %s", stamp(ready.LastTransitionTime.Time))
+	case ep != nil && ep.Standing == targets.StandingWanted:
+		return link("pod", OK, "its containers are not ready, but the Service publishes it all the same")
+	}
+	return s.unreadyLink(pod)
+}
+
+// unreadyLink says what keeps the containers from being ready.
+func (s *scene) unreadyLink(pod *corev1.Pod) Link {
+	if c := readiness.Condition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
+		return link("pod", Broken, "is on no node: %s: %s", c.Reason, c.Message).advise("See its events: %s", describe(pod))
+	}
+	state, since := Waiting, pod.CreationTimestamp.Time
+	if c := readiness.Condition(pod, corev1.ContainersReady); c != nil && !c.LastTransitionTime.IsZero() {
+		since = c.LastTransitionTime.Time
+	}
+	if s.now.Sub(since) >= startup {
+		state = Broken
+	}
+	what := "containers not ready since " + stamp(since)
+	for _, c := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
+		fault, told := containerFault(c)
+		if told != "" {
+			what += "; " + told
+		}
+		if fault {
+			state = Broken
+		}
+	}
+	return link("pod", state, "%s", what).advise("The load balancer has no part in this yet. See why: %s", describe(pod))
+}
+
+func describe(pod *corev1.Pod) string {
+	return fmt.Sprintf("kubectl -n %s describe pod %s", pod.Namespace, pod.Name)
+}
+
+// containerFault says of a container that is not ready how it is, and whether it has failed.
+func containerFault(c corev1.ContainerStatus) (fault bool, told string) {
+	switch {
+	case c.Ready:
+		return false, ""
+	case c.State.Waiting != nil:
+		reason := c.State.Waiting.Reason
+		return reason != "ContainerCreating" && reason != "PodInitializing", fmt.Sprintf("container %q: %s %s", c.Name, reason, c.State.Waiting.Message)
+	case c.State.Terminated != nil:
+		failed := c.State.Terminated.ExitCode != 0
+		return failed, fmt.Sprintf("container %q: ended with %d: %s", c.Name, c.State.Terminated.ExitCode, c.State.Terminated.Reason)
+	default:
+		return c.RestartCount > 0, fmt.Sprintf("container %q: runs, but its readiness probe has not passed; %d restarts", c.Name, c.RestartCount)
+	}
+}
+
+// gateLink is about the pod's readiness gate.
+func (s *scene) gateLink(pod *corev1.Pod) Link {
+	if !readiness.Has(pod, s.gate()) {
+		return s.ungatedLink(pod)
+	}
+	condition := readiness.Condition(pod, s.gate())
+	switch {
+	case condition == nil:
+		return link("gate", Waiting, "is closed, and has no condition yet")
+	case condition.Status != corev1.ConditionTrue:
+		return link("gate", Waiting, "is closed since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
+	case condition.Reason != "":
+		return link("gate", OK, "is open since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
+	default:
+		return link("gate", OK, "is open since %s: the load balancer had found the pod healthy", stamp(condition.LastTransitionTime.Time))
+	}
+}
+
+// ungatedLink says why the pod has no gate: it gets one at its creation or never.
+func (s *scene) ungatedLink(pod *corev1.Pod) Link {
+	const restart = "roll the pods out again (kubectl rollout restart)"
+	broken := func(format string, args ...any) Link {
+		return link("gate", Broken, "the pod has no readiness gate %s: %s", s.gate(), fmt.Sprintf(format, args...))
+	}
+	service := s.survey.Service
+	switch {
+	case s.namespace != nil && s.namespace.Labels[readiness.InjectLabel] != readiness.InjectEnabled:
+		return broken("namespace %s does not ask for gates", pod.Namespace).
+			advise("kubectl label namespace %s %s=%s, and %s", pod.Namespace, readiness.InjectLabel, readiness.InjectEnabled, restart)
+	case pod.CreationTimestamp.Time.Before(s.binding.CreationTimestamp.Time):
+		return broken("it was created before the TargetGroupBinding").advise("To give it one, %s", restart)
+	case service != nil && pod.CreationTimestamp.Time.Before(service.CreationTimestamp.Time):
+		return broken("it was created before Service %q", service.Name).advise("To give it one, %s", restart)
+	default:
+		return broken("at its creation targetgate's webhook was away or not asked, or the namespace had no label yet").
+			advise("See that targetgate is ready and its MutatingWebhookConfiguration is installed, and %s", restart)
+	}
+}

@@ -1,0 +1,105 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import "fmt"
+
+// State is how a link is.
+type State string
+
+// The states. What is Waiting gets on by itself; what is Broken needs somebody.
+const (
+	OK      State = "ok"
+	Waiting State = "waiting"
+	Broken  State = "broken"
+	Unknown State = "unknown"
+)
+
+// Link is one thing that has to be right before a pod gets traffic.
+type Link struct {
+	Name   string `json:"name"`
+	State  State  `json:"state"`
+	Seen   string `json:"seen"`             // what was found
+	Advice string `json:"advice,omitempty"` // what to do, where there is something to do
+}
+
+func link(name string, state State, format string, args ...any) Link {
+	return Link{Name: name, State: state, Seen: fmt.Sprintf(format, args...)}
+}
+
+func (l Link) advise(format string, args ...any) Link {
+	l.Advice = fmt.Sprintf(format, args...)
+	return l
+}
+
+// Endpoint is one pod behind a binding, or one node.
+type Endpoint struct {
+	Kind   string `json:"kind"` // Pod or Node
+	Name   string `json:"name"` // of a node its instance ID
+	Target string `json:"target,omitempty"`
+	Links  []Link `json:"links"`
+}
+
+// Chain is what was found of one binding.
+type Chain struct {
+	Namespace string     `json:"namespace"`
+	Binding   string     `json:"binding,omitempty"` // empty when none has to do with the pod
+	Links     []Link     `json:"links"`             // of the binding
+	Endpoints []Endpoint `json:"endpoints,omitempty"`
+	// Cause is the first broken link, or the first one that waits when none is broken; nil when there is neither.
+	Cause *Cause `json:"cause,omitempty"`
+}
+
+// Cause is a link, and whose.
+type Cause struct {
+	Endpoint string `json:"endpoint,omitempty"` // Pod or Node and its name, empty for the binding's own links
+	Link
+}
+
+// Report is what was found. In JSON it is an object with these fields, to which others may be added.
+type Report struct {
+	Chains []Chain `json:"bindings"`
+	// Notes are what could not be looked at.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// IsBroken reports whether any link is.
+func (r Report) IsBroken() bool {
+	for i := range r.Chains {
+		if cause := r.Chains[i].Cause; cause != nil && cause.State == Broken {
+			return true
+		}
+	}
+	return false
+}
+
+// conclude finds the chain's cause.
+func (c *Chain) conclude() {
+	for _, state := range []State{Broken, Waiting} {
+		if c.Cause = c.first(state); c.Cause != nil {
+			return
+		}
+	}
+}
+
+func (c *Chain) first(state State) *Cause {
+	if l := first(c.Links, state); l != nil {
+		return &Cause{Link: *l}
+	}
+	for _, ep := range c.Endpoints {
+		if l := first(ep.Links, state); l != nil {
+			return &Cause{Endpoint: ep.Kind + " " + ep.Name, Link: *l}
+		}
+	}
+	return nil
+}
+
+func first(links []Link, state State) *Link {
+	for i := range links {
+		if links[i].State == state {
+			return &links[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets"
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// scene is all that is read of one binding; its links are made from this alone.
+type scene struct {
+	now       time.Time
+	binding   *v1beta1.TargetGroupBinding
+	survey    targets.Survey
+	pods      []corev1.Pod // of the namespace
+	slices    []discoveryv1.EndpointSlice
+	namespace *corev1.Namespace // nil when it may not be read
+
+	leaseKey client.ObjectKey
+	lease    *coordinationv1.Lease // nil when it was not read
+	leaseErr error
+
+	reading *reading // nil when AWS is not asked
+}
+
+// reading is what AWS says, asked with the credentials of whoever asks for the explanation.
+type reading struct {
+	group  elbv2.TargetGroup
+	health map[elbv2.Target]elbv2.Health
+	err    error
+}
+
+func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*scene, error) {
+	s := &scene{now: e.Clock.Now(), binding: binding, leaseKey: e.Lease, reading: e.read(ctx, binding)}
+	var err error
+	if s.survey, err = e.surveyor.Survey(ctx, binding, s.inGroup()); err != nil {
+		return nil, err
+	}
+	if s.pods, err = e.surveyor.Pods(ctx, binding.Namespace); err != nil {
+		return nil, err
+	}
+	var list discoveryv1.EndpointSliceList
+	err = e.Reader.List(ctx, &list, client.InNamespace(binding.Namespace),
+		client.MatchingLabels{discoveryv1.LabelServiceName: binding.Spec.ServiceRef.Name})
+	if err != nil {
+		return nil, fmt.Errorf("listing EndpointSlices: %w", err)
+	}
+	s.slices = list.Items
+	var ns corev1.Namespace
+	if e.Reader.Get(ctx, client.ObjectKey{Name: binding.Namespace}, &ns) == nil {
+		s.namespace = &ns
+	}
+	var lease coordinationv1.Lease
+	if s.leaseErr = e.Reader.Get(ctx, e.Lease, &lease); s.leaseErr == nil {
+		s.lease = &lease
+	}
+	return s, nil
+}
+
+// read asks AWS, if anybody is to be asked.
+func (e *Explainer) read(ctx context.Context, binding *v1beta1.TargetGroupBinding) *reading {
+	arn := binding.Spec.TargetGroupARN
+	if e.AWS == nil || arn == "" {
+		return nil
+	}
+	r := &reading{}
+	aws, err := e.AWS(binding)
+	if err == nil {
+		r.group, err = aws.GroupByARN(ctx, elbv2.ClassOther, arn)
+	}
+	if err == nil {
+		r.health, err = aws.Health(ctx, elbv2.ClassOther, arn, elbv2.WholeGroup)
+	}
+	r.err = err
+	return r
+}
+
+// answered reports whether AWS was asked, and has answered.
+func (s *scene) answered() bool { return s.reading != nil && s.reading.err == nil }
+
+func (s *scene) inGroup() []elbv2.Target {
+	if !s.answered() {
+		return nil
+	}
+	return slices.Collect(maps.Keys(s.reading.health))
+}
+
+func (s *scene) gate() corev1.PodConditionType { return readiness.GateFor(s.binding.Name) }
+
+// chain is the binding's own links, and those of one pod, or of all endpoints when that is nil.
+func (s *scene) chain(only *corev1.Pod) Chain {
+	c := Chain{Namespace: s.binding.Namespace, Binding: s.binding.Name, Links: s.bindingLinks()}
+	switch {
+	case !s.binding.Spec.IsIP():
+		c.Endpoints = s.nodeEndpoints()
+	case only != nil:
+		c.Endpoints = []Endpoint{s.podEndpoint(only)}
+	default:
+		for i := range s.pods {
+			if s.isBehind(&s.pods[i]) {
+				c.Endpoints = append(c.Endpoints, s.podEndpoint(&s.pods[i]))
+			}
+		}
+	}
+	return concluded(c)
+}
+
+// isBehind reports whether the pod has the binding's gate, is selected by its Service, or is an endpoint all the same.
+func (s *scene) isBehind(pod *corev1.Pod) bool {
+	return readiness.Has(pod, s.gate()) || s.survey.Selects(pod) || s.endpointOf(pod.UID) != nil
+}
+
+// endpointOf is the pod's endpoint, nil when it is none. A pod may be there at an old port as well.
+func (s *scene) endpointOf(uid types.UID) *targets.Endpoint {
+	var best *targets.Endpoint
+	for i := range s.survey.Endpoints {
+		ep := &s.survey.Endpoints[i]
+		if ep.Pod != nil && ep.Pod.UID == uid && (best == nil || ep.Standing == targets.StandingWanted) {
+			best = ep
+		}
+	}
+	return best
+}
+
+// selected counts the pods that the Service selects.
+func (s *scene) selected() int {
+	n := 0
+	for i := range s.pods {
+		if s.survey.Selects(&s.pods[i]) {
+			n++
+		}
+	}
+	return n
+}

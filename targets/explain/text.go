@@ -1,0 +1,110 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// colours are the terminal's, by state.
+var colours = map[State]string{OK: "\x1b[32m", Waiting: "\x1b[33m", Broken: "\x1b[1;31m", Unknown: "\x1b[36m"}
+
+const plain = "\x1b[0m"
+
+// Text writes the report for people, with a terminal's colours if asked for. Whole is with every link of every endpoint;
+// otherwise endpoints in which all is well are counted only, and of the others the links that are not well are named.
+func (r Report) Text(w io.Writer, whole, coloured bool) error {
+	p := &printer{whole: whole, coloured: coloured}
+	for i := range r.Chains {
+		if i > 0 {
+			p.line("")
+		}
+		p.chain(&r.Chains[i])
+	}
+	for _, note := range r.Notes {
+		p.line("Note: %s.", note)
+	}
+	_, err := io.WriteString(w, p.out.String())
+	return err
+}
+
+type printer struct {
+	out             strings.Builder
+	whole, coloured bool
+	advised         string // what was said last, and need not be said of the next pod again
+}
+
+func (p *printer) line(format string, args ...any) {
+	p.out.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
+}
+
+func (p *printer) chain(c *Chain) {
+	if c.Binding != "" {
+		p.line("TargetGroupBinding %s/%s", c.Namespace, c.Binding)
+	}
+	p.links("  ", c.Links)
+	well := 0
+	for i := range c.Endpoints {
+		links := c.Endpoints[i].Links
+		if !p.whole {
+			links = unwell(links)
+		}
+		if len(links) == 0 {
+			well++
+			continue
+		}
+		p.line("  %s %s  %s", c.Endpoints[i].Kind, c.Endpoints[i].Name, c.Endpoints[i].Target)
+		p.links("    ", links)
+	}
+	if well > 0 {
+		p.line("  %s", p.colour(OK, fmt.Sprintf("%d of %d endpoints: every link is ok", well, len(c.Endpoints))))
+	}
+	p.cause(c)
+}
+
+func unwell(links []Link) []Link {
+	var out []Link
+	for _, l := range links {
+		if l.State != OK {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func (p *printer) links(indent string, links []Link) {
+	for _, l := range links {
+		p.line("%s%s  %-12s  %s", indent, p.colour(l.State, fmt.Sprintf("%-7s", l.State)), l.Name, l.Seen)
+		if l.Advice != "" && l.Advice != p.advised {
+			p.line("%s%23s%s %s", indent, "", "->", l.Advice)
+			p.advised = l.Advice
+		}
+	}
+}
+
+// cause says where to begin.
+func (p *printer) cause(c *Chain) {
+	if c.Cause == nil {
+		p.line("Nothing is broken.")
+		return
+	}
+	what := "First broken link"
+	if c.Cause.State == Waiting {
+		what = "Nothing is broken. First link that waits"
+	}
+	where := c.Cause.Name
+	if c.Cause.Endpoint != "" {
+		where += " of " + c.Cause.Endpoint
+	}
+	p.line("%s: %s", p.colour(c.Cause.State, what), where)
+}
+
+func (p *printer) colour(state State, text string) string {
+	if !p.coloured {
+		return text
+	}
+	return colours[state] + text + plain
+}
