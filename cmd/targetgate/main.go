@@ -22,7 +22,11 @@ import (
 var version = "dev"
 
 func main() {
-	err := run(ctrl.SetupSignalHandler(), os.Args[1:])
+	ctx := ctrl.SetupSignalHandler()
+	if program, yes := asksToExplain(os.Args); yes {
+		os.Exit(explainCommand(ctx, program, os.Args[1:], os.Stdout, os.Stderr))
+	}
+	err := run(ctx, os.Args[1:])
 	if errors.Is(err, pflag.ErrHelp) {
 		return
 	}

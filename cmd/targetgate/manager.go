@@ -61,9 +61,9 @@ func newManager(ctx context.Context, opts *options, duck *lameDuck) (ctrl.Manage
 	if opts.Termination.ServerVersion, err = awaitAPIServer(ctx, cfg); err != nil {
 		return nil, err
 	}
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
-		return nil, fmt.Errorf("building scheme: %w", err)
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
 	}
 	certificates, err := newCertificates(&opts.Certificates)
 	if err != nil {
@@ -93,6 +93,15 @@ func newManager(ctx context.Context, opts *options, duck *lameDuck) (ctrl.Manage
 		return nil, fmt.Errorf("building manager: %w", err)
 	}
 	return mgr, errors.Join(addProbes(mgr, duck.check), certificates.SetupWithManager(mgr))
+}
+
+// newScheme knows all kinds that are read and written.
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("building scheme: %w", err)
+	}
+	return scheme, nil
 }
 
 // kubeConfig is without a client-side rate limit: the API server's own priority and fairness does that better.

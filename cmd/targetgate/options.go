@@ -148,7 +148,7 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 
 func (o *options) addServerFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.LeaderElection, "enable-leader-election", true, "Let one replica of several work on bindings.")
-	flags.StringVar(&o.LeaderElectionID, "leader-election-id", "aws-load-balancer-controller-leader",
+	flags.StringVar(&o.LeaderElectionID, "leader-election-id", defaultLease,
 		"Name of the lease; by default aws-load-balancer-controller's, so that the two never lead in one namespace.")
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "Namespace of the lease. Default: the pod's own.")
 	flags.IntVar(&o.WebhookPort, "webhook-bind-port", 9443, "Port of the webhook server.")
@@ -188,7 +188,11 @@ func (o *options) validate() error {
 	fault(o.WebhookPort < 1 || o.WebhookPort > 65535, "--webhook-bind-port=%d: want 1 to 65535", o.WebhookPort)
 	fault(!slices.Contains([]string{"info", "debug"}, o.LogLevel), "--log-level=%s: want info or debug", o.LogLevel)
 	faults = append(faults, o.Certificates.validate()...)
-	faults = append(faults, o.validateEndpoints()...)
+	endpointFaults, unknown := validateEndpoints(o.Endpoints)
+	faults = append(faults, endpointFaults...)
+	for _, service := range unknown {
+		o.notices = append(o.notices, "aws-api-endpoints: "+service)
+	}
 	faults = append(faults, o.validateFeatureGates()...)
 	var err error
 	var skipped []string
@@ -200,6 +204,9 @@ func (o *options) validate() error {
 	}
 	return errors.Join(faults...)
 }
+
+// defaultLease is the incumbent's.
+const defaultLease = "aws-load-balancer-controller-leader"
 
 // minDriftInterval keeps settled groups from using up the budget.
 const minDriftInterval = 10 * time.Second
@@ -229,16 +236,16 @@ func (o *options) validateFeatureGates() []error {
 // services are the SDK's IDs of the services we call.
 var services = []string{"EC2", "Elastic Load Balancing v2", "STS"}
 
-func (o *options) validateEndpoints() []error {
-	var faults []error
-	for service, base := range o.Endpoints {
+// validateEndpoints returns every fault, and the services that we do not call.
+func validateEndpoints(endpoints map[string]string) (faults []error, unknown []string) {
+	for service, base := range endpoints {
 		parsed, err := url.Parse(base)
 		switch {
 		case err != nil || !strings.HasPrefix(parsed.Scheme, "http") || parsed.Host == "":
 			faults = append(faults, fmt.Errorf("--aws-api-endpoints: %s=%s: want a URL such as https://host", service, base))
 		case !slices.Contains(services, service):
-			o.notices = append(o.notices, "aws-api-endpoints: "+service)
+			unknown = append(unknown, service)
 		}
 	}
-	return faults
+	return faults, unknown
 }

@@ -1,0 +1,158 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/explain"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// explainCommand explains, and returns the exit code.
+func explainCommand(ctx context.Context, program string, args []string, out, errOut io.Writer) int {
+	ctrl.SetLogger(logr.Discard())
+	opts, err := parseExplainOptions(program, args, out)
+	if errors.Is(err, pflag.ErrHelp) {
+		return 0
+	}
+	code := 2
+	if err == nil {
+		code, err = opts.explain(ctx, out, errOut)
+	}
+	if err != nil {
+		fmt.Fprintf(errOut, "%s: %v\n", program, err)
+	}
+	return code
+}
+
+// explain is 1 when a link is broken, and with an error.
+func (o *explainOptions) explain(ctx context.Context, out, errOut io.Writer) (int, error) {
+	reader, namespace, err := o.connect()
+	if err != nil {
+		return 1, err
+	}
+	explainer := explain.Explainer{
+		Reader: reader, Clock: clock.RealClock{}, Lease: client.ObjectKey{Namespace: o.LeaseNamespace, Name: o.LeaseName},
+	}
+	if o.AWS {
+		explainer.AWS = o.awsClients(ctx)
+	}
+	report, err := o.ask(ctx, explain.New(explainer), namespace)
+	if apimeta.IsNoMatchError(err) {
+		err = fmt.Errorf("the API server knows no TargetGroupBindings, is the CRD installed? %w", err)
+	}
+	if err != nil {
+		return 1, err
+	}
+	if len(report.Chains) == 0 {
+		fmt.Fprintf(errOut, "There is no TargetGroupBinding in namespace %s.\n", namespace)
+	}
+	if err := o.print(out, report); err != nil {
+		return 1, err
+	}
+	if report.IsBroken() {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+func (o *explainOptions) ask(ctx context.Context, explainer *explain.Explainer, namespace string) (explain.Report, error) {
+	key := client.ObjectKey{Namespace: namespace, Name: o.Name}
+	switch o.Kind {
+	case kindPod:
+		return explainer.Pod(ctx, key)
+	case kindBinding:
+		return explainer.Binding(ctx, key)
+	default:
+		return explainer.Namespace(ctx, namespace)
+	}
+}
+
+// connect returns a way to the API server, and the namespace that is meant.
+func (o *explainOptions) connect() (client.Reader, string, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.Kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.Context}
+	overrides.Context.Namespace = o.Namespace
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	cfg, err := loader.ClientConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("loading kubeconfig: %w", err)
+	}
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, "", fmt.Errorf("finding the namespace: %w", err)
+	}
+	cfg.QPS, cfg.Timeout = -1, 30*time.Second
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, "", err
+	}
+	reader, err := client.New(cfg, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, "", fmt.Errorf("preparing to ask the API server: %w", err)
+	}
+	return reader, namespace, nil
+}
+
+// awsClients finds credentials where the SDK finds them, and the Region in the target group's ARN. The role of a binding is
+// assumed, as targetgate does.
+func (o *explainOptions) awsClients(ctx context.Context) func(*v1beta1.TargetGroupBinding) (*elbv2.Client, error) {
+	regions := map[string]*elbv2.Accounts{}
+	return func(binding *v1beta1.TargetGroupBinding) (*elbv2.Client, error) {
+		region := o.Region
+		if parsed, err := arn.Parse(binding.Spec.TargetGroupARN); err == nil && region == "" {
+			region = parsed.Region
+		}
+		if regions[region] == nil {
+			cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(region))
+			if err != nil {
+				return nil, fmt.Errorf("loading AWS configuration: %w", err)
+			}
+			regions[region] = elbv2.NewAccounts(cfg, elbv2.Settings{
+				Endpoints: o.Endpoints, MaxRetries: 2, UserAgent: "targetgate-explain/" + version,
+			})
+		}
+		role := elbv2.Role{ARN: binding.Spec.IamRoleArnToAssume, ExternalID: binding.Spec.AssumeRoleExternalId}
+		return regions[region].Client(role), nil
+	}
+}
+
+func (o *explainOptions) print(out io.Writer, report explain.Report) error {
+	if o.Output == "json" {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(report)
+	}
+	return report.Text(out, o.Kind == kindPod, o.Color == "always" || o.Color == "auto" && isTerminal(out))
+}
+
+// isTerminal reports whether out shows colours and nobody has asked for none (no-color.org).
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

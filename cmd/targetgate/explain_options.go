@@ -1,0 +1,131 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// pluginName is what kubectl looks for in the PATH when somebody types kubectl targetgate.
+const pluginName = "kubectl-targetgate"
+
+const explainUsage = `Says why a pod gets no traffic or is not Ready: the chain from the Service to the readiness gate, with the first broken
+link and what to do. Only reads.
+
+  %[1]s explain pod NAME         one pod, with every link
+  %[1]s explain tgb NAME         a TargetGroupBinding, with all its pods
+  %[1]s explain                  all TargetGroupBindings of the namespace
+
+The exit code is 1 when a link is broken or nothing could be said, 2 when the command is wrong, otherwise 0.
+
+`
+
+// explainOptions are the flags and arguments of explain, and its environment variables: NO_COLOR, TERM, and those of kubectl
+// and the AWS SDK.
+type explainOptions struct {
+	Kind, Name string // kindPod, kindBinding, or empty for the whole namespace
+
+	Kubeconfig, Context, Namespace string
+
+	Output string
+	Color  string
+
+	AWS       bool
+	Region    string
+	Endpoints map[string]string
+
+	LeaseName, LeaseNamespace string
+}
+
+const (
+	kindPod     = "pod"
+	kindBinding = "targetgroupbinding"
+)
+
+// kinds are the words for a kind, as kubectl takes them.
+var kinds = map[string]string{
+	"pod": kindPod, "pods": kindPod, "po": kindPod,
+	"targetgroupbinding": kindBinding, "targetgroupbindings": kindBinding, "tgb": kindBinding,
+}
+
+// asksToExplain reports whether the command line is explain's, and how users call the program.
+func asksToExplain(command []string) (program string, yes bool) {
+	if strings.TrimSuffix(filepath.Base(command[0]), ".exe") == pluginName {
+		return "kubectl targetgate", true
+	}
+	return "targetgate", len(command) > 1 && command[1] == "explain"
+}
+
+// parseExplainOptions reads the arguments, of which the first should be explain; pflag.ErrHelp says that they asked for no
+// more than has been printed to out.
+func parseExplainOptions(program string, args []string, out io.Writer) (*explainOptions, error) {
+	opts := &explainOptions{}
+	flags := pflag.NewFlagSet(program+" explain", pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.SetOutput(out)
+	flags.Usage = func() { fmt.Fprintf(out, explainUsage+"%[2]s", program, flags.FlagUsages()) }
+	opts.addFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if flags.Arg(0) != "explain" {
+		return nil, fmt.Errorf("want: %s explain ..., see --help", program)
+	}
+	if err := opts.takeSubject(flags.Args()[1:]); err != nil {
+		return nil, err
+	}
+	return opts, opts.validate()
+}
+
+func (o *explainOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringVarP(&o.Namespace, "namespace", "n", "", "Namespace. Default: the context's.")
+	flags.StringVarP(&o.Output, "output", "o", "text", "text or json.")
+	flags.BoolVar(&o.AWS, "aws", false, "Ask AWS, with your own credentials, how the targets are now; without it the answer is targetgate's last.")
+	flags.StringVar(&o.Region, "aws-region", "", "AWS Region. Default: the target group's own.")
+	flags.StringToStringVar(&o.Endpoints, "aws-api-endpoints", nil, "Base URLs by service ID, as of targetgate itself.")
+	flags.StringVar(&o.Color, "color", "auto", "auto (on a terminal), always or never.")
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "Path of a kubeconfig file. Default: KUBECONFIG, ~/.kube/config.")
+	flags.StringVar(&o.Context, "context", "", "Context of the kubeconfig. Default: its current one.")
+	flags.StringVar(&o.LeaseName, "leader-election-id", defaultLease, "Name of targetgate's lease.")
+	flags.StringVar(&o.LeaseNamespace, "leader-election-namespace", "targetgate-system", "Namespace of targetgate's lease: where it runs.")
+}
+
+// takeSubject reads what is to be explained: nothing, KIND NAME or KIND/NAME.
+func (o *explainOptions) takeSubject(args []string) error {
+	if len(args) == 1 {
+		args = strings.SplitN(args[0], "/", 2)
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	if len(args) != 2 || args[1] == "" {
+		return fmt.Errorf("want a kind and a name, such as pod web-0 or tgb web, not %q", strings.Join(args, " "))
+	}
+	kind, known := kinds[strings.ToLower(args[0])]
+	if !known {
+		return fmt.Errorf("cannot explain a %q: want pod or targetgroupbinding (tgb)", args[0])
+	}
+	o.Kind, o.Name = kind, args[1]
+	return nil
+}
+
+func (o *explainOptions) validate() error {
+	switch {
+	case !slices.Contains([]string{"text", "json"}, o.Output):
+		return fmt.Errorf("--output=%s: want text or json", o.Output)
+	case !slices.Contains([]string{"auto", "always", "never"}, o.Color):
+		return fmt.Errorf("--color=%s: want auto, always or never", o.Color)
+	}
+	faults, _ := validateEndpoints(o.Endpoints)
+	if len(faults) > 0 {
+		return faults[0]
+	}
+	return nil
+}

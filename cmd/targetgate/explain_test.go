@@ -1,0 +1,92 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestProgramKnowsWhenItIsAskedToExplain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		command     []string
+		wantProgram string
+		want        bool
+	}{
+		"controller":      {[]string{"/targetgate", "--cluster-name=explain"}, "targetgate", false},
+		"no arguments":    {[]string{"/targetgate"}, "targetgate", false},
+		"explain":         {[]string{"/targetgate", "explain", "pod", "web-0"}, "targetgate", true},
+		"plugin":          {[]string{"/usr/bin/kubectl-targetgate", "explain"}, "kubectl targetgate", true},
+		"plugin, no word": {[]string{"kubectl-targetgate.exe"}, "kubectl targetgate", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if program, got := asksToExplain(tc.command); got != tc.want || program != tc.wantProgram {
+				t.Errorf("%q asks %q: %v, want %q: %v", tc.command, program, got, tc.wantProgram, tc.want)
+			}
+		})
+	}
+}
+
+func TestExplainTakesSubject(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args       []string
+		kind, want string
+	}{
+		"namespace":        {[]string{"explain", "-n", "shop"}, "", ""},
+		"pod":              {[]string{"explain", "pod", "web-0", "-n", "shop"}, kindPod, "web-0"},
+		"pod with a slash": {[]string{"explain", "po/web-0", "-n", "shop"}, kindPod, "web-0"},
+		"binding":          {[]string{"explain", "-n", "shop", "tgb", "web"}, kindBinding, "web"},
+		"binding in full":  {[]string{"explain", "-n", "shop", "TargetGroupBinding", "web"}, kindBinding, "web"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts, err := parseExplainOptions("targetgate", tc.args, &strings.Builder{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{tc.kind, tc.want, "shop"}, []string{opts.Kind, opts.Name, opts.Namespace}); diff != "" {
+				t.Errorf("kind, name, namespace (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestExplainEndsWithCode(t *testing.T) {
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte("contexts: []"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		args []string
+		code int
+		err  string
+	}{
+		"help":            {[]string{"explain", "--help"}, 0, ""},
+		"no word":         {nil, 2, "kubectl targetgate: want: kubectl targetgate explain ..., see --help"},
+		"unknown flag":    {[]string{"explain", "--pod"}, 2, "unknown flag: --pod"},
+		"unknown kind":    {[]string{"explain", "service", "web"}, 2, `cannot explain a "service": want pod or targetgroupbinding (tgb)`},
+		"no name":         {[]string{"explain", "pod"}, 2, `want a kind and a name, such as pod web-0 or tgb web, not "pod"`},
+		"two names":       {[]string{"explain", "pod", "a", "b"}, 2, "want a kind and a name"},
+		"unknown output":  {[]string{"explain", "-o", "yaml"}, 2, "--output=yaml: want text or json"},
+		"unknown color":   {[]string{"explain", "--color=red"}, 2, "--color=red: want auto, always or never"},
+		"wrong endpoint":  {[]string{"explain", "--aws-api-endpoints=STS=host"}, 2, "--aws-api-endpoints: STS=host: want a URL"},
+		"unknown context": {[]string{"explain", "--kubeconfig", kubeconfig, "--context", "none"}, 1, `loading kubeconfig: context "none" does not exist`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errOut strings.Builder
+			if code := explainCommand(t.Context(), "kubectl targetgate", tc.args, &out, &errOut); code != tc.code {
+				t.Errorf("exit code %d, want %d", code, tc.code)
+			}
+			if !strings.Contains(errOut.String(), tc.err) || tc.err == "" && errOut.Len() > 0 {
+				t.Errorf("said %q, want %q", errOut.String(), tc.err)
+			}
+			if help := tc.code == 0; help != strings.Contains(out.String(), "kubectl targetgate explain tgb NAME") {
+				t.Errorf("printed %q, which has usage: %v, want %v", out.String(), !help, help)
+			}
+		})
+	}
+}
