@@ -40,6 +40,8 @@ func (s *scene) bindingLink() Link {
 	case s.survey.Refused != "":
 		return link("binding", Broken, "%s", s.survey.Refused).
 			advise("targetgate leaves this binding alone until that is changed, and opens the gates of its pods meanwhile")
+	case s.status(v1beta1.ConditionReady).Reason == v1beta1.ReasonNotSupported: // for what you may not read
+		return link("binding", Broken, "%s", s.status(v1beta1.ConditionReady).Message)
 	case !spec.IsIP():
 		return link("binding", OK, "registers nodes at the node port of Service %q: gates of pods have nothing to wait for", spec.ServiceRef.Name)
 	default:

@@ -373,6 +373,26 @@ func TestExplainNamesTheCause(t *testing.T) {
 			},
 			[]string{"broken node: is not ready"},
 		},
+		"another one's gate": {
+			func(w *world) {
+				w.pod.Spec.ReadinessGates = append(w.pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: "example.com/other"})
+			},
+			[]string{"waiting gate: is open, and the pod is not Ready as a gate of somebody else's is closed: example.com/other"},
+		},
+		"pod has ended": {
+			func(w *world) { w.pod.Status.Phase, w.pod.Status.Reason = corev1.PodFailed, "Evicted" },
+			[]string{"waiting pod: has ended (Failed)", "Evicted"},
+		},
+		"slice has lost the pod for a moment": {
+			func(w *world) { w.slice.Endpoints = nil; w.answer(elbv2.Health{State: elbv2.StateHealthy}) },
+			[]string{"waiting slice: does not list the pod just now; target 10.0.0.1:8080 stays"},
+		},
+		"binding refused by what may not be read": {
+			func(w *world) {
+				w.degrade(v1beta1.ReasonNotSupported, "TargetGroupBinding other/web has this target group already")
+			},
+			[]string{"broken binding: TargetGroupBinding other/web has this target group already"},
+		},
 		"pod behind no binding": {
 			func(w *world) { w.pod.Spec.ReadinessGates, w.pod.Labels, w.slice.Endpoints = nil, nil, nil },
 			[]string{"broken binding: no TargetGroupBinding of the namespace names a Service that selects pod \"web-0\""},
@@ -417,6 +437,10 @@ func TestExplainFindsNothingBrokenWhereNothingIs(t *testing.T) {
 	for name, spoil := range map[string]func(*world){
 		"by the status": func(*world) {},
 		"by AWS":        func(w *world) { w.answer(elbv2.Health{State: elbv2.StateHealthy}) },
+		"registered at an old port as well": func(w *world) {
+			w.answer(elbv2.Health{State: elbv2.StateHealthy})
+			w.aws.SetHealth(testARN, elbv2.Target{ID: "10.0.0.1", Port: 80}, elbv2.Health{State: elbv2.StateUnhealthy})
+		},
 		"terminating, target drained": func(w *world) {
 			w.terminate(-time.Second)
 			w.answer(elbv2.Health{})
@@ -456,6 +480,17 @@ func TestExplainSaysOfEachLinkWhatWasSeen(t *testing.T) {
 	want := "binding targetgate service slice target group slice pod target health gate"
 	if strings.Join(got, " ") != want {
 		t.Errorf("links %v, want %s", got, want)
+	}
+}
+
+// The counts of the binding's status are of the targets that are registered.
+func TestExplainTellsNoHealthOfTargetThatIsNotRegistered(t *testing.T) {
+	w := newWorld()
+	w.says(readiness.ReasonRegistrationFailed, "InvalidTarget: not in the VPC")
+	w.binding.Status.Targets = &v1beta1.TargetCounts{Registered: 3, Healthy: 3}
+	links := w.explained(t).Chains[0].Endpoints[0].Links
+	if got := links[3]; got.Name != "health" || got.State != Unknown {
+		t.Errorf("link %+v, want an unknown health", got)
 	}
 }
 

@@ -27,12 +27,13 @@ func (s *scene) podEndpoint(pod *corev1.Pod) Endpoint {
 	switch {
 	case targets.IsLeaving(pod):
 		out.Links = []Link{s.leavingLink(pod), s.leavingTarget(ep)}
-	case s.abandoned():
+	case !s.abandoned():
+		target := s.targetLink(pod, ep)
+		out.Links = []Link{s.podSliceLink(pod, ep), s.podLink(pod, ep), target, s.healthLink(pod, ep, target), s.gateLink(pod)}
+	case readiness.Has(pod, s.gate()):
 		out.Links = []Link{s.podLink(pod, ep), s.gateLink(pod)}
 	default:
-		out.Links = []Link{
-			s.podSliceLink(pod, ep), s.podLink(pod, ep), s.targetLink(pod, ep), s.healthLink(pod, ep), s.gateLink(pod),
-		}
+		out.Links = []Link{s.podLink(pod, ep)}
 	}
 	return out
 }
@@ -40,6 +41,8 @@ func (s *scene) podEndpoint(pod *corev1.Pod) Endpoint {
 // podSliceLink is about whether the Service's EndpointSlices list the pod.
 func (s *scene) podSliceLink(pod *corev1.Pod, ep *targets.Endpoint) Link {
 	switch {
+	case ep != nil && ep.Standing == targets.StandingKept:
+		return link("slice", Waiting, "does not list the pod just now; target %s stays as it is until then", ep.Target)
 	case ep != nil && ep.Standing != targets.StandingReplaced:
 		return link("slice", OK, "lists the pod at %s", ep.Target)
 	case s.survey.Missing != "":
@@ -58,8 +61,8 @@ func (s *scene) podSliceLink(pod *corev1.Pod, ep *targets.Endpoint) Link {
 // leavingLink is about a pod that is being deleted or has ended.
 func (s *scene) leavingLink(pod *corev1.Pod) Link {
 	if pod.DeletionTimestamp == nil {
-		return link("pod", Broken, "has ended (%s) %s%s", pod.Status.Phase, pod.Status.Reason, pod.Status.Message).
-			advise("A pod that has ended is no target any more; its owner replaces it if it should")
+		return link("pod", Waiting, "has ended (%s) and is no target any more: its owner replaces it. %s %s",
+			pod.Status.Phase, pod.Status.Reason, pod.Status.Message)
 	}
 	due := pod.DeletionTimestamp.Time // the request's time and the grace period
 	if s.now.Before(due.Add(promptness)) {
@@ -141,11 +144,23 @@ func (s *scene) gateLink(pod *corev1.Pod) Link {
 		return link("gate", Waiting, "is closed, and has no condition yet")
 	case condition.Status != corev1.ConditionTrue:
 		return link("gate", Waiting, "is closed since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
+	case otherGate(pod) != "":
+		return link("gate", Waiting, "is open, and the pod is not Ready as a gate of somebody else's is closed: %s", otherGate(pod))
 	case condition.Reason != "":
 		return link("gate", OK, "is open since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
 	default:
 		return link("gate", OK, "is open since %s: the load balancer had found the pod healthy", stamp(condition.LastTransitionTime.Time))
 	}
+}
+
+// otherGate is a gate of the pod that is not targetgate's and is not open, empty when there is none.
+func otherGate(pod *corev1.Pod) corev1.PodConditionType {
+	for _, gate := range pod.Spec.ReadinessGates {
+		if _, ours := readiness.BindingOf(gate.ConditionType); !ours && !readiness.IsOpen(pod, gate.ConditionType) {
+			return gate.ConditionType
+		}
+	}
+	return ""
 }
 
 // ungatedLink says why the pod has no gate: it gets one at its creation or never.

@@ -116,15 +116,12 @@ func (s *scene) leavingTarget(ep *targets.Endpoint) Link {
 }
 
 // healthLink is about what the load balancer says of the target: AWS's own word, or what targetgate last wrote of it.
-func (s *scene) healthLink(pod *corev1.Pod, ep *targets.Endpoint) Link {
-	if ep == nil {
-		return link("health", Unknown, "there is none without an endpoint")
+func (s *scene) healthLink(pod *corev1.Pod, ep *targets.Endpoint, target Link) Link {
+	if ep == nil || target.State == Broken || target.State == Waiting {
+		return link("health", Unknown, "there is none without a registered target")
 	}
 	if s.answered() {
-		h, there := s.reading.health[ep.Target]
-		if !there {
-			return link("health", Unknown, "there is none without a target")
-		}
+		h := s.reading.health[ep.Target]
 		return s.health(stateOf(h.State), string(h.State), h.Reason, h.Description)
 	}
 	c := &corev1.PodCondition{}
@@ -164,7 +161,8 @@ func (s *scene) nodeEndpoints() []Endpoint {
 		ep := &s.survey.Endpoints[i]
 		links := []Link{nodeLink(ep)}
 		if ep.Standing == targets.StandingWanted {
-			links = append(links, s.targetLink(nil, ep), s.healthLink(nil, ep))
+			target := s.targetLink(nil, ep)
+			links = append(links, target, s.healthLink(nil, ep, target))
 		}
 		out = append(out, Endpoint{Kind: "Node", Name: ep.Target.ID, Target: ep.Target.String(), Links: links})
 	}
