@@ -16,8 +16,8 @@ import (
 // pluginName is what kubectl looks for in the PATH when somebody types kubectl targetgate.
 const pluginName = "kubectl-targetgate"
 
-const explainUsage = `Says why a pod gets no traffic or is not Ready: the chain from the Service to the readiness gate, with the first broken
-link and what to do. Only reads.
+const explainUsage = `Says why a pod gets no traffic or is not Ready: the chain from the Service to the readiness gate,
+with the first broken link and what to do. Only reads.
 
   %[1]s explain pod NAME         one pod, with every link
   %[1]s explain tgb NAME         a TargetGroupBinding, with all its pods
@@ -87,7 +87,8 @@ func parseExplainOptions(program string, args []string, out io.Writer) (*explain
 func (o *explainOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&o.Namespace, "namespace", "n", "", "Namespace. Default: the context's.")
 	flags.StringVarP(&o.Output, "output", "o", "text", "text or json.")
-	flags.BoolVar(&o.AWS, "aws", false, "Ask AWS, with your own credentials, how the targets are now; without it the answer is targetgate's last.")
+	flags.BoolVar(&o.AWS, "aws", false,
+		"Ask AWS, with your own credentials, how the targets are now; without it the answer is targetgate's last.")
 	flags.StringVar(&o.Region, "aws-region", "", "AWS Region. Default: the target group's own.")
 	flags.StringToStringVar(&o.Endpoints, "aws-api-endpoints", nil, "Base URLs by service ID, as of targetgate itself.")
 	flags.StringVar(&o.Color, "color", "auto", "auto (on a terminal), always or never.")

@@ -12,10 +12,11 @@ import (
 
 // groupAdvice is by the reason of a condition that is AWS's doing.
 var groupAdvice = map[string]string{
-	v1beta1.ReasonAccessDenied: "Look at targetgate's IAM role: it needs DescribeTargetGroups, DescribeTargetGroupAttributes, DescribeTargetHealth, " +
-		"RegisterTargets and DeregisterTargets of elasticloadbalancing, and sts:AssumeRole where the binding names a role, whose trust policy must name it",
-	v1beta1.ReasonTargetGroupNotFound: "Does the target group exist, in targetgate's Region and account? spec.targetGroupARN cannot be changed: " +
-		"create the binding again with the right one",
+	v1beta1.ReasonAccessDenied: "Look at targetgate's IAM role: it needs DescribeTargetGroups, DescribeTargetGroupAttributes, " +
+		"DescribeTargetHealth, RegisterTargets and DeregisterTargets of elasticloadbalancing, and sts:AssumeRole where the " +
+		"binding names a role, whose trust policy must name targetgate's",
+	v1beta1.ReasonTargetGroupNotFound: "Does the target group exist, in targetgate's Region and account? " +
+		"spec.targetGroupARN cannot be changed: create the binding again with the right one",
 	v1beta1.ReasonAWSError: "targetgate tries again by itself; if it goes on, see its log and AWS's health",
 }
 
@@ -49,11 +50,11 @@ func stateOfReason(reason string) State {
 func healthAdvice(reason, description string, networking bool) string {
 	switch reason {
 	case "Target.ResponseCodeMismatch":
-		return "The pod answers the health check with a code that the target group does not accept: compare the group's health check path, port and " +
-			"success codes with what the pod answers there"
+		return "The pod answers the health check with a code that the target group does not accept: compare the group's health check path, " +
+			"port and success codes with what the pod answers there"
 	case "Target.Timeout", "Target.FailedHealthChecks":
-		advice := "The load balancer gets no good answer: does the pod listen at the health check's port, and do the security groups of pod and node " +
-			"let the load balancer's in?"
+		advice := "The load balancer gets no good answer: does the pod listen at the health check's port, and do the security groups of " +
+			"pod and node let the load balancer's in?"
 		if networking {
 			advice += " The binding's spec.networking changes no security group, as targetgate does not support it"
 		}

@@ -114,7 +114,8 @@ func (s *scene) unlisted(selected int) Link {
 	case len(listed) == 0:
 		return link("slice", Waiting, "Service %q selects %d pods, and no EndpointSlice lists one yet", s.survey.Service.Name, selected)
 	case !ofFamily:
-		return link("slice", Broken, "no EndpointSlice of Service %q has addresses of type %s, which the target group takes", s.survey.Service.Name, family).
+		return link("slice", Broken, "no EndpointSlice of Service %q has addresses of type %s, which the target group takes",
+			s.survey.Service.Name, family).
 			advise("Have spec.ipFamilies of the Service include that family, or bind a target group of the other")
 	default:
 		return link("slice", Broken, "the EndpointSlices of Service %q list pods, but none at port %s", s.survey.Service.Name,

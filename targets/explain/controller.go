@@ -63,10 +63,14 @@ func (s *scene) holder() string {
 }
 
 func (s *scene) noLease() string {
-	if apierrors.IsNotFound(s.leaseErr) {
+	switch {
+	case apierrors.IsNotFound(s.leaseErr):
 		return fmt.Sprintf("there is no lease %s", s.leaseKey)
+	case apierrors.IsForbidden(s.leaseErr):
+		return fmt.Sprintf("you may not read lease %s", s.leaseKey)
+	default:
+		return fmt.Sprintf("lease %s cannot be read: %v", s.leaseKey, s.leaseErr)
 	}
-	return fmt.Sprintf("lease %s cannot be read: %v", s.leaseKey, s.leaseErr)
 }
 
 // behind says that targetgate has not acted on what the binding asks for now, empty when it has.

@@ -4,6 +4,7 @@
 package explain
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/smithy-go"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -480,6 +482,22 @@ func TestExplainSaysOfEachLinkWhatWasSeen(t *testing.T) {
 	want := "binding targetgate service slice target group slice pod target health gate"
 	if strings.Join(got, " ") != want {
 		t.Errorf("links %v, want %s", got, want)
+	}
+}
+
+func TestExplainWithoutAnswerOfAWSUsesTheStatus(t *testing.T) {
+	w := newWorld()
+	w.answer(elbv2.Health{State: elbv2.StateUnhealthy})
+	w.aws.Before = func(context.Context, fakeelbv2.Call) error {
+		return &smithy.GenericAPIError{Code: "ExpiredToken", Message: "expired"}
+	}
+	chain := w.explained(t).Chains[0]
+	group, health := chain.Links[4], chain.Endpoints[0].Links[3]
+	if group.State != Unknown || group.Seen != "AWS does not answer you: ExpiredToken: expired" || !strings.Contains(group.Advice, "your own credentials") {
+		t.Errorf("link %+v, want it to say that AWS has not answered", group)
+	}
+	if health.State != OK || !strings.Contains(health.Seen, "by the binding's status") {
+		t.Errorf("link %+v, want the health by the binding's status", health)
 	}
 }
 

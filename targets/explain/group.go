@@ -16,36 +16,46 @@ import (
 
 // groupLink is about the target group as a whole: by the binding's status, and by AWS if it was asked.
 func (s *scene) groupLink() Link {
-	degraded, ready := s.status(v1beta1.ConditionDegraded), s.status(v1beta1.ConditionReady)
-	advice, isAWS := groupAdvice[degraded.Reason]
+	degraded := s.status(v1beta1.ConditionDegraded)
 	name := groupName(s.binding.Spec.TargetGroupARN)
 	attached, known := s.attached()
 	switch {
-	case degraded.Status == metav1.ConditionTrue && isAWS:
-		return link("target group", Broken, "%s: %s", degraded.Reason, degraded.Message).advise("%s", advice)
+	case groupAdvice[degraded.Reason] != "":
+		return link("target group", Broken, "%s: %s", degraded.Reason, degraded.Message).advise("%s", groupAdvice[degraded.Reason])
 	case s.reading != nil && elbv2.IsTargetGroupNotFound(s.reading.err):
 		return link("target group", Broken, "%s", elbv2.Message(s.reading.err)).advise("%s", groupAdvice[v1beta1.ReasonTargetGroupNotFound])
 	case known && !attached:
 		return link("target group", Broken, "%s is attached to no load balancer: no health check runs, and no traffic comes", name).
 			advise("Have a listener or a rule of a load balancer forward to it")
-	case s.reading != nil && s.reading.err != nil:
-		return link("target group", Unknown, "AWS does not answer you: %s", elbv2.Message(s.reading.err)).
-			advise("This is about your own credentials, not targetgate's; without --aws the binding's status is used")
 	case s.answered():
 		return link("target group", OK, "%s has %s, by AWS", name, s.healthCount())
-	case ready.Reason == "" || ready.Reason == v1beta1.ReasonReading:
-		return link("target group", Waiting, "%s has not been read by targetgate yet", name)
+	case s.reading != nil:
+		return link("target group", Unknown, "AWS does not answer you: %s", elbv2.Message(s.reading.err)).
+			advise("This is about your own credentials, not targetgate's; without --aws the binding's status is used")
 	default:
-		return link("target group", OK, "%s has %s; %s", name, s.statusCount(), remark(ready, degraded))
+		return s.groupStatusLink(name)
 	}
 }
 
-// remark is what the status says beside the counts.
-func remark(ready, degraded metav1.Condition) string {
-	if degraded.Status == metav1.ConditionTrue {
-		return degraded.Reason + ": " + degraded.Message
+// groupStatusLink is the link by the binding's status alone, in which nothing is wrong with the group.
+func (s *scene) groupStatusLink(name string) Link {
+	ready, degraded := s.status(v1beta1.ConditionReady), s.status(v1beta1.ConditionDegraded)
+	if ready.Reason == "" || ready.Reason == v1beta1.ReasonReading {
+		return link("target group", Waiting, "%s has not been read by targetgate yet", name)
 	}
-	return ready.Reason + ": " + ready.Message
+	return link("target group", OK, "%s has %s%s", name, s.statusCount(), remark(ready, degraded))
+}
+
+// remark is what the status says beside the counts, empty when nothing is wrong or under way.
+func remark(ready, degraded metav1.Condition) string {
+	switch {
+	case degraded.Status == metav1.ConditionTrue:
+		return "; " + degraded.Reason + ": " + degraded.Message
+	case ready.Status != metav1.ConditionTrue:
+		return "; " + ready.Reason + ": " + ready.Message
+	default:
+		return ""
+	}
 }
 
 // attached reports whether a load balancer sends to the group; known is false when nobody has looked.

@@ -124,7 +124,8 @@ func containerFault(c corev1.ContainerStatus) (fault bool, told string) {
 		return false, ""
 	case c.State.Waiting != nil:
 		reason := c.State.Waiting.Reason
-		return reason != "ContainerCreating" && reason != "PodInitializing", fmt.Sprintf("container %q: %s %s", c.Name, reason, c.State.Waiting.Message)
+		told = fmt.Sprintf("container %q: %s %s", c.Name, reason, c.State.Waiting.Message)
+		return reason != "ContainerCreating" && reason != "PodInitializing", told
 	case c.State.Terminated != nil:
 		failed := c.State.Terminated.ExitCode != 0
 		return failed, fmt.Sprintf("container %q: ended with %d: %s", c.Name, c.State.Terminated.ExitCode, c.State.Terminated.Reason)

@@ -30,6 +30,11 @@ func (s *scene) targetLink(pod *corev1.Pod, ep *targets.Endpoint) Link {
 	if s.answered() {
 		return s.readTarget(pod, ep)
 	}
+	return s.toldTarget(pod, ep)
+}
+
+// toldTarget is the link by what targetgate has written.
+func (s *scene) toldTarget(pod *corev1.Pod, ep *targets.Endpoint) Link {
 	switch ready := s.status(v1beta1.ConditionReady); {
 	case pod != nil && readiness.ShowsRegistration(pod, s.gate()):
 		return link("target", OK, "%s is registered, by the pod's condition", ep.Target)
@@ -124,6 +129,11 @@ func (s *scene) healthLink(pod *corev1.Pod, ep *targets.Endpoint, target Link) L
 		h := s.reading.health[ep.Target]
 		return s.health(stateOf(h.State), string(h.State), h.Reason, h.Description)
 	}
+	return s.toldHealth(pod)
+}
+
+// toldHealth is the link by what targetgate has written. Its own reasons have no dot, AWS's have one.
+func (s *scene) toldHealth(pod *corev1.Pod) Link {
 	c := &corev1.PodCondition{}
 	if pod != nil && readiness.Condition(pod, s.gate()) != nil {
 		c = readiness.Condition(pod, s.gate())
@@ -131,7 +141,7 @@ func (s *scene) healthLink(pod *corev1.Pod, ep *targets.Endpoint, target Link) L
 	switch {
 	case c.Status == corev1.ConditionUnknown:
 		return s.health(Unknown, "unavailable", c.Reason, c.Message)
-	case c.Status == corev1.ConditionFalse && strings.Contains(c.Reason, "."): // our own reasons have no dot
+	case c.Status == corev1.ConditionFalse && strings.Contains(c.Reason, "."):
 		return s.health(stateOfReason(c.Reason), "not healthy", c.Reason, c.Message)
 	case s.allHealthy():
 		return link("health", OK, "all registered targets are healthy, by the binding's status")
