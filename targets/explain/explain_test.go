@@ -54,8 +54,9 @@ type world struct {
 	slice     *discoveryv1.EndpointSlice
 	pod       *corev1.Pod
 	lease     *coordinationv1.Lease
-	node      *corev1.Node   // that the pod is not on
-	aws       *fakeelbv2.API // nil: AWS is not asked
+	node      *corev1.Node                // that the pod is not on
+	rival     *v1beta1.TargetGroupBinding // that has had the target group before, nil for none
+	aws       *fakeelbv2.API              // nil: AWS is not asked
 	group     elbv2types.TargetGroup
 }
 
@@ -161,6 +162,9 @@ func (w *world) explainer(t *testing.T) *Explainer {
 	objects := []client.Object{w.namespace, w.slice, w.binding, w.pod, w.node}
 	if w.service != nil {
 		objects = append(objects, w.service)
+	}
+	if w.rival != nil {
+		objects = append(objects, w.rival)
 	}
 	if w.lease != nil {
 		objects = append(objects, w.lease)
@@ -285,6 +289,14 @@ func TestExplainNamesTheCause(t *testing.T) {
 		},
 		"6 binding without a type": {
 			func(w *world) { w.binding.Spec.TargetType = nil }, []string{"broken binding: spec.targetType is not set"},
+		},
+		"6 another binding has the group": {
+			func(w *world) { w.addRival() },
+			[]string{"broken binding: spec.targetGroupARN: TargetGroupBinding other/first has this target group already", "leaves this binding alone"},
+		},
+		"6 another binding has the group still": {
+			func(w *world) { w.addRival(); w.rival.DeletionTimestamp = ptr.To(ago(time.Second)) },
+			[]string{"waiting binding: spec.targetGroupARN: TargetGroupBinding other/first still has this target group", "hands the group over"},
 		},
 		"6 one target refused": {
 			func(w *world) { w.says(readiness.ReasonRegistrationFailed, "InvalidTarget: not in the VPC") },
@@ -423,6 +435,13 @@ func (w *world) unready(reason, message string) {
 	w.pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
 		Name: "app", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
 	}}
+}
+
+// addRival has an older binding have the target group.
+func (w *world) addRival() {
+	w.rival = w.binding.DeepCopy()
+	w.rival.Namespace, w.rival.Name, w.rival.UID, w.rival.Finalizers = "other", "first", "first", []string{v1beta1.Finalizer}
+	w.rival.CreationTimestamp = ago(3 * time.Hour)
 }
 
 // registerNodes has the binding register nodes instead of pods.
