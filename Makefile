@@ -9,7 +9,9 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 bin := $(CURDIR)/.bin
 
 # What `make generate` writes, and what `go mod tidy` would.
-generated := config/crd config/rbac config/webhook targets/v1beta1/zz_generated.deepcopy.go go.mod go.sum
+chart := charts/targetgate
+generated := config/crd config/rbac config/webhook targets/v1beta1/zz_generated.deepcopy.go go.mod go.sum \
+	$(chart)/files/crd.yaml $(chart)/README.md $(chart)/values.schema.json
 
 # The race detector needs a C compiler and its headers. RACE=required makes it an error that there is none.
 race := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <pthread.h>' | $$(go env CC) -E - >/dev/null 2>&1 && echo -race)
@@ -48,12 +50,14 @@ clean: ## Remove all that was built here; Go's own caches stay.
 ##@ Change
 
 .PHONY: generate
-generate: .bin/controller-gen ## Write deep copies, CRD, RBAC and webhook configuration from the markers in the code.
+generate: .bin/controller-gen ## Write deep copies, CRD, RBAC and webhook configuration from the markers in the code, and the chart's documentation.
 	@.bin/controller-gen object:headerFile=config/boilerplate.go.txt paths=./targets/v1beta1
 	@.bin/controller-gen crd paths=./targets/v1beta1 output:crd:dir=config/crd
 	@.bin/controller-gen rbac:roleName=targetgate webhook \
 		paths=./cmd/... paths=./webhook/... paths=./targets/... paths=./readiness/... \
 		output:rbac:dir=config/rbac output:webhook:dir=config/webhook
+	@cp config/crd/elbv2.k8s.aws_targetgroupbindings.yaml $(chart)/files/crd.yaml
+	@go run ./charts/generate $(chart)
 
 .PHONY: fmt
 fmt: .bin/golangci-lint ## Format the code and group its imports.
@@ -92,7 +96,7 @@ presubmit: verify vet lint test ## The gate for every change: generate, fail on 
 test: test-unit test-e2e ## Run unit tests, then end-to-end tests; with the race detector if there is a C compiler.
 
 .PHONY: test-unit
-test-unit: race .bin/targetgate$(race) ## Run the unit tests in random order.
+test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random order.
 	$(call timed,unit tests (some 2 min),$(with_race) go test $(race) -shuffle=on ./...)
 
 .PHONY: test-e2e

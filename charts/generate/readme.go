@@ -1,0 +1,73 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+const intro = `<!-- Made from values.yaml by ` + "`make generate`" + `. -->
+# Chart targetgate
+
+` + "```sh" + `
+helm install targetgate charts/targetgate --namespace targetgate-system --create-namespace --set clusterName=NAME \
+  --set 'serviceAccount.annotations.eks\.amazonaws\.com/role-arn=ARN'
+` + "```" + `
+
+Where the CRD exists already, as aws-load-balancer-controller has it, add ` + "`--take-ownership`" + ` (Helm 3.17), so that it
+gets this chart's status fields and columns.
+
+Values that contradict each other, and unknown ones, fail the render with a sentence.
+`
+
+const ignoredIntro = `
+## Ignored
+
+These values of aws-load-balancer-controller's chart are accepted and mean nothing here:
+`
+
+// readme returns a table of the values for each section, in the order of the file.
+func readme(values []*value, ignored []string) []byte {
+	out := bytes.NewBufferString(intro)
+	for _, v := range values {
+		if v.section != "" {
+			fmt.Fprintf(out, "\n## %s\n\n| value | default | meaning |\n|---|---|---|\n", v.section)
+		}
+		writeRows(out, "", v)
+	}
+	out.WriteString(ignoredIntro)
+	for i, name := range ignored {
+		separator := ",\n"
+		if i == len(ignored)-1 {
+			separator = ".\n"
+		}
+		fmt.Fprintf(out, "`%s`%s", name, separator)
+	}
+	return out.Bytes()
+}
+
+func writeRows(out *bytes.Buffer, prefix string, v *value) {
+	name := prefix + v.name
+	if v.leaf() {
+		fmt.Fprintf(out, "| `%s` | %s | %s |\n", name, shown(v.fallback), strings.ReplaceAll(v.text, "|", `\|`))
+	}
+	for _, child := range v.children {
+		writeRows(out, name+".", child)
+	}
+}
+
+// shown is a default as JSON; nothing when there is none.
+func shown(fallback any) string {
+	if fallback == nil || fallback == "" {
+		return ""
+	}
+	content, err := json.Marshal(fallback)
+	if err != nil {
+		return fmt.Sprint(fallback)
+	}
+	return "`" + string(content) + "`"
+}

@@ -1,0 +1,121 @@
+{{- define "targetgate.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The name of the webhooks' Service, of both configurations, and the beginning of their Secrets' names. */}}
+{{- define "targetgate.webhook" -}}
+{{ include "targetgate.fullname" . }}-webhook
+{{- end -}}
+
+{{- define "targetgate.serviceAccount" -}}
+{{ .Values.serviceAccount.name | default (include "targetgate.fullname" .) }}
+{{- end -}}
+
+{{/* targetgate knows its own pods by the first label, whatever the release is called. */}}
+{{- define "targetgate.selectorLabels" -}}
+app.kubernetes.io/name: targetgate
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "targetgate.labels" -}}
+{{ include "targetgate.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.additionalLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* What an object is called and belongs to: name, namespace, labels. */}}
+{{- define "targetgate.metadata" -}}
+name: {{ include "targetgate.fullname" . }}
+namespace: {{ .Release.Namespace }}
+labels:
+  {{- include "targetgate.labels" . | nindent 2 }}
+{{- end -}}
+
+{{/* selfmade, cert-manager or given: where the webhooks' certificate comes from. */}}
+{{- define "targetgate.certificates" -}}
+{{- if .Values.enableCertManager -}}cert-manager
+{{- else if .Values.webhookTLS.cert -}}given
+{{- else -}}selfmade
+{{- end -}}
+{{- end -}}
+
+{{- define "targetgate.webhookPort" -}}
+{{ .Values.webhookBindPort | default 9443 | int }}
+{{- end -}}
+
+{{/* The port of the metrics; 0 when they are switched off. */}}
+{{- define "targetgate.metricsPort" -}}
+{{ .Values.metricsBindAddr | default ":8080" | toString | splitList ":" | last | int }}
+{{- end -}}
+
+{{- define "targetgate.probePort" -}}
+61779
+{{- end -}}
+
+{{/* A flag's value as text: numbers of a file of values are floats, lists are separated by commas. */}}
+{{- define "targetgate.text" -}}
+{{- if kindIs "slice" . -}}{{ join "," . }}
+{{- else if kindIs "float64" . -}}{{ int64 . }}
+{{- else if not (kindIs "invalid" .) -}}{{ . }}
+{{- end -}}
+{{- end -}}
+
+{{/* The arguments. What has no value is left to targetgate's own default. */}}
+{{- define "targetgate.args" -}}
+{{- $gates := list -}}
+{{- range $gate, $on := .Values.controllerConfig.featureGates -}}
+{{- $gates = append $gates (printf "%s=%v" $gate $on) -}}
+{{- end -}}
+{{- $selfmade := eq (include "targetgate.certificates" .) "selfmade" -}}
+{{- $flags := list
+  (list "cluster-name" .Values.clusterName)
+  (list "aws-region" .Values.region)
+  (list "aws-vpc-id" .Values.vpcId)
+  (list "aws-api-endpoints" .Values.awsApiEndpoints)
+  (list "aws-api-throttle" .Values.awsApiThrottle)
+  (list "aws-max-retries" .Values.awsMaxRetries)
+  (list "enable-pod-readiness-gate-inject" .Values.enablePodReadinessGateInject)
+  (list "termination-delay-alb" .Values.terminationDelayALB)
+  (list "termination-delay-nlb" .Values.terminationDelayNLB)
+  (list "min-ready-percent" .Values.minReadyPercent)
+  (list "replacement-timeout" .Values.replacementTimeout)
+  (list "unattached-target-group" .Values.unattachedTargetGroup)
+  (list "readiness-timeout" .Values.readinessTimeout)
+  (list "readiness-two-way" (ternary true nil (eq true .Values.readinessTwoWay)))
+  (list "drift-interval" .Values.driftInterval)
+  (list "targetgroupbinding-max-concurrent-reconciles" .Values.targetgroupbindingMaxConcurrentReconciles)
+  (list "targetgroupbinding-max-exponential-backoff-delay" .Values.targetgroupbindingMaxExponentialBackoffDelay)
+  (list "max-targets-per-target-group" .Values.maxTargetsPerTargetGroup)
+  (list "sync-period" .Values.syncPeriod)
+  (list "watch-namespace" .Values.watchNamespace)
+  (list "feature-gates" $gates)
+  (list "webhook-bind-port" .Values.webhookBindPort)
+  (list "webhook-cert-dir" (ternary nil "/etc/targetgate/webhook" $selfmade))
+  (list "webhook-service-name" (ternary (include "targetgate.webhook" .) nil $selfmade))
+  (list "webhook-configuration-name" (ternary (include "targetgate.webhook" .) nil $selfmade))
+  (list "webhook-ca-secret-name" (ternary (printf "%s-ca" (include "targetgate.webhook" .)) nil $selfmade))
+  (list "webhook-ca-duration" .Values.webhookCADuration)
+  (list "webhook-cert-duration" .Values.webhookCertDuration)
+  (list "metrics-bind-addr" .Values.metricsBindAddr)
+  (list "shutdown-delay" (printf "%ds" (int .Values.shutdownDelaySeconds)))
+  (list "log-level" .Values.logLevel)
+-}}
+{{- range $flags }}
+{{- $text := include "targetgate.text" (last .) }}
+{{- if $text }}
+- {{ printf "--%s=%s" (first .) $text | quote }}
+{{- end }}
+{{- end }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}
