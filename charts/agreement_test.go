@@ -1,0 +1,133 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package charts
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+)
+
+const keep = "helm.sh/resource-policy"
+
+// kustomization returns the objects of config/kustomization.yaml, which has no more than resources, so that no second
+// program is needed to read it.
+func kustomization(t *testing.T) map[string]map[string]any {
+	t.Helper()
+	content, err := os.ReadFile("../config/kustomization.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		APIVersion, Kind string
+		Resources        []string
+	}
+	if err := yaml.UnmarshalStrict(content, &file); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]map[string]any{}
+	for _, path := range file.Resources {
+		manifest, err := os.ReadFile(filepath.Join("../config", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(out, objects(t, manifest))
+	}
+	return out
+}
+
+// bare are the objects without labels of their own and without what Helm goes by.
+func bare(all map[string]map[string]any) map[string]map[string]any {
+	for _, object := range all {
+		u := unstructured.Unstructured{Object: object}
+		u.SetLabels(nil)
+		annotations := u.GetAnnotations()
+		delete(annotations, keep)
+		u.SetAnnotations(annotations)
+	}
+	return all
+}
+
+// The roles, webhook configurations and the CRD in config/ are made from the markers in the code. The rest of config/ is
+// for those who install without Helm.
+func TestChartInstallsWhatConfigDoes(t *testing.T) {
+	want := bare(kustomization(t))
+	delete(want, "Namespace "+namespace) // helm --create-namespace
+	manifest := render(t, `clusterName="$(CLUSTER_NAME)"`, `env={"CLUSTER_NAME":"my-cluster"}`)
+	got := bare(objects(t, []byte(manifest)))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the chart does not install what config/ does (-config +chart):\n%s", diff)
+	}
+}
+
+func TestCRDIsKeptOnUninstall(t *testing.T) {
+	const crd = "CustomResourceDefinition targetgroupbindings.elbv2.k8s.aws"
+	object := unstructured.Unstructured{Object: objects(t, []byte(render(t)))[crd]}
+	if object.GetAnnotations()[keep] != "keep" {
+		t.Errorf("annotations %v: Helm would delete the CRD, and with it every binding", object.GetAnnotations())
+	}
+	if _, err := os.Stat(filepath.Join(chart, "crds")); err == nil {
+		t.Error("Helm never upgrades what is in crds/")
+	}
+}
+
+func TestPolicyAllowsWhatIsCalled(t *testing.T) {
+	var want []string
+	for method := range reflect.TypeFor[elbv2.API]().Methods() {
+		want = append(want, "elasticloadbalancing:"+method.Name)
+	}
+	if diff := cmp.Diff(want, actions(t, "bindings.json")); diff != "" {
+		t.Errorf("bindings.json (-called +allowed):\n%s", diff)
+	}
+	for _, action := range []string{
+		"ec2:AuthorizeSecurityGroupIngress", "ec2:DescribeInstances", "ec2:DescribeNetworkInterfaces", "ec2:DescribeSecurityGroups",
+		"ec2:RevokeSecurityGroupIngress",
+	} {
+		want = append(want, action)
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, actions(t, "bindings-and-security-groups.json")); diff != "" {
+		t.Errorf("bindings-and-security-groups.json (-called +allowed):\n%s", diff)
+	}
+}
+
+// actions are what a policy of config/iam allows, sorted. What changes something may not be allowed on everything.
+func actions(t *testing.T, file string) []string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("../config/iam", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var policy struct {
+		Statement []struct {
+			Effect, Resource string
+			Action           []string
+		}
+	}
+	if err := json.Unmarshal(content, &policy); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, statement := range policy.Statement {
+		for _, action := range statement.Action {
+			if statement.Resource == "*" && !strings.Contains(action, ":Describe") {
+				t.Errorf("%s: %s is allowed on everything", file, action)
+			}
+			out = append(out, action)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

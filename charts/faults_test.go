@@ -1,0 +1,74 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package charts
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestContradictoryValuesFailTheRender(t *testing.T) {
+	tests := map[string]struct {
+		values []string
+		want   string
+	}{
+		"no cluster name":          {[]string{`clusterName=""`}, "clusterName is required: "},
+		"a certificate, no key":    {[]string{`webhookTLS={"caCert":"a","cert":"b"}`}, "webhookTLS needs caCert, cert and key: "},
+		"two certificates":         {[]string{certManager, `webhookTLS={"caCert":"a","cert":"b","key":"c"}`}, "enableCertManager and webhookTLS exclude each other: "},
+		"lifetime of another's":    {[]string{certManager, `webhookCADuration="1h"`}, "webhookCADuration and webhookCertDuration are for certificates that targetgate makes: "},
+		"grace period too short":   {[]string{`terminationGracePeriodSeconds=24`}, "terminationGracePeriodSeconds is 24: it has to be 15 more than shutdownDelaySeconds (10), "},
+		"two budgets":              {[]string{`podDisruptionBudget={"minAvailable":0,"maxUnavailable":0}`}, "podDisruptionBudget has minAvailable and maxUnavailable: "},
+		"a budget of all":          {[]string{`podDisruptionBudget.minAvailable=2`}, "podDisruptionBudget.minAvailable is 2 of 2 replicas: "},
+		"a budget of all, scaled":  {[]string{`podDisruptionBudget.minAvailable=3`, `autoscaling={"enabled":true,"minReplicas":3}`}, "podDisruptionBudget.minAvailable is 3 of 3 replicas: "},
+		"least above most":         {[]string{`autoscaling={"enabled":true,"minReplicas":6}`}, "autoscaling.minReplicas (6) is more than maxReplicas (5)."},
+		"scaled by no request":     {[]string{`autoscaling.enabled=true`, `resources={"requests":null}`}, "autoscaling needs resources.requests.cpu: "},
+		"account without a name":   {[]string{`serviceAccount.create=false`}, "serviceAccount.create is false: set serviceAccount.name "},
+		"monitor without metrics":  {[]string{`metricsBindAddr="0"`, serviceMonitor}, "serviceMonitor and prometheusRule need metrics: "},
+		"rules without metrics":    {[]string{`metricsBindAddr="0"`, `prometheusRule.enabled=true`}, "serviceMonitor and prometheusRule need metrics: "},
+		"one port for two":         {[]string{`webhookBindPort=8080`}, "Ports collide: webhookBindPort 8080, metricsBindAddr 8080, probes 61779."},
+		"the probes' port":         {[]string{`metricsBindAddr=":61779"`}, "Ports collide: "},
+		"policy on the host":       {[]string{`hostNetwork=true`, `networkPolicy.enabled=true`}, "networkPolicy has no effect on pods with hostNetwork: "},
+		"peers without a policy":   {[]string{`networkPolicy.metricsFrom=[{}]`}, "networkPolicy.metricsFrom limits nothing "},
+		"a slip of the pen":        {[]string{`clusterNmae="a"`}, "additional properties 'clusterNmae' not allowed"},
+		"a slip below":             {[]string{`serviceMonitor={"enable":true}`}, "additional properties 'enable' not allowed"},
+		"a policy that is none":    {[]string{`podMutatorWebhookConfig.failurePolicy="fail"`}, "value must be one of 'Ignore', 'Fail'"},
+		"replicas that are no int": {[]string{`replicaCount="2"`}, "got string, want integer"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, stderr, err := template(t, append([]string{named}, tc.values...)...)
+			if err == nil {
+				t.Fatal("it is rendered")
+			}
+			if !strings.Contains(stderr, tc.want) {
+				t.Errorf("the error does not say %q:\n%s", tc.want, stderr)
+			}
+		})
+	}
+}
+
+func TestContradictionsAreToldAllAtOnce(t *testing.T) {
+	_, stderr, _ := template(t, `clusterName=""`, `serviceAccount.create=false`)
+	for _, want := range []string{"clusterName is required", "serviceAccount.create is false"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("the error does not say %q:\n%s", want, stderr)
+		}
+	}
+}
+
+// One replica can go without a budget of its own being wrong, and metrics can be off where nobody reads them.
+func TestOddValuesThatAreRightAreRendered(t *testing.T) {
+	tests := map[string][]string{
+		"one replica":      {`replicaCount=1`},
+		"no metrics":       {`metricsBindAddr="0"`},
+		"budget off":       {`podDisruptionBudget={"enabled":false,"minAvailable":2}`},
+		"values of theirs": {`ingressClass="alb"`, `createIngressClassResource=true`, `enableShield=null`, `keepTLSSecret=true`},
+	}
+	for name, values := range tests {
+		t.Run(name, func(t *testing.T) {
+			objects(t, []byte(render(t, values...)))
+		})
+	}
+}

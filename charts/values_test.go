@@ -1,0 +1,203 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package charts
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Each value changes what is rendered. want is a line, without its indentation, that is not there with the defaults.
+var valueCases = map[string]struct {
+	value string   // as JSON
+	with  []string // other values that it needs
+	want  string
+}{
+	"clusterName":               {value: `"other"`, want: `- "--cluster-name=other"`},
+	"region":                    {value: `"eu-west-1"`, want: `- "--aws-region=eu-west-1"`},
+	"vpcId":                     {value: `"vpc-1"`, want: `- "--aws-vpc-id=vpc-1"`},
+	"watchNamespace":            {value: `["a","b"]`, want: `- "--watch-namespace=a,b"`},
+	"replicaCount":              {value: `3`, want: `replicas: 3`},
+	"image.repository":          {value: `"here/tg"`, want: `image: "here/tg:v0.1.0"`},
+	"image.tag":                 {value: `"v9"`, want: `image: "ghcr.io/targetgate/targetgate:v9"`},
+	"image.pullPolicy":          {value: `"Always"`, want: `imagePullPolicy: Always`},
+	"imagePullSecrets":          {value: `[{"name":"pull"}]`, want: `- name: pull`},
+	"nameOverride":              {value: `"other"`, want: `name: targetgate-other`},
+	"fullnameOverride":          {value: `"tg"`, want: `- "--webhook-ca-secret-name=tg-webhook-ca"`},
+	"additionalLabels":          {value: `{"team":"a"}`, want: `team: a`},
+	"terminationDelayALB":       {value: `"45s"`, want: `- "--termination-delay-alb=45s"`},
+	"terminationDelayNLB":       {value: `"0"`, want: `- "--termination-delay-nlb=0"`},
+	"minReadyPercent":           {value: `0`, want: `- "--min-ready-percent=0"`},
+	"replacementTimeout":        {value: `"1m"`, want: `- "--replacement-timeout=1m"`},
+	"unattachedTargetGroup":     {value: `"wait"`, want: `- "--unattached-target-group=wait"`},
+	"readinessTimeout":          {value: `"1m"`, want: `- "--readiness-timeout=1m"`},
+	"readinessTwoWay":           {value: `true`, want: `- "--readiness-two-way=true"`},
+	"driftInterval":             {value: `"1m"`, want: `- "--drift-interval=1m"`},
+	"maxTargetsPerTargetGroup":  {value: `1000000`, want: `- "--max-targets-per-target-group=1000000"`},
+	"syncPeriod":                {value: `"1h"`, want: `- "--sync-period=1h"`},
+	"awsApiEndpoints":           {value: `"EC2=https://a,STS=https://b"`, want: `- "--aws-api-endpoints=EC2=https://a,STS=https://b"`},
+	"awsApiThrottle":            {value: `["EC2:.*=1:2","STS:.*=3:4"]`, want: `- "--aws-api-throttle=EC2:.*=1:2,STS:.*=3:4"`},
+	"awsMaxRetries":             {value: `0`, want: `- "--aws-max-retries=0"`},
+	"serviceAccount.name":       {value: `"other"`, want: `serviceAccountName: other`},
+	"serviceAccount.create":     {value: `false`, with: []string{`serviceAccount.name="theirs"`}, want: `serviceAccountName: theirs`},
+	"webhookBindPort":           {value: `443`, want: `- {name: webhook, containerPort: 443, protocol: TCP}`},
+	"webhookNamespaceSelectors": {value: `[{"key":"tier","operator":"Exists"}]`, want: `- key: tier`},
+	"webhookCADuration":         {value: `"9h"`, want: `- "--webhook-ca-duration=9h"`},
+	"webhookCertDuration":       {value: `"1h"`, want: `- "--webhook-cert-duration=1h"`},
+	"enableCertManager":         {value: `true`, want: `kind: Issuer`},
+	"nodeSelector":              {value: `{"disk":"ssd"}`, want: `disk: ssd`},
+	"tolerations":               {value: `[{"key":"only"}]`, want: `- key: only`},
+	"affinity":                  {value: `{"nodeAffinity":{}}`, want: `nodeAffinity: {}`},
+	"topologySpreadConstraints": {value: `[{"maxSkew":1}]`, want: `- maxSkew: 1`},
+	"priorityClassName":         {value: `"high"`, want: `priorityClassName: "high"`},
+	"podLabels":                 {value: `{"sidecar":"no"}`, want: `sidecar: "no"`},
+	"podAnnotations":            {value: `{"note":"a"}`, want: `note: a`},
+	"deploymentAnnotations":     {value: `{"note":"a"}`, want: `note: a`},
+	"serviceAnnotations":        {value: `{"note":"a"}`, want: `note: a`},
+	"revisionHistoryLimit":      {value: `3`, want: `revisionHistoryLimit: 3`},
+	"env":                       {value: `{"A":"true"}`, want: `value: "true"`},
+	"envFrom":                   {value: `[{"secretRef":{"name":"s"}}]`, want: `- secretRef:`},
+	"extraArgs":                 {value: `["--leader-election-id=a"]`, want: `- "--leader-election-id=a"`},
+	"extraVolumes":              {value: `[{"name":"v","emptyDir":{}}]`, want: `name: v`},
+	"extraVolumeMounts":         {value: `[{"name":"v","mountPath":"/v"}]`, want: `- mountPath: /v`},
+	"hostNetwork":               {value: `true`, want: `hostNetwork: true`},
+	"dnsPolicy":                 {value: `"Default"`, want: `dnsPolicy: Default`},
+	"updateStrategy":            {value: `{"type":"Recreate"}`, want: `type: Recreate`},
+	"resources":                 {value: `{"limits":{"memory":"1Gi"}}`, want: `memory: 1Gi`},
+	"securityContext":           {value: `{"privileged":false}`, want: `privileged: false`},
+	"podSecurityContext":        {value: `{"fsGroup":1}`, want: `fsGroup: 1`},
+	"shutdownDelaySeconds":      {value: `20`, want: `- "--shutdown-delay=20s"`},
+	"logLevel":                  {value: `"debug"`, want: `- "--log-level=debug"`},
+	"metricsBindAddr":           {value: `"127.0.0.1:9090"`, want: `- {name: metrics, containerPort: 9090, protocol: TCP}`},
+	"crds.enabled":              {value: `false`},
+	"configureDefaultAffinity":  {value: `false`},
+	"rbac.create":               {value: `false`},
+
+	"enablePodReadinessGateInject":                 {value: `false`, want: `- "--enable-pod-readiness-gate-inject=false"`},
+	"targetgroupbindingMaxConcurrentReconciles":    {value: `3`, want: `- "--targetgroupbinding-max-concurrent-reconciles=3"`},
+	"targetgroupbindingMaxExponentialBackoffDelay": {value: `"9s"`, want: `- "--targetgroupbinding-max-exponential-backoff-delay=9s"`},
+	"controllerConfig.featureGates":                {value: `{"EndpointsFailOpen":false}`, want: `- "--feature-gates=EndpointsFailOpen=false"`},
+	"serviceAccount.annotations":                   {value: `{"eks.amazonaws.com/role-arn":"arn"}`, want: `eks.amazonaws.com/role-arn: arn`},
+	"serviceAccount.automountServiceAccountToken":  {value: `false`, want: `automountServiceAccountToken: false`},
+	"serviceAccount.imagePullSecrets":              {value: `[{"name":"pull"}]`, want: `- name: pull`},
+	"objectSelector.matchExpressions":              {value: `[{"key":"tier","operator":"Exists"}]`, want: `- key: tier`},
+	"objectSelector.matchLabels":                   {value: `{"tier":"web"}`, want: `tier: web`},
+	"podMutatorWebhookConfig.failurePolicy":        {value: `"Fail"`},
+	"terminationGracePeriodSeconds":                {value: `60`, want: `terminationGracePeriodSeconds: 60`},
+
+	"certManager.duration":             {value: `"24h"`, with: []string{certManager}, want: `duration: 24h`},
+	"certManager.renewBefore":          {value: `"8h"`, with: []string{certManager}, want: `renewBefore: 8h`},
+	"certManager.issuerRef":            {value: `{"name":"ca"}`, with: []string{certManager}, want: `name: ca`},
+	"certManager.revisionHistoryLimit": {value: `2`, with: []string{certManager}, want: `revisionHistoryLimit: 2`},
+	"cluster.dnsDomain":                {value: `"a.b"`, with: []string{certManager}, want: `- targetgate-webhook.targetgate-system.svc.a.b`},
+	"webhookTLS.caCert":                {value: `"CA"`, with: []string{`webhookTLS={"cert":"C","key":"K"}`}, want: `caBundle: Q0E=`},
+	"webhookTLS.cert":                  {value: `"C"`, with: []string{`webhookTLS={"caCert":"CA","key":"K"}`}, want: `tls.crt: Qw==`},
+	"webhookTLS.key":                   {value: `"K"`, with: []string{`webhookTLS={"caCert":"CA","cert":"C"}`}, want: `tls.key: Sw==`},
+
+	"podDisruptionBudget.enabled":        {value: `false`},
+	"podDisruptionBudget.minAvailable":   {value: `1`, want: `minAvailable: 1`},
+	"podDisruptionBudget.maxUnavailable": {value: `"50%"`, want: `maxUnavailable: 50%`},
+
+	"autoscaling.enabled":                        {value: `true`, want: `kind: HorizontalPodAutoscaler`},
+	"autoscaling.minReplicas":                    {value: `3`, with: []string{`autoscaling.enabled=true`}, want: `minReplicas: 3`},
+	"autoscaling.maxReplicas":                    {value: `9`, with: []string{`autoscaling.enabled=true`}, want: `maxReplicas: 9`},
+	"autoscaling.targetCPUUtilizationPercentage": {value: `50`, with: []string{`autoscaling.enabled=true`}, want: `target: {type: Utilization, averageUtilization: 50}`},
+
+	"serviceMonitor.enabled":           {value: `true`, want: `kind: ServiceMonitor`},
+	"serviceMonitor.namespace":         {value: `"mon"`, with: []string{serviceMonitor}, want: `namespace: mon`},
+	"serviceMonitor.additionalLabels":  {value: `{"prom":"a"}`, with: []string{serviceMonitor}, want: `prom: a`},
+	"serviceMonitor.interval":          {value: `"9s"`, with: []string{serviceMonitor}, want: `interval: 9s`},
+	"serviceMonitor.scrapeTimeout":     {value: `"9s"`, with: []string{serviceMonitor}, want: `scrapeTimeout: 9s`},
+	"serviceMonitor.relabelings":       {value: `[{"action":"drop"}]`, with: []string{serviceMonitor}, want: `- action: drop`},
+	"serviceMonitor.metricRelabelings": {value: `[{"action":"drop"}]`, with: []string{serviceMonitor}, want: `- action: drop`},
+	"prometheusRule.enabled":           {value: `true`, want: `- alert: TargetgateGatesWaiting`},
+	"prometheusRule.namespace":         {value: `"mon"`, with: []string{`prometheusRule.enabled=true`}, want: `namespace: mon`},
+	"prometheusRule.additionalLabels":  {value: `{"prom":"a"}`, with: []string{`prometheusRule.enabled=true`}, want: `prom: a`},
+	"dashboard.enabled":                {value: `true`, want: `targetgate.json: |`},
+	"dashboard.namespace":              {value: `"mon"`, with: []string{`dashboard.enabled=true`}, want: `namespace: mon`},
+	"dashboard.labels":                 {value: `{"graf":"a"}`, with: []string{`dashboard.enabled=true`}, want: `graf: a`},
+	"dashboard.annotations":            {value: `{"folder":"a"}`, with: []string{`dashboard.enabled=true`}, want: `folder: a`},
+	"networkPolicy.enabled":            {value: `true`, want: `kind: NetworkPolicy`},
+	"networkPolicy.metricsFrom":        {value: `[{"podSelector":{}}]`, with: []string{`networkPolicy.enabled=true`}, want: `- podSelector: {}`},
+	"networkPolicy.extraEgress":        {value: `[{"ports":[{"port":8443}]}]`, with: []string{`networkPolicy.enabled=true`}, want: `- port: 8443`},
+}
+
+const (
+	certManager    = `enableCertManager=true`
+	serviceMonitor = `serviceMonitor.enabled=true`
+)
+
+func TestValuesChangeWhatIsRendered(t *testing.T) {
+	plain := render(t)
+	for name, tc := range valueCases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := render(t, append(tc.with, name+"="+tc.value)...)
+			if got == plain {
+				t.Error("it changes nothing")
+			}
+			objects(t, []byte(got)) // which fails on what is no YAML
+			if tc.want == "" {
+				return
+			}
+			if hasLine(plain, tc.want) {
+				t.Errorf("line %q is there by default", tc.want)
+			}
+			if !hasLine(got, tc.want) {
+				t.Errorf("there is no line %q", tc.want)
+			}
+		})
+	}
+}
+
+func hasLine(text, want string) bool {
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == want {
+			return true
+		}
+	}
+	return false
+}
+
+// The schema, which is made from values.yaml, knows every value.
+func TestEveryValueHasACase(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join(chart, "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root property
+	if err := json.Unmarshal(content, &root); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	root.leaves("", names)
+	for name := range names {
+		if _, ok := valueCases[name]; !ok {
+			t.Errorf("value %s has no case", name)
+		}
+	}
+	for name := range valueCases {
+		if !names[name] {
+			t.Errorf("there is a case for %s, and no such value", name)
+		}
+	}
+}
+
+// property is a part of a JSON schema.
+type property struct {
+	Properties  map[string]property
+	Description string
+}
+
+func (p property) leaves(name string, into map[string]bool) {
+	for child, below := range p.Properties {
+		below.leaves(strings.TrimPrefix(name+"."+child, "."), into)
+	}
+	if len(p.Properties) == 0 && name != "global" && !strings.HasSuffix(p.Description, "Ignored.") {
+		into[name] = true
+	}
+}
