@@ -3,8 +3,8 @@
 
 // Command generate makes README.md and values.schema.json of a chart from its values.yaml.
 //
-// The comment right above a value is its documentation. A value without one fails the run, as does one that is documented
-// but has nothing to say about its type. Two kinds of lines in a comment are for the program:
+// The comment right above a value is its documentation. A value without one fails the run, as does one with neither a
+// default nor a type. Two kinds of lines in a comment are for the program:
 //
 //	== TITLE       begins a section of the README
 //	@schema JSON   is laid over the schema that follows from the default
