@@ -50,7 +50,7 @@ clean: ## Remove all that was built here; Go's own caches stay.
 ##@ Change
 
 .PHONY: generate
-generate: .bin/controller-gen ## Write deep copies, CRD, RBAC and webhook configuration from the markers in the code, and the chart's documentation.
+generate: .bin/controller-gen ## Write deep copies, CRD, RBAC and webhook configuration from the markers in the code, and the chart's README and schema.
 	@.bin/controller-gen object:headerFile=config/boilerplate.go.txt paths=./targets/v1beta1
 	@.bin/controller-gen crd paths=./targets/v1beta1 output:crd:dir=config/crd
 	@.bin/controller-gen rbac:roleName=targetgate webhook \
@@ -100,7 +100,7 @@ test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random
 	$(call timed,unit tests (some 2 min),$(with_race) go test $(race) -shuffle=on ./...)
 
 .PHONY: test-e2e
-test-e2e: race .bin/gotestsum .bin/targetgate$(race) .bin/control-plane ## Run targetgate against a real control plane and an emulated AWS.
+test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane ## Run targetgate against a real control plane and an emulated AWS.
 	$(call timed,end-to-end tests (some 17 min),$(with_race) TARGETGATE_BINARY=$(bin)/targetgate$(race) \
 		TARGETGATE_CONTROL_PLANE=$(bin)/control-plane .bin/gotestsum --format testname -- \
 		-tags e2e $(race) -count=1 -p 1 -timeout 40m -run '^($(e2e_tests))$$' $(e2e_packages))

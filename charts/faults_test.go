@@ -30,6 +30,7 @@ func TestContradictoryValuesFailTheRender(t *testing.T) {
 		"the probes' port":         {[]string{`metricsBindAddr=":61779"`}, "Ports collide: "},
 		"policy on the host":       {[]string{`hostNetwork=true`, `networkPolicy.enabled=true`}, "networkPolicy has no effect on pods with hostNetwork: "},
 		"peers without a policy":   {[]string{`networkPolicy.metricsFrom=[{}]`}, "networkPolicy.metricsFrom limits nothing "},
+		"another's image":          {[]string{`image.repository="public.ecr.aws/eks/aws-load-balancer-controller"`}, "image.repository is public.ecr.aws/eks/aws-load-balancer-controller: "},
 		"a slip of the pen":        {[]string{`clusterNmae="a"`}, "additional properties 'clusterNmae' not allowed"},
 		"a slip below":             {[]string{`serviceMonitor={"enable":true}`}, "additional properties 'enable' not allowed"},
 		"a policy that is none":    {[]string{`podMutatorWebhookConfig.failurePolicy="fail"`}, "value must be one of 'Ignore', 'Fail'"},
@@ -61,10 +62,14 @@ func TestContradictionsAreToldAllAtOnce(t *testing.T) {
 // One replica can go without a budget of its own being wrong, and metrics can be off where nobody reads them.
 func TestOddValuesThatAreRightAreRendered(t *testing.T) {
 	tests := map[string][]string{
-		"one replica":      {`replicaCount=1`},
-		"no metrics":       {`metricsBindAddr="0"`},
-		"budget off":       {`podDisruptionBudget={"enabled":false,"minAvailable":2}`},
-		"values of theirs": {`ingressClass="alb"`, `createIngressClassResource=true`, `enableShield=null`, `keepTLSSecret=true`},
+		"one replica": {`replicaCount=1`},
+		"no metrics":  {`metricsBindAddr="0"`},
+		"budget off":  {`podDisruptionBudget={"enabled":false,"minAvailable":2}`},
+		"values of theirs": {
+			`ingressClass="alb"`, `createIngressClassResource=true`, `enableShield=null`, `keepTLSSecret=true`, `topologySpreadConstraints={}`,
+			`env=null`, `serviceAccount={"name":null,"imagePullSecrets":null}`, `region=null`, `webhookTLS={"caCert":null,"cert":null,"key":null}`,
+			`awsApiThrottle=null`, `podDisruptionBudget={}`, `updateStrategy={}`, `objectSelector={"matchExpressions":null,"matchLabels":null}`,
+		},
 	}
 	for name, values := range tests {
 		t.Run(name, func(t *testing.T) {

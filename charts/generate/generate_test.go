@@ -20,6 +20,7 @@ const example = `# A heading of the file.
 # and whence.
 name: ""
 
+# Who serves.
 server:
   # Where it listens.
   # @schema {"type": ["integer", "null"], "minimum": 1}
@@ -61,7 +62,7 @@ func TestSchemaFollowsDefaultsAndComments(t *testing.T) {
 	}
 	want := map[string]any{
 		"name": map[string]any{"type": "string", "description": "Who it is, and whence."},
-		"server": map[string]any{"type": "object", "additionalProperties": false, "properties": map[string]any{
+		"server": map[string]any{"type": "object", "description": "Who serves.", "additionalProperties": false, "properties": map[string]any{
 			"port": map[string]any{"type": []any{"integer", "null"}, "minimum": 1.0, "description": "Where it listens."},
 			"tags": map[string]any{"type": "array", "description": "With a | in it."},
 		}},
@@ -81,7 +82,7 @@ func TestReadmeHasARowForEachValue(t *testing.T) {
 	}
 	got := string(readme(values, []string{"old", "older"}))
 	for _, want := range []string{
-		"## First\n\n| value | default | meaning |\n|---|---|---|\n| `name` |  | Who it is, and whence. |\n| `server.port` |  | Where it listens. |\n",
+		"## First\n\n| value | default | meaning |\n|---|---|---|\n| `name` |  | Who it is, and whence. |\n| `server` |  | Who serves. |\n| `server.port` |  | Where it listens. |\n",
 		"| `server.tags` | `[]` | With a \\| in it. |\n", "## Second\n", "| `resources` | `{\"cpu\":1}` | What it may use. |\n",
 		"`old`,\n`older`.\n",
 	} {

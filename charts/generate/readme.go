@@ -18,8 +18,8 @@ helm install targetgate charts/targetgate --namespace targetgate-system --create
   --set 'serviceAccount.annotations.eks\.amazonaws\.com/role-arn=ARN'
 ` + "```" + `
 
-Where the CRD exists already, as aws-load-balancer-controller has it, add ` + "`--take-ownership`" + ` (Helm 3.17), so that it
-gets this chart's status fields and columns.
+Where the CRD exists already, as aws-load-balancer-controller has it, add ` + "`--take-ownership`" + ` (from Helm 3.17 on), and
+with Helm 4 also ` + "`--force-conflicts`" + `, so that it gets this chart's status fields and columns.
 
 Values that contradict each other, and unknown ones, fail the render with a sentence.
 `
@@ -52,22 +52,22 @@ func readme(values []*value, ignored []string) []byte {
 
 func writeRows(out *bytes.Buffer, prefix string, v *value) {
 	name := prefix + v.name
-	if v.leaf() {
-		fmt.Fprintf(out, "| `%s` | %s | %s |\n", name, shown(v.fallback), strings.ReplaceAll(v.text, "|", `\|`))
+	if v.text != "" { // a map with documented entries need not have one
+		fmt.Fprintf(out, "| `%s` | %s | %s |\n", name, shown(v), strings.ReplaceAll(v.text, "|", `\|`))
 	}
 	for _, child := range v.children {
 		writeRows(out, name+".", child)
 	}
 }
 
-// shown is a default as JSON; nothing when there is none.
-func shown(fallback any) string {
-	if fallback == nil || fallback == "" {
+// shown is a default as JSON; nothing when there is none, or when it is told entry by entry.
+func shown(v *value) string {
+	if !v.leaf() || v.fallback == nil || v.fallback == "" {
 		return ""
 	}
-	content, err := json.Marshal(fallback)
+	content, err := json.Marshal(v.fallback)
 	if err != nil {
-		return fmt.Sprint(fallback)
+		return fmt.Sprint(v.fallback)
 	}
 	return "`" + string(content) + "`"
 }

@@ -29,10 +29,8 @@ const (
 	nodesUser, nodesGroup = "nodes", "system:nodes"
 )
 
-// install applies what config/ ships, and gives the shipped roles to targetgate's service account.
+// install applies what config/ ships: the CRD, and roles for targetgate's service account.
 func (b *Bed) install(ctx context.Context) error {
-	subject := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account}}
-	own := metav1.ObjectMeta{Name: account, Namespace: namespace}
 	for _, object := range []client.Object{
 		&rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: nodesUser},
@@ -40,15 +38,7 @@ func (b *Bed) install(ctx context.Context) error {
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 		},
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
-		&corev1.ServiceAccount{ObjectMeta: own},
-		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: account}, Subjects: subject,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: account},
-		},
-		&rbacv1.RoleBinding{
-			ObjectMeta: own, Subjects: subject,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: account},
-		},
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: namespace}},
 	} {
 		if err := b.Client.Create(ctx, object); err != nil {
 			return fmt.Errorf("creating %s %s: %w", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), err)

@@ -11,6 +11,9 @@
 {{- if not .Values.clusterName -}}
 {{- $faults = append $faults "clusterName is required: set it to the name of the EKS cluster." -}}
 {{- end -}}
+{{- if contains "aws-load-balancer-controller" .Values.image.repository -}}
+{{- $faults = append $faults (printf "image.repository is %s: that is another program's; set image.repository and image.tag to targetgate's, or leave them out." .Values.image.repository) -}}
+{{- end -}}
 {{- if not (has $given (list 0 3)) -}}
 {{- $faults = append $faults "webhookTLS needs caCert, cert and key: set all three, or none and targetgate makes its own." -}}
 {{- end -}}

@@ -1,0 +1,233 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package chart
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/testr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/targetgate/targetgate/e2e/cluster"
+)
+
+const (
+	root      = "../.."
+	namespace = "targetgate-system"
+	webhook   = "targetgate-webhook"
+)
+
+// installation is a cluster and the ways to install on it.
+type installation struct {
+	cluster    *cluster.Cluster
+	api        kubernetes.Interface
+	objects    dynamic.Interface
+	kubeconfig string
+}
+
+// TestChart runs on one cluster for all its parts, in their order.
+func TestChart(t *testing.T) {
+	i := start(t)
+	t.Run("samples apply as they are", i.testSamples)
+	t.Run("Helm does not take a CRD without being told to", i.testForeignCRD)
+	t.Run("install", i.testInstall)
+	t.Run("upgrade and rollback leave caBundle alone", i.testUpgrade)
+	t.Run("uninstall leaves bindings alone", i.testUninstall)
+	t.Run("the kustomization installs the same", i.testKustomization)
+}
+
+func start(t *testing.T) *installation {
+	t.Helper()
+	binary := os.Getenv("TARGETGATE_CONTROL_PLANE")
+	if binary == "" {
+		t.Fatal("TARGETGATE_CONTROL_PLANE is not set: it names the control plane binary, which `make control-plane` builds")
+	}
+	c, err := cluster.Start(t.Context(), cluster.Options{Binary: binary, Log: testr.New(t)})
+	must(t, err)
+	t.Cleanup(func() { must(t, c.Stop()) })
+	i := &installation{cluster: c, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	must(t, cluster.WriteKubeconfig(i.kubeconfig, c.AdminConfig()))
+	i.api, err = kubernetes.NewForConfig(c.AdminConfig())
+	must(t, err)
+	i.objects, err = dynamic.NewForConfig(c.AdminConfig())
+	must(t, err)
+	return i
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// helm runs the pinned Helm, with a home of its own.
+func (i *installation) helm(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	program, err := filepath.Abs(cmp.Or(os.Getenv("TARGETGATE_HELM"), filepath.Join(root, ".bin/helm")))
+	must(t, err)
+	var out bytes.Buffer
+	command := exec.CommandContext(t.Context(), program, append(args, "--namespace", namespace)...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+i.kubeconfig, "HOME="+t.TempDir())
+	command.Stdout, command.Stderr = &out, &out
+	err = command.Run()
+	return out.String(), err
+}
+
+func (i *installation) mustHelm(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := i.helm(t, args...); err != nil {
+		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+const definition = "targetgroupbindings.elbv2.k8s.aws"
+
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+var chart = filepath.Join(root, "charts/targetgate")
+
+func (i *installation) testSamples(t *testing.T) {
+	must(t, i.cluster.Apply(t.Context(), filepath.Join(root, "config/crd"), filepath.Join(root, "config/samples")))
+	if i.countBindings(t) == 0 {
+		t.Error("there is no binding")
+	}
+}
+
+func (i *installation) countBindings(t *testing.T) int {
+	t.Helper()
+	bindings := schema.GroupVersionResource{Group: "elbv2.k8s.aws", Version: "v1beta1", Resource: "targetgroupbindings"}
+	found, err := i.objects.Resource(bindings).List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	return len(found.Items)
+}
+
+// The CRD is that of the test before, changed to what aws-load-balancer-controller's is like: fewer columns, and not ours.
+func (i *installation) testForeignCRD(t *testing.T) {
+	_, err := i.api.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}}, metav1.CreateOptions{})
+	must(t, err)
+	patch := []byte(`[{"op":"replace","path":"/spec/versions/0/additionalPrinterColumns","value":[{"name":"ARN","type":"string","jsonPath":".spec.x"}]}]`)
+	_, err = i.objects.Resource(definitions).Patch(t.Context(), definition, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "kubectl"})
+	must(t, err)
+	out, err := i.helm(t, "install", "targetgate", chart, "--set", "clusterName=e2e")
+	if err == nil || !strings.Contains(out, definition) {
+		t.Errorf("helm install: %v, want the name of the CRD in its output:\n%s", err, out)
+	}
+}
+
+func (i *installation) testInstall(t *testing.T) {
+	i.mustHelm(t, "install", "targetgate", chart, "--take-ownership", "--force-conflicts", "--set", "clusterName=e2e")
+	i.awaitPods(t, 2)
+	crd, err := i.objects.Resource(definitions).Get(t.Context(), definition, metav1.GetOptions{})
+	must(t, err)
+	if !strings.Contains(fmt.Sprint(crd.Object["spec"]), ".status.targets.summary") {
+		t.Error("the CRD has not become the chart's")
+	}
+}
+
+// awaitPods waits until so many pods have been admitted, to be scheduled.
+func (i *installation) awaitPods(t *testing.T, want int) {
+	t.Helper()
+	var got int
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		pods, err := i.api.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=targetgate"})
+		if err != nil {
+			return false, err
+		}
+		got = 0
+		for _, pod := range pods.Items {
+			if pod.DeletionTimestamp == nil {
+				got++
+			}
+		}
+		return got == want, nil
+	})
+	if err != nil {
+		t.Fatalf("%d pods, want %d (%v): %s", got, want, err, i.events(t))
+	}
+}
+
+// events tell why there are no pods.
+func (i *installation) events(t *testing.T) string {
+	t.Helper()
+	events, err := i.api.CoreV1().Events(namespace).List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	var out strings.Builder
+	for _, event := range events.Items {
+		fmt.Fprintf(&out, "%s %s: %s\n", event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Message)
+	}
+	return out.String()
+}
+
+// targetgate writes caBundle; here the test does so in its stead.
+func (i *installation) testUpgrade(t *testing.T) {
+	bundle := i.cluster.CA()
+	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}})
+	must(t, err)
+	hooks := i.api.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	_, err = hooks.Patch(t.Context(), webhook, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "targetgate"})
+	must(t, err)
+	wantBundle := func() {
+		t.Helper()
+		got, err := hooks.Get(t.Context(), webhook, metav1.GetOptions{})
+		must(t, err)
+		if !bytes.Equal(got.Webhooks[0].ClientConfig.CABundle, bundle) {
+			t.Errorf("caBundle is %q", got.Webhooks[0].ClientConfig.CABundle)
+		}
+	}
+	i.mustHelm(t, "upgrade", "targetgate", chart, "--set", "clusterName=e2e,replicaCount=3,podMutatorWebhookConfig.failurePolicy=Fail,"+
+		"networkPolicy.enabled=true,dashboard.enabled=true")
+	i.awaitPods(t, 3)
+	wantBundle()
+	i.mustHelm(t, "rollback", "targetgate", "1")
+	i.awaitPods(t, 2)
+	wantBundle()
+}
+
+func (i *installation) testUninstall(t *testing.T) {
+	before := i.countBindings(t)
+	i.mustHelm(t, "uninstall", "targetgate")
+	_, err := i.api.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), webhook, metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("the webhook configuration is still there, and nobody to answer: %v", err)
+	}
+	if _, err := i.api.RbacV1().ClusterRoles().Get(t.Context(), "targetgate", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the ClusterRole is still there: %v", err)
+	}
+	if after := i.countBindings(t); after != before {
+		t.Errorf("%d bindings, %d before", after, before)
+	}
+	i.awaitPods(t, 0)
+	i.mustHelm(t, "install", "targetgate", chart, "--set", "clusterName=e2e") // with the CRD that was kept
+	i.mustHelm(t, "uninstall", "targetgate")
+	i.awaitPods(t, 0)
+}
+
+func (i *installation) testKustomization(t *testing.T) {
+	for _, folder := range []string{"crd", "manager", "rbac", "webhook"} { // those of kustomization.yaml
+		must(t, i.cluster.Apply(t.Context(), filepath.Join(root, "config", folder)))
+	}
+	i.awaitPods(t, 2)
+}
