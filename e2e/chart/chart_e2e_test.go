@@ -22,6 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -140,11 +141,16 @@ func (i *installation) testForeignCRD(t *testing.T) {
 func (i *installation) testInstall(t *testing.T) {
 	i.mustHelm(t, "install", "targetgate", chart, "--take-ownership", "--force-conflicts", "--set", "clusterName=e2e")
 	i.awaitPods(t, 2)
-	crd, err := i.objects.Resource(definitions).Get(t.Context(), definition, metav1.GetOptions{})
-	must(t, err)
-	if !strings.Contains(fmt.Sprint(crd.Object["spec"]), ".status.targets.summary") {
+	if crd := i.definition(t); !strings.Contains(fmt.Sprint(crd.Object["spec"]), ".status.targets.summary") {
 		t.Error("the CRD has not become the chart's")
 	}
+}
+
+func (i *installation) definition(t *testing.T) *unstructured.Unstructured {
+	t.Helper()
+	crd, err := i.objects.Resource(definitions).Get(t.Context(), definition, metav1.GetOptions{})
+	must(t, err)
+	return crd
 }
 
 // awaitPods waits until so many pods have been admitted, to be scheduled.
@@ -215,6 +221,9 @@ func (i *installation) testUninstall(t *testing.T) {
 	}
 	if _, err := i.api.RbacV1().ClusterRoles().Get(t.Context(), "targetgate", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the ClusterRole is still there: %v", err)
+	}
+	if i.definition(t).GetDeletionTimestamp() != nil {
+		t.Error("the CRD is being deleted, and with it every binding")
 	}
 	if after := i.countBindings(t); after != before {
 		t.Errorf("%d bindings, %d before", after, before)
