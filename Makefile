@@ -103,7 +103,7 @@ test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random
 test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane ## Run targetgate against a real control plane and an emulated AWS.
 	$(call timed,end-to-end tests (some 17 min),$(with_race) TARGETGATE_BINARY=$(bin)/targetgate$(race) \
 		TARGETGATE_CONTROL_PLANE=$(bin)/control-plane .bin/gotestsum --format testname -- \
-		-tags e2e $(race) -count=1 -p 1 -timeout 40m -run '^($(e2e_tests))$$' $(e2e_packages))
+		-tags e2e $(race) -count=1 -p 1 -timeout 50m -run '^($(e2e_tests))$$' $(e2e_packages))
 
 .PHONY: bench
 bench: .bin/control-plane .bin/targetgate ## Measure targetgate beside its goals and aws-load-balancer-controller (some 19 min; BENCH='flags').
