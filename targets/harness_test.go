@@ -311,3 +311,15 @@ func failOn(b *bed, operation string) {
 		return nil
 	}
 }
+
+// hangRegistrations keeps AWS from answering registrations until answer is called.
+func (b *bed) hangRegistrations() (answer func()) {
+	hanging := make(chan struct{})
+	b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
+		if call.Operation == "RegisterTargets" {
+			<-hanging
+		}
+		return nil
+	}
+	return func() { close(hanging) }
+}

@@ -560,19 +560,13 @@ func TestRegistrarReadsGroupOfNewBindingAgain(t *testing.T) {
 func TestRegistrarReleasesBindingOnlyAfterRegistrationsUnderWay(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
-		answer := make(chan struct{})
-		b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
-			if call.Operation == "RegisterTargets" {
-				<-answer
-			}
-			return nil
-		}
+		answer := b.hangRegistrations()
 		b.settle()
 		b.must(b.cluster.Delete(t.Context(), b.binding()))
 		b.settle()
 		b.after(pollUnsettled)
 		b.binding() // is still there
-		close(answer)
+		answer()
 		b.settle()
 		b.after(pollUnsettled)
 		if got := b.targets()[one.String()]; got != elbv2.StateDraining {

@@ -4,7 +4,6 @@
 package targets
 
 import (
-	"context"
 	"regexp"
 	"strings"
 	"testing"
@@ -92,13 +91,7 @@ func (b *bed) rivalReady() *metav1.Condition {
 func TestRegistrarRetiresYoungerBindingBeforeTheOlderActs(t *testing.T) {
 	first, second := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
 	inBed(t, func(b *bed) {
-		answer := make(chan struct{})
-		b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
-			if call.Operation == "RegisterTargets" {
-				<-answer
-			}
-			return nil
-		}
+		answer := b.hangRegistrations()
 		b.makeYounger()
 		b.settle() // and the call hangs
 		b.must(b.cluster.Create(t.Context(), second))
@@ -109,7 +102,7 @@ func TestRegistrarRetiresYoungerBindingBeforeTheOlderActs(t *testing.T) {
 		if calls := b.aws.Calls("DescribeTargetHealth"); len(calls) != 1 {
 			t.Errorf("readings while the younger one's call is under way: %v, want the younger one's only", calls)
 		}
-		close(answer)
+		answer()
 		time.Sleep(rivalPause) // of the bubble
 		b.settleBoth()
 		if c := b.ready(); !strings.Contains(c.Message, "TargetGroupBinding shop/rival has this target group already") {

@@ -38,11 +38,15 @@ func TestSpacedQueuePutsBreatherBetweenPasses(t *testing.T) {
 			q.AddWithOpts(priorityqueue.AddOpts{After: planned}, web)
 			watched(q, web)
 		}, want: breather},
+		"pass that failed": {before: 0, add: func(q *spacedQueue) {
+			q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, web)
+		}, want: minBackoff},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				q := newSpacedQueue("spaced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](1, 1), clock.RealClock{})
+				q := newSpacedQueue("spaced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+					minBackoff, time.Minute), clock.RealClock{})
 				defer q.ShutDown()
 				watched(q, web)
 				req, _, _ := q.GetWithPriority()
