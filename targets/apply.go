@@ -7,14 +7,24 @@ import (
 	"maps"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
+const (
+	// company is how long a deregistration waits for others of its group to come along, while calls stand in line for AWS's
+	// budget. It spans three readings of a group (pollShort), with the gates that these open.
+	company = 3400 * time.Millisecond
+
+	// replacing is how long a Deployment has to take an old pod away when a new one is Ready.
+	replacing = 500 * time.Millisecond
+)
+
 // letGo hands the plan's deregistrations to the group's lane and says when to come back for those that have to wait (0: no
-// need to, a call under way will wake the binding or nothing is due).
-func (r *Registrar) letGo(s session, p plan) time.Duration {
+// need to, a call under way will wake the binding or nothing is due), or for those that it is worth while to wait for.
+func (r *Registrar) letGo(s session, p plan, worthWhile time.Duration) time.Duration {
 	now := r.Clock.Now()
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
@@ -22,7 +32,39 @@ func (r *Registrar) letGo(s session, p plan) time.Duration {
 	if s.group.hasFreshDepartures() {
 		s.group.deregistration.retryAt = time.Time{}
 	}
+	if hold := s.group.awaitCompany(worthWhile, now); hold > 0 {
+		return soonest(aside, hold)
+	}
 	return soonest(aside, start(&s.group.deregistration.lane, len(s.group.toDeregister) > 0, now, func() { r.deregister(s) }))
+}
+
+// awaitCompany is how much longer the deregistrations wait for others, if that is worth while. A wave of new pods takes
+// as many old ones away, one by one as the load balancer finds them healthy; in calls of their own these would keep the
+// next wave's registrations in the line. The caller holds the lock.
+func (g *group) awaitCompany(worthWhile time.Duration, now time.Time) time.Duration {
+	if worthWhile == 0 || len(g.toDeregister) == 0 || g.deregistration.busy {
+		g.alone = time.Time{}
+		return 0
+	}
+	if g.alone.IsZero() {
+		g.alone = now
+	}
+	return max(0, min(worthWhile, company-now.Sub(g.alone)))
+}
+
+// companyExpected is for how long it is worth while to wait for more pods to leave: some have just been registered and
+// their gates may open at any moment, or gates have opened just now. It is 0 when none will, or calls stand in no line.
+func (r *Registrar) companyExpected(s session, gate corev1.PodConditionType, res resolution, entries map[elbv2.Target]entry) time.Duration {
+	if !s.client.Queued() {
+		return 0
+	}
+	for target, ep := range res.endpoints {
+		e := entries[target]
+		if ep.standing != leaving && ep.atGate(gate) && e.presence == registered && e.owner == ep.uid && e.health.State == elbv2.StateInitial {
+			return company
+		}
+	}
+	return s.group.openedWithin(replacing, r.Clock.Now())
 }
 
 // letIn is letGo for the registrations, which may only begin when they are claimed. Without that none does.

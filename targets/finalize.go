@@ -40,7 +40,7 @@ func (r *Registrar) finalize(
 	mine := s.group.mine(binding)
 	entries, _ := s.group.snapshot()
 	removal := planRemoval(entries, mine)
-	retryIn := r.letGo(s, removal)
+	retryIn := r.letGo(s, removal, 0)
 	r.letIn(s, removal, false)
 	gateErr := r.openGates(ctx, s.key, readiness.BindingDeleted())
 	entries, complete := s.group.snapshot()

@@ -4,10 +4,13 @@
 package targets
 
 import (
+	"regexp"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/readiness"
@@ -135,4 +138,65 @@ func TestRegistrarTellsPodThatIsLeftOut(t *testing.T) {
 			t.Errorf("condition when there is room %q, want %q", got, want)
 		}
 	}, withFinalizer(a), c, newSlice("web-1", a, c))
+}
+
+// Where calls stand in line, those that other groups wait behind are worth saving: a pod that leaves waits a little for the
+// next one, if a gate is about to open and take one more pod away.
+func TestDeregistrationsWaitForCompanyWhileCallsStandInLine(t *testing.T) {
+	three := elbv2.NewTarget("10.0.0.3", 8080)
+	both := []string{one.String(), two.String()}
+	tests := map[string]struct {
+		line  bool
+		state elbv2.State // of the target of the pod at its gate
+		want  [][]string
+	}{
+		"a gate opens soon":              {line: true, state: elbv2.StateInitial, want: [][]string{both}},
+		"no line":                        {line: false, state: elbv2.StateInitial, want: [][]string{both[:1], both[1:]}},
+		"the gate will not open so soon": {line: true, state: elbv2.StateUnhealthy, want: [][]string{both[:1], both[1:]}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			a, c, fresh := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2"), newPod("web-2", "10.0.0.3")
+			inBed(t, func(b *bed) {
+				rule := elbv2.ThrottleRule{Operations: regexp.MustCompile("^(Register|Deregister)Targets$"), Rate: 4, Burst: 4}
+				client := elbv2.New(b.aws, elbv2.NewBudget([]elbv2.ThrottleRule{rule}, clock.RealClock{}))
+				b.Accounts = oneAccount{client}
+				b.aws.SetHealth(testARN, one, healthy)
+				b.aws.SetHealth(testARN, two, healthy)
+				b.aws.SetHealth(testARN, three, elbv2.Health{State: tc.state})
+				b.settle()
+				if tc.line {
+					for range 40 {
+						go func() {
+							_ = client.Register(b.lanes, "arn:another", func() map[elbv2.Target]string { return map[elbv2.Target]string{one: ""} })
+						}()
+					}
+				}
+				b.after(2 * time.Second)
+				b.leave("web-0")
+				b.after(time.Second)
+				b.leave("web-1")
+				begun := time.Now()
+				for len(b.targets()) > 1 && time.Since(begun) < company+time.Second {
+					b.after(100 * time.Millisecond)
+				}
+				var got [][]string
+				for _, call := range b.aws.Calls("DeregisterTargets") {
+					got = append(got, call.Targets)
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("deregistrations (-want +got):\n%s", diff)
+				}
+			}, a, c, fresh, newSlice("web-1", a, c, fresh))
+		})
+	}
+}
+
+// leave has the pod's containers end.
+func (b *bed) leave(name string) {
+	b.t.Helper()
+	var pod corev1.Pod
+	b.must(b.cluster.Get(b.t.Context(), podKey(name), &pod))
+	pod.Status.Phase = corev1.PodSucceeded
+	b.must(b.cluster.Status().Update(b.t.Context(), &pod))
 }

@@ -41,7 +41,7 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 ) (*podCount, map[string]notice, error) {
 	if !binding.Spec.IsIP() {
 		why := readiness.NotManaged("spec.targetType is instance: nodes are registered, not pods")
-		return nil, map[string]notice{}, r.openGates(ctx, s.key, why)
+		return nil, map[string]notice{}, r.openGatesOf(ctx, s.key, gated, why)
 	}
 	j := r.newJudge(s.group, binding.Name, res, p, entries)
 	verdicts := j.verdicts(gated)
@@ -173,6 +173,23 @@ func (g *group) openedNow(now time.Time) map[types.UID]bool {
 		}
 	}
 	return out
+}
+
+// openedWithin is what is left of d since the last gate was opened, d while one is being opened, 0 when there is none.
+func (g *group) openedWithin(d time.Duration, now time.Time) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var left time.Duration
+	for _, last := range g.said {
+		switch {
+		case last.health.Status != corev1.ConditionTrue:
+		case last.queued || last.writing:
+			return d
+		default:
+			left = max(left, d-now.Sub(last.at))
+		}
+	}
+	return left
 }
 
 // forgetWrites forgets pods that are gone.

@@ -5,6 +5,7 @@ package elbv2
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -116,21 +117,40 @@ func (b *bucket) throttled() {
 	}
 }
 
-// refill brings tokens and pace up to date. The caller holds the lock. However many calls hang, one token fits in.
+// kept is the part of the burst that registrations leave to deregistrations. The pods that they let in take as many others
+// away some seconds later, all at once; without it these would stand in a line of their own while the next registrations
+// stand in theirs, which is the longer one anyway.
+const kept = 0.4
+
+// price is how many tokens there must be for a call of the class, of which it takes one. The caller holds the lock.
+func (b *bucket) price(class Class) float64 {
+	if class != ClassRegister {
+		return 1
+	}
+	share := b.pace.rate / b.pace.full // or a throttled bucket would take minutes to fill that far
+	return min(1+math.Floor(kept*share*float64(b.rule.Burst)), b.capacity())
+}
+
+// capacity is how many tokens fit in: one, however many calls hang. The caller holds the lock.
+func (b *bucket) capacity() float64 { return max(1, float64(b.rule.Burst-b.underWay)) }
+
+// refill brings tokens and pace up to date. The caller holds the lock.
 func (b *bucket) refill() {
 	now := b.clock.Now()
-	capacity := max(1, float64(b.rule.Burst-b.underWay))
-	b.tokens = min(capacity, b.tokens+b.pace.advance(now.Sub(b.filled)))
+	b.tokens = min(b.capacity(), b.tokens+b.pace.advance(now.Sub(b.filled)))
 	b.filled = now
 }
 
 // grant serves as many waiters as there are tokens and sets the timer for the next one. The caller holds the lock.
 func (b *bucket) grant() {
 	b.refill()
-	for b.tokens >= 1 && len(b.waiters) > 0 {
+	for len(b.waiters) > 0 {
+		next := b.next()
+		if b.tokens < b.price(b.waiters[next].class) {
+			break
+		}
 		b.tokens--
 		b.underWay++
-		next := b.next()
 		close(b.waiters[next].granted)
 		b.waiters = slices.Delete(b.waiters, next, next+1)
 	}
@@ -139,7 +159,7 @@ func (b *bucket) grant() {
 		b.timer = nil
 	}
 	if len(b.waiters) > 0 {
-		b.timer = b.clock.AfterFunc(b.pace.until(1-b.tokens)+time.Millisecond, b.tick)
+		b.timer = b.clock.AfterFunc(b.pace.until(b.price(b.waiters[0].class)-b.tokens)+time.Millisecond, b.tick)
 	}
 }
 
@@ -167,6 +187,13 @@ func (b *bucket) short() bool {
 	defer b.mu.Unlock()
 	b.refill()
 	return b.tokens < float64(b.rule.Burst)/2
+}
+
+// queued reports whether calls wait for a token.
+func (b *bucket) queued() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.waiters) > 0
 }
 
 // level is what a bucket shows of itself.

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,6 +124,58 @@ func TestBudgetKeepsRateAndBurst(t *testing.T) {
 			t.Errorf("8 more took %s, want %s at 4 a second", took[27], want)
 		}
 	})
+}
+
+// Rule 9: the pods that registrations let in take others away soon, and these are not to find an empty bucket.
+func TestRegistrationsLeaveTokensToDeregistrations(t *testing.T) {
+	tests := map[string]struct {
+		hanging            int // other calls that are not answered
+		register, atOnce   int
+		deregisterAtOnceTo int
+	}{
+		"full bucket":          {register: 20, atOnce: 12, deregisterAtOnceTo: 8},
+		"some calls hang":      {hanging: 10, register: 20, atOnce: 2, deregisterAtOnceTo: 8},
+		"as many as can, hang": {hanging: 20, register: 1, atOnce: 0, deregisterAtOnceTo: 0},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				bucket := newBucket(ThrottleRule{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}, clock.RealClock{})
+				for range tc.hanging {
+					_, _ = bucket.wait(ctx, ClassDeregister)
+				}
+				var registered, deregistered atomic.Int64
+				call := func(class Class, done *atomic.Int64) {
+					token, err := bucket.wait(ctx, class)
+					if err != nil {
+						return
+					}
+					token.answered()
+					done.Add(1)
+				}
+				for range tc.register {
+					go call(ClassRegister, &registered)
+				}
+				synctest.Wait()
+				if got := registered.Load(); got != int64(tc.atOnce) {
+					t.Errorf("%d registrations at once, want %d", got, tc.atOnce)
+				}
+				for range tc.deregisterAtOnceTo + 1 {
+					go call(ClassDeregister, &deregistered)
+				}
+				synctest.Wait()
+				if got := deregistered.Load(); got != int64(tc.deregisterAtOnceTo) {
+					t.Errorf("%d deregistrations at once, want %d", got, tc.deregisterAtOnceTo)
+				}
+				time.Sleep(time.Minute)
+				if got := registered.Load(); got != int64(tc.register) {
+					t.Errorf("%d registrations in the end, want all %d", got, tc.register)
+				}
+				cancel()
+			})
+		})
+	}
 }
 
 func TestBudgetGivesBackTokenOfCancelledWait(t *testing.T) {

@@ -105,6 +105,12 @@ func (c *Client) Short() bool {
 	return bucket != nil && bucket.short()
 }
 
+// Queued reports whether registrations or deregistrations, of whichever group, stand in line for the budget.
+func (c *Client) Queued() bool {
+	bucket := c.budget.bucketFor("DeregisterTargets")
+	return bucket != nil && bucket.queued()
+}
+
 // once keeps the SDK from trying again: the targets of the next attempt may be others.
 func once(o *awselbv2.Options) { o.Retryer = aws.NopRetryer{} }
 
