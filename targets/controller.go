@@ -184,13 +184,15 @@ func (r *Registrar) claim(ctx context.Context, s session, binding *v1beta1.Targe
 // addFinalizer puts our finalizer on the binding and removes the incumbent's checkpoints; that these could not be removed
 // is told and is no error. The lock is optimistic: lists of finalizers must not be overwritten.
 func (r *Registrar) addFinalizer(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
+	_, checkpoint := binding.Annotations[v1beta1.CheckpointAnnotation]
+	_, timestamp := binding.Annotations[v1beta1.CheckpointTimestampAnnotation]
+	if controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) && !checkpoint && !timestamp {
+		return nil
+	}
 	before := binding.DeepCopy()
 	added := controllerutil.AddFinalizer(binding, v1beta1.Finalizer)
 	delete(binding.Annotations, v1beta1.CheckpointAnnotation)
 	delete(binding.Annotations, v1beta1.CheckpointTimestampAnnotation)
-	if !added && len(binding.Annotations) == len(before.Annotations) {
-		return nil
-	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	err := r.Client.Patch(ctx, binding, patch)
 	if err == nil {

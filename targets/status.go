@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -41,30 +42,28 @@ const passing = 5 * time.Second
 // writeStatus writes what the pass has seen, once and only if it differs from what we wrote last, and says when to come
 // back for what may pass. The comparison is with our own memory, as the cache may be behind it. Events follow the write.
 func (r *Registrar) writeStatus(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, v view) (time.Duration, error) {
-	before := binding.DeepCopy()
-	if s.group.written != nil {
-		before.Status = *s.group.written
-	}
-	after := before.DeepCopy()
-	fillStatus(&after.Status, s.group, v, metav1.NewTime(r.Clock.Now()))
-	if equality.Semantic.DeepEqual(before.Status, after.Status) {
+	old := cmp.Or(s.group.written, &binding.Status)
+	status := old.DeepCopy()
+	fillStatus(status, s.group, v, metav1.NewTime(r.Clock.Now()))
+	if equality.Semantic.DeepEqual(old, status) {
 		s.group.differsSince = time.Time{}
 		return 0, nil
 	}
 	if s.group.differsSince.IsZero() {
 		s.group.differsSince = r.Clock.Now()
 	}
-	if wait := passing - r.Clock.Now().Sub(s.group.differsSince); wait > 0 && mayPass(before.Status, after.Status) {
+	if wait := passing - r.Clock.Now().Sub(s.group.differsSince); wait > 0 && mayPass(*old, *status) {
 		return wait, nil
 	}
-	written := after.Status.DeepCopy()
+	before, after := binding.DeepCopy(), binding.DeepCopy()
+	before.Status, after.Status = *old, *status.DeepCopy() // the answer overwrites it
 	if err := r.Client.Status().Patch(ctx, after, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		r.event(binding, failedUpdateStatus(err))
 		return 0, fmt.Errorf("writing status: %w", err)
 	}
-	s.group.written, s.group.differsSince = written, time.Time{}
-	showBinding(s.key, written)
-	for _, e := range s.group.eventsOf(before.Status.Conditions, written.Conditions) {
+	s.group.written, s.group.differsSince = status, time.Time{}
+	showBinding(s.key, status)
+	for _, e := range s.group.eventsOf(old.Conditions, status.Conditions) {
 		r.event(binding, e)
 	}
 	return 0, nil
