@@ -1,0 +1,100 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+)
+
+const program = "targetgate"
+
+// writeBinary compiles for Linux, and writes the archive and the SBOM.
+func (r *release) writeBinary(ctx context.Context, arch string) error {
+	folder := filepath.Join(r.output, "linux_"+arch)
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, program)
+	if err := r.compile(ctx, arch, path); err != nil {
+		return err
+	}
+	if err := r.checkBinary(ctx, arch, path); err != nil {
+		return fmt.Errorf("checking what was compiled: %w", err)
+	}
+	binary, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	license, err := os.ReadFile("LICENSE")
+	if err != nil {
+		return err
+	}
+	packed, err := archive(r.date, []entry{
+		{name: "LICENSE", mode: 0o644, content: license},
+		{name: "kubectl-" + program, link: program},
+		{name: program, mode: 0o755, content: binary},
+	})
+	if err != nil {
+		return fmt.Errorf("packing: %w", err)
+	}
+	name := fmt.Sprintf("%s_%s_linux_%s", program, r.version, arch)
+	if err := r.writeFile(name+".tar.gz", packed); err != nil {
+		return err
+	}
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	inventory, err := newBOM(r.version, r.date, info, binary)
+	if err != nil {
+		return fmt.Errorf("making SBOM: %w", err)
+	}
+	return r.writeFile(name+".cdx.json", inventory)
+}
+
+// buildArguments are those of `go build`, and in config/image/Dockerfile, too.
+func buildArguments(version string) []string {
+	return []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version=" + version}
+}
+
+// compile is the same on every host, as Go cross-compiles, and whatever the user has set for Go.
+func (r *release) compile(ctx context.Context, arch, path string) error {
+	command := exec.CommandContext(ctx, ".tools/build", append([]string{path, ".", "4"}, buildArguments(r.version)...)...)
+	command.Args = append(command.Args, "./cmd/"+program)
+	command.Env = append(os.Environ(),
+		"CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=")
+	command.Stdout, command.Stderr = os.Stdout, os.Stderr
+	return command.Run()
+}
+
+// checkBinary holds a binary to its name: whom it is for, by what it was compiled, and which version it is. The last is
+// asked of the binary, and only where it runs: with -trimpath it does not record the flags of the linker.
+func (r *release) checkBinary(ctx context.Context, arch, path string) error {
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	got := map[string]string{"Go": info.GoVersion}
+	for _, setting := range info.Settings {
+		got[setting.Key] = setting.Value
+	}
+	want := map[string]string{"Go": runtime.Version(), "GOOS": "linux", "GOARCH": arch, "CGO_ENABLED": "0", "-trimpath": "true"}
+	for key, value := range want {
+		if got[key] != value {
+			return fmt.Errorf("%s is %q, want %q", key, got[key], value)
+		}
+	}
+	if runtime.GOOS != "linux" || runtime.GOARCH != arch {
+		return nil
+	}
+	version, err := output(ctx, path, "--version")
+	if err == nil && version != r.version {
+		err = fmt.Errorf("it says that it is version %q, want %q", version, r.version)
+	}
+	return err
+}

@@ -1,0 +1,68 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+)
+
+// release is what all artifacts agree on. Paths are relative to the repository.
+type release struct {
+	version string    // v1.2.3
+	date    time.Time // of every file
+	helm    string    // the program
+	output  string    // the folder
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "release: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	r := release{}
+	flag.StringVar(&r.version, "version", "", "Version, such as v1.2.3. Default: one of a trial, with the commit in it.")
+	flag.StringVar(&r.helm, "helm", ".bin/helm", "Helm.")
+	flag.StringVar(&r.output, "output", "dist", "Folder to write into. What is in it is removed.")
+	flag.Parse()
+	if err := r.readSource(ctx); err != nil {
+		return fmt.Errorf("reading source: %w", err)
+	}
+	fmt.Printf("targetgate %s of %s into %s\n", r.version, r.date.Format(time.RFC3339), r.output)
+	if err := os.RemoveAll(r.output); err != nil {
+		return fmt.Errorf("emptying the folder: %w", err)
+	}
+	if err := os.MkdirAll(r.output, 0o750); err != nil {
+		return fmt.Errorf("making the folder: %w", err)
+	}
+	return r.write(ctx)
+}
+
+// write makes every artifact. The cheap ones come first, as they may fail, too.
+func (r *release) write(ctx context.Context) error {
+	if err := r.writeManifests(); err != nil {
+		return fmt.Errorf("writing manifests: %w", err)
+	}
+	if err := r.writeChart(ctx); err != nil {
+		return fmt.Errorf("writing chart: %w", err)
+	}
+	for _, arch := range []string{"amd64", "arm64"} {
+		if err := r.writeBinary(ctx, arch); err != nil {
+			return fmt.Errorf("writing binary for %s: %w", arch, err)
+		}
+	}
+	if err := r.writeChecksums(); err != nil {
+		return fmt.Errorf("writing checksums: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"sigs.k8s.io/yaml"
+)
+
+const kustomization = "config/kustomization.yaml"
+
+const installIntro = `# targetgate %s without Helm: config/kustomization.yaml in one file. Set CLUSTER_NAME, and the annotation
+# eks.amazonaws.com/role-arn of the ServiceAccount (EKS Pod Identity needs none), then:
+#
+#   kubectl apply --server-side -f install.yaml
+`
+
+// image is that of config/manager/manager.yaml, with its tag.
+var image = regexp.MustCompile(`(image: "?ghcr\.io/targetgate/targetgate:)[^"\s]+`)
+
+// writeManifests writes the CRD alone, for those whose chart does not bring it, and all that is in the kustomization.
+func (r *release) writeManifests() error {
+	paths, err := resources()
+	if err != nil {
+		return err
+	}
+	install := fmt.Appendf(nil, installIntro, r.version)
+	for _, path := range paths {
+		content, err := os.ReadFile(filepath.Join(filepath.Dir(kustomization), path))
+		if err != nil {
+			return err
+		}
+		if filepath.Dir(path) == "crd" {
+			if err := r.writeFile("crd.yaml", content); err != nil {
+				return err
+			}
+		}
+		install = fmt.Appendf(install, "---\n%s", bytes.TrimPrefix(content, []byte("---\n")))
+	}
+	if found := len(image.FindAll(install, -1)); found != 1 {
+		return fmt.Errorf("setting the image's tag: it is there %d times, want once", found)
+	}
+	return r.writeFile("install.yaml", image.ReplaceAll(install, []byte("${1}"+r.version)))
+}
+
+// resources are the paths of the kustomization, which has nothing else.
+func resources() ([]string, error) {
+	content, err := os.ReadFile(kustomization)
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		APIVersion, Kind string
+		Resources        []string
+	}
+	if err := yaml.UnmarshalStrict(content, &file); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", kustomization, err)
+	}
+	return file.Resources, nil
+}
