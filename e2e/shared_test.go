@@ -160,6 +160,11 @@ func wantThere(t *testing.T, app *testbed.App, keys []state.Key) error {
 func deleteBinding(t *testing.T, app *testbed.App) {
 	t.Helper()
 	must(t, bed.Client.Delete(t.Context(), getBinding(t, app)))
+	awaitBindingGone(t, app)
+}
+
+func awaitBindingGone(t *testing.T, app *testbed.App) {
+	t.Helper()
 	eventually(t, "the binding to be gone", func() error {
 		if err := bed.Client.Get(t.Context(), app.Key(), &v1beta1.TargetGroupBinding{}); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("getting it: %w", client.IgnoreNotFound(err))

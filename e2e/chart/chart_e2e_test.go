@@ -30,6 +30,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 const (
@@ -54,6 +55,8 @@ func TestChart(t *testing.T) {
 	t.Run("install", i.testInstall)
 	t.Run("upgrade and rollback leave caBundle alone", i.testUpgrade)
 	t.Run("uninstall leaves bindings alone", i.testUninstall)
+	t.Run("upgrade from the previous chart, and back", i.testPrevious)
+	t.Run("bindings that are deleted after an uninstall", i.testOrphan)
 	t.Run("the kustomization installs the same", i.testKustomization)
 }
 
@@ -115,9 +118,10 @@ func (i *installation) testSamples(t *testing.T) {
 	}
 }
 
+var bindings = schema.GroupVersionResource{Group: "elbv2.k8s.aws", Version: "v1beta1", Resource: "targetgroupbindings"}
+
 func (i *installation) countBindings(t *testing.T) int {
 	t.Helper()
-	bindings := schema.GroupVersionResource{Group: "elbv2.k8s.aws", Version: "v1beta1", Resource: "targetgroupbindings"}
 	found, err := i.objects.Resource(bindings).List(t.Context(), metav1.ListOptions{})
 	must(t, err)
 	return len(found.Items)
@@ -187,15 +191,16 @@ func (i *installation) events(t *testing.T) string {
 	return out.String()
 }
 
-// targetgate writes caBundle; here the test does so in its stead.
-func (i *installation) testUpgrade(t *testing.T) {
+// setBundle writes caBundle in targetgate's stead, and returns what says so when another has changed it.
+func (i *installation) setBundle(t *testing.T) (want func()) {
+	t.Helper()
 	bundle := i.cluster.CA()
 	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}})
 	must(t, err)
 	hooks := i.api.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	_, err = hooks.Patch(t.Context(), webhook, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "targetgate"})
 	must(t, err)
-	wantBundle := func() {
+	return func() {
 		t.Helper()
 		got, err := hooks.Get(t.Context(), webhook, metav1.GetOptions{})
 		must(t, err)
@@ -203,6 +208,10 @@ func (i *installation) testUpgrade(t *testing.T) {
 			t.Errorf("caBundle is %q", got.Webhooks[0].ClientConfig.CABundle)
 		}
 	}
+}
+
+func (i *installation) testUpgrade(t *testing.T) {
+	wantBundle := i.setBundle(t)
 	i.mustHelm(t, "upgrade", "targetgate", chart, "--set", "clusterName=e2e,replicaCount=3,podMutatorWebhookConfig.failurePolicy=Fail,"+
 		"networkPolicy.enabled=true,dashboard.enabled=true")
 	i.awaitPods(t, 3)
@@ -232,6 +241,29 @@ func (i *installation) testUninstall(t *testing.T) {
 	i.mustHelm(t, "install", "targetgate", chart, "--set", "clusterName=e2e") // with the CRD that was kept
 	i.mustHelm(t, "uninstall", "targetgate")
 	i.awaitPods(t, 0)
+}
+
+// The chart's README says that such a binding stays, and how it is released.
+func (i *installation) testOrphan(t *testing.T) {
+	found, err := i.objects.Resource(bindings).List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	orphan := found.Items[0]
+	its := i.objects.Resource(bindings).Namespace(orphan.GetNamespace())
+	patch := func(finalizers string) {
+		t.Helper()
+		merge := []byte(`{"metadata":{"finalizers":` + finalizers + `}}`)
+		_, err := its.Patch(t.Context(), orphan.GetName(), types.MergePatchType, merge, metav1.PatchOptions{})
+		must(t, err)
+	}
+	patch(`["` + v1beta1.Finalizer + `"]`)
+	must(t, its.Delete(t.Context(), orphan.GetName(), metav1.DeleteOptions{}))
+	if left, err := its.Get(t.Context(), orphan.GetName(), metav1.GetOptions{}); err != nil || left.GetDeletionTimestamp() == nil {
+		t.Errorf("the binding does not wait for targetgate: %v, %v", left, err)
+	}
+	patch("null")
+	if _, err := its.Get(t.Context(), orphan.GetName(), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the binding is still there: %v", err)
+	}
 }
 
 func (i *installation) testKustomization(t *testing.T) {
