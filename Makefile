@@ -11,7 +11,7 @@ bin := $(CURDIR)/.bin
 # What `make generate` writes, and what `go mod tidy` would.
 chart := charts/targetgate
 generated := config/crd config/rbac config/webhook targets/v1beta1/zz_generated.deepcopy.go go.mod go.sum \
-	$(chart)/files/crd.yaml $(chart)/README.md $(chart)/values.schema.json
+	$(chart)/files/crd.yaml $(chart)/files/known-values.yaml $(chart)/README.md $(chart)/values.schema.json
 
 # The race detector needs a C compiler and its headers. RACE=required makes it an error that there is none.
 race := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <pthread.h>' | $$(go env CC) -E - >/dev/null 2>&1 && echo -race)
@@ -54,7 +54,7 @@ clean: ## Remove all that was built here; Go's own caches stay.
 ##@ Change
 
 .PHONY: generate
-generate: .bin/controller-gen ## Write deep copies, CRD, RBAC and webhook configuration from the markers in the code, and the chart's README and schema.
+generate: .bin/controller-gen ## Write deep copies, CRD, RBAC and webhook configuration from the markers in the code, and the chart's README, schema and names of values.
 	@.bin/controller-gen object:headerFile=config/boilerplate.go.txt paths=./targets/v1beta1
 	@.bin/controller-gen crd paths=./targets/v1beta1 output:crd:dir=config/crd
 	@.bin/controller-gen rbac:roleName=targetgate webhook \

@@ -201,3 +201,37 @@ func (p property) leaves(name string, into map[string]bool) {
 		into[name] = true
 	}
 }
+
+// contract are the values of aws-load-balancer-controller's chart (v3.5) that keep name and meaning.
+var contract = []string{
+	"clusterName", "region", "vpcId", "replicaCount", "image.repository", "image.tag", "image.pullPolicy",
+	"serviceAccount.create", "serviceAccount.name", "serviceAccount.annotations", "rbac.create", "resources", "nodeSelector", "tolerations", "affinity",
+	"topologySpreadConstraints", "priorityClassName", "podLabels", "podAnnotations", "enablePodReadinessGateInject", "webhookBindPort",
+	"webhookTLS.caCert", "webhookTLS.cert", "webhookTLS.key", "enableCertManager", "certManager.duration", "certManager.renewBefore",
+	"certManager.issuerRef", "webhookNamespaceSelectors", "objectSelector", "podMutatorWebhookConfig.failurePolicy",
+	"targetgroupbindingMaxConcurrentReconciles", "targetgroupbindingMaxExponentialBackoffDelay", "maxTargetsPerTargetGroup", "syncPeriod",
+	"watchNamespace", "awsApiEndpoints", "awsApiThrottle", "awsMaxRetries", "metricsBindAddr", "serviceMonitor.enabled", "podDisruptionBudget",
+	"autoscaling.enabled", "autoscaling.minReplicas", "autoscaling.maxReplicas", "autoscaling.targetCPUUtilizationPercentage",
+	"env", "envFrom", "extraVolumes", "extraVolumeMounts", "hostNetwork", "dnsPolicy", "controllerConfig.featureGates",
+}
+
+// A value that the chart lost, together with its case, would be missed here.
+func TestValuesOfTheContractAreKept(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join(chart, "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root property
+	if err := json.Unmarshal(content, &root); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range contract {
+		p := root
+		for part := range strings.SplitSeq(name, ".") {
+			p = p.Properties[part]
+		}
+		if p.Description == "" && len(p.Properties) == 0 || strings.HasSuffix(p.Description, "Ignored.") {
+			t.Errorf("there is no value %s, or it is ignored", name)
+		}
+	}
+}

@@ -54,7 +54,7 @@ func TestSchemaFollowsDefaultsAndComments(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got struct {
-		AdditionalProperties bool
+		AdditionalProperties *bool
 		Properties           map[string]any
 	}
 	if err := json.Unmarshal(content, &got); err != nil {
@@ -70,8 +70,15 @@ func TestSchemaFollowsDefaultsAndComments(t *testing.T) {
 		"old":       map[string]any{"description": "Of aws-load-balancer-controller's chart. Ignored."},
 		"global":    map[string]any{"type": "object"},
 	}
-	if diff := cmp.Diff(want, got.Properties); diff != "" || got.AdditionalProperties {
-		t.Errorf("unknown values allowed: %v; properties (-want +got):\n%s", got.AdditionalProperties, diff)
+	if diff := cmp.Diff(want, got.Properties); diff != "" {
+		t.Errorf("properties (-want +got):\n%s", diff)
+	}
+	if got.AdditionalProperties != nil {
+		t.Error("unknown values are the schema's matter, and would be refused without a sentence")
+	}
+	const names = "- name\n- server\n- resources\n- global\n"
+	if list := string(known(values)); !strings.HasSuffix(list, "\n"+names) {
+		t.Errorf("known are:\n%s", list)
 	}
 }
 

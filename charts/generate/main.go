@@ -36,6 +36,9 @@ func run(chart string) error {
 	if err := os.WriteFile(filepath.Join(chart, "values.schema.json"), description, 0o600); err != nil {
 		return fmt.Errorf("writing schema: %w", err)
 	}
+	if err := os.WriteFile(filepath.Join(chart, "files/known-values.yaml"), known(values), 0o600); err != nil {
+		return fmt.Errorf("writing names of values: %w", err)
+	}
 	if err := os.WriteFile(filepath.Join(chart, "README.md"), readme(values, ignored), 0o600); err != nil {
 		return fmt.Errorf("writing README: %w", err)
 	}

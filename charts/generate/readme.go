@@ -22,6 +22,30 @@ Where the CRD exists already, as aws-load-balancer-controller has it, add ` + "`
 with Helm 4 also ` + "`--force-conflicts`" + `, so that it gets this chart's status fields and columns.
 
 Values that contradict each other, and unknown ones, fail the render with a sentence.
+
+## Upgrade, rollback and uninstall
+
+` + "`helm upgrade`" + ` replaces one replica after another, and upgrades the CRD. The others go on answering admission reviews, and the
+one that works on bindings hands that over when it goes. Gates that are open stay open, and ` + "`caBundle`" + ` is left alone, as it
+is targetgate's. ` + "`helm rollback`" + ` does the same with the older chart, and takes back the CRD, too: what that one does not know
+is no longer in bindings.
+
+` + "`helm uninstall`" + ` leaves bindings, their CRD and registered targets as they are, and what targetgate has made itself: the Secret
+` + "`targetgate-webhook-ca`" + `, its Lease, the ConfigMaps ` + "`aws-lbc-targets-*`" + `. From then on pods are created without gates, and
+nobody registers a new pod or deregisters an old one: the next rollout loses requests. Therefore:
+
+- To go on with aws-load-balancer-controller, start it right after. It takes over bindings, targets and finalizers.
+- To stop for good, delete the bindings while targetgate is there to deregister their targets and open their gates, and
+  uninstall when none is left.
+- A pod that was waiting for its gate goes on waiting. Delete it: the next one has no gate.
+
+A binding that is deleted after the uninstall stays, being deleted, and so does its namespace: the finalizer
+` + "`elbv2.k8s.aws/resources`" + ` waits for somebody to deregister its targets. Install targetgate again, and it does that. Otherwise
+deregister them yourself, and then release the binding:
+
+` + "```sh" + `
+kubectl patch targetgroupbinding NAME --namespace NAMESPACE --type merge --patch '{"metadata":{"finalizers":null}}'
+` + "```" + `
 `
 
 const ignoredIntro = `

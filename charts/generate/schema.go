@@ -10,7 +10,8 @@ import (
 	"maps"
 )
 
-// schema returns the JSON schema of the values. Unknown names are refused, but for `global`, which Helm passes down.
+// schema returns the JSON schema of the values. Unknown names are refused below the first level. On the first it is the
+// template that does, with a sentence: there it may be a value of aws-load-balancer-controller's chart.
 func schema(values []*value, ignored []string) ([]byte, error) {
 	properties, err := describeAll(values)
 	if err != nil {
@@ -19,16 +20,29 @@ func schema(values []*value, ignored []string) ([]byte, error) {
 	for _, name := range ignored {
 		properties[name] = map[string]any{"description": "Of aws-load-balancer-controller's chart. Ignored."}
 	}
-	properties["global"] = map[string]any{"type": "object"}
+	properties[global] = map[string]any{"type": "object"}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	err = encoder.Encode(map[string]any{
 		"$schema": "http://json-schema.org/draft-07/schema#", "title": "Values of the chart targetgate",
-		"type": "object", "additionalProperties": false, "properties": properties,
+		"type": "object", "properties": properties,
 	})
 	return out.Bytes(), err
+}
+
+// global is the value that Helm passes down to every chart.
+const global = "global"
+
+// known returns a list of the names that the template accepts, but for those that are ignored.
+func known(values []*value) []byte {
+	out := bytes.NewBufferString("# Made from values.yaml by `make generate`: the names that the chart knows.\n")
+	for _, v := range values {
+		fmt.Fprintf(out, "- %s\n", v.name)
+	}
+	fmt.Fprintf(out, "- %s\n", global)
+	return out.Bytes()
 }
 
 func describeAll(values []*value) (map[string]any, error) {

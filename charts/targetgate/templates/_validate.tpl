@@ -8,6 +8,14 @@
 {{- $webhook := include "targetgate.webhookPort" . | int -}}
 {{- $probes := include "targetgate.probePort" . | int -}}
 {{- $replicas := ternary .Values.autoscaling.minReplicas .Values.replicaCount .Values.autoscaling.enabled | int -}}
+{{- $known := concat (.Files.Get "files/known-values.yaml" | fromYamlArray) (.Files.Get "files/ignored-values.yaml" | fromYamlArray) -}}
+{{- $unknown := list -}}
+{{- range keys .Values | sortAlpha -}}
+{{- if not (has . $known) -}}{{- $unknown = append $unknown . -}}{{- end -}}
+{{- end -}}
+{{- with $unknown -}}
+{{- $faults = append $faults (printf "No such value: %s. If it is of aws-load-balancer-controller's chart, targetgate has no use for it: leave it out." (join ", " .)) -}}
+{{- end -}}
 {{- if not .Values.clusterName -}}
 {{- $faults = append $faults "clusterName is required: set it to the name of the EKS cluster." -}}
 {{- end -}}
