@@ -35,7 +35,7 @@ func TestWhatOthersChangeInAGroupIsSetRight(t *testing.T) {
 	stop()
 	for kind, reason := range map[string]string{"missing": "TargetMissing", "foreign": "ForeignTarget"} {
 		eventually(t, "the event", func() error { return wantEvent(t, app, app.Name, corev1.EventTypeWarning, reason) })
-		line := fmt.Sprintf("targetgate_drift_repaired_total{kind=%q} 1", kind)
+		line := fmt.Sprintf("targetgate_drift_repaired_total{kind=%q,name=%q,namespace=%q} 1", kind, app.Name, app.Name)
 		eventually(t, "the metric", func() error { return wantMetric(t, line) })
 	}
 	for _, pod := range pods(t, app) {

@@ -74,7 +74,8 @@ type Registrar struct {
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
 
 // Reconcile is one pass. It makes no AWS call itself: the group's lanes do.
-func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, err error) {
+	defer func() { countIfFailed(kubernetesFailure, err) }()
 	var binding v1beta1.TargetGroupBinding
 	if err := r.Client.Get(ctx, req.NamespacedName, &binding); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -100,6 +101,7 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 }
 
 func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (ctrl.Result, error) {
+	defer observeStage(stageReconcile, r.Clock)()
 	if err := r.recall(ctx, s, binding); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -145,6 +147,7 @@ const apiRetry = 2 * time.Second
 // written to would slow down all others of its binding.
 func (r *Registrar) soonestRetry(ctx context.Context, err error, pauses ...time.Duration) time.Duration {
 	var out time.Duration
+	countIfFailed(kubernetesFailure, err)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Writing to the API server, will try again")
 		out = jitter(apiRetry)

@@ -134,7 +134,7 @@ func (r *Registrar) tell(binding *v1beta1.TargetGroupBinding, g *group, found ma
 
 // event records it. The API server refuses notes of over 1 kB.
 func (r *Registrar) event(on runtime.Object, e bindingEvent) {
-	countEvent(e.reason)
+	countEvent(on, e.reason)
 	r.Recorder.Eventf(on, nil, e.kind, e.reason, e.action, "%s", cut(e.note))
 }
 

@@ -28,6 +28,7 @@ import (
 func (r *Registrar) finalize(
 	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding,
 ) (ctrl.Result, error) {
+	defer observeStage(stageCleanup, r.Clock)()
 	if !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) {
 		return ctrl.Result{}, r.openGates(ctx, s.key, readiness.BindingDeleted())
 	}

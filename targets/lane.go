@@ -38,6 +38,7 @@ func (l *lane) begin() {
 // end takes the result of the call that was under way.
 func (l *lane) end(now time.Time, err error) {
 	l.busy = false
+	countIfFailed(awsFailure, err)
 	if err == nil {
 		l.clear()
 		return

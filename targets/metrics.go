@@ -9,7 +9,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/targetgate/targetgate/readiness"
@@ -37,43 +39,48 @@ var openedSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 	Buckets: []float64{0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 2, 5, 10},
 })
 
-// What bindings have now. Series go with their binding.
+// controllerName is the incumbent's, as a label.
+const controllerName = "targetGroupBinding"
+
+// Both have the incumbent's name and labels.
 var (
-	bindingLabels  = []string{"namespace", "name"}
-	targetsNow     = bindingGauge("targetgate_targets", "Targets of a binding's group by state.", "state")
-	waitingPodsNow = bindingGauge("targetgate_gated_pods_waiting", "Pods of a binding at closed readiness gates.")
-	ungatedPodsNow = bindingGauge("targetgate_ungated_pods", "Pods that a binding's Service selects and that have no readiness gate.")
+	reconcileErrors = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "awslbc_controller_reconcile_errors_total",
+		Help: "Failures while bindings were reconciled: calls to AWS (aws_error) and to the API server (kubernetes_error).",
+	}, []string{"controller", "error_category"})
+
+	stageDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "awslbc_controller_reconcile_stage_duration",
+		Help:    "Seconds that a pass over a binding takes, by what it does with it. Calls to AWS are made beside it and do not count.",
+		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}, []string{"controller", "reconcile_stage"})
 )
 
-func bindingGauge(name, help string, more ...string) *prometheus.GaugeVec {
-	gauge := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, append(slices.Clone(bindingLabels), more...))
-	metrics.Registry.MustRegister(gauge)
-	return gauge
+// Values of the labels reconcile_stage and error_category.
+const (
+	stageReconcile = "reconcile_targetgroupbinding"
+	stageCleanup   = "cleanup_targetgroupbinding"
+
+	awsFailure        = "aws_error"
+	kubernetesFailure = "kubernetes_error"
+)
+
+// leading is set when the lanes begin to live, and stays: whoever loses the lease ends.
+var leading = prometheus.NewGauge(prometheus.GaugeOpts{
+	Name: "targetgate_leader",
+	Help: "1 on the replica that leads, and so registers targets and opens gates, otherwise 0.",
+})
+
+func countIfFailed(category string, err error) {
+	if err != nil {
+		reconcileErrors.WithLabelValues(controllerName, category).Inc()
+	}
 }
 
-// showBinding sets the gauges to what the status says.
-func showBinding(key types.NamespacedName, status *v1beta1.TargetGroupBindingStatus) {
-	if n := status.Targets; n != nil {
-		for state, count := range map[string]int32{
-			"initial": n.Initial, "healthy": n.Healthy, "unhealthy": n.Unhealthy, "draining": n.Draining, "unused": n.Unused,
-			"unavailable": n.Unavailable,
-		} {
-			targetsNow.WithLabelValues(key.Namespace, key.Name, state).Set(float64(count))
-		}
-	}
-	if n := status.Pods; n != nil {
-		waitingPodsNow.WithLabelValues(key.Namespace, key.Name).Set(float64(n.Waiting))
-		ungatedPodsNow.WithLabelValues(key.Namespace, key.Name).Set(float64(n.Ungated))
-	}
-}
-
-// hideBinding drops what is shown of a binding that is gone.
-func hideBinding(key types.NamespacedName) {
-	labels := prometheus.Labels{"namespace": key.Namespace, "name": key.Name}
-	for _, gauge := range []*prometheus.GaugeVec{targetsNow, waitingPodsNow, ungatedPodsNow} {
-		gauge.DeletePartialMatch(labels)
-	}
-	readiness.ForgetBinding(key.Namespace, key.Name)
+// observeStage returns what ends the stage that begins with the call.
+func observeStage(stage string, clk clock.PassiveClock) (end func()) {
+	began := clk.Now()
+	return func() { stageDuration.WithLabelValues(controllerName, stage).Observe(clk.Since(began).Seconds()) }
 }
 
 // measure takes the time of a pod whose condition has just been written: of its registration the first time, and of its
@@ -96,28 +103,55 @@ func (r *Registrar) measure(s session, v verdict, gate corev1.PodConditionType) 
 // driftRepaired counts what others than us have changed in a group, and we have changed back.
 var driftRepaired = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "targetgate_drift_repaired_total",
-	Help: "Targets that others registered (kind foreign) or deregistered (kind missing), and that were set right.",
-}, []string{"kind"})
+	Help: "Targets of a binding that others registered (kind foreign) or deregistered (kind missing), and that were set right.",
+}, append(slices.Clone(bindingLabels), "kind"))
+
+// Kinds of drift.
+const (
+	driftForeign = "foreign"
+	driftMissing = "missing"
+)
 
 // valveEngaged counts how often rule 6 kept targets that would have gone otherwise.
-var valveEngaged = prometheus.NewCounter(prometheus.CounterOpts{
+var valveEngaged = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "targetgate_safety_valve_engaged_total",
 	Help: "Times that unready pods of a binding stayed registered because too few others were healthy.",
-})
+}, bindingLabels)
 
 func init() {
-	metrics.Registry.MustRegister(deregisteredSeconds, registeredSeconds, openedSeconds, driftRepaired, valveEngaged)
+	metrics.Registry.MustRegister(deregisteredSeconds, registeredSeconds, openedSeconds, driftRepaired, valveEngaged,
+		reconcileErrors, stageDuration, leading, bindingsNow)
+	for _, category := range []string{awsFailure, kubernetesFailure} {
+		reconcileErrors.WithLabelValues(controllerName, category)
+	}
 }
 
-// countEvent counts what an event of that reason tells.
-func countEvent(reason string) {
+// beginCounting has the binding's counters begin at 0: to Prometheus one that begins at 1 has not increased.
+func beginCounting(key types.NamespacedName) {
+	driftRepaired.WithLabelValues(key.Namespace, key.Name, driftForeign)
+	driftRepaired.WithLabelValues(key.Namespace, key.Name, driftMissing)
+	valveEngaged.WithLabelValues(key.Namespace, key.Name)
+}
+
+func endCounting(key types.NamespacedName) {
+	driftRepaired.DeleteLabelValues(key.Namespace, key.Name, driftForeign)
+	driftRepaired.DeleteLabelValues(key.Namespace, key.Name, driftMissing)
+	valveEngaged.DeleteLabelValues(key.Namespace, key.Name)
+}
+
+// countEvent counts what an event of that reason on a binding tells.
+func countEvent(on runtime.Object, reason string) {
+	binding, ok := on.(*v1beta1.TargetGroupBinding)
+	if !ok {
+		return
+	}
 	switch reason {
 	case reasonForeignTarget:
-		driftRepaired.WithLabelValues("foreign").Inc()
+		driftRepaired.WithLabelValues(binding.Namespace, binding.Name, driftForeign).Inc()
 	case reasonTargetMissing:
-		driftRepaired.WithLabelValues("missing").Inc()
+		driftRepaired.WithLabelValues(binding.Namespace, binding.Name, driftMissing).Inc()
 	case v1beta1.ReasonUnreadyPodsKept:
-		valveEngaged.Inc()
+		valveEngaged.WithLabelValues(binding.Namespace, binding.Name).Inc()
 	}
 }
 

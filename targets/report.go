@@ -26,11 +26,6 @@ const (
 	maxRemarks  = 16
 )
 
-// podCount counts the pods behind a binding by their gates.
-type podCount struct {
-	gated, waiting, ungated int
-}
-
 // patchTimeout bounds the writing of one pod's condition.
 const patchTimeout = 5 * time.Second
 
@@ -53,6 +48,7 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 	count := countPods(gated, res.endpoints, j.gate)
 	told := j.lateNotices(verdicts)
 	if count.ungated > 0 && r.asksForGates(ctx, binding.Namespace) {
+		count.missed = count.ungated
 		maps.Copy(told, ungatedNotices(res.endpoints, j.gate))
 	}
 	return &count, told, nil
@@ -85,6 +81,7 @@ func (r *Registrar) hand(s session, gate corev1.PodConditionType, v verdict) {
 
 func (r *Registrar) writeOrPause(s session, gate corev1.PodConditionType, v verdict) {
 	err := r.write(s, gate, v)
+	countIfFailed(kubernetesFailure, err)
 	if err == nil {
 		if s.group.endWrite(v, r.Clock.Now(), nil) {
 			r.wake(s.key)
@@ -228,33 +225,6 @@ func (r *Registrar) write(s session, gate corev1.PodConditionType, v verdict) er
 		r.measure(s, v, gate)
 	}
 	return nil
-}
-
-// countPods counts the pods that carry the gate, whether the Service selects them or not, and the selected ones that do
-// not.
-func countPods(gated []corev1.Pod, endpoints map[elbv2.Target]endpoint, gate corev1.PodConditionType) podCount {
-	var n podCount
-	for i := range gated {
-		if isLeaving(&gated[i]) {
-			continue
-		}
-		n.gated++
-		if !readiness.IsOpen(&gated[i], gate) {
-			n.waiting++
-		}
-	}
-	for _, ep := range endpoints {
-		if ungated(ep, gate) {
-			n.ungated++
-		}
-	}
-	return n
-}
-
-// ungated reports whether the Service selects the pod, and the pod has no gate.
-func ungated(ep endpoint, gate corev1.PodConditionType) bool {
-	selected := ep.standing == wanted || ep.standing == unready || ep.standing == kept
-	return selected && ep.pod != nil && !readiness.Has(ep.pod, gate)
 }
 
 // asksForGates reports whether pods of the namespace get gates at their creation.

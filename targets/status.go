@@ -45,6 +45,7 @@ func (r *Registrar) writeStatus(ctx context.Context, s session, binding *v1beta1
 	old := cmp.Or(s.group.written, &binding.Status)
 	status := old.DeepCopy()
 	fillStatus(status, s.group, v, metav1.NewTime(r.Clock.Now()))
+	showBinding(s.key, status, v.pods)
 	if equality.Semantic.DeepEqual(old, status) {
 		s.group.differsSince = time.Time{}
 		return 0, nil
@@ -62,7 +63,6 @@ func (r *Registrar) writeStatus(ctx context.Context, s session, binding *v1beta1
 		return 0, fmt.Errorf("writing status: %w", err)
 	}
 	s.group.written, s.group.differsSince = status, time.Time{}
-	showBinding(s.key, status)
 	for _, e := range s.group.eventsOf(old.Conditions, status.Conditions) {
 		r.event(binding, e)
 	}

@@ -75,6 +75,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 // startLanes gives the lanes their life and their way back into the queue: the answer to a call has the binding looked
 // at again.
 func (r *Registrar) startLanes(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	leading.Set(1)
 	r.lanes = ctx
 	r.wake = func(key types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: key}) }
 	return nil

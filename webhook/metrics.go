@@ -4,6 +4,8 @@
 package webhook
 
 import (
+	"net/http"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
@@ -39,4 +41,12 @@ var (
 
 func init() {
 	metrics.Registry.MustRegister(validation, mutation, gatesInjected, waits, latency)
+}
+
+// beginCounting has the counters of our own errors begin at 0: to Prometheus one that begins at 1 has not increased.
+func beginCounting() {
+	ours := http.StatusText(http.StatusInternalServerError)
+	mutation.WithLabelValues(podPath, ours)
+	mutation.WithLabelValues(bindingMutatePath, ours)
+	validation.WithLabelValues(bindingValidatePath, ours)
 }

@@ -71,6 +71,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	} {
 		mgr.GetWebhookServer().Register(path, timed(path, hook))
 	}
+	beginCounting()
 	return nil
 }
 

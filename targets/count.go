@@ -1,0 +1,71 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/elbv2"
+)
+
+// podCount counts the pods behind a binding by their gates.
+type podCount struct {
+	gated, waiting, ungated int
+
+	missed       int       // the ungated ones whose namespace asks for gates
+	waitingSince time.Time // since when one waits whose containers are ready, zero when none does
+}
+
+// countPods counts the pods that carry the gate, whether the Service selects them or not, and the selected ones that do
+// not.
+func countPods(gated []corev1.Pod, endpoints map[elbv2.Target]endpoint, gate corev1.PodConditionType) podCount {
+	var n podCount
+	for i := range gated {
+		if isLeaving(&gated[i]) {
+			continue
+		}
+		n.gated++
+		if !readiness.IsOpen(&gated[i], gate) {
+			n.waiting++
+			n.waitingSince = earliest(n.waitingSince, waitsSince(&gated[i], gate))
+		}
+	}
+	for _, ep := range endpoints {
+		if ungated(ep, gate) {
+			n.ungated++
+		}
+	}
+	return n
+}
+
+// waitsSince is since when a pod at its closed gate has waited for nothing but the gate: its containers are ready, and the
+// gate was not open. It is zero while they are not.
+func waitsSince(pod *corev1.Pod, gate corev1.PodConditionType) time.Time {
+	containers := readiness.Condition(pod, corev1.ContainersReady)
+	if containers == nil || containers.Status != corev1.ConditionTrue {
+		return time.Time{}
+	}
+	since := containers.LastTransitionTime.Time
+	if closed := readiness.Condition(pod, gate); closed != nil {
+		since = later(since, closed.LastTransitionTime.Time)
+	}
+	return since
+}
+
+// earliest is the sooner of two moments, of which zero is none.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// ungated reports whether the Service selects the pod, and the pod has no gate.
+func ungated(ep endpoint, gate corev1.PodConditionType) bool {
+	selected := ep.standing == wanted || ep.standing == unready || ep.standing == kept
+	return selected && ep.pod != nil && !readiness.Has(ep.pod, gate)
+}

@@ -1,0 +1,215 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/targetgate/targetgate/readiness"
+)
+
+// seriesOf are those of the binding in the tests, without its labels, and only of the metrics that are named.
+func seriesOf(t *testing.T, names ...string) []string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	handler := promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{})
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	var out []string
+	for line := range strings.Lines(w.Body.String()) {
+		line = strings.NewReplacer(`name="web",namespace="shop",`, "", `,name="web",namespace="shop"`, "", `{name="web",namespace="shop"}`, "").
+			Replace(strings.TrimSpace(line))
+		for _, name := range names {
+			if rest, found := strings.CutPrefix(line, name); found && strings.ContainsAny(rest[:1], "{ ") {
+				out = append(out, line)
+			}
+		}
+	}
+	return out
+}
+
+var shownNames = []string{
+	"targetgate_targets", "targetgate_binding_condition", "targetgate_gated_pods_waiting", "targetgate_ungated_pods",
+	"targetgate_gate_waiting_since_timestamp_seconds", "targetgate_drift_repaired_total", "targetgate_safety_valve_engaged_total",
+}
+
+// A replica that begins to lead finds nothing to write where all is well, and must be seen all the same.
+func TestMetricsShowBindingWhoseStatusIsWrittenAlready(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.settle()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.after(time.Minute)
+		written := b.binding().ResourceVersion
+
+		hideBinding(webKey)
+		if diff := cmp.Diff([]string(nil), seriesOf(t, shownNames...)); diff != "" {
+			t.Errorf("series of a binding that is gone (-want +got):\n%s", diff)
+		}
+		clear(b.groups)
+		b.settle()
+		if got := b.binding().ResourceVersion; got != written {
+			t.Error("the status was written")
+		}
+		want := []string{
+			`targetgate_binding_condition{reason="Healthy",status="False",type="Degraded"} 1`,
+			`targetgate_binding_condition{reason="Reconciled",status="True",type="Ready"} 1`,
+			`targetgate_drift_repaired_total{kind="foreign"} 0`,
+			`targetgate_drift_repaired_total{kind="missing"} 0`,
+			`targetgate_gated_pods_waiting 0`,
+			`targetgate_safety_valve_engaged_total 0`,
+			`targetgate_targets{state="draining"} 0`,
+			`targetgate_targets{state="healthy"} 1`,
+			`targetgate_targets{state="initial"} 0`,
+			`targetgate_targets{state="unavailable"} 0`,
+			`targetgate_targets{state="unhealthy"} 0`,
+			`targetgate_targets{state="unused"} 0`,
+			`targetgate_ungated_pods 0`,
+		}
+		if diff := cmp.Diff(want, seriesOf(t, shownNames...)); diff != "" {
+			t.Errorf("series (-want +got):\n%s", diff)
+		}
+	}, pod, newSlice("web", pod))
+}
+
+// A pod whose own containers are not ready waits for itself, however long.
+func TestPodWaitsForItsGateSinceItsContainersAreReady(t *testing.T) {
+	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)) }
+	tests := map[string]struct {
+		conditions []corev1.PodCondition
+		want       time.Time
+	}{
+		"containers not ready": {conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, LastTransitionTime: at(1)}}},
+		"no conditions":        {},
+		"not registered yet": {
+			conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: at(1)}},
+			want:       at(1).Time,
+		},
+		"registered": {
+			conditions: []corev1.PodCondition{
+				{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: at(2)},
+				{Type: testGate, Status: corev1.ConditionFalse, LastTransitionTime: at(1)},
+			},
+			want: at(2).Time,
+		},
+		"closed again": {
+			conditions: []corev1.PodCondition{
+				{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: at(1)},
+				{Type: testGate, Status: corev1.ConditionFalse, LastTransitionTime: at(3)},
+			},
+			want: at(3).Time,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{Status: corev1.PodStatus{Conditions: tc.conditions}}
+			if got := waitsSince(pod, testGate); !got.Equal(tc.want) {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestMetricsTellOfThePodThatHasWaitedLongest(t *testing.T) {
+	first, second, third := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2"), newPod("web-2", "10.0.0.3")
+	first.Status.Conditions[0].Status = corev1.ConditionFalse
+	for i, pod := range []*corev1.Pod{first, second, third} {
+		pod.Status.Conditions[0].LastTransitionTime = metav1.Unix(int64(1000*(i+1)), 0)
+	}
+	got := countPods([]corev1.Pod{*first, *third, *second}, nil, testGate)
+	want := podCount{gated: 3, waiting: 3, waitingSince: time.Unix(2000, 0)}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(podCount{})); diff != "" {
+		t.Errorf("count (-want +got):\n%s", diff)
+	}
+	hideBinding(webKey)
+	showBinding(webKey, &newBinding().Status, &got)
+	defer hideBinding(webKey)
+	if diff := cmp.Diff([]string{"targetgate_gate_waiting_since_timestamp_seconds 2000"},
+		seriesOf(t, "targetgate_gate_waiting_since_timestamp_seconds")); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
+}
+
+// Whoever wants no gates in a namespace is not told that pods have none.
+func TestUngatedPodsAreShownWhereGatesAreAskedFor(t *testing.T) {
+	tests := map[string]struct{ label, want string }{
+		"asked for":     {readiness.InjectEnabled, "targetgate_ungated_pods 1"},
+		"not asked for": {"disabled", "targetgate_ungated_pods 0"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod("web-0", "10.0.0.1")
+			pod.Spec.ReadinessGates = nil
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{readiness.InjectLabel: tc.label}}}
+			inBed(t, func(b *bed) {
+				b.settle()
+				if diff := cmp.Diff([]string{tc.want}, seriesOf(t, "targetgate_ungated_pods")); diff != "" {
+					t.Errorf("series (-want +got):\n%s", diff)
+				}
+				if n := b.binding().Status.Pods; n == nil || n.Ungated != 1 {
+					t.Errorf("the status counts %v, want 1 ungated pod", n)
+				}
+			}, pod, newSlice("web", pod), namespace)
+		})
+	}
+}
+
+// To Prometheus a counter that begins at 1 has not increased.
+func TestDriftIsCountedFromZero(t *testing.T) {
+	hideBinding(webKey)
+	defer hideBinding(webKey)
+	showBinding(webKey, &newBinding().Status, nil)
+	before := seriesOf(t, "targetgate_drift_repaired_total")
+	countEvent(newBinding(), reasonForeignTarget)
+	countEvent(newPod("web-0", "10.0.0.1"), reasonTargetMissing)
+	showBinding(webKey, &newBinding().Status, nil)
+	want := []string{`targetgate_drift_repaired_total{kind="foreign"} 0`, `targetgate_drift_repaired_total{kind="missing"} 0`}
+	if diff := cmp.Diff(want, before); diff != "" {
+		t.Errorf("before (-want +got):\n%s", diff)
+	}
+	want[0] = `targetgate_drift_repaired_total{kind="foreign"} 1`
+	if diff := cmp.Diff(want, seriesOf(t, "targetgate_drift_repaired_total")); diff != "" {
+		t.Errorf("after (-want +got):\n%s", diff)
+	}
+}
+
+func TestFailuresAreCountedByWhoseTheyAre(t *testing.T) {
+	const name = "awslbc_controller_reconcile_errors_total"
+	before := seriesOf(t, name)
+	if len(before) != 2 {
+		t.Fatalf("series %q, want one of each category", before)
+	}
+	(&lane{}).end(time.Now(), errors.New("no answer"))
+	(&lane{}).end(time.Now(), nil)
+	countIfFailed(kubernetesFailure, nil)
+	after := seriesOf(t, name)
+	if after[0] == before[0] || after[1] != before[1] || !strings.Contains(after[0], `controller="targetGroupBinding",error_category="aws_error"`) {
+		t.Errorf("before %q, after a call to AWS %q", before, after)
+	}
+}
+
+func TestPassesAreTimedByStage(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.settle()
+		b.must(b.cluster.Delete(t.Context(), b.binding()))
+		b.settle()
+		got := seriesOf(t, "awslbc_controller_reconcile_stage_duration_count")
+		for _, stage := range []string{stageReconcile, stageCleanup} {
+			line := `awslbc_controller_reconcile_stage_duration_count{controller="targetGroupBinding",reconcile_stage="` + stage + `"} `
+			if !strings.Contains(strings.Join(got, "\n"), line) {
+				t.Errorf("no series %s among %q", line, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,116 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// What bindings have now. Only the leader shows it: passes do. The series are made when they are read, so that one whose
+// labels say what has passed, such as a reason, cannot stay behind.
+var (
+	bindingLabels = []string{"namespace", "name"}
+
+	targetsNow = bindingDesc("targetgate_targets", "Targets of a binding's group by state.", "state")
+	conditions = bindingDesc("targetgate_binding_condition",
+		"1 for each condition in a binding's status, with its reason.", "type", "status", "reason")
+	waitingNow = bindingDesc("targetgate_gated_pods_waiting",
+		"Pods of a binding at closed readiness gates, also those whose containers are not ready yet.")
+	waitingSince = bindingDesc("targetgate_gate_waiting_since_timestamp_seconds",
+		"Since when a pod of a binding waits at its closed gate with all containers ready, as Unix time: the one that has "+
+			"waited longest. There is no series while none waits.")
+	ungatedNow = bindingDesc("targetgate_ungated_pods",
+		"Pods that a binding's Service selects and that have no readiness gate, although their namespace asks for gates.")
+)
+
+func bindingDesc(name, help string, more ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, append(append([]string{}, bindingLabels...), more...), nil)
+}
+
+// shown is what the metrics say of one binding.
+type shown struct {
+	targets    *v1beta1.TargetCounts // nil before the group was read
+	pods       *podCount             // nil when pods are none of the binding's business
+	conditions []metav1.Condition
+}
+
+// showcase is a prometheus.Collector of what passes show of their bindings.
+type showcase struct {
+	mu       sync.Mutex
+	bindings map[types.NamespacedName]shown
+}
+
+var bindingsNow = &showcase{bindings: map[types.NamespacedName]shown{}}
+
+// showBinding has the metrics say what a pass has found, whether the status is written or not: a replica that begins to
+// lead finds nothing to write where all is well.
+func showBinding(key types.NamespacedName, status *v1beta1.TargetGroupBindingStatus, pods *podCount) {
+	bindingsNow.mu.Lock()
+	_, known := bindingsNow.bindings[key]
+	bindingsNow.bindings[key] = shown{status.Targets, pods, status.Conditions}
+	bindingsNow.mu.Unlock()
+	if !known {
+		beginCounting(key)
+	}
+}
+
+// hideBinding drops what is shown of a binding that is gone.
+func hideBinding(key types.NamespacedName) {
+	bindingsNow.mu.Lock()
+	_, known := bindingsNow.bindings[key]
+	delete(bindingsNow.bindings, key)
+	bindingsNow.mu.Unlock()
+	if known {
+		endCounting(key)
+	}
+	readiness.ForgetBinding(key.Namespace, key.Name)
+}
+
+// Describe names the metrics.
+func (c *showcase) Describe(descs chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{targetsNow, conditions, waitingNow, waitingSince, ungatedNow} {
+		descs <- desc
+	}
+}
+
+// Collect makes the series of all bindings.
+func (c *showcase) Collect(out chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, binding := range c.bindings {
+		binding.collect(key, out)
+	}
+}
+
+func (s shown) collect(key types.NamespacedName, out chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, more ...string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, append([]string{key.Namespace, key.Name}, more...)...)
+	}
+	for _, c := range s.conditions {
+		gauge(conditions, 1, c.Type, string(c.Status), c.Reason)
+	}
+	if n := s.targets; n != nil {
+		for state, count := range map[string]int32{
+			"initial": n.Initial, "healthy": n.Healthy, "unhealthy": n.Unhealthy, "draining": n.Draining, "unused": n.Unused,
+			"unavailable": n.Unavailable,
+		} {
+			gauge(targetsNow, float64(count), state)
+		}
+	}
+	if n := s.pods; n != nil {
+		gauge(waitingNow, float64(n.waiting))
+		gauge(ungatedNow, float64(n.missed))
+		if !n.waitingSince.IsZero() {
+			gauge(waitingSince, float64(n.waitingSince.UnixMilli())/float64(time.Second/time.Millisecond))
+		}
+	}
+}
