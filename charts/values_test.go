@@ -112,6 +112,7 @@ var valueCases = map[string]struct {
 	"serviceMonitor.additionalLabels":  {value: `{"prom":"a"}`, with: []string{serviceMonitor}, want: `prom: a`},
 	"serviceMonitor.interval":          {value: `"9s"`, with: []string{serviceMonitor}, want: `interval: 9s`},
 	"serviceMonitor.scrapeTimeout":     {value: `"9s"`, with: []string{serviceMonitor}, want: `scrapeTimeout: 9s`},
+	"serviceMonitor.honorLabels":       {value: `false`, with: []string{serviceMonitor}, want: `honorLabels: false`},
 	"serviceMonitor.relabelings":       {value: `[{"action":"drop"}]`, with: []string{serviceMonitor}, want: `- action: drop`},
 	"serviceMonitor.metricRelabelings": {value: `[{"action":"drop"}]`, with: []string{serviceMonitor}, want: `- action: drop`},
 	"prometheusRule.enabled":           {value: `true`, want: `- alert: TargetgateGatesWaiting`},

@@ -26,7 +26,7 @@ var (
 	callLabels = []string{"service", "operation"}
 	codeLabels = []string{"service", "operation", "status_code", "error_code"}
 
-	callsTotal      = counter("aws_api_calls_total", "Calls to AWS.")
+	callsTotal      = counter("aws_api_calls_total", "Calls to AWS, however many requests each of them took.")
 	requestsTotal   = counter("aws_api_requests_total", "HTTP requests to AWS, retries included.")
 	throttledTotal  = counter("aws_api_call_throttled_errors_total", "Calls to AWS that failed because of their rate.")
 	permissionTotal = counter("aws_api_call_permission_errors_total", "Calls to AWS that IAM refused.")

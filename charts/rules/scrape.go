@@ -1,0 +1,70 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"strconv"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// Scrape adds a sample of each series that is told, as of so long after Unix time 0. As with honorLabels the labels of the
+// process are added where a series has none of that name.
+func (s *Series) Scrape(told io.Reader, at time.Duration, process map[string]string) error {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(told)
+	if err != nil {
+		return fmt.Errorf("parsing metrics: %w", err)
+	}
+	for name, family := range families {
+		for _, metric := range family.Metric {
+			own := maps.Clone(process)
+			for _, pair := range metric.Label {
+				own[pair.GetName()] = pair.GetValue()
+			}
+			for _, sample := range samplesOf(name, metric) {
+				series := maps.Clone(own)
+				maps.Copy(series, sample.Labels)
+				maps.DeleteFunc(series, func(_, value string) bool { return value == "" }) // to Prometheus that is no label
+				if err := s.add(labels.FromMap(series), at, sample.Value); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// samplesOf are the samples that a metric stands for, with the labels by which they differ. Summaries have none, as
+// nothing of ours is one.
+func samplesOf(name string, metric *dto.Metric) []Result {
+	one := func(suffix string, value float64) Result {
+		return Result{map[string]string{labels.MetricName: name + suffix}, value}
+	}
+	h := metric.Histogram
+	switch {
+	case metric.Counter != nil:
+		return []Result{one("", metric.Counter.GetValue())}
+	case metric.Gauge != nil:
+		return []Result{one("", metric.Gauge.GetValue())}
+	case metric.Untyped != nil:
+		return []Result{one("", metric.Untyped.GetValue())}
+	case h == nil:
+		return nil
+	}
+	out := []Result{one("_sum", h.GetSampleSum()), one("_count", float64(h.GetSampleCount()))}
+	for _, bucket := range h.Bucket {
+		sample := one("_bucket", float64(bucket.GetCumulativeCount()))
+		sample.Labels["le"] = strconv.FormatFloat(bucket.GetUpperBound(), 'g', -1, 64)
+		out = append(out, sample)
+	}
+	return out
+}
