@@ -26,6 +26,11 @@ func ObserveReady(namespace, binding string, took time.Duration) {
 	readySeconds.WithLabelValues(namespace, binding).Observe(took.Seconds())
 }
 
+// BeginBinding has the binding's count begin at 0: to Prometheus the first gate would not be one that was opened.
+func BeginBinding(namespace, binding string) {
+	readySeconds.WithLabelValues(namespace, binding)
+}
+
 // ForgetBinding drops what is counted by the binding's name.
 func ForgetBinding(namespace, binding string) {
 	readySeconds.DeleteLabelValues(namespace, binding)

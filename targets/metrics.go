@@ -131,9 +131,11 @@ func beginCounting(key types.NamespacedName) {
 	driftRepaired.WithLabelValues(key.Namespace, key.Name, driftForeign)
 	driftRepaired.WithLabelValues(key.Namespace, key.Name, driftMissing)
 	valveEngaged.WithLabelValues(key.Namespace, key.Name)
+	readiness.BeginBinding(key.Namespace, key.Name)
 }
 
 func endCounting(key types.NamespacedName) {
+	readiness.ForgetBinding(key.Namespace, key.Name)
 	driftRepaired.DeleteLabelValues(key.Namespace, key.Name, driftForeign)
 	driftRepaired.DeleteLabelValues(key.Namespace, key.Name, driftMissing)
 	valveEngaged.DeleteLabelValues(key.Namespace, key.Name)

@@ -42,6 +42,7 @@ func seriesOf(t *testing.T, names ...string) []string {
 var shownNames = []string{
 	"targetgate_targets", "targetgate_binding_condition", "targetgate_gated_pods_waiting", "targetgate_ungated_pods",
 	"targetgate_gate_waiting_since_timestamp_seconds", "targetgate_drift_repaired_total", "targetgate_safety_valve_engaged_total",
+	"awslbc_readiness_gate_ready_seconds_count",
 }
 
 // A replica that begins to lead finds nothing to write where all is well, and must be seen all the same.
@@ -63,6 +64,7 @@ func TestMetricsShowBindingWhoseStatusIsWrittenAlready(t *testing.T) {
 			t.Error("the status was written")
 		}
 		want := []string{
+			`awslbc_readiness_gate_ready_seconds_count 0`,
 			`targetgate_binding_condition{reason="Healthy",status="False",type="Degraded"} 1`,
 			`targetgate_binding_condition{reason="Reconciled",status="True",type="Ready"} 1`,
 			`targetgate_drift_repaired_total{kind="foreign"} 0`,

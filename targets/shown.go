@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -66,13 +65,9 @@ func showBinding(key types.NamespacedName, status *v1beta1.TargetGroupBindingSta
 // hideBinding drops what is shown of a binding that is gone.
 func hideBinding(key types.NamespacedName) {
 	bindingsNow.mu.Lock()
-	_, known := bindingsNow.bindings[key]
 	delete(bindingsNow.bindings, key)
 	bindingsNow.mu.Unlock()
-	if known {
-		endCounting(key)
-	}
-	readiness.ForgetBinding(key.Namespace, key.Name)
+	endCounting(key)
 }
 
 // Describe names the metrics.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
@@ -39,7 +39,7 @@ func Uses(expr string) ([]Use, error) {
 		for _, above := range path {
 			use.Labels = append(use.Labels, labelsOf(above)...)
 		}
-		use.Labels = slices.DeleteFunc(use.Labels, func(name string) bool { return name == labels.MetricName })
+		use.Labels = slices.DeleteFunc(use.Labels, func(name string) bool { return name == model.MetricNameLabel })
 		slices.Sort(use.Labels)
 		use.Labels = slices.Compact(use.Labels)
 		out = append(out, use)

@@ -47,7 +47,7 @@ func (s *Series) Scrape(told io.Reader, at time.Duration, process map[string]str
 // nothing of ours is one.
 func samplesOf(name string, metric *dto.Metric) []Result {
 	one := func(suffix string, value float64) Result {
-		return Result{map[string]string{labels.MetricName: name + suffix}, value}
+		return Result{map[string]string{model.MetricNameLabel: name + suffix}, value}
 	}
 	h := metric.Histogram
 	switch {
