@@ -12,7 +12,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -107,6 +109,7 @@ func TestDamagedCABundleIsRepaired(t *testing.T) {
 // A replica that may not repair caBundle is not ready. It becomes ready without a restart.
 func TestReplicasAreReadyOnlyWhenTrusted(t *testing.T) {
 	replicas := twoReplicas(t)
+	t.Cleanup(bed.Excuse()) // what they are refused until they are ready again
 	allow := withdrawPatchOfWebhooks(t)
 	foreign, _ := newCA(t, "evil")
 	for i, replica := range replicas {
@@ -171,11 +174,13 @@ func TestReplicasStartFromNothing(t *testing.T) {
 	awaitServedByCAInSecret(t, replicas, nil)
 }
 
-// As cert-manager and ACM PCA do it: caBundle is not targetgate's then.
+// As cert-manager and ACM PCA do it: caBundle is not targetgate's then, and the chart grants it nothing for that.
 func TestCertificateFromFilesIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	first, err := cluster.ServingCertificate(dir, webhookHost)
 	must(t, err)
+	bed.Targetgate.Stop()
+	begun := time.Now()
 	withFlags(t, "--webhook-cert-dir="+dir)
 	replicas := []*testbed.Targetgate{bed.Targetgate}
 	setCABundles(t, func(int, []byte) []byte { return first })
@@ -189,6 +194,13 @@ func TestCertificateFromFilesIsReadAgain(t *testing.T) {
 	for i, bundle := range caBundles(t) {
 		if string(bundle) != string(second) {
 			t.Errorf("caBundle %d is not as it was set", i)
+		}
+	}
+	requests, err := bed.Cluster.Requests()
+	must(t, err)
+	for _, r := range requests {
+		if r.Received.After(begun) && (r.Resource == "secrets" || r.Group == admissionregistrationv1.GroupName) {
+			t.Errorf("targetgate asked to %s %s %s", r.Verb, r.Resource, r.Name)
 		}
 	}
 }

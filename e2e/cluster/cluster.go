@@ -36,6 +36,8 @@ type Options struct {
 	Dir string
 	// ControllerManagerArgs are further flags of kube-controller-manager.
 	ControllerManagerArgs []string
+	// Audited is the user whose requests the API server writes down for Requests; nobody's when it is empty.
+	Audited string
 	// Log is told what is started and stopped. The zero value discards.
 	Log logr.Logger
 }

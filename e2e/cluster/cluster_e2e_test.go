@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func startCluster(t *testing.T) *Cluster {
 		t.Fatal("TARGETGATE_CONTROL_PLANE is not set: it names the control plane binary, which `make control-plane` builds")
 	}
 	begin := time.Now()
-	c, err := Start(t.Context(), Options{Binary: binary, Log: testr.New(t)})
+	c, err := Start(t.Context(), Options{Binary: binary, Audited: "alice", Log: testr.New(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,6 +192,20 @@ func testUsers(t *testing.T, c *Cluster) {
 		t.Fatal(err)
 	}
 	await(t, "the role to count", list)
+	await(t, "the audit log to tell of both", func() error {
+		requests, err := c.Requests()
+		if err != nil || len(requests) == 0 {
+			return fmt.Errorf("%d requests, error %w", len(requests), err)
+		}
+		first, last := requests[0], requests[len(requests)-1]
+		if first.Verb != "list" || first.Resource != "pods" || !strings.Contains(first.Refused, `"alice" cannot list`) || first.Grant != "" {
+			t.Errorf("her first request: %+v, want it refused", first)
+		}
+		if last.Refused != "" || !strings.Contains(last.Grant, `of ClusterRole "pod-reader"`) {
+			return fmt.Errorf("her last request: %+v, want it allowed by the role", last)
+		}
+		return nil
+	})
 }
 
 func testRestart(t *testing.T, c *Cluster) {

@@ -14,6 +14,7 @@
 //	Apply                  the manifests under test, as shipped (apply.go, manifests.go)
 //	InstallWebhooks        the shipped webhook configuration, and a Service that leads to this machine (webhooks.go)
 //	ServingCertificate     a certificate in files, for a webhook server that makes none of its own (serving.go)
+//	Requests               what one user has asked the API server for, and what was allowed by which role (audit.go)
 //	StopAPIServer, ...     faults (apiserver.go)
 //	Stop                   ends every process and removes what was temporary
 //

@@ -41,7 +41,7 @@ func prepare(options Options) (*Cluster, error) {
 	if err := c.claimFolder(options.Dir); err != nil {
 		return nil, err
 	}
-	if err := c.fill(); err != nil {
+	if err := c.fill(options.Audited); err != nil {
 		if c.temporary {
 			err = errors.Join(err, os.RemoveAll(c.dir))
 		}
@@ -79,7 +79,7 @@ func (c *Cluster) claimFolder(dir string) (err error) {
 }
 
 // fill chooses the ports and writes what the components read.
-func (c *Cluster) fill() error {
+func (c *Cluster) fill(audited string) error {
 	ports, err := FreePorts(2)
 	if err != nil {
 		return err
@@ -98,6 +98,11 @@ func (c *Cluster) fill() error {
 	}
 	if err := c.writeKubeconfigs(); err != nil {
 		return err
+	}
+	if audited != "" {
+		if c.extra[apiServer], err = c.audit(audited); err != nil {
+			return err
+		}
 	}
 	if c.admin, err = c.UserConfig(adminUser, adminGroup); err != nil {
 		return err

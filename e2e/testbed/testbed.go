@@ -64,6 +64,7 @@ type Bed struct {
 	dir      string        // for files of the run, removed by Close
 
 	addresses []net.Listener // reserve the nodes' pod addresses
+	excused   []span         // when targetgate is refused things on purpose
 }
 
 // Start puts everything together and returns when targetgate is ready and its webhooks are called. When anything fails
@@ -132,7 +133,7 @@ func repositoryRoot() (string, error) {
 
 func (b *Bed) startCluster(ctx context.Context) (err error) {
 	ctrllog.SetLogger(logr.Discard()) // or the client complains, half a minute after the program's start
-	b.Cluster, err = cluster.Start(ctx, cluster.Options{Binary: b.options.ControlPlane})
+	b.Cluster, err = cluster.Start(ctx, cluster.Options{Binary: b.options.ControlPlane, Audited: user})
 	if err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func (b *Bed) startNodes(ctx context.Context) (err error) {
 }
 
 // Close ends everything, in the order in which it depends on each other. The error tells what ended badly before:
-// a data race in targetgate among it.
+// a data race in targetgate, or a call for which it has no permission.
 func (b *Bed) Close() error {
 	var failures []error
 	if b.Targetgate != nil {
@@ -195,7 +196,7 @@ func (b *Bed) Close() error {
 		failures = append(failures, b.AWS.Close())
 	}
 	if b.Cluster != nil {
-		failures = append(failures, b.Cluster.Stop())
+		failures = append(failures, b.refusals(), b.Cluster.Stop())
 	}
 	if b.dir != "" {
 		failures = append(failures, os.RemoveAll(b.dir))
