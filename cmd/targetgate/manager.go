@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -48,7 +50,6 @@ func setUpLogging(opts *options) {
 }
 
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=targetgate-system
-// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch,namespace=targetgate-system
 
 // newManager returns the manager with caches, leader election, webhook server and probes; nothing is started. It waits
 // for the API server, as leaving would only have the pod back off for minutes, and notes its version in the options. It
@@ -136,15 +137,17 @@ func awaitAPIServer(ctx context.Context, cfg *rest.Config) (serverVersion string
 	return serverVersion, err
 }
 
-// newLease returns a lease held in the name of the pod, nil where that is not known. A container that crashes and
-// is started again in its pod then has its lease at once: it need not wait 15 s until its own old lease has run out,
-// with pods leaving that nobody deregisters.
+// newLease returns a lease held in the name of the pod, or in a name for this start only where that is not known. A
+// container that crashes and is started again in its pod then has its lease at once: it need not wait 15 s until its own
+// old lease has run out, with pods leaving that nobody deregisters. It is never left to controller-runtime, whose lease
+// wants permission for events besides.
 func newLease(cfg *rest.Config, opts *options) (resourcelock.Interface, error) {
-	if !opts.LeaderElection || opts.Identity == "" || opts.LeaderElectionNamespace == "" {
+	if !opts.LeaderElection || opts.LeaderElectionNamespace == "" {
 		return nil, nil
 	}
+	identity := cmp.Or(opts.Identity, string(uuid.NewUUID()))
 	lease, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, opts.LeaderElectionNamespace,
-		opts.LeaderElectionID, resourcelock.ResourceLockConfig{Identity: opts.Identity}, cfg, renewDeadline)
+		opts.LeaderElectionID, resourcelock.ResourceLockConfig{Identity: identity}, cfg, renewDeadline)
 	if err != nil {
 		return nil, fmt.Errorf("preparing lease: %w", err)
 	}

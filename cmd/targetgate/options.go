@@ -89,7 +89,7 @@ func parseOptions(args []string) (*options, error) {
 		opts.Identity = name + "_" + uid
 	}
 	opts.Certificates.complete(flags)
-	opts.LeaderElectionNamespace = cmp.Or(opts.LeaderElectionNamespace, os.Getenv("POD_NAMESPACE"))
+	opts.LeaderElectionNamespace = cmp.Or(opts.LeaderElectionNamespace, opts.Certificates.SelfMade.Namespace)
 	return opts, opts.validate()
 }
 
