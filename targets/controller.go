@@ -66,12 +66,12 @@ type Registrar struct {
 	orphans map[orphan]time.Time // and since when they are seen to be that
 }
 
-// +kubebuilder:rbac:groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=elbv2.k8s.aws,resources=targetgroupbindings/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=namespaces;nodes;pods;services,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces;nodes;pods;services,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
-// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile is one pass. It makes no AWS call itself: the group's lanes do.
 func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, err error) {

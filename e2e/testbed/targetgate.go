@@ -20,6 +20,9 @@ import (
 
 // Targetgate is the program under test.
 type Targetgate struct {
+	// Env are further environment variables, name=value, from the next start on.
+	Env []string
+
 	number      int // 0 for the first
 	binary, dir string
 	awsURL      string
@@ -84,10 +87,10 @@ func (t *Targetgate) Restart(ctx context.Context) (err error) {
 	t.Stop()
 	t.process, err = t.launcher.Start(process.Command{
 		Name: "targetgate", Binary: t.binary, Dir: t.dir, LogPath: t.LogFile(), Args: t.args(),
-		Env: []string{
+		Env: append([]string{
 			"AWS_ACCESS_KEY_ID=targetgate", "AWS_SECRET_ACCESS_KEY=secret", "GORACE=halt_on_error=1",
 			"POD_NAME=" + t.pod(), fmt.Sprintf("POD_UID=%d", t.number), "POD_NAMESPACE=" + namespace,
-		},
+		}, t.Env...),
 	})
 	if err != nil {
 		return err
