@@ -97,22 +97,23 @@ presubmit: verify vet lint test ## The gate for every change: generate, fail on 
 ##@ Test
 
 .PHONY: test
-test: test-unit test-e2e ## Run unit tests, then end-to-end tests; with the race detector if there is a C compiler.
+test: test-unit test-e2e ## Run unit tests, then end-to-end tests; with the race detector in targetgate if there is a C compiler.
 
 .PHONY: test-unit
 test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random order.
-	$(call timed,unit tests (some 2 min),$(with_race) go test $(race) -shuffle=on ./...)
+	$(call timed,unit tests (some 4 min),$(with_race) go test $(race) -shuffle=on ./...)
 
 .PHONY: test-e2e
 test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane ## Run targetgate against a real control plane and an emulated AWS.
-	$(call timed,end-to-end tests (some 17 min),$(with_race) TARGETGATE_BINARY=$(bin)/targetgate$(race) \
+	$(call timed,end-to-end tests (some 20 min),TARGETGATE_BINARY=$(bin)/targetgate$(race) \
 		TARGETGATE_CONTROL_PLANE=$(bin)/control-plane .bin/gotestsum --format testname -- \
-		-tags e2e $(race) -count=1 -p 1 -timeout 50m -run '^($(e2e_tests))$$' $(e2e_packages))
+		-tags e2e -count=1 -p 1 -timeout 50m -run '^($(e2e_tests))$$' $(e2e_packages))
 
 .PHONY: bench
 bench: .bin/control-plane .bin/targetgate ## Measure targetgate beside its goals and aws-load-balancer-controller (some 19 min; BENCH='flags').
 	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -growth 100,1000,5000 $(BENCH)
 
+# The test bed runs without the race detector: on two cores it slows down what is measured, and unit tests run it with it.
 # The tests with the build tag e2e, and not the unit tests beside them. One package at a time (-p 1): they measure time.
 e2e_files = $(shell grep -rl '^//go:build e2e$$' --include='*_test.go' e2e)
 e2e_packages = $(addprefix ./,$(sort $(dir $(e2e_files))))
@@ -121,7 +122,7 @@ e2e_tests = $(shell grep -ho '^func Test[A-Za-z0-9]*.t ' $(e2e_files) | sed 's/^
 .PHONY: race
 race:
 ifneq ($(race),)
-	@echo "Race detector: on, in the tests and in the targetgate they start."
+	@echo "Race detector: on, in the unit tests and in the targetgate that the end-to-end tests start."
 else
 	@echo "Race detector: OFF, because there is no working C compiler (install gcc or clang to have it)."
 ifeq ($(RACE),required)
