@@ -104,9 +104,9 @@ test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random
 	$(call timed,unit tests (some 4 min),$(with_race) go test $(race) -shuffle=on ./...)
 
 .PHONY: test-e2e
-test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane ## Run targetgate against a real control plane and an emulated AWS.
+test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager ## Run targetgate against a real control plane and an emulated AWS.
 	$(call timed,end-to-end tests (some 20 min),TARGETGATE_BINARY=$(bin)/targetgate$(race) \
-		TARGETGATE_CONTROL_PLANE=$(bin)/control-plane .bin/gotestsum --format testname -- \
+		TARGETGATE_CONTROL_PLANE=$(bin)/control-plane TARGETGATE_CERT_MANAGER=$(bin)/cert-manager .bin/gotestsum --format testname -- \
 		-tags e2e -count=1 -p 1 -timeout 50m -run '^($(e2e_tests))$$' $(e2e_packages))
 
 .PHONY: bench
@@ -147,6 +147,10 @@ kubernetes_flags = -s -w $(foreach value,gitVersion=$(kubernetes) gitMajor=1 git
 
 .bin/control-plane: e2e/kubernetes/go.mod e2e/kubernetes/go.sum $(wildcard e2e/kubernetes/*.go)
 	@.tools/build $@ e2e/kubernetes 6 -trimpath -ldflags "$(kubernetes_flags)" .
+
+# Most of what it is made of the control plane is made of, too.
+.bin/cert-manager: .bin/control-plane $(wildcard e2e/kubernetes/certmanager/*.go)
+	@.tools/build $@ e2e/kubernetes 1 -trimpath -ldflags "-s -w" ./certmanager
 
 # The tools are pinned by the `tool` lines of .tools/go.mod, which also say where each one's main package is.
 .bin/controller-gen .bin/gotestsum: minutes := 1

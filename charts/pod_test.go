@@ -121,18 +121,33 @@ func TestCertificatesFromElsewhereNeedNoPermission(t *testing.T) {
 	}
 }
 
+// What is trusted is the CA of the chart's own issuer, or what an issuer of the user's says is the certificate's CA.
 func TestCertManagerIsTrusted(t *testing.T) {
-	all := objects(t, []byte(render(t, certManager)))
-	for _, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
-		metadata := all[kind+" targetgate-webhook"]["metadata"].(map[string]any)
-		want := map[string]any{"cert-manager.io/inject-ca-from": namespace + "/targetgate-webhook"}
-		if diff := cmp.Diff(want, metadata["annotations"]); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", kind, diff)
-		}
+	tests := map[string]struct {
+		values []string
+		want   string
+	}{
+		"the chart's issuer": {[]string{certManager}, "targetgate-webhook-ca"},
+		"another issuer":     {[]string{certManager, `certManager.issuerRef={"name":"ca"}`}, "targetgate-webhook"},
 	}
-	certificate := all["Certificate targetgate-webhook"]["spec"].(map[string]any)
-	if certificate["secretName"] != "targetgate-webhook-tls" {
-		t.Errorf("secretName is %v", certificate["secretName"])
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			all := objects(t, []byte(render(t, tc.values...)))
+			for _, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
+				metadata := all[kind+" targetgate-webhook"]["metadata"].(map[string]any)
+				want := map[string]any{"cert-manager.io/inject-ca-from": namespace + "/" + tc.want}
+				if diff := cmp.Diff(want, metadata["annotations"]); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", kind, diff)
+				}
+			}
+			if all["Certificate "+tc.want] == nil {
+				t.Errorf("there is no Certificate %s", tc.want)
+			}
+			certificate := all["Certificate targetgate-webhook"]["spec"].(map[string]any)
+			if certificate["secretName"] != "targetgate-webhook-tls" {
+				t.Errorf("secretName is %v", certificate["secretName"])
+			}
+		})
 	}
 }
 

@@ -131,14 +131,20 @@ func watchServed(ctx context.Context, t *testing.T, i int, replica *testbed.Targ
 
 // shake is nil when the bundle verifies the certificate that the replica serves.
 func shake(replica *testbed.Targetgate, bundle []byte) error {
+	_, err := served(replica, bundle)
+	return err
+}
+
+// served is the certificate that the replica serves, if the bundle verifies it.
+func served(replica *testbed.Targetgate, bundle []byte) (*x509.Certificate, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
 	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: 10 * time.Second}, "tcp", strings.TrimPrefix(replica.WebhookURL(), "https://"),
 		&tls.Config{RootCAs: roots, ServerName: webhookHost, MinVersion: tls.VersionTLS12})
 	if err != nil {
-		return fmt.Errorf("connecting to %s: %w", replica.WebhookURL(), err)
+		return nil, fmt.Errorf("connecting to %s: %w", replica.WebhookURL(), err)
 	}
-	return conn.Close()
+	return conn.ConnectionState().PeerCertificates[0], conn.Close()
 }
 
 // awaitServedByCAInSecret waits until all replicas serve by the CA in the Secret, this is not the one before, and it is

@@ -4,6 +4,7 @@
 package testbed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -81,9 +82,16 @@ func (s *Spreader) Close(ctx context.Context) error {
 	return err
 }
 
-// pointWebhooks applies the shipped webhook configuration, with another port.
+// ReplaceWebhooks applies the webhook configurations of another manifest from now on; "" is the shipped one.
+func (b *Bed) ReplaceWebhooks(ctx context.Context, manifest string) error {
+	b.webhooks = manifest
+	return b.pointWebhooks(ctx, b.webhookPort)
+}
+
+// pointWebhooks applies the webhook configurations, with another port.
 func (b *Bed) pointWebhooks(ctx context.Context, port int) error {
-	return b.Cluster.InstallWebhooks(ctx, filepath.Join(b.root, "config/webhook/manifests.yaml"), port)
+	b.webhookPort = port
+	return b.Cluster.InstallWebhooks(ctx, cmp.Or(b.webhooks, filepath.Join(b.root, "config/webhook/manifests.yaml")), port)
 }
 
 func (s *Spreader) accept() {

@@ -63,6 +63,9 @@ type Bed struct {
 	root     string        // of the repository
 	dir      string        // for files of the run, removed by Close
 
+	webhooks    string // manifest of the webhook configurations, empty for the shipped one
+	webhookPort int    // that they lead to
+
 	addresses []net.Listener // reserve the nodes' pod addresses
 	excused   []span         // when targetgate is refused things on purpose
 }
