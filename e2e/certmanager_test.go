@@ -25,8 +25,8 @@ import (
 )
 
 // What `helm upgrade` does with enableCertManager, first true and later false, and what cert-manager then does by itself: it
-// renews the CA that is there, makes a certificate, has cainjector write caBundle, and renews both. All the time pods get gates, and a binding
-// that is wrong is refused, although the certificate comes to targetgate later than the CA to API servers.
+// renews the CA that is there, makes a certificate, has cainjector write caBundle, and renews both. All the time pods get
+// gates, and a binding that is wrong is refused, although the certificate comes to targetgate later than the CA to API servers.
 func TestCertManagerTakesCertificatesOverAndGivesThemBack(t *testing.T) {
 	replicas := twoReplicas(t, "--shutdown-delay=1s")
 	deleteCASecret(t) // whatever the tests before have left there
