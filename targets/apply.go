@@ -16,7 +16,7 @@ import (
 const (
 	// company is how long a deregistration waits for others of its group to come along, while calls stand in line for AWS's
 	// budget. It spans three readings of a group (pollShort), with the gates that these open.
-	company = 3400 * time.Millisecond
+	company = 3200 * time.Millisecond
 
 	// replacing is how long a Deployment has to take an old pod away when a new one is Ready.
 	replacing = 500 * time.Millisecond

@@ -21,7 +21,7 @@ const (
 	pollWaiting = time.Second
 	// pollShort is that pause while registrations and deregistrations are short. Gates that open together let a Deployment
 	// take pods away together, which then leave and are replaced in one call each.
-	pollShort = 1700 * time.Millisecond
+	pollShort = 1600 * time.Millisecond
 	// pollSlowest is what that pause grows to with a target that is never healthy.
 	pollSlowest = 10 * time.Second
 	// pollGrowth is how much longer than the pause a target has been waited for by then: it is found late by so small a
