@@ -111,7 +111,7 @@ func awaitInjected(t *testing.T) {
 
 func writtenByInjector(configuration client.Object) bool {
 	return slices.ContainsFunc(configuration.GetManagedFields(), func(fields metav1.ManagedFieldsEntry) bool {
-		return fields.Manager == "cainjector" && strings.Contains(string(fields.FieldsV1.Raw), `"f:caBundle"`)
+		return fields.Manager == "cainjector" && strings.Contains(fields.FieldsV1.GetRawString(), `"f:caBundle"`)
 	})
 }
 
