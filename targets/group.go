@@ -43,13 +43,14 @@ type group struct {
 	toRegister   registrations // due now, as of the last pass
 	toDeregister departures
 	unanswered   departures     // of the last deregistration, if that failed
-	alone        time.Time      // since when deregistrations wait for others to come along, zero when none does
 	queued       queued         // the reading that waits for its token
 	refusesNames bool           // AWS has refused a reading of single targets: the whole group is asked for
 	watched      []elbv2.Target // somebody waits for their health, as of the last pass; nil asks for the whole group
 
 	reading, inspection          lane
 	registration, deregistration sender
+
+	gatheringSince time.Time // since when deregistrations wait for others, zero when none does
 
 	valve           valve
 	subnets         *subnets                // of the group's VPC

@@ -4,13 +4,16 @@
 package targets
 
 import (
+	"context"
 	"regexp"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/readiness"
@@ -142,17 +145,23 @@ func TestRegistrarTellsPodThatIsLeftOut(t *testing.T) {
 
 // Where calls stand in line, those that other groups wait behind are worth saving: a pod that leaves waits a little for the
 // next one, if a gate is about to open and take one more pod away.
-func TestDeregistrationsWaitForCompanyWhileCallsStandInLine(t *testing.T) {
+func TestDeregistrationsGatherWhileCallsStandInLine(t *testing.T) {
 	three := elbv2.NewTarget("10.0.0.3", 8080)
 	both := []string{one.String(), two.String()}
+	apart := [][]string{both[:1], both[1:]}
+	const grace = 30 * time.Second
 	tests := map[string]struct {
 		line  bool
-		state elbv2.State // of the target of the pod at its gate
+		grace time.Duration // of the pods that leave
+		state elbv2.State   // of the target of the pod at its gate
+		since time.Duration // it was registered
 		want  [][]string
 	}{
-		"a gate opens soon":              {line: true, state: elbv2.StateInitial, want: [][]string{both}},
-		"no line":                        {line: false, state: elbv2.StateInitial, want: [][]string{both[:1], both[1:]}},
-		"the gate will not open so soon": {line: true, state: elbv2.StateUnhealthy, want: [][]string{both[:1], both[1:]}},
+		"a gate opens soon":              {line: true, grace: grace, state: elbv2.StateInitial, want: [][]string{both}},
+		"no line":                        {line: false, grace: grace, state: elbv2.StateInitial, want: apart},
+		"the gate will not open so soon": {line: true, grace: grace, state: elbv2.StateUnhealthy, want: apart},
+		"the gate should have opened":    {line: true, grace: grace, state: elbv2.StateInitial, since: time.Hour, want: apart},
+		"the pods have no time for that": {line: true, grace: time.Second, state: elbv2.StateInitial, want: apart},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -161,23 +170,27 @@ func TestDeregistrationsWaitForCompanyWhileCallsStandInLine(t *testing.T) {
 				rule := elbv2.ThrottleRule{Operations: regexp.MustCompile("^(Register|Deregister)Targets$"), Rate: 4, Burst: 4}
 				client := elbv2.New(b.aws, elbv2.NewBudget([]elbv2.ThrottleRule{rule}, clock.RealClock{}))
 				b.Accounts = oneAccount{client}
+				leaving := terminating{b.Client, map[string]*metav1.Time{}}
+				b.Client, b.resolver.reader = leaving, leaving
+				leave := func(name string) { leaving.till[name] = ptr.To(metav1.NewTime(time.Now().Add(tc.grace))) }
 				b.aws.SetHealth(testARN, one, healthy)
 				b.aws.SetHealth(testARN, two, healthy)
+				b.settle() // and registers the third
+				b.after(tc.since)
 				b.aws.SetHealth(testARN, three, elbv2.Health{State: tc.state})
-				b.settle()
 				if tc.line {
-					for range 40 {
+					for range 60 {
 						go func() {
 							_ = client.Register(b.lanes, "arn:another", func() map[elbv2.Target]string { return map[elbv2.Target]string{one: ""} })
 						}()
 					}
 				}
 				b.after(2 * time.Second)
-				b.leave("web-0")
+				leave("web-0")
 				b.after(time.Second)
-				b.leave("web-1")
+				leave("web-1")
 				begun := time.Now()
-				for len(b.targets()) > 1 && time.Since(begun) < company+time.Second {
+				for len(b.aws.Calls("DeregisterTargets")) < len(tc.want) && time.Since(begun) < gathering+time.Second {
 					b.after(100 * time.Millisecond)
 				}
 				var got [][]string
@@ -192,11 +205,44 @@ func TestDeregistrationsWaitForCompanyWhileCallsStandInLine(t *testing.T) {
 	}
 }
 
-// leave has the pod's containers end.
-func (b *bed) leave(name string) {
-	b.t.Helper()
-	var pod corev1.Pod
-	b.must(b.cluster.Get(b.t.Context(), podKey(name), &pod))
-	pod.Status.Phase = corev1.PodSucceeded
-	b.must(b.cluster.Status().Update(b.t.Context(), &pod))
+// terminating is a client that shows pods as terminating, with the end of their grace period.
+type terminating struct {
+	client.Client
+	till map[string]*metav1.Time // by name
+}
+
+func (c terminating) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := c.Client.List(ctx, list, opts...)
+	if pods, ok := list.(*corev1.PodList); ok {
+		for i := range pods.Items {
+			pods.Items[i].DeletionTimestamp = c.till[pods.Items[i].Name]
+		}
+	}
+	return err
+}
+
+func TestDeregistrationsGatherForAShortTime(t *testing.T) {
+	tests := map[string]struct {
+		since, worthWhile time.Duration
+		failures          int
+		want              time.Duration
+	}{
+		"at first":        {worthWhile: gathering, want: gathering},
+		"a little later":  {since: time.Second, worthWhile: gathering, want: gathering - time.Second},
+		"for long enough": {since: gathering, worthWhile: gathering},
+		"a gate opened":   {worthWhile: replacing, want: replacing},
+		"nothing to come": {},
+		"it has failed":   {worthWhile: gathering, failures: 1},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := newGroup(newBinding(), nil, noon)
+			g.toDeregister = departures{one: noon}
+			g.gather(tc.worthWhile, noon)
+			g.deregistration.failures = tc.failures
+			if got := g.gather(tc.worthWhile, noon.Add(tc.since)); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
 }

@@ -89,6 +89,7 @@ func (b *bucket) abandon(w *waiter) {
 	at := slices.Index(b.waiters, w)
 	if at >= 0 {
 		b.waiters = slices.Delete(b.waiters, at, at+1)
+		b.grant() // others may have waited for this one
 	}
 	b.mu.Unlock()
 	if at < 0 {
@@ -117,18 +118,24 @@ func (b *bucket) throttled() {
 	}
 }
 
-// kept is the part of the burst that registrations leave to deregistrations. The pods that they let in take as many others
-// away some seconds later, all at once; without it these would stand in a line of their own while the next registrations
-// stand in theirs, which is the longer one anyway.
-const kept = 0.4
+// reserved is the part of the burst that registrations leave to deregistrations. The pods that they let in take as many
+// others away some seconds later, all at once; without it these would stand in a line of their own while the next
+// registrations stand in theirs, which is the longer one anyway.
+const reserved = 0.4
 
-// price is how many tokens there must be for a call of the class, of which it takes one. The caller holds the lock.
-func (b *bucket) price(class Class) float64 {
-	if class != ClassRegister {
+// price is how many tokens there must be for the call, of which it takes one. Many calls that hang leave no room for that
+// many tokens: a registration that has waited for as long as the reserve takes to fill goes when no more fit in. The caller
+// holds the lock.
+func (b *bucket) price(w *waiter) float64 {
+	if w.class != ClassRegister {
 		return 1
 	}
 	share := b.pace.rate / b.pace.full // or a throttled bucket would take minutes to fill that far
-	return min(1+math.Floor(kept*share*float64(b.rule.Burst)), b.capacity())
+	reserve := math.Floor(reserved * share * float64(b.rule.Burst))
+	if b.filled.Sub(w.since).Seconds() < reserve/b.pace.full {
+		return 1 + reserve
+	}
+	return min(1+reserve, b.capacity())
 }
 
 // capacity is how many tokens fit in: one, however many calls hang. The caller holds the lock.
@@ -146,7 +153,7 @@ func (b *bucket) grant() {
 	b.refill()
 	for len(b.waiters) > 0 {
 		next := b.next()
-		if b.tokens < b.price(b.waiters[next].class) {
+		if b.tokens < b.price(b.waiters[next]) {
 			break
 		}
 		b.tokens--
@@ -159,7 +166,7 @@ func (b *bucket) grant() {
 		b.timer = nil
 	}
 	if len(b.waiters) > 0 {
-		b.timer = b.clock.AfterFunc(b.pace.until(b.price(b.waiters[0].class)-b.tokens)+time.Millisecond, b.tick)
+		b.timer = b.clock.AfterFunc(b.pace.until(b.price(b.waiters[0])-b.tokens)+time.Millisecond, b.tick)
 	}
 }
 
@@ -189,11 +196,11 @@ func (b *bucket) short() bool {
 	return b.tokens < float64(b.rule.Burst)/2
 }
 
-// queued reports whether calls wait for a token.
-func (b *bucket) queued() bool {
+// queued reports whether calls at least as urgent as class wait for a token.
+func (b *bucket) queued(class Class) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.waiters) > 0
+	return len(b.waiters) > 0 && b.waiters[0].class <= class
 }
 
 // level is what a bucket shows of itself.

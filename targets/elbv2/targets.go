@@ -108,7 +108,7 @@ func (c *Client) Short() bool {
 // Queued reports whether registrations or deregistrations, of whichever group, stand in line for the budget.
 func (c *Client) Queued() bool {
 	bucket := c.budget.bucketFor("DeregisterTargets")
-	return bucket != nil && bucket.queued()
+	return bucket != nil && bucket.queued(ClassRegister)
 }
 
 // once keeps the SDK from trying again: the targets of the next attempt may be others.
