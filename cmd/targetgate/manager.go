@@ -139,8 +139,8 @@ func awaitAPIServer(ctx context.Context, cfg *rest.Config) (serverVersion string
 
 // newLease returns a lease held in the name of the pod, or in a name for this start only where that is not known. A
 // container that crashes and is started again in its pod then has its lease at once: it need not wait 15 s until its own
-// old lease has run out, with pods leaving that nobody deregisters. It is never left to controller-runtime, whose lease
-// wants permission for events besides.
+// old lease has run out, with pods leaving that nobody deregisters. Where the namespace is known it is not left to
+// controller-runtime, whose lease wants permission for events besides.
 func newLease(cfg *rest.Config, opts *options) (resourcelock.Interface, error) {
 	if !opts.LeaderElection || opts.LeaderElectionNamespace == "" {
 		return nil, nil

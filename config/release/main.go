@@ -5,10 +5,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"time"
 )
 
@@ -39,13 +42,25 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("reading source: %w", err)
 	}
 	fmt.Printf("targetgate %s of %s into %s\n", r.version, r.date.Format(time.RFC3339), r.output)
-	if err := os.RemoveAll(r.output); err != nil {
+	if err := empty(r.output); err != nil {
 		return fmt.Errorf("emptying the folder: %w", err)
 	}
 	if err := os.MkdirAll(r.output, 0o750); err != nil {
 		return fmt.Errorf("making the folder: %w", err)
 	}
 	return r.write(ctx)
+}
+
+// empty removes a folder of artifacts, and no other.
+func empty(folder string) error {
+	found, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(folder, checksums)); len(found) > 0 && err != nil {
+		return fmt.Errorf("%s has files and no %s, so it is not one that this program has written: remove it yourself", folder, checksums)
+	}
+	return os.RemoveAll(folder)
 }
 
 // write makes every artifact. The cheap ones come first, as they may fail, too.

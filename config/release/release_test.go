@@ -224,3 +224,29 @@ func TestChecksumsAreOfAllFiles(t *testing.T) {
 		t.Errorf("%s (-want +got):\n%s", checksums, diff)
 	}
 }
+
+func TestOnlyFoldersOfArtifactsAreEmptied(t *testing.T) {
+	tests := map[string]struct {
+		files []string
+		want  bool
+	}{
+		"none":      {want: true},
+		"artifacts": {files: []string{checksums, "crd.yaml"}, want: true},
+		"another":   {files: []string{"thesis.tex"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			for _, file := range tc.files {
+				if err := os.WriteFile(filepath.Join(folder, file), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := empty(folder)
+			left, _ := os.ReadDir(folder)
+			if got := err == nil; got != tc.want || got != (len(left) == 0) {
+				t.Errorf("got %v and %d files left, want it emptied: %t", err, len(left), tc.want)
+			}
+		})
+	}
+}
