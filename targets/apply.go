@@ -7,24 +7,9 @@ import (
 	"maps"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
-	"github.com/targetgate/targetgate/targets/v1beta1"
-)
-
-const (
-	// gathering is how long a deregistration waits for others of its group, while calls stand in line for AWS's budget. It
-	// spans three readings of a group (pollShort), with the gates that these open. The budget gathers for some moments more,
-	// whatever is to come (elbv2.Budget).
-	gathering = 3200 * time.Millisecond
-
-	// replacing is how long a Deployment has to take an old pod away when a new one is Ready.
-	replacing = 500 * time.Millisecond
-
-	// enoughLife is what a leaving pod must have left to serve on while its deregistration waits.
-	enoughLife = 3 * gathering
 )
 
 // letGo hands the plan's deregistrations to the group's lane and says when to come back for those that have to wait (0: no
@@ -41,59 +26,6 @@ func (r *Registrar) letGo(s session, p plan, worthWhile time.Duration) time.Dura
 		return soonest(aside, hold)
 	}
 	return soonest(aside, start(&s.group.deregistration.lane, len(s.group.toDeregister) > 0, now, func() { r.deregister(s) }))
-}
-
-// gather is how much longer the deregistrations wait for others, if that is worth while. A wave of new pods takes as many
-// old ones away, one by one as the load balancer finds them healthy; in calls of their own these would keep the next
-// wave's registrations in the line. What has failed before waits for nobody. The caller holds the lock.
-func (g *group) gather(worthWhile time.Duration, now time.Time) time.Duration {
-	lane := &g.deregistration
-	if worthWhile == 0 || len(g.toDeregister) == 0 || lane.busy || lane.failures > 0 {
-		g.gatheringSince = time.Time{}
-		return 0
-	}
-	if g.gatheringSince.IsZero() {
-		g.gatheringSince = now
-	}
-	return max(0, min(worthWhile, gathering-now.Sub(g.gatheringSince)))
-}
-
-// worthGathering is for how long it is worth while to wait for more pods to leave: some have been registered and their
-// gates may open at any moment, or gates have opened just now. It is 0 when none will, when calls stand in no line, and
-// when one of the targets that go cannot serve meanwhile.
-func (r *Registrar) worthGathering(s session, gate corev1.PodConditionType, res resolution, p plan, entries map[elbv2.Target]entry) time.Duration {
-	now := r.Clock.Now()
-	if !s.client.Queued() {
-		return 0
-	}
-	for target := range p.deregister {
-		if !res.endpoints[target].servesOn(now.Add(enoughLife)) {
-			return 0
-		}
-	}
-	facts, _ := s.group.currentFacts()
-	for target, ep := range res.endpoints {
-		e := entries[target]
-		waits := ep.standing != leaving && ep.atGate(gate) && e.presence == registered && e.owner == ep.uid
-		if waits && e.opensSoon(facts, now) {
-			return gathering
-		}
-	}
-	return s.group.openedWithin(replacing, now)
-}
-
-// servesOn reports whether the endpoint is a pod that is terminating, and serves until then by its grace period.
-func (ep endpoint) servesOn(till time.Time) bool {
-	pod := ep.pod
-	return pod != nil && pod.DeletionTimestamp != nil && pod.DeletionTimestamp.After(till) && containersReady(pod) &&
-		pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
-}
-
-// opensSoon reports whether the load balancer may find the target healthy for the first time at any moment, and has not had
-// more time for that than its settings explain.
-func (e entry) opensSoon(facts *v1beta1.TargetGroupFacts, now time.Time) bool {
-	initial := e.health.State == elbv2.StateInitial && !e.earliestHealthy(facts).After(now.Add(gathering))
-	return initial && now.Sub(e.ownedAt) < expectedWait(facts, e.health.State)
 }
 
 // letIn is letGo for the registrations, which may only begin when they are claimed. Without that none does.
