@@ -14,12 +14,17 @@ const intro = `<!-- Made from values.yaml by ` + "`make generate`" + `. -->
 # Chart targetgate
 
 ` + "```sh" + `
-helm install targetgate charts/targetgate --namespace targetgate-system --create-namespace --set clusterName=NAME \
-  --set 'serviceAccount.annotations.eks\.amazonaws\.com/role-arn=ARN'
+helm install targetgate charts/targetgate --namespace targetgate-system --create-namespace \
+  --set image.repository=IMAGE,image.tag=TAG,clusterName=NAME,region=REGION,vpcId=VPC-ID
+  # with IRSA also: --set 'serviceAccount.annotations.eks\.amazonaws\.com/role-arn=ARN'
 ` + "```" + `
 
-Where the CRD exists already, as aws-load-balancer-controller has it, add ` + "`--take-ownership`" + ` (from Helm 3.17 on), and
-with Helm 4 also ` + "`--force-conflicts`" + `, so that it gets this chart's status fields and columns.
+The [README](../../README.md#install) says how to make the image and the IAM role.
+
+**Does aws-load-balancer-controller run in this cluster, in whatever namespace? Then follow [MOVING.md](MOVING.md).** Only in
+its own namespace do the two share a lease; elsewhere both would register and deregister. Where only its CRD is left, add
+` + "`--take-ownership`" + ` (from Helm 3.17 on), and with Helm 4 also ` + "`--force-conflicts`" + `, so that the CRD gets this chart's status
+fields and columns.
 
 Values that contradict each other, and unknown ones, fail the render with a sentence.
 

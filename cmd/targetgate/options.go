@@ -64,6 +64,13 @@ type options struct {
 	notices []string // flags that mean nothing here and were set all the same
 }
 
+const usage = `Gates pods on the health of their targets, and registers and deregisters them.
+
+  targetgate --cluster-name=NAME [flags]    does that, as part of a cluster
+  targetgate explain                        says why a pod gets no traffic or is not Ready (targetgate explain --help)
+
+`
+
 // parseOptions reads the arguments; pflag.ErrHelp says that they asked for no more than has been printed. The error of a
 // wrong flag names the flag, its value and what would be right; of several wrong flags it names all.
 func parseOptions(args []string) (*options, error) {
@@ -71,6 +78,7 @@ func parseOptions(args []string) (*options, error) {
 	flags := pflag.NewFlagSet("targetgate", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.SetOutput(os.Stdout) // for --help; errors are returned
+	flags.Usage = func() { fmt.Printf(usage+"%s", flags.FlagUsages()) }
 	showVersion := flags.Bool("version", false, "Print the version and exit.")
 	opts.addFlags(flags)
 	addIgnoredFlags(flags)
@@ -82,7 +90,7 @@ func parseOptions(args []string) (*options, error) {
 		return nil, pflag.ErrHelp
 	}
 	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q: everything is a flag", flags.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q: want flags, or explain as the first argument (targetgate --help)", flags.Arg(0))
 	}
 	opts.notices = setIgnoredFlags(flags)
 	if name, uid := os.Getenv("POD_NAME"), os.Getenv("POD_UID"); name != "" && uid != "" {

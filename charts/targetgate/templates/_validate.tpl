@@ -16,6 +16,9 @@
 {{- with $unknown -}}
 {{- $faults = append $faults (printf "No such value: %s. If it is of aws-load-balancer-controller's chart, targetgate has no use for it: leave it out." (join ", " .)) -}}
 {{- end -}}
+{{- if has "envSecretName" $unknown -}}
+{{- $faults = append $faults "In place of envSecretName give a Secret with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY by envFrom." -}}
+{{- end -}}
 {{- if not .Values.clusterName -}}
 {{- $faults = append $faults "clusterName is required: set it to the name of the EKS cluster." -}}
 {{- end -}}
