@@ -7,6 +7,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -60,6 +61,13 @@ func TestExplainNamesTheCauseOfWhatIsBroken(t *testing.T) {
 			awaitRolled(t, app)
 			deleteBinding(t, app)
 			app.Change = nil
+			created := pods(t, app)[0].CreationTimestamp
+			eventually(t, "a later second, as API servers do not tell parts of one", func() error {
+				if now := metav1.Now().Rfc3339Copy(); !created.Before(&now) {
+					return fmt.Errorf("the pod is of %s, and it is %s", created, now)
+				}
+				return nil
+			})
 			create(t, app.Binding())
 			ask.awaitCause(t, app, "gate", "it was created before the TargetGroupBinding")
 		},

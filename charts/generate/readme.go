@@ -23,8 +23,8 @@ The [README](../../README.md#install) says how to make the image and the IAM rol
 
 **Does aws-load-balancer-controller run in this cluster, in whatever namespace? Then follow [MOVING.md](MOVING.md).** Only in
 its own namespace do the two share a lease; elsewhere both would register and deregister. Where only its CRD is left, add
-` + "`--take-ownership`" + ` (from Helm 3.17 on), and with Helm 4 also ` + "`--force-conflicts`" + `, so that the CRD gets this chart's status
-fields and columns.
+` + "`--take-ownership`" + ` (from Helm 3.17 on), and with Helm 4 also ` + "`--force-conflicts`" + `, so that the CRD gets this chart's
+status fields and columns.
 
 Values that contradict each other, and unknown ones, fail the render with a sentence.
 
