@@ -101,11 +101,11 @@ test: test-unit test-e2e ## Run unit tests, then end-to-end tests; with the race
 
 .PHONY: test-unit
 test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random order.
-	$(call timed,unit tests (some 4 min),$(with_race) go test $(race) -shuffle=on ./...)
+	$(call timed,unit tests (some 2 min),$(with_race) go test $(race) -shuffle=on ./...)
 
 .PHONY: test-e2e
 test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager ## Run targetgate against a real control plane and an emulated AWS.
-	$(call timed,end-to-end tests (some 20 min),TARGETGATE_BINARY=$(bin)/targetgate$(race) \
+	$(call timed,end-to-end tests (some 30 min),TARGETGATE_BINARY=$(bin)/targetgate$(race) \
 		TARGETGATE_CONTROL_PLANE=$(bin)/control-plane TARGETGATE_CERT_MANAGER=$(bin)/cert-manager .bin/gotestsum --format testname -- \
 		-tags e2e -count=1 -p 1 -timeout 50m -run '^($(e2e_tests))$$' $(e2e_packages))
 
