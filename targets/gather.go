@@ -46,7 +46,7 @@ func (r *Registrar) worthGathering(s session, gate corev1.PodConditionType, res 
 	entries map[elbv2.Target]entry,
 ) time.Duration {
 	now := r.Clock.Now()
-	if !s.client.Queued() {
+	if len(p.deregister) == 0 || !s.client.Queued() {
 		return 0
 	}
 	for target := range p.deregister {
@@ -55,10 +55,8 @@ func (r *Registrar) worthGathering(s session, gate corev1.PodConditionType, res 
 		}
 	}
 	facts, _ := s.group.currentFacts()
-	for target, ep := range res.endpoints {
-		e := entries[target]
-		waits := ep.standing != leaving && ep.atGate(gate) && e.presence == registered && e.owner == ep.uid
-		if waits && e.opensSoon(facts, now) {
+	for _, e := range awaited(res.endpoints, entries, gate, time.Time{}, nil) {
+		if e.opensSoon(facts, now) {
 			return gathering
 		}
 	}
@@ -68,8 +66,7 @@ func (r *Registrar) worthGathering(s session, gate corev1.PodConditionType, res 
 // servesOn reports whether the endpoint is a pod that is terminating, and serves until then by its grace period.
 func (ep endpoint) servesOn(till time.Time) bool {
 	pod := ep.pod
-	return pod != nil && pod.DeletionTimestamp != nil && pod.DeletionTimestamp.After(till) && containersReady(pod) &&
-		pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+	return pod != nil && pod.DeletionTimestamp != nil && pod.DeletionTimestamp.After(till) && containersReady(pod) && !hasEnded(pod)
 }
 
 // opensSoon reports whether the load balancer may find the target healthy for the first time at any moment, and has not had

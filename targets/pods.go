@@ -136,7 +136,11 @@ func (r *resolver) standingOf(ctx context.Context, pod *corev1.Pod, sliceReady b
 }
 
 func isLeaving(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	return pod.DeletionTimestamp != nil || hasEnded(pod)
+}
+
+func hasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 func containersReady(pod *corev1.Pod) bool {
