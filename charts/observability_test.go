@@ -102,15 +102,21 @@ func TestAlertsAndDashboardReadMetricsThatExist(t *testing.T) {
 		if err != nil || len(uses) == 0 {
 			t.Errorf("%s reads %d metrics: %v", where, len(uses), err)
 		}
-		for _, use := range uses {
-			m, ok := find(all, use.Metric)
-			if !ok {
-				t.Errorf("%s: there is no metric %s", where, use.Metric)
-			}
-			for _, label := range use.Labels {
-				if label != podLabel && !slices.Contains(m.labels, label) {
-					t.Errorf("%s: %s has labels %v, and no %s", where, use.Metric, m.labels, label)
-				}
+		wantRegistered(t, all, where, uses)
+	}
+}
+
+// wantRegistered fails the test where an expression uses metrics or labels that are not there.
+func wantRegistered(t *testing.T, all map[string]metric, where string, uses []rules.Use) {
+	t.Helper()
+	for _, use := range uses {
+		m, ok := find(all, use.Metric)
+		if !ok {
+			t.Errorf("%s: there is no metric %s", where, use.Metric)
+		}
+		for _, label := range use.Labels {
+			if label != podLabel && !slices.Contains(m.labels, label) {
+				t.Errorf("%s: %s has labels %v, and no %s", where, use.Metric, m.labels, label)
 			}
 		}
 	}
@@ -292,17 +298,7 @@ func TestRunbookAsksForMetricsThatExist(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			for _, use := range uses {
-				m, ok := find(all, use.Metric)
-				if !ok {
-					t.Errorf("%s: there is no metric %s", query, use.Metric)
-				}
-				for _, label := range use.Labels {
-					if label != podLabel && !slices.Contains(m.labels, label) {
-						t.Errorf("%s: %s has labels %v, and no %s", query, use.Metric, m.labels, label)
-					}
-				}
-			}
+			wantRegistered(t, all, query, uses)
 		}
 	}
 }

@@ -166,14 +166,7 @@ func hasLine(text, want string) bool {
 
 // The schema, which is made from values.yaml, knows every value.
 func TestEveryValueHasACase(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join(chart, "values.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var root property
-	if err := json.Unmarshal(content, &root); err != nil {
-		t.Fatal(err)
-	}
+	root := readSchema(t)
 	names := map[string]bool{}
 	root.leaves("", names)
 	for name := range names {
@@ -192,6 +185,18 @@ func TestEveryValueHasACase(t *testing.T) {
 type property struct {
 	Properties  map[string]property
 	Description string
+}
+
+func readSchema(t *testing.T) (root property) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(chart, "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(content, &root); err != nil {
+		t.Fatal(err)
+	}
+	return root
 }
 
 func (p property) leaves(name string, into map[string]bool) {
@@ -218,14 +223,7 @@ var contract = []string{
 
 // A value that the chart lost, together with its case, would be missed here.
 func TestValuesOfTheContractAreKept(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join(chart, "values.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var root property
-	if err := json.Unmarshal(content, &root); err != nil {
-		t.Fatal(err)
-	}
+	root := readSchema(t)
 	for _, name := range contract {
 		p := root
 		for part := range strings.SplitSeq(name, ".") {
