@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 )
 
 const program = "targetgate"
@@ -23,7 +24,11 @@ func (r *release) writeBinary(ctx context.Context, arch string) error {
 	if err := r.compile(ctx, arch, path); err != nil {
 		return err
 	}
-	if err := r.checkBinary(ctx, arch, path); err != nil {
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := r.checkBinary(ctx, arch, path, info); err != nil {
 		return fmt.Errorf("checking what was compiled: %w", err)
 	}
 	binary, err := os.ReadFile(path)
@@ -44,10 +49,6 @@ func (r *release) writeBinary(ctx context.Context, arch string) error {
 	}
 	name := fmt.Sprintf("%s_%s_linux_%s", program, r.version, arch)
 	if err := r.writeFile(name+".tar.gz", packed); err != nil {
-		return err
-	}
-	info, err := buildinfo.ReadFile(path)
-	if err != nil {
 		return err
 	}
 	inventory, err := newBOM(r.version, r.date, info, binary)
@@ -74,11 +75,7 @@ func (r *release) compile(ctx context.Context, arch, path string) error {
 
 // checkBinary holds a binary to its name: whom it is for, by what it was compiled, and which version it is. The last is
 // asked of the binary, and only where it runs: with -trimpath it does not record the flags of the linker.
-func (r *release) checkBinary(ctx context.Context, arch, path string) error {
-	info, err := buildinfo.ReadFile(path)
-	if err != nil {
-		return err
-	}
+func (r *release) checkBinary(ctx context.Context, arch, path string, info *debug.BuildInfo) error {
 	got := map[string]string{"Go": info.GoVersion}
 	for _, setting := range info.Settings {
 		got[setting.Key] = setting.Value
