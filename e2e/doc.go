@@ -13,6 +13,7 @@
 // its own in a namespace of its own. Tests run one after the other, as some of them kill targetgate. Where the ratio of
 // those times matters, or flags, a test has a bed of its own.
 //
-// Package chart installs the chart on a cluster of its own. Package bench measures what is promised of targetgate, on the
+// Package chart installs the chart on a cluster of its own. Package documents types what the documents tell their readers
+// to type. Package bench measures what is promised of targetgate, on the
 // same parts in real time (`make bench`).
 package e2e

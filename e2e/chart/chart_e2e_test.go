@@ -37,6 +37,9 @@ const (
 	root      = "../.."
 	namespace = "targetgate-system"
 	webhook   = "targetgate-webhook"
+
+	// controlPlane names the variable of the multi-call binary that also is kubectl.
+	controlPlane = "TARGETGATE_CONTROL_PLANE"
 )
 
 // installation is a cluster and the ways to install on it.
@@ -62,9 +65,9 @@ func TestChart(t *testing.T) {
 
 func start(t *testing.T) *installation {
 	t.Helper()
-	binary := os.Getenv("TARGETGATE_CONTROL_PLANE")
+	binary := os.Getenv(controlPlane)
 	if binary == "" {
-		t.Fatal("TARGETGATE_CONTROL_PLANE is not set: it names the control plane binary, which `make control-plane` builds")
+		t.Fatalf("%s is not set: it names the control plane binary, which `make control-plane` builds", controlPlane)
 	}
 	c, err := cluster.Start(t.Context(), cluster.Options{Binary: binary, Log: testr.New(t)})
 	must(t, err)
@@ -88,21 +91,35 @@ func must(t *testing.T, err error) {
 // helm runs the pinned Helm, with a home of its own.
 func (i *installation) helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	program, err := filepath.Abs(cmp.Or(os.Getenv("TARGETGATE_HELM"), filepath.Join(root, ".bin/helm")))
+	return i.run(t, helmPath(t), append(args, "--namespace", namespace)...)
+}
+
+func helmPath(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs(cmp.Or(os.Getenv("TARGETGATE_HELM"), filepath.Join(root, ".bin/helm")))
 	must(t, err)
-	var out bytes.Buffer
-	command := exec.CommandContext(t.Context(), program, append(args, "--namespace", namespace)...)
+	return path
+}
+
+// run returns all that a client of the cluster prints.
+func (i *installation) run(t *testing.T, program string, args ...string) (string, error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), program, args...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+i.kubeconfig, "HOME="+t.TempDir())
-	command.Stdout, command.Stderr = &out, &out
-	err = command.Run()
-	return out.String(), err
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+func (i *installation) mustRun(t *testing.T, program string, args ...string) {
+	t.Helper()
+	if out, err := i.run(t, program, args...); err != nil {
+		t.Fatalf("%s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), err, out)
+	}
 }
 
 func (i *installation) mustHelm(t *testing.T, args ...string) {
 	t.Helper()
-	if out, err := i.helm(t, args...); err != nil {
-		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
+	i.mustRun(t, helmPath(t), append(args, "--namespace", namespace)...)
 }
 
 const definition = "targetgroupbindings.elbv2.k8s.aws"
@@ -267,8 +284,6 @@ func (i *installation) testOrphan(t *testing.T) {
 }
 
 func (i *installation) testKustomization(t *testing.T) {
-	for _, folder := range []string{"crd", "manager", "rbac", "webhook"} { // those of kustomization.yaml
-		must(t, i.cluster.Apply(t.Context(), filepath.Join(root, "config", folder)))
-	}
+	i.mustRun(t, os.Getenv(controlPlane), "kubectl", "apply", "-k", filepath.Join(root, "config"))
 	i.awaitPods(t, 2)
 }
