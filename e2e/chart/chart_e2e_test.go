@@ -55,6 +55,7 @@ func TestChart(t *testing.T) {
 	i := start(t)
 	t.Run("samples apply as they are", i.testSamples)
 	t.Run("Helm does not take a CRD without being told to", i.testForeignCRD)
+	t.Run("a dry run on the server accepts the default values", i.testDryRun)
 	t.Run("install", i.testInstall)
 	t.Run("upgrade and rollback leave caBundle alone", i.testUpgrade)
 	t.Run("uninstall leaves bindings alone", i.testUninstall)
@@ -157,6 +158,13 @@ func (i *installation) testForeignCRD(t *testing.T) {
 	if err == nil || !strings.Contains(out, definition) {
 		t.Errorf("helm install: %v, want the name of the CRD in its output:\n%s", err, out)
 	}
+}
+
+func (i *installation) testDryRun(t *testing.T) {
+	out := t.TempDir()
+	i.mustHelm(t, "template", "targetgate", chart, "--set", "clusterName=e2e", "--output-dir", out)
+	i.mustRun(t, os.Getenv(controlPlane), "kubectl", "apply", "--namespace", namespace, "--recursive", "--filename", out,
+		"--server-side", "--force-conflicts", "--dry-run=server")
 }
 
 func (i *installation) testInstall(t *testing.T) {
