@@ -120,41 +120,29 @@ func isDisrupted(node *corev1.Node) bool {
 	return false
 }
 
-// nodeOf is the pod's node, nil while it is not in the cache; read only.
-func (r *resolver) nodeOf(ctx context.Context, pod *corev1.Pod) (*corev1.Node, error) {
+// nodeFacts is what is asked about the node of a pod. A node that is not in the cache, yet or any more, says nothing
+// against its pods.
+type nodeFacts struct {
+	ready corev1.ConditionStatus
+	zone  string // the Availability Zone, empty when it is not known
+}
+
+func (r *resolver) nodeOf(ctx context.Context, pod *corev1.Pod) (nodeFacts, error) {
 	name := pod.Spec.NodeName
 	if known, ok := r.nodes[name]; ok {
 		return known, nil
 	}
-	found := &corev1.Node{}
-	err := r.reader.Get(ctx, client.ObjectKey{Name: name}, found, client.UnsafeDisableDeepCopy)
+	r.node = corev1.Node{}
+	err := r.reader.Get(ctx, client.ObjectKey{Name: name}, &r.node, client.UnsafeDisableDeepCopy)
 	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("getting Node %s: %w", name, err)
+		return nodeFacts{}, fmt.Errorf("getting Node %s: %w", name, err)
 	}
-	if err != nil {
-		found = nil
+	found := nodeFacts{ready: corev1.ConditionTrue}
+	if err == nil {
+		found = nodeFacts{ready: nodeReadiness(&r.node), zone: r.node.Labels[corev1.LabelTopologyZone]}
 	}
 	r.nodes[name] = found
 	return found, nil
-}
-
-// nodeReady is the Ready condition of a pod's node. A node that is not in the cache, yet or any more, says nothing
-// against its pods.
-func (r *resolver) nodeReady(ctx context.Context, pod *corev1.Pod) (corev1.ConditionStatus, error) {
-	node, err := r.nodeOf(ctx, pod)
-	if node == nil {
-		return corev1.ConditionTrue, err
-	}
-	return nodeReadiness(node), nil
-}
-
-// zoneOf is the Availability Zone of the pod's node, empty when it is not known.
-func (r *resolver) zoneOf(ctx context.Context, pod *corev1.Pod) string {
-	node, err := r.nodeOf(ctx, pod)
-	if err != nil || node == nil {
-		return ""
-	}
-	return node.Labels[corev1.LabelTopologyZone]
 }
 
 func nodeReadiness(node *corev1.Node) corev1.ConditionStatus {

@@ -89,7 +89,11 @@ func (r *resolver) fromSliceEndpoint(ctx context.Context, binding *v1beta1.Targe
 	sliceReady := ep.Conditions.Ready == nil || *ep.Conditions.Ready
 	found := newEndpoint(target, pod, readiness.GateFor(binding.Name))
 	if found.zone = ptr.Deref(ep.Zone, ""); found.zone == "" {
-		found.zone = r.zoneOf(ctx, pod)
+		node, err := r.nodeOf(ctx, pod)
+		if err != nil {
+			return err
+		}
+		found.zone = node.zone
 	}
 	found.standing, found.lastResort, err = r.standingOf(ctx, pod, sliceReady)
 	place(out, found)
@@ -124,14 +128,14 @@ func (r *resolver) standingOf(ctx context.Context, pod *corev1.Pod, sliceReady b
 	case !containersReady(pod):
 		return unready, false, nil
 	}
-	ready, err := r.nodeReady(ctx, pod)
+	node, err := r.nodeOf(ctx, pod)
 	switch {
 	case err != nil:
 		return kept, false, err
-	case ready == corev1.ConditionTrue:
+	case node.ready == corev1.ConditionTrue:
 		return wanted, false, nil
 	default:
-		return unready, ready == corev1.ConditionUnknown, nil
+		return unready, node.ready == corev1.ConditionUnknown, nil
 	}
 }
 

@@ -74,14 +74,15 @@ type resolver struct {
 	lastResort bool
 
 	// What one pass has read already: each reading of a cache is a copy.
-	pods  map[string]*corev1.Pod  // by name
-	nodes map[string]*corev1.Node // by name, nil while one is not in the cache
+	pods  map[string]*corev1.Pod // by name
+	nodes map[string]nodeFacts   // by name
+	node  corev1.Node            // what the last one was read into
 }
 
 // of is the resolver of one pass, which has read these pods.
 func (r *resolver) of(pods []corev1.Pod) *resolver {
 	one := &resolver{
-		reader: r.reader, lastResort: r.lastResort, pods: make(map[string]*corev1.Pod, len(pods)), nodes: map[string]*corev1.Node{},
+		reader: r.reader, lastResort: r.lastResort, pods: make(map[string]*corev1.Pod, len(pods)), nodes: map[string]nodeFacts{},
 	}
 	for i := range pods {
 		one.pods[pods[i].Name] = &pods[i]
@@ -108,7 +109,7 @@ func (r *resolver) pod(ctx context.Context, key client.ObjectKey) (*corev1.Pod, 
 // resolve finds the endpoints of the binding's Service port, and what is behind those of the registered targets that
 // are none of them.
 func (r *resolver) resolve(ctx context.Context, binding *v1beta1.TargetGroupBinding, known map[elbv2.Target]entry) (resolution, error) {
-	res := resolution{endpoints: map[elbv2.Target]endpoint{}, odd: map[string]string{}}
+	res := resolution{endpoints: make(map[elbv2.Target]endpoint, max(len(r.pods), len(known))), odd: map[string]string{}}
 	service, err := r.service(ctx, binding)
 	if err != nil {
 		return res, err
