@@ -20,7 +20,7 @@ import (
 const breather = 250 * time.Millisecond
 
 // spacedQueue is a controller's queue that puts a breather between a pass and the next one that a watch asks for. The first
-// change is acted on at once, and so are the answers of lanes.
+// change is acted on at once, and so are pods that leave and the answers of lanes.
 type spacedQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 	clock clock.PassiveClock
@@ -54,7 +54,10 @@ func (q *spacedQueue) GetWithPriority() (req reconcile.Request, priority int, sh
 	return req, priority, shutdown
 }
 
-// AddWithOpts is what the handlers of watches call.
+// Add is what the handlers of most watches call.
+func (q *spacedQueue) Add(req reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, req) }
+
+// AddWithOpts is what the others call, and whoever asks for a look later on.
 func (q *spacedQueue) AddWithOpts(opts priorityqueue.AddOpts, requests ...reconcile.Request) {
 	for _, req := range requests {
 		one := opts
@@ -64,6 +67,12 @@ func (q *spacedQueue) AddWithOpts(opts priorityqueue.AddOpts, requests ...reconc
 		q.PriorityQueue.AddWithOpts(one, req)
 	}
 }
+
+// urgentQueue is the same queue for what waits for no breather.
+type urgentQueue struct{ *spacedQueue }
+
+// Add has the pass begin at once.
+func (q urgentQueue) Add(req reconcile.Request) { q.PriorityQueue.Add(req) }
 
 // left is what is left of the binding's breather.
 func (q *spacedQueue) left(req reconcile.Request) time.Duration {
