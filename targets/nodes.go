@@ -132,7 +132,7 @@ func (r *resolver) nodeOf(ctx context.Context, pod *corev1.Pod) (nodeFacts, erro
 	if known, ok := r.nodes[name]; ok {
 		return known, nil
 	}
-	r.node = corev1.Node{}
+	r.node = corev1.Node{} // one for all: a node is a kilobyte, and passes are many
 	err := r.reader.Get(ctx, client.ObjectKey{Name: name}, &r.node, client.UnsafeDisableDeepCopy)
 	if client.IgnoreNotFound(err) != nil {
 		return nodeFacts{}, fmt.Errorf("getting Node %s: %w", name, err)

@@ -89,10 +89,7 @@ func (r *resolver) fromSliceEndpoint(ctx context.Context, binding *v1beta1.Targe
 	sliceReady := ep.Conditions.Ready == nil || *ep.Conditions.Ready
 	found := newEndpoint(target, pod, readiness.GateFor(binding.Name))
 	if found.zone = ptr.Deref(ep.Zone, ""); found.zone == "" {
-		node, err := r.nodeOf(ctx, pod)
-		if err != nil {
-			return err
-		}
+		node, _ := r.nodeOf(ctx, pod) // without a zone AWS says whether it needs one
 		found.zone = node.zone
 	}
 	found.standing, found.lastResort, err = r.standingOf(ctx, pod, sliceReady)

@@ -109,7 +109,10 @@ func (r *resolver) pod(ctx context.Context, key client.ObjectKey) (*corev1.Pod, 
 // resolve finds the endpoints of the binding's Service port, and what is behind those of the registered targets that
 // are none of them.
 func (r *resolver) resolve(ctx context.Context, binding *v1beta1.TargetGroupBinding, known map[elbv2.Target]entry) (resolution, error) {
-	res := resolution{endpoints: make(map[elbv2.Target]endpoint, max(len(r.pods), len(known))), odd: map[string]string{}}
+	res := resolution{
+		endpoints: make(map[elbv2.Target]endpoint, max(len(r.pods), len(known))), // about as many as there will be
+		odd:       map[string]string{},
+	}
 	service, err := r.service(ctx, binding)
 	if err != nil {
 		return res, err

@@ -4,14 +4,18 @@
 package targets
 
 import (
+	"context"
 	"maps"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -79,4 +83,23 @@ func (q *spacedQueue) left(req reconcile.Request) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return breather - q.clock.Since(q.begun[req])
+}
+
+// podHandler has what an event of a pod asks for wait for no breather when the pod leaves.
+type podHandler struct{ handler.EventHandler }
+
+// Update implements handler.EventHandler.
+func (h podHandler) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if !isLeaving(e.ObjectOld.(*corev1.Pod)) && isLeaving(e.ObjectNew.(*corev1.Pod)) {
+		queue = urgentQueue{queue.(*spacedQueue)}
+	}
+	h.EventHandler.Update(ctx, e, queue)
+}
+
+// Delete implements handler.EventHandler. A pod that was not seen to leave is one that went while the watch was interrupted.
+func (h podHandler) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if !isLeaving(e.Object.(*corev1.Pod)) {
+		queue = urgentQueue{queue.(*spacedQueue)}
+	}
+	h.EventHandler.Delete(ctx, e, queue)
 }

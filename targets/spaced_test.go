@@ -4,7 +4,6 @@
 package targets
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,10 +14,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -26,7 +23,7 @@ func TestSpacedQueuePutsBreatherBetweenPasses(t *testing.T) {
 	const planned = time.Hour
 	web := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}}
 	other := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "other"}}
-	watched := func(q workqueue.TypedRateLimitingInterface[reconcile.Request], req reconcile.Request) { q.Add(req) }
+	watched := (*spacedQueue).Add
 	tests := map[string]struct {
 		before time.Duration // since the pass for web began
 		add    func(*spacedQueue)
@@ -38,7 +35,6 @@ func TestSpacedQueuePutsBreatherBetweenPasses(t *testing.T) {
 		"two changes":             {before: breather / 2, add: func(q *spacedQueue) { watched(q, web); watched(q, web) }, want: breather / 2},
 		"another binding":         {before: 0, add: func(q *spacedQueue) { watched(q, other) }, want: 0},
 		"new object":              {before: 0, add: func(q *spacedQueue) { q.AddWithOpts(priorityqueue.AddOpts{}, web) }, want: breather},
-		"answer of a lane":        {before: 0, add: func(q *spacedQueue) { urgentQueue{q}.Add(web) }, want: 0},
 		"look that was planned": {before: 0, add: func(q *spacedQueue) {
 			q.AddWithOpts(priorityqueue.AddOpts{After: planned}, web)
 		}, want: planned},
@@ -77,39 +73,57 @@ func TestSpacedQueuePutsBreatherBetweenPasses(t *testing.T) {
 	}
 }
 
-func TestPodThatLeavesWaitsForNoBreather(t *testing.T) {
-	web := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}}
-	pods := podHandler{handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
-		return []reconcile.Request{web}
-	})}
+// What the registrar sets up, with the queue that it sets up.
+func TestWhatWaitsForNoBreather(t *testing.T) {
+	web := reconcile.Request{NamespacedName: webKey}
+	update := func(before, after func(*corev1.Pod)) func(*bed, *spacedQueue) {
+		return func(b *bed, q *spacedQueue) {
+			old, pod := newPod("web-0", "10.0.0.1"), newPod("web-0", "10.0.0.1")
+			before(old)
+			after(pod)
+			pod.ResourceVersion = "2"
+			b.podEvents().Update(b.lanes, event.UpdateEvent{ObjectOld: old, ObjectNew: pod}, q)
+		}
+	}
+	gone := func(change func(*corev1.Pod)) func(*bed, *spacedQueue) {
+		return func(b *bed, q *spacedQueue) {
+			pod := newPod("web-0", "10.0.0.1")
+			change(pod)
+			b.podEvents().Delete(b.lanes, event.DeleteEvent{Object: pod}, q)
+		}
+	}
+	alive := func(*corev1.Pod) {}
+	deleted := func(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.Now()) }
+	ended := func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
 	tests := map[string]struct {
-		before, after func(*corev1.Pod)
-		want          time.Duration
+		happens func(*bed, *spacedQueue)
+		want    time.Duration
 	}{
-		"deleted":        {after: func(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.Now()) }, want: 0},
-		"ended":          {after: func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, want: 0},
-		"other address":  {after: func(p *corev1.Pod) { p.Status.PodIPs = nil }, want: breather},
-		"deleted before": {before: func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, after: func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, want: breather},
+		"answer of a lane": {func(b *bed, q *spacedQueue) {
+			if err := b.startLanes(b.lanes, q); err != nil {
+				b.t.Fatal(err)
+			}
+			b.wake(webKey)
+		}, 0},
+		"pod deleted":              {update(alive, deleted), 0},
+		"pod ended":                {update(alive, ended), 0},
+		"pod gone, not seen to go": {gone(alive), 0},
+		"pod ended before":         {update(ended, ended), breather},
+		"pod at another address":   {update(alive, func(p *corev1.Pod) { p.Status.PodIPs = nil }), breather},
+		"pod gone, as expected":    {gone(deleted), breather},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				q := newSpacedQueue("pods", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
-					minBackoff, time.Minute), clock.RealClock{})
+			inBed(t, func(b *bed) {
+				q := b.newQueue("spaced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, time.Minute)).(*spacedQueue)
 				defer q.ShutDown()
 				q.Add(web)
 				req, _, _ := q.GetWithPriority()
 				q.Done(req)
 				begun := time.Now()
-				before, after := newPod("web-0", "10.0.0.1"), newPod("web-0", "10.0.0.1")
-				after.ResourceVersion = "2"
-				if tc.before != nil {
-					tc.before(before)
-				}
-				tc.after(after)
-				pods.Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
+				tc.happens(b, q)
 				if req, _, _ = q.GetWithPriority(); time.Since(begun) != tc.want {
-					t.Errorf("the pass begins after %s, want %s", time.Since(begun), tc.want)
+					b.t.Errorf("the pass begins after %s, want %s", time.Since(begun), tc.want)
 				}
 				q.Done(req)
 			})

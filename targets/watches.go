@@ -57,7 +57,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfSlice)).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfNamespace), builder.WithPredicates(labelChanged())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfNode), builder.WithPredicates(nodeChanged())).
-		Watches(&corev1.Pod{}, podHandler{handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod)}, builder.WithPredicates(podChanged())).
+		Watches(&corev1.Pod{}, r.podEvents(), builder.WithPredicates(podChanged())).
 		WatchesRawSource(source.Func(r.startLanes)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
@@ -155,15 +155,9 @@ func podChanged() predicate.Funcs {
 	}}
 }
 
-// podHandler has the bindings of a pod that leaves looked at without a breather: its target goes at once.
-type podHandler struct{ handler.EventHandler }
-
-// Update implements handler.EventHandler.
-func (h podHandler) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	if !isLeaving(e.ObjectOld.(*corev1.Pod)) && isLeaving(e.ObjectNew.(*corev1.Pod)) {
-		queue = urgentQueue{queue.(*spacedQueue)}
-	}
-	h.EventHandler.Update(ctx, e, queue)
+// podEvents has the bindings of a pod looked at, without a breather when it leaves: its target goes at once.
+func (r *Registrar) podEvents() handler.EventHandler {
+	return podHandler{handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod)}
 }
 
 // nodeChanged lets through what decides whether a node, or a pod on it, is a target, and keeps heartbeats away.
