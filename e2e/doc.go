@@ -14,6 +14,5 @@
 // those times matters, or flags, a test has a bed of its own.
 //
 // Package chart installs the chart on a cluster of its own. Package documents types what the documents tell their readers
-// to type. Package bench measures what is promised of targetgate, on the
-// same parts in real time (`make bench`).
+// to type. Package bench measures what is promised of targetgate, on the same parts in real time (`make bench`).
 package e2e

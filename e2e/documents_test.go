@@ -37,6 +37,7 @@ func TestCommandsOfTheDocuments(t *testing.T) {
 	shell := newReader(t, app)
 	blocks, err := documents.Read("..")
 	must(t, err)
+	quickStarted := false
 	for _, block := range blocks {
 		if block.Installs() {
 			continue
@@ -47,8 +48,12 @@ func TestCommandsOfTheDocuments(t *testing.T) {
 			must(t, err)
 			if strings.Contains(block.Commands, "rollout restart") {
 				wantQuickStarted(t, app, out)
+				quickStarted = true
 			}
 		})
+	}
+	if !quickStarted {
+		t.Error("no block was the README's quick start")
 	}
 }
 

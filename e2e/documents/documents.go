@@ -28,10 +28,11 @@ type Block struct {
 	Commands string
 }
 
+// Moves reports whether the block is about the move from another controller, and back.
+func (b Block) Moves() bool { return filepath.Base(b.Document) == "MOVING.md" }
+
 // Installs reports whether the block is about an installation, and needs Helm.
-func (b Block) Installs() bool {
-	return filepath.Base(b.Document) == "MOVING.md" || strings.Contains(b.Commands, "helm ")
-}
+func (b Block) Installs() bool { return b.Moves() || strings.Contains(b.Commands, "helm ") }
 
 func (b Block) String() string { return fmt.Sprintf("%s:%d", b.Document, b.Line) }
 
@@ -53,13 +54,18 @@ func Read(root string) ([]Block, error) {
 			return err
 		}
 		document, err := filepath.Rel(root, path)
-		blocks = append(blocks, parse(document, string(text))...)
+		if err != nil {
+			return err
+		}
+		found, err := parse(document, string(text))
+		blocks = append(blocks, found...)
 		return err
 	})
 	return blocks, err
 }
 
-func parse(document, text string) []Block {
+// parse refuses other names of shells: their blocks would run nowhere.
+func parse(document, text string) ([]Block, error) {
 	var blocks []Block
 	var open *Block
 	line := 0
@@ -68,6 +74,8 @@ func parse(document, text string) []Block {
 		switch fence := strings.TrimSpace(content); {
 		case open == nil && fence == "```sh":
 			open = &Block{Document: document, Line: line + 1}
+		case open == nil && slices.Contains([]string{"```bash", "```shell", "```console"}, fence):
+			return nil, fmt.Errorf("%s:%d: commands are in a block of type sh, not %s", document, line, fence)
 		case open != nil && fence == "```":
 			blocks = append(blocks, *open)
 			open = nil
@@ -75,7 +83,10 @@ func parse(document, text string) []Block {
 			open.Commands += content
 		}
 	}
-	return blocks
+	if open != nil {
+		return nil, fmt.Errorf("%s has no end", open)
+	}
+	return blocks, nil
 }
 
 // Shell is where a reader types.
@@ -106,7 +117,7 @@ func (s *Shell) Run(ctx context.Context, block Block) (string, error) {
 		}
 	}
 	failures := filepath.Join(own, "failures")
-	command := exec.CommandContext(ctx, "sh", "-u", "-c", prologue+s.fill(block.Commands))
+	command := exec.CommandContext(ctx, "sh", "-eu", "-c", prologue+s.fill(block.Commands))
 	command.Dir = s.Dir
 	command.Env = append(os.Environ(), "PATH="+own+":"+os.Getenv("PATH"), "HOME="+own, "FAILURES="+failures)
 	command.Env = append(command.Env, s.Env...)
@@ -115,7 +126,9 @@ func (s *Shell) Run(ctx context.Context, block Block) (string, error) {
 	if readErr != nil && !errors.Is(readErr, fs.ErrNotExist) {
 		return "", readErr
 	}
-	if err != nil || len(failed) > 0 {
+	// What the shell itself complains about, in the middle of a pipe, is in no exit code.
+	complains := strings.Contains("\n"+string(out), "\nsh: ")
+	if err != nil || len(failed) > 0 || complains {
 		err = fmt.Errorf("%s: %w\n%s\nprinted:\n%s", block, cmp.Or(err, errors.New("a program failed")), bytes.TrimSpace(failed), out)
 	}
 	return string(out), err

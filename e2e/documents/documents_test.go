@@ -4,6 +4,8 @@
 package documents
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,7 +13,10 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	got := parse("A.md", "# A\n```sh\none\ntwo\n```\n```promql\nthree\n```\n1. A list:\n\n   ```sh\n   four\n   ```\n")
+	got, err := parse("A.md", "# A\n```sh\none\ntwo\n```\n```promql\nthree\n```\n1. A list:\n\n   ```sh\n   four\n   ```\n")
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []Block{
 		{Document: "A.md", Line: 3, Commands: "one\ntwo\n"},
 		{Document: "A.md", Line: 12, Commands: "   four\n"},
@@ -21,9 +26,26 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestParseRefusesBlocksThatWouldRunNowhere(t *testing.T) {
+	for _, text := range []string{"```bash\none\n```\n", "```console\n$ one\n```\n", "```sh\none\n"} {
+		if blocks, err := parse("A.md", text); err == nil {
+			t.Errorf("%q: got %v, want an error", text, blocks)
+		}
+	}
+}
+
+func program(t *testing.T, script string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestRun(t *testing.T) {
 	shell := Shell{
-		Programs: map[string]string{"kubectl": "/bin/echo", "helm": "/bin/false"},
+		Programs: map[string]string{"kubectl": program(t, `echo "$@"`), "helm": program(t, "exit 1")},
 		Values:   map[string]string{"NAME": "web", "NAMESPACE": "shop", "vpc-ID": "vpc-1"},
 		Dir:      t.TempDir(),
 	}
@@ -33,7 +55,10 @@ func TestRun(t *testing.T) {
 		{name: "grep finds nothing", commands: "kubectl NAME | grep -i other\nkubectl on", out: "on\n"},
 		{name: "grep is asked wrongly", commands: "kubectl NAME | grep -e '['", err: "grep -e [ failed"},
 		{name: "a program that there is not", commands: "typo", err: "typo"},
+		{name: "a typo before a good command", commands: "typo\nkubectl on", err: "typo"},
+		{name: "a typo in a pipe", commands: "typo | cat", err: "typo"},
 		{name: "a variable that there is not", commands: "kubectl $TG", err: "TG"},
+		{name: "a variable that there is not, in a pipe", commands: "kubectl $TG | grep on", err: "TG"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
