@@ -56,7 +56,8 @@ type Registrar struct {
 
 	resolver resolver
 	openings chan struct{}              // bound how many pods are written to at a time: to open gates,
-	remarks  chan struct{}              // and to say what they wait for
+	remarks  chan struct{}              // and to say what they wait for;
+	statuses chan struct{}              // and how many statuses of bindings are written
 	lanes    context.Context            //nolint:containedctx // the life of the calls that outlive a pass
 	wake     func(types.NamespacedName) // has a binding looked at again
 
@@ -128,27 +129,34 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	readIn := r.observe(s, r.nextLook(s, watched, entries, complete))
 	maps.Copy(told, notices(binding, p, res.odd, r.Policy))
 	r.tell(binding, s.group, told)
-	countIn, statusErr := r.writeStatus(ctx, s, binding, view{
+	countIn := r.writeStatus(s, binding, view{
 		generation: binding.Generation, missing: res.missing, plan: p, policy: r.Policy, networking: binding.Spec.Networking != nil,
 		complete: complete, entries: entries, pods: pods,
 	})
-	err = errors.Join(claimErr, reportErr, statusErr)
+	err = errors.Join(claimErr, reportErr)
 	releaseIn := s.group.nextRelease(watched, r.Policy, r.Clock.Now())
 	inspectIn := r.inspect(s, watched)
 	next := r.soonestRetry(ctx, err, goIn, comeIn, readIn, inspectIn, countIn, releaseIn, p.nextChange)
 	return ctrl.Result{RequeueAfter: next}, nil
 }
 
-// apiRetry is the pause after a write to the API server that failed, shortened by up to a fifth.
-const apiRetry = 2 * time.Second
+// Pauses, shortened by up to a fifth, after a write to the API server that failed, and after one that came too late: the
+// cache has yet to show what it missed.
+const (
+	apiRetry      = 2 * time.Second
+	conflictRetry = 200 * time.Millisecond
+)
 
 // soonestRetry is when to look again: the shortest of the pauses, of which 0 means none. An error of the API server's is
 // logged and adds one. Returned, it would replace all pauses by the queue's back-off, and one pod that cannot be
 // written to would slow down all others of its binding.
 func (r *Registrar) soonestRetry(ctx context.Context, err error, pauses ...time.Duration) time.Duration {
 	var out time.Duration
-	countIfFailed(kubernetesFailure, err)
-	if err != nil {
+	switch {
+	case apierrors.IsConflict(err):
+		out = jitter(conflictRetry)
+	case err != nil:
+		countIfFailed(kubernetesFailure, err)
 		ctrl.LoggerFrom(ctx).Error(err, "Writing to the API server, will try again")
 		out = jitter(apiRetry)
 	}
@@ -178,18 +186,22 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 // claim makes sure that what the plan registers will be found again and cleaned up by whoever comes after us. Where that
 // fails pods may leave, but none enters the group.
 func (r *Registrar) claim(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, p plan) error {
-	if err := r.addFinalizer(ctx, binding); err != nil {
+	if err := r.addFinalizer(ctx, s.group, binding); err != nil {
 		return err
 	}
 	return r.writeDown(ctx, s, binding, p)
 }
 
 // addFinalizer puts our finalizer on the binding and removes the incumbent's checkpoints; that these could not be removed
-// is told and is no error. The lock is optimistic: lists of finalizers must not be overwritten.
-func (r *Registrar) addFinalizer(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
+// is told and is no error. The lock is optimistic: lists of finalizers must not be overwritten. It would refuse
+// the patch where the cache still shows the binding as it was before.
+func (r *Registrar) addFinalizer(ctx context.Context, g *group, binding *v1beta1.TargetGroupBinding) error {
 	_, checkpoint := binding.Annotations[v1beta1.CheckpointAnnotation]
 	_, timestamp := binding.Annotations[v1beta1.CheckpointTimestampAnnotation]
 	if controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) && !checkpoint && !timestamp {
+		return nil
+	}
+	if binding.ResourceVersion == g.claimedFrom {
 		return nil
 	}
 	before := binding.DeepCopy()
@@ -199,7 +211,11 @@ func (r *Registrar) addFinalizer(ctx context.Context, binding *v1beta1.TargetGro
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	err := r.Client.Patch(ctx, binding, patch)
 	if err == nil {
+		g.claimedFrom = before.ResourceVersion
 		return nil
+	}
+	if apierrors.IsConflict(err) {
+		return fmt.Errorf("adding finalizer: %w", err)
 	}
 	r.event(binding, failedAddFinalizer(err))
 	if !added {

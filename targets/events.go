@@ -38,22 +38,23 @@ func successfullyReconciled() bindingEvent {
 }
 
 // eventsOf are the events that a written status calls for: when trouble starts or changes, and when a generation of the
-// spec is Ready for the first time or again after trouble. Trouble that lasts is one event, a rollout none.
-func (g *group) eventsOf(before, after []metav1.Condition) []bindingEvent {
+// spec is Ready for the first time or again after trouble. Trouble that lasts is one event, a rollout none. The caller holds the
+// lock.
+func (l *statusLane) eventsOf(before, after []metav1.Condition) []bindingEvent {
 	old := apimeta.FindStatusCondition(before, v1beta1.ConditionDegraded)
 	trouble := apimeta.FindStatusCondition(after, v1beta1.ConditionDegraded)
 	if trouble.Status == metav1.ConditionTrue {
-		g.announced = 0
+		l.announced = 0
 		if old == nil || old.Status != trouble.Status || old.Message != trouble.Message {
 			return []bindingEvent{troubleEvent(trouble)}
 		}
 		return nil
 	}
-	if g.announced == 0 {
-		g.announced = announcedBefore(before)
+	if l.announced == 0 {
+		l.announced = announcedBefore(before)
 	}
-	if apimeta.IsStatusConditionTrue(after, v1beta1.ConditionReady) && g.announced != trouble.ObservedGeneration {
-		g.announced = trouble.ObservedGeneration
+	if apimeta.IsStatusConditionTrue(after, v1beta1.ConditionReady) && l.announced != trouble.ObservedGeneration {
+		l.announced = trouble.ObservedGeneration
 		return []bindingEvent{successfullyReconciled()}
 	}
 	return nil

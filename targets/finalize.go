@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,13 +47,13 @@ func (r *Registrar) finalize(
 	gateErr := r.openGates(ctx, s.key, readiness.BindingDeleted())
 	entries, complete := s.group.snapshot()
 	if s.group.emptied(entries, complete, mine) {
-		return ctrl.Result{}, errors.Join(gateErr, r.release(ctx, binding))
+		return r.let(ctx, binding, gateErr)
 	}
 	readIn := r.observe(s, look{at: s.group.lastReading().Add(pollUnsettled), class: elbv2.ClassOther})
-	countIn, statusErr := r.writeStatus(ctx, s, binding, view{
+	countIn := r.writeStatus(s, binding, view{
 		generation: binding.Generation, deleting: true, complete: complete, entries: entries,
 	})
-	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, errors.Join(gateErr, statusErr), retryIn, readIn, countIn)}, nil
+	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, gateErr, retryIn, readIn, countIn)}, nil
 }
 
 // planRemoval deregisters everything of ours that is or may be in the group.
@@ -118,6 +119,15 @@ func sideBySide[T any](ctx context.Context, pods []T, write func(context.Context
 	return errors.Join(failures...)
 }
 
+// let is the end of a pass that releases the binding.
+func (r *Registrar) let(ctx context.Context, binding *v1beta1.TargetGroupBinding, gateErr error) (ctrl.Result, error) {
+	err := errors.Join(gateErr, r.release(ctx, binding))
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: jitter(conflictRetry)}, nil
+	}
+	return ctrl.Result{}, err
+}
+
 // release lets the API server delete the binding, once what we keep beside it is gone.
 func (r *Registrar) release(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
 	if err := r.forget(ctx, binding); err != nil {
@@ -127,7 +137,9 @@ func (r *Registrar) release(ctx context.Context, binding *v1beta1.TargetGroupBin
 	controllerutil.RemoveFinalizer(binding, v1beta1.Finalizer)
 	err := r.Client.Patch(ctx, binding, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if client.IgnoreNotFound(err) != nil {
-		r.event(binding, failedRemoveFinalizer(err))
+		if !apierrors.IsConflict(err) {
+			r.event(binding, failedRemoveFinalizer(err))
+		}
 		return fmt.Errorf("removing finalizer: %w", err)
 	}
 	return nil

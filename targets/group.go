@@ -23,11 +23,13 @@ const (
 	maxUrgentBackoff = 5 * time.Second
 )
 
-// group is the memory of one binding's target group. The mutex guards everything below it and is never held across a
-// call.
+// group is the memory of one binding's target group. The mutex guards what is below it, but for what only passes touch, and is
+// never held across a call.
 type group struct {
 	uid types.UID // of the binding
 	arn string
+
+	status *statusLane
 
 	mu      sync.Mutex
 	retired bool // the target group is another binding's: nothing is sent any more
@@ -60,12 +62,9 @@ type group struct {
 	recordWritten   bool                    // there is a ConfigMap that says the same
 	lost            []elbv2.Target          // were registered and are not any more, by nobody we know; until a pass reports them
 
-	// Only passes touch these, and there is one at a time: the status as we wrote it last, and the newest generation that
-	// an event has called reconciled.
-	written      *v1beta1.TargetGroupBindingStatus
-	differsSince time.Time // since when it differs from what passes see, zero when it does not
-	announced    int64
-	notices      map[string]bool // told in the last pass
+	// Only passes touch these, and there is one at a time.
+	notices     map[string]bool // told in the last pass
+	claimedFrom string          // the version of the binding that we put our finalizer on, empty if that was not us
 }
 
 // sender is a lane that sends targets in batches.
@@ -108,6 +107,7 @@ func newGroup(binding *v1beta1.TargetGroupBinding, subnets *subnets, now time.Ti
 		deregistration: newSender(maxUrgentBackoff),
 		subnets:        subnets,
 		said:           map[types.UID]saying{},
+		status:         &statusLane{},
 	}
 	if !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) {
 		g.newTill = now.Add(settleTime)
@@ -118,7 +118,7 @@ func newGroup(binding *v1beta1.TargetGroupBinding, subnets *subnets, now time.Ti
 // recallWritten takes over what has been told of the same binding.
 func (g *group) recallWritten(before *group) {
 	if before != nil && before.uid == g.uid {
-		g.written, g.differsSince, g.announced, g.notices = before.written, before.differsSince, before.announced, before.notices
+		g.status, g.notices = before.status, before.notices
 	}
 }
 

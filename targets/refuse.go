@@ -5,7 +5,6 @@ package targets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -65,6 +64,6 @@ func (r *Registrar) refuse(
 	if !heir {
 		gateErr, recheck = r.openGates(ctx, s.key, readiness.NotManaged(why)), refusalRecheck
 	}
-	_, statusErr := r.writeStatus(ctx, s, binding, view{generation: binding.Generation, unsupported: why})
-	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, errors.Join(gateErr, statusErr), recheck)}, nil
+	writeIn := r.writeStatus(s, binding, view{generation: binding.Generation, unsupported: why})
+	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, gateErr, recheck, writeIn)}, nil
 }

@@ -20,13 +20,15 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// How many pods are written to side by side, of all bindings together.
+// How many writes are made side by side, for all bindings together: as many as open gates as a busy API server may be asked
+// for, and few remarks, so that of those that stand in a long line most are overtaken by their gates and never written.
 const (
-	maxOpenings = 64
-	maxRemarks  = 16
+	maxOpenings = 128
+	maxRemarks  = 2
+	maxStatuses = 16
 )
 
-// patchTimeout bounds the writing of one pod's condition.
+// patchTimeout bounds one write to a pod or of a binding's status.
 const patchTimeout = 5 * time.Second
 
 // report has the pods told what the load balancer says of them, counts them, and says what else users should be told. Gates

@@ -5,7 +5,6 @@ package targets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -117,7 +116,7 @@ func (r *Registrar) handOver(ctx context.Context, s session, binding *v1beta1.Ta
 	if s.group.retire() {
 		return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, gateErr, rivalPause)}, nil
 	}
-	return ctrl.Result{}, errors.Join(gateErr, r.release(ctx, binding))
+	return r.let(ctx, binding, gateErr)
 }
 
 // bindingsOfGroup are the other bindings of the binding's target group.

@@ -6,6 +6,7 @@ package targets
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -13,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
@@ -39,34 +43,64 @@ const maxMessage = 1024
 // passing is how long a change must last that comes and goes with every pod of a rollout, before it is written.
 const passing = 5 * time.Second
 
-// writeStatus writes what the pass has seen, once and only if it differs from what we wrote last, and says when to come
-// back for what may pass. The comparison is with our own memory, as the cache may be behind it. Events follow the write.
-func (r *Registrar) writeStatus(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, v view) (time.Duration, error) {
-	old := cmp.Or(s.group.written, &binding.Status)
+// writeStatus has what the pass has seen written if it differs from what we wrote last, and says when to come back for what
+// may pass. The comparison is with our own memory, as the cache may be behind it.
+func (r *Registrar) writeStatus(s session, binding *v1beta1.TargetGroupBinding, v view) time.Duration {
+	lane := s.group.status
+	written, busy := lane.look()
+	old := cmp.Or(written, &binding.Status)
 	status := old.DeepCopy()
 	fillStatus(status, s.group, v, metav1.NewTime(r.Clock.Now()))
 	showBinding(s.key, status, v.pods)
-	if equality.Semantic.DeepEqual(old, status) {
-		s.group.differsSince = time.Time{}
-		return 0, nil
+	if busy {
+		return 0
 	}
-	if s.group.differsSince.IsZero() {
-		s.group.differsSince = r.Clock.Now()
+	wait, due := lane.begin(old, status, r.Clock.Now())
+	if due {
+		go r.sendStatus(s.key, lane, binding, old, status)
 	}
-	if wait := passing - r.Clock.Now().Sub(s.group.differsSince); wait > 0 && mayPass(*old, *status) {
-		return wait, nil
-	}
-	before, after := binding.DeepCopy(), binding.DeepCopy()
-	before.Status, after.Status = *old, *status.DeepCopy() // the answer overwrites it
-	if err := r.Client.Status().Patch(ctx, after, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+	return wait
+}
+
+// sendStatus runs beside the passes: an API server that takes its time holds no gate up. Events follow the write.
+func (r *Registrar) sendStatus(key types.NamespacedName, lane *statusLane, binding *v1beta1.TargetGroupBinding,
+	old, status *v1beta1.TargetGroupBindingStatus,
+) {
+	r.statuses <- struct{}{}
+	defer func() { <-r.statuses }()
+	err := r.patchStatus(key, binding.UID, status)
+	countIfFailed(kubernetesFailure, err)
+	if err != nil {
+		ctrl.LoggerFrom(r.lanes).Error(err, "Writing the status of a binding, will try again", "binding", klog.KRef(key.Namespace, key.Name))
 		r.event(binding, failedUpdateStatus(err))
-		return 0, fmt.Errorf("writing status: %w", err)
 	}
-	s.group.written, s.group.differsSince = status, time.Time{}
-	for _, e := range s.group.eventsOf(old.Conditions, status.Conditions) {
+	tell, again := lane.end(old, status, r.Clock.Now(), err)
+	for _, e := range tell {
 		r.event(binding, e)
 	}
-	return 0, nil
+	if again {
+		r.wake(key)
+	}
+}
+
+// patchStatus replaces the whole status, whatever is known of the one that is there, and that of no other binding than the
+// one with the UID. A binding that is gone is no error.
+func (r *Registrar) patchStatus(key types.NamespacedName, uid types.UID, status *v1beta1.TargetGroupBindingStatus) error {
+	ctx, cancel := context.WithTimeout(r.lanes, patchTimeout)
+	defer cancel()
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/uid", "value": uid},
+		{"op": "add", "path": "/status", "value": status},
+	})
+	if err != nil {
+		return fmt.Errorf("encoding status: %w", err)
+	}
+	answer := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	err = r.Client.Status().Patch(ctx, answer, client.RawPatch(types.JSONPatchType, patch))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("writing status: %w", err)
+	}
+	return nil
 }
 
 // mayPass reports whether the statuses say the same but for their counts, and for calls under way where there were none.

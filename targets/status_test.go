@@ -5,11 +5,15 @@ package targets
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/targets/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -41,4 +45,181 @@ func TestRegistrarSaysReconcilingOnlyOfCallsThatLast(t *testing.T) {
 			t.Errorf("after the call Ready is %s %s, want True", c.Status, c.Reason)
 		}
 	}, first, second, newSlice("web-1", first))
+}
+
+// A status that takes its time, or fails, holds nothing up, and what has changed meanwhile is written after it.
+func TestGatesDoNotWaitForTheStatus(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		writes := make(chan error)
+		b.Client = slowStatus{b.Client, writes}
+		b.settle()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.after(2 * time.Second)
+		if got := b.condition("web-0"); got != "True " {
+			t.Errorf("while the status is being written the gate is %q, want it open", got)
+		}
+		writes <- errors.New("no answer")
+		b.wakes("a write that failed")
+		if got := b.told("FailedUpdateStatus"); got != 1 {
+			t.Errorf("%d events tell of the failure, want 1", got)
+		}
+		wait := b.settle().RequeueAfter
+		if wait > apiRetry {
+			t.Errorf("the next write is in %s, want it in %s at most", wait, apiRetry)
+		}
+		b.after(wait)
+		writes <- nil
+		b.settle()
+		if c := b.ready(); c.Status != metav1.ConditionTrue {
+			t.Errorf("Ready is %s %s, want True", c.Status, c.Reason)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+func TestStatusThatChangesWhileItIsWrittenIsWrittenAgain(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		writes := make(chan error)
+		b.Client = slowStatus{b.Client, writes}
+		b.settle() // the first write says that the group is being read
+		close(writes)
+		b.wakes("the end of a write that something was missed by")
+		b.after(passing)
+		if c := b.ready(); c.Reason != v1beta1.ReasonReconciled {
+			t.Errorf("Ready is %s %s, want %s", c.Status, c.Reason, v1beta1.ReasonReconciled)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// A write without an answer may have had its effect, even if by now the old status is right again.
+func TestStatusWhoseFateIsUnknownIsWrittenAgain(t *testing.T) {
+	start := time.Now()
+	old, other := &v1beta1.TargetGroupBindingStatus{}, &v1beta1.TargetGroupBindingStatus{Targets: &v1beta1.TargetCounts{Summary: "1/1"}}
+	lane := &statusLane{}
+	lane.begin(old, other, start)
+	now := start.Add(passing)
+	if _, due := lane.begin(old, other, now); !due {
+		t.Fatal("what has lasted is not written")
+	}
+	lane.end(old, other, now, context.DeadlineExceeded)
+	if wait, due := lane.begin(old, old, now); due || wait == 0 || wait > apiRetry {
+		t.Errorf("the next write is due now (%v) or in %s, want it in %s at most", due, wait, apiRetry)
+	}
+	if _, due := lane.begin(old, old, now.Add(apiRetry)); !due {
+		t.Error("the status is taken to be as it was")
+	}
+}
+
+func TestStatusIsNotWrittenToAnotherBindingOfTheName(t *testing.T) {
+	inBed(t, func(b *bed) {
+		status := &v1beta1.TargetGroupBindingStatus{Targets: &v1beta1.TargetCounts{Summary: "1/1"}}
+		if err := b.patchStatus(webKey, "another", status); err == nil || b.binding().Status.Targets != nil {
+			t.Errorf("the status is %v, error %v; want none and an error", b.binding().Status, err)
+		}
+		if err := b.patchStatus(webKey, b.binding().UID, status); err != nil || b.binding().Status.Targets == nil {
+			t.Errorf("the status is %v, error %v; want it written", b.binding().Status, err)
+		}
+	})
+}
+
+// wakes fails the test unless the binding is woken without any pass of the test's own, and settles.
+func (b *bed) wakes(what string) {
+	b.t.Helper()
+	synctest.Wait()
+	if len(b.queue) == 0 {
+		b.t.Errorf("%s wakes nobody", what)
+	}
+	b.settle()
+}
+
+// slowStatus is a client whose writes of a binding's status wait for their fate.
+type slowStatus struct {
+	client.Client
+	fate chan error
+}
+
+func (c slowStatus) Status() client.SubResourceWriter {
+	return slowStatusWriter{c.Client.Status(), c.fate}
+}
+
+type slowStatusWriter struct {
+	client.SubResourceWriter
+	fate chan error
+}
+
+func (w slowStatusWriter) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+	select {
+	case err := <-w.fate:
+		if err != nil {
+			return err
+		}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return w.SubResourceWriter.Patch(ctx, o, p, opts...)
+}
+
+// The cache may show the binding as it was before our own patch, which must not be sent again: it would be refused, and
+// nothing registered until the next try.
+func TestFinalizerIsPutOnOnceWhateverTheCacheShows(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		stale := b.binding()
+		b.Client = staleBinding{b.Client, stale}
+		b.settle()
+		b.after(time.Second)
+		if got := b.told("FailedAddFinalizer"); got != 0 {
+			t.Errorf("%d patches were refused, want none", got)
+		}
+		if got := b.targets()[one.String()]; got != elbv2.StateInitial {
+			t.Errorf("the target is %q, want it registered", got)
+		}
+		binding := b.binding()
+		binding.Finalizers = nil
+		b.must(b.cluster.Update(t.Context(), binding))
+		binding.DeepCopyInto(stale)
+		b.settle()
+		if len(b.binding().Finalizers) != 1 {
+			t.Error("a finalizer that somebody has taken away is not put on again")
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+func TestPassOnAStaleBindingIsRepeatedSoonWithoutAWord(t *testing.T) {
+	inBed(t, func(b *bed) {
+		stale := b.binding()
+		newer := b.binding()
+		newer.Labels = map[string]string{"by": "somebody"}
+		b.must(b.cluster.Update(t.Context(), newer))
+		b.Client = staleBinding{b.Client, stale}
+		if got := b.settle().RequeueAfter; got == 0 || got > conflictRetry {
+			t.Errorf("the next pass is in %s, want it in %s at most", got, conflictRetry)
+		}
+		if got := b.told("FailedAddFinalizer"); got != 0 {
+			t.Errorf("%d events tell of the finalizer, want none", got)
+		}
+		now := metav1.Now()
+		stale.DeletionTimestamp, stale.Finalizers = &now, []string{v1beta1.Finalizer}
+		if got := b.after(time.Second).RequeueAfter; got == 0 || got > conflictRetry {
+			t.Errorf("the binding's release is tried again in %s, want it in %s at most", got, conflictRetry)
+		}
+		if got := b.told("FailedRemoveFinalizer"); got != 0 {
+			t.Errorf("%d events tell of the release, want none", got)
+		}
+	})
+}
+
+// staleBinding is a client with a cache that stands still.
+type staleBinding struct {
+	client.Client
+	binding *v1beta1.TargetGroupBinding
+}
+
+func (c staleBinding) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if binding, ok := o.(*v1beta1.TargetGroupBinding); ok {
+		c.binding.DeepCopyInto(binding)
+		return nil
+	}
+	return c.Client.Get(ctx, key, o, opts...)
 }

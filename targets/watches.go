@@ -44,6 +44,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 	r.groups, r.orphans = map[types.NamespacedName]*group{}, map[orphan]time.Time{}
 	r.subnets = map[string]*subnets{}
 	r.openings, r.remarks = make(chan struct{}, maxOpenings), make(chan struct{}, maxRemarks)
+	r.statuses = make(chan struct{}, maxStatuses)
 	r.resolver = resolver{reader: mgr.GetClient(), lastResort: r.LastResort}
 	if err := r.addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err

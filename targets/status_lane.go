@@ -1,0 +1,70 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// statusLane is the memory of what one binding's status says, and lets one write of it be under way at a time. It outlives
+// that of the binding's group.
+type statusLane struct {
+	mu           sync.Mutex
+	written      *v1beta1.TargetGroupBindingStatus // as we wrote it last, nil before
+	differsSince time.Time                         // since when it differs from what passes see, zero when it does not
+	announced    int64                             // the newest generation that an event has called reconciled
+
+	busy    bool
+	missed  bool      // a pass came during the write
+	unsure  bool      // the last write failed, and may have had its effect all the same
+	retryAt time.Time // no write before this, after one that failed
+}
+
+// look is the status as we wrote it last, and whether a write is under way, whose end wakes the binding.
+func (l *statusLane) look() (written *v1beta1.TargetGroupBindingStatus, busy bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.missed = l.busy
+	return l.written, l.busy
+}
+
+// begin reports whether the status is to be written now instead of the old one, and when to come back otherwise (0: no need
+// to).
+func (l *statusLane) begin(old, status *v1beta1.TargetGroupBindingStatus, now time.Time) (wait time.Duration, due bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.unsure && equality.Semantic.DeepEqual(old, status) {
+		l.differsSince = time.Time{}
+		return 0, false
+	}
+	if l.differsSince.IsZero() {
+		l.differsSince = now
+	}
+	if wait := passing - now.Sub(l.differsSince); wait > 0 && !l.unsure && mayPass(*old, *status) {
+		return wait, false
+	}
+	if now.Before(l.retryAt) {
+		return l.retryAt.Sub(now), false
+	}
+	l.busy = true
+	return 0, true
+}
+
+// end takes the end of the write. It returns the events that the written status calls for, and whether to have another look.
+func (l *statusLane) end(old, status *v1beta1.TargetGroupBindingStatus, now time.Time, err error) (tell []bindingEvent, again bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy, l.unsure = false, err != nil
+	if err != nil {
+		l.retryAt = now.Add(jitter(apiRetry))
+		return nil, true
+	}
+	l.written, l.differsSince, l.retryAt = status, time.Time{}, time.Time{}
+	return l.eventsOf(old.Conditions, status.Conditions), l.missed
+}
