@@ -105,19 +105,22 @@ test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random
 
 .PHONY: test-e2e
 test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager ## Run targetgate against a real control plane and an emulated AWS.
-	$(call timed,end-to-end tests (some 30 min),TARGETGATE_BINARY=$(bin)/targetgate$(race) \
-		TARGETGATE_CONTROL_PLANE=$(bin)/control-plane TARGETGATE_CERT_MANAGER=$(bin)/cert-manager .bin/gotestsum --format testname -- \
-		-tags e2e -count=1 -p 1 -timeout 50m -run '^($(e2e_tests))$$' $(e2e_packages))
+	$(call timed,end-to-end tests (some 18 min),$(call e2e,$(e2e_first)) & first=$$!; $(call e2e,$(e2e_second)) & second=$$!; \
+		trap "kill -INT $$first $$second" INT TERM; wait $$first; status=$$?; wait $$second && (exit $$status))
 
 .PHONY: bench
 bench: .bin/control-plane .bin/targetgate ## Measure targetgate beside its goals and aws-load-balancer-controller (some 19 min; BENCH='flags').
 	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -growth 100,1000,5000 $(BENCH)
 
 # The test bed runs without the race detector: on two cores it slows down what is measured, and unit tests run it with it.
-# The tests with the build tag e2e, and not the unit tests beside them. One package at a time (-p 1): they measure time.
+# Of the tests with the build tag e2e, without the unit tests beside them, two halves run side by side, each on a test bed of
+# its own: they wait most of the time. In a half it is one package at a time (-p 1), as they measure time.
 e2e_files = $(shell grep -rl '^//go:build e2e$$' --include='*_test.go' e2e)
-e2e_packages = $(addprefix ./,$(sort $(dir $(e2e_files))))
-e2e_tests = $(shell grep -ho '^func Test[A-Za-z0-9]*.t ' $(e2e_files) | sed 's/^func //; s/.t $$//' | paste -sd '|' -)
+e2e_second = $(filter $(wildcard e2e/[j-z]*_test.go),$(e2e_files))
+e2e_first = $(filter-out $(e2e_second),$(e2e_files))
+e2e_tests = $(shell grep -ho '^func Test[A-Za-z0-9]*.t ' $1 | sed 's/^func //; s/.t $$//' | paste -sd '|' -)
+e2e = TARGETGATE_BINARY=$(bin)/targetgate$(race) TARGETGATE_CONTROL_PLANE=$(bin)/control-plane TARGETGATE_CERT_MANAGER=$(bin)/cert-manager \
+	.bin/gotestsum --format testname -- -tags e2e -count=1 -p 1 -timeout 40m -run '^($(call e2e_tests,$1))$$' $(addprefix ./,$(sort $(dir $1)))
 
 .PHONY: race
 race:

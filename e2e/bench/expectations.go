@@ -38,6 +38,7 @@ const (
 	againDescribe   = "restart: other describe calls"
 	againRegister   = "restart: RegisterTargets calls"
 	againDeregister = "restart: DeregisterTargets calls"
+	memoryEmpty     = "  of it before the first pod"
 	memoryRestarted = "restart: peak memory"
 
 	// Of each of these there is one for every number of bindings; see admissionFigure. Without a version it is HTTP/1.1,
