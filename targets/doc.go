@@ -11,12 +11,15 @@
 //	plan      endpoints x entries                       -> what to register, what to deregister (pure; removal.go says when
 //	                                                       targets of pods go that still live)
 //	apply     hands both to the group's lanes
-//	report    health -> pod conditions, one status write, when to look again
+//	report    health -> pod conditions, the binding's status, when to look again
 //
 // A pass never waits for AWS. Each group has lanes of its own, for readings of its targets and of its settings, for
 // registrations and for deregistrations; a lane has at most one call under way, the answer goes into the group's memory and wakes the
 // binding for another pass. So a deregistration waits for nothing but the budget and its own predecessor, what becomes
 // due while a call is under way goes together in the next one, and a target group that hangs delays no other.
+//
+// Conditions and statuses have lanes, too, as an API server may be slow (report.go, status_lane.go). A pass waits for it only
+// before a registration: the finalizer has to be there, and the record of a group that clusters share.
 //
 // AWS takes all targets of a call or none, so a refused call is cut in halves until the offender stands alone (batches.go).
 // A target group that several clusters share holds targets of others; those of ours are written down (shared.go).
