@@ -47,7 +47,7 @@ func TestBlueGreenSwitchLosesNoRequest(t *testing.T) {
 }
 
 func TestBlueGreenSwitchToSickPodsEndsAfterTheTimeout(t *testing.T) {
-	const timeout = 5 * time.Second
+	const timeout = 8 * time.Second // a status that may pass is written after 5 s
 	withFlags(t, "--replacement-timeout="+timeout.String())
 	app := newApp("sickgreen")
 	blue, green := deployBlueAndGreen(t, app)
