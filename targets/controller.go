@@ -214,10 +214,9 @@ func (r *Registrar) addFinalizer(ctx context.Context, g *group, binding *v1beta1
 		g.claimedFrom = before.ResourceVersion
 		return nil
 	}
-	if apierrors.IsConflict(err) {
-		return fmt.Errorf("adding finalizer: %w", err)
+	if !apierrors.IsConflict(err) {
+		r.event(binding, failedAddFinalizer(err))
 	}
-	r.event(binding, failedAddFinalizer(err))
 	if !added {
 		ctrl.LoggerFrom(ctx).Error(err, "Removing the checkpoint annotations, will try again with the next pass")
 		return nil

@@ -47,7 +47,7 @@ func (r *Registrar) finalize(
 	gateErr := r.openGates(ctx, s.key, readiness.BindingDeleted())
 	entries, complete := s.group.snapshot()
 	if s.group.emptied(entries, complete, mine) {
-		return r.let(ctx, binding, gateErr)
+		return r.releaseAfter(ctx, binding, gateErr)
 	}
 	readIn := r.observe(s, look{at: s.group.lastReading().Add(pollUnsettled), class: elbv2.ClassOther})
 	countIn := r.writeStatus(s, binding, view{
@@ -119,8 +119,8 @@ func sideBySide[T any](ctx context.Context, pods []T, write func(context.Context
 	return errors.Join(failures...)
 }
 
-// let is the end of a pass that releases the binding.
-func (r *Registrar) let(ctx context.Context, binding *v1beta1.TargetGroupBinding, gateErr error) (ctrl.Result, error) {
+// releaseAfter ends a pass with the binding's release, which is tried again soon when the cache is behind.
+func (r *Registrar) releaseAfter(ctx context.Context, binding *v1beta1.TargetGroupBinding, gateErr error) (ctrl.Result, error) {
 	err := errors.Join(gateErr, r.release(ctx, binding))
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: jitter(conflictRetry)}, nil

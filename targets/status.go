@@ -57,29 +57,27 @@ func (r *Registrar) writeStatus(s session, binding *v1beta1.TargetGroupBinding, 
 	}
 	wait, due := lane.begin(old, status, r.Clock.Now())
 	if due {
-		go r.sendStatus(s.key, lane, binding, old, status)
+		go r.sendStatus(s, binding, old, status)
 	}
 	return wait
 }
 
 // sendStatus runs beside the passes: an API server that takes its time holds no gate up. Events follow the write.
-func (r *Registrar) sendStatus(key types.NamespacedName, lane *statusLane, binding *v1beta1.TargetGroupBinding,
-	old, status *v1beta1.TargetGroupBindingStatus,
-) {
+func (r *Registrar) sendStatus(s session, binding *v1beta1.TargetGroupBinding, old, status *v1beta1.TargetGroupBindingStatus) {
 	r.statuses <- struct{}{}
 	defer func() { <-r.statuses }()
-	err := r.patchStatus(key, binding.UID, status)
+	err := r.patchStatus(s.key, binding.UID, status)
 	countIfFailed(kubernetesFailure, err)
 	if err != nil {
-		ctrl.LoggerFrom(r.lanes).Error(err, "Writing the status of a binding, will try again", "binding", klog.KRef(key.Namespace, key.Name))
+		ctrl.LoggerFrom(r.lanes).Error(err, "Writing the status of a binding, will try again", "binding", klog.KObj(binding))
 		r.event(binding, failedUpdateStatus(err))
 	}
-	tell, again := lane.end(old, status, r.Clock.Now(), err)
+	tell, again := s.group.status.end(old, status, r.Clock.Now(), err)
 	for _, e := range tell {
 		r.event(binding, e)
 	}
 	if again {
-		r.wake(key)
+		r.wake(s.key)
 	}
 }
 

@@ -22,8 +22,7 @@ type statusLane struct {
 
 	busy    bool
 	missed  bool      // a pass came during the write
-	unsure  bool      // the last write failed, and may have had its effect all the same
-	retryAt time.Time // no write before this, after one that failed
+	retryAt time.Time // no write before this, after one that failed and may have had its effect all the same; zero otherwise
 }
 
 // look is the status as we wrote it last, and whether a write is under way, whose end wakes the binding.
@@ -39,14 +38,15 @@ func (l *statusLane) look() (written *v1beta1.TargetGroupBindingStatus, busy boo
 func (l *statusLane) begin(old, status *v1beta1.TargetGroupBindingStatus, now time.Time) (wait time.Duration, due bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.unsure && equality.Semantic.DeepEqual(old, status) {
+	sure := l.retryAt.IsZero()
+	if sure && equality.Semantic.DeepEqual(old, status) {
 		l.differsSince = time.Time{}
 		return 0, false
 	}
 	if l.differsSince.IsZero() {
 		l.differsSince = now
 	}
-	if wait := passing - now.Sub(l.differsSince); wait > 0 && !l.unsure && mayPass(*old, *status) {
+	if wait := passing - now.Sub(l.differsSince); wait > 0 && sure && mayPass(*old, *status) {
 		return wait, false
 	}
 	if now.Before(l.retryAt) {
@@ -60,7 +60,7 @@ func (l *statusLane) begin(old, status *v1beta1.TargetGroupBindingStatus, now ti
 func (l *statusLane) end(old, status *v1beta1.TargetGroupBindingStatus, now time.Time, err error) (tell []bindingEvent, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.busy, l.unsure = false, err != nil
+	l.busy = false
 	if err != nil {
 		l.retryAt = now.Add(jitter(apiRetry))
 		return nil, true

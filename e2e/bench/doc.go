@@ -68,7 +68,7 @@
 // median from the answer that told of a healthy target until the patch of its pod was sent; the API server took the
 // patch in 0.6 s in the median and 2.8 s at most, and its watch was as late.
 //
-// 5,000 pods, memory: before the first pod targetgate takes 46 MiB, most of them the mapped program. A pod's copy in
+// 5,000 pods, memory: before the first pod targetgate takes 46 MiB. A pod's copy in
 // controller-runtime's cache, stripped to what is read, its keys in the cache's indexes and its endpoint take more than the
 // 2.4 kB that 70 MiB leave for each, with room for a garbage collector that lets the heap double.
 //

@@ -25,10 +25,6 @@ func withoutProbe(template *corev1.PodTemplateSpec) { template.Spec.Containers[0
 
 // grow deploys all pods at once, then restarts targetgate. When not all pods become Ready, there are figures all the same.
 func (s *stage) grow(ctx context.Context) error {
-	empty, err := usageOf(s.pid)
-	if err != nil {
-		return err
-	}
 	begin, err := s.mark()
 	if err != nil {
 		return err
@@ -47,7 +43,7 @@ func (s *stage) grow(ctx context.Context) error {
 	if err := s.watchSettled(ctx); err != nil {
 		return err
 	}
-	s.result.add(memoryEmpty, empty.peak, mebibytes)
+	s.result.add(memoryEmpty, begin.peak, mebibytes)
 	return s.restart(ctx)
 }
 

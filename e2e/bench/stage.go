@@ -98,7 +98,7 @@ func (o options) keepLog(bed *testbed.Bed, s scenario) error {
 type mark struct {
 	at             time.Time
 	calls, journal int
-	cpu            time.Duration // of targetgate
+	usage          // of targetgate
 	machine        machine
 }
 
@@ -107,7 +107,7 @@ func (s *stage) mark() (m mark, err error) {
 	if err != nil {
 		return m, err
 	}
-	m = mark{calls: len(s.bed.AWS.Calls(0)), journal: len(s.bed.AWS.Journal(0)), cpu: used.cpu}
+	m = mark{calls: len(s.bed.AWS.Calls(0)), journal: len(s.bed.AWS.Journal(0)), usage: used}
 	if m.machine, err = readMachine(); err != nil {
 		return m, err
 	}
