@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
@@ -52,7 +53,7 @@ func TestGatesDoNotWaitForTheStatus(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
 		writes := make(chan error)
-		b.Client = slowStatus{b.Client, writes}
+		b.slowStatus(writes)
 		b.settle()
 		b.aws.SetHealth(testARN, one, healthy)
 		b.after(2 * time.Second)
@@ -81,7 +82,7 @@ func TestStatusThatChangesWhileItIsWrittenIsWrittenAgain(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
 		writes := make(chan error)
-		b.Client = slowStatus{b.Client, writes}
+		b.slowStatus(writes)
 		b.settle() // the first write says that the group is being read
 		close(writes)
 		b.wakes("the end of a write that something was missed by")
@@ -133,31 +134,36 @@ func (b *bed) wakes(what string) {
 	b.settle()
 }
 
-// slowStatus is a client whose writes of a binding's status wait for their fate.
-type slowStatus struct {
-	client.Client
-	fate chan error
-}
-
-func (c slowStatus) Status() client.SubResourceWriter {
-	return slowStatusWriter{c.Client.Status(), c.fate}
-}
-
-type slowStatusWriter struct {
-	client.SubResourceWriter
-	fate chan error
-}
-
-func (w slowStatusWriter) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
-	select {
-	case err := <-w.fate:
-		if err != nil {
-			return err
+// slowStatus has the registrar's writes of a binding's status wait for their fate.
+func (b *bed) slowStatus(fate chan error) {
+	b.intercept(interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, name string, o client.Object, p client.Patch,
+		opts ...client.SubResourcePatchOption,
+	) error {
+		select {
+		case err := <-fate:
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return w.SubResourceWriter.Patch(ctx, o, p, opts...)
+		return c.SubResource(name).Patch(ctx, o, p, opts...)
+	}})
+}
+
+// staleBinding has the registrar's cache stand still, as far as bindings go.
+func (b *bed) staleBinding(stale *v1beta1.TargetGroupBinding) {
+	b.intercept(interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		if binding, ok := o.(*v1beta1.TargetGroupBinding); ok {
+			stale.DeepCopyInto(binding)
+			return nil
+		}
+		return c.Get(ctx, key, o, opts...)
+	}})
+}
+
+func (b *bed) intercept(funcs interceptor.Funcs) {
+	b.Client = noPodWrites{interceptor.NewClient(b.cluster.(client.WithWatch), funcs)}
 }
 
 // The cache may show the binding as it was before our own patch, which must not be sent again: it would be refused, and
@@ -166,7 +172,7 @@ func TestFinalizerIsPutOnOnceWhateverTheCacheShows(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
 		stale := b.binding()
-		b.Client = staleBinding{b.Client, stale}
+		b.staleBinding(stale)
 		b.settle()
 		b.after(time.Second)
 		if got := b.told("FailedAddFinalizer"); got != 0 {
@@ -192,7 +198,7 @@ func TestPassOnAStaleBindingIsRepeatedSoonWithoutAWord(t *testing.T) {
 		newer := b.binding()
 		newer.Labels = map[string]string{"by": "somebody"}
 		b.must(b.cluster.Update(t.Context(), newer))
-		b.Client = staleBinding{b.Client, stale}
+		b.staleBinding(stale)
 		if got := b.settle().RequeueAfter; got == 0 || got > conflictRetry {
 			t.Errorf("the next pass is in %s, want it in %s at most", got, conflictRetry)
 		}
@@ -208,18 +214,4 @@ func TestPassOnAStaleBindingIsRepeatedSoonWithoutAWord(t *testing.T) {
 			t.Errorf("%d events tell of the release, want none", got)
 		}
 	})
-}
-
-// staleBinding is a client with a cache that stands still.
-type staleBinding struct {
-	client.Client
-	binding *v1beta1.TargetGroupBinding
-}
-
-func (c staleBinding) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	if binding, ok := o.(*v1beta1.TargetGroupBinding); ok {
-		c.binding.DeepCopyInto(binding)
-		return nil
-	}
-	return c.Client.Get(ctx, key, o, opts...)
 }
