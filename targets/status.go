@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -103,8 +105,8 @@ func (r *Registrar) patchStatus(key types.NamespacedName, uid types.UID, status 
 
 // mayPass reports whether the statuses say the same but for their counts, and for calls under way where there were none.
 func mayPass(before, after v1beta1.TargetGroupBindingStatus) bool {
-	before, after = *before.DeepCopy(), *after.DeepCopy()
 	before.Targets, before.Pods = after.Targets, after.Pods
+	after.Conditions = slices.Clone(after.Conditions)
 	was := apimeta.FindStatusCondition(before.Conditions, v1beta1.ConditionReady)
 	is := apimeta.FindStatusCondition(after.Conditions, v1beta1.ConditionReady)
 	if was != nil && was.Status == metav1.ConditionTrue && is.Reason == v1beta1.ReasonReconciling {
@@ -114,7 +116,7 @@ func mayPass(before, after v1beta1.TargetGroupBindingStatus) bool {
 }
 
 func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v view, now metav1.Time) {
-	status.ObservedGeneration = &v.generation
+	status.ObservedGeneration = ptr.To(v.generation) // a pointer into the view would keep all of it in memory
 	for _, condition := range []metav1.Condition{ready(g, v), degraded(g, v)} {
 		if condition.Reason == v1beta1.ReasonReading && saidReady(status, v.generation) {
 			continue // by an earlier process, and nothing says that it is not so any more

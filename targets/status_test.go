@@ -215,3 +215,16 @@ func TestPassOnAStaleBindingIsRepeatedSoonWithoutAWord(t *testing.T) {
 		}
 	})
 }
+
+func TestMayPassLeavesStatusesAlone(t *testing.T) {
+	status := func(ready metav1.ConditionStatus, reason string) v1beta1.TargetGroupBindingStatus {
+		return v1beta1.TargetGroupBindingStatus{Conditions: []metav1.Condition{{Type: v1beta1.ConditionReady, Status: ready, Reason: reason}}}
+	}
+	before, after := status(metav1.ConditionTrue, v1beta1.ReasonReconciled), status(metav1.ConditionFalse, v1beta1.ReasonReconciling)
+	if !mayPass(before, after) {
+		t.Error("calls under way do not pass")
+	}
+	if got := after.Conditions[0].Reason; got != v1beta1.ReasonReconciling {
+		t.Errorf("the status that is written says %s", got)
+	}
+}
