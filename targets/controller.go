@@ -106,12 +106,9 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	if err := r.recall(ctx, s, binding); err != nil {
 		return ctrl.Result{}, err
 	}
-	gated, err := r.gatedPods(ctx, s.key)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
+	gated := r.gatedPods(s.key)
 	entries, complete := s.group.snapshot()
-	res, err := r.resolver.of(gated).resolve(ctx, binding, entries)
+	res, err := r.resolver.forPass().resolve(ctx, binding, entries)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

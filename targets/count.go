@@ -22,16 +22,16 @@ type podCount struct {
 
 // countPods counts the pods that carry the gate, whether the Service selects them or not, and the selected ones that do
 // not.
-func countPods(gated []corev1.Pod, endpoints map[elbv2.Target]endpoint, gate corev1.PodConditionType) podCount {
+func countPods(gated []*corev1.Pod, endpoints map[elbv2.Target]endpoint, gate corev1.PodConditionType) podCount {
 	var n podCount
-	for i := range gated {
-		if isLeaving(&gated[i]) {
+	for _, pod := range gated {
+		if isLeaving(pod) {
 			continue
 		}
 		n.gated++
-		if !readiness.IsOpen(&gated[i], gate) {
+		if !readiness.IsOpen(pod, gate) {
 			n.waiting++
-			n.waitingSince = earliest(n.waitingSince, waitsSince(&gated[i], gate))
+			n.waitingSince = earliest(n.waitingSince, waitsSince(pod, gate))
 		}
 	}
 	for _, ep := range endpoints {

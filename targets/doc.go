@@ -6,7 +6,8 @@
 //
 // One pass over a TargetGroupBinding is an ordered list of small steps:
 //
-//	resolve   Service port, EndpointSlices, pods, nodes -> endpoints: what should be there (pods.go, nodes.go)
+//	resolve   Service port, EndpointSlices, pods, nodes -> endpoints: what should be there (pods.go, nodes.go; index.go
+//	                                                       finds pods and slices)
 //	observe   the group's memory                        -> entries: what is there; starts a reading when one is due
 //	plan      endpoints x entries                       -> what to register, what to deregister (pure; removal.go says when
 //	                                                       targets of pods go that still live)

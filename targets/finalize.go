@@ -82,18 +82,14 @@ func (g *group) emptied(entries map[elbv2.Target]entry, complete bool, mine func
 
 // openGates opens the binding's gate in every pod that carries it.
 func (r *Registrar) openGates(ctx context.Context, key types.NamespacedName, why readiness.Health) error {
-	pods, err := r.gatedPods(ctx, key)
-	if err != nil {
-		return err
-	}
-	return r.openGatesOf(ctx, key, pods, why)
+	return r.openGatesOf(ctx, key, r.gatedPods(key), why)
 }
 
-func (r *Registrar) openGatesOf(ctx context.Context, key types.NamespacedName, pods []corev1.Pod, why readiness.Health) error {
-	return sideBySide(ctx, pods, func(ctx context.Context, pod corev1.Pod) error {
-		wrote, err := r.Writer.Set(ctx, &pod, readiness.GateFor(key.Name), why)
+func (r *Registrar) openGatesOf(ctx context.Context, key types.NamespacedName, pods []*corev1.Pod, why readiness.Health) error {
+	return sideBySide(ctx, pods, func(ctx context.Context, pod *corev1.Pod) error {
+		wrote, err := r.Writer.Set(ctx, pod, readiness.GateFor(key.Name), why)
 		if wrote {
-			r.tellPod(verdict{pod: &pod, health: why}, readiness.GateFor(key.Name))
+			r.tellPod(verdict{pod: pod, health: why}, readiness.GateFor(key.Name))
 		}
 		return err
 	})
@@ -161,24 +157,20 @@ type orphan struct {
 // orphaned opens the gates of a binding that does not exist.
 func (r *Registrar) orphaned(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {
 	hideBinding(key)
-	pods, err := r.gatedPods(ctx, key)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	due, wait := r.heldOff(key, pods)
+	due, wait := r.heldOff(key, r.gatedPods(key))
 	return ctrl.Result{RequeueAfter: wait}, r.openGatesOf(ctx, key, due, readiness.BindingDeleted())
 }
 
 // heldOff forgets the binding's group and finds the pods whose hold-off is over. It says how long the next one's lasts, 0 when
 // none waits.
-func (r *Registrar) heldOff(key types.NamespacedName, pods []corev1.Pod) (due []corev1.Pod, wait time.Duration) {
+func (r *Registrar) heldOff(key types.NamespacedName, pods []*corev1.Pod) (due []*corev1.Pod, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.groups, key)
 	before := r.forgetOrphans(key)
 	now := r.Clock.Now()
 	for _, pod := range pods {
-		if isLeaving(&pod) || readiness.IsOpen(&pod, readiness.GateFor(key.Name)) {
+		if isLeaving(pod) || readiness.IsOpen(pod, readiness.GateFor(key.Name)) {
 			continue
 		}
 		o := orphan{key, pod.UID}

@@ -64,7 +64,7 @@ type verdict struct {
 
 func (r *Registrar) newJudge(g *group, binding string, res resolution, p plan, entries map[elbv2.Target]entry) *judge {
 	j := &judge{
-		gate: readiness.GateFor(binding), endpoints: map[types.UID]endpoint{}, entries: entries,
+		gate: readiness.GateFor(binding), endpoints: make(map[types.UID]endpoint, len(res.endpoints)), entries: entries,
 		obstacles: g.obstacles(p, res.endpoints, r.Policy), resolution: res,
 		detached: g.currentDetached(), opened: g.openedNow(r.Clock.Now()), policy: r.Policy, now: r.Clock.Now(),
 		detachedNow: map[types.UID]detachment{},
@@ -92,10 +92,9 @@ func (r *resolution) open(gate corev1.PodConditionType) map[elbv2.Target]endpoin
 }
 
 // verdicts are the gates that have something to say.
-func (j *judge) verdicts(gated []corev1.Pod) []verdict {
+func (j *judge) verdicts(gated []*corev1.Pod) []verdict {
 	var out []verdict
-	for i := range gated {
-		pod := &gated[i]
+	for _, pod := range gated {
 		if isLeaving(pod) {
 			continue
 		}

@@ -93,6 +93,7 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 	b.Client = noPodWrites{b.cluster}
 	b.Uncached = b.cluster
 	b.resolver = resolver{reader: b.Client, lastResort: true}
+	b.watch()
 	b.Writer = &readiness.Writer{Client: b.cluster.Status(), Clock: clock.RealClock{}}
 	return b
 }
@@ -137,6 +138,22 @@ type indexer struct{ builder *fake.ClientBuilder }
 func (i indexer) IndexField(_ context.Context, o client.Object, field string, values client.IndexerFunc) error {
 	i.builder.WithIndex(o, field, values)
 	return nil
+}
+
+// watch has the registrar see what the API server has now.
+func (b *bed) watch() {
+	b.t.Helper()
+	found, err := readIndexed(b.t.Context(), b.Client, "")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.resolver.indexed = found
+}
+
+// Reconcile is a pass after a look at the API server.
+func (b *bed) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	b.watch()
+	return b.Registrar.Reconcile(ctx, req)
 }
 
 // pass runs one pass and waits until every call it started is answered or blocked.

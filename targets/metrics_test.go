@@ -132,7 +132,7 @@ func TestMetricsTellOfThePodThatHasWaitedLongest(t *testing.T) {
 	for i, pod := range []*corev1.Pod{first, second, third} {
 		pod.Status.Conditions[0].LastTransitionTime = metav1.Unix(int64(1000*(i+1)), 0)
 	}
-	got := countPods([]corev1.Pod{*first, *third, *second}, nil, testGate)
+	got := countPods([]*corev1.Pod{first, third, second}, nil, testGate)
 	want := podCount{gated: 3, waiting: 3, waitingSince: time.Unix(2000, 0)}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(podCount{})); diff != "" {
 		t.Errorf("count (-want +got):\n%s", diff)

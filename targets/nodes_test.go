@@ -96,7 +96,7 @@ func TestResolveNodes(t *testing.T) {
 			inInstanceBed(t, func(b *bed) {
 				binding := b.binding()
 				binding.Spec.NodeSelector = tc.selector
-				res, err := b.resolver.of(nil).resolve(t.Context(), binding, tc.known)
+				res, err := b.resolver.forPass().resolve(t.Context(), binding, tc.known)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -184,7 +184,7 @@ func TestResolveLooksAtNodesOfUnreadyPods(t *testing.T) {
 				objects = append(objects, newNode(name, "i-01", ready))
 			}
 			inBed(t, func(b *bed) {
-				res, err := b.resolver.of(nil).resolve(t.Context(), b.binding(), nil)
+				res, err := b.resolver.forPass().resolve(t.Context(), b.binding(), nil)
 				b.must(err)
 				got := map[elbv2.Target]standing{}
 				for target, ep := range res.endpoints {

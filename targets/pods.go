@@ -5,13 +5,11 @@ package targets
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/elbv2"
@@ -27,26 +25,20 @@ func (r *resolver) resolvePods(ctx context.Context, binding *v1beta1.TargetGroup
 			return err
 		}
 	}
-	return r.fromAddresses(ctx, binding, service, known, res)
+	r.fromAddresses(binding, service, known, res)
+	return nil
 }
 
 func (r *resolver) fromSlices(ctx context.Context, binding *v1beta1.TargetGroupBinding, portName string,
 	out map[elbv2.Target]endpoint,
 ) error {
-	var list discoveryv1.EndpointSliceList
-	err := r.reader.List(ctx, &list, client.InNamespace(binding.Namespace), client.UnsafeDisableDeepCopy,
-		client.MatchingFields{indexSliceService: binding.Spec.ServiceRef.Name})
-	if err != nil {
-		return fmt.Errorf("listing EndpointSlices: %w", err)
-	}
-	for i := range list.Items {
-		slice := &list.Items[i]
+	for _, slice := range r.sliceByService.at(binding.Namespace, binding.Spec.ServiceRef.Name) {
 		port, ok := slicePort(slice, portName)
 		if slice.AddressType != addressType(binding) || !ok {
 			continue
 		}
-		for j := range slice.Endpoints {
-			if err := r.fromSliceEndpoint(ctx, binding, &slice.Endpoints[j], port, out); err != nil {
+		for i := range slice.Endpoints {
+			if err := r.fromSliceEndpoint(ctx, binding, &slice.Endpoints[i], port, out); err != nil {
 				return err
 			}
 		}
@@ -78,10 +70,7 @@ func (r *resolver) fromSliceEndpoint(ctx context.Context, binding *v1beta1.Targe
 		return nil
 	}
 	target := elbv2.NewTarget(ep.Addresses[0], port)
-	pod, err := r.pod(ctx, client.ObjectKey{Namespace: binding.Namespace, Name: ep.TargetRef.Name})
-	if err != nil {
-		return err
-	}
+	pod := r.podByName.first(binding.Namespace, ep.TargetRef.Name)
 	if pod == nil || ep.TargetRef.UID != "" && pod.UID != ep.TargetRef.UID {
 		place(out, endpoint{target: target, uid: ep.TargetRef.UID}) // the caches do not agree yet: look again when they do
 		return nil
@@ -92,6 +81,7 @@ func (r *resolver) fromSliceEndpoint(ctx context.Context, binding *v1beta1.Targe
 		node, _ := r.nodeOf(ctx, pod) // without a zone AWS says whether it needs one
 		found.zone = node.zone
 	}
+	var err error
 	found.standing, found.lastResort, err = r.standingOf(ctx, pod, sliceReady)
 	place(out, found)
 	return err
@@ -150,9 +140,9 @@ func containersReady(pod *corev1.Pod) bool {
 }
 
 // fromAddresses adds the pods whose addresses are in the group although no slice lists them.
-func (r *resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGroupBinding, service *corev1.Service,
-	known map[elbv2.Target]entry, res *resolution,
-) error {
+func (r *resolver) fromAddresses(binding *v1beta1.TargetGroupBinding, service *corev1.Service, known map[elbv2.Target]entry,
+	res *resolution,
+) {
 	listed := map[string]bool{}
 	for target := range res.endpoints {
 		listed[target.ID] = true
@@ -161,10 +151,7 @@ func (r *resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGro
 		if _, ok := res.endpoints[target]; ok || e.presence == draining {
 			continue
 		}
-		pod, err := r.podAt(ctx, binding.Namespace, target.ID, service)
-		if err != nil {
-			return err
-		}
+		pod := r.podAt(binding.Namespace, target.ID, service)
 		if pod == nil {
 			continue
 		}
@@ -172,7 +159,6 @@ func (r *resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGro
 		found.standing = unlistedStanding(pod, service, res.missing != "", listed[target.ID])
 		res.endpoints[target] = found
 	}
-	return nil
 }
 
 // unlistedStanding is where a pod belongs whose target no slice lists. A pod that the Service still selects has only
@@ -198,19 +184,12 @@ func selects(service *corev1.Service, pod *corev1.Pod) bool {
 // podAt is the pod that has the address, nil when there is none. Of several it is one that is not leaving, as the address
 // of a pod that has ended may belong to the next one already, and of those one that the Service selects, as pods in the
 // host network share their node's address.
-func (r *resolver) podAt(ctx context.Context, namespace, address string, service *corev1.Service) (*corev1.Pod, error) {
-	var list corev1.PodList
-	err := r.reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy,
-		client.MatchingFields{indexPodAddress: address})
-	if err != nil {
-		return nil, fmt.Errorf("listing pods at %s: %w", address, err)
-	}
+func (r *resolver) podAt(namespace, address string, service *corev1.Service) *corev1.Pod {
 	var best *corev1.Pod
-	for i := range list.Items {
-		pod := &list.Items[i]
+	for _, pod := range r.podByAddress.at(namespace, address) {
 		if best == nil || !isLeaving(pod) && (isLeaving(best) || selects(service, pod)) {
 			best = pod
 		}
 	}
-	return best, nil
+	return best
 }

@@ -171,7 +171,7 @@ func TestDeregistrationsGatherWhileCallsStandInLine(t *testing.T) {
 				client := elbv2.New(b.aws, elbv2.NewBudget([]elbv2.ThrottleRule{rule}, clock.RealClock{}))
 				b.Accounts = oneAccount{client}
 				leaving := terminating{b.Client, map[string]*metav1.Time{}}
-				b.Client, b.resolver.reader = leaving, leaving
+				b.Client = leaving
 				leave := func(name string) { leaving.till[name] = ptr.To(metav1.NewTime(time.Now().Add(tc.grace))) }
 				b.aws.SetHealth(testARN, one, healthy)
 				b.aws.SetHealth(testARN, two, healthy)

@@ -5,7 +5,6 @@ package targets
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"time"
 
@@ -33,7 +32,7 @@ const patchTimeout = 5 * time.Second
 
 // report has the pods told what the load balancer says of them, counts them, and says what else users should be told. Gates
 // of a binding that registers nodes are opened: no pod's health is checked.
-func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, gated []corev1.Pod,
+func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, gated []*corev1.Pod,
 	res resolution, p plan, entries map[elbv2.Target]entry,
 ) (*podCount, map[string]notice, error) {
 	if !binding.Spec.IsIP() {
@@ -192,15 +191,15 @@ func (g *group) openedWithin(d time.Duration, now time.Time) time.Duration {
 }
 
 // forgetWrites forgets pods that are gone.
-func (g *group) forgetWrites(gated []corev1.Pod) {
+func (g *group) forgetWrites(gated []*corev1.Pod) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.said) <= len(gated) {
 		return
 	}
 	alive := map[types.UID]bool{}
-	for i := range gated {
-		alive[gated[i].UID] = true
+	for _, pod := range gated {
+		alive[pod.UID] = true
 	}
 	maps.DeleteFunc(g.said, func(uid types.UID, last saying) bool { return !alive[uid] && !last.queued && !last.writing })
 }
@@ -239,12 +238,6 @@ func (r *Registrar) asksForGates(ctx context.Context, namespace string) bool {
 }
 
 // gatedPods are the pods that carry the gate of the binding; read only.
-func (r *Registrar) gatedPods(ctx context.Context, key types.NamespacedName) ([]corev1.Pod, error) {
-	var pods corev1.PodList
-	err := r.Client.List(ctx, &pods, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy,
-		client.MatchingFields{indexPodGate: key.Name})
-	if err != nil {
-		return nil, fmt.Errorf("listing gated pods: %w", err)
-	}
-	return pods.Items, nil
+func (r *Registrar) gatedPods(key types.NamespacedName) []*corev1.Pod {
+	return r.resolver.podByGate.at(key.Namespace, key.Name)
 }

@@ -67,50 +67,28 @@ type resolution struct {
 	odd map[string]string
 }
 
-// resolver reads the cluster from the caches.
+// resolver reads the cluster: pods and slices from indexes, the rest from the caches.
 type resolver struct {
+	*indexed
 	reader client.Reader
 	// lastResort lets in endpoints on nodes of unknown state when there are no others.
 	lastResort bool
 
-	// What one pass has read already: each reading of a cache is a copy.
-	pods  map[string]*corev1.Pod // by name
-	nodes map[string]nodeFacts   // by name
-	node  corev1.Node            // what the last one was read into
+	// What one pass has read of nodes: each reading of a cache is a copy.
+	nodes map[string]nodeFacts // by name
+	node  corev1.Node          // what the last one was read into
 }
 
-// of is the resolver of one pass, which has read these pods.
-func (r *resolver) of(pods []corev1.Pod) *resolver {
-	one := &resolver{
-		reader: r.reader, lastResort: r.lastResort, pods: make(map[string]*corev1.Pod, len(pods)), nodes: map[string]nodeFacts{},
-	}
-	for i := range pods {
-		one.pods[pods[i].Name] = &pods[i]
-	}
-	return one
-}
-
-// pod is the pod of that name, nil while it is not in the cache; read only.
-func (r *resolver) pod(ctx context.Context, key client.ObjectKey) (*corev1.Pod, error) {
-	if known, ok := r.pods[key.Name]; ok {
-		return known, nil
-	}
-	var pod corev1.Pod
-	err := r.reader.Get(ctx, key, &pod, client.UnsafeDisableDeepCopy)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("getting Pod %s: %w", key.Name, err)
-	}
-	return &pod, nil
+// forPass is the resolver of one pass.
+func (r *resolver) forPass() *resolver {
+	return &resolver{indexed: r.indexed, reader: r.reader, lastResort: r.lastResort, nodes: map[string]nodeFacts{}}
 }
 
 // resolve finds the endpoints of the binding's Service port, and what is behind those of the registered targets that
 // are none of them.
 func (r *resolver) resolve(ctx context.Context, binding *v1beta1.TargetGroupBinding, known map[elbv2.Target]entry) (resolution, error) {
 	res := resolution{
-		endpoints: make(map[elbv2.Target]endpoint, max(len(r.pods), len(known))), // about as many as there will be
+		endpoints: make(map[elbv2.Target]endpoint, len(known)), // about as many as there will be
 		odd:       map[string]string{},
 	}
 	service, err := r.service(ctx, binding)

@@ -115,7 +115,7 @@ func TestResolve(t *testing.T) {
 			inBed(t, func(b *bed) {
 				binding := newBinding()
 				binding.Spec.ServiceRef = v1beta1.ServiceReference{Name: "web", Port: tc.port}
-				res, err := b.resolver.of(nil).resolve(t.Context(), binding, tc.known)
+				res, err := b.resolver.forPass().resolve(t.Context(), binding, tc.known)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -141,9 +141,9 @@ func TestResolvePrefersLiveSelectedPodAtAddress(t *testing.T) {
 	neighbour := newPod("agent", "10.0.0.1") // in the host network, as web-0
 	neighbour.Labels = nil
 	inBed(t, func(b *bed) {
-		pod, err := b.resolver.of(nil).podAt(t.Context(), "shop", "10.0.0.1", newService())
-		if err != nil || pod == nil || pod.Name != "web-0" {
-			t.Errorf("pod at the address: %v, error %v; want web-0, which lives and is selected", pod, err)
+		pod := b.resolver.podAt("shop", "10.0.0.1", newService())
+		if pod == nil || pod.Name != "web-0" {
+			t.Errorf("pod at the address: %v; want web-0, which lives and is selected", pod)
 		}
 	}, ended, neighbour, newPod("web-0", "10.0.0.1"))
 }

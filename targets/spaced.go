@@ -85,12 +85,17 @@ func (q *spacedQueue) left(req reconcile.Request) time.Duration {
 	return breather - q.clock.Since(q.begun[req])
 }
 
-// podHandler has what an event of a pod asks for wait for no breather when the pod leaves.
+// podHandler leaves out changes that mean nothing to a binding, and has what an event asks for wait for no breather when the
+// pod leaves.
 type podHandler struct{ handler.EventHandler }
 
 // Update implements handler.EventHandler.
 func (h podHandler) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	if !isLeaving(e.ObjectOld.(*corev1.Pod)) && isLeaving(e.ObjectNew.(*corev1.Pod)) {
+	before, after := e.ObjectOld.(*corev1.Pod), e.ObjectNew.(*corev1.Pod)
+	if !podChanged(before, after) {
+		return
+	}
+	if !isLeaving(before) && isLeaving(after) {
 		queue = urgentQueue{queue.(*spacedQueue)}
 	}
 	h.EventHandler.Update(ctx, e, queue)

@@ -94,7 +94,9 @@ func TestWhatWaitsForNoBreather(t *testing.T) {
 	}
 	alive := func(*corev1.Pod) {}
 	deleted := func(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.Now()) }
+	moved := func(p *corev1.Pod) { p.Status.PodIPs = nil }
 	ended := func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
+	endedAndMoved := func(p *corev1.Pod) { ended(p); moved(p) }
 	tests := map[string]struct {
 		happens func(*bed, *spacedQueue)
 		want    time.Duration
@@ -108,8 +110,8 @@ func TestWhatWaitsForNoBreather(t *testing.T) {
 		"pod deleted":              {update(alive, deleted), 0},
 		"pod ended":                {update(alive, ended), 0},
 		"pod gone, not seen to go": {gone(alive), 0},
-		"pod ended before":         {update(ended, ended), breather},
-		"pod at another address":   {update(alive, func(p *corev1.Pod) { p.Status.PodIPs = nil }), breather},
+		"pod ended before":         {update(ended, endedAndMoved), breather},
+		"pod at another address":   {update(alive, moved), breather},
 		"pod gone, as expected":    {gone(deleted), breather},
 	}
 	for name, tc := range tests {
@@ -129,4 +131,21 @@ func TestWhatWaitsForNoBreather(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestKubeletsChatterWakesNobody(t *testing.T) {
+	inBed(t, func(b *bed) {
+		q := b.newQueue("spaced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, time.Minute)).(*spacedQueue)
+		defer q.ShutDown()
+		before, after := newPod("web-0", "10.0.0.1"), newPod("web-0", "10.0.0.1")
+		after.ResourceVersion, after.Status.StartTime = "2", ptr.To(metav1.Now())
+		b.podEvents().Update(b.lanes, event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
+		time.Sleep(2 * breather)
+		if n := q.Len(); n != 0 {
+			t.Errorf("%d passes, want none", n)
+		}
+		if got := b.resolver.podByName.first("shop", "web-0"); got != after {
+			t.Error("the index has not followed")
+		}
+	})
 }

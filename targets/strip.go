@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -44,6 +45,44 @@ func keptConditions(pod *corev1.Pod) []corev1.PodCondition {
 		}
 	}
 	return out
+}
+
+// StripSlice is a cache transform that keeps of an EndpointSlice what this package reads, and once what its endpoints share.
+func StripSlice(o any) (any, error) {
+	slice, ok := o.(*discoveryv1.EndpointSlice)
+	if !ok {
+		return o, nil
+	}
+	stripped := &discoveryv1.EndpointSlice{
+		TypeMeta: slice.TypeMeta,
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: slice.Namespace, Name: slice.Name, UID: slice.UID, ResourceVersion: slice.ResourceVersion,
+			Labels: map[string]string{discoveryv1.LabelServiceName: slice.Labels[discoveryv1.LabelServiceName]},
+		},
+		AddressType: slice.AddressType, Ports: slice.Ports, Endpoints: make([]discoveryv1.Endpoint, len(slice.Endpoints)),
+	}
+	zones, ready := map[string]*string{}, map[bool]*bool{}
+	for i, ep := range slice.Endpoints {
+		stripped.Endpoints[i] = discoveryv1.Endpoint{
+			Addresses: ep.Addresses, Conditions: discoveryv1.EndpointConditions{Ready: shared(ready, ep.Conditions.Ready)},
+			Zone: shared(zones, ep.Zone),
+		}
+		if ref := ep.TargetRef; ref != nil {
+			stripped.Endpoints[i].TargetRef = &corev1.ObjectReference{Kind: ref.Kind, Name: ref.Name, UID: ref.UID}
+		}
+	}
+	return stripped, nil
+}
+
+// shared is the pointer to that value which was seen first.
+func shared[T comparable](seen map[T]*T, value *T) *T {
+	if value == nil {
+		return nil
+	}
+	if _, known := seen[*value]; !known {
+		seen[*value] = value
+	}
+	return seen[*value]
 }
 
 // StripNode is a cache transform that keeps of a node what this package reads; a node's list of images alone may be

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
@@ -45,5 +46,32 @@ func TestStripNodeKeepsWhatIsRead(t *testing.T) {
 	node.Status.Images = nil
 	if diff := cmp.Diff(node, stripped); diff != "" {
 		t.Errorf("node (-want +got):\n%s", diff)
+	}
+}
+
+func TestStripSliceKeepsWhatIsRead(t *testing.T) {
+	first, second := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+	slice := newSlice("web-1", first, second)
+	for i := range slice.Endpoints {
+		slice.Endpoints[i].Zone = ptr.To("eu-west-1a")
+	}
+	slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.0.0.3"}}) // is no pod's, and in no zone
+	want := slice.DeepCopy()
+	for i := range 2 {
+		want.Endpoints[i].TargetRef.Namespace = ""
+	}
+	slice.Labels["endpointslice.kubernetes.io/managed-by"] = "endpointslice-controller.k8s.io"
+	slice.Endpoints[0].NodeName = ptr.To("node-1")
+	slice.Endpoints[0].Conditions.Serving = ptr.To(true)
+	slice.Endpoints[0].Hints = &discoveryv1.EndpointHints{ForZones: []discoveryv1.ForZone{{Name: "eu-west-1a"}}}
+	got, err := StripSlice(slice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("slice (-want +got):\n%s", diff)
+	}
+	if stripped := got.(*discoveryv1.EndpointSlice); stripped.Endpoints[0].Zone != stripped.Endpoints[1].Zone {
+		t.Error("the zone is kept twice")
 	}
 }

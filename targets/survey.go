@@ -111,17 +111,17 @@ func surveyOf(res resolution) Survey {
 	return out
 }
 
-// resolver is one for all bindings of a namespace, which has read all pods there.
+// resolver is one for all bindings of a namespace, which has read all pods and EndpointSlices there.
 func (s *Surveyor) resolver(ctx context.Context, namespace string) (*resolver, error) {
 	if known, ok := s.resolvers[namespace]; ok {
 		return known, nil
 	}
-	pods, err := s.Pods(ctx, namespace)
+	found, err := readIndexed(ctx, s.reader, namespace)
 	if err != nil {
 		return nil, err
 	}
-	all := &resolver{reader: s.reader, lastResort: true}
-	s.resolvers[namespace] = all.of(pods)
+	all := &resolver{indexed: found, reader: s.reader, lastResort: true}
+	s.resolvers[namespace] = all.forPass()
 	return s.resolvers[namespace], nil
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// unindexed answers from the API server what the resolver asks of a cache with indexes: it lists each kind of a namespace
+// unindexed answers from the API server what is asked of a cache with indexes elsewhere: it lists each kind of a namespace
 // once, whole, and looks through it. Of kinds outside of the namespace, which not everybody may read, it reads what it may.
 type unindexed struct {
 	client.Reader

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -28,12 +28,8 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// Indexes of the caches. Package webhook has its own.
+// Indexes of the cache of bindings. Package webhook has its own, and those of pods and slices are in index.go.
 const (
-	indexSliceService   = "targets.slice.service"
-	indexSlicePod       = "targets.slice.pod"
-	indexPodAddress     = "targets.pod.address"
-	indexPodGate        = "targets.pod.gate"
 	indexBindingService = "targets.binding.service"
 	indexBindingGroup   = "targets.binding.group"
 )
@@ -45,8 +41,11 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 	r.subnets = map[string]*subnets{}
 	r.openings, r.remarks = make(chan struct{}, maxOpenings), make(chan struct{}, maxRemarks)
 	r.statuses = make(chan struct{}, maxStatuses)
-	r.resolver = resolver{reader: mgr.GetClient(), lastResort: r.LastResort}
+	r.resolver = resolver{reader: mgr.GetClient(), indexed: newIndexed(), lastResort: r.LastResort}
 	if err := r.addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	if err := warm(ctx, mgr.GetCache(), &corev1.Pod{}, &discoveryv1.EndpointSlice{}); err != nil {
 		return err
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -55,10 +54,10 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&v1beta1.TargetGroupBinding{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfGroup), builder.WithPredicates(rivalryChanged())).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfService)).
-		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfSlice)).
+		Watches(&discoveryv1.EndpointSlice{}, r.sliceEvents()).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfNamespace), builder.WithPredicates(labelChanged())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfNode), builder.WithPredicates(nodeChanged())).
-		Watches(&corev1.Pod{}, r.podEvents(), builder.WithPredicates(podChanged())).
+		Watches(&corev1.Pod{}, r.podEvents()).
 		WatchesRawSource(source.Func(r.startLanes)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
@@ -92,12 +91,6 @@ type cacheIndex struct {
 
 func cacheIndexes() []cacheIndex {
 	return []cacheIndex{
-		{&discoveryv1.EndpointSlice{}, indexSliceService, func(o client.Object) []string {
-			return []string{o.GetLabels()[discoveryv1.LabelServiceName]}
-		}},
-		{&discoveryv1.EndpointSlice{}, indexSlicePod, slicePods},
-		{&corev1.Pod{}, indexPodAddress, podAddresses},
-		{&corev1.Pod{}, indexPodGate, func(o client.Object) []string { return gatedBindings(o.(*corev1.Pod)) }},
 		{&v1beta1.TargetGroupBinding{}, indexBindingService, func(o client.Object) []string {
 			return []string{o.(*v1beta1.TargetGroupBinding).Spec.ServiceRef.Name}
 		}},
@@ -116,49 +109,32 @@ func (r *Registrar) addIndexes(ctx context.Context, indexer client.FieldIndexer)
 	return nil
 }
 
-func slicePods(o client.Object) []string {
-	var out []string
-	for _, ep := range o.(*discoveryv1.EndpointSlice).Endpoints {
-		if ep.TargetRef != nil && ep.TargetRef.Kind == "Pod" {
-			out = append(out, ep.TargetRef.Name)
+// warm has the kinds cached from the start, also by a replica that does not lead yet: it begins at once when it does.
+func warm(ctx context.Context, informers cache.Informers, kinds ...client.Object) error {
+	for _, kind := range kinds {
+		if _, err := informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
+			return fmt.Errorf("caching %T: %w", kind, err)
 		}
 	}
-	return out
-}
-
-func podAddresses(o client.Object) []string {
-	var out []string
-	for _, ip := range o.(*corev1.Pod).Status.PodIPs {
-		out = append(out, ip.IP)
-	}
-	return out
-}
-
-func gatedBindings(pod *corev1.Pod) []string {
-	var out []string
-	for _, gate := range pod.Spec.ReadinessGates {
-		if name, ours := readiness.BindingOf(gate.ConditionType); ours {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// podChanged lets through what can change a plan or a condition, and keeps the kubelet's other chatter away.
-func podChanged() predicate.Funcs {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, after := e.ObjectOld.(*corev1.Pod), e.ObjectNew.(*corev1.Pod)
-		return isLeaving(before) != isLeaving(after) ||
-			containersReady(before) != containersReady(after) ||
-			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
-			!equality.Semantic.DeepEqual(before.Status.PodIPs, after.Status.PodIPs) ||
-			countOpenGates(before) != countOpenGates(after)
-	}}
+	return nil
 }
 
 // podEvents has the bindings of a pod looked at, without a breather when it leaves: its target goes at once.
 func (r *Registrar) podEvents() handler.EventHandler {
-	return podHandler{handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod)}
+	return indexing[*corev1.Pod]{podHandler{handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod)}, r.resolver.pods()}
+}
+
+func (r *Registrar) sliceEvents() handler.EventHandler {
+	return indexing[*discoveryv1.EndpointSlice]{handler.EnqueueRequestsFromMapFunc(r.bindingsOfSlice), r.resolver.slices()}
+}
+
+// podChanged reports whether the change can be one of a plan or a condition. It keeps the kubelet's other chatter away.
+func podChanged(before, after *corev1.Pod) bool {
+	return before.UID != after.UID || isLeaving(before) != isLeaving(after) ||
+		containersReady(before) != containersReady(after) ||
+		!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
+		!equality.Semantic.DeepEqual(before.Status.PodIPs, after.Status.PodIPs) ||
+		countOpenGates(before) != countOpenGates(after)
 }
 
 // nodeChanged lets through what decides whether a node, or a pod on it, is a target, and keeps heartbeats away.
@@ -241,14 +217,8 @@ func (r *Registrar) allBindings(ctx context.Context, namespace string) []reconci
 func (r *Registrar) bindingsOfPod(ctx context.Context, o client.Object) []reconcile.Request {
 	pod := o.(*corev1.Pod)
 	out := requests(pod.Namespace, append(gatedBindings(pod), r.bindingsHolding(pod)...))
-	var slices discoveryv1.EndpointSliceList
-	err := r.Client.List(ctx, &slices, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy,
-		client.MatchingFields{indexSlicePod: pod.Name})
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing EndpointSlices of pod", "pod", klog.KObj(pod))
-	}
-	for i := range slices.Items {
-		out = append(out, r.bindingsOfSlice(ctx, &slices.Items[i])...)
+	for _, slice := range r.resolver.sliceByPod.at(pod.Namespace, pod.Name) {
+		out = append(out, r.bindingsOfSlice(ctx, slice)...)
 	}
 	return out
 }

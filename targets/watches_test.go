@@ -27,6 +27,7 @@ func TestPodChanged(t *testing.T) {
 		"end":                      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, true},
 		"containers no more ready": {func(p *corev1.Pod) { p.Status.Conditions = nil }, true},
 		"labels":                   {func(p *corev1.Pod) { p.Labels = nil }, true},
+		"another of that name":     {func(p *corev1.Pod) { p.UID = "second" }, true},
 		"address":                  {func(p *corev1.Pod) { p.Status.PodIPs = nil }, true},
 		"gate": {func(p *corev1.Pod) {
 			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
@@ -38,7 +39,7 @@ func TestPodChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before, after := newPod("web-0", "10.0.0.1"), newPod("web-0", "10.0.0.1")
 			tc.change(after)
-			if got := podChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != tc.want {
+			if got := podChanged(before, after); got != tc.want {
 				t.Errorf("let through: %v, want %v", got, tc.want)
 			}
 		})

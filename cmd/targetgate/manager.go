@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -162,6 +163,7 @@ func cacheOptions(opts *options) cache.Options {
 		SyncPeriod: &opts.SyncPeriod, DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Node{}: {Transform: targets.StripNode}, &corev1.Pod{}: {Transform: targets.StripPod},
+			&discoveryv1.EndpointSlice{}: {Transform: targets.StripSlice},
 		},
 	}
 	if len(opts.WatchNamespaces) > 0 {

@@ -1,0 +1,182 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/targetgate/targetgate/readiness"
+)
+
+// index finds the objects of one kind by a value of theirs. It holds those that a watch has brought, the cache's own mostly:
+// they are read only.
+// controller-runtime's indexes keep two sets for each value and make a copy of each object that they list: with thousands
+// of pods that was a fifth of the memory, and of all that was allocated.
+type index[T client.Object] struct {
+	values func(T) []string
+
+	mu    sync.RWMutex
+	found map[types.NamespacedName][]T // by namespace and value
+}
+
+func newIndex[T client.Object](values func(T) []string) *index[T] {
+	return &index[T]{values: values, found: map[types.NamespacedName][]T{}}
+}
+
+// at are the objects of the namespace that have the value.
+func (x *index[T]) at(namespace, value string) []T {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return slices.Clone(x.found[types.NamespacedName{Namespace: namespace, Name: value}])
+}
+
+// first is one of them, nil when there is none.
+func (x *index[T]) first(namespace, value string) (o T) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if found := x.found[types.NamespacedName{Namespace: namespace, Name: value}]; len(found) > 0 {
+		return found[0]
+	}
+	return o
+}
+
+// change takes some objects out and others in, at once: nobody finds the one that is updated missing.
+func (x *index[T]) change(out, in []T) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, o := range out {
+		for _, value := range x.values(o) {
+			key := types.NamespacedName{Namespace: o.GetNamespace(), Name: value}
+			left := slices.DeleteFunc(x.found[key], func(other T) bool { return other.GetName() == o.GetName() })
+			if x.found[key] = left; len(left) == 0 {
+				delete(x.found, key)
+			}
+		}
+	}
+	for _, o := range in {
+		for _, value := range x.values(o) {
+			key := types.NamespacedName{Namespace: o.GetNamespace(), Name: value}
+			x.found[key] = append(x.found[key], o)
+		}
+	}
+}
+
+// indexes of one kind.
+type indexes[T client.Object] []*index[T]
+
+func (x indexes[T]) change(out, in []T) {
+	for _, one := range x {
+		one.change(out, in)
+	}
+}
+
+// indexed are the pods and the EndpointSlices that passes read.
+type indexed struct {
+	podByName, podByAddress, podByGate *index[*corev1.Pod]
+	sliceByService, sliceByPod         *index[*discoveryv1.EndpointSlice]
+}
+
+func newIndexed() *indexed {
+	return &indexed{
+		podByName:    newIndex(func(pod *corev1.Pod) []string { return []string{pod.Name} }),
+		podByAddress: newIndex(podAddresses),
+		podByGate:    newIndex(gatedBindings),
+		sliceByService: newIndex(func(slice *discoveryv1.EndpointSlice) []string {
+			return []string{slice.Labels[discoveryv1.LabelServiceName]}
+		}),
+		sliceByPod: newIndex(slicePods),
+	}
+}
+
+func (x *indexed) pods() indexes[*corev1.Pod] {
+	return indexes[*corev1.Pod]{x.podByName, x.podByAddress, x.podByGate}
+}
+
+func (x *indexed) slices() indexes[*discoveryv1.EndpointSlice] {
+	return indexes[*discoveryv1.EndpointSlice]{x.sliceByService, x.sliceByPod}
+}
+
+// readIndexed are those of a namespace, as reader has them now.
+func readIndexed(ctx context.Context, reader client.Reader, namespace string) (*indexed, error) {
+	var pods corev1.PodList
+	var listed discoveryv1.EndpointSliceList
+	for _, list := range []client.ObjectList{&pods, &listed} {
+		if err := reader.List(ctx, list, client.InNamespace(namespace)); err != nil {
+			return nil, fmt.Errorf("listing %T: %w", list, err)
+		}
+	}
+	out := newIndexed()
+	for i := range pods.Items {
+		out.pods().change(nil, []*corev1.Pod{&pods.Items[i]})
+	}
+	for i := range listed.Items {
+		out.slices().change(nil, []*discoveryv1.EndpointSlice{&listed.Items[i]})
+	}
+	return out, nil
+}
+
+func podAddresses(pod *corev1.Pod) []string {
+	out := make([]string, len(pod.Status.PodIPs))
+	for i, ip := range pod.Status.PodIPs {
+		out[i] = ip.IP
+	}
+	return out
+}
+
+func gatedBindings(pod *corev1.Pod) []string {
+	var out []string
+	for _, gate := range pod.Spec.ReadinessGates {
+		if name, ours := readiness.BindingOf(gate.ConditionType); ours && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func slicePods(slice *discoveryv1.EndpointSlice) []string {
+	out := make([]string, 0, len(slice.Endpoints))
+	for _, ep := range slice.Endpoints {
+		if ep.TargetRef != nil && ep.TargetRef.Kind == "Pod" {
+			out = append(out, ep.TargetRef.Name)
+		}
+	}
+	return out
+}
+
+// indexing has the indexes follow a watch, and the handler that it embeds see a change only then: a pass that is woken by
+// it finds it there.
+type indexing[T client.Object] struct {
+	handler.EventHandler
+	indexes[T]
+}
+
+// Create implements handler.EventHandler.
+func (h indexing[T]) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	h.change(nil, []T{e.Object.(T)})
+	h.EventHandler.Create(ctx, e, queue)
+}
+
+// Update implements handler.EventHandler.
+func (h indexing[T]) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	h.change([]T{e.ObjectOld.(T)}, []T{e.ObjectNew.(T)})
+	h.EventHandler.Update(ctx, e, queue)
+}
+
+// Delete implements handler.EventHandler.
+func (h indexing[T]) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	h.change([]T{e.Object.(T)}, nil)
+	h.EventHandler.Delete(ctx, e, queue)
+}
