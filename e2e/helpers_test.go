@@ -327,9 +327,6 @@ func assertFewEvents(t *testing.T, app *testbed.App) {
 		object := event.Regarding.Kind + " " + event.Regarding.Name
 		notes[object] = append(notes[object], event.Reason+": "+event.Note)
 		count[object]++
-		if event.Series != nil {
-			count[object] += int(event.Series.Count)
-		}
 	}
 	for object, n := range count {
 		if n > handful {

@@ -7,7 +7,6 @@ package e2e
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,9 +16,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/cluster"
@@ -32,7 +29,7 @@ var permissions = []struct{ role, resource, name, verbs, need string }{
 	{"ClusterRole", "configmaps", "", "create patch", "targets/shared.go writeDown"},
 	{"ClusterRole", "configmaps", "", "delete", "targets/shared.go forget"},
 	{"ClusterRole", "endpointslices.discovery.k8s.io", "", "list watch", "targets/watches.go SetupWithManager"},
-	{"ClusterRole", "events.events.k8s.io", "", "create patch", "targets/events.go event"}, // one that happens again is patched
+	{"ClusterRole", "events.events.k8s.io", "", "create", "targets/event_queue.go create"},
 	{"ClusterRole", "mutatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "list watch", "webhook/certs/selfmade.go watch"},
 	{"ClusterRole", "mutatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "patch", "webhook/certs/pass.go write"},
 	{"ClusterRole", "namespaces", "", "list watch", "targets/watches.go SetupWithManager"},
@@ -68,7 +65,6 @@ func TestEveryPermissionIsUsed(t *testing.T) {
 	t.Cleanup(func() { bed.Targetgate.Env = nil })
 	renewCA(t)
 	liveInSharedGroup(t)
-	tellTwice(t)
 	eventually(t, "each permission to be used", func() error {
 		requests, err := bed.Cluster.Requests()
 		if err != nil {
@@ -169,18 +165,4 @@ func liveInSharedGroup(t *testing.T) {
 	awaitRolled(t, app)
 	awaitRecord(t, app, keysOf(pods(t, app), 8080)...)
 	deleteBinding(t, app)
-}
-
-// tellTwice has targetgate tell the same of a binding twice, of two nodes.
-func tellTwice(t *testing.T) {
-	t.Helper()
-	for _, name := range []string{"odd-1", "odd-2"} {
-		odd := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: "kind://" + name, Unschedulable: true}}
-		must(t, bed.Client.Create(t.Context(), odd))
-		t.Cleanup(func() { must(t, bed.Client.Delete(context.Background(), odd)) })
-	}
-	app := newInstanceApp("permissions-nodes")
-	app.Replicas = 1
-	deploy(t, app)
-	eventually(t, "the event", func() error { return wantEvent(t, app, app.Name, corev1.EventTypeWarning, "NodeSkipped") })
 }

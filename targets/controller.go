@@ -72,7 +72,7 @@ type Registrar struct {
 // +kubebuilder:rbac:groups="",resources=namespaces;nodes;pods;services,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create
 
 // Reconcile is one pass. It makes no AWS call itself: the group's lanes do.
 func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, err error) {
@@ -208,12 +208,10 @@ func (r *Registrar) addFinalizer(ctx context.Context, g *group, binding *v1beta1
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	err := r.Client.Patch(ctx, binding, patch)
 	if err == nil {
-		g.claimedFrom = before.ResourceVersion
+		g.claimedFrom, g.failed = before.ResourceVersion, ""
 		return nil
 	}
-	if !apierrors.IsConflict(err) {
-		r.event(binding, failedAddFinalizer(err))
-	}
+	r.tellFailed(binding, g, err, failedAddFinalizer(err))
 	if !added {
 		ctrl.LoggerFrom(ctx).Error(err, "Removing the checkpoint annotations, will try again with the next pass")
 		return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -133,10 +134,17 @@ func (r *Registrar) tell(binding *v1beta1.TargetGroupBinding, g *group, found ma
 	}
 }
 
-// event records it. The API server refuses notes of over 1 kB.
 func (r *Registrar) event(on runtime.Object, e bindingEvent) {
 	countEvent(on, e.reason)
-	r.Recorder.Eventf(on, nil, e.kind, e.reason, e.action, "%s", cut(e.note))
+	r.Recorder.Eventf(on, nil, e.kind, e.reason, e.action, "%s", e.note)
+}
+
+// tellFailed tells of a change of finalizers that failed, once for as long as it does. A conflict only asks for another try.
+func (r *Registrar) tellFailed(binding *v1beta1.TargetGroupBinding, g *group, err error, e bindingEvent) {
+	if g.failed != e.reason && !apierrors.IsConflict(err) {
+		g.failed = e.reason
+		r.event(binding, e)
+	}
 }
 
 // tellPod tells the pod's owner why the pod is Ready from now on, or what keeps it from that.
@@ -150,16 +158,16 @@ func (r *Registrar) tellPod(v verdict, gate corev1.PodConditionType) {
 	switch reason := v.health.Reason; {
 	case reason == readiness.ReasonTimeout:
 		warn(reason, "OpenReadinessGate", "Readiness gate %s is open although target %s is not healthy: %s",
-			gate, v.target, cut(v.health.Message))
+			gate, v.target, v.health.Message)
 	case v.health.Status == corev1.ConditionTrue && reason != "":
-		normal("Readiness gate %s is open: %s", gate, cut(v.health.Message))
+		normal("Readiness gate %s is open: %s", gate, v.health.Message)
 	case v.health.Status == corev1.ConditionTrue:
 		normal("Target %s is healthy: readiness gate %s is open", v.target, gate)
 	case readiness.IsOpen(v.pod, gate):
 		warn("ReadinessGateClosed", "CloseReadinessGate", "Target %s is not healthy any more: readiness gate %s is closed: %s: %s",
-			v.target, gate, reason, cut(v.health.Message))
+			v.target, gate, reason, v.health.Message)
 	case reason == readiness.ReasonRegistrationFailed, reason == readiness.ReasonTargetGroupFull:
-		warn(reason, "RegisterTarget", "Target %s is not registered: %s", v.target, cut(v.health.Message))
+		warn(reason, "RegisterTarget", "Target %s is not registered: %s", v.target, v.health.Message)
 	}
 }
 

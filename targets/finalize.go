@@ -47,7 +47,7 @@ func (r *Registrar) finalize(
 	gateErr := r.openGates(ctx, s.key, readiness.BindingDeleted())
 	entries, complete := s.group.snapshot()
 	if s.group.emptied(entries, complete, mine) {
-		return r.releaseAfter(ctx, binding, gateErr)
+		return r.releaseAfter(ctx, s.group, binding, gateErr)
 	}
 	readIn := r.observe(s, look{at: s.group.lastReading().Add(pollUnsettled), class: elbv2.ClassOther})
 	countIn := r.writeStatus(s, binding, view{
@@ -116,8 +116,8 @@ func sideBySide[T any](ctx context.Context, pods []T, write func(context.Context
 }
 
 // releaseAfter ends a pass with the binding's release, which is tried again soon when the cache is behind.
-func (r *Registrar) releaseAfter(ctx context.Context, binding *v1beta1.TargetGroupBinding, gateErr error) (ctrl.Result, error) {
-	err := errors.Join(gateErr, r.release(ctx, binding))
+func (r *Registrar) releaseAfter(ctx context.Context, g *group, binding *v1beta1.TargetGroupBinding, gateErr error) (ctrl.Result, error) {
+	err := errors.Join(gateErr, r.release(ctx, g, binding))
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: jitter(conflictRetry)}, nil
 	}
@@ -125,7 +125,7 @@ func (r *Registrar) releaseAfter(ctx context.Context, binding *v1beta1.TargetGro
 }
 
 // release lets the API server delete the binding, once what we keep beside it is gone.
-func (r *Registrar) release(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
+func (r *Registrar) release(ctx context.Context, g *group, binding *v1beta1.TargetGroupBinding) error {
 	if err := r.forget(ctx, binding); err != nil {
 		return err
 	}
@@ -133,9 +133,7 @@ func (r *Registrar) release(ctx context.Context, binding *v1beta1.TargetGroupBin
 	controllerutil.RemoveFinalizer(binding, v1beta1.Finalizer)
 	err := r.Client.Patch(ctx, binding, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if client.IgnoreNotFound(err) != nil {
-		if !apierrors.IsConflict(err) {
-			r.event(binding, failedRemoveFinalizer(err))
-		}
+		r.tellFailed(binding, g, err, failedRemoveFinalizer(err))
 		return fmt.Errorf("removing finalizer: %w", err)
 	}
 	return nil

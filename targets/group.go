@@ -65,6 +65,7 @@ type group struct {
 	// Only passes touch these, and there is one at a time.
 	notices     map[string]bool // told in the last pass
 	claimedFrom string          // the version of the binding that we put our finalizer on, empty if that was not us
+	failed      string          // the reason of the event about the last change of finalizers, empty after a success
 }
 
 // sender is a lane that sends targets in batches.

@@ -116,7 +116,7 @@ func (r *Registrar) handOver(ctx context.Context, s session, binding *v1beta1.Ta
 	if s.group.retire() {
 		return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, gateErr, rivalPause)}, nil
 	}
-	return r.releaseAfter(ctx, binding, gateErr)
+	return r.releaseAfter(ctx, s.group, binding, gateErr)
 }
 
 // bindingsOfGroup are the other bindings of the binding's target group.

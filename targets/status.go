@@ -72,7 +72,6 @@ func (r *Registrar) sendStatus(s session, binding *v1beta1.TargetGroupBinding, o
 	countIfFailed(kubernetesFailure, err)
 	if err != nil {
 		ctrl.LoggerFrom(r.lanes).Error(err, "Writing the status of a binding, will try again", "binding", klog.KObj(binding))
-		r.event(binding, failedUpdateStatus(err))
 	}
 	tell, again := s.group.status.end(old, status, r.Clock.Now(), err)
 	for _, e := range tell {

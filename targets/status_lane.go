@@ -56,14 +56,18 @@ func (l *statusLane) begin(old, status *v1beta1.TargetGroupBindingStatus, now ti
 	return 0, true
 }
 
-// end takes the end of the write. It returns the events that the written status calls for, and whether to have another look.
+// end takes the end of the write. It returns the events that it calls for, that of a failure only after a success, and whether
+// to have another look.
 func (l *statusLane) end(old, status *v1beta1.TargetGroupBindingStatus, now time.Time, err error) (tell []bindingEvent, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.busy = false
 	if err != nil {
+		if l.retryAt.IsZero() {
+			tell = []bindingEvent{failedUpdateStatus(err)}
+		}
 		l.retryAt = now.Add(jitter(apiRetry))
-		return nil, true
+		return tell, true
 	}
 	l.written, l.differsSince, l.retryAt = status, time.Time{}, time.Time{}
 	return l.eventsOf(old.Conditions, status.Conditions), l.missed

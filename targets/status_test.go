@@ -6,11 +6,13 @@ package targets
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -214,6 +216,48 @@ func TestPassOnAStaleBindingIsRepeatedSoonWithoutAWord(t *testing.T) {
 			t.Errorf("%d events tell of the release, want none", got)
 		}
 	})
+}
+
+func TestWritesThatKeepFailingAreToldOnce(t *testing.T) {
+	full := errors.New("etcdserver: mvcc: database space exceeded")
+	refuse := func(o client.Object) error {
+		if _, binding := o.(*v1beta1.TargetGroupBinding); binding {
+			return full
+		}
+		return nil
+	}
+	refused := interceptor.Funcs{
+		Patch: func(_ context.Context, _ client.WithWatch, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+			return refuse(o)
+		},
+		SubResourcePatch: func(_ context.Context, _ client.Client, _ string, o client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+			return refuse(o)
+		},
+	}
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.intercept(refused)
+		for range 10 {
+			b.after(apiRetry)
+		}
+		b.intercept(interceptor.Funcs{})
+		b.after(apiRetry)
+		b.must(b.cluster.Delete(t.Context(), b.binding()))
+		b.intercept(refused)
+		for range 10 { // of these the last ones have nothing left but the finalizer
+			_, _ = b.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: webKey})
+			time.Sleep(pollUnsettled)
+		}
+		got := map[string]int{}
+		for range len(b.events.Events) {
+			got[strings.Fields(<-b.events.Events)[1]]++
+		}
+		for _, reason := range []string{"FailedAddFinalizer", "FailedUpdateStatus", "FailedRemoveFinalizer"} {
+			if got[reason] == 0 || got[reason] > 2 {
+				t.Errorf("%s is told %d times, want once in a while that it lasts", reason, got[reason])
+			}
+		}
+	}, pod, newSlice("web-1", pod))
 }
 
 func TestMayPassLeavesStatusesAlone(t *testing.T) {

@@ -58,12 +58,16 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	recorder := targets.NewEventQueue(mgr.GetClient(), clock.RealClock{})
+	if err := mgr.Add(recorder); err != nil {
+		return fmt.Errorf("adding the queue of events: %w", err)
+	}
 	registrar := &targets.Registrar{
 		Client:                  mgr.GetClient(),
 		Uncached:                mgr.GetAPIReader(),
 		Accounts:                aws.accounts,
 		Writer:                  &readiness.Writer{Client: mgr.GetClient().Status(), Clock: clock.RealClock{}, TwoWay: opts.Policy.TwoWay},
-		Recorder:                mgr.GetEventRecorder("targetgate"),
+		Recorder:                recorder,
 		Clock:                   clock.RealClock{},
 		Policy:                  opts.Policy,
 		DriftInterval:           opts.DriftInterval,
