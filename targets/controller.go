@@ -55,9 +55,9 @@ type Registrar struct {
 	MaxBackoff time.Duration
 
 	resolver resolver
-	openings chan struct{}              // bound how many pods are written to at a time: to open gates,
-	remarks  chan struct{}              // and to say what they wait for;
-	statuses chan struct{}              // and how many statuses of bindings are written
+	openings *line                      // of writes to pods that open gates,
+	remarks  *line                      // of those that say what a gate waits for,
+	statuses *line                      // and of those of bindings' statuses
 	lanes    context.Context            //nolint:containedctx // the life of the calls that outlive a pass
 	wake     func(types.NamespacedName) // has a binding looked at again
 

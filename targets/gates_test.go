@@ -4,8 +4,10 @@
 package targets
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -372,4 +374,50 @@ func TestGateSaysWhatItWaitsForAndSinceWhen(t *testing.T) {
 			t.Errorf("message %q, want AWS's words, and since %s", message, since)
 		}
 	}, pod, newSlice("web-1", pod))
+}
+
+// What a pod waits for is said in a line of its own, which may be long: the gate does not wait in it, and what still stands
+// there when the gate is open must not be written.
+func TestRemarkThatIsOvertakenIsNeverWritten(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		others := make(chan struct{})
+		for range maxRemarks {
+			b.remarks.put(func() { <-others })
+		}
+		b.settle()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.after(pollUnsettled)
+		if got, want := b.condition("web-0"), "True"; strings.TrimSpace(got) != want {
+			t.Fatalf("condition %q while others are said, want %q", got, want)
+		}
+		b.after(2 * cacheLag) // forgets what was written
+		b.after(2 * cacheLag)
+		close(others)
+		synctest.Wait()
+		if got, want := b.condition("web-0"), "True"; strings.TrimSpace(got) != want {
+			t.Errorf("condition %q when the line is through, want %q", got, want)
+		}
+		if n := len(b.group().said); n != 0 {
+			t.Errorf("%d writes are remembered", n)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// A remark that was overtaken may still stand in its line when the gate is to be opened once more, after a failure.
+func TestRemarkThatIsOvertakenTakesNoOthersTurn(t *testing.T) {
+	g := emptyGroup()
+	pod := newPod("web-0", "10.0.0.1")
+	remark := verdict{pod: pod, health: readiness.RegistrationFailed("no")}
+	opening := verdict{pod: pod, health: readiness.BindingDeleted()}
+	stale, _ := g.queueWrite(remark, noon)
+	turn, _ := g.queueWrite(opening, noon)
+	if !g.beginWrite(pod.UID, turn) {
+		t.Fatal("the gate does not open")
+	}
+	g.endWrite(opening, noon, errors.New("timed out"))
+	g.forgetWrites(noon)
+	if _, ok := g.queueWrite(opening, noon); !ok || g.beginWrite(pod.UID, stale) {
+		t.Error("the remark is written in place of what opens the gate")
+	}
 }

@@ -40,7 +40,8 @@ type group struct {
 	factsAt time.Time
 
 	detached map[types.UID]detachment // pods at their gates that are not among the endpoints
-	said     map[types.UID]saying     // to pods
+	said     map[types.UID]saying     // to pods, lately
+	turns    int                      // writes handed over, ever
 
 	toRegister   registrations // due now, as of the last pass
 	toDeregister departures

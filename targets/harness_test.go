@@ -78,11 +78,10 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 		Recorder: b.events, Clock: clock.RealClock{},
 		Policy: testPolicy, DriftInterval: testDrift, InjectsGates: true,
 		lanes:    ctx,
-		openings: make(chan struct{}, maxOpenings), remarks: make(chan struct{}, maxRemarks),
-		statuses: make(chan struct{}, maxStatuses),
-		wake:     func(key types.NamespacedName) { b.queue <- key },
-		subnets:  map[string]*subnets{},
-		groups:   map[types.NamespacedName]*group{}, orphans: map[orphan]time.Time{},
+		openings: newLine(maxOpenings), remarks: newLine(maxRemarks), statuses: newLine(maxStatuses),
+		wake:    func(key types.NamespacedName) { b.queue <- key },
+		subnets: map[string]*subnets{},
+		groups:  map[types.NamespacedName]*group{}, orphans: map[orphan]time.Time{},
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithStatusSubresource(&corev1.Pod{}, &v1beta1.TargetGroupBinding{})

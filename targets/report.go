@@ -45,7 +45,7 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 		r.hand(s, j.gate, v)
 	}
 	s.group.setDetached(j.detachedNow)
-	s.group.forgetWrites(gated)
+	s.group.forgetWrites(j.now)
 	count := countPods(gated, res.endpoints, j.gate)
 	told := j.lateNotices(verdicts)
 	if count.ungated > 0 && r.asksForGates(ctx, binding.Namespace) {
@@ -71,13 +71,11 @@ func (r *Registrar) hand(s session, gate corev1.PodConditionType, v verdict) {
 	if v.opens() {
 		line = r.openings
 	}
-	go func() {
-		line <- struct{}{}
-		defer func() { <-line }()
+	line.put(func() {
 		if s.group.beginWrite(v.pod.UID, turn) {
 			r.writeOrPause(s, gate, v)
 		}
-	}()
+	})
 }
 
 func (r *Registrar) writeOrPause(s session, gate corev1.PodConditionType, v verdict) {
@@ -102,7 +100,7 @@ func (v verdict) opens() bool { return v.health.Status == corev1.ConditionTrue }
 
 // saying is what was last written to a pod, or is to be.
 type saying struct {
-	turn    int  // counts what was handed over
+	turn    int  // its own, of all that the group has handed over
 	queued  bool // it stands in the line
 	writing bool
 	missed  bool // a verdict came during the write
@@ -130,8 +128,9 @@ func (g *group) queueWrite(v verdict, now time.Time) (turn int, ok bool) {
 	if last.queued && !overtakes || last.fresh(now) && last.health == v.health {
 		return 0, false
 	}
-	g.said[v.pod.UID] = saying{turn: last.turn + 1, queued: true, health: v.health}
-	return last.turn + 1, true
+	g.turns++
+	g.said[v.pod.UID] = saying{turn: g.turns, queued: true, health: v.health}
+	return g.turns, true
 }
 
 // beginWrite reports whether the verdict of that turn is still the one to write.
@@ -152,7 +151,7 @@ func (g *group) endWrite(v verdict, now time.Time, err error) (missed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	last := g.said[v.pod.UID]
-	done := saying{turn: last.turn}
+	var done saying
 	if err == nil {
 		done.health, done.at = v.health, now
 	}
@@ -190,18 +189,11 @@ func (g *group) openedWithin(d time.Duration, now time.Time) time.Duration {
 	return left
 }
 
-// forgetWrites forgets pods that are gone.
-func (g *group) forgetWrites(gated []*corev1.Pod) {
+// forgetWrites forgets those that have failed, and those that the cache shows by now.
+func (g *group) forgetWrites(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.said) <= len(gated) {
-		return
-	}
-	alive := map[types.UID]bool{}
-	for _, pod := range gated {
-		alive[pod.UID] = true
-	}
-	maps.DeleteFunc(g.said, func(uid types.UID, last saying) bool { return !alive[uid] && !last.queued && !last.writing })
+	maps.DeleteFunc(g.said, func(_ types.UID, last saying) bool { return !last.queued && !last.writing && !last.fresh(now) })
 }
 
 // pause waits, but not longer than the lanes live.

@@ -59,15 +59,13 @@ func (r *Registrar) writeStatus(s session, binding *v1beta1.TargetGroupBinding, 
 	}
 	wait, due := lane.begin(old, status, r.Clock.Now())
 	if due {
-		go r.sendStatus(s, binding, old, status)
+		r.statuses.put(func() { r.sendStatus(s, binding, old, status) })
 	}
 	return wait
 }
 
 // sendStatus runs beside the passes: an API server that takes its time holds no gate up. Events follow the write.
 func (r *Registrar) sendStatus(s session, binding *v1beta1.TargetGroupBinding, old, status *v1beta1.TargetGroupBindingStatus) {
-	r.statuses <- struct{}{}
-	defer func() { <-r.statuses }()
 	err := r.patchStatus(s.key, binding.UID, status)
 	countIfFailed(kubernetesFailure, err)
 	if err != nil {

@@ -39,8 +39,7 @@ const (
 func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	r.groups, r.orphans = map[types.NamespacedName]*group{}, map[orphan]time.Time{}
 	r.subnets = map[string]*subnets{}
-	r.openings, r.remarks = make(chan struct{}, maxOpenings), make(chan struct{}, maxRemarks)
-	r.statuses = make(chan struct{}, maxStatuses)
+	r.openings, r.remarks, r.statuses = newLine(maxOpenings), newLine(maxRemarks), newLine(maxStatuses)
 	r.resolver = resolver{reader: mgr.GetClient(), indexed: newIndexed(), lastResort: r.LastResort}
 	if err := r.addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
