@@ -85,7 +85,7 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithStatusSubresource(&corev1.Pod{}, &v1beta1.TargetGroupBinding{})
-	if err := b.addIndexes(ctx, indexer{builder}); err != nil {
+	if err := addIndexes(ctx, indexer{builder}); err != nil {
 		t.Fatal(err)
 	}
 	b.cluster = builder.Build()

@@ -86,9 +86,9 @@ func matches(o client.Object, asked *client.ListOptions) bool {
 	if asked.FieldSelector == nil {
 		return true
 	}
-	for _, index := range cacheIndexes() {
-		if value, ok := asked.FieldSelector.RequiresExactMatch(index.field); ok {
-			return slices.Contains(index.values(o), value)
+	for field, value := range bindingIndexes {
+		if wanted, ok := asked.FieldSelector.RequiresExactMatch(field); ok {
+			return value(o.(*v1beta1.TargetGroupBinding)) == wanted
 		}
 	}
 	return false

@@ -41,7 +41,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 	r.subnets = map[string]*subnets{}
 	r.openings, r.remarks, r.statuses = newLine(maxOpenings), newLine(maxRemarks), newLine(maxStatuses)
 	r.resolver = resolver{reader: mgr.GetClient(), indexed: newIndexed(), lastResort: r.LastResort}
-	if err := r.addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	if err := warm(ctx, mgr.GetCache(), &corev1.Pod{}, &discoveryv1.EndpointSlice{}); err != nil {
@@ -81,28 +81,17 @@ func (r *Registrar) startLanes(ctx context.Context, queue workqueue.TypedRateLim
 	return nil
 }
 
-// cacheIndex says by which values of a field the caches find objects of one kind.
-type cacheIndex struct {
-	object client.Object
-	field  string
-	values client.IndexerFunc
+// bindingIndexes say by which values the cache finds bindings.
+var bindingIndexes = map[string]func(*v1beta1.TargetGroupBinding) string{
+	indexBindingService: func(b *v1beta1.TargetGroupBinding) string { return b.Spec.ServiceRef.Name },
+	indexBindingGroup:   func(b *v1beta1.TargetGroupBinding) string { return b.Spec.TargetGroupARN },
 }
 
-func cacheIndexes() []cacheIndex {
-	return []cacheIndex{
-		{&v1beta1.TargetGroupBinding{}, indexBindingService, func(o client.Object) []string {
-			return []string{o.(*v1beta1.TargetGroupBinding).Spec.ServiceRef.Name}
-		}},
-		{&v1beta1.TargetGroupBinding{}, indexBindingGroup, func(o client.Object) []string {
-			return []string{o.(*v1beta1.TargetGroupBinding).Spec.TargetGroupARN}
-		}},
-	}
-}
-
-func (r *Registrar) addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	for _, index := range cacheIndexes() {
-		if err := indexer.IndexField(ctx, index.object, index.field, index.values); err != nil {
-			return fmt.Errorf("indexing %s: %w", index.field, err)
+func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+	for field, value := range bindingIndexes {
+		values := func(o client.Object) []string { return []string{value(o.(*v1beta1.TargetGroupBinding))} }
+		if err := indexer.IndexField(ctx, &v1beta1.TargetGroupBinding{}, field, values); err != nil {
+			return fmt.Errorf("indexing %s: %w", field, err)
 		}
 	}
 	return nil
