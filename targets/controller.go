@@ -177,7 +177,7 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 		r.groups[key], g = fresh, fresh
 	}
 	role := elbv2.Role{ARN: binding.Spec.IamRoleArnToAssume, ExternalID: binding.Spec.AssumeRoleExternalId}
-	return session{key: key, group: g, client: r.Accounts.Client(role)}
+	return session{key: key, group: g, client: r.Accounts.Client(role).For(key.Namespace)}
 }
 
 // claim makes sure that what the plan registers will be found again and cleaned up by whoever comes after us. Where that

@@ -111,7 +111,7 @@ func (r *Registrar) readFacts(s session) (*v1beta1.TargetGroupFacts, error) {
 	if err != nil {
 		return nil, err
 	}
-	delay, err := s.client.DeregistrationDelay(r.lanes, s.group.arn)
+	delay, err := s.client.DeregistrationDelay(r.lanes, elbv2.ClassOther, s.group.arn)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (d *bindingDefaulter) Default(ctx context.Context, binding *v1beta1.TargetG
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	group, fault, err := d.facts.lookUp(ctx, spec)
+	group, fault, err := d.facts.lookUp(ctx, binding)
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}

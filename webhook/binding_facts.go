@@ -43,13 +43,14 @@ func newFacts(accounts Accounts, clk clock.PassiveClock) *facts {
 	}
 }
 
-// lookUp finds the target group of a spec. It is nil where there is nothing to ask AWS for, as ARN or role are missing or
+// lookUp finds the target group of a binding. It is nil where there is nothing to ask AWS for, as ARN or role are missing or
 // none. What AWS finds wrong with the user's words is a fault, what is wrong with AWS or with us an error.
-func (f *facts) lookUp(ctx context.Context, spec *v1beta1.TargetGroupBindingSpec) (*elbv2.TargetGroup, *field.Error, error) {
+func (f *facts) lookUp(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*elbv2.TargetGroup, *field.Error, error) {
+	spec := &binding.Spec
 	if !askable(spec) {
 		return nil, nil, nil
 	}
-	group, err := f.describe(ctx, spec)
+	group, err := f.describe(ctx, binding)
 	switch {
 	case err == nil:
 		return &group, nil, nil
@@ -86,29 +87,34 @@ func groupField(spec *v1beta1.TargetGroupBindingSpec) (*field.Path, string) {
 }
 
 // describe asks for a name each time: a second later it may be another group's.
-func (f *facts) describe(ctx context.Context, spec *v1beta1.TargetGroupBindingSpec) (elbv2.TargetGroup, error) {
-	role := roleOf(spec)
+func (f *facts) describe(ctx context.Context, binding *v1beta1.TargetGroupBinding) (elbv2.TargetGroup, error) {
+	spec, role, client := &binding.Spec, roleOf(&binding.Spec), f.client(binding)
 	if spec.TargetGroupARN != "" {
 		return f.groups.get(ctx, groupKey{role, spec.TargetGroupARN}, func(ctx context.Context) (elbv2.TargetGroup, error) {
-			return f.accounts.Client(role).GroupByARN(ctx, elbv2.ClassAdmission, spec.TargetGroupARN)
+			return client.GroupByARN(ctx, elbv2.ClassAdmission, spec.TargetGroupARN)
 		})
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	group, err := f.accounts.Client(role).GroupByName(ctx, elbv2.ClassAdmission, spec.TargetGroupName)
+	group, err := client.GroupByName(ctx, elbv2.ClassAdmission, spec.TargetGroupName)
 	if err == nil {
 		f.groups.put(groupKey{role, group.ARN}, group)
 	}
 	return group, err
 }
 
-// deregistrationDelay is that of the spec's group, which is given by its ARN. Only a warning needs it: the call comes
+// deregistrationDelay is that of the binding's group, which is given by its ARN. Only a warning needs it: the call comes
 // after all others.
-func (f *facts) deregistrationDelay(ctx context.Context, spec *v1beta1.TargetGroupBindingSpec) (time.Duration, error) {
-	role, arn := roleOf(spec), spec.TargetGroupARN
+func (f *facts) deregistrationDelay(ctx context.Context, binding *v1beta1.TargetGroupBinding) (time.Duration, error) {
+	role, arn, client := roleOf(&binding.Spec), binding.Spec.TargetGroupARN, f.client(binding)
 	return f.delays.get(ctx, groupKey{role, arn}, func(ctx context.Context) (time.Duration, error) {
-		return f.accounts.Client(role).DeregistrationDelay(ctx, arn)
+		return client.DeregistrationDelay(ctx, elbv2.ClassAdmission, arn)
 	})
+}
+
+// client acts as the binding's role, and charges its calls to the binding's namespace.
+func (f *facts) client(binding *v1beta1.TargetGroupBinding) *elbv2.Client {
+	return f.accounts.Client(roleOf(&binding.Spec)).For(binding.Namespace)
 }
 
 func roleOf(spec *v1beta1.TargetGroupBindingSpec) elbv2.Role {

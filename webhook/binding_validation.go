@@ -40,7 +40,7 @@ func (v *bindingValidator) ValidateCreate(ctx context.Context, binding *v1beta1.
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	group, fault, err := v.facts.lookUp(ctx, &binding.Spec)
+	group, fault, err := v.facts.lookUp(ctx, binding)
 	faults := faultsOf(&binding.Spec, others, group)
 	if fault != nil {
 		faults = append(faults, fault)
@@ -72,7 +72,7 @@ func (v *bindingValidator) ValidateUpdate(ctx context.Context, old, binding *v1b
 	var fault *field.Error
 	var awsErr error
 	if asksAWS(&old.Spec, &binding.Spec) {
-		group, fault, awsErr = v.facts.lookUp(ctx, &binding.Spec)
+		group, fault, awsErr = v.facts.lookUp(ctx, binding)
 	}
 	made, found := sift(faultsOf(&binding.Spec, others, group), faultsOf(&old.Spec, others, group))
 	changed, vpcErr := v.immutable(ctx, &old.Spec, &binding.Spec)

@@ -51,7 +51,7 @@ func (v *bindingValidator) warnAtCreation(
 	if grace, pod := v.shortestGrace(ctx, binding, service); pod != "" {
 		ctx, cancel := context.WithTimeout(ctx, warnWithin)
 		defer cancel()
-		if delay, err := v.facts.deregistrationDelay(ctx, &binding.Spec); err == nil {
+		if delay, err := v.facts.deregistrationDelay(ctx, binding); err == nil {
 			out = append(out, warnOfGrace(delay, grace, pod)...)
 		}
 	}
@@ -65,7 +65,7 @@ func (v *bindingValidator) warnAtUpdate(ctx context.Context, old, binding *v1bet
 	if roleOf(&old.Spec) != roleOf(&binding.Spec) {
 		ctx, cancel := context.WithTimeout(ctx, warnWithin)
 		defer cancel()
-		if _, fault, err := v.facts.lookUp(ctx, &binding.Spec); err == nil && fault != nil {
+		if _, fault, err := v.facts.lookUp(ctx, binding); err == nil && fault != nil {
 			out = append(out, fault.Error())
 		}
 	}

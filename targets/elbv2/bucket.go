@@ -6,44 +6,50 @@ package elbv2
 import (
 	"context"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
 )
 
-// bucket is a token bucket whose waiters are served by class. AWS takes its token when a call arrives: calls that bunch up on
-// the way find its bucket emptier than ours was, if that has gone on filling meanwhile. So ours holds less than the burst by
-// as many as are under way: however long these take, there is a token for each at AWS.
+// bucket is a token bucket whose waiters are served by class, and within a class by tenant. AWS takes its token when a call
+// arrives: calls that bunch up on the way find its bucket emptier than ours was, if that has gone on filling meanwhile. So
+// ours holds less than the burst by as many as are under way: however long these take, there is a token for each at AWS.
 type bucket struct {
 	rule  ThrottleRule
 	clock clock.WithDelayedExecution
 
-	mu       sync.Mutex
-	pace     pace
-	tokens   float64
-	filled   time.Time // when tokens and pace were last brought up to date
-	underWay int       // calls that have their token and no answer yet
-	waiters  []*waiter // most urgent first
-	timer    clock.Timer
+	mu        sync.Mutex
+	pace      pace
+	tokens    float64
+	admission float64   // how many of them lookups for users may take
+	filled    time.Time // when tokens and pace were last brought up to date
+	underWay  int       // calls that have their token and no answer yet
+	queues    [classCount]queue
+	passed    int // tokens that went to others since the last one of ClassOther
+	timer     clock.Timer
 }
 
-type waiter struct {
-	class   Class
-	since   time.Time
-	granted chan struct{}
-}
+const (
+	// patience is how long a call that nobody waits for stands behind registrations and health: with many groups to ask
+	// there is always one of these, and settings would never be read. After that, of every othersTurn tokens one goes to
+	// such a call, and no more: otherwise many of them would stand in the way of those that somebody waits for.
+	patience   = 10 * time.Second
+	othersTurn = 5
 
-// patience is how long a call that nobody waits for stands behind those for health: with many groups to ask there is
-// always one of these, and settings would never be read.
-const patience = 10 * time.Second
+	// admissionShare is the part of tokens and burst that lookups for users take at most. They go before health for that:
+	// so neither keeps the other waiting for long, and as every replica answers users, and has a bucket of its own, the
+	// replicas that do nothing else add as little to the account's calls.
+	admissionShare = 0.2
+)
 
 func newBucket(rule ThrottleRule, clk clock.WithDelayedExecution) *bucket {
-	return &bucket{
+	b := &bucket{
 		rule: rule, clock: clk,
-		pace: pace{full: rule.Rate, rate: rule.Rate}, tokens: float64(rule.Burst), filled: clk.Now(),
+		pace: pace{full: rule.Rate, rate: rule.Rate}, tokens: float64(rule.Burst), filled: clk.Now(), passed: othersTurn,
 	}
+	b.admission = b.admissionBurst()
+	return b
 }
 
 // token is the right to make one call. Whoever has it says when the call was answered, or that it was not made. The nil
@@ -62,8 +68,8 @@ func (t *token) refund() {
 	}
 }
 
-func (b *bucket) wait(ctx context.Context, class Class) (*token, error) {
-	w := b.enqueue(class)
+func (b *bucket) wait(ctx context.Context, class Class, tenant string) (*token, error) {
+	w := b.enqueue(class, tenant)
 	select {
 	case <-w.granted:
 		return &token{bucket: b}, nil
@@ -73,12 +79,11 @@ func (b *bucket) wait(ctx context.Context, class Class) (*token, error) {
 	}
 }
 
-func (b *bucket) enqueue(class Class) *waiter {
+func (b *bucket) enqueue(class Class, tenant string) *waiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	w := &waiter{class: class, since: b.clock.Now(), granted: make(chan struct{})}
-	at, _ := slices.BinarySearchFunc(b.waiters, class+1, func(w *waiter, class Class) int { return int(w.class - class) })
-	b.waiters = slices.Insert(b.waiters, at, w)
+	w := &waiter{class: class, tenant: tenant, since: b.clock.Now(), granted: make(chan struct{})}
+	b.queues[class].push(w)
 	b.grant()
 	return w
 }
@@ -86,13 +91,13 @@ func (b *bucket) enqueue(class Class) *waiter {
 // abandon takes w out of the line, or gives its token back when it was granted in the same moment.
 func (b *bucket) abandon(w *waiter) {
 	b.mu.Lock()
-	at := slices.Index(b.waiters, w)
-	if at >= 0 {
-		b.waiters = slices.Delete(b.waiters, at, at+1)
+	waited := w.place != nil
+	if waited {
+		b.queues[w.class].remove(w)
 		b.grant() // others may have waited for this one
 	}
 	b.mu.Unlock()
-	if at < 0 {
+	if !waited {
 		b.settle(1)
 	}
 }
@@ -123,16 +128,16 @@ func (b *bucket) throttled() {
 // registrations stand in theirs, which is the longer one anyway.
 const reserved = 0.4
 
-// price is how many tokens there must be for the call, of which it takes one. Many calls that hang leave no room for that
-// many tokens: a registration that has waited for as long as the reserve takes to fill goes when no more fit in. The caller
-// holds the lock.
-func (b *bucket) price(w *waiter) float64 {
-	if w.class != ClassRegister {
+// price is how many tokens there must be for the next call of the class, of which it takes one. Many calls that hang leave
+// no room for that many tokens: when a registration has waited for as long as the reserve takes to fill, registrations go
+// when no more fit in. The caller holds the lock.
+func (b *bucket) price(class Class) float64 {
+	if class != ClassRegister {
 		return 1
 	}
 	share := b.pace.rate / b.pace.full // or a throttled bucket would take minutes to fill that far
 	reserve := math.Floor(reserved * share * float64(b.rule.Burst))
-	if b.filled.Sub(w.since).Seconds() < reserve/b.pace.full {
+	if b.filled.Sub(b.queues[class].waitsSince()).Seconds() < reserve/b.pace.full {
 		return 1 + reserve
 	}
 	return min(1+reserve, b.capacity())
@@ -141,45 +146,73 @@ func (b *bucket) price(w *waiter) float64 {
 // capacity is how many tokens fit in: one, however many calls hang. The caller holds the lock.
 func (b *bucket) capacity() float64 { return max(1, float64(b.rule.Burst-b.underWay)) }
 
+// admissionBurst is how many tokens there may be for lookups: one, however small the bucket is.
+func (b *bucket) admissionBurst() float64 { return max(1, admissionShare*float64(b.rule.Burst)) }
+
 // refill brings tokens and pace up to date. The caller holds the lock.
 func (b *bucket) refill() {
 	now := b.clock.Now()
-	b.tokens = min(b.capacity(), b.tokens+b.pace.advance(now.Sub(b.filled)))
+	came := b.pace.advance(now.Sub(b.filled))
+	b.tokens = min(b.capacity(), b.tokens+came)
+	b.admission = min(b.admissionBurst(), b.admission+admissionShare*came)
 	b.filled = now
 }
 
 // grant serves as many waiters as there are tokens and sets the timer for the next one. The caller holds the lock.
 func (b *bucket) grant() {
 	b.refill()
-	for len(b.waiters) > 0 {
-		next := b.next()
-		if b.tokens < b.price(b.waiters[next]) {
-			break
-		}
-		b.tokens--
-		b.underWay++
-		close(b.waiters[next].granted)
-		b.waiters = slices.Delete(b.waiters, next, next+1)
+	class, lack := b.next()
+	for ; class < classCount && lack <= 0; class, lack = b.next() {
+		b.take(class)
+		close(b.queues[class].pop().granted)
 	}
 	if b.timer != nil {
 		b.timer.Stop()
 		b.timer = nil
 	}
-	if len(b.waiters) > 0 {
-		b.timer = b.clock.AfterFunc(b.pace.until(b.price(b.waiters[0])-b.tokens)+time.Millisecond, b.tick)
+	if class < classCount {
+		b.timer = b.clock.AfterFunc(b.pace.until(lack)+time.Millisecond, b.tick)
 	}
 }
 
-// next is the waiter whose turn it is: the first, unless that asks for health and a call of ClassOther has lost patience.
-func (b *bucket) next() int {
-	if b.waiters[0].class != ClassWaitingHealth {
-		return 0
+// take takes a token for a call of that class. The caller holds the lock.
+func (b *bucket) take(class Class) {
+	b.tokens--
+	b.underWay++
+	b.passed++
+	switch class {
+	case ClassAdmission:
+		b.admission--
+	case ClassOther:
+		b.passed = 1
 	}
-	other := slices.IndexFunc(b.waiters, func(w *waiter) bool { return w.class == ClassOther })
-	if other > 0 && b.filled.Sub(b.waiters[other].since) >= patience {
-		return other
+}
+
+// next is the class whose turn it is, and how many tokens have to come in before that; classCount when nobody waits. The
+// caller holds the lock.
+func (b *bucket) next() (next Class, lack float64) {
+	waits := func(class Class) bool { return b.queues[class].len() > 0 }
+	others := waits(ClassOther) && b.passed >= othersTurn && b.filled.Sub(b.queues[ClassOther].waitsSince()) >= patience
+	next = classCount
+	switch {
+	case waits(ClassDeregister):
+		next = ClassDeregister
+	case others:
+		next = ClassOther
+	case waits(ClassRegister):
+		next = ClassRegister
+	case waits(ClassAdmission) && b.admission >= 1:
+		next = ClassAdmission
+	case waits(ClassWaitingHealth):
+		next = ClassWaitingHealth
+	case waits(ClassOther):
+		next = ClassOther
+	case waits(ClassAdmission):
+		return ClassAdmission, max(1-b.tokens, (1-b.admission)/admissionShare)
+	default:
+		return classCount, 0
 	}
-	return 0
+	return next, b.price(next) - b.tokens
 }
 
 func (b *bucket) tick() {
@@ -200,7 +233,12 @@ func (b *bucket) short() bool {
 func (b *bucket) queued(class Class) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.waiters) > 0 && b.waiters[0].class <= class
+	for urgent := range class + 1 {
+		if b.queues[urgent].len() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // level is what a bucket shows of itself.
@@ -214,8 +252,8 @@ func (b *bucket) level() level {
 	defer b.mu.Unlock()
 	b.refill()
 	l := level{tokens: b.tokens, rate: b.pace.rate}
-	for _, w := range b.waiters {
-		l.waiting[w.class]++
+	for class := range b.queues {
+		l.waiting[class] = b.queues[class].len()
 	}
 	return l
 }

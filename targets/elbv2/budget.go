@@ -13,24 +13,25 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Class is the urgency of a call. Of the calls that wait for the same bucket the lowest class goes first, and within
-// a class the one that came first.
+// Class is the urgency of a call. Of the calls that wait for the same bucket the lowest class goes first; within a class
+// the tenants take turns. ClassAdmission has a fifth of the bucket, for which it goes before ClassWaitingHealth, and never
+// more. ClassOther gets every fifth token after 10 s, or the more urgent ones could keep it waiting for ever.
 type Class int
 
 // The classes, most urgent first.
 const (
 	ClassDeregister    Class = iota // a pod is on its way out: every second may lose requests
 	ClassRegister                   // a pod waits to be let in
-	ClassAdmission                  // a user waits for a binding to be created
 	ClassWaitingHealth              // a pod waits for its health checks
-	ClassOther                      // nobody waits
+	ClassAdmission                  // a user waits for a binding to be created
+	ClassOther                      // nobody waits, or what it was for has failed before
 
 	classCount // how many there are
 )
 
 // String is the class as metrics name it.
 func (c Class) String() string {
-	return [classCount]string{"deregister", "register", "admission", "waiting-health", "other"}[c]
+	return [classCount]string{"deregister", "register", "waiting-health", "admission", "other"}[c]
 }
 
 // Budget rations HTTP attempts of one account, retries included. It is safe for concurrent use.
@@ -69,9 +70,9 @@ func (b *Budget) wait(ctx context.Context, operation string) (*token, error) {
 	if bucket == nil {
 		return nil, nil
 	}
-	class, start := chargeOf(ctx).class, b.clock.Now()
-	token, err := bucket.wait(ctx, class)
-	waitSeconds.WithLabelValues(b.account, bucket.rule.pattern(), class.String()).Observe(b.clock.Since(start).Seconds())
+	charge, start := chargeOf(ctx), b.clock.Now()
+	token, err := bucket.wait(ctx, charge.class, charge.tenant)
+	waitSeconds.WithLabelValues(b.account, bucket.rule.pattern(), charge.class.String()).Observe(b.clock.Since(start).Seconds())
 	return token, err
 }
 
@@ -84,25 +85,21 @@ func (b *Budget) bucketFor(operation string) *bucket {
 	return nil
 }
 
-type classKey struct{}
+type chargeKey struct{}
 
-// charge says to which class a call's attempts are charged, and whether its only attempt has been paid for.
+// charge says to which class and tenant a call's attempts are charged, and whether its only attempt has been paid for.
 type charge struct {
-	class Class
-	paid  bool
+	class  Class
+	tenant string
+	paid   bool
 }
 
-func withClass(ctx context.Context, class Class) context.Context {
-	return context.WithValue(ctx, classKey{}, charge{class: class})
-}
-
-// withPaid is for a call of one attempt whose token has been taken already.
-func withPaid(ctx context.Context, class Class) context.Context {
-	return context.WithValue(ctx, classKey{}, charge{class: class, paid: true})
+func withCharge(ctx context.Context, c charge) context.Context {
+	return context.WithValue(ctx, chargeKey{}, c)
 }
 
 func chargeOf(ctx context.Context) charge {
-	if c, ok := ctx.Value(classKey{}).(charge); ok {
+	if c, ok := ctx.Value(chargeKey{}).(charge); ok {
 		return c
 	}
 	return charge{class: ClassOther}

@@ -46,7 +46,7 @@ func TestBudgetServesClassesInOrder(t *testing.T) {
 			{"deregister 1", ClassDeregister}, {"register 2", ClassRegister}, {"deregister 2", ClassDeregister},
 		} {
 			go func() {
-				if err := spend(withClass(context.Background(), call.class), budget, "Any"); err != nil {
+				if err := spend(withCharge(context.Background(), charge{class: call.class}), budget, "Any"); err != nil {
 					t.Error(err)
 				}
 				served <- call.name
@@ -68,7 +68,7 @@ func TestBudgetServesClassesInOrder(t *testing.T) {
 func TestBudgetServesCallThatNobodyWaitsForInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := oneAtATime()
-		ctx, stop := context.WithCancel(withClass(context.Background(), ClassWaitingHealth))
+		ctx, stop := context.WithCancel(withCharge(context.Background(), charge{class: ClassWaitingHealth}))
 		defer stop()
 		for range 5 {
 			go func() {
@@ -78,7 +78,7 @@ func TestBudgetServesCallThatNobodyWaitsForInTheEnd(t *testing.T) {
 		}
 		synctest.Wait()
 		start := time.Now()
-		if err := spend(withClass(t.Context(), ClassOther), budget, "Settings"); err != nil {
+		if err := spend(withCharge(t.Context(), charge{class: ClassOther}), budget, "Settings"); err != nil {
 			t.Fatal(err)
 		}
 		if waited := time.Since(start); waited < patience || waited > patience+2*time.Second {
@@ -143,11 +143,11 @@ func TestRegistrationsLeaveTokensToDeregistrations(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				bucket := newBucket(ThrottleRule{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}, clock.RealClock{})
 				for range tc.hanging {
-					_, _ = bucket.wait(ctx, ClassDeregister)
+					_, _ = bucket.wait(ctx, ClassDeregister, "")
 				}
 				var registered, deregistered atomic.Int64
 				call := func(class Class, done *atomic.Int64) {
-					token, err := bucket.wait(ctx, class)
+					token, err := bucket.wait(ctx, class, "")
 					if err != nil {
 						return
 					}

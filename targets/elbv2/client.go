@@ -114,11 +114,25 @@ type Client struct {
 	api         API
 	budget      *Budget
 	credentials aws.CredentialsProvider // nil when api needs none
+	tenant      string
 }
 
 // New returns a Client over api, which takes its calls' tokens from budget.
 func New(api API, budget *Budget) *Client {
 	return &Client{api: api, budget: budget}
+}
+
+// For returns a client that charges its calls to the tenant, such as a namespace: within each class the tenants take turns.
+// A tenant that is not named is one like others. It costs little, and shares all but that with c.
+func (c *Client) For(tenant string) *Client {
+	copied := *c
+	copied.tenant = tenant
+	return &copied
+}
+
+// charge is what a call of that class is charged to.
+func (c *Client) charge(class Class) charge {
+	return charge{class: class, tenant: c.tenant}
 }
 
 // identify makes sure that there are credentials before a token is taken: to get them takes time, in which calls would

@@ -49,7 +49,7 @@ func TestClientChargesRetriesToBudget(t *testing.T) {
 		MaxRetries: 5, Throttle: []ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 0.001, Burst: 3}},
 	}).Client(Role{})
 
-	if _, err := client.DeregistrationDelay(t.Context(), testARN); err != nil {
+	if _, err := client.DeregistrationDelay(t.Context(), ClassOther, testARN); err != nil {
 		t.Fatal(err)
 	}
 	if left := client.budget.buckets[0].tokens; left >= 1 {
@@ -156,17 +156,17 @@ func (c *classes) DescribeTargetHealth(ctx context.Context, _ *awselbv2.Describe
 	return &awselbv2.DescribeTargetHealthOutput{}, nil
 }
 
-// Rule 9: each operation asks the budget in its own class.
+// Rule 9: each operation asks the budget in its own class, for its tenant.
 func TestClientChargesEachOperationToItsClass(t *testing.T) {
 	api := &classes{got: map[string]charge{}}
-	client := New(api, NewBudget(nil, clock.RealClock{}))
+	client := New(api, NewBudget(nil, clock.RealClock{})).For("team-a")
 	_ = client.Register(t.Context(), testARN, oneTarget)
 	_ = client.Deregister(t.Context(), testARN, oneTarget)
 	_, _ = client.Health(t.Context(), ClassWaitingHealth, testARN, WholeGroup)
 	want := map[string]charge{
-		"RegisterTargets":      {class: ClassRegister, paid: true},
-		"DeregisterTargets":    {class: ClassDeregister, paid: true},
-		"DescribeTargetHealth": {class: ClassWaitingHealth, paid: true},
+		"RegisterTargets":      {class: ClassRegister, tenant: "team-a", paid: true},
+		"DeregisterTargets":    {class: ClassDeregister, tenant: "team-a", paid: true},
+		"DescribeTargetHealth": {class: ClassWaitingHealth, tenant: "team-a", paid: true},
 	}
 	if diff := cmp.Diff(want, api.got, cmp.AllowUnexported(charge{})); diff != "" {
 		t.Errorf("charges (-want +got):\n%s", diff)

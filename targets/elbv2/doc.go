@@ -6,9 +6,10 @@
 // The seam is narrow. api.go names exactly the SDK calls that are made; client.go is the facade over them and speaks
 // in this package's own small types. It first sees to the credentials (role.go), which are replaced before they expire.
 // Every HTTP attempt, retries included, then takes a token from its account's budget (budget.go): a few buckets
-// (bucket.go), each of which serves deregistrations before registrations, then admission, then the health of pods that
-// wait, then everything else. A bucket never sends more than AWS's own of the same size lets in, and when AWS throttles
-// all the same, because others use the account too, it slows down for a while (pace.go).
+// (bucket.go), each of which serves deregistrations before registrations, then the health of pods that wait, then lookups
+// for users, then everything else; lookups have a fifth of the bucket for themselves. Within a class the tenants, which are
+// the bindings' namespaces, take turns (queue.go). A bucket never sends more than AWS's own of the same size lets in, and
+// when AWS throttles all the same, because others use the account too, it slows down for a while (pace.go).
 //
 // Error codes are told apart in errors.go, and what AWS says of Availability Zones is read in zone.go, and nowhere else.
 //

@@ -52,11 +52,7 @@ func (c *Client) describeOne(
 	if err := c.identify(ctx); err != nil {
 		return TargetGroup{}, callError("describing target group", what, err)
 	}
-	var options []func(*awselbv2.Options)
-	if class == ClassAdmission {
-		options = append(options, brief)
-	}
-	out, err := c.api.DescribeTargetGroups(withClass(ctx, class), in, options...)
+	out, err := c.api.DescribeTargetGroups(withCharge(ctx, c.charge(class)), in, attempts(class)...)
 	if err != nil {
 		return TargetGroup{}, callError("describing target group", what, err)
 	}
@@ -69,6 +65,14 @@ func (c *Client) describeOne(
 // briefAttempts is how often a call is tried at most that a user waits for: the pauses between them take 6 s at most, so
 // that AWS's last word comes before the end of the API server's patience.
 const briefAttempts = 3
+
+// attempts bounds the attempts of a call of that class.
+func attempts(class Class) []func(*awselbv2.Options) {
+	if class == ClassAdmission {
+		return []func(*awselbv2.Options){brief}
+	}
+	return nil
+}
 
 func brief(o *awselbv2.Options) {
 	o.Retryer = retry.AddWithMaxAttempts(o.Retryer, min(o.Retryer.MaxAttempts(), briefAttempts))
@@ -95,13 +99,13 @@ func seconds(n *int32) time.Duration {
 	return time.Duration(aws.ToInt32(n)) * time.Second
 }
 
-// DeregistrationDelay is how long a deregistered target of the group drains.
-func (c *Client) DeregistrationDelay(ctx context.Context, arn string) (time.Duration, error) {
+// DeregistrationDelay is how long a deregistered target of the group drains. Class is as for GroupByARN.
+func (c *Client) DeregistrationDelay(ctx context.Context, class Class, arn string) (time.Duration, error) {
 	if err := c.identify(ctx); err != nil {
 		return 0, callError("describing attributes of target group", arn, err)
 	}
-	out, err := c.api.DescribeTargetGroupAttributes(withClass(ctx, ClassOther),
-		&awselbv2.DescribeTargetGroupAttributesInput{TargetGroupArn: &arn})
+	out, err := c.api.DescribeTargetGroupAttributes(withCharge(ctx, c.charge(class)),
+		&awselbv2.DescribeTargetGroupAttributesInput{TargetGroupArn: &arn}, attempts(class)...)
 	if err != nil {
 		return 0, callError("describing attributes of target group", arn, err)
 	}

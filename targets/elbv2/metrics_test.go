@@ -50,7 +50,7 @@ func TestAccountsShowTheirBudgets(t *testing.T) {
 		_ = spend(t.Context(), budget, "DescribeFirst")
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		go func() { _ = spend(withClass(ctx, ClassWaitingHealth), budget, "DescribeTargetHealth") }()
+		go func() { _ = spend(withCharge(ctx, charge{class: ClassWaitingHealth}), budget, "DescribeTargetHealth") }()
 		synctest.Wait()
 		want := []string{
 			`targetgate_aws_budget_rate{account="",operations="^Describe"} 1`,
@@ -74,8 +74,8 @@ func TestBudgetObservesWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waitSeconds.DeletePartialMatch(prometheus.Labels{"account": "waits"})
 		budget := newBudget("waits", []ThrottleRule{{Operations: regexp.MustCompile("Any"), Rate: 1, Burst: 1}}, oneAtATime().clock)
-		_ = spend(withClass(t.Context(), ClassRegister), budget, "Any")
-		_ = spend(withClass(t.Context(), ClassRegister), budget, "Any")
+		_ = spend(withCharge(t.Context(), charge{class: ClassRegister}), budget, "Any")
+		_ = spend(withCharge(t.Context(), charge{class: ClassRegister}), budget, "Any")
 		count := scrape(t, metrics.Registry, `targetgate_aws_budget_wait_seconds_count{account="waits",class="register",operations="Any"}`)
 		if len(count) != 1 || !strings.HasSuffix(count[0], " 2") {
 			t.Errorf("%q, want two waits", count)

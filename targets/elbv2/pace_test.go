@@ -132,7 +132,7 @@ func TestBucketKeepsOrderOfClassesWhenThrottled(t *testing.T) {
 		served := make(chan Class)
 		for _, class := range []Class{ClassOther, ClassRegister, ClassDeregister} {
 			go func() {
-				_ = spend(withClass(context.Background(), class), budget, "Any")
+				_ = spend(withCharge(context.Background(), charge{class: class}), budget, "Any")
 				served <- class
 			}()
 			synctest.Wait()

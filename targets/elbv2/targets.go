@@ -119,7 +119,12 @@ func (c *Client) begin(ctx context.Context, class Class, operation string) (*tok
 	if err := c.identify(ctx); err != nil {
 		return nil, err
 	}
-	return c.budget.wait(withClass(ctx, class), operation)
+	return c.budget.wait(withCharge(ctx, c.charge(class)), operation)
+}
+
+// paid is for a call of one attempt whose token has been taken already.
+func (c *Client) paid(class Class) charge {
+	return charge{class: class, tenant: c.tenant, paid: true}
 }
 
 // send takes a token for the operation, then the batch, and sends it.
@@ -139,7 +144,7 @@ func (c *Client) send(ctx context.Context, class Class, operation string, batch 
 		return nil
 	}
 	defer token.answered()
-	return call(withPaid(ctx, class), descriptions(targets))
+	return call(withCharge(ctx, c.paid(class)), descriptions(targets))
 }
 
 // Ask yields the targets that a reading is about; nil is the whole group. It is called when the budget has granted the
@@ -165,7 +170,7 @@ func (c *Client) Health(ctx context.Context, class Class, arn string, ask Ask) (
 	for _, t := range ask() {
 		in.Targets = append(in.Targets, types.TargetDescription{Id: aws.String(t.ID), Port: aws.Int32(t.Port)})
 	}
-	out, err := c.api.DescribeTargetHealth(withPaid(ctx, class), in, once)
+	out, err := c.api.DescribeTargetHealth(withCharge(ctx, c.paid(class)), in, once)
 	if err != nil {
 		return nil, callError("describing target health of", arn, err)
 	}
