@@ -219,6 +219,39 @@ func TestPodsOfALostNodeLeaveUnlessThereAreNoOthers(t *testing.T) {
 	assertOnlyLeaversDeregistered(t, alone)
 }
 
+// An instance dies and its Node object is deleted. The pods' objects stay behind, as ready as before, until pod garbage
+// collection finds them.
+func TestPodsOfADeletedNodeLeaveAtOnce(t *testing.T) {
+	const lost = "node-lost"
+	must(t, bed.Kubelet.AddNode(t.Context(), kubelet.Node{Name: lost, Zone: "eu-west-1b"}))
+	must(t, bed.LaunchInstances(t.Context()))
+	app := newApp("deleted-node")
+	app.Replicas, app.Node, app.ExplicitGate = 2, "node-1", true
+	deploy(t, app)
+	awaitRolled(t, app)
+	stay := keysOf(pods(t, app), 8080)
+	doomed := app.Pod("doomed")
+	doomed.Spec.NodeSelector[corev1.LabelHostname] = lost
+	create(t, doomed)
+	eventually(t, "the pod on "+lost+" to be Ready", func() error {
+		must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(doomed), doomed))
+		if !testbed.IsReady(doomed) {
+			return fmt.Errorf("it is %s", doomed.Status.Phase)
+		}
+		return nil
+	})
+	begun, key := time.Now(), targetOf(doomed.Status.PodIP)
+	must(t, bed.Kubelet.RemoveNode(t.Context(), lost))
+	if took := awaitCall(t, app, "DeregisterTargets", key, begun).Received.Sub(begun); took > 2*time.Second {
+		t.Errorf("the target was deregistered %s after the node was deleted, want at once", took)
+	}
+	must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(doomed), doomed))
+	awaitTargets(t, app, stay...)
+	if doomed.DeletionTimestamp != nil {
+		t.Error("the pod was deleted before its target went: the test proves nothing")
+	}
+}
+
 // newInstanceApp is an app whose group holds the nodes.
 func newInstanceApp(name string) *testbed.App {
 	app := newApp(name)

@@ -6,13 +6,22 @@ package targets
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
+	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -120,29 +129,93 @@ func isDisrupted(node *corev1.Node) bool {
 	return false
 }
 
-// nodeFacts is what is asked about the node of a pod. A node that is not in the cache, yet or any more, says nothing
-// against its pods.
+// nodeFacts is what is asked about the node of a pod.
 type nodeFacts struct {
-	ready corev1.ConditionStatus
-	zone  string // the Availability Zone, empty when it is not known
+	ready   corev1.ConditionStatus
+	zone    string // the Availability Zone, empty when it is not known
+	missing bool   // there is no such Node: it was deleted, or its cache is behind that of pods
+	deleted bool   // it was seen to be deleted
 }
 
+// down reports whether the node is known not to run its pods much longer: it says so itself, as in a shutdown, or it was deleted.
+func (n nodeFacts) down() bool { return n.deleted || n.ready == corev1.ConditionFalse }
+
+// nodeOf is what is known of the pod's node. A pod without a node, and a node that we may not read, say nothing against the pod.
 func (r *resolver) nodeOf(ctx context.Context, pod *corev1.Pod) (nodeFacts, error) {
 	name := pod.Spec.NodeName
+	if name == "" {
+		return nodeFacts{ready: corev1.ConditionTrue}, nil
+	}
 	if known, ok := r.nodes[name]; ok {
 		return known, nil
 	}
 	r.node = corev1.Node{} // one for all: a node is a kilobyte, and passes are many
 	err := r.reader.Get(ctx, client.ObjectKey{Name: name}, &r.node, client.UnsafeDisableDeepCopy)
-	if client.IgnoreNotFound(err) != nil {
-		return nodeFacts{}, fmt.Errorf("getting Node %s: %w", name, err)
-	}
-	found := nodeFacts{ready: corev1.ConditionTrue}
-	if err == nil {
+	var found nodeFacts
+	switch {
+	case err == nil:
 		found = nodeFacts{ready: nodeReadiness(&r.node), zone: r.node.Labels[corev1.LabelTopologyZone]}
+	case apierrors.IsNotFound(err):
+		found = nodeFacts{missing: true, deleted: r.deletedNodes.has(name)}
+	case apierrors.IsForbidden(err):
+		found = nodeFacts{ready: corev1.ConditionTrue}
+	default:
+		return nodeFacts{}, fmt.Errorf("getting Node %s: %w", name, err)
 	}
 	r.nodes[name] = found
 	return found, nil
+}
+
+// deletedNodes are the names of the nodes that the watch has shown to be deleted. That a node is not in the cache says less: the
+// cache of pods may be ahead of it. Safe for concurrent use; nil has none.
+type deletedNodes struct {
+	mu sync.Mutex
+	at map[string]time.Time
+}
+
+// rememberDeleted is how long: pod garbage collection deletes the pods of a node that is gone within two minutes.
+const rememberDeleted = 10 * time.Minute
+
+func (d *deletedNodes) has(name string) bool {
+	if d == nil {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, deleted := d.at[name]
+	return deleted
+}
+
+func (d *deletedNodes) add(name string, now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.DeleteFunc(d.at, func(_ string, at time.Time) bool { return now.Sub(at) >= rememberDeleted })
+	d.at[name] = now
+}
+
+func (d *deletedNodes) remove(name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.at, name)
+}
+
+// nodeHandler notes which nodes are deleted before it has the bindings looked at.
+type nodeHandler struct {
+	handler.EventHandler
+	deleted *deletedNodes
+	clock   clock.PassiveClock
+}
+
+// Create implements handler.EventHandler. A node may come back under its name.
+func (h nodeHandler) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	h.deleted.remove(e.Object.GetName())
+	h.EventHandler.Create(ctx, e, queue)
+}
+
+// Delete implements handler.EventHandler.
+func (h nodeHandler) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	h.deleted.add(e.Object.GetName(), h.clock.Now())
+	h.EventHandler.Delete(ctx, e, queue)
 }
 
 func nodeReadiness(node *corev1.Node) corev1.ConditionStatus {

@@ -6,9 +6,11 @@ package targets
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -172,7 +174,7 @@ func TestResolveLooksAtNodesOfUnreadyPods(t *testing.T) {
 		"not ready":         {map[string]corev1.ConditionStatus{"web-0": "True", "web-1": "False"}, map[elbv2.Target]standing{one: wanted, two: unready}},
 		"one unknown":       {map[string]corev1.ConditionStatus{"web-0": "True", "web-1": "Unknown"}, map[elbv2.Target]standing{one: wanted, two: unready}},
 		"none but unknown":  {map[string]corev1.ConditionStatus{"web-0": "False", "web-1": "Unknown"}, map[elbv2.Target]standing{one: unready, two: wanted}},
-		"not in the cache":  {map[string]corev1.ConditionStatus{"web-0": "True"}, map[elbv2.Target]standing{one: wanted, two: wanted}},
+		"missing":           {map[string]corev1.ConditionStatus{"web-0": "True"}, map[elbv2.Target]standing{one: wanted, two: unready}},
 		"none is not ready": {map[string]corev1.ConditionStatus{"web-0": "False", "web-1": "False"}, map[elbv2.Target]standing{one: unready, two: unready}},
 	}
 	for name, tc := range tests {
@@ -194,6 +196,152 @@ func TestResolveLooksAtNodesOfUnreadyPods(t *testing.T) {
 					t.Errorf("endpoints (-want +got):\n%s", diff)
 				}
 			}, objects...)
+		})
+	}
+}
+
+// Nobody is left to change what the pods of a lost instance say of themselves: they are as ready as before.
+func TestRegistrarDeregistersPodsOfDeletedNode(t *testing.T) {
+	tests := map[string]struct {
+		prepare func(*bed, *discoveryv1.EndpointSlice) // before the node is deleted
+		policy  int                                    // MinReadyPercent
+		unseen  bool                                   // the deletion, as it was before our time
+		want    elbv2.State                            // of the pod's target a moment later
+		later   elbv2.State                            // and when a pause is over
+	}{
+		"ready in the slice": {want: elbv2.StateDraining},
+		"not ready in the slice": {
+			prepare: func(b *bed, slice *discoveryv1.EndpointSlice) {
+				slice.Endpoints[0].Conditions.Ready = ptr.To(false)
+				b.must(b.cluster.Update(t.Context(), slice))
+			},
+			want: elbv2.StateDraining,
+		},
+		"out of the slices": {
+			prepare: func(b *bed, slice *discoveryv1.EndpointSlice) {
+				slice.Endpoints = slice.Endpoints[1:]
+				b.must(b.cluster.Update(t.Context(), slice))
+			},
+			want: elbv2.StateDraining,
+		},
+		"too few others": {policy: 51, want: elbv2.StateHealthy, later: elbv2.StateHealthy},
+		"rule 10: missing, not seen to be deleted": {unseen: true, want: elbv2.StateHealthy, later: elbv2.StateDraining},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			a, c := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+			a.Spec.NodeName, c.Spec.NodeName = "node-1", "node-2"
+			lost, stays := newNode("node-1", "i-01", corev1.ConditionTrue), newNode("node-2", "i-02", corev1.ConditionTrue)
+			slice := newSlice("web-1", a, c)
+			for i := range slice.Endpoints {
+				slice.Endpoints[i].Conditions.Ready = ptr.To(true)
+			}
+			inBed(t, func(b *bed) {
+				if tc.policy > 0 {
+					b.Policy.MinReadyPercent = tc.policy
+				}
+				b.settle()
+				b.aws.SetHealth(testARN, one, healthy)
+				b.aws.SetHealth(testARN, two, healthy)
+				b.after(time.Second)
+				if tc.prepare != nil {
+					tc.prepare(b, slice)
+					b.settle()
+				}
+				b.must(b.cluster.Delete(t.Context(), lost))
+				if !tc.unseen {
+					b.nodeEvent(lost)
+				}
+				b.settle()
+				if got := b.targets(); got[one.String()] != tc.want || got[two.String()] != elbv2.StateHealthy {
+					t.Errorf("targets %v, want the one on the deleted node %s", got, tc.want)
+				}
+				b.after(unreadyPause)
+				b.after(pollUnsettled)
+				if got := b.targets()[one.String()]; tc.later != "" && got != tc.later {
+					t.Errorf("%s later the target is %s, want %s", unreadyPause, got, tc.later)
+				}
+				if n := len(b.aws.Calls("RegisterTargets")); n != 1 {
+					t.Errorf("%d registrations, want the first one alone: %v", n, b.aws.Calls("RegisterTargets"))
+				}
+			}, a, c, slice, lost, stays)
+		})
+	}
+}
+
+// nodeEvent has the registrar see that a node was deleted.
+func (b *bed) nodeEvent(node *corev1.Node) {
+	queue := b.newQueue("nodes", nil).(*spacedQueue)
+	defer queue.ShutDown()
+	b.nodeEvents().Delete(b.t.Context(), event.DeleteEvent{Object: node}, queue)
+}
+
+func TestNodeThatComesBackUnderItsNameCounts(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	pod.Spec.NodeName = "node-1"
+	node := newNode("node-1", "i-01", corev1.ConditionTrue)
+	inBed(t, func(b *bed) {
+		b.deletedNodes().add("node-1", b.Clock.Now())
+		b.settle()
+		if got := b.targets()[one.String()]; got != elbv2.StateInitial {
+			t.Errorf("the target is %q, want it registered", got)
+		}
+	}, pod, node, newSlice("web-1", pod))
+}
+
+func (b *bed) deletedNodes() *deletedNodes { return b.resolver.deletedNodes }
+
+func TestDeletedNodesAreForgotten(t *testing.T) {
+	d := &deletedNodes{at: map[string]time.Time{}}
+	d.add("node-1", noon)
+	d.add("node-2", noon.Add(rememberDeleted-time.Second))
+	if !d.has("node-1") || !d.has("node-2") {
+		t.Error("forgotten too early")
+	}
+	d.add("node-3", noon.Add(rememberDeleted))
+	d.remove("node-3")
+	if d.has("node-1") || !d.has("node-2") || d.has("node-3") {
+		t.Errorf("remembered: %v, want node-2", d.at)
+	}
+}
+
+// The kubelet's graceful shutdown: the node says that it is not ready, and its pods end without being deleted.
+func TestRegistrarDeregistersPodsOfNodeThatIsNotReady(t *testing.T) {
+	tests := map[string]struct {
+		node corev1.ConditionStatus
+		want elbv2.State
+	}{
+		"it says so":         {node: corev1.ConditionFalse, want: elbv2.StateDraining},
+		"it does not answer": {node: corev1.ConditionUnknown, want: elbv2.StateHealthy},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			a, c := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+			a.Spec.NodeName, c.Spec.NodeName = "node-1", "node-2"
+			node := newNode("node-1", "i-01", corev1.ConditionTrue)
+			inBed(t, func(b *bed) {
+				b.settle()
+				b.aws.SetHealth(testARN, one, healthy)
+				b.aws.SetHealth(testARN, two, healthy)
+				b.after(time.Second)
+				node.Status.Conditions[0].Status = tc.node
+				b.must(b.cluster.Status().Update(t.Context(), node))
+				b.settle()
+				if got := b.targets(); got[one.String()] != tc.want || got[two.String()] != elbv2.StateHealthy {
+					t.Errorf("targets %v, want the one on the node %s", got, tc.want)
+				}
+				b.after(unreadyPause)
+				b.after(pollUnsettled)
+				if got := b.targets()[one.String()]; got != elbv2.StateDraining {
+					t.Errorf("%s later the target is %s, want it to drain", unreadyPause, got)
+				}
+				node.Status.Conditions[0].Status = corev1.ConditionTrue
+				b.must(b.cluster.Status().Update(t.Context(), node))
+				b.settle()
+				if got := b.targets()[one.String()]; got != elbv2.StateInitial {
+					t.Errorf("when the node is ready again the target is %s, want it registered again", got)
+				}
+			}, a, c, newSlice("web-1", a, c), node, newNode("node-2", "i-02", corev1.ConditionTrue))
 		})
 	}
 }

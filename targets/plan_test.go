@@ -214,6 +214,18 @@ func TestMakePlan(t *testing.T) {
 			},
 			want: plan{lingering: map[elbv2.Target]standing{one: unready, two: unready}, valve: true},
 		},
+		"rule 6: pods of a node that is down go without a pause and a reading": {
+			endpoints: endpoints(endpoint{target: one, standing: unready, nodeDown: true, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			entries: map[elbv2.Target]entry{
+				one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b", health: healthy},
+			},
+			want: plan{lingering: map[elbv2.Target]standing{one: unready}, deregister: departures{one: departureUnknown}},
+		},
+		"rule 6: but not when too few others are healthy": {
+			endpoints: endpoints(endpoint{target: one, standing: unready, nodeDown: true, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b"}},
+			want:      plan{lingering: map[elbv2.Target]standing{one: unready}, valve: true},
+		},
 		"an unready pod is not added": {
 			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}),
 		},

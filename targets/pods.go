@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,8 +26,7 @@ func (r *resolver) resolvePods(ctx context.Context, binding *v1beta1.TargetGroup
 			return err
 		}
 	}
-	r.fromAddresses(binding, service, known, res)
-	return nil
+	return r.fromAddresses(ctx, binding, service, known, res)
 }
 
 func (r *resolver) fromSlices(ctx context.Context, binding *v1beta1.TargetGroupBinding, portName string,
@@ -77,14 +77,14 @@ func (r *resolver) fromSliceEndpoint(ctx context.Context, binding *v1beta1.Targe
 	}
 	sliceReady := ep.Conditions.Ready == nil || *ep.Conditions.Ready
 	found := newEndpoint(target, pod, readiness.GateFor(binding.Name))
-	if found.zone = ptr.Deref(ep.Zone, ""); found.zone == "" {
-		node, _ := r.nodeOf(ctx, pod) // without a zone AWS says whether it needs one
-		found.zone = node.zone
+	node, err := r.nodeOf(ctx, pod)
+	if err != nil {
+		return err
 	}
-	var err error
-	found.standing, found.lastResort, err = r.standingOf(ctx, pod, sliceReady)
+	found.zone = cmp.Or(ptr.Deref(ep.Zone, ""), node.zone)
+	found.judge(node, sliceReady)
 	place(out, found)
-	return err
+	return nil
 }
 
 // place adds an endpoint. Of two at the same address the one that stays counts: the other's pod has ended and lost the
@@ -103,26 +103,20 @@ func newEndpoint(target elbv2.Target, pod *corev1.Pod, gate corev1.PodConditionT
 	}
 }
 
-// standingOf is where the Service's selector puts a pod. The pod's own words count before the slice's, which come
-// later; the slice's ready also covers Services that publish not-ready addresses. Containers are not asked on a node
-// that does not answer: what they say there is old.
-func (r *resolver) standingOf(ctx context.Context, pod *corev1.Pod, sliceReady bool) (s standing, lastResort bool, err error) {
+// judge says where a pod that a slice lists belongs. The pod's own words count before the slice's, which come later; the slice's
+// ready also covers Services that publish not-ready addresses, but no slice is written because a node is deleted. Containers
+// are not asked on a node that does not answer: what they say there is old.
+func (ep *endpoint) judge(node nodeFacts, sliceReady bool) {
 	switch {
-	case isLeaving(pod):
-		return leaving, false, nil
-	case sliceReady:
-		return wanted, false, nil
-	case !containersReady(pod):
-		return unready, false, nil
-	}
-	node, err := r.nodeOf(ctx, pod)
-	switch {
-	case err != nil:
-		return kept, false, err
-	case node.ready == corev1.ConditionTrue:
-		return wanted, false, nil
+	case isLeaving(ep.pod):
+		ep.standing = leaving
+	case node.missing:
+		ep.standing, ep.nodeDown = unready, node.down()
+	case sliceReady, containersReady(ep.pod) && node.ready == corev1.ConditionTrue:
+		ep.standing = wanted
 	default:
-		return unready, node.ready == corev1.ConditionUnknown, nil
+		ep.standing, ep.nodeDown = unready, node.down()
+		ep.lastResort = containersReady(ep.pod) && node.ready == corev1.ConditionUnknown
 	}
 }
 
@@ -140,9 +134,9 @@ func containersReady(pod *corev1.Pod) bool {
 }
 
 // fromAddresses adds the pods whose addresses are in the group although no slice lists them.
-func (r *resolver) fromAddresses(binding *v1beta1.TargetGroupBinding, service *corev1.Service, known map[elbv2.Target]entry,
-	res *resolution,
-) {
+func (r *resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGroupBinding, service *corev1.Service,
+	known map[elbv2.Target]entry, res *resolution,
+) error {
 	listed := map[string]bool{}
 	for target := range res.endpoints {
 		listed[target.ID] = true
@@ -156,23 +150,28 @@ func (r *resolver) fromAddresses(binding *v1beta1.TargetGroupBinding, service *c
 			continue
 		}
 		found := newEndpoint(target, pod, readiness.GateFor(binding.Name))
-		found.standing = unlistedStanding(pod, service, res.missing != "", listed[target.ID])
+		node, err := r.nodeOf(ctx, pod)
+		if err != nil {
+			return err
+		}
+		found.judgeUnlisted(node, res.missing == "" && selects(service, pod) && !listed[target.ID])
 		res.endpoints[target] = found
 	}
+	return nil
 }
 
-// unlistedStanding is where a pod belongs whose target no slice lists. A pod that the Service still selects has only
-// slipped out of the slices for the moment, unless they list it with another port.
-func unlistedStanding(pod *corev1.Pod, service *corev1.Service, missing, otherPort bool) standing {
+// judgeUnlisted says where a pod belongs whose target no slice lists. One that the Service still selects has slipped out of the
+// slices for the moment, unless they list it with another port, or for good, as its node is gone.
+func (ep *endpoint) judgeUnlisted(node nodeFacts, selected bool) {
 	switch {
-	case isLeaving(pod):
-		return leaving
-	case missing:
-		return replaced
-	case selects(service, pod) && !otherPort:
-		return kept
+	case isLeaving(ep.pod):
+		ep.standing = leaving
+	case selected && node.missing:
+		ep.standing, ep.nodeDown = unready, node.down()
+	case selected:
+		ep.standing = kept
 	default:
-		return replaced
+		ep.standing = replaced
 	}
 }
 

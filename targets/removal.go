@@ -16,13 +16,16 @@ import (
 // when it is over.
 const unreadyPause = 10 * time.Second
 
-// addUnready lets go of pods that live but are not ready, if enough others are healthy. Otherwise all stay: the load
-// balancer's own health checks know better which of them to send to, and when all fail it sends to all.
+// addUnready lets go of pods that are not ready, if enough others are healthy: at once where the node is down, after a pause
+// where it is only them. Otherwise all stay: the load balancer's own health checks know better which of them to send to, and
+// when all fail it sends to all.
 func (p *plan) addUnready(w picture) {
-	var due []elbv2.Target
-	for target := range w.removable(unready) {
+	var atOnce, due []elbv2.Target
+	for target, ep := range w.removable(unready) {
 		p.lingering[target] = unready
 		switch since := w.lingersSince(target, unready); {
+		case ep.nodeDown: // one cause for all of its pods, and no probe will pass again
+			atOnce = append(atOnce, target)
 		case w.now.Sub(since) < unreadyPause:
 			p.nextChange = soonest(p.nextChange, since.Add(unreadyPause).Sub(w.now))
 		case w.entries[target].readAt.Before(since): // who is healthy may be different by now
@@ -31,13 +34,16 @@ func (p *plan) addUnready(w picture) {
 			due = append(due, target)
 		}
 	}
-	if len(due) == 0 {
+	if len(atOnce)+len(due) == 0 {
 		return
 	}
 	if p.valve = !w.enoughHealthy(); p.valve {
 		return
 	}
-	if wait := w.valve.pause(w.now); wait > 0 {
+	for _, target := range atOnce {
+		p.deregister[target] = departureUnknown
+	}
+	if wait := w.valve.pause(w.now); wait > 0 && len(due) > 0 {
 		p.nextChange = soonest(p.nextChange, wait)
 		return
 	}

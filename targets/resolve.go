@@ -30,6 +30,9 @@ type endpoint struct {
 	// lastResort: nobody knows whether the node is alive. The endpoint is wanted only when no other is.
 	lastResort bool
 
+	// nodeDown: the pod's node was deleted, or says itself that it is not Ready. An unready pod there is not waited for.
+	nodeDown bool
+
 	// unproven: the pod has the gate but no condition yet, so nothing shows that the target was registered for this
 	// pod and not for an earlier one at the same address.
 	unproven bool
@@ -48,7 +51,7 @@ const (
 	kept standing = iota
 	// wanted: belongs in the group. The pod's containers are ready, or the node is.
 	wanted
-	// unready: alive but not ready. It is not added; if it is in the group already it may go, but never so many of them
+	// unready: alive but not ready, as far as anybody knows, or on a node that is gone. It is not added; if it is in the group already it may go, but never so many of them
 	// that the group runs empty.
 	unready
 	// replaced: not asked for any more, though it lives. It goes when the wanted ones are healthy, or have had time for that.
@@ -72,7 +75,8 @@ type resolver struct {
 	*indexed
 	reader client.Reader
 	// lastResort lets in endpoints on nodes of unknown state when there are no others.
-	lastResort bool
+	lastResort   bool
+	deletedNodes *deletedNodes
 
 	// What one pass has read of nodes: each reading of a cache is a copy.
 	nodes map[string]nodeFacts // by name
@@ -81,7 +85,9 @@ type resolver struct {
 
 // forPass is the resolver of one pass.
 func (r *resolver) forPass() *resolver {
-	return &resolver{indexed: r.indexed, reader: r.reader, lastResort: r.lastResort, nodes: map[string]nodeFacts{}}
+	return &resolver{
+		indexed: r.indexed, reader: r.reader, lastResort: r.lastResort, deletedNodes: r.deletedNodes, nodes: map[string]nodeFacts{},
+	}
 }
 
 // resolve finds the endpoints of the binding's Service port, and what is behind those of the registered targets that

@@ -29,12 +29,11 @@ func newUnindexed(reader client.Reader) *unindexed {
 	return &unindexed{Reader: reader, lists: map[string][]runtime.Object{}}
 }
 
-// Get takes a node that may not be read for one that is not there, which says nothing against its pods.
+// Get notes that nodes may not be read.
 func (u *unindexed) Get(ctx context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	err := u.Reader.Get(ctx, key, o)
 	if _, isNode := o.(*corev1.Node); isNode && apierrors.IsForbidden(err) {
 		u.miss("nodes")
-		return apierrors.NewNotFound(corev1.Resource("nodes"), key.Name)
 	}
 	return err
 }

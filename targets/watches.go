@@ -40,7 +40,8 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 	r.groups, r.orphans = map[types.NamespacedName]*group{}, map[orphan]time.Time{}
 	r.subnets = map[string]*subnets{}
 	r.openings, r.remarks, r.statuses = newLine(maxOpenings), newLine(maxRemarks), newLine(maxStatuses)
-	r.resolver = resolver{reader: mgr.GetClient(), indexed: newIndexed(), lastResort: r.LastResort}
+	r.resolver = resolver{reader: mgr.GetClient(), indexed: newIndexed(), lastResort: r.LastResort,
+		deletedNodes: &deletedNodes{at: map[string]time.Time{}}}
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfService)).
 		Watches(&discoveryv1.EndpointSlice{}, r.sliceEvents()).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfNamespace), builder.WithPredicates(labelChanged())).
-		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfNode), builder.WithPredicates(nodeChanged())).
+		Watches(&corev1.Node{}, r.nodeEvents(), builder.WithPredicates(nodeChanged())).
 		Watches(&corev1.Pod{}, r.podEvents()).
 		WatchesRawSource(source.Func(r.startLanes)).
 		WithOptions(controller.Options{
@@ -110,6 +111,10 @@ func warm(ctx context.Context, informers cache.Informers, kinds ...client.Object
 // podEvents has the bindings of a pod looked at, without a breather when it leaves: its target goes at once.
 func (r *Registrar) podEvents() handler.EventHandler {
 	return indexing[*corev1.Pod]{podHandler{handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod)}, r.resolver.pods()}
+}
+
+func (r *Registrar) nodeEvents() handler.EventHandler {
+	return nodeHandler{handler.EnqueueRequestsFromMapFunc(r.bindingsOfNode), r.resolver.deletedNodes, r.Clock}
 }
 
 func (r *Registrar) sliceEvents() handler.EventHandler {

@@ -78,8 +78,8 @@ func (s *scene) podLink(pod *corev1.Pod, ep *targets.Endpoint) Link {
 	containersReady := ready != nil && ready.Status == corev1.ConditionTrue
 	switch {
 	case containersReady && ep != nil && ep.Standing == targets.StandingUnready:
-		return link("pod", Broken, "its containers are ready, but its node %q is not", pod.Spec.NodeName).
-			advise("See the node: kubectl describe node %s", pod.Spec.NodeName)
+		return link("pod", Broken, "its containers are ready, but its node %q is not, or is gone", pod.Spec.NodeName).
+			advise("See the node: kubectl describe node %s; pods of a node that is gone are deleted within two minutes", pod.Spec.NodeName)
 	case containersReady:
 		return link("pod", OK, "its containers are ready since %s", stamp(ready.LastTransitionTime.Time))
 	case ep != nil && ep.Standing == targets.StandingWanted:
