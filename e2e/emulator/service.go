@@ -5,6 +5,7 @@ package emulator
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -30,6 +31,8 @@ type Service struct {
 	DeregistrationDelay *int
 	// Attributes are further target group attributes.
 	Attributes map[string]string
+	// Tags of the target group.
+	Tags map[string]string
 	// AddressType is state.IPv4 (the default) or state.IPv6.
 	AddressType string
 	// Zones are the enabled Availability Zones, all when empty.
@@ -96,7 +99,7 @@ func (e *Emulator) createGroup(name string, s Service) (state.Group, error) {
 		attributes["deregistration_delay.timeout_seconds"] = strconv.Itoa(*s.DeregistrationDelay)
 	}
 	_, err = e.machine.ModifyAttributes(group.ARN, attributes)
-	return group, err
+	return group, errors.Join(err, e.machine.AddTags(group.ARN, s.Tags))
 }
 
 func (e *Emulator) vpc(s Service) state.VPC {

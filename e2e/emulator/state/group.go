@@ -54,6 +54,7 @@ type group struct {
 	ARN        string
 	account    string
 	attributes map[string]string
+	tags       map[string]string
 	balancer   *balancer
 	targets    map[Key]*target
 	members    []*target
@@ -124,6 +125,7 @@ func (m *Machine) CreateGroup(account string, spec GroupSpec) (Group, error) {
 		account:   account,
 		targets:   map[Key]*target{},
 		echoes:    map[Key]echo{},
+		tags:      map[string]string{},
 	}
 	g.attributes = g.defaultAttributes()
 	m.groups[g.ARN] = g

@@ -5,6 +5,7 @@ package wire
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -99,6 +100,43 @@ func TestTargetGroupAttributes(t *testing.T) {
 	}
 }
 
+func TestTagsRoundTrip(t *testing.T) {
+	b := newBed(t, state.Options{}, Options{})
+	arn := b.createGroup("web")
+	tag := func(key, value string) error {
+		_, err := b.elb.AddTags(ctx(t), &elb.AddTagsInput{ResourceArns: []string{arn}, Tags: []types.Tag{{Key: &key, Value: &value}}})
+		return err
+	}
+	read := func() map[string]string {
+		in := &elb.DescribeTagsInput{ResourceArns: []string{arn}}
+		got := map[string]string{}
+		for _, tag := range must[*elb.DescribeTagsOutput](t)(b.elb.DescribeTags(ctx(t), in)).TagDescriptions[0].Tags {
+			got[*tag.Key] = *tag.Value
+		}
+		return got
+	}
+	wantCode(t, tag("targetgate.dev/bind", "prod/shop +/till"), "")
+	wantCode(t, tag("team", ""), "")
+	wantCode(t, tag("team", "*"), "ValidationError")
+	wantCode(t, tag("team", strings.Repeat("a", 257)), "ValidationError")
+	wantCode(t, tag("aws:team", "a"), "ValidationError")
+	if diff := cmp.Diff(map[string]string{"targetgate.dev/bind": "prod/shop +/till", "team": ""}, read()); diff != "" {
+		t.Errorf("tags (-want +got):\n%s", diff)
+	}
+	out := &elb.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: []string{"team", "none"}}
+	must[*elb.RemoveTagsOutput](t)(b.elb.RemoveTags(ctx(t), out))
+	if diff := cmp.Diff(map[string]string{"targetgate.dev/bind": "prod/shop +/till"}, read()); diff != "" {
+		t.Errorf("tags (-want +got):\n%s", diff)
+	}
+	made := must[*elb.CreateTargetGroupOutput](t)(b.elb.CreateTargetGroup(ctx(t), &elb.CreateTargetGroupInput{
+		Name: aws.String("tagged"), Protocol: "HTTP", Port: aws.Int32(80), VpcId: aws.String(state.DefaultVPCID), TargetType: "ip",
+		Tags: []types.Tag{{Key: aws.String("team"), Value: aws.String("shop")}},
+	}))
+	if arn = *made.TargetGroups[0].TargetGroupArn; read()["team"] != "shop" {
+		t.Errorf("tags of a new group are %v", read())
+	}
+}
+
 func TestTargetsRoundTrip(t *testing.T) {
 	b := newBed(t, state.Options{}, Options{})
 	arn := b.createGroup("web")
@@ -143,7 +181,9 @@ func TestTargetErrors(t *testing.T) {
 	wantCode(t, err, "TargetGroupNotFound")
 	_, err = b.elb.DescribeTargetGroupAttributes(ctx(t), &elb.DescribeTargetGroupAttributesInput{TargetGroupArn: &missing})
 	wantCode(t, err, "TargetGroupNotFound")
-	_, err = b.elb.DescribeTags(ctx(t), &elb.DescribeTagsInput{ResourceArns: []string{arn}})
+	_, err = b.elb.DescribeTags(ctx(t), &elb.DescribeTagsInput{ResourceArns: []string{missing}})
+	wantCode(t, err, "TargetGroupNotFound")
+	_, err = b.elb.DescribeRules(ctx(t), &elb.DescribeRulesInput{})
 	wantCode(t, err, "InvalidAction")
 }
 

@@ -135,7 +135,15 @@ func createTargetGroup(s *Server, q *request) (any, error) {
 	if err := q.checkEnabled(spec.TargetType); err != nil {
 		return nil, err
 	}
-	return oneGroup(s.machine.CreateGroup(q.caller.account, spec))
+	tags, err := q.tagParams()
+	if err != nil {
+		return nil, err
+	}
+	group, err := s.machine.CreateGroup(q.caller.account, spec)
+	if err == nil {
+		err = s.machine.AddTags(group.ARN, tags)
+	}
+	return oneGroup(group, err)
 }
 
 func deleteTargetGroup(s *Server, q *request) (any, error) {
