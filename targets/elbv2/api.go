@@ -17,6 +17,8 @@ type API interface {
 		*awselbv2.DescribeTargetGroupAttributesOutput, error)
 	DescribeTargetHealth(context.Context, *awselbv2.DescribeTargetHealthInput, ...func(*awselbv2.Options)) (
 		*awselbv2.DescribeTargetHealthOutput, error)
+	DescribeTags(context.Context, *awselbv2.DescribeTagsInput, ...func(*awselbv2.Options)) (
+		*awselbv2.DescribeTagsOutput, error)
 	RegisterTargets(context.Context, *awselbv2.RegisterTargetsInput, ...func(*awselbv2.Options)) (
 		*awselbv2.RegisterTargetsOutput, error)
 	DeregisterTargets(context.Context, *awselbv2.DeregisterTargetsInput, ...func(*awselbv2.Options)) (

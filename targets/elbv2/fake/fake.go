@@ -36,6 +36,7 @@ type API struct {
 type group struct {
 	description types.TargetGroup
 	targets     map[elbv2.Target]elbv2.Health
+	tags        map[string]string
 }
 
 var _ elbv2.API = (*API)(nil)
@@ -57,6 +58,13 @@ func (a *API) SetHealth(arn string, target elbv2.Target, health elbv2.Health) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.groups[arn].targets[target] = health
+}
+
+// SetTags replaces the group's tags.
+func (a *API) SetTags(arn string, tags map[string]string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.groups[arn].tags = tags
 }
 
 // Targets are the group's targets with their health, draining ones too.
@@ -140,6 +148,23 @@ func (a *API) DescribeTargetGroupAttributes(
 	return &awselbv2.DescribeTargetGroupAttributesOutput{Attributes: []types.TargetGroupAttribute{
 		{Key: aws.String("deregistration_delay.timeout_seconds"), Value: aws.String("300")},
 	}}, nil
+}
+
+// DescribeTags answers with those of one group.
+func (a *API) DescribeTags(ctx context.Context, in *awselbv2.DescribeTagsInput, _ ...func(*awselbv2.Options)) (
+	*awselbv2.DescribeTagsOutput, error,
+) {
+	g, err := a.begin(ctx, Call{Operation: "DescribeTags", Group: in.ResourceArns[0]})
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	described := types.TagDescription{ResourceArn: &in.ResourceArns[0]}
+	for key, value := range g.tags {
+		described.Tags = append(described.Tags, types.Tag{Key: aws.String(key), Value: aws.String(value)})
+	}
+	return &awselbv2.DescribeTagsOutput{TagDescriptions: []types.TagDescription{described}}, nil
 }
 
 // DescribeTargetHealth answers with the whole group, or with what is asked for.
