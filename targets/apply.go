@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"context"
 	"maps"
 	"time"
 
@@ -25,7 +26,8 @@ func (r *Registrar) letGo(s session, p plan, worthWhile time.Duration) time.Dura
 	if hold := s.group.gather(worthWhile, now); hold > 0 {
 		return soonest(aside, hold)
 	}
-	return soonest(aside, start(&s.group.deregistration.lane, len(s.group.toDeregister) > 0, now, func() { r.deregister(s) }))
+	class, due := s.group.departureClass(), len(s.group.toDeregister) > 0
+	return soonest(aside, r.send(&s.group.deregistration, class, due, func(ctx context.Context, class elbv2.Class) { r.deregister(ctx, s, class) }))
 }
 
 // letIn is letGo for the registrations, which may only begin when they are claimed. Without that none does.
@@ -38,7 +40,8 @@ func (r *Registrar) letIn(s session, p plan, claimed bool) time.Duration {
 		return 0
 	}
 	aside := s.group.settleRegistrations(p, now)
-	return soonest(aside, start(&s.group.registration.lane, len(s.group.toRegister) > 0, now, func() { r.register(s) }))
+	class, due := s.group.registrationClass(), len(s.group.toRegister) > 0
+	return soonest(aside, r.send(&s.group.registration, class, due, func(ctx context.Context, class elbv2.Class) { r.register(ctx, s, class) }))
 }
 
 // hasFreshDepartures reports whether a target has to go that had not when the failed call began: it is not made to wait
@@ -53,16 +56,16 @@ func (g *group) hasFreshDepartures() bool {
 }
 
 // start begins a call on the lane if one is due and may start. The caller holds the group's lock.
-func start(l *lane, due bool, now time.Time, call func()) (retryIn time.Duration) {
+func start(l *lane, due bool, now time.Time, call func()) (retryIn time.Duration, began bool) {
 	switch {
 	case l.busy || !due:
-		return 0
+		return 0, false
 	case !l.ready(now):
-		return l.retryAt.Sub(now)
+		return l.retryAt.Sub(now), false
 	default:
 		l.begin()
 		go call()
-		return 0
+		return 0, true
 	}
 }
 
@@ -74,36 +77,58 @@ func soonest(a, b time.Duration) time.Duration {
 	return a
 }
 
-func (r *Registrar) register(s session) {
+func (r *Registrar) register(ctx context.Context, s session, class elbv2.Class) {
 	var batch registrations
 	var zones map[elbv2.Target]string
-	err := s.client.Register(r.lanes, s.group.arn, func() map[elbv2.Target]string {
-		batch, zones = s.group.takeRegistrations()
+	err := s.client.Register(ctx, class, s.group.arn, func() map[elbv2.Target]string {
+		batch, zones = s.group.takeRegistrations(ctx)
 		return zones
 	})
-	s.group.registrationDone(batch, zones, r.Clock.Now(), err)
+	if r.gaveWay(ctx) {
+		s.group.cancelled(&s.group.registration.lane)
+	} else {
+		s.group.registrationDone(batch, zones, r.Clock.Now(), err)
+	}
 	r.wake(s.key)
 }
 
-func (r *Registrar) deregister(s session) {
+func (r *Registrar) deregister(ctx context.Context, s session, class elbv2.Class) {
 	var batch departures
-	err := s.client.Deregister(r.lanes, s.group.arn, func() (zones map[elbv2.Target]string) {
-		batch, zones = s.group.takeDeregistrations()
+	err := s.client.Deregister(ctx, class, s.group.arn, func() (zones map[elbv2.Target]string) {
+		batch, zones = s.group.takeDeregistrations(ctx)
 		return zones
 	})
 	now := r.Clock.Now()
-	s.group.deregistrationDone(batch, now, err)
+	if r.gaveWay(ctx) {
+		s.group.cancelled(&s.group.deregistration.lane)
+	} else {
+		s.group.deregistrationDone(batch, now, err)
+	}
 	if err == nil {
 		observeDepartures(batch, now)
 	}
 	r.wake(s.key)
 }
 
-// takeRegistrations yields the targets of one call and the zones to name for them, and marks them as under way.
-func (g *group) takeRegistrations() (registrations, map[elbv2.Target]string) {
+// gaveWay reports whether the call with that context was cancelled before it was sent, for a more urgent one.
+func (r *Registrar) gaveWay(ctx context.Context) bool {
+	return ctx.Err() != nil && r.lanes.Err() == nil
+}
+
+// cancelled takes the end of a call of the lane that was never sent.
+func (g *group) cancelled(l *lane) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.retired {
+	l.cancelled()
+}
+
+// takeRegistrations yields the targets of one call and the zones to name for them, and marks them as under way: none when the
+// call has given way.
+func (g *group) takeRegistrations(ctx context.Context) (registrations, map[elbv2.Target]string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.registration.queued = queued{}
+	if g.retired || ctx.Err() != nil {
 		return nil, nil
 	}
 	named := map[elbv2.Target]string{}
@@ -120,11 +145,12 @@ func (g *group) takeRegistrations() (registrations, map[elbv2.Target]string) {
 	return batch, named
 }
 
-// takeDeregistrations yields the targets of one call and the zones to name for them, and marks them as under way.
-func (g *group) takeDeregistrations() (departures, map[elbv2.Target]string) {
+// takeDeregistrations is takeRegistrations for what has to go.
+func (g *group) takeDeregistrations(ctx context.Context) (departures, map[elbv2.Target]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.retired {
+	g.deregistration.queued = queued{}
+	if g.retired || ctx.Err() != nil {
 		return nil, nil
 	}
 	g.unanswered = maps.Clone(g.toDeregister)
@@ -145,7 +171,7 @@ func (g *group) takeDeregistrations() (departures, map[elbv2.Target]string) {
 func (g *group) registrationDone(batch registrations, zones map[elbv2.Target]string, now time.Time, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	noEffect := elbv2.IsRejected(err) || elbv2.IsGroupFull(err)
+	noEffect := elbv2.HadNoEffect(err)
 	learnt := g.learnZone(zones, err)
 	for target, uid := range batch {
 		e := g.entry(target)
@@ -169,6 +195,7 @@ func (g *group) registrationDone(batch registrations, zones map[elbv2.Target]str
 		err = refused(&g.registration.batches, batch, now, err)
 	}
 	g.registration.end(now, err)
+	g.vanish(err)
 }
 
 // registered notes that the target is registered for that pod.
@@ -200,7 +227,7 @@ func (g *group) deregistrationDone(batch departures, now time.Time, err error) {
 		}
 		if err != nil {
 			e.crossed = false // nothing is known to have been sent
-			e.askedOut = !elbv2.IsRejected(err)
+			e.askedOut = !elbv2.HadNoEffect(err)
 		}
 	}
 	switch {
@@ -213,4 +240,5 @@ func (g *group) deregistrationDone(batch departures, now time.Time, err error) {
 		err = refused(&g.deregistration.batches, batch, now, err)
 	}
 	g.deregistration.end(now, err)
+	g.vanish(err)
 }

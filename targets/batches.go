@@ -43,6 +43,12 @@ func (b *batches) waits(target elbv2.Target, now time.Time) (time.Duration, bool
 	return o.retryAt.Sub(now), true
 }
 
+// hopelessAlone reports whether AWS has refused that target by itself again and again.
+func (b *batches) hopelessAlone(target elbv2.Target) bool {
+	o, aside := b.aside[target]
+	return aside && o.hopeless()
+}
+
 // due splits pending into what may be sent now and the time until more may be.
 func due[V any](b *batches, pending map[elbv2.Target]V, now time.Time) (sendable map[elbv2.Target]V, wait time.Duration) {
 	sendable = make(map[elbv2.Target]V, len(pending))

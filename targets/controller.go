@@ -113,8 +113,8 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 		return ctrl.Result{}, err
 	}
 	p := makePlan(picture{
-		endpoints: res.endpoints, entries: entries, complete: complete, nodes: !binding.Spec.IsIP(), mine: s.group.mine(binding),
-		policy: r.Policy, valve: s.group.currentValve(), now: r.Clock.Now(),
+		endpoints: res.endpoints, entries: entries, complete: complete, gone: s.group.isGone(), nodes: !binding.Spec.IsIP(),
+		mine: s.group.mine(binding), policy: r.Policy, valve: s.group.currentValve(), now: r.Clock.Now(),
 	})
 	goIn := r.letGo(s, p, r.worthGathering(s, readiness.GateFor(binding.Name), res, p, entries)) // before anything that may take its time
 	claimErr := r.claim(ctx, s, binding, p)

@@ -69,7 +69,7 @@ func planRemoval(entries map[elbv2.Target]entry, mine func(elbv2.Target) bool) p
 
 // emptied reports whether nothing of ours is left in the group, or the group itself is gone.
 func (g *group) emptied(entries map[elbv2.Target]entry, complete bool, mine func(elbv2.Target) bool) bool {
-	if g.arn == "" || elbv2.IsTargetGroupNotFound(g.failure()) {
+	if g.arn == "" || g.isGone() {
 		return true
 	}
 	for target, e := range entries {

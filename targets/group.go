@@ -5,6 +5,7 @@ package targets
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -14,13 +15,6 @@ import (
 
 	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
-)
-
-const (
-	// maxCallBackoff bounds the pause after failed calls; maxUrgentBackoff does where pods wait for every second: on
-	// their way out, or for their health.
-	maxCallBackoff   = 30 * time.Second
-	maxUrgentBackoff = 5 * time.Second
 )
 
 // group is the memory of one binding's target group. The mutex guards what is below it, but for what only passes touch, and is
@@ -36,6 +30,7 @@ type group struct {
 	entries map[elbv2.Target]*entry
 	readAt  time.Time                 // when the last successful reading was started, zero before the first
 	newTill time.Time                 // readings until then may show targets that an earlier binding has just deregistered
+	gone    error                     // AWS's word that there is no such target group, nil once a reading has found it
 	facts   *v1beta1.TargetGroupFacts // nil before they were read
 	factsAt time.Time
 
@@ -67,16 +62,6 @@ type group struct {
 	notices     map[string]bool // told in the last pass
 	claimedFrom string          // the version of the binding that we put our finalizer on, empty if that was not us
 	failed      string          // the reason of the event about the last change of finalizers, empty after a success
-}
-
-// sender is a lane that sends targets in batches.
-type sender struct {
-	lane
-	batches
-}
-
-func newSender(maxBackoff time.Duration) sender {
-	return sender{lane: lane{maxBackoff: maxBackoff}, batches: newBatches()}
 }
 
 // registrations are targets to register, and for which pod.
@@ -156,13 +141,6 @@ func (g *group) currentValve() valve {
 	return g.valve
 }
 
-// rest forgets the failures of a lane that has nothing to send any more.
-func (s *sender) rest(pending int) {
-	if pending == 0 && !s.busy {
-		s.clear()
-	}
-}
-
 // snapshot copies the entries for one pass; complete is false before the first reading.
 func (g *group) snapshot() (entries map[elbv2.Target]entry, complete bool) {
 	g.mu.Lock()
@@ -172,6 +150,23 @@ func (g *group) snapshot() (entries map[elbv2.Target]entry, complete bool) {
 		entries[target] = *e
 	}
 	return entries, !g.readAt.IsZero()
+}
+
+// vanish takes AWS's word, from whichever call, that there is no such target group: nothing of ours is in it, and nothing can
+// be sent to it until a reading finds it. The caller holds the lock.
+func (g *group) vanish(err error) {
+	if !elbv2.IsTargetGroupNotFound(err) {
+		return
+	}
+	g.gone, g.readAt = err, time.Time{}
+	maps.DeleteFunc(g.entries, func(_ elbv2.Target, e *entry) bool { return !e.registering && !e.deregistering })
+}
+
+// isGone reports whether AWS has said that there is no such target group.
+func (g *group) isGone() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.gone != nil
 }
 
 // lastReading is when the last reading of the whole group was started, zero before the first.
@@ -244,16 +239,12 @@ func (g *group) working() bool {
 	return len(g.toRegister) > 0 || len(g.toDeregister) > 0 || g.registration.busy || g.deregistration.busy
 }
 
-// failure is the error of the most urgent lane that fails, nil when none does. That the group does not exist explains
-// every other error.
+// failure is the error of the most urgent lane that fails, nil when none does. That there is no such group explains every
+// other error.
 func (g *group) failure() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	failures := []error{g.deregistration.err, g.registration.err, g.reading.err}
-	if at := slices.IndexFunc(failures, elbv2.IsTargetGroupNotFound); at >= 0 {
-		return failures[at]
-	}
-	return cmp.Or(failures...)
+	return cmp.Or(g.gone, g.deregistration.err, g.registration.err, g.reading.err)
 }
 
 // refusals are the targets that AWS has refused one by one, with its words.

@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -23,7 +24,7 @@ func emptyGroup() *group {
 // register runs one registration from noon to noon plus took.
 func (g *group) registerForTest(target elbv2.Target, took time.Duration, err error) {
 	g.toRegister = registrations{target: "a"}
-	batch, zones := g.takeRegistrations()
+	batch, zones := g.takeRegistrations(context.Background())
 	g.registrationDone(batch, zones, noon.Add(took), err)
 }
 
@@ -131,9 +132,9 @@ func TestGroupDistrustsHealthOfEarlierPod(t *testing.T) {
 func TestGroupFailedDeregistrationThatCrossedIsRepeated(t *testing.T) {
 	g := emptyGroup()
 	g.toRegister = registrations{one: "a"}
-	g.takeRegistrations()
+	g.takeRegistrations(t.Context())
 	g.toDeregister = departures{one: noon}
-	out, _ := g.takeDeregistrations()
+	out, _ := g.takeDeregistrations(t.Context())
 	g.deregistrationDone(out, noon, errors.New("no answer"))
 	entries, _ := g.snapshot()
 	if p := planOf(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries); len(p.deregister) != 1 {
@@ -183,9 +184,9 @@ func TestGroupDeregistrationThatCrossedRegistrationIsRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := emptyGroup()
 			g.toRegister = registrations{one: "a"}
-			in, zones := g.takeRegistrations()
+			in, zones := g.takeRegistrations(t.Context())
 			g.toDeregister = departures{one: noon}
-			out, _ := g.takeDeregistrations()
+			out, _ := g.takeDeregistrations(t.Context())
 			if registrationFirst {
 				g.registrationDone(in, zones, noon, nil)
 				g.deregistrationDone(out, noon, nil)
@@ -210,7 +211,7 @@ func TestGroupBatchesHoldAtMost200(t *testing.T) {
 	}
 	var sizes []int
 	for len(g.toRegister) > 0 {
-		batch, _ := g.takeRegistrations()
+		batch, _ := g.takeRegistrations(t.Context())
 		sizes = append(sizes, len(batch))
 	}
 	if diff := cmp.Diff([]int{200, 200, 50}, sizes); diff != "" {

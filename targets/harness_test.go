@@ -51,6 +51,7 @@ type bed struct {
 	aws     *fakeelbv2.API
 	events  *events.FakeRecorder
 	queue   chan types.NamespacedName
+	due     map[types.NamespacedName]time.Time // of run
 }
 
 // inBed runs test in a bubble, with the objects of newObjects and more in the API server.

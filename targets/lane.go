@@ -6,6 +6,8 @@ package targets
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
 // lane is one kind of call for one target group: one call at a time, with a back-off after failures.
@@ -21,6 +23,15 @@ type lane struct {
 const (
 	// firstBackoff is the pause after a first failed call.
 	firstBackoff = 500 * time.Millisecond
+	// maxCallBackoff bounds the pause after failed calls; maxUrgentBackoff does where pods wait for every second: on
+	// their way out, or for their health.
+	maxCallBackoff   = 30 * time.Second
+	maxUrgentBackoff = 5 * time.Second
+	// urgentTries is how often in a row a call of an urgent lane may fail until its pauses grow beyond maxUrgentBackoff: an
+	// outage of AWS's is over within a minute, or lasts.
+	urgentTries = 16
+	// definiteTries is how often in a row AWS may refuse a call until there is no hope for the next one.
+	definiteTries = 2
 	// minBackoff is the pause after a first pass that failed at the API server.
 	minBackoff = 50 * time.Millisecond
 )
@@ -44,9 +55,24 @@ func (l *lane) end(now time.Time, err error) {
 		return
 	}
 	l.err = err
-	backoff := min(firstBackoff<<min(l.failures, 10), l.maxBackoff)
+	limit := l.maxBackoff
+	if elbv2.IsDefinite(err) || l.failures >= urgentTries {
+		limit = maxCallBackoff
+	}
+	backoff := min(firstBackoff<<min(l.failures, 10), limit)
 	l.failures++
 	l.retryAt = now.Add(jitter(backoff))
+}
+
+// cancelled takes the end of a call that was not made.
+func (l *lane) cancelled() {
+	l.busy = false
+}
+
+// hopeless reports whether the call has failed so often that nobody should wait for the next one: it leaves the urgent
+// classes of AWS's budget.
+func (l *lane) hopeless() bool {
+	return l.failures >= urgentTries || l.failures >= definiteTries && elbv2.IsDefinite(l.err)
 }
 
 // clear forgets past failures: the last call succeeded, or what it was for is no longer due.

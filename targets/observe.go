@@ -27,9 +27,7 @@ func (r *Registrar) observe(s session, l look) time.Duration {
 		s.group.watched = l.watched
 	}
 	if s.group.reading.busy {
-		if l.class < s.group.queued.class {
-			s.group.queued.cancel() // it stands in the line for nobody, and somebody waits now
-		}
+		s.group.queued.giveWay(l.class) // it stands in the line for nobody, and somebody waits now
 		return 0
 	}
 	due := l.at
@@ -49,12 +47,6 @@ func (r *Registrar) observe(s session, l look) time.Duration {
 	return 0
 }
 
-// queued is a reading that waits for its token; the zero value is none.
-type queued struct {
-	class  elbv2.Class
-	cancel context.CancelFunc
-}
-
 // read fills the group's memory.
 func (r *Registrar) read(ctx context.Context, s session, class elbv2.Class) {
 	var asked []elbv2.Target
@@ -63,8 +55,8 @@ func (r *Registrar) read(ctx context.Context, s session, class elbv2.Class) {
 		asked, started = s.group.asked(), r.Clock.Now()
 		return asked
 	})
-	if ctx.Err() != nil && r.lanes.Err() == nil {
-		s.group.readingCancelled(r.Clock.Now())
+	if r.gaveWay(ctx) {
+		s.group.readingCancelled()
 	} else {
 		s.group.readingDone(asked, started, r.Clock.Now(), health, err)
 	}
@@ -80,11 +72,11 @@ func (g *group) asked() []elbv2.Target {
 }
 
 // readingCancelled takes the end of a reading that was never sent.
-func (g *group) readingCancelled(now time.Time) {
+func (g *group) readingCancelled() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.queued = queued{}
-	g.reading.end(now, nil)
+	g.reading.cancelled()
 }
 
 // inspect has the facts about the group read if they are due, in a lane of their own: no pod waits for them, and no
@@ -98,12 +90,13 @@ func (r *Registrar) inspect(s session, awaited map[elbv2.Target]entry) time.Dura
 	for _, e := range awaited {
 		due = due || notInUse(e.health) && s.group.factsAt.Before(e.since)
 	}
-	return start(&s.group.inspection, due, now, func() {
+	retryIn, _ := start(&s.group.inspection, due, now, func() {
 		started := r.Clock.Now()
 		facts, err := r.readFacts(s)
 		s.group.inspectionDone(started, r.Clock.Now(), facts, err)
 		r.wake(s.key)
 	})
+	return retryIn
 }
 
 func (r *Registrar) readFacts(s session) (*v1beta1.TargetGroupFacts, error) {
@@ -136,8 +129,10 @@ func (g *group) readingDone(asked []elbv2.Target, started, now time.Time, health
 	g.queued = queued{}
 	if err != nil {
 		g.refusesNames = g.refusesNames || asked != nil && elbv2.IsInvalid(err)
+		g.vanish(err)
 		return
 	}
+	g.gone = nil
 	for target := range health {
 		g.entry(target)
 	}

@@ -32,6 +32,7 @@ type picture struct {
 	endpoints map[elbv2.Target]endpoint
 	entries   map[elbv2.Target]entry
 	complete  bool                    // the group has been read
+	gone      bool                    // AWS says that there is no such group
 	nodes     bool                    // the endpoints are nodes
 	mine      func(elbv2.Target) bool // the target may be deregistered: in a shared group, it was registered for this binding
 	policy    Policy
@@ -74,7 +75,9 @@ func makePlan(w picture) plan {
 		lingering:  map[elbv2.Target]standing{},
 		leftOut:    map[elbv2.Target]struct{}{},
 	}
-	p.addLeaving(w)
+	if !w.gone {
+		p.addLeaving(w)
+	}
 	if !w.complete {
 		return p
 	}

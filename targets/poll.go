@@ -54,14 +54,15 @@ type look struct {
 // nextLook reads the whole group when the picture is not final or drift is due, and the targets that somebody waits for
 // when one of them is due.
 func (r *Registrar) nextLook(s session, awaited map[elbv2.Target]entry, entries map[elbv2.Target]entry, complete bool) look {
+	urgent := s.group.readingClass()
 	if !complete {
-		return look{class: elbv2.ClassWaitingHealth}
+		return look{class: urgent}
 	}
 	whole := look{at: s.group.nextWhole(r.wholePause(entries, awaited)), class: elbv2.ClassOther}
 	if len(awaited) == 0 {
 		return whole
 	}
-	soonest := look{class: elbv2.ClassWaitingHealth}
+	soonest := look{class: urgent}
 	facts, _ := s.group.currentFacts()
 	pause := pollWaiting
 	if s.client.Short() {
@@ -76,6 +77,16 @@ func (r *Registrar) nextLook(s session, awaited map[elbv2.Target]entry, entries 
 		soonest.watched = slices.Collect(maps.Keys(awaited))
 	}
 	return soonest
+}
+
+// readingClass is the class of a reading that somebody waits for: not an urgent one while readings fail again and again.
+func (g *group) readingClass() elbv2.Class {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.reading.hopeless() {
+		return elbv2.ClassOther
+	}
+	return elbv2.ClassWaitingHealth
 }
 
 // nextWhole is when to read the whole group next, with that pause: sooner when the last reading may show targets that are

@@ -181,7 +181,7 @@ func TestDeregistrationsGatherWhileCallsStandInLine(t *testing.T) {
 				if tc.line {
 					for range 60 {
 						go func() {
-							_ = client.Register(b.lanes, "arn:another", func() map[elbv2.Target]string { return map[elbv2.Target]string{one: ""} })
+							_ = client.Register(b.lanes, elbv2.ClassRegister, "arn:another", func() map[elbv2.Target]string { return map[elbv2.Target]string{one: ""} })
 						}()
 					}
 				}

@@ -131,7 +131,7 @@ func TestRegistrarRefusedBindingSendsNothingMore(t *testing.T) {
 		}, clock.RealClock{}))
 		b.Accounts = oneAccount{client}
 		lastToken := func() map[elbv2.Target]string { return map[elbv2.Target]string{two: ""} }
-		b.must(client.Register(b.t.Context(), testARN, lastToken))
+		b.must(client.Register(b.t.Context(), elbv2.ClassRegister, testARN, lastToken))
 		b.makeYounger()
 		b.settle()
 		if !b.group().registration.busy {

@@ -214,7 +214,7 @@ func TestBudgetRefundsTokenOfEmptyBatch(t *testing.T) {
 		client := New(nil, oneAtATime())
 		start := time.Now()
 		for range 3 {
-			if err := client.Register(t.Context(), "arn", func() map[Target]string { return nil }); err != nil {
+			if err := client.Register(t.Context(), ClassRegister, "arn", func() map[Target]string { return nil }); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -112,7 +112,7 @@ func TestClientSendsBatchOnce(t *testing.T) {
 	}))
 	defer server.Close()
 	client := accountsAt(server, Settings{MaxRetries: 5}).Client(Role{})
-	if err := client.Register(t.Context(), testARN, oneTarget); err == nil {
+	if err := client.Register(t.Context(), ClassRegister, testARN, oneTarget); err == nil {
 		t.Error("no error")
 	}
 	if attempts != 1 {
@@ -160,8 +160,8 @@ func (c *classes) DescribeTargetHealth(ctx context.Context, _ *awselbv2.Describe
 func TestClientChargesEachOperationToItsClass(t *testing.T) {
 	api := &classes{got: map[string]charge{}}
 	client := New(api, NewBudget(nil, clock.RealClock{})).For("team-a")
-	_ = client.Register(t.Context(), testARN, oneTarget)
-	_ = client.Deregister(t.Context(), testARN, oneTarget)
+	_ = client.Register(t.Context(), ClassRegister, testARN, oneTarget)
+	_ = client.Deregister(t.Context(), ClassDeregister, testARN, oneTarget)
 	_, _ = client.Health(t.Context(), ClassWaitingHealth, testARN, WholeGroup)
 	want := map[string]charge{
 		"RegisterTargets":      {class: ClassRegister, tenant: "team-a", paid: true},
@@ -185,9 +185,9 @@ func TestClientBatchesWaitInTheirClass(t *testing.T) {
 				return oneTarget()
 			}
 		}
-		go func() { _ = client.Register(t.Context(), testARN, batch("register")) }()
+		go func() { _ = client.Register(t.Context(), ClassRegister, testARN, batch("register")) }()
 		synctest.Wait()
-		go func() { _ = client.Deregister(t.Context(), testARN, batch("deregister")) }()
+		go func() { _ = client.Deregister(t.Context(), ClassDeregister, testARN, batch("deregister")) }()
 		synctest.Wait()
 		if len(order) != 0 {
 			t.Fatalf("%s was taken before there was a token", <-order)

@@ -9,6 +9,8 @@ import (
 	"net"
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go"
 )
@@ -71,6 +73,25 @@ func IsRoleRefused(err error) bool {
 // targets may pass. A role that cannot be assumed is the fault of no target.
 func IsRejected(err error) bool {
 	return hasCode(err, codeValidation, codeInvalidTarget, codeTooManyRegistrations) && !isRoleError(err)
+}
+
+// serverFaults are AWS's codes for its own faults: such a call may have had its effect.
+var serverFaults = []string{"InternalFailure", "InternalError", "InternalServerError", "ServiceUnavailable", "UnknownError"}
+
+// IsDefinite reports whether AWS has refused the call, and will refuse it again until somebody changes something: not because
+// of its rate, not for a fault of its own, and not because it did not answer.
+func IsDefinite(err error) bool {
+	var api smithy.APIError
+	if !errors.As(err, &api) || api.ErrorFault() == smithy.FaultServer || slices.Contains(serverFaults, api.ErrorCode()) {
+		return false
+	}
+	return retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) != aws.TrueTernary
+}
+
+// HadNoEffect reports whether it is certain that a failed call has changed nothing: AWS has refused it, or it was not made, as
+// its role could not be assumed.
+func HadNoEffect(err error) bool {
+	return isRoleError(err) || IsThrottled(err) || IsDefinite(err)
 }
 
 // Message is "code: text" of an AWS error, without the request ID that makes every error different, so that it can be

@@ -156,7 +156,7 @@ func TestClientSlowsDownWhenThrottled(t *testing.T) {
 		wantAnswers int
 	}{
 		"one attempt": {
-			call: func(ctx context.Context, c *Client) error { return c.Register(ctx, testARN, oneTarget) },
+			call: func(ctx context.Context, c *Client) error { return c.Register(ctx, ClassRegister, testARN, oneTarget) },
 
 			wantSlowed: []bool{true, false}, wantAnswers: 1,
 		},

@@ -97,7 +97,7 @@ func TestClientCallsNothingWithoutItsRole(t *testing.T) {
 		aws := &abroad{refusal: "AccessDenied"}
 		client := aws.accounts(Settings{MaxRetries: 5}).Client(Role{ARN: otherRole})
 		full := client.budget.buckets[0].level()
-		err := client.Register(t.Context(), testARN, oneTarget)
+		err := client.Register(t.Context(), ClassRegister, testARN, oneTarget)
 		if !IsPermission(err) || IsRejected(err) {
 			t.Errorf("IsPermission %t and IsRejected %t of %v", IsPermission(err), IsRejected(err), err)
 		}

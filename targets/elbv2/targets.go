@@ -74,10 +74,11 @@ type Health struct {
 type Batch func() map[Target]string
 
 // Register adds targets to the group, in one attempt: what to do after a failure, and with which targets, is the
-// caller's to say. A nil error means that AWS has accepted all of them, not that they are registered yet; on any error
-// some or all may have been accepted.
-func (c *Client) Register(ctx context.Context, arn string, batch Batch) error {
-	err := c.send(ctx, ClassRegister, "RegisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
+// caller's to say. Class is ClassRegister, or ClassOther for what AWS has refused again and again. A nil error means that
+// AWS has accepted all of them, not that they are registered yet; on an error that is no refusal (HadNoEffect) some or all
+// may have been accepted.
+func (c *Client) Register(ctx context.Context, class Class, arn string, batch Batch) error {
+	err := c.send(ctx, class, "RegisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
 		_, err := c.api.RegisterTargets(ctx, &awselbv2.RegisterTargetsInput{TargetGroupArn: &arn, Targets: targets}, once)
 		return err
 	})
@@ -87,10 +88,11 @@ func (c *Client) Register(ctx context.Context, arn string, batch Batch) error {
 // deregisterTimeout is short: the pods of the next batch wait for the answer, and to ask again does no harm.
 const deregisterTimeout = 5 * time.Second
 
-// Deregister removes targets from the group, in one attempt of at most 5 s; a target that is not there is no error. A
-// nil error means that AWS has accepted all of them: they drain from now on.
-func (c *Client) Deregister(ctx context.Context, arn string, batch Batch) error {
-	err := c.send(ctx, ClassDeregister, "DeregisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
+// Deregister removes targets from the group, in one attempt of at most 5 s; a target that is not there is no error. Class is
+// ClassDeregister, or ClassOther for what AWS has refused again and again. A nil error means that AWS has accepted all of
+// them: they drain from now on.
+func (c *Client) Deregister(ctx context.Context, class Class, arn string, batch Batch) error {
+	err := c.send(ctx, class, "DeregisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
 		ctx, cancel := context.WithTimeout(ctx, deregisterTimeout)
 		defer cancel()
 		_, err := c.api.DeregisterTargets(ctx, &awselbv2.DeregisterTargetsInput{TargetGroupArn: &arn, Targets: targets}, once)

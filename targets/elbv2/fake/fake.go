@@ -53,6 +53,13 @@ func (a *API) AddGroup(description types.TargetGroup) {
 	}
 }
 
+// DeleteGroup deletes a target group with all that is in it.
+func (a *API) DeleteGroup(arn string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.groups, arn)
+}
+
 // SetHealth gives a target a health, and registers it if it is not registered.
 func (a *API) SetHealth(arn string, target elbv2.Target, health elbv2.Health) {
 	a.mu.Lock()

@@ -30,7 +30,7 @@ func TestAPIRefusesWholeCallAndRemembersZones(t *testing.T) {
 	client := elbv2.New(api, elbv2.NewBudget(nil, clock.RealClock{}))
 
 	register := func(zone string) error {
-		return client.Register(t.Context(), testARN, func() map[elbv2.Target]string { return map[elbv2.Target]string{one: "", two: zone} })
+		return client.Register(t.Context(), elbv2.ClassRegister, testARN, func() map[elbv2.Target]string { return map[elbv2.Target]string{one: "", two: zone} })
 	}
 	if err := register(""); !errors.Is(err, refusal) {
 		t.Fatalf("error %v, want that of Refuse", err)

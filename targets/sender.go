@@ -1,0 +1,84 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"context"
+	"time"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+)
+
+// sender is a lane that sends targets in batches.
+type sender struct {
+	lane
+	batches
+	queued queued // the call that waits for its token
+}
+
+func newSender(maxBackoff time.Duration) sender {
+	return sender{lane: lane{maxBackoff: maxBackoff}, batches: newBatches()}
+}
+
+// queued is a call that waits for its token; the zero value is none.
+type queued struct {
+	class  elbv2.Class
+	cancel context.CancelFunc
+}
+
+// giveWay cancels the call if it waits in a less urgent class than the one that is asked for.
+func (q queued) giveWay(class elbv2.Class) {
+	if class < q.class {
+		q.cancel()
+	}
+}
+
+// rest forgets the failures of a lane that has nothing to send any more.
+func (s *sender) rest(pending int) {
+	if pending == 0 && !s.busy {
+		s.clear()
+	}
+}
+
+// send begins a call if one is due and may start, and says when it may otherwise. A call that still waits for its token gives way
+// to a more urgent one. The caller holds the group's lock.
+func (r *Registrar) send(s *sender, class elbv2.Class, due bool, call func(context.Context, elbv2.Class)) (retryIn time.Duration) {
+	if s.busy && due {
+		s.queued.giveWay(class)
+	}
+	ctx, cancel := context.WithCancel(r.lanes)
+	retryIn, began := start(&s.lane, due, r.Clock.Now(), func() {
+		defer cancel()
+		call(ctx, class)
+	})
+	if !began {
+		cancel()
+		return retryIn
+	}
+	s.queued = queued{class: class, cancel: cancel}
+	return 0
+}
+
+// registrationClass is ClassRegister unless AWS has refused each of the registrations that are due again and again. The caller
+// holds the lock.
+func (g *group) registrationClass() elbv2.Class {
+	for target := range g.toRegister {
+		if !g.registration.hopeless() && !g.registration.hopelessAlone(target) {
+			return elbv2.ClassRegister
+		}
+	}
+	return elbv2.ClassOther
+}
+
+// departureClass is ClassDeregister unless AWS has refused each of the deregistrations that are due again and again. One that
+// has not been tried yet is always urgent. The caller holds the lock.
+func (g *group) departureClass() elbv2.Class {
+	for target := range g.toDeregister {
+		_, tried := g.unanswered[target]
+		if !g.deregistration.hopelessAlone(target) && !(tried && g.deregistration.hopeless()) {
+			return elbv2.ClassDeregister
+		}
+	}
+	return elbv2.ClassOther
+}
