@@ -19,6 +19,7 @@ import (
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/targetgate/targetgate/webhook/certs"
+	"github.com/targetgate/targetgate/webhook/server"
 )
 
 // certificateOptions say where the webhooks' serving certificate comes from, and who may connect.
@@ -112,14 +113,14 @@ func newCertificates(o *certificateOptions) (certificates, error) {
 }
 
 func webhookServer(opts *options, source certificates) (ctrlwebhook.Server, error) {
-	server := ctrlwebhook.Options{Port: opts.WebhookPort}
-	server.TLSOpts = append(server.TLSOpts, func(c *tls.Config) { c.GetCertificate = source.GetCertificate })
+	serve := func(c *tls.Config) { c.GetCertificate = source.GetCertificate }
+	check := func(*tls.Config) {}
 	if ca := opts.Certificates.ClientCA; ca != "" {
-		check, err := certs.NewClientCheck(ca)
+		clients, err := certs.NewClientCheck(ca)
 		if err != nil {
 			return nil, fmt.Errorf("--kube-ca-pem-filepath: %w", err)
 		}
-		server.TLSOpts = append(server.TLSOpts, check.Configure)
+		check = clients.Configure
 	}
-	return ctrlwebhook.NewServer(server), nil
+	return server.New(opts.WebhookPort, ctrl.Log.WithName("webhooks"), serve, check), nil
 }

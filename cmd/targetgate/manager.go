@@ -175,7 +175,7 @@ func cacheOptions(opts *options) cache.Options {
 	return out
 }
 
-// addProbes: alive when the process answers; ready when the caches have synced and the webhook server answers, so that
+// addProbes: alive when the process answers; ready when the caches have synced and the webhook server listens, so that
 // a replica is never asked before it can tell, and as long as it is staying.
 func addProbes(mgr ctrl.Manager, staying healthz.Checker) error {
 	caches := &cachesSynced{}

@@ -46,8 +46,8 @@ func (d *lameDuck) check(*http.Request) error {
 	return nil
 }
 
-// politeServer is a webhook server that loses no review when it ends. Its like in the library cancels the reviews that are
-// under way, and closes connections just when a review comes in on one.
+// politeServer is a webhook server that loses no review when it ends. The one in it cancels the reviews that are under way,
+// and closes connections just when a review comes in on one.
 type politeServer struct {
 	ctrlwebhook.Server
 	duck *lameDuck
@@ -64,8 +64,7 @@ func (s *politeServer) Register(path string, hook http.Handler) {
 			defer s.underWay.Done()
 		}
 		if s.duck.parting.Load() {
-			// In HTTP/1.1, which API servers speak, the connection ends after this answer, and nothing else is under way on it.
-			// In HTTP/2 it becomes a GOAWAY, after which clients repeat what they lose.
+			// The connection ends after this answer, and in HTTP/1.1 nothing else is under way on it.
 			w.Header().Set("Connection", "close")
 		}
 		hook.ServeHTTP(w, req)

@@ -100,23 +100,14 @@ func boundLabels(number int) map[string]string {
 	}
 }
 
-// reviewAll has targetgate review pods over both versions of HTTP. API servers speak HTTP/1.1 to webhooks, as they would
-// else send all to one replica (k8s.io/apiserver, pkg/util/webhook), and HTTP/2 only to a URL on their own host.
+// reviewAll has targetgate review pods.
 func (s *stage) reviewAll(ctx context.Context, bindings int) error {
-	for _, version := range []struct{ cpu, latency string }{
-		{cpuPerReview, reviewLatency}, {cpuPerReviewHTTP2, reviewLatencyHTTP2},
-	} {
-		r, err := newReviewer(s.bed.Targetgate.WebhookURL(), version.cpu == cpuPerReviewHTTP2, s.Name, bindings)
-		if err != nil {
-			return err
-		}
-		err = s.review(ctx, r, admissionFigure(version.cpu, bindings), admissionFigure(version.latency, bindings))
-		r.close()
-		if err != nil {
-			return err
-		}
+	r, err := newReviewer(s.bed.Targetgate.WebhookURL(), s.Name, bindings)
+	if err != nil {
+		return err
 	}
-	return nil
+	defer r.close()
+	return s.review(ctx, r, admissionFigure(cpuPerReview, bindings), admissionFigure(reviewLatency, bindings))
 }
 
 // review measures the CPU time of a review, and the time that 99 of 100 take at most.

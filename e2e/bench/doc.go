@@ -47,8 +47,8 @@
 //	machine busy               the share of all cores that was used, by anybody. Near 100 % delays are those of the
 //	                           machine: control plane, nodes, load balancers and targetgate share it
 //	CPU per review             user and system time of targetgate for 10,000 reviews of a pod of 10 kB, by their number.
-//	                           16 are posted at a time, over HTTP/1.1 as API servers do, which the goals are for, and
-//	                           over HTTP/2, to compare. All bindings are in the pod's namespace
+//	                           16 are posted at a time, over HTTP/1.1 as API servers do. All bindings are in the
+//	                           pod's namespace
 //	review, 99 %               from the post of one of these until its answer has been read
 //	restart                    from the start of the process after a kill -9 until it is ready and has read every
 //	                           target group. Calls are counted until 10 s later

@@ -41,12 +41,9 @@ const (
 	memoryEmpty     = "  of it before the first pod"
 	memoryRestarted = "restart: peak memory"
 
-	// Of each of these there is one for every number of bindings; see admissionFigure. Without a version it is HTTP/1.1,
-	// which API servers speak.
-	cpuPerReview       = "CPU per review"
-	reviewLatency      = "review, 99 %"
-	cpuPerReviewHTTP2  = "CPU, HTTP/2"
-	reviewLatencyHTTP2 = "99 %, HTTP/2"
+	// Of each of these there is one for every number of bindings; see admissionFigure.
+	cpuPerReview  = "CPU per review"
+	reviewLatency = "review, 99 %"
 )
 
 // expectation is what to reach at most, and what the incumbent took. Nil is unknown.

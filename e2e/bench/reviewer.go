@@ -24,7 +24,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// reviewer asks for reviews as API servers do: over TLS, on connections that it keeps.
+// reviewer asks for reviews as API servers do: by HTTP/1.1 over TLS, on connections that it keeps.
 type reviewer struct {
 	url    string
 	client *http.Client
@@ -36,9 +36,9 @@ const podPath = "/mutate-v1-pod"
 
 // newReviewer posts pods of all kinds that the bindings cover. The server's certificate is not what is measured, and is
 // not checked.
-func newReviewer(url string, http2 bool, namespace string, bindings int) (*reviewer, error) {
+func newReviewer(url, namespace string, bindings int) (*reviewer, error) {
 	transport := &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: http2, MaxIdleConnsPerHost: reviewers,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: reviewers,
 	}
 	r := &reviewer{url: url + podPath, client: &http.Client{Transport: transport, Timeout: time.Minute}}
 	for i := range reviewers {
