@@ -22,10 +22,11 @@ var (
 	ignoredValues = []string{
 		"alb-gateway-max-concurrent-reconciles", "allowed-certificate-authority-arns", "aws-vpc-cache-ttl", "aws-vpc-tag-key",
 		"backend-security-group", "default-load-balancer-scheme", "default-pca-arn", "default-ssl-policy", "default-tags", "default-target-type",
-		"external-managed-tags", "globalaccelerator-max-concurrent-reconciles",
+		"external-managed-tags", "gateway-class-max-concurrent-reconciles", "globalaccelerator-max-concurrent-reconciles",
 		"globalaccelerator-max-exponential-backoff-delay", "ingress-class", "ingress-max-concurrent-reconciles",
 		"ingress-max-exponential-backoff-delay", "lb-stabilization-monitor-interval", "leader-election-lease-duration", "load-balancer-class",
-		"nlb-gateway-max-concurrent-reconciles", "service-max-concurrent-reconciles", "service-max-exponential-backoff-delay",
+		"nlb-gateway-max-concurrent-reconciles", "quic-environment-variable-name", "required-secrets-label",
+		"service-max-concurrent-reconciles", "service-max-exponential-backoff-delay",
 		"service-target-eni-security-group-tags", "targetgroupbinding-requeue-duration",
 	}
 )

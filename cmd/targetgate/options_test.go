@@ -45,11 +45,13 @@ func TestParseOptionsStartsWithArgumentsOfTheIncumbent(t *testing.T) {
 		"--aws-api-endpoints=Elastic Load Balancing v2=https://elb.example,EC2=http://127.0.0.1:4566",
 		"--aws-api-throttle=WAF Regional:^List=1:1,Elastic Load Balancing v2:^Describe=10:20", "--watch-namespace=shop",
 		"--feature-gates=EndpointsFailOpen=false,WeightedTargetGroups=true",
+		"--gateway-class-max-concurrent-reconciles=3", "--quic-environment-variable-name=QUIC_SERVER_ID", "--required-secrets-label=a=b",
 	))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"enable-shield", "enable-waf", "ingress-class", "targetgroupbinding-requeue-duration",
+	want := []string{"enable-shield", "enable-waf", "gateway-class-max-concurrent-reconciles", "ingress-class",
+		"quic-environment-variable-name", "required-secrets-label", "targetgroupbinding-requeue-duration",
 		"feature-gates: WeightedTargetGroups", "aws-api-throttle: WAF Regional:^List=1:1"}
 	if diff := cmp.Diff(want, opts.notices); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
