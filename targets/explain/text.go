@@ -6,7 +6,9 @@ package explain
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // colours are the terminal's, by state.
@@ -37,7 +39,13 @@ type printer struct {
 	advised         string // what was said last, and need not be said of the next pod again
 }
 
+// line writes one. What comes from the cluster is escaped where a terminal would act on it.
 func (p *printer) line(format string, args ...any) {
+	for i, arg := range args {
+		if text, isText := arg.(string); isText {
+			args[i] = harmless(text)
+		}
+	}
 	p.out.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
 }
 
@@ -102,9 +110,26 @@ func (p *printer) cause(c *Chain) {
 	p.line("%s: %s", p.colour(c.Cause.State, what), where)
 }
 
-func (p *printer) colour(state State, text string) string {
+// painted is text of our own, with a terminal's colours.
+type painted string
+
+func (p *printer) colour(state State, text string) painted {
 	if !p.coloured {
-		return text
+		return painted(text)
 	}
-	return colours[state] + text + plain
+	return painted(colours[state] + text + plain)
+}
+
+// harmless is text of anybody's without what a terminal would act on: control characters, and marks that turn the direction
+// of writing, are shown as their code.
+func harmless(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			out.WriteRune(r)
+		} else {
+			out.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		}
+	}
+	return out.String()
 }

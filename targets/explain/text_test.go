@@ -79,3 +79,23 @@ func TestReportInJSON(t *testing.T) {
 		t.Errorf("JSON (-want +got):\n%s", diff)
 	}
 }
+
+// A Service's port and AWS's words are anybody's, and the reader may be the cluster's administrator.
+func TestTextIsHarmlessToATerminal(t *testing.T) {
+	report := Report{Notes: []string{"\x1b]0;owned\a"}, Chains: []Chain{concluded(Chain{
+		Namespace: "shop", Binding: "web", Links: []Link{link("service", Broken, "has no port \x1b[2Jx\u009b1m\r\u202e\nfaked: ok é").advise("\x1b[8m")},
+	})}}
+	var got strings.Builder
+	if err := report.Text(&got, true, false); err != nil {
+		t.Fatal(err)
+	}
+	want := `TargetGroupBinding shop/web
+  broken   service       has no port \x1b[2Jx\u009b1m\r\u202e\nfaked: ok é
+                         -> \x1b[8m
+First broken link: service
+Note: \x1b]0;owned\a.
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
