@@ -90,11 +90,43 @@ func TestPodNamesItselfAndNobodyTakesItsName(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, variable := range spec.Spec.Containers[0].Env {
-		got[variable.Name] = variable.ValueFrom.FieldRef.FieldPath
+		if field := variable.ValueFrom.FieldRef; field != nil {
+			got[variable.Name] = field.FieldPath
+		}
 	}
 	want := map[string]string{"POD_NAME": "metadata.name", "POD_UID": "metadata.uid", "POD_NAMESPACE": "metadata.namespace"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
+// Without a limit the value would be all memory of the node.
+func TestGarbageCollectorKnowsTheMemoryLimit(t *testing.T) {
+	for name, tc := range map[string]struct {
+		values []string
+		want   string
+	}{
+		"by default":   {want: "limits.memory"},
+		"no limit":     {values: []string{`resources={"limits":null}`}},
+		"set by hand":  {values: []string{`env={"GOMEMLIMIT":"1GiB"}`}, want: "1GiB"},
+		"no resources": {values: []string{`resources=null`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, variable := range deployment(t, tc.values...).Spec.Template.Spec.Containers[0].Env {
+				if variable.Name != "GOMEMLIMIT" {
+					continue
+				}
+				if variable.ValueFrom != nil {
+					got = append(got, variable.ValueFrom.ResourceFieldRef.Resource)
+				} else {
+					got = append(got, variable.Value)
+				}
+			}
+			if strings.Join(got, " ") != tc.want {
+				t.Errorf("GOMEMLIMIT is %q, want %q", got, tc.want)
+			}
+		})
 	}
 }
 

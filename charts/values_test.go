@@ -123,6 +123,7 @@ var valueCases = map[string]struct {
 	"dashboard.labels":                 {value: `{"graf":"a"}`, with: []string{`dashboard.enabled=true`}, want: `graf: a`},
 	"dashboard.annotations":            {value: `{"folder":"a"}`, with: []string{`dashboard.enabled=true`}, want: `folder: a`},
 	"networkPolicy.enabled":            {value: `true`, want: `kind: NetworkPolicy`},
+	"networkPolicy.webhookFrom":        {value: `[{"ipBlock":{"cidr":"10.9.0.0/24"}}]`, with: []string{`networkPolicy.enabled=true`}, want: `cidr: 10.9.0.0/24`},
 	"networkPolicy.metricsFrom":        {value: `[{"podSelector":{}}]`, with: []string{`networkPolicy.enabled=true`}, want: `- podSelector: {}`},
 	"networkPolicy.extraEgress":        {value: `[{"ports":[{"port":8443}]}]`, with: []string{`networkPolicy.enabled=true`}, want: `- port: 8443`},
 }

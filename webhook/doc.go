@@ -19,7 +19,7 @@
 // Creating pods must not wait for us, whatever happens in the cluster.
 //
 //   - API servers ask only where a gate may be needed: in labelled namespaces, for pods with labels, not for mirrors of static
-//     pods (matchConditions, Kubernetes 1.28), and give up after 3 s. A pod that has no label until a webhook after ours adds
+//     pods (matchConditions), and give up after 3 s. A pod that has no label until a webhook after ours adds
 //     one is not seen.
 //   - Of each namespace the bindings and Services are compiled into a matcher when its first pod comes, and again after
 //     a change that matters (index.go, match.go). A review costs the same with 1 and with 1,000 bindings.

@@ -63,8 +63,10 @@
 {{- if and .Values.hostNetwork .Values.networkPolicy.enabled -}}
 {{- $faults = append $faults "networkPolicy has no effect on pods with hostNetwork: use one of them." -}}
 {{- end -}}
-{{- if and .Values.networkPolicy.metricsFrom (not .Values.networkPolicy.enabled) -}}
-{{- $faults = append $faults "networkPolicy.metricsFrom limits nothing while networkPolicy.enabled is false." -}}
+{{- range list "metricsFrom" "webhookFrom" -}}
+{{- if and (get $.Values.networkPolicy .) (not $.Values.networkPolicy.enabled) -}}
+{{- $faults = append $faults (printf "networkPolicy.%s limits nothing while networkPolicy.enabled is false." .) -}}
+{{- end -}}
 {{- end -}}
 {{- if $faults -}}
 {{- fail (printf "\n\n%s\n" (join "\n" $faults)) -}}
