@@ -40,7 +40,7 @@ func (r *resolver) resolveNodes(ctx context.Context, binding *v1beta1.TargetGrou
 	if err := r.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing nodes: %w", err)
 	}
-	alive := map[string]bool{} // by instance ID
+	alive := map[string]standing{} // by instance ID
 	for i := range list.Items {
 		node := &list.Items[i]
 		if onFargate(node) {
@@ -52,17 +52,22 @@ func (r *resolver) resolveNodes(ctx context.Context, binding *v1beta1.TargetGrou
 				node.Name, node.Spec.ProviderID)
 			continue
 		}
-		alive[id] = true
+		ep := endpoint{target: elbv2.Target{ID: id, Port: port.NodePort}, uid: types.UID(id)}
+		ep.standing, ep.lastResort = nodeStanding(node, selector)
+		alive[id] = ep.standing
 		if res.missing == "" {
-			ep := endpoint{target: elbv2.Target{ID: id, Port: port.NodePort}, uid: types.UID(id)}
-			ep.standing, ep.lastResort = nodeStanding(node, selector)
 			res.endpoints[ep.target] = ep
 		}
 	}
 	for target := range known { // at a port that is not asked for any more
-		if _, listed := res.endpoints[target]; !listed && alive[target.ID] {
-			res.endpoints[target] = endpoint{target: target, uid: types.UID(target.ID), standing: replaced}
+		s, lives := alive[target.ID]
+		if _, listed := res.endpoints[target]; listed || !lives {
+			continue
 		}
+		if s != leaving {
+			s = replaced
+		}
+		res.endpoints[target] = endpoint{target: target, uid: types.UID(target.ID), standing: s}
 	}
 	return nil
 }

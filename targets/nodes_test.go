@@ -88,6 +88,11 @@ func TestResolveNodes(t *testing.T) {
 			nodes: []client.Object{good()}, known: map[elbv2.Target]entry{{ID: "i-01", Port: 1}: {presence: registered}},
 			want: map[string]standing{"i-01:30080": wanted, "i-01:1": replaced},
 		},
+		"at a port of before, being ended": {
+			nodes: []client.Object{changed(good(), taint("ToBeDeletedByClusterAutoscaler", corev1.TaintEffectNoSchedule))},
+			known: map[elbv2.Target]entry{{ID: "i-01", Port: 1}: {presence: registered}},
+			want:  map[string]standing{"i-01:30080": leaving, "i-01:1": leaving},
+		},
 		"gone": {
 			nodes: []client.Object{good()}, known: map[elbv2.Target]entry{{ID: "i-02", Port: nodePort}: {presence: registered}},
 			want: map[string]standing{"i-01:30080": wanted},
