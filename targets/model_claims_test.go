@@ -1,0 +1,205 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// claimKind is what the rules make of a pod or a node for one binding. This is the oracle: it is written from the rules, and
+// calls none of the registrar's code.
+type claimKind string
+
+const (
+	claimWanted   claimKind = "wanted"   // has to be in the group
+	claimUnready  claimKind = "unready"  // lives, is not ready: rule 6
+	claimReplaced claimKind = "replaced" // lives, is not asked for any more: rule 7
+	claimLeaving  claimKind = "leaving"  // rule 5
+	claimUnclear  claimKind = "unclear"  // the objects do not agree yet: both in and out are right
+)
+
+// claim is that of one pod or node.
+type claim struct {
+	kind       claimKind
+	target     elbv2.Target
+	uid        types.UID
+	pod        *corev1.Pod // nil for a node
+	lastResort bool        // wanted where nothing else is
+}
+
+// claims are those of a binding, by target.
+func (m *model) claims(b *v1beta1.TargetGroupBinding) map[elbv2.Target]claim {
+	out := map[elbv2.Target]claim{}
+	service := stored[*corev1.Service](m.store, "shop", b.Spec.ServiceRef.Name)
+	if b.Spec.IsIP() {
+		m.claimPods(b, service, out)
+	} else {
+		m.claimNodes(b, service, out)
+	}
+	for _, c := range out {
+		if c.kind == claimWanted {
+			return out
+		}
+	}
+	for target, c := range out { // fail open
+		if c.lastResort {
+			c.kind = claimWanted
+			out[target] = c
+		}
+	}
+	return out
+}
+
+func hasPort(service *corev1.Service, b *v1beta1.TargetGroupBinding) bool {
+	return service != nil && service.Spec.Ports[0].Port == b.Spec.ServiceRef.Port.IntVal
+}
+
+func (m *model) claimPods(b *v1beta1.TargetGroupBinding, service *corev1.Service, out map[elbv2.Target]claim) {
+	listed := m.listed(b.Spec.ServiceRef.Name)
+	rank := map[claimKind]int{claimLeaving: 0, claimReplaced: 1, claimUnready: 2, claimUnclear: 3, claimWanted: 4}
+	for _, pod := range listOf[*corev1.Pod](m.store) {
+		if len(pod.Status.PodIPs) == 0 {
+			continue
+		}
+		c := claim{target: elbv2.Target{ID: pod.Status.PodIPs[0].IP, Port: modelPort}, uid: pod.UID, pod: pod}
+		c.kind, c.lastResort = m.claimPod(pod, service, hasPort(service, b), listed)
+		if other, taken := out[c.target]; !taken || rank[c.kind] > rank[other.kind] {
+			out[c.target] = c
+		}
+	}
+}
+
+// listed are the pods in the slices of a Service that have a port, and whether they are called ready there.
+func (m *model) listed(service string) map[types.UID]bool {
+	out := map[types.UID]bool{}
+	for _, slice := range listOf[*discoveryv1.EndpointSlice](m.store) {
+		if slice.Labels[discoveryv1.LabelServiceName] != service || len(slice.Ports) == 0 {
+			continue
+		}
+		for _, ep := range slice.Endpoints {
+			out[ep.TargetRef.UID] = *ep.Conditions.Ready
+		}
+	}
+	return out
+}
+
+func (m *model) claimPod(pod *corev1.Pod, service *corev1.Service, port bool, listed map[types.UID]bool) (kind claimKind, lastResort bool) {
+	ready, in := listed[pod.UID]
+	node := stored[*corev1.Node](m.store, "", pod.Spec.NodeName)
+	theirs := selected(service, pod) || byHand(service, pod)
+	switch {
+	case !live(pod):
+		return claimLeaving, false
+	case !port:
+		return claimReplaced, false
+	case !theirs && in:
+		return claimUnclear, false
+	case !theirs:
+		return claimReplaced, false
+	case node == nil:
+		return claimUnready, false
+	case !in || ready != isTrue(pod, corev1.PodReady):
+		return claimUnclear, false
+	case !isTrue(pod, corev1.ContainersReady):
+		return claimUnready, false
+	case ready || nodeReadyIn(node) == corev1.ConditionTrue:
+		return claimWanted, false
+	default:
+		return claimUnready, nodeReadyIn(node) == corev1.ConditionUnknown
+	}
+}
+
+// byHand reports whether the pod is in the slices that somebody writes by hand for a Service without a selector.
+func byHand(service *corev1.Service, pod *corev1.Pod) bool {
+	return service != nil && len(service.Spec.Selector) == 0 && pod.Labels["app"] == service.Name
+}
+
+func (m *model) claimNodes(b *v1beta1.TargetGroupBinding, service *corev1.Service, out map[elbv2.Target]claim) {
+	for _, node := range listOf[*corev1.Node](m.store) {
+		c := claim{target: elbv2.Target{ID: instanceOf(node.Name)}, uid: types.UID(node.Name)}
+		ready := nodeReadyIn(node)
+		_, excluded := node.Labels[corev1.LabelNodeExcludeBalancers]
+		switch {
+		case len(node.Spec.Taints) > 0:
+			c.kind = claimLeaving
+		case !hasPort(service, b) || excluded:
+			c.kind = claimReplaced
+		case ready == corev1.ConditionTrue:
+			c.kind = claimWanted
+		default:
+			c.kind, c.lastResort = claimUnready, ready == corev1.ConditionUnknown
+		}
+		if service != nil {
+			c.target.Port = service.Spec.Ports[0].NodePort
+		}
+		out[c.target] = c
+	}
+}
+
+// acting reports whether the binding has its target group: it is not going, and no older one has the group.
+func (m *model) acting(b *v1beta1.TargetGroupBinding) bool {
+	if b.DeletionTimestamp != nil {
+		return false
+	}
+	for _, other := range listOf[*v1beta1.TargetGroupBinding](m.store) {
+		shared := other.Spec.MultiClusterTargetGroup && b.Spec.MultiClusterTargetGroup
+		if other.UID != b.UID && other.Spec.TargetGroupARN == b.Spec.TargetGroupARN && !shared && olderBinding(other, b) {
+			return false
+		}
+	}
+	return true
+}
+
+func olderBinding(a, b *v1beta1.TargetGroupBinding) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.UID < b.UID
+	}
+	return a.CreationTimestamp.Before(&b.CreationTimestamp)
+}
+
+// excused are the reasons of rule 4 for which a pod's gate of that binding may open now.
+func (m *model) excused(pod *corev1.Pod, name string) map[string]bool {
+	b := stored[*v1beta1.TargetGroupBinding](m.store, "shop", name)
+	if b == nil || b.DeletionTimestamp != nil {
+		return map[string]bool{"TargetGroupBindingDeleted": true}
+	}
+	service := stored[*corev1.Service](m.store, "shop", b.Spec.ServiceRef.Name)
+	m.aws.mu.Lock()
+	g := m.aws.groups[b.Spec.TargetGroupARN]
+	unattached := g.unattached
+	m.aws.mu.Unlock()
+	return map[string]bool{
+		"TargetGroupBindingNotManaged": !b.Spec.IsIP() || !m.acting(b),
+		"BackendNotFound":              !hasPort(service, b),
+		"ServiceDoesNotSelectPod":      service != nil && !selected(service, pod) && !byHand(service, pod),
+		"TargetGroupNotAttached":       unattached,
+	}
+}
+
+// enough reports whether MinReadyPercent of the pods are healthy. With settled it is in doubt yes: healthy is what was so
+// lately, as the registrar reads from time to time, and others count only when they are settled.
+func enough(claims map[elbv2.Target]claim, g *modelGroup, now time.Time, settled func(claim) bool) bool {
+	healthy, every := 0, 0
+	for target, c := range claims {
+		t := g.targets[target]
+		in := c.kind == claimWanted || c.kind == claimUnclear && settled != nil
+		fine := t != nil && (t.health.State == elbv2.StateHealthy || settled != nil && (c.pod == nil || now.Sub(t.healthyAt) < 20*time.Second))
+		switch {
+		case in && fine:
+			healthy++
+			every++
+		case c.kind == claimReplaced || c.kind == claimLeaving:
+		case settled == nil || settled(c):
+			every++
+		}
+	}
+	return healthy*2 >= every
+}

@@ -1,0 +1,266 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// modelMaxLag is how late caches are at most; the registrar counts on less than cacheLag.
+const modelMaxLag = 10 * time.Second
+
+// settledAfter is how long a fact must hold before the model holds the registrar to it.
+const settledAfter = modelMaxLag + 2*time.Second
+
+// modelWatch is what the model knows of the last moments. Calls of the registrar's ask it, too.
+type modelWatch struct {
+	mu       sync.Mutex
+	broken   string // the first rule that was broken, and how
+	now      time.Time
+	since    map[string]time.Time // since when facts hold
+	seen     map[string]bool      // facts that hold now
+	bindings []watched
+	excuses  map[string]time.Time // when a gate last had a reason of rule 4 to open
+	placed   map[types.UID]time.Time
+}
+
+// watched is a binding as of the last tick.
+type watched struct {
+	*v1beta1.TargetGroupBinding
+	acting bool
+	claims map[elbv2.Target]claim
+	record map[string]bool // of a shared group
+}
+
+func (w *modelWatch) init() {
+	w.since, w.excuses, w.placed = map[string]time.Time{}, map[string]time.Time{}, map[types.UID]time.Time{}
+	w.now = time.Now()
+}
+
+// break notes the first rule that is broken.
+func (w *modelWatch) breaks(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.breaksLocked(format, args...)
+}
+
+func (w *modelWatch) breaksLocked(format string, args ...any) {
+	if w.broken == "" {
+		w.broken = fmt.Sprintf(format, args...)
+	}
+}
+
+func (m *model) violation() string {
+	m.watch.mu.Lock()
+	defer m.watch.mu.Unlock()
+	return m.watch.broken
+}
+
+// holds notes a fact that holds now.
+func (w *modelWatch) holds(fact string) {
+	w.seen[fact] = true
+	if _, known := w.since[fact]; !known {
+		w.since[fact] = w.now
+	}
+}
+
+// held is how long a fact has held by now.
+func (w *modelWatch) held(fact string) time.Duration {
+	since, ok := w.since[fact]
+	if !ok {
+		return -1
+	}
+	return time.Since(since)
+}
+
+func fact[T ~string](uid T, rest ...string) string {
+	return string(uid) + "/" + strings.Join(rest, "/")
+}
+
+func (b *watched) fact(c claim) string { return fact(b.UID, string(c.uid), string(c.kind)) }
+
+// look notes what holds now, and forgets what does not any more.
+func (m *model) look(now time.Time) {
+	bindings := m.bindings("")
+	excused := map[string]bool{}
+	pods := listOf[*corev1.Pod](m.store)
+	for _, pod := range pods {
+		for _, gate := range pod.Spec.ReadinessGates {
+			name := strings.TrimPrefix(string(gate.ConditionType), "target-health.elbv2.k8s.aws/")
+			for reason, yes := range m.excused(pod, name) {
+				excused[fact(pod.UID, name, reason)] = yes
+			}
+		}
+	}
+	w := &m.watch
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now, w.seen, w.bindings = now, map[string]bool{}, bindings
+	for key, yes := range excused {
+		if yes {
+			w.excuses[key] = now
+		}
+	}
+	for _, pod := range pods {
+		w.placed[pod.UID] = m.pods[pod.UID].placed
+	}
+	for i := range bindings {
+		b := &bindings[i]
+		if b.acting {
+			w.holds(fact(b.UID, "acting"))
+		}
+		for _, c := range b.claims {
+			w.holds(b.fact(c))
+		}
+	}
+}
+
+// bindings are those of a target group as they are now, or all.
+func (m *model) bindings(arn string) []watched {
+	var out []watched
+	for _, b := range listOf[*v1beta1.TargetGroupBinding](m.store) {
+		if arn == "" || b.Spec.TargetGroupARN == arn {
+			out = append(out, watched{b, m.acting(b), m.claims(b), m.record(b)})
+		}
+	}
+	return out
+}
+
+// record are the targets that are written down for the binding, nil when its group is not shared.
+func (m *model) record(b *v1beta1.TargetGroupBinding) map[string]bool {
+	if !b.Spec.MultiClusterTargetGroup {
+		return nil
+	}
+	out := map[string]bool{}
+	if written := stored[*corev1.ConfigMap](m.store, "shop", "aws-lbc-targets-"+b.Name); written != nil {
+		for _, target := range strings.Split(written.Data["targets"], ",") {
+			out[target] = true
+		}
+	}
+	return out
+}
+
+// ours reports whether the binding may deregister the target.
+func (b *watched) ours(target elbv2.Target) bool { return b.record == nil || b.record[target.String()] }
+
+// deregistering holds a deregistration against the rules.
+func (m *model) deregistering(arn string, g *modelGroup, target elbv2.Target) {
+	w, bindings := &m.watch, m.bindings(arn)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if g.outsiders[target] {
+		w.breaksLocked("%s of another cluster was deregistered from %s", target, arn)
+	}
+	for i := range bindings {
+		b := &bindings[i]
+		if !b.acting || w.held(fact(b.UID, "acting")) < settledAfter {
+			continue
+		}
+		c, claimed := b.claims[target]
+		if !claimed || w.held(b.fact(c)) < settledAfter || g.targets[target].registeredAt.Before(w.placed[c.uid]) {
+			continue
+		}
+		if why := w.protects(b, c, g); why != "" {
+			w.breaksLocked("%s of %s was deregistered for binding %s although %s", target, c.uid, b.Name, why)
+		}
+	}
+}
+
+// protects says why the rules keep the target in the group, empty when they do not.
+func (w *modelWatch) protects(b *watched, c claim, g *modelGroup) string {
+	now := time.Now()
+	settled := func(c claim) bool { return w.held(b.fact(c)) >= settledAfter }
+	switch c.kind {
+	case claimWanted:
+		return "it is ready and selected"
+	case claimUnready:
+		if !enough(b.claims, g, now, settled) {
+			return "too few others are healthy"
+		}
+	case claimReplaced:
+		if w.held(b.fact(c)) < testPolicy.ReplacementTimeout-settledAfter && !b.replaced(g, settled) {
+			return "what replaces it is not healthy"
+		}
+	}
+	return ""
+}
+
+// replaced reports whether there are wanted targets, and all are healthy, or were lately.
+func (b *watched) replaced(g *modelGroup, settled func(claim) bool) bool {
+	some := false
+	for target, c := range b.claims {
+		t := g.targets[target]
+		switch {
+		case c.kind == claimUnclear:
+			some = true
+		case c.kind != claimWanted:
+		case !settled(c) || t != nil && time.Since(t.healthyAt) < 45*time.Second || c.pod == nil && t != nil:
+			some = true
+		default:
+			return false
+		}
+	}
+	return some
+}
+
+// conditionWritten holds the write of a gate's condition against the rules.
+func (m *model) conditionWritten(pod *corev1.Pod, c corev1.PodCondition) {
+	w := &m.watch
+	before := conditionOf(pod, c.Type)
+	wasTrue := before != nil && before.Status == corev1.ConditionTrue
+	if wasTrue && c.Status != corev1.ConditionTrue {
+		w.breaks("the gate %s of %s was closed again: %s", c.Type, pod.UID, c.Reason)
+	}
+	if wasTrue || c.Status != corev1.ConditionTrue {
+		return
+	}
+	name, _ := readiness.BindingOf(c.Type)
+	if c.Reason == "" {
+		if !m.foundHealthy(pod, name) {
+			w.breaks("the gate %s of %s was opened without a healthy reading of its own", c.Type, pod.UID)
+		}
+		return
+	}
+	w.mu.Lock()
+	last, ever := w.excuses[fact(pod.UID, name, c.Reason)]
+	w.mu.Unlock()
+	if (!ever || time.Since(last) > settledAfter) && !m.excused(pod, name)[c.Reason] {
+		w.breaks("the gate %s of %s was opened for %s, which is not so", c.Type, pod.UID, c.Reason)
+	}
+}
+
+// foundHealthy reports whether a reading has found the pod's target healthy by a check that this pod has answered, after its
+// registration. The binding may have gone since: all groups are looked at.
+func (m *model) foundHealthy(pod *corev1.Pod, _ string) bool {
+	m.aws.mu.Lock()
+	defer m.aws.mu.Unlock()
+	for _, g := range m.aws.groups {
+		for target, shown := range g.shown {
+			if len(pod.Status.PodIPs) > 0 && target.ID == pod.Status.PodIPs[0].IP && (shown.uid == pod.UID || m.isTwin(pod, shown.uid)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isTwin reports whether another pod lives at the pod's address: a check cannot tell them apart.
+func (m *model) isTwin(pod *corev1.Pod, uid types.UID) bool {
+	for _, other := range listOf[*corev1.Pod](m.store) {
+		if other.UID == uid {
+			return len(other.Status.PodIPs) > 0 && other.Status.PodIPs[0].IP == pod.Status.PodIPs[0].IP
+		}
+	}
+	return false
+}
