@@ -129,6 +129,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	countIn := r.writeStatus(s, binding, view{
 		generation: binding.Generation, missing: res.missing, plan: p, policy: r.Policy, networking: binding.Spec.Networking != nil,
 		complete: complete, entries: entries, pods: pods,
+		skipped: res.odd[skippedEndpoints],
 	})
 	err = errors.Join(claimErr, reportErr)
 	releaseIn := s.group.nextRelease(watched, r.Policy, r.Clock.Now())

@@ -6,7 +6,7 @@
 //
 // One pass over a TargetGroupBinding is an ordered list of small steps:
 //
-//	resolve   Service port, EndpointSlices, pods, nodes -> endpoints: what should be there (pods.go, nodes.go; index.go
+//	resolve   Service port, EndpointSlices, pods, nodes -> endpoints: what should be there (slices.go, pods.go, nodes.go; index.go
 //	                                                       finds pods and slices)
 //	observe   the group's memory                        -> entries: what is there; starts a reading when one is due
 //	plan      endpoints x entries                       -> what to register, what to deregister (pure; removal.go says when

@@ -98,8 +98,15 @@ func notices(binding *v1beta1.TargetGroupBinding, p plan, odd map[string]string,
 	warn := func(key, reason, action, format string, args ...any) {
 		out[key] = notice{binding, bindingEvent{corev1.EventTypeWarning, reason, action, fmt.Sprintf(format, args...)}}
 	}
+	skipped := "NodeSkipped"
+	if binding.Spec.IsIP() {
+		skipped = v1beta1.ReasonEndpointSkipped
+	}
 	for name, why := range odd {
-		warn("odd "+name, "NodeSkipped", "Reconcile", "%s", why)
+		if name == skippedEndpoints {
+			continue // the condition Degraded tells of them
+		}
+		warn("odd "+name, skipped, "Reconcile", "%s", why)
 	}
 	if len(p.timedOut) > 0 {
 		warn("timedOut", "ReplacementTimedOut", "Deregister",

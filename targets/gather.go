@@ -63,10 +63,12 @@ func (r *Registrar) worthGathering(s session, gate corev1.PodConditionType, res 
 	return s.group.openedWithin(replacing, now)
 }
 
-// servesOn reports whether the endpoint is a pod that is terminating, and serves until then by its grace period.
+// servesOn reports whether the endpoint is a pod that is terminating, and serves until then by its preStop hooks and its grace
+// period.
 func (ep endpoint) servesOn(till time.Time) bool {
 	pod := ep.pod
-	return pod != nil && pod.DeletionTimestamp != nil && pod.DeletionTimestamp.After(till) && containersReady(pod) && !hasEnded(pod)
+	return pod != nil && pod.DeletionTimestamp != nil && pod.DeletionTimestamp.After(till) && preStopsWait(pod) &&
+		containersReady(pod) && !hasEnded(pod)
 }
 
 // opensSoon reports whether the load balancer may find the target healthy for the first time at any moment, and has not had

@@ -207,7 +207,7 @@ func (g *group) settleDepartures(p plan, now time.Time) (wait time.Duration) {
 // rest is as for settleDepartures.
 func (g *group) settleRegistrations(p plan, now time.Time) (wait time.Duration) {
 	for target, uid := range p.adopt {
-		if e, ok := g.entries[target]; ok && e.owner == "" {
+		if e, ok := g.entries[target]; ok && e.owner == p.adoptFrom[target] {
 			e.own(uid, time.Time{})
 			e.adoptedAt = now
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
@@ -48,13 +50,14 @@ type valve struct {
 
 // plan is what has to be done so that the group holds what the cluster wants.
 type plan struct {
-	register   registrations             // and for which pod
-	nodeZones  map[elbv2.Target]string   // of register, the Availability Zones that the nodes are in, as far as known
-	deregister departures                // since when: the pod's deletion, zero when not known
-	adopt      registrations             // registered before our time, for this pod
-	suspects   map[elbv2.Target]struct{} // nobody explains them: they go if a later reading shows them still
-	lingering  map[elbv2.Target]standing // in the group although unready or replaced
-	leftOut    map[elbv2.Target]struct{} // wanted, but the group holds as many as it may
+	register   registrations              // and for which pod
+	nodeZones  map[elbv2.Target]string    // of register, the Availability Zones that the nodes are in, as far as known
+	deregister departures                 // since when: the pod's deletion, zero when not known
+	adopt      registrations              // registered before our time, or for another pod there, and now this one's
+	adoptFrom  map[elbv2.Target]types.UID // of adopt, those that were registered for another pod, and which
+	suspects   map[elbv2.Target]struct{}  // nobody explains them: they go if a later reading shows them still
+	lingering  map[elbv2.Target]standing  // in the group although unready or replaced
+	leftOut    map[elbv2.Target]struct{}  // wanted, but the group holds as many as it may
 
 	strangers  []elbv2.Target // of deregister, those that nobody explains
 	timedOut   []elbv2.Target // of deregister, those whose replacements did not become healthy in time
@@ -71,6 +74,7 @@ func makePlan(w picture) plan {
 		nodeZones:  map[elbv2.Target]string{},
 		deregister: departures{},
 		adopt:      registrations{},
+		adoptFrom:  map[elbv2.Target]types.UID{},
 		suspects:   map[elbv2.Target]struct{}{},
 		lingering:  map[elbv2.Target]standing{},
 		leftOut:    map[elbv2.Target]struct{}{},
@@ -129,11 +133,14 @@ func (p *plan) addWanted(w picture) {
 		case e.presence != registered:
 			p.register[target] = ep.uid
 		case e.owner == ep.uid:
-		case e.owner != "": // the address was an earlier pod's: see addReused
+		case e.owner != "" && !ep.inherits(): // the address was an earlier pod's: see addReused
 		case ep.unproven && e.tried != ep.uid:
 			p.register[target] = ep.uid
 		default:
 			p.adopt[target] = ep.uid
+			if e.owner != "" {
+				p.adoptFrom[target] = e.owner
+			}
 		}
 	}
 }
@@ -143,7 +150,7 @@ func (p *plan) addWanted(w picture) {
 func (p *plan) addReused(w picture) {
 	for target, ep := range w.endpoints {
 		e := w.entries[target]
-		reused := e.presence == registered && e.owner != "" && e.owner != ep.uid
+		reused := e.presence == registered && e.owner != "" && e.owner != ep.uid && !ep.inherits()
 		if reused && ep.standing != kept && ep.standing != leaving && !e.registering && e.leavable() && w.mine(target) {
 			p.deregister[target] = departureUnknown
 		}

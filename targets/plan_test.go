@@ -88,6 +88,16 @@ func TestMakePlan(t *testing.T) {
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
 			want:      plan{deregister: departures{one: departureUnknown}},
 		},
+		"a pod beside the owner is registered for its gate, and the target stays": {
+			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "b", besideOwner: true, unproven: true}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
+			want:      plan{register: registrations{one: "b"}},
+		},
+		"a pod that was found healthy beside the owner takes the target over": {
+			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "b", proven: true}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
+			want:      plan{adopt: registrations{one: "b"}, adoptFrom: map[elbv2.Target]types.UID{one: "a"}},
+		},
 		"draining target of a new pod is registered again": {
 			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: draining}},

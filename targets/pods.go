@@ -4,13 +4,11 @@
 package targets
 
 import (
-	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/utils/ptr"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/elbv2"
@@ -22,85 +20,12 @@ func (r *resolver) resolvePods(ctx context.Context, binding *v1beta1.TargetGroup
 	port corev1.ServicePort, known map[elbv2.Target]entry, res *resolution,
 ) error {
 	if res.missing == "" {
-		if err := r.fromSlices(ctx, binding, port.Name, res.endpoints); err != nil {
+		if err := (sliceReader{r, binding, known, res}).read(ctx, port.Name); err != nil {
 			return err
 		}
 	}
+	res.tellSkipped()
 	return r.fromAddresses(ctx, binding, service, known, res)
-}
-
-func (r *resolver) fromSlices(ctx context.Context, binding *v1beta1.TargetGroupBinding, portName string,
-	out map[elbv2.Target]endpoint,
-) error {
-	for _, slice := range r.sliceByService.at(binding.Namespace, binding.Spec.ServiceRef.Name) {
-		port, ok := slicePort(slice, portName)
-		if slice.AddressType != addressType(binding) || !ok {
-			continue
-		}
-		for i := range slice.Endpoints {
-			if err := r.fromSliceEndpoint(ctx, binding, &slice.Endpoints[i], port, out); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func addressType(binding *v1beta1.TargetGroupBinding) discoveryv1.AddressType {
-	if t := binding.Spec.IPAddressType; t != nil && *t == v1beta1.IPAddressTypeIPv6 {
-		return discoveryv1.AddressTypeIPv6
-	}
-	return discoveryv1.AddressTypeIPv4
-}
-
-func slicePort(slice *discoveryv1.EndpointSlice, name string) (int32, bool) {
-	for _, port := range slice.Ports {
-		if port.Port != nil && (port.Name == nil && name == "" || port.Name != nil && *port.Name == name) {
-			return *port.Port, true
-		}
-	}
-	return 0, false
-}
-
-// fromSliceEndpoint adds one endpoint of a slice. While a pod moves between two slices it is listed in both.
-func (r *resolver) fromSliceEndpoint(ctx context.Context, binding *v1beta1.TargetGroupBinding, ep *discoveryv1.Endpoint,
-	port int32, out map[elbv2.Target]endpoint,
-) error {
-	if ep.TargetRef == nil || ep.TargetRef.Kind != "Pod" || len(ep.Addresses) == 0 {
-		return nil
-	}
-	target := elbv2.NewTarget(ep.Addresses[0], port)
-	pod := r.podByName.first(binding.Namespace, ep.TargetRef.Name)
-	if pod == nil || ep.TargetRef.UID != "" && pod.UID != ep.TargetRef.UID {
-		place(out, endpoint{target: target, uid: ep.TargetRef.UID}) // the caches do not agree yet: look again when they do
-		return nil
-	}
-	sliceReady := ep.Conditions.Ready == nil || *ep.Conditions.Ready
-	found := newEndpoint(target, pod, readiness.GateFor(binding.Name))
-	node, err := r.nodeOf(ctx, pod)
-	if err != nil {
-		return err
-	}
-	found.zone = cmp.Or(ptr.Deref(ep.Zone, ""), node.zone)
-	found.judge(node, sliceReady)
-	place(out, found)
-	return nil
-}
-
-// place adds an endpoint. Of two at the same address the one that stays counts: the other's pod has ended and lost the
-// address, or the pod is listed twice.
-func place(out map[elbv2.Target]endpoint, ep endpoint) {
-	there, taken := out[ep.target]
-	if !taken || there.standing == leaving || ep.standing == wanted {
-		out[ep.target] = ep
-	}
-}
-
-func newEndpoint(target elbv2.Target, pod *corev1.Pod, gate corev1.PodConditionType) endpoint {
-	return endpoint{
-		target: target, uid: pod.UID, pod: pod,
-		unproven: readiness.Has(pod, gate) && !readiness.ShowsRegistration(pod, gate),
-	}
 }
 
 // judge says where a pod that a slice lists belongs. The pod's own words count before the slice's, which come later; the slice's
@@ -145,8 +70,11 @@ func (r *resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGro
 		if _, ok := res.endpoints[target]; ok || e.presence == draining {
 			continue
 		}
-		pod := r.podAt(binding.Namespace, target.ID, service)
+		pod := r.podAt(binding.Namespace, target.ID, service, e.owner)
 		if pod == nil {
+			if _, skipped := res.skipped[target]; skipped {
+				res.endpoints[target] = endpoint{target: target} // a slice still lists it: it is not ours to take out
+			}
 			continue
 		}
 		found := newEndpoint(target, pod, readiness.GateFor(binding.Name))
@@ -181,12 +109,24 @@ func selects(service *corev1.Service, pod *corev1.Pod) bool {
 }
 
 // podAt is the pod that has the address, nil when there is none. Of several it is one that is not leaving, as the address
-// of a pod that has ended may belong to the next one already, and of those one that the Service selects, as pods in the
-// host network share their node's address.
-func (r *resolver) podAt(namespace, address string, service *corev1.Service) *corev1.Pod {
+// of a pod that has ended may belong to the next one already; and as pods in the host network share their node's address, of
+// those the one for which the target is registered, or else one that the Service selects.
+func (r *resolver) podAt(namespace, address string, service *corev1.Service, owner types.UID) *corev1.Pod {
+	rank := func(pod *corev1.Pod) int {
+		switch {
+		case isLeaving(pod):
+			return 0
+		case pod.UID == owner:
+			return 3
+		case selects(service, pod):
+			return 2
+		default:
+			return 1
+		}
+	}
 	var best *corev1.Pod
 	for _, pod := range r.podByAddress.at(namespace, address) {
-		if best == nil || !isLeaving(pod) && (isLeaving(best) || selects(service, pod)) {
+		if best == nil || rank(pod) > rank(best) || rank(pod) == rank(best) && pod.UID < best.UID {
 			best = pod
 		}
 	}

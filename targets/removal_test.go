@@ -155,17 +155,22 @@ func TestDeregistrationsGatherWhileCallsStandInLine(t *testing.T) {
 		grace time.Duration // of the pods that leave
 		state elbv2.State   // of the target of the pod at its gate
 		since time.Duration // it was registered
+		bare  bool          // the pods that leave have no preStop
 		want  [][]string
 	}{
 		"a gate opens soon":              {line: true, grace: grace, state: elbv2.StateInitial, want: [][]string{both}},
 		"no line":                        {line: false, grace: grace, state: elbv2.StateInitial, want: apart},
 		"the gate will not open so soon": {line: true, grace: grace, state: elbv2.StateUnhealthy, want: apart},
 		"the gate should have opened":    {line: true, grace: grace, state: elbv2.StateInitial, since: time.Hour, want: apart},
+		"the pods get SIGTERM at once":   {line: true, grace: grace, state: elbv2.StateInitial, bare: true, want: apart},
 		"the pods have no time for that": {line: true, grace: time.Second, state: elbv2.StateInitial, want: apart},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			a, c, fresh := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2"), newPod("web-2", "10.0.0.3")
+			if !tc.bare {
+				a.Spec.Containers, c.Spec.Containers = waiting, waiting
+			}
 			inBed(t, func(b *bed) {
 				rule := elbv2.ThrottleRule{Operations: regexp.MustCompile("^(Register|Deregister)Targets$"), Rate: 4, Burst: 4}
 				client := elbv2.New(b.aws, elbv2.NewBudget([]elbv2.ThrottleRule{rule}, clock.RealClock{}))

@@ -33,6 +33,12 @@ type endpoint struct {
 	// nodeDown: the pod's node was deleted, or says itself that it is not Ready. An unready pod there is not waited for.
 	nodeDown bool
 
+	// besideOwner: the target is registered for another pod, which lives at the same address and port and is wanted, too.
+	besideOwner bool
+
+	// proven: the pod's gate is open because the load balancer found it healthy.
+	proven bool
+
 	// unproven: the pod has the gate but no condition yet, so nothing shows that the target was registered for this
 	// pod and not for an earlier one at the same address.
 	unproven bool
@@ -66,8 +72,10 @@ type resolution struct {
 	service   *corev1.Service // nil when it does not exist; read only
 	// missing says what is not there, the Service or its port; empty when both are.
 	missing string
-	// odd are nodes that cannot be targets, by name, and why. A healthy cluster has none.
+	// odd are nodes that cannot be targets, by name, and why, or what is wrong with EndpointSlices. A healthy cluster has none.
 	odd map[string]string
+	// skipped are endpoints in slices that are not made targets of, and why; empty when users need not be told.
+	skipped map[elbv2.Target]string
 }
 
 // resolver reads the cluster: pods and slices from indexes, the rest from the caches.
@@ -96,6 +104,7 @@ func (r *resolver) resolve(ctx context.Context, binding *v1beta1.TargetGroupBind
 	res := resolution{
 		endpoints: make(map[elbv2.Target]endpoint, len(known)), // about as many as there will be
 		odd:       map[string]string{},
+		skipped:   map[elbv2.Target]string{},
 	}
 	service, err := r.service(ctx, binding)
 	if err != nil {

@@ -4,14 +4,18 @@
 package targets
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +39,9 @@ func TestResolve(t *testing.T) {
 	starting := pod(func(p *corev1.Pod) { p.Status.Conditions = nil })
 	stranger := pod(func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} })
 	terminating := withFinalizer(pod(func(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.Now()) }))
+	ofOthers := slice(plain, func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].TargetRef.Namespace = "other" })
+	elsewhere := slice(plain, func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Addresses = []string{"10.0.0.9"} })
+	nine := elbv2.Target{ID: "10.0.0.9", Port: 8080}
 	known := map[elbv2.Target]entry{one: {presence: registered}}
 
 	tests := map[string]struct {
@@ -43,6 +50,8 @@ func TestResolve(t *testing.T) {
 		known   map[elbv2.Target]entry
 		want    map[elbv2.Target]standing
 		missing string
+		unnamed bool   // the Service's port has no name
+		odd     string // what is wrong with the slices
 	}{
 		"not ready in the slice, containers ready": {
 			objects: []client.Object{plain, newSlice("web-1", plain)}, want: map[elbv2.Target]standing{one: wanted},
@@ -106,6 +115,36 @@ func TestResolve(t *testing.T) {
 			objects: []client.Object{terminating}, known: known, want: map[elbv2.Target]standing{one: leaving},
 		},
 		"registered and nobody's": {known: known},
+		"Service port without a name: every port of the slice": {
+			objects: []client.Object{plain, slice(plain, func(s *discoveryv1.EndpointSlice) {
+				s.Ports = append(s.Ports, discoveryv1.EndpointPort{Name: ptr.To("admin"), Port: ptr.To[int32](9090)}, discoveryv1.EndpointPort{})
+			})},
+			unnamed: true, want: map[elbv2.Target]standing{one: wanted, {ID: "10.0.0.1", Port: 9090}: wanted},
+		},
+		"pod of another namespace": {
+			objects: []client.Object{plain, ofOthers}, odd: "10.0.0.1:8080 is not registered: pod other/web-0 is in another namespace",
+		},
+		"pod of another namespace, registered before": {
+			objects: []client.Object{ofOthers}, known: known, want: map[elbv2.Target]standing{one: kept},
+			odd: "10.0.0.1:8080 is not registered: pod other/web-0",
+		},
+		"address that is not the pod's": {
+			objects: []client.Object{stranger, elsewhere}, odd: "10.0.0.9:8080 is not registered: the address is none of those of pod web-0",
+		},
+		"address that is not the pod's, registered before": {
+			objects: []client.Object{stranger, elsewhere}, known: map[elbv2.Target]entry{nine: {presence: registered}},
+			want: map[elbv2.Target]standing{nine: kept}, odd: "10.0.0.9:8080 is not registered",
+		},
+		"address that was the pod's": {
+			objects: []client.Object{plain, elsewhere}, known: map[elbv2.Target]entry{nine: {presence: registered}},
+			want: map[elbv2.Target]standing{nine: kept},
+		},
+		"address of a pod that has none yet": {
+			objects: []client.Object{pod(func(p *corev1.Pod) { p.Status.PodIPs = nil }), slice(plain, func(s *discoveryv1.EndpointSlice) {
+				s.Endpoints[0].Conditions.Ready = ptr.To(true)
+			})},
+			want: map[elbv2.Target]standing{one: kept},
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -114,6 +153,11 @@ func TestResolve(t *testing.T) {
 			}
 			inBed(t, func(b *bed) {
 				binding := newBinding()
+				if tc.unnamed {
+					service := newService()
+					service.Spec.Ports[0].Name = ""
+					b.must(b.cluster.Update(t.Context(), service))
+				}
 				binding.Spec.ServiceRef = v1beta1.ServiceReference{Name: "web", Port: tc.port}
 				res, err := b.resolver.forPass().resolve(t.Context(), binding, tc.known)
 				if err != nil {
@@ -125,6 +169,9 @@ func TestResolve(t *testing.T) {
 				}
 				if tc.want == nil {
 					tc.want = map[elbv2.Target]standing{}
+				}
+				if odd := res.odd[skippedEndpoints]; !strings.Contains(odd, tc.odd) || (odd == "") != (tc.odd == "") {
+					t.Errorf("told %q, want %q", odd, tc.odd)
 				}
 				b.wantSameSurvey(binding, slices.Collect(maps.Keys(tc.known)), res)
 				if diff := cmp.Diff(tc.want, got); diff != "" || res.missing != tc.missing {
@@ -141,9 +188,118 @@ func TestResolvePrefersLiveSelectedPodAtAddress(t *testing.T) {
 	neighbour := newPod("agent", "10.0.0.1") // in the host network, as web-0
 	neighbour.Labels = nil
 	inBed(t, func(b *bed) {
-		pod := b.resolver.podAt("shop", "10.0.0.1", newService())
+		pod := b.resolver.podAt("shop", "10.0.0.1", newService(), "")
 		if pod == nil || pod.Name != "web-0" {
 			t.Errorf("pod at the address: %v; want web-0, which lives and is selected", pod)
 		}
 	}, ended, neighbour, newPod("web-0", "10.0.0.1"))
+}
+
+// Whoever writes a slice by hand may list a thousand ports for a thousand endpoints.
+func TestResolveBoundsPortsOfServicePortWithoutName(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	slice := newSlice("web-1", pod)
+	for port := range int32(500) {
+		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: ptr.To(fmt.Sprintf("p%d", port)), Port: ptr.To(port + 1)})
+	}
+	service := newService()
+	service.Spec.Ports[0].Name = ""
+	inBed(t, func(b *bed) {
+		b.must(b.cluster.Update(t.Context(), service))
+		res, err := b.resolver.forPass().resolve(t.Context(), newBinding(), nil)
+		b.must(err)
+		if len(res.endpoints) != maxUnnamedPorts || len(res.odd) != 1 {
+			t.Errorf("%d endpoints, told %v; want %d and a remark", len(res.endpoints), res.odd, maxUnnamedPorts)
+		}
+	}, pod, slice)
+}
+
+func TestRegistrarTellsOfSkippedEndpoints(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	slice := newSlice("web-1", pod)
+	slice.Endpoints[0].TargetRef.Namespace = "other"
+	inBed(t, func(b *bed) {
+		b.settle()
+		b.after(time.Hour)
+		if told := b.told(v1beta1.ReasonEndpointSkipped); told != 1 {
+			t.Errorf("told %d times, want once", told)
+		}
+		if c := b.degraded(); c.Reason != v1beta1.ReasonEndpointSkipped || !strings.Contains(c.Message, "pod other/web-0") {
+			t.Errorf("condition Degraded says %s: %s", c.Reason, c.Message)
+		}
+		if len(b.targets()) > 0 {
+			t.Errorf("targets %v, want none", b.targets())
+		}
+	}, slice)
+}
+
+// Pods in the host network that share a port (SO_REUSEPORT): a rollout has the new one beside the old one.
+func TestRegistrarKeepsTargetThatTwoLivePodsShare(t *testing.T) {
+	old, fresh := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.1")
+	first, second := newSlice("web-a", old), newSlice("web-b", fresh)
+	for name, listed := range map[string][]client.Object{"in this order": {first, second}, "in the other": {second, first}} {
+		t.Run(name, func(t *testing.T) {
+			inBed(t, func(b *bed) {
+				b.settle()
+				b.aws.SetHealth(testARN, one, healthy)
+				b.after(time.Second)
+				b.must(b.cluster.Create(t.Context(), fresh.DeepCopy()))
+				for _, slice := range listed {
+					slice = slice.DeepCopyObject().(client.Object)
+					_ = b.cluster.Delete(t.Context(), slice)
+					slice.SetResourceVersion("")
+					b.must(b.cluster.Create(t.Context(), slice))
+				}
+				b.settle()
+				b.after(time.Minute)
+				if got, want := b.condition("web-1"), "True "; got != want {
+					t.Errorf("condition of the new pod %q, want %q", got, want)
+				}
+				b.must(b.cluster.Delete(t.Context(), old))
+				b.settle()
+				b.after(time.Minute)
+				if calls := b.aws.Calls("DeregisterTargets"); len(calls) > 0 || b.targets()[one.String()] != elbv2.StateHealthy {
+					t.Errorf("targets %v, deregistrations %v; want none", b.targets(), calls)
+				}
+			}, old, first)
+		})
+	}
+}
+
+func TestPlaceDoesNotDependOnOrder(t *testing.T) {
+	at := func(uid types.UID, s standing, open bool) endpoint {
+		pod := newPod(string(uid), "10.0.0.1")
+		if open {
+			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
+		}
+		ep := newEndpoint(one, pod, testGate)
+		ep.standing = s
+		return ep
+	}
+	tests := map[string]struct {
+		a, b   endpoint
+		want   types.UID
+		beside bool // the owner, which is "owner"
+	}{
+		"the owner, as both are open":      {at("a", wanted, true), at("owner", wanted, true), "owner", false},
+		"one at its gate":                  {at("owner", wanted, true), at("b", wanted, false), "b", true},
+		"the owner, as both are at gates":  {at("a", wanted, false), at("owner", wanted, false), "owner", false},
+		"the wanted one":                   {at("a", wanted, true), at("owner", unready, true), "a", false},
+		"the one that stays":               {at("a", unready, true), at("owner", leaving, true), "a", false},
+		"the first name, as both are open": {at("a", wanted, true), at("b", wanted, true), "a", false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, order := range [][]endpoint{{tc.a, tc.b, tc.a}, {tc.b, tc.a, tc.b}} {
+				res := &resolution{endpoints: map[elbv2.Target]endpoint{}}
+				reader := sliceReader{binding: newBinding(), known: map[elbv2.Target]entry{one: {owner: "owner"}}, res: res}
+				for _, ep := range order {
+					reader.place(ep)
+				}
+				if got := res.endpoints[one]; got.uid != tc.want || got.besideOwner != tc.beside {
+					t.Errorf("got %s, beside the owner %v; want %s, %v", got.uid, got.besideOwner, tc.want, tc.beside)
+				}
+			}
+		})
+	}
 }

@@ -36,6 +36,7 @@ type view struct {
 	networking  bool // the spec asks for inbound rules, which we do not make
 	complete    bool // the group has been read
 	entries     map[elbv2.Target]entry
+	skipped     string    // what EndpointSlices list that is not registered
 	pods        *podCount // nil when pods are none of the binding's business
 }
 
@@ -205,6 +206,8 @@ func degraded(g *group, v view) metav1.Condition {
 		c.Reason = v1beta1.ReasonUnreadyPodsKept
 		c.Message = fmt.Sprintf("Fewer than %d %% of the pods are ready and healthy (--min-ready-percent): unready ones stay registered",
 			v.policy.MinReadyPercent)
+	case v.skipped != "":
+		c.Reason, c.Message = v1beta1.ReasonEndpointSkipped, v.skipped
 	case v.networking:
 		c.Reason, c.Message = v1beta1.ReasonNotSupported, "spec.networking is not supported: no security group is changed"
 	default:

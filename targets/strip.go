@@ -5,6 +5,7 @@ package targets
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -12,7 +13,8 @@ import (
 )
 
 // StripPod is a cache transform that keeps of a pod what is read of it, here and in an event. Containers, volumes and
-// annotations are most of a pod, and of the memory of a program that caches them all.
+// annotations are most of a pod, and of the memory of a program that caches them all: of the containers only that their preStop
+// hooks have them serve on is kept (waiting).
 func StripPod(o any) (any, error) {
 	pod, ok := o.(*corev1.Pod)
 	if !ok {
@@ -28,11 +30,37 @@ func StripPod(o any) (any, error) {
 		Spec: corev1.PodSpec{
 			NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates,
 			TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds, // read at admission of bindings
+			Containers:                    waitingIf(preStopsWait(pod)),
 		},
 		Status: corev1.PodStatus{
 			Phase: pod.Status.Phase, PodIPs: pod.Status.PodIPs, Conditions: keptConditions(pod),
 		},
 	}, nil
+}
+
+// waiting stands for the containers of a pod that all wait in a preStop. All such pods share it.
+var waiting = []corev1.Container{{Name: "waits", Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{}}}}
+
+func waitingIf(yes bool) []corev1.Container {
+	if yes {
+		return waiting
+	}
+	return nil
+}
+
+// preStopsWait reports whether each container has a preStop, and none that only sleeps for less than enoughLife: a pod without gets
+// SIGTERM with its deletion, whatever its grace period, and may serve nobody from then on.
+func preStopsWait(pod *corev1.Pod) bool {
+	for i := range pod.Spec.Containers {
+		lifecycle := pod.Spec.Containers[i].Lifecycle
+		if lifecycle == nil || lifecycle.PreStop == nil {
+			return false
+		}
+		if sleep := lifecycle.PreStop.Sleep; sleep != nil && time.Duration(sleep.Seconds)*time.Second < enoughLife {
+			return false
+		}
+	}
+	return len(pod.Spec.Containers) > 0
 }
 
 // keptConditions are those of the gates, and whether the containers are ready.
@@ -69,6 +97,9 @@ func StripSlice(o any) (any, error) {
 		}
 		if ref := ep.TargetRef; ref != nil {
 			stripped.Endpoints[i].TargetRef = &corev1.ObjectReference{Kind: ref.Kind, Name: ref.Name, UID: ref.UID}
+			if ref.Namespace != slice.Namespace {
+				stripped.Endpoints[i].TargetRef.Namespace = ref.Namespace
+			}
 		}
 	}
 	return stripped, nil

@@ -33,6 +33,47 @@ func TestStripPodKeepsWhatIsRead(t *testing.T) {
 	}
 }
 
+func TestStripPodKeepsWhetherPreStopsWait(t *testing.T) {
+	bare := corev1.Container{Name: "bare"}
+	with := func(handler corev1.LifecycleHandler) corev1.Container {
+		return corev1.Container{Name: "web", Image: "web", Lifecycle: &corev1.Lifecycle{PreStop: &handler}}
+	}
+	sleep := func(seconds int64) corev1.Container {
+		return with(corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: seconds}})
+	}
+	tests := map[string]struct {
+		containers []corev1.Container
+		want       bool
+	}{
+		"none":                      {},
+		"bare":                      {containers: []corev1.Container{bare}},
+		"sleeps":                    {containers: []corev1.Container{sleep(30)}, want: true},
+		"sleeps too short":          {containers: []corev1.Container{sleep(5)}},
+		"a hook of its own":         {containers: []corev1.Container{with(corev1.LifecycleHandler{Exec: &corev1.ExecAction{}})}, want: true},
+		"one of two":                {containers: []corev1.Container{sleep(30), bare}},
+		"lifecycle without preStop": {containers: []corev1.Container{{Lifecycle: &corev1.Lifecycle{}}}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod("web-0", "10.0.0.1")
+			pod.Spec.Containers = tc.containers
+			for range 2 { // stripping twice is stripping once
+				stripped, err := StripPod(pod)
+				if err != nil {
+					t.Fatal(err)
+				}
+				pod = stripped.(*corev1.Pod)
+				if got := preStopsWait(pod); got != tc.want {
+					t.Errorf("got %v, want %v", got, tc.want)
+				}
+			}
+			if tc.want && pod.Spec.Containers[0].Image != "" {
+				t.Errorf("the container itself is kept: %v", pod.Spec.Containers)
+			}
+		})
+	}
+}
+
 func TestStripNodeKeepsWhatIsRead(t *testing.T) {
 	node := changed(newNode("node-1", "i-01", corev1.ConditionFalse), func(n *corev1.Node) {
 		n.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}}
@@ -55,11 +96,11 @@ func TestStripSliceKeepsWhatIsRead(t *testing.T) {
 	for i := range slice.Endpoints {
 		slice.Endpoints[i].Zone = ptr.To("eu-west-1a")
 	}
+	second.Namespace = "other"
+	slice.Endpoints[1].TargetRef.Namespace = "other"
 	slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.0.0.3"}}) // is no pod's, and in no zone
 	want := slice.DeepCopy()
-	for i := range 2 {
-		want.Endpoints[i].TargetRef.Namespace = ""
-	}
+	want.Endpoints[0].TargetRef.Namespace = "" // the slice's own
 	slice.Labels["endpointslice.kubernetes.io/managed-by"] = "endpointslice-controller.k8s.io"
 	slice.Endpoints[0].NodeName = ptr.To("node-1")
 	slice.Endpoints[0].Conditions.Serving = ptr.To(true)

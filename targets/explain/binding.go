@@ -89,7 +89,7 @@ func (s *scene) sliceLink() Link {
 		return link("slice", Unknown, "there is nothing to look for without the Service's port")
 	case len(s.survey.Endpoints) > 0:
 		return link("slice", OK, "%s", s.standings())
-	case len(s.survey.Odd) > 0:
+	case len(s.survey.Odd) > 0 && !s.binding.Spec.IsIP():
 		return link("slice", Unknown, "no node of the cluster can be a target")
 	case !s.binding.Spec.IsIP():
 		return link("slice", Broken, "no node of the cluster can be a target").advise("See the nodes: kubectl get nodes -o wide --show-labels")

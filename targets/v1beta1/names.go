@@ -44,6 +44,9 @@ const (
 	ReasonTargetGroupFull = "TargetGroupFull"
 	// ReasonUnreadyPodsKept: so few pods are ready that unready ones stay registered.
 	ReasonUnreadyPodsKept = "UnreadyPodsKept"
+	// ReasonEndpointSkipped: EndpointSlices list pods of other namespaces, or addresses that are not the pod's own: these are not
+	// registered.
+	ReasonEndpointSkipped = "EndpointSkipped"
 	// ReasonTargetGroupNotFound: the target group does not exist.
 	ReasonTargetGroupNotFound = "TargetGroupNotFound"
 	// ReasonNotSupported: the spec asks for something this version does not do; the message names the field.

@@ -1,0 +1,189 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// sliceReader finds the endpoints in the EndpointSlices of a binding's Service.
+type sliceReader struct {
+	*resolver
+	binding *v1beta1.TargetGroupBinding
+	known   map[elbv2.Target]entry
+	res     *resolution
+}
+
+// maxUnnamedPorts is how many ports of one slice a Service port without a name matches at most. Slices that Kubernetes writes for
+// such a Service have one port; one that a user writes may have thousands, for each of its thousand endpoints.
+const maxUnnamedPorts = 10
+
+func (c sliceReader) read(ctx context.Context, portName string) error {
+	for _, slice := range c.sliceByService.at(c.binding.Namespace, c.binding.Spec.ServiceRef.Name) {
+		if slice.AddressType != addressType(c.binding) {
+			continue
+		}
+		ports := slicePorts(slice, portName)
+		if len(ports) > maxUnnamedPorts {
+			c.res.odd["ports of "+slice.Name] = fmt.Sprintf("EndpointSlice %s has %d ports: only the first %d are targets of a Service port without a name",
+				slice.Name, len(ports), maxUnnamedPorts)
+			ports = ports[:maxUnnamedPorts]
+		}
+		for _, port := range ports {
+			for i := range slice.Endpoints {
+				if err := c.add(ctx, &slice.Endpoints[i], port); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func addressType(binding *v1beta1.TargetGroupBinding) discoveryv1.AddressType {
+	if t := binding.Spec.IPAddressType; t != nil && *t == v1beta1.IPAddressTypeIPv6 {
+		return discoveryv1.AddressTypeIPv6
+	}
+	return discoveryv1.AddressTypeIPv4
+}
+
+// slicePorts are the ports of the slice that have the name, or all of them for a Service port without one.
+func slicePorts(slice *discoveryv1.EndpointSlice, name string) []int32 {
+	var out []int32
+	for _, port := range slice.Ports {
+		if port.Port != nil && (name == "" || ptr.Deref(port.Name, "") == name) {
+			out = append(out, *port.Port)
+		}
+	}
+	return out
+}
+
+// add takes one endpoint of a slice. While a pod moves between two slices it is listed in both.
+func (c sliceReader) add(ctx context.Context, ep *discoveryv1.Endpoint, port int32) error {
+	if ep.TargetRef == nil || ep.TargetRef.Kind != "Pod" || len(ep.Addresses) == 0 {
+		return nil
+	}
+	target := elbv2.NewTarget(ep.Addresses[0], port)
+	if namespace := ep.TargetRef.Namespace; namespace != "" && namespace != c.binding.Namespace {
+		c.skip(target, fmt.Sprintf("pod %s/%s is in another namespace than the TargetGroupBinding", namespace, ep.TargetRef.Name))
+		return nil
+	}
+	pod := c.podByName.first(c.binding.Namespace, ep.TargetRef.Name)
+	if pod == nil || ep.TargetRef.UID != "" && pod.UID != ep.TargetRef.UID || len(pod.Status.PodIPs) == 0 {
+		c.place(endpoint{target: target, uid: ep.TargetRef.UID}) // the caches do not agree yet: look again when they do
+		return nil
+	}
+	if !hasAddress(pod, ep.Addresses[0]) {
+		c.skip(target, c.strange(pod))
+		return nil
+	}
+	node, err := c.nodeOf(ctx, pod)
+	if err != nil {
+		return err
+	}
+	found := newEndpoint(target, pod, readiness.GateFor(c.binding.Name))
+	found.zone = cmp.Or(ptr.Deref(ep.Zone, ""), node.zone)
+	found.judge(node, ep.Conditions.Ready == nil || *ep.Conditions.Ready)
+	c.place(found)
+	return nil
+}
+
+// hasAddress reports whether the address is one of the pod's own, in any spelling.
+func hasAddress(pod *corev1.Pod, address string) bool {
+	return slices.ContainsFunc(pod.Status.PodIPs, func(ip corev1.PodIP) bool {
+		return ip.IP == address || elbv2.NewTarget(ip.IP, 0) == elbv2.NewTarget(address, 0)
+	})
+}
+
+// strange is what users are told of a slice that lists the pod at an address that is not its own. That is nothing where the
+// Service selects the pod: a pod that was started again gets another address, and its slice follows.
+func (c sliceReader) strange(pod *corev1.Pod) string {
+	if selects(c.res.service, pod) {
+		return ""
+	}
+	return fmt.Sprintf("the address is none of those of pod %s", pod.Name)
+}
+
+// skip leaves an endpoint out: whoever may write EndpointSlices could have the load balancer send to any address otherwise.
+func (c sliceReader) skip(target elbv2.Target, why string) { c.res.skipped[target] = why }
+
+// tellSkipped has users told of the endpoints that were skipped, all in one.
+func (r *resolution) tellSkipped() {
+	n, first := 0, ""
+	for target, why := range r.skipped {
+		if why == "" {
+			continue
+		}
+		n++
+		if text := fmt.Sprintf("%s is not registered: %s", target, why); first == "" || text < first {
+			first = text
+		}
+	}
+	if n > 1 {
+		first += fmt.Sprintf(" (and %d more)", n-1)
+	}
+	if n > 0 {
+		r.odd[skippedEndpoints] = "EndpointSlices list what cannot be a target: " + first
+	}
+}
+
+// skippedEndpoints is what the endpoints are called in resolution.odd that no target is made of.
+const skippedEndpoints = "endpoints"
+
+// place adds an endpoint. Of several at one address and port the one that stays counts: the pods of the others have ended and
+// lost the address, or the pod is listed twice. Pods in the host network may share both for long.
+func (c sliceReader) place(ep endpoint) {
+	there, taken := c.res.endpoints[ep.target]
+	if !taken {
+		c.res.endpoints[ep.target] = ep
+		return
+	}
+	owner := c.known[ep.target].owner
+	first, second := there, ep
+	if cmp.Or(cmp.Compare(c.rank(second, owner), c.rank(first, owner)), cmp.Compare(first.uid, second.uid)) > 0 {
+		first, second = second, first
+	}
+	ownerLives := there.besideOwner || ep.besideOwner || second.standing == wanted && second.uid == owner
+	first.besideOwner = ownerLives && first.uid != owner
+	c.res.endpoints[ep.target] = first
+}
+
+// rank orders endpoints at one address and port, whatever the order of the slices. Of several that are wanted a pod at its gate
+// comes first, as it has to be registered for that to open, and then the pod for which the target is registered.
+func (c sliceReader) rank(ep endpoint, owner types.UID) int {
+	out := [...]int{leaving: 0, unready: 2, kept: 4, wanted: 6}[ep.standing]
+	if ep.standing == wanted && ep.atGate(readiness.GateFor(c.binding.Name)) {
+		out += 2
+	}
+	if ep.uid == owner {
+		out++
+	}
+	return out
+}
+
+func newEndpoint(target elbv2.Target, pod *corev1.Pod, gate corev1.PodConditionType) endpoint {
+	return endpoint{
+		target: target, uid: pod.UID, pod: pod,
+		unproven: readiness.Has(pod, gate) && !readiness.ShowsRegistration(pod, gate),
+		proven:   readiness.IsOpenByHealth(pod, gate),
+	}
+}
+
+// inherits reports whether the endpoint takes a target over from the pod for which it was registered, without leaving the group:
+// that pod lives at the same address, or the endpoint's own has been found healthy there beside it.
+func (ep endpoint) inherits() bool {
+	return ep.standing == wanted && (ep.besideOwner || ep.proven)
+}
