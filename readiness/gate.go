@@ -68,7 +68,8 @@ func IsOpenByHealth(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 // after that, but for the reasons why there was no registration.
 func ShowsRegistration(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 	condition := Condition(pod, gate)
-	return condition != nil && condition.Reason != ReasonRegistrationFailed && condition.Reason != ReasonTargetGroupFull
+	return condition != nil && condition.Reason != ReasonRegistrationFailed && condition.Reason != ReasonTargetGroupFull &&
+		condition.Reason != ReasonNoEndpoint
 }
 
 // Injection is what admission changes in a pod's list of gates.

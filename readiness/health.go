@@ -28,6 +28,8 @@ const (
 	ReasonBackendNotFound = "BackendNotFound"
 	// ReasonNotAttached: the target group is attached to no load balancer, so no health check runs.
 	ReasonNotAttached = "TargetGroupNotAttached"
+	// ReasonNoEndpoint: the Service selects the pod, but has no endpoint for it; the message says why.
+	ReasonNoEndpoint = "NoEndpoint"
 	// ReasonTimeout: the target has not become healthy in the time that the user allows.
 	ReasonTimeout = "ReadinessTimeout"
 	// ReasonRegistrationFailed: the load balancer refused the pod's target; the message is the load balancer's.
@@ -59,6 +61,11 @@ func RegistrationFailed(why string) Health {
 // TargetGroupFull closes the gate of a pod whose target is left out.
 func TargetGroupFull(why string) Health {
 	return Health{Status: corev1.ConditionFalse, Reason: ReasonTargetGroupFull, Message: why}
+}
+
+// NoEndpoint closes the gate of a pod that the Service selects and no EndpointSlice lists, and says why.
+func NoEndpoint(why string) Health {
+	return Health{Status: corev1.ConditionFalse, Reason: ReasonNoEndpoint, Message: why}
 }
 
 // FromTarget is the Health of a target in the state that the load balancer reports since then.

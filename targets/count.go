@@ -16,6 +16,7 @@ import (
 type podCount struct {
 	gated, waiting, ungated int
 
+	unlisted     string    // why one that waits is no endpoint, empty when all are
 	missed       int       // the ungated ones whose namespace asks for gates
 	waitingSince time.Time // since when one waits whose containers are ready, zero when none does
 }

@@ -173,6 +173,8 @@ func (r *Registrar) tellPod(v verdict, gate corev1.PodConditionType) {
 	case readiness.IsOpen(v.pod, gate):
 		warn("ReadinessGateClosed", "CloseReadinessGate", "Target %s is not healthy any more: readiness gate %s is closed: %s: %s",
 			v.target, gate, reason, v.health.Message)
+	case reason == readiness.ReasonNoEndpoint:
+		warn(reason, "RegisterTarget", "Readiness gate %s is closed: %s", gate, v.health.Message)
 	case reason == readiness.ReasonRegistrationFailed, reason == readiness.ReasonTargetGroupFull:
 		warn(reason, "RegisterTarget", "Target %s is not registered: %s", v.target, v.health.Message)
 	}

@@ -17,8 +17,12 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// detachedHoldOff is how long a Service must be seen not to select a pod before the pod's gate is opened for that.
-const detachedHoldOff = cacheLag
+const (
+	// detachedHoldOff is how long a pod must be seen to be no endpoint of its Service before its gate says so, or is opened for that.
+	detachedHoldOff = cacheLag
+	// unlistedHoldOff is the same where its EndpointSlice may only be late.
+	unlistedHoldOff = time.Minute
+)
 
 // judge decides what the gates of a binding's pods have to say: every gate of a binding that exists is decided here,
 // those of one that is gone in finalize.go. It does not write.
@@ -35,22 +39,37 @@ type judge struct {
 	closes     bool                     // gates of unhealthy pods may be closed: enough others are healthy, with open gates
 	policy     Policy
 	now        time.Time
+	why        func(*corev1.Pod) (why string, lasting bool) // a pod that the Service selects is no endpoint
 
 	detachedNow map[types.UID]detachment
+	unlisted    string // why a pod that waits is no endpoint, empty when all are; of several reasons one that stays the same
 }
 
 // detachment is since when a pod at its gate is not among the endpoints of its Service, and why.
 type detachment struct {
-	since   time.Time
-	missing bool // the Service or its port does not exist; otherwise it does not select the pod
+	since time.Time
+	cause cause
 }
+
+type cause int
+
+const (
+	notSelected cause = iota // by the Service
+	noBackend                // the Service or its port does not exist
+	unlistable               // the Service selects the pod, but cannot have an endpoint for it
+	unlisted                 // the Service selects the pod, and no EndpointSlice lists it yet
+)
 
 // holdOff is how long the gate waits all the same: a Service that is gone may come back.
 func (d detachment) holdOff(policy Policy) time.Duration {
-	if d.missing {
+	switch d.cause {
+	case noBackend:
 		return max(policy.ReplacementTimeout, detachedHoldOff)
+	case unlisted:
+		return unlistedHoldOff
+	default:
+		return detachedHoldOff
 	}
-	return detachedHoldOff
 }
 
 // verdict is what to write to one pod.
@@ -62,12 +81,13 @@ type verdict struct {
 	ownedAt   time.Time // the registration, zero when it was before our time
 }
 
-func (r *Registrar) newJudge(g *group, binding string, res resolution, p plan, entries map[elbv2.Target]entry) *judge {
+func (r *Registrar) newJudge(g *group, binding *v1beta1.TargetGroupBinding, res resolution, p plan, entries map[elbv2.Target]entry) *judge {
 	j := &judge{
-		gate: readiness.GateFor(binding), endpoints: make(map[types.UID]endpoint, len(res.endpoints)), entries: entries,
+		gate: readiness.GateFor(binding.Name), endpoints: make(map[types.UID]endpoint, len(res.endpoints)), entries: entries,
 		obstacles: g.obstacles(p, res.endpoints, r.Policy), resolution: res,
 		detached: g.currentDetached(), opened: g.openedNow(r.Clock.Now()), policy: r.Policy, now: r.Clock.Now(),
 		detachedNow: map[types.UID]detachment{},
+		why:         func(pod *corev1.Pod) (string, bool) { return r.resolver.whyUnlisted(binding, res.service, pod) },
 	}
 	j.closes = r.Policy.TwoWay && picture{endpoints: res.open(j.gate), entries: entries, policy: r.Policy}.enoughHealthy()
 	j.facts, j.factsAt = g.currentFacts()
@@ -175,25 +195,46 @@ func notInUse(h elbv2.Health) bool {
 	return h.Reason == elbv2.ReasonNotInUse && !strings.Contains(h.Description, "Availability Zone")
 }
 
-// detachedHealth is what a gate has to say whose pod is not among the endpoints of the Service any more.
+// detachedHealth is what a gate has to say whose pod is not among the endpoints of the Service, or not any more.
 func (j *judge) detachedHealth(pod *corev1.Pod) (readiness.Health, bool) {
-	res := j.resolution
-	missing := res.missing != ""
-	if !missing && selects(res.service, pod) {
-		return readiness.Health{}, false // on its way into the slices
+	health, cause, ok := j.detachment(pod)
+	if !ok {
+		return readiness.Health{}, false
 	}
 	d, known := j.detached[pod.UID]
-	if !known || d.missing != missing {
-		d = detachment{j.now, missing}
+	if !known || d.cause != cause {
+		d = detachment{j.now, cause}
 	}
 	j.detachedNow[pod.UID] = d
-	switch {
-	case j.now.Sub(d.since) < d.holdOff(j.policy):
+	if j.now.Sub(d.since) < d.holdOff(j.policy) {
 		return readiness.Health{}, false
-	case missing:
-		return readiness.Released(readiness.ReasonBackendNotFound, res.missing), true
+	}
+	if health.Reason == readiness.ReasonNoEndpoint && (j.unlisted == "" || health.Message < j.unlisted) {
+		j.unlisted = health.Message
+	}
+	return health, true
+}
+
+// detachment is why the pod is no endpoint, and what its gate says when the hold-off is over. It is nothing while the pod has
+// no address, or its containers are not ready: its EndpointSlice and its gate wait for that first.
+func (j *judge) detachment(pod *corev1.Pod) (readiness.Health, cause, bool) {
+	service := j.resolution.service
+	switch {
+	case j.resolution.missing != "":
+		return readiness.Released(readiness.ReasonBackendNotFound, j.resolution.missing), noBackend, true
+	case !selects(service, pod):
+		return readiness.Released(readiness.ReasonNotSelected, fmt.Sprintf("Service %q does not select the pod", service.Name)), notSelected, true
+	case len(pod.Status.PodIPs) == 0 || !containersReady(pod):
+		return readiness.Health{}, 0, false
+	}
+	why, lasting := j.why(pod)
+	switch {
+	case service.Spec.Type == corev1.ServiceTypeExternalName:
+		return readiness.Released(readiness.ReasonNoEndpoint, why), unlistable, true
+	case lasting:
+		return readiness.NoEndpoint(why), unlistable, true
 	default:
-		return readiness.Released(readiness.ReasonNotSelected, fmt.Sprintf("Service %q does not select the pod", res.service.Name)), true
+		return readiness.NoEndpoint(why), unlisted, true
 	}
 }
 

@@ -39,7 +39,7 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 		why := readiness.NotManaged("spec.targetType is instance: nodes are registered, not pods")
 		return nil, map[string]notice{}, r.openGatesOf(ctx, s.key, gated, why)
 	}
-	j := r.newJudge(s.group, binding.Name, res, p, entries)
+	j := r.newJudge(s.group, binding, res, p, entries)
 	verdicts := j.verdicts(gated)
 	for _, v := range verdicts {
 		r.hand(s, j.gate, v)
@@ -47,6 +47,7 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 	s.group.setDetached(j.detachedNow)
 	s.group.forgetWrites(j.now)
 	count := countPods(gated, res.endpoints, j.gate)
+	count.unlisted = j.unlisted
 	told := j.lateNotices(verdicts)
 	if count.ungated > 0 && r.asksForGates(ctx, binding.Namespace) {
 		count.missed = count.ungated

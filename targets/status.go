@@ -186,6 +186,9 @@ func trouble(g *group, v view) (reason, message string) {
 	if len(v.plan.leftOut) > 0 {
 		return v1beta1.ReasonTargetGroupFull, groupFull(v.policy)
 	}
+	if v.pods != nil && v.pods.unlisted != "" {
+		return v1beta1.ReasonNoEndpoint, v.pods.unlisted
+	}
 	return "", ""
 }
 

@@ -53,9 +53,15 @@ type Survey struct {
 	Missing string
 	// Endpoints are in the order of their targets.
 	Endpoints []Endpoint
-	// Odd are nodes that cannot be targets, by name, and why.
+	// Odd are nodes that cannot be targets, by name, and why, or what is wrong with EndpointSlices.
 	Odd map[string]string
+
+	whyUnlisted func(*corev1.Pod) (why string, lasting bool)
 }
+
+// Unlisted says why the Service, which exists and selects the pod, has no endpoint for it, and whether that stays so until
+// somebody changes something; otherwise the EndpointSlices may only be late.
+func (s Survey) Unlisted(pod *corev1.Pod) (why string, lasting bool) { return s.whyUnlisted(pod) }
 
 // Selects reports whether the binding's Service selects the pod.
 func (s Survey) Selects(pod *corev1.Pod) bool { return selects(s.Service, pod) }
@@ -97,7 +103,9 @@ func (s *Surveyor) Survey(ctx context.Context, binding *v1beta1.TargetGroupBindi
 	if err != nil {
 		return Survey{}, err
 	}
-	return surveyOf(res), nil
+	survey := surveyOf(res)
+	survey.whyUnlisted = func(pod *corev1.Pod) (string, bool) { return r.whyUnlisted(binding, res.service, pod) }
+	return survey, nil
 }
 
 func surveyOf(res resolution) Survey {

@@ -5,12 +5,12 @@ package explain
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/targetgate/targetgate/targets"
@@ -87,9 +87,11 @@ func (s *scene) sliceLink() Link {
 	switch {
 	case s.survey.Missing != "":
 		return link("slice", Unknown, "there is nothing to look for without the Service's port")
+	case len(s.survey.Odd) > 0 && s.binding.Spec.IsIP():
+		return link("slice", Broken, "%s", strings.Join(slices.Sorted(maps.Values(s.survey.Odd)), "; "))
 	case len(s.survey.Endpoints) > 0:
 		return link("slice", OK, "%s", s.standings())
-	case len(s.survey.Odd) > 0 && !s.binding.Spec.IsIP():
+	case len(s.survey.Odd) > 0:
 		return link("slice", Unknown, "no node of the cluster can be a target")
 	case !s.binding.Spec.IsIP():
 		return link("slice", Broken, "no node of the cluster can be a target").advise("See the nodes: kubectl get nodes -o wide --show-labels")
@@ -106,24 +108,23 @@ func (s *scene) sliceLink() Link {
 
 // unlisted is why pods that the Service selects are no endpoints.
 func (s *scene) unlisted(selected int) Link {
-	family := discoveryv1.AddressTypeIPv4
-	if t := s.binding.Spec.IPAddressType; t != nil && *t == v1beta1.IPAddressTypeIPv6 {
-		family = discoveryv1.AddressTypeIPv6
+	for i := range s.pods {
+		if pod := &s.pods[i]; s.survey.Selects(pod) && !targets.IsLeaving(pod) {
+			if why, lasting := s.survey.Unlisted(pod); lasting {
+				return link("slice", Broken, "%s", why)
+			}
+		}
 	}
-	listed := slices.DeleteFunc(slices.Clone(s.slices), func(slice discoveryv1.EndpointSlice) bool { return len(slice.Endpoints) == 0 })
-	ofFamily := slices.ContainsFunc(listed, func(slice discoveryv1.EndpointSlice) bool { return slice.AddressType == family })
-	switch {
-	case len(listed) == 0:
-		return link("slice", Waiting, "Service %q selects %d pods, and no EndpointSlice lists one yet", s.survey.Service.Name, selected)
-	case !ofFamily:
-		return link("slice", Broken, "no EndpointSlice of Service %q has addresses of type %s, which the target group takes",
-			s.survey.Service.Name, family).
-			advise("Have spec.ipFamilies of the Service include that family, or bind a target group of the other")
-	default:
-		return link("slice", Broken, "the EndpointSlices of Service %q list pods, but none at port %s", s.survey.Service.Name,
-			s.binding.Spec.ServiceRef.Port.String()).
-			advise("Is the port's targetPort the name of a port that the pods' containers have?")
+	return link("slice", Waiting, "Service %q selects %d pods, and no EndpointSlice lists one yet", s.survey.Service.Name, selected)
+}
+
+// unlistedPod is the same of one pod.
+func (s *scene) unlistedPod(pod *corev1.Pod) Link {
+	why, lasting := s.survey.Unlisted(pod)
+	if lasting {
+		return link("slice", Broken, "%s", why)
 	}
+	return link("slice", Waiting, "%s", why)
 }
 
 // standings counts the endpoints by what the registrar does with them.

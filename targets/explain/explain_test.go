@@ -228,11 +228,26 @@ func TestExplainNamesTheCause(t *testing.T) {
 			[]string{`broken slice: Service "web" does not select the pod: it wants app=web, and the pod has app=old`},
 		},
 		"3 targetPort is no container port": {
-			func(w *world) { w.mute(); w.slice.Ports = nil }, []string{`broken slice: the EndpointSlices of Service "web" list pods, but none at port http`, "targetPort"},
+			func(w *world) { w.mute(); w.slice.Ports = nil }, []string{`broken slice: the EndpointSlices of Service "web" list the pod without port "http"`, "targetPort"},
 		},
 		"3 other address family": {
-			func(w *world) { w.mute(); w.slice.AddressType = discoveryv1.AddressTypeIPv6 },
-			[]string{`broken slice: no EndpointSlice of Service "web" has addresses of type IPv4`, "ipFamilies"},
+			func(w *world) {
+				w.mute()
+				w.slice.AddressType, w.service.Spec.IPFamilies = discoveryv1.AddressTypeIPv6, []corev1.IPFamily{corev1.IPv6Protocol}
+			},
+			[]string{`broken slice: Service "web" has no IPv4 addresses (spec.ipFamilies: [IPv6])`, "ipFamilies"},
+		},
+		"3 ExternalName": {
+			func(w *world) { w.mute(); w.slice.Endpoints, w.service.Spec.Type = nil, corev1.ServiceTypeExternalName },
+			[]string{`broken slice: Service "web" is of type ExternalName, which has no endpoints`},
+		},
+		"3 pod of another namespace": {
+			func(w *world) { w.mute(); w.slice.Endpoints[0].TargetRef.Namespace = "other" },
+			[]string{"broken slice: EndpointSlices list what cannot be a target: 10.0.0.1:8080 is not registered: pod other/"},
+		},
+		"4 its node is gone": {
+			func(w *world) { w.mute(); w.pod.Spec.NodeName = "gone" },
+			[]string{`broken pod: its containers are ready, but its node "gone" is not, or is gone`},
 		},
 		"4 container crashes": {
 			func(w *world) { w.mute(); w.unready("CrashLoopBackOff", "back-off 10s") },

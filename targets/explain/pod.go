@@ -54,7 +54,7 @@ func (s *scene) podSliceLink(pod *corev1.Pod, ep *targets.Endpoint) Link {
 	case len(pod.Status.PodIPs) == 0:
 		return link("slice", Waiting, "does not list the pod, which has no address yet")
 	default:
-		return s.unlisted(s.selected())
+		return s.unlistedPod(pod)
 	}
 }
 

@@ -5,14 +5,12 @@ package explain
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,8 +25,7 @@ type scene struct {
 	now       time.Time
 	binding   *v1beta1.TargetGroupBinding
 	survey    targets.Survey
-	pods      []corev1.Pod // of the namespace
-	slices    []discoveryv1.EndpointSlice
+	pods      []corev1.Pod      // of the namespace
 	namespace *corev1.Namespace // nil when it may not be read
 
 	leaseKey client.ObjectKey
@@ -54,13 +51,6 @@ func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBindin
 	if s.pods, err = e.surveyor.Pods(ctx, binding.Namespace); err != nil {
 		return nil, err
 	}
-	var list discoveryv1.EndpointSliceList
-	err = e.Reader.List(ctx, &list, client.InNamespace(binding.Namespace),
-		client.MatchingLabels{discoveryv1.LabelServiceName: binding.Spec.ServiceRef.Name})
-	if err != nil {
-		return nil, fmt.Errorf("listing EndpointSlices: %w", err)
-	}
-	s.slices = list.Items
 	var ns corev1.Namespace
 	if e.Reader.Get(ctx, client.ObjectKey{Name: binding.Namespace}, &ns) == nil {
 		s.namespace = &ns

@@ -44,6 +44,8 @@ const (
 	ReasonTargetGroupFull = "TargetGroupFull"
 	// ReasonUnreadyPodsKept: so few pods are ready that unready ones stay registered.
 	ReasonUnreadyPodsKept = "UnreadyPodsKept"
+	// ReasonNoEndpoint: pods wait at their gates that the Service selects and has no endpoints for; the message says why.
+	ReasonNoEndpoint = "NoEndpoint"
 	// ReasonEndpointSkipped: EndpointSlices list pods of other namespaces, or addresses that are not the pod's own: these are not
 	// registered.
 	ReasonEndpointSkipped = "EndpointSkipped"
