@@ -19,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -176,6 +177,47 @@ func TestOlderOfTwoBindingsThatWereLetInHasTheGroup(t *testing.T) {
 	must(t, bed.Client.Delete(t.Context(), getBinding(t, older)))
 	awaitConverged(t, younger)
 	eventually(t, "the younger one to have the group", func() error { return wantReason(t, younger, v1beta1.ReasonReconciled) })
+}
+
+// Where our webhooks are not asked, the API server itself bounds what a binding may hold.
+func TestBindingsAreBoundedByTheCRD(t *testing.T) {
+	letPastAdmission(t)
+	exists := metav1.LabelSelectorRequirement{Key: "a", Operator: metav1.LabelSelectorOpExists}
+	tests := map[string]struct {
+		change func(*v1beta1.TargetGroupBinding)
+		want   string
+	}{
+		"as much as there may be": {func(b *v1beta1.TargetGroupBinding) {
+			b.Name = strings.Repeat("a", v1beta1.MaxBindingName)
+			b.Spec.NodeSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}, MatchExpressions: slices.Repeat(
+				[]metav1.LabelSelectorRequirement{exists}, v1beta1.MaxNodeSelectorExpressions-1)}
+		}, ""},
+		"a long name": {func(b *v1beta1.TargetGroupBinding) {
+			b.Name = strings.Repeat("a", v1beta1.MaxBindingName+1)
+		}, "must have at most 63 characters"},
+		"many expressions": {func(b *v1beta1.TargetGroupBinding) {
+			b.Spec.NodeSelector = &metav1.LabelSelector{MatchExpressions: slices.Repeat(
+				[]metav1.LabelSelectorRequirement{exists}, v1beta1.MaxNodeSelectorExpressions+1)}
+		}, "takes at most 32 labels and expressions"},
+		"a long name of a port": {func(b *v1beta1.TargetGroupBinding) {
+			b.Spec.ServiceRef.Port = intstr.FromString(strings.Repeat("a", 254))
+		}, "may not be more than 253 characters"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			binding := (&testbed.App{Name: "default"}).Binding()
+			complete(&binding.Spec)
+			binding.Spec.TargetType, binding.Spec.TargetGroupName = ptr.To(v1beta1.TargetTypeInstance), "no-such-group"
+			binding.Labels = map[string]string{pastAdmission: ""}
+			tc.change(binding)
+			err := bed.Client.Create(t.Context(), binding, client.DryRunAll)
+			if tc.want == "" {
+				must(t, err)
+				return
+			}
+			assertRefused(t, err, tc.want)
+		})
+	}
 }
 
 // letPastAdmission keeps our webhooks from bindings with the label pastAdmission until the end of the test.

@@ -73,6 +73,22 @@ func fill(spec *v1beta1.TargetGroupBindingSpec, group *elbv2.TargetGroup) {
 	setDefault(&spec.TargetGroupProtocol, v1beta1.Protocol(group.Protocol))
 }
 
+// fillPatch are the operations that set what fill has set.
+func fillPatch(before, after *v1beta1.TargetGroupBindingSpec) []operation {
+	var out []operation
+	set := func(name, was, is string) {
+		if was != is {
+			out = append(out, add("/spec/"+name, is))
+		}
+	}
+	set("targetGroupARN", before.TargetGroupARN, after.TargetGroupARN)
+	set("vpcID", before.VpcID, after.VpcID)
+	set("targetType", string(valueOf(before.TargetType)), string(valueOf(after.TargetType)))
+	set("ipAddressType", string(valueOf(before.IPAddressType)), string(valueOf(after.IPAddressType)))
+	set("targetGroupProtocol", string(valueOf(before.TargetGroupProtocol)), string(valueOf(after.TargetGroupProtocol)))
+	return out
+}
+
 func setDefault[T ~string](dst **T, value T) {
 	if *dst == nil && value != "" {
 		*dst = &value
@@ -84,5 +100,5 @@ func asInvalid(binding *v1beta1.TargetGroupBinding, faults field.ErrorList) erro
 	if len(faults) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(v1beta1.GroupVersion.WithKind("TargetGroupBinding").GroupKind(), binding.Name, faults)
+	return apierrors.NewInvalid(v1beta1.GroupVersion.WithKind("TargetGroupBinding").GroupKind(), binding.Name, told(faults))
 }

@@ -24,6 +24,9 @@ const (
 	// factsLife is how long the answers of AWS are used again: for the validator after the defaulter, and for a user who
 	// tries again. Of what is kept only what warnings are about can change.
 	factsLife = 45 * time.Second
+	// refusalLife is how long a refusal of AWS's is: a tool that tries again and again costs a call each time, and a user who
+	// has mended it needs longer to say so.
+	refusalLife = 5 * time.Second
 	// factsKept bounds how many target groups are remembered, at some 500 bytes each.
 	factsKept = 1000
 )
@@ -32,6 +35,7 @@ const (
 type facts struct {
 	accounts Accounts
 	groups   *memo[elbv2.TargetGroup] // by ARN
+	names    *memo[elbv2.TargetGroup] // by name
 	delays   *memo[time.Duration]     // by ARN
 }
 
@@ -39,6 +43,7 @@ func newFacts(accounts Accounts, clk clock.PassiveClock) *facts {
 	return &facts{
 		accounts: accounts,
 		groups:   newMemo[elbv2.TargetGroup](clk, factsLife, factsKept),
+		names:    newMemo[elbv2.TargetGroup](clk, 0, factsKept),
 		delays:   newMemo[time.Duration](clk, factsLife, factsKept),
 	}
 }
@@ -86,7 +91,7 @@ func groupField(spec *v1beta1.TargetGroupBindingSpec) (*field.Path, string) {
 	return specPath.Child("targetGroupName"), spec.TargetGroupName
 }
 
-// describe asks for a name each time: a second later it may be another group's.
+// describe asks AWS for a name's group each time: a second later it may be another one's.
 func (f *facts) describe(ctx context.Context, binding *v1beta1.TargetGroupBinding) (elbv2.TargetGroup, error) {
 	spec, role, client := &binding.Spec, roleOf(&binding.Spec), f.client(binding)
 	if spec.TargetGroupARN != "" {
@@ -94,9 +99,9 @@ func (f *facts) describe(ctx context.Context, binding *v1beta1.TargetGroupBindin
 			return client.GroupByARN(ctx, elbv2.ClassAdmission, spec.TargetGroupARN)
 		})
 	}
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
-	defer cancel()
-	group, err := client.GroupByName(ctx, elbv2.ClassAdmission, spec.TargetGroupName)
+	group, err := f.names.get(ctx, groupKey{role, spec.TargetGroupName}, func(ctx context.Context) (elbv2.TargetGroup, error) {
+		return client.GroupByName(ctx, elbv2.ClassAdmission, spec.TargetGroupName)
+	})
 	if err == nil {
 		f.groups.put(groupKey{role, group.ARN}, group)
 	}

@@ -79,13 +79,21 @@ func (v *bindingValidator) claim(
 // behind, and short enough to wait for where the creation has failed after us.
 const claimLife = 5 * time.Second
 
+// claimPause is how long after a claim the same namespace has no other one on the same group, or it could keep the group from
+// its rightful binding for ever with creations that fail after us, at a quota say. Without a claim the registrar decides.
+const claimPause = time.Minute
+
 // claims are the target groups of the bindings that were let in lately, by ARN. They are safe for concurrent use.
 type claims struct {
 	clock clock.PassiveClock
 
-	mu   sync.Mutex
-	held map[string]map[types.NamespacedName]claim
+	mu     sync.Mutex
+	held   map[string]map[types.NamespacedName]claim
+	paused map[claimant]time.Time // until when
 }
+
+// claimant is a namespace that claims a group.
+type claimant struct{ arn, namespace string }
 
 type claim struct {
 	uid    types.UID // of the binding: API servers give it before they ask
@@ -94,7 +102,7 @@ type claim struct {
 }
 
 func newClaims(clk clock.PassiveClock) *claims {
-	return &claims{clock: clk, held: map[string]map[types.NamespacedName]claim{}}
+	return &claims{clock: clk, held: map[string]map[types.NamespacedName]claim{}, paused: map[claimant]time.Time{}}
 }
 
 // take claims the binding's group if keep says so, and is the fault if another binding has claimed it. A claim is void
@@ -118,16 +126,28 @@ func (c *claims) take(binding *v1beta1.TargetGroupBinding, others []v1beta1.Targ
 		}
 	}
 	if keep {
-		if c.held[arn] == nil {
-			c.held[arn] = map[types.NamespacedName]claim{}
-		}
-		c.held[arn][self] = claim{uid: binding.UID, shared: shared, until: now.Add(claimLife)}
+		c.keep(arn, self, claim{uid: binding.UID, shared: shared, until: now.Add(claimLife)}, now)
 	}
 	return nil
 }
 
+// keep holds the claim unless its namespace had one on the group lately, which is neither replaced nor made longer. The caller
+// holds the lock.
+func (c *claims) keep(arn string, self types.NamespacedName, made claim, now time.Time) {
+	who := claimant{arn, self.Namespace}
+	if _, paused := c.paused[who]; paused {
+		return
+	}
+	c.paused[who] = now.Add(claimPause)
+	if c.held[arn] == nil {
+		c.held[arn] = map[types.NamespacedName]claim{}
+	}
+	c.held[arn][self] = made
+}
+
 // sweep drops what is over, so that no more is held than was let in lately. The caller holds the lock.
 func (c *claims) sweep(now time.Time) {
+	maps.DeleteFunc(c.paused, func(_ claimant, until time.Time) bool { return !now.Before(until) })
 	for arn, held := range c.held {
 		maps.DeleteFunc(held, func(_ types.NamespacedName, claim claim) bool { return !now.Before(claim.until) })
 		if len(held) == 0 {

@@ -34,15 +34,19 @@ func TestClaims(t *testing.T) {
 	first, second := newBinding("first"), newBinding("second", elsewhere)
 	otherGroup := newBinding("second", func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupARN += "0" })
 	tests := map[string][]step{
-		"the second one is refused":       {{binding: first}, {binding: second, refused: true}},
-		"the same one may try again":      {{binding: first}, {binding: first}, {binding: second, refused: true}},
-		"for a while":                     {{binding: first}, {binding: second, pause: claimLife - time.Millisecond, refused: true}},
-		"and not for ever":                {{binding: first}, {binding: second, pause: claimLife}, {binding: first, refused: true}},
-		"a dry run reserves nothing":      {{binding: first, dryRun: true}, {binding: second}},
-		"and is told":                     {{binding: first}, {binding: second, dryRun: true, refused: true}},
-		"a refused one reserves nothing":  {{binding: first}, {binding: second, refused: true}, {binding: first, pause: claimLife}},
-		"all share":                       {{binding: newBinding("first", shared)}, {binding: newBinding("second", shared)}},
-		"one shares":                      {{binding: first}, {binding: newBinding("second", shared), refused: true}},
+		"the second one is refused":      {{binding: first}, {binding: second, refused: true}},
+		"the same one may try again":     {{binding: first}, {binding: first}, {binding: second, refused: true}},
+		"for a while":                    {{binding: first}, {binding: second, pause: claimLife - time.Millisecond, refused: true}},
+		"and not for ever":               {{binding: first}, {binding: second, pause: claimLife}, {binding: first, refused: true}},
+		"a dry run reserves nothing":     {{binding: first, dryRun: true}, {binding: second}},
+		"and is told":                    {{binding: first}, {binding: second, dryRun: true, refused: true}},
+		"a refused one reserves nothing": {{binding: first}, {binding: second, refused: true}, {binding: first, pause: claimLife}},
+		"all share":                      {{binding: newBinding("first", shared)}, {binding: newBinding("second", shared)}},
+		"one shares":                     {{binding: first}, {binding: newBinding("second", shared), refused: true}},
+		"it is not renewed, by whatever name": {
+			{binding: first}, {binding: first, pause: claimLife - time.Second}, {binding: newBinding("third"), pause: claimLife}, {binding: second},
+		},
+		"it can be had again later":       {{binding: first}, {binding: first, pause: claimPause}, {binding: second, refused: true}},
 		"other groups are another matter": {{binding: first}, {binding: otherGroup}},
 		// It was created and is being deleted already: the claim is older than what the cache shows.
 		"the cache knows better": {
@@ -124,13 +128,16 @@ func TestClaimsOfUpdates(t *testing.T) {
 func TestClaimsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		claims := newClaims(clock.RealClock{})
-		for range 100 {
+		for range 200 {
 			binding := newBinding("web", func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupARN = time.Now().String() })
 			claims.take(binding, nil, true)
 			time.Sleep(time.Second) // of the bubble
 		}
 		if n := len(claims.held); n > 5 {
 			t.Errorf("%d claims are held, want those of the last 5 s", n)
+		}
+		if n := len(claims.paused); n > 60 {
+			t.Errorf("%d claims are remembered, want those of the last minute", n)
 		}
 	})
 }

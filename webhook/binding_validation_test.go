@@ -29,7 +29,7 @@ import (
 const ownVPCID = "vpc-0123456789abcdef0"
 
 // newValidator is of a replica whose caches hold objects, and of an AWS that knows the target group "web" of type ip.
-func newValidator(t *testing.T, objects ...client.Object) (*bindingValidator, *fakeelbv2.API) {
+func newValidator(t testing.TB, objects ...client.Object) (*bindingValidator, *fakeelbv2.API) {
 	t.Helper()
 	facts, _, api := testFacts(elbv2types.TargetTypeEnumIp)
 	return &bindingValidator{

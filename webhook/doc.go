@@ -11,6 +11,11 @@
 // object or AWS is refused with all faults at once and the path of each. What the object alone can tell is refused by
 // the CRD itself.
 //
+// Nobody's object costs more than what it takes to read it. How much a piece of it holds is found out before it is decoded
+// (json_size.go, binding_size.go), a refusal names at most 50 faults, and a growth test of hostile objects holds all of it to be
+// linear. The reviews of bindings share as much memory as those of pods, so all reviews together take 72 MiB at most. It
+// is given back before AWS is asked; at most 8 reviews of a namespace ask AWS at a time (turns.go).
+//
 // Trouble of our own is never a refusal. It is answered as an HTTP 5xx, so that the failurePolicy of the webhook
 // configuration decides: Ignore for pods, whose missing gate is seen afterwards, Fail for bindings.
 //
@@ -25,8 +30,9 @@
 //     a change that matters (index.go, match.go). A review costs the same with 1 and with 1,000 bindings.
 //   - Of a review only the fields that are read are decoded (pod_view.go), and the patch names only what it adds: fields
 //     that we do not know survive (pod_patch.go).
-//   - The reviews under way share a bound of memory. One that finds no room gets a 503 at once (intake.go), and so an ungated
-//     pod instead of a late one.
+//   - Reviews of pods have bounds of memory, time and work of their own, so that bindings never cost a pod its gate
+//     (intake.go). Up to 64 KiB they share 8 MiB and wait up to 100 ms for it; larger ones share 28 MiB and are decoded one at a
+//     time; the largest has 7 MiB. One that finds no room gets a 503, and so an ungated pod instead of a late one.
 //   - A pod may come a moment before the binding or Service that it depends on is in our cache: a binding names a Service
 //     that is not there, or a Service younger than 10 s selects the pod and no binding names it. Such a pod waits up to 200 ms;
 //     all pods of the namespace share the one wait, and there is no other until something changes. Then the pod is

@@ -84,7 +84,7 @@ func bindingMatters(before, after any) bool {
 }
 
 func serviceMatters(before, after any) bool {
-	return !maps.Equal(before.(*corev1.Service).Spec.Selector, after.(*corev1.Service).Spec.Selector)
+	return !maps.Equal(selectorOf(before.(*corev1.Service)), selectorOf(after.(*corev1.Service)))
 }
 
 // changed has the namespace of the object be forgotten.

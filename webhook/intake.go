@@ -4,8 +4,9 @@
 package webhook
 
 import (
-	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -15,147 +16,135 @@ import (
 )
 
 const (
-	// largestReview is in bytes. API servers take objects of 3 MiB, and etcd no more than 1.5 MiB of them; as JSON, in which
-	// one byte may become six, that is less than this.
-	largestReview = 16 << 20
-	// allReviews is in bytes, of all reviews that are under way at the same time, by their weight.
-	allReviews = 64 << 20
-	// firstStep is in bytes: the room that a review gets before a byte of it has arrived. Nearly all need no more.
-	firstStep = 64 << 10
-	// valueWeight is in bytes: what a value in JSON, however short, takes at most when it is read (measured: labels, 100).
-	valueWeight = 128
+	// largestReview is in bytes: what an API server can send of an object that etcd takes. That is the object before and after
+	// the change, of 3 MiB each at most, and what stands around them.
+	largestReview = 7 << 20
+	// smallReview is in bytes. Nearly all reviews are smaller: one of a usual pod has 5 to 20 KiB.
+	smallReview = 64 << 10
+
+	// smallRoom and largeRoom are in bytes: what the reviews of one path that are under way may take together.
+	smallRoom = 8 << 20
+	largeRoom = 4 * largestReview
+
+	// smallWait and largeWait are how long a review waits for room: a small part of the 3 s that API servers wait for us.
+	smallWait = 100 * time.Millisecond
+	largeWait = time.Second
+
 	// readTimeout is how long a review may take to arrive. API servers send it at once.
 	readTimeout = 3 * time.Second
 )
 
-// intake reads reviews, within bounds of memory and time that hold for all of them together.
+// intake reads the reviews of one path, within bounds of memory, time and work that hold for all of them together. Small
+// and large reviews have rooms of their own, so that a large one never keeps a small one out, and of the large ones one
+// is decoded at a time, so that the small ones find a processor.
 type intake struct {
-	room    *semaphore.Weighted // in bytes
-	timeout time.Duration       // in which a review has to arrive
+	small, large room
+	decoding     *semaphore.Weighted // of large reviews
+	timeout      time.Duration       // in which a review has to arrive
+}
+
+// room is memory that reviews share. Those that find none wait a moment, in the order in which they came. How many can wait
+// at a time is bounded by the server's connections.
+type room struct {
+	bytes *semaphore.Weighted
+	wait  time.Duration
 }
 
 func newIntake() *intake {
-	return &intake{room: semaphore.NewWeighted(allReviews), timeout: readTimeout}
+	return &intake{
+		small:    room{semaphore.NewWeighted(smallRoom), smallWait},
+		large:    room{semaphore.NewWeighted(largeRoom), largeWait},
+		decoding: semaphore.NewWeighted(1),
+		timeout:  readTimeout,
+	}
 }
 
 // Reasons why a review is not taken.
 var (
-	errTooLarge = errors.New("the review is larger than 16 MiB, or has too many values")
-	errBusy     = errors.New("too many reviews are under way")
+	errTooLarge = fmt.Errorf("the review is larger than %d MiB", largestReview>>20)
+	errNoLength = errors.New("the review has no Content-Length")
+	errBusy     = errors.New("too many reviews are under way, try again")
 )
 
-// read returns the body of the request. The memory that the review takes is counted until done is called. It never waits
-// for room: an API server that is told at once has time left to do what its failurePolicy says.
+// weight is what a review takes, in bytes: the body, and at most as much again for what is decoded of it.
+func weight(length int64) int64 { return 2 * length }
+
+// read returns the body of the request. Its memory is counted until done is called, which may be called more than once.
 func (i *intake) read(w http.ResponseWriter, req *http.Request) (body []byte, done func(), err error) {
-	if req.ContentLength > largestReview {
+	length := req.ContentLength
+	switch {
+	case length < 0:
+		return nil, nil, errNoLength
+	case length > largestReview:
 		return nil, nil, errTooLarge
 	}
-	// The deadline stays when there was an error, as the server may want to read what is left, and means nothing when all
-	// was read.
+	room := &i.small
+	if length > smallReview {
+		room = &i.large
+	}
+	if done, err = room.take(req.Context(), weight(length)); err != nil {
+		return nil, nil, err
+	}
+	if body, err = i.receive(w, req, length); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return body, done, nil
+}
+
+// receive reads a body of that length. The deadline stays when there was an error, as the server may want to read what is
+// left, and means nothing once all is read.
+func (i *intake) receive(w http.ResponseWriter, req *http.Request, length int64) ([]byte, error) {
 	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(i.timeout)); err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("setting the deadline of the review: %w", err)
 	}
-	body, err = i.readAll(http.MaxBytesReader(w, req.Body, largestReview), req.ContentLength)
-	taken := int64(cap(body))
-	if err == nil {
-		weight := valuesWeight(body)
-		if err = i.take(weight, allReviews-taken); err == nil {
-			taken += weight
-		}
-	}
-	if err != nil {
-		i.room.Release(taken)
-		return nil, nil, err
-	}
-	return body, func() { i.room.Release(taken) }, nil
-}
-
-// valuesWeight is in bytes, what the values in a body take at most beside the body: all but the first value of an object
-// or list come after a comma. That a comma is text is found out only where it matters: where all of them together would
-// never fit.
-func valuesWeight(body []byte) int64 {
-	if weight := valueWeight * int64(bytes.Count(body, []byte{','})); weight <= allReviews-int64(cap(body)) {
-		return weight
-	}
-	return valueWeight * commasBetweenValues(body)
-}
-
-// commasBetweenValues leaves out those in text. What it makes of a body that is no JSON does not matter: no value of it is
-// ever made.
-func commasBetweenValues(body []byte) (commas int64) {
-	text := false
-	for i := 0; i < len(body); i++ {
-		switch body[i] {
-		case '\\':
-			i++ // what comes after it ends no text
-		case '"':
-			text = !text
-		case ',':
-			if !text {
-				commas++
-			}
-		}
-	}
-	return commas
-}
-
-// take takes room, of which there is no more than most when nobody else has any.
-func (i *intake) take(room, most int64) error {
-	if room > most {
-		return errTooLarge
-	}
-	if !i.room.TryAcquire(room) {
-		return errBusy
-	}
-	return nil
-}
-
-// readAll reads a body of that length, -1 when it was not told. It takes room as the body arrives, as what is announced may
-// never come. The body's capacity is the room that it has, after an error as well.
-func (i *intake) readAll(from io.Reader, length int64) ([]byte, error) {
-	end := length
-	if length < 0 {
-		end = largestReview + 1 // at which the reader fails
-	}
-	var body []byte
-	for int64(len(body)) < end {
-		if len(body) == cap(body) {
-			grown, err := i.grow(body, end)
-			if err != nil {
-				return body, err
-			}
-			body = grown
-		}
-		n, err := from.Read(body[len(body):cap(body)])
-		body = body[:len(body)+n]
-		switch {
-		case err == io.EOF && (length < 0 || int64(len(body)) == end):
-			return body, nil
-		case err == io.EOF:
-			return body, io.ErrUnexpectedEOF
-		case err != nil:
-			return body, err
-		}
+	body := make([]byte, length)
+	if _, err := io.ReadFull(req.Body, body); err != nil {
+		return nil, fmt.Errorf("reading the review: %w", err)
 	}
 	return body, nil
 }
 
-// grow doubles the capacity, up to end. While the body is copied, both copies have room.
-func (i *intake) grow(body []byte, end int64) ([]byte, error) {
-	capacity := min(max(2*int64(cap(body)), firstStep), end)
-	if err := i.take(capacity, allReviews); err != nil {
-		return nil, err
+// take takes room until done is called.
+func (r *room) take(ctx context.Context, bytes int64) (done func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.wait)
+	defer cancel()
+	if r.bytes.Acquire(ctx, bytes) != nil {
+		return nil, errBusy
 	}
-	grown := append(make([]byte, 0, capacity), body...)
-	i.room.Release(int64(cap(body)))
-	return grown, nil
+	return onlyOnce(func() { r.bytes.Release(bytes) }), nil
 }
 
-// status is what HTTP calls an error of read.
+// onlyOnce is for one goroutine.
+func onlyOnce(f func()) func() {
+	return func() {
+		if f != nil {
+			f()
+			f = nil
+		}
+	}
+}
+
+// decode runs a function that decodes a body, if it is a large one when no other is being decoded.
+func (i *intake) decode(ctx context.Context, body []byte, decode func([]byte) error) error {
+	if len(body) > smallReview {
+		ctx, cancel := context.WithTimeout(ctx, i.large.wait)
+		defer cancel()
+		if i.decoding.Acquire(ctx, 1) != nil {
+			return errBusy
+		}
+		defer i.decoding.Release(1)
+	}
+	return decode(body)
+}
+
+// status is what HTTP calls an error of ours.
 func status(err error) int {
-	switch tooLarge := (*http.MaxBytesError)(nil); {
-	case errors.Is(err, errTooLarge), errors.As(err, &tooLarge):
+	switch {
+	case errors.Is(err, errTooLarge):
 		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, errNoLength):
+		return http.StatusLengthRequired
 	case errors.Is(err, errBusy):
 		return http.StatusServiceUnavailable
 	default:
@@ -163,24 +152,10 @@ func status(err error) int {
 	}
 }
 
-// guard has the hook read reviews from memory.
-func (i *intake) guard(failures *prometheus.CounterVec, hook http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		body, done, err := i.read(w, req)
-		if err != nil {
-			fail(w, req, failures, status(err), err)
-			return
-		}
-		defer done()
-		req.Body = io.NopCloser(bytes.NewReader(body))
-		hook.ServeHTTP(w, req)
-	})
-}
-
 // fail answers with a plain HTTP error, which to API servers is a failed call: what happens then, the failurePolicy says.
-func fail(w http.ResponseWriter, req *http.Request, failures *prometheus.CounterVec, code int, err error) {
-	failures.WithLabelValues(req.URL.Path, http.StatusText(code)).Inc()
-	http.Error(w, err.Error(), code)
+func fail(w http.ResponseWriter, req *http.Request, failures *prometheus.CounterVec, err error) {
+	failures.WithLabelValues(req.URL.Path, http.StatusText(status(err))).Inc()
+	http.Error(w, err.Error(), status(err))
 }
 
 // timed observes how long the hook takes.

@@ -6,24 +6,31 @@ package webhook
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"golang.org/x/sync/semaphore"
-	"k8s.io/utils/clock"
 )
 
-const mib = 1 << 20
-
-// echo answers with what it gets.
-var echo = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { _, _ = io.Copy(w, req.Body) })
+// echo is a hook that answers with what it gets.
+func echo(i *intake) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, done, err := i.read(w, req)
+		if err != nil {
+			fail(w, req, mutation, err)
+			return
+		}
+		defer done()
+		_, _ = w.Write(body)
+	})
+}
 
 // recorder is a response that has a deadline, as those of servers have.
 type recorder struct{ *httptest.ResponseRecorder }
@@ -35,101 +42,85 @@ func repeated(text string, times int) io.Reader {
 	return strings.NewReader(strings.Repeat(text, times))
 }
 
+// ask posts a body of that length, as it is told.
+func ask(hook http.Handler, length int64, body io.Reader) (status int) {
+	w, req := recorder{httptest.NewRecorder()}, httptest.NewRequest(http.MethodPost, podPath, body)
+	req.ContentLength = length
+	hook.ServeHTTP(w, req)
+	return w.Code
+}
+
 func TestIntakeTakesWhatFits(t *testing.T) {
 	tests := map[string]struct {
-		room   int64
 		length int64 // as it is told, -1 when it is not
 		body   io.Reader
 		want   int
 	}{
-		"nothing":                          {0, 0, http.NoBody, 200},
-		"as much as there is room":         {10, 10, repeated("0", 10), 200},
-		"more than there is room":          {10, 11, repeated("0", 11), 503},
-		"many values count for more":       {10 + 9*valueWeight, 10, repeated(",", 10), 503},
-		"there is room for them":           {10 + 10*valueWeight, 10, repeated(",", 10), 200},
-		"more values than ever fit":        {64 * mib, mib, repeated(",", mib), 413},
-		"commas may be text":               {64 * mib, mib, strings.NewReader(`"\""` + strings.Repeat(",", 100) + `"` + strings.Repeat(",", mib-105)), 200},
-		"unknown length counts in steps":   {firstStep - 1, -1, repeated("0", 1), 503},
-		"unknown length":                   {firstStep, -1, repeated("0", 1), 200},
-		"what is copied counts twice":      {3*firstStep - 1, 2 * firstStep, repeated("0", 2*firstStep), 503},
-		"there is room for the copy":       {3 * firstStep, 2 * firstStep, repeated("0", 2*firstStep), 200},
-		"the largest":                      {64 * mib, 16 * mib, repeated("0", 16*mib), 200},
-		"larger than that":                 {64 * mib, 16*mib + 1, repeated("0", 16*mib+1), 413},
-		"the largest, unknown length":      {64 * mib, -1, repeated("0", 16*mib), 200},
-		"larger than that, unknown length": {64 * mib, -1, repeated("0", 16*mib+1), 413},
-		"shorter than it says":             {64 * mib, 10, repeated("0", 9), 500},
+		"nothing":              {0, http.NoBody, 200},
+		"a small one":          {10, repeated("0", 10), 200},
+		"the largest":          {largestReview, repeated("0", largestReview), 200},
+		"larger than that":     {largestReview + 1, repeated("0", largestReview+1), 413},
+		"unknown length":       {-1, repeated("0", 1), 411},
+		"shorter than it says": {10, repeated("0", 9), 500},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			i := &intake{room: semaphore.NewWeighted(tc.room), timeout: readTimeout}
-			w, req := recorder{httptest.NewRecorder()}, httptest.NewRequest(http.MethodPost, podPath, tc.body)
-			req.ContentLength = tc.length
-			i.guard(mutation, echo).ServeHTTP(w, req)
-			if w.Code != tc.want {
-				t.Errorf("status %d, want %d: %.100s", w.Code, tc.want, w.Body)
+			i := newIntake()
+			if got := ask(echo(i), tc.length, tc.body); got != tc.want {
+				t.Errorf("status %d, want %d", got, tc.want)
 			}
-			if !i.room.TryAcquire(tc.room) {
+			if !i.small.bytes.TryAcquire(smallRoom) || !i.large.bytes.TryAcquire(largeRoom) {
 				t.Error("the room is not given back")
 			}
 		})
 	}
 }
 
-// A full house is told at once, and takes again when one has left.
-func TestIntakeIsBusyWhileRoomIsTaken(t *testing.T) {
-	arrived, leave := make(chan struct{}), make(chan struct{})
-	i := &intake{room: semaphore.NewWeighted(15), timeout: readTimeout}
-	server := httptest.NewServer(i.guard(mutation, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		arrived <- struct{}{}
-		<-leave
-	})))
-	defer server.Close()
-	ask := func() int {
-		resp, err := http.Post(server.URL, "application/json", repeated("0", 10))
-		if err != nil {
-			t.Error(err)
-			return 0
-		}
-		defer resp.Body.Close()
-		return resp.StatusCode
+// A review that finds no room waits a moment, those before it first. Then it is told that we are busy, and counted.
+func TestIntakeWaitsForRoom(t *testing.T) {
+	tests := map[string]struct {
+		freed time.Duration
+		want  int
+	}{
+		"room comes in time": {smallWait / 2, http.StatusOK},
+		"room comes late":    {2 * smallWait, http.StatusServiceUnavailable},
 	}
-	first := make(chan int)
-	go func() { first <- ask() }()
-	<-arrived
-	before := scrape(t, tooBusy)
-	if got := ask(); got != http.StatusServiceUnavailable {
-		t.Errorf("status %d while the room is taken, want 503", got)
-	}
-	if scrape(t, tooBusy) == before {
-		t.Error("it is not counted")
-	}
-	close(leave)
-	if got := <-first; got != http.StatusOK {
-		t.Errorf("status %d for the one that had the room, want 200", got)
-	}
-	go func() { <-arrived }()
-	if got := ask(); got != http.StatusOK {
-		t.Errorf("status %d when the room is free, want 200", got)
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				i := newIntake()
+				done, err := i.small.take(t.Context(), smallRoom)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.AfterFunc(tc.freed, done)
+				before, begun := scrape(t, tooBusy), time.Now()
+				if got := ask(echo(i), 10, repeated("0", 10)); got != tc.want {
+					t.Errorf("status %d, want %d", got, tc.want)
+				}
+				if took := time.Since(begun); took > smallWait {
+					t.Errorf("it waited %s, want at most %s", took, smallWait)
+				}
+				if counted := scrape(t, tooBusy) != before; counted != (tc.want == http.StatusServiceUnavailable) {
+					t.Errorf("counted: %v", counted)
+				}
+				time.Sleep(tc.freed) // of the bubble
+			})
+		})
 	}
 }
 
-// Announcing is cheap: only what has arrived keeps others out.
-func TestIntakeHasRoomWhileLargeReviewsStall(t *testing.T) {
+// Whatever the large reviews do, the small ones come in.
+func TestIntakeHasRoomForSmallReviewsBesideLargeOnes(t *testing.T) {
 	i := newIntake()
 	i.timeout = time.Minute
 	reading := make(chan struct{})
-	stalled := func(bytes int) func() int {
+	stalled := func() (end func() int) {
 		body, stop := io.Pipe()
-		req := httptest.NewRequest(http.MethodPost, podPath, body)
-		req.ContentLength = largestReview
 		status := make(chan int)
+		go func() { status <- ask(echo(i), largestReview, body) }()
 		go func() {
-			w := recorder{httptest.NewRecorder()}
-			i.guard(mutation, echo).ServeHTTP(w, req)
-			status <- w.Code
-		}()
-		go func() {
-			_, _ = io.Copy(stop, repeated("0", bytes))
+			_, _ = stop.Write([]byte("0"))
 			reading <- struct{}{}
 		}()
 		return func() int {
@@ -138,37 +129,80 @@ func TestIntakeHasRoomWhileLargeReviewsStall(t *testing.T) {
 		}
 	}
 	var ends []func() int
-	for range allReviews / largestReview {
-		ends = append(ends, stalled(firstStep+1))
+	for range largeRoom / weight(largestReview) {
+		ends = append(ends, stalled())
 		<-reading
 	}
-	w := recorder{httptest.NewRecorder()}
-	i.guard(mutation, echo).ServeHTTP(w, httptest.NewRequest(http.MethodPost, podPath, repeated("0", 10_000)))
-	if w.Code != http.StatusOK {
-		t.Errorf("status %d beside %d stalled reviews, want 200", w.Code, len(ends))
+	i.large.wait = time.Millisecond
+	if got := ask(echo(i), largestReview, repeated("0", largestReview)); got != http.StatusServiceUnavailable {
+		t.Errorf("status %d for one more large review, want 503", got)
+	}
+	if got := ask(echo(i), smallReview, repeated("0", smallReview)); got != http.StatusOK {
+		t.Errorf("status %d for a small review beside %d large ones that stall, want 200", got, len(ends))
 	}
 	for _, end := range ends {
 		if got := end(); got != http.StatusInternalServerError {
 			t.Errorf("status %d for a review that stalls, want 500", got)
 		}
 	}
-	if !i.room.TryAcquire(allReviews) {
+	if !i.large.bytes.TryAcquire(largeRoom) {
 		t.Error("the room is not given back")
 	}
 }
 
-const tooBusy = `awslbc_webhook_mutation_failure_total{error_type="Service Unavailable",webhook_name="/"}`
+// Large reviews are decoded one after the other, and the small ones beside them.
+func TestIntakeDecodesOneLargeReviewAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIntake()
+		var largest, now int
+		work := func([]byte) error {
+			now++
+			largest = max(largest, now)
+			time.Sleep(100 * time.Millisecond) // of the bubble
+			now--
+			return nil
+		}
+		var errs []error
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() { errs = append(errs, i.decode(t.Context(), make([]byte, smallReview+1), work)) })
+		}
+		synctest.Wait()
+		if err := i.decode(t.Context(), make([]byte, smallReview), func([]byte) error { return nil }); err != nil {
+			t.Errorf("a small review: %v", err)
+		}
+		all.Wait()
+		busy := 0
+		for _, err := range errs {
+			if errors.Is(err, errBusy) {
+				busy++
+			}
+		}
+		if largest != 1 || busy == 0 || busy > 11 {
+			t.Errorf("%d large reviews were decoded at a time and %d refused, want 1, and those that would have waited for more than %s", largest, busy, largeWait)
+		}
+	})
+}
+
+const tooBusy = `awslbc_webhook_mutation_failure_total{error_type="Service Unavailable",webhook_name="/mutate-v1-pod"}`
 
 // A caller that stops in the middle is not waited for; a hook has more time than its review has to arrive.
 func TestIntakeHasADeadlineForArrivalOnly(t *testing.T) {
-	i := &intake{room: semaphore.NewWeighted(mib), timeout: 50 * time.Millisecond}
-	server := httptest.NewServer(i.guard(mutation, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	i := newIntake()
+	i.timeout = 50 * time.Millisecond
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		_, done, err := i.read(w, req)
+		if err != nil {
+			fail(w, req, mutation, err)
+			return
+		}
+		defer done()
 		select {
 		case <-req.Context().Done():
 			w.WriteHeader(http.StatusGatewayTimeout)
 		case <-time.After(2 * i.timeout):
 		}
-	})))
+	}))
 	defer server.Close()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 	if err != nil {
@@ -194,60 +228,18 @@ func TestIntakeHasADeadlineForArrivalOnly(t *testing.T) {
 	if got := say(4, "ha"); got != http.StatusInternalServerError {
 		t.Errorf("status %d for half a body, want 500", got)
 	}
-	if err := i.room.Acquire(context.Background(), mib); err != nil {
+	if err := i.small.bytes.Acquire(context.Background(), smallRoom); err != nil {
 		t.Errorf("the room is not given back: %v", err)
 	}
 }
 
 func TestTimedTellsHalfMilliseconds(t *testing.T) {
 	w, req := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/timed", repeated("0", 1))
-	timed("/timed", echo).ServeHTTP(w, req)
+	timed("/timed", echo(newIntake())).ServeHTTP(w, req)
 	if got := scrape(t, `targetgate_webhook_seconds_count{webhook_name="/timed"}`); got != "1" {
 		t.Errorf("%s calls are timed, want 1", got)
 	}
 	if scrape(t, `targetgate_webhook_seconds_bucket{webhook_name="/timed",le="0.0005"}`) == "" {
 		t.Error("there is no bucket of 0.5 ms")
-	}
-}
-
-// hostilePods are those that take the most memory for their length.
-func hostilePods() map[string]string {
-	var labels strings.Builder
-	for i := 0; labels.Len() < mib; i++ {
-		fmt.Fprintf(&labels, `"%x":"",`, i)
-	}
-	const web = `"metadata":{"labels":{"app":"web"}}`
-	return map[string]string{
-		"containers":       `{` + web + `,"spec":{"containers":[` + strings.Repeat("{},", mib/3) + `{}]}}`,
-		"nothing":          `{` + web + `,"spec":{"containers":[` + strings.Repeat("null,", mib/5) + `{}]}}`,
-		"gates":            `{` + web + `,"spec":{"readinessGates":[` + strings.Repeat("{},", mib/3) + `{}]}}`,
-		"hooks":            `{` + web + `,"spec":{"containers":[` + strings.Repeat(`{"lifecycle":{"preStop":{"sleep":{}}}},`, mib/39) + `{}]}}`,
-		"labels":           `{"metadata":{"labels":{` + labels.String() + `"app":"web"}},"spec":{}}`,
-		"what nobody read": `{` + web + `,"spec":{"x":[` + strings.Repeat("{},", mib/3) + `{}]}}`,
-		"deep":             `{` + web + `,"spec":{"x":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}}`,
-		"a list's limit":   `{` + web + `,"spec":{"containers":[` + strings.Repeat("{},", longestList-1) + `{}]}}`,
-		"long strings":     `{` + web + `,"spec":{"containers":[{"name":"` + strings.Repeat("x", mib) + `"}]}}`,
-		"escapes":          `{"metadata":{"labels":{"app":"web","x":"` + strings.Repeat(`\u0001`, mib/6) + `"}},"spec":{}}`,
-		"a long annotation": `{"metadata":{"labels":{"app":"web"},"annotations":{"` + delayAnnotation + `":"` + strings.Repeat("x", mib) +
-			`"}},"spec":{"containers":[{}]}}`,
-	}
-}
-
-// No review takes much more memory than it is counted for.
-func TestReviewMemoryIsBounded(t *testing.T) {
-	const slack = 2 * mib // of a patch of the longest list
-	handler := newHandler(newReader(t, oldService("web", webLabels), newBinding("web")), clock.RealClock{})
-	for name, pod := range hostilePods() {
-		t.Run(name, func(t *testing.T) {
-			body := []byte(reviewOf(pod))
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			_, _ = handler.review(t.Context(), body) // that some are errors is not what matters here
-			runtime.ReadMemStats(&after)
-			took, counted := int64(after.TotalAlloc-before.TotalAlloc), int64(len(body))+valuesWeight(body)
-			if took > counted+slack {
-				t.Errorf("took %d bytes for %d, counted %d", took, len(body), counted)
-			}
-		})
 	}
 }

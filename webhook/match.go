@@ -26,6 +26,9 @@ type coverage struct {
 	bindings []coveringBinding
 	// service is one that selects the pod, the first by name; empty when none does.
 	service string
+	// nameless is a binding whose Service selects the pod and whose name is too long for a gate, the first by name; empty when
+	// there is none.
+	nameless string
 	// unbound is the creation of the newest Service that selects the pod and that no binding names; zero when there is none.
 	unbound time.Time
 }
@@ -47,6 +50,7 @@ type selection struct {
 	wanted   []label
 	bound    bool // some binding names it, of whatever type
 	bindings []coveringBinding
+	nameless string // the first binding by name that would be one of them if its name were shorter
 }
 
 // newMatcher compiles the bindings and Services of one namespace.
@@ -78,10 +82,18 @@ func (m *matcher) empty() bool { return len(m.byLabel) == 0 && !m.incomplete }
 
 func newSelection(service *corev1.Service) *selection {
 	s := &selection{service: service.Name, created: service.CreationTimestamp.Time}
-	for key, value := range service.Spec.Selector {
+	for key, value := range selectorOf(service) {
 		s.wanted = append(s.wanted, label{key, value})
 	}
 	return s
+}
+
+// selectorOf is nil for a Service of type ExternalName: it has no endpoints, whatever selector it has.
+func selectorOf(service *corev1.Service) map[string]string {
+	if service.Spec.Type == corev1.ServiceTypeExternalName {
+		return nil
+	}
+	return service.Spec.Selector
 }
 
 func (m *matcher) bind(binding *v1beta1.TargetGroupBinding, services map[string]*selection) {
@@ -94,6 +106,8 @@ func (m *matcher) bind(binding *v1beta1.TargetGroupBinding, services map[string]
 	case !facts.inForce:
 	case s == nil:
 		m.incomplete = true
+	case len(binding.Name) > v1beta1.MaxBindingName:
+		s.nameless = firstOf(s.nameless, binding.Name)
 	default:
 		s.bindings = append(s.bindings, coveringBinding{readiness.GateFor(binding.Name), facts.protocol})
 	}
@@ -124,12 +138,18 @@ func (s *selection) selects(podLabels map[string]string) bool {
 
 func (c *coverage) add(s *selection) {
 	c.bindings = append(c.bindings, s.bindings...)
-	if c.service == "" || s.service < c.service {
-		c.service = s.service
-	}
+	c.service, c.nameless = firstOf(c.service, s.service), firstOf(c.nameless, s.nameless)
 	if !s.bound && s.created.After(c.unbound) {
 		c.unbound = s.created
 	}
+}
+
+// firstOf is the first of two names that is one.
+func firstOf(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return min(a, b)
 }
 
 // bindingFacts are what is read of a binding. Nothing else that changes in it matters here.

@@ -41,6 +41,11 @@ func createdAt(service *corev1.Service, at time.Time) *corev1.Service {
 	return service
 }
 
+func external(service *corev1.Service) *corev1.Service {
+	service.Spec.Type = corev1.ServiceTypeExternalName
+	return service
+}
+
 var compareCoverage = cmp.Options{cmp.AllowUnexported(coverage{}, coveringBinding{}), cmpopts.EquateEmpty()}
 
 func TestMatcherCovers(t *testing.T) {
@@ -97,6 +102,17 @@ func TestMatcherCovers(t *testing.T) {
 		},
 		"Service without a selector": {
 			bindings: []*v1beta1.TargetGroupBinding{newBinding("a")}, services: []*corev1.Service{newService("web", nil)},
+		},
+		"Service of type ExternalName": {
+			bindings: []*v1beta1.TargetGroupBinding{newBinding("a")},
+			services: []*corev1.Service{external(newService("web", map[string]string{"app": "web"}))}, labels: map[string]string{"app": "web"},
+		},
+		"names that no gate can have": {
+			bindings: []*v1beta1.TargetGroupBinding{newBinding("a"), newBinding(strings.Repeat("c", 64)), newBinding(strings.Repeat("b", 64)), newBinding(strings.Repeat("d", 63))},
+			services: []*corev1.Service{web}, labels: map[string]string{"app": "web"},
+			want: coverage{
+				bindings: []coveringBinding{gate("a", "HTTP"), gate(strings.Repeat("d", 63), "HTTP")}, service: "web", nameless: strings.Repeat("b", 64),
+			},
 		},
 		"no labels": {bindings: []*v1beta1.TargetGroupBinding{newBinding("a")}, services: []*corev1.Service{web}},
 		"empty value is a value": {

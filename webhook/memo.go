@@ -6,103 +6,84 @@ package webhook
 import (
 	"context"
 	"fmt"
-	"maps"
-	"sync"
+	"strings"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
-// groupKey is a target group, by ARN, as a role sees it: what one role is told is not for the others.
+// groupKey is a target group, by ARN or name, as a role sees it: what one role is told is not for the others.
 type groupKey struct {
 	role  elbv2.Role
 	group string
 }
 
-// memo remembers answers about target groups for a while, errors not at all. Whoever asks for what is being asked for
-// already waits for the same answer. It is safe for concurrent use.
-type memo[V any] struct {
-	clock clock.PassiveClock
-	life  time.Duration
-	limit int
-
-	mu      sync.Mutex
-	answers map[groupKey]*answer[V]
+// text is another one for each key: no ARN, name or external ID that AWS takes has a zero byte in it.
+func (k groupKey) text() string {
+	return strings.Join([]string{k.role.ARN, k.role.ExternalID, k.group}, "\x00")
 }
 
-// answer is complete when done is closed, and not touched after that.
-type answer[V any] struct {
-	done  chan struct{}
+// memo remembers answers about target groups for a while, and refusals for a moment; of other errors it remembers nothing.
+// Whoever asks for what is being asked for already waits for the same answer. It is safe for concurrent use.
+type memo[V any] struct {
+	life    time.Duration // of an answer; 0 when it is not to be used again
+	answers *cache.LRUExpireCache
+	calls   singleflight.Group
+}
+
+type remembered[V any] struct {
 	value V
 	err   error
-	until time.Time // from when on it is too old; zero while it is waited for
 }
 
 func newMemo[V any](clk clock.PassiveClock, life time.Duration, limit int) *memo[V] {
-	return &memo[V]{clock: clk, life: life, limit: limit, answers: map[groupKey]*answer[V]{}}
+	return &memo[V]{life: life, answers: cache.NewLRUExpireCacheWithClock(limit, clk)}
 }
 
 // get answers from memory or by ask, which runs for at most askWithin even when this caller goes away: others may wait
 // for it.
 func (m *memo[V]) get(ctx context.Context, key groupKey, ask func(context.Context) (V, error)) (V, error) {
-	a := m.join(ctx, key, ask)
+	if known, found := m.answers.Get(key); found {
+		known := known.(remembered[V])
+		return known.value, known.err
+	}
+	call := m.calls.DoChan(key.text(), func() (any, error) { return m.run(context.WithoutCancel(ctx), key, ask), nil })
 	select {
-	case <-a.done:
-		return a.value, a.err
+	case result := <-call:
+		got := result.Val.(remembered[V])
+		return got.value, got.err
 	case <-ctx.Done():
 		var none V
 		return none, fmt.Errorf("waiting for AWS's description of target group %s: %w", key.group, ctx.Err())
 	}
 }
 
-func (m *memo[V]) join(ctx context.Context, key groupKey, ask func(context.Context) (V, error)) *answer[V] {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if a, ok := m.answers[key]; ok && (a.until.IsZero() || m.clock.Now().Before(a.until)) {
-		return a
-	}
-	a := &answer[V]{done: make(chan struct{})}
-	m.keep(key, a)
-	go m.run(context.WithoutCancel(ctx), key, a, ask)
-	return a
-}
-
-func (m *memo[V]) run(ctx context.Context, key groupKey, a *answer[V], ask func(context.Context) (V, error)) {
+func (m *memo[V]) run(ctx context.Context, key groupKey, ask func(context.Context) (V, error)) remembered[V] {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	value, err := ask(ctx)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	a.value, a.err, a.until = value, err, m.clock.Now().Add(m.life)
-	if err != nil && m.answers[key] == a {
-		delete(m.answers, key)
+	answer := remembered[V]{value, err}
+	if life := m.lifeOf(err); life > 0 {
+		m.answers.Add(key, answer, life)
 	}
-	close(a.done)
+	return answer
+}
+
+// lifeOf is how long it is remembered.
+func (m *memo[V]) lifeOf(err error) time.Duration {
+	switch {
+	case err == nil:
+		return m.life
+	case elbv2.IsRoleRefused(err), elbv2.IsTargetGroupNotFound(err), elbv2.IsInvalid(err):
+		return refusalLife
+	default:
+		return 0
+	}
 }
 
 // put remembers an answer that came in another way.
-func (m *memo[V]) put(key groupKey, value V) {
-	a := &answer[V]{done: make(chan struct{}), value: value, until: m.clock.Now().Add(m.life)}
-	close(a.done)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.keep(key, a)
-}
-
-// keep makes room by what is too old, and where that is not enough by any answer: it only costs a call. The caller holds
-// the lock.
-func (m *memo[V]) keep(key groupKey, a *answer[V]) {
-	if len(m.answers) >= m.limit {
-		now := m.clock.Now()
-		maps.DeleteFunc(m.answers, func(_ groupKey, old *answer[V]) bool { return !old.until.IsZero() && !now.Before(old.until) })
-	}
-	for other := range m.answers {
-		if len(m.answers) < m.limit {
-			break
-		}
-		delete(m.answers, other)
-	}
-	m.answers[key] = a
-}
+func (m *memo[V]) put(key groupKey, value V) { m.answers.Add(key, remembered[V]{value: value}, m.life) }

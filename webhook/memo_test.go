@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"k8s.io/utils/clock"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
@@ -49,15 +50,20 @@ func TestMemoAsksOnceForAll(t *testing.T) {
 	})
 }
 
+// notFound is AWS's word that a target group is not there.
+var notFound = &elbv2types.TargetGroupNotFoundException{}
+
 func TestMemoForgets(t *testing.T) {
 	tests := map[string]struct {
 		err   error
 		pause time.Duration
 		want  int // how often it was asked in two calls
 	}{
-		"not yet":            {pause: time.Minute - 41*time.Millisecond, want: 1},
-		"when it is too old": {pause: time.Minute, want: 2},
-		"errors":             {err: errors.New("no answer"), want: 2},
+		"not yet":            {pause: time.Minute - 40*time.Millisecond, want: 1},
+		"when it is too old": {pause: time.Minute + 1, want: 2},
+		"trouble at once":    {err: errors.New("no answer"), want: 2},
+		"a refusal not yet":  {err: notFound, pause: refusalLife - 40*time.Millisecond, want: 1},
+		"a refusal soon":     {err: notFound, pause: refusalLife + 1, want: 2},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -96,8 +102,8 @@ func TestMemoIsBounded(t *testing.T) {
 			if _, err := m.get(t.Context(), groupKey{group: strconv.Itoa(i)}, asked.ask); err != nil {
 				t.Fatal(err)
 			}
-			if len(m.answers) > 10 {
-				t.Fatalf("%d answers are kept, want 10", len(m.answers))
+			if kept := len(m.answers.Keys()); kept > 10 {
+				t.Fatalf("%d answers are kept, want 10", kept)
 			}
 		}
 	})

@@ -5,6 +5,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -29,51 +30,74 @@ type podMutator struct {
 	protector  *protector
 }
 
-// podAnswer is what is changed in a pod, and what its author is told.
-type podAnswer struct {
-	patch    []operation
-	warnings []string
-}
-
 // decide about one pod. The namespace is the request's: the object's may not be filled in yet.
-func (m *podMutator) decide(ctx context.Context, req *podRequest) (podAnswer, error) {
+func (m *podMutator) decide(ctx context.Context, req *podRequest) (answer, error) {
 	watched := len(m.namespaces) == 0 || slices.Contains(m.namespaces, req.Namespace)
 	if m.off || !watched || req.Operation != admissionv1.Create {
-		return podAnswer{}, nil
+		return answer{}, nil
 	}
-	covering, err := m.index.cover(ctx, req.Namespace, req.Object.Metadata.Labels)
+	if req.Object.Metadata.Labels.tooLong {
+		return tooLong("labels"), nil
+	}
+	covering, err := m.index.cover(ctx, req.Namespace, req.Object.Metadata.Labels.value)
 	if err != nil {
-		return podAnswer{}, fmt.Errorf("finding bindings that cover the pod: %w", err)
+		return answer{}, fmt.Errorf("finding bindings that cover the pod: %w", err)
 	}
 	if len(covering.bindings) == 0 {
-		return podAnswer{warnings: ungated(covering.service)}, nil
+		return answer{warnings: ungated(covering)}, nil
 	}
-	if err := req.Object.check(); err != nil {
-		return podAnswer{}, err
+	if list := req.Object.tooLong(); list != "" {
+		return tooLong(list), nil
 	}
-	return m.gate(&req.Object, covering.bindings), nil
+	if req.Object.Spec == nil {
+		return answer{}, errors.New("the pod has no spec")
+	}
+	out := m.gate(&req.Object, covering.bindings)
+	out.warnings = append(out.warnings, withoutName(covering)...)
+	return out, nil
 }
 
 // gate adds the gates of the bindings, and gives the pod time to leave.
-func (m *podMutator) gate(pod *podView, covering []coveringBinding) podAnswer {
+func (m *podMutator) gate(pod *podView, covering []coveringBinding) answer {
 	gates, protocols := make([]corev1.PodConditionType, len(covering)), make([]v1beta1.Protocol, len(covering))
 	for i, binding := range covering {
 		gates[i], protocols[i] = binding.gate, binding.protocol
 	}
-	injection := readiness.Inject(pod.Spec.ReadinessGates, gates)
+	injection := readiness.Inject(pod.gates(), gates)
 	gatesInjected.Add(float64(len(injection.Add)))
 	protection := m.protector.protect(pod, protocols)
-	return podAnswer{
-		patch:    append(gatePatch(injection, len(pod.Spec.ReadinessGates)), protectionPatch(pod, protection)...),
+	return answer{
+		patch:    append(gatePatch(injection, len(pod.gates())), protectionPatch(pod, protection)...),
 		warnings: protection.warnings,
 	}
 }
 
+// tooLong is the answer about a pod that no node would run: the API server may refuse it, we do not.
+func tooLong(list string) answer {
+	return answer{warnings: []string{fmt.Sprintf("the pod has more than %d %s: it gets no readiness gate", longestList, list)}}
+}
+
 // ungated warns when a Service selects the pod: the user has labelled the namespace, so a gate was expected.
-func ungated(service string) []string {
-	if service == "" {
+func ungated(covering coverage) []string {
+	switch {
+	case covering.nameless != "":
+		return withoutName(covering)
+	case covering.service == "":
+		return nil
+	default:
+		return []string{fmt.Sprintf("Service %q selects the pod, but no TargetGroupBinding of type ip is in force for it: "+
+			"the pod gets no readiness gate", covering.service)}
+	}
+}
+
+// withoutName warns of a binding whose name no gate can have: with it the API server would refuse the pod.
+func withoutName(covering coverage) []string {
+	if covering.nameless == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf(
-		"Service %q selects the pod, but no TargetGroupBinding of type ip is in force for it: the pod gets no readiness gate", service)}
+	return []string{fmt.Sprintf("the pod gets no readiness gate of TargetGroupBinding %q, whose name is longer than %d characters: "+
+		"create the binding again with a shorter name", cutTo(covering.nameless, longestQuotedName), v1beta1.MaxBindingName)}
 }
+
+// longestQuotedName is in bytes, and keeps a warning within what API servers pass on of it.
+const longestQuotedName = 80

@@ -9,10 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-
-	admissionv1 "k8s.io/api/admission/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 )
 
 // podHandler answers API servers about pods. It does so by itself, and not by way of controller-runtime's admission.Webhook,
@@ -26,22 +22,22 @@ type podHandler struct {
 func (h *podHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, done, err := h.intake.read(w, req)
 	if err != nil {
-		fail(w, req, mutation, status(err), err)
+		fail(w, req, mutation, err)
 		return
 	}
 	defer done()
-	answer, err := h.review(req.Context(), body)
+	review, err := h.review(req.Context(), body)
 	if err != nil {
-		fail(w, req, mutation, http.StatusInternalServerError, err)
+		fail(w, req, mutation, err)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(answer) // the API server has gone: nobody to tell
+	respond(w, review)
 }
 
 func (h *podHandler) review(ctx context.Context, body []byte) ([]byte, error) {
 	var review podReview
-	if err := json.Unmarshal(body, &review); err != nil {
+	err := h.intake.decode(ctx, body, func(body []byte) error { return json.Unmarshal(body, &review) })
+	if err != nil {
 		return nil, fmt.Errorf("decoding the review: %w", err)
 	}
 	if review.Request == nil {
@@ -51,25 +47,5 @@ func (h *podHandler) review(ctx context.Context, body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answer.review(review.Request)
-}
-
-// review is the AdmissionReview that admits the pod.
-func (a podAnswer) review(req *podRequest) ([]byte, error) {
-	response := &admissionv1.AdmissionResponse{UID: req.UID, Allowed: true, Warnings: a.warnings}
-	if len(a.patch) > 0 {
-		patch, err := json.Marshal(a.patch)
-		if err != nil {
-			return nil, fmt.Errorf("encoding the patch: %w", err)
-		}
-		response.Patch, response.PatchType = patch, ptr.To(admissionv1.PatchTypeJSONPatch)
-	}
-	answer, err := json.Marshal(admissionv1.AdmissionReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"},
-		Response: response,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("encoding the answer: %w", err)
-	}
-	return answer, nil
+	return answer.admit(review.Request.UID)
 }

@@ -49,7 +49,7 @@ func protectionPatch(pod *podView, p protection) []operation {
 	hook := corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: p.sleep}}
 	for _, at := range p.containers {
 		path := fmt.Sprintf("/spec/containers/%d/lifecycle", at)
-		if pod.Spec.Containers[at].Lifecycle == nil {
+		if pod.containers()[at].Lifecycle == nil {
 			out = append(out, add(path, corev1.Lifecycle{PreStop: &hook}))
 		} else {
 			out = append(out, add(path+"/preStop", hook))
@@ -63,7 +63,7 @@ func protectionPatch(pod *podView, p protection) []operation {
 }
 
 func annotationPatch(pod *podView, key, value string) operation {
-	if pod.Metadata.Annotations == nil {
+	if pod.annotations() == nil {
 		return add("/metadata/annotations", map[string]string{key: value})
 	}
 	return add("/metadata/annotations/"+strings.ReplaceAll(key, "/", "~1"), value)

@@ -126,6 +126,19 @@ func TestPodReview(t *testing.T) {
 		"binding without its Service adds none":    {objects: []client.Object{newBinding("web")}, pod: plain, want: plain},
 		"Service without selector adds none":       {objects: []client.Object{newService("web", nil), newBinding("web")}, pod: plain, want: plain},
 		"a Service without a binding is warned of": {objects: []client.Object{web}, pod: plain, want: plain, wantWarnings: []string{noBindingWarning}},
+		"a name that no gate can have is warned of": {
+			objects: []client.Object{web, newBinding(strings.Repeat("a", 64))}, pod: plain, want: plain, wantWarnings: []string{longNameWarning},
+		},
+		"and the other gates are given": {
+			objects: []client.Object{web, newBinding("web"), newBinding(strings.Repeat("a", 64))}, pod: plain, want: gated, wantWarnings: []string{longNameWarning},
+		},
+		"Service of type ExternalName gates nothing": {objects: []client.Object{external(newService("web", webLabels)), newBinding("web")}, pod: plain, want: plain},
+		"a list that no node would run": {
+			objects:      []client.Object{web, newBinding("web")},
+			pod:          `{"metadata":{"labels":{"app":"web"}},"spec":{"readinessGates":[` + strings.Repeat("{},", longestList) + `{}]}}`,
+			want:         `{"metadata":{"labels":{"app":"web"}},"spec":{"readinessGates":[` + strings.Repeat("{},", longestList) + `{}]}}`,
+			wantWarnings: []string{"the pod has more than 1000 readiness gates: it gets no readiness gate"},
+		},
 		"host network and owner do not matter": {
 			objects: []client.Object{web, newBinding("web")},
 			pod:     `{"metadata":{"labels":{"app":"web"},"ownerReferences":[{"kind":"Job"}]},"spec":{"hostNetwork":true}}`,
@@ -146,6 +159,9 @@ func TestPodReview(t *testing.T) {
 		})
 	}
 }
+
+var longNameWarning = `the pod gets no readiness gate of TargetGroupBinding "` + strings.Repeat("a", 64) + `", whose name is longer than 63 characters: ` +
+	`create the binding again with a shorter name`
 
 const noBindingWarning = `Service "web" selects the pod, but no TargetGroupBinding of type ip is in force for it: the pod gets no readiness gate`
 

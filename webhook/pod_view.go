@@ -4,8 +4,7 @@
 package webhook
 
 import (
-	"errors"
-	"fmt"
+	"cmp"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,16 +26,16 @@ type podRequest struct {
 // podView is the part of a pod that is read. The rest is never decoded, so it cannot be lost.
 type podView struct {
 	Metadata struct {
-		Labels      map[string]string `json:"labels"`
-		Annotations map[string]string `json:"annotations"` // a struct would take other spellings of keys for ours
+		Labels      bounded[map[string]string] `json:"labels"`
+		Annotations bounded[map[string]string] `json:"annotations"` // a struct would take other spellings of keys for ours
 	} `json:"metadata"`
 	Spec *podSpecView `json:"spec"`
 }
 
 type podSpecView struct {
-	ReadinessGates                []corev1.PodReadinessGate `json:"readinessGates"`
-	TerminationGracePeriodSeconds *int64                    `json:"terminationGracePeriodSeconds"`
-	Containers                    []containerView           `json:"containers"`
+	ReadinessGates                bounded[[]corev1.PodReadinessGate] `json:"readinessGates"`
+	TerminationGracePeriodSeconds *int64                             `json:"terminationGracePeriodSeconds"`
+	Containers                    bounded[[]containerView]           `json:"containers"`
 }
 
 type containerView struct {
@@ -52,29 +51,34 @@ type preStopView struct {
 	Sleep *corev1.SleepAction `json:"sleep"`
 }
 
-// longestList bounds the patch, which is longer than what it is made for. No node runs a pod of so many containers.
+// longestList bounds what is decoded of a pod, and the patch, which is longer than what it is made for. No node runs a pod of so
+// many containers, and no tool writes so many labels, annotations or gates.
 const longestList = 1000
 
-// check finds what is no pod that could run. Such a one is not for us to refuse: the API server does.
-func (p *podView) check() error {
-	switch {
-	case p.Spec == nil:
-		return errors.New("the pod has no spec")
-	case len(p.Spec.Containers) > longestList:
-		return fmt.Errorf("the pod has more than %d containers", longestList)
-	case len(p.Spec.ReadinessGates) > longestList:
-		return fmt.Errorf("the pod has more than %d readiness gates", longestList)
+// tooLong names a list that is; empty when there is none. Such a pod is not for us to refuse, and gets nothing from us.
+func (p *podView) tooLong() string {
+	switch spec := cmp.Or(p.Spec, &podSpecView{}); {
+	case p.Metadata.Annotations.tooLong:
+		return "annotations"
+	case spec.Containers.tooLong:
+		return "containers"
+	case spec.ReadinessGates.tooLong:
+		return "readiness gates"
 	default:
-		return nil
+		return ""
 	}
 }
 
+func (p *podView) containers() []containerView      { return p.Spec.Containers.value }
+func (p *podView) gates() []corev1.PodReadinessGate { return p.Spec.ReadinessGates.value }
+func (p *podView) annotations() map[string]string   { return p.Metadata.Annotations.value }
+
 // firstContainer is the name of the pod's first regular container.
 func (p *podView) firstContainer() string {
-	if len(p.Spec.Containers) == 0 {
+	if len(p.containers()) == 0 {
 		return ""
 	}
-	return p.Spec.Containers[0].Name
+	return p.containers()[0].Name
 }
 
 func (c *containerView) preStop() *preStopView {

@@ -101,7 +101,7 @@ func (t *protector) protect(pod *podView, protocols []v1beta1.Protocol) protecti
 	case len(bare) == 0:
 	case !t.canSleep:
 		p.warn(fmt.Sprintf("container %q gets no preStop sleep: that needs Kubernetes 1.30, and the API server is %q",
-			pod.Spec.Containers[bare[0]].Name, cut(t.ServerVersion)))
+			pod.containers()[bare[0]].Name, cut(t.ServerVersion)))
 	case before > 0:
 		p.containers, p.sleep = bare, before
 	default:
@@ -125,7 +125,7 @@ func (p *protection) warn(warning string) {
 // annotation makes no sense.
 func (t *protector) needed(pod *podView, protocols []v1beta1.Protocol) (seconds int64, warning string) {
 	usual := t.byType(protocols)
-	asked, found := pod.Metadata.Annotations[delayAnnotation]
+	asked, found := pod.annotations()[delayAnnotation]
 	if !found {
 		return usual, ""
 	}
@@ -140,12 +140,12 @@ func (t *protector) needed(pod *podView, protocols []v1beta1.Protocol) (seconds 
 // protectedBefore is the sleep that an earlier call gave to the pod, 0 when there was none. The annotation alone, which
 // may have been copied, does not say so.
 func protectedBefore(pod *podView) int64 {
-	delay, err := time.ParseDuration(pod.Metadata.Annotations[protectionAnnotation])
+	delay, err := time.ParseDuration(pod.annotations()[protectionAnnotation])
 	seconds := wholeSeconds(delay)
 	if err != nil || delay <= 0 || delay > MaxTerminationDelay || seconds > pod.gracePeriod() {
 		return 0
 	}
-	for _, c := range pod.Spec.Containers {
+	for _, c := range pod.containers() {
 		if hook := c.preStop(); hook != nil && hook.Sleep != nil && hook.Sleep.Seconds == seconds {
 			return seconds
 		}
@@ -156,8 +156,8 @@ func protectedBefore(pod *podView) int64 {
 // bareContainers are the positions of the regular containers without a preStop of their own.
 func bareContainers(pod *podView) []int {
 	var bare []int
-	for i := range pod.Spec.Containers {
-		if pod.Spec.Containers[i].preStop() == nil {
+	for i := range pod.containers() {
+		if pod.containers()[i].preStop() == nil {
 			bare = append(bare, i)
 		}
 	}

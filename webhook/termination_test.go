@@ -223,8 +223,8 @@ func TestProtectReadsAnnotation(t *testing.T) {
 	}
 	for value, tc := range tests {
 		t.Run(cut(value), func(t *testing.T) {
-			view := podView{Spec: &podSpecView{Containers: []containerView{{Name: "web"}}}}
-			view.Metadata.Annotations = map[string]string{delayAnnotation: value}
+			view := podView{Spec: &podSpecView{Containers: bounded[[]containerView]{value: []containerView{{Name: "web"}}}}}
+			view.Metadata.Annotations.value = map[string]string{delayAnnotation: value}
 			p := newProtector(usual).protect(&view, []v1beta1.Protocol{"HTTP"})
 			if p.sleep != tc.want {
 				t.Errorf("sleeps %d s, want %d", p.sleep, tc.want)
@@ -239,8 +239,8 @@ func TestProtectReadsAnnotation(t *testing.T) {
 
 // The annotation works where the flags are 0, too.
 func TestProtectByAnnotationAlone(t *testing.T) {
-	view := podView{Spec: &podSpecView{Containers: []containerView{{Name: "web"}}}}
-	view.Metadata.Annotations = map[string]string{delayAnnotation: "5s"}
+	view := podView{Spec: &podSpecView{Containers: bounded[[]containerView]{value: []containerView{{Name: "web"}}}}}
+	view.Metadata.Annotations.value = map[string]string{delayAnnotation: "5s"}
 	if p := newProtector(Termination{ServerVersion: "v1.30.0"}).protect(&view, []v1beta1.Protocol{"HTTP"}); p.sleep != 5 {
 		t.Errorf("sleeps %d s, want 5", p.sleep)
 	}
@@ -264,7 +264,7 @@ func TestProtectReadsNoAnnotationOfAnotherSpelling(t *testing.T) {
 func TestProtectNeverShortensGracePeriod(t *testing.T) {
 	for _, grace := range []int64{0, 1, 30, 1 << 32, longestGrace - 31, longestGrace - 29, longestGrace, longestGrace + 1, math.MaxInt64 - 1, math.MaxInt64} {
 		t.Run(fmt.Sprint(grace), func(t *testing.T) {
-			view := podView{Spec: &podSpecView{TerminationGracePeriodSeconds: &grace, Containers: []containerView{{Name: "web"}}}}
+			view := podView{Spec: &podSpecView{TerminationGracePeriodSeconds: &grace, Containers: bounded[[]containerView]{value: []containerView{{Name: "web"}}}}}
 			p := newProtector(usual).protect(&view, []v1beta1.Protocol{"HTTP"})
 			want := grace + 30
 			if grace > longestGrace-30 {

@@ -11,7 +11,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -60,14 +59,19 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	if err != nil {
 		return err
 	}
-	intake, facts := newIntake(), newFacts(opts.Accounts, clock.RealClock{})
+	facts, bindings := newFacts(opts.Accounts, clock.RealClock{}), newIntake()
+	defaulter := &bindingDefaulter{facts: facts}
+	validator := &bindingValidator{
+		reader: mgr.GetClient(), ownVPC: opts.OwnVPC, facts: facts, claims: newClaims(clock.RealClock{}),
+	}
 	for path, hook := range map[string]http.Handler{
-		podPath: &podHandler{intake: intake, mutator: mutator},
-		bindingMutatePath: intake.guard(mutation, serverErrors(mutation,
-			admission.WithDefaulter(mgr.GetScheme(), &bindingDefaulter{facts: facts}))),
-		bindingValidatePath: intake.guard(validation, serverErrors(validation, admission.WithValidator(mgr.GetScheme(), &bindingValidator{
-			reader: mgr.GetClient(), ownVPC: opts.OwnVPC, facts: facts, claims: newClaims(clock.RealClock{}),
-		}))),
+		podPath: &podHandler{intake: newIntake(), mutator: mutator},
+		bindingMutatePath: &bindingHandler{
+			failures: mutation, intake: bindings, turns: newTurns(), namespaces: opts.Namespaces, decide: defaulter.review,
+		},
+		bindingValidatePath: &bindingHandler{
+			failures: validation, intake: bindings, turns: newTurns(), namespaces: opts.Namespaces, decide: validator.review,
+		},
 	} {
 		mgr.GetWebhookServer().Register(path, timed(path, hook))
 	}

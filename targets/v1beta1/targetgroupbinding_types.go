@@ -42,8 +42,10 @@ type NetworkingProtocol string
 type ServiceReference struct {
 	// Name of the Service.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 	// Port matches the name or the number of a port of the Service.
+	// +kubebuilder:validation:XValidation:rule="type(self) == int || size(self) <= 253",message="may not be more than 253 characters"
 	Port intstr.IntOrString `json:"port"`
 }
 
@@ -51,12 +53,14 @@ type ServiceReference struct {
 type IPBlock struct {
 	// CIDR in IPv4 or IPv6 notation, such as 192.168.1.0/24 or 2001:db8::/64.
 	// +kubebuilder:validation:Format=cidr
+	// +kubebuilder:validation:MaxLength=64
 	CIDR string `json:"cidr"`
 }
 
 // SecurityGroup names a security group.
 type SecurityGroup struct {
 	// GroupID is the ID of the security group, such as sg-0123456789abcdef0.
+	// +kubebuilder:validation:MaxLength=255
 	GroupID string `json:"groupID"`
 }
 
@@ -144,7 +148,9 @@ type TargetGroupBindingSpec struct {
 	// +optional
 	Networking *TargetGroupBindingNetworking `json:"networking,omitempty"`
 
-	// NodeSelector limits which nodes become targets. For targetType instance only.
+	// NodeSelector limits which nodes become targets. For targetType instance only. It takes at most 32 labels and
+	// expressions together, and 64 values in each expression.
+	// +kubebuilder:validation:XValidation:rule=`(has(self.matchLabels) ? size(self.matchLabels) : 0) + (has(self.matchExpressions) ? size(self.matchExpressions) : 0) <= 32`,message="takes at most 32 labels and expressions together"
 	// +optional
 	NodeSelector *metav1.LabelSelector `json:"nodeSelector,omitempty"`
 
@@ -167,6 +173,7 @@ type TargetGroupBindingSpec struct {
 	IamRoleArnToAssume string `json:"iamRoleArnToAssume,omitempty"`
 
 	// AssumeRoleExternalId is the external ID that the role asks for.
+	// +kubebuilder:validation:MaxLength=1224
 	// +optional
 	AssumeRoleExternalId string `json:"assumeRoleExternalId,omitempty"` //nolint:revive // the name is part of the Go API users have
 }
@@ -176,6 +183,7 @@ type TargetGroupBindingSpec struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=tgb
+// +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || size(self.metadata.name) <= 63`,message="metadata.name: must have at most 63 characters, as the readiness gate of the pods ends with it",optionalOldSelf=true
 // +kubebuilder:printcolumn:name="SERVICE-NAME",type="string",JSONPath=".spec.serviceRef.name",description="The Service"
 // +kubebuilder:printcolumn:name="SERVICE-PORT",type="string",JSONPath=".spec.serviceRef.port",description="The port of the Service"
 // +kubebuilder:printcolumn:name="TARGET-TYPE",type="string",JSONPath=".spec.targetType",description="How targets are addressed"

@@ -1,0 +1,18 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+// What a binding may hold at most. The CRD refuses more in new objects and in what an update changes, but for the values of
+// an expression, which would cost the API server too much to count. Admission and registrar check it again before they work
+// on a spec, as the CRD may be older and objects may be from before.
+const (
+	// MaxBindingName is the longest name of a binding, in characters: the readiness gate of its pods ends with the name, and
+	// Kubernetes takes no more there. Of a longer one pods get no gate.
+	MaxBindingName = 63
+
+	// MaxNodeSelectorExpressions bounds the labels and expressions of spec.nodeSelector, taken together.
+	MaxNodeSelectorExpressions = 32
+	// MaxNodeSelectorValues bounds the values of one expression.
+	MaxNodeSelectorValues = 64
+)

@@ -1,0 +1,151 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+// bindingHandler answers API servers about bindings. Decoding and bounding come first and hold room in the intake; what may
+// wait for AWS comes after, and holds nothing but the spec.
+type bindingHandler struct {
+	failures   *prometheus.CounterVec
+	intake     *intake
+	turns      *turns
+	namespaces []string // that are watched; all when empty
+	decide     func(context.Context, *bindingRequest) (answer, error)
+}
+
+// ServeHTTP admits or refuses a binding. What is wrong with us or with AWS is a failed call, and never a refusal.
+func (h *bindingHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	review, err := h.serve(w, req)
+	if err != nil {
+		fail(w, req, h.failures, err)
+		return
+	}
+	respond(w, review)
+}
+
+func (h *bindingHandler) serve(w http.ResponseWriter, req *http.Request) ([]byte, error) {
+	request, err := h.receive(w, req)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := h.answer(req.Context(), request)
+	why, refused := statusOf(err)
+	switch {
+	case refused:
+		h.failures.WithLabelValues(req.URL.Path, http.StatusText(int(why.Code))).Inc()
+		return refuse(request.UID, why)
+	case err != nil:
+		return nil, err
+	default:
+		return answer.admit(request.UID)
+	}
+}
+
+// receive reads and decodes the review, and gives its room back.
+func (h *bindingHandler) receive(w http.ResponseWriter, req *http.Request) (*bindingRequest, error) {
+	body, done, err := h.intake.read(w, req)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var request *bindingRequest
+	err = h.intake.decode(req.Context(), body, func(body []byte) error {
+		request, err = decodeBinding(body)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("decoding the review: %w", err)
+	}
+	return request, nil
+}
+
+func (h *bindingHandler) answer(ctx context.Context, req *bindingRequest) (answer, error) {
+	if len(h.namespaces) > 0 && !slices.Contains(h.namespaces, req.Namespace) {
+		return answer{}, nil
+	}
+	if err := asInvalid(req.binding, req.faults); err != nil {
+		return answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	done, err := h.turns.take(ctx, req.Namespace)
+	if err != nil {
+		return answer{}, err
+	}
+	defer done()
+	return h.decide(admission.NewContextWithRequest(ctx, admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+		UID: req.UID, Operation: req.Operation, Namespace: req.Namespace, DryRun: req.DryRun,
+	}}), req)
+}
+
+// statusOf is what the author of the object is told; refused is false for what is no fault of theirs.
+func statusOf(err error) (why metav1.Status, refused bool) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
+		return metav1.Status{}, false
+	}
+	return status.Status(), true
+}
+
+// admitted is the answer for a binding that is let in as it is.
+func admitted(warnings admission.Warnings, err error) (answer, error) {
+	return answer{warnings: warnings}, err
+}
+
+// review fills in what the target group knows.
+func (d *bindingDefaulter) review(ctx context.Context, req *bindingRequest) (answer, error) {
+	before := req.binding.Spec
+	if err := d.Default(ctx, req.binding); err != nil {
+		return answer{}, err
+	}
+	return answer{patch: fillPatch(&before, &req.binding.Spec)}, nil
+}
+
+// review refuses what must not be, and warns of what is unwise.
+func (v *bindingValidator) review(ctx context.Context, req *bindingRequest) (answer, error) {
+	switch req.Operation {
+	case admissionv1.Create:
+		return admitted(v.ValidateCreate(ctx, req.binding))
+	case admissionv1.Update:
+		return admitted(v.ValidateUpdate(ctx, req.old, req.binding))
+	default:
+		return answer{}, nil
+	}
+}
+
+const (
+	// mostFaults bounds what the author of a binding is told at once, mostQuoted and mostTold in bytes what of it is a value of
+	// theirs and what is ours to say.
+	mostFaults = 50
+	mostQuoted = 128
+	mostTold   = 512
+)
+
+// told are the faults as their author is told them: the first ones, and how many more there are.
+func told(faults field.ErrorList) field.ErrorList {
+	out := make(field.ErrorList, 0, min(len(faults), mostFaults+1))
+	for _, fault := range faults[:min(len(faults), mostFaults)] {
+		out = append(out, &field.Error{
+			Type: fault.Type, Field: cutTo(fault.Field, mostTold), BadValue: quoted(fault.BadValue), Detail: cutTo(fault.Detail, mostTold),
+		})
+	}
+	if more := len(faults) - mostFaults; more > 0 {
+		out = append(out, field.Invalid(specPath, field.OmitValueType{}, fmt.Sprintf("and %d more", more)))
+	}
+	return out
+}

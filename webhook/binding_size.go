@@ -1,0 +1,102 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"fmt"
+	"reflect"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// The bounds of this file hold before anything else is done with a binding, so that its cost does not depend on what somebody
+// wrote into it. They are the CRD's as well, which is compared later, and may be older.
+
+const (
+	// largestList is in bytes, and mostValues a count of values: what spec.nodeSelector and spec.networking may be, each, to be
+	// decoded. That is more than either can need: a network interface has at most 1,000 rules.
+	largestList = 256 << 10
+	mostValues  = 10_000
+
+	longestARN  = 2048
+	longestName = 253 // of any other object or thing
+)
+
+var (
+	selectorTooLarge = fmt.Sprintf("takes at most %d labels and expressions together, and %d values in each expression",
+		v1beta1.MaxNodeSelectorExpressions, v1beta1.MaxNodeSelectorValues)
+	nameTooLong = fmt.Sprintf("must have at most %d characters, as the readiness gate of the pods ends with it",
+		v1beta1.MaxBindingName)
+	networkingTooLarge = fmt.Sprintf("takes at most %d values", mostValues)
+)
+
+func tooMany(path *field.Path, detail string) *field.Error {
+	return &field.Error{Type: field.ErrorTypeTooMany, Field: path.String(), BadValue: field.OmitValueType{}, Detail: detail}
+}
+
+// limitTexts leaves out the texts that are too long, and names them as faults. The name stays: API servers bound it.
+func limitTexts(binding *v1beta1.TargetGroupBinding) field.ErrorList {
+	var faults field.ErrorList
+	spec := &binding.Spec
+	if len(binding.Name) > v1beta1.MaxBindingName {
+		faults = append(faults, field.Invalid(field.NewPath("metadata", "name"), binding.Name, nameTooLong))
+	}
+	limit(&faults, specPath.Child("targetGroupARN"), &spec.TargetGroupARN, longestARN)
+	limit(&faults, specPath.Child("targetGroupName"), &spec.TargetGroupName, longestName)
+	limit(&faults, specPath.Child("targetType"), spec.TargetType, longestName)
+	limit(&faults, specPath.Child("targetGroupProtocol"), spec.TargetGroupProtocol, longestName)
+	limit(&faults, specPath.Child("ipAddressType"), spec.IPAddressType, longestName)
+	limit(&faults, specPath.Child("vpcID"), &spec.VpcID, longestName)
+	limit(&faults, specPath.Child("serviceRef", "name"), &spec.ServiceRef.Name, longestName)
+	limit(&faults, specPath.Child("serviceRef", "port"), &spec.ServiceRef.Port.StrVal, longestName)
+	limit(&faults, specPath.Child("iamRoleArnToAssume"), &spec.IamRoleArnToAssume, longestARN)
+	limit(&faults, specPath.Child("assumeRoleExternalId"), &spec.AssumeRoleExternalId, longestExternalID)
+	return faults
+}
+
+func limit[T ~string](faults *field.ErrorList, path *field.Path, text *T, most int) {
+	if text != nil && len(*text) > most {
+		*faults = append(*faults, field.TooLong(path, nil, most))
+		*text = ""
+	}
+}
+
+// selectorSizeFaults is the fault of a node selector that is too large.
+func selectorSizeFaults(selector *metav1.LabelSelector) field.ErrorList {
+	if selector == nil {
+		return nil
+	}
+	tooLarge := len(selector.MatchLabels)+len(selector.MatchExpressions) > v1beta1.MaxNodeSelectorExpressions
+	for _, expression := range selector.MatchExpressions {
+		tooLarge = tooLarge || len(expression.Values) > v1beta1.MaxNodeSelectorValues
+	}
+	if tooLarge {
+		return field.ErrorList{tooMany(specPath.Child("nodeSelector"), selectorTooLarge)}
+	}
+	return nil
+}
+
+// quoted is a value as it is shown.
+func quoted(value any) any {
+	if text := reflect.ValueOf(value); text.IsValid() && text.Kind() == reflect.String {
+		return cutTo(text.String(), mostQuoted)
+	}
+	return value
+}
+
+// cutTo cuts a text to so many bytes, at the end of a character.
+func cutTo(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	end := most - len("…")
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
