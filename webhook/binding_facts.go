@@ -95,15 +95,15 @@ func groupField(spec *v1beta1.TargetGroupBindingSpec) (*field.Path, string) {
 func (f *facts) describe(ctx context.Context, binding *v1beta1.TargetGroupBinding) (elbv2.TargetGroup, error) {
 	spec, role, client := &binding.Spec, roleOf(&binding.Spec), f.client(binding)
 	if spec.TargetGroupARN != "" {
-		return f.groups.get(ctx, groupKey{role, spec.TargetGroupARN}, func(ctx context.Context) (elbv2.TargetGroup, error) {
+		return f.groups.get(ctx, groupKey{binding.Namespace, role, spec.TargetGroupARN}, func(ctx context.Context) (elbv2.TargetGroup, error) {
 			return client.GroupByARN(ctx, elbv2.ClassAdmission, spec.TargetGroupARN)
 		})
 	}
-	group, err := f.names.get(ctx, groupKey{role, spec.TargetGroupName}, func(ctx context.Context) (elbv2.TargetGroup, error) {
+	group, err := f.names.get(ctx, groupKey{binding.Namespace, role, spec.TargetGroupName}, func(ctx context.Context) (elbv2.TargetGroup, error) {
 		return client.GroupByName(ctx, elbv2.ClassAdmission, spec.TargetGroupName)
 	})
 	if err == nil {
-		f.groups.put(groupKey{role, group.ARN}, group)
+		f.groups.put(groupKey{binding.Namespace, role, group.ARN}, group)
 	}
 	return group, err
 }
@@ -112,7 +112,7 @@ func (f *facts) describe(ctx context.Context, binding *v1beta1.TargetGroupBindin
 // after all others.
 func (f *facts) deregistrationDelay(ctx context.Context, binding *v1beta1.TargetGroupBinding) (time.Duration, error) {
 	role, arn, client := roleOf(&binding.Spec), binding.Spec.TargetGroupARN, f.client(binding)
-	return f.delays.get(ctx, groupKey{role, arn}, func(ctx context.Context) (time.Duration, error) {
+	return f.delays.get(ctx, groupKey{binding.Namespace, role, arn}, func(ctx context.Context) (time.Duration, error) {
 		return client.DeregistrationDelay(ctx, elbv2.ClassAdmission, arn)
 	})
 }

@@ -16,15 +16,17 @@ import (
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
-// groupKey is a target group, by ARN or name, as a role sees it: what one role is told is not for the others.
+// groupKey is a target group, by ARN or name, as a role sees it, for a namespace: what one role is told is not for the others, and
+// no namespace waits for the calls of another.
 type groupKey struct {
-	role  elbv2.Role
-	group string
+	namespace string
+	role      elbv2.Role
+	group     string
 }
 
 // text is another one for each key: no ARN, name or external ID that AWS takes has a zero byte in it.
 func (k groupKey) text() string {
-	return strings.Join([]string{k.role.ARN, k.role.ExternalID, k.group}, "\x00")
+	return strings.Join([]string{k.namespace, k.role.ARN, k.role.ExternalID, k.group}, "\x00")
 }
 
 // memo remembers answers about target groups for a while, and refusals for a moment; of other errors it remembers nothing.

@@ -88,7 +88,7 @@ func TestMemoTellsRolesApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, asked := newMemo[int](clock.RealClock{}, time.Minute, 10), &counter{}
 		for want, role := range []elbv2.Role{{}, {ARN: "role"}, {ARN: "role", ExternalID: "id"}} {
-			if got, err := m.get(t.Context(), groupKey{role, "group"}, asked.ask); got != want+1 || err != nil {
+			if got, err := m.get(t.Context(), groupKey{"shop", role, "group"}, asked.ask); got != want+1 || err != nil {
 				t.Errorf("role %v: got %d, %v; want an answer of its own", role, got, err)
 			}
 		}
