@@ -99,7 +99,8 @@ func (f *facts) describe(ctx context.Context, binding *v1beta1.TargetGroupBindin
 			return client.GroupByARN(ctx, elbv2.ClassAdmission, spec.TargetGroupARN)
 		})
 	}
-	group, err := f.names.get(ctx, groupKey{binding.Namespace, role, spec.TargetGroupName}, func(ctx context.Context) (elbv2.TargetGroup, error) {
+	name := groupKey{binding.Namespace, role, spec.TargetGroupName}
+	group, err := f.names.get(ctx, name, func(ctx context.Context) (elbv2.TargetGroup, error) {
 		return client.GroupByName(ctx, elbv2.ClassAdmission, spec.TargetGroupName)
 	})
 	if err == nil {

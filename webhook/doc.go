@@ -52,18 +52,24 @@
 // How long: --termination-delay-alb or --termination-delay-nlb by the protocols of the target groups, the longest of
 // several; the pod's annotation targetgate.dev/termination-delay overrides both, and "0" asks for none.
 //
-//   - A container with a preStop of its own is left alone; its author knows better. When the grace period leaves less time than
-//     the load balancer needs, a warning says so.
+//   - A container with a preStop of its own is left alone; its author knows better. A warning says when that cannot be long enough:
+//     a sleep shorter than the load balancer needs, or another preStop beside a grace period that was shorter than that.
 //   - Asked a second time about the same pod, because another webhook has changed it meanwhile (reinvocationPolicy
 //     IfNeeded), we give new containers the same sleep and leave the grace period as it is. The annotation
 //     targetgate.dev/termination-protection, which says what was given, tells the two apart. It counts only beside a
 //     container that sleeps so long, and a grace period that allows it: it may have been copied from another pod.
 //   - Init containers have ended long before. Native sidecars (restartPolicy Always) need no sleep: the kubelet sends
-//     them SIGTERM when the regular containers have ended.
+//     them SIGTERM when the regular containers have ended. A preStop of their own, as Istio's proxy has it, runs at the pod's
+//     deletion all the same: one that makes the sidecar refuse connections has to wait as long as the sleep.
 //   - The pods of a Job are pods: a preStop does not run when a container ends by itself, only when it is stopped.
-//   - A container whose liveness probe fails is stopped, too, and sleeps before it is started again. A
-//     terminationGracePeriodSeconds of the probe's own ends the sleep earlier.
-//   - Nodes that give pods less time than that (a Spot interruption gives 120 s) cut it short, as they do all else.
+//   - A container that fails a liveness or startup probe is stopped, too, and sleeps before it is started again. So that this
+//     takes no longer than it did, its probes get the grace period that the pod had before us as their own, unless they have one:
+//     it ends the sleep.
+//   - Whatever gives pods less time than the sleep (kubectl drain --grace-period, a Spot interruption with its 120 s) ends it
+//     early, and the kubelet then leaves 2 s for ending after SIGTERM. A pod that selects Spot nodes is warned of a sleep above
+//     110 s. The default of 130 s stays: a shorter one would lose requests behind Network Load Balancers on all other nodes.
+//   - The annotation is left out where it would exceed what a pod's annotations may have together. Asked about such a pod a
+//     second time, with a new container, we make its grace period longer once more.
 //   - Pods without a gate are not touched.
 //
 // preStop.sleep needs Kubernetes 1.30. An API server before 1.29 drops the field that it does not know, finds a preStop

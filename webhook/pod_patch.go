@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apimachineryvalidation "k8s.io/apimachinery/pkg/api/validation"
 
 	"github.com/targetgate/targetgate/readiness"
 )
@@ -54,19 +55,46 @@ func protectionPatch(pod *podView, p protection) []operation {
 		} else {
 			out = append(out, add(path+"/preStop", hook))
 		}
+		out = append(out, probePatch(&pod.containers()[at], at, p.before)...)
 	}
 	if p.first {
-		out = append(out, add("/spec/terminationGracePeriodSeconds", p.grace),
-			annotationPatch(pod, protectionAnnotation, fmt.Sprintf("%ds", p.sleep)))
+		out = append(out, add("/spec/terminationGracePeriodSeconds", p.grace))
+		out = append(out, annotationPatch(pod, protectionAnnotation, fmt.Sprintf("%ds", p.sleep))...)
 	}
 	return out
 }
 
-func annotationPatch(pod *podView, key, value string) operation {
-	if pod.annotations() == nil {
-		return add("/metadata/annotations", map[string]string{key: value})
+// probePatch has a container that fails a probe started again as soon as before we made the pod's grace period longer, unless
+// the probe has one of its own.
+func probePatch(c *containerView, at int, before int64) []operation {
+	var out []operation
+	patch := func(name string, probe *probeView) {
+		if probe != nil && probe.TerminationGracePeriodSeconds == nil {
+			path := fmt.Sprintf("/spec/containers/%d/%s/terminationGracePeriodSeconds", at, name)
+			out = append(out, add(path, max(before, 1))) // the API server takes no 0 here
+		}
 	}
-	return add("/metadata/annotations/"+strings.ReplaceAll(key, "/", "~1"), value)
+	patch("livenessProbe", c.LivenessProbe)
+	patch("startupProbe", c.StartupProbe)
+	return out
+}
+
+// annotationPatch is empty where one more annotation would make the pod invalid.
+func annotationPatch(pod *podView, key, value string) []operation {
+	size := len(key) + len(value)
+	for k, v := range pod.annotations() {
+		if k != key {
+			size += len(k) + len(v)
+		}
+	}
+	switch {
+	case size > apimachineryvalidation.TotalAnnotationSizeLimitB:
+		return nil
+	case pod.annotations() == nil:
+		return []operation{add("/metadata/annotations", map[string]string{key: value})}
+	default:
+		return []operation{add("/metadata/annotations/"+strings.ReplaceAll(key, "/", "~1"), value)}
+	}
 }
 
 // add puts the value there, in the place of what may be there.

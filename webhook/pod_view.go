@@ -36,11 +36,19 @@ type podSpecView struct {
 	ReadinessGates                bounded[[]corev1.PodReadinessGate] `json:"readinessGates"`
 	TerminationGracePeriodSeconds *int64                             `json:"terminationGracePeriodSeconds"`
 	Containers                    bounded[[]containerView]           `json:"containers"`
+	NodeSelector                  bounded[map[string]string]         `json:"nodeSelector"`
 }
 
 type containerView struct {
 	Name      string         `json:"name"`
 	Lifecycle *lifecycleView `json:"lifecycle"`
+
+	LivenessProbe *probeView `json:"livenessProbe"`
+	StartupProbe  *probeView `json:"startupProbe"`
+}
+
+type probeView struct {
+	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds"`
 }
 
 type lifecycleView struct {

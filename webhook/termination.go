@@ -83,6 +83,7 @@ type protection struct {
 	sleep      int64 // of each, in seconds
 	first      bool  // the pod was not protected before: grace and annotation are set, too
 	grace      int64 // of the pod, in seconds
+	before     int64 // what the grace period was, or was before an earlier call
 	warnings   []string
 }
 
@@ -96,22 +97,21 @@ func (t *protector) protect(pod *podView, protocols []v1beta1.Protocol) protecti
 	if needed == 0 {
 		return p
 	}
-	bare, before := bareContainers(pod), protectedBefore(pod)
+	bare, slept := bareContainers(pod), protectedBefore(pod)
+	p.before = p.grace - slept
 	switch {
 	case len(bare) == 0:
 	case !t.canSleep:
 		p.warn(fmt.Sprintf("container %q gets no preStop sleep: that needs Kubernetes 1.30, and the API server is %q",
 			pod.containers()[bare[0]].Name, cut(t.ServerVersion)))
-	case before > 0:
-		p.containers, p.sleep = bare, before
+	case slept > 0:
+		p.containers, p.sleep = bare, slept
 	default:
 		p.containers, p.sleep, p.first = bare, needed, true
 		p.grace = max(p.grace, min(p.grace+needed, longestGrace)) // a sum beyond int64 is negative
 	}
-	if p.grace < needed {
-		p.warn(fmt.Sprintf("spec.terminationGracePeriodSeconds is %d, but the load balancer may go on sending for %d s: "+
-			"raise it, and have the preStop of container %q wait that long", p.grace, needed, pod.firstContainer()))
-	}
+	p.warn(p.tooShort(pod, needed, slept))
+	p.warn(pod.onSpot(max(p.sleep, slept)))
 	return p
 }
 
@@ -119,6 +119,45 @@ func (p *protection) warn(warning string) {
 	if warning != "" {
 		p.warnings = append(p.warnings, warning)
 	}
+}
+
+// tooShort warns of the first container that cannot go on serving for as long as needed. What a preStop of its own waits is
+// known of a sleep only; another one was written for the grace period that the pod had then.
+func (p *protection) tooShort(pod *podView, needed, slept int64) string {
+	for i := range pod.containers() {
+		c := &pod.containers()[i]
+		hook := c.preStop()
+		switch {
+		case hook != nil && hook.Sleep != nil && hook.Sleep.Seconds < needed && hook.Sleep.Seconds != slept:
+			return fmt.Sprintf("the preStop of container %q sleeps %d s, but the load balancer may go on sending for %d s: "+
+				"raise it, or leave it out", cut(c.Name), hook.Sleep.Seconds, needed)
+		case p.grace < needed, hook != nil && hook.Sleep == nil && p.before < needed:
+			return fmt.Sprintf("spec.terminationGracePeriodSeconds is %d, but the load balancer may go on sending for %d s: "+
+				"raise it, and have the preStop of container %q wait that long", min(p.grace, p.before+slept), needed, cut(c.Name))
+		}
+	}
+	return ""
+}
+
+// spotNotice is in seconds: how long before it takes a Spot instance EC2 says so.
+const spotNotice = 120
+
+// spotLabels are the labels of nodes on Spot instances that pods select.
+var spotLabels = map[string]string{"karpenter.sh/capacity-type": "spot", "eks.amazonaws.com/capacityType": "SPOT"}
+
+// onSpot warns of a sleep that leaves nothing of the time that a Spot instance has.
+func (p *podView) onSpot(sleep int64) string {
+	const least = 10 // seconds for ending after SIGTERM
+	if sleep <= spotNotice-least {
+		return ""
+	}
+	for key, value := range spotLabels {
+		if p.Spec.NodeSelector.value[key] == value {
+			return fmt.Sprintf("the pod sleeps %d s before SIGTERM, but a Spot instance is gone %d s after its notice: "+
+				"annotation %s: 90s leaves time to end", sleep, spotNotice, delayAnnotation)
+		}
+	}
+	return ""
 }
 
 // needed is how many seconds the pod is to go on serving, 0 when it is to be left as it is, and a warning when its

@@ -105,6 +105,53 @@ func TestProtect(t *testing.T) {
 			wantWarnings: []string{`spec.terminationGracePeriodSeconds is 20, but the load balancer may go on sending for 30 s: ` +
 				`raise it, and have the preStop of container "web" wait that long`},
 		},
+		"a short preStop of its own beside a sidecar without one": {
+			pod:  `{"metadata":{},"spec":{"terminationGracePeriodSeconds":20,"containers":[{"name":"web",` + own + `},{"name":"proxy"}]}}`,
+			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":50,"containers":[{"name":"web",` + own + `},{"name":"proxy",` + slept30 + `}]}}`,
+			wantWarnings: []string{`spec.terminationGracePeriodSeconds is 20, but the load balancer may go on sending for 30 s: ` +
+				`raise it, and have the preStop of container "web" wait that long`},
+		},
+		"a short sleep of its own": {
+			pod:          `{"metadata":{},"spec":{"containers":[{"name":"web","lifecycle":{"preStop":{"sleep":{"seconds":5}}}}]}}`,
+			want:         `{"metadata":{},"spec":{"containers":[{"name":"web","lifecycle":{"preStop":{"sleep":{"seconds":5}}}}]}}`,
+			wantWarnings: []string{`the preStop of container "web" sleeps 5 s, but the load balancer may go on sending for 30 s: raise it, or leave it out`},
+		},
+		"a long sleep of its own": {
+			pod:  `{"metadata":{},"spec":{"terminationGracePeriodSeconds":40,"containers":[{"name":"web","lifecycle":{"preStop":{"sleep":{"seconds":31}}}}]}}`,
+			want: `{"metadata":{},"spec":{"terminationGracePeriodSeconds":40,"containers":[{"name":"web","lifecycle":{"preStop":{"sleep":{"seconds":31}}}}]}}`,
+		},
+		"failed probes restart a container as soon as before": {
+			pod: `{"metadata":{},"spec":{"containers":[{"name":"web","livenessProbe":{"httpGet":{}},"startupProbe":{"terminationGracePeriodSeconds":7},"readinessProbe":{}},` +
+				`{"name":"own",` + own + `,"livenessProbe":{}}]}}`,
+			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":60,"containers":[{"name":"web",` + slept30 + `,"livenessProbe":{"httpGet":{},` +
+				`"terminationGracePeriodSeconds":30},"startupProbe":{"terminationGracePeriodSeconds":7},"readinessProbe":{}},{"name":"own",` + own + `,"livenessProbe":{}}]}}`,
+		},
+		"of a container that came in between, too": {
+			pod: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":30,"containers":[{"name":"web",` + slept30 + `},{"name":"mesh","startupProbe":{}}]}}`,
+			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":30,"containers":[{"name":"web",` + slept30 + `},{"name":"mesh",` + slept30 +
+				`,"startupProbe":{"terminationGracePeriodSeconds":1}}]}}`,
+		},
+		"on Spot, behind a Network Load Balancer": {
+			pod: `{"metadata":{},"spec":{"nodeSelector":{"karpenter.sh/capacity-type":"spot"},"containers":[{"name":"web"}]}}`, protocol: "TCP",
+			want: `{"metadata":{"annotations":{"targetgate.dev/termination-protection":"130s"}},"spec":{"nodeSelector":{"karpenter.sh/capacity-type":"spot"},` +
+				`"terminationGracePeriodSeconds":160,"containers":[{"name":"web","lifecycle":{"preStop":{"sleep":{"seconds":130}}}}]}}`,
+			wantWarnings: []string{`the pod sleeps 130 s before SIGTERM, but a Spot instance is gone 120 s after its notice: ` +
+				`annotation targetgate.dev/termination-delay: 90s leaves time to end`},
+		},
+		"on Spot, behind an Application Load Balancer": {
+			pod: `{"metadata":{},"spec":{"nodeSelector":{"eks.amazonaws.com/capacityType":"SPOT"},"containers":[{"name":"web"}]}}`,
+			want: `{` + marked30 + `,"spec":{"nodeSelector":{"eks.amazonaws.com/capacityType":"SPOT"},"terminationGracePeriodSeconds":60,` +
+				`"containers":[{"name":"web",` + slept30 + `}]}}`,
+		},
+		"no annotation fits any more": {
+			pod:  `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 256<<10-40) + `"}},"spec":{"containers":[{"name":"web"}]}}`,
+			want: `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 256<<10-40) + `"}},"spec":{"terminationGracePeriodSeconds":60,"containers":[{"name":"web",` + slept30 + `}]}}`,
+		},
+		"one annotation fits": {
+			pod: `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 256<<10-41) + `"}},"spec":{"containers":[{"name":"web"}]}}`,
+			want: `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 256<<10-41) + `","targetgate.dev/termination-protection":"30s"}},` +
+				`"spec":{"terminationGracePeriodSeconds":60,"containers":[{"name":"web",` + slept30 + `}]}}`,
+		},
 		"init containers and native sidecars are left alone": {
 			pod: `{"metadata":{},"spec":{"initContainers":[{"name":"setup"},{"name":"mesh","restartPolicy":"Always"}],"containers":[{"name":"web"}]}}`,
 			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":60,"initContainers":[{"name":"setup"},` +
