@@ -55,6 +55,9 @@ func bare(all map[string]map[string]any) map[string]map[string]any {
 		u.SetLabels(nil)
 		annotations := u.GetAnnotations()
 		delete(annotations, keep)
+		if len(annotations) == 0 {
+			annotations = nil
+		}
 		u.SetAnnotations(annotations)
 	}
 	return all
@@ -69,6 +72,19 @@ func TestChartInstallsWhatConfigDoes(t *testing.T) {
 	got := bare(objects(t, []byte(manifest)))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the chart does not install what config/ does (-config +chart):\n%s", diff)
+	}
+}
+
+func TestChartSharesGroupsAsConfigDoes(t *testing.T) {
+	manifest, err := os.ReadFile("../config/rbac/shared-groups.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := bare(objects(t, manifest))
+	got := bare(objects(t, []byte(render(t, "sharedTargetGroups=true"))))
+	maps.DeleteFunc(got, func(name string, _ map[string]any) bool { return want[name] == nil })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("shared groups (-config +chart):\n%s", diff)
 	}
 }
 

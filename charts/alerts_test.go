@@ -173,6 +173,19 @@ var scenarios = map[string]map[string]scenario{
 		"renewed":               {series: []string{`targetgate_webhook_ca_bundle_writes_total 2x30 4x30 6x90`}, at: 60 * time.Minute},
 		"from files":            {series: []string{`targetgate_webhook_ca_bundle_writes_total 0x90`}, at: 60 * time.Minute},
 	},
+	"TargetgateWebhookNotTrusted": {
+		"deleted":    {series: notTrusted("0x30"), at: 15 * time.Minute, want: []string{"ValidatingWebhookConfiguration"}},
+		"put back":   {series: notTrusted("0x5 1x30"), at: 15 * time.Minute},
+		"trusted":    {series: notTrusted("1x30"), at: 15 * time.Minute},
+		"from files": {at: 15 * time.Minute},
+	},
+}
+
+func notTrusted(validating string) []string {
+	return []string{
+		`targetgate_webhook_trusted{` + podA + `,configuration="MutatingWebhookConfiguration"} 1x30`,
+		`targetgate_webhook_trusted{` + podA + `,configuration="ValidatingWebhookConfiguration"} ` + validating,
+	}
 }
 
 func ofTargets(namespace, name, state, values string) string {

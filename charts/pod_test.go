@@ -186,11 +186,11 @@ func TestCertManagerIsTrusted(t *testing.T) {
 // noValue are the flags that have no value of their own: extraArgs takes them.
 var noValue = map[string]string{
 	"enable-leader-election":    "two replicas need it",
-	"leader-election-id":        "one lease suits all",
 	"leader-election-namespace": "the release's own",
 	"webhook-cert-file":         "the chart mounts the Secret",
 	"webhook-key-file":          "the chart mounts the Secret",
 	"kube-ca-pem-filepath":      "needs a file from extraVolumes anyway",
+	"kube-client-names":         "goes with kube-ca-pem-filepath",
 	"health-probe-bind-addr":    "the probes are the chart's",
 	"kubeconfig":                "a pod has a service account",
 	"aws-vpc-tags":              "not supported",

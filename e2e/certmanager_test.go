@@ -29,7 +29,7 @@ import (
 // gates, and a binding that is wrong is refused, although the certificate comes to targetgate later than the CA to API servers.
 func TestCertManagerTakesCertificatesOverAndGivesThemBack(t *testing.T) {
 	replicas := twoReplicas(t, "--shutdown-delay=1s")
-	deleteCASecret(t) // whatever the tests before have left there
+	renewCASecret(t) // whatever the tests before have left there
 	awaitServedByCAInSecret(t, replicas, nil)
 	front, err := bed.SpreadWebhooks(t.Context(), replicas...)
 	must(t, err)
@@ -76,7 +76,7 @@ func TestCertManagerTakesCertificatesOverAndGivesThemBack(t *testing.T) {
 	deleteCertificates(t)
 	awaitServedBy(t, replicas, nil)
 	before := caInSecret(t)
-	deleteCASecret(t) // caBundle is targetgate's again
+	renewCASecret(t) // caBundle is targetgate's again
 	awaitServedByCAInSecret(t, replicas, before)
 	if created() < 50 {
 		t.Errorf("only %d creations: this proves little", created())

@@ -198,16 +198,24 @@ func caInSecret(t *testing.T) []byte {
 	return readCASecret(t).Data[corev1.TLSCertKey]
 }
 
-func deleteCASecret(t *testing.T) {
+// renewCASecret empties the Secret, as it is installed, or creates it.
+func renewCASecret(t *testing.T) {
 	t.Helper()
-	must(t, client.IgnoreNotFound(bed.Client.Delete(t.Context(),
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: caSecret.Namespace, Name: caSecret.Name}})))
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: caSecret.Namespace, Name: caSecret.Name}}
+	if err := bed.Client.Create(t.Context(), secret); !apierrors.IsAlreadyExists(err) {
+		must(t, err)
+		return
+	}
+	changeCASecret(t, func(data map[string][]byte) { putCA(data, nil, nil) })
 }
 
 func changeCASecret(t *testing.T, change func(map[string][]byte)) {
 	t.Helper()
 	must(t, retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		secret := readCASecret(t)
+		if secret.Data == nil {
+			secret.Data = map[string][]byte{}
+		}
 		change(secret.Data)
 		return bed.Client.Update(t.Context(), secret)
 	}))

@@ -28,7 +28,7 @@ var shortLived = []string{"--webhook-ca-duration=1m", "--webhook-cert-duration=2
 
 func TestRotationOfTheCAIsNotNoticed(t *testing.T) {
 	replicas := twoReplicas(t, shortLived...)
-	deleteCASecret(t) // it holds one of a year
+	renewCASecret(t) // it holds one of a year
 	awaitServedByCAInSecret(t, replicas, nil)
 	stop := trusted(t, replicas)
 	t.Run("by age", func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestRotationOfTheCAIsNotNoticed(t *testing.T) {
 	t.Run("every few seconds", func(t *testing.T) {
 		for range 8 {
 			before := caInSecret(t)
-			deleteCASecret(t)
+			renewCASecret(t)
 			awaitServedByCAInSecret(t, replicas, before)
 		}
 	})
@@ -47,7 +47,7 @@ func TestRotationOfTheCAIsNotNoticed(t *testing.T) {
 // None of this is a reason to stop serving by the CA before.
 func TestCAIsReplacedWhateverHappensToItsSecret(t *testing.T) {
 	replicas := twoReplicas(t, shortLived...)
-	deleteCASecret(t)
+	renewCASecret(t)
 	awaitServedByCAInSecret(t, replicas, nil)
 	foreign, foreignKey := newCA(t, "evil")
 	other, otherKey := newCA(t, "targetgate-webhook-ca")
@@ -152,13 +152,13 @@ func withdrawPatchOfWebhooks(t *testing.T) (allow func()) {
 	return allow
 }
 
-// The first start: no Secret, nothing in caBundle, and two at the same moment.
+// The first start: an empty Secret, nothing in caBundle, and two at the same moment.
 func TestReplicasStartFromNothing(t *testing.T) {
 	replicas := twoReplicas(t)
 	for _, replica := range replicas {
 		replica.Stop()
 	}
-	deleteCASecret(t)
+	renewCASecret(t)
 	setCABundles(t, func(int, []byte) []byte { return nil })
 	failures := make([]error, len(replicas))
 	var starting sync.WaitGroup

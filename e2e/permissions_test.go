@@ -42,8 +42,8 @@ var permissions = []struct{ role, resource, name, verbs, need string }{
 	{"ClusterRole", "targetgroupbindings/status.elbv2.k8s.aws", "", "patch", "targets/status.go writeStatus"},
 	{"ClusterRole", "validatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "list watch", "webhook/certs/selfmade.go watch"},
 	{"ClusterRole", "validatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "patch", "webhook/certs/pass.go write"},
-	{"Role", "leases.coordination.k8s.io", "", "create get update", "cmd/targetgate/manager.go newLease"},
-	{"Role", "secrets", "", "create", "webhook/certs/authority.go newSource"}, // a creation has no name that a rule could limit it to
+	{"Role", "leases.coordination.k8s.io", "", "create", "cmd/targetgate/manager.go newLease"}, // a creation has no name to limit it to
+	{"Role", "leases.coordination.k8s.io", "aws-load-balancer-controller-leader", "get update", "cmd/targetgate/manager.go newLease"},
 	{"Role", "secrets", "targetgate-webhook-ca", "list watch", "webhook/certs/selfmade.go watch"},
 	{"Role", "secrets", "targetgate-webhook-ca", "update", "webhook/certs/pass.go reclaim"},
 }
@@ -85,10 +85,12 @@ func grantedPermissions(t *testing.T) []permission {
 	t.Helper()
 	var cluster rbacv1.ClusterRole
 	must(t, bed.Client.Get(t.Context(), client.ObjectKey{Name: "targetgate"}, &cluster))
+	var sharing rbacv1.ClusterRole
+	must(t, bed.Client.Get(t.Context(), client.ObjectKey{Name: "targetgate-shared-groups"}, &sharing))
 	var own rbacv1.Role
 	must(t, bed.Client.Get(t.Context(), client.ObjectKey{Namespace: "targetgate-system", Name: "targetgate"}, &own))
 	var out []permission
-	for role, rules := range map[string][]rbacv1.PolicyRule{"ClusterRole": cluster.Rules, "Role": own.Rules} {
+	for role, rules := range map[string][]rbacv1.PolicyRule{"ClusterRole": slices.Concat(cluster.Rules, sharing.Rules), "Role": own.Rules} {
 		for _, rule := range rules {
 			out = append(out, permissionsOf(role, rule)...)
 		}
@@ -144,7 +146,7 @@ func listedPermissions(t *testing.T) (out []permission) {
 func (p permission) allowed(r cluster.Request) bool {
 	verb := r.Verb == p.Verb || p.Verb == "create" && r.Created
 	return verb && groupResource(r.Resource, r.Group) == p.Resource && (p.Name == "" || p.Name == r.Name) &&
-		strings.Contains(r.Grant, fmt.Sprintf("of %s %q", p.Role, "targetgate"))
+		strings.Contains(r.Grant, fmt.Sprintf("of %s \"targetgate", p.Role)) // or targetgate-shared-groups
 }
 
 func renewCA(t *testing.T) {

@@ -32,7 +32,10 @@ const (
 // record is the set of targets that were registered for a binding of a shared group.
 type record map[elbv2.Target]struct{}
 
-// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;create;patch;delete
+// The right to ConfigMaps is not granted unless it is asked for (config/rbac/shared-groups.yaml): it reaches every ConfigMap of
+// the cluster, as a rule can name no beginning of names. Without it, sharingIsOff is what the condition says.
+const sharingIsOff = "multiClusterTargetGroup needs the right to ConfigMaps, which targetgate has not: set sharedTargetGroups=true in the " +
+	"chart's values, or apply config/rbac/shared-groups.yaml; nothing is registered or deregistered until then"
 
 // recall reads the record of a shared group once. Without a ConfigMap nothing is ours yet: targets that are there and
 // belong there are adopted, none is deregistered.
@@ -43,6 +46,9 @@ func (r *Registrar) recall(ctx context.Context, s session, binding *v1beta1.Targ
 	var configMap corev1.ConfigMap
 	key := client.ObjectKey{Namespace: binding.Namespace, Name: recordPrefix + binding.Name}
 	err := r.Uncached.Get(ctx, key, &configMap)
+	if apierrors.IsForbidden(err) {
+		r.writeStatus(s, binding, view{generation: binding.Generation, unsupported: sharingIsOff, deleting: !binding.DeletionTimestamp.IsZero()})
+	}
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading the record of our targets: %w", err)
 	}

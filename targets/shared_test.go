@@ -6,6 +6,7 @@ package targets
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,6 +141,36 @@ func TestSharedGroupWithoutPermissionRegistersNothing(t *testing.T) {
 		b.after(time.Minute)
 		if calls := b.aws.Calls("RegisterTargets"); len(calls) > 0 {
 			t.Errorf("calls %v, want none", calls)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// forbidden is an API server that lets nobody read ConfigMaps.
+type forbidden struct{ client.Reader }
+
+func (forbidden) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	return apierrors.NewForbidden(corev1.Resource("configmaps"), key.Name, errors.New("no rule"))
+}
+
+func TestSharedGroupSaysThatSharingIsOff(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inSharedBed(t, func(b *bed) {
+		b.Uncached = forbidden{b.cluster}
+		for range 3 { // the finalizer comes first
+			_, _ = b.Reconcile(t.Context(), ctrl.Request{NamespacedName: webKey})
+			time.Sleep(time.Second)
+		}
+		if c := b.ready(); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "sharedTargetGroups=true") {
+			t.Errorf("the condition Ready is %s: %q, want it to say what to switch on", c.Status, c.Message)
+		}
+		if calls := b.aws.Calls("RegisterTargets"); len(calls) > 0 || b.condition("web-0") == "True" {
+			t.Errorf("calls %v, gate %q; want no call and a closed gate", calls, b.condition("web-0"))
+		}
+		b.Uncached = b.cluster
+		b.settle()
+		b.after(time.Minute)
+		if got := b.record(); got != "10.0.0.1:8080" {
+			t.Errorf("once it is on the record says %q", got)
 		}
 	}, pod, newSlice("web-1", pod))
 }

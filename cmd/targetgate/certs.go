@@ -28,6 +28,7 @@ type certificateOptions struct {
 	FromFiles              bool // which are read; otherwise SelfMade
 	SelfMade               certs.Options
 	ClientCA               string
+	ClientNames            []string
 }
 
 func (o *certificateOptions) addFlags(flags *pflag.FlagSet) {
@@ -48,6 +49,8 @@ func (o *certificateOptions) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.SelfMade.CertDuration, "webhook-cert-duration", 7*24*time.Hour, "Lifetime of the certificates of that CA, likewise.")
 	flags.StringVar(&o.ClientCA, "kube-ca-pem-filepath", "",
 		"PEM file of the CA that API servers' client certificates must be signed by. Default: clients need no certificate.")
+	flags.StringSliceVar(&o.ClientNames, "kube-client-names", []string{"kube-apiserver", "kube-apiserver-kubelet-client"},
+		"Common names of these certificates; * is any that the CA has signed, such as a kubelet's.")
 }
 
 // namespaceFile is where a pod's service account says which namespace it is of.
@@ -88,6 +91,9 @@ func (o *certificateOptions) validate() []error {
 	if o.SelfMade.CertDuration < certs.MinCertDuration {
 		faults = append(faults, fmt.Errorf("--webhook-cert-duration=%s: want %s or more", o.SelfMade.CertDuration, certs.MinCertDuration))
 	}
+	if o.SelfMade.CADuration > certs.MaxCADuration {
+		faults = append(faults, fmt.Errorf("--webhook-ca-duration=%s: want %s or less", o.SelfMade.CADuration, certs.MaxCADuration))
+	}
 	if least := max(certs.MinCADuration, 2*o.SelfMade.CertDuration); o.SelfMade.CADuration < least {
 		faults = append(faults, fmt.Errorf("--webhook-ca-duration=%s: want %s or more, and at least twice --webhook-cert-duration",
 			o.SelfMade.CADuration, least))
@@ -116,7 +122,7 @@ func webhookServer(opts *options, source certificates) (ctrlwebhook.Server, erro
 	serve := func(c *tls.Config) { c.GetCertificate = source.GetCertificate }
 	check := func(*tls.Config) {}
 	if ca := opts.Certificates.ClientCA; ca != "" {
-		clients, err := certs.NewClientCheck(ca)
+		clients, err := certs.NewClientCheck(ca, opts.Certificates.ClientNames)
 		if err != nil {
 			return nil, fmt.Errorf("--kube-ca-pem-filepath: %w", err)
 		}

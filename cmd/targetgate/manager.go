@@ -50,7 +50,10 @@ func setUpLogging(opts *options) {
 	}
 }
 
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=targetgate-system
+// The lease's name limits all but its creation, which happens before there is a name to check.
+//
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=create,namespace=targetgate-system
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=aws-load-balancer-controller-leader,verbs=get;update,namespace=targetgate-system
 
 // newManager returns the manager with caches, leader election, webhook server and probes; nothing is started. It waits
 // for the API server, as leaving would only have the pod back off for minutes, and notes its version in the options. It

@@ -9,9 +9,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The Secret's name limits all but its creation, which happens before there is a name to check.
+// The Secret is installed, empty, with the rest: so no right is needed to create any.
 //
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=create,namespace=targetgate-system
 // +kubebuilder:rbac:groups="",resources=secrets,resourceNames=targetgate-webhook-ca,verbs=list;watch;update,namespace=targetgate-system
 
 // newSource returns the library's source of certificates, which keeps the Secret filled and signs us a new certificate

@@ -24,7 +24,7 @@ const (
 
 // ours says whether the certificate is a CA that targetgate has made, and that can verify what it signs.
 func ours(ca *x509.Certificate) bool {
-	return ca.Subject.CommonName == commonName && ca.CheckSignatureFrom(ca) == nil
+	return ca.Subject.CommonName == commonName && ca.NotAfter.Sub(ca.NotBefore) <= MaxCADuration+time.Minute && ca.CheckSignatureFrom(ca) == nil
 }
 
 // parseBundle returns the CAs of ours in a caBundle. It is clean when it holds nothing else.
@@ -46,11 +46,15 @@ func encodeBundle(authorities []*x509.Certificate) []byte {
 	return out
 }
 
-// wantedAuthorities are the CAs that every caBundle should have: the current one, then all that are known and have not
-// expired, the newest first, as far as the bound goes. Every replica that knows the same wants the same.
-func wantedAuthorities(current *x509.Certificate, known []*x509.Certificate, now time.Time) []*x509.Certificate {
+// wantedAuthorities are the CAs that every caBundle should have: the current one, which is in the Secret, then those that are
+// known and may still be needed, the newest first, as far as the bound goes. Every replica that knows the same wants the same.
+//
+// A CA that is not the current one is needed for the overlap after it or the current one was made, whichever is later: that
+// is how long a replica may still serve by the one before, or has not seen the new one in the Secret. So nothing that is not in
+// the Secret stays, whoever has made it.
+func wantedAuthorities(current *x509.Certificate, known []*x509.Certificate, now time.Time, overlap time.Duration) []*x509.Certificate {
 	known = slices.DeleteFunc(slices.Clone(known), func(ca *x509.Certificate) bool {
-		return now.After(ca.NotAfter) || current != nil && ca.Equal(current)
+		return now.After(ca.NotAfter) || current != nil && (ca.Equal(current) || superseded(ca, current, now, overlap))
 	})
 	slices.SortFunc(known, func(a, b *x509.Certificate) int {
 		if order := b.NotBefore.Compare(a.NotBefore); order != 0 {
@@ -65,15 +69,27 @@ func wantedAuthorities(current *x509.Certificate, known []*x509.Certificate, now
 	return known[:min(len(known), maxAuthorities)]
 }
 
-// upToDate says whether a caBundle has all that is wanted, and nothing that is not ours. An expired CA in it is no reason
-// to write: where the clocks of two replicas differ, they would do so in turns.
-func upToDate(bundle []byte, wanted []*x509.Certificate) bool {
+func superseded(ca, current *x509.Certificate, now time.Time, overlap time.Duration) bool {
+	since := current.NotBefore
+	if ca.NotBefore.After(since) {
+		since = ca.NotBefore
+	}
+	return now.Sub(since).Abs() > overlap
+}
+
+// upToDate says whether a caBundle has all that is wanted, and nothing but what may stay.
+func upToDate(bundle []byte, wanted, mayStay []*x509.Certificate) bool {
 	authorities, clean := parseBundle(bundle)
 	if !clean || len(authorities) > maxAuthorities {
 		return false
 	}
 	for _, ca := range wanted {
 		if !slices.ContainsFunc(authorities, ca.Equal) {
+			return false
+		}
+	}
+	for _, ca := range authorities {
+		if !slices.ContainsFunc(mayStay, ca.Equal) {
 			return false
 		}
 	}

@@ -66,6 +66,14 @@ func TestWantedAuthorities(t *testing.T) {
 			current: current, known: []*x509.Certificate{old.Certificate, young.Certificate, current.Certificate, young.Certificate}, now: now,
 			want: []time.Duration{3 * time.Hour, time.Hour, 5 * time.Hour},
 		},
+		"long superseded": {
+			current: old, known: []*x509.Certificate{newCA(t, commonName, 300*24*time.Hour).Certificate}, now: now,
+			want: []time.Duration{5 * time.Hour},
+		},
+		"newer, but never in the Secret": {
+			current: newCA(t, commonName, 300*24*time.Hour), known: []*x509.Certificate{old.Certificate, newCA(t, commonName, -5*time.Hour).Certificate}, now: now,
+			want: []time.Duration{300 * 24 * time.Hour},
+		},
 		"no current one": {known: []*x509.Certificate{old.Certificate, young.Certificate}, now: now, want: []time.Duration{time.Hour, 5 * time.Hour}},
 		"expired":        {known: []*x509.Certificate{old.Certificate}, now: old.NotAfter.Add(time.Second)},
 		"too many":       {current: old, known: many, now: now, want: append([]time.Duration{5 * time.Hour}, ages(many[:maxAuthorities-1])...)},
@@ -76,7 +84,7 @@ func TestWantedAuthorities(t *testing.T) {
 			if tc.current != nil {
 				first = tc.current.Certificate
 			}
-			if diff := cmp.Diff(tc.want, ages(wantedAuthorities(first, tc.known, tc.now))); diff != "" {
+			if diff := cmp.Diff(tc.want, ages(wantedAuthorities(first, tc.known, tc.now, 4*time.Hour))); diff != "" {
 				t.Errorf("ages (-want +got):\n%s", diff)
 			}
 		})
@@ -85,6 +93,7 @@ func TestWantedAuthorities(t *testing.T) {
 
 func TestBundleIsUpToDate(t *testing.T) {
 	one, two, foreign := newCA(t, commonName, time.Hour), newCA(t, commonName, 2*time.Hour), newCA(t, "evil", 0)
+	three := newCA(t, commonName, 3*time.Hour)
 	wanted := []*x509.Certificate{one.Certificate}
 	var many []*signer
 	for range maxAuthorities {
@@ -97,13 +106,14 @@ func TestBundleIsUpToDate(t *testing.T) {
 		"empty":             {},
 		"exact":             {bundle: bundleOf(one), want: true},
 		"another one":       {bundle: bundleOf(two)},
-		"more of ours":      {bundle: bundleOf(two, one), want: true}, // of an expired CA, or of a replica that knows more
+		"what may stay":     {bundle: bundleOf(two, one), want: true},
+		"what may not stay": {bundle: bundleOf(three, one)},
 		"something foreign": {bundle: bundleOf(one, foreign)},
 		"too many":          {bundle: append(bundleOf(many...), bundleOf(one)...)},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := upToDate(tc.bundle, wanted); got != tc.want {
+			if got := upToDate(tc.bundle, wanted, append(wanted, two.Certificate)); got != tc.want {
 				t.Errorf("upToDate() = %v, want %v", got, tc.want)
 			}
 		})

@@ -9,15 +9,21 @@ import (
 	"crypto/x509"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// ClientCheck lets only clients in whose certificate the CAs of a file have signed. The file is read again at each
+// AnyClient among the names has ClientCheck look at no name.
+const AnyClient = "*"
+
+// ClientCheck lets only clients in whose certificate the CAs of a file have signed for one of the names. A cluster's CA has
+// signed for each kubelet and many a user as well. The file is read again at each
 // handshake: these are few, as API servers keep their connections.
 type ClientCheck struct {
-	path string
+	path  string
+	names []string
 
 	mu      sync.Mutex
 	content []byte
@@ -25,19 +31,29 @@ type ClientCheck struct {
 }
 
 // NewClientCheck reads the file. It fails when there is no certificate in it.
-func NewClientCheck(path string) (*ClientCheck, error) {
-	c := &ClientCheck{path: path}
+func NewClientCheck(path string, names []string) (*ClientCheck, error) {
+	c := &ClientCheck{path: path, names: names}
 	return c, c.read()
 }
 
 // Configure has the server demand a certificate of its clients. The configuration must not be changed once it is served.
 func (c *ClientCheck) Configure(config *tls.Config) {
 	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, c.current()
+	config.VerifyConnection = c.checkName
 	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		changed := config.Clone()
 		changed.ClientCAs = c.current()
 		return changed, nil
 	}
+}
+
+// checkName is for connections whose certificate has been verified.
+func (c *ClientCheck) checkName(state tls.ConnectionState) error {
+	name := state.PeerCertificates[0].Subject.CommonName
+	if slices.Contains(c.names, name) || slices.Contains(c.names, AnyClient) {
+		return nil
+	}
+	return fmt.Errorf("the client's certificate is for %q, and not for one of %q", name, c.names)
 }
 
 // current are the CAs of now, or those of before when the file cannot be read.

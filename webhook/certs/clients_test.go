@@ -17,7 +17,7 @@ func TestClientCheck(t *testing.T) {
 	ca, other := newCA(t, "API server", 0), newCA(t, "anybody", 0)
 	path := filepath.Join(t.TempDir(), "ca.pem")
 	writeFile(t, path, bundleOf(ca))
-	check, err := NewClientCheck(path)
+	check, err := NewClientCheck(path, []string{"client"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,12 +46,40 @@ func TestClientCheck(t *testing.T) {
 	}
 }
 
+// The CA of a cluster has signed for its kubelets, too.
+func TestClientCheckAsksForTheName(t *testing.T) {
+	ca := newCA(t, "cluster", 0)
+	path := filepath.Join(t.TempDir(), "ca.pem")
+	writeFile(t, path, bundleOf(ca))
+	for name, tc := range map[string]struct {
+		names []string
+		want  bool
+	}{
+		"another name": {names: []string{"kube-apiserver"}},
+		"one of them":  {names: []string{"kube-apiserver", "client"}, want: true},
+		"any":          {names: []string{AnyClient}, want: true},
+		"none":         {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check, err := NewClientCheck(path, tc.names)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := &tls.Config{Certificates: []tls.Certificate{*ca.sign(t, testHost)}, Time: testTime, MinVersion: tls.VersionTLS12}
+			check.Configure(server)
+			if err := shake(t, server, ca, ca); (err == nil) != tc.want {
+				t.Errorf("the client gets in: %v (%v), want %v", err == nil, err, tc.want)
+			}
+		})
+	}
+}
+
 func TestNewClientCheckFails(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "ca.pem")
 	writeFile(t, empty, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY"}))
 	for name, path := range map[string]string{"no file": empty + ".gone", "no certificate": empty} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := NewClientCheck(path); err == nil {
+			if _, err := NewClientCheck(path, nil); err == nil {
 				t.Error("no error")
 			}
 		})

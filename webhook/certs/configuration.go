@@ -31,6 +31,25 @@ type hook struct {
 	bundle []byte
 }
 
+// podHookName is the webhook of pods, without which they get no gates.
+const podHookName = "mpod.elbv2.k8s.aws"
+
+// configurationKinds are the two kinds.
+var configurationKinds = []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+
+// podHook is what is left of the configurations when only the webhook of pods counts.
+func podHook(configurations []configuration) []configuration {
+	var out []configuration
+	for _, c := range configurations {
+		for _, h := range c.hooks {
+			if h.name == podHookName {
+				out = append(out, configuration{hooks: []hook{h}})
+			}
+		}
+	}
+	return out
+}
+
 // readConfigurations returns the mutating and the validating configuration of that name. When one is missing, it returns
 // the other and a not found error.
 func readConfigurations(ctx context.Context, reader client.Reader, name string) ([]configuration, error) {
@@ -69,9 +88,9 @@ func newConfiguration(object client.Object) configuration {
 	return c
 }
 
-func (c configuration) upToDate(wanted []*x509.Certificate) bool {
+func (c configuration) upToDate(wanted, mayStay []*x509.Certificate) bool {
 	for _, h := range c.hooks {
-		if !upToDate(h.bundle, wanted) {
+		if !upToDate(h.bundle, wanted, mayStay) {
 			return false
 		}
 	}

@@ -74,7 +74,7 @@ func (s *signer) signFrom(t *testing.T, host string, from time.Time) *tls.Certif
 	t.Helper()
 	key := newKey(t)
 	leaf := create(t, &x509.Certificate{
-		SerialNumber: big.NewInt(2), DNSNames: []string{host}, NotBefore: from, NotAfter: from.Add(week),
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: host}, DNSNames: []string{host}, NotBefore: from, NotAfter: from.Add(week),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}, s.Certificate, key, s.key)
 	return &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}

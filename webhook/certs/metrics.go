@@ -22,6 +22,11 @@ var (
 		Help: "When a certificate expires, as Unix time: the one that is served, and the CA in the Secret (not with certificates from files).",
 	}, []string{"certificate"})
 
+	trusted = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "targetgate_webhook_trusted",
+		Help: "1 when the webhook configuration is there and its caBundle verifies the certificate that is served (not with certificates from files).",
+	}, []string{"configuration"})
+
 	bundleWrites = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "targetgate_webhook_ca_bundle_writes_total",
 		Help: "Writes of caBundle into a webhook configuration. More than a few at a rotation: somebody else writes it, too.",
@@ -29,7 +34,7 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(expiry, bundleWrites)
+	metrics.Registry.MustRegister(expiry, trusted, bundleWrites)
 }
 
 func setExpiry(which string, certificate *x509.Certificate) {

@@ -60,7 +60,7 @@ func (k *keeper) pass(ctx context.Context) error {
 		return k.verify(certificate, s.configurations) == nil
 	})
 	k.report(s)
-	return errors.Join(k.reclaim(ctx, s), k.inject(ctx, s), k.check(ctx))
+	return errors.Join(k.missing(s), k.reclaim(ctx, s), k.inject(ctx, s), k.check(ctx))
 }
 
 func (k *keeper) look(ctx context.Context) (seen, error) {
@@ -77,6 +77,14 @@ func (k *keeper) look(ctx context.Context) (seen, error) {
 		err = nil // the check tells of it
 	}
 	return s, err
+}
+
+// missing says that there is no Secret, which somebody else has to mend.
+func (k *keeper) missing(s seen) error {
+	if s.secret != nil {
+		return nil
+	}
+	return fmt.Errorf("Secret %s/%s is missing: create it empty, and targetgate fills it", k.Namespace, k.Secret)
 }
 
 func firstCertificate(content []byte) *x509.Certificate {
@@ -129,13 +137,16 @@ func (k *keeper) inject(ctx context.Context, s seen) error {
 		known = append(known, current)
 	}
 	known = append(known, k.leaves.recognise(known)...)
-	wanted := wantedAuthorities(current, known, k.clock.Now())
+	wanted := wantedAuthorities(current, known, k.clock.Now(), k.overlap())
 	if len(wanted) == 0 {
 		return nil
 	}
+	// What is not needed any more stays a little longer: where the clocks of two replicas differ, one would take a CA out and the
+	// other put it back.
+	mayStay := append(wantedAuthorities(current, known, k.clock.Now().Add(-k.overlap()/10), k.overlap()), wanted...)
 	var failures []error
 	for _, c := range s.configurations {
-		if c.upToDate(wanted) || !k.writes.TryAccept() {
+		if c.upToDate(wanted, mayStay) || !k.writes.TryAccept() {
 			continue
 		}
 		failures = append(failures, k.write(ctx, c, wanted))
@@ -184,11 +195,13 @@ func (k *keeper) verify(certificate *x509.Certificate, configurations []configur
 	return nil
 }
 
+var errNotServing = errors.New("there is no serving certificate yet")
+
 // check returns nil when the live caBundle of every webhook of ours verifies the certificate that is served.
 func (k *keeper) check(ctx context.Context) error {
 	serving := k.leaves.current()
 	if serving == nil {
-		return errors.New("there is no serving certificate yet")
+		return errNotServing
 	}
 	configurations, err := readConfigurations(ctx, k.reader, k.Configuration)
 	if err != nil {
@@ -200,18 +213,38 @@ func (k *keeper) check(ctx context.Context) error {
 	return nil
 }
 
-// ready is check for a probe, which may not wait for a cache that does not sync. The first certificate is valid from when it
-// was made; no API server is to come before its own clock says so, too.
+// ready is check for a probe, which may not wait for a cache that does not sync, and of the pods' webhook alone: that the
+// others are missing or damaged is no reason to leave pods without gates. Where pods are not reviewed, nothing is in the way.
+// The first certificate is valid from when it was made; no API server is to come before its own clock says so, too.
 func (k *keeper) ready(req *http.Request) error {
 	ctx, cancel := context.WithTimeout(req.Context(), time.Second)
 	defer cancel()
-	if err := k.check(ctx); err != nil {
+	serving := k.leaves.current()
+	if serving == nil {
+		return errNotServing
+	}
+	configurations, err := readConfigurations(ctx, k.reader, k.Configuration)
+	if client.IgnoreNotFound(err) != nil {
 		return err
+	}
+	if err := k.verify(serving.Leaf, podHook(configurations)); err != nil {
+		return fmt.Errorf("caBundle of webhook %s does not verify the serving certificate: %w", podHookName, err)
 	}
 	if wait := k.leaves.current().Leaf.NotBefore.Add(k.clockSkew()).Sub(k.clock.Now()); wait > 0 {
 		return fmt.Errorf("the serving certificate is too young for API servers whose clock is behind: ready in %s", wait)
 	}
 	return nil
+}
+
+// trust is 1 when there is a configuration of that kind, and all its webhooks trust what is served.
+func (k *keeper) trust(kind string, configurations []configuration) float64 {
+	serving := k.leaves.current()
+	for _, c := range configurations {
+		if c.kind.Kind == kind && serving != nil && k.verify(serving.Leaf, []configuration{c}) == nil {
+			return 1
+		}
+	}
+	return 0
 }
 
 func (k *keeper) report(s seen) {
@@ -220,5 +253,8 @@ func (k *keeper) report(s seen) {
 	}
 	if s.ca != nil {
 		setExpiry(authorityCertificate, s.ca)
+	}
+	for _, kind := range configurationKinds {
+		trusted.WithLabelValues(kind).Set(k.trust(kind, s.configurations))
 	}
 }

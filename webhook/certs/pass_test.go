@@ -115,7 +115,7 @@ func newMutating() *admissionregistrationv1.MutatingWebhookConfiguration {
 	}
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: testOptions.Configuration},
-		Webhooks:   []admissionregistrationv1.MutatingWebhook{hook("a.example", "/a"), hook("b.example", "/b")},
+		Webhooks:   []admissionregistrationv1.MutatingWebhook{hook(podHookName, "/a"), hook("b.example", "/b")},
 	}
 }
 
@@ -229,7 +229,7 @@ func TestPassAppliesCABundleAndNothingElse(t *testing.T) {
 		}
 	}
 	want := []map[string]any{
-		object("MutatingWebhookConfiguration", hook("a.example"), hook("b.example")),
+		object("MutatingWebhookConfiguration", hook(podHookName), hook("b.example")),
 		object("ValidatingWebhookConfiguration", hook("c.example")),
 	}
 	if diff := cmp.Diff(want, f.applied); diff != "" {
@@ -240,7 +240,7 @@ func TestPassAppliesCABundleAndNothingElse(t *testing.T) {
 // The first case of the package's diagram: nothing is served that an API server might not know yet.
 func TestPassServesByNewCAWhenItHasSettled(t *testing.T) {
 	f := newFixture(t)
-	old, young := newCA(t, commonName, 2*time.Hour), newCA(t, commonName, time.Hour)
+	old, young := newCA(t, commonName, 2*time.Minute), newCA(t, commonName, time.Minute)
 	first := f.hold(t, old)
 	f.mustPass(t)
 	f.clock.Step(time.Minute)
@@ -263,7 +263,7 @@ func TestPassServesByNewCAWhenItHasSettled(t *testing.T) {
 }
 
 func TestPassRepairsCABundle(t *testing.T) {
-	old, young, foreign := newCA(t, commonName, 2*time.Hour), newCA(t, commonName, time.Hour), newCA(t, "evil", 0)
+	old, young, foreign := newCA(t, commonName, 2*time.Minute), newCA(t, commonName, time.Minute), newCA(t, "evil", 0)
 	tests := map[string][]byte{
 		"removed":    nil,
 		"garbage":    []byte("garbage"),
@@ -290,7 +290,7 @@ func TestPassRepairsCABundle(t *testing.T) {
 // What signed the served certificate may be gone from everywhere but this replica's memory.
 func TestPassRemembersWhoSignedWhatIsServed(t *testing.T) {
 	f := newFixture(t)
-	old, young := newCA(t, commonName, 2*time.Hour), newCA(t, commonName, time.Hour)
+	old, young := newCA(t, commonName, 2*time.Minute), newCA(t, commonName, time.Minute)
 	served := f.hold(t, old)
 	f.mustPass(t)
 	for _, object := range []client.Object{newMutating(), newValidating()} { // as an uninstall and an install do
@@ -309,7 +309,7 @@ func TestPassRemembersWhoSignedWhatIsServed(t *testing.T) {
 
 func TestPassKeepsWhatAnotherReplicaHasAdded(t *testing.T) {
 	f := newFixture(t)
-	ours, theirs := newCA(t, commonName, 2*time.Hour), newCA(t, commonName, time.Hour)
+	ours, theirs := newCA(t, commonName, 2*time.Minute), newCA(t, commonName, time.Minute)
 	f.hold(t, ours)
 	f.before = func() { // the other replica is faster
 		f.before = func() {}
@@ -389,17 +389,21 @@ func TestReadyTellsTheTruth(t *testing.T) {
 			change:  func(_ *testing.T, f *fixture) { f.clock.Step(-time.Second) },
 			wantErr: "too young for API servers whose clock is behind: ready in 1s",
 		},
-		"caBundle removed":    {change: func(t *testing.T, f *fixture) { f.setBundle(t, nil) }, wantErr: "no certificate in it"},
-		"certificate expired": {change: func(_ *testing.T, f *fixture) { f.clock.Step(week + time.Second) }, wantErr: "expired"},
-		"no certificate":      {change: func(_ *testing.T, f *fixture) { f.leaves.serving = nil }, wantErr: "no serving certificate yet"},
-		"a configuration is missing": {
-			change: func(t *testing.T, f *fixture) {
-				if err := f.api.Delete(t.Context(), newValidating()); err != nil {
-					t.Fatal(err)
-				}
-			},
-			wantErr: "not found",
-		},
+		"caBundle removed":                     {change: func(t *testing.T, f *fixture) { f.setBundle(t, nil) }, wantErr: "no certificate in it"},
+		"certificate expired":                  {change: func(_ *testing.T, f *fixture) { f.clock.Step(week + time.Second) }, wantErr: "expired"},
+		"no certificate":                       {change: func(_ *testing.T, f *fixture) { f.leaves.serving = nil }, wantErr: "no serving certificate yet"},
+		"the webhooks of bindings are missing": {change: func(t *testing.T, f *fixture) { f.remove(t, newValidating()) }},
+		"no webhooks at all":                   {change: func(t *testing.T, f *fixture) { f.remove(t, newValidating()); f.remove(t, newMutating()) }},
+		"caBundle of another webhook damaged": {change: func(t *testing.T, f *fixture) {
+			var object admissionregistrationv1.MutatingWebhookConfiguration
+			if err := f.api.Get(t.Context(), client.ObjectKey{Name: testOptions.Configuration}, &object); err != nil {
+				t.Fatal(err)
+			}
+			object.Webhooks[1].ClientConfig.CABundle = nil
+			if err := f.api.Update(t.Context(), &object); err != nil {
+				t.Fatal(err)
+			}
+		}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -414,6 +418,53 @@ func TestReadyTellsTheTruth(t *testing.T) {
 			}
 		})
 	}
+}
+
+func (f *fixture) remove(t *testing.T, object client.Object) {
+	t.Helper()
+	if err := f.api.Delete(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPassTellsWhichConfigurationTrusts(t *testing.T) {
+	f := newFixture(t)
+	f.hold(t, newCA(t, commonName, 0))
+	f.mustPass(t)
+	f.remove(t, newValidating())
+	if err := f.pass(t.Context()); err == nil {
+		t.Error("pass() says nothing about the missing configuration")
+	}
+	left, _ := readConfigurations(t.Context(), f.api, testOptions.Configuration)
+	for i, want := range []float64{1, 0} {
+		if got := f.trust(configurationKinds[i], left); got != want {
+			t.Errorf("%s is trusted: %v, want %v", configurationKinds[i], got, want)
+		}
+	}
+}
+
+// A CA that has leaked, or that somebody has put there, must not stay for as long as it says that it is valid.
+func TestPassTakesOldAuthoritiesOutOfCABundle(t *testing.T) {
+	f := newFixture(t)
+	old := newCA(t, commonName, 2*time.Hour)
+	f.hold(t, old)
+	f.mustPass(t)
+	f.wantBundles(t, old)
+	young := newCA(t, commonName, 0)
+	f.hold(t, young)
+	f.mustPass(t)
+	f.wantBundles(t, young, old)
+	f.clock.Step(f.overlap() - time.Second)
+	f.mustPass(t)
+	f.wantBundles(t, young, old)
+	f.clock.Step(f.overlap()/10 + 2*time.Second)
+	f.mustPass(t)
+	f.wantBundles(t, young)
+
+	planted := newCA(t, commonName, 30*24*time.Hour)
+	f.setBundle(t, bundleOf(young, planted))
+	f.mustPass(t)
+	f.wantBundles(t, young)
 }
 
 func TestPassTellsExpiry(t *testing.T) {

@@ -31,6 +31,9 @@ const (
 	MinCADuration   = time.Minute
 )
 
+// MaxCADuration is the longest life of a CA: one that lives longer is somebody else's, and is replaced.
+const MaxCADuration = 10 * 365 * 24 * time.Hour
+
 // Options say what targetgate makes for itself, and for whom.
 type Options struct {
 	// Namespace is the own one, of the Secret and the Service.
@@ -59,6 +62,12 @@ const maxClockSkew = 2 * time.Second
 
 // settle takes less than a third of the time that a certificate has left when it is renewed.
 func (o Options) settle() time.Duration { return min(maxSettle, o.CertDuration/10) }
+
+// overlap is for how long the CA before stays in caBundle. Replicas change to the new one within some 30 s; the rest is for those
+// that cannot reach the API server meanwhile, though it reaches them. No certificate is needed for longer than it lives.
+func (o Options) overlap() time.Duration { return min(maxOverlap, o.CertDuration) + o.settle() }
+
+const maxOverlap = time.Hour
 
 func (o Options) clockSkew() time.Duration { return min(maxClockSkew, o.settle()) }
 

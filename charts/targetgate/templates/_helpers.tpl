@@ -105,6 +105,7 @@ labels:
   (list "webhook-ca-secret-name" (ternary (printf "%s-ca" (include "targetgate.webhook" .)) nil $selfmade))
   (list "webhook-ca-duration" .Values.webhookCADuration)
   (list "webhook-cert-duration" .Values.webhookCertDuration)
+  (list "leader-election-id" .Values.leaderElectionID)
   (list "metrics-bind-addr" .Values.metricsBindAddr)
   (list "shutdown-delay" (printf "%ds" (int .Values.shutdownDelaySeconds)))
   (list "log-level" .Values.logLevel)

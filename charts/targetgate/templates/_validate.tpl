@@ -54,6 +54,11 @@
 {{- if and (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) -}}
 {{- $faults = append $faults "serviceAccount.create is false: set serviceAccount.name to the one that exists, or every pod of the namespace would get targetgate's permissions." -}}
 {{- end -}}
+{{- range .Values.extraArgs -}}
+{{- if hasPrefix "--leader-election-id" (toString .) -}}
+{{- $faults = append $faults "extraArgs has --leader-election-id: set leaderElectionID, which grants the right to that lease, too." -}}
+{{- end -}}
+{{- end -}}
 {{- if and (eq $metrics 0) (or .Values.serviceMonitor.enabled .Values.prometheusRule.enabled) -}}
 {{- $faults = append $faults "serviceMonitor and prometheusRule need metrics: metricsBindAddr switches them off." -}}
 {{- end -}}
