@@ -41,6 +41,8 @@ var valueCases = map[string]struct {
 	"syncPeriod":                {value: `"1h"`, want: `- "--sync-period=1h"`},
 	"awsApiEndpoints":           {value: `"EC2=https://a,STS=https://b"`, want: `- "--aws-api-endpoints=EC2=https://a,STS=https://b"`},
 	"awsApiThrottle":            {value: `["EC2:.*=1:2","STS:.*=3:4"]`, want: `- "--aws-api-throttle=EC2:.*=1:2,STS:.*=3:4"`},
+	"awsRoleSessionName":        {value: `"cluster"`, want: `- "--aws-role-session-name=cluster"`},
+	"awsRoleSessionTags":        {value: `true`, want: `- "--aws-role-session-tags=true"`},
 	"awsMaxRetries":             {value: `0`, want: `- "--aws-max-retries=0"`},
 	"serviceAccount.name":       {value: `"other"`, want: `serviceAccountName: other`},
 	"serviceAccount.create":     {value: `false`, with: []string{`serviceAccount.name="theirs"`}, want: `serviceAccountName: theirs`},

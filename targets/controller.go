@@ -177,7 +177,9 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 		fresh.recallWritten(g)
 		r.groups[key], g = fresh, fresh
 	}
-	role := elbv2.Role{ARN: binding.Spec.IamRoleArnToAssume, ExternalID: binding.Spec.AssumeRoleExternalId}
+	role := elbv2.Role{
+		ARN: binding.Spec.IamRoleArnToAssume, ExternalID: binding.Spec.AssumeRoleExternalId, Namespace: key.Namespace, Binding: key.Name,
+	}
 	return session{key: key, group: g, client: r.Accounts.Client(role).For(key.Namespace)}
 }
 

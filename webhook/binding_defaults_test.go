@@ -82,7 +82,9 @@ func TestBindingDefaulterAssumesRole(t *testing.T) {
 	if err := (&bindingDefaulter{facts: facts}).Default(withOperation(t.Context(), admissionv1.Create), binding); err != nil {
 		t.Fatal(err)
 	}
-	want := []elbv2.Role{{ARN: "arn:aws:iam::210987654321:role/shared", ExternalID: "handshake"}}
+	want := []elbv2.Role{{
+		ARN: "arn:aws:iam::210987654321:role/shared", ExternalID: "handshake", Namespace: binding.Namespace, Binding: binding.Name,
+	}}
 	if diff := gocmp.Diff(want, accounts.roles); diff != "" {
 		t.Errorf("roles (-want +got):\n%s", diff)
 	}

@@ -93,7 +93,7 @@ func groupField(spec *v1beta1.TargetGroupBindingSpec) (*field.Path, string) {
 
 // describe asks AWS for a name's group each time: a second later it may be another one's.
 func (f *facts) describe(ctx context.Context, binding *v1beta1.TargetGroupBinding) (elbv2.TargetGroup, error) {
-	spec, role, client := &binding.Spec, roleOf(&binding.Spec), f.client(binding)
+	spec, role, client := &binding.Spec, roleOf(binding), f.client(binding)
 	if spec.TargetGroupARN != "" {
 		return f.groups.get(ctx, groupKey{binding.Namespace, role, spec.TargetGroupARN}, func(ctx context.Context) (elbv2.TargetGroup, error) {
 			return client.GroupByARN(ctx, elbv2.ClassAdmission, spec.TargetGroupARN)
@@ -112,7 +112,7 @@ func (f *facts) describe(ctx context.Context, binding *v1beta1.TargetGroupBindin
 // deregistrationDelay is that of the binding's group, which is given by its ARN. Only a warning needs it: the call comes
 // after all others.
 func (f *facts) deregistrationDelay(ctx context.Context, binding *v1beta1.TargetGroupBinding) (time.Duration, error) {
-	role, arn, client := roleOf(&binding.Spec), binding.Spec.TargetGroupARN, f.client(binding)
+	role, arn, client := roleOf(binding), binding.Spec.TargetGroupARN, f.client(binding)
 	return f.delays.get(ctx, groupKey{binding.Namespace, role, arn}, func(ctx context.Context) (time.Duration, error) {
 		return client.DeregistrationDelay(ctx, elbv2.ClassAdmission, arn)
 	})
@@ -120,11 +120,19 @@ func (f *facts) deregistrationDelay(ctx context.Context, binding *v1beta1.Target
 
 // client acts as the binding's role, and charges its calls to the binding's namespace.
 func (f *facts) client(binding *v1beta1.TargetGroupBinding) *elbv2.Client {
-	return f.accounts.Client(roleOf(&binding.Spec)).For(binding.Namespace)
+	return f.accounts.Client(roleOf(binding)).For(binding.Namespace)
 }
 
-func roleOf(spec *v1beta1.TargetGroupBindingSpec) elbv2.Role {
-	return elbv2.Role{ARN: spec.IamRoleArnToAssume, ExternalID: spec.AssumeRoleExternalId}
+// roleOf is the role to ask AWS with, which is told for which binding: the answer for one need not be that for another. The
+// program's own identity is the same for all.
+func roleOf(binding *v1beta1.TargetGroupBinding) elbv2.Role {
+	spec := &binding.Spec
+	if spec.IamRoleArnToAssume == "" {
+		return elbv2.Role{}
+	}
+	return elbv2.Role{
+		ARN: spec.IamRoleArnToAssume, ExternalID: spec.AssumeRoleExternalId, Namespace: binding.Namespace, Binding: binding.Name,
+	}
 }
 
 // unbindable is the fault of a group that has neither instances nor addresses for targets.

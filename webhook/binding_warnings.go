@@ -62,7 +62,7 @@ func (v *bindingValidator) warnAtCreation(
 func (v *bindingValidator) warnAtUpdate(ctx context.Context, old, binding *v1beta1.TargetGroupBinding) admission.Warnings {
 	service := v.service(ctx, binding)
 	out := append(warnOfNetworking(&binding.Spec), warnOfBackend(&binding.Spec, service)...)
-	if roleOf(&old.Spec) != roleOf(&binding.Spec) {
+	if roleOf(old) != roleOf(binding) {
 		ctx, cancel := context.WithTimeout(ctx, warnWithin)
 		defer cancel()
 		if _, fault, err := v.facts.lookUp(ctx, binding); err == nil && fault != nil {

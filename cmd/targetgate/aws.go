@@ -41,6 +41,7 @@ func newAWS(ctx context.Context, opts *options) (*aws, error) {
 	}
 	accounts := elbv2.NewAccounts(cfg, elbv2.Settings{
 		Endpoints: opts.Endpoints, Throttle: opts.Throttle, MaxRetries: opts.MaxRetries, UserAgent: "targetgate/" + version,
+		Sessions: opts.Sessions,
 	})
 	if err := metrics.Registry.Register(accounts); err != nil {
 		return nil, fmt.Errorf("registering the metrics of the AWS budget: %w", err)

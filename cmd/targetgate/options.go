@@ -35,6 +35,9 @@ type options struct {
 	MaxRetries   int
 	throttleText string
 
+	RoleSessionName string
+	Sessions        elbv2.Sessions
+
 	InjectGates             bool
 	Termination             webhook.Termination
 	MaxConcurrentReconciles int
@@ -117,7 +120,13 @@ func (o *options) addAWSFlags(flags *pflag.FlagSet) {
 		"Base URLs by service ID, such as \"Elastic Load Balancing v2=https://...,EC2=https://...,STS=https://...\".")
 	flags.StringVar(&o.throttleText, "aws-api-throttle", "",
 		"Token buckets, retries included: serviceID:operationRegex=rate:burst,... (default "+
-			"\"Elastic Load Balancing v2:^(Register|Deregister)Targets$=4:20,Elastic Load Balancing v2:^Describe=25:100\")")
+			"\"Elastic Load Balancing v2:^(Register|Deregister)Targets$=4:20,Elastic Load Balancing v2:^Describe=25:100,STS:.=25:100\"). "+
+			"The rules for a service replace all of its default.")
+	flags.StringVar(&o.RoleSessionName, "aws-role-session-name", sessionOfBinding,
+		"Name of the sessions of assumed roles: binding is CLUSTER+NAMESPACE+BINDING, cluster is aws-load-balancer-controller's AWS-LBC-CLUSTER.")
+	flags.BoolVar(&o.Sessions.Tagged, "aws-role-session-tags", false,
+		"Tag the sessions of assumed roles with targetgate.dev/cluster, /namespace and /binding. "+
+			"targetgate's own role and the trust policy of every assumed role have to allow sts:TagSession.")
 	flags.IntVar(&o.MaxRetries, "aws-max-retries", 10,
 		"How often a failed AWS call is tried again. Registrations, deregistrations and health are tried until they succeed.")
 }
@@ -189,6 +198,9 @@ func (o *options) validate() error {
 	o.Policy.ReadyWhenUnattached = o.Unattached == "ready"
 	fault(o.Policy.ReadinessTimeout < 0, "--readiness-timeout=%s: want 0 or more", o.Policy.ReadinessTimeout)
 	fault(o.DriftInterval < minDriftInterval, "--drift-interval=%s: want %s or more", o.DriftInterval, minDriftInterval)
+	fault(!slices.Contains([]string{sessionOfBinding, sessionOfCluster}, o.RoleSessionName),
+		"--aws-role-session-name=%s: want %s or %s", o.RoleSessionName, sessionOfBinding, sessionOfCluster)
+	o.Sessions.Cluster, o.Sessions.NamedByCluster = o.ClusterName, o.RoleSessionName == sessionOfCluster
 	fault(o.MaxRetries < 0, "--aws-max-retries=%d: want 0 or more", o.MaxRetries)
 	fault(o.MaxConcurrentReconciles < 1, "--targetgroupbinding-max-concurrent-reconciles=%d: want 1 or more", o.MaxConcurrentReconciles)
 	fault(o.MaxBackoff <= 0, "--targetgroupbinding-max-exponential-backoff-delay=%s: want more than 0", o.MaxBackoff)
@@ -212,6 +224,12 @@ func (o *options) validate() error {
 	}
 	return errors.Join(faults...)
 }
+
+// What sessions of assumed roles are named after.
+const (
+	sessionOfBinding = "binding"
+	sessionOfCluster = "cluster"
+)
 
 // defaultLease is the incumbent's.
 const defaultLease = "aws-load-balancer-controller-leader"

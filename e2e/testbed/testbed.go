@@ -153,7 +153,7 @@ func (b *Bed) startAWS(ctx context.Context) (err error) {
 		State: state.Options{Scale: b.options.Scale, Timings: b.options.Timings},
 		Wire: wire.Options{
 			Latency: b.options.Latency, Limits: b.options.Limits,
-			Roles: []wire.Role{{ARN: "arn:aws:iam::210987654321:role/shared", ExternalID: "handshake"}},
+			Roles: []wire.Role{{ARN: "arn:aws:iam::210987654321:role/shared", ExternalID: "handshake", SessionName: "e2e+*"}},
 		},
 	})
 	return err

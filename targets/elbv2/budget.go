@@ -43,13 +43,10 @@ type Budget struct {
 
 // NewBudget returns the full buckets of the program's own account, one a rule; DefaultThrottle's when there are no rules.
 func NewBudget(rules []ThrottleRule, clk clock.WithDelayedExecution) *Budget {
-	return newBudget("", rules, clk)
+	return newBudget("", rulesOf(serviceID, rules), clk)
 }
 
 func newBudget(account string, rules []ThrottleRule, clk clock.WithDelayedExecution) *Budget {
-	if len(rules) == 0 {
-		rules = DefaultThrottle()
-	}
 	b := &Budget{account: account, clock: clk}
 	for _, rule := range rules {
 		if !b.knows(rule) {
@@ -87,11 +84,19 @@ func (b *Budget) bucketFor(operation string) *bucket {
 
 type chargeKey struct{}
 
-// charge says to which class and tenant a call's attempts are charged, and whether its only attempt has been paid for.
+// charge says to which budget, class and tenant a call's attempts are charged, and whether its only attempt has been paid
+// for. Without a budget they are free.
 type charge struct {
+	budget *Budget
 	class  Class
 	tenant string
 	paid   bool
+}
+
+// settled is for a call of one attempt whose token has been taken already.
+func (c charge) settled() charge {
+	c.paid = true
+	return c
 }
 
 func withCharge(ctx context.Context, c charge) context.Context {
@@ -127,24 +132,27 @@ func (b *Budget) gather(ctx context.Context, class Class, operation string) erro
 	}
 }
 
-// addTo charges every attempt of an SDK client to the budget: it stands behind the SDK's retry loop.
-func (b *Budget) addTo(stack *middleware.Stack) error {
-	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("targetgateBudget", b.chargeAttempt), "Retry", middleware.After)
+// addBudget charges every attempt of an SDK client to the budget of its call: it stands behind the SDK's retry loop.
+func addBudget(stack *middleware.Stack) error {
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("targetgateBudget", chargeAttempt), "Retry", middleware.After)
 }
 
-func (b *Budget) chargeAttempt(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
+func chargeAttempt(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
 	middleware.FinalizeOutput, middleware.Metadata, error,
 ) {
-	operation := awsmiddleware.GetOperationName(ctx)
-	if !chargeOf(ctx).paid {
-		token, err := b.wait(ctx, operation)
+	operation, c := awsmiddleware.GetOperationName(ctx), chargeOf(ctx)
+	if c.budget == nil {
+		return next.HandleFinalize(ctx, in)
+	}
+	if !c.paid {
+		token, err := c.budget.wait(ctx, operation)
 		if err != nil {
 			return middleware.FinalizeOutput{}, middleware.Metadata{}, err
 		}
 		defer token.answered()
 	}
 	out, metadata, err := next.HandleFinalize(ctx, in)
-	b.notice(operation, err)
+	c.budget.notice(operation, err)
 	return out, metadata, err
 }
 

@@ -60,11 +60,11 @@ func TestMessageSaysWhatAUserNeeds(t *testing.T) {
 		"other than AWS's": {errors.New("connection refused"), "connection refused"},
 		"role not assumed": {&roleError{Role{ARN: "arn:role"}, answer("AccessDenied", "no")}, "assuming role arn:role: AccessDenied: no"},
 		"external ID": {
-			&roleError{Role{"arn:role", "hand shake"}, answer("ValidationError", "Value 'hand shake' at 'externalId' failed")},
+			&roleError{Role{ARN: "arn:role", ExternalID: "hand shake"}, answer("ValidationError", "Value 'hand shake' at 'externalId' failed")},
 			"assuming role arn:role: ValidationError: Value '(external ID)' at 'externalId' failed",
 		},
 		"external ID, no answer": {
-			&roleError{Role{"arn:role", "hand shake"}, errors.New("cannot send 'hand shake'")},
+			&roleError{Role{ARN: "arn:role", ExternalID: "hand shake"}, errors.New("cannot send 'hand shake'")},
 			"assuming role arn:role: cannot send '(external ID)'",
 		},
 		"quota of a target": {answer("TooManyRegistrationsForTargetId", "x"),

@@ -49,10 +49,11 @@ func (c *Client) GroupByName(ctx context.Context, class Class, name string) (Tar
 func (c *Client) describeOne(
 	ctx context.Context, class Class, what string, in *awselbv2.DescribeTargetGroupsInput,
 ) (TargetGroup, error) {
-	if err := c.identify(ctx); err != nil {
+	ctx, err := c.prepare(ctx, class)
+	if err != nil {
 		return TargetGroup{}, callError("describing target group", what, err)
 	}
-	out, err := c.api.DescribeTargetGroups(withCharge(ctx, c.charge(class)), in, attempts(class)...)
+	out, err := c.api.DescribeTargetGroups(ctx, in, c.options(attempts(class)...)...)
 	if err != nil {
 		return TargetGroup{}, callError("describing target group", what, err)
 	}
@@ -101,11 +102,12 @@ func seconds(n *int32) time.Duration {
 
 // DeregistrationDelay is how long a deregistered target of the group drains. Class is as for GroupByARN.
 func (c *Client) DeregistrationDelay(ctx context.Context, class Class, arn string) (time.Duration, error) {
-	if err := c.identify(ctx); err != nil {
+	ctx, err := c.prepare(ctx, class)
+	if err != nil {
 		return 0, callError("describing attributes of target group", arn, err)
 	}
-	out, err := c.api.DescribeTargetGroupAttributes(withCharge(ctx, c.charge(class)),
-		&awselbv2.DescribeTargetGroupAttributesInput{TargetGroupArn: &arn}, attempts(class)...)
+	out, err := c.api.DescribeTargetGroupAttributes(ctx,
+		&awselbv2.DescribeTargetGroupAttributesInput{TargetGroupArn: &arn}, c.options(attempts(class)...)...)
 	if err != nil {
 		return 0, callError("describing attributes of target group", arn, err)
 	}

@@ -6,8 +6,6 @@ package elbv2
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strconv"
 	"time"
 
@@ -121,7 +119,8 @@ func errorTotal(err error) *prometheus.CounterVec {
 	return nil
 }
 
-// A bucket is named by its account, empty for the program's own, and its rule's pattern of operations.
+// A bucket is named by its account, empty for the program's own, and its rule's pattern of operations. Accounts are those of
+// roles that were assumed lately, and bounded (accountsKept).
 var (
 	budgetTokens = prometheus.NewDesc("targetgate_aws_budget_tokens",
 		"HTTP requests to AWS that may be sent at once.", []string{"account", "operations"}, nil)
@@ -152,7 +151,7 @@ func (a *Accounts) Describe(descs chan<- *prometheus.Desc) {
 	descs <- budgetWaiting
 }
 
-// Collect reads the budgets of all accounts that a Client has been asked for.
+// Collect reads the budgets of all accounts whose roles were assumed lately.
 func (a *Accounts) Collect(out chan<- prometheus.Metric) {
 	for _, budget := range a.allBudgets() {
 		for _, bucket := range budget.buckets {
@@ -164,7 +163,12 @@ func (a *Accounts) Collect(out chan<- prometheus.Metric) {
 func (a *Accounts) allBudgets() []*Budget {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Collect(maps.Values(a.budgets))
+	return append(a.budgets.values(), a.own.session.budget.Load(), a.stsBudget)
+}
+
+// forgetWaits drops the series of a budget that is not used any more.
+func (b *Budget) forgetWaits() {
+	waitSeconds.DeletePartialMatch(prometheus.Labels{"account": b.account})
 }
 
 func collect(out chan<- prometheus.Metric, l level, account, operations string) {

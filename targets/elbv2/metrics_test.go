@@ -39,13 +39,20 @@ func scrape(t *testing.T, from prometheus.Gatherer, prefix string) []string {
 
 func TestAccountsShowTheirBudgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		accounts := accountsAt(httptest.NewUnstartedServer(http.NotFoundHandler()), Settings{Throttle: []ThrottleRule{
+		aws := &abroad{lasts: time.Hour}
+		accounts := aws.accounts(Settings{Throttle: []ThrottleRule{
 			{Operations: regexp.MustCompile("^Describe"), Rate: 1, Burst: 1}, {Operations: regexp.MustCompile("^Describe"), Rate: 2, Burst: 2},
+			{Service: stsID, Operations: regexp.MustCompile("^Describe"), Rate: 3, Burst: 3},
 		}})
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(accounts)
-		budget := accounts.Client(Role{}).budget
-		accounts.Client(Role{ARN: "arn:aws:iam::210987654321:role/a"})
+		budget := accounts.Client(Role{}).session.budget.Load()
+		if _, err := accounts.Client(Role{ARN: otherRole}).Health(t.Context(), ClassOther, testARN, WholeGroup); err != nil {
+			t.Fatal(err)
+		}
+		aws.refusal = "AccessDenied" // metrics do not show the account of a role that was never assumed
+		_, _ = accounts.Client(Role{ARN: "arn:aws:iam::999999999999:role/a"}).Health(t.Context(), ClassOther, testARN, WholeGroup)
+		time.Sleep(time.Second)
 
 		_ = spend(t.Context(), budget, "DescribeFirst")
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
@@ -53,14 +60,21 @@ func TestAccountsShowTheirBudgets(t *testing.T) {
 		go func() { _ = spend(withCharge(ctx, charge{class: ClassWaitingHealth}), budget, "DescribeTargetHealth") }()
 		synctest.Wait()
 		want := []string{
+			`targetgate_aws_budget_rate{account="",operations="STS:^Describe"} 3`,
 			`targetgate_aws_budget_rate{account="",operations="^Describe"} 1`,
 			`targetgate_aws_budget_rate{account="210987654321",operations="^Describe"} 1`,
+			`targetgate_aws_budget_tokens{account="",operations="STS:^Describe"} 3`,
 			`targetgate_aws_budget_tokens{account="",operations="^Describe"} 0`,
 			`targetgate_aws_budget_tokens{account="210987654321",operations="^Describe"} 1`,
+			`targetgate_aws_budget_waiting_calls{account="",class="admission",operations="STS:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="admission",operations="^Describe"} 0`,
+			`targetgate_aws_budget_waiting_calls{account="",class="deregister",operations="STS:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="deregister",operations="^Describe"} 0`,
+			`targetgate_aws_budget_waiting_calls{account="",class="other",operations="STS:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="other",operations="^Describe"} 0`,
+			`targetgate_aws_budget_waiting_calls{account="",class="register",operations="STS:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="register",operations="^Describe"} 0`,
+			`targetgate_aws_budget_waiting_calls{account="",class="waiting-health",operations="STS:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="waiting-health",operations="^Describe"} 1`,
 		}
 		got := scrape(t, registry, "targetgate_")
@@ -95,7 +109,7 @@ func TestRequestTimeDoesNotIncludeBudget(t *testing.T) {
 	client := accountsAt(server, Settings{
 		Throttle: []ThrottleRule{{Operations: regexp.MustCompile("."), Rate: 0.001, Burst: 1}},
 	}).Client(Role{})
-	_ = spend(t.Context(), client.budget, "First")
+	_ = spend(t.Context(), client.session.budget.Load(), "First")
 	before := scrape(t, metrics.Registry, "aws_api_requests_total")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()

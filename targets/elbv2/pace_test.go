@@ -185,7 +185,7 @@ func TestClientSlowsDownWhenThrottled(t *testing.T) {
 				t.Errorf("%d attempts, want %d", answers, tc.wantAnswers)
 			}
 			for i, want := range tc.wantSlowed {
-				bucket := client.budget.buckets[i]
+				bucket := client.session.budget.Load().buckets[i]
 				if rate := bucket.level().rate; rate < bucket.rule.Rate != want {
 					t.Errorf("%s fills at %g of %g a second, want it slowed down: %t", bucket.rule.pattern(), rate, bucket.rule.Rate, want)
 				}

@@ -4,39 +4,34 @@
 package elbv2
 
 import (
-	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
-	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/aws-sdk-go-v2/service/sts/types"
 )
 
-const (
-	// sessionName is who we are in the other account's CloudTrail. It does not change, so that a trust policy can ask for it.
-	sessionName = "targetgate"
+// shortestExternalID is the length of the shortest external ID that STS takes.
+const shortestExternalID = 2
 
-	// expiryWindow is how long before they expire credentials are replaced, less up to expiryJitter of it so that the
-	// roles that were assumed together are not always assumed together.
-	expiryWindow = time.Minute
-	expiryJitter = 0.5
-
-	// shortestExternalID is the length of the shortest external ID that STS takes.
-	shortestExternalID = 2
-
-	// assumeRetries is how often AssumeRole is tried again. It is few, as the callers come again and wait meanwhile.
-	assumeRetries = 2
-)
-
-// Role is an IAM role in another account; the zero value is the program's own identity.
+// Role is an IAM role to assume for a binding; without an ARN it is the program's own identity.
 type Role struct {
 	ARN        string
 	ExternalID string
+	// Namespace and Binding are what the session tells AWS (Sessions). The name may be empty: of a binding that is being
+	// created it may not be known.
+	Namespace, Binding string
 }
+
+// trust is what a role's trust policy asks for, at the least.
+type trust struct{ arn, externalID string }
+
+func (r Role) trust() trust { return trust{arn: r.ARN, externalID: r.ExternalID} }
 
 // account is the fifth part of the role's ARN, empty when there is none.
 func (r Role) account() string {
@@ -46,44 +41,76 @@ func (r Role) account() string {
 	return ""
 }
 
-// credentials are the role's, cached and replaced before they expire; the program's own for the zero role.
-func (a *Accounts) credentials(role Role) aws.CredentialsProvider {
-	if role.ARN == "" {
-		return a.config.Credentials
+// Sessions say what the sessions of assumed roles tell AWS: trust policies can ask for it, and CloudTrail shows it.
+type Sessions struct {
+	// Cluster is the name of the cluster.
+	Cluster string
+	// NamedByCluster names all sessions AWS-LBC-<cluster>, as aws-load-balancer-controller does, and not
+	// <cluster>+<namespace>+<binding>.
+	NamedByCluster bool
+	// Tagged adds session tags, which every trust policy has to allow (sts:TagSession).
+	Tagged bool
+}
+
+// The keys of session tags. They are not those of EKS Pod Identity, as a session that inherits these may not set them anew.
+const (
+	tagCluster   = "targetgate.dev/cluster"
+	tagNamespace = "targetgate.dev/namespace"
+	tagBinding   = "targetgate.dev/binding"
+)
+
+// known is the role without what AWS is not told: bindings that look the same to AWS share a session.
+func (s Sessions) known(role Role) Role {
+	if s.NamedByCluster && !s.Tagged {
+		role.Namespace, role.Binding = "", ""
 	}
-	provider := stscreds.NewAssumeRoleProvider(a.sts(), role.ARN, func(o *stscreds.AssumeRoleOptions) {
-		o.RoleSessionName = sessionName
-		if role.ExternalID != "" {
-			o.ExternalID = &role.ExternalID
+	return role
+}
+
+// notInName are the characters of a cluster's name that STS, or we, have another use for.
+var notInName = regexp.MustCompile(`[^\w,.@-]+`)
+
+const (
+	incumbentPrefix = "AWS-LBC-"
+	longestName     = 64 // that STS takes
+	nameHash        = 16 // hexadecimal digits
+)
+
+// name is that of the role's session. It is the same each time, and another one for every binding: where it is too long for
+// STS its end is a hash of all, behind a =, which no name of a cluster, namespace or binding has in it.
+func (s Sessions) name(role Role) string {
+	cluster := notInName.ReplaceAllString(s.Cluster, "")
+	if s.NamedByCluster {
+		name := incumbentPrefix + strings.Join(notInIncumbentName.Split(s.Cluster, -1), "")
+		return name[:min(len(name), longestName)]
+	}
+	if cluster == "" {
+		cluster = "targetgate"
+	}
+	name := strings.TrimRight(strings.Join([]string{cluster, role.Namespace, role.Binding}, "+"), "+")
+	if len(name) <= longestName && len(name) > 1 {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return name[:min(len(name), longestName-nameHash-1)] + "=" + hex.EncodeToString(sum[:nameHash/2])
+}
+
+// notInIncumbentName is what aws-load-balancer-controller leaves out.
+var notInIncumbentName = regexp.MustCompile(`[^a-zA-Z0-9=,.@\-_]+`)
+
+// tags are those of the role's session, none when they are not wanted. One that is not known is left out.
+func (s Sessions) tags(role Role) (tags []types.Tag) {
+	if !s.Tagged {
+		return nil
+	}
+	for _, tag := range [][2]string{
+		{tagCluster, notInName.ReplaceAllString(s.Cluster, "")}, {tagNamespace, role.Namespace}, {tagBinding, role.Binding},
+	} {
+		if tag[1] != "" {
+			tags = append(tags, types.Tag{Key: aws.String(tag[0]), Value: aws.String(tag[1])})
 		}
-	})
-	return aws.NewCredentialsCache(&assumedRole{role: role, provider: provider}, func(o *aws.CredentialsCacheOptions) {
-		o.ExpiryWindow, o.ExpiryWindowJitterFrac = expiryWindow, expiryJitter
-	})
-}
-
-// sts has the metrics of all our calls, and no budget: its calls are counted elsewhere, and there are few.
-func (a *Accounts) sts() *sts.Client {
-	return sts.NewFromConfig(a.config, func(o *sts.Options) {
-		o.BaseEndpoint = endpoint(a.settings.Endpoints, "STS")
-		o.Retryer = newRetryer(assumeRetries)
-		o.APIOptions = append(o.APIOptions, addMetrics)
-	})
-}
-
-// assumedRole names the role in the errors of its provider.
-type assumedRole struct {
-	role     Role
-	provider aws.CredentialsProvider
-}
-
-// Retrieve assumes the role.
-func (r *assumedRole) Retrieve(ctx context.Context) (aws.Credentials, error) {
-	credentials, err := r.provider.Retrieve(ctx)
-	if err != nil {
-		return aws.Credentials{}, &roleError{role: r.role, err: err}
 	}
-	return credentials, nil
+	return tags
 }
 
 // roleError is a failure to assume a role: the call it was for has not been made.

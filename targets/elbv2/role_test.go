@@ -4,6 +4,7 @@
 package elbv2
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
@@ -25,9 +26,13 @@ type abroad struct {
 	refusal string        // the error code of AssumeRole, if it is refused
 	lasts   time.Duration // how long credentials are good for
 
+	refuses func(session string) bool // sessions that are refused, beside all when there is a refusal
+
 	mu      sync.Mutex
 	assumed []string // role, external ID and session of each AssumeRole
+	tags    []string // key=value of each AssumeRole's tags
 	keys    []string // with which each DescribeTargetHealth was signed
+	asked   int      // for the account
 }
 
 func (a *abroad) Do(req *http.Request) (*http.Response, error) {
@@ -40,11 +45,21 @@ func (a *abroad) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	_ = req.ParseForm()
-	if req.PostForm.Get("Action") == "AssumeRole" {
+	switch req.PostForm.Get("Action") {
+	case "GetCallerIdentity":
+		a.asked++
+		_, _ = w.Write([]byte(`<GetCallerIdentityResponse><GetCallerIdentityResult><Account>123456789012</Account>` +
+			`</GetCallerIdentityResult></GetCallerIdentityResponse>`))
+		return
+	case "AssumeRole":
+		for i := 1; req.PostForm.Has(fmt.Sprintf("Tags.member.%d.Key", i)); i++ {
+			tag := func(part string) string { return req.PostForm.Get(fmt.Sprintf("Tags.member.%d.%s", i, part)) }
+			a.tags = append(a.tags, tag("Key")+"="+tag("Value"))
+		}
 		a.assumed = append(a.assumed, strings.Join([]string{
 			req.PostForm.Get("RoleArn"), req.PostForm.Get("ExternalId"), req.PostForm.Get("RoleSessionName"),
 		}, " "))
-		a.assume(w)
+		a.assume(w, req.PostForm.Get("RoleSessionName"))
 		return
 	}
 	_, signed, _ := strings.Cut(req.Header.Get("Authorization"), "Credential=")
@@ -53,10 +68,11 @@ func (a *abroad) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write([]byte(`<DescribeTargetHealthResponse><DescribeTargetHealthResult/></DescribeTargetHealthResponse>`))
 }
 
-func (a *abroad) assume(w http.ResponseWriter) {
-	if a.refusal != "" {
+func (a *abroad) assume(w http.ResponseWriter, session string) {
+	if a.refusal != "" || a.refuses != nil && a.refuses(session) {
 		w.WriteHeader(http.StatusForbidden)
-		_, _ = fmt.Fprintf(w, `<ErrorResponse><Error><Code>%s</Code><Message>not you</Message></Error></ErrorResponse>`, a.refusal)
+		_, _ = fmt.Fprintf(w, `<ErrorResponse><Error><Code>%s</Code><Message>not you</Message></Error></ErrorResponse>`,
+			cmp.Or(a.refusal, "AccessDenied"))
 		return
 	}
 	_, _ = fmt.Fprintf(w, `<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>key%d</AccessKeyId>`+
@@ -66,9 +82,7 @@ func (a *abroad) assume(w http.ResponseWriter) {
 
 // accounts are accounts whose every service is a.
 func (a *abroad) accounts(settings Settings) *Accounts {
-	accounts := accountsAt(httptest.NewUnstartedServer(nil), settings)
-	accounts.config.HTTPClient = a
-	return accounts
+	return accountsOver(a, settings)
 }
 
 func TestClientAssumesRoleAgainBeforeItExpires(t *testing.T) {
@@ -82,10 +96,10 @@ func TestClientAssumesRoleAgainBeforeItExpires(t *testing.T) {
 			}
 		}
 		who := otherRole + " secret-handshake targetgate"
-		if diff := cmp.Diff([]string{who, who}, aws.assumed); diff != "" {
+		if diff := gocmp.Diff([]string{who, who}, aws.assumed); diff != "" {
 			t.Errorf("AssumeRole calls (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]string{"key1", "key1", "key2"}, aws.keys); diff != "" {
+		if diff := gocmp.Diff([]string{"key1", "key1", "key2"}, aws.keys); diff != "" {
 			t.Errorf("keys of the calls at 0, 13:50 and 14:40 of 15 minutes (-want +got):\n%s", diff)
 		}
 	})
@@ -96,7 +110,6 @@ func TestClientCallsNothingWithoutItsRole(t *testing.T) {
 		before := assumeRequests(t)
 		aws := &abroad{refusal: "AccessDenied"}
 		client := aws.accounts(Settings{MaxRetries: 5}).Client(Role{ARN: otherRole})
-		full := client.budget.buckets[0].level()
 		err := client.Register(t.Context(), ClassRegister, testARN, oneTarget)
 		if !IsPermission(err) || IsRejected(err) {
 			t.Errorf("IsPermission %t and IsRejected %t of %v", IsPermission(err), IsRejected(err), err)
@@ -112,8 +125,8 @@ func TestClientCallsNothingWithoutItsRole(t *testing.T) {
 		if len(aws.keys) != 0 || len(aws.assumed) != 1 {
 			t.Errorf("%d calls to the load balancer and %d of AssumeRole, want 0 and 1", len(aws.keys), len(aws.assumed))
 		}
-		if left := client.budget.buckets[0].level(); left != full {
-			t.Errorf("budget %+v after a call that was not made, want %+v", left, full)
+		if client.session.budget.Load() != nil || client.Short() || client.Queued() {
+			t.Error("the role's account has a budget although no call was made there")
 		}
 		if requests := assumeRequests(t) - before; requests != 1 {
 			t.Errorf("metrics count %d refused requests to STS, want 1", requests)
@@ -133,11 +146,16 @@ func assumeRequests(t *testing.T) (count int) {
 	return count
 }
 
-// AssumeRole is throttled by other buckets than ours, and its callers come again.
+// AssumeRole has a bucket of its own, and its callers come again.
 func TestClientKeepsPaceWhenAssumeRoleIsThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		aws := &abroad{refusal: "Throttling"}
-		client := aws.accounts(Settings{MaxRetries: 5}).Client(Role{ARN: otherRole})
+		aws := &abroad{lasts: time.Hour}
+		accounts := aws.accounts(Settings{MaxRetries: 5})
+		if _, err := accounts.Client(Role{ARN: otherRole}).Health(t.Context(), ClassOther, testARN, WholeGroup); err != nil {
+			t.Fatal(err)
+		}
+		aws.refusal, aws.assumed = "Throttling", nil
+		client := accounts.Client(Role{ARN: otherRole, ExternalID: "another"})
 		_, err := client.GroupByARN(t.Context(), ClassAdmission, testARN)
 		if !IsThrottled(err) {
 			t.Errorf("error %v, want throttled", err)
@@ -145,9 +163,12 @@ func TestClientKeepsPaceWhenAssumeRoleIsThrottled(t *testing.T) {
 		if want := 1 + assumeRetries; len(aws.assumed) != want {
 			t.Errorf("%d attempts to assume the role, want %d", len(aws.assumed), want)
 		}
-		client.budget.notice("DescribeTargetGroups", err)
-		if l := client.budget.buckets[1].level(); l.rate != 25 {
-			t.Errorf("rate %g, want the configured 25", l.rate)
+		accounts.Client(Role{ARN: otherRole}).session.budget.Load().notice("DescribeTargetGroups", err)
+		if l := accounts.Client(Role{ARN: otherRole}).session.budget.Load().buckets[1].level(); l.rate != 25 {
+			t.Errorf("rate %g of the role's account, want the configured 25", l.rate)
+		}
+		if l := accounts.stsBudget.buckets[0].level(); l.rate >= 25 {
+			t.Errorf("rate %g of STS, want it slowed down", l.rate)
 		}
 	})
 }

@@ -14,11 +14,12 @@ import (
 // Tag is the value of a target group's tag; tagged is false when it has none of that key. Class is as for GroupByARN, or
 // ClassWaitingHealth when pods wait for the answer. The error satisfies IsTargetGroupNotFound when there is no such group.
 func (c *Client) Tag(ctx context.Context, class Class, arn, key string) (value string, tagged bool, err error) {
-	if err := c.identify(ctx); err != nil {
+	ctx, err = c.prepare(ctx, class)
+	if err != nil {
 		return "", false, callError("describing tags of target group", arn, err)
 	}
 	in := &awselbv2.DescribeTagsInput{ResourceArns: []string{arn}}
-	out, err := c.api.DescribeTags(withCharge(ctx, c.charge(class)), in, attempts(class)...)
+	out, err := c.api.DescribeTags(ctx, in, c.options(attempts(class)...)...)
 	if err != nil {
 		return "", false, callError("describing tags of target group", arn, err)
 	}

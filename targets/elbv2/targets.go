@@ -79,7 +79,7 @@ type Batch func() map[Target]string
 // may have been accepted.
 func (c *Client) Register(ctx context.Context, class Class, arn string, batch Batch) error {
 	err := c.send(ctx, class, "RegisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
-		_, err := c.api.RegisterTargets(ctx, &awselbv2.RegisterTargetsInput{TargetGroupArn: &arn, Targets: targets}, once)
+		_, err := c.api.RegisterTargets(ctx, &awselbv2.RegisterTargetsInput{TargetGroupArn: &arn, Targets: targets}, c.options(once)...)
 		return err
 	})
 	return callError("registering targets in", arn, err)
@@ -95,7 +95,7 @@ func (c *Client) Deregister(ctx context.Context, class Class, arn string, batch 
 	err := c.send(ctx, class, "DeregisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
 		ctx, cancel := context.WithTimeout(ctx, deregisterTimeout)
 		defer cancel()
-		_, err := c.api.DeregisterTargets(ctx, &awselbv2.DeregisterTargetsInput{TargetGroupArn: &arn, Targets: targets}, once)
+		_, err := c.api.DeregisterTargets(ctx, &awselbv2.DeregisterTargetsInput{TargetGroupArn: &arn, Targets: targets}, c.options(once)...)
 		return err
 	})
 	return callError("deregistering targets from", arn, err)
@@ -103,40 +103,39 @@ func (c *Client) Deregister(ctx context.Context, class Class, arn string, batch 
 
 // Short reports whether so few registrations and deregistrations are left in the budget that they should be spent with care.
 func (c *Client) Short() bool {
-	bucket := c.budget.bucketFor("RegisterTargets")
+	bucket := c.bucketFor("RegisterTargets")
 	return bucket != nil && bucket.short()
 }
 
 // Queued reports whether registrations or deregistrations, of whichever group, stand in line for the budget.
 func (c *Client) Queued() bool {
-	bucket := c.budget.bucketFor("DeregisterTargets")
+	bucket := c.bucketFor("DeregisterTargets")
 	return bucket != nil && bucket.queued(ClassRegister)
 }
 
 // once keeps the SDK from trying again: the targets of the next attempt may be others.
 func once(o *awselbv2.Options) { o.Retryer = aws.NopRetryer{} }
 
-// begin takes a token for the only attempt of the operation.
-func (c *Client) begin(ctx context.Context, class Class, operation string) (*token, error) {
-	if err := c.identify(ctx); err != nil {
-		return nil, err
+// begin takes a token for the only attempt of the operation, and returns the context to send it with. What it returns with
+// an error is nothing.
+func (c *Client) begin(ctx context.Context, class Class, operation string) (context.Context, *token, error) {
+	ctx, err := c.prepare(ctx, class)
+	if err != nil {
+		return nil, nil, err
 	}
-	return c.budget.wait(withCharge(ctx, c.charge(class)), operation)
-}
-
-// paid is for a call of one attempt whose token has been taken already.
-func (c *Client) paid(class Class) charge {
-	return charge{class: class, tenant: c.tenant, paid: true}
+	paying := chargeOf(ctx)
+	token, err := paying.budget.wait(ctx, operation)
+	return withCharge(ctx, paying.settled()), token, err
 }
 
 // send takes a token for the operation, then the batch, and sends it.
 func (c *Client) send(ctx context.Context, class Class, operation string, batch Batch,
 	call func(context.Context, []types.TargetDescription) error,
 ) error {
-	if err := c.budget.gather(ctx, class, operation); err != nil {
+	if err := c.gather(ctx, class, operation); err != nil {
 		return err
 	}
-	token, err := c.begin(ctx, class, operation)
+	ctx, token, err := c.begin(ctx, class, operation)
 	if err != nil {
 		return err
 	}
@@ -146,7 +145,15 @@ func (c *Client) send(ctx context.Context, class Class, operation string, batch 
 		return nil
 	}
 	defer token.answered()
-	return call(withCharge(ctx, c.paid(class)), descriptions(targets))
+	return call(ctx, descriptions(targets))
+}
+
+// gather waits for more targets while tokens are short.
+func (c *Client) gather(ctx context.Context, class Class, operation string) error {
+	if budget := c.session.budget.Load(); budget != nil {
+		return budget.gather(ctx, class, operation)
+	}
+	return nil
 }
 
 // Ask yields the targets that a reading is about; nil is the whole group. It is called when the budget has granted the
@@ -163,7 +170,7 @@ const reasonNotRegistered = "Target.NotRegistered"
 // answer. IPv6 addresses come in their canonical text form (RFC 5952), however AWS spells them. Class is
 // ClassWaitingHealth when a pod waits for the answer, else ClassOther.
 func (c *Client) Health(ctx context.Context, class Class, arn string, ask Ask) (map[Target]Health, error) {
-	token, err := c.begin(ctx, class, "DescribeTargetHealth")
+	ctx, token, err := c.begin(ctx, class, "DescribeTargetHealth")
 	if err != nil {
 		return nil, callError("describing target health of", arn, err)
 	}
@@ -172,7 +179,7 @@ func (c *Client) Health(ctx context.Context, class Class, arn string, ask Ask) (
 	for _, t := range ask() {
 		in.Targets = append(in.Targets, types.TargetDescription{Id: aws.String(t.ID), Port: aws.Int32(t.Port)})
 	}
-	out, err := c.api.DescribeTargetHealth(withCharge(ctx, c.paid(class)), in, once)
+	out, err := c.api.DescribeTargetHealth(ctx, in, c.options(once)...)
 	if err != nil {
 		return nil, callError("describing target health of", arn, err)
 	}

@@ -4,6 +4,7 @@
 package elbv2
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 // ThrottleRule is a token bucket for the operations it matches; the first rule that matches counts.
 type ThrottleRule struct {
+	Service    string // stsID; that of the load balancers when empty
 	Operations *regexp.Regexp
 	Rate       float64 // tokens a second, more than 0
 	Burst      int     // tokens that AWS's bucket holds, at least 1
@@ -21,34 +23,59 @@ func (r ThrottleRule) matches(operation string) bool {
 	return r.Operations.MatchString(operation)
 }
 
+// pattern names the rule: no two of a budget, nor of an account, have the same.
 func (r ThrottleRule) pattern() string {
+	if r.Service != "" {
+		return r.Service + ":" + r.Operations.String()
+	}
 	return r.Operations.String()
 }
 
+// rulesOf are the rules for the service, DefaultThrottle's when there are none.
+func rulesOf(service string, rules []ThrottleRule) []ThrottleRule {
+	ofService := func(rules []ThrottleRule) (out []ThrottleRule) {
+		for _, rule := range rules {
+			if cmp.Or(rule.Service, serviceID) == service {
+				out = append(out, rule)
+			}
+		}
+		return out
+	}
+	if out := ofService(rules); len(out) > 0 {
+		return out
+	}
+	return ofService(DefaultThrottle())
+}
+
 // DefaultThrottle is half of what AWS grants an account for reading (50 a second, burst 200) and all of what it
-// grants for registering and deregistering (4 a second, burst 20), which few others in an account use.
+// grants for registering and deregistering (4 a second, burst 20), which few others in an account use. Of the 600 calls a
+// second of STS, which all workloads of the account share, it is few.
 func DefaultThrottle() []ThrottleRule {
 	return []ThrottleRule{
 		{Operations: regexp.MustCompile("^(Register|Deregister)Targets$"), Rate: 4, Burst: 20},
 		{Operations: regexp.MustCompile("^Describe"), Rate: 25, Burst: 100},
+		{Service: stsID, Operations: regexp.MustCompile("."), Rate: 25, Burst: 100},
 	}
 }
 
-// ParseThrottle reads serviceID:operationRegex=rate:burst,... as --aws-api-throttle gives it. The only service whose calls
-// are rationed is "Elastic Load Balancing v2"; skipped are the parts for others. An empty string gives no rules.
+// ParseThrottle reads serviceID:operationRegex=rate:burst,... as --aws-api-throttle gives it. The services whose calls are
+// rationed are "Elastic Load Balancing v2" and "STS"; skipped are the parts for others. An empty string gives no rules.
 func ParseThrottle(s string) (rules []ThrottleRule, skipped []string, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		if part == "" {
 			continue
 		}
 		service, rest, ok := strings.Cut(part, ":")
-		if ok && service != serviceID {
+		if ok && service != serviceID && service != stsID {
 			skipped = append(skipped, part)
 			continue
 		}
 		rule, err := parseThrottleRule(rest)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%q: %w; want serviceID:operationRegex=rate:burst", part, err)
+		}
+		if service == stsID {
+			rule.Service = stsID
 		}
 		rules = append(rules, rule)
 	}

@@ -83,6 +83,8 @@ labels:
   (list "aws-api-endpoints" .Values.awsApiEndpoints)
   (list "aws-api-throttle" .Values.awsApiThrottle)
   (list "aws-max-retries" .Values.awsMaxRetries)
+  (list "aws-role-session-name" .Values.awsRoleSessionName)
+  (list "aws-role-session-tags" (ternary true nil (eq true .Values.awsRoleSessionTags)))
   (list "enable-pod-readiness-gate-inject" .Values.enablePodReadinessGateInject)
   (list "termination-delay-alb" .Values.terminationDelayALB)
   (list "termination-delay-nlb" .Values.terminationDelayNLB)

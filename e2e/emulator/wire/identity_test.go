@@ -15,6 +15,7 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	stsapi "github.com/aws/aws-sdk-go-v2/service/sts"
+	ststypes "github.com/aws/aws-sdk-go-v2/service/sts/types"
 	"github.com/google/go-cmp/cmp"
 	testclock "k8s.io/utils/clock/testing"
 
@@ -73,6 +74,41 @@ func TestAssumeRole(t *testing.T) {
 				in.ExternalId = &tc.externalID
 			}
 			_, err := b.sts().AssumeRole(ctx(t), in)
+			wantCode(t, err, tc.want)
+		})
+	}
+}
+
+// A role in another account may let in some sessions only.
+func TestTrustPolicyAsksForSession(t *testing.T) {
+	tag := func(key, value string) ststypes.Tag { return ststypes.Tag{Key: &key, Value: &value} }
+	cases := map[string]struct {
+		session string
+		tags    []ststypes.Tag
+		trust   Role
+		want    string
+	}{
+		"right name":                  {session: "prod+shop+web", trust: Role{SessionName: "prod+shop+*"}},
+		"wrong name":                  {session: "prod+shopping+web", trust: Role{SessionName: "prod+shop+*"}, want: "AccessDenied"},
+		"name that is a part":         {session: "x-prod", trust: Role{SessionName: "prod"}, want: "AccessDenied"},
+		"tags where none are allowed": {session: "ab", tags: []ststypes.Tag{tag("a", "b")}, want: "AccessDenied"},
+		"tags where they are allowed": {session: "ab", tags: []ststypes.Tag{tag("a", "b")}, trust: Role{TagSession: true}},
+		"right tag": {
+			session: "ab", tags: []ststypes.Tag{tag("ns", "shop"), tag("a", "b")}, trust: Role{TagSession: true, Tags: map[string]string{"ns": "shop"}},
+		},
+		"wrong tag": {
+			session: "ab", tags: []ststypes.Tag{tag("ns", "other")}, trust: Role{TagSession: true, Tags: map[string]string{"ns": "shop"}},
+			want: "AccessDenied",
+		},
+		"no tag": {session: "ab", trust: Role{TagSession: true, Tags: map[string]string{"ns": "shop"}}, want: "AccessDenied"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.trust.ARN = role
+			b := newBed(t, state.Options{}, Options{Roles: []Role{tc.trust}})
+			_, err := b.sts().AssumeRole(ctx(t), &stsapi.AssumeRoleInput{
+				RoleArn: &tc.trust.ARN, RoleSessionName: &tc.session, Tags: tc.tags,
+			})
 			wantCode(t, err, tc.want)
 		})
 	}

@@ -42,6 +42,12 @@ type Role struct {
 	ARN string
 	// ExternalID must be given by the caller when it is not empty.
 	ExternalID string
+	// SessionName, when not empty, is what its trust policy asks of the session's name (StringLike): * stands for any text.
+	SessionName string
+	// TagSession says that its trust policy allows session tags.
+	TagSession bool
+	// Tags are those that its trust policy asks for, beside any others (StringEquals of aws:RequestTag).
+	Tags map[string]string
 	// Lifetime is how long its credentials last, whatever the caller asks for; 0 is what the caller asks for, or an
 	// hour. Their Expiration tells the truth.
 	Lifetime time.Duration

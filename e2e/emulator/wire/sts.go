@@ -60,7 +60,11 @@ func assumeRole(s *Server, q *request) (any, error) {
 	if seconds == 0 {
 		seconds = defaultSession
 	}
-	role, ok := s.role(arn, q.text("ExternalId"))
+	tags, err := q.tagParams()
+	if err != nil {
+		return nil, err
+	}
+	role, ok := s.role(func(r Role) bool { return r.ARN == arn && r.trusts(name, q.text("ExternalId"), tags) })
 	switch {
 	case !roleARN.MatchString(arn):
 		return nil, state.Invalid("%s is invalid", arn)
@@ -70,19 +74,39 @@ func assumeRole(s *Server, q *request) (any, error) {
 		return nil, state.Invalid("The requested DurationSeconds is not between %d and %d", shortestSession, longestSession)
 	case !ok:
 		return nil, state.Refuse("AccessDenied", "User: %s is not authorized to perform: sts:AssumeRole on resource: %s", q.caller.arn, arn)
+	case len(tags) > 0 && !role.TagSession:
+		return nil, state.Refuse("AccessDenied", "User: %s is not authorized to perform: sts:TagSession on resource: %s", q.caller.arn, arn)
 	}
 	return s.openSession(arn, name, cmp.Or(role.Lifetime, time.Duration(seconds)*time.Second)), nil
 }
 
-// role finds the role that may be assumed by its ARN and external id.
-func (s *Server) role(arn, externalID string) (Role, bool) {
-	i := slices.IndexFunc(s.opts.Roles, func(r Role) bool {
-		return r.ARN == arn && (r.ExternalID == "" || r.ExternalID == externalID)
-	})
+// role finds the role that may be assumed.
+func (s *Server) role(trusts func(Role) bool) (Role, bool) {
+	i := slices.IndexFunc(s.opts.Roles, trusts)
 	if i < 0 {
 		return Role{}, false
 	}
 	return s.opts.Roles[i], true
+}
+
+// trusts is the role's trust policy.
+func (r Role) trusts(session, externalID string, tags map[string]string) bool {
+	for key, value := range r.Tags {
+		if got, ok := tags[key]; !ok || got != value {
+			return false
+		}
+	}
+	return (r.ExternalID == "" || r.ExternalID == externalID) && (r.SessionName == "" || like(r.SessionName, session))
+}
+
+// like is IAM's StringLike, without its question mark.
+func like(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	for i, part := range parts {
+		parts[i] = regexp.QuoteMeta(part)
+	}
+	matched, _ := regexp.MatchString("^"+strings.Join(parts, ".*")+"$", text)
+	return matched
 }
 
 func (s *Server) openSession(role, name string, d time.Duration) assumeRoleXML {
