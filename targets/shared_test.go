@@ -215,13 +215,3 @@ func TestRecordIsReadAsItIsWritten(t *testing.T) {
 		})
 	}
 }
-
-func FuzzParseRecord(f *testing.F) {
-	f.Add("10.0.0.1:8080,2001:db8::1:80")
-	f.Fuzz(func(t *testing.T, text string) {
-		read := parseRecord(text)
-		if diff := cmp.Diff(read, parseRecord(read.String())); diff != "" {
-			t.Errorf("written and read again (-want +got):\n%s", diff)
-		}
-	})
-}
