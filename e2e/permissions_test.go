@@ -30,6 +30,7 @@ var permissions = []struct{ role, resource, name, verbs, need string }{
 	{"ClusterRole", "configmaps", "", "delete", "targets/shared.go forget"},
 	{"ClusterRole", "endpointslices.discovery.k8s.io", "", "list watch", "targets/watches.go SetupWithManager"},
 	{"ClusterRole", "events.events.k8s.io", "", "create", "targets/event_queue.go create"},
+	{"ClusterRole", "mutatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "get", "targets/scope.go ReadScope"},
 	{"ClusterRole", "mutatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "list watch", "webhook/certs/selfmade.go watch"},
 	{"ClusterRole", "mutatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "patch", "webhook/certs/pass.go write"},
 	{"ClusterRole", "namespaces", "", "list watch", "targets/watches.go SetupWithManager"},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,8 +46,10 @@ type Registrar struct {
 	// LastResort lets in endpoints on nodes of unknown state when a binding has no others.
 	LastResort bool
 
-	// InjectsGates says that admission gives pods gates where the namespace asks for it.
+	// InjectsGates says that admission gives pods gates.
 	InjectsGates bool
+	// WebhookConfiguration is the name of the MutatingWebhookConfiguration that says which pods.
+	WebhookConfiguration string
 
 	// MaxConcurrentReconciles is how many bindings are looked at side by side. Passes do not wait for AWS, so this is
 	// about the API server.
@@ -54,6 +57,7 @@ type Registrar struct {
 	// MaxBackoff bounds the pause after a pass that failed at the API server.
 	MaxBackoff time.Duration
 
+	scope    atomic.Pointer[Scope] // nil before it was read
 	resolver resolver
 	openings *line                      // of writes to pods that open gates,
 	remarks  *line                      // of those that say what a gate waits for,

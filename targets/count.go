@@ -65,6 +65,17 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
+// missedPods are the pods without the gate that should have got it at their creation.
+func missedPods(endpoints map[elbv2.Target]endpoint, gate corev1.PodConditionType, covered func(*corev1.Pod) bool) []*corev1.Pod {
+	var out []*corev1.Pod
+	for _, ep := range endpoints {
+		if ungated(ep, gate) && covered(ep.pod) {
+			out = append(out, ep.pod)
+		}
+	}
+	return out
+}
+
 // ungated reports whether the Service selects the pod, and the pod has no gate.
 func ungated(ep endpoint, gate corev1.PodConditionType) bool {
 	selected := ep.standing == wanted || ep.standing == unready || ep.standing == kept

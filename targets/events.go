@@ -195,18 +195,15 @@ func (j *judge) lateNotices(verdicts []verdict) map[string]notice {
 	return out
 }
 
-// ungatedNotices tell the owners of pods that have no gate although their namespace asks for gates: they were created
+// ungatedNotices tell the owners of pods that have no gate although they should have got one: they were created
 // before the binding, or while the webhook was away.
-func ungatedNotices(endpoints map[elbv2.Target]endpoint, gate corev1.PodConditionType) map[string]notice {
+func ungatedNotices(pods []*corev1.Pod, gate corev1.PodConditionType) map[string]notice {
 	out := map[string]notice{}
-	for _, ep := range endpoints {
-		if !ungated(ep, gate) {
-			continue
-		}
-		on, key := runtime.Object(ep.pod), "ungated "+string(ep.uid)
-		if owner := metav1.GetControllerOf(ep.pod); owner != nil {
+	for _, pod := range pods {
+		on, key := runtime.Object(pod), "ungated "+string(pod.UID)
+		if owner := metav1.GetControllerOf(pod); owner != nil {
 			on = &corev1.ObjectReference{
-				APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: ep.pod.Namespace, Name: owner.Name, UID: owner.UID,
+				APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: pod.Namespace, Name: owner.Name, UID: owner.UID,
 			}
 			key = "ungated " + string(owner.UID)
 		}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/elbv2"
@@ -49,9 +48,13 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 	count := countPods(gated, res.endpoints, j.gate)
 	count.unlisted = j.unlisted
 	told := j.lateNotices(verdicts)
-	if count.ungated > 0 && r.asksForGates(ctx, binding.Namespace) {
-		count.missed = count.ungated
-		maps.Copy(told, ungatedNotices(res.endpoints, j.gate))
+	if count.ungated == 0 {
+		return &count, told, nil
+	}
+	if covered := r.asksForGates(ctx, binding.Namespace); covered != nil {
+		missed := missedPods(res.endpoints, j.gate, covered)
+		count.missed = len(missed)
+		maps.Copy(told, ungatedNotices(missed, j.gate))
 	}
 	return &count, told, nil
 }
@@ -219,15 +222,6 @@ func (r *Registrar) write(s session, gate corev1.PodConditionType, v verdict) er
 		r.measure(s, v, gate)
 	}
 	return nil
-}
-
-// asksForGates reports whether pods of the namespace get gates at their creation.
-func (r *Registrar) asksForGates(ctx context.Context, namespace string) bool {
-	var ns corev1.Namespace
-	if err := r.Client.Get(ctx, client.ObjectKey{Name: namespace}, &ns, client.UnsafeDisableDeepCopy); err != nil {
-		return false
-	}
-	return r.InjectsGates && ns.Labels[readiness.InjectLabel] == readiness.InjectEnabled
 }
 
 // gatedPods are the pods that carry the gate of the binding; read only.

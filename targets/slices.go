@@ -38,8 +38,8 @@ func (c sliceReader) read(ctx context.Context, portName string) error {
 		}
 		ports := slicePorts(slice, portName)
 		if len(ports) > maxUnnamedPorts {
-			c.res.odd["ports of "+slice.Name] = fmt.Sprintf("EndpointSlice %s has %d ports: only the first %d are targets of a Service port without a name",
-				slice.Name, len(ports), maxUnnamedPorts)
+			c.res.odd["ports of "+slice.Name] = fmt.Sprintf("EndpointSlice %s has %d ports: the first %d are targets of a Service port "+
+				"without a name", slice.Name, len(ports), maxUnnamedPorts)
 			ports = ports[:maxUnnamedPorts]
 		}
 		for _, port := range ports {

@@ -21,11 +21,12 @@ func (x *indexed) whyUnlisted(binding *v1beta1.TargetGroupBinding, service *core
 	case service.Spec.Type == corev1.ServiceTypeExternalName:
 		return fmt.Sprintf("Service %q is of type ExternalName, which has no endpoints", service.Name), true
 	case !hasFamily(service, family):
-		return fmt.Sprintf("Service %q has no %s addresses (spec.ipFamilies: %v), and the target group takes no others: add that family to the "+
-			"Service (spec.ipFamilyPolicy: PreferDualStack), or bind a target group of the other", service.Name, family, service.Spec.IPFamilies), true
+		return fmt.Sprintf("Service %q has no %s addresses (spec.ipFamilies: %v), and the target group takes no others: add that family "+
+			"to the Service (spec.ipFamilyPolicy: PreferDualStack), or bind a target group of the other",
+			service.Name, family, service.Spec.IPFamilies), true
 	case x.listedWithoutPort(binding, service, pod):
-		return fmt.Sprintf("the EndpointSlices of Service %q list the pod without port %q: have the port's targetPort name a port that the pod's "+
-			"containers declare, or be a number", service.Name, port), true
+		return fmt.Sprintf("the EndpointSlices of Service %q list the pod without port %q: have the port's targetPort name a port "+
+			"that the pod's containers declare, or be a number", service.Name, port), true
 	default:
 		return fmt.Sprintf("no EndpointSlice of Service %q lists the pod at port %q, although the Service selects it: does "+
 			"kube-controller-manager write EndpointSlices?", service.Name, port), false

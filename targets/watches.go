@@ -6,6 +6,7 @@ package targets
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,6 +78,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 func (r *Registrar) startLanes(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	leading.Set(1)
 	r.lanes = ctx
+	go r.followScope(ctx)
 	urgent := urgentQueue{queue.(*spacedQueue)}
 	r.wake = func(key types.NamespacedName) { urgent.Add(reconcile.Request{NamespacedName: key}) }
 	return nil
@@ -142,12 +144,12 @@ func nodeChanged() predicate.Funcs {
 	}}
 }
 
-// labelChanged lets through namespaces that ask for gates now, or no longer.
+// labelChanged lets through namespaces whose pods may get gates now, or no longer.
 func labelChanged() predicate.Funcs {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false }, // its bindings come by themselves
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return e.ObjectOld.GetLabels()[readiness.InjectLabel] != e.ObjectNew.GetLabels()[readiness.InjectLabel]
+			return !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels())
 		},
 	}
 }

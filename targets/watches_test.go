@@ -54,7 +54,8 @@ func TestLabelChanged(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before, after *corev1.Namespace
 		want          bool
-	}{"gates are asked for": {plain, asks, true}, "and no longer": {asks, plain, true}, "another label": {asks, other, false}} {
+	}{"gates are asked for": {plain, asks, true}, "and no longer": {asks, plain, true}, "another label, which a selector may ask for": {asks, other, true},
+		"none": {asks, asks.DeepCopy(), false}} {
 		t.Run(name, func(t *testing.T) {
 			if got := labelChanged().Update(event.UpdateEvent{ObjectOld: tc.before, ObjectNew: tc.after}); got != tc.want {
 				t.Errorf("let through: %v, want %v", got, tc.want)

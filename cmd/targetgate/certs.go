@@ -43,7 +43,8 @@ func (o *certificateOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.SelfMade.Service, "webhook-service-name", "targetgate-webhook",
 		"Name of the Service, in the own namespace, that the webhook configurations call.")
 	flags.StringVar(&o.SelfMade.Configuration, "webhook-configuration-name", "targetgate-webhook",
-		"Name of the mutating and of the validating webhook configuration whose caBundle targetgate sets when it makes its own CA.")
+		"Name of the mutating and of the validating webhook configuration. The former is read for which pods get gates; of both "+
+			"targetgate sets caBundle when it makes its own CA.")
 	flags.DurationVar(&o.SelfMade.CADuration, "webhook-ca-duration", 365*24*time.Hour,
 		"Lifetime of the CA that targetgate makes. It is replaced when a third is left.")
 	flags.DurationVar(&o.SelfMade.CertDuration, "webhook-cert-duration", 7*24*time.Hour, "Lifetime of the certificates of that CA, likewise.")

@@ -52,6 +52,7 @@ func (o *explainOptions) explain(ctx context.Context, out, errOut io.Writer) (in
 	}
 	explainer := explain.Explainer{
 		Reader: reader, Clock: clock.RealClock{}, Lease: client.ObjectKey{Namespace: o.LeaseNamespace, Name: o.LeaseName},
+		WebhookConfiguration: o.WebhookConfiguration,
 	}
 	if o.AWS {
 		explainer.AWS = o.awsClients(ctx)

@@ -42,6 +42,7 @@ type explainOptions struct {
 	Endpoints map[string]string
 
 	LeaseName, LeaseNamespace string
+	WebhookConfiguration      string
 }
 
 const (
@@ -96,6 +97,8 @@ func (o *explainOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Context, "context", "", "Context of the kubeconfig. Default: its current one.")
 	flags.StringVar(&o.LeaseName, "leader-election-id", defaultLease, "Name of targetgate's lease.")
 	flags.StringVar(&o.LeaseNamespace, "leader-election-namespace", "targetgate-system", "Namespace of targetgate's lease: where it runs.")
+	flags.StringVar(&o.WebhookConfiguration, "webhook-configuration-name", "targetgate-webhook",
+		"Name of targetgate's MutatingWebhookConfiguration, which says which pods get gates.")
 }
 
 // takeSubject reads what is to be explained: nothing, KIND NAME or KIND/NAME.

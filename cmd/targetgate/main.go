@@ -73,6 +73,7 @@ func run(ctx context.Context, args []string) error {
 		DriftInterval:           opts.DriftInterval,
 		LastResort:              opts.EndpointsFailOpen,
 		InjectsGates:            opts.InjectGates,
+		WebhookConfiguration:    opts.Certificates.SelfMade.Configuration,
 		MaxConcurrentReconciles: opts.MaxConcurrentReconciles,
 		MaxBackoff:              opts.MaxBackoff,
 	}

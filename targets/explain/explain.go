@@ -28,6 +28,8 @@ type Explainer struct {
 	Clock clock.PassiveClock
 	// Lease is where targetgate's leader says that it lives.
 	Lease client.ObjectKey
+	// WebhookConfiguration is the name of the MutatingWebhookConfiguration that says which pods get gates.
+	WebhookConfiguration string
 
 	surveyor *targets.Surveyor
 }

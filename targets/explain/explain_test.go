@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -52,6 +53,7 @@ type world struct {
 	binding   *v1beta1.TargetGroupBinding
 	service   *corev1.Service
 	slice     *discoveryv1.EndpointSlice
+	hook      *admissionregistrationv1.MutatingWebhookConfiguration // nil when it may not be read
 	pod       *corev1.Pod
 	lease     *coordinationv1.Lease
 	node      *corev1.Node                // that the pod is not on
@@ -153,6 +155,16 @@ func (w *world) answer(h elbv2.Health) {
 	}
 }
 
+// selecting is a configuration whose pod webhook takes namespaces with the label, and pods by the selector.
+func selecting(key, value string, pods *metav1.LabelSelector) *admissionregistrationv1.MutatingWebhookConfiguration {
+	return &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "hooks"},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: "mpod.elbv2.k8s.aws", NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}, ObjectSelector: pods,
+		}},
+	}
+}
+
 func (w *world) explainer(t *testing.T) *Explainer {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -160,6 +172,9 @@ func (w *world) explainer(t *testing.T) *Explainer {
 		t.Fatal(err)
 	}
 	objects := []client.Object{w.namespace, w.slice, w.binding, w.pod, w.node}
+	if w.hook != nil {
+		objects = append(objects, w.hook)
+	}
 	if w.service != nil {
 		objects = append(objects, w.service)
 	}
@@ -170,7 +185,7 @@ func (w *world) explainer(t *testing.T) *Explainer {
 		objects = append(objects, w.lease)
 	}
 	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-	e := Explainer{Reader: reader, Clock: clocktesting.NewFakePassiveClock(now), Lease: leaseKey}
+	e := Explainer{Reader: reader, Clock: clocktesting.NewFakePassiveClock(now), Lease: leaseKey, WebhookConfiguration: "hooks"}
 	if w.aws != nil {
 		aws := elbv2.New(w.aws, elbv2.NewBudget(nil, clock.RealClock{}))
 		e.AWS = func(*v1beta1.TargetGroupBinding) (*elbv2.Client, error) { return aws, nil }
@@ -282,6 +297,10 @@ func TestExplainNamesTheCause(t *testing.T) {
 		"5 namespace not labelled": {
 			func(w *world) { w.pod.Spec.ReadinessGates = nil; w.namespace.Labels = nil },
 			[]string{"broken gate: the pod has no readiness gate", "namespace shop does not ask for gates", "kubectl label namespace shop elbv2.k8s.aws/pod-readiness-gate-inject=enabled"},
+		},
+		"5 namespace not selected": {
+			func(w *world) { w.pod.Spec.ReadinessGates = nil; w.hook = selecting("team", "shop", nil) },
+			[]string{"broken gate: the pod has no readiness gate", "the webhook's namespaceSelector leaves namespace shop out", "webhookNamespaceSelectors"},
 		},
 		"5 webhook was away": {
 			func(w *world) { w.pod.Spec.ReadinessGates = nil },

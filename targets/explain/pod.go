@@ -172,9 +172,14 @@ func (s *scene) ungatedLink(pod *corev1.Pod) Link {
 	}
 	service := s.survey.Service
 	switch {
-	case s.namespace != nil && s.namespace.Labels[readiness.InjectLabel] != readiness.InjectEnabled:
+	case !s.scope.CoversPod(pod):
+		return link("gate", OK, "the pod has none, as the webhook's objectSelector leaves it out")
+	case s.namespace != nil && !s.scope.CoversNamespace(s.namespace) && s.scope.IsByLabel():
 		return broken("namespace %s does not ask for gates", pod.Namespace).
 			advise("kubectl label namespace %s %s=%s, and %s", pod.Namespace, readiness.InjectLabel, readiness.InjectEnabled, restart)
+	case s.namespace != nil && !s.scope.CoversNamespace(s.namespace):
+		return broken("the webhook's namespaceSelector leaves namespace %s out", pod.Namespace).
+			advise("Give the namespace the labels that webhookNamespaceSelectors of targetgate's chart asks for, and %s", restart)
 	case pod.CreationTimestamp.Time.Before(s.binding.CreationTimestamp.Time):
 		return broken("it was created before the TargetGroupBinding").advise("To give it one, %s", restart)
 	case service != nil && pod.CreationTimestamp.Time.Before(service.CreationTimestamp.Time):

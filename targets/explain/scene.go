@@ -27,6 +27,7 @@ type scene struct {
 	survey    targets.Survey
 	pods      []corev1.Pod      // of the namespace
 	namespace *corev1.Namespace // nil when it may not be read
+	scope     targets.Scope     // of the pod webhook; by the namespace's label when that may not be read
 
 	leaseKey client.ObjectKey
 	lease    *coordinationv1.Lease // nil when it was not read
@@ -54,6 +55,9 @@ func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBindin
 	var ns corev1.Namespace
 	if e.Reader.Get(ctx, client.ObjectKey{Name: binding.Namespace}, &ns) == nil {
 		s.namespace = &ns
+	}
+	if scope, err := targets.ReadScope(ctx, e.Reader, e.WebhookConfiguration); err == nil {
+		s.scope = scope
 	}
 	var lease coordinationv1.Lease
 	if s.leaseErr = e.Reader.Get(ctx, e.Lease, &lease); s.leaseErr == nil {

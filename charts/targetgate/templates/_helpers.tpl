@@ -103,7 +103,7 @@ labels:
   (list "webhook-bind-port" .Values.webhookBindPort)
   (list "webhook-cert-dir" (ternary nil "/etc/targetgate/webhook" $selfmade))
   (list "webhook-service-name" (ternary (include "targetgate.webhook" .) nil $selfmade))
-  (list "webhook-configuration-name" (ternary (include "targetgate.webhook" .) nil $selfmade))
+  (list "webhook-configuration-name" (include "targetgate.webhook" .))
   (list "webhook-ca-secret-name" (ternary (printf "%s-ca" (include "targetgate.webhook" .)) nil $selfmade))
   (list "webhook-ca-duration" .Values.webhookCADuration)
   (list "webhook-cert-duration" .Values.webhookCertDuration)

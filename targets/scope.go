@@ -1,0 +1,106 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/readiness"
+)
+
+// Scope is which pods get gates at their creation: those that the pod webhook's selectors cover. The zero Scope is that of
+// namespaces with the label, all pods in them.
+type Scope struct {
+	namespaces, pods labels.Selector
+}
+
+// podWebhook is the name of the webhook that gives pods their gates. It is the incumbent's.
+const podWebhook = "mpod.elbv2.k8s.aws"
+
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations,resourceNames=targetgate-webhook,verbs=get
+
+// ReadScope reads it from the webhook configuration of that name, so that it is what the API server goes by.
+func ReadScope(ctx context.Context, reader client.Reader, name string) (Scope, error) {
+	var configuration admissionregistrationv1.MutatingWebhookConfiguration
+	if err := reader.Get(ctx, client.ObjectKey{Name: name}, &configuration); err != nil {
+		return Scope{}, fmt.Errorf("reading MutatingWebhookConfiguration %s: %w", name, err)
+	}
+	for i := range configuration.Webhooks {
+		if hook := &configuration.Webhooks[i]; hook.Name == podWebhook {
+			return scopeOf(hook)
+		}
+	}
+	return Scope{}, fmt.Errorf("reading MutatingWebhookConfiguration %s: it has no webhook %s", name, podWebhook)
+}
+
+// scopeOf takes no selector for one that selects all, as the API server does.
+func scopeOf(hook *admissionregistrationv1.MutatingWebhook) (Scope, error) {
+	all := &metav1.LabelSelector{}
+	namespaces, err := metav1.LabelSelectorAsSelector(cmp.Or(hook.NamespaceSelector, all))
+	pods, podErr := metav1.LabelSelectorAsSelector(cmp.Or(hook.ObjectSelector, all))
+	if err := errors.Join(err, podErr); err != nil {
+		return Scope{}, fmt.Errorf("reading the selectors of webhook %s: %w", hook.Name, err)
+	}
+	return Scope{namespaces, pods}, nil
+}
+
+// IsByLabel reports whether the namespace's label alone decides.
+func (s Scope) IsByLabel() bool { return s.namespaces == nil || s.namespaces.String() == byLabel }
+
+const byLabel = readiness.InjectLabel + " in (" + readiness.InjectEnabled + ")"
+
+// CoversNamespace reports whether pods of the namespace may get gates.
+func (s Scope) CoversNamespace(namespace *corev1.Namespace) bool {
+	if s.namespaces == nil {
+		return namespace.Labels[readiness.InjectLabel] == readiness.InjectEnabled
+	}
+	return s.namespaces.Matches(labels.Set(namespace.Labels))
+}
+
+// CoversPod reports whether the pod gets gates, in such a namespace, by the labels that it has now.
+func (s Scope) CoversPod(pod *corev1.Pod) bool {
+	return s.pods == nil || s.pods.Matches(labels.Set(pod.Labels))
+}
+
+// scopePause is the pause between readings of the scope, which changes with an installation's settings.
+const scopePause = time.Minute
+
+// followScope keeps the scope as the API server has it. Until it could be read it is the zero Scope.
+func (r *Registrar) followScope(ctx context.Context) {
+	for told := ""; ctx.Err() == nil; r.pause(jitter(scopePause)) {
+		scope, err := ReadScope(ctx, r.Uncached, r.WebhookConfiguration)
+		if err == nil {
+			r.scope.Store(&scope)
+			told = ""
+		} else if told != err.Error() {
+			told = err.Error()
+			ctrl.LoggerFrom(ctx).Error(err, "Which pods should have gates is taken from the namespaces' labels")
+		}
+	}
+}
+
+// asksForGates says which pods of the namespace get gates at their creation; nil when none do.
+func (r *Registrar) asksForGates(ctx context.Context, namespace string) func(*corev1.Pod) bool {
+	var scope Scope
+	if known := r.scope.Load(); known != nil {
+		scope = *known
+	}
+	var ns corev1.Namespace
+	err := r.Client.Get(ctx, client.ObjectKey{Name: namespace}, &ns, client.UnsafeDisableDeepCopy)
+	if err != nil || !r.InjectsGates || !scope.CoversNamespace(&ns) {
+		return nil
+	}
+	return scope.CoversPod
+}

@@ -1,0 +1,108 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/targetgate/targetgate/readiness"
+)
+
+// newWebhookConfiguration is one whose pod webhook has these selectors.
+func newWebhookConfiguration(namespaces, pods *metav1.LabelSelector) *admissionregistrationv1.MutatingWebhookConfiguration {
+	return &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "hooks"},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{
+			{Name: "mtargetgroupbinding.elbv2.k8s.aws"}, {Name: podWebhook, NamespaceSelector: namespaces, ObjectSelector: pods},
+		},
+	}
+}
+
+func with(key, value string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
+}
+
+func TestScopeIsWhatTheWebhookSelects(t *testing.T) {
+	byLabel := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+		Key: readiness.InjectLabel, Operator: metav1.LabelSelectorOpIn, Values: []string{readiness.InjectEnabled},
+	}}}
+	tests := map[string]struct {
+		namespaces, pods *metav1.LabelSelector
+		labels           map[string]string // of the namespace; the pod's is app=web
+		namespace, pod   bool
+		byLabel          bool
+	}{
+		"the label":              {namespaces: byLabel, labels: map[string]string{readiness.InjectLabel: "enabled"}, namespace: true, pod: true, byLabel: true},
+		"not the label":          {namespaces: byLabel, pod: true, byLabel: true},
+		"another label":          {namespaces: with("team", "shop"), labels: map[string]string{"team": "shop"}, namespace: true, pod: true},
+		"not that label":         {namespaces: with("team", "shop"), labels: map[string]string{readiness.InjectLabel: "enabled"}, pod: true},
+		"no selectors":           {namespace: true, pod: true},
+		"pods with the label":    {pods: with("app", "web"), namespace: true, pod: true},
+		"pods without the label": {pods: with("app", "db"), namespace: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			inBed(t, func(b *bed) {
+				scope, err := ReadScope(t.Context(), b.cluster, "hooks")
+				b.must(err)
+				namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: tc.labels}}
+				if got := scope.CoversNamespace(namespace); got != tc.namespace {
+					t.Errorf("covers the namespace: %v, want %v", got, tc.namespace)
+				}
+				if got := scope.CoversPod(newPod("web-0", "10.0.0.1")); got != tc.pod {
+					t.Errorf("covers the pod: %v, want %v", got, tc.pod)
+				}
+				if got := scope.IsByLabel(); got != tc.byLabel {
+					t.Errorf("by the label alone: %v, want %v", got, tc.byLabel)
+				}
+			}, newWebhookConfiguration(tc.namespaces, tc.pods))
+		})
+	}
+}
+
+func TestScopeThatCannotBeReadIsAnError(t *testing.T) {
+	other := newWebhookConfiguration(nil, nil)
+	other.Webhooks = other.Webhooks[:1]
+	faulty := newWebhookConfiguration(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Operator: "x"}}}, nil)
+	faulty.Name = "faulty"
+	inBed(t, func(b *bed) {
+		for _, name := range []string{"hooks", "faulty", "missing"} {
+			if scope, err := ReadScope(t.Context(), b.cluster, name); err == nil {
+				t.Errorf("%s: %v, want an error", name, scope)
+			}
+		}
+	}, other, faulty)
+}
+
+// With selectors other than the default ones the pods that admission has missed are told of all the same, and those that it
+// leaves out are not.
+func TestRegistrarTellsOfUngatedPodsByTheWebhooksSelectors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pods *metav1.LabelSelector
+		want int
+	}{"covered": {nil, 1}, "left out": {with("app", "db"), 0}} {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod("web-0", "10.0.0.1")
+			pod.Spec.ReadinessGates = nil
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "shop"}}}
+			inBed(t, func(b *bed) {
+				b.WebhookConfiguration = "hooks"
+				b.must(b.cluster.Create(t.Context(), newWebhookConfiguration(with("team", "shop"), tc.pods)))
+				go b.followScope(b.lanes)
+				b.settle()
+				b.after(pollUnsettled)
+				if told := b.told("PodWithoutReadinessGate"); told != tc.want {
+					t.Errorf("told %d times, want %d", told, tc.want)
+				}
+				if n := bindingsNow.bindings[webKey].pods.missed; n != tc.want {
+					t.Errorf("%d pods missed, want %d", n, tc.want)
+				}
+			}, pod, newSlice("web-1", pod), namespace)
+		})
+	}
+}
