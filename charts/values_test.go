@@ -160,6 +160,16 @@ func TestValuesChangeWhatIsRendered(t *testing.T) {
 	}
 }
 
+// An installation that is down must not keep out bindings of namespaces that are none of its own.
+func TestBindingHooksAreAskedAboutWatchedNamespacesOnly(t *testing.T) {
+	const selector = `values: ["a","b"]`
+	for _, value := range []string{`["a","b"]`, `"a, b"`} {
+		if n := strings.Count(render(t, "watchNamespace="+value), selector); n != 2 {
+			t.Errorf("with watchNamespace %s %d hooks have %s, want 2", value, n, selector)
+		}
+	}
+}
+
 func hasLine(text, want string) bool {
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) == want {

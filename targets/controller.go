@@ -131,7 +131,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	maps.Copy(told, notices(binding, p, res.odd, r.Policy))
 	r.tell(binding, s.group, told)
 	countIn := r.writeStatus(s, binding, view{
-		generation: binding.Generation, missing: res.missing, plan: p, policy: r.Policy, networking: binding.Spec.Networking != nil,
+		generation: binding.Generation, missing: res.missing, plan: p, policy: r.Policy, shortfall: shortfall(binding),
 		complete: complete, entries: entries, pods: pods,
 		skipped: res.odd[skippedEndpoints],
 	})

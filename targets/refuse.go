@@ -4,11 +4,13 @@
 package targets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/readiness"
@@ -22,7 +24,7 @@ const refusalRecheck = 30 * time.Second
 // unmanageable says why targetgate must leave the binding alone, empty when it need not, and whether that is only until the
 // group has been handed over to it.
 func unmanageable(binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding) (why string, heir bool) {
-	if why := incomplete(&binding.Spec); why != "" {
+	if why := cmp.Or(incomplete(&binding.Spec), unrecordable(binding)); why != "" {
 		return why, false
 	}
 	first := elder(binding, rivals)
@@ -46,10 +48,36 @@ func incomplete(spec *v1beta1.TargetGroupBindingSpec) string {
 	case spec.TargetGroupARN == "":
 		return "spec.targetGroupARN" + created
 	}
+	if !v1beta1.NodeSelectorFits(spec.NodeSelector) {
+		return fmt.Sprintf("spec.nodeSelector takes at most %d labels and expressions together, and %d values in each expression",
+			v1beta1.MaxNodeSelectorExpressions, v1beta1.MaxNodeSelectorValues)
+	}
 	if _, err := metav1.LabelSelectorAsSelector(spec.NodeSelector); err != nil {
 		return fmt.Sprintf("spec.nodeSelector: %v", err)
 	}
 	return ""
+}
+
+// unrecordable says that the record of a shared group cannot be written, as its ConfigMap would have too long a name.
+func unrecordable(binding *v1beta1.TargetGroupBinding) string {
+	if !binding.Spec.MultiClusterTargetGroup || len(recordPrefix+binding.Name) <= validation.DNS1123SubdomainMaxLength {
+		return ""
+	}
+	return "metadata.name is too long for the ConfigMap " + recordPrefix + "NAME, the record of a shared target group: " +
+		"create the binding again with a shorter name"
+}
+
+// shortfall is what the binding asks for that it does not get, though it is worked for.
+func shortfall(binding *v1beta1.TargetGroupBinding) string {
+	switch {
+	case binding.Spec.IsIP() && len(binding.Name) > v1beta1.MaxBindingName:
+		return fmt.Sprintf("metadata.name has more than %d characters, so pods get no readiness gate: create the binding again with a shorter name",
+			v1beta1.MaxBindingName)
+	case binding.Spec.Networking != nil:
+		return "spec.networking is not supported: no security group is changed"
+	default:
+		return ""
+	}
 }
 
 // refuse says in the status why the binding is left alone, and lets its pods through: nobody will check their health. An

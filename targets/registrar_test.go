@@ -6,6 +6,7 @@ package targets
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -401,6 +402,21 @@ func TestRegistrarLeavesUnmanageableBindingsAlone(t *testing.T) {
 		"no target type": {
 			change: func(s *v1beta1.TargetGroupBindingSpec) { s.TargetType = nil }, want: "spec.targetType is not set",
 		},
+		"a node selector of many expressions": {
+			change: func(s *v1beta1.TargetGroupBindingSpec) {
+				s.NodeSelector = &metav1.LabelSelector{MatchExpressions: slices.Repeat(
+					[]metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpExists}}, v1beta1.MaxNodeSelectorExpressions+1)}
+			},
+			want: "spec.nodeSelector takes at most 32 labels and expressions together, and 64 values in each expression",
+		},
+		"a node selector of many values": {
+			change: func(s *v1beta1.TargetGroupBindingSpec) {
+				s.NodeSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+					Key: "a", Operator: metav1.LabelSelectorOpIn, Values: slices.Repeat([]string{"b"}, v1beta1.MaxNodeSelectorValues+1),
+				}}}
+			},
+			want: "spec.nodeSelector takes at most 32 labels and expressions together, and 64 values in each expression",
+		},
 		"second binding of the group": {
 			change: func(*v1beta1.TargetGroupBindingSpec) {}, more: []client.Object{older},
 			want: "spec.targetGroupARN: TargetGroupBinding shop/older has this target group already",
@@ -426,6 +442,37 @@ func TestRegistrarLeavesUnmanageableBindingsAlone(t *testing.T) {
 					t.Errorf("condition %q, want %q", got, want)
 				}
 			}, append(tc.more, pod, newSlice("web-1", pod))...)
+		})
+	}
+}
+
+// Of names from before they were bounded.
+func TestLongNamesAreTold(t *testing.T) {
+	named := func(length int, shared bool, targetType v1beta1.TargetType) *v1beta1.TargetGroupBinding {
+		b := newBinding()
+		b.Name, b.Spec.MultiClusterTargetGroup, b.Spec.TargetType = strings.Repeat("a", length), shared, &targetType
+		return b
+	}
+	tests := map[string]struct {
+		binding                       *v1beta1.TargetGroupBinding
+		wantShortfall, wantUnrecorded bool
+	}{
+		"a gate's length":                 {named(63, true, v1beta1.TargetTypeIP), false, false},
+		"longer":                          {named(64, false, v1beta1.TargetTypeIP), true, false},
+		"of instances, without gates":     {named(64, false, v1beta1.TargetTypeInstance), false, false},
+		"shared, and just recordable":     {named(237, true, v1beta1.TargetTypeInstance), false, false},
+		"shared, and not recordable":      {named(238, true, v1beta1.TargetTypeInstance), false, true},
+		"not shared, and so not recorded": {named(238, false, v1beta1.TargetTypeInstance), false, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			why, _ := unmanageable(tc.binding, nil)
+			if (why != "") != tc.wantUnrecorded {
+				t.Errorf("it is left alone as %q, want: %v", why, tc.wantUnrecorded)
+			}
+			if told := shortfall(tc.binding); (told != "") != tc.wantShortfall {
+				t.Errorf("shortfall %q, want: %v", told, tc.wantShortfall)
+			}
 		})
 	}
 }

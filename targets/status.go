@@ -33,8 +33,8 @@ type view struct {
 	missing     string // the Service or port that does not exist
 	plan        plan
 	policy      Policy
-	networking  bool // the spec asks for inbound rules, which we do not make
-	complete    bool // the group has been read
+	shortfall   string // what the binding asks for and does not get
+	complete    bool   // the group has been read
 	entries     map[elbv2.Target]entry
 	skipped     string    // what EndpointSlices list that is not registered
 	pods        *podCount // nil when pods are none of the binding's business
@@ -211,8 +211,8 @@ func degraded(g *group, v view) metav1.Condition {
 			v.policy.MinReadyPercent)
 	case v.skipped != "":
 		c.Reason, c.Message = v1beta1.ReasonEndpointSkipped, v.skipped
-	case v.networking:
-		c.Reason, c.Message = v1beta1.ReasonNotSupported, "spec.networking is not supported: no security group is changed"
+	case v.shortfall != "":
+		c.Reason, c.Message = v1beta1.ReasonNotSupported, v.shortfall
 	default:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, v1beta1.ReasonHealthy, "Nothing is wrong"
 	}

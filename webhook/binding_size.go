@@ -68,17 +68,10 @@ func limit[T ~string](faults *field.ErrorList, path *field.Path, text *T, most i
 
 // selectorSizeFaults is the fault of a node selector that is too large.
 func selectorSizeFaults(selector *metav1.LabelSelector) field.ErrorList {
-	if selector == nil {
+	if v1beta1.NodeSelectorFits(selector) {
 		return nil
 	}
-	tooLarge := len(selector.MatchLabels)+len(selector.MatchExpressions) > v1beta1.MaxNodeSelectorExpressions
-	for _, expression := range selector.MatchExpressions {
-		tooLarge = tooLarge || len(expression.Values) > v1beta1.MaxNodeSelectorValues
-	}
-	if tooLarge {
-		return field.ErrorList{tooMany(specPath.Child("nodeSelector"), selectorTooLarge)}
-	}
-	return nil
+	return field.ErrorList{tooMany(specPath.Child("nodeSelector"), selectorTooLarge)}
 }
 
 // quoted is a value as it is shown.

@@ -16,6 +16,10 @@
 // linear. The reviews of bindings share as much memory as those of pods, so all reviews together take 72 MiB at most. It
 // is given back before AWS is asked; at most 8 reviews of a namespace ask AWS at a time (turns.go).
 //
+// Bindings of namespaces that are not watched are another installation's, and admitted as they are.
+//
+// The metrics count what is asked: whoever reaches the port and knows its paths can raise them, and with them alerts.
+//
 // Trouble of our own is never a refusal. It is answered as an HTTP 5xx, so that the failurePolicy of the webhook
 // configuration decides: Ignore for pods, whose missing gate is seen afterwards, Fail for bindings.
 //

@@ -3,6 +3,8 @@
 
 package v1beta1
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 // What a binding may hold at most. The CRD refuses more in new objects and in what an update changes, but for the values of
 // an expression, which would cost the API server too much to count. Admission and registrar check it again before they work
 // on a spec, as the CRD may be older and objects may be from before.
@@ -16,3 +18,19 @@ const (
 	// MaxNodeSelectorValues bounds the values of one expression.
 	MaxNodeSelectorValues = 64
 )
+
+// NodeSelectorFits reports whether a node selector keeps within the bounds.
+func NodeSelectorFits(selector *metav1.LabelSelector) bool {
+	if selector == nil {
+		return true
+	}
+	if len(selector.MatchLabels)+len(selector.MatchExpressions) > MaxNodeSelectorExpressions {
+		return false
+	}
+	for i := range selector.MatchExpressions {
+		if len(selector.MatchExpressions[i].Values) > MaxNodeSelectorValues {
+			return false
+		}
+	}
+	return true
+}

@@ -69,6 +69,17 @@ labels:
 {{- end -}}
 {{- end -}}
 
+{{/* Bindings of namespaces that are not watched are another installation's: it must not matter to them that this one is down. */}}
+{{- define "targetgate.bindingNamespaces" -}}
+{{- with include "targetgate.text" .Values.watchNamespace }}
+namespaceSelector:
+  matchExpressions:
+    - key: kubernetes.io/metadata.name
+      operator: In
+      values: {{ regexSplit "[, ]+" (trimAll ", " .) -1 | toJson }}
+{{- end }}
+{{- end -}}
+
 {{/* The arguments. What has no value is left to targetgate's own default. */}}
 {{- define "targetgate.args" -}}
 {{- $gates := list -}}
