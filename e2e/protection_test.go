@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -88,6 +89,26 @@ func TestPodsAreGivenTimeToLeave(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A hung container is restarted no later for our sleep: its probes have the grace period that the pod had.
+func TestProbesKeepTheGracePeriod(t *testing.T) {
+	app := newApp("probed")
+	app.Replicas = 0
+	deploy(t, app)
+	awaitGated(t, app)
+	check := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(8080)}}
+	pod := barePod(app.Name, map[string]string{"app": app.Name})
+	web := &pod.Spec.Containers[0]
+	web.LivenessProbe, web.ReadinessProbe = &corev1.Probe{ProbeHandler: check}, &corev1.Probe{ProbeHandler: check}
+	web.StartupProbe = &corev1.Probe{ProbeHandler: check, TerminationGracePeriodSeconds: ptr.To[int64](7)}
+	must(t, bed.Client.Create(t.Context(), pod, client.DryRunAll))
+	web = &pod.Spec.Containers[0]
+	got := []*int64{web.LivenessProbe.TerminationGracePeriodSeconds, web.StartupProbe.TerminationGracePeriodSeconds,
+		web.ReadinessProbe.TerminationGracePeriodSeconds, pod.Spec.TerminationGracePeriodSeconds}
+	if diff := cmp.Diff([]*int64{ptr.To[int64](30), ptr.To[int64](7), nil, ptr.To[int64](60)}, got); diff != "" {
+		t.Errorf("grace periods of liveness, startup and readiness probe and of the pod (-want +got):\n%s", diff)
 	}
 }
 

@@ -163,6 +163,9 @@ func (t *Targetgate) Ready(ctx context.Context) error {
 	return nil
 }
 
+// PID is that of the process, while it runs.
+func (t *Targetgate) PID() int { return t.process.PID() }
+
 // Kill ends targetgate as kill -9 does.
 func (t *Targetgate) Kill() { t.process.Kill() }
 

@@ -1,0 +1,139 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/e2e/testbed"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+const (
+	// soonAnswered is how soon the API server has an answer to each request of an attacker.
+	soonAnswered = time.Second
+	// mostMemory is of targetgate's process, in MiB.
+	mostMemory = 256
+)
+
+// hostile is a binding of an attacker who may create bindings in namespace default.
+func hostile(selector *metav1.LabelSelector) *v1beta1.TargetGroupBinding {
+	binding := (&testbed.App{Name: "default"}).Binding()
+	complete(&binding.Spec)
+	binding.Spec.TargetGroupARN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/none/0123456789abcdef"
+	binding.Spec.TargetType, binding.Spec.NodeSelector = ptr.To(v1beta1.TargetTypeInstance), selector
+	return binding
+}
+
+func TestBindingOfManyInvalidExpressionsIsRefusedAtOnce(t *testing.T) {
+	binding := hostile(&metav1.LabelSelector{MatchExpressions: slices.Repeat([]metav1.LabelSelectorRequirement{{Operator: "x"}}, 54_000)})
+	best := time.Hour
+	for range 3 { // the machine may be busy with other things
+		begun := time.Now()
+		err := bed.Client.Create(t.Context(), binding.DeepCopy(), client.DryRunAll)
+		best = min(best, time.Since(begun))
+		if !apierrors.IsInvalid(err) {
+			t.Fatalf("got %v, want it refused as invalid", err)
+		}
+	}
+	t.Logf("answered after %s", best)
+	if best > soonAnswered {
+		t.Errorf("answered after %s, want at most %s", best, soonAnswered)
+	}
+	assertMemory(t)
+}
+
+// Bindings of 1.5 MB, ten a second, and pods that are created meanwhile: each has its gate.
+func TestLargeBindingsCostNoPodItsGate(t *testing.T) {
+	app := newApp("bystander")
+	app.Replicas = 0
+	deploy(t, app)
+	awaitGated(t, app)
+	ctx, stop := context.WithTimeout(t.Context(), 15*time.Second)
+	defer stop()
+	binding := hostile(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+		Key: "a", Operator: metav1.LabelSelectorOpIn, Values: make([]string, 490_000),
+	}}})
+	var attacks, accepted, created, ungated atomic.Int64
+	var callers sync.WaitGroup
+	every(ctx, &callers, 100*time.Millisecond, func() {
+		attacks.Add(1)
+		if bed.Client.Create(ctx, binding.DeepCopy(), client.DryRunAll) == nil {
+			accepted.Add(1)
+		}
+	})
+	every(ctx, &callers, 20*time.Millisecond, func() {
+		pod := barePod(app.Name, map[string]string{"app": app.Name})
+		if bed.Client.Create(ctx, pod, client.DryRunAll) != nil {
+			return // the time is over
+		}
+		created.Add(1)
+		if !slices.Contains(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: app.Gate()}) {
+			ungated.Add(1)
+		}
+	})
+	<-ctx.Done()
+	callers.Wait()
+	t.Logf("%d bindings, %d pods", attacks.Load(), created.Load())
+	if attacks.Load() < 10 || accepted.Load() > 0 || created.Load() < 50 {
+		t.Errorf("%d bindings, of which %d were accepted, and %d pods: want an attack, and bystanders", attacks.Load(), accepted.Load(), created.Load())
+	}
+	if n := ungated.Load(); n > 0 {
+		t.Errorf("%d of %d pods were created without their gate", n, created.Load())
+	}
+	assertMemory(t)
+}
+
+// every calls f at each tick until the end of ctx, at most ten at a time.
+func every(ctx context.Context, callers *sync.WaitGroup, tick time.Duration, f func()) {
+	turns := make(chan struct{}, 10)
+	callers.Go(func() {
+		ticker := time.NewTicker(tick)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				turns <- struct{}{}
+				callers.Go(func() { f(); <-turns })
+			}
+		}
+	})
+}
+
+var residentPeak = regexp.MustCompile(`VmHWM:\s+([0-9]+) kB`)
+
+// assertMemory wants the most memory that targetgate has had since its start within bounds.
+func assertMemory(t *testing.T) {
+	t.Helper()
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(bed.Targetgate.PID()) + "/status")
+	must(t, err)
+	found := residentPeak.FindSubmatch(status)
+	if found == nil {
+		t.Fatal("/proc tells nothing of the peak of memory")
+	}
+	kib, err := strconv.Atoi(string(found[1]))
+	must(t, err)
+	t.Logf("targetgate has had %d MiB", kib>>10)
+	if kib>>10 > mostMemory {
+		t.Errorf("targetgate has had %d MiB, want at most %d", kib>>10, mostMemory)
+	}
+}
