@@ -31,6 +31,7 @@ func TestContradictoryValuesFailTheRender(t *testing.T) {
 		"policy on the host":       {[]string{`hostNetwork=true`, `networkPolicy.enabled=true`}, "networkPolicy has no effect on pods with hostNetwork: "},
 		"peers without a policy":   {[]string{`networkPolicy.metricsFrom=[{}]`}, "networkPolicy.metricsFrom limits nothing "},
 		"a lease without a right":  {[]string{`extraArgs=["--leader-election-id=a"]`}, "extraArgs has --leader-election-id: set leaderElectionID"},
+		"secret paths by others":   {[]string{`webhookSecretPaths=true`, `enableCertManager=true`}, "webhookSecretPaths is for certificates that targetgate makes"},
 		"callers without a policy": {[]string{`networkPolicy.webhookFrom=[{}]`}, "networkPolicy.webhookFrom limits nothing "},
 		"another's image":          {[]string{`image.repository="public.ecr.aws/eks/aws-load-balancer-controller"`}, "image.repository is public.ecr.aws/eks/aws-load-balancer-controller: "},
 		"a slip of the pen":        {[]string{`clusterNmae="a"`}, "No such value: clusterNmae. If it is of aws-load-balancer-controller's chart, "},

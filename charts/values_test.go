@@ -65,6 +65,7 @@ var valueCases = map[string]struct {
 	"envFrom":                   {value: `[{"secretRef":{"name":"s"}}]`, want: `- secretRef:`},
 	"extraArgs":                 {value: `["--webhook-bind-port=1"]`, want: `- "--webhook-bind-port=1"`},
 	"leaderElectionID":          {value: `"a"`, want: `- "--leader-election-id=a"`},
+	"webhookSecretPaths":        {value: `true`, want: `- "--webhook-secret-paths=true"`},
 	"sharedTargetGroups":        {value: `true`, want: `name: targetgate-shared-groups`},
 	"extraVolumes":              {value: `[{"name":"v","emptyDir":{}}]`, want: `name: v`},
 	"extraVolumeMounts":         {value: `[{"name":"v","mountPath":"/v"}]`, want: `- mountPath: /v`},

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,9 @@ func (o *certificateOptions) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.SelfMade.CADuration, "webhook-ca-duration", 365*24*time.Hour,
 		"Lifetime of the CA that targetgate makes. It is replaced when a third is left.")
 	flags.DurationVar(&o.SelfMade.CertDuration, "webhook-cert-duration", 7*24*time.Hour, "Lifetime of the certificates of that CA, likewise.")
+	flags.BoolVar(&o.SelfMade.SecretPaths, "webhook-secret-paths", false,
+		"Have the webhooks' paths begin with a secret, which targetgate writes into the webhook configurations beside caBundle, and do "+
+			"not answer about bindings without it. Only with certificates that targetgate makes.")
 	flags.StringVar(&o.ClientCA, "kube-ca-pem-filepath", "",
 		"PEM file of the CA that API servers' client certificates must be signed by. Default: clients need no certificate.")
 	flags.StringSliceVar(&o.ClientNames, "kube-client-names", []string{"kube-apiserver", "kube-apiserver-kubelet-client"},
@@ -105,6 +109,7 @@ func (o *certificateOptions) validate() []error {
 // certificates are what the webhook server serves with.
 type certificates interface {
 	GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	Guard(http.Handler) http.Handler
 	SetupWithManager(ctrl.Manager) error
 }
 
@@ -129,5 +134,7 @@ func webhookServer(opts *options, source certificates) (ctrlwebhook.Server, erro
 		}
 		check = clients.Configure
 	}
-	return server.New(opts.WebhookPort, ctrl.Log.WithName("webhooks"), serve, check), nil
+	s := server.New(opts.WebhookPort, ctrl.Log.WithName("webhooks"), serve, check)
+	s.Guard = source.Guard
+	return s, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -29,6 +30,15 @@ type configuration struct {
 type hook struct {
 	name   string
 	bundle []byte
+	path   string // of the Service; empty when there is none
+}
+
+func newHook(name string, config admissionregistrationv1.WebhookClientConfig) hook {
+	h := hook{name: name, bundle: config.CABundle}
+	if config.Service != nil {
+		h.path = ptr.Deref(config.Service.Path, "")
+	}
+	return h
 }
 
 // podHookName is the webhook of pods, without which they get no gates.
@@ -77,12 +87,12 @@ func newConfiguration(object client.Object) configuration {
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		c.kind = admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration")
 		for _, h := range o.Webhooks {
-			c.hooks = append(c.hooks, hook{h.Name, h.ClientConfig.CABundle})
+			c.hooks = append(c.hooks, newHook(h.Name, h.ClientConfig))
 		}
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		c.kind = admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration")
 		for _, h := range o.Webhooks {
-			c.hooks = append(c.hooks, hook{h.Name, h.ClientConfig.CABundle})
+			c.hooks = append(c.hooks, newHook(h.Name, h.ClientConfig))
 		}
 	}
 	return c

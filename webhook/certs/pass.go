@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// fieldManager owns caBundle in the webhook configurations, and nothing else.
+// fieldManager owns caBundle and the paths in the webhook configurations, and nothing else.
 const fieldManager = "targetgate-certificates"
 
 // keeper does the passes.
@@ -36,6 +37,7 @@ type keeper struct {
 	writer client.Client
 	newest func() *tls.Certificate // the library's, nil when there is none
 	leaves leaves
+	paths  *paths
 	writes flowcontrol.RateLimiter // so that nobody who also writes caBundle can drive us to writing without end
 }
 
@@ -55,12 +57,21 @@ func (k *keeper) pass(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	k.paths.learn(s.key(), s.configurations, k.clock.Now())
 	k.leaves.offer(k.newest())
 	k.leaves.choose(k.clock.Now(), func(certificate *x509.Certificate) bool {
 		return k.verify(certificate, s.configurations) == nil
 	})
 	k.report(s)
 	return errors.Join(k.missing(s), k.reclaim(ctx, s), k.inject(ctx, s), k.check(ctx))
+}
+
+// key is the CA's; nil when there is none, or the CA is somebody else's.
+func (s seen) key() []byte {
+	if s.ca == nil || !ours(s.ca) {
+		return nil
+	}
+	return s.secret.Data[corev1.TLSPrivateKeyKey]
 }
 
 func (k *keeper) look(ctx context.Context) (seen, error) {
@@ -146,7 +157,7 @@ func (k *keeper) inject(ctx context.Context, s seen) error {
 	mayStay := append(wantedAuthorities(current, known, k.clock.Now().Add(-k.overlap()/10), k.overlap()), wanted...)
 	var failures []error
 	for _, c := range s.configurations {
-		if c.upToDate(wanted, mayStay) || !k.writes.TryAccept() {
+		if c.upToDate(wanted, mayStay) && k.pathsUpToDate(c) || !k.writes.TryAccept() {
 			continue
 		}
 		failures = append(failures, k.write(ctx, c, wanted))
@@ -154,13 +165,24 @@ func (k *keeper) inject(ctx context.Context, s seen) error {
 	return errors.Join(failures...)
 }
 
-// write applies the bundle to all webhooks of the configuration. The lock is the version that was read: two replicas that
+func (k *keeper) pathsUpToDate(c configuration) bool {
+	return !slices.ContainsFunc(c.hooks, func(h hook) bool { return h.path != k.wantedPath(h) })
+}
+
+func (k *keeper) wantedPath(h hook) string { return k.paths.wanted(h.path, k.clock.Now(), k.settle()) }
+
+// write applies bundle and paths to all webhooks of the configuration. Paths are always among it: without one that was there
+// before, server-side apply would take it away. The lock is the version that was read: two replicas that
 // read different Secrets cannot overwrite each other's.
 func (k *keeper) write(ctx context.Context, c configuration, wanted []*x509.Certificate) error {
 	bundle := base64.StdEncoding.EncodeToString(encodeBundle(wanted))
 	hooks := make([]any, len(c.hooks))
 	for i, hook := range c.hooks {
-		hooks[i] = map[string]any{"name": hook.name, "clientConfig": map[string]any{"caBundle": bundle}}
+		client := map[string]any{"caBundle": bundle}
+		if path := k.wantedPath(hook); path != "" {
+			client["service"] = map[string]any{"path": path}
+		}
+		hooks[i] = map[string]any{"name": hook.name, "clientConfig": client}
 	}
 	patch := &unstructured.Unstructured{Object: map[string]any{"webhooks": hooks}}
 	patch.SetGroupVersionKind(c.kind)

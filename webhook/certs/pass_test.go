@@ -71,7 +71,7 @@ func newFixture(t *testing.T) *fixture {
 	f.keeper = &keeper{
 		Options: testOptions, clock: f.clock, reader: f.api, writer: counted,
 		newest: func() *tls.Certificate { return f.newest },
-		leaves: leaves{settle: testOptions.settle()}, writes: flowcontrol.NewFakeAlwaysRateLimiter(),
+		leaves: leaves{settle: testOptions.settle()}, paths: newPaths(false), writes: flowcontrol.NewFakeAlwaysRateLimiter(),
 	}
 	return f
 }
@@ -219,8 +219,10 @@ func TestPassAppliesCABundleAndNothingElse(t *testing.T) {
 	f.wantBundles(t, ca)
 	f.wantServed(t, certificate)
 
-	hook := func(name string) any {
-		return map[string]any{"name": name, "clientConfig": map[string]any{"caBundle": base64.StdEncoding.EncodeToString(bundleOf(ca))}}
+	hook := func(name, path string) any {
+		return map[string]any{"name": name, "clientConfig": map[string]any{
+			"caBundle": base64.StdEncoding.EncodeToString(bundleOf(ca)), "service": map[string]any{"path": path},
+		}}
 	}
 	object := func(kind string, hooks ...any) map[string]any {
 		return map[string]any{
@@ -229,8 +231,8 @@ func TestPassAppliesCABundleAndNothingElse(t *testing.T) {
 		}
 	}
 	want := []map[string]any{
-		object("MutatingWebhookConfiguration", hook(podHookName), hook("b.example")),
-		object("ValidatingWebhookConfiguration", hook("c.example")),
+		object("MutatingWebhookConfiguration", hook(podHookName, "/a"), hook("b.example", "/b")),
+		object("ValidatingWebhookConfiguration", hook("c.example", "/c")),
 	}
 	if diff := cmp.Diff(want, f.applied); diff != "" {
 		t.Errorf("applied (-want +got):\n%s", diff)

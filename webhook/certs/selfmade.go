@@ -46,6 +46,8 @@ type Options struct {
 	Configuration string
 	// CADuration and CertDuration are lifetimes. Both are renewed when a third is left.
 	CADuration, CertDuration time.Duration
+	// SecretPaths has the webhooks' paths begin with a secret, and who does not know it not be answered about bindings.
+	SecretPaths bool
 }
 
 // host is what API servers expect a certificate for.
@@ -85,7 +87,7 @@ type SelfMade struct {
 func NewSelfMade(options Options) *SelfMade {
 	return &SelfMade{
 		keeper: &keeper{
-			Options: options, clock: clock.RealClock{}, leaves: leaves{settle: options.settle()},
+			Options: options, clock: clock.RealClock{}, leaves: leaves{settle: options.settle()}, paths: newPaths(options.SecretPaths),
 			writes: flowcontrol.NewTokenBucketRateLimiter(1, 10),
 		},
 		changed: make(chan struct{}, 1),

@@ -42,6 +42,9 @@ const (
 // Server is a webhook server of controller-runtime's kind, with a port of its own.
 type Server struct {
 	ctrlwebhook.Server // where hooks are registered, and counted
+	// Guard stands before the hooks, and may change what they are asked; nil is none.
+	Guard func(http.Handler) http.Handler
+
 	mux                *http.ServeMux
 	port               int
 	config             *tls.Config
@@ -93,8 +96,12 @@ func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 func (s *Server) newHTTPServer(ctx context.Context) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
+	var handler http.Handler = s.mux
+	if s.Guard != nil {
+		handler = s.Guard(s.mux)
+	}
 	return &http.Server{
-		Handler: s.mux, TLSConfig: s.config, Protocols: protocols, MaxHeaderBytes: maxHeaderBytes,
+		Handler: handler, TLSConfig: s.config, Protocols: protocols, MaxHeaderBytes: maxHeaderBytes,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ErrorLog:    log.New(&errorLog{log: s.log, now: flowcontrol.NewTokenBucketRateLimiter(0.1, 3)}, "", 0),

@@ -118,6 +118,7 @@ namespaceSelector:
   (list "webhook-ca-secret-name" (ternary (printf "%s-ca" (include "targetgate.webhook" .)) nil $selfmade))
   (list "webhook-ca-duration" .Values.webhookCADuration)
   (list "webhook-cert-duration" .Values.webhookCertDuration)
+  (list "webhook-secret-paths" (ternary true nil (eq true .Values.webhookSecretPaths)))
   (list "leader-election-id" .Values.leaderElectionID)
   (list "metrics-bind-addr" .Values.metricsBindAddr)
   (list "shutdown-delay" (printf "%ds" (int .Values.shutdownDelaySeconds)))

@@ -31,6 +31,9 @@
 {{- if and .Values.enableCertManager $given -}}
 {{- $faults = append $faults "enableCertManager and webhookTLS exclude each other: the certificate comes from one of them." -}}
 {{- end -}}
+{{- if and .Values.webhookSecretPaths (ne (include "targetgate.certificates" .) "selfmade") -}}
+{{- $faults = append $faults "webhookSecretPaths is for certificates that targetgate makes: with enableCertManager or webhookTLS it writes no webhook configuration." -}}
+{{- end -}}
 {{- if and (or .Values.webhookCADuration .Values.webhookCertDuration) (ne (include "targetgate.certificates" .) "selfmade") -}}
 {{- $faults = append $faults "webhookCADuration and webhookCertDuration are for certificates that targetgate makes: with enableCertManager or webhookTLS they mean nothing." -}}
 {{- end -}}

@@ -1,0 +1,179 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// insecure is a client that does not ask who answers, as somebody in the cluster who is no API server.
+var insecure = &http.Client{
+	Timeout:   10 * time.Second,
+	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+}
+
+// review posts a review to that path of targetgate's, and returns the status of the answer and how long it took.
+func review(t *testing.T, path, resource string) (status int, took time.Duration) {
+	t.Helper()
+	body := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","operation":"CREATE","namespace":"default",` +
+		resource + `}}`
+	begin := time.Now()
+	resp, err := insecure.Post(bed.Targetgate.WebhookURL()+path, "application/json", strings.NewReader(body))
+	must(t, err)
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	must(t, err)
+	return resp.StatusCode, time.Since(begin)
+}
+
+func reviewPod(t *testing.T) time.Duration {
+	t.Helper()
+	status, took := review(t, "/mutate-v1-pod", `"kind":{"version":"v1","kind":"Pod"},"resource":{"version":"v1","resource":"pods"},`+
+		`"object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","labels":{"app":"a"}},"spec":{"containers":[{"name":"a"}]}}`)
+	if status != http.StatusOK {
+		t.Fatalf("a review of a pod is answered with %d", status)
+	}
+	return took
+}
+
+// slowest is the time that 99 of 100 reviews take at most, one after the other for so long.
+func slowest(t *testing.T, during time.Duration) time.Duration {
+	t.Helper()
+	var took []time.Duration
+	for begun := time.Now(); time.Since(begun) < during; time.Sleep(2 * time.Millisecond) {
+		took = append(took, reviewPod(t))
+	}
+	slices.Sort(took)
+	return took[len(took)*99/100]
+}
+
+// residentMiB is what targetgate says that it takes.
+func residentMiB(t *testing.T) float64 {
+	t.Helper()
+	resp, err := http.Get(bed.Targetgate.MetricsURL())
+	must(t, err)
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		if value, found := strings.CutPrefix(lines.Text(), "process_resident_memory_bytes "); found {
+			bytes, err := strconv.ParseFloat(value, 64)
+			must(t, err)
+			return bytes / (1 << 20)
+		}
+	}
+	t.Fatal("no process_resident_memory_bytes")
+	return 0
+}
+
+// sendHeaders sends 1 MiB of headers that do not end, and waits for the connection's end or for so long.
+func sendHeaders(target string, wait time.Duration) error {
+	c, err := tls.Dial("tcp", strings.TrimPrefix(target, "https://"), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		return fmt.Errorf("connecting: %w", err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(wait))
+	_, _ = io.WriteString(c, "POST /mutate-v1-pod HTTP/1.1\r\nHost: webhook\r\n"+strings.Repeat("a:\n", 1<<20/3))
+	_, _ = io.Copy(io.Discard, c)
+	return nil
+}
+
+// 60 connections that send 1 MiB of headers each, and wait: who has reviews under way must not notice.
+func TestHeadersWithoutEndHarmNobody(t *testing.T) {
+	withFlags(t)
+	slowest(t, time.Second) // to warm up
+	quiet := slowest(t, 5*time.Second)
+	var attackers sync.WaitGroup
+	for range 60 {
+		attackers.Go(func() {
+			for range 3 {
+				if err := sendHeaders(bed.Targetgate.WebhookURL(), 2*time.Second); err != nil {
+					t.Errorf("a stranger's connection: %v", err)
+				}
+				time.Sleep(time.Second)
+			}
+		})
+	}
+	busy := slowest(t, 5*time.Second)
+	memory := residentMiB(t)
+	attackers.Wait()
+	t.Logf("99 %% of reviews took %s, in the attack %s; %.0f MiB", quiet, busy, memory)
+	if memory > 256 {
+		t.Errorf("targetgate takes %.0f MiB, want less than 256", memory)
+	}
+	if most := max(quiet*3/2, quiet+20*time.Millisecond); busy > most {
+		t.Errorf("99 %% of reviews took %s in the attack, want %s at most", busy, most)
+	}
+}
+
+// One address that opens connections without end closes its own, and new ones are taken all the time.
+func TestIdleConnectionsLockNobodyOut(t *testing.T) {
+	withFlags(t)
+	for range 400 {
+		c, err := tls.Dial("tcp", strings.TrimPrefix(bed.Targetgate.WebhookURL(), "https://"), &tls.Config{InsecureSkipVerify: true})
+		must(t, err)
+		defer c.Close()
+	}
+	insecure.CloseIdleConnections()
+	if took := reviewPod(t); took > time.Second {
+		t.Errorf("a review on a new connection took %s", took)
+	}
+}
+
+func TestOnlyAPIServersAskAboutBindings(t *testing.T) {
+	const binding = `"kind":{"group":"elbv2.k8s.aws","version":"v1beta1","kind":"TargetGroupBinding"},"object":{"apiVersion":"elbv2.k8s.aws/v1beta1",` +
+		`"kind":"TargetGroupBinding","metadata":{"name":"a","namespace":"default"},"spec":{"targetGroupName":"none","serviceRef":{"name":"a","port":80}}}`
+	const path = "/mutate-elbv2-k8s-aws-v1beta1-targetgroupbinding"
+	withFlags(t, "--webhook-secret-paths")
+	eventually(t, "the paths to begin with a secret", func() error {
+		mutating, validating, err := readWebhooks(t.Context())
+		if err != nil {
+			return err
+		}
+		for _, p := range []*string{
+			mutating.Webhooks[0].ClientConfig.Service.Path, mutating.Webhooks[1].ClientConfig.Service.Path,
+			validating.Webhooks[0].ClientConfig.Service.Path,
+		} {
+			if len(*p) < 64 {
+				return fmt.Errorf("a path is %s", *p)
+			}
+		}
+		return nil
+	})
+	eventually(t, "API servers to ask by these", func() error { return askWebhook(t.Context()) })
+	if status, _ := review(t, path, binding); status != http.StatusNotFound {
+		t.Errorf("a stranger who asks about a binding is answered with %d", status)
+	}
+	reviewPod(t)
+
+	must(t, bed.ReplaceWebhooks(t.Context(), "")) // as a GitOps tool does
+	eventually(t, "the paths to begin with a secret again", func() error {
+		mutating, _, err := readWebhooks(t.Context())
+		if err != nil || len(*mutating.Webhooks[1].ClientConfig.Service.Path) < 64 {
+			return fmt.Errorf("not yet (%w)", err)
+		}
+		return askWebhook(t.Context())
+	})
+
+	must(t, bed.Targetgate.RestartWith(t.Context()))
+	eventually(t, "the paths to be bare again", func() error {
+		mutating, _, err := readWebhooks(t.Context())
+		if err != nil || *mutating.Webhooks[1].ClientConfig.Service.Path != path {
+			return fmt.Errorf("not yet (%w)", err)
+		}
+		return askWebhook(t.Context())
+	})
+}
