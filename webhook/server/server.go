@@ -45,11 +45,11 @@ type Server struct {
 	// Guard stands before the hooks, and may change what they are asked; nil is none.
 	Guard func(http.Handler) http.Handler
 
-	mux                *http.ServeMux
-	port               int
-	config             *tls.Config
-	log                logr.Logger
-	listening          atomic.Bool
+	mux       *http.ServeMux
+	port      int
+	config    *tls.Config
+	log       logr.Logger
+	listening atomic.Bool
 }
 
 // New returns a server for the port. The options change its TLS configuration, which has to get a certificate from one of them.
