@@ -223,7 +223,8 @@ func (j *judge) detachment(pod *corev1.Pod) (readiness.Health, cause, bool) {
 	case j.resolution.missing != "":
 		return readiness.Released(readiness.ReasonBackendNotFound, j.resolution.missing), noBackend, true
 	case !selects(service, pod):
-		return readiness.Released(readiness.ReasonNotSelected, fmt.Sprintf("Service %q does not select the pod", service.Name)), notSelected, true
+		why := fmt.Sprintf("Service %q does not select the pod", service.Name)
+		return readiness.Released(readiness.ReasonNotSelected, why), notSelected, true
 	case len(pod.Status.PodIPs) == 0 || !containersReady(pod):
 		return readiness.Health{}, 0, false
 	}

@@ -57,8 +57,8 @@ const (
 	kept standing = iota
 	// wanted: belongs in the group. The pod's containers are ready, or the node is.
 	wanted
-	// unready: alive but not ready, as far as anybody knows, or on a node that is gone. It is not added; if it is in the group already it may go, but never so many of them
-	// that the group runs empty.
+	// unready: alive but not ready, as far as anybody knows, or on a node that is gone. It is not added; if it is in the group
+	// already it may go, but never so many of them that the group runs empty.
 	unready
 	// replaced: not asked for any more, though it lives. It goes when the wanted ones are healthy, or have had time for that.
 	replaced
