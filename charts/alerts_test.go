@@ -128,6 +128,7 @@ var scenarios = map[string]map[string]scenario{
 		"credentials that were renewed":     {series: []string{answers("aws_api_call_permission_errors_total", "RegisterTargets", "ExpiredToken", "0x5 1x30")}, at: 10 * time.Minute},
 		"of a user who has left it at that": {series: []string{answers("aws_api_call_permission_errors_total", "DescribeTargetGroups", "AccessDenied", "_x5 1x5 2x30")}, at: 14 * time.Minute},
 		"mended":                            {series: []string{answers("aws_api_call_permission_errors_total", "RegisterTargets", "AccessDenied", "0+2x10 20x30")}, at: 40 * time.Minute},
+		"what nothing needs":                {series: []string{answers("aws_api_call_permission_errors_total", "DescribeTargetGroupAttributes", "AccessDenied", "0+5x40")}, at: 20 * time.Minute},
 		"none":                              {at: 10 * time.Minute},
 	},
 	"TargetgateThrottled": {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // letGo hands the plan's deregistrations to the group's lane and says when to come back for those that have to wait (0: no
@@ -30,16 +31,12 @@ func (r *Registrar) letGo(s session, p plan, worthWhile time.Duration) time.Dura
 	return soonest(aside, r.send(&s.group.deregistration, class, due, func(ctx context.Context, class elbv2.Class) { r.deregister(ctx, s, class) }))
 }
 
-// letIn is letGo for the registrations, which may only begin when they are claimed. Without that none does.
-func (r *Registrar) letIn(s session, p plan, claimed bool) time.Duration {
+// letIn is letGo for the registrations: of targets that are claimed.
+func (r *Registrar) letIn(s session, binding *v1beta1.TargetGroupBinding, p plan) time.Duration {
 	now := r.Clock.Now()
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
-	if !claimed {
-		s.group.toRegister = nil
-		return 0
-	}
-	aside := s.group.settleRegistrations(p, now)
+	aside := s.group.settleRegistrations(p, s.group.claimed(binding), now)
 	class, due := s.group.registrationClass(), len(s.group.toRegister) > 0
 	return soonest(aside, r.send(&s.group.registration, class, due, func(ctx context.Context, class elbv2.Class) { r.register(ctx, s, class) }))
 }

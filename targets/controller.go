@@ -5,7 +5,6 @@ package targets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/elbv2"
@@ -97,7 +95,7 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 		return r.finalize(ctx, s, &binding, rivals)
 	}
 	if why, heir := unmanageable(&binding, rivals); why != "" {
-		return r.refuse(ctx, s, &binding, why, heir)
+		return r.refuse(s, &binding, why, heir), nil
 	}
 	if r.retire(rivals) {
 		return ctrl.Result{RequeueAfter: rivalPause}, nil
@@ -121,24 +119,26 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 		mine: s.group.mine(binding), policy: r.Policy, valve: s.group.currentValve(), now: r.Clock.Now(),
 	})
 	goIn := r.letGo(s, p, r.worthGathering(s, readiness.GateFor(binding.Name), res, p, entries)) // before anything that may take its time
-	claimErr := r.claim(ctx, s, binding, p)
-	comeIn := r.letIn(s, p, claimErr == nil)
+	claimIn := r.claim(s, binding, p)
+	comeIn := r.letIn(s, binding, p)
 
 	entries, complete = s.group.snapshot() // what was registered before our time has its owners now
-	pods, told, reportErr := r.report(ctx, s, binding, gated, res, p, entries)
+	pods, told := r.report(ctx, s, binding, gated, res, p, entries)
 	watched := awaited(res.endpoints, entries, readiness.GateFor(binding.Name), p.handover, s.group.openedNow(r.Clock.Now()))
 	readIn := r.observe(s, r.nextLook(s, watched, entries, complete))
 	maps.Copy(told, notices(binding, p, res.odd, r.Policy))
+	maps.Copy(told, delayNotice(binding, s.group.delayDenial()))
 	r.tell(binding, s.group, told)
-	countIn := r.writeStatus(s, binding, view{
-		generation: binding.Generation, missing: res.missing, plan: p, policy: r.Policy, shortfall: shortfall(binding),
-		complete: complete, entries: entries, pods: pods,
-		skipped: res.odd[skippedEndpoints],
-	})
-	err = errors.Join(claimErr, reportErr)
+	var countIn time.Duration
+	if !s.group.addsFinalizer(binding) {
+		countIn = r.writeStatus(s, binding, view{
+			generation: binding.Generation, missing: res.missing, plan: p, policy: r.Policy, shortfall: shortfall(binding),
+			complete: complete, entries: entries, pods: pods, skipped: res.odd[skippedEndpoints],
+		})
+	}
 	releaseIn := s.group.nextRelease(watched, r.Policy, r.Clock.Now())
 	inspectIn := r.inspect(s, watched)
-	next := r.soonestRetry(ctx, err, goIn, comeIn, readIn, inspectIn, countIn, releaseIn, p.nextChange)
+	next := soonestOf(goIn, claimIn, comeIn, readIn, inspectIn, countIn, releaseIn, p.nextChange)
 	return ctrl.Result{RequeueAfter: next}, nil
 }
 
@@ -149,19 +149,8 @@ const (
 	conflictRetry = 200 * time.Millisecond
 )
 
-// soonestRetry is when to look again: the shortest of the pauses, of which 0 means none. An error of the API server's is
-// logged and adds one. Returned, it would replace all pauses by the queue's back-off, and one pod that cannot be
-// written to would slow down all others of its binding.
-func (r *Registrar) soonestRetry(ctx context.Context, err error, pauses ...time.Duration) time.Duration {
-	var out time.Duration
-	switch {
-	case apierrors.IsConflict(err):
-		out = jitter(conflictRetry)
-	case err != nil:
-		countIfFailed(kubernetesFailure, err)
-		ctrl.LoggerFrom(ctx).Error(err, "Writing to the API server, will try again")
-		out = jitter(apiRetry)
-	}
+// soonestOf is the shortest of the pauses, of which 0 means none.
+func soonestOf(pauses ...time.Duration) (out time.Duration) {
 	for _, pause := range pauses {
 		out = soonest(out, pause)
 	}
@@ -185,43 +174,4 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 		ARN: binding.Spec.IamRoleArnToAssume, ExternalID: binding.Spec.AssumeRoleExternalId, Namespace: key.Namespace, Binding: key.Name,
 	}
 	return session{key: key, group: g, client: r.Accounts.Client(role).For(key.Namespace)}
-}
-
-// claim makes sure that what the plan registers will be found again and cleaned up by whoever comes after us. Where that
-// fails pods may leave, but none enters the group.
-func (r *Registrar) claim(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, p plan) error {
-	if err := r.addFinalizer(ctx, s.group, binding); err != nil {
-		return err
-	}
-	return r.writeDown(ctx, s, binding, p)
-}
-
-// addFinalizer puts our finalizer on the binding and removes the incumbent's checkpoints; that these could not be removed
-// is told and is no error. The lock is optimistic: lists of finalizers must not be overwritten. It would refuse
-// the patch where the cache still shows the binding as it was before.
-func (r *Registrar) addFinalizer(ctx context.Context, g *group, binding *v1beta1.TargetGroupBinding) error {
-	_, checkpoint := binding.Annotations[v1beta1.CheckpointAnnotation]
-	_, timestamp := binding.Annotations[v1beta1.CheckpointTimestampAnnotation]
-	if controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) && !checkpoint && !timestamp {
-		return nil
-	}
-	if binding.ResourceVersion == g.claimedFrom {
-		return nil
-	}
-	before := binding.DeepCopy()
-	added := controllerutil.AddFinalizer(binding, v1beta1.Finalizer)
-	delete(binding.Annotations, v1beta1.CheckpointAnnotation)
-	delete(binding.Annotations, v1beta1.CheckpointTimestampAnnotation)
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	err := r.Client.Patch(ctx, binding, patch)
-	if err == nil {
-		g.claimedFrom, g.failed = before.ResourceVersion, ""
-		return nil
-	}
-	r.tellFailed(binding, g, err, failedAddFinalizer(err))
-	if !added {
-		ctrl.LoggerFrom(ctx).Error(err, "Removing the checkpoint annotations, will try again with the next pass")
-		return nil
-	}
-	return fmt.Errorf("adding finalizer: %w", err)
 }

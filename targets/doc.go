@@ -20,8 +20,8 @@
 // due while a call is under way goes together in the next one, and a target group that hangs delays no other.
 //
 // Conditions, statuses and events are written beside the passes, too, some at a time, as an API server may be slow (report.go,
-// status_lane.go, line.go, event_queue.go). A pass waits for it only before a registration: the finalizer has to be there, and
-// the record of a group that clusters share.
+// status_lane.go, line.go, event_queue.go), and so are the claims that must be written before a registration (claims.go): the
+// finalizer, and the record of a group that clusters share. A registration waits for its claim, a departure for none.
 //
 // AWS takes all targets of a call or none, so a refused call is cut in halves until the offender stands alone (batches.go).
 // A target group that several clusters share holds targets of others; those of ours are written down (shared.go).

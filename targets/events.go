@@ -5,6 +5,7 @@ package targets
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +29,16 @@ func failedAddFinalizer(err error) bindingEvent {
 
 func failedRemoveFinalizer(err error) bindingEvent {
 	return bindingEvent{corev1.EventTypeWarning, "FailedRemoveFinalizer", "RemoveFinalizer", err.Error()}
+}
+
+// failedCleanup says what a binding that is gone may have left in its target group.
+func failedCleanup(arn string, refusals, left []string) bindingEvent {
+	which := "targets that an earlier targetgate registered"
+	if len(left) > 0 {
+		which = strings.Join(left, ", ")
+	}
+	return bindingEvent{corev1.EventTypeWarning, "FailedCleanup", "Cleanup", cut(fmt.Sprintf(
+		"The binding goes without its targets, as AWS refuses to deregister them from %s: %s. These may be left: %s", arn, strings.Join(refusals, "; "), which))}
 }
 
 func failedUpdateStatus(err error) bindingEvent {
@@ -74,7 +85,8 @@ func announcedBefore(conditions []metav1.Condition) int64 {
 func troubleEvent(trouble *metav1.Condition) bindingEvent {
 	reason := trouble.Reason
 	switch reason {
-	case v1beta1.ReasonAWSError, v1beta1.ReasonAccessDenied, v1beta1.ReasonTargetGroupNotFound, v1beta1.ReasonNotSupported:
+	case v1beta1.ReasonAWSError, v1beta1.ReasonKubernetesError, v1beta1.ReasonAccessDenied, v1beta1.ReasonTargetGroupNotFound,
+		v1beta1.ReasonNotSupported:
 		reason = "FailedReconcile"
 	}
 	return bindingEvent{corev1.EventTypeWarning, reason, "Reconcile", trouble.Message}
@@ -118,6 +130,16 @@ func notices(binding *v1beta1.TargetGroupBinding, p plan, odd map[string]string,
 			"Deregistering target %s, which nothing in the cluster explains", target)
 	}
 	return out
+}
+
+// delayNotice says once that the deregistration delay is not known. Nothing that is done depends on it.
+func delayNotice(binding *v1beta1.TargetGroupBinding, denial error) map[string]notice {
+	if denial == nil {
+		return nil
+	}
+	return map[string]notice{"delay": {binding, bindingEvent{corev1.EventTypeNormal, "DeregistrationDelayUnknown", "Reconcile",
+		"The status does not show the deregistration delay, as elasticloadbalancing:DescribeTargetGroupAttributes is not allowed; " +
+			"nothing else needs it: " + elbv2.Message(denial)}}}
 }
 
 // lostTarget says that somebody else has deregistered a target.

@@ -6,16 +6,14 @@ package targets
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/targetgate/targetgate/readiness"
@@ -30,30 +28,30 @@ func (r *Registrar) finalize(
 	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding,
 ) (ctrl.Result, error) {
 	defer observeStage(stageCleanup, r.Clock)()
+	r.openGates(s, readiness.BindingDeleted())
 	if !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) {
-		return ctrl.Result{}, r.openGates(ctx, s.key, readiness.BindingDeleted())
+		return ctrl.Result{}, nil
 	}
 	if elder(binding, rivals) != nil || hasHeir(rivals) {
-		return r.handOver(ctx, s, binding)
+		return r.handOver(s, binding), nil
 	}
 	if err := r.recall(ctx, s, binding); err != nil {
-		return ctrl.Result{}, errors.Join(err, r.openGates(ctx, s.key, readiness.BindingDeleted()))
+		return ctrl.Result{}, err
 	}
 	mine := s.group.mine(binding)
 	entries, _ := s.group.snapshot()
 	removal := planRemoval(entries, mine)
 	retryIn := r.letGo(s, removal, 0)
-	r.letIn(s, removal, false)
-	gateErr := r.openGates(ctx, s.key, readiness.BindingDeleted())
+	r.letIn(s, binding, removal)
 	entries, complete := s.group.snapshot()
 	if s.group.emptied(entries, complete, mine) {
-		return r.releaseAfter(ctx, s.group, binding, gateErr)
+		return ctrl.Result{RequeueAfter: r.releaseLater(s, binding, s.group.left(entries, mine))}, nil
 	}
 	readIn := r.observe(s, look{at: s.group.lastReading().Add(pollUnsettled), class: elbv2.ClassOther})
 	countIn := r.writeStatus(s, binding, view{
 		generation: binding.Generation, deleting: true, complete: complete, entries: entries,
 	})
-	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, gateErr, retryIn, readIn, countIn)}, nil
+	return ctrl.Result{RequeueAfter: soonestOf(retryIn, readIn, countIn)}, nil
 }
 
 // planRemoval deregisters everything of ours that is or may be in the group.
@@ -67,22 +65,51 @@ func planRemoval(entries map[elbv2.Target]entry, mine func(elbv2.Target) bool) p
 	return p
 }
 
-// emptied reports whether nothing of ours is left in the group, or the group itself is gone.
+// emptied reports whether nothing of ours is left in the group, or AWS does not know the group: there is none, or its ARN is of
+// another account or Region, or none at all.
 func (g *group) emptied(entries map[elbv2.Target]entry, complete bool, mine func(elbv2.Target) bool) bool {
-	if g.arn == "" || g.isGone() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.arn == "" || g.gone != nil || g.invalid != nil {
 		return true
 	}
 	for target, e := range entries {
-		if mine(target) && (e.mayBeIn() || e.registering || e.deregistering) {
+		if mine(target) && (e.mayBeIn() || e.registering || e.deregistering) && !g.deregistration.hopelessAlone(target) {
 			return false
 		}
 	}
 	return complete
 }
 
-// openGates opens the binding's gate in every pod that carries it.
-func (r *Registrar) openGates(ctx context.Context, key types.NamespacedName, why readiness.Health) error {
-	return r.openGatesOf(ctx, key, r.gatedPods(key), why)
+// left says what may be left in the group of a binding that goes, as AWS refuses to deregister it; nil when it is nothing.
+func (g *group) left(entries map[elbv2.Target]entry, mine func(elbv2.Target) bool) *bindingEvent {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	refusals := g.deregistration.refusals()
+	if g.invalid != nil {
+		refusals = []string{elbv2.Message(g.invalid)}
+	}
+	if len(refusals) == 0 || g.gone != nil {
+		return nil
+	}
+	var left []string
+	for target, e := range entries {
+		if mine(target) && e.mayBeIn() {
+			left = append(left, target.String())
+		}
+	}
+	slices.Sort(left)
+	event := failedCleanup(g.arn, refusals, left)
+	return &event
+}
+
+// openGates has the binding's gate opened in every pod that carries it, beside the pass.
+func (r *Registrar) openGates(s session, why readiness.Health) {
+	for _, pod := range r.gatedPods(s.key) {
+		if !isLeaving(pod) {
+			r.hand(s, readiness.GateFor(s.key.Name), verdict{pod: pod, health: why})
+		}
+	}
 }
 
 func (r *Registrar) openGatesOf(ctx context.Context, key types.NamespacedName, pods []*corev1.Pod, why readiness.Health) error {
@@ -113,30 +140,6 @@ func sideBySide[T any](ctx context.Context, pods []T, write func(context.Context
 	}
 	_ = writes.Wait() // its functions return nil
 	return errors.Join(failures...)
-}
-
-// releaseAfter ends a pass with the binding's release, which is tried again soon when the cache is behind.
-func (r *Registrar) releaseAfter(ctx context.Context, g *group, binding *v1beta1.TargetGroupBinding, gateErr error) (ctrl.Result, error) {
-	err := errors.Join(gateErr, r.release(ctx, g, binding))
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: jitter(conflictRetry)}, nil
-	}
-	return ctrl.Result{}, err
-}
-
-// release lets the API server delete the binding, once what we keep beside it is gone.
-func (r *Registrar) release(ctx context.Context, g *group, binding *v1beta1.TargetGroupBinding) error {
-	if err := r.forget(ctx, binding); err != nil {
-		return err
-	}
-	before := binding.DeepCopy()
-	controllerutil.RemoveFinalizer(binding, v1beta1.Finalizer)
-	err := r.Client.Patch(ctx, binding, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	if client.IgnoreNotFound(err) != nil {
-		r.tellFailed(binding, g, err, failedRemoveFinalizer(err))
-		return fmt.Errorf("removing finalizer: %w", err)
-	}
-	return nil
 }
 
 // cacheLag is longer than one cache is ever behind another.

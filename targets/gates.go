@@ -270,11 +270,16 @@ func (g *group) obstacles(p plan, endpoints map[elbv2.Target]endpoint, policy Po
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := map[elbv2.Target]readiness.Health{}
-	if err := g.reading.err; err != nil && g.readAt.IsZero() {
+	if err := g.reading.lasting(); err != nil && g.readAt.IsZero() {
 		for target, ep := range endpoints {
 			if ep.standing == wanted {
 				out[target] = readiness.RegistrationFailed(cut(elbv2.Message(err)))
 			}
+		}
+	}
+	if err := g.claims.lasting(); err != nil {
+		for target := range p.adopt {
+			out[target] = readiness.RegistrationFailed(cut(err.Error()))
 		}
 	}
 	for target := range p.register {
@@ -286,6 +291,8 @@ func (g *group) obstacles(p plan, endpoints map[elbv2.Target]endpoint, policy Po
 			why = o.refusal
 		} else if err := g.registration.err; err != nil {
 			why = elbv2.Message(err)
+		} else if err := g.claims.lasting(); err != nil {
+			why = err.Error()
 		}
 		if why != "" {
 			out[target] = readiness.RegistrationFailed(cut(why))

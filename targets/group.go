@@ -31,8 +31,11 @@ type group struct {
 	readAt  time.Time                 // when the last successful reading was started, zero before the first
 	newTill time.Time                 // readings until then may show targets that an earlier binding has just deregistered
 	gone    error                     // AWS's word that there is no such target group, nil once a reading has found it
+	invalid error                     // AWS's refusal of the group's ARN at the last reading, nil once one has found it
 	facts   *v1beta1.TargetGroupFacts // nil before they were read
 	factsAt time.Time
+
+	delayDenied error // AWS's word that we may not read the deregistration delay, nil when there is none
 
 	detached map[types.UID]detachment // pods at their gates that are not among the endpoints
 	said     map[types.UID]saying     // to pods, lately
@@ -45,6 +48,8 @@ type group struct {
 	refusesNames bool           // AWS has refused a reading of single targets: the whole group is asked for
 	watched      []elbv2.Target // somebody waits for their health, as of the last pass; nil asks for the whole group
 
+	claims                       lane   // of writes to the API server
+	claimedFrom                  string // the version of the binding that we last put our finalizer on, or took it off
 	reading, inspection          lane
 	registration, deregistration sender
 
@@ -59,9 +64,9 @@ type group struct {
 	lost            []elbv2.Target          // were registered and are not any more, by nobody we know; until a pass reports them
 
 	// Only passes touch these, and there is one at a time.
-	notices     map[string]bool // told in the last pass
-	claimedFrom string          // the version of the binding that we put our finalizer on, empty if that was not us
-	failed      string          // the reason of the event about the last change of finalizers, empty after a success
+	notices map[string]bool // told in the last pass
+
+	failed string // the reason of the event about the last change of finalizers, empty after a success; of claims
 }
 
 // registrations are targets to register, and for which pod.
@@ -88,6 +93,7 @@ func newGroup(binding *v1beta1.TargetGroupBinding, subnets *subnets, now time.Ti
 		entries:        map[elbv2.Target]*entry{},
 		facts:          binding.Status.TargetGroup,
 		factsAt:        now,
+		claims:         lane{maxBackoff: maxUrgentBackoff, calls: kubernetesFailure},
 		reading:        lane{maxBackoff: maxUrgentBackoff},
 		inspection:     lane{maxBackoff: maxCallBackoff},
 		registration:   newSender(maxCallBackoff),
@@ -203,11 +209,11 @@ func (g *group) settleDepartures(p plan, now time.Time) (wait time.Duration) {
 	return wait
 }
 
-// settleRegistrations takes from a pass's plan what has to be registered now, and the owners of what is there already. The
-// rest is as for settleDepartures.
-func (g *group) settleRegistrations(p plan, now time.Time) (wait time.Duration) {
+// settleRegistrations takes from a pass's plan what has to be registered now, and the owners of what is there already: of
+// targets that are claimed. The rest is as for settleDepartures.
+func (g *group) settleRegistrations(p plan, claimed func(elbv2.Target) bool, now time.Time) (wait time.Duration) {
 	for target, uid := range p.adopt {
-		if e, ok := g.entries[target]; ok && e.owner == p.adoptFrom[target] {
+		if e, ok := g.entries[target]; ok && e.owner == p.adoptFrom[target] && claimed(target) {
 			e.own(uid, time.Time{})
 			e.adoptedAt = now
 		}
@@ -216,6 +222,7 @@ func (g *group) settleRegistrations(p plan, now time.Time) (wait time.Duration) 
 	g.registration.rest(len(p.register))
 	g.nodeZones = p.nodeZones
 	g.toRegister, wait = due(&g.registration.batches, p.register, now)
+	maps.DeleteFunc(g.toRegister, func(target elbv2.Target, _ types.UID) bool { return !claimed(target) })
 	return wait
 }
 
@@ -239,12 +246,15 @@ func (g *group) working() bool {
 	return len(g.toRegister) > 0 || len(g.toDeregister) > 0 || g.registration.busy || g.deregistration.busy
 }
 
-// failure is the error of the most urgent lane that fails, nil when none does. That there is no such group explains every
-// other error.
+// failure is the error of the most urgent lane that fails, nil when none does: of readings it takes two. That there is no such
+// group explains every other error.
 func (g *group) failure() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return cmp.Or(g.gone, g.deregistration.err, g.registration.err, g.reading.err)
+	if g.gone != nil {
+		return g.reading.lasting() // which will say so soon
+	}
+	return cmp.Or(g.deregistration.err, g.registration.err, g.reading.lasting())
 }
 
 // refusals are the targets that AWS has refused one by one, with its words.

@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 // lane is one kind of call for one target group: one call at a time, with a back-off after failures.
 type lane struct {
 	maxBackoff time.Duration
+	calls      string // whose failures its own are, as metrics name it; empty for AWS's
 
 	busy     bool
 	failures int       // in a row
@@ -49,7 +51,7 @@ func (l *lane) begin() {
 // end takes the result of the call that was under way.
 func (l *lane) end(now time.Time, err error) {
 	l.busy = false
-	countIfFailed(awsFailure, err)
+	countIfFailed(cmp.Or(l.calls, awsFailure), err)
 	if err == nil {
 		l.clear()
 		return
@@ -73,6 +75,14 @@ func (l *lane) cancelled() {
 // classes of AWS's budget.
 func (l *lane) hopeless() bool {
 	return l.failures >= urgentTries || l.failures >= definiteTries && elbv2.IsDefinite(l.err)
+}
+
+// lasting is the error of the last call if the one before has failed, too: one failure is no trouble yet.
+func (l *lane) lasting() error {
+	if l.failures < 2 {
+		return nil
+	}
+	return l.err
 }
 
 // clear forgets past failures: the last call succeeded, or what it was for is no longer due.

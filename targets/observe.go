@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -104,10 +106,42 @@ func (r *Registrar) readFacts(s session) (*v1beta1.TargetGroupFacts, error) {
 	if err != nil {
 		return nil, err
 	}
+	facts := factsOf(tg)
+	facts.DeregistrationDelaySeconds, err = r.readDelay(s)
+	return facts, err
+}
+
+// readDelay reads how long targets drain, nil where we may not: nothing that is done depends on it, and the incumbent's guide
+// gives the role of another account no right to it. It does not ask twice.
+func (r *Registrar) readDelay(s session) (*int32, error) {
+	if s.group.delayDenial() != nil {
+		return nil, nil
+	}
 	delay, err := s.client.DeregistrationDelay(r.lanes, elbv2.ClassOther, s.group.arn)
-	if err != nil {
+	switch {
+	case elbv2.IsPermission(err) && elbv2.IsDefinite(err):
+		s.group.denyDelay(err)
+		return nil, nil
+	case err != nil:
 		return nil, err
 	}
+	return ptr.To(int32(delay.Seconds())), nil
+}
+
+func (g *group) denyDelay(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.delayDenied = err
+}
+
+// delayDenial is AWS's word that we may not read the deregistration delay, nil when there is none.
+func (g *group) delayDenial() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.delayDenied
+}
+
+func factsOf(tg elbv2.TargetGroup) *v1beta1.TargetGroupFacts {
 	return &v1beta1.TargetGroupFacts{
 		Protocol:      v1beta1.Protocol(tg.Protocol),
 		LoadBalancers: int32(tg.LoadBalancers),
@@ -116,8 +150,7 @@ func (r *Registrar) readFacts(s session) (*v1beta1.TargetGroupFacts, error) {
 			TimeoutSeconds:   int32(tg.HealthCheck.Timeout.Seconds()),
 			HealthyThreshold: int32(tg.HealthCheck.HealthyThreshold), UnhealthyThreshold: int32(tg.HealthCheck.UnhealthyThreshold),
 		},
-		DeregistrationDelaySeconds: int32(delay.Seconds()),
-	}, nil
+	}
 }
 
 // readingDone takes what a reading showed that was started at started: of the targets it asked for, or of the whole
@@ -129,10 +162,13 @@ func (g *group) readingDone(asked []elbv2.Target, started, now time.Time, health
 	g.queued = queued{}
 	if err != nil {
 		g.refusesNames = g.refusesNames || asked != nil && elbv2.IsInvalid(err)
+		if asked == nil && elbv2.IsRejected(err) {
+			g.invalid = err
+		}
 		g.vanish(err)
 		return
 	}
-	g.gone = nil
+	g.gone, g.invalid = nil, nil
 	for target := range health {
 		g.entry(target)
 	}

@@ -5,7 +5,6 @@ package targets
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"time"
 
@@ -83,15 +82,13 @@ func shortfall(binding *v1beta1.TargetGroupBinding) string {
 // refuse says in the status why the binding is left alone, and lets its pods through: nobody will check their health. An
 // heir's pods wait: a call of the other binding's is all that is still awaited. What the binding may still have had to send is
 // not sent any more.
-func (r *Registrar) refuse(
-	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, why string, heir bool,
-) (ctrl.Result, error) {
+func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why string, heir bool) ctrl.Result {
 	s.group.retire()
-	var gateErr error
 	recheck := rivalPause
 	if !heir {
-		gateErr, recheck = r.openGates(ctx, s.key, readiness.NotManaged(why)), refusalRecheck
+		r.openGates(s, readiness.NotManaged(why))
+		recheck = refusalRecheck
 	}
 	writeIn := r.writeStatus(s, binding, view{generation: binding.Generation, unsupported: why})
-	return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, gateErr, recheck, writeIn)}, nil
+	return ctrl.Result{RequeueAfter: soonest(recheck, writeIn)}
 }

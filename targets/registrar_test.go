@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
@@ -376,7 +377,7 @@ func TestRegistrarWritesStatusOnceSettled(t *testing.T) {
 			t.Errorf("targets (-want +got):\n%s", diff)
 		}
 		wantGroup := &v1beta1.TargetGroupFacts{
-			Protocol: "HTTP", LoadBalancers: 1, DeregistrationDelaySeconds: 300,
+			Protocol: "HTTP", LoadBalancers: 1, DeregistrationDelaySeconds: ptr.To[int32](300),
 			HealthCheck: v1beta1.HealthCheckFacts{IntervalSeconds: 10, TimeoutSeconds: 5, UnhealthyThreshold: 2},
 		}
 		if diff := cmp.Diff(wantGroup, status.TargetGroup); diff != "" {

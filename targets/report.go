@@ -33,10 +33,10 @@ const patchTimeout = 5 * time.Second
 // of a binding that registers nodes are opened: no pod's health is checked.
 func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, gated []*corev1.Pod,
 	res resolution, p plan, entries map[elbv2.Target]entry,
-) (*podCount, map[string]notice, error) {
+) (*podCount, map[string]notice) {
 	if !binding.Spec.IsIP() {
-		why := readiness.NotManaged("spec.targetType is instance: nodes are registered, not pods")
-		return nil, map[string]notice{}, r.openGatesOf(ctx, s.key, gated, why)
+		r.openGates(s, readiness.NotManaged("spec.targetType is instance: nodes are registered, not pods"))
+		return nil, map[string]notice{}
 	}
 	j := r.newJudge(s.group, binding, res, p, entries)
 	verdicts := j.verdicts(gated)
@@ -49,14 +49,14 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 	count.unlisted = j.unlisted
 	told := j.lateNotices(verdicts)
 	if count.ungated == 0 {
-		return &count, told, nil
+		return &count, told
 	}
 	if covered := r.asksForGates(ctx, binding.Namespace); covered != nil {
 		missed := missedPods(res.endpoints, j.gate, covered)
 		count.missed = len(missed)
 		maps.Copy(told, ungatedNotices(missed, j.gate))
 	}
-	return &count, told, nil
+	return &count, told
 }
 
 // hand has a verdict written, beside the pass: with hundreds of pods under way the API server takes its time, and no pod

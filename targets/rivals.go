@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -111,12 +110,11 @@ func (r *Registrar) memory(key client.ObjectKey) *group {
 }
 
 // handOver lets a binding that is being deleted go without touching a target: they are the other binding's.
-func (r *Registrar) handOver(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (ctrl.Result, error) {
-	gateErr := r.openGates(ctx, s.key, readiness.BindingDeleted())
+func (r *Registrar) handOver(s session, binding *v1beta1.TargetGroupBinding) ctrl.Result {
 	if s.group.retire() {
-		return ctrl.Result{RequeueAfter: r.soonestRetry(ctx, gateErr, rivalPause)}, nil
+		return ctrl.Result{RequeueAfter: rivalPause}
 	}
-	return r.releaseAfter(ctx, s.group, binding, gateErr)
+	return ctrl.Result{RequeueAfter: r.releaseLater(s, binding, nil)}
 }
 
 // bindingsOfGroup are the other bindings of the binding's target group.

@@ -45,6 +45,8 @@ func (r *Registrar) recall(ctx context.Context, s session, binding *v1beta1.Targ
 	}
 	var configMap corev1.ConfigMap
 	key := client.ObjectKey{Namespace: binding.Namespace, Name: recordPrefix + binding.Name}
+	ctx, cancel := context.WithTimeout(ctx, patchTimeout)
+	defer cancel()
 	err := r.Uncached.Get(ctx, key, &configMap)
 	if apierrors.IsForbidden(err) {
 		r.writeStatus(s, binding, view{generation: binding.Generation, unsupported: sharingIsOff, deleting: !binding.DeletionTimestamp.IsZero()})
@@ -61,13 +63,9 @@ func (r *Registrar) recall(ctx context.Context, s session, binding *v1beta1.Targ
 	return nil
 }
 
-// writeDown brings the record of a shared group up to date with what the plan will register and what has gone.
-func (r *Registrar) writeDown(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, p plan) error {
-	if !binding.Spec.MultiClusterTargetGroup {
-		return nil
-	}
-	wanted, changed := s.group.nextRecord(p)
-	if !changed {
+// writeDown brings the record of a shared group up to date. Nil is one that need not be written.
+func (r *Registrar) writeDown(ctx context.Context, g *group, binding *v1beta1.TargetGroupBinding, wanted record) error {
+	if wanted == nil {
 		return nil
 	}
 	configMap := corev1ac.ConfigMap(recordPrefix+binding.Name, binding.Namespace).
@@ -75,7 +73,7 @@ func (r *Registrar) writeDown(ctx context.Context, s session, binding *v1beta1.T
 	if err := r.Client.Apply(ctx, configMap, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
 		return fmt.Errorf("writing the record of our targets: %w", err)
 	}
-	s.group.setRecord(wanted, true)
+	g.setRecord(wanted, true)
 	return nil
 }
 

@@ -179,7 +179,7 @@ func TestSharedGroupSaysThatSharingIsOff(t *testing.T) {
 func TestSharedGroupRecordThatCannotBeReadIsKept(t *testing.T) {
 	inSharedBed(t, func(b *bed) {
 		b.Uncached = unreadable{b.cluster}
-		if _, err := b.Reconcile(t.Context(), ctrl.Request{NamespacedName: webKey}); err == nil {
+		if _, err := b.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: webKey}); err == nil {
 			t.Error("no error")
 		}
 		b.Uncached = b.cluster

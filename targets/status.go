@@ -176,6 +176,8 @@ func trouble(g *group, v view) (reason, message string) {
 		return v1beta1.ReasonAccessDenied, elbv2.Message(err)
 	case err != nil:
 		return v1beta1.ReasonAWSError, elbv2.Message(err)
+	case g.claimFailure() != nil:
+		return v1beta1.ReasonKubernetesError, g.claimFailure().Error()
 	case v.missing != "":
 		return v1beta1.ReasonBackendNotFound, fmt.Sprintf("%s; registered targets are kept while their pods live, for %s at most",
 			v.missing, v.policy.ReplacementTimeout)

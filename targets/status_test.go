@@ -241,7 +241,7 @@ func TestWritesThatKeepFailingAreToldOnce(t *testing.T) {
 			b.after(apiRetry)
 		}
 		b.intercept(interceptor.Funcs{})
-		b.after(apiRetry)
+		b.after(maxUrgentBackoff)
 		b.must(b.cluster.Delete(t.Context(), b.binding()))
 		b.intercept(refused)
 		for range 10 { // of these the last ones have nothing left but the finalizer

@@ -77,8 +77,11 @@ func (v *bindingValidator) warnAtUpdate(ctx context.Context, old, binding *v1bet
 	out = append(out, warnOfGroup(&binding.Spec, string(known.Protocol), int(known.LoadBalancers), elbv2.HealthCheck{
 		Interval: seconds(check.IntervalSeconds), Timeout: seconds(check.TimeoutSeconds), HealthyThreshold: int(check.HealthyThreshold),
 	})...)
+	if known.DeregistrationDelaySeconds == nil {
+		return out
+	}
 	if grace, pod := v.shortestGrace(ctx, binding, service); pod != "" {
-		out = append(out, warnOfGrace(seconds(known.DeregistrationDelaySeconds), grace, pod)...)
+		out = append(out, warnOfGrace(seconds(*known.DeregistrationDelaySeconds), grace, pod)...)
 	}
 	return out
 }

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go"
 )
@@ -95,32 +97,52 @@ func HadNoEffect(err error) bool {
 }
 
 // Message is "code: text" of an AWS error, without the request ID that makes every error different, so that it can be
-// compared and shown in a status. It names the quota that was exceeded and the role that was not assumed. Other errors
-// keep their text.
+// compared and shown in a status. It names the quota that was exceeded and the role that was not assumed. Of the network's errors
+// it leaves out the addresses, whose ports are others every time. Other errors keep their text.
 func Message(err error) string {
-	var api smithy.APIError
-	if !errors.As(err, &api) {
-		return withoutAddresses(err)
-	}
-	message := fmt.Sprintf("%s: %s", api.ErrorCode(), api.ErrorMessage())
-	if quota, ok := quotas[api.ErrorCode()]; ok {
-		message += fmt.Sprintf(" (quota: %s)", quota)
-	}
 	var role *roleError
 	if errors.As(err, &role) {
-		return role.tell(message)
+		return role.tell(plainMessage(role.err))
 	}
-	return message
+	return plainMessage(err)
 }
 
-// withoutAddresses is the text of an error that is not AWS's. Of one of the network's it leaves out the addresses, whose
-// ports are others every time.
-func withoutAddresses(err error) string {
-	var network *net.OpError
-	if errors.As(err, &network) {
-		return fmt.Sprintf("no answer from AWS: %s %s: %v", network.Op, network.Net, network.Err)
+func plainMessage(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		message := fmt.Sprintf("%s: %s", api.ErrorCode(), api.ErrorMessage())
+		if quota, ok := quotas[api.ErrorCode()]; ok {
+			message += fmt.Sprintf(" (quota: %s)", quota)
+		}
+		return message
+	}
+	if message, ok := networkMessage(err); ok {
+		return message
+	}
+	var response *awshttp.ResponseError
+	if errors.As(err, &response) {
+		return fmt.Sprintf("AWS has answered with HTTP status %d: %v", response.HTTPStatusCode(), response.Err)
 	}
 	return err.Error()
+}
+
+// networkMessage is what an error of the network's says without addresses: the operation, the name that was looked up, and the
+// cause. The text of a failed lookup may be that of another error, such as
+// "read udp 10.0.0.1:41234->10.0.0.2:53: read: connection refused".
+func networkMessage(err error) (string, bool) {
+	var lookup *net.DNSError
+	if errors.As(err, &lookup) {
+		cause := lookup.Err[strings.LastIndex(lookup.Err, ": ")+1:]
+		return fmt.Sprintf("no answer from AWS: lookup %s: %s", lookup.Name, strings.TrimSpace(cause)), true
+	}
+	var network *net.OpError
+	if !errors.As(err, &network) {
+		return "", false
+	}
+	for inner := network; errors.As(inner.Err, &inner); {
+		network = inner // of a proxy, the way to it
+	}
+	return fmt.Sprintf("no answer from AWS: %s %s: %v", network.Op, network.Net, network.Err), true
 }
 
 func hasCode(err error, codes ...string) bool {

@@ -6,9 +6,13 @@ package elbv2
 import (
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"testing"
 
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // answer is what the SDK makes of an error that AWS answers.
@@ -66,6 +70,26 @@ func TestMessageSaysWhatAUserNeeds(t *testing.T) {
 		"external ID, no answer": {
 			&roleError{Role{ARN: "arn:role", ExternalID: "hand shake"}, errors.New("cannot send 'hand shake'")},
 			"assuming role arn:role: cannot send '(external ID)'",
+		},
+		"name server that refuses": {
+			&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{
+				Err: "read udp 10.0.1.5:41234->172.20.0.10:53: read: connection refused", Name: "elb.aws", Server: "172.20.0.10:53",
+			}}, "no answer from AWS: lookup elb.aws: connection refused",
+		},
+		"no such name": {&net.DNSError{Err: "no such host", Name: "elb.aws"}, "no answer from AWS: lookup elb.aws: no such host"},
+		"proxy that refuses": {
+			&net.OpError{Op: "proxyconnect", Net: "tcp", Err: &net.OpError{
+				Op: "read", Net: "tcp", Source: &net.TCPAddr{Port: 41234}, Err: errors.New("reset"),
+			}}, "no answer from AWS: read tcp: reset",
+		},
+		"role, name server that refuses": {
+			&roleError{Role{ARN: "arn:role"}, &net.DNSError{Err: "read udp 10.0.1.5:41234->172.20.0.10:53: i/o timeout", Name: "sts.aws"}},
+			"assuming role arn:role: no answer from AWS: lookup sts.aws: i/o timeout",
+		},
+		"request ID without a code": {
+			&awshttp.ResponseError{RequestID: "abc", ResponseError: &smithyhttp.ResponseError{
+				Response: &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusBadGateway}}, Err: errors.New("no XML"),
+			}}, "AWS has answered with HTTP status 502: no XML",
 		},
 		"quota of a target": {answer("TooManyRegistrationsForTargetId", "x"),
 			"TooManyRegistrationsForTargetId: x (quota: registrations of one target per load balancer)"},

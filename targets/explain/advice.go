@@ -10,13 +10,15 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// groupAdvice is by the reason of a condition that is AWS's doing.
+// groupAdvice is by the reason of a condition that is AWS's doing, or the API server's.
 var groupAdvice = map[string]string{
 	v1beta1.ReasonAccessDenied: "Look at targetgate's IAM role: it needs DescribeTargetGroups, DescribeTargetGroupAttributes, " +
 		"DescribeTargetHealth, RegisterTargets and DeregisterTargets of elasticloadbalancing, and sts:AssumeRole where the " +
 		"binding names a role, whose trust policy must name targetgate's",
 	v1beta1.ReasonTargetGroupNotFound: "Does the target group exist, in targetgate's Region and account? " +
 		"spec.targetGroupARN cannot be changed: create the binding again with the right one",
+	v1beta1.ReasonKubernetesError: "Nothing is registered before this write succeeds: look at targetgate's RBAC, at the namespace's " +
+		"quotas, and at webhooks that stand in the way",
 	v1beta1.ReasonAWSError: "targetgate tries again by itself; if it goes on, see its log and AWS's health",
 }
 

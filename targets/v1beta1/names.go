@@ -36,6 +36,9 @@ const (
 	ReasonBackendNotFound = "BackendNotFound"
 	// ReasonAWSError: an AWS call for this binding failed; it is tried again with a back-off of at most 30 seconds.
 	ReasonAWSError = "AWSError"
+	// ReasonKubernetesError: the API server refuses a write that must come before any registration, of the binding's finalizer
+	// or of the record of a shared target group; it is tried again with a back-off of at most 30 seconds.
+	ReasonKubernetesError = "KubernetesError"
 	// ReasonAccessDenied: AWS refuses our calls because of IAM, or the role of the binding cannot be assumed.
 	ReasonAccessDenied = "AccessDenied"
 	// ReasonTargetsRefused: AWS refuses single targets, which the message names; the others are registered.

@@ -78,8 +78,10 @@ type TargetGroupFacts struct {
 	LoadBalancers int32 `json:"loadBalancers"`
 	// HealthCheck holds the settings that decide when a target can turn healthy.
 	HealthCheck HealthCheckFacts `json:"healthCheck"`
-	// DeregistrationDelaySeconds is how long a deregistered target drains.
-	DeregistrationDelaySeconds int32 `json:"deregistrationDelaySeconds"`
+	// DeregistrationDelaySeconds is how long a deregistered target drains. It is not set where targetgate may not read it: that
+	// takes elasticloadbalancing:DescribeTargetGroupAttributes.
+	// +optional
+	DeregistrationDelaySeconds *int32 `json:"deregistrationDelaySeconds,omitempty"`
 }
 
 // HealthCheckFacts are the health check settings of a target group.
