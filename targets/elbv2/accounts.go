@@ -101,7 +101,8 @@ func NewAccounts(cfg aws.Config, settings Settings) *Accounts {
 		o.APIOptions = append(o.APIOptions, addMetrics, addBudget)
 	})
 	a.stsBudget = newBudget("", rulesOf(stsID, settings.Throttle), a.clock)
-	a.own = &Client{api: a.api, session: newSession(cfg.Credentials, newBudget("", rulesOf(serviceID, settings.Throttle), a.clock))}
+	own := newSession(cfg.Credentials, newBudget("", rulesOf(serviceID, settings.Throttle), a.clock))
+	a.own = &Client{api: a.api, readings: &readings{}, session: own}
 	a.worked = newRecent[Role, *assumedRole](sessionsKept, sessionLife, nil)
 	a.untried = newRecent[Role, *assumedRole](triesKept, tryLife, nil)
 	a.refused = newRecent[trust, time.Time](triesKept, tryLife, nil)
@@ -159,7 +160,7 @@ func (a *Accounts) Client(role Role) *Client {
 		a.untried.put(role, assumed, now)
 	}
 	a.budgets.get(assumed.budgetName(), now) // keeps it
-	return &Client{api: a.api, session: assumed.session}
+	return &Client{api: a.api, readings: a.own.readings, session: assumed.session}
 }
 
 // hasWorked remembers that a role has been assumed, and has it use the budget of its account.

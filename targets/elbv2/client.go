@@ -15,9 +15,10 @@ import (
 // Client reads and changes target groups of one account. It is safe for concurrent use and holds no lock during a
 // call.
 type Client struct {
-	api     API
-	session *session
-	tenant  string
+	api      API
+	readings *readings
+	session  *session
+	tenant   string
 }
 
 // session is an identity to make calls with, and the budget of its account.
@@ -34,7 +35,7 @@ func newSession(credentials aws.CredentialsProvider, budget *Budget) *session {
 
 // New returns a Client over api, which takes its calls' tokens from budget.
 func New(api API, budget *Budget) *Client {
-	return &Client{api: api, session: newSession(nil, budget)}
+	return &Client{api: api, readings: &readings{}, session: newSession(nil, budget)}
 }
 
 // For returns a client that charges its calls to the tenant, such as a namespace: within each class the tenants take turns.

@@ -10,7 +10,8 @@
 // (bucket.go), each of which serves deregistrations before registrations, then the health of pods that wait, then lookups
 // for users, then everything else; lookups have a fifth of the bucket for themselves. Within a class the tenants, which are
 // the bindings' namespaces, take turns (queue.go). A bucket never sends more than AWS's own of the same size lets in, and
-// when AWS throttles all the same, because others use the account too, it slows down for a while (pace.go).
+// when AWS throttles all the same, because others use the account too, it slows down for a while (pace.go). Readings of one
+// group that wait for a token together are one call (reading.go).
 //
 // Error codes are told apart in errors.go, and what AWS says of Availability Zones is read in zone.go, and nowhere else.
 //

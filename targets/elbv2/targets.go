@@ -167,9 +167,17 @@ func WholeGroup() []Target { return nil }
 const reasonNotRegistered = "Target.NotRegistered"
 
 // Health reads the health of the targets that are asked for, in one attempt; those that are not there are not in the
-// answer. IPv6 addresses come in their canonical text form (RFC 5952), however AWS spells them. Class is
-// ClassWaitingHealth when a pod waits for the answer, else ClassOther.
+// answer, which is not to be changed. IPv6 addresses come in their canonical text form (RFC 5952), however AWS spells them.
+// Class is ClassWaitingHealth when a pod waits for the answer, else ClassOther. Readings of one group, class and tenant with
+// the same identity that wait for a token at the same time are one call.
 func (c *Client) Health(ctx context.Context, class Class, arn string, ask Ask) (map[Target]Health, error) {
+	key := readingKey{session: c.session, tenant: c.tenant, class: class, group: arn}
+	return c.readings.read(ctx, key, ask, func(ctx context.Context, ask Ask) (map[Target]Health, error) {
+		return c.health(ctx, class, arn, ask)
+	})
+}
+
+func (c *Client) health(ctx context.Context, class Class, arn string, ask Ask) (map[Target]Health, error) {
 	ctx, token, err := c.begin(ctx, class, "DescribeTargetHealth")
 	if err != nil {
 		return nil, callError("describing target health of", arn, err)
