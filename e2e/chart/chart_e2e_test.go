@@ -59,6 +59,7 @@ func TestChart(t *testing.T) {
 	t.Run("install", i.testInstall)
 	t.Run("upgrade and rollback leave caBundle alone", i.testUpgrade)
 	t.Run("uninstall leaves bindings alone", i.testUninstall)
+	t.Run("a Secret that an earlier targetgate has created is kept", i.testForeignSecret)
 	t.Run("upgrade from the previous chart, and back", i.testPrevious)
 	t.Run("bindings that are deleted after an uninstall", i.testOrphan)
 	t.Run("the kustomization installs the same", i.testKustomization)

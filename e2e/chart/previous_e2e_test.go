@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
@@ -37,6 +39,31 @@ func (i *installation) testPrevious(t *testing.T) {
 		t.Errorf("after a rollback the CRD is not upgraded again (-first +second):\n%s", diff)
 	}
 	i.mustHelm(t, "uninstall", "targetgate")
+	i.awaitPods(t, 0)
+}
+
+// testForeignSecret installs where targetgate has created the Secret of its CA by itself, as it did before the chart brought
+// one: that Secret is none of Helm's, and keeps the CA.
+func (i *installation) testForeignSecret(t *testing.T) {
+	secrets, name := i.api.CoreV1().Secrets(namespace), "targetgate-webhook-ca"
+	if err := secrets.Delete(t.Context(), name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+		must(t, err)
+	}
+	_, err := secrets.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string][]byte{"tls.crt": []byte("CA")},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	for _, args := range [][]string{
+		{"install", "targetgate", chart, "--set", "clusterName=e2e"},
+		{"upgrade", "targetgate", chart, "--set", "clusterName=e2e,replicaCount=3"},
+		{"uninstall", "targetgate"},
+	} {
+		i.mustHelm(t, args...)
+		if found, err := secrets.Get(t.Context(), name, metav1.GetOptions{}); err != nil || string(found.Data["tls.crt"]) != "CA" {
+			t.Errorf("helm %s has not kept the Secret of the CA: %v, %v", args[0], found, err)
+		}
+	}
+	must(t, secrets.Delete(t.Context(), name, metav1.DeleteOptions{}))
 	i.awaitPods(t, 0)
 }
 
