@@ -34,6 +34,10 @@ const (
 	ReasonTimeout = "ReadinessTimeout"
 	// ReasonRegistrationFailed: the load balancer refused the pod's target; the message is the load balancer's.
 	ReasonRegistrationFailed = "RegistrationFailed"
+	// ReasonConsentMissing: the target group's owner has not consented to the binding, and has not done so in time.
+	ReasonConsentMissing = "ConsentMissing"
+	// ReasonRoleNotAllowed: the binding's namespace may not use its role, and has not been allowed to in time.
+	ReasonRoleNotAllowed = "RoleNotAllowed"
 	// ReasonTargetGroupFull: the pod's target is left out, as the target group holds as many as it may.
 	ReasonTargetGroupFull = "TargetGroupFull"
 )

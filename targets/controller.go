@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -39,6 +40,10 @@ type Registrar struct {
 	Clock    clock.PassiveClock
 
 	Policy Policy
+	// Consent is what the cluster asks of bindings before anything is done for them.
+	Consent consent.Policy
+	// RoleChanges tells when Consent allows other roles; nil when it never does.
+	RoleChanges <-chan struct{}
 	// DriftInterval is the pause between readings of a group in which nobody waits, and how old facts about a group may be.
 	DriftInterval time.Duration
 	// LastResort lets in endpoints on nodes of unknown state when a binding has no others.
@@ -87,6 +92,9 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 		return ctrl.Result{}, fmt.Errorf("getting binding: %w", err)
 	}
 	s := r.session(&binding)
+	if why := r.Consent.RoleRefusal(binding.Namespace, binding.Spec.IamRoleArnToAssume); why != "" {
+		return r.forbid(s, &binding, why), nil
+	}
 	rivals, err := r.rivals(ctx, &binding)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -114,9 +122,10 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	h := r.holdOf(s.group)
 	p := makePlan(picture{
 		endpoints: res.endpoints, entries: entries, complete: complete, gone: s.group.isGone(), nodes: !binding.Spec.IsIP(),
-		mine: s.group.mine(binding), policy: r.Policy, valve: s.group.currentValve(), now: r.Clock.Now(),
+		mine: s.group.mine(binding), withheld: h.comings, policy: r.Policy, valve: s.group.currentValve(), now: r.Clock.Now(),
 	})
 	goIn := r.letGo(s, p, r.worthGathering(s, readiness.GateFor(binding.Name), res, p, entries)) // before anything that may take its time
 	claimIn := r.claim(s, binding, p)
@@ -133,12 +142,12 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	if !s.group.addsFinalizer(binding) {
 		countIn = r.writeStatus(s, binding, view{
 			generation: binding.Generation, missing: res.missing, plan: p, policy: r.Policy, shortfall: shortfall(binding),
-			complete: complete, entries: entries, pods: pods, skipped: res.odd[skippedEndpoints],
+			complete: complete, entries: entries, pods: pods, skipped: res.odd[skippedEndpoints], hold: h,
 		})
 	}
 	releaseIn := s.group.nextRelease(watched, r.Policy, r.Clock.Now())
 	inspectIn := r.inspect(s, watched)
-	next := soonestOf(goIn, claimIn, comeIn, readIn, inspectIn, countIn, releaseIn, p.nextChange)
+	next := soonestOf(goIn, claimIn, comeIn, readIn, inspectIn, r.askConsent(s), countIn, releaseIn, p.nextChange)
 	return ctrl.Result{RequeueAfter: next}, nil
 }
 

@@ -198,7 +198,7 @@ func (r *Registrar) tellPod(v verdict, gate corev1.PodConditionType) {
 	case reason == readiness.ReasonNoEndpoint:
 		warn(reason, "RegisterTarget", "Readiness gate %s is closed: %s", gate, v.health.Message)
 	case reason == readiness.ReasonRegistrationFailed, reason == readiness.ReasonTargetGroupFull:
-		warn(reason, "RegisterTarget", "Target %s is not registered: %s", v.target, v.health.Message)
+		warn(reason, "RegisterTarget", "%s is not registered: %s", v.named(), v.health.Message)
 	}
 }
 

@@ -38,20 +38,24 @@ func (r *Registrar) finalize(
 	if err := r.recall(ctx, s, binding); err != nil {
 		return ctrl.Result{}, err
 	}
-	mine := s.group.mine(binding)
 	entries, _ := s.group.snapshot()
+	mine, err := r.removable(ctx, s, binding, entries)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	removal := planRemoval(entries, mine)
 	retryIn := r.letGo(s, removal, 0)
 	r.letIn(s, binding, removal)
 	entries, complete := s.group.snapshot()
-	if s.group.emptied(entries, complete, mine) {
+	askIn := r.askConsent(s)
+	if s.group.emptied(entries, complete, mine) && !r.holdOf(s.group).undecided() {
 		return ctrl.Result{RequeueAfter: r.releaseLater(s, binding, s.group.left(entries, mine))}, nil
 	}
 	readIn := r.observe(s, look{at: s.group.lastReading().Add(pollUnsettled), class: elbv2.ClassOther})
 	countIn := r.writeStatus(s, binding, view{
 		generation: binding.Generation, deleting: true, complete: complete, entries: entries,
 	})
-	return ctrl.Result{RequeueAfter: soonestOf(retryIn, readIn, countIn)}, nil
+	return ctrl.Result{RequeueAfter: soonestOf(retryIn, readIn, countIn, askIn)}, nil
 }
 
 // planRemoval deregisters everything of ours that is or may be in the group.

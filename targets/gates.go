@@ -36,40 +36,15 @@ type judge struct {
 	factsAt    time.Time
 	detached   map[types.UID]detachment // as of the last pass
 	opened     map[types.UID]bool       // lately, whatever the cache shows
-	closes     bool                     // gates of unhealthy pods may be closed: enough others are healthy, with open gates
+	hold       hold
+	withheld   map[elbv2.Target]struct{} // by the hold
+	closes     bool                      // gates of unhealthy pods may be closed: enough others are healthy, with open gates
 	policy     Policy
 	now        time.Time
 	why        func(*corev1.Pod) (why string, lasting bool) // a pod that the Service selects is no endpoint
 
 	detachedNow map[types.UID]detachment
 	unlisted    string // why a pod that waits is no endpoint, empty when all are; of several reasons one that stays the same
-}
-
-// detachment is since when a pod at its gate is not among the endpoints of its Service, and why.
-type detachment struct {
-	since time.Time
-	cause cause
-}
-
-type cause int
-
-const (
-	notSelected cause = iota // by the Service
-	noBackend                // the Service or its port does not exist
-	unlistable               // the Service selects the pod, but cannot have an endpoint for it
-	unlisted                 // the Service selects the pod, and no EndpointSlice lists it yet
-)
-
-// holdOff is how long the gate waits all the same: a Service that is gone may come back.
-func (d detachment) holdOff(policy Policy) time.Duration {
-	switch d.cause {
-	case noBackend:
-		return max(policy.ReplacementTimeout, detachedHoldOff)
-	case unlisted:
-		return unlistedHoldOff
-	default:
-		return detachedHoldOff
-	}
 }
 
 // verdict is what to write to one pod.
@@ -87,8 +62,10 @@ func (r *Registrar) newJudge(g *group, binding *v1beta1.TargetGroupBinding, res 
 		obstacles: g.obstacles(p, res.endpoints, r.Policy), resolution: res,
 		detached: g.currentDetached(), opened: g.openedNow(r.Clock.Now()), policy: r.Policy, now: r.Clock.Now(),
 		detachedNow: map[types.UID]detachment{},
-		why:         func(pod *corev1.Pod) (string, bool) { return r.resolver.whyUnlisted(binding, res.service, pod) },
+		hold:        r.holdOf(g), withheld: p.withheld,
+		why: func(pod *corev1.Pod) (string, bool) { return r.resolver.whyUnlisted(binding, res.service, pod) },
 	}
+	j.hold.keepOut(j.obstacles, p.withheld)
 	j.closes = r.Policy.TwoWay && picture{endpoints: res.open(j.gate), entries: entries, policy: r.Policy}.enoughHealthy()
 	j.facts, j.factsAt = g.currentFacts()
 	for _, ep := range res.endpoints { // a pod may be there at its old port as well
@@ -171,8 +148,7 @@ func (j *judge) waiting(pod *corev1.Pod, ep endpoint, e entry) (readiness.Health
 		return readiness.FromTarget(string(elbv2.StateInitial), elbv2.ReasonRegistrationInProgress,
 			elbv2.DescriptionRegistrationInProgress, later(e.ownedAt, e.since)), true
 	}
-	obstacle, ok := j.obstacles[ep.target]
-	return obstacle, ok
+	return j.obstacle(pod, ep.target)
 }
 
 // waited is how long a pod has been at its gate: since its registration or, where gates are closed again, since its own was.
@@ -201,12 +177,7 @@ func (j *judge) detachedHealth(pod *corev1.Pod) (readiness.Health, bool) {
 	if !ok {
 		return readiness.Health{}, false
 	}
-	d, known := j.detached[pod.UID]
-	if !known || d.cause != cause {
-		d = detachment{j.now, cause}
-	}
-	j.detachedNow[pod.UID] = d
-	if j.now.Sub(d.since) < d.holdOff(j.policy) {
+	if !j.lasts(pod, cause) {
 		return readiness.Health{}, false
 	}
 	if health.Reason == readiness.ReasonNoEndpoint && (j.unlisted == "" || health.Message < j.unlisted) {

@@ -50,6 +50,7 @@ type group struct {
 
 	claims                       lane   // of writes to the API server
 	claimedFrom                  string // the version of the binding that we last put our finalizer on, or took it off
+	approval                     approval
 	reading, inspection          lane
 	registration, deregistration sender
 
@@ -96,6 +97,7 @@ func newGroup(binding *v1beta1.TargetGroupBinding, subnets *subnets, now time.Ti
 		claims:         lane{maxBackoff: maxUrgentBackoff, calls: kubernetesFailure},
 		reading:        lane{maxBackoff: maxUrgentBackoff},
 		inspection:     lane{maxBackoff: maxCallBackoff},
+		approval:       approval{lane: lane{maxBackoff: maxCallBackoff}},
 		registration:   newSender(maxCallBackoff),
 		deregistration: newSender(maxUrgentBackoff),
 		subnets:        subnets,
@@ -112,6 +114,7 @@ func newGroup(binding *v1beta1.TargetGroupBinding, subnets *subnets, now time.Ti
 func (g *group) recallWritten(before *group) {
 	if before != nil && before.uid == g.uid {
 		g.status, g.notices = before.status, before.notices
+		g.recallRefused(before)
 	}
 }
 
@@ -264,11 +267,11 @@ func (g *group) refusals() []string {
 	return append(g.deregistration.refusals(), g.registration.refusals()...)
 }
 
-// inspectionFailure is why the facts about the group cannot be read; targets are registered all the same.
+// inspectionFailure is why the facts about the group, or its tags, cannot be read; targets are registered all the same.
 func (g *group) inspectionFailure() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.inspection.err
+	return cmp.Or(g.inspection.err, g.approval.err)
 }
 
 // holds reports whether one of the addresses is known in the group.

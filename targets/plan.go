@@ -36,6 +36,7 @@ type picture struct {
 	complete  bool                    // the group has been read
 	gone      bool                    // AWS says that there is no such group
 	nodes     bool                    // the endpoints are nodes
+	withheld  bool                    // there is no consent to register anything
 	mine      func(elbv2.Target) bool // the target may be deregistered: in a shared group, it was registered for this binding
 	policy    Policy
 	valve     valve
@@ -58,6 +59,7 @@ type plan struct {
 	suspects   map[elbv2.Target]struct{}  // nobody explains them: they go if a later reading shows them still
 	lingering  map[elbv2.Target]standing  // in the group although unready or replaced
 	leftOut    map[elbv2.Target]struct{}  // wanted, but the group holds as many as it may
+	withheld   map[elbv2.Target]struct{}  // wanted, but there is no consent
 
 	strangers  []elbv2.Target // of deregister, those that nobody explains
 	timedOut   []elbv2.Target // of deregister, those whose replacements did not become healthy in time
@@ -78,6 +80,7 @@ func makePlan(w picture) plan {
 		suspects:   map[elbv2.Target]struct{}{},
 		lingering:  map[elbv2.Target]standing{},
 		leftOut:    map[elbv2.Target]struct{}{},
+		withheld:   map[elbv2.Target]struct{}{},
 	}
 	if !w.gone {
 		p.addLeaving(w)
@@ -87,6 +90,10 @@ func makePlan(w picture) plan {
 	}
 	p.addWanted(w)
 	p.addReused(w)
+	if w.withheld {
+		p.withhold(w)
+		return p
+	}
 	p.limit(w)
 	for target := range p.register {
 		if zone := w.endpoints[target].zone; zone != "" {
@@ -193,6 +200,7 @@ func (p *plan) addStrangers(w picture) {
 		switch {
 		case e.owner != "":
 			p.deregister[target] = departureUnknown
+		case w.withheld: // it may be anybody's
 		case confirmed:
 			p.deregister[target] = departureUnknown
 			p.strangers = append(p.strangers, target)

@@ -30,6 +30,8 @@ type view struct {
 	generation  int64
 	deleting    bool
 	unsupported string // what the spec asks for that we do not do
+	forbidden   string // what the spec asks for that the cluster does not allow
+	hold        hold
 	missing     string // the Service or port that does not exist
 	plan        plan
 	policy      Policy
@@ -149,7 +151,7 @@ func ready(g *group, v view) metav1.Condition {
 		c.Reason, c.Message = reason, message
 	case v.deleting:
 		c.Reason, c.Message = v1beta1.ReasonDeleting, "Deregistering all targets"
-	case !v.complete:
+	case !v.complete, v.hold.comings:
 		c.Reason, c.Message = v1beta1.ReasonReading, "Reading the target group"
 	case !v.plan.handover.IsZero():
 		c.Reason = v1beta1.ReasonReconciling
@@ -170,12 +172,16 @@ func trouble(g *group, v view) (reason, message string) {
 	switch {
 	case v.unsupported != "":
 		return v1beta1.ReasonNotSupported, v.unsupported
+	case v.forbidden != "":
+		return v1beta1.ReasonRoleNotAllowed, "AWS is not asked, and targets are left as they are: " + v.forbidden
 	case elbv2.IsTargetGroupNotFound(err):
 		return v1beta1.ReasonTargetGroupNotFound, elbv2.Message(err)
 	case elbv2.IsPermission(err):
 		return v1beta1.ReasonAccessDenied, elbv2.Message(err)
 	case err != nil:
 		return v1beta1.ReasonAWSError, elbv2.Message(err)
+	case v.hold.comings && v.hold.reason != "":
+		return v.hold.reason, v.hold.message
 	case g.claimFailure() != nil:
 		return v1beta1.ReasonKubernetesError, g.claimFailure().Error()
 	case v.missing != "":
@@ -211,6 +217,8 @@ func degraded(g *group, v view) metav1.Condition {
 		c.Reason = v1beta1.ReasonUnreadyPodsKept
 		c.Message = fmt.Sprintf("Fewer than %d %% of the pods are ready and healthy (--min-ready-percent): unready ones stay registered",
 			v.policy.MinReadyPercent)
+	case v.hold.reason != "":
+		c.Reason, c.Message = v.hold.reason, v.hold.message
 	case v.skipped != "":
 		c.Reason, c.Message = v1beta1.ReasonEndpointSkipped, v.skipped
 	case v.shortfall != "":

@@ -60,6 +60,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 		Watches(&corev1.Node{}, r.nodeEvents(), builder.WithPredicates(nodeChanged())).
 		Watches(&corev1.Pod{}, r.podEvents()).
 		WatchesRawSource(source.Func(r.startLanes)).
+		WatchesRawSource(source.Func(r.watchRoles)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
 			NewQueue:                r.newQueue,

@@ -19,7 +19,9 @@ var groupAdvice = map[string]string{
 		"spec.targetGroupARN cannot be changed: create the binding again with the right one",
 	v1beta1.ReasonKubernetesError: "Nothing is registered before this write succeeds: look at targetgate's RBAC, at the namespace's " +
 		"quotas, and at webhooks that stand in the way",
-	v1beta1.ReasonAWSError: "targetgate tries again by itself; if it goes on, see its log and AWS's health",
+	v1beta1.ReasonConsentMissing: "Have the target group's owner set the tag; targetgate reads it again within half a minute",
+	v1beta1.ReasonConsentUnknown: "Look at targetgate's IAM role, or the binding's: it needs elasticloadbalancing:DescribeTags",
+	v1beta1.ReasonAWSError:       "targetgate tries again by itself; if it goes on, see its log and AWS's health",
 }
 
 // stateOf is how a target's health is for us.

@@ -42,6 +42,9 @@ func (s *scene) bindingLink() Link {
 	case s.survey.Refused != "":
 		return link("binding", Broken, "%s", s.survey.Refused).
 			advise("targetgate leaves this binding alone until that is changed, and opens the gates of its pods meanwhile")
+	case s.status(v1beta1.ConditionReady).Reason == v1beta1.ReasonRoleNotAllowed:
+		return link("binding", Broken, "%s", s.status(v1beta1.ConditionReady).Message).
+			advise("Whoever runs targetgate decides that, by --role-allowlist: the chart's roleAllowlist")
 	case s.status(v1beta1.ConditionReady).Reason == v1beta1.ReasonNotSupported: // for what you may not read
 		return link("binding", Broken, "%s", s.status(v1beta1.ConditionReady).Message)
 	case !spec.IsIP():

@@ -313,6 +313,19 @@ func TestExplainNamesTheCause(t *testing.T) {
 			},
 			[]string{"broken target group: AccessDenied: AccessDenied: not authorized to perform", "IAM role"},
 		},
+		"6 nobody has consented": {
+			func(w *world) {
+				w.degrade(v1beta1.ReasonConsentMissing, "No target is registered: by the tag targetgate.dev/bind=prod/shop/web")
+				w.says(readiness.ReasonRegistrationFailed, "No target is registered")
+			},
+			[]string{"broken target group: ConsentMissing: No target is registered: by the tag targetgate.dev/bind=prod/shop/web", "target group's owner set the tag"},
+		},
+		"6 role not allowed": {
+			func(w *world) {
+				w.degrade(v1beta1.ReasonRoleNotAllowed, "AWS is not asked: role arn:aws:iam::1:role/a may not be assumed")
+			},
+			[]string{"broken binding: AWS is not asked: role arn:aws:iam::1:role/a may not be assumed", "roleAllowlist"},
+		},
 		"6 target group not found": {
 			func(w *world) { w.degrade(v1beta1.ReasonTargetGroupNotFound, "TargetGroupNotFound: gone"); w.mute() },
 			[]string{"broken target group: TargetGroupNotFound: TargetGroupNotFound: gone", "Region and account"},

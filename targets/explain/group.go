@@ -17,11 +17,15 @@ import (
 // groupLink is about the target group as a whole: by the binding's status, and by AWS if it was asked.
 func (s *scene) groupLink() Link {
 	degraded := s.status(v1beta1.ConditionDegraded)
+	advice := groupAdvice[degraded.Reason]
+	if degraded.Reason == v1beta1.ReasonConsentMissing && s.status(v1beta1.ConditionReady).Reason != degraded.Reason {
+		advice = "" // it is only warned of
+	}
 	name := groupName(s.binding.Spec.TargetGroupARN)
 	attached, known := s.attached()
 	switch {
-	case groupAdvice[degraded.Reason] != "":
-		return link("target group", Broken, "%s: %s", degraded.Reason, degraded.Message).advise("%s", groupAdvice[degraded.Reason])
+	case advice != "":
+		return link("target group", Broken, "%s: %s", degraded.Reason, degraded.Message).advise("%s", advice)
 	case s.reading != nil && elbv2.IsTargetGroupNotFound(s.reading.err):
 		return link("target group", Broken, "%s", elbv2.Message(s.reading.err)).advise("%s", groupAdvice[v1beta1.ReasonTargetGroupNotFound])
 	case known && !attached:

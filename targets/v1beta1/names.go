@@ -56,6 +56,14 @@ const (
 	ReasonTargetGroupNotFound = "TargetGroupNotFound"
 	// ReasonNotSupported: the spec asks for something this version does not do; the message names the field.
 	ReasonNotSupported = "NotSupported"
+	// ReasonConsentMissing: the target group's tag targetgate.dev/bind does not name the binding, and --target-group-consent is
+	// require, so that no target is registered, or warn, so that all are. The message says how to set the tag.
+	ReasonConsentMissing = "ConsentMissing"
+	// ReasonConsentUnknown: --target-group-consent is require, and the target group's tags have never been read: no target is
+	// registered until they are.
+	ReasonConsentUnknown = "ConsentUnknown"
+	// ReasonRoleNotAllowed: --role-allowlist does not allow the role to bindings of this namespace. AWS is not asked.
+	ReasonRoleNotAllowed = "RoleNotAllowed"
 	// ReasonHealthy: nothing is wrong. Used with Degraded=False.
 	ReasonHealthy = "Healthy"
 	// ReasonDeleting: the binding is being deleted.
