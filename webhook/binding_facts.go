@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
+	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -37,6 +38,8 @@ type facts struct {
 	groups   *memo[elbv2.TargetGroup] // by ARN
 	names    *memo[elbv2.TargetGroup] // by name
 	delays   *memo[time.Duration]     // by ARN
+	tags     *memo[groupTag]          // by ARN
+	policy   consent.Policy
 }
 
 func newFacts(accounts Accounts, clk clock.PassiveClock) *facts {
@@ -45,20 +48,22 @@ func newFacts(accounts Accounts, clk clock.PassiveClock) *facts {
 		groups:   newMemo[elbv2.TargetGroup](clk, factsLife, factsKept),
 		names:    newMemo[elbv2.TargetGroup](clk, 0, factsKept),
 		delays:   newMemo[time.Duration](clk, factsLife, factsKept),
+		tags:     newMemo[groupTag](clk, tagsLife, factsKept),
 	}
 }
 
 // lookUp finds the target group of a binding. It is nil where there is nothing to ask AWS for, as ARN or role are missing or
-// none. What AWS finds wrong with the user's words is a fault, what is wrong with AWS or with us an error.
+// none, and where the binding may not have it. What AWS finds wrong with the user's words is a fault, what is wrong with AWS or with
+// us an error.
 func (f *facts) lookUp(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*elbv2.TargetGroup, *field.Error, error) {
 	spec := &binding.Spec
-	if !askable(spec) {
-		return nil, nil, nil
+	if fault := f.roleFault(binding); fault != nil || !askable(spec) {
+		return nil, fault, nil
 	}
 	group, err := f.describe(ctx, binding)
 	switch {
 	case err == nil:
-		return &group, nil, nil
+		return f.consented(ctx, binding, &group)
 	case elbv2.IsRoleRefused(err):
 		return nil, field.Invalid(specPath.Child("iamRoleArnToAssume"), spec.IamRoleArnToAssume, refusal(err)), nil
 	case elbv2.IsTargetGroupNotFound(err), elbv2.IsInvalid(err):

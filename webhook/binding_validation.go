@@ -76,7 +76,8 @@ func (v *bindingValidator) ValidateUpdate(ctx context.Context, old, binding *v1b
 	}
 	made, found := sift(faultsOf(&binding.Spec, others, group), faultsOf(&old.Spec, others, group))
 	changed, vpcErr := v.immutable(ctx, &old.Spec, &binding.Spec)
-	made = append(made, changed...)
+	newRole, oldRole := v.facts.newRoleFault(old, binding)
+	made, found = slices.Concat(made, changed, newRole), append(found, oldRole...)
 	if fault != nil {
 		made = append(made, fault)
 	}

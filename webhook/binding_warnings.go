@@ -47,6 +47,7 @@ func (v *bindingValidator) warnAtCreation(
 	if group == nil {
 		return out
 	}
+	out = append(out, v.facts.warnOfConsent(ctx, binding, group.ARN)...)
 	out = append(out, warnOfGroup(&binding.Spec, group.Protocol, group.LoadBalancers, group.HealthCheck)...)
 	if grace, pod := v.shortestGrace(ctx, binding, service); pod != "" {
 		ctx, cancel := context.WithTimeout(ctx, warnWithin)

@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -40,6 +41,8 @@ type Options struct {
 	Namespaces []string
 	// InjectGates switches the gates in pods on; when off, pods are admitted as they are.
 	InjectGates bool
+	// Consent is what the cluster asks of bindings beside being right.
+	Consent consent.Policy
 	// Termination gives pods with a gate time to leave.
 	Termination Termination
 }
@@ -60,6 +63,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		return err
 	}
 	facts, bindings := newFacts(opts.Accounts, clock.RealClock{}), newIntake()
+	facts.policy = opts.Consent
 	defaulter := &bindingDefaulter{facts: facts}
 	validator := &bindingValidator{
 		reader: mgr.GetClient(), ownVPC: opts.OwnVPC, facts: facts, claims: newClaims(clock.RealClock{}),

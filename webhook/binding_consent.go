@@ -1,0 +1,101 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/targetgate/targetgate/targets/consent"
+	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// A binding needs the consent of others (package consent): the cluster's administrator decides which roles its namespace may
+// have assumed, before AWS is asked with one, and the target group's owner who may bind it. The registrar asks again.
+
+// tagsLife is how long the answer about a tag is used again: for the validator after the defaulter. Whoever is refused sets the
+// tag and tries again.
+const tagsLife = 5 * time.Second
+
+// groupTag is what the target group's tag says.
+type groupTag struct {
+	value  string
+	tagged bool
+}
+
+// roleFault is that the binding's namespace may not use its role; nil when it may.
+func (f *facts) roleFault(binding *v1beta1.TargetGroupBinding) *field.Error {
+	why := f.policy.RoleRefusal(binding.Namespace, binding.Spec.IamRoleArnToAssume)
+	if why == "" {
+		return nil
+	}
+	return field.Forbidden(specPath.Child("iamRoleArnToAssume"), why)
+}
+
+// newRoleFault is the same for a role that an update sets. One that was there is found, not made.
+func (f *facts) newRoleFault(old, binding *v1beta1.TargetGroupBinding) (made, found field.ErrorList) {
+	fault := f.roleFault(binding)
+	switch {
+	case fault == nil:
+		return nil, nil
+	case old.Spec.IamRoleArnToAssume != binding.Spec.IamRoleArnToAssume:
+		return field.ErrorList{fault}, nil
+	default:
+		return nil, field.ErrorList{fault}
+	}
+}
+
+// consented is the group, or the fault that its owner has not consented to the binding where that is required: then nothing
+// else is told of it.
+func (f *facts) consented(ctx context.Context, binding *v1beta1.TargetGroupBinding, group *elbv2.TargetGroup) (
+	*elbv2.TargetGroup, *field.Error, error,
+) {
+	if f.policy.Mode != consent.Require {
+		return group, nil, nil
+	}
+	why, err := f.consentRefusal(ctx, binding, group.ARN)
+	if err != nil {
+		return nil, nil, err
+	}
+	if why != "" {
+		path, _ := groupField(&binding.Spec)
+		return nil, field.Forbidden(path, why), nil
+	}
+	return group, nil, nil
+}
+
+// warnOfConsent says what would be refused if consent were required.
+func (f *facts) warnOfConsent(ctx context.Context, binding *v1beta1.TargetGroupBinding, arn string) admission.Warnings {
+	if f.policy.Mode != consent.Warn {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, warnWithin)
+	defer cancel()
+	why, err := f.consentRefusal(ctx, binding, arn)
+	switch {
+	case err != nil:
+		return admission.Warnings{"it is not known whether --target-group-consent=require would refuse this binding: " + elbv2.Message(err)}
+	case why != "":
+		return admission.Warnings{"--target-group-consent=require would refuse this binding: " + why}
+	default:
+		return nil
+	}
+}
+
+// consentRefusal is by the group's tag.
+func (f *facts) consentRefusal(ctx context.Context, binding *v1beta1.TargetGroupBinding, arn string) (string, error) {
+	key, client := groupKey{binding.Namespace, roleOf(binding), arn}, f.client(binding)
+	tag, err := f.tags.get(ctx, key, func(ctx context.Context) (groupTag, error) {
+		value, tagged, err := client.Tag(ctx, elbv2.ClassAdmission, arn, consent.TagKey)
+		return groupTag{value, tagged}, err
+	})
+	if err != nil {
+		return "", err
+	}
+	return f.policy.Binder(binding.Namespace, binding.Name).Refusal(tag.value, tag.tagged), nil
+}
