@@ -7,13 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/targetgate/targetgate/targets/consent"
 )
 
 func deployment(t *testing.T, values ...string) *appsv1.Deployment {
@@ -262,5 +266,44 @@ func TestNotesTellWhatIsIgnored(t *testing.T) {
 	}
 	if want := "These values of aws-load-balancer-controller's chart mean nothing here: enableShield, ingressClass."; !strings.Contains(notes, want) {
 		t.Errorf("the notes do not say %q", want)
+	}
+}
+
+// A list of roles is what targetgate reads, and an empty one allows none; only without one is any role allowed.
+func TestRoleAllowlistIsMounted(t *testing.T) {
+	const flag = "--role-allowlist=/etc/targetgate/roles/roles.yaml"
+	tests := map[string]struct {
+		values []string
+		want   string // of the list, empty when there is none
+	}{
+		"default":   {},
+		"none":      {[]string{`roleAllowlist={}`}, "{}\n"},
+		"some":      {[]string{`roleAllowlist={"shop":["arn:aws:iam::*:role/a"],"*":[]}`}, "'*': []\nshop:\n- arn:aws:iam::*:role/a\n"},
+		"with more": {[]string{`roleAllowlist={}`, `extraVolumes=[{"name":"a","emptyDir":{}}]`, `extraVolumeMounts=[{"name":"a","mountPath":"/a","readOnly":true}]`}, "{}\n"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := deployment(t, tc.values...).Spec.Template.Spec
+			has := slices.Contains(pod.Containers[0].Args, flag)
+			at := slices.IndexFunc(pod.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/targetgate/roles" })
+			if has != (tc.want != "") || has != (at >= 0) {
+				t.Fatalf("flag %t, mount %t, want both: %t", has, at >= 0, tc.want != "")
+			}
+			if !has {
+				return
+			}
+			object := objects(t, []byte(render(t, tc.values...)))["ConfigMap "+"targetgate-role-allowlist"]
+			got, _, _ := unstructured.NestedString(object, "data", "roles.yaml")
+			if got != tc.want {
+				t.Errorf("list %q, want %q", got, tc.want)
+			}
+			if _, err := consent.ParseRoles([]byte(got)); err != nil {
+				t.Errorf("targetgate does not take the list: %v", err)
+			}
+			volume := pod.Volumes[slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == "role-allowlist" })]
+			if volume.ConfigMap == nil || volume.ConfigMap.Name != "targetgate-role-allowlist" || pod.Containers[0].VolumeMounts[at].SubPath != "" {
+				t.Errorf("volume %+v, mount %+v: changes would not arrive", volume, pod.Containers[0].VolumeMounts[at])
+			}
+		})
 	}
 }

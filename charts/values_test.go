@@ -36,6 +36,8 @@ var valueCases = map[string]struct {
 	"unattachedTargetGroup":     {value: `"wait"`, want: `- "--unattached-target-group=wait"`},
 	"readinessTimeout":          {value: `"1m"`, want: `- "--readiness-timeout=1m"`},
 	"readinessTwoWay":           {value: `true`, want: `- "--readiness-two-way=true"`},
+	"targetGroupConsent":        {value: `"warn"`, want: `- "--target-group-consent=warn"`},
+	"roleAllowlist":             {value: `{"shop":["arn:aws:iam::123456789012:role/shop"]}`, want: `- arn:aws:iam::123456789012:role/shop`},
 	"driftInterval":             {value: `"1m"`, want: `- "--drift-interval=1m"`},
 	"maxTargetsPerTargetGroup":  {value: `1000000`, want: `- "--max-targets-per-target-group=1000000"`},
 	"syncPeriod":                {value: `"1h"`, want: `- "--sync-period=1h"`},

@@ -51,8 +51,12 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	consent, roleChanges, err := newConsent(opts, mgr)
+	if err != nil {
+		return err
+	}
 	err = webhook.Setup(ctx, mgr, webhook.Options{
-		Accounts: aws.accounts, OwnVPC: aws.ownVPC, Namespaces: opts.WatchNamespaces,
+		Accounts: aws.accounts, OwnVPC: aws.ownVPC, Namespaces: opts.WatchNamespaces, Consent: consent,
 		InjectGates: opts.InjectGates, Termination: opts.Termination,
 	})
 	if err != nil {
@@ -70,6 +74,8 @@ func run(ctx context.Context, args []string) error {
 		Recorder:                recorder,
 		Clock:                   clock.RealClock{},
 		Policy:                  opts.Policy,
+		Consent:                 consent,
+		RoleChanges:             roleChanges,
 		DriftInterval:           opts.DriftInterval,
 		LastResort:              opts.EndpointsFailOpen,
 		InjectsGates:            opts.InjectGates,

@@ -44,6 +44,7 @@ type options struct {
 	MaxBackoff              time.Duration
 	Policy                  targets.Policy
 	Unattached              string
+	Consent                 consentOptions
 	DriftInterval           time.Duration
 	EndpointsFailOpen       bool
 
@@ -154,6 +155,7 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Policy.TwoWay, "readiness-two-way", false,
 		"Close the gates of pods that become unhealthy, as long as --min-ready-percent of the pods are healthy. "+
 			"By default an open gate stays open.")
+	o.Consent.addFlags(flags)
 	flags.DurationVar(&o.DriftInterval, "drift-interval", 5*time.Minute,
 		"How often every target group is compared with the cluster although nothing has changed, shortened by up to a fifth.")
 	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Hour, "How often every binding is looked at without a cause.")
@@ -207,6 +209,7 @@ func (o *options) validate() error {
 	fault(o.ShutdownDelay < 0, "--shutdown-delay=%s: want 0 or more", o.ShutdownDelay)
 	fault(o.WebhookPort < 1 || o.WebhookPort > 65535, "--webhook-bind-port=%d: want 1 to 65535", o.WebhookPort)
 	fault(!slices.Contains([]string{"info", "debug"}, o.LogLevel), "--log-level=%s: want info or debug", o.LogLevel)
+	faults = append(faults, o.Consent.validate(o.ClusterName)...)
 	faults = append(faults, o.Certificates.validate()...)
 	endpointFaults, unknown := validateEndpoints(o.Endpoints)
 	faults = append(faults, endpointFaults...)

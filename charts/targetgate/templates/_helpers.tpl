@@ -104,6 +104,8 @@ namespaceSelector:
   (list "unattached-target-group" .Values.unattachedTargetGroup)
   (list "readiness-timeout" .Values.readinessTimeout)
   (list "readiness-two-way" (ternary true nil (eq true .Values.readinessTwoWay)))
+  (list "target-group-consent" (ternary nil .Values.targetGroupConsent (eq "false" (toString .Values.targetGroupConsent))))
+  (list "role-allowlist" (ternary nil "/etc/targetgate/roles/roles.yaml" (kindIs "invalid" .Values.roleAllowlist)))
   (list "drift-interval" .Values.driftInterval)
   (list "targetgroupbinding-max-concurrent-reconciles" .Values.targetgroupbindingMaxConcurrentReconciles)
   (list "targetgroupbinding-max-exponential-backoff-delay" .Values.targetgroupbindingMaxExponentialBackoffDelay)
