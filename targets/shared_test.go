@@ -157,7 +157,7 @@ func TestSharedGroupSaysThatSharingIsOff(t *testing.T) {
 	inSharedBed(t, func(b *bed) {
 		b.Uncached = forbidden{b.cluster}
 		for range 3 { // the finalizer comes first
-			_, _ = b.Reconcile(t.Context(), ctrl.Request{NamespacedName: webKey})
+			_, _ = b.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: webKey})
 			time.Sleep(time.Second)
 		}
 		if c := b.ready(); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "sharedTargetGroups=true") {
