@@ -32,10 +32,16 @@ type Writer struct {
 // The patch carries the pod's UID, so a pod that was created again under the same name is never written to; neither
 // that nor a pod that is gone is an error.
 func (w *Writer) Set(ctx context.Context, pod *corev1.Pod, gate corev1.PodConditionType, health Health) (bool, error) {
-	if !w.Needed(pod, gate, health) {
+	return w.SetAll(ctx, pod, []corev1.PodConditionType{gate}, health)
+}
+
+// SetAll is Set for several gates of the pod, in one patch for all of them.
+func (w *Writer) SetAll(ctx context.Context, pod *corev1.Pod, gates []corev1.PodConditionType, health Health) (bool, error) {
+	needed := slices.DeleteFunc(slices.Clone(gates), func(gate corev1.PodConditionType) bool { return !w.Needed(pod, gate, health) })
+	if len(needed) == 0 {
 		return false, nil
 	}
-	patch, err := w.patch(pod, gate, health)
+	patch, err := w.patch(pod, needed, health)
 	if err != nil {
 		return false, err
 	}
@@ -44,7 +50,7 @@ func (w *Writer) Set(ctx context.Context, pod *corev1.Pod, gate corev1.PodCondit
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("patching condition %s of pod %s: %w", gate, client.ObjectKeyFromObject(pod), err)
+		return false, fmt.Errorf("patching condition %s of pod %s: %w", needed[0], client.ObjectKeyFromObject(pod), err)
 	}
 	return true, nil
 }
@@ -84,19 +90,22 @@ func (w *Writer) differs(old *corev1.PodCondition, health Health) bool {
 }
 
 // patch names reason and message even when they are empty: left out they would keep their old values.
-func (w *Writer) patch(pod *corev1.Pod, gate corev1.PodConditionType, health Health) ([]byte, error) {
-	since := metav1.NewTime(w.Clock.Now())
-	if old := Condition(pod, gate); old != nil && old.Status == health.Status {
-		since = old.LastTransitionTime
+func (w *Writer) patch(pod *corev1.Pod, gates []corev1.PodConditionType, health Health) ([]byte, error) {
+	conditions := make([]map[string]any, len(gates))
+	for i, gate := range gates {
+		since := metav1.NewTime(w.Clock.Now())
+		if old := Condition(pod, gate); old != nil && old.Status == health.Status {
+			since = old.LastTransitionTime
+		}
+		conditions[i] = map[string]any{
+			"type": gate, "status": health.Status, "reason": health.Reason, "message": health.Message, "lastTransitionTime": since,
+		}
 	}
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID},
-		"status": map[string]any{"conditions": []map[string]any{{
-			"type": gate, "status": health.Status, "reason": health.Reason, "message": health.Message, "lastTransitionTime": since,
-		}}},
+		"metadata": map[string]any{"uid": pod.UID}, "status": map[string]any{"conditions": conditions},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("encoding condition %s: %w", gate, err)
+		return nil, fmt.Errorf("encoding condition %s: %w", gates[0], err)
 	}
 	return patch, nil
 }

@@ -136,3 +136,34 @@ func TestWriterSendsUIDAndAcceptsRefusal(t *testing.T) {
 		t.Errorf("patch (-want +got):\n%s", diff)
 	}
 }
+
+func TestWriterOpensSeveralGatesInOnePatch(t *testing.T) {
+	pod := gatedPod(corev1.PodCondition{Type: GateFor("open"), Status: corev1.ConditionTrue})
+	pod.Spec.ReadinessGates = gates(gate, GateFor("api"), GateFor("open"))
+	patches := 0
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(pod).WithObjects(pod).WithInterceptorFuncs(interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, c client.Client, name string, o client.Object, p client.Patch,
+			opts ...client.SubResourcePatchOption,
+		) error {
+			patches++
+			return c.SubResource(name).Patch(ctx, o, p, opts...)
+		},
+	}).Build()
+	writer := &Writer{Client: c.Status(), Clock: clocktesting.NewFakePassiveClock(noon)}
+	asked := []corev1.PodConditionType{gate, GateFor("api"), GateFor("open"), GateFor("not there")}
+	if wrote, err := writer.SetAll(t.Context(), pod, asked, BindingDeleted()); !wrote || err != nil || patches != 1 {
+		t.Fatalf("wrote %v, error %v, %d patches; want one", wrote, err, patches)
+	}
+	var got corev1.Pod
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(pod), &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, gate := range asked[:3] {
+		if !IsOpen(&got, gate) {
+			t.Errorf("gate %s is closed", gate)
+		}
+	}
+	if len(got.Status.Conditions) != 3 || Condition(&got, GateFor("open")).Reason != "" {
+		t.Errorf("conditions %+v, want nothing written but the two that were missing", got.Status.Conditions)
+	}
+}

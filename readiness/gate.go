@@ -22,6 +22,10 @@ const (
 	legacyGatePrefix = "target-health.alb.ingress.k8s.aws"
 )
 
+// MaxGates is how many gates of ours a pod may have. No pod is in so many target groups; in one with more of them none is
+// opened, as each would cost a look and a write.
+const MaxGates = 100
+
 // GateFor is the readiness gate, and so the pod condition, of the binding with that name in the pod's namespace.
 func GateFor(bindingName string) corev1.PodConditionType {
 	return corev1.PodConditionType(gatePrefix + bindingName)
@@ -37,9 +41,45 @@ func isLegacy(gate corev1.PodConditionType) bool {
 	return strings.HasPrefix(string(gate), legacyGatePrefix)
 }
 
-// Has reports whether the pod carries the gate.
+// Bindings are the names of the bindings whose gates the pod carries, each once; none when there are more gates than MaxGates.
+func Bindings(pod *corev1.Pod) []string {
+	if HasTooMany(pod) {
+		return nil
+	}
+	var out []string
+	for _, gate := range pod.Spec.ReadinessGates {
+		if name, ours := BindingOf(gate.ConditionType); ours && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// HasTooMany reports whether the pod has more gates of ours than MaxGates.
+func HasTooMany(pod *corev1.Pod) bool {
+	count := 0
+	for _, gate := range pod.Spec.ReadinessGates {
+		if _, ours := BindingOf(gate.ConditionType); ours {
+			count++
+		}
+	}
+	return count > MaxGates
+}
+
+// Kept are the gates of a pod that this package looks at: ours, and no more of them than show that there are too many.
+func Kept(gates []corev1.PodReadinessGate) []corev1.PodReadinessGate {
+	var out []corev1.PodReadinessGate
+	for _, gate := range gates {
+		if _, ours := BindingOf(gate.ConditionType); ours && len(out) <= MaxGates {
+			out = append(out, gate)
+		}
+	}
+	return out
+}
+
+// Has reports whether the pod carries the gate, among no more than MaxGates of ours.
 func Has(pod *corev1.Pod, gate corev1.PodConditionType) bool {
-	return slices.Contains(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: gate})
+	return slices.Contains(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: gate}) && !HasTooMany(pod)
 }
 
 // Condition is the pod's condition of that type, nil when it has none.
@@ -74,8 +114,9 @@ func ShowsRegistration(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 
 // Injection is what admission changes in a pod's list of gates.
 type Injection struct {
-	Add    []corev1.PodConditionType // not in the list yet, in the order given
-	Remove []int                     // positions of legacy gates, ascending
+	Add     []corev1.PodConditionType // not in the list yet, in the order given
+	LeftOut int                       // gates that are wanted beyond MaxGates
+	Remove  []int                     // positions of legacy gates, ascending
 }
 
 // Inject says how existing must change so that it holds wanted. Legacy gates go when at least one gate is wanted,
@@ -85,16 +126,26 @@ func Inject(existing []corev1.PodReadinessGate, wanted []corev1.PodConditionType
 	if len(wanted) == 0 {
 		return injection
 	}
-	for _, gate := range wanted {
-		present := slices.Contains(existing, corev1.PodReadinessGate{ConditionType: gate})
-		if !present && !slices.Contains(injection.Add, gate) {
-			injection.Add = append(injection.Add, gate)
-		}
-	}
+	present, room := map[corev1.PodConditionType]bool{}, MaxGates
 	for i, gate := range existing {
+		present[gate.ConditionType] = true
+		if _, ours := BindingOf(gate.ConditionType); ours {
+			room--
+		}
 		if isLegacy(gate.ConditionType) {
 			injection.Remove = append(injection.Remove, i)
 		}
+	}
+	for _, gate := range wanted {
+		switch {
+		case present[gate]:
+		case room <= 0:
+			injection.LeftOut++
+		default:
+			injection.Add = append(injection.Add, gate)
+			room--
+		}
+		present[gate] = true
 	}
 	return injection
 }

@@ -4,6 +4,7 @@
 package readiness
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -33,12 +34,60 @@ func TestInject(t *testing.T) {
 		"present gate is not added twice":    {existing: gates(web), wanted: []corev1.PodConditionType{web}},
 		"wanted twice is added once":         {wanted: []corev1.PodConditionType{web, web}, want: Injection{Add: []corev1.PodConditionType{web}}},
 		"present gate removes legacy ones":   {existing: gates(legacy, web, legacy), wanted: []corev1.PodConditionType{web}, want: Injection{Remove: []int{0, 2}}},
-		"added gate removes legacy ones":     {existing: gates(legacy), wanted: []corev1.PodConditionType{web}, want: Injection{Add: []corev1.PodConditionType{web}, Remove: []int{0}}},
+		"as many as there is room for": {
+			existing: many(MaxGates - 1), wanted: []corev1.PodConditionType{web, api},
+			want: Injection{Add: []corev1.PodConditionType{web}, LeftOut: 1},
+		},
+		"present gates take no room":     {existing: append(many(MaxGates-1), gates(web)...), wanted: []corev1.PodConditionType{web}},
+		"added gate removes legacy ones": {existing: gates(legacy), wanted: []corev1.PodConditionType{web}, want: Injection{Add: []corev1.PodConditionType{web}, Remove: []int{0}}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, Inject(tc.existing, tc.wanted)); diff != "" {
 				t.Errorf("injection (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// many are so many gates of ours.
+func many(n int) []corev1.PodReadinessGate {
+	out := make([]corev1.PodReadinessGate, n)
+	for i := range out {
+		out[i].ConditionType = GateFor(strconv.Itoa(i))
+	}
+	return out
+}
+
+func TestPodOfTooManyGatesHasNone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		gates []corev1.PodReadinessGate
+		want  int
+	}{
+		"as many as may be":   {many(MaxGates), MaxGates},
+		"one more":            {many(MaxGates + 1), 0},
+		"others do not count": {append(gates("a", "b"), many(MaxGates)...), MaxGates},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{Spec: corev1.PodSpec{ReadinessGates: tc.gates}}
+			if got := len(Bindings(pod)); got != tc.want || Has(pod, GateFor("0")) != (got > 0) || HasTooMany(pod) != (got == 0) {
+				t.Errorf("%d bindings, want %d; has a gate: %v, too many: %v", got, tc.want, Has(pod, GateFor("0")), HasTooMany(pod))
+			}
+			pod.Spec.ReadinessGates = Kept(tc.gates)
+			if got := len(Bindings(pod)); got != tc.want {
+				t.Errorf("%d bindings by the kept gates, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// A caller's list may be as long as a pod may be large.
+func BenchmarkInject(b *testing.B) {
+	for _, size := range []int{1_000, 10_000, 40_000} {
+		b.Run(strconv.Itoa(size), func(b *testing.B) {
+			existing, wanted := many(size), []corev1.PodConditionType{GateFor("web")}
+			for b.Loop() {
+				Inject(existing, wanted)
 			}
 		})
 	}

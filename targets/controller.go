@@ -68,10 +68,12 @@ type Registrar struct {
 	lanes    context.Context            //nolint:containedctx // the life of the calls that outlive a pass
 	wake     func(types.NamespacedName) // has a binding looked at again
 
+	orphans *orphans
+	strays  *line // of writes to these
+
 	mu      sync.Mutex
 	groups  map[types.NamespacedName]*group
-	subnets map[string]*subnets  // by VPC
-	orphans map[orphan]time.Time // and since when they are seen to be that
+	subnets map[string]*subnets // by VPC
 }
 
 // +kubebuilder:rbac:groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=list;watch;patch
@@ -87,7 +89,7 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 	var binding v1beta1.TargetGroupBinding
 	if err := r.Client.Get(ctx, req.NamespacedName, &binding); err != nil {
 		if apierrors.IsNotFound(err) {
-			return r.orphaned(ctx, req.NamespacedName)
+			return r.orphaned(req.NamespacedName), nil
 		}
 		return ctrl.Result{}, fmt.Errorf("getting binding: %w", err)
 	}
@@ -170,9 +172,9 @@ func soonestOf(pauses ...time.Duration) (out time.Duration) {
 // group, or that had to leave its group to another binding, starts without one.
 func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 	key := client.ObjectKeyFromObject(binding)
+	r.orphans.forget(key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.forgetOrphans(key)
 	g := r.groups[key]
 	if g == nil || g.uid != binding.UID || g.arn != binding.Spec.TargetGroupARN || !g.usable() {
 		fresh := newGroup(binding, r.subnetsOf(binding.Spec.VpcID), r.Clock.Now())

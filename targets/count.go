@@ -79,5 +79,5 @@ func missedPods(endpoints map[elbv2.Target]endpoint, gate corev1.PodConditionTyp
 // ungated reports whether the Service selects the pod, and the pod has no gate.
 func ungated(ep endpoint, gate corev1.PodConditionType) bool {
 	selected := ep.standing == wanted || ep.standing == unready || ep.standing == kept
-	return selected && ep.pod != nil && !readiness.Has(ep.pod, gate)
+	return selected && ep.pod != nil && !readiness.Has(ep.pod, gate) && !readiness.HasTooMany(ep.pod)
 }

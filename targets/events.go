@@ -176,6 +176,15 @@ func (r *Registrar) tellFailed(binding *v1beta1.TargetGroupBinding, g *group, er
 	}
 }
 
+// tellTooManyGates tells the owner of a pod that its gates stay closed. Gates are given at a pod's creation.
+func (r *Registrar) tellTooManyGates(pod *corev1.Pod) {
+	if readiness.HasTooMany(pod) && !isLeaving(pod) {
+		r.Recorder.Eventf(pod, nil, corev1.EventTypeWarning, "TooManyReadinessGates", "Reconcile",
+			"The pod has more than %d readiness gates of TargetGroupBindings: none of them is ever opened. Create it again with fewer",
+			readiness.MaxGates)
+	}
+}
+
 // tellPod tells the pod's owner why the pod is Ready from now on, or what keeps it from that.
 func (r *Registrar) tellPod(v verdict, gate corev1.PodConditionType) {
 	normal := func(format string, args ...any) {

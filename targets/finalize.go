@@ -6,9 +6,7 @@ package targets
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -144,63 +142,4 @@ func sideBySide[T any](ctx context.Context, pods []T, write func(context.Context
 	}
 	_ = writes.Wait() // its functions return nil
 	return errors.Join(failures...)
-}
-
-// cacheLag is longer than one cache is ever behind another.
-const cacheLag = 15 * time.Second
-
-// orphanHoldOff is how long a pod must be seen without the binding of its gate before the gate is opened for that: the cache of
-// bindings may be behind the cache of pods, also when a binding is created again under the name of one that went.
-const orphanHoldOff = cacheLag
-
-// orphan is a pod at the gate of a binding that does not exist.
-type orphan struct {
-	binding types.NamespacedName
-	pod     types.UID
-}
-
-// orphaned opens the gates of a binding that does not exist.
-func (r *Registrar) orphaned(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {
-	hideBinding(key)
-	due, wait := r.heldOff(key, r.gatedPods(key))
-	return ctrl.Result{RequeueAfter: wait}, r.openGatesOf(ctx, key, due, readiness.BindingDeleted())
-}
-
-// heldOff forgets the binding's group and finds the pods whose hold-off is over. It says how long the next one's lasts, 0 when
-// none waits.
-func (r *Registrar) heldOff(key types.NamespacedName, pods []*corev1.Pod) (due []*corev1.Pod, wait time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.groups, key)
-	before := r.forgetOrphans(key)
-	now := r.Clock.Now()
-	for _, pod := range pods {
-		if isLeaving(pod) || readiness.IsOpen(pod, readiness.GateFor(key.Name)) {
-			continue
-		}
-		o := orphan{key, pod.UID}
-		since, known := before[o]
-		if !known {
-			since = now
-		}
-		r.orphans[o] = since
-		if left := orphanHoldOff - now.Sub(since); left > 0 {
-			wait = soonest(wait, left)
-		} else {
-			due = append(due, pod)
-		}
-	}
-	return due, wait
-}
-
-// forgetOrphans takes the binding's orphans out, and since when they were seen. The caller holds the lock.
-func (r *Registrar) forgetOrphans(key types.NamespacedName) map[orphan]time.Time {
-	taken := map[orphan]time.Time{}
-	maps.DeleteFunc(r.orphans, func(o orphan, since time.Time) bool {
-		if o.binding == key {
-			taken[o] = since
-		}
-		return o.binding == key
-	})
-	return taken
 }

@@ -82,7 +82,8 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 		openings: newLine(maxOpenings), remarks: newLine(maxRemarks), statuses: newLine(maxStatuses),
 		wake:    func(key types.NamespacedName) { b.queue <- key },
 		subnets: map[string]*subnets{},
-		groups:  map[types.NamespacedName]*group{}, orphans: map[orphan]time.Time{},
+		groups:  map[types.NamespacedName]*group{},
+		orphans: newOrphans(), strays: newLine(maxStrays),
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithStatusSubresource(&corev1.Pod{}, &v1beta1.TargetGroupBinding{})

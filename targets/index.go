@@ -29,49 +29,121 @@ type index[T client.Object] struct {
 	values func(T) []string
 
 	mu    sync.RWMutex
-	found map[types.NamespacedName][]T // by namespace and value
+	found map[types.NamespacedName]*shelf[T] // by namespace and value
 }
 
 func newIndex[T client.Object](values func(T) []string) *index[T] {
-	return &index[T]{values: values, found: map[types.NamespacedName][]T{}}
+	return &index[T]{values: values, found: map[types.NamespacedName]*shelf[T]{}}
 }
 
 // at are the objects of the namespace that have the value.
 func (x *index[T]) at(namespace, value string) []T {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return slices.Clone(x.found[types.NamespacedName{Namespace: namespace, Name: value}])
+	if found, any := x.found[types.NamespacedName{Namespace: namespace, Name: value}]; any {
+		return slices.Clone(found.objects)
+	}
+	return nil
 }
 
 // first is one of them, nil when there is none.
 func (x *index[T]) first(namespace, value string) (o T) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if found := x.found[types.NamespacedName{Namespace: namespace, Name: value}]; len(found) > 0 {
-		return found[0]
+	if found, any := x.found[types.NamespacedName{Namespace: namespace, Name: value}]; any {
+		return found.objects[0]
 	}
 	return o
 }
 
-// change takes some objects out and others in, at once: nobody finds the one that is updated missing.
+// change takes some objects out and others in, at once: nobody finds the one that is updated missing. What is to change is
+// worked out before anybody has to wait.
 func (x *index[T]) change(out, in []T) {
+	leave, come := x.placed(out), x.placed(in)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, o := range out {
-		for _, value := range x.values(o) {
-			key := types.NamespacedName{Namespace: o.GetNamespace(), Name: value}
-			left := slices.DeleteFunc(x.found[key], func(other T) bool { return other.GetName() == o.GetName() })
-			if x.found[key] = left; len(left) == 0 {
-				delete(x.found, key)
-			}
+	for _, p := range leave {
+		if there := x.found[p.key]; there != nil && there.remove(p.object.GetName()) {
+			delete(x.found, p.key)
 		}
 	}
-	for _, o := range in {
+	for _, p := range come {
+		there := x.found[p.key]
+		if there == nil {
+			there = &shelf[T]{}
+			x.found[p.key] = there
+		}
+		there.put(p.object)
+	}
+}
+
+// placement is an object and where it belongs.
+type placement[T client.Object] struct {
+	key    types.NamespacedName
+	object T
+}
+
+func (x *index[T]) placed(objects []T) []placement[T] {
+	var out []placement[T]
+	for _, o := range objects {
 		for _, value := range x.values(o) {
-			key := types.NamespacedName{Namespace: o.GetNamespace(), Name: value}
-			x.found[key] = append(x.found[key], o)
+			out = append(out, placement[T]{types.NamespacedName{Namespace: o.GetNamespace(), Name: value}, o})
 		}
 	}
+	return out
+}
+
+// shelf are the objects that have one value, each once. All of a namespace's may have the same, so no change looks through a
+// long one.
+type shelf[T client.Object] struct {
+	objects []T
+	places  map[string]int // in objects, by name; nil while they are few
+}
+
+// fewObjects are found sooner by looking at each.
+const fewObjects = 16
+
+func (s *shelf[T]) put(o T) {
+	if at := s.place(o.GetName()); at >= 0 {
+		s.objects[at] = o
+		return
+	}
+	s.objects = append(s.objects, o)
+	switch {
+	case s.places != nil:
+		s.places[o.GetName()] = len(s.objects) - 1
+	case len(s.objects) > fewObjects:
+		s.places = make(map[string]int, len(s.objects))
+		for at, there := range s.objects {
+			s.places[there.GetName()] = at
+		}
+	}
+}
+
+// remove takes the object of that name out, and reports whether none is left.
+func (s *shelf[T]) remove(name string) (empty bool) {
+	at, last := s.place(name), len(s.objects)-1
+	if at < 0 {
+		return last < 0
+	}
+	s.objects[at] = s.objects[last]
+	if s.places != nil {
+		s.places[s.objects[at].GetName()] = at
+		delete(s.places, name)
+	}
+	s.objects = slices.Delete(s.objects, last, last+1)
+	return last == 0
+}
+
+// place is where the object of that name is, -1 when it is not there.
+func (s *shelf[T]) place(name string) int {
+	if s.places == nil {
+		return slices.IndexFunc(s.objects, func(o T) bool { return o.GetName() == name })
+	}
+	if at, there := s.places[name]; there {
+		return at
+	}
+	return -1
 }
 
 // indexes of one kind.
@@ -93,7 +165,7 @@ func newIndexed() *indexed {
 	return &indexed{
 		podByName:    newIndex(func(pod *corev1.Pod) []string { return []string{pod.Name} }),
 		podByAddress: newIndex(podAddresses),
-		podByGate:    newIndex(gatedBindings),
+		podByGate:    newIndex(readiness.Bindings),
 		sliceByService: newIndex(func(slice *discoveryv1.EndpointSlice) []string {
 			return []string{slice.Labels[discoveryv1.LabelServiceName]}
 		}),
@@ -132,16 +204,6 @@ func podAddresses(pod *corev1.Pod) []string {
 	out := make([]string, len(pod.Status.PodIPs))
 	for i, ip := range pod.Status.PodIPs {
 		out[i] = ip.IP
-	}
-	return out
-}
-
-func gatedBindings(pod *corev1.Pod) []string {
-	var out []string
-	for _, gate := range pod.Spec.ReadinessGates {
-		if name, ours := readiness.BindingOf(gate.ConditionType); ours && !slices.Contains(out, name) {
-			out = append(out, name)
-		}
 	}
 	return out
 }

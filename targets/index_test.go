@@ -5,7 +5,9 @@ package targets
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 
@@ -120,6 +122,62 @@ func TestWhatAnIndexHasFoundStays(t *testing.T) {
 	found.pods().change([]*corev1.Pod{first}, nil)
 	if diff := cmp.Diff([]*corev1.Pod{first, second}, before); diff != "" {
 		t.Errorf("what was found before the first pod went (-want +got):\n%s", diff)
+	}
+}
+
+// countedPod counts how often somebody looks at it.
+type countedPod struct {
+	*corev1.Pod
+	looks *int
+}
+
+func (n countedPod) GetName() string {
+	*n.looks++
+	return n.Name
+}
+
+// All pods of a namespace may have one value, and each of them changes a dozen times.
+func TestIndexWorkDoesNotGrowWithTheObjectsOfAValue(t *testing.T) {
+	looksOf := func(count int) (looks int) {
+		x := newIndex(func(countedPod) []string { return []string{"web"} })
+		pods := make([]countedPod, count)
+		for i := range pods {
+			pods[i] = countedPod{newPod(fmt.Sprintf("web-%d", i), "10.0.0.1"), &looks}
+			x.change(nil, pods[i:i+1])
+		}
+		looks = 0
+		for i := range pods {
+			x.change(pods[i:i+1], pods[i:i+1])
+		}
+		for i := range pods {
+			x.change(pods[i:i+1], nil)
+		}
+		if left := x.at("shop", "web"); left != nil {
+			t.Errorf("%d of %d pods are left", len(left), count)
+		}
+		return looks / count
+	}
+	if few, many := looksOf(100), looksOf(5000); many > 2*few {
+		t.Errorf("%d looks at names for each of 5,000 pods, %d for each of 100; want about as many", many, few)
+	}
+}
+
+func BenchmarkIndexChange(b *testing.B) {
+	for _, count := range []int{100, 1_000, 10_000} {
+		b.Run(strconv.Itoa(count), func(b *testing.B) {
+			found := newIndexed().pods()
+			pods := make([]*corev1.Pod, count)
+			for i := range pods {
+				pods[i] = newPod(fmt.Sprintf("web-%d", i), "10.0.0.1")
+				found.change(nil, pods[i:i+1])
+			}
+			i := 0
+			for b.Loop() {
+				one := pods[i%count : i%count+1]
+				found.change(one, one)
+				i++
+			}
+		})
 	}
 }
 

@@ -61,9 +61,8 @@ func (l *lane) end(now time.Time, err error) {
 	if elbv2.IsDefinite(err) || l.failures >= urgentTries {
 		limit = maxCallBackoff
 	}
-	backoff := min(firstBackoff<<min(l.failures, 10), limit)
+	l.retryAt = now.Add(jitter(backoff(firstBackoff, l.failures, limit)))
 	l.failures++
-	l.retryAt = now.Add(jitter(backoff))
 }
 
 // cancelled takes the end of a call that was not made.
@@ -88,6 +87,11 @@ func (l *lane) lasting() error {
 // clear forgets past failures: the last call succeeded, or what it was for is no longer due.
 func (l *lane) clear() {
 	l.failures, l.retryAt, l.err = 0, time.Time{}, nil
+}
+
+// backoff is the pause after a failure that came after so many others: first, doubled by each of them.
+func backoff(first time.Duration, failures int, longest time.Duration) time.Duration {
+	return min(first<<min(failures, 10), longest)
 }
 
 // jitter is d, shortened by up to a fifth, so that many groups do not retry in step.

@@ -7,7 +7,6 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/readiness"
@@ -105,7 +104,15 @@ func (ep *endpoint) judgeUnlisted(node nodeFacts, selected bool) {
 
 // selects reports whether the Service has a selector and the pod's labels match it.
 func selects(service *corev1.Service, pod *corev1.Pod) bool {
-	return service != nil && len(service.Spec.Selector) > 0 && labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels))
+	if service == nil || len(service.Spec.Selector) == 0 {
+		return false
+	}
+	for key, value := range service.Spec.Selector { // as it is: a labels.Selector costs more than it saves for one pod
+		if has, there := pod.Labels[key]; !there || has != value {
+			return false
+		}
+	}
+	return true
 }
 
 // podAt is the pod that has the address, nil when there is none. Of several it is one that is not leaving, as the address

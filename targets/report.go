@@ -5,10 +5,13 @@ package targets
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -24,6 +27,7 @@ const (
 	maxOpenings = 128
 	maxRemarks  = 2
 	maxStatuses = 16
+	maxStrays   = 8 // to pods of bindings that do not exist
 )
 
 // patchTimeout bounds one write to a pod or of a binding's status.
@@ -93,7 +97,7 @@ func (r *Registrar) writeOrPause(s session, gate corev1.PodConditionType, v verd
 	}
 	ctrl.LoggerFrom(r.lanes).Error(err, "Writing the condition of a pod, will try again", "pod", klog.KObj(v.pod))
 	go func() {
-		r.pause(jitter(apiRetry))
+		r.pause(jitter(backoff(apiRetry, s.group.failedWrites(v.pod.UID, err), maxCallBackoff)))
 		s.group.endWrite(v, r.Clock.Now(), err)
 		r.wake(s.key)
 	}()
@@ -110,6 +114,9 @@ type saying struct {
 	missed  bool // a verdict came during the write
 	health  readiness.Health
 	at      time.Time // when it was written, zero before that and after a failure
+
+	refusals  int       // in a row; the last one
+	refusedAt time.Time // was then
 }
 
 // fresh reports whether it was written so lately that the cache of pods may not show it.
@@ -133,7 +140,7 @@ func (g *group) queueWrite(v verdict, now time.Time) (turn int, ok bool) {
 		return 0, false
 	}
 	g.turns++
-	g.said[v.pod.UID] = saying{turn: g.turns, queued: true, health: v.health}
+	g.said[v.pod.UID] = saying{turn: g.turns, queued: true, health: v.health, refusals: last.refusals, refusedAt: last.refusedAt}
 	return g.turns, true
 }
 
@@ -156,11 +163,32 @@ func (g *group) endWrite(v verdict, now time.Time, err error) (missed bool) {
 	defer g.mu.Unlock()
 	last := g.said[v.pod.UID]
 	var done saying
-	if err == nil {
+	switch {
+	case err == nil:
 		done.health, done.at = v.health, now
+	case isLasting(err):
+		done.refusals, done.refusedAt = last.refusals+1, now
 	}
 	g.said[v.pod.UID] = done
 	return last.missed
+}
+
+// failedWrites is how often the pod has refused writes before err in a row, 0 when err is none that lasts: an API server that does
+// not answer will, and then no gate waits for long.
+func (g *group) failedWrites(uid types.UID, err error) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !isLasting(err) {
+		return 0
+	}
+	return g.said[uid].refusals
+}
+
+// isLasting reports whether the API server has answered, and may always answer so: that the pod is as large as an object can be,
+// for one.
+func isLasting(err error) bool {
+	var status apierrors.APIStatus
+	return isFinal(err) || errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError
 }
 
 // openedNow are the pods whose gates are being opened, or were so lately that the cache may not show it.
@@ -193,11 +221,13 @@ func (g *group) openedWithin(d time.Duration, now time.Time) time.Duration {
 	return left
 }
 
-// forgetWrites forgets those that have failed, and those that the cache shows by now.
+// forgetWrites forgets those that have failed, but for those of pods that refuse them, and those that the cache shows by now.
 func (g *group) forgetWrites(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	maps.DeleteFunc(g.said, func(_ types.UID, last saying) bool { return !last.queued && !last.writing && !last.fresh(now) })
+	maps.DeleteFunc(g.said, func(_ types.UID, last saying) bool {
+		return !last.queued && !last.writing && !last.fresh(now) && now.Sub(last.refusedAt) > 2*maxCallBackoff
+	})
 }
 
 // pause waits, but not longer than the lanes live.

@@ -87,7 +87,16 @@ func (q *spacedQueue) left(req reconcile.Request) time.Duration {
 
 // podHandler leaves out changes that mean nothing to a binding, and has what an event asks for wait for no breather when the
 // pod leaves.
-type podHandler struct{ handler.EventHandler }
+type podHandler struct {
+	handler.EventHandler
+	came func(*corev1.Pod)
+}
+
+// Create implements handler.EventHandler.
+func (h podHandler) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	h.came(e.Object.(*corev1.Pod))
+	h.EventHandler.Create(ctx, e, queue)
+}
 
 // Update implements handler.EventHandler.
 func (h podHandler) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {

@@ -4,38 +4,49 @@
 package targets
 
 import (
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/targetgate/targetgate/readiness"
 )
+
+// maxLabels is how many labels of a pod are kept: no pod that people have made has so many. One with more of them counts as
+// one without labels, which keeps somebody else from filling our memory.
+const maxLabels = 1000
 
 // StripPod is a cache transform that keeps of a pod what is read of it, here and in an event. Containers, volumes and
 // annotations are most of a pod, and of the memory of a program that caches them all: of the containers only that their preStop
-// hooks have them serve on is kept (waiting).
+// hooks have them serve on is kept (waiting). What is kept is small, however large the pod is: whoever goes through a list of it
+// need not bound it again.
 func StripPod(o any) (any, error) {
 	pod, ok := o.(*corev1.Pod)
 	if !ok {
 		return o, nil
 	}
-	return &corev1.Pod{
+	stripped := &corev1.Pod{
 		TypeMeta: pod.TypeMeta,
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-			Labels: pod.Labels, OwnerReferences: pod.OwnerReferences,
 			DeletionTimestamp: pod.DeletionTimestamp, DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
 		},
 		Spec: corev1.PodSpec{
-			NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates,
+			NodeName: pod.Spec.NodeName, ReadinessGates: readiness.Kept(pod.Spec.ReadinessGates),
 			TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds, // read at admission of bindings
 			Containers:                    waitingIf(preStopsWait(pod)),
 		},
-		Status: corev1.PodStatus{
-			Phase: pod.Status.Phase, PodIPs: pod.Status.PodIPs, Conditions: keptConditions(pod),
-		},
-	}, nil
+		Status: corev1.PodStatus{Phase: pod.Status.Phase, PodIPs: pod.Status.PodIPs},
+	}
+	stripped.Status.Conditions = keptConditions(pod.Status.Conditions, stripped.Spec.ReadinessGates)
+	if len(pod.Labels) <= maxLabels {
+		stripped.Labels = pod.Labels
+	}
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		stripped.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	return stripped, nil
 }
 
 // waiting stands for the containers of a pod that all wait in a preStop. All such pods share it.
@@ -63,13 +74,17 @@ func preStopsWait(pod *corev1.Pod) bool {
 	return len(pod.Spec.Containers) > 0
 }
 
-// keptConditions are those of the gates, and whether the containers are ready.
-func keptConditions(pod *corev1.Pod) []corev1.PodCondition {
+// keptConditions are those of the gates, and whether the containers are ready; each once.
+func keptConditions(conditions []corev1.PodCondition, gates []corev1.PodReadinessGate) []corev1.PodCondition {
+	wanted := map[corev1.PodConditionType]bool{corev1.ContainersReady: true}
+	for _, gate := range gates {
+		wanted[gate.ConditionType] = true
+	}
 	var out []corev1.PodCondition
-	for _, c := range pod.Status.Conditions {
-		gate := corev1.PodReadinessGate{ConditionType: c.Type}
-		if c.Type == corev1.ContainersReady || slices.Contains(pod.Spec.ReadinessGates, gate) {
+	for _, c := range conditions {
+		if wanted[c.Type] {
 			out = append(out, c)
+			delete(wanted, c.Type)
 		}
 	}
 	return out

@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,12 +13,14 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/readiness"
 )
 
 func TestStripPodKeepsWhatIsRead(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = ptr.To(metav1.NewTime(noon)), ptr.To[int64](30)
-	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web"}}
+	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", Controller: ptr.To(true)}}
 	pod.Spec.NodeName, pod.Status.Phase = "node-1", corev1.PodRunning
 	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
 	want := pod.DeepCopy()
@@ -69,6 +72,51 @@ func TestStripPodKeepsWhetherPreStopsWait(t *testing.T) {
 			}
 			if tc.want && pod.Spec.Containers[0].Image != "" {
 				t.Errorf("the container itself is kept: %v", pod.Spec.Containers)
+			}
+		})
+	}
+}
+
+// hugePod is as large as a pod may be, at gates of that many bindings.
+func hugePod(gates int) *corev1.Pod {
+	pod := newPod("huge", "10.0.0.66")
+	pod.Labels = map[string]string{"app": "huge"}
+	for i := range gates {
+		gate := readiness.GateFor(fmt.Sprint(i))
+		pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: gate})
+		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: gate}, corev1.PodCondition{Type: gate})
+		pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{Name: fmt.Sprint(i)})
+	}
+	return pod
+}
+
+// What is kept of a pod is small, whatever its owner has put into it.
+func TestStripPodBoundsWhatItKeeps(t *testing.T) {
+	pod := hugePod(40_000)
+	for i := range maxLabels {
+		pod.Labels[fmt.Sprint(i)] = ""
+	}
+	got, err := StripPod(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stripped := got.(*corev1.Pod)
+	if size, most := stripped.Size(), 100*(readiness.MaxGates+10); size > most {
+		t.Errorf("%d bytes are kept of %d, want at most %d", size, pod.Size(), most)
+	}
+	if !readiness.HasTooMany(stripped) || len(stripped.Labels) > 0 || len(stripped.Status.Conditions) > readiness.MaxGates+2 {
+		t.Errorf("too many gates: %v, %d labels, %d conditions", readiness.HasTooMany(stripped), len(stripped.Labels), len(stripped.Status.Conditions))
+	}
+}
+
+func BenchmarkStripPod(b *testing.B) {
+	for _, gates := range []int{1, 1_000, 10_000, 40_000} {
+		b.Run(fmt.Sprint(gates), func(b *testing.B) {
+			pod := hugePod(gates)
+			for b.Loop() {
+				if _, err := StripPod(pod); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,8 +39,8 @@ const (
 // SetupWithManager adds the registrar to the manager. It runs on the leader only, and not before every cache it reads
 // has synced.
 func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	r.groups, r.orphans = map[types.NamespacedName]*group{}, map[orphan]time.Time{}
-	r.subnets = map[string]*subnets{}
+	r.groups, r.subnets = map[types.NamespacedName]*group{}, map[string]*subnets{}
+	r.orphans, r.strays = newOrphans(), newLine(maxStrays)
 	r.openings, r.remarks, r.statuses = newLine(maxOpenings), newLine(maxRemarks), newLine(maxStatuses)
 	r.resolver = resolver{reader: mgr.GetClient(), indexed: newIndexed(), lastResort: r.LastResort,
 		deletedNodes: &deletedNodes{at: map[string]time.Time{}}}
@@ -113,7 +114,7 @@ func warm(ctx context.Context, informers cache.Informers, kinds ...client.Object
 
 // podEvents has the bindings of a pod looked at, without a breather when it leaves: its target goes at once.
 func (r *Registrar) podEvents() handler.EventHandler {
-	return indexing[*corev1.Pod]{podHandler{handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod)}, r.resolver.pods()}
+	return indexing[*corev1.Pod]{podHandler{handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod), r.tellTooManyGates}, r.resolver.pods()}
 }
 
 func (r *Registrar) nodeEvents() handler.EventHandler {
@@ -128,8 +129,8 @@ func (r *Registrar) sliceEvents() handler.EventHandler {
 func podChanged(before, after *corev1.Pod) bool {
 	return before.UID != after.UID || isLeaving(before) != isLeaving(after) ||
 		containersReady(before) != containersReady(after) ||
-		!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
-		!equality.Semantic.DeepEqual(before.Status.PodIPs, after.Status.PodIPs) ||
+		!maps.Equal(before.Labels, after.Labels) ||
+		!slices.Equal(before.Status.PodIPs, after.Status.PodIPs) ||
 		countOpenGates(before) != countOpenGates(after)
 }
 
@@ -157,8 +158,8 @@ func labelChanged() predicate.Funcs {
 
 func countOpenGates(pod *corev1.Pod) int {
 	n := 0
-	for _, gate := range pod.Spec.ReadinessGates {
-		if readiness.IsOpen(pod, gate.ConditionType) {
+	for _, c := range pod.Status.Conditions { // of gates, and one more
+		if c.Status == corev1.ConditionTrue {
 			n++
 		}
 	}
@@ -212,9 +213,13 @@ func (r *Registrar) allBindings(ctx context.Context, namespace string) []reconci
 // Services have it among their endpoints.
 func (r *Registrar) bindingsOfPod(ctx context.Context, o client.Object) []reconcile.Request {
 	pod := o.(*corev1.Pod)
-	out := requests(pod.Namespace, append(gatedBindings(pod), r.bindingsHolding(pod)...))
+	out := requests(pod.Namespace, append(readiness.Bindings(pod), r.bindingsHolding(pod)...))
+	services := map[string]bool{} // most have several slices
 	for _, slice := range r.resolver.sliceByPod.at(pod.Namespace, pod.Name) {
-		out = append(out, r.bindingsOfSlice(ctx, slice)...)
+		services[slice.Labels[discoveryv1.LabelServiceName]] = true
+	}
+	for service := range services {
+		out = append(out, r.bindingsOf(ctx, pod.Namespace, service)...)
 	}
 	return out
 }

@@ -68,8 +68,17 @@ func (m *podMutator) gate(pod *podView, covering []coveringBinding) answer {
 	protection := m.protector.protect(pod, protocols)
 	return answer{
 		patch:    append(gatePatch(injection, len(pod.gates())), protectionPatch(pod, protection)...),
-		warnings: protection.warnings,
+		warnings: append(protection.warnings, leftOut(injection.LeftOut)...),
 	}
+}
+
+// leftOut warns of gates that the pod does not get.
+func leftOut(count int) []string {
+	if count == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d TargetGroupBindings select the pod and get no readiness gate in it: a pod has at most %d",
+		count, readiness.MaxGates)}
 }
 
 // tooLong is the answer about a pod that no node would run: the API server may refuse it, we do not.

@@ -136,7 +136,11 @@ func containerFault(c corev1.ContainerStatus) (fault bool, told string) {
 
 // gateLink is about the pod's readiness gate.
 func (s *scene) gateLink(pod *corev1.Pod) Link {
-	if !readiness.Has(pod, s.gate()) {
+	switch {
+	case readiness.HasTooMany(pod):
+		return link("gate", Broken, "is never opened, as the pod has more than %d readiness gates of TargetGroupBindings", readiness.MaxGates).
+			advise("Create the pod again with fewer")
+	case !readiness.Has(pod, s.gate()):
 		return s.ungatedLink(pod)
 	}
 	condition := readiness.Condition(pod, s.gate())
