@@ -6,7 +6,6 @@ package targets
 import (
 	"cmp"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -272,16 +271,4 @@ func (g *group) inspectionFailure() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return cmp.Or(g.inspection.err, g.approval.err)
-}
-
-// holds reports whether one of the addresses is known in the group.
-func (g *group) holds(addresses []string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for target := range g.entries {
-		if slices.Contains(addresses, target.ID) {
-			return true
-		}
-	}
-	return false
 }

@@ -93,7 +93,8 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 	b.cluster = builder.Build()
 	b.Client = noPodWrites{b.cluster}
 	b.Uncached = b.cluster
-	b.resolver = resolver{reader: b.Client, lastResort: true, deletedNodes: &deletedNodes{at: map[string]time.Time{}}}
+	b.resolver = resolver{reader: b.Client, lastResort: true, deletedNodes: &deletedNodes{at: map[string]time.Time{}},
+		holders: newHolders(), selectors: newSelectors()}
 	b.watch()
 	b.Writer = &readiness.Writer{Client: b.cluster.Status(), Clock: clock.RealClock{}}
 	return b

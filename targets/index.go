@@ -27,6 +27,7 @@ import (
 // of pods that was a fifth of the memory, and of all that was allocated.
 type index[T client.Object] struct {
 	values func(T) []string
+	wide   bool // finds objects of all namespaces together, whose name is empty then
 
 	mu    sync.RWMutex
 	found map[types.NamespacedName]*shelf[T] // by namespace and value
@@ -63,7 +64,7 @@ func (x *index[T]) change(out, in []T) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, p := range leave {
-		if there := x.found[p.key]; there != nil && there.remove(p.object.GetName()) {
+		if there := x.found[p.key]; there != nil && there.remove(nameOf(p.object)) {
 			delete(x.found, p.key)
 		}
 	}
@@ -87,7 +88,11 @@ func (x *index[T]) placed(objects []T) []placement[T] {
 	var out []placement[T]
 	for _, o := range objects {
 		for _, value := range x.values(o) {
-			out = append(out, placement[T]{types.NamespacedName{Namespace: o.GetNamespace(), Name: value}, o})
+			key := types.NamespacedName{Namespace: o.GetNamespace(), Name: value}
+			if x.wide {
+				key.Namespace = ""
+			}
+			out = append(out, placement[T]{key, o})
 		}
 	}
 	return out
@@ -97,38 +102,38 @@ func (x *index[T]) placed(objects []T) []placement[T] {
 // long one.
 type shelf[T client.Object] struct {
 	objects []T
-	places  map[string]int // in objects, by name; nil while they are few
+	places  map[types.NamespacedName]int // in objects; nil while they are few
 }
 
 // fewObjects are found sooner by looking at each.
 const fewObjects = 16
 
 func (s *shelf[T]) put(o T) {
-	if at := s.place(o.GetName()); at >= 0 {
+	if at := s.place(nameOf(o)); at >= 0 {
 		s.objects[at] = o
 		return
 	}
 	s.objects = append(s.objects, o)
 	switch {
 	case s.places != nil:
-		s.places[o.GetName()] = len(s.objects) - 1
+		s.places[nameOf(o)] = len(s.objects) - 1
 	case len(s.objects) > fewObjects:
-		s.places = make(map[string]int, len(s.objects))
+		s.places = make(map[types.NamespacedName]int, len(s.objects))
 		for at, there := range s.objects {
-			s.places[there.GetName()] = at
+			s.places[nameOf(there)] = at
 		}
 	}
 }
 
 // remove takes the object of that name out, and reports whether none is left.
-func (s *shelf[T]) remove(name string) (empty bool) {
+func (s *shelf[T]) remove(name types.NamespacedName) (empty bool) {
 	at, last := s.place(name), len(s.objects)-1
 	if at < 0 {
 		return last < 0
 	}
 	s.objects[at] = s.objects[last]
 	if s.places != nil {
-		s.places[s.objects[at].GetName()] = at
+		s.places[nameOf(s.objects[at])] = at
 		delete(s.places, name)
 	}
 	s.objects = slices.Delete(s.objects, last, last+1)
@@ -136,14 +141,18 @@ func (s *shelf[T]) remove(name string) (empty bool) {
 }
 
 // place is where the object of that name is, -1 when it is not there.
-func (s *shelf[T]) place(name string) int {
+func (s *shelf[T]) place(name types.NamespacedName) int {
 	if s.places == nil {
-		return slices.IndexFunc(s.objects, func(o T) bool { return o.GetName() == name })
+		return slices.IndexFunc(s.objects, func(o T) bool { return nameOf(o) == name })
 	}
 	if at, there := s.places[name]; there {
 		return at
 	}
 	return -1
+}
+
+func nameOf(o client.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // indexes of one kind.
@@ -157,8 +166,8 @@ func (x indexes[T]) change(out, in []T) {
 
 // indexed are the pods and the EndpointSlices that passes read.
 type indexed struct {
-	podByName, podByAddress, podByGate *index[*corev1.Pod]
-	sliceByService, sliceByPod         *index[*discoveryv1.EndpointSlice]
+	podByName, podByAddress, podByGate, podByNode *index[*corev1.Pod]
+	sliceByService, sliceByPod                    *index[*discoveryv1.EndpointSlice]
 }
 
 func newIndexed() *indexed {
@@ -166,6 +175,7 @@ func newIndexed() *indexed {
 		podByName:    newIndex(func(pod *corev1.Pod) []string { return []string{pod.Name} }),
 		podByAddress: newIndex(podAddresses),
 		podByGate:    newIndex(readiness.Bindings),
+		podByNode:    &index[*corev1.Pod]{values: podNode, wide: true, found: map[types.NamespacedName]*shelf[*corev1.Pod]{}},
 		sliceByService: newIndex(func(slice *discoveryv1.EndpointSlice) []string {
 			return []string{slice.Labels[discoveryv1.LabelServiceName]}
 		}),
@@ -174,7 +184,7 @@ func newIndexed() *indexed {
 }
 
 func (x *indexed) pods() indexes[*corev1.Pod] {
-	return indexes[*corev1.Pod]{x.podByName, x.podByAddress, x.podByGate}
+	return indexes[*corev1.Pod]{x.podByName, x.podByAddress, x.podByGate, x.podByNode}
 }
 
 func (x *indexed) slices() indexes[*discoveryv1.EndpointSlice] {
@@ -206,6 +216,13 @@ func podAddresses(pod *corev1.Pod) []string {
 		out[i] = ip.IP
 	}
 	return out
+}
+
+func podNode(pod *corev1.Pod) []string {
+	if pod.Spec.NodeName == "" {
+		return nil
+	}
+	return []string{pod.Spec.NodeName}
 }
 
 func slicePods(slice *discoveryv1.EndpointSlice) []string {

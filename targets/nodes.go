@@ -8,16 +8,17 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -32,7 +33,7 @@ import (
 func (r *resolver) resolveNodes(ctx context.Context, binding *v1beta1.TargetGroupBinding, port corev1.ServicePort,
 	known map[elbv2.Target]entry, res *resolution,
 ) error {
-	selector, err := metav1.LabelSelectorAsSelector(nodeSelector(binding))
+	selector, err := r.selectors.of(binding)
 	if err != nil {
 		return fmt.Errorf("reading spec.nodeSelector: %w", err)
 	}
@@ -59,6 +60,13 @@ func (r *resolver) resolveNodes(ctx context.Context, binding *v1beta1.TargetGrou
 			res.endpoints[ep.target] = ep
 		}
 	}
+	held := map[string]bool{} // their nodes may not be selected
+	for target := range known {
+		if s, lives := alive[target.ID]; lives && (s == replaced || s == leaving) {
+			held[target.ID] = true
+		}
+	}
+	r.holders.hold(client.ObjectKeyFromObject(binding), held)
 	for target := range known { // at a port that is not asked for any more
 		s, lives := alive[target.ID]
 		if _, listed := res.endpoints[target]; listed || !lives {
@@ -70,14 +78,6 @@ func (r *resolver) resolveNodes(ctx context.Context, binding *v1beta1.TargetGrou
 		res.endpoints[target] = endpoint{target: target, uid: types.UID(target.ID), standing: s}
 	}
 	return nil
-}
-
-// nodeSelector selects everything when the binding has none.
-func nodeSelector(binding *v1beta1.TargetGroupBinding) *metav1.LabelSelector {
-	if binding.Spec.NodeSelector == nil {
-		return &metav1.LabelSelector{}
-	}
-	return binding.Spec.NodeSelector
 }
 
 var instanceIDPattern = regexp.MustCompile(`/(i-[0-9a-f]+)$`)
@@ -221,6 +221,33 @@ func (h nodeHandler) Create(ctx context.Context, e event.CreateEvent, queue work
 func (h nodeHandler) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	h.deleted.add(e.Object.GetName(), h.clock.Now())
 	h.EventHandler.Delete(ctx, e, queue)
+}
+
+// bindingsOfNode are those to which the node matters: of type ip those of the pods on it, of type instance those that select it, or
+// have it in their groups all the same.
+func (r *Registrar) bindingsOfNode(ctx context.Context, o client.Object) []reconcile.Request {
+	node := o.(*corev1.Node)
+	found := map[reconcile.Request]bool{}
+	for _, pod := range r.resolver.podByNode.at("", node.Name) {
+		for _, request := range r.bindingsOfPod(ctx, pod) {
+			found[request] = true
+		}
+	}
+	var list v1beta1.TargetGroupBindingList
+	err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy,
+		client.MatchingFields{indexBindingType: string(v1beta1.TargetTypeInstance)})
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings of type instance")
+	}
+	id, _ := instanceID(node)
+	for i := range list.Items {
+		key := client.ObjectKeyFromObject(&list.Items[i])
+		selector, err := r.resolver.selectors.of(&list.Items[i])
+		if err == nil && selector.Matches(labels.Set(node.Labels)) || r.resolver.holders.holds(key, id) {
+			found[reconcile.Request{NamespacedName: key}] = true
+		}
+	}
+	return slices.Collect(maps.Keys(found))
 }
 
 func nodeReadiness(node *corev1.Node) corev1.ConditionStatus {

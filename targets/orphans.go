@@ -51,6 +51,8 @@ func (r *Registrar) orphaned(key types.NamespacedName) ctrl.Result {
 	r.mu.Lock()
 	delete(r.groups, key)
 	r.mu.Unlock()
+	r.resolver.holders.hold(key, nil)
+	r.resolver.selectors.drop(key)
 	due, wait := r.orphans.due(key, r.gatedPods(key), r.Clock.Now())
 	for _, pod := range due {
 		if r.orphans.hand(key, pod) {

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/elbv2"
@@ -65,11 +66,15 @@ func (r *resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGro
 	for target := range res.endpoints {
 		listed[target.ID] = true
 	}
+	unlisted, ids := map[elbv2.Target]bool{}, map[string]bool{}
 	for target, e := range known {
-		if _, ok := res.endpoints[target]; ok || e.presence == draining {
-			continue
+		if _, ok := res.endpoints[target]; !ok && e.presence != draining {
+			unlisted[target], ids[target.ID] = true, true
 		}
-		pod := r.podAt(binding.Namespace, target.ID, service, e.owner)
+	}
+	r.holders.hold(client.ObjectKeyFromObject(binding), ids)
+	for target := range unlisted {
+		pod := r.podAt(binding.Namespace, target.ID, service, known[target].owner)
 		if pod == nil {
 			if _, skipped := res.skipped[target]; skipped {
 				res.endpoints[target] = endpoint{target: target} // a slice still lists it: it is not ours to take out

@@ -85,6 +85,8 @@ type resolver struct {
 	// lastResort lets in endpoints on nodes of unknown state when there are no others.
 	lastResort   bool
 	deletedNodes *deletedNodes
+	holders      *holders
+	selectors    *selectors
 
 	// What one pass has read of nodes: each reading of a cache is a copy.
 	nodes map[string]nodeFacts // by name
@@ -94,7 +96,8 @@ type resolver struct {
 // forPass is the resolver of one pass.
 func (r *resolver) forPass() *resolver {
 	return &resolver{
-		indexed: r.indexed, reader: r.reader, lastResort: r.lastResort, deletedNodes: r.deletedNodes, nodes: map[string]nodeFacts{},
+		indexed: r.indexed, reader: r.reader, lastResort: r.lastResort, deletedNodes: r.deletedNodes, holders: r.holders, selectors: r.selectors,
+		nodes: map[string]nodeFacts{},
 	}
 }
 

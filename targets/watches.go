@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -34,6 +35,7 @@ import (
 const (
 	indexBindingService = "targets.binding.service"
 	indexBindingGroup   = "targets.binding.group"
+	indexBindingType    = "targets.binding.type"
 )
 
 // SetupWithManager adds the registrar to the manager. It runs on the leader only, and not before every cache it reads
@@ -43,7 +45,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 	r.orphans, r.strays = newOrphans(), newLine(maxStrays)
 	r.openings, r.remarks, r.statuses = newLine(maxOpenings), newLine(maxRemarks), newLine(maxStatuses)
 	r.resolver = resolver{reader: mgr.GetClient(), indexed: newIndexed(), lastResort: r.LastResort,
-		deletedNodes: &deletedNodes{at: map[string]time.Time{}}}
+		deletedNodes: &deletedNodes{at: map[string]time.Time{}}, holders: newHolders(), selectors: newSelectors()}
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
@@ -90,6 +92,7 @@ func (r *Registrar) startLanes(ctx context.Context, queue workqueue.TypedRateLim
 var bindingIndexes = map[string]func(*v1beta1.TargetGroupBinding) string{
 	indexBindingService: func(b *v1beta1.TargetGroupBinding) string { return b.Spec.ServiceRef.Name },
 	indexBindingGroup:   func(b *v1beta1.TargetGroupBinding) string { return b.Spec.TargetGroupARN },
+	indexBindingType:    func(b *v1beta1.TargetGroupBinding) string { return string(ptr.Deref(b.Spec.TargetType, "")) },
 }
 
 func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
@@ -185,11 +188,6 @@ func (r *Registrar) bindingsOf(ctx context.Context, namespace, service string) [
 	return requests(namespace, names(list.Items))
 }
 
-// bindingsOfNode are all bindings: nobody but the resolver knows to which ones a node matters, and nodes change rarely.
-func (r *Registrar) bindingsOfNode(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.allBindings(ctx, "")
-}
-
 // bindingsOfNamespace are all in it: their pods without gates are told of where gates are asked for.
 func (r *Registrar) bindingsOfNamespace(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.allBindings(ctx, o.GetName())
@@ -213,27 +211,13 @@ func (r *Registrar) allBindings(ctx context.Context, namespace string) []reconci
 // Services have it among their endpoints.
 func (r *Registrar) bindingsOfPod(ctx context.Context, o client.Object) []reconcile.Request {
 	pod := o.(*corev1.Pod)
-	out := requests(pod.Namespace, append(readiness.Bindings(pod), r.bindingsHolding(pod)...))
+	out := requests(pod.Namespace, append(readiness.Bindings(pod), r.resolver.holders.of(pod.Namespace, podAddresses(pod))...))
 	services := map[string]bool{} // most have several slices
 	for _, slice := range r.resolver.sliceByPod.at(pod.Namespace, pod.Name) {
 		services[slice.Labels[discoveryv1.LabelServiceName]] = true
 	}
 	for service := range services {
 		out = append(out, r.bindingsOf(ctx, pod.Namespace, service)...)
-	}
-	return out
-}
-
-// bindingsHolding are the bindings of the pod's namespace in whose groups one of its addresses is known.
-func (r *Registrar) bindingsHolding(pod *corev1.Pod) []string {
-	addresses := podAddresses(pod)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var out []string
-	for key, g := range r.groups {
-		if key.Namespace == pod.Namespace && g.holds(addresses) {
-			out = append(out, key.Name)
-		}
 	}
 	return out
 }
