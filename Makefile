@@ -109,7 +109,7 @@ test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plan
 		trap "kill -INT $$first $$second" INT TERM; wait $$first; status=$$?; wait $$second && (exit $$status))
 
 .PHONY: bench
-bench: .bin/control-plane .bin/targetgate ## Measure targetgate beside its goals and aws-load-balancer-controller (some 19 min; BENCH='flags').
+bench: .bin/control-plane .bin/targetgate ## Measure targetgate beside its goals and aws-load-balancer-controller (some 25 min; BENCH='flags').
 	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -growth 100,1000,5000 $(BENCH)
 
 # The test bed runs without the race detector: on two cores it slows down what is measured, and unit tests run it with it.

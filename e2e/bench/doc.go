@@ -53,6 +53,8 @@
 //	restart                    from the start of the process after a kill -9 until it is ready and has read every
 //	                           target group. Calls are counted until 10 s later
 //
+// Each growth run is in two shapes: each binding has a namespace of its own, or all have one together (-in-one).
+//
 // Pods of a growth run have no readiness probe, as thousands of probes a second would be the load and not the
 // scenario; health checks by load balancers stay as they are. For reviews AWS's limits are lifted, so that the bindings are
 // settled before the first one.

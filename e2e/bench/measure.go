@@ -16,7 +16,7 @@ import (
 // evidence is what was seen since a moment. No address comes back in a run, so group and address tell a pod's target.
 type evidence struct {
 	since   time.Time
-	groups  map[string]string // ARN by namespace
+	groups  map[string]string // ARN by app
 	pods    []sighting
 	journal []state.Event
 	calls   []wire.Call
@@ -25,7 +25,7 @@ type evidence struct {
 // target is one pod in its group.
 type target struct{ group, ip string }
 
-func (e evidence) targetOf(s sighting) target { return target{e.groups[s.Namespace], s.IP} }
+func (e evidence) targetOf(s sighting) target { return target{e.groups[s.App], s.IP} }
 
 // gates is what became of readiness gates. Each list has the pods in no order.
 type gates struct {

@@ -46,7 +46,7 @@ func seen(pods []sighting, journal []state.Event, calls []wire.Call) evidence {
 }
 
 func TestGatesMatchesJournalToWatch(t *testing.T) {
-	pod := func(open time.Time) []sighting { return []sighting{{Namespace: "web", IP: ip, GateOpen: open}} }
+	pod := func(open time.Time) []sighting { return []sighting{{App: "web", IP: ip, GateOpen: open}} }
 	cases := map[string]struct {
 		pods      []sighting
 		journal   []state.Event
@@ -88,7 +88,7 @@ func TestGatesDividesDelayAtTheReading(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			pods := []sighting{{Namespace: "web", IP: ip, GateOpen: at(700)}}
+			pods := []sighting{{App: "web", IP: ip, GateOpen: at(700)}}
 			got := seen(pods, []state.Event{changed(group, ip, state.Healthy, at(200))}, tc.calls).gates()
 			if diff := cmp.Diff([][]time.Duration{tc.wantRead, tc.wantWritten}, [][]time.Duration{got.read, got.written}); diff != "" {
 				t.Errorf("read, written (-want +got):\n%s", diff)
@@ -98,7 +98,7 @@ func TestGatesDividesDelayAtTheReading(t *testing.T) {
 }
 
 func TestDeparturesMatchesCallsToWatch(t *testing.T) {
-	pod := func(deleted time.Time) []sighting { return []sighting{{Namespace: "web", IP: ip, Deleted: deleted}} }
+	pod := func(deleted time.Time) []sighting { return []sighting{{App: "web", IP: ip, Deleted: deleted}} }
 	call := func(answered time.Time, change func(*wire.Call)) wire.Call {
 		c := wire.Call{Operation: deregister, TargetGroup: group, Targets: keys("10.32.0.9", ip), Answered: answered}
 		if change != nil {

@@ -16,12 +16,12 @@ import (
 
 // sighting is what the watch showed of one pod. A time is zero while its event has not been seen.
 type sighting struct {
-	Namespace, IP, Version string
-	GateOpen               time.Time // all readiness gates True, first seen
-	Ready                  time.Time // first seen
-	Deleted                time.Time // deletionTimestamp, first seen
-	Gone                   time.Time // from the API server
-	IsReady                bool      // as last seen
+	App, IP, Version string
+	GateOpen         time.Time // all readiness gates True, first seen
+	Ready            time.Time // first seen
+	Deleted          time.Time // deletionTimestamp, first seen
+	Gone             time.Time // from the API server
+	IsReady          bool      // as last seen
 }
 
 // roster keeps the sightings of all pods. It is safe for concurrent use.
@@ -38,7 +38,7 @@ func (r *roster) see(pod *corev1.Pod, at time.Time) {
 	defer r.mu.Unlock()
 	s := r.seen[pod.UID]
 	if s == nil {
-		s = &sighting{Namespace: pod.Namespace, Version: testbed.VersionOf(pod)}
+		s = &sighting{App: pod.Labels[testbed.AppLabel], Version: testbed.VersionOf(pod)}
 		r.seen[pod.UID] = s
 	}
 	s.IsReady = testbed.IsReady(pod)

@@ -19,7 +19,9 @@ const gate = "target-health.elbv2.k8s.aws/web"
 
 // pod is one of a version with a gate, and with these conditions True.
 func pod(uid types.UID, version string, conditions ...corev1.PodConditionType) *corev1.Pod {
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: string(uid), UID: uid}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "web", Name: string(uid), UID: uid, Labels: map[string]string{testbed.AppLabel: "web"},
+	}}
 	p.Spec.Containers = []corev1.Container{{Env: []corev1.EnvVar{{Name: "VERSION", Value: version}}}}
 	p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}}
 	for _, c := range conditions {
@@ -45,7 +47,7 @@ func TestRosterNotesFirstSights(t *testing.T) {
 	r.lose("a", at(6))
 	r.lose("unknown", at(7))
 	want := []sighting{{
-		Namespace: "web", IP: ip, Version: "1", GateOpen: at(2), Ready: at(3), Deleted: at(5), Gone: at(6), IsReady: true,
+		App: "web", IP: ip, Version: "1", GateOpen: at(2), Ready: at(3), Deleted: at(5), Gone: at(6), IsReady: true,
 	}}
 	if diff := cmp.Diff(want, r.sightings()); diff != "" {
 		t.Errorf("sightings (-want +got):\n%s", diff)
@@ -56,7 +58,7 @@ func TestRosterTakesPodThatIsGoneForDeleted(t *testing.T) {
 	r := newRoster()
 	r.see(pod("a", "1"), at(1))
 	r.lose("a", at(2))
-	want := []sighting{{Namespace: "web", Version: "1", Deleted: at(2), Gone: at(2)}}
+	want := []sighting{{App: "web", Version: "1", Deleted: at(2), Gone: at(2)}}
 	if diff := cmp.Diff(want, r.sightings()); diff != "" {
 		t.Errorf("sightings (-want +got):\n%s", diff)
 	}

@@ -36,6 +36,8 @@ type scenario struct {
 	// Growth deploys the pods, and restarts targetgate. Admission has pods reviewed that are never created. Otherwise pods
 	// are deployed and then replaced.
 	Growth, Admission bool
+	// OneNamespace holds all bindings; otherwise each has its own.
+	OneNamespace bool
 }
 
 // scenarios are all but growth runs.
@@ -51,9 +53,16 @@ var scenarios = []scenario{
 func growth(pods int) scenario {
 	bindings := min(growthBindings, pods)
 	return scenario{
-		Name: fmt.Sprintf("growth-%d", pods), Title: "all pods are deployed at once; then kill -9 and restart",
+		Name: fmt.Sprintf("growth-%d", pods), Title: "all pods are deployed at once, a namespace each; then kill -9 and restart",
 		Bindings: bindings, Replicas: pods / bindings, Growth: true,
 	}
+}
+
+// inOneNamespace is the same with all bindings and pods in one.
+func (s scenario) inOneNamespace() scenario {
+	s.Name, s.OneNamespace = s.Name+"-in-one", true
+	s.Title = "all pods are deployed at once in one namespace; then kill -9 and restart"
+	return s
 }
 
 // quick is the scenario made small, to try the bench itself: its figures say nothing.
@@ -90,6 +99,9 @@ func (s scenario) app(number int) *testbed.App {
 	if s.Growth {
 		app.Template = withoutProbe
 	}
+	if s.OneNamespace {
+		app.Namespace = s.Name
+	}
 	return app
 }
 
@@ -104,7 +116,7 @@ func timings() *state.Timings {
 	return &t
 }
 
-// choose finds scenarios by name, in the order in which they are asked for. Sizes are the pods of growth runs. Both are
+// choose finds scenarios by name, in the order in which they are asked for. Sizes are the pods of growth runs, each in both shapes. Both are
 // lists with commas.
 func choose(names, sizes string) ([]scenario, error) {
 	var chosen []scenario
@@ -120,7 +132,7 @@ func choose(names, sizes string) ([]scenario, error) {
 		if err != nil || pods < 1 || pods > growthBindings && pods%growthBindings != 0 {
 			return nil, fmt.Errorf("a growth run has 1 to %d pods or a multiple of that, not %q", growthBindings, size)
 		}
-		chosen = append(chosen, growth(pods))
+		chosen = append(chosen, growth(pods), growth(pods).inOneNamespace())
 	}
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("no scenario is asked for; there are %s, and growth runs", scenarioNames())

@@ -17,8 +17,8 @@ func TestChoose(t *testing.T) {
 	}{
 		"all":               {scenarioNames(), "", []string{"one", "bare", "load", "rush", "admission"}, false},
 		"in another order":  {"rush, one", "", []string{"rush", "one"}, false},
-		"growth alone":      {"", "100,5000", []string{"growth-100", "growth-5000"}, false},
-		"both":              {"one", "20", []string{"one", "growth-20"}, false},
+		"growth alone":      {"", "100,5000", []string{"growth-100", "growth-100-in-one", "growth-5000", "growth-5000-in-one"}, false},
+		"both":              {"one", "20", []string{"one", "growth-20", "growth-20-in-one"}, false},
 		"nothing":           {"", " ", nil, true},
 		"unknown":           {"one,two", "", nil, true},
 		"size is no number": {"", "many", nil, true},
@@ -61,13 +61,16 @@ func TestGrowthSpreadsPods(t *testing.T) {
 }
 
 func TestAppsHaveNamesOfTheirOwn(t *testing.T) {
-	for _, s := range append([]scenario{growth(5000)}, scenarios...) {
+	for _, s := range append([]scenario{growth(5000), growth(5000).inOneNamespace()}, scenarios...) {
 		seen := map[string]bool{}
 		for _, app := range s.apps() {
 			if seen[app.Name] || len(app.Name) > 32 {
 				t.Errorf("%s is there twice, or too long for a load balancer", app.Name)
 			}
 			seen[app.Name] = true
+			if shared := app.Namespace != ""; shared != s.OneNamespace {
+				t.Errorf("%s: in a namespace with others: %t, want %t", app.Name, shared, s.OneNamespace)
+			}
 			if (app.Template != nil) != s.Growth {
 				t.Errorf("%s: growth %t, template changed %t", app.Name, s.Growth, app.Template != nil)
 			}

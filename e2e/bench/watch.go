@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
 // watcher keeps a roster of all pods up to date.
@@ -71,7 +73,7 @@ func strip(object any) (any, error) {
 	}
 	kept := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-		DeletionTimestamp: pod.DeletionTimestamp,
+		DeletionTimestamp: pod.DeletionTimestamp, Labels: map[string]string{testbed.AppLabel: pod.Labels[testbed.AppLabel]},
 	}}
 	for _, c := range pod.Spec.Containers {
 		kept.Spec.Containers = append(kept.Spec.Containers, corev1.Container{Env: c.Env})

@@ -4,6 +4,7 @@
 package testbed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -24,11 +25,16 @@ import (
 // GateLabel on a namespace has gates injected into its pods.
 const GateLabel = "elbv2.k8s.aws/pod-readiness-gate-inject"
 
+// AppLabel on a pod names its app.
+const AppLabel = "app"
+
 // App is one web application: a namespace of its own, with Service, TargetGroupBinding and Deployment of that name, and
 // a load balancer in front.
 type App struct {
 	Name     string
 	Replicas int32
+	// Namespace is one that the app shares with others, instead of its own.
+	Namespace string
 	// Gated labels the namespace.
 	Gated bool
 	// PreStopSeconds is the sleep before SIGTERM, none when 0. The grace period is 30 s longer.
@@ -64,7 +70,7 @@ func (a *App) Gate() corev1.PodConditionType {
 
 // Key names the app's Service, binding and Deployment.
 func (a *App) Key() types.NamespacedName {
-	return types.NamespacedName{Namespace: a.Name, Name: a.Name}
+	return types.NamespacedName{Namespace: a.namespaceName(), Name: a.Name}
 }
 
 // Deploy creates everything for the app, the binding before the pods, and does not wait for them.
@@ -83,7 +89,11 @@ func (b *Bed) Deploy(ctx context.Context, a *App) (err error) {
 	}
 	objects := []client.Object{a.namespace(), a.service()}
 	for _, object := range append(objects, a.Binding()) {
-		if err := b.Client.Create(ctx, object); err != nil {
+		err := b.Client.Create(ctx, object)
+		if _, shared := object.(*corev1.Namespace); shared && a.Namespace != "" {
+			err = client.IgnoreAlreadyExists(err)
+		}
+		if err != nil {
 			return fmt.Errorf("creating %T %s: %w", object, object.GetName(), err)
 		}
 	}
@@ -105,12 +115,16 @@ func (a *App) namespace() *corev1.Namespace {
 	if a.Gated {
 		labels[GateLabel] = "enabled"
 	}
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.Name, Labels: labels}}
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.namespaceName(), Labels: labels}}
 }
 
-func (a *App) meta() metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: a.Name, Name: a.Name} }
+func (a *App) meta() metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: a.namespaceName(), Name: a.Name}
+}
 
-func (a *App) labels() map[string]string { return map[string]string{"app": a.Name} }
+func (a *App) namespaceName() string { return cmp.Or(a.Namespace, a.Name) }
+
+func (a *App) labels() map[string]string { return map[string]string{AppLabel: a.Name} }
 
 func (a *App) service() *corev1.Service {
 	service := &corev1.Service{ObjectMeta: a.meta(), Spec: corev1.ServiceSpec{
@@ -151,7 +165,7 @@ func (a *App) template() corev1.PodTemplateSpec {
 // Pod is one like the Deployment's, by itself.
 func (a *App) Pod(name string) *corev1.Pod {
 	template := a.template()
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.Name, Name: name, Labels: template.Labels}, Spec: template.Spec}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.namespaceName(), Name: name, Labels: template.Labels}, Spec: template.Spec}
 }
 
 func (a *App) podSpec() corev1.PodSpec {
@@ -250,7 +264,7 @@ func (b *Bed) allReady(ctx context.Context, a *App) error {
 // Pods are the app's pods, terminating ones too.
 func (b *Bed) Pods(ctx context.Context, a *App) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	if err := b.Client.List(ctx, &list, client.InNamespace(a.Name)); err != nil {
+	if err := b.Client.List(ctx, &list, client.InNamespace(a.namespaceName()), client.MatchingLabels(a.labels())); err != nil {
 		return nil, fmt.Errorf("listing pods of %s: %w", a.Name, err)
 	}
 	return list.Items, nil
