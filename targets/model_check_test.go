@@ -52,6 +52,8 @@ func (m *model) check(now time.Time) {
 		w.holds(fact(b.UID, "usable"))
 		if enough(b.claims, g, now, nil) {
 			w.holds(fact(b.UID, "enough"))
+		} else if b.someUnready() {
+			w.excuses[fact(b.UID, "valve")] = now // that others are healthy again is only found by the next look for drift
 		}
 		if calm.departures && w.held(fact(b.UID, "usable")) > 45*time.Second {
 			m.checkGroup(b, g, calm)
@@ -78,7 +80,8 @@ func (m *model) checkGroup(b *watched, g *modelGroup, calm calm) {
 		switch {
 		case in && c.kind == claimLeaving && held > modelDeparture && b.ours(target):
 			w.breaksLocked("%s of %s, which leaves, is in the group of %s after %s", target, c.uid, b.Name, held)
-		case in && c.kind == claimUnready && held > modelUnready && w.held(fact(b.UID, "enough")) > modelUnready && b.ours(target):
+		case in && c.kind == claimUnready && held > modelUnready && w.held(fact(b.UID, "enough")) > modelUnready && b.ours(target) &&
+			time.Since(w.excuses[fact(b.UID, "valve")]) > testDrift+time.Minute:
 			w.breaksLocked("%s of %s, which is not ready, is in the group of %s after %s", target, c.uid, b.Name, held)
 		case !calm.rest:
 		case !in && time.Since(g.touched) < testDrift+time.Minute: // is found out by the next look for drift
@@ -96,6 +99,15 @@ func (m *model) checkGroup(b *watched, g *modelGroup, calm calm) {
 	if held := w.held(fact(b.UID, "lie")); held > modelLie {
 		w.breaksLocked("the status of %s has said Ready for %s while a target is not registered", b.Name, held)
 	}
+}
+
+func (b *watched) someUnready() bool {
+	for _, c := range b.claims {
+		if c.kind == claimUnready {
+			return true
+		}
+	}
+	return false
 }
 
 func closedGate(b *watched, c claim) bool {

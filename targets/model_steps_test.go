@@ -65,7 +65,7 @@ func init() {
 		"group":         {weight: 3, do: changeGroup},
 		"outsiderAdds":  {weight: 2, do: outsiderAdds},
 		"outsiderTakes": {weight: 2, do: outsiderTakes},
-		"restart":       {weight: 3, do: func(m *model, _ step) { m.restart() }},
+		"restart":       {weight: 3, do: restartTargetgate},
 		"wait":          {weight: 10, do: func(m *model, s step) { m.advance(time.Duration(s.a%30)*time.Second, time.Second) }},
 		"aws":           {weight: 6, fault: true, do: failAWS},
 		"lag":           {weight: 3, fault: true, do: lagCache},
@@ -114,6 +114,15 @@ func randomOp(random *rand.Rand, faults bool) string {
 		}
 	}
 	return "wait"
+}
+
+// restartTargetgate is a roll, or an outage of up to 40 s.
+func restartTargetgate(m *model, s step) {
+	if s.a%3 > 0 {
+		m.restart(0)
+		return
+	}
+	m.restart(time.Duration(s.b%40) * time.Second)
 }
 
 func shopMeta(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "shop", Name: name} }

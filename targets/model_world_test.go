@@ -131,10 +131,13 @@ func (m *model) start() {
 	m.stop, m.stopped, m.upSince = cancel, mgr.start(ctx), time.Now()
 }
 
-func (m *model) restart() {
+// restart ends targetgate; the next one begins after some time.
+func (m *model) restart(down time.Duration) {
 	m.stop()
 	m.stopped()
 	synctest.Wait()
+	m.cache, m.upSince = nil, time.Now().Add(24*time.Hour) // nothing is asked of it while it is away
+	m.advance(down, time.Second)
 	m.start()
 }
 
