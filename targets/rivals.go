@@ -29,7 +29,7 @@ import (
 const rivalPause = 500 * time.Millisecond
 
 // rivals are the other bindings of the binding's target group, but for those that share it knowingly as it does, and those that
-// have let go of it already.
+// have let go of it already. Of a group that thousands share, those are not even listed.
 func (r *Registrar) rivals(ctx context.Context, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
 	return rivalsIn(ctx, r.Client, binding)
 }
@@ -38,16 +38,19 @@ func rivalsIn(ctx context.Context, reader client.Reader, binding *v1beta1.Target
 	if binding.Spec.TargetGroupARN == "" {
 		return nil, nil
 	}
+	index := indexBindingGroup
+	if binding.Spec.MultiClusterTargetGroup {
+		index = indexBindingExclusive
+	}
 	var list v1beta1.TargetGroupBindingList
-	err := reader.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingFields{indexBindingGroup: binding.Spec.TargetGroupARN})
+	err := reader.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingFields{index: binding.Spec.TargetGroupARN})
 	if err != nil {
 		return nil, fmt.Errorf("listing bindings of the target group: %w", err)
 	}
 	var rivals []v1beta1.TargetGroupBinding
 	for i := range list.Items {
 		other := &list.Items[i]
-		shared := other.Spec.MultiClusterTargetGroup && binding.Spec.MultiClusterTargetGroup
-		if other.UID != binding.UID && !shared && !released(other) {
+		if other.UID != binding.UID && !released(other) {
 			rivals = append(rivals, *other)
 		}
 	}

@@ -4,6 +4,8 @@
 package targets
 
 import (
+	"context"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -325,4 +328,40 @@ func TestElder(t *testing.T) {
 			}
 		})
 	}
+}
+
+// listCounter counts the bindings that lists return.
+type listCounter struct {
+	client.Reader
+	bindings int
+}
+
+func (c *listCounter) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := c.Reader.List(ctx, list, opts...)
+	c.bindings += apimeta.LenList(list)
+	return err
+}
+
+func TestRivalsAreFoundWithoutThoseThatShare(t *testing.T) {
+	share := func(b *v1beta1.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true }
+	var others []client.Object
+	for i := range 50 {
+		others = append(others, newRival(share, func(b *v1beta1.TargetGroupBinding) {
+			b.Name = fmt.Sprintf("other-%d", i)
+			b.UID = types.UID(b.Name)
+		}))
+	}
+	others = append(others, newRival()) // has the group for itself
+	inBed(t, func(b *bed) {
+		binding := newBinding()
+		for _, tc := range []struct{ wantRivals, wantListed int }{{51, 52}, {1, 2}} { // newBinding's own is among those listed
+			counter := &listCounter{Reader: b.cluster}
+			rivals, err := rivalsIn(t.Context(), counter, binding)
+			if err != nil || len(rivals) != tc.wantRivals || counter.bindings != tc.wantListed {
+				t.Errorf("shared %v: %d rivals of %d listed, error %v; want %d of %d",
+					binding.Spec.MultiClusterTargetGroup, len(rivals), counter.bindings, err, tc.wantRivals, tc.wantListed)
+			}
+			share(binding)
+		}
+	}, others...)
 }

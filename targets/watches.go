@@ -33,9 +33,10 @@ import (
 
 // Indexes of the cache of bindings. Package webhook has its own, and those of pods and slices are in index.go.
 const (
-	indexBindingService = "targets.binding.service"
-	indexBindingGroup   = "targets.binding.group"
-	indexBindingType    = "targets.binding.type"
+	indexBindingService   = "targets.binding.service"
+	indexBindingGroup     = "targets.binding.group"
+	indexBindingExclusive = "targets.binding.exclusive" // the group of a binding that does not share it
+	indexBindingType      = "targets.binding.type"
 )
 
 // SetupWithManager adds the registrar to the manager. It runs on the leader only, and not before every cache it reads
@@ -92,7 +93,13 @@ func (r *Registrar) startLanes(ctx context.Context, queue workqueue.TypedRateLim
 var bindingIndexes = map[string]func(*v1beta1.TargetGroupBinding) string{
 	indexBindingService: func(b *v1beta1.TargetGroupBinding) string { return b.Spec.ServiceRef.Name },
 	indexBindingGroup:   func(b *v1beta1.TargetGroupBinding) string { return b.Spec.TargetGroupARN },
-	indexBindingType:    func(b *v1beta1.TargetGroupBinding) string { return string(ptr.Deref(b.Spec.TargetType, "")) },
+	indexBindingExclusive: func(b *v1beta1.TargetGroupBinding) string {
+		if b.Spec.MultiClusterTargetGroup {
+			return ""
+		}
+		return b.Spec.TargetGroupARN
+	},
+	indexBindingType: func(b *v1beta1.TargetGroupBinding) string { return string(ptr.Deref(b.Spec.TargetType, "")) },
 }
 
 func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
