@@ -28,7 +28,9 @@ func (r *Registrar) letGo(s session, p plan, worthWhile time.Duration) time.Dura
 		return soonest(aside, hold)
 	}
 	class, due := s.group.departureClass(), len(s.group.toDeregister) > 0
-	return soonest(aside, r.send(&s.group.deregistration, class, due, func(ctx context.Context, class elbv2.Class) { r.deregister(ctx, s, class) }))
+	return soonest(aside, r.send(&s.group.deregistration, class, due, func(ctx context.Context, class elbv2.Class) {
+		r.deregister(ctx, s, class)
+	}))
 }
 
 // letIn is letGo for the registrations: of targets that are claimed.
@@ -38,7 +40,9 @@ func (r *Registrar) letIn(s session, binding *v1beta1.TargetGroupBinding, p plan
 	defer s.group.mu.Unlock()
 	aside := s.group.settleRegistrations(p, s.group.claimed(binding), now)
 	class, due := s.group.registrationClass(), len(s.group.toRegister) > 0
-	return soonest(aside, r.send(&s.group.registration, class, due, func(ctx context.Context, class elbv2.Class) { r.register(ctx, s, class) }))
+	return soonest(aside, r.send(&s.group.registration, class, due, func(ctx context.Context, class elbv2.Class) {
+		r.register(ctx, s, class)
+	}))
 }
 
 // hasFreshDepartures reports whether a target has to go that had not when the failed call began: it is not made to wait

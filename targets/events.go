@@ -38,7 +38,8 @@ func failedCleanup(arn string, refusals, left []string) bindingEvent {
 		which = strings.Join(left, ", ")
 	}
 	return bindingEvent{corev1.EventTypeWarning, "FailedCleanup", "Cleanup", cut(fmt.Sprintf(
-		"The binding goes without its targets, as AWS refuses to deregister them from %s: %s. These may be left: %s", arn, strings.Join(refusals, "; "), which))}
+		"The binding goes without its targets, as AWS refuses to deregister them from %s: %s. These may be left: %s",
+		arn, strings.Join(refusals, "; "), which))}
 }
 
 func failedUpdateStatus(err error) bindingEvent {

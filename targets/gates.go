@@ -254,18 +254,7 @@ func (g *group) obstacles(p plan, endpoints map[elbv2.Target]endpoint, policy Po
 		}
 	}
 	for target := range p.register {
-		why := ""
-		if e, known := g.entries[target]; known {
-			why = e.refusal
-		}
-		if o, aside := g.registration.aside[target]; aside {
-			why = o.refusal
-		} else if err := g.registration.err; err != nil {
-			why = elbv2.Message(err)
-		} else if err := g.claims.lasting(); err != nil {
-			why = err.Error()
-		}
-		if why != "" {
+		if why := g.refusalOf(target); why != "" {
 			out[target] = readiness.RegistrationFailed(cut(why))
 		}
 	}
@@ -273,4 +262,21 @@ func (g *group) obstacles(p plan, endpoints map[elbv2.Target]endpoint, policy Po
 		out[target] = readiness.TargetGroupFull(groupFull(policy))
 	}
 	return out
+}
+
+// refusalOf is why a target that is due is not registered, empty when nothing is known to be in the way. The caller holds the lock.
+func (g *group) refusalOf(target elbv2.Target) string {
+	if o, aside := g.registration.aside[target]; aside {
+		return o.refusal
+	}
+	if err := g.registration.err; err != nil {
+		return elbv2.Message(err)
+	}
+	if err := g.claims.lasting(); err != nil {
+		return err.Error()
+	}
+	if e, known := g.entries[target]; known {
+		return e.refusal
+	}
+	return ""
 }

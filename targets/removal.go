@@ -40,14 +40,11 @@ func (p *plan) addUnready(w picture) {
 	if p.valve = !w.enoughHealthy(); p.valve {
 		return
 	}
-	for _, target := range atOnce {
-		p.deregister[target] = departureUnknown
-	}
 	if wait := w.valve.pause(w.now); wait > 0 && len(due) > 0 {
 		p.nextChange = soonest(p.nextChange, wait)
-		return
+		due = nil
 	}
-	for _, target := range due {
+	for _, target := range append(atOnce, due...) {
 		p.deregister[target] = departureUnknown
 	}
 }

@@ -76,7 +76,7 @@ func (g *group) registrationClass() elbv2.Class {
 func (g *group) departureClass() elbv2.Class {
 	for target := range g.toDeregister {
 		_, tried := g.unanswered[target]
-		if !g.deregistration.hopelessAlone(target) && !(tried && g.deregistration.hopeless()) {
+		if !g.deregistration.hopelessAlone(target) && (!tried || !g.deregistration.hopeless()) {
 			return elbv2.ClassDeregister
 		}
 	}

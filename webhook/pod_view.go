@@ -81,14 +81,6 @@ func (p *podView) containers() []containerView      { return p.Spec.Containers.v
 func (p *podView) gates() []corev1.PodReadinessGate { return p.Spec.ReadinessGates.value }
 func (p *podView) annotations() map[string]string   { return p.Metadata.Annotations.value }
 
-// firstContainer is the name of the pod's first regular container.
-func (p *podView) firstContainer() string {
-	if len(p.containers()) == 0 {
-		return ""
-	}
-	return p.containers()[0].Name
-}
-
 func (c *containerView) preStop() *preStopView {
 	if c.Lifecycle == nil {
 		return nil

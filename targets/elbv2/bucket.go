@@ -191,28 +191,27 @@ func (b *bucket) take(class Class) {
 // next is the class whose turn it is, and how many tokens have to come in before that; classCount when nobody waits. The
 // caller holds the lock.
 func (b *bucket) next() (next Class, lack float64) {
-	waits := func(class Class) bool { return b.queues[class].len() > 0 }
-	others := waits(ClassOther) && b.passed >= othersTurn && b.filled.Sub(b.queues[ClassOther].waitsSince()) >= patience
-	next = classCount
-	switch {
-	case waits(ClassDeregister):
-		next = ClassDeregister
-	case others:
-		next = ClassOther
-	case waits(ClassRegister):
-		next = ClassRegister
-	case waits(ClassAdmission) && b.admission >= 1:
-		next = ClassAdmission
-	case waits(ClassWaitingHealth):
-		next = ClassWaitingHealth
-	case waits(ClassOther):
-		next = ClassOther
-	case waits(ClassAdmission):
-		return ClassAdmission, max(1-b.tokens, (1-b.admission)/admissionShare)
-	default:
-		return classCount, 0
+	others := b.queues[ClassOther].len() > 0 && b.passed >= othersTurn &&
+		b.filled.Sub(b.queues[ClassOther].waitsSince()) >= patience
+	for _, turn := range []struct {
+		class Class
+		may   bool
+	}{
+		{ClassDeregister, true},
+		{ClassOther, others},
+		{ClassRegister, true},
+		{ClassAdmission, b.admission >= 1},
+		{ClassWaitingHealth, true},
+		{ClassOther, true},
+	} {
+		if turn.may && b.queues[turn.class].len() > 0 {
+			return turn.class, b.price(turn.class) - b.tokens
+		}
 	}
-	return next, b.price(next) - b.tokens
+	if b.queues[ClassAdmission].len() > 0 {
+		return ClassAdmission, max(1-b.tokens, (1-b.admission)/admissionShare)
+	}
+	return classCount, 0
 }
 
 func (b *bucket) tick() {

@@ -24,7 +24,8 @@ const (
 
 // ours says whether the certificate is a CA that targetgate has made, and that can verify what it signs.
 func ours(ca *x509.Certificate) bool {
-	return ca.Subject.CommonName == commonName && ca.NotAfter.Sub(ca.NotBefore) <= MaxCADuration+time.Minute && ca.CheckSignatureFrom(ca) == nil
+	shortLived := ca.NotAfter.Sub(ca.NotBefore) <= MaxCADuration+time.Minute
+	return ca.Subject.CommonName == commonName && shortLived && ca.CheckSignatureFrom(ca) == nil
 }
 
 // parseBundle returns the CAs of ours in a caBundle. It is clean when it holds nothing else.

@@ -24,7 +24,7 @@ var (
 
 	trusted = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "targetgate_webhook_trusted",
-		Help: "1 when the webhook configuration is there and its caBundle verifies the certificate that is served (not with certificates from files).",
+		Help: "1 when the webhook configuration is there and its caBundle verifies what is served (not with certificates from files).",
 	}, []string{"configuration"})
 
 	bundleWrites = prometheus.NewCounter(prometheus.CounterOpts{

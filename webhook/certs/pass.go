@@ -95,7 +95,7 @@ func (k *keeper) missing(s seen) error {
 	if s.secret != nil {
 		return nil
 	}
-	return fmt.Errorf("Secret %s/%s is missing: create it empty, and targetgate fills it", k.Namespace, k.Secret)
+	return fmt.Errorf("the Secret %s/%s is missing: create it empty, and targetgate fills it", k.Namespace, k.Secret)
 }
 
 func firstCertificate(content []byte) *x509.Certificate {

@@ -53,17 +53,12 @@ const (
 // assumed look the same to the caller.
 func assumeRole(s *Server, q *request) (any, error) {
 	arn, name := q.text("RoleArn"), q.text("RoleSessionName")
-	seconds, err := q.number("DurationSeconds")
-	if err != nil {
+	asked, numberErr := q.number("DurationSeconds")
+	tags, tagsErr := q.tagParams()
+	if err := cmp.Or(numberErr, tagsErr); err != nil {
 		return nil, err
 	}
-	if seconds == 0 {
-		seconds = defaultSession
-	}
-	tags, err := q.tagParams()
-	if err != nil {
-		return nil, err
-	}
+	seconds := cmp.Or(asked, defaultSession)
 	role, ok := s.role(func(r Role) bool { return r.ARN == arn && r.trusts(name, q.text("ExternalId"), tags) })
 	switch {
 	case !roleARN.MatchString(arn):
