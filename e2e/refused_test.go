@@ -179,7 +179,7 @@ func pretendPods(t *testing.T, app *testbed.App, n int, address func(int) string
 	creations.SetLimit(16)
 	for i := range list {
 		list[i] = *app.Pod(fmt.Sprintf("pretend-%03d", i))
-		list[i].Spec.NodeName = "nowhere"
+		list[i].Spec.SchedulerName = "nobody" // a node that does not exist would be one that is gone
 		if i == 0 {
 			create(t, &list[0]) // waits for the namespace to be ready
 		}
