@@ -7,10 +7,9 @@ package e2e
 
 import (
 	"context"
-	"os"
-	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,13 +25,6 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-const (
-	// soonAnswered is how soon the API server has an answer to each request of an attacker.
-	soonAnswered = time.Second
-	// mostMemory is of targetgate's process, in MiB.
-	mostMemory = 256
-)
-
 // hostile is a binding of an attacker who may create bindings in namespace default.
 func hostile(selector *metav1.LabelSelector) *v1beta1.TargetGroupBinding {
 	binding := (&testbed.App{Name: "default"}).Binding()
@@ -44,18 +36,17 @@ func hostile(selector *metav1.LabelSelector) *v1beta1.TargetGroupBinding {
 
 func TestBindingOfManyInvalidExpressionsIsRefusedAtOnce(t *testing.T) {
 	binding := hostile(&metav1.LabelSelector{MatchExpressions: slices.Repeat([]metav1.LabelSelectorRequirement{{Operator: "x"}}, 54_000)})
-	best := time.Hour
-	for range 3 { // the machine may be busy with other things
+	slow := slowReviews(t)
+	for range 3 {
 		begun := time.Now()
 		err := bed.Client.Create(t.Context(), binding.DeepCopy(), client.DryRunAll)
-		best = min(best, time.Since(begun))
+		t.Logf("answered after %s", time.Since(begun))
 		if !apierrors.IsInvalid(err) {
 			t.Fatalf("got %v, want it refused as invalid", err)
 		}
 	}
-	t.Logf("answered after %s", best)
-	if best > soonAnswered {
-		t.Errorf("answered after %s, want at most %s", best, soonAnswered)
+	if n := slowReviews(t) - slow; n > 0 {
+		t.Errorf("%d of 3 reviews took more than a second", n)
 	}
 	assertMemory(t)
 }
@@ -119,21 +110,31 @@ func every(ctx context.Context, callers *sync.WaitGroup, tick time.Duration, f f
 	})
 }
 
-var residentPeak = regexp.MustCompile(`VmHWM:\s+([0-9]+) kB`)
+// slowReviews is how many reviews have taken targetgate more than a second, ever. What an API server takes besides, to decode and
+// validate what it is sent, is not in it.
+func slowReviews(t *testing.T) (slow int) {
+	t.Helper()
+	for suffix, sign := range map[string]int{"count{": 1, "bucket{": -1} {
+		lines, err := metricLines(t, "targetgate_webhook_seconds_"+suffix)
+		must(t, err)
+		for _, line := range lines {
+			if sign < 0 && !strings.Contains(line, `le="1"`) {
+				continue
+			}
+			n, err := strconv.Atoi(line[strings.LastIndex(line, " ")+1:])
+			must(t, err)
+			slow += sign * n
+		}
+	}
+	return slow
+}
 
 // assertMemory wants the most memory that targetgate has had since its start within bounds.
 func assertMemory(t *testing.T) {
 	t.Helper()
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(bed.Targetgate.PID()) + "/status")
-	must(t, err)
-	found := residentPeak.FindSubmatch(status)
-	if found == nil {
-		t.Fatal("/proc tells nothing of the peak of memory")
-	}
-	kib, err := strconv.Atoi(string(found[1]))
-	must(t, err)
-	t.Logf("targetgate has had %d MiB", kib>>10)
-	if kib>>10 > mostMemory {
-		t.Errorf("targetgate has had %d MiB, want at most %d", kib>>10, mostMemory)
+	peak := peakMemory(t)
+	t.Logf("targetgate has had %d MiB", peak)
+	if peak > maxMemory {
+		t.Errorf("targetgate has had %d MiB, want at most %d", peak, maxMemory)
 	}
 }
