@@ -199,7 +199,8 @@ func TestCertificateFromFilesIsReadAgain(t *testing.T) {
 	requests, err := bed.Cluster.Requests()
 	must(t, err)
 	for _, r := range requests {
-		if r.Received.After(begun) && (r.Resource == "secrets" || r.Group == admissionregistrationv1.GroupName) {
+		readsScope := r.Verb == "get" && r.Resource == "mutatingwebhookconfigurations" // which pods admission is asked about
+		if r.Received.After(begun) && (r.Resource == "secrets" || r.Group == admissionregistrationv1.GroupName && !readsScope) {
 			t.Errorf("targetgate asked to %s %s %s", r.Verb, r.Resource, r.Name)
 		}
 	}

@@ -39,7 +39,7 @@ var permissions = []struct{ role, resource, name, verbs, need string }{
 	{"ClusterRole", "pods/status", "", "patch", "readiness/condition.go Set"},
 	{"ClusterRole", "services", "", "list watch", "targets/watches.go SetupWithManager"},
 	{"ClusterRole", "targetgroupbindings.elbv2.k8s.aws", "", "list watch", "targets/watches.go SetupWithManager"},
-	{"ClusterRole", "targetgroupbindings.elbv2.k8s.aws", "", "patch", "targets/controller.go addFinalizer"},
+	{"ClusterRole", "targetgroupbindings.elbv2.k8s.aws", "", "patch", "targets/claims.go addFinalizer"},
 	{"ClusterRole", "targetgroupbindings/status.elbv2.k8s.aws", "", "patch", "targets/status.go writeStatus"},
 	{"ClusterRole", "validatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "list watch", "webhook/certs/selfmade.go watch"},
 	{"ClusterRole", "validatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "patch", "webhook/certs/pass.go write"},
