@@ -128,7 +128,7 @@ func (g *group) cancelled(l *lane) {
 func (g *group) takeRegistrations(ctx context.Context) (registrations, map[elbv2.Target]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.registration.queued = queued{}
+	g.registration.queued, g.registration.sentFor = queued{}, g.registration.planned
 	if g.retired || ctx.Err() != nil {
 		return nil, nil
 	}
@@ -150,7 +150,7 @@ func (g *group) takeRegistrations(ctx context.Context) (registrations, map[elbv2
 func (g *group) takeDeregistrations(ctx context.Context) (departures, map[elbv2.Target]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.deregistration.queued = queued{}
+	g.deregistration.queued, g.deregistration.sentFor = queued{}, g.deregistration.planned
 	if g.retired || ctx.Err() != nil {
 		return nil, nil
 	}
@@ -190,6 +190,7 @@ func (g *group) registrationDone(batch registrations, zones map[elbv2.Target]str
 	switch {
 	case err == nil:
 		accepted(&g.registration.batches, batch)
+		g.registration.answeredWell()
 	case learnt:
 		err = nil // the next call does as AWS says
 	default:
@@ -234,6 +235,7 @@ func (g *group) deregistrationDone(batch departures, now time.Time, err error) {
 	switch {
 	case err == nil:
 		accepted(&g.deregistration.batches, batch)
+		g.deregistration.answeredWell()
 		g.unanswered = nil
 	case len(batch) == 0: // nothing was sent
 		g.unanswered = maps.Clone(g.toDeregister)

@@ -76,6 +76,29 @@ func TestWhatCannotBeClaimedIsTold(t *testing.T) {
 	}
 }
 
+// One write that takes its time is no failure yet, but the targets that wait for it are not registered.
+func TestStatusIsNotReadyWhileTargetsWaitForAClaim(t *testing.T) {
+	old, young := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+	inSharedBed(t, func(b *bed) {
+		b.run(time.Minute, webKey)
+		if c := b.ready(); c.Status != "True" {
+			t.Fatalf("Ready is %s, %s: %s", c.Status, c.Reason, c.Message)
+		}
+		b.intercept(interceptor.Funcs{
+			Apply: func(ctx context.Context, _ client.WithWatch, _ runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+				<-ctx.Done()
+				return ctx.Err()
+			},
+		})
+		b.must(b.cluster.Create(t.Context(), young))
+		b.must(b.cluster.Create(t.Context(), newSlice("web-2", young)))
+		b.run(2*passing, webKey)
+		if c := b.ready(); c.Status != "False" || c.Reason != v1beta1.ReasonReconciling {
+			t.Errorf("Ready is %s, %s while a target waits for its record, want False, %s", c.Status, c.Reason, v1beta1.ReasonReconciling)
+		}
+	}, old, newSlice("web-1", old))
+}
+
 // Rule 5: a pod that leaves waits for no write to the API server.
 func TestDepartureWaitsForNoClaim(t *testing.T) {
 	old, young := withFinalizer(newPod("web-0", "10.0.0.1")), newPod("web-1", "10.0.0.2")

@@ -129,6 +129,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 		endpoints: res.endpoints, entries: entries, complete: complete, gone: s.group.isGone(), nodes: !binding.Spec.IsIP(),
 		mine: s.group.mine(binding), withheld: h.comings, policy: r.Policy, valve: s.group.currentValve(), now: r.Clock.Now(),
 	})
+	p.generation = s.group.plannedFor(binding.Generation, complete, h)
 	goIn := r.letGo(s, p, r.worthGathering(s, readiness.GateFor(binding.Name), res, p, entries)) // before anything that may take its time
 	claimIn := r.claim(s, binding, p)
 	comeIn := r.letIn(s, binding, p)

@@ -41,6 +41,7 @@ type group struct {
 	turns    int                      // writes handed over, ever
 
 	toRegister   registrations // due now, as of the last pass
+	unclaimed    bool          // others would be due if they were claimed
 	toDeregister departures
 	unanswered   departures     // of the last deregistration, if that failed
 	queued       queued         // the reading that waits for its token
@@ -206,7 +207,7 @@ func (g *group) settleDepartures(p plan, now time.Time) (wait time.Duration) {
 	}
 	g.valve = g.valve.next(p.valve, now)
 	keep(&g.deregistration.batches, p.deregister, func(e *entry) bool { return e.deregistering }, g.entries)
-	g.deregistration.rest(len(p.deregister))
+	g.deregistration.plan(len(p.deregister), p.generation)
 	g.toDeregister, wait = due(&g.deregistration.batches, p.deregister, now)
 	return wait
 }
@@ -221,10 +222,12 @@ func (g *group) settleRegistrations(p plan, claimed func(elbv2.Target) bool, now
 		}
 	}
 	keep(&g.registration.batches, p.register, func(e *entry) bool { return e.registering }, g.entries)
-	g.registration.rest(len(p.register))
+	g.registration.plan(len(p.register), p.generation)
 	g.nodeZones = p.nodeZones
 	g.toRegister, wait = due(&g.registration.batches, p.register, now)
+	ready := len(g.toRegister)
 	maps.DeleteFunc(g.toRegister, func(target elbv2.Target, _ types.UID) bool { return !claimed(target) })
+	g.unclaimed = ready > len(g.toRegister)
 	return wait
 }
 
@@ -245,7 +248,7 @@ func (g *group) currentFacts() (*v1beta1.TargetGroupFacts, time.Time) {
 func (g *group) working() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.toRegister) > 0 || len(g.toDeregister) > 0 || g.registration.busy || g.deregistration.busy
+	return len(g.toRegister) > 0 || g.unclaimed || len(g.toDeregister) > 0 || g.registration.busy || g.deregistration.busy
 }
 
 // failure is the error of the most urgent lane that fails, nil when none does: of readings it takes two. That there is no such

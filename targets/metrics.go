@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/targetgate/targetgate/readiness"
@@ -96,7 +97,7 @@ func (r *Registrar) measure(s session, v verdict, gate corev1.PodConditionType) 
 	}
 	openedSeconds.Observe(now.Sub(v.healthyAt).Seconds())
 	if !v.ownedAt.IsZero() {
-		readiness.ObserveReady(s.key.Namespace, s.key.Name, now.Sub(v.ownedAt))
+		bindingsNow.whileShown(s.key, func() { readiness.ObserveReady(s.key.Namespace, s.key.Name, now.Sub(v.ownedAt)) })
 	}
 }
 
@@ -147,14 +148,16 @@ func countEvent(on runtime.Object, reason string) {
 	if !ok {
 		return
 	}
-	switch reason {
-	case reasonForeignTarget:
-		driftRepaired.WithLabelValues(binding.Namespace, binding.Name, driftForeign).Inc()
-	case reasonTargetMissing:
-		driftRepaired.WithLabelValues(binding.Namespace, binding.Name, driftMissing).Inc()
-	case v1beta1.ReasonUnreadyPodsKept:
-		valveEngaged.WithLabelValues(binding.Namespace, binding.Name).Inc()
-	}
+	bindingsNow.whileShown(client.ObjectKeyFromObject(binding), func() {
+		switch reason {
+		case reasonForeignTarget:
+			driftRepaired.WithLabelValues(binding.Namespace, binding.Name, driftForeign).Inc()
+		case reasonTargetMissing:
+			driftRepaired.WithLabelValues(binding.Namespace, binding.Name, driftMissing).Inc()
+		case v1beta1.ReasonUnreadyPodsKept:
+			valveEngaged.WithLabelValues(binding.Namespace, binding.Name).Inc()
+		}
+	})
 }
 
 func observeDepartures(batch departures, now time.Time) {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // seriesOf are those of the binding in the tests, without its labels, and only of the metrics that are named.
@@ -187,6 +188,24 @@ func TestDriftIsCountedFromZero(t *testing.T) {
 	if diff := cmp.Diff(want, seriesOf(t, "targetgate_drift_repaired_total")); diff != "" {
 		t.Errorf("after (-want +got):\n%s", diff)
 	}
+}
+
+// What is counted by the name of a binding that is gone would stay for good.
+func TestNothingIsCountedForABindingThatIsGone(t *testing.T) {
+	const ready, valve = "awslbc_readiness_gate_ready_seconds_count", "targetgate_safety_valve_engaged_total"
+	inBed(t, func(b *bed) {
+		hideBinding(webKey)
+		now := time.Now()
+		pod := newPod("web-0", "10.0.0.1")
+		late := verdict{pod: pod, health: readiness.Health{Status: corev1.ConditionTrue}, healthyAt: now, ownedAt: now}
+		b.measure(session{key: webKey}, late, testGate)
+		countEvent(newBinding(), v1beta1.ReasonUnreadyPodsKept)
+		for _, name := range []string{ready, valve} {
+			for _, series := range seriesOf(t, name) {
+				t.Errorf("there is %s", series)
+			}
+		}
+	})
 }
 
 func TestFailuresAreCountedByWhoseTheyAre(t *testing.T) {

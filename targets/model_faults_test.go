@@ -187,9 +187,6 @@ func failWrites(m *model, s step) {
 	m.store.mu.Lock()
 	defer m.store.mu.Unlock()
 	kind := kinds[s.a%len(kinds)]
-	if without(kind) {
-		return
-	}
 	m.store.slow[kind] = time.Duration(s.b%2) * 20 * time.Second
 	m.store.refused[kind] = time.Now().Add(time.Duration(1+s.c%90) * time.Second)
 }

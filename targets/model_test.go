@@ -25,8 +25,8 @@ var (
 
 // modelOpen is what histories leave out because it is known to fail and not mended yet. There are switches for byHand (slices written
 // by hand), portless (target ports that no pod has), noAttributes and foreign (target groups), twins (two live pods at one address),
-// lostNodes, configmaps and bindings (writes that fail), rebirth (bindings created again while their cache is late).
-const modelOpen = "twins,rebirth,configmaps,bindings"
+// lostNodes, rebirth (bindings created again while their cache is late).
+const modelOpen = "twins,rebirth"
 
 // without reports whether histories leave that out.
 func without(what string) bool { return slices.Contains(strings.Split(*modelWithout, ","), what) }

@@ -51,6 +51,7 @@ type valve struct {
 
 // plan is what has to be done so that the group holds what the cluster wants.
 type plan struct {
+	generation int64                      // of the spec that it was made for, 0 when not all is known that it needs
 	register   registrations              // and for which pod
 	nodeZones  map[elbv2.Target]string    // of register, the Availability Zones that the nodes are in, as far as known
 	deregister departures                 // since when: the pod's deletion, zero when not known

@@ -89,6 +89,6 @@ func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why s
 		r.openGates(s, readiness.NotManaged(why))
 		recheck = refusalRecheck
 	}
-	writeIn := r.writeStatus(s, binding, view{generation: binding.Generation, unsupported: why})
+	writeIn := r.writeStatus(s, binding, view{generation: binding.Generation, unsupported: why, heir: heir})
 	return ctrl.Result{RequeueAfter: soonest(recheck, writeIn)}
 }

@@ -15,6 +15,10 @@ type sender struct {
 	lane
 	batches
 	queued queued // the call that waits for its token
+
+	planned int64 // the generation of the spec that the last pass planned for, 0 when its plan says nothing of that
+	sentFor int64 // what planned was when the call under way was made
+	acted   int64 // the newest generation for which there was nothing to send, or a call was answered well
 }
 
 func newSender(maxBackoff time.Duration) sender {
@@ -34,12 +38,17 @@ func (q queued) giveWay(class elbv2.Class) {
 	}
 }
 
-// rest forgets the failures of a lane that has nothing to send any more.
-func (s *sender) rest(pending int) {
+// plan takes how much there is to send for a generation of the spec. When it is nothing, past failures are forgotten.
+func (s *sender) plan(pending int, generation int64) {
+	s.planned = generation
 	if pending == 0 && !s.busy {
 		s.clear()
+		s.acted = max(s.acted, generation)
 	}
 }
+
+// answeredWell notes that AWS has taken the call that was under way.
+func (s *sender) answeredWell() { s.acted = max(s.acted, s.sentFor) }
 
 // send begins a call if one is due and may start, and says when it may otherwise. A call that still waits for its token gives way
 // to a more urgent one. The caller holds the group's lock.

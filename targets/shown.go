@@ -70,6 +70,15 @@ func hideBinding(key types.NamespacedName) {
 	endCounting(key)
 }
 
+// whileShown has what is counted by the binding's name counted, unless the binding is gone: its series would be there for good.
+func (c *showcase) whileShown(key types.NamespacedName, count func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.bindings[key]; ok {
+		count()
+	}
+}
+
 // Describe names the metrics.
 func (c *showcase) Describe(descs chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{targetsNow, conditions, waitingNow, waitingSince, ungatedNow} {

@@ -30,6 +30,7 @@ type view struct {
 	generation  int64
 	deleting    bool
 	unsupported string // what the spec asks for that we do not do
+	heir        bool   // that is only until another binding has let go of the group
 	forbidden   string // what the spec asks for that the cluster does not allow
 	hold        hold
 	missing     string // the Service or port that does not exist
@@ -116,7 +117,9 @@ func mayPass(before, after v1beta1.TargetGroupBindingStatus) bool {
 }
 
 func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v view, now metav1.Time) {
-	status.ObservedGeneration = ptr.To(v.generation) // a pointer into the view would keep all of it in memory
+	if acted := g.actedOn(v); acted > ptr.Deref(status.ObservedGeneration, 0) {
+		status.ObservedGeneration = &acted
+	}
 	for _, condition := range []metav1.Condition{ready(g, v), degraded(g, v)} {
 		if condition.Reason == v1beta1.ReasonReading && saidReady(status, v.generation) {
 			continue // by an earlier process, and nothing says that it is not so any more
@@ -135,6 +138,28 @@ func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v view, now 
 		}
 	}
 	status.TargetGroup, _ = g.currentFacts()
+}
+
+// actedOn is the newest generation of the spec that has been acted on: what it asked for was sent and AWS has taken it, or there
+// was nothing to send, or it is refused. It is 0 when there is none; an earlier process may know of one.
+func (g *group) actedOn(v view) int64 {
+	if v.unsupported != "" && !v.heir || v.forbidden != "" {
+		return v.generation
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return min(g.registration.acted, g.deregistration.acted)
+}
+
+// plannedFor is the generation whose work a plan holds, 0 when it may not hold all of it: before the group and its consent were
+// read, while readings fail, and while nothing can be claimed.
+func (g *group) plannedFor(generation int64, complete bool, h hold) int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !complete || h.comings && !h.final() || g.reading.lasting() != nil || g.claims.lasting() != nil {
+		return 0
+	}
+	return generation
 }
 
 // saidReady reports whether the status calls that generation of the spec Ready.

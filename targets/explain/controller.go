@@ -17,7 +17,7 @@ import (
 // leader may have to wait for the lease of one that was killed, 15 s, and fill its caches.
 const promptness = 30 * time.Second
 
-// controllerLink is about targetgate itself: whether it runs, and has acted on the binding.
+// controllerLink is about targetgate itself: whether it runs, and has looked at the binding.
 func (s *scene) controllerLink() Link {
 	dead, at := s.leaderless()
 	behind := s.behind()
@@ -36,9 +36,9 @@ func (s *scene) controllerLink() Link {
 		return link("targetgate", Broken, "%s, and %s", behind, s.noLease()).
 			advise("Is targetgate installed? If its lease is elsewhere, name that: --leader-election-namespace, --leader-election-id")
 	case s.lease == nil:
-		return link("targetgate", Unknown, "has acted on the binding's newest generation; whether it still runs is not known: %s", s.noLease())
+		return link("targetgate", Unknown, "has seen the binding's newest generation; whether it still runs is not known: %s", s.noLease())
 	default:
-		return link("targetgate", OK, "%s leads, and has acted on the binding's newest generation", s.holder())
+		return link("targetgate", OK, "%s leads, and has seen the binding's newest generation", s.holder())
 	}
 }
 
@@ -73,13 +73,14 @@ func (s *scene) noLease() string {
 	}
 }
 
-// behind says that targetgate has not acted on what the binding asks for now, empty when it has.
+// behind says that targetgate has not seen what the binding asks for now, empty when it has. The status's own generation stays
+// behind for longer, while AWS does not answer.
 func (s *scene) behind() string {
-	switch observed := s.binding.Status.ObservedGeneration; {
-	case observed == nil:
-		return "has never acted on the binding"
-	case *observed < s.binding.Generation:
-		return fmt.Sprintf("has acted on generation %d of the binding, not on %d", *observed, s.binding.Generation)
+	switch seen := s.status(v1beta1.ConditionReady).ObservedGeneration; {
+	case seen == 0:
+		return "has never looked at the binding"
+	case seen < s.binding.Generation:
+		return fmt.Sprintf("has seen generation %d of the binding, not %d", seen, s.binding.Generation)
 	default:
 		return ""
 	}

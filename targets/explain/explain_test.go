@@ -74,10 +74,9 @@ func newWorld() *world {
 				ServiceRef: v1beta1.ServiceReference{Name: "web", Port: intstr.FromString("http")},
 			},
 			Status: v1beta1.TargetGroupBindingStatus{
-				ObservedGeneration: ptr.To[int64](2),
 				Conditions: []metav1.Condition{
-					{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReconciled, Message: "All registered"},
-					{Type: v1beta1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1beta1.ReasonHealthy, Message: "Nothing is wrong"},
+					{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, ObservedGeneration: 2, Reason: v1beta1.ReasonReconciled, Message: "Fine"},
+					{Type: v1beta1.ConditionDegraded, Status: metav1.ConditionFalse, ObservedGeneration: 2, Reason: v1beta1.ReasonHealthy, Message: "Fine"},
 				},
 				Targets:     &v1beta1.TargetCounts{Summary: "1/1", Registered: 1, Healthy: 1},
 				TargetGroup: &v1beta1.TargetGroupFacts{LoadBalancers: 1},
@@ -402,18 +401,18 @@ func TestExplainNamesTheCause(t *testing.T) {
 		},
 		"10 targetgate was never installed": {
 			func(w *world) { w.mute(); w.binding.Status, w.lease = v1beta1.TargetGroupBindingStatus{}, nil },
-			[]string{"broken targetgate: has never acted on the binding, and there is no lease targetgate-system/lease", "Is targetgate installed?"},
+			[]string{"broken targetgate: has never looked at the binding, and there is no lease targetgate-system/lease", "Is targetgate installed?"},
 		},
 		"10 observed generation behind": {
 			func(w *world) { w.binding.Generation = 3 },
-			[]string{"broken targetgate: has acted on generation 2 of the binding, not on 3, although targetgate-7d9f leads", "--watch-namespace"},
+			[]string{"broken targetgate: has seen generation 2 of the binding, not 3, although targetgate-7d9f leads", "--watch-namespace"},
 		},
 		"10 binding is new": {
 			func(w *world) {
 				w.mute()
 				w.binding.Status, w.binding.CreationTimestamp = v1beta1.TargetGroupBindingStatus{}, ago(time.Second)
 			},
-			[]string{"waiting targetgate: has never acted on the binding"},
+			[]string{"waiting targetgate: has never looked at the binding"},
 		},
 		"10 gate condition never written": {
 			func(w *world) { w.mute() },
