@@ -82,7 +82,7 @@ func (r *Registrar) register(ctx context.Context, s session, class elbv2.Class) 
 	var batch registrations
 	var zones map[elbv2.Target]string
 	err := s.client.Register(ctx, class, s.group.arn, func() map[elbv2.Target]string {
-		batch, zones = s.group.takeRegistrations(ctx)
+		batch, zones = s.group.takeRegistrations(ctx, s.client.Abroad())
 		return zones
 	})
 	if r.gaveWay(ctx) {
@@ -125,13 +125,14 @@ func (g *group) cancelled(l *lane) {
 
 // takeRegistrations yields the targets of one call and the zones to name for them, and marks them as under way: none when the
 // call has given way.
-func (g *group) takeRegistrations(ctx context.Context) (registrations, map[elbv2.Target]string) {
+func (g *group) takeRegistrations(ctx context.Context, abroad bool) (registrations, map[elbv2.Target]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.registration.queued, g.registration.sentFor = queued{}, g.registration.planned
 	if g.retired || ctx.Err() != nil {
 		return nil, nil
 	}
+	g.abroad = abroad
 	named := map[elbv2.Target]string{}
 	batch := take(&g.registration.batches, g.toRegister, func(target elbv2.Target, uid types.UID) bool {
 		e := g.entry(target)
@@ -173,14 +174,13 @@ func (g *group) registrationDone(batch registrations, zones map[elbv2.Target]str
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	noEffect := elbv2.HadNoEffect(err)
-	learnt := g.learnZone(zones, err)
+	learnt := g.learnZone(zones, now, err)
 	for target, uid := range batch {
 		e := g.entry(target)
 		e.registering = false
 		switch {
 		case err == nil:
-			g.registered(e, uid, now)
-			e.zone = zones[target]
+			g.registered(e, uid, zones[target], now)
 		case !noEffect:
 			e.failed(now, uid, elbv2.Message(err))
 		case len(batch) == 1 && !learnt:
@@ -200,8 +200,8 @@ func (g *group) registrationDone(batch registrations, zones map[elbv2.Target]str
 	g.vanish(err)
 }
 
-// registered notes that the target is registered for that pod.
-func (g *group) registered(e *entry, uid types.UID, now time.Time) {
+// registered notes that the target is registered for that pod. One that was there already keeps its zone.
+func (g *group) registered(e *entry, uid types.UID, zone string, now time.Time) {
 	e.own(uid, now)
 	e.inherit(now, noticeTime(g.facts))
 	if e.presence != registered {
@@ -210,7 +210,7 @@ func (g *group) registered(e *entry, uid types.UID, now time.Time) {
 			Reason:      elbv2.ReasonRegistrationInProgress,
 			Description: elbv2.DescriptionRegistrationInProgress,
 		}
-		e.since = now
+		e.since, e.zone = now, zone
 	}
 	e.answered(now, registered)
 }

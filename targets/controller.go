@@ -73,7 +73,7 @@ type Registrar struct {
 
 	mu      sync.Mutex
 	groups  map[types.NamespacedName]*group
-	subnets map[string]*subnets // by VPC
+	subnets *subnets
 }
 
 // +kubebuilder:rbac:groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=list;watch;patch
@@ -178,7 +178,7 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 	defer r.mu.Unlock()
 	g := r.groups[key]
 	if g == nil || g.uid != binding.UID || g.arn != binding.Spec.TargetGroupARN || !g.usable() {
-		fresh := newGroup(binding, r.subnetsOf(binding.Spec.VpcID), r.Clock.Now())
+		fresh := newGroup(binding, r.subnets, r.Clock.Now())
 		fresh.recallWritten(g)
 		r.groups[key], g = fresh, fresh
 	}

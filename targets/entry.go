@@ -42,7 +42,7 @@ type entry struct {
 	lingering      standing  // unready or replaced, when a pass found that; kept otherwise
 	lingeringSince time.Time // since when it has been that
 
-	zone string // the Availability Zone that has to be named to deregister, empty when AWS knows
+	zone string // the Availability Zone to name to deregister: what AWS shows, or before that what the registration named
 }
 
 // presence is whether the load balancer sends to a target, or would if it were healthy.
@@ -151,7 +151,7 @@ func (e *entry) read(started time.Time, h elbv2.Health) {
 		e.wordedAt = started
 	}
 	e.health, e.readAt, e.presence, e.failedAt = h, started, registered, time.Time{}
-	if h.Zone == elbv2.ZoneAll {
+	if h.Zone != "" {
 		e.zone = h.Zone
 	}
 	if h.State != elbv2.StateHealthy {

@@ -57,8 +57,11 @@ type group struct {
 	gatheringSince time.Time // since when deregistrations wait for others, zero when none does
 
 	valve           valve
-	subnets         *subnets                // of the group's VPC
-	wantsZoneOfNode bool                    // for addresses outside of them, as cross-zone load balancing is off
+	vpc             string                  // the group's, by ID; empty is the cluster's own
+	subnets         *subnets                // of all VPCs
+	abroad          bool                    // the group is in another account than targetgate, as of the last registration
+	wantsZoneOfNode bool                    // AWS does, for addresses outside the VPC, as cross-zone load balancing is off
+	zoneTurn        turn                    // of wantsZoneOfNode
 	nodeZones       map[elbv2.Target]string // of what is to be registered
 	record          record                  // of a shared group, nil before it was read
 	recordWritten   bool                    // there is a ConfigMap that says the same
@@ -100,6 +103,7 @@ func newGroup(binding *v1beta1.TargetGroupBinding, subnets *subnets, now time.Ti
 		approval:       approval{lane: lane{maxBackoff: maxCallBackoff}},
 		registration:   newSender(maxCallBackoff),
 		deregistration: newSender(maxUrgentBackoff),
+		vpc:            binding.Spec.VpcID,
 		subnets:        subnets,
 		said:           map[types.UID]saying{},
 		status:         &statusLane{},

@@ -24,7 +24,7 @@ func emptyGroup() *group {
 // register runs one registration from noon to noon plus took.
 func (g *group) registerForTest(target elbv2.Target, took time.Duration, err error) {
 	g.toRegister = registrations{target: "a"}
-	batch, zones := g.takeRegistrations(context.Background())
+	batch, zones := g.takeRegistrations(context.Background(), false)
 	g.registrationDone(batch, zones, noon.Add(took), err)
 }
 
@@ -132,7 +132,7 @@ func TestGroupDistrustsHealthOfEarlierPod(t *testing.T) {
 func TestGroupFailedDeregistrationThatCrossedIsRepeated(t *testing.T) {
 	g := emptyGroup()
 	g.toRegister = registrations{one: "a"}
-	g.takeRegistrations(t.Context())
+	g.takeRegistrations(t.Context(), false)
 	g.toDeregister = departures{one: noon}
 	out, _ := g.takeDeregistrations(t.Context())
 	g.deregistrationDone(out, noon, errors.New("no answer"))
@@ -184,7 +184,7 @@ func TestGroupDeregistrationThatCrossedRegistrationIsRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := emptyGroup()
 			g.toRegister = registrations{one: "a"}
-			in, zones := g.takeRegistrations(t.Context())
+			in, zones := g.takeRegistrations(t.Context(), false)
 			g.toDeregister = departures{one: noon}
 			out, _ := g.takeDeregistrations(t.Context())
 			if registrationFirst {
@@ -211,7 +211,7 @@ func TestGroupBatchesHoldAtMost200(t *testing.T) {
 	}
 	var sizes []int
 	for len(g.toRegister) > 0 {
-		batch, _ := g.takeRegistrations(t.Context())
+		batch, _ := g.takeRegistrations(t.Context(), false)
 		sizes = append(sizes, len(batch))
 	}
 	if diff := cmp.Diff([]int{200, 200, 50}, sizes); diff != "" {

@@ -81,7 +81,7 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 		lanes:    ctx,
 		openings: newLine(maxOpenings), remarks: newLine(maxRemarks), statuses: newLine(maxStatuses),
 		wake:    func(key types.NamespacedName) { b.queue <- key },
-		subnets: map[string]*subnets{},
+		subnets: newSubnets(),
 		groups:  map[types.NamespacedName]*group{},
 		orphans: newOrphans(), strays: newLine(maxStrays),
 	}

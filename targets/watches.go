@@ -42,7 +42,7 @@ const (
 // SetupWithManager adds the registrar to the manager. It runs on the leader only, and not before every cache it reads
 // has synced.
 func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	r.groups, r.subnets = map[types.NamespacedName]*group{}, map[string]*subnets{}
+	r.groups, r.subnets = map[types.NamespacedName]*group{}, newSubnets()
 	r.orphans, r.strays = newOrphans(), newLine(maxStrays)
 	r.openings, r.remarks, r.statuses = newLine(maxOpenings), newLine(maxRemarks), newLine(maxStatuses)
 	r.resolver = resolver{reader: mgr.GetClient(), indexed: newIndexed(), lastResort: r.LastResort,

@@ -6,46 +6,104 @@ package targets
 import (
 	"net/netip"
 	"sync"
+	"time"
+
+	"k8s.io/utils/lru"
 
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
-// subnets is what AWS has taught about which addresses are outside the subnets of one VPC. AWS finds the Availability Zone
-// of an address in them by itself and refuses to be told; outside of them it wants to be told. Only AWS knows which subnets
-// these are, so a first registration names no zone and a refusal says what would be right. All groups of the VPC share it;
-// it is safe for concurrent use.
+// subnets is what AWS has taught about which addresses are outside the subnets of a VPC. AWS finds the Availability Zone of an
+// address in them by itself and refuses to be told; outside of them it wants to be told. Only AWS knows which subnets these are,
+// so a first registration names no zone and a refusal says what would be right. All groups of a VPC share it; it is safe for
+// concurrent use.
 type subnets struct {
 	mu    sync.Mutex
-	exact map[string]bool       // outside, by address, as AWS said
-	near  map[netip.Prefix]bool // what was said first of a neighbour
+	known *lru.Cache // *neighbourhood by place
 }
 
-func newSubnets() *subnets {
-	return &subnets{exact: map[string]bool{}, near: map[netip.Prefix]bool{}}
+// place is where a neighbourhood is. The VPC is its ID; empty is the cluster's own.
+type place struct {
+	vpc    string
+	prefix netip.Prefix
 }
 
-// exclude reports whether the address is known to be outside.
-func (s *subnets) exclude(address string) bool {
+// neighbourhood is what AWS said of addresses that have the same prefix.
+type neighbourhood struct {
+	outside bool            // of the first one, and so, likely, of those that it has not spoken of
+	exact   map[string]bool // by address
+	turn    turn
+}
+
+const (
+	// placesKept is how many neighbourhoods are remembered; a VPC with five full /16 ranges has 1,280.
+	placesKept = 10_000
+	// addressesKept is how many addresses are remembered in a neighbourhood: all of a /24, and of a /64 as many.
+	addressesKept = 256
+)
+
+func newSubnets() *subnets { return &subnets{known: lru.New(placesKept)} }
+
+// exclude reports whether the address is known to be outside the VPC.
+func (s *subnets) exclude(vpc, address string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if outside, known := s.exact[address]; known {
+	n := s.find(vpc, address)
+	if n == nil {
+		return false
+	}
+	if outside, said := n.exact[address]; said {
 		return outside
 	}
-	return s.near[neighbours(address)]
+	return n.outside
 }
 
-// learn takes AWS's word, but not the contrary of what it said before of the same address.
-func (s *subnets) learn(address string, outside bool) {
+// learn takes AWS's word about an address. If it is the contrary of an earlier one the subnets have changed, or AWS contradicts
+// itself: what was said of the neighbours is forgotten, too, and the next contrary word has to wait (turn).
+func (s *subnets) learn(vpc, address string, outside bool, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.exact[address]; known {
-		return
+	n := s.find(vpc, address)
+	if n == nil {
+		n = &neighbourhood{outside: outside, exact: map[string]bool{}}
+		s.known.Add(place{vpc, neighbours(address)}, n)
 	}
-	s.exact[address] = outside
-	prefix := neighbours(address)
-	if _, known := s.near[prefix]; !known {
-		s.near[prefix] = outside
+	if before, said := n.exact[address]; said && before != outside {
+		if !n.turn.take(now) {
+			return
+		}
+		clear(n.exact)
+		n.outside = outside
 	}
+	if len(n.exact) >= addressesKept {
+		clear(n.exact)
+	}
+	n.exact[address] = outside
+}
+
+// find is what is known of the address's neighbourhood, nil for nothing. The caller holds the lock.
+func (s *subnets) find(vpc, address string) *neighbourhood {
+	n, ok := s.known.Get(place{vpc, neighbours(address)})
+	if !ok {
+		return nil
+	}
+	return n.(*neighbourhood) //nolint:forcetypeassert // nothing else is put in
+}
+
+// turn is when AWS was last believed the contrary of what it had said before.
+type turn struct{ at time.Time }
+
+// turnPause is how long a contrary word is not believed after another one: the registration is refused meanwhile, and waits
+// longer each time. Without it an AWS that contradicts itself would be asked again and again without a pause.
+const turnPause = 30 * time.Second
+
+// take reports whether a contrary word is believed.
+func (t *turn) take(now time.Time) bool {
+	if !t.at.IsZero() && now.Sub(t.at) < turnPause {
+		return false
+	}
+	t.at = now
+	return true
 }
 
 // neighbours are the addresses that are in the same subnet more likely than not; the zero Prefix for what is no address.
@@ -65,9 +123,9 @@ func neighbours(address string) netip.Prefix {
 // zoneFor is the zone to name when the target is registered, empty for none. The caller holds the lock.
 func (g *group) zoneFor(target elbv2.Target) string {
 	switch {
-	case !g.subnets.exclude(target.ID):
+	case !g.subnets.exclude(g.vpc, target.ID):
 		return ""
-	case g.wantsZoneOfNode:
+	case g.wantsZoneOfNode && !g.abroad: // in another account the same name may be another zone's
 		return g.nodeZones[target]
 	default:
 		return elbv2.ZoneAll
@@ -76,25 +134,19 @@ func (g *group) zoneFor(target elbv2.Target) string {
 
 // learnZone reports whether AWS has refused a registration for its zones, and the next one would name others. The caller
 // holds the lock.
-func (g *group) learnZone(named map[elbv2.Target]string, err error) bool {
+func (g *group) learnZone(named map[elbv2.Target]string, now time.Time, err error) bool {
 	address, zone, ok := elbv2.ZoneRefusal(err)
 	if !ok {
 		return false
 	}
-	g.subnets.learn(address, zone != "")
-	g.wantsZoneOfNode = g.wantsZoneOfNode || zone == elbv2.ZoneOfNode
+	g.subnets.learn(g.vpc, address, zone != "", now)
+	if wants := zone == elbv2.ZoneOfNode; zone != "" && wants != g.wantsZoneOfNode && g.zoneTurn.take(now) {
+		g.wantsZoneOfNode = wants
+	}
 	for target, before := range named {
 		if g.zoneFor(target) != before {
 			return true
 		}
 	}
 	return false
-}
-
-// subnetsOf is what is known of a VPC, by its ID; empty is the cluster's own.
-func (r *Registrar) subnetsOf(vpc string) *subnets {
-	if r.subnets[vpc] == nil {
-		r.subnets[vpc] = newSubnets()
-	}
-	return r.subnets[vpc]
 }

@@ -46,6 +46,13 @@ func (c *Client) For(tenant string) *Client {
 	return &copied
 }
 
+// Abroad reports whether the client acts in another account than the program's own, or in one that may be: there the names of
+// Availability Zones may be those of other zones. Before the client's role has been assumed it is false.
+func (c *Client) Abroad() bool {
+	budget := c.session.budget.Load()
+	return budget != nil && budget.account != ""
+}
+
 // prepare makes sure that there are credentials, and returns the context for the calls of that class. It comes before a
 // token is taken: to get credentials takes time, in which calls would gather behind their tokens and then reach AWS all at
 // once, and a role that cannot be assumed costs no token at all.
