@@ -58,7 +58,7 @@ func TestGroupLeavingPodOfFailedRegistrationIsDeregistered(t *testing.T) {
 	entries, _ := g.snapshot()
 	p := planOf(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries)
 	r := &Registrar{DriftInterval: testDrift}
-	if pause := r.wholePause(entries, nil); len(p.deregister) != 1 || pause != pollUnsettled {
+	if pause := r.wholePause(entries, nil, false); len(p.deregister) != 1 || pause != pollUnsettled {
 		t.Errorf("plan %+v, next reading after %s; want the target deregistered and another reading soon", p, pause)
 	}
 	g.readingDone(nil, noon.Add(time.Second), noon.Add(time.Second), nil, nil)

@@ -33,6 +33,8 @@ const (
 
 	// pollTwoWay is the pause when the gates of pods that become unhealthy are closed again.
 	pollTwoWay = 15 * time.Second
+	// pollValve is the pause while unready targets stay because too few others are healthy: they go once others are again.
+	pollValve = 15 * time.Second
 
 	// firstCheckALB and firstCheckNLB are how long after a registration the load balancer makes its first health check, at
 	// the soonest. Users measure 1 to 3 s and 90 to 180 s; for the latter there is no need to be exact.
@@ -58,7 +60,7 @@ func (r *Registrar) nextLook(s session, awaited map[elbv2.Target]entry, entries 
 	if !complete {
 		return look{class: urgent}
 	}
-	whole := look{at: s.group.nextWhole(r.wholePause(entries, awaited)), class: elbv2.ClassOther}
+	whole := look{at: s.group.nextWhole(r.wholePause(entries, awaited, s.group.currentValve().engaged)), class: elbv2.ClassOther}
 	if len(awaited) == 0 {
 		return whole
 	}
@@ -102,7 +104,7 @@ func (g *group) nextWhole(pause time.Duration) time.Time {
 
 // wholePause is the pause between readings of the whole group. That for drift is shortened by up to a fifth at random, so
 // that many groups do not read in step.
-func (r *Registrar) wholePause(entries, awaited map[elbv2.Target]entry) time.Duration {
+func (r *Registrar) wholePause(entries, awaited map[elbv2.Target]entry, valve bool) time.Duration {
 	for target, e := range entries {
 		_, watched := awaited[target]
 		initial := e.presence == registered && e.health.State == elbv2.StateInitial && !watched
@@ -111,10 +113,14 @@ func (r *Registrar) wholePause(entries, awaited map[elbv2.Target]entry) time.Dur
 			return pollUnsettled
 		}
 	}
+	pause := jitter(r.DriftInterval)
 	if r.Policy.TwoWay {
-		return min(jitter(r.DriftInterval), pollTwoWay)
+		pause = min(pause, pollTwoWay)
 	}
-	return jitter(r.DriftInterval)
+	if valve {
+		pause = min(pause, pollValve)
+	}
+	return pause
 }
 
 // dueAt is when to look at a target again that somebody waits for, not sooner than after that pause.

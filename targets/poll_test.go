@@ -52,6 +52,21 @@ func TestDueAt(t *testing.T) {
 	}
 }
 
+// Nobody waits while unready targets stay for want of healthy ones; when these are back must be found out all the same.
+func TestNextLookReadsOftenWhileUnreadyTargetsStay(t *testing.T) {
+	r := &Registrar{DriftInterval: 5 * time.Minute}
+	entries := map[elbv2.Target]entry{{ID: "10.0.0.1", Port: 80}: {presence: registered, health: elbv2.Health{State: elbv2.StateUnhealthy}}}
+	for engaged, want := range map[bool][2]time.Duration{
+		false: {4 * time.Minute, 5 * time.Minute}, true: {15 * time.Second, 15 * time.Second},
+	} {
+		g := &group{readAt: noon, valve: valve{engaged: engaged}}
+		got := r.nextLook(session{group: g}, nil, entries, true).at.Sub(noon)
+		if got < want[0] || got > want[1] {
+			t.Errorf("valve engaged %t: next reading after %s, want %s to %s", engaged, got, want[0], want[1])
+		}
+	}
+}
+
 // Only what somebody waits for is asked for, as long as these are few.
 func TestRegistrarAsksForWaitingTargetsOnly(t *testing.T) {
 	objects := manyPods(60)
