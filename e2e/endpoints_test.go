@@ -194,21 +194,17 @@ func TestHandWrittenSliceNeedsNoUIDs(t *testing.T) {
 
 func TestPodsBehindAnIPv6GroupAreRegisteredByTheirIPv6Address(t *testing.T) {
 	app := newApp("six")
+	app.Replicas, app.Gated = 0, false
 	app.Service = func(s *corev1.Service) { s.Spec.Selector = nil }
 	app.Balancer = func(s *emulator.Service) { s.AddressType = state.IPv6 }
 	deploy(t, app)
-	awaitRolled(t, app)
-	var six []discoveryv1.Endpoint
-	var want []state.Key
-	for i, pod := range pods(t, app) {
-		ep := sliceEndpoint(&pod)
-		ep.Addresses = []string{fmt.Sprintf("2001:db8:1200::%x", i+1)}
-		six, want = append(six, ep), append(want, targetOf(ep.Addresses[0]))
-	}
-	four := sliceEndpoint(&pods(t, app)[0])
-	writeSlice(t, app, "four", four)
+	addresses := []string{"2001:db8:1200::1", "2001:db8:1200::2", "2001:db8:1200::3", "10.62.9.1"}
+	list := pretendPods(t, app, len(addresses), func(i int) string { return addresses[i] })
+	six, want := sliceEndpoints(list[:3]), keysOf(list[:3], 8080)
+	writeSlice(t, app, "four", sliceEndpoint(&list[3]))
 	writeSliceOf(t, app, "six", discoveryv1.AddressTypeIPv6, six...)
 	awaitTargets(t, app, want...)
+	deletePod(t, &list[0], client.GracePeriodSeconds(0))
 	writeSliceOf(t, app, "six", discoveryv1.AddressTypeIPv6, six[1:]...)
 	awaitTargets(t, app, want[1:]...)
 }

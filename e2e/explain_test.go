@@ -83,7 +83,7 @@ func TestExplainNamesTheCauseOfWhatIsBroken(t *testing.T) {
 			app := newApp("explain-gone")
 			app.Replicas, app.PreStopSeconds = 0, 0
 			deploy(t, app)
-			inject(wire.Fault{Operation: "RegisterTargets", Code: "TargetGroupNotFound", Message: "One or more target groups not found"}, app)
+			inject(wire.Fault{Code: "TargetGroupNotFound", Message: "One or more target groups not found"}, app)
 			must(t, bed.Scale(t.Context(), app, 1))
 			ask.awaitCause(t, app, "target group", "TargetGroupNotFound: TargetGroupNotFound: One or more target groups not found")
 		},

@@ -99,7 +99,7 @@ func (m *model) uid(name string) types.UID {
 	return types.UID(fmt.Sprintf("%s.%d", name, m.born))
 }
 
-// follow has the cache see a change, as late as the model has it.
+// follow has the cache see a change, as late as the model has it. The caller holds the store's lock.
 func (m *model) follow(change modelChange) {
 	if m.cache == nil {
 		return
@@ -192,7 +192,7 @@ func (m *model) heal() {
 	m.store.mu.Lock()
 	clear(m.store.refused)
 	clear(m.store.slow)
-	m.store.mu.Unlock()
 	clear(m.lagUntil)
+	m.store.mu.Unlock()
 	m.frozen = time.Time{}
 }

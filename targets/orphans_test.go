@@ -106,6 +106,7 @@ func TestOrphanThatRefusesWritesIsTriedLessAndLess(t *testing.T) {
 		b.must(b.cluster.Delete(t.Context(), pod))
 		b.lookAt(pod)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if len(b.orphans.waiting) > 0 || len(b.orphans.handed) > 0 {
 			t.Errorf("remembered of a pod that is gone: %v, %v", b.orphans.waiting, b.orphans.handed)
 		}
