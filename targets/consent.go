@@ -139,9 +139,9 @@ func (p *plan) withhold(w picture) {
 func (r *Registrar) removable(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, entries map[elbv2.Target]entry) (
 	func(elbv2.Target) bool, error,
 ) {
-	mine := s.group.mine(binding)
-	if !r.holdOf(s.group).comings {
-		return mine, nil
+	mine, err := r.mine(ctx, s, binding, nil, entries)
+	if err != nil || !r.holdOf(s.group).comings {
+		return mine, err
 	}
 	res, err := r.resolver.forPass().resolve(ctx, binding, entries)
 	if err != nil {

@@ -124,10 +124,14 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	mine, err := r.mine(ctx, s, binding, res.endpoints, entries)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	h := r.holdOf(s.group)
 	p := makePlan(picture{
 		endpoints: res.endpoints, entries: entries, complete: complete, gone: s.group.isGone(), nodes: !binding.Spec.IsIP(),
-		mine: s.group.mine(binding), withheld: h.comings, policy: r.Policy, valve: s.group.currentValve(), now: r.Clock.Now(),
+		mine: mine, withheld: h.comings, policy: r.Policy, valve: s.group.currentValve(), now: r.Clock.Now(),
 	})
 	p.generation = s.group.plannedFor(binding.Generation, complete, h)
 	goIn := r.letGo(s, p, r.worthGathering(s, readiness.GateFor(binding.Name), res, p, entries)) // before anything that may take its time

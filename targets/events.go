@@ -42,6 +42,13 @@ func failedCleanup(arn string, refusals, left []string) bindingEvent {
 		arn, strings.Join(refusals, "; "), which))}
 }
 
+// ignoredRecord says that a record of a shared group is not believed.
+func ignoredRecord(configMap string) bindingEvent {
+	return bindingEvent{corev1.EventTypeWarning, "RecordIgnored", "Reconcile", fmt.Sprintf("ConfigMap %s was there before any target was "+
+		"registered for the binding, so it is written anew: none of the targets that it lists is deregistered for that. If one of them is "+
+		"left over from an earlier binding, deregister it yourself", configMap)}
+}
+
 func failedUpdateStatus(err error) bindingEvent {
 	return bindingEvent{corev1.EventTypeWarning, "FailedUpdateStatus", "UpdateStatus", err.Error()}
 }

@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/readiness"
@@ -68,7 +69,14 @@ func unrecordable(binding *v1beta1.TargetGroupBinding) string {
 
 // shortfall is what the binding asks for that it does not get, though it is worked for.
 func shortfall(binding *v1beta1.TargetGroupBinding) string {
-	switch {
+	protocol := v1beta1.Protocol("")
+	if facts := binding.Status.TargetGroup; facts != nil {
+		protocol = facts.Protocol
+	}
+	switch protocol = ptr.Deref(binding.Spec.TargetGroupProtocol, protocol); {
+	case protocol.HasServerIDs():
+		return fmt.Sprintf("targets of a target group of protocol %s need QUIC server IDs, which are not supported: AWS refuses to register them",
+			protocol)
 	case binding.Spec.IsIP() && len(binding.Name) > v1beta1.MaxBindingName:
 		return fmt.Sprintf("metadata.name has more than %d characters, so pods get no readiness gate: create the binding again with a shorter name",
 			v1beta1.MaxBindingName)

@@ -456,6 +456,16 @@ func TestLongNamesAreTold(t *testing.T) {
 		b.Name, b.Spec.MultiClusterTargetGroup, b.Spec.TargetType = strings.Repeat("a", length), shared, &targetType
 		return b
 	}
+	speaking := func(protocol v1beta1.Protocol) *v1beta1.TargetGroupBinding {
+		b := newBinding()
+		b.Spec.TargetGroupProtocol = &protocol
+		return b
+	}
+	factsSay := func(protocol v1beta1.Protocol) *v1beta1.TargetGroupBinding {
+		b := newBinding()
+		b.Status.TargetGroup = &v1beta1.TargetGroupFacts{Protocol: protocol}
+		return b
+	}
 	tests := map[string]struct {
 		binding                       *v1beta1.TargetGroupBinding
 		wantShortfall, wantUnrecorded bool
@@ -465,6 +475,10 @@ func TestLongNamesAreTold(t *testing.T) {
 		"of instances, without gates":     {named(64, false, v1beta1.TargetTypeInstance), false, false},
 		"shared, and just recordable":     {named(237, true, v1beta1.TargetTypeInstance), false, false},
 		"shared, and not recordable":      {named(238, true, v1beta1.TargetTypeInstance), false, true},
+		"QUIC":                            {speaking("QUIC"), true, false},
+		"TCP and QUIC":                    {speaking("TCP_QUIC"), true, false},
+		"QUIC, as AWS says":               {factsSay("QUIC"), true, false},
+		"TCP":                             {speaking("TCP"), false, false},
 		"not shared, and so not recorded": {named(238, false, v1beta1.TargetTypeInstance), false, false},
 	}
 	for name, tc := range tests {

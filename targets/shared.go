@@ -29,8 +29,12 @@ const (
 	recordKey    = "targets"
 )
 
-// record is the set of targets that were registered for a binding of a shared group.
-type record map[elbv2.Target]struct{}
+// serverID is how the incumbent's QUIC server IDs begin, which follow the port in its record. Addresses have no such part.
+const serverID = ":0x"
+
+// record holds the targets that were registered for a binding of a shared group. With each is what the incumbent has written
+// behind its port: the QUIC server ID, for which it looks again should it come back. Mostly that is nothing.
+type record map[elbv2.Target]string
 
 // The right to ConfigMaps is not granted unless it is asked for (config/rbac/shared-groups.yaml): it reaches every ConfigMap of
 // the cluster, as a rule can name no beginning of names. Without it, sharingIsOff is what the condition says.
@@ -55,12 +59,20 @@ func (r *Registrar) recall(ctx context.Context, s session, binding *v1beta1.Targ
 		return fmt.Errorf("reading the record of our targets: %w", err)
 	}
 	written := parseRecord(configMap.Data[recordKey])
-	if apierrors.IsNotFound(err) {
-		s.group.setRecord(written, false)
-	} else {
-		s.group.setRecord(written, true)
+	if len(written) > 0 && !workedFor(binding) {
+		r.event(binding, ignoredRecord(configMap.Name))
+		s.group.setRecord(record{}, false)
+		return nil
 	}
+	s.group.setRecord(written, err == nil)
 	return nil
+}
+
+// workedFor reports whether the status says that anybody has worked for the binding, the incumbent or us. A record that is there
+// before was not written by either: whoever may write ConfigMaps in the namespace could have others' targets deregistered by it.
+// The times at which both were created do not tell, as they are in seconds.
+func workedFor(binding *v1beta1.TargetGroupBinding) bool {
+	return binding.Status.ObservedGeneration != nil
 }
 
 // writeDown brings the record of a shared group up to date. Nil is one that need not be written.
@@ -105,12 +117,12 @@ func (g *group) nextRecord(p plan) (next record, changed bool) {
 		_, listed := g.record[target]
 		underWay := e.registering || e.deregistering
 		if e.owner != "" || listed && (e.mayBeIn() || underWay) {
-			next[target] = struct{}{}
+			next[target] = g.record[target]
 		}
 	}
 	for _, added := range []registrations{p.register, p.adopt} {
 		for target := range added {
-			next[target] = struct{}{}
+			next[target] = g.record[target]
 		}
 	}
 	return next, !g.recordWritten || !maps.Equal(next, g.record)
@@ -129,23 +141,11 @@ func (g *group) setRecord(r record, written bool) {
 	g.record, g.recordWritten = r, written
 }
 
-// mine says which targets may be deregistered.
-func (g *group) mine(binding *v1beta1.TargetGroupBinding) func(elbv2.Target) bool {
-	if !binding.Spec.MultiClusterTargetGroup {
-		return func(elbv2.Target) bool { return true }
-	}
-	ours := g.recorded()
-	return func(target elbv2.Target) bool {
-		_, listed := ours[target]
-		return listed
-	}
-}
-
-// String is the record as the incumbent writes it: id:port, separated by commas. IPv6 addresses have no brackets.
+// String is the record as the incumbent writes it: id:port or id:port:serverID, separated by commas. IPv6 addresses have no brackets.
 func (r record) String() string {
 	out := make([]string, 0, len(r))
-	for target := range r {
-		out = append(out, target.ID+":"+strconv.Itoa(int(target.Port)))
+	for target, server := range r {
+		out = append(out, target.ID+":"+strconv.Itoa(int(target.Port))+server)
 	}
 	slices.Sort(out)
 	return strings.Join(out, ",")
@@ -155,7 +155,7 @@ func (r record) String() string {
 func parseRecord(text string) record {
 	out := record{}
 	for part := range strings.SplitSeq(text, ",") {
-		part = strings.TrimSpace(part)
+		part, server := cutServerID(strings.TrimSpace(part))
 		at := strings.LastIndex(part, ":")
 		if at <= 0 {
 			continue
@@ -164,7 +164,15 @@ func parseRecord(text string) record {
 		if err != nil || port == 0 {
 			continue
 		}
-		out[elbv2.Target{ID: part[:at], Port: int32(port)}] = struct{}{}
+		out[elbv2.Target{ID: part[:at], Port: int32(port)}] = server
 	}
 	return out
+}
+
+// cutServerID splits a QUIC server ID off the entry of a record, with its colon.
+func cutServerID(entry string) (target, server string) {
+	if at := strings.LastIndex(entry, ":"); at > 0 && strings.HasPrefix(entry[at:], serverID) {
+		return entry[:at], entry[at:]
+	}
+	return entry, ""
 }

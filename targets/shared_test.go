@@ -92,9 +92,18 @@ func TestSharedGroupWithoutRecordAdopts(t *testing.T) {
 	}, pod, newSlice("web-1", pod))
 }
 
+// workedForBefore gives the binding the status that an earlier targetgate, or the incumbent, has left.
+func (b *bed) workedForBefore() {
+	b.t.Helper()
+	binding := b.binding()
+	binding.Status.ObservedGeneration = &binding.Generation
+	b.must(b.cluster.Status().Update(b.t.Context(), binding))
+}
+
 // After a restart, targets of pods that have gone meanwhile go by the record, and nothing else does.
 func TestSharedGroupForgottenTargetsGo(t *testing.T) {
 	inSharedBed(t, func(b *bed) {
+		b.workedForBefore()
 		b.aws.SetHealth(testARN, one, healthy)
 		b.aws.SetHealth(testARN, two, healthy)
 		b.settle()
@@ -110,6 +119,45 @@ func TestSharedGroupForgottenTargetsGo(t *testing.T) {
 			t.Errorf("record %q, want nothing", got)
 		}
 	}, writtenRecord("10.0.0.2:8080"))
+}
+
+// Whoever may write ConfigMaps may write one before the binding, with whichever targets.
+func TestSharedGroupRecordFromBeforeTheBindingIsIgnored(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inSharedBed(t, func(b *bed) {
+		b.aws.SetHealth(testARN, two, healthy)
+		b.settle()
+		b.after(testDrift)
+		b.after(testDrift)
+		if got := b.targets()[two.String()]; got != elbv2.StateHealthy {
+			t.Errorf("the target that was listed is %q", got)
+		}
+		if got := b.record(); got != "10.0.0.1:8080" {
+			t.Errorf("record %q", got)
+		}
+		if n := b.told("RecordIgnored"); n != 1 {
+			t.Errorf("told %d times, want once", n)
+		}
+	}, pod, newSlice("web-1", pod), writtenRecord("10.0.0.2:8080,10.99.0.1:8080"))
+}
+
+// The incumbent looks for the server IDs again, should it come back.
+func TestSharedGroupKeepsServerIDs(t *testing.T) {
+	gone, pod := "10.0.0.2:8080:0x00000000000000f2", newPod("web-0", "10.0.0.1")
+	inSharedBed(t, func(b *bed) {
+		b.workedForBefore()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.aws.SetHealth(testARN, two, healthy)
+		b.settle()
+		b.after(pollUnsettled)
+		b.after(pollUnsettled)
+		if got := b.targets()[two.String()]; got != elbv2.StateDraining {
+			t.Errorf("the target whose pod is gone is %q, want it to drain", got)
+		}
+		if got := b.record(); got != "10.0.0.1:8080:0x00000000000000f1" {
+			t.Errorf("record %q", got)
+		}
+	}, pod, newSlice("web-1", pod), writtenRecord("10.0.0.1:8080:0x00000000000000f1,"+gone))
 }
 
 func TestSharedGroupIsLeftWithItsOwnTargetsOnly(t *testing.T) {
@@ -201,11 +249,16 @@ func TestRecordIsReadAsItIsWritten(t *testing.T) {
 		want record
 	}{
 		"nothing":  {text: "", want: record{}},
-		"two":      {text: "10.0.0.1:8080,10.0.0.2:8080", want: record{one: {}, two: {}}},
-		"spaces":   {text: " 10.0.0.1:8080, 10.0.0.2:8080\n", want: record{one: {}, two: {}}},
-		"IPv6":     {text: "2001:db8::1:8080", want: record{{ID: "2001:db8::1", Port: 8080}: {}}},
-		"instance": {text: "i-0123456789abcdef0:30080", want: record{{ID: "i-0123456789abcdef0", Port: 30080}: {}}},
-		"nonsense": {text: ":,x,10.0.0.3:,10.0.0.3:0,10.0.0.3:70000,:80,10.0.0.1:8080", want: record{one: {}}},
+		"two":      {text: "10.0.0.1:8080,10.0.0.2:8080", want: record{one: "", two: ""}},
+		"spaces":   {text: " 10.0.0.1:8080, 10.0.0.2:8080\n", want: record{one: "", two: ""}},
+		"IPv6":     {text: "2001:db8::1:8080", want: record{{ID: "2001:db8::1", Port: 8080}: ""}},
+		"instance": {text: "i-0123456789abcdef0:30080", want: record{{ID: "i-0123456789abcdef0", Port: 30080}: ""}},
+		"QUIC":     {text: "10.0.0.1:8080:0x00000000000000f1", want: record{one: ":0x00000000000000f1"}},
+		"QUIC, IPv6": {
+			text: "2001:db8::1:8080:0x00000000000000f1",
+			want: record{{ID: "2001:db8::1", Port: 8080}: ":0x00000000000000f1"},
+		},
+		"nonsense": {text: ":,x,10.0.0.3:,10.0.0.3:0,10.0.0.3:70000,:80,10.0.0.1:8080", want: record{one: ""}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

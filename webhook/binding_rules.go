@@ -66,7 +66,7 @@ func groupFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 	if !vpcPattern.MatchString(spec.VpcID) {
 		faults = append(faults, field.Invalid(specPath.Child("vpcID"), spec.VpcID, "must be vpc- and 8, 17 or 32 of 0-9 and a-f"))
 	}
-	if protocol := valueOf(spec.TargetGroupProtocol); isInstance(spec) && (protocol == "QUIC" || protocol == "TCP_QUIC") {
+	if protocol := valueOf(spec.TargetGroupProtocol); isInstance(spec) && protocol.HasServerIDs() {
 		faults = append(faults, field.Invalid(specPath.Child("targetGroupProtocol"), protocol, "is for targetType ip only"))
 	}
 	return faults

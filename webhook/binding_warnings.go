@@ -43,7 +43,7 @@ func (v *bindingValidator) warnAtCreation(
 	ctx context.Context, binding *v1beta1.TargetGroupBinding, group *elbv2.TargetGroup,
 ) admission.Warnings {
 	service := v.service(ctx, binding)
-	out := append(warnOfNetworking(&binding.Spec), warnOfBackend(&binding.Spec, service)...)
+	out := append(warnOfUnsupported(&binding.Spec), warnOfBackend(&binding.Spec, service)...)
 	if group == nil {
 		return out
 	}
@@ -62,7 +62,7 @@ func (v *bindingValidator) warnAtCreation(
 // warnAtUpdate knows the target group from the binding's status, and asks AWS only whether a new role can be assumed.
 func (v *bindingValidator) warnAtUpdate(ctx context.Context, old, binding *v1beta1.TargetGroupBinding) admission.Warnings {
 	service := v.service(ctx, binding)
-	out := append(warnOfNetworking(&binding.Spec), warnOfBackend(&binding.Spec, service)...)
+	out := append(warnOfUnsupported(&binding.Spec), warnOfBackend(&binding.Spec, service)...)
 	if roleOf(old) != roleOf(binding) {
 		ctx, cancel := context.WithTimeout(ctx, warnWithin)
 		defer cancel()
@@ -97,11 +97,16 @@ func warnOfFaults(found field.ErrorList) admission.Warnings {
 	return out
 }
 
-func warnOfNetworking(spec *v1beta1.TargetGroupBindingSpec) admission.Warnings {
-	if spec.Networking == nil {
-		return nil
+func warnOfUnsupported(spec *v1beta1.TargetGroupBindingSpec) admission.Warnings {
+	var out admission.Warnings
+	if protocol := valueOf(spec.TargetGroupProtocol); protocol.HasServerIDs() {
+		out = append(out, fmt.Sprintf("spec.targetGroupProtocol: QUIC server IDs are not supported yet: AWS refuses to register targets in a "+
+			"target group of protocol %s, and their pods do not get Ready", protocol))
 	}
-	return admission.Warnings{"spec.networking is not supported yet: targets are registered, but no security group is changed"}
+	if spec.Networking != nil {
+		out = append(out, "spec.networking is not supported yet: targets are registered, but no security group is changed")
+	}
+	return out
 }
 
 // service is the binding's, nil when the cache has none.

@@ -126,6 +126,30 @@ func TestBindingValidatorWarnsAtUpdate(t *testing.T) {
 	}
 }
 
+func TestWarnOfUnsupported(t *testing.T) {
+	serverIDs := func(protocol string) string {
+		return "spec.targetGroupProtocol: QUIC server IDs are not supported yet: AWS refuses to register targets in a target group of protocol " +
+			protocol + ", and their pods do not get Ready"
+	}
+	inbound := func(b *v1beta1.TargetGroupBinding) { b.Spec.Networking = &v1beta1.TargetGroupBindingNetworking{} }
+	tests := map[string]struct {
+		changes []change
+		want    admission.Warnings
+	}{
+		"nothing":               {},
+		"TCP":                   {changes: []change{speaking("TCP")}},
+		"QUIC":                  {changes: []change{speaking("QUIC")}, want: admission.Warnings{serverIDs("QUIC")}},
+		"TCP_QUIC, and inbound": {changes: []change{speaking("TCP_QUIC"), inbound}, want: admission.Warnings{serverIDs("TCP_QUIC"), wantNetworking}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, warnOfUnsupported(&newBinding("web", tc.changes...).Spec)); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestWarnOfBackend(t *testing.T) {
 	service := webService()
 	service.Spec.Type = corev1.ServiceTypeClusterIP

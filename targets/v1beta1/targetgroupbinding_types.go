@@ -34,6 +34,9 @@ const (
 // +kubebuilder:validation:Enum=HTTP;HTTPS;TCP;TLS;UDP;TCP_UDP;QUIC;TCP_QUIC
 type Protocol string
 
+// HasServerIDs reports whether AWS wants a QUIC server ID with each target of a group of the protocol.
+func (p Protocol) HasServerIDs() bool { return p == "QUIC" || p == "TCP_QUIC" }
+
 // NetworkingProtocol is the protocol of an inbound rule.
 // +kubebuilder:validation:Enum=TCP;UDP
 type NetworkingProtocol string
