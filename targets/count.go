@@ -4,12 +4,14 @@
 package targets
 
 import (
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // podCount counts the pods behind a binding by their gates.
@@ -80,4 +82,34 @@ func missedPods(endpoints map[elbv2.Target]endpoint, gate corev1.PodConditionTyp
 func ungated(ep endpoint, gate corev1.PodConditionType) bool {
 	selected := ep.standing == wanted || ep.standing == unready || ep.standing == kept
 	return selected && ep.pod != nil && !readiness.Has(ep.pod, gate) && !readiness.HasTooMany(ep.pod)
+}
+
+func countTargets(entries map[elbv2.Target]entry) *v1beta1.TargetCounts {
+	var n v1beta1.TargetCounts
+	for _, e := range entries {
+		switch e.presence {
+		case draining:
+			n.Draining++
+		case registered:
+			n.Registered++
+			countState(&n, e.health.State)
+		}
+	}
+	n.Summary = fmt.Sprintf("%d/%d", n.Healthy, n.Registered)
+	return &n
+}
+
+func countState(n *v1beta1.TargetCounts, state elbv2.State) {
+	switch state {
+	case elbv2.StateHealthy:
+		n.Healthy++
+	case elbv2.StateInitial:
+		n.Initial++
+	case elbv2.StateUnused:
+		n.Unused++
+	case elbv2.StateUnavailable:
+		n.Unavailable++
+	default:
+		n.Unhealthy++
+	}
 }

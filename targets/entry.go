@@ -115,6 +115,11 @@ func (e entry) mayBeIn() bool {
 	return e.presence == registered || !e.failedAt.IsZero()
 }
 
+// settled reports whether the target is in the group, and no call for it is under way.
+func (e entry) settled() bool {
+	return e.presence == registered && !e.registering && !e.deregistering
+}
+
 // leavable reports whether a deregistration may be sent now: none is under way, and none has been sent since the
 // registration that is.
 func (e entry) leavable() bool {

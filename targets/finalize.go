@@ -5,12 +5,8 @@ package targets
 
 import (
 	"context"
-	"errors"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -112,34 +108,4 @@ func (r *Registrar) openGates(s session, why readiness.Health) {
 			r.hand(s, readiness.GateFor(s.key.Name), verdict{pod: pod, health: why})
 		}
 	}
-}
-
-func (r *Registrar) openGatesOf(ctx context.Context, key types.NamespacedName, pods []*corev1.Pod, why readiness.Health) error {
-	return sideBySide(ctx, pods, func(ctx context.Context, pod *corev1.Pod) error {
-		wrote, err := r.Writer.Set(ctx, pod, readiness.GateFor(key.Name), why)
-		if wrote {
-			r.tellPod(verdict{pod: pod, health: why}, readiness.GateFor(key.Name))
-		}
-		return err
-	})
-}
-
-// maxPatches is how many pods are patched side by side when their binding goes.
-const maxPatches = 16
-
-// sideBySide writes to each pod, some at a time, and returns all failures together.
-func sideBySide[T any](ctx context.Context, pods []T, write func(context.Context, T) error) error {
-	failures := make([]error, len(pods))
-	var writes errgroup.Group
-	writes.SetLimit(maxPatches)
-	for i, pod := range pods {
-		writes.Go(func() error {
-			ctx, cancel := context.WithTimeout(ctx, patchTimeout)
-			defer cancel()
-			failures[i] = write(ctx, pod)
-			return nil
-		})
-	}
-	_ = writes.Wait() // its functions return nil
-	return errors.Join(failures...)
 }

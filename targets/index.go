@@ -41,7 +41,7 @@ func newIndex[T client.Object](values func(T) []string) *index[T] {
 func (x *index[T]) at(namespace, value string) []T {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if found, any := x.found[types.NamespacedName{Namespace: namespace, Name: value}]; any {
+	if found, ok := x.found[types.NamespacedName{Namespace: namespace, Name: value}]; ok {
 		return slices.Clone(found.objects)
 	}
 	return nil
@@ -51,7 +51,7 @@ func (x *index[T]) at(namespace, value string) []T {
 func (x *index[T]) first(namespace, value string) (o T) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if found, any := x.found[types.NamespacedName{Namespace: namespace, Name: value}]; any {
+	if found, ok := x.found[types.NamespacedName{Namespace: namespace, Name: value}]; ok {
 		return found.objects[0]
 	}
 	return o

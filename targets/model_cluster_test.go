@@ -155,7 +155,7 @@ func (m *model) setCondition(pod *corev1.Pod, kind corev1.PodConditionType, yes 
 }
 
 // serves is who answers a health check at the target, if anybody does.
-func (m *model) serves(arn string, target elbv2.Target) (types.UID, bool) {
+func (m *model) serves(_ string, target elbv2.Target) (types.UID, bool) {
 	now := time.Now()
 	for name, node := range m.nodes {
 		if instanceOf(name) == target.ID {

@@ -91,7 +91,7 @@ func TestModelHistories(t *testing.T) {
 // runHistory says what went wrong, empty when nothing did.
 func runHistory(t *testing.T, steps []step) (wrong string) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		m := newModel(ctx)

@@ -41,9 +41,23 @@ func (r *resolver) resolveNodes(ctx context.Context, binding *v1beta1.TargetGrou
 	if err := r.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing nodes: %w", err)
 	}
-	alive := map[string]standing{} // by instance ID
-	for i := range list.Items {
-		node := &list.Items[i]
+	alive := addNodes(list.Items, selector, port, res)
+	held := map[string]bool{} // their nodes may not be selected
+	for target := range known {
+		if s, lives := alive[target.ID]; lives && (s == replaced || s == leaving) {
+			held[target.ID] = true
+		}
+	}
+	r.holders.hold(client.ObjectKeyFromObject(binding), held)
+	addOldPorts(alive, known, res)
+	return nil
+}
+
+// addNodes adds the nodes that can be targets, and returns where each of them belongs, by instance ID.
+func addNodes(nodes []corev1.Node, selector labels.Selector, port corev1.ServicePort, res *resolution) map[string]standing {
+	alive := map[string]standing{}
+	for i := range nodes {
+		node := &nodes[i]
 		if onFargate(node) {
 			continue
 		}
@@ -60,14 +74,12 @@ func (r *resolver) resolveNodes(ctx context.Context, binding *v1beta1.TargetGrou
 			res.endpoints[ep.target] = ep
 		}
 	}
-	held := map[string]bool{} // their nodes may not be selected
+	return alive
+}
+
+// addOldPorts adds the targets of living nodes at ports that are not asked for any more.
+func addOldPorts(alive map[string]standing, known map[elbv2.Target]entry, res *resolution) {
 	for target := range known {
-		if s, lives := alive[target.ID]; lives && (s == replaced || s == leaving) {
-			held[target.ID] = true
-		}
-	}
-	r.holders.hold(client.ObjectKeyFromObject(binding), held)
-	for target := range known { // at a port that is not asked for any more
 		s, lives := alive[target.ID]
 		if _, listed := res.endpoints[target]; listed || !lives {
 			continue
@@ -77,7 +89,6 @@ func (r *resolver) resolveNodes(ctx context.Context, binding *v1beta1.TargetGrou
 		}
 		res.endpoints[target] = endpoint{target: target, uid: types.UID(target.ID), standing: s}
 	}
-	return nil
 }
 
 var instanceIDPattern = regexp.MustCompile(`/(i-[0-9a-f]+)$`)

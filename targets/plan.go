@@ -137,18 +137,24 @@ func (p *plan) addWanted(w picture) {
 		if ep.standing != wanted || e.registering || e.deregistering {
 			continue
 		}
-		switch {
-		case e.presence != registered:
+		if e.presence != registered {
 			p.register[target] = ep.uid
-		case e.owner == ep.uid:
-		case e.owner != "" && !ep.inherits(): // the address was an earlier pod's: see addReused
-		case ep.unproven && e.tried != ep.uid:
-			p.register[target] = ep.uid
-		default:
-			p.adopt[target] = ep.uid
-			if e.owner != "" {
-				p.adoptFrom[target] = e.owner
-			}
+		} else if e.owner != ep.uid {
+			p.addTaken(target, ep, e)
+		}
+	}
+}
+
+// addTaken decides about a wanted endpoint whose target is registered, but not known to be for it.
+func (p *plan) addTaken(target elbv2.Target, ep endpoint, e entry) {
+	switch {
+	case e.owner != "" && !ep.inherits(): // the address was an earlier pod's: see addReused
+	case ep.unproven && e.tried != ep.uid:
+		p.register[target] = ep.uid
+	default:
+		p.adopt[target] = ep.uid
+		if e.owner != "" {
+			p.adoptFrom[target] = e.owner
 		}
 	}
 }
@@ -194,7 +200,7 @@ func (p *plan) limit(w picture) {
 func (p *plan) addStrangers(w picture) {
 	for target, e := range w.entries {
 		_, explained := w.endpoints[target]
-		if explained || !w.mine(target) || e.presence != registered || e.registering || e.deregistering {
+		if explained || !e.settled() || !w.mine(target) {
 			continue
 		}
 		confirmed := !e.suspectedAt.IsZero() && e.readAt.After(e.suspectedAt)

@@ -78,8 +78,8 @@ func shortfall(binding *v1beta1.TargetGroupBinding) string {
 		return fmt.Sprintf("targets of a target group of protocol %s need QUIC server IDs, which are not supported: AWS refuses to register them",
 			protocol)
 	case binding.Spec.IsIP() && len(binding.Name) > v1beta1.MaxBindingName:
-		return fmt.Sprintf("metadata.name has more than %d characters, so pods get no readiness gate: create the binding again with a shorter name",
-			v1beta1.MaxBindingName)
+		return fmt.Sprintf("metadata.name has more than %d characters, so pods get no readiness gate: "+
+			"create the binding again with a shorter name", v1beta1.MaxBindingName)
 	case binding.Spec.Networking != nil:
 		return "spec.networking is not supported: no security group is changed"
 	default:

@@ -38,8 +38,8 @@ type record map[elbv2.Target]string
 
 // The right to ConfigMaps is not granted unless it is asked for (config/rbac/shared-groups.yaml): it reaches every ConfigMap of
 // the cluster, as a rule can name no beginning of names. Without it, sharingIsOff is what the condition says.
-const sharingIsOff = "multiClusterTargetGroup needs the right to ConfigMaps, which targetgate has not: set sharedTargetGroups=true in the " +
-	"chart's values, or apply config/rbac/shared-groups.yaml; nothing is registered or deregistered until then"
+const sharingIsOff = "multiClusterTargetGroup needs the right to ConfigMaps, which targetgate has not: set " +
+	"sharedTargetGroups=true in the chart's values, or apply config/rbac/shared-groups.yaml; nothing is registered or deregistered until then"
 
 // recall reads the record of a shared group once. Without a ConfigMap nothing is ours yet: targets that are there and
 // belong there are adopted, none is deregistered.

@@ -76,14 +76,14 @@ func (c sliceReader) add(ctx context.Context, ep *discoveryv1.Endpoint, port int
 	if ep.TargetRef == nil || ep.TargetRef.Kind != "Pod" || len(ep.Addresses) == 0 {
 		return nil
 	}
-	target := elbv2.NewTarget(ep.Addresses[0], port)
-	if namespace := ep.TargetRef.Namespace; namespace != "" && namespace != c.binding.Namespace {
-		c.skip(target, fmt.Sprintf("pod %s/%s is in another namespace than the TargetGroupBinding", namespace, ep.TargetRef.Name))
+	target, ref := elbv2.NewTarget(ep.Addresses[0], port), ep.TargetRef
+	if ref.Namespace != "" && ref.Namespace != c.binding.Namespace {
+		c.skip(target, fmt.Sprintf("pod %s/%s is in another namespace than the TargetGroupBinding", ref.Namespace, ref.Name))
 		return nil
 	}
-	pod := c.podByName.first(c.binding.Namespace, ep.TargetRef.Name)
-	if pod == nil || ep.TargetRef.UID != "" && pod.UID != ep.TargetRef.UID || len(pod.Status.PodIPs) == 0 {
-		c.place(endpoint{target: target, uid: ep.TargetRef.UID}) // the caches do not agree yet: look again when they do
+	pod := c.podByName.first(c.binding.Namespace, ref.Name)
+	if !agrees(pod, ref) {
+		c.place(endpoint{target: target, uid: ref.UID}) // look again when the caches do
 		return nil
 	}
 	if !hasAddress(pod, ep.Addresses[0]) {
@@ -99,6 +99,11 @@ func (c sliceReader) add(ctx context.Context, ep *discoveryv1.Endpoint, port int
 	found.judge(node, ep.Conditions.Ready == nil || *ep.Conditions.Ready)
 	c.place(found)
 	return nil
+}
+
+// agrees reports whether the cache of pods shows the pod that a slice refers to, with an address.
+func agrees(pod *corev1.Pod, ref *corev1.ObjectReference) bool {
+	return pod != nil && (ref.UID == "" || pod.UID == ref.UID) && len(pod.Status.PodIPs) > 0
 }
 
 // hasAddress reports whether the address is one of the pod's own, in any spelling.

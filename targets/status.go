@@ -199,12 +199,8 @@ func trouble(g *group, v view) (reason, message string) {
 		return v1beta1.ReasonNotSupported, v.unsupported
 	case v.forbidden != "":
 		return v1beta1.ReasonRoleNotAllowed, "AWS is not asked, and targets are left as they are: " + v.forbidden
-	case elbv2.IsTargetGroupNotFound(err):
-		return v1beta1.ReasonTargetGroupNotFound, elbv2.Message(err)
-	case elbv2.IsPermission(err):
-		return v1beta1.ReasonAccessDenied, elbv2.Message(err)
 	case err != nil:
-		return v1beta1.ReasonAWSError, elbv2.Message(err)
+		return awsReason(err), elbv2.Message(err)
 	case v.hold.comings && v.hold.reason != "":
 		return v.hold.reason, v.hold.message
 	case g.claimFailure() != nil:
@@ -212,17 +208,35 @@ func trouble(g *group, v view) (reason, message string) {
 	case v.missing != "":
 		return v1beta1.ReasonBackendNotFound, fmt.Sprintf("%s; registered targets are kept while their pods live, for %s at most",
 			v.missing, v.policy.ReplacementTimeout)
+	default:
+		return troubleOfSome(g, v)
 	}
-	if refused := g.refusals(); len(refused) > 0 {
+}
+
+func awsReason(err error) string {
+	switch {
+	case elbv2.IsTargetGroupNotFound(err):
+		return v1beta1.ReasonTargetGroupNotFound
+	case elbv2.IsPermission(err):
+		return v1beta1.ReasonAccessDenied
+	default:
+		return v1beta1.ReasonAWSError
+	}
+}
+
+// troubleOfSome is what keeps single targets out.
+func troubleOfSome(g *group, v view) (reason, message string) {
+	refused := g.refusals()
+	switch {
+	case len(refused) > 0:
 		return v1beta1.ReasonTargetsRefused, strings.Join(refused, "; ")
-	}
-	if len(v.plan.leftOut) > 0 {
+	case len(v.plan.leftOut) > 0:
 		return v1beta1.ReasonTargetGroupFull, groupFull(v.policy)
-	}
-	if v.pods != nil && v.pods.unlisted != "" {
+	case v.pods != nil && v.pods.unlisted != "":
 		return v1beta1.ReasonNoEndpoint, v.pods.unlisted
+	default:
+		return "", ""
 	}
-	return "", ""
 }
 
 func groupFull(policy Policy) string {
@@ -260,34 +274,4 @@ func cut(message string) string {
 		return strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
 	}
 	return message
-}
-
-func countTargets(entries map[elbv2.Target]entry) *v1beta1.TargetCounts {
-	var n v1beta1.TargetCounts
-	for _, e := range entries {
-		switch e.presence {
-		case draining:
-			n.Draining++
-		case registered:
-			n.Registered++
-			countState(&n, e.health.State)
-		}
-	}
-	n.Summary = fmt.Sprintf("%d/%d", n.Healthy, n.Registered)
-	return &n
-}
-
-func countState(n *v1beta1.TargetCounts, state elbv2.State) {
-	switch state {
-	case elbv2.StateHealthy:
-		n.Healthy++
-	case elbv2.StateInitial:
-		n.Initial++
-	case elbv2.StateUnused:
-		n.Unused++
-	case elbv2.StateUnavailable:
-		n.Unavailable++
-	default:
-		n.Unhealthy++
-	}
 }

@@ -91,7 +91,8 @@ func parseOptions(args []string) (options, error) {
 	flags.StringVar(&o.controlPlane, "control-plane", "", "`path` of the control plane built from e2e/kubernetes (required)")
 	flags.StringVar(&o.targetgate, "targetgate", "", "`path` of targetgate, built without the race detector (required)")
 	names := flags.String("scenario", scenarioNames(), "`names` of scenarios to run, with commas; \"\" is none")
-	sizes := flags.String("growth", "", "`sizes` of growth runs in pods, with commas, such as 100,1000,5000, each with a namespace for each binding and with one for all; \"\" is none")
+	sizes := flags.String("growth", "", "`sizes` of growth runs in pods, with commas, such as 100,1000,5000, each with a namespace for each "+
+		"binding and with one for all; \"\" is none")
 	flags.StringVar(&o.json, "json", "bench.json", "`path` of the report to write as JSON; \"\" is none")
 	flags.StringVar(&o.logs, "logs", "", "`folder` for targetgate's log of each scenario; \"\" keeps none")
 	flags.BoolVar(&o.quick, "quick", false, "make scenarios small, to try the bench; their figures say nothing")

@@ -116,8 +116,8 @@ func timings() *state.Timings {
 	return &t
 }
 
-// choose finds scenarios by name, in the order in which they are asked for. Sizes are the pods of growth runs, each in both shapes. Both are
-// lists with commas.
+// choose finds scenarios by name, in the order in which they are asked for. Sizes are the pods of growth runs, each in both
+// shapes. Both are lists with commas.
 func choose(names, sizes string) ([]scenario, error) {
 	var chosen []scenario
 	for _, name := range list(names) {
