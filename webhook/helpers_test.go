@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -86,10 +87,14 @@ func scrape(t *testing.T, metric string) string {
 // oneAccount answers every role with the same client and remembers the roles.
 type oneAccount struct {
 	client *elbv2.Client
-	roles  []elbv2.Role
+
+	mu    sync.Mutex
+	roles []elbv2.Role
 }
 
 func (a *oneAccount) Client(role elbv2.Role) *elbv2.Client {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.roles = append(a.roles, role)
 	return a.client
 }

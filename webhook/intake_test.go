@@ -162,10 +162,10 @@ func TestIntakeDecodesOneLargeReviewAtATime(t *testing.T) {
 			now--
 			return nil
 		}
-		var errs []error
+		errs := make([]error, 20)
 		var all sync.WaitGroup
-		for range 20 {
-			all.Go(func() { errs = append(errs, i.decode(t.Context(), make([]byte, smallReview+1), work)) })
+		for n := range errs {
+			all.Go(func() { errs[n] = i.decode(t.Context(), make([]byte, smallReview+1), work) })
 		}
 		synctest.Wait()
 		if err := i.decode(t.Context(), make([]byte, smallReview), func([]byte) error { return nil }); err != nil {

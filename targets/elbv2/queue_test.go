@@ -174,6 +174,8 @@ func TestBucketSharesBetweenClasses(t *testing.T) {
 				if diff := cmp.Diff(tc.want, got); diff != "" {
 					t.Errorf("served in a minute (-want +got):\n%s", diff)
 				}
+				b.mu.Lock()
+				defer b.mu.Unlock()
 				for class := range tc.floods { // let the goroutines of the bubble end
 					for b.queues[class].len() > 0 {
 						close(b.queues[class].pop().granted)
