@@ -105,7 +105,7 @@ test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random
 
 .PHONY: test-e2e
 test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager ## Run targetgate against a real control plane and an emulated AWS.
-	$(call timed,end-to-end tests (some 18 min),$(call e2e,$(e2e_first)) & first=$$!; $(call e2e,$(e2e_second)) & second=$$!; \
+	$(call timed,end-to-end tests (some 24 min),$(call e2e,$(e2e_first)) & first=$$!; $(call e2e,$(e2e_second)) & second=$$!; \
 		trap "kill -INT $$first $$second" INT TERM; wait $$first; status=$$?; wait $$second && (exit $$status))
 
 .PHONY: bench

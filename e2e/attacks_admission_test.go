@@ -128,13 +128,3 @@ func slowReviews(t *testing.T) (slow int) {
 	}
 	return slow
 }
-
-// assertMemory wants the most memory that targetgate has had since its start within bounds.
-func assertMemory(t *testing.T) {
-	t.Helper()
-	peak := peakMemory(t)
-	t.Logf("targetgate has had %d MiB", peak)
-	if peak > maxMemory {
-		t.Errorf("targetgate has had %d MiB, want at most %d", peak, maxMemory)
-	}
-}

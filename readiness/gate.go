@@ -16,6 +16,9 @@ const (
 	// InjectEnabled is the incumbent's, as is InjectLabel.
 	InjectEnabled = "enabled"
 
+	// PodWebhook is the name of the webhook that gives pods their gates. It is the incumbent's.
+	PodWebhook = "mpod.elbv2.k8s.aws"
+
 	gatePrefix = "target-health.elbv2.k8s.aws/"
 
 	// legacyGatePrefix is of the incumbent's version 1; nobody opens such gates any more.

@@ -40,10 +40,6 @@ const (
 	// the soonest. Users measure 1 to 3 s and 90 to 180 s; for the latter there is no need to be exact.
 	firstCheckALB = time.Second
 	firstCheckNLB = time.Minute
-
-	// fewTargets is how many targets are asked for by name at most. A reading of the whole group costs AWS's budget the
-	// same, and us as much more as the group has more targets.
-	fewTargets = 50
 )
 
 // look is when to read the group next, what that is charged to, and for which targets: nil is the whole group.
@@ -75,7 +71,7 @@ func (r *Registrar) nextLook(s session, awaited map[elbv2.Target]entry, entries 
 			soonest.at = due
 		}
 	}
-	if !s.group.mustAskForAll() && len(awaited) <= fewTargets && len(awaited) < len(entries) && whole.at.After(soonest.at) {
+	if !s.group.mustAskForAll() && len(awaited) <= elbv2.MaxNames && len(awaited) < len(entries) && whole.at.After(soonest.at) {
 		soonest.watched = slices.Collect(maps.Keys(awaited))
 	}
 	return soonest

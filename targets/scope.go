@@ -26,9 +26,6 @@ type Scope struct {
 	namespaces, pods labels.Selector
 }
 
-// podWebhook is the name of the webhook that gives pods their gates. It is the incumbent's.
-const podWebhook = "mpod.elbv2.k8s.aws"
-
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations,resourceNames=targetgate-webhook,verbs=get
 
 // ReadScope reads it from the webhook configuration of that name, so that it is what the API server goes by.
@@ -38,11 +35,11 @@ func ReadScope(ctx context.Context, reader client.Reader, name string) (Scope, e
 		return Scope{}, fmt.Errorf("reading MutatingWebhookConfiguration %s: %w", name, err)
 	}
 	for i := range configuration.Webhooks {
-		if hook := &configuration.Webhooks[i]; hook.Name == podWebhook {
+		if hook := &configuration.Webhooks[i]; hook.Name == readiness.PodWebhook {
 			return scopeOf(hook)
 		}
 	}
-	return Scope{}, fmt.Errorf("reading MutatingWebhookConfiguration %s: it has no webhook %s", name, podWebhook)
+	return Scope{}, fmt.Errorf("reading MutatingWebhookConfiguration %s: it has no webhook %s", name, readiness.PodWebhook)
 }
 
 // scopeOf takes no selector for one that selects all, as the API server does.

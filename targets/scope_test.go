@@ -18,7 +18,7 @@ func newWebhookConfiguration(namespaces, pods *metav1.LabelSelector) *admissionr
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "hooks"},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{
-			{Name: "mtargetgroupbinding.elbv2.k8s.aws"}, {Name: podWebhook, NamespaceSelector: namespaces, ObjectSelector: pods},
+			{Name: "mtargetgroupbinding.elbv2.k8s.aws"}, {Name: readiness.PodWebhook, NamespaceSelector: namespaces, ObjectSelector: pods},
 		},
 	}
 }

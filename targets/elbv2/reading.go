@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// mostNames is how many targets a shared reading asks for by name at most. A reading of the whole group costs AWS's budget the
-// same.
-const mostNames = 50
+// MaxNames is how many targets are asked for by name at most. A reading of the whole group costs AWS's budget the same, and
+// us as much more as the group has more targets.
+const MaxNames = 50
 
 // readings has those who want the same group's health at the same time share one call: until it has its token anybody may
 // join. Many bindings may have one target group, each with a pod or two.
@@ -97,7 +97,7 @@ func (r *readings) begin(key readingKey, shared *reading) []Target {
 			union[target] = true
 		}
 	}
-	if whole || len(union) > mostNames && len(shared.members) > 1 {
+	if whole || len(union) > MaxNames && len(shared.members) > 1 {
 		return nil
 	}
 	names := make([]Target, 0, len(union))

@@ -159,7 +159,7 @@ func selecting(key, value string, pods *metav1.LabelSelector) *admissionregistra
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "hooks"},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: "mpod.elbv2.k8s.aws", NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}, ObjectSelector: pods,
+			Name: readiness.PodWebhook, NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}, ObjectSelector: pods,
 		}},
 	}
 }

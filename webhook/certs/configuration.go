@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/readiness"
 )
 
 // The informers list and watch by name, which is how RBAC can limit them to a name.
@@ -41,9 +43,6 @@ func newHook(name string, config admissionregistrationv1.WebhookClientConfig) ho
 	return h
 }
 
-// podHookName is the webhook of pods, without which they get no gates.
-const podHookName = "mpod.elbv2.k8s.aws"
-
 // configurationKinds are the two kinds.
 var configurationKinds = []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 
@@ -52,7 +51,7 @@ func podHook(configurations []configuration) []configuration {
 	var out []configuration
 	for _, c := range configurations {
 		for _, h := range c.hooks {
-			if h.name == podHookName {
+			if h.name == readiness.PodWebhook {
 				out = append(out, configuration{hooks: []hook{h}})
 			}
 		}

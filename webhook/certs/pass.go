@@ -24,6 +24,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/targetgate/targetgate/readiness"
 )
 
 // fieldManager owns caBundle and the paths in the webhook configurations, and nothing else.
@@ -250,7 +252,7 @@ func (k *keeper) ready(req *http.Request) error {
 		return err
 	}
 	if err := k.verify(serving.Leaf, podHook(configurations)); err != nil {
-		return fmt.Errorf("caBundle of webhook %s does not verify the serving certificate: %w", podHookName, err)
+		return fmt.Errorf("caBundle of webhook %s does not verify the serving certificate: %w", readiness.PodWebhook, err)
 	}
 	if wait := k.leaves.current().Leaf.NotBefore.Add(k.clockSkew()).Sub(k.clock.Now()); wait > 0 {
 		return fmt.Errorf("the serving certificate is too young for API servers whose clock is behind: ready in %s", wait)

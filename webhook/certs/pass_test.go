@@ -30,6 +30,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/targetgate/targetgate/readiness"
 )
 
 var testOptions = Options{
@@ -115,7 +117,7 @@ func newMutating() *admissionregistrationv1.MutatingWebhookConfiguration {
 	}
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: testOptions.Configuration},
-		Webhooks:   []admissionregistrationv1.MutatingWebhook{hook(podHookName, "/a"), hook("b.example", "/b")},
+		Webhooks:   []admissionregistrationv1.MutatingWebhook{hook(readiness.PodWebhook, "/a"), hook("b.example", "/b")},
 	}
 }
 
@@ -231,7 +233,7 @@ func TestPassAppliesCABundleAndNothingElse(t *testing.T) {
 		}
 	}
 	want := []map[string]any{
-		object("MutatingWebhookConfiguration", hook(podHookName, "/a"), hook("b.example", "/b")),
+		object("MutatingWebhookConfiguration", hook(readiness.PodWebhook, "/a"), hook("b.example", "/b")),
 		object("ValidatingWebhookConfiguration", hook("c.example", "/c")),
 	}
 	if diff := cmp.Diff(want, f.applied); diff != "" {
