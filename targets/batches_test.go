@@ -40,8 +40,10 @@ func TestRegistrarSetsRefusedTargetAside(t *testing.T) {
 		"invalid":  &elbv2types.InvalidTargetException{Message: ptr.To("not within an allowed range")},
 		"too many": &elbv2types.TooManyRegistrationsForTargetIdException{Message: ptr.To("registered too often")},
 	}
+	t.Parallel()
 	for name, refusal := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			inBed(t, func(b *bed) {
 				bad := elbv2.Target{ID: "10.0.1.77", Port: 8080}
 				refuses := true

@@ -177,7 +177,9 @@ func soonestOf(pauses ...time.Duration) (out time.Duration) {
 // group, or that had to leave its group to another binding, starts without one.
 func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 	key := client.ObjectKeyFromObject(binding)
-	r.orphans.forget(key)
+	if binding.DeletionTimestamp.IsZero() {
+		r.orphans.forget(key)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	g := r.groups[key]

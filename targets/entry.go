@@ -39,6 +39,8 @@ type entry struct {
 
 	suspectedAt time.Time // the readAt with which a pass first found no pod that explains the target
 
+	shared bool // a pass found several pods that live at the address
+
 	lingering      standing  // unready or replaced, when a pass found that; kept otherwise
 	lingeringSince time.Time // since when it has been that
 

@@ -6,7 +6,9 @@ package targets
 import (
 	"context"
 	"slices"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -22,20 +24,31 @@ func (r *Registrar) finalize(
 	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding,
 ) (ctrl.Result, error) {
 	defer observeStage(stageCleanup, r.Clock)()
-	r.openGates(s, readiness.BindingDeleted())
+	openIn := r.openDeleted(s, binding)
+	next, err := r.empty(ctx, s, binding, rivals)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: soonest(next, openIn)}, nil
+}
+
+// empty is finalize but for the gates.
+func (r *Registrar) empty(
+	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding,
+) (next time.Duration, err error) {
 	if !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) {
-		return ctrl.Result{}, nil
+		return 0, nil
 	}
 	if elder(binding, rivals) != nil || hasHeir(rivals) {
 		return r.handOver(s, binding), nil
 	}
 	if err := r.recall(ctx, s, binding); err != nil {
-		return ctrl.Result{}, err
+		return 0, err
 	}
 	entries, _ := s.group.snapshot()
 	mine, err := r.removable(ctx, s, binding, entries)
 	if err != nil {
-		return ctrl.Result{}, err
+		return 0, err
 	}
 	removal := planRemoval(entries, mine)
 	retryIn := r.letGo(s, removal, 0)
@@ -43,13 +56,13 @@ func (r *Registrar) finalize(
 	entries, complete := s.group.snapshot()
 	askIn := r.askConsent(s)
 	if s.group.emptied(entries, complete, mine) && !r.holdOf(s.group).undecided() {
-		return ctrl.Result{RequeueAfter: r.releaseLater(s, binding, s.group.left(entries, mine))}, nil
+		return r.releaseLater(s, binding, s.group.left(entries, mine)), nil
 	}
 	readIn := r.observe(s, look{at: s.group.lastReading().Add(pollUnsettled), class: elbv2.ClassOther})
 	countIn := r.writeStatus(s, binding, view{
 		generation: binding.Generation, deleting: true, complete: complete, entries: entries,
 	})
-	return ctrl.Result{RequeueAfter: soonestOf(retryIn, readIn, countIn, askIn)}, nil
+	return soonestOf(retryIn, readIn, countIn, askIn), nil
 }
 
 // planRemoval deregisters everything of ours that is or may be in the group.
@@ -101,9 +114,28 @@ func (g *group) left(entries map[elbv2.Target]entry, mine func(elbv2.Target) boo
 	return &event
 }
 
-// openGates has the binding's gate opened in every pod that carries it, beside the pass.
-func (r *Registrar) openGates(s session, why readiness.Health) {
+// openDeleted has the gate of a binding that is being deleted opened, beside the pass, and says how long it is until that is due
+// for the next pod. A pod that is no older than the deletion may be at the gate of another binding of that name, which the cache
+// does not show yet.
+func (r *Registrar) openDeleted(s session, binding *v1beta1.TargetGroupBinding) (wait time.Duration) {
+	var older, others []*corev1.Pod
 	for _, pod := range r.gatedPods(s.key) {
+		if pod.CreationTimestamp.Before(binding.DeletionTimestamp) {
+			older = append(older, pod)
+		} else {
+			others = append(others, pod)
+		}
+	}
+	due, wait := r.orphans.due(s.key, others, r.Clock.Now())
+	r.open(s, append(older, due...), readiness.BindingDeleted())
+	return wait
+}
+
+// openGates has the binding's gate opened in every pod that carries it, beside the pass.
+func (r *Registrar) openGates(s session, why readiness.Health) { r.open(s, r.gatedPods(s.key), why) }
+
+func (r *Registrar) open(s session, pods []*corev1.Pod, why readiness.Health) {
+	for _, pod := range pods {
 		if !isLeaving(pod) {
 			r.hand(s, readiness.GateFor(s.key.Name), verdict{pod: pod, health: why})
 		}

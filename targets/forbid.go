@@ -25,10 +25,10 @@ import (
 func (r *Registrar) forbid(s session, binding *v1beta1.TargetGroupBinding, why string) ctrl.Result {
 	s.group.retire()
 	if !binding.DeletionTimestamp.IsZero() {
-		r.openGates(s, readiness.BindingDeleted())
+		openIn := r.openDeleted(s, binding)
 		left := bindingEvent{corev1.EventTypeWarning, v1beta1.ReasonRoleNotAllowed, "Deregister",
 			"No target is deregistered with the binding: " + why}
-		return ctrl.Result{RequeueAfter: r.releaseLater(s, binding, &left)}
+		return ctrl.Result{RequeueAfter: soonest(r.releaseLater(s, binding, &left), openIn)}
 	}
 	waitIn := r.openForbidden(s, why)
 	writeIn := r.writeStatus(s, binding, view{generation: binding.Generation, forbidden: why})

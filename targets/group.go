@@ -206,6 +206,9 @@ func (g *group) settleDepartures(p plan, now time.Time) (wait time.Duration) {
 			continue // what led to that still holds
 		}
 		_, suspect := p.suspects[target]
+		if _, shared := p.shared[target]; shared || !e.registering { // for which of the pods is known when that is answered
+			e.shared = shared
+		}
 		e.suspect(suspect)
 		e.linger(p.lingering[target], now)
 	}

@@ -50,6 +50,7 @@ func createPod(m *model, s step) {
 
 func (m *model) addPod(s step, app, name, address, node string) {
 	pod := &corev1.Pod{ObjectMeta: shopMeta(name)}
+	pod.CreationTimestamp = metav1.NewTime(time.Now().Truncate(time.Second))
 	pod.UID, pod.Labels = m.uid(name), map[string]string{"app": app, "version": fmt.Sprint(1 + s.b%2)}
 	pod.Spec.NodeName = node
 	if s.c%5 > 0 {

@@ -207,7 +207,9 @@ func deleteBinding(m *model, s step) {
 	case len(b.Finalizers) == 0:
 		m.store.remove(b)
 	default:
-		edit(m.store, b, func(o *v1beta1.TargetGroupBinding) { o.DeletionTimestamp = ptr.To(metav1.Now()) })
+		edit(m.store, b, func(o *v1beta1.TargetGroupBinding) {
+			o.DeletionTimestamp = ptr.To(metav1.NewTime(time.Now().Truncate(time.Second)))
+		})
 	}
 }
 

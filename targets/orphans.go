@@ -26,8 +26,9 @@ const cacheLag = 15 * time.Second
 // bindings may be behind the cache of pods, also when a binding is created again under the name of one that went.
 const orphanHoldOff = cacheLag
 
-// orphans are pods at the gates of bindings that do not exist. Whoever may create pods may make as many as they like, of names
-// that mean nothing: what a pod costs does not depend on its gates, and no binding waits for that.
+// orphans are pods at the gates of bindings that do not exist, or that are being deleted and are no older than the pods. Whoever may
+// create pods may make as many as they like, of names that mean nothing: what a pod costs does not depend on its gates, and no
+// binding waits for that.
 type orphans struct {
 	mu      sync.Mutex
 	waiting map[types.NamespacedName]map[types.UID]time.Time // by binding and pod, when the gate is to be opened

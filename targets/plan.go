@@ -57,6 +57,7 @@ type plan struct {
 	deregister departures                 // since when: the pod's deletion, zero when not known
 	adopt      registrations              // registered before our time, or for another pod there, and now this one's
 	adoptFrom  map[elbv2.Target]types.UID // of adopt, those that were registered for another pod, and which
+	shared     map[elbv2.Target]struct{}  // several pods live at the address
 	suspects   map[elbv2.Target]struct{}  // nobody explains them: they go if a later reading shows them still
 	lingering  map[elbv2.Target]standing  // in the group although unready or replaced
 	leftOut    map[elbv2.Target]struct{}  // wanted, but the group holds as many as it may
@@ -78,6 +79,7 @@ func makePlan(w picture) plan {
 		deregister: departures{},
 		adopt:      registrations{},
 		adoptFrom:  map[elbv2.Target]types.UID{},
+		shared:     map[elbv2.Target]struct{}{},
 		suspects:   map[elbv2.Target]struct{}{},
 		lingering:  map[elbv2.Target]standing{},
 		leftOut:    map[elbv2.Target]struct{}{},
@@ -134,6 +136,9 @@ func deletedAt(ep endpoint) time.Time {
 func (p *plan) addWanted(w picture) {
 	for target, ep := range w.endpoints {
 		e := w.entries[target]
+		if ep.shared {
+			p.shared[target] = struct{}{}
+		}
 		if ep.standing != wanted || e.registering || e.deregistering {
 			continue
 		}
@@ -148,7 +153,7 @@ func (p *plan) addWanted(w picture) {
 // addTaken decides about a wanted endpoint whose target is registered, but not known to be for it.
 func (p *plan) addTaken(target elbv2.Target, ep endpoint, e entry) {
 	switch {
-	case e.owner != "" && !ep.inherits(): // the address was an earlier pod's: see addReused
+	case e.owner != "" && !ep.inherits(e): // the address was an earlier pod's: see addReused
 	case ep.unproven && e.tried != ep.uid:
 		p.register[target] = ep.uid
 	default:
@@ -164,7 +169,7 @@ func (p *plan) addTaken(target elbv2.Target, ep endpoint, e entry) {
 func (p *plan) addReused(w picture) {
 	for target, ep := range w.endpoints {
 		e := w.entries[target]
-		reused := e.presence == registered && e.owner != "" && e.owner != ep.uid && !ep.inherits()
+		reused := e.presence == registered && e.owner != "" && e.owner != ep.uid && !ep.inherits(e)
 		if reused && ep.standing != kept && ep.standing != leaving && !e.registering && e.leavable() && w.mine(target) {
 			p.deregister[target] = departureUnknown
 		}

@@ -98,6 +98,16 @@ func TestMakePlan(t *testing.T) {
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
 			want:      plan{adopt: registrations{one: "b"}, adoptFrom: map[elbv2.Target]types.UID{one: "a"}},
 		},
+		"a pod that lived beside the owner takes the target over": {
+			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "b"}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a", shared: true}},
+			want:      plan{adopt: registrations{one: "b"}, adoptFrom: map[elbv2.Target]types.UID{one: "a"}},
+		},
+		"several pods at an address are remembered": {
+			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a", shared: true}),
+			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
+			want:      plan{shared: map[elbv2.Target]struct{}{one: {}}},
+		},
 		"draining target of a new pod is registered again": {
 			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: draining}},

@@ -309,6 +309,30 @@ func TestRegistrarOpensGatesOfDeletedBindingEvenIfAWSFails(t *testing.T) {
 	}, pod, newSlice("web-1", pod))
 }
 
+// Rule 4: a pod that is no older than the deletion of the binding may be at the gate of another binding of that name, which the
+// cache does not show yet.
+func TestRegistrarHoldsGateOfPodYoungerThanDeletion(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.settle()
+		b.aws.Before = func(context.Context, fakeelbv2.Call) error { return errors.New("no route to AWS") }
+		b.must(b.cluster.Delete(t.Context(), b.binding()))
+		b.settle()
+		young := newPod("web-1", "10.0.0.2")
+		young.CreationTimestamp = metav1.Now()
+		b.must(b.cluster.Create(t.Context(), young))
+		b.settle()
+		b.after(orphanHoldOff - time.Second)
+		if got := b.condition("web-1"); got != "" {
+			t.Errorf("condition %q before the hold-off has passed, want none", got)
+		}
+		b.after(time.Second)
+		if got, want := b.condition("web-1"), "True TargetGroupBindingDeleted"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
 // Rule 4: a pod that got the gate in the binding's last moment is let through, too; but it may as well be one of another
 // binding of that name, which the cache does not show yet.
 func TestRegistrarOpensGateOfPodThatCameAfterTheBindingWent(t *testing.T) {

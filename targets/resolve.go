@@ -33,8 +33,11 @@ type endpoint struct {
 	// nodeDown: the pod's node was deleted, or says itself that it is not Ready. An unready pod there is not waited for.
 	nodeDown bool
 
-	// besideOwner: the target is registered for another pod, which lives at the same address and port and is wanted, too.
+	// besideOwner: the target is registered for another pod, which lives at the same address and port.
 	besideOwner bool
+
+	// shared: another pod lives at the same address and port and is wanted, too.
+	shared bool
 
 	// proven: the pod's gate is open because the load balancer found it healthy.
 	proven bool

@@ -266,6 +266,53 @@ func TestRegistrarKeepsTargetThatTwoLivePodsShare(t *testing.T) {
 	}
 }
 
+// Pods without gates at one address: the one that the target is not registered for goes on serving.
+func TestRegistrarKeepsTargetOfPodBesideTheOwner(t *testing.T) {
+	ends := map[string]func(*bed, *corev1.Pod){
+		"is deleted":   func(b *bed, owner *corev1.Pod) { b.must(b.cluster.Delete(b.t.Context(), owner)) },
+		"is not ready": func(b *bed, owner *corev1.Pod) { b.setContainersReady(owner.Name, corev1.ConditionFalse) },
+		"is deleted before its registration was answered": func(b *bed, _ *corev1.Pod) {
+			b.must(b.cluster.Delete(b.t.Context(), newPod("web-1", "10.0.0.1")))
+			b.settle()
+			b.addAndDeleteGatedTwin()
+		},
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			owner, twin := withFinalizer(newPod("web-0", "10.0.0.1")), withFinalizer(newPod("web-1", "10.0.0.1"))
+			owner.Spec.ReadinessGates, twin.Spec.ReadinessGates = nil, nil
+			inBed(t, func(b *bed) {
+				b.settle()
+				b.aws.SetHealth(testARN, one, healthy)
+				b.after(time.Second)
+				b.must(b.cluster.Create(t.Context(), twin.DeepCopy()))
+				b.must(b.cluster.Create(t.Context(), newSlice("web-b", twin)))
+				b.settle()
+				b.after(time.Minute)
+				end(b, owner)
+				b.settle()
+				b.after(time.Minute)
+				if calls := b.aws.Calls("DeregisterTargets"); len(calls) > 0 || len(b.targets()) != 1 {
+					t.Errorf("targets %v, deregistrations %v; want none", b.targets(), calls)
+				}
+			}, owner, newSlice("web-a", owner))
+		})
+	}
+}
+
+// addAndDeleteGatedTwin adds a pod at its gate at the address of another one, and deletes it while its registration is under way.
+func (b *bed) addAndDeleteGatedTwin() {
+	b.t.Helper()
+	answer := b.hangRegistrations()
+	pod := withFinalizer(newPod("web-2", "10.0.0.1"))
+	b.must(b.cluster.Create(b.t.Context(), pod.DeepCopy()))
+	b.must(b.cluster.Create(b.t.Context(), newSlice("web-c", pod)))
+	b.settle()
+	b.must(b.cluster.Delete(b.t.Context(), pod))
+	b.settle()
+	answer()
+}
+
 func TestPlaceDoesNotDependOnOrder(t *testing.T) {
 	at := func(uid types.UID, s standing, open bool) endpoint {
 		pod := newPod(string(uid), "10.0.0.1")
@@ -276,6 +323,10 @@ func TestPlaceDoesNotDependOnOrder(t *testing.T) {
 		ep.standing = s
 		return ep
 	}
+	onDownNode := func(ep endpoint) endpoint {
+		ep.nodeDown = true
+		return ep
+	}
 	tests := map[string]struct {
 		a, b   endpoint
 		want   types.UID
@@ -284,7 +335,8 @@ func TestPlaceDoesNotDependOnOrder(t *testing.T) {
 		"the owner, as both are open":      {at("a", wanted, true), at("owner", wanted, true), "owner", false},
 		"one at its gate":                  {at("owner", wanted, true), at("b", wanted, false), "b", true},
 		"the owner, as both are at gates":  {at("a", wanted, false), at("owner", wanted, false), "owner", false},
-		"the wanted one":                   {at("a", wanted, true), at("owner", unready, true), "a", false},
+		"the wanted one":                   {at("a", wanted, true), at("owner", unready, true), "a", true},
+		"the one whose node is up":         {at("a", wanted, true), onDownNode(at("owner", unready, true)), "a", false},
 		"the one that stays":               {at("a", unready, true), at("owner", leaving, true), "a", false},
 		"the first name, as both are open": {at("a", wanted, true), at("b", wanted, true), "a", false},
 	}

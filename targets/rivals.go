@@ -113,11 +113,11 @@ func (r *Registrar) memory(key client.ObjectKey) *group {
 }
 
 // handOver lets a binding that is being deleted go without touching a target: they are the other binding's.
-func (r *Registrar) handOver(s session, binding *v1beta1.TargetGroupBinding) ctrl.Result {
+func (r *Registrar) handOver(s session, binding *v1beta1.TargetGroupBinding) (next time.Duration) {
 	if s.group.retire() {
-		return ctrl.Result{RequeueAfter: rivalPause}
+		return rivalPause
 	}
-	return ctrl.Result{RequeueAfter: r.releaseLater(s, binding, nil)}
+	return r.releaseLater(s, binding, nil)
 }
 
 // bindingsOfGroup are the other bindings of the binding's target group.

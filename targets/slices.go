@@ -161,8 +161,9 @@ func (c sliceReader) place(ep endpoint) {
 	if cmp.Or(cmp.Compare(c.rank(second, owner), c.rank(first, owner)), cmp.Compare(first.uid, second.uid)) > 0 {
 		first, second = second, first
 	}
-	ownerLives := there.besideOwner || ep.besideOwner || second.standing == wanted && second.uid == owner
+	ownerLives := there.besideOwner || ep.besideOwner || second.uid == owner && second.lives()
 	first.besideOwner = ownerLives && first.uid != owner
+	first.shared = there.shared || ep.shared || first.uid != second.uid && second.standing == wanted
 	c.res.endpoints[ep.target] = first
 }
 
@@ -187,8 +188,13 @@ func newEndpoint(target elbv2.Target, pod *corev1.Pod, gate corev1.PodConditionT
 	}
 }
 
-// inherits reports whether the endpoint takes a target over from the pod for which it was registered, without leaving the group:
-// that pod lives at the same address, or the endpoint's own has been found healthy there beside it.
-func (ep endpoint) inherits() bool {
-	return ep.standing == wanted && (ep.besideOwner || ep.proven)
+// lives reports whether the pod may serve: an unready one may be ready again, but on a node that is down.
+func (ep endpoint) lives() bool {
+	return ep.standing == wanted || ep.standing == unready && !ep.nodeDown
+}
+
+// inherits reports whether the endpoint takes the target over from the pod for which it was registered, without leaving the group:
+// that pod lives at the same address or did so beside another one, or the endpoint's own has been found healthy there.
+func (ep endpoint) inherits(e entry) bool {
+	return ep.standing == wanted && (ep.besideOwner || ep.proven || e.shared)
 }
