@@ -34,7 +34,7 @@ func newAWS(ctx context.Context, opts *options) (*aws, error) {
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, load...)
 	if err != nil {
-		return nil, fmt.Errorf("loading AWS configuration (set --aws-region or AWS_REGION where there is no instance metadata): %w", err)
+		return nil, fmt.Errorf("loading AWS configuration (without instance metadata, set --aws-region or AWS_REGION): %w", err)
 	}
 	if cfg.Region == "" {
 		return nil, errors.New("no AWS Region: set --aws-region or AWS_REGION")
@@ -44,7 +44,7 @@ func newAWS(ctx context.Context, opts *options) (*aws, error) {
 		Sessions: opts.Sessions,
 	})
 	if err := metrics.Registry.Register(accounts); err != nil {
-		return nil, fmt.Errorf("registering the metrics of the AWS budget: %w", err)
+		return nil, fmt.Errorf("registering AWS budget metrics: %w", err)
 	}
 	return &aws{accounts: accounts, ownVPC: ownVPC(opts.VpcID, cfg)}, nil
 }
@@ -67,7 +67,7 @@ func ownVPC(id string, cfg awssdk.Config) func(context.Context) (string, error) 
 func readMetadata(ctx context.Context, metadata *imds.Client, path string) (string, error) {
 	out, err := metadata.GetMetadata(ctx, &imds.GetMetadataInput{Path: path})
 	if err != nil {
-		return "", fmt.Errorf("reading instance metadata %s (set --aws-vpc-id where there is none): %w", path, err)
+		return "", fmt.Errorf("reading instance metadata %s (without instance metadata, set --aws-vpc-id): %w", path, err)
 	}
 	defer out.Content.Close()
 	body, err := io.ReadAll(out.Content)

@@ -34,28 +34,29 @@ type certificateOptions struct {
 
 func (o *certificateOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Dir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs",
-		"Directory of the webhooks' serving certificate. It is read when this flag is set, or --webhook-cert-file, or --webhook-key-file, "+
-			"or when there is a certificate in the default directory; caBundle is then yours to set. Otherwise targetgate makes its own "+
-			"CA and certificates, and sets caBundle.")
+		"Directory of the webhooks' serving certificate. It is used if this flag, --webhook-cert-file or --webhook-key-file is set, or if "+
+			"the default directory contains a certificate; you then set caBundle. Otherwise targetgate creates its own CA and "+
+			"certificates, and sets caBundle.")
 	flags.StringVar(&o.CertFile, "webhook-cert-file", "tls.crt", "File name of the certificate.")
 	flags.StringVar(&o.KeyFile, "webhook-key-file", "tls.key", "File name of the key.")
 	flags.StringVar(&o.SelfMade.Secret, "webhook-ca-secret-name", "targetgate-webhook-ca",
-		"Name of the Secret, in the own namespace, with the CA that targetgate makes. Whatever else is in it is replaced.")
+		"Name of the Secret, in targetgate's own namespace, that holds the CA targetgate creates. Any other content is replaced.")
 	flags.StringVar(&o.SelfMade.Service, "webhook-service-name", "targetgate-webhook",
-		"Name of the Service, in the own namespace, that the webhook configurations call.")
+		"Name of the Service, in targetgate's own namespace, that the webhook configurations call.")
 	flags.StringVar(&o.SelfMade.Configuration, "webhook-configuration-name", "targetgate-webhook",
-		"Name of the mutating and of the validating webhook configuration. The former is read for which pods get gates; of both "+
-			"targetgate sets caBundle when it makes its own CA.")
+		"Name of both the mutating and the validating webhook configuration. The mutating one tells targetgate which pods get gates. "+
+			"targetgate sets caBundle in both if it creates its own CA.")
 	flags.DurationVar(&o.SelfMade.CADuration, "webhook-ca-duration", 365*24*time.Hour,
-		"Lifetime of the CA that targetgate makes. It is replaced when a third is left.")
-	flags.DurationVar(&o.SelfMade.CertDuration, "webhook-cert-duration", 7*24*time.Hour, "Lifetime of the certificates of that CA, likewise.")
+		"Lifetime of the CA that targetgate creates. It is replaced when a third of that time is left.")
+	flags.DurationVar(&o.SelfMade.CertDuration, "webhook-cert-duration", 7*24*time.Hour,
+		"Lifetime of the certificates that CA signs. They are replaced when a third of that time is left.")
 	flags.BoolVar(&o.SelfMade.SecretPaths, "webhook-secret-paths", false,
-		"Have the webhooks' paths begin with a secret, which targetgate writes into the webhook configurations beside caBundle, and do "+
-			"not answer about bindings without it. Only with certificates that targetgate makes.")
+		"Start the webhooks' paths with a secret, which targetgate writes to the webhook configurations with caBundle. Binding "+
+			"reviews without it are not answered. Works only with certificates that targetgate creates.")
 	flags.StringVar(&o.ClientCA, "kube-ca-pem-filepath", "",
-		"PEM file of the CA that API servers' client certificates must be signed by. Default: clients need no certificate.")
+		"PEM file of the CA that must have signed the API servers' client certificates. Default: clients need no certificate.")
 	flags.StringSliceVar(&o.ClientNames, "kube-client-names", []string{"kube-apiserver", "kube-apiserver-kubelet-client"},
-		"Common names of these certificates; * is any that the CA has signed, such as a kubelet's.")
+		"Accepted common names of client certificates; * accepts any certificate the CA signed, such as a kubelet's.")
 }
 
 // namespaceFile is where a pod's service account says which namespace it is of.
@@ -79,7 +80,7 @@ func (o *certificateOptions) validate() []error {
 	}
 	var faults []error
 	if o.SelfMade.Namespace == "" {
-		faults = append(faults, errors.New("POD_NAMESPACE is required in the environment, outside of a pod, unless --webhook-cert-dir is set"))
+		faults = append(faults, errors.New("POD_NAMESPACE is required outside a pod, unless --webhook-cert-dir is set"))
 	}
 	for _, name := range []struct {
 		flag, value string
@@ -119,7 +120,7 @@ func newCertificates(o *certificateOptions) (certificates, error) {
 	}
 	files, err := certs.NewFiles(o.certPath(), o.keyPath())
 	if err != nil {
-		return nil, fmt.Errorf("--webhook-cert-dir=%s (without it, and file names, targetgate makes its own certificate): %w", o.Dir, err)
+		return nil, fmt.Errorf("--webhook-cert-dir=%s (without certificate flags, targetgate creates its own certificate): %w", o.Dir, err)
 	}
 	return files, nil
 }

@@ -30,13 +30,13 @@ type consentOptions struct {
 
 func (o *consentOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Mode, "target-group-consent", string(consent.Off),
-		"Whether a binding needs the consent of its target group's owner: the tag "+consent.TagKey+" on the group names who may bind it, by "+
-			"CLUSTER/NAMESPACE or CLUSTER/NAMESPACE/BINDING, several separated by spaces, with + for any. "+
-			"off does not ask; warn says what would be refused; require refuses it, and registers nothing for it. "+
-			"The IAM role needs elasticloadbalancing:DescribeTags.")
+		"Whether a binding needs the consent of its target group's owner. The group's tag "+consent.TagKey+" names who may bind it: "+
+			"CLUSTER/NAMESPACE or CLUSTER/NAMESPACE/BINDING, several separated by spaces, + for any part. "+
+			"off: no check. warn: warn about bindings without consent. require: reject them and register nothing for them. "+
+			"warn and require need the IAM permission elasticloadbalancing:DescribeTags.")
 	flags.StringVar(&o.RoleAllowlist, "role-allowlist", "",
-		"YAML file that maps namespaces to lists of the ARNs of IAM roles that their bindings may name, with * for any characters but a colon "+
-			"in both. It is read again when it changes. A namespace that is not in it may use no role but targetgate's own. "+
+		"YAML file that maps each namespace to the ARNs of the IAM roles its bindings may assume. In both, * matches any characters "+
+			"except a colon. The file is reloaded when it changes. Bindings in other namespaces may use only targetgate's own role. "+
 			"Default: any role.")
 }
 
@@ -56,7 +56,7 @@ const roleInterval = 10 * time.Second
 
 var roleListGood = prometheus.NewGauge(prometheus.GaugeOpts{
 	Name: "targetgate_role_allowlist_last_reload_successful",
-	Help: "1 when --role-allowlist says what is in force, 0 when it could not be read the last time and the list before holds.",
+	Help: "1 if the last read of --role-allowlist succeeded, 0 if it failed and the previous list is still in force.",
 })
 
 // roleFile is the list of roles in a file.
@@ -104,7 +104,7 @@ func (f *roleFile) reread() {
 	roleListGood.Set(0)
 	if f.fault != err.Error() {
 		f.fault = err.Error()
-		ctrl.Log.Error(err, "The role allow list cannot be read, the one before it holds", "path", f.path)
+		ctrl.Log.Error(err, "Failed to read the role allowlist, keeping the previous one", "path", f.path)
 	}
 }
 
@@ -129,7 +129,7 @@ func (f *roleFile) read() error {
 	f.content = content
 	f.roles.Store(roles)
 	roleListGood.Set(1)
-	ctrl.Log.Info("The role allow list is in force", "path", f.path)
+	ctrl.Log.Info("Loaded the role allowlist", "path", f.path)
 	select {
 	case f.changes <- struct{}{}:
 	default: // somebody is about to look already

@@ -59,13 +59,13 @@ func (o *explainOptions) explain(ctx context.Context, out, errOut io.Writer) (in
 	}
 	report, err := o.ask(ctx, explain.New(explainer), namespace)
 	if apimeta.IsNoMatchError(err) {
-		err = fmt.Errorf("the API server knows no TargetGroupBindings, is the CRD installed? %w", err)
+		err = fmt.Errorf("the API server does not know TargetGroupBinding (is the CRD installed?): %w", err)
 	}
 	if err != nil {
 		return 1, err
 	}
 	if len(report.Chains) == 0 {
-		fmt.Fprintf(errOut, "There is no TargetGroupBinding in namespace %s.\n", namespace)
+		fmt.Fprintf(errOut, "No TargetGroupBinding in namespace %s.\n", namespace)
 	}
 	if err := o.print(out, report); err != nil {
 		return 1, err
@@ -110,7 +110,7 @@ func (o *explainOptions) connect() (client.Reader, string, error) {
 	}
 	reader, err := client.New(cfg, client.Options{Scheme: scheme})
 	if err != nil {
-		return nil, "", fmt.Errorf("preparing to ask the API server: %w", err)
+		return nil, "", fmt.Errorf("creating API client: %w", err)
 	}
 	return reader, namespace, nil
 }

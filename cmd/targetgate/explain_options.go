@@ -16,14 +16,14 @@ import (
 // pluginName is what kubectl looks for in the PATH when somebody types kubectl targetgate.
 const pluginName = "kubectl-targetgate"
 
-const explainUsage = `Says why a pod gets no traffic or is not Ready: the chain from the Service to the readiness gate,
-with the first broken link and what to do. Only reads.
+const explainUsage = `Explains why a pod gets no traffic or is not Ready. Checks each link from the Service to the readiness
+gate, names the first broken one, and says what to do. Read-only.
 
   %[1]s explain pod NAME         one pod, with every link
   %[1]s explain tgb NAME         a TargetGroupBinding, with all its pods
   %[1]s explain                  all TargetGroupBindings of the namespace
 
-The exit code is 1 when a link is broken or nothing could be said, 2 when the command is wrong, otherwise 0.
+Exit code: 1 if a link is broken or the check failed, 2 if the command line is wrong, otherwise 0.
 
 `
 
@@ -77,7 +77,7 @@ func parseExplainOptions(program string, args []string, out io.Writer) (*explain
 		return nil, err
 	}
 	if flags.Arg(0) != "explain" {
-		return nil, fmt.Errorf("want: %s explain ..., see --help", program)
+		return nil, fmt.Errorf("usage: %s explain ... (see --help)", program)
 	}
 	if err := opts.takeSubject(flags.Args()[1:]); err != nil {
 		return nil, err
@@ -89,16 +89,16 @@ func (o *explainOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&o.Namespace, "namespace", "n", "", "Namespace. Default: the context's.")
 	flags.StringVarP(&o.Output, "output", "o", "text", "text or json.")
 	flags.BoolVar(&o.AWS, "aws", false,
-		"Ask AWS, with your own credentials, how the targets are now; without it the answer is targetgate's last.")
+		"Ask AWS for the current state of the targets, with your own credentials. Default: use what targetgate last recorded.")
 	flags.StringVar(&o.Region, "aws-region", "", "AWS Region. Default: the target group's own.")
-	flags.StringToStringVar(&o.Endpoints, "aws-api-endpoints", nil, "Base URLs by service ID, as of targetgate itself.")
+	flags.StringToStringVar(&o.Endpoints, "aws-api-endpoints", nil, "Base URLs by service ID, as for targetgate itself.")
 	flags.StringVar(&o.Color, "color", "auto", "auto (on a terminal), always or never.")
-	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "Path of a kubeconfig file. Default: KUBECONFIG, ~/.kube/config.")
-	flags.StringVar(&o.Context, "context", "", "Context of the kubeconfig. Default: its current one.")
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Default: KUBECONFIG, ~/.kube/config.")
+	flags.StringVar(&o.Context, "context", "", "Context in the kubeconfig. Default: the current one.")
 	flags.StringVar(&o.LeaseName, "leader-election-id", defaultLease, "Name of targetgate's lease.")
-	flags.StringVar(&o.LeaseNamespace, "leader-election-namespace", "targetgate-system", "Namespace of targetgate's lease: where it runs.")
+	flags.StringVar(&o.LeaseNamespace, "leader-election-namespace", "targetgate-system", "Namespace of the lease, where targetgate runs.")
 	flags.StringVar(&o.WebhookConfiguration, "webhook-configuration-name", "targetgate-webhook",
-		"Name of targetgate's MutatingWebhookConfiguration, which says which pods get gates.")
+		"Name of targetgate's MutatingWebhookConfiguration, which decides which pods get gates.")
 }
 
 // takeSubject reads what is to be explained: nothing, KIND NAME or KIND/NAME.

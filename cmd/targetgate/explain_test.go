@@ -66,7 +66,7 @@ func TestExplainEndsWithCode(t *testing.T) {
 		err  string
 	}{
 		"help":            {[]string{"explain", "--help"}, 0, ""},
-		"no word":         {nil, 2, "kubectl targetgate: want: kubectl targetgate explain ..., see --help"},
+		"no word":         {nil, 2, "kubectl targetgate: usage: kubectl targetgate explain ... (see --help)"},
 		"unknown flag":    {[]string{"explain", "--pod"}, 2, "unknown flag: --pod"},
 		"unknown kind":    {[]string{"explain", "service", "web"}, 2, `cannot explain a "service": want pod or targetgroupbinding (tgb)`},
 		"no name":         {[]string{"explain", "pod"}, 2, `want a kind and a name, such as pod web-0 or tgb web, not "pod"`},

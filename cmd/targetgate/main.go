@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	recorder := targets.NewEventQueue(mgr.GetClient(), clock.RealClock{})
 	if err := mgr.Add(recorder); err != nil {
-		return fmt.Errorf("adding the queue of events: %w", err)
+		return fmt.Errorf("adding event queue: %w", err)
 	}
 	registrar := &targets.Registrar{
 		Client:                  mgr.GetClient(),

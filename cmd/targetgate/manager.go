@@ -46,7 +46,7 @@ func setUpLogging(opts *options) {
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
 	for _, flag := range opts.notices {
-		logger.Info("Flag means nothing here and is ignored", "flag", flag)
+		logger.Info("Ignoring a flag that has no effect in targetgate", "flag", flag)
 	}
 }
 
@@ -126,13 +126,13 @@ func kubeConfig(path string) (*rest.Config, error) {
 func awaitAPIServer(ctx context.Context, cfg *rest.Config) (serverVersion string, err error) {
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
-		return "", fmt.Errorf("preparing to ask the API server: %w", err)
+		return "", fmt.Errorf("creating API client: %w", err)
 	}
 	err = wait.PollUntilContextCancel(ctx, 2*time.Second, true, func(context.Context) (bool, error) {
 		_, groupsErr := client.ServerGroups()
 		info, versionErr := client.ServerVersion()
 		if err := errors.Join(groupsErr, versionErr); err != nil {
-			ctrl.Log.Info("The API server does not answer, waiting for it", "err", err.Error())
+			ctrl.Log.Info("API server does not answer, retrying", "err", err.Error())
 			return false, nil
 		}
 		serverVersion = info.GitVersion
@@ -153,7 +153,7 @@ func newLease(cfg *rest.Config, opts *options) (resourcelock.Interface, error) {
 	lease, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, opts.LeaderElectionNamespace,
 		opts.LeaderElectionID, resourcelock.ResourceLockConfig{Identity: identity}, cfg, renewDeadline)
 	if err != nil {
-		return nil, fmt.Errorf("preparing lease: %w", err)
+		return nil, fmt.Errorf("creating lease lock: %w", err)
 	}
 	return lease, nil
 }

@@ -68,10 +68,10 @@ type options struct {
 	notices []string // flags that mean nothing here and were set all the same
 }
 
-const usage = `Gates pods on the health of their targets, and registers and deregisters them.
+const usage = `Registers pods as targets of AWS load balancers, and makes them Ready only when their targets are healthy.
 
-  targetgate --cluster-name=NAME [flags]    does that, as part of a cluster
-  targetgate explain                        says why a pod gets no traffic or is not Ready (targetgate explain --help)
+  targetgate --cluster-name=NAME [flags]    runs the controller
+  targetgate explain                        explains why a pod gets no traffic or is not Ready (targetgate explain --help)
 
 `
 
@@ -94,7 +94,7 @@ func parseOptions(args []string) (*options, error) {
 		return nil, pflag.ErrHelp
 	}
 	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q: want flags, or explain as the first argument (targetgate --help)", flags.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q: want flags, or explain as the first argument (see targetgate --help)", flags.Arg(0))
 	}
 	opts.notices = setIgnoredFlags(flags)
 	if name, uid := os.Getenv("POD_NAME"), os.Getenv("POD_UID"); name != "" && uid != "" {
@@ -114,70 +114,70 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 
 func (o *options) addAWSFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Region, "aws-region", "", "AWS Region. Default: AWS_REGION, AWS_DEFAULT_REGION, instance metadata.")
-	flags.StringVar(&o.VpcID, "aws-vpc-id", "", "ID of the cluster's VPC. Default: instance metadata, when it is needed.")
-	flags.StringToStringVar(&o.VpcTags, "aws-vpc-tags", nil, "Not supported, and without effect beside --aws-vpc-id.")
+	flags.StringVar(&o.VpcID, "aws-vpc-id", "", "ID of the cluster's VPC. Default: read from instance metadata when needed.")
+	flags.StringToStringVar(&o.VpcTags, "aws-vpc-tags", nil, "Not supported. Ignored if --aws-vpc-id is set.")
 	hide(flags, "aws-vpc-tags")
 	flags.StringToStringVar(&o.Endpoints, "aws-api-endpoints", nil,
 		"Base URLs by service ID, such as \"Elastic Load Balancing v2=https://...,EC2=https://...,STS=https://...\".")
 	flags.StringVar(&o.throttleText, "aws-api-throttle", "",
-		"Token buckets, retries included: serviceID:operationRegex=rate:burst,... (default "+
+		"Rate limits (token buckets) for AWS calls, retries included: serviceID:operationRegex=rate:burst,... (default "+
 			"\"Elastic Load Balancing v2:^(Register|Deregister)Targets$=4:20,Elastic Load Balancing v2:^Describe=25:100,STS:.=25:100\"). "+
-			"The rules for a service replace all of its default.")
+			"Rules for a service replace all of its defaults.")
 	flags.StringVar(&o.RoleSessionName, "aws-role-session-name", sessionOfBinding,
-		"Name of the sessions of assumed roles: binding is CLUSTER+NAMESPACE+BINDING, cluster is aws-load-balancer-controller's AWS-LBC-CLUSTER.")
+		"Name of assumed-role sessions: binding is CLUSTER+NAMESPACE+BINDING, cluster is AWS-LBC-CLUSTER as in aws-load-balancer-controller.")
 	flags.BoolVar(&o.Sessions.Tagged, "aws-role-session-tags", false,
-		"Tag the sessions of assumed roles with targetgate.dev/cluster, /namespace and /binding. "+
-			"targetgate's own role and the trust policy of every assumed role have to allow sts:TagSession.")
+		"Tag assumed-role sessions with targetgate.dev/cluster, /namespace and /binding. "+
+			"targetgate's own role and the trust policy of every assumed role must allow sts:TagSession.")
 	flags.IntVar(&o.MaxRetries, "aws-max-retries", 10,
-		"How often a failed AWS call is tried again. Registrations, deregistrations and health are tried until they succeed.")
+		"Maximum retries of a failed AWS call. Registrations, deregistrations and health reads are retried until they succeed.")
 }
 
 func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.InjectGates, "enable-pod-readiness-gate-inject", true, "Add readiness gates to pods at admission.")
 	flags.DurationVar(&o.Termination.ALB, "termination-delay-alb", 30*time.Second,
-		"Sleep that containers without a preStop get in pods with a gate, so that they go on serving after their deletion, when the "+
-			"target group's protocol is HTTP or HTTPS. Rounded up to whole seconds; 0 adds none. "+
-			"The annotation targetgate.dev/termination-delay of a pod overrides it.")
-	flags.DurationVar(&o.Termination.NLB, "termination-delay-nlb", 130*time.Second, "The same for all other protocols.")
-	flags.IntVar(&o.MaxConcurrentReconciles, "targetgroupbinding-max-concurrent-reconciles", 16, "Bindings looked at side by side.")
+		"preStop sleep for containers that have no preStop, in pods with a gate, so that a deleted pod keeps serving for a while. "+
+			"For target groups of protocol HTTP or HTTPS. Rounded up to whole seconds; 0 adds no sleep. "+
+			"The pod annotation targetgate.dev/termination-delay overrides it.")
+	flags.DurationVar(&o.Termination.NLB, "termination-delay-nlb", 130*time.Second, "The same for target groups of all other protocols.")
+	flags.IntVar(&o.MaxConcurrentReconciles, "targetgroupbinding-max-concurrent-reconciles", 16, "Maximum bindings reconciled in parallel.")
 	flags.DurationVar(&o.MaxBackoff, "targetgroupbinding-max-exponential-backoff-delay", 30*time.Second,
-		"Longest pause after a pass that failed.")
+		"Maximum delay before a failed reconcile is retried.")
 	flags.IntVar(&o.Policy.MaxTargets, "max-targets-per-target-group", 0,
-		"Most targets in a target group; pods beyond that are left out and say so. 0 is no limit.")
+		"Maximum targets in a target group. Pods beyond it are not registered, and their conditions say so. 0 means no limit.")
 	flags.IntVar(&o.Policy.MinReadyPercent, "min-ready-percent", 50,
-		"Pods that live but are not ready are deregistered only while at least so many percent of a Service's pods are healthy.")
+		"Deregister running but unready pods only while at least this percentage of the Service's pods is healthy.")
 	flags.DurationVar(&o.Policy.ReplacementTimeout, "replacement-timeout", 5*time.Minute,
-		"Longest wait for healthy replacements before targets go that a Service selects no longer, or whose Service is gone.")
+		"How long to keep targets the Service no longer selects (or whose Service is gone) while replacements become healthy.")
 	flags.StringVar(&o.Unattached, "unattached-target-group", "ready",
-		"What gates do whose target group is attached to no load balancer, so that no health check runs: ready opens them, wait does not.")
+		"Gates of target groups attached to no load balancer, where no health check runs: ready opens them, wait keeps them closed.")
 	flags.DurationVar(&o.Policy.ReadinessTimeout, "readiness-timeout", 0,
-		"Open a gate so long after the registration although the target is not healthy, with a Warning event. 0 never does.")
+		"Open a gate this long after registration even if the target is still unhealthy, with a Warning event. 0 disables this.")
 	flags.BoolVar(&o.Policy.TwoWay, "readiness-two-way", false,
-		"Close the gates of pods that become unhealthy, as long as --min-ready-percent of the pods are healthy. "+
+		"Close the gate of a pod whose target becomes unhealthy, while at least --min-ready-percent of the pods are healthy. "+
 			"By default an open gate stays open.")
 	o.Consent.addFlags(flags)
 	flags.DurationVar(&o.DriftInterval, "drift-interval", 5*time.Minute,
-		"How often every target group is compared with the cluster although nothing has changed, shortened by up to a fifth.")
-	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Hour, "How often every binding is looked at without a cause.")
-	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespace", nil, "Namespaces to work in. Default: all.")
+		"How often to compare each target group with the cluster when nothing has changed. Random jitter shortens it by up to a fifth.")
+	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Hour, "How often to reconcile every binding when nothing has changed.")
+	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespace", nil, "Namespaces to watch. Default: all.")
 	flags.StringToStringVar(&o.FeatureGates, "feature-gates", nil,
 		"EndpointsFailOpen=true|false: when no other endpoint is left, register those on nodes of unknown state (default true). "+
-			"Others of aws-load-balancer-controller's are ignored.")
+			"Other feature gates of aws-load-balancer-controller are ignored.")
 }
 
 func (o *options) addServerFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.LeaderElection, "enable-leader-election", true, "Let one replica of several work on bindings.")
+	flags.BoolVar(&o.LeaderElection, "enable-leader-election", true, "Elect a leader, so that only one replica works on bindings.")
 	flags.StringVar(&o.LeaderElectionID, "leader-election-id", defaultLease,
-		"Name of the lease; by default aws-load-balancer-controller's, so that the two never lead in one namespace.")
+		"Name of the lease. The default is aws-load-balancer-controller's, so that only one of the two can lead in a namespace.")
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "Namespace of the lease. Default: the pod's own.")
 	flags.IntVar(&o.WebhookPort, "webhook-bind-port", 9443, "Port of the webhook server.")
 	o.Certificates.addFlags(flags)
-	flags.StringVar(&o.MetricsAddr, "metrics-bind-addr", ":8080", "Address of the metrics server; 0 switches it off.")
+	flags.StringVar(&o.MetricsAddr, "metrics-bind-addr", ":8080", "Address of the metrics server; 0 disables it.")
 	flags.StringVar(&o.HealthProbeAddr, "health-probe-bind-addr", ":61779", "Address of /healthz and /readyz.")
 	flags.DurationVar(&o.ShutdownDelay, "shutdown-delay", 10*time.Second,
-		"How long to go on working after SIGTERM, as API servers keep their connections to the webhooks of a pod that terminates. "+
-			"The pod's grace period has to be some 15s longer.")
-	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "Path of a kubeconfig file. Default: KUBECONFIG, the pod's service account.")
+		"How long to keep working after SIGTERM, because API servers keep their webhook connections to a terminating pod. "+
+			"The pod's grace period must be about 15s longer.")
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Default: KUBECONFIG, the pod's service account.")
 	flags.StringVar(&o.LogLevel, "log-level", "info", "info or debug.")
 }
 

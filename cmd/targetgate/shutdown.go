@@ -30,7 +30,7 @@ func (d *lameDuck) context() context.Context {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(d.told))
 	context.AfterFunc(d.told, func() {
 		defer cancel()
-		ctrl.Log.Info("Told to end, serving on meanwhile", "shutdownDelay", d.delay)
+		ctrl.Log.Info("Shutting down, still serving", "shutdownDelay", d.delay)
 		time.Sleep(d.delay / 2)
 		d.parting.Store(true)
 		time.Sleep(d.delay / 2)
