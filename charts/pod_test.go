@@ -264,7 +264,7 @@ func TestNotesTellWhatIsIgnored(t *testing.T) {
 	if err != nil {
 		t.Fatalf("helm install --dry-run: %v\n%s", err, stderr)
 	}
-	if want := "These values of aws-load-balancer-controller's chart mean nothing here: enableShield, ingressClass."; !strings.Contains(notes, want) {
+	if want := "These values of aws-load-balancer-controller's chart are ignored: enableShield, ingressClass."; !strings.Contains(notes, want) {
 		t.Errorf("the notes do not say %q", want)
 	}
 }

@@ -21,8 +21,8 @@ import (
 // Where nothing is wrong these panels have nothing to show, and these metrics no series.
 var (
 	quietPanels = []string{
-		"Bindings in trouble", "Registered targets that are not healthy", "Wait at a gate", "Calls to AWS that failed",
-		"Requests that AWS throttled", "Drift", "Safety valve",
+		"Bindings in trouble", "Registered targets that are not healthy", "Wait at a gate", "Failed AWS calls",
+		"Throttled AWS requests", "Drift", "Safety valve",
 	}
 	quietMetrics = []string{"aws_api_call_permission_errors_total"}
 )

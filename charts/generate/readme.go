@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-const intro = `<!-- Made from values.yaml by ` + "`make generate`" + `. -->
+const intro = `<!-- Generated from values.yaml by ` + "`make generate`" + `. -->
 # Chart targetgate
 
 ` + "```sh" + `
@@ -19,34 +19,34 @@ helm install targetgate charts/targetgate --namespace targetgate-system --create
   # with IRSA also: --set 'serviceAccount.annotations.eks\.amazonaws\.com/role-arn=ARN'
 ` + "```" + `
 
-The [README](../../README.md#install) says how to make the image and the IAM role.
+The [README](../../README.md#install) says how to build the image and create the IAM role.
 
-**Does aws-load-balancer-controller run in this cluster, in whatever namespace? Then follow [MOVING.md](MOVING.md).** Only in
-its own namespace do the two share a lease; elsewhere both would register and deregister. Where only its CRD is left, add
-` + "`--take-ownership`" + ` (from Helm 3.17 on), and with Helm 4 also ` + "`--force-conflicts`" + `, so that the CRD gets this chart's
+**Does aws-load-balancer-controller run in this cluster, in any namespace? Then follow [MOVING.md](MOVING.md).** The two share a
+lease only in that controller's namespace; elsewhere both would register and deregister. If only its CRD is left, add
+` + "`--take-ownership`" + ` (Helm 3.17 or later), and with Helm 4 also ` + "`--force-conflicts`" + `, so that the CRD gets this chart's
 status fields and columns.
 
-Values that contradict each other, and unknown ones, fail the render with a sentence.
+Contradictory and unknown values fail the render with a message for each.
 
 ## Upgrade, rollback and uninstall
 
-` + "`helm upgrade`" + ` replaces one replica after another, and upgrades the CRD. The others go on answering admission reviews, and the
-one that works on bindings hands that over when it goes. Gates that are open stay open, and ` + "`caBundle`" + ` is left alone, as it
-is targetgate's. ` + "`helm rollback`" + ` does the same with the older chart, and takes back the CRD, too: what that one does not know
-is no longer in bindings.
+` + "`helm upgrade`" + ` replaces the replicas one by one and upgrades the CRD. The other replicas keep answering admission reviews, and the
+leader hands over when it terminates. Open gates stay open, and ` + "`caBundle`" + ` is left alone, because targetgate owns it.
+` + "`helm rollback`" + ` does the same with the older chart and also rolls back the CRD: bindings lose the fields that the older CRD does
+not know.
 
-` + "`helm uninstall`" + ` leaves bindings, their CRD and registered targets as they are, and what targetgate has made itself: the Secret
-` + "`targetgate-webhook-ca`" + `, its Lease, the ConfigMaps ` + "`aws-lbc-targets-*`" + `. From then on pods are created without gates, and
-nobody registers a new pod or deregisters an old one: the next rollout loses requests. Therefore:
+` + "`helm uninstall`" + ` keeps bindings, their CRD, registered targets, and what targetgate itself created: the Secret
+` + "`targetgate-webhook-ca`" + `, its Lease and the ConfigMaps ` + "`aws-lbc-targets-*`" + `. From then on pods are created without
+gates, new pods are not registered and old pods are not deregistered: the next rollout loses requests. Therefore:
 
-- To go on with aws-load-balancer-controller, start it right after. It takes over bindings, targets and finalizers.
-- To stop for good, delete the bindings while targetgate is there to deregister their targets and open their gates, and
-  uninstall when none is left.
-- A pod that was waiting for its gate goes on waiting. Delete it: the next one has no gate.
+- To continue with aws-load-balancer-controller, start it right after the uninstall. It takes over bindings, targets and finalizers.
+- To stop for good, first delete the bindings, so that targetgate deregisters their targets and opens their gates. Uninstall when
+  no binding is left.
+- A pod that waits for its gate keeps waiting. Delete it: its replacement has no gate.
 
-A binding that is deleted after the uninstall stays, being deleted, and so does its namespace: the finalizer
-` + "`elbv2.k8s.aws/resources`" + ` waits for somebody to deregister its targets. Install targetgate again, and it does that. Otherwise
-deregister them yourself, and then release the binding:
+A binding that you delete after the uninstall stays in deletion, and so does its namespace: the finalizer
+` + "`elbv2.k8s.aws/resources`" + ` waits until its targets are deregistered. Install targetgate again, and it deregisters them. Otherwise
+deregister them yourself, then release the binding:
 
 ` + "```sh" + `
 kubectl patch targetgroupbinding NAME --namespace NAMESPACE --type merge --patch '{"metadata":{"finalizers":null}}'
@@ -56,7 +56,7 @@ kubectl patch targetgroupbinding NAME --namespace NAMESPACE --type merge --patch
 const ignoredIntro = `
 ## Ignored
 
-These values of aws-load-balancer-controller's chart are accepted and mean nothing here:
+These values of aws-load-balancer-controller's chart are accepted and ignored:
 `
 
 // readme returns a table of the values for each section, in the order of the file.

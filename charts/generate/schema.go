@@ -37,7 +37,7 @@ const global = "global"
 
 // known returns a list of the names that the template accepts, but for those that are ignored.
 func known(values []*value) []byte {
-	out := bytes.NewBufferString("# Made from values.yaml by `make generate`: the names that the chart knows.\n")
+	out := bytes.NewBufferString("# Generated from values.yaml by `make generate`: the names of all values.\n")
 	for _, v := range values {
 		fmt.Fprintf(out, "- %s\n", v.name)
 	}

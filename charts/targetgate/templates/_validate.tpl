@@ -1,4 +1,4 @@
-{{/* Values that contradict each other fail the render: all of them at once, each with a sentence. */}}
+{{/* Contradictory values fail the render with one message each, all at once. */}}
 {{- define "targetgate.validate" -}}
 {{- $faults := list -}}
 {{- $tls := .Values.webhookTLS -}}
@@ -14,66 +14,66 @@
 {{- if not (has . $known) -}}{{- $unknown = append $unknown . -}}{{- end -}}
 {{- end -}}
 {{- with $unknown -}}
-{{- $faults = append $faults (printf "No such value: %s. If it is of aws-load-balancer-controller's chart, targetgate has no use for it: leave it out." (join ", " .)) -}}
+{{- $faults = append $faults (printf "No such value: %s. If it comes from aws-load-balancer-controller's chart, remove it: targetgate does not use it." (join ", " .)) -}}
 {{- end -}}
 {{- if has "envSecretName" $unknown -}}
-{{- $faults = append $faults "In place of envSecretName give a Secret with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY by envFrom." -}}
+{{- $faults = append $faults "Instead of envSecretName, set envFrom to a Secret with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY." -}}
 {{- end -}}
 {{- if not .Values.clusterName -}}
 {{- $faults = append $faults "clusterName is required: set it to the name of the EKS cluster." -}}
 {{- end -}}
 {{- if contains "aws-load-balancer-controller" .Values.image.repository -}}
-{{- $faults = append $faults (printf "image.repository is %s: that is another program's; set image.repository and image.tag to targetgate's, or leave them out." .Values.image.repository) -}}
+{{- $faults = append $faults (printf "image.repository is %s, which is not targetgate: set image.repository and image.tag to targetgate's image, or remove them." .Values.image.repository) -}}
 {{- end -}}
 {{- if not (has $given (list 0 3)) -}}
-{{- $faults = append $faults "webhookTLS needs caCert, cert and key: set all three, or none and targetgate makes its own." -}}
+{{- $faults = append $faults "webhookTLS needs caCert, cert and key: set all three, or none to have targetgate create its own certificate." -}}
 {{- end -}}
 {{- if and .Values.enableCertManager $given -}}
-{{- $faults = append $faults "enableCertManager and webhookTLS exclude each other: the certificate comes from one of them." -}}
+{{- $faults = append $faults "enableCertManager and webhookTLS exclude each other: set one of them." -}}
 {{- end -}}
 {{- if and .Values.webhookSecretPaths (ne (include "targetgate.certificates" .) "selfmade") -}}
-{{- $faults = append $faults "webhookSecretPaths is for certificates that targetgate makes: with enableCertManager or webhookTLS it writes no webhook configuration." -}}
+{{- $faults = append $faults "webhookSecretPaths works only with certificates that targetgate creates: with enableCertManager or webhookTLS, targetgate does not write the webhook configurations." -}}
 {{- end -}}
 {{- if and (or .Values.webhookCADuration .Values.webhookCertDuration) (ne (include "targetgate.certificates" .) "selfmade") -}}
-{{- $faults = append $faults "webhookCADuration and webhookCertDuration are for certificates that targetgate makes: with enableCertManager or webhookTLS they mean nothing." -}}
+{{- $faults = append $faults "webhookCADuration and webhookCertDuration work only with certificates that targetgate creates: remove them, or enableCertManager or webhookTLS." -}}
 {{- end -}}
 {{- if lt (int .Values.terminationGracePeriodSeconds) (add 15 (int .Values.shutdownDelaySeconds) | int) -}}
-{{- $faults = append $faults (printf "terminationGracePeriodSeconds is %d: it has to be 15 more than shutdownDelaySeconds (%d), or targetgate is killed while it still answers the API server." (int .Values.terminationGracePeriodSeconds) (int .Values.shutdownDelaySeconds)) -}}
+{{- $faults = append $faults (printf "terminationGracePeriodSeconds is %d: it must be at least 15 more than shutdownDelaySeconds (%d), or targetgate is killed while it still answers the API server." (int .Values.terminationGracePeriodSeconds) (int .Values.shutdownDelaySeconds)) -}}
 {{- end -}}
 {{- if and $budget.enabled (not (kindIs "invalid" $budget.minAvailable)) (not (kindIs "invalid" $budget.maxUnavailable)) -}}
-{{- $faults = append $faults "podDisruptionBudget has minAvailable and maxUnavailable: Kubernetes takes one of them." -}}
+{{- $faults = append $faults "podDisruptionBudget has minAvailable and maxUnavailable: Kubernetes accepts only one of them." -}}
 {{- end -}}
 {{- if and $budget.enabled (or (kindIs "float64" $budget.minAvailable) (kindIs "int64" $budget.minAvailable)) -}}
 {{- if ge (int $budget.minAvailable) $replicas -}}
-{{- $faults = append $faults (printf "podDisruptionBudget.minAvailable is %d of %d replicas: no node with one of them could be drained." (int $budget.minAvailable) $replicas) -}}
+{{- $faults = append $faults (printf "podDisruptionBudget.minAvailable is %d of %d replicas: no node with a replica could be drained." (int $budget.minAvailable) $replicas) -}}
 {{- end -}}
 {{- end -}}
 {{- if and .Values.autoscaling.enabled (gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) -}}
 {{- $faults = append $faults (printf "autoscaling.minReplicas (%d) is more than maxReplicas (%d)." (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) -}}
 {{- end -}}
 {{- if and .Values.autoscaling.enabled (not (dig "requests" "cpu" "" .Values.resources)) -}}
-{{- $faults = append $faults "autoscaling needs resources.requests.cpu: it scales by the CPU in percent of that." -}}
+{{- $faults = append $faults "autoscaling needs resources.requests.cpu: it scales by CPU in percent of that request." -}}
 {{- end -}}
 {{- if and (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) -}}
-{{- $faults = append $faults "serviceAccount.create is false: set serviceAccount.name to the one that exists, or every pod of the namespace would get targetgate's permissions." -}}
+{{- $faults = append $faults "serviceAccount.create is false: set serviceAccount.name to an existing service account, or every pod in the namespace gets targetgate's permissions." -}}
 {{- end -}}
 {{- range .Values.extraArgs -}}
 {{- if hasPrefix "--leader-election-id" (toString .) -}}
-{{- $faults = append $faults "extraArgs has --leader-election-id: set leaderElectionID, which grants the right to that lease, too." -}}
+{{- $faults = append $faults "extraArgs has --leader-election-id: set leaderElectionID, which also grants access to that lease." -}}
 {{- end -}}
 {{- end -}}
 {{- if and (eq $metrics 0) (or .Values.serviceMonitor.enabled .Values.prometheusRule.enabled) -}}
-{{- $faults = append $faults "serviceMonitor and prometheusRule need metrics: metricsBindAddr switches them off." -}}
+{{- $faults = append $faults "serviceMonitor and prometheusRule need metrics: metricsBindAddr disables them." -}}
 {{- end -}}
 {{- if ne (list $metrics $webhook $probes | uniq | len) 3 -}}
 {{- $faults = append $faults (printf "Ports collide: webhookBindPort %d, metricsBindAddr %d, probes %d." $webhook $metrics $probes) -}}
 {{- end -}}
 {{- if and .Values.hostNetwork .Values.networkPolicy.enabled -}}
-{{- $faults = append $faults "networkPolicy has no effect on pods with hostNetwork: use one of them." -}}
+{{- $faults = append $faults "networkPolicy has no effect on pods with hostNetwork: set one of them." -}}
 {{- end -}}
 {{- range list "metricsFrom" "webhookFrom" -}}
 {{- if and (get $.Values.networkPolicy .) (not $.Values.networkPolicy.enabled) -}}
-{{- $faults = append $faults (printf "networkPolicy.%s limits nothing while networkPolicy.enabled is false." .) -}}
+{{- $faults = append $faults (printf "networkPolicy.%s has no effect while networkPolicy.enabled is false." .) -}}
 {{- end -}}
 {{- end -}}
 {{- if $faults -}}
