@@ -13,7 +13,7 @@ import (
 // readySeconds has the incumbent's name and labels; the buckets are finer at the lower end.
 var readySeconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Name:    "awslbc_readiness_gate_ready_seconds",
-	Help:    "Time from the registration of a pod's target to its open readiness gate.",
+	Help:    "Time from the registration of a pod's target until its readiness gate opens.",
 	Buckets: []float64{1, 2, 3, 5, 10, 20, 30, 60, 120, 180, 300, 600},
 }, []string{"namespace", "name"})
 

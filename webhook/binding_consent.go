@@ -79,9 +79,9 @@ func (f *facts) warnOfConsent(ctx context.Context, binding *v1beta1.TargetGroupB
 	why, err := f.consentRefusal(ctx, binding, arn)
 	switch {
 	case err != nil:
-		return admission.Warnings{"it is not known whether --target-group-consent=require would refuse this binding: " + elbv2.Message(err)}
+		return admission.Warnings{"cannot tell whether --target-group-consent=require would reject this binding: " + elbv2.Message(err)}
 	case why != "":
-		return admission.Warnings{"--target-group-consent=require would refuse this binding: " + why}
+		return admission.Warnings{"--target-group-consent=require would reject this binding: " + why}
 	default:
 		return nil
 	}

@@ -59,9 +59,9 @@ func TestBindingValidatorAsksForConsentAtCreation(t *testing.T) {
 		wantCalls int  // for tags
 	}{
 		"off":               {mode: consent.Off},
-		"warn":              {mode: consent.Warn, wantWarn: "--target-group-consent=require would refuse this binding: " + wantConsent, wantCalls: 1},
+		"warn":              {mode: consent.Warn, wantWarn: "--target-group-consent=require would reject this binding: " + wantConsent, wantCalls: 1},
 		"warn, consent":     {mode: consent.Warn, tag: "prod/shop", wantCalls: 1},
-		"warn, denied":      {mode: consent.Warn, denied: true, wantWarn: "it is not known whether --target-group-consent=require would refuse this binding: AccessDenied: not you"},
+		"warn, denied":      {mode: consent.Warn, denied: true, wantWarn: "cannot tell whether --target-group-consent=require would reject this binding: AccessDenied: not you"},
 		"require":           {mode: consent.Require, wantFault: "spec.targetGroupARN: Forbidden: " + wantConsent, wantCalls: 1},
 		"require, consent":  {mode: consent.Require, tag: "+/shop", wantCalls: 1},
 		"require, another":  {mode: consent.Require, tag: "prod/till", wantFault: "spec.targetGroupARN: Forbidden: the target group's tag targetgate.dev/bind does not name this binding: its owner can add prod/shop/web to it, after a space", wantCalls: 1},
@@ -147,7 +147,7 @@ func TestBindingWebhooksRefuseForbiddenRole(t *testing.T) {
 			return nil, (&bindingDefaulter{facts: v.facts}).Default(withOperation(ctx, admissionv1.Create), binding)
 		}, want: []string{want}},
 		"set by an update": {do: update(newBinding("web"), newBinding("web", withRole(testRole))), want: []string{want}},
-		"there before":     {do: update(newBinding("web", withRole(testRole)), newBinding("web", withRole(testRole), shared)), wantWarn: admission.Warnings{"was so before, and is not refused: " + want}},
+		"there before":     {do: update(newBinding("web", withRole(testRole)), newBinding("web", withRole(testRole), shared)), wantWarn: admission.Warnings{"existing problem, not rejected: " + want}},
 		"taken away":       {do: update(newBinding("web", withRole(testRole)), newBinding("web"))},
 	}
 	for name, tc := range tests {

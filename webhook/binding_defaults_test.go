@@ -111,13 +111,13 @@ func TestBindingDefaulterRefuses(t *testing.T) {
 		"no such group, and what else is wrong": {
 			binding: byName("wbe", func(s *v1beta1.TargetGroupBindingSpec) { s.VpcID = "vpc-1" }),
 			want: []string{
-				`spec.vpcID: Invalid value: "vpc-1": must be vpc- and 8, 17 or 32 of 0-9 and a-f`,
+				`spec.vpcID: Invalid value: "vpc-1": must be vpc- followed by 8, 17 or 32 characters 0-9 or a-f`,
 				`spec.targetGroupName: Invalid value: "wbe": TargetGroupNotFound: Target groups 'wbe' not found`,
 			},
 		},
 		"lambda": {
 			targetType: elbv2types.TargetTypeEnumLambda, binding: byName("web"),
-			want: []string{`spec.targetGroupName: Invalid value: "web": the target group has target type "lambda", which cannot be bound: want instance or ip`},
+			want: []string{`spec.targetGroupName: Invalid value: "web": the target group has target type "lambda", which cannot be bound: only instance and ip can`},
 		},
 		"role that may not describe": {
 			binding:  byName("web", func(s *v1beta1.TargetGroupBindingSpec) { s.IamRoleArnToAssume = other }),
@@ -169,7 +169,7 @@ func TestBindingDefaulterNamesRoleThatCannotBeAssumed(t *testing.T) {
 		"not ours": {
 			code: "AccessDenied", message: "not you",
 			want: []string{`spec.iamRoleArnToAssume: Invalid value: "` + role + `": assuming role ` + role + `: AccessDenied: not you: its trust policy ` +
-				`does not let targetgate in, or targetgate's own IAM role may not assume it`},
+				`does not allow targetgate, or targetgate's own IAM role may not assume it`},
 		},
 		"malformed": {
 			code: "ValidationError", message: "Value 'hand-shake' at 'externalId' failed to satisfy constraint",

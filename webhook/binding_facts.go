@@ -79,7 +79,7 @@ func refusal(err error) string {
 	if elbv2.IsInvalid(err) {
 		return elbv2.Message(err)
 	}
-	return elbv2.Message(err) + ": its trust policy does not let targetgate in, or targetgate's own IAM role may not assume it"
+	return elbv2.Message(err) + ": its trust policy does not allow targetgate, or targetgate's own IAM role may not assume it"
 }
 
 func askable(spec *v1beta1.TargetGroupBindingSpec) bool {
@@ -148,7 +148,7 @@ func unbindable(spec *v1beta1.TargetGroupBindingSpec, group *elbv2.TargetGroup) 
 	}
 	path, value := groupField(spec)
 	return field.Invalid(path, value,
-		fmt.Sprintf("the target group has target type %q, which cannot be bound: want instance or ip", group.TargetType))
+		fmt.Sprintf("the target group has target type %q, which cannot be bound: only instance and ip can", group.TargetType))
 }
 
 // contradictions are the fields that say something else than the target group does.
@@ -167,7 +167,8 @@ func contradictions(spec *v1beta1.TargetGroupBindingSpec, group *elbv2.TargetGro
 	differs("vpcID", spec.VpcID, "VPC", group.VpcID)
 	differs("targetGroupProtocol", string(valueOf(spec.TargetGroupProtocol)), "protocol", group.Protocol)
 	if spec.IPAddressType == nil && group.IPAddressType == string(v1beta1.IPAddressTypeIPv6) {
-		faults = append(faults, field.Required(specPath.Child("ipAddressType"), "the target group has address type \"ipv6\", and unset is ipv4"))
+		faults = append(faults, field.Required(specPath.Child("ipAddressType"),
+			"the target group has address type \"ipv6\", and the default is ipv4"))
 	}
 	return faults
 }

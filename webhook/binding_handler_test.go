@@ -84,12 +84,12 @@ func TestBindingRefusals(t *testing.T) {
 		binding string
 		want    []string
 	}{
-		"text for a number":        {specOf(`"targetGroupName":"web","serviceRef":{"name":5,"port":80}`), []string{"spec.serviceRef.name: Invalid value: must be text, and is number"}},
-		"a number for text":        {specOf(`"targetGroupName":"web","targetType":5`), []string{"spec.targetType: Invalid value: must be text, and is number"}},
-		"a port that is neither":   {specOf(`"targetGroupName":"web","serviceRef":{"name":"web","port":true}`), []string{"spec.serviceRef.port: Invalid value: must be a whole number, and is bool"}},
-		"text for a list":          {specOf(instanceSpec(`,"nodeSelector":{"matchExpressions":""}`)), []string{"spec.nodeSelector.matchExpressions: Invalid value: must be a list, and is string"}},
-		"a list for the selector":  {specOf(instanceSpec(`,"nodeSelector":[]`)), []string{"spec.nodeSelector: Invalid value: must be an object, and is array"}},
-		"text for the spec":        {`{"metadata":{"name":"web"},"spec":"x"}`, []string{"spec: Invalid value: must be an object, and is string"}},
+		"text for a number":        {specOf(`"targetGroupName":"web","serviceRef":{"name":5,"port":80}`), []string{"spec.serviceRef.name: Invalid value: must be a string, not number"}},
+		"a number for text":        {specOf(`"targetGroupName":"web","targetType":5`), []string{"spec.targetType: Invalid value: must be a string, not number"}},
+		"a port that is neither":   {specOf(`"targetGroupName":"web","serviceRef":{"name":"web","port":true}`), []string{"spec.serviceRef.port: Invalid value: must be an integer, not bool"}},
+		"text for a list":          {specOf(instanceSpec(`,"nodeSelector":{"matchExpressions":""}`)), []string{"spec.nodeSelector.matchExpressions: Invalid value: must be a list, not string"}},
+		"a list for the selector":  {specOf(instanceSpec(`,"nodeSelector":[]`)), []string{"spec.nodeSelector: Invalid value: must be an object, not array"}},
+		"text for the spec":        {`{"metadata":{"name":"web"},"spec":"x"}`, []string{"spec: Invalid value: must be an object, not string"}},
 		"54,000 expressions":       {specOf(instanceSpec(expressions(54_000, `{"key":"","operator":"x"}`))), []string{selectorSize}},
 		"one expression too many":  {specOf(instanceSpec(expressions(33, `{"key":"a","operator":"Exists"}`))), []string{selectorSize}},
 		"one value too many":       {specOf(instanceSpec(expressions(1, `{"key":"a","operator":"In","values":[`+strings.Repeat(`"a",`, 64)+`"b"]}`))), []string{selectorSize}},

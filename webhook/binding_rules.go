@@ -47,7 +47,7 @@ func required(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 	}
 	if spec.TargetType == nil {
 		faults = append(faults, field.Required(specPath.Child("targetType"),
-			"instance or ip; it is filled in from the target group at creation"))
+			"set instance or ip: it is filled in from the target group only at creation"))
 	}
 	return faults
 }
@@ -61,10 +61,10 @@ func groupFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 			"must be a target group's ARN: arn:aws:elasticloadbalancing:REGION:ACCOUNT:targetgroup/NAME/ID"))
 	case spec.TargetGroupName != "" && spec.TargetGroupName != name:
 		faults = append(faults, field.Invalid(specPath.Child("targetGroupName"), spec.TargetGroupName,
-			"targetGroupARN is that of "+name+": leave one of the two out"))
+			"targetGroupARN is the ARN of "+name+": remove one of the two fields"))
 	}
 	if !vpcPattern.MatchString(spec.VpcID) {
-		faults = append(faults, field.Invalid(specPath.Child("vpcID"), spec.VpcID, "must be vpc- and 8, 17 or 32 of 0-9 and a-f"))
+		faults = append(faults, field.Invalid(specPath.Child("vpcID"), spec.VpcID, "must be vpc- followed by 8, 17 or 32 characters 0-9 or a-f"))
 	}
 	if protocol := valueOf(spec.TargetGroupProtocol); isInstance(spec) && protocol.HasServerIDs() {
 		faults = append(faults, field.Invalid(specPath.Child("targetGroupProtocol"), protocol, "is for targetType ip only"))
@@ -92,7 +92,7 @@ func roleFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 	}
 	if id := spec.AssumeRoleExternalId; id != "" && (!externalIDPattern.MatchString(id) || len(id) > longestExternalID) {
 		faults = append(faults, field.Invalid(specPath.Child("assumeRoleExternalId"), field.OmitValueType{},
-			"must be 2 to 1224 of letters, digits and _+=,.@:/-"))
+			"must be 2 to 1224 characters: letters, digits or _+=,.@:/-"))
 	}
 	return faults
 }
@@ -118,7 +118,7 @@ func networkingFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 		for j, port := range rule.Ports {
 			if isInstance(spec) && port.Port != nil && port.Port.Type == intstr.String {
 				faults = append(faults, field.Invalid(path.Child("ports").Index(j).Child("port"), port.Port.StrVal,
-					"a named port is for targetType ip only: give its number"))
+					"named ports are for targetType ip only: use the port number"))
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func peerFaults(peer v1beta1.NetworkingPeer, path *field.Path) field.ErrorList {
 	}
 	if _, _, err := net.ParseCIDR(peer.IPBlock.CIDR); err != nil {
 		return field.ErrorList{field.Invalid(path.Child("ipBlock", "cidr"), peer.IPBlock.CIDR,
-			"must be a range of addresses, such as 192.168.1.0/24 or 2001:db8::/64")}
+			"must be a CIDR block, such as 192.168.1.0/24 or 2001:db8::/64")}
 	}
 	return nil
 }

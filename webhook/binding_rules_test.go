@@ -38,9 +38,9 @@ func TestSpecFaults(t *testing.T) {
 	const (
 		wantGroupARN = "must be a target group's ARN: arn:aws:elasticloadbalancing:REGION:ACCOUNT:targetgroup/NAME/ID"
 		wantRoleARN  = "must be a role's ARN: arn:aws:iam::ACCOUNT:role/NAME"
-		wantCIDR     = "must be a range of addresses, such as 192.168.1.0/24 or 2001:db8::/64"
+		wantCIDR     = "must be a CIDR block, such as 192.168.1.0/24 or 2001:db8::/64"
 		wantPeer     = "set either ipBlock or securityGroup"
-		wantVPC      = "must be vpc- and 8, 17 or 32 of 0-9 and a-f"
+		wantVPC      = "must be vpc- followed by 8, 17 or 32 characters 0-9 or a-f"
 	)
 	tests := map[string]struct {
 		change func(*v1beta1.TargetGroupBindingSpec)
@@ -61,7 +61,7 @@ func TestSpecFaults(t *testing.T) {
 		"name and ARN that agree": {change: func(s *v1beta1.TargetGroupBindingSpec) { s.TargetGroupName = "web" }},
 		"name and ARN that disagree": {
 			change: func(s *v1beta1.TargetGroupBindingSpec) { s.TargetGroupName = "we" },
-			want:   field.ErrorList{field.Invalid(path("targetGroupName"), "we", "targetGroupARN is that of web: leave one of the two out")},
+			want:   field.ErrorList{field.Invalid(path("targetGroupName"), "we", "targetGroupARN is the ARN of web: remove one of the two fields")},
 		},
 		"VPC": {
 			change: func(s *v1beta1.TargetGroupBindingSpec) { s.VpcID = "vpc-0123456" },
@@ -76,7 +76,7 @@ func TestSpecFaults(t *testing.T) {
 			},
 			want: field.ErrorList{
 				field.Invalid(path("iamRoleArnToAssume"), "arn:aws:iam::210987654321:user/shared", wantRoleARN),
-				field.Invalid(path("assumeRoleExternalId"), field.OmitValueType{}, "must be 2 to 1224 of letters, digits and _+=,.@:/-"),
+				field.Invalid(path("assumeRoleExternalId"), field.OmitValueType{}, "must be 2 to 1224 characters: letters, digits or _+=,.@:/-"),
 			},
 		},
 		"what is for ip only, all of it": {
@@ -88,7 +88,7 @@ func TestSpecFaults(t *testing.T) {
 			want: field.ErrorList{
 				field.Invalid(path("targetGroupProtocol"), v1beta1.Protocol("QUIC"), "is for targetType ip only"),
 				field.Forbidden(path("iamRoleArnToAssume"), "is for targetType ip only"),
-				field.Invalid(port, "http", "a named port is for targetType ip only: give its number"),
+				field.Invalid(port, "http", "named ports are for targetType ip only: use the port number"),
 			},
 		},
 		"named port with ip": {change: func(s *v1beta1.TargetGroupBindingSpec) {

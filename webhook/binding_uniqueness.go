@@ -121,7 +121,7 @@ func (c *claims) take(binding *v1beta1.TargetGroupBinding, others []v1beta1.Targ
 	for key, other := range c.held[arn] {
 		if key != self && (!shared || !other.shared) {
 			return field.ErrorList{field.Invalid(specPath.Child("targetGroupARN"), arn, fmt.Sprintf(
-				"TargetGroupBinding %s, which was created just now, has this target group: if it does not exist, try again in %s",
+				"TargetGroupBinding %s, created a moment ago, has this target group: if it does not exist, try again in %s",
 				key, (other.until.Sub(now)+time.Second-1).Truncate(time.Second)))}
 		}
 	}

@@ -74,7 +74,7 @@ func TestClaims(t *testing.T) {
 					if refused := len(faultsIn(t, err)) > 0; refused != step.refused {
 						t.Errorf("step %d: error %v, want a refusal: %v", i+1, err, step.refused)
 					}
-					if err != nil && !strings.Contains(err.Error(), "which was created just now, has this target group: if it does not exist, try again in ") {
+					if err != nil && !strings.Contains(err.Error(), "created a moment ago, has this target group: if it does not exist, try again in ") {
 						t.Errorf("step %d: %v does not say what to do", i+1, err)
 					}
 				}

@@ -154,7 +154,7 @@ func (v *bindingValidator) immutable(ctx context.Context, old, spec *v1beta1.Tar
 	refuse := func(name, was, is string, allowed bool) {
 		if was != is && !allowed {
 			faults = append(faults, field.Invalid(specPath.Child(name), is,
-				fmt.Sprintf("is immutable and was %q: delete the binding and create it again", was)))
+				fmt.Sprintf("is immutable and was %q: delete and re-create the binding", was)))
 		}
 	}
 	refuse("targetGroupARN", old.TargetGroupARN, spec.TargetGroupARN, false)

@@ -67,7 +67,7 @@ func ofFamily(family *v1beta1.IPAddressType) change {
 const (
 	wantTakenByFirst = `spec.targetGroupARN: Invalid value: "` + testARN + `": TargetGroupBinding other/first has this target group already`
 	wantSelectorOff  = "spec.nodeSelector: Forbidden: is for targetType instance only"
-	wantTypeSet      = "spec.targetType: Required value: instance or ip; it is filled in from the target group at creation"
+	wantTypeSet      = "spec.targetType: Required value: set instance or ip: it is filled in from the target group only at creation"
 )
 
 func TestBindingValidatorOnCreate(t *testing.T) {
@@ -83,7 +83,7 @@ func TestBindingValidatorOnCreate(t *testing.T) {
 				b.Spec.TargetGroupName = "api"
 			}),
 			want: []string{
-				`spec.targetGroupName: Invalid value: "api": targetGroupARN is that of web: leave one of the two out`,
+				`spec.targetGroupName: Invalid value: "api": targetGroupARN is the ARN of web: remove one of the two fields`,
 				`spec.targetGroupProtocol: Invalid value: "QUIC": is for targetType ip only`,
 				wantTakenByFirst,
 				`spec.targetType: Invalid value: "instance": the target group has target type "ip"`,
@@ -136,11 +136,11 @@ func from(ranges ...string) change {
 
 func badCIDR(rule int, cidr string) string {
 	return fmt.Sprintf("spec.networking.ingress[%d].from[0].ipBlock.cidr: Invalid value: %q: "+
-		"must be a range of addresses, such as 192.168.1.0/24 or 2001:db8::/64", rule, cidr)
+		"must be a CIDR block, such as 192.168.1.0/24 or 2001:db8::/64", rule, cidr)
 }
 
 func immutable(name, was, is string) string {
-	return "spec." + name + `: Invalid value: "` + is + `": is immutable and was "` + was + `": delete the binding and create it again`
+	return "spec." + name + `: Invalid value: "` + is + `": is immutable and was "` + was + `": delete and re-create the binding`
 }
 
 func TestBindingValidatorOnUpdate(t *testing.T) {
@@ -167,7 +167,7 @@ func TestBindingValidatorOnUpdate(t *testing.T) {
 			`spec.vpcID: Unsupported value: "vpc-11111111": supported values: "vpc-0123456789abcdef0"`,
 		}},
 		"several at once": {new: []change{inVPC("vpc-1"), selecting, speaking("TCP")}, want: []string{
-			`spec.vpcID: Invalid value: "vpc-1": must be vpc- and 8, 17 or 32 of 0-9 and a-f`, wantSelectorOff,
+			`spec.vpcID: Invalid value: "vpc-1": must be vpc- followed by 8, 17 or 32 characters 0-9 or a-f`, wantSelectorOff,
 			`spec.vpcID: Invalid value: "vpc-1": the target group has VPC "vpc-0123456789abcdef0"`,
 			`spec.targetGroupProtocol: Invalid value: "TCP": the target group has protocol "HTTP"`,
 			immutable("vpcID", ownVPCID, "vpc-1"),
@@ -282,7 +282,7 @@ func TestContradictions(t *testing.T) {
 		"unset is fine": {group: ip, binding: newBinding("web", noType, inVPC(""), ofFamily(nil))},
 		"unset address type of an IPv6 group": {
 			group: ipv6, binding: newBinding("web", ofFamily(nil)),
-			want: field.ErrorList{field.Required(path("ipAddressType"), `the target group has address type "ipv6", and unset is ipv4`)},
+			want: field.ErrorList{field.Required(path("ipAddressType"), `the target group has address type "ipv6", and the default is ipv4`)},
 		},
 		"address type": {
 			group: ipv6, binding: newBinding("web"),
@@ -291,7 +291,7 @@ func TestContradictions(t *testing.T) {
 		"target type that cannot be bound": {
 			group: alb, binding: newBinding("web", speaking("TCP")),
 			want: field.ErrorList{field.Invalid(path("targetGroupARN"), testARN,
-				`the target group has target type "alb", which cannot be bound: want instance or ip`)},
+				`the target group has target type "alb", which cannot be bound: only instance and ip can`)},
 		},
 		"target type, VPC and protocol": {
 			group: ip, binding: newBinding("web", instance, inVPC("vpc-11111111"), speaking("TCP")),

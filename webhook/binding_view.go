@@ -69,7 +69,7 @@ func decodeBinding(body []byte) (*bindingRequest, error) {
 	case err != nil && fault == nil:
 		return nil, err
 	case review.Request == nil:
-		return nil, errors.New("there is no request in it")
+		return nil, errors.New("the review has no request")
 	}
 	req := review.Request
 	sizes := req.Object.decode(req.Namespace)
@@ -131,21 +131,21 @@ func typeFault(err error, within, by string) *field.Error {
 		return nil
 	}
 	return field.Invalid(field.NewPath(strings.Trim(by+path, ".")), field.OmitValueType{},
-		fmt.Sprintf("must be %s, and is %s", kindOf(wrong.Type), cutTo(wrong.Value, mostQuoted)))
+		fmt.Sprintf("must be %s, not %s", kindOf(wrong.Type), cutTo(wrong.Value, mostQuoted)))
 }
 
 // kindOf names a type as the writer of a manifest knows it.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
-		return "text"
+		return "a string"
 	case reflect.Bool:
-		return "true or false"
+		return "a boolean"
 	case reflect.Slice:
 		return "a list"
 	case reflect.Struct, reflect.Map:
 		return "an object"
 	default:
-		return "a whole number"
+		return "an integer"
 	}
 }

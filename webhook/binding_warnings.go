@@ -92,7 +92,7 @@ func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }
 func warnOfFaults(found field.ErrorList) admission.Warnings {
 	var out admission.Warnings
 	for _, fault := range told(found) {
-		out = append(out, "was so before, and is not refused: "+fault.Error())
+		out = append(out, "existing problem, not rejected: "+fault.Error())
 	}
 	return out
 }
@@ -101,10 +101,10 @@ func warnOfUnsupported(spec *v1beta1.TargetGroupBindingSpec) admission.Warnings 
 	var out admission.Warnings
 	if protocol := valueOf(spec.TargetGroupProtocol); protocol.HasServerIDs() {
 		out = append(out, fmt.Sprintf("spec.targetGroupProtocol: QUIC server IDs are not supported yet: AWS refuses to register targets in a "+
-			"target group of protocol %s, and their pods do not get Ready", protocol))
+			"target group of protocol %s, so their pods do not become Ready", protocol))
 	}
 	if spec.Networking != nil {
-		out = append(out, "spec.networking is not supported yet: targets are registered, but no security group is changed")
+		out = append(out, "spec.networking is not supported yet: targets are registered, but security groups are not changed")
 	}
 	return out
 }
@@ -122,13 +122,14 @@ func (v *bindingValidator) service(ctx context.Context, binding *v1beta1.TargetG
 func warnOfBackend(spec *v1beta1.TargetGroupBindingSpec, service *corev1.Service) admission.Warnings {
 	ref := spec.ServiceRef
 	if service == nil {
-		return admission.Warnings{fmt.Sprintf("spec.serviceRef.name: there is no Service %q yet, and no target without it", ref.Name)}
+		return admission.Warnings{fmt.Sprintf(
+			"spec.serviceRef.name: Service %q does not exist yet: no target is registered until it does", ref.Name)}
 	}
 	var ports []string
 	for _, port := range service.Spec.Ports {
 		matches := ref.Port.Type == intstr.Int && port.Port == ref.Port.IntVal || ref.Port.Type == intstr.String && port.Name == ref.Port.StrVal
 		if matches && port.NodePort == 0 && isInstance(spec) {
-			return admission.Warnings{fmt.Sprintf("spec.serviceRef: port %s of Service %q, of type %s, has no node port: "+
+			return admission.Warnings{fmt.Sprintf("spec.serviceRef: port %s of Service %q (type %s) has no node port: "+
 				"targetType instance needs type NodePort or LoadBalancer", ref.Port.String(), ref.Name, service.Spec.Type)}
 		}
 		if matches {
@@ -136,20 +137,20 @@ func warnOfBackend(spec *v1beta1.TargetGroupBindingSpec, service *corev1.Service
 		}
 		ports = append(ports, strings.TrimSpace(fmt.Sprintf("%d %s", port.Port, port.Name)))
 	}
-	return admission.Warnings{fmt.Sprintf("spec.serviceRef.port: Service %q has no port %q, but: %s",
+	return admission.Warnings{fmt.Sprintf("spec.serviceRef.port: Service %q has no port %q; its ports: %s",
 		ref.Name, ref.Port.String(), cmp.Or(strings.Join(ports, ", "), "none"))}
 }
 
 // warnOfGroup is about how the target group is set up. Nobody waits for the health of an instance.
 func warnOfGroup(spec *v1beta1.TargetGroupBindingSpec, protocol string, balancers int, check elbv2.HealthCheck) admission.Warnings {
 	if balancers == 0 {
-		return admission.Warnings{"the target group is attached to no load balancer: its targets get no traffic and no health check"}
+		return admission.Warnings{"the target group is attached to no load balancer: its targets get no traffic and no health checks"}
 	}
 	checks, all := healthyWithin(protocol, check)
 	if !spec.IsIP() || checks <= slowChecks {
 		return nil
 	}
-	return admission.Warnings{fmt.Sprintf("a new target may take %s from its registration to healthy (health check interval %s, timeout %s, "+
+	return admission.Warnings{fmt.Sprintf("a new target may take %s to become healthy (health check interval %s, timeout %s, "+
 		"healthy threshold %d): a rollout waits that long for each batch of pods", inSeconds(all), inSeconds(check.Interval),
 		inSeconds(check.Timeout), check.HealthyThreshold)}
 }
@@ -196,6 +197,6 @@ func warnOfGrace(delay, grace time.Duration, pod string) admission.Warnings {
 	if delay <= grace {
 		return nil
 	}
-	return admission.Warnings{fmt.Sprintf("the deregistration delay is %s, the grace period of pod %q only %s: "+
-		"the load balancer lets requests go on for longer than the pod does", inSeconds(delay), pod, inSeconds(grace))}
+	return admission.Warnings{fmt.Sprintf("the deregistration delay is %s, but the grace period of pod %q is only %s: "+
+		"the load balancer lets requests run longer than the pod does", inSeconds(delay), pod, inSeconds(grace))}
 }

@@ -26,10 +26,10 @@ import (
 )
 
 const (
-	wantNetworking = "spec.networking is not supported yet: targets are registered, but no security group is changed"
-	wantNoService  = `spec.serviceRef.name: there is no Service "web" yet, and no target without it`
-	wantGrace      = `the deregistration delay is 300 s, the grace period of pod "web-1" only 60 s: ` +
-		"the load balancer lets requests go on for longer than the pod does"
+	wantNetworking = "spec.networking is not supported yet: targets are registered, but security groups are not changed"
+	wantNoService  = `spec.serviceRef.name: Service "web" does not exist yet: no target is registered until it does`
+	wantGrace      = `the deregistration delay is 300 s, but the grace period of pod "web-1" is only 60 s: ` +
+		"the load balancer lets requests run longer than the pod does"
 )
 
 // webService has a port 80 named http.
@@ -92,19 +92,19 @@ func TestBindingValidatorWarnsAtUpdate(t *testing.T) {
 		old, new []change
 		want     admission.Warnings
 	}{
-		"nothing is known": {want: admission.Warnings{`spec.serviceRef.name: there is no Service "api" yet, and no target without it`}},
+		"nothing is known": {want: admission.Warnings{`spec.serviceRef.name: Service "api" does not exist yet: no target is registered until it does`}},
 		"pods that end too soon": {
 			old: []change{toService("api")}, new: []change{known, toService("web")}, want: admission.Warnings{wantGrace},
 		},
 		"no load balancer": {
 			old: []change{toService("api")}, new: []change{known, attachedToNothing, toService("web")},
-			want: admission.Warnings{"the target group is attached to no load balancer: its targets get no traffic and no health check", wantGrace},
+			want: admission.Warnings{"the target group is attached to no load balancer: its targets get no traffic and no health checks", wantGrace},
 		},
 		"faults from before": {
 			old: []change{selecting}, new: []change{selecting},
 			want: admission.Warnings{
-				"was so before, and is not refused: " + wantSelectorOff,
-				`spec.serviceRef.name: there is no Service "api" yet, and no target without it`,
+				"existing problem, not rejected: " + wantSelectorOff,
+				`spec.serviceRef.name: Service "api" does not exist yet: no target is registered until it does`,
 			},
 		},
 	}
@@ -129,7 +129,7 @@ func TestBindingValidatorWarnsAtUpdate(t *testing.T) {
 func TestWarnOfUnsupported(t *testing.T) {
 	serverIDs := func(protocol string) string {
 		return "spec.targetGroupProtocol: QUIC server IDs are not supported yet: AWS refuses to register targets in a target group of protocol " +
-			protocol + ", and their pods do not get Ready"
+			protocol + ", so their pods do not become Ready"
 	}
 	inbound := func(b *v1beta1.TargetGroupBinding) { b.Spec.Networking = &v1beta1.TargetGroupBindingNetworking{} }
 	tests := map[string]struct {
@@ -163,10 +163,10 @@ func TestWarnOfBackend(t *testing.T) {
 		"port by number":  {port: intstr.FromInt32(80), change: shared, service: service},
 		"port by name":    {port: intstr.FromString("http"), change: shared, service: service},
 		"no Service":      {port: intstr.FromInt32(80), change: shared, want: admission.Warnings{wantNoService}},
-		"no such port":    {port: intstr.FromString("80"), change: shared, service: service, want: admission.Warnings{`spec.serviceRef.port: Service "web" has no port "80", but: 80 http, 9090`}},
+		"no such port":    {port: intstr.FromString("80"), change: shared, service: service, want: admission.Warnings{`spec.serviceRef.port: Service "web" has no port "80"; its ports: 80 http, 9090`}},
 		"node port":       {port: intstr.FromInt32(9090), change: instance, service: service},
-		"no node port":    {port: intstr.FromInt32(80), change: instance, service: service, want: admission.Warnings{`spec.serviceRef: port 80 of Service "web", of type ClusterIP, has no node port: targetType instance needs type NodePort or LoadBalancer`}},
-		"without a port ": {port: intstr.FromInt32(80), change: shared, service: newService("web", nil), want: admission.Warnings{`spec.serviceRef.port: Service "web" has no port "80", but: none`}},
+		"no node port":    {port: intstr.FromInt32(80), change: instance, service: service, want: admission.Warnings{`spec.serviceRef: port 80 of Service "web" (type ClusterIP) has no node port: targetType instance needs type NodePort or LoadBalancer`}},
+		"without a port ": {port: intstr.FromInt32(80), change: shared, service: newService("web", nil), want: admission.Warnings{`spec.serviceRef.port: Service "web" has no port "80"; its ports: none`}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -192,12 +192,12 @@ func TestWarnOfGroup(t *testing.T) {
 	}{
 		"ALB, quick": {protocol: "HTTP", change: shared, check: check(25, 5, 10)},
 		"ALB, AWS's default": {protocol: "HTTPS", change: shared, check: check(30, 5, 5), want: admission.Warnings{
-			"a new target may take 35 s from its registration to healthy (health check interval 30 s, timeout 5 s, healthy threshold 5): " +
+			"a new target may take 35 s to become healthy (health check interval 30 s, timeout 5 s, healthy threshold 5): " +
 				"a rollout waits that long for each batch of pods",
 		}},
 		"NLB, quick": {protocol: "TCP", change: shared, check: check(10, 10, 3)},
 		"NLB, AWS's default": {protocol: "TCP", change: shared, check: check(30, 10, 5), want: admission.Warnings{
-			"a new target may take 310 s from its registration to healthy (health check interval 30 s, timeout 10 s, healthy threshold 5): " +
+			"a new target may take 310 s to become healthy (health check interval 30 s, timeout 10 s, healthy threshold 5): " +
 				"a rollout waits that long for each batch of pods",
 		}},
 		"nobody waits for nodes": {protocol: "TCP", change: instance, check: check(300, 120, 10)},
@@ -222,7 +222,7 @@ func TestBindingValidatorWarnsOfNewRoleThatCannotBeAssumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := admission.Warnings{`spec.iamRoleArnToAssume: Invalid value: "` + role + `": assuming role ` + role + `: AccessDenied: not you: its trust policy ` +
-		`does not let targetgate in, or targetgate's own IAM role may not assume it`}
+		`does not allow targetgate, or targetgate's own IAM role may not assume it`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

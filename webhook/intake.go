@@ -63,7 +63,7 @@ func newIntake() *intake {
 var (
 	errTooLarge = fmt.Errorf("the review is larger than %d MiB", largestReview>>20)
 	errNoLength = errors.New("the review has no Content-Length")
-	errBusy     = errors.New("too many reviews are under way, try again")
+	errBusy     = errors.New("too many reviews in progress, try again")
 )
 
 // weight is what a review takes, in bytes: the body, and at most as much again for what is decoded of it.
@@ -96,7 +96,7 @@ func (i *intake) read(w http.ResponseWriter, req *http.Request) (body []byte, do
 // left, and means nothing once all is read.
 func (i *intake) receive(w http.ResponseWriter, req *http.Request, length int64) ([]byte, error) {
 	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(i.timeout)); err != nil {
-		return nil, fmt.Errorf("setting the deadline of the review: %w", err)
+		return nil, fmt.Errorf("setting the review's read deadline: %w", err)
 	}
 	body := make([]byte, length)
 	if _, err := io.ReadFull(req.Body, body); err != nil {

@@ -14,27 +14,27 @@ import (
 var (
 	validation = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "awslbc_webhook_validation_failure_total",
-		Help: "Objects that a validating webhook did not admit, by what was wrong.",
+		Help: "Objects that a validating webhook did not admit, by error.",
 	}, []string{"webhook_name", "error_type"})
 
 	mutation = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "awslbc_webhook_mutation_failure_total",
-		Help: "Objects that a mutating webhook failed to mutate, by what was wrong.",
+		Help: "Objects that a mutating webhook failed to mutate, by error.",
 	}, []string{"webhook_name", "error_type"})
 
 	gatesInjected = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "targetgate_gates_injected_total",
-		Help: "Readiness gates added to pods at admission, dry runs included.",
+		Help: "Readiness gates added to pods at admission, including dry runs.",
 	})
 
 	waits = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "targetgate_webhook_pod_waits_total",
-		Help: "Pods that waited at admission for a binding or Service to arrive, by how that ended: changed or in vain.",
+		Help: "Pods that waited at admission for a new binding or Service, by outcome: changed or in vain.",
 	}, []string{"outcome"})
 
 	latency = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "targetgate_webhook_seconds",
-		Help:    "Time from a call of a webhook until its answer is complete.",
+		Help:    "Time from a webhook call until its answer is complete.",
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 3, 10},
 	}, []string{"webhook_name"})
 )

@@ -77,13 +77,13 @@ func leftOut(count int) []string {
 	if count == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d TargetGroupBindings select the pod and get no readiness gate in it: a pod has at most %d",
+	return []string{fmt.Sprintf("%d TargetGroupBindings that select the pod get no readiness gate in it: a pod has at most %d",
 		count, readiness.MaxGates)}
 }
 
 // tooLong is the answer about a pod that no node would run: the API server may refuse it, we do not.
 func tooLong(list string) answer {
-	return answer{warnings: []string{fmt.Sprintf("the pod has more than %d %s: it gets no readiness gate", longestList, list)}}
+	return answer{warnings: []string{fmt.Sprintf("the pod has more than %d %s, so it gets no readiness gate", longestList, list)}}
 }
 
 // ungated warns when a Service selects the pod: the user has labelled the namespace, so a gate was expected.
@@ -94,7 +94,7 @@ func ungated(covering coverage) []string {
 	case covering.service == "":
 		return nil
 	default:
-		return []string{fmt.Sprintf("Service %q selects the pod, but no TargetGroupBinding of type ip is in force for it: "+
+		return []string{fmt.Sprintf("Service %q selects the pod, but has no active TargetGroupBinding of type ip: "+
 			"the pod gets no readiness gate", covering.service)}
 	}
 }
@@ -104,8 +104,8 @@ func withoutName(covering coverage) []string {
 	if covering.nameless == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("the pod gets no readiness gate of TargetGroupBinding %q, whose name is longer than %d characters: "+
-		"create the binding again with a shorter name", cutTo(covering.nameless, longestQuotedName), v1beta1.MaxBindingName)}
+	return []string{fmt.Sprintf("the pod gets no readiness gate for TargetGroupBinding %q, whose name is longer than %d characters: "+
+		"re-create the binding with a shorter name", cutTo(covering.nameless, longestQuotedName), v1beta1.MaxBindingName)}
 }
 
 // longestQuotedName is in bytes, and keeps a warning within what API servers pass on of it.

@@ -41,7 +41,7 @@ func (h *podHandler) review(ctx context.Context, body []byte) ([]byte, error) {
 		return nil, fmt.Errorf("decoding the review: %w", err)
 	}
 	if review.Request == nil {
-		return nil, errors.New("decoding the review: there is no request in it")
+		return nil, errors.New("decoding the review: it has no request")
 	}
 	answer, err := h.mutator.decide(ctx, review.Request)
 	if err != nil {

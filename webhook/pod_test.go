@@ -137,7 +137,7 @@ func TestPodReview(t *testing.T) {
 			objects:      []client.Object{web, newBinding("web")},
 			pod:          `{"metadata":{"labels":{"app":"web"}},"spec":{"readinessGates":[` + strings.Repeat("{},", longestList) + `{}]}}`,
 			want:         `{"metadata":{"labels":{"app":"web"}},"spec":{"readinessGates":[` + strings.Repeat("{},", longestList) + `{}]}}`,
-			wantWarnings: []string{"the pod has more than 1000 readiness gates: it gets no readiness gate"},
+			wantWarnings: []string{"the pod has more than 1000 readiness gates, so it gets no readiness gate"},
 		},
 		"host network and owner do not matter": {
 			objects: []client.Object{web, newBinding("web")},
@@ -160,10 +160,10 @@ func TestPodReview(t *testing.T) {
 	}
 }
 
-var longNameWarning = `the pod gets no readiness gate of TargetGroupBinding "` + strings.Repeat("a", 64) + `", whose name is longer than 63 characters: ` +
-	`create the binding again with a shorter name`
+var longNameWarning = `the pod gets no readiness gate for TargetGroupBinding "` + strings.Repeat("a", 64) + `", whose name is longer than 63 characters: ` +
+	`re-create the binding with a shorter name`
 
-const noBindingWarning = `Service "web" selects the pod, but no TargetGroupBinding of type ip is in force for it: the pod gets no readiness gate`
+const noBindingWarning = `Service "web" selects the pod, but has no active TargetGroupBinding of type ip: the pod gets no readiness gate`
 
 func TestPodsAreAdmittedAsTheyAre(t *testing.T) {
 	const pod = `{"metadata":{"labels":{"app":"web"}},"spec":{}}`

@@ -102,7 +102,7 @@ func (t *protector) protect(pod *podView, protocols []v1beta1.Protocol) protecti
 	switch {
 	case len(bare) == 0:
 	case !t.canSleep:
-		p.warn(fmt.Sprintf("container %q gets no preStop sleep: that needs Kubernetes 1.30, and the API server is %q",
+		p.warn(fmt.Sprintf("container %q gets no preStop sleep: it needs Kubernetes 1.30, and the API server is %q",
 			pod.containers()[bare[0]].Name, cut(t.ServerVersion)))
 	case slept > 0:
 		p.containers, p.sleep = bare, slept
@@ -129,11 +129,11 @@ func (p *protection) tooShort(pod *podView, needed, slept int64) string {
 		hook := c.preStop()
 		switch {
 		case hook != nil && hook.Sleep != nil && hook.Sleep.Seconds < needed && hook.Sleep.Seconds != slept:
-			return fmt.Sprintf("the preStop of container %q sleeps %d s, but the load balancer may go on sending for %d s: "+
-				"raise it, or leave it out", cut(c.Name), hook.Sleep.Seconds, needed)
+			return fmt.Sprintf("the preStop of container %q sleeps %d s, but the load balancer may keep sending for %d s: "+
+				"lengthen or remove it", cut(c.Name), hook.Sleep.Seconds, needed)
 		case p.grace < needed, hook != nil && hook.Sleep == nil && p.before < needed:
-			return fmt.Sprintf("spec.terminationGracePeriodSeconds is %d, but the load balancer may go on sending for %d s: "+
-				"raise it, and have the preStop of container %q wait that long", min(p.grace, p.before+slept), needed, cut(c.Name))
+			return fmt.Sprintf("spec.terminationGracePeriodSeconds is %d, but the load balancer may keep sending for %d s: "+
+				"raise it, and make the preStop of container %q wait that long", min(p.grace, p.before+slept), needed, cut(c.Name))
 		}
 	}
 	return ""
@@ -154,7 +154,7 @@ func (p *podView) onSpot(sleep int64) string {
 	for key, value := range spotLabels {
 		if p.Spec.NodeSelector.value[key] == value {
 			return fmt.Sprintf("the pod sleeps %d s before SIGTERM, but a Spot instance is gone %d s after its notice: "+
-				"annotation %s: 90s leaves time to end", sleep, spotNotice, delayAnnotation)
+				"set annotation %s: 90s to leave time for shutdown", sleep, spotNotice, delayAnnotation)
 		}
 	}
 	return ""
@@ -170,7 +170,7 @@ func (t *protector) needed(pod *podView, protocols []v1beta1.Protocol) (seconds 
 	}
 	delay, err := time.ParseDuration(asked)
 	if err != nil || delay < 0 || delay > MaxTerminationDelay {
-		return usual, fmt.Sprintf("annotation %s is %q: want a duration such as 45s, at most %s, or 0 for none; it is ignored, and %ds taken",
+		return usual, fmt.Sprintf("annotation %s is %q: want a duration such as 45s, at most %s, or 0 for none; ignoring it and using %ds",
 			delayAnnotation, cut(asked), MaxTerminationDelay, usual)
 	}
 	return wholeSeconds(delay), ""

@@ -102,19 +102,19 @@ func TestProtect(t *testing.T) {
 		"a preStop of its own, and a grace period that is too short": {
 			pod:  `{"metadata":{},"spec":{"terminationGracePeriodSeconds":20,"containers":[{"name":"web",` + own + `}]}}`,
 			want: `{"metadata":{},"spec":{"terminationGracePeriodSeconds":20,"containers":[{"name":"web",` + own + `}]}}`,
-			wantWarnings: []string{`spec.terminationGracePeriodSeconds is 20, but the load balancer may go on sending for 30 s: ` +
-				`raise it, and have the preStop of container "web" wait that long`},
+			wantWarnings: []string{`spec.terminationGracePeriodSeconds is 20, but the load balancer may keep sending for 30 s: ` +
+				`raise it, and make the preStop of container "web" wait that long`},
 		},
 		"a short preStop of its own beside a sidecar without one": {
 			pod:  `{"metadata":{},"spec":{"terminationGracePeriodSeconds":20,"containers":[{"name":"web",` + own + `},{"name":"proxy"}]}}`,
 			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":50,"containers":[{"name":"web",` + own + `},{"name":"proxy",` + slept30 + `}]}}`,
-			wantWarnings: []string{`spec.terminationGracePeriodSeconds is 20, but the load balancer may go on sending for 30 s: ` +
-				`raise it, and have the preStop of container "web" wait that long`},
+			wantWarnings: []string{`spec.terminationGracePeriodSeconds is 20, but the load balancer may keep sending for 30 s: ` +
+				`raise it, and make the preStop of container "web" wait that long`},
 		},
 		"a short sleep of its own": {
 			pod:          `{"metadata":{},"spec":{"containers":[{"name":"web","lifecycle":{"preStop":{"sleep":{"seconds":5}}}}]}}`,
 			want:         `{"metadata":{},"spec":{"containers":[{"name":"web","lifecycle":{"preStop":{"sleep":{"seconds":5}}}}]}}`,
-			wantWarnings: []string{`the preStop of container "web" sleeps 5 s, but the load balancer may go on sending for 30 s: raise it, or leave it out`},
+			wantWarnings: []string{`the preStop of container "web" sleeps 5 s, but the load balancer may keep sending for 30 s: lengthen or remove it`},
 		},
 		"a long sleep of its own": {
 			pod:  `{"metadata":{},"spec":{"terminationGracePeriodSeconds":40,"containers":[{"name":"web","lifecycle":{"preStop":{"sleep":{"seconds":31}}}}]}}`,
@@ -136,7 +136,7 @@ func TestProtect(t *testing.T) {
 			want: `{"metadata":{"annotations":{"targetgate.dev/termination-protection":"130s"}},"spec":{"nodeSelector":{"karpenter.sh/capacity-type":"spot"},` +
 				`"terminationGracePeriodSeconds":160,"containers":[{"name":"web","lifecycle":{"preStop":{"sleep":{"seconds":130}}}}]}}`,
 			wantWarnings: []string{`the pod sleeps 130 s before SIGTERM, but a Spot instance is gone 120 s after its notice: ` +
-				`annotation targetgate.dev/termination-delay: 90s leaves time to end`},
+				`set annotation targetgate.dev/termination-delay: 90s to leave time for shutdown`},
 		},
 		"on Spot, behind an Application Load Balancer": {
 			pod: `{"metadata":{},"spec":{"nodeSelector":{"eks.amazonaws.com/capacityType":"SPOT"},"containers":[{"name":"web"}]}}`,
@@ -178,8 +178,8 @@ func TestProtect(t *testing.T) {
 		"came in between, before a delay of another length": {
 			pod: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":60,"containers":[{"name":"web",` + slept30 + `},{"name":"mesh"}]}}`, protocol: "TCP",
 			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":60,"containers":[{"name":"web",` + slept30 + `},{"name":"mesh",` + slept30 + `}]}}`,
-			wantWarnings: []string{`spec.terminationGracePeriodSeconds is 60, but the load balancer may go on sending for 130 s: ` +
-				`raise it, and have the preStop of container "web" wait that long`},
+			wantWarnings: []string{`spec.terminationGracePeriodSeconds is 60, but the load balancer may keep sending for 130 s: ` +
+				`raise it, and make the preStop of container "web" wait that long`},
 		},
 		"copied annotation, no sleep": {
 			pod:  `{` + marked30 + `,"spec":{"containers":[{"name":"web"}]}}`,
@@ -260,7 +260,7 @@ func TestProtectReadsAnnotation(t *testing.T) {
 		warning string
 	}{
 		"45s": {want: 45}, "1h": {want: 3600}, "0": {}, "0s": {}, "-0s": {}, "1ns": {want: 1}, "1m30s": {want: 90},
-		"1h0m0.1s":                {want: 30, warning: `is "1h0m0.1s": want a duration such as 45s, at most 1h0m0s, or 0 for none; it is ignored, and 30s taken`},
+		"1h0m0.1s":                {want: 30, warning: `is "1h0m0.1s": want a duration such as 45s, at most 1h0m0s, or 0 for none; ignoring it and using 30s`},
 		"-1s":                     {want: 30, warning: `is "-1s"`},
 		"30":                      {want: 30, warning: `is "30"`},
 		"":                        {want: 30, warning: `is ""`},
@@ -344,7 +344,7 @@ func TestProtectLeavesPodsOfOldAPIServersAlone(t *testing.T) {
 	how.ServerVersion = "v1.29.15-eks-931bdca"
 	got, warnings := protected(t, how, pod, "HTTP")
 	assertJSON(t, pod, got)
-	want := []string{`container "web" gets no preStop sleep: that needs Kubernetes 1.30, and the API server is "v1.29.15-eks-931bdca"`}
+	want := []string{`container "web" gets no preStop sleep: it needs Kubernetes 1.30, and the API server is "v1.29.15-eks-931bdca"`}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

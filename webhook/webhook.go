@@ -90,7 +90,7 @@ func newPodMutator(ctx context.Context, mgr ctrl.Manager, opts Options) (*podMut
 		protector: newProtector(opts.Termination), namespaces: opts.Namespaces,
 	}
 	if !mutator.protector.canSleep {
-		mgr.GetLogger().Info("Pods get no preStop sleep: that needs Kubernetes 1.30", "apiServer", opts.Termination.ServerVersion)
+		mgr.GetLogger().Info("Pods get no preStop sleep: it needs Kubernetes 1.30", "apiServer", opts.Termination.ServerVersion)
 	}
 	return mutator, mutator.index.watch(ctx, mgr.GetCache())
 }

@@ -101,7 +101,7 @@ func upToDate(bundle []byte, wanted, mayStay []*x509.Certificate) bool {
 func verify(certificate *x509.Certificate, bundle []byte, host string, now time.Time) error {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(bundle) {
-		return errors.New("there is no certificate in it")
+		return errors.New("it contains no certificate")
 	}
 	_, err := certificate.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, CurrentTime: now})
 	return err

@@ -130,7 +130,7 @@ func TestVerifyJudgesAsAnAPIServer(t *testing.T) {
 		wantErr string
 	}{
 		"trusted":         {bundle: bundleOf(other, ca), host: testHost, now: now},
-		"no bundle":       {host: testHost, now: now, wantErr: "no certificate in it"},
+		"no bundle":       {host: testHost, now: now, wantErr: "contains no certificate"},
 		"of another CA":   {bundle: bundleOf(other), host: testHost, now: now, wantErr: "signed by unknown authority"},
 		"of another host": {bundle: bundleOf(ca), host: "elsewhere.svc", now: now, wantErr: "not elsewhere.svc"},
 		"expired":         {bundle: bundleOf(ca), host: testHost, now: certificate.NotAfter.Add(time.Second), wantErr: "expired"},

@@ -53,13 +53,13 @@ func (c *ClientCheck) checkName(state tls.ConnectionState) error {
 	if slices.Contains(c.names, name) || slices.Contains(c.names, AnyClient) {
 		return nil
 	}
-	return fmt.Errorf("the client's certificate is for %q, and not for one of %q", name, c.names)
+	return fmt.Errorf("the client certificate is for %q, want one of %q", name, c.names)
 }
 
 // current are the CAs of now, or those of before when the file cannot be read.
 func (c *ClientCheck) current() *x509.CertPool {
 	if err := c.read(); err != nil {
-		log.Log.Error(err, "Checking clients by the CAs that were in the file before")
+		log.Log.Error(err, "Failed to read the client CA file, using the previous CAs")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +69,7 @@ func (c *ClientCheck) current() *x509.CertPool {
 func (c *ClientCheck) read() error {
 	content, err := os.ReadFile(c.path)
 	if err != nil {
-		return fmt.Errorf("reading the CA of clients: %w", err)
+		return fmt.Errorf("reading client CA file: %w", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *ClientCheck) read() error {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(content) {
-		return fmt.Errorf("reading the CA of clients: no certificate in %s", c.path)
+		return fmt.Errorf("reading client CA file: no certificate in %s", c.path)
 	}
 	c.content, c.pool = content, pool
 	return nil

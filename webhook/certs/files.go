@@ -47,7 +47,7 @@ func (f *Files) ready(*http.Request) error {
 		return err
 	}
 	if now := time.Now(); now.After(certificate.Leaf.NotAfter) || now.Before(certificate.Leaf.NotBefore) {
-		return fmt.Errorf("the serving certificate is valid from %s to %s only", certificate.Leaf.NotBefore, certificate.Leaf.NotAfter)
+		return fmt.Errorf("the serving certificate is only valid from %s to %s", certificate.Leaf.NotBefore, certificate.Leaf.NotAfter)
 	}
 	return nil
 }

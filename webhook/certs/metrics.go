@@ -19,17 +19,17 @@ const (
 var (
 	expiry = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "targetgate_webhook_certificate_expiration_timestamp_seconds",
-		Help: "When a certificate expires, as Unix time: the one that is served, and the CA in the Secret (not with certificates from files).",
+		Help: "Expiry of a certificate, as Unix time: the serving certificate, and the CA in the Secret (not with certificates from files).",
 	}, []string{"certificate"})
 
 	trusted = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "targetgate_webhook_trusted",
-		Help: "1 when the webhook configuration is there and its caBundle verifies what is served (not with certificates from files).",
+		Help: "1 if the webhook configuration exists and its caBundle verifies the serving certificate (not with certificates from files).",
 	}, []string{"configuration"})
 
 	bundleWrites = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "targetgate_webhook_ca_bundle_writes_total",
-		Help: "Writes of caBundle into a webhook configuration. More than a few at a rotation: somebody else writes it, too.",
+		Help: "Writes of caBundle to a webhook configuration. More than a few per rotation: something else writes it, too.",
 	})
 )
 

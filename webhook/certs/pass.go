@@ -97,7 +97,7 @@ func (k *keeper) missing(s seen) error {
 	if s.secret != nil {
 		return nil
 	}
-	return fmt.Errorf("the Secret %s/%s is missing: create it empty, and targetgate fills it", k.Namespace, k.Secret)
+	return fmt.Errorf("no Secret %s/%s: create an empty one, and targetgate fills it", k.Namespace, k.Secret)
 }
 
 func firstCertificate(content []byte) *x509.Certificate {
@@ -120,12 +120,12 @@ func (k *keeper) reclaim(ctx context.Context, s seen) error {
 		return nil
 	}
 	if ptr.Deref(s.secret.Immutable, false) {
-		return fmt.Errorf("replacing Secret %s/%s: it holds a CA that is not targetgate's, and is immutable: delete it", k.Namespace, k.Secret)
+		return fmt.Errorf("replacing Secret %s/%s: it is immutable and holds a CA that is not targetgate's: delete it", k.Namespace, k.Secret)
 	}
 	if !k.writes.TryAccept() {
 		return nil
 	}
-	log.FromContext(ctx).Info("The Secret holds a CA that is not targetgate's, replacing it",
+	log.FromContext(ctx).Info("Replacing a CA that is not targetgate's",
 		"secret", klog.KObj(s.secret), "subject", s.ca.Subject.String())
 	secret := s.secret.DeepCopy()
 	secret.Data = map[string][]byte{corev1.TLSCertKey: {}, corev1.TLSPrivateKeyKey: {}}
@@ -219,7 +219,7 @@ func (k *keeper) verify(certificate *x509.Certificate, configurations []configur
 	return nil
 }
 
-var errNotServing = errors.New("there is no serving certificate yet")
+var errNotServing = errors.New("no serving certificate yet")
 
 // check returns nil when the live caBundle of every webhook of ours verifies the certificate that is served.
 func (k *keeper) check(ctx context.Context) error {
@@ -255,7 +255,7 @@ func (k *keeper) ready(req *http.Request) error {
 		return fmt.Errorf("caBundle of webhook %s does not verify the serving certificate: %w", readiness.PodWebhook, err)
 	}
 	if wait := k.leaves.current().Leaf.NotBefore.Add(k.clockSkew()).Sub(k.clock.Now()); wait > 0 {
-		return fmt.Errorf("the serving certificate is too young for API servers whose clock is behind: ready in %s", wait)
+		return fmt.Errorf("the serving certificate is not valid yet for API servers whose clocks are behind: ready in %s", wait)
 	}
 	return nil
 }

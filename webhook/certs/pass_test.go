@@ -338,7 +338,7 @@ func TestPassEmptiesASecretOfSomebodyElse(t *testing.T) {
 		"for TLS":     {change: func(s *corev1.Secret) { s.Type = corev1.SecretTypeTLS }, wantErr: notTrusted},
 		"immutable": {
 			change:   func(s *corev1.Secret) { s.Immutable = ptr.To(true) },
-			wantErr:  "replacing Secret targetgate-system/targetgate-webhook-ca: it holds a CA that is not targetgate's, and is immutable: delete it",
+			wantErr:  "replacing Secret targetgate-system/targetgate-webhook-ca: it is immutable and holds a CA that is not targetgate's: delete it",
 			wantHeld: true,
 		},
 	}
@@ -391,9 +391,9 @@ func TestReadyTellsTheTruth(t *testing.T) {
 		},
 		"an API server's clock may be behind": {
 			change:  func(_ *testing.T, f *fixture) { f.clock.Step(-time.Second) },
-			wantErr: "too young for API servers whose clock is behind: ready in 1s",
+			wantErr: "not valid yet for API servers whose clocks are behind: ready in 1s",
 		},
-		"caBundle removed":                     {change: func(t *testing.T, f *fixture) { f.setBundle(t, nil) }, wantErr: "no certificate in it"},
+		"caBundle removed":                     {change: func(t *testing.T, f *fixture) { f.setBundle(t, nil) }, wantErr: "contains no certificate"},
 		"certificate expired":                  {change: func(_ *testing.T, f *fixture) { f.clock.Step(week + time.Second) }, wantErr: "expired"},
 		"no certificate":                       {change: func(_ *testing.T, f *fixture) { f.leaves.serving = nil }, wantErr: "no serving certificate yet"},
 		"the webhooks of bindings are missing": {change: func(t *testing.T, f *fixture) { f.remove(t, newValidating()) }},

@@ -173,7 +173,7 @@ func newStrangers() strangers {
 
 func (s strangers) serve(w http.ResponseWriter, req *http.Request, next http.Handler) {
 	if req.ContentLength > strangersBytes || req.ContentLength < 0 || !s.rate.TryAccept() || !s.room.TryAcquire(1) {
-		http.Error(w, "the path is not the one of the webhook configuration", http.StatusServiceUnavailable)
+		http.Error(w, "the path is not the one in the webhook configuration", http.StatusServiceUnavailable)
 		return
 	}
 	defer s.room.Release(1)

@@ -140,7 +140,7 @@ func (s *SelfMade) watch(mgr ctrl.Manager) (err error) {
 		DefaultTransform: cache.TransformStripManagedFields(), ByObject: objects,
 	})
 	if err != nil {
-		return fmt.Errorf("preparing to watch the webhook configurations: %w", err)
+		return fmt.Errorf("creating webhook configuration cache: %w", err)
 	}
 	s.keeper.reader = s.cache
 	for object := range objects {
@@ -201,7 +201,7 @@ func (s *SelfMade) keep(ctx context.Context) error {
 		}
 		if now := text(err); now != trouble {
 			trouble = now
-			s.log.Info("API servers' trust in the serving certificate has changed", "trusted", err == nil, "err", now)
+			s.log.Info("API server trust in the serving certificate changed", "trusted", err == nil, "err", now)
 		}
 		select {
 		case <-ctx.Done():

@@ -115,7 +115,7 @@ func (s *Server) WebhookMux() *http.ServeMux { return s.mux }
 func (s *Server) StartedChecker() healthz.Checker {
 	return func(*http.Request) error {
 		if !s.listening.Load() {
-			return errors.New("the webhook server does not listen yet")
+			return errors.New("the webhook server is not listening yet")
 		}
 		return nil
 	}
@@ -133,6 +133,6 @@ func (e *errorLog) Write(line []byte) (int, error) {
 	if e.now.TryAccept() {
 		level = 0
 	}
-	e.log.V(level).Info("A connection to the webhooks failed", "err", strings.TrimSpace(string(line)))
+	e.log.V(level).Info("Webhook connection failed", "err", strings.TrimSpace(string(line)))
 	return len(line), nil
 }

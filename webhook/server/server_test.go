@@ -225,7 +225,7 @@ func TestServerLogsFewOfManyFailures(t *testing.T) {
 			synctest.Wait()
 		}
 		end()
-		if len(lines) == 0 || len(lines) > 5 || !strings.Contains(lines[0], "A connection to the webhooks failed") {
+		if len(lines) == 0 || len(lines) > 5 || !strings.Contains(lines[0], "Webhook connection failed") {
 			t.Errorf("%d lines: %q; want a few about failed connections", len(lines), lines)
 		}
 	})
