@@ -7,7 +7,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The name of the webhooks' Service, of both configurations, and the beginning of their Secrets' names. */}}
+{{/* Name of the webhooks' Service and of both configurations, and prefix of their Secrets' names. */}}
 {{- define "targetgate.webhook" -}}
 {{ include "targetgate.fullname" . }}-webhook
 {{- end -}}
@@ -16,7 +16,7 @@
 {{ .Values.serviceAccount.name | default (include "targetgate.fullname" .) }}
 {{- end -}}
 
-{{/* targetgate knows its own pods by the first label, whatever the release is called. */}}
+{{/* targetgate finds its own pods by the first label, whatever the release is called. */}}
 {{- define "targetgate.selectorLabels" -}}
 app.kubernetes.io/name: targetgate
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -32,7 +32,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end -}}
 
-{{/* What an object is called and belongs to: name, namespace, labels. */}}
+{{/* Metadata of an object: name, namespace, labels. */}}
 {{- define "targetgate.metadata" -}}
 name: {{ include "targetgate.fullname" . }}
 namespace: {{ .Release.Namespace }}
@@ -52,7 +52,7 @@ labels:
 {{ .Values.webhookBindPort | default 9443 | int }}
 {{- end -}}
 
-{{/* The port of the metrics; 0 when they are switched off. */}}
+{{/* The metrics port; 0 if metrics are disabled. */}}
 {{- define "targetgate.metricsPort" -}}
 {{ .Values.metricsBindAddr | default ":8080" | toString | splitList ":" | last | int }}
 {{- end -}}
@@ -61,7 +61,7 @@ labels:
 61779
 {{- end -}}
 
-{{/* A flag's value as text: numbers of a file of values are floats, lists are separated by commas. */}}
+{{/* A flag's value as text. Numbers from a values file are floats; lists are joined by commas. */}}
 {{- define "targetgate.text" -}}
 {{- if kindIs "slice" . -}}{{ join "," . }}
 {{- else if kindIs "float64" . -}}{{ int64 . }}
@@ -69,7 +69,7 @@ labels:
 {{- end -}}
 {{- end -}}
 
-{{/* Bindings of namespaces that are not watched are another installation's: it must not matter to them that this one is down. */}}
+{{/* Bindings in namespaces that are not watched belong to another installation, and must not depend on this one running. */}}
 {{- define "targetgate.bindingNamespaces" -}}
 {{- with include "targetgate.text" .Values.watchNamespace }}
 namespaceSelector:
@@ -80,7 +80,7 @@ namespaceSelector:
 {{- end }}
 {{- end -}}
 
-{{/* The arguments. What has no value is left to targetgate's own default. */}}
+{{/* The arguments. Unset values keep targetgate's own defaults. */}}
 {{- define "targetgate.args" -}}
 {{- $gates := list -}}
 {{- range $gate, $on := .Values.controllerConfig.featureGates -}}
