@@ -17,14 +17,14 @@ import (
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
-// aws is the program's way to AWS.
+// aws is the program's access to AWS.
 type aws struct {
 	accounts *elbv2.Accounts
 	ownVPC   func(context.Context) (string, error)
 }
 
-// newAWS finds Region and credentials where the SDK finds them. It calls nothing but, without a Region, the instance
-// metadata service.
+// newAWS finds Region and credentials where the SDK finds them. It makes no call, except to the instance metadata service
+// if no Region is set.
 func newAWS(ctx context.Context, opts *options) (*aws, error) {
 	var load []func(*config.LoadOptions) error
 	if opts.Region != "" {
@@ -49,7 +49,7 @@ func newAWS(ctx context.Context, opts *options) (*aws, error) {
 	return &aws{accounts: accounts, ownVPC: ownVPC(opts.VpcID, cfg)}, nil
 }
 
-// ownVPC answers with the flag, or asks the instance metadata service each time: it is needed rarely.
+// ownVPC returns the flag's value, or asks the instance metadata service each time: the VPC is rarely needed.
 func ownVPC(id string, cfg awssdk.Config) func(context.Context) (string, error) {
 	if id != "" {
 		return func(context.Context) (string, error) { return id, nil }

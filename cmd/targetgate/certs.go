@@ -23,10 +23,10 @@ import (
 	"github.com/targetgate/targetgate/webhook/server"
 )
 
-// certificateOptions say where the webhooks' serving certificate comes from, and who may connect.
+// certificateOptions says where the webhooks' serving certificate comes from and who may connect.
 type certificateOptions struct {
 	Dir, CertFile, KeyFile string
-	FromFiles              bool // which are read; otherwise SelfMade
+	FromFiles              bool // serve the certificate of these files; otherwise SelfMade
 	SelfMade               certs.Options
 	ClientCA               string
 	ClientNames            []string
@@ -59,21 +59,21 @@ func (o *certificateOptions) addFlags(flags *pflag.FlagSet) {
 		"Accepted common names of client certificates; * accepts any certificate the CA signed, such as a kubelet's.")
 }
 
-// namespaceFile is where a pod's service account says which namespace it is of.
+// namespaceFile holds the namespace of a pod's service account.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// complete finds out what the flags do not say by themselves.
+// complete derives what the flags alone do not say.
 func (o *certificateOptions) complete(flags *pflag.FlagSet) {
 	_, err := os.Stat(o.certPath())
 	o.FromFiles = err == nil || flags.Changed("webhook-cert-dir") || flags.Changed("webhook-cert-file") || flags.Changed("webhook-key-file")
-	mounted, _ := os.ReadFile(namespaceFile) // outside of a pod there is none
+	mounted, _ := os.ReadFile(namespaceFile) // does not exist outside a pod
 	o.SelfMade.Namespace = cmp.Or(os.Getenv("POD_NAMESPACE"), strings.TrimSpace(string(mounted)))
 }
 
 func (o *certificateOptions) certPath() string { return filepath.Join(o.Dir, o.CertFile) }
 func (o *certificateOptions) keyPath() string  { return filepath.Join(o.Dir, o.KeyFile) }
 
-// validate returns every fault at once.
+// validate returns all faults at once.
 func (o *certificateOptions) validate() []error {
 	if o.FromFiles {
 		return nil
@@ -107,7 +107,7 @@ func (o *certificateOptions) validate() []error {
 	return faults
 }
 
-// certificates are what the webhook server serves with.
+// certificates provides the webhook server's certificate and guards its handlers.
 type certificates interface {
 	GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	Guard(http.Handler) http.Handler

@@ -22,7 +22,7 @@ import (
 	"github.com/targetgate/targetgate/targets/consent"
 )
 
-// consentOptions say whom bindings need the consent of.
+// consentOptions says whose consent bindings need.
 type consentOptions struct {
 	Mode          string
 	RoleAllowlist string
@@ -40,7 +40,7 @@ func (o *consentOptions) addFlags(flags *pflag.FlagSet) {
 			"Default: any role.")
 }
 
-// validate returns every fault at once.
+// validate returns all faults at once.
 func (o *consentOptions) validate(cluster string) []error {
 	if !slices.Contains(consent.Modes(), o.Mode) {
 		return []error{fmt.Errorf("--target-group-consent=%s: want %s", o.Mode, strings.Join(consent.Modes(), ", "))}
@@ -51,7 +51,7 @@ func (o *consentOptions) validate(cluster string) []error {
 	return nil
 }
 
-// roleInterval is how often the list of roles is read. The kubelet needs a minute and more to bring a new ConfigMap.
+// roleInterval is how often the role allowlist is read. The kubelet takes a minute or more to deliver a new ConfigMap.
 const roleInterval = 10 * time.Second
 
 var roleListGood = prometheus.NewGauge(prometheus.GaugeOpts{
@@ -59,16 +59,16 @@ var roleListGood = prometheus.NewGauge(prometheus.GaugeOpts{
 	Help: "1 if the last read of --role-allowlist succeeded, 0 if it failed and the previous list is still in force.",
 })
 
-// roleFile is the list of roles in a file.
+// roleFile is a role allowlist in a file.
 type roleFile struct {
 	path    string
-	content []byte // when it was read last
-	fault   string // then, empty when there was none
+	content []byte // as of the last successful read
+	fault   string // the error of the last read, empty if it succeeded
 	roles   atomic.Pointer[consent.Roles]
 	changes chan struct{}
 }
 
-// openRoles reads the file; its faults are for whoever has just written it.
+// openRoles reads the file. It fails if the file is wrong, so that its author learns at start-up.
 func openRoles(path string) (*roleFile, error) {
 	f := &roleFile{path: path, changes: make(chan struct{}, 1)}
 	if err := f.read(); err != nil {
@@ -77,7 +77,7 @@ func openRoles(path string) (*roleFile, error) {
 	return f, metrics.Registry.Register(roleListGood)
 }
 
-// Start reads the file again every now and then, on every replica.
+// Start rereads the file every roleInterval, on every replica.
 func (f *roleFile) Start(ctx context.Context) error {
 	ticker := time.NewTicker(roleInterval)
 	defer ticker.Stop()
@@ -91,10 +91,10 @@ func (f *roleFile) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection says that every replica admits bindings.
+// NeedLeaderElection returns false: every replica admits bindings.
 func (f *roleFile) NeedLeaderElection() bool { return false }
 
-// reread keeps what was read before when there is something wrong with the file, and says so once.
+// reread keeps the previous list if the file cannot be read, and logs each error once.
 func (f *roleFile) reread() {
 	err := f.read()
 	if err == nil {
@@ -132,13 +132,13 @@ func (f *roleFile) read() error {
 	ctrl.Log.Info("Loaded the role allowlist", "path", f.path)
 	select {
 	case f.changes <- struct{}{}:
-	default: // somebody is about to look already
+	default: // a change is already signalled
 	}
 	return nil
 }
 
-// newConsent returns what the cluster asks of bindings, and when other roles are allowed. The manager reads the list of roles
-// again.
+// newConsent returns the consent policy, and a channel that signals changes of the role allowlist. The manager rereads the
+// list.
 func newConsent(opts *options, mgr ctrl.Manager) (consent.Policy, <-chan struct{}, error) {
 	policy := consent.Policy{Mode: consent.Mode(opts.Consent.Mode), Cluster: opts.ClusterName}
 	if opts.Consent.RoleAllowlist == "" {

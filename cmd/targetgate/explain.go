@@ -27,7 +27,7 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// explainCommand explains, and returns the exit code.
+// explainCommand runs explain and returns the exit code.
 func explainCommand(ctx context.Context, program string, args []string, out, errOut io.Writer) int {
 	ctrl.SetLogger(logr.Discard())
 	opts, err := parseExplainOptions(program, args, out)
@@ -44,7 +44,7 @@ func explainCommand(ctx context.Context, program string, args []string, out, err
 	return code
 }
 
-// explain is 1 when a link is broken, and with an error.
+// explain returns exit code 1 if a link is broken, and with every error.
 func (o *explainOptions) explain(ctx context.Context, out, errOut io.Writer) (int, error) {
 	reader, namespace, err := o.connect()
 	if err != nil {
@@ -88,7 +88,7 @@ func (o *explainOptions) ask(ctx context.Context, explainer *explain.Explainer, 
 	}
 }
 
-// connect returns a way to the API server, and the namespace that is meant.
+// connect returns a client of the API server, and the namespace to explain.
 func (o *explainOptions) connect() (client.Reader, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.Kubeconfig
@@ -115,8 +115,8 @@ func (o *explainOptions) connect() (client.Reader, string, error) {
 	return reader, namespace, nil
 }
 
-// awsClients finds credentials where the SDK finds them, and the Region in the target group's ARN. The role of a binding is
-// assumed, as targetgate does.
+// awsClients returns AWS clients with the credentials that the SDK finds and the Region of the target group's ARN. Like
+// targetgate, they assume the binding's role.
 func (o *explainOptions) awsClients(ctx context.Context) func(*v1beta1.TargetGroupBinding) (*elbv2.Client, error) {
 	regions := map[string]*elbv2.Accounts{}
 	return func(binding *v1beta1.TargetGroupBinding) (*elbv2.Client, error) {
@@ -151,7 +151,7 @@ func (o *explainOptions) print(out io.Writer, report explain.Report) error {
 	return report.Text(out, o.Kind == kindPod, o.Color == "always" || o.Color == "auto" && isTerminal(out))
 }
 
-// isTerminal reports whether out shows colours and nobody has asked for none (no-color.org).
+// isTerminal reports whether out is a terminal that shows colours, unless the user asked for none (no-color.org).
 func isTerminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// pluginName is what kubectl looks for in the PATH when somebody types kubectl targetgate.
+// pluginName is the program that kubectl runs for kubectl targetgate.
 const pluginName = "kubectl-targetgate"
 
 const explainUsage = `Explains why a pod gets no traffic or is not Ready. Checks each link from the Service to the readiness
@@ -27,8 +27,8 @@ Exit code: 1 if a link is broken or the check failed, 2 if the command line is w
 
 `
 
-// explainOptions are the flags and arguments of explain, and its environment variables: NO_COLOR, TERM, and those of kubectl
-// and the AWS SDK.
+// explainOptions holds the flags and arguments of explain. It also reads the environment variables NO_COLOR and TERM, and
+// those of kubectl and the AWS SDK.
 type explainOptions struct {
 	Kind, Name string // kindPod, kindBinding, or empty for the whole namespace
 
@@ -50,13 +50,13 @@ const (
 	kindBinding = "targetgroupbinding"
 )
 
-// kinds are the words for a kind, as kubectl takes them.
+// kinds maps the names that kubectl accepts for a kind.
 var kinds = map[string]string{
 	"pod": kindPod, "pods": kindPod, "po": kindPod,
 	"targetgroupbinding": kindBinding, "targetgroupbindings": kindBinding, "tgb": kindBinding,
 }
 
-// asksToExplain reports whether the command line is explain's, and how users call the program.
+// asksToExplain reports whether the command line runs explain, and the name by which users call the program.
 func asksToExplain(command []string) (program string, yes bool) {
 	if strings.TrimSuffix(filepath.Base(command[0]), ".exe") == pluginName {
 		return "kubectl targetgate", true
@@ -64,8 +64,8 @@ func asksToExplain(command []string) (program string, yes bool) {
 	return "targetgate", len(command) > 1 && command[1] == "explain"
 }
 
-// parseExplainOptions reads the arguments, of which the first should be explain; pflag.ErrHelp says that they asked for no
-// more than has been printed to out.
+// parseExplainOptions reads the arguments; the first must be explain. It returns pflag.ErrHelp after it has printed help
+// to out.
 func parseExplainOptions(program string, args []string, out io.Writer) (*explainOptions, error) {
 	opts := &explainOptions{}
 	flags := pflag.NewFlagSet(program+" explain", pflag.ContinueOnError)
@@ -101,7 +101,7 @@ func (o *explainOptions) addFlags(flags *pflag.FlagSet) {
 		"Name of targetgate's MutatingWebhookConfiguration, which decides which pods get gates.")
 }
 
-// takeSubject reads what is to be explained: nothing, KIND NAME or KIND/NAME.
+// takeSubject reads what to explain: nothing, KIND NAME or KIND/NAME.
 func (o *explainOptions) takeSubject(args []string) error {
 	if len(args) == 1 {
 		args = strings.SplitN(args[0], "/", 2)

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The flags of the incumbent for what targetgate does not do: load balancers, listeners, security groups. They are
-// accepted so that an existing argument list starts, and said to mean nothing.
+// The incumbent's flags for features that targetgate does not have: load balancers, listeners, security groups. They are
+// accepted, logged and ignored, so that an existing argument list works.
 var (
 	ignoredSwitches = []string{
 		"disable-ingress-class-annotation", "disable-ingress-group-name-annotation", "disable-restricted-sg-rules",
@@ -45,7 +45,7 @@ func addIgnoredFlags(flags *pflag.FlagSet) {
 // hide keeps a flag that does nothing out of the help.
 func hide(flags *pflag.FlagSet, name string) { flags.Lookup(name).Hidden = true }
 
-// setIgnoredFlags are the ones that were given, sorted.
+// setIgnoredFlags returns the ignored flags on the command line, sorted.
 func setIgnoredFlags(flags *pflag.FlagSet) []string {
 	var out []string
 	flags.Visit(func(f *pflag.Flag) {

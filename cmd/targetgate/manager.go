@@ -50,14 +50,14 @@ func setUpLogging(opts *options) {
 	}
 }
 
-// The lease's name limits all but its creation, which happens before there is a name to check.
+// RBAC limits get and update to the lease's name. It cannot limit create, because a new object has no name to check yet.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=create,namespace=targetgate-system
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=aws-load-balancer-controller-leader,verbs=get;update,namespace=targetgate-system
 
-// newManager returns the manager with caches, leader election, webhook server and probes; nothing is started. It waits
-// for the API server, as leaving would only have the pod back off for minutes, and notes its version in the options. It
-// is ready only until it is told to end.
+// newManager returns the manager with caches, leader election, webhook server and probes; it starts nothing. It waits for
+// the API server, because exiting would put the pod into back-off for minutes, and stores the server's version in the
+// options. The manager is ready only until shutdown begins.
 func newManager(ctx context.Context, opts *options, duck *lameDuck) (ctrl.Manager, error) {
 	cfg, err := kubeConfig(opts.Kubeconfig)
 	if err != nil {
@@ -89,7 +89,7 @@ func newManager(ctx context.Context, opts *options, duck *lameDuck) (ctrl.Manage
 		LeaderElectionID:                    opts.LeaderElectionID,
 		LeaderElectionNamespace:             opts.LeaderElectionNamespace,
 		LeaderElectionResourceLockInterface: lease,
-		LeaderElectionReleaseOnCancel:       true, // the process ends when Start returns: nobody works on without the lease
+		LeaderElectionReleaseOnCancel:       true, // safe: the process exits when Start returns, so nothing works without the lease
 		Metrics:                             metricsserver.Options{BindAddress: opts.MetricsAddr},
 		HealthProbeBindAddress:              opts.HealthProbeAddr,
 		WebhookServer:                       &politeServer{Server: server, duck: duck},
@@ -100,7 +100,7 @@ func newManager(ctx context.Context, opts *options, duck *lameDuck) (ctrl.Manage
 	return mgr, errors.Join(addProbes(mgr, duck.check), certificates.SetupWithManager(mgr))
 }
 
-// newScheme knows all kinds that are read and written.
+// newScheme returns a scheme with all kinds that are read or written.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
@@ -109,7 +109,7 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// kubeConfig is without a client-side rate limit: the API server's own priority and fairness does that better.
+// kubeConfig sets no client-side rate limit: the API server's priority and fairness does that better.
 func kubeConfig(path string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = path
@@ -121,8 +121,8 @@ func kubeConfig(path string) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// awaitAPIServer returns when the API server says what it serves, which everything else here begins with, and what it
-// calls itself, or when ctx ends.
+// awaitAPIServer waits until the API server lists its API groups, which everything else needs, and returns its version. It
+// fails when ctx ends.
 func awaitAPIServer(ctx context.Context, cfg *rest.Config) (serverVersion string, err error) {
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
@@ -141,10 +141,10 @@ func awaitAPIServer(ctx context.Context, cfg *rest.Config) (serverVersion string
 	return serverVersion, err
 }
 
-// newLease returns a lease held in the name of the pod, or in a name for this start only where that is not known. A
-// container that crashes and is started again in its pod then has its lease at once: it need not wait 15 s until its own
-// old lease has run out, with pods leaving that nobody deregisters. Where the namespace is known it is not left to
-// controller-runtime, whose lease wants permission for events besides.
+// newLease returns a lease whose holder is the pod, or a random identity if the pod is unknown. A container that restarts
+// in its pod then has its lease at once. Otherwise it would wait 15 s for its own old lease to expire, while no terminating
+// pod is deregistered. If the namespace is known, controller-runtime does not create the lease, because it would also need
+// permission for events.
 func newLease(cfg *rest.Config, opts *options) (resourcelock.Interface, error) {
 	if !opts.LeaderElection || opts.LeaderElectionNamespace == "" {
 		return nil, nil
@@ -178,8 +178,8 @@ func cacheOptions(opts *options) cache.Options {
 	return out
 }
 
-// addProbes: alive when the process answers; ready when the caches have synced and the webhook server listens, so that
-// a replica is never asked before it can tell, and as long as it is staying.
+// addProbes adds the liveness and readiness checks. A replica is alive while the process answers. It is ready once the
+// caches have synced and the webhook server listens, so that it gets no review too early, until staying fails at shutdown.
 func addProbes(mgr ctrl.Manager, staying healthz.Checker) error {
 	caches := &cachesSynced{}
 	err := errors.Join(
@@ -195,18 +195,18 @@ func addProbes(mgr ctrl.Manager, staying healthz.Checker) error {
 	return nil
 }
 
-// cachesSynced is started by the manager once every cache has synced, on every replica.
+// cachesSynced records that the caches have synced: the manager starts it after that, on every replica.
 type cachesSynced struct {
 	synced atomic.Bool
 }
 
-// Start notes the moment.
+// Start records that the caches have synced.
 func (c *cachesSynced) Start(context.Context) error {
 	c.synced.Store(true)
 	return nil
 }
 
-// NeedLeaderElection says that replicas which do not lead have caches, too.
+// NeedLeaderElection returns false: replicas that do not lead have caches, too.
 func (c *cachesSynced) NeedLeaderElection() bool { return false }
 
 func (c *cachesSynced) check(*http.Request) error {

@@ -21,9 +21,9 @@ import (
 	"github.com/targetgate/targetgate/webhook"
 )
 
-// options are every flag of the program, and its environment variables: POD_NAME, POD_UID and POD_NAMESPACE, of its own pod.
+// options holds all flags of the program, and its environment variables: POD_NAME, POD_UID and POD_NAMESPACE of its own pod.
 // Names, meanings and defaults are the incumbent's unless the help text says otherwise, so that an existing argument
-// list starts.
+// list works.
 type options struct {
 	ClusterName string
 
@@ -57,7 +57,7 @@ type options struct {
 	LeaderElection          bool
 	LeaderElectionID        string
 	LeaderElectionNamespace string
-	Identity                string // that outlives a crash of the container, empty when there is none
+	Identity                string // survives a restart of the container; empty if unknown
 
 	WebhookPort     int
 	Certificates    certificateOptions
@@ -65,7 +65,7 @@ type options struct {
 	HealthProbeAddr string
 	ShutdownDelay   time.Duration
 
-	notices []string // flags that mean nothing here and were set all the same
+	notices []string // flags that were set but have no effect
 }
 
 const usage = `Registers pods as targets of AWS load balancers, and makes them Ready only when their targets are healthy.
@@ -75,8 +75,8 @@ const usage = `Registers pods as targets of AWS load balancers, and makes them R
 
 `
 
-// parseOptions reads the arguments; pflag.ErrHelp says that they asked for no more than has been printed. The error of a
-// wrong flag names the flag, its value and what would be right; of several wrong flags it names all.
+// parseOptions reads the arguments. It returns pflag.ErrHelp after it has printed help or the version. Its error names every
+// wrong flag, its value and what is allowed.
 func parseOptions(args []string) (*options, error) {
 	opts := &options{}
 	flags := pflag.NewFlagSet("targetgate", pflag.ContinueOnError)
@@ -181,7 +181,7 @@ func (o *options) addServerFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.LogLevel, "log-level", "info", "info or debug.")
 }
 
-// validate returns every fault at once.
+// validate returns all faults at once.
 func (o *options) validate() error {
 	var faults []error
 	fault := func(wrong bool, format string, args ...any) {
@@ -228,7 +228,7 @@ func (o *options) validate() error {
 	return errors.Join(faults...)
 }
 
-// What sessions of assumed roles are named after.
+// Values of --aws-role-session-name.
 const (
 	sessionOfBinding = "binding"
 	sessionOfCluster = "cluster"
@@ -237,12 +237,12 @@ const (
 // defaultLease is the incumbent's.
 const defaultLease = "aws-load-balancer-controller-leader"
 
-// minDriftInterval keeps settled groups from using up the budget.
+// minDriftInterval keeps idle target groups from using up the AWS budget.
 const minDriftInterval = 10 * time.Second
 
-// endpointsFailOpen is the one feature gate of the incumbent's that means something here.
 func validDelay(d time.Duration) bool { return d >= 0 && d <= webhook.MaxTerminationDelay }
 
+// endpointsFailOpen is the only feature gate of the incumbent that has an effect here.
 const endpointsFailOpen = "EndpointsFailOpen"
 
 func (o *options) validateFeatureGates() []error {
@@ -262,10 +262,10 @@ func (o *options) validateFeatureGates() []error {
 	return faults
 }
 
-// services are the SDK's IDs of the services we call.
+// services are the SDK IDs of the AWS services we call.
 var services = []string{"EC2", "Elastic Load Balancing v2", "STS"}
 
-// validateEndpoints returns every fault, and the services that we do not call.
+// validateEndpoints returns all faults, and the services we do not call.
 func validateEndpoints(endpoints map[string]string) (faults []error, unknown []string) {
 	for service, base := range endpoints {
 		parsed, err := url.Parse(base)

@@ -15,17 +15,17 @@ import (
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// lameDuck is the time between being told to end and ending. All work goes on, the webhooks above all: kube-apiserver
-// keeps its connections to a pod that terminates and goes on asking it, and kube-proxy on every node takes a while to
-// send new ones elsewhere. When it has had half of the time for that, API servers are asked to take their connections
-// elsewhere, too: see politeServer.
+// lameDuck delays the shutdown after the signal. Until then all work continues, above all the webhooks: kube-apiserver
+// keeps its connections to a terminating pod and sends reviews on them, and kube-proxy on every node takes a while to send
+// new connections elsewhere. After half of the delay, API servers are asked to close their connections, too: see
+// politeServer.
 type lameDuck struct {
-	told    context.Context // ends when the process is told to end
+	told    context.Context // ends with the shutdown signal
 	delay   time.Duration
 	parting atomic.Bool
 }
 
-// context ends the delay after the process was told to end.
+// context returns a context that ends the delay after the shutdown signal.
 func (d *lameDuck) context() context.Context {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(d.told))
 	context.AfterFunc(d.told, func() {
@@ -38,7 +38,7 @@ func (d *lameDuck) context() context.Context {
 	return ctx
 }
 
-// check fails as soon as the process was told to end, so that nobody new comes.
+// check fails from the shutdown signal on, so that no new connections come.
 func (d *lameDuck) check(*http.Request) error {
 	if d.told.Err() != nil {
 		return errors.New("shutting down")
@@ -46,15 +46,15 @@ func (d *lameDuck) check(*http.Request) error {
 	return nil
 }
 
-// politeServer is a webhook server that loses no review when it ends. The one in it cancels the reviews that are under way,
-// and closes connections just when a review comes in on one.
+// politeServer is a webhook server that loses no review at shutdown. The server it wraps would cancel reviews in progress,
+// and close connections while a review arrives on one.
 type politeServer struct {
 	ctrlwebhook.Server
 	duck *lameDuck
 
 	mu       sync.Mutex
 	ending   bool
-	underWay sync.WaitGroup // reviews that have come in before the end
+	underWay sync.WaitGroup // reviews that arrived before shutdown
 }
 
 // Register adds a hook.
@@ -64,18 +64,18 @@ func (s *politeServer) Register(path string, hook http.Handler) {
 			defer s.underWay.Done()
 		}
 		if s.duck.parting.Load() {
-			// The connection ends after this answer, and in HTTP/1.1 nothing else is under way on it.
+			// Closes the connection after this answer. In HTTP/1.1, it carries no other request.
 			w.Header().Set("Connection", "close")
 		}
 		hook.ServeHTTP(w, req)
 	}))
 }
 
-// lastReviews is how long reviews that are under way may hold up the end: as long as API servers wait for those of pods. Longer
-// ones wait for AWS, and meanwhile nobody has the lease.
+// lastReviews is how long reviews in progress may delay the exit: as long as API servers wait for pod reviews. Longer ones
+// wait for AWS, and meanwhile no replica has the lease.
 const lastReviews = 3 * time.Second
 
-// Start serves until ctx ends, and then as long as reviews are under way, but not longer than lastReviews.
+// Start serves until ctx ends and no review is in progress, but at most lastReviews longer.
 func (s *politeServer) Start(ctx context.Context) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
