@@ -22,20 +22,20 @@ import (
 type Writer struct {
 	Client client.SubResourceWriter // of the status subresource
 	Clock  clock.PassiveClock
-	// TwoWay lets an open gate be closed again; by default True is for the life of the pod.
+	// TwoWay allows closing an open gate. By default, True lasts for the life of the pod.
 	TwoWay bool
 }
 
-// Set makes the gate's condition say health, in one patch, and reports whether it wrote. It writes nothing when the
-// pod says so already, when the pod has no such gate, and without TwoWay when the condition is True.
+// Set writes health into the gate's condition, in one patch, and reports whether it wrote. It writes nothing if the
+// condition already says so, if the pod has no such gate, or, without TwoWay, if the condition is True.
 //
-// The patch carries the pod's UID, so a pod that was created again under the same name is never written to; neither
-// that nor a pod that is gone is an error.
+// The patch contains the pod's UID, so it never changes another pod that was created under the same name. Such a pod, or a
+// missing one, is not an error.
 func (w *Writer) Set(ctx context.Context, pod *corev1.Pod, gate corev1.PodConditionType, health Health) (bool, error) {
 	return w.SetAll(ctx, pod, []corev1.PodConditionType{gate}, health)
 }
 
-// SetAll is Set for several gates of the pod, in one patch for all of them.
+// SetAll does what Set does for several gates of the pod, in one patch.
 func (w *Writer) SetAll(ctx context.Context, pod *corev1.Pod, gates []corev1.PodConditionType, health Health) (bool, error) {
 	needed := slices.DeleteFunc(slices.Clone(gates), func(gate corev1.PodConditionType) bool { return !w.Needed(pod, gate, health) })
 	if len(needed) == 0 {
@@ -55,7 +55,7 @@ func (w *Writer) SetAll(ctx context.Context, pod *corev1.Pod, gates []corev1.Pod
 	return true, nil
 }
 
-// answer is what the patched pod is read into: its metadata alone, as nothing of the pod is used.
+// answer returns the object that receives the patched pod: metadata only, because the rest is not used.
 func answer(pod *corev1.Pod) *metav1.PartialObjectMetadata {
 	out := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 	out.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
@@ -67,8 +67,8 @@ func (w *Writer) Needed(pod *corev1.Pod, gate corev1.PodConditionType, health He
 	return Has(pod, gate) && w.differs(Condition(pod, gate), health)
 }
 
-// isOtherPod reports whether the API server refused the patch because the pod has another UID. For a patch that is a
-// change of a field that must not change.
+// isOtherPod reports whether the API server refused the patch because the pod has another UID: to the API server, such a
+// patch changes an immutable field.
 func isOtherPod(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -89,7 +89,7 @@ func (w *Writer) differs(old *corev1.PodCondition, health Health) bool {
 	return old.Status != health.Status || old.Reason != health.Reason || old.Message != health.Message
 }
 
-// patch names reason and message even when they are empty: left out they would keep their old values.
+// patch includes reason and message even if they are empty; otherwise they would keep their old values.
 func (w *Writer) patch(pod *corev1.Pod, gates []corev1.PodConditionType, health Health) ([]byte, error) {
 	conditions := make([]map[string]any, len(gates))
 	for i, gate := range gates {

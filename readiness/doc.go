@@ -4,12 +4,11 @@
 // Package readiness owns the readiness gates: their names, how they get into a pod, and the pod conditions that open
 // them.
 //
-// The contract with the kubelet: a pod is Ready when its containers are ready and the condition of every gate is
-// True. A gate without a condition is closed. So a pod with a gate of ours waits for Writer, and for nothing else of
-// ours: no other package writes such a condition.
+// The contract with the kubelet: a pod is Ready when its containers are ready and the condition of every gate is True. A
+// gate without a condition is closed. So only Writer opens our gates: no other package writes these conditions.
 //
-// A condition goes to exactly one pod, named by UID, and True is for the life of the pod: once the load balancer has
-// accepted a pod, trouble on the load balancer's side never turns it NotReady.
+// Each condition is written to exactly one pod, identified by UID. True lasts for the life of the pod: once its target was
+// healthy, trouble on the load balancer's side never turns the pod NotReady.
 //
-// The package imports nothing of ours. It takes names and Health, not bindings.
+// The package imports none of our packages. It takes names and Health, not bindings.
 package readiness

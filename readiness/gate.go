@@ -11,40 +11,41 @@ import (
 )
 
 const (
-	// InjectLabel on a namespace, with the value InjectEnabled, has gates added to its pods at their creation.
+	// InjectLabel on a namespace, with the value InjectEnabled, makes admission add gates to its pods.
 	InjectLabel = "elbv2.k8s.aws/pod-readiness-gate-inject"
 	// InjectEnabled is the incumbent's, as is InjectLabel.
 	InjectEnabled = "enabled"
 
-	// PodWebhook is the name of the webhook that gives pods their gates. It is the incumbent's.
+	// PodWebhook is the name of the webhook that adds gates to pods. It is the incumbent's.
 	PodWebhook = "mpod.elbv2.k8s.aws"
 
 	gatePrefix = "target-health.elbv2.k8s.aws/"
 
-	// legacyGatePrefix is of the incumbent's version 1; nobody opens such gates any more.
+	// legacyGatePrefix is from version 1 of the incumbent. No controller opens such gates now.
 	legacyGatePrefix = "target-health.alb.ingress.k8s.aws"
 )
 
-// MaxGates is how many gates of ours a pod may have. No pod is in so many target groups; in one with more of them none is
-// opened, as each would cost a look and a write.
+// MaxGates is how many gates of ours a pod may have. No pod is in so many target groups. Of a pod with more gates none is
+// opened, because each would cost a check and a write.
 const MaxGates = 100
 
-// GateFor is the readiness gate, and so the pod condition, of the binding with that name in the pod's namespace.
+// GateFor returns the readiness gate, which is also the pod condition, of the binding with that name in the pod's namespace.
 func GateFor(bindingName string) corev1.PodConditionType {
 	return corev1.PodConditionType(gatePrefix + bindingName)
 }
 
-// BindingOf is the name of the binding that a gate belongs to; ok is false when the gate is not ours.
+// BindingOf returns the name of the binding that a gate belongs to. ok is false if the gate is not ours.
 func BindingOf(gate corev1.PodConditionType) (bindingName string, ok bool) {
 	return strings.CutPrefix(string(gate), gatePrefix)
 }
 
-// isLegacy reports whether the gate is one that nobody opens any more and that stands in the way of ours.
+// isLegacy reports whether the gate is a legacy one, which would keep the pod NotReady forever.
 func isLegacy(gate corev1.PodConditionType) bool {
 	return strings.HasPrefix(string(gate), legacyGatePrefix)
 }
 
-// Bindings are the names of the bindings whose gates the pod carries, each once; none when there are more gates than MaxGates.
+// Bindings returns the names of the bindings whose gates the pod has, each once. It returns none if the pod has more than
+// MaxGates.
 func Bindings(pod *corev1.Pod) []string {
 	if HasTooMany(pod) {
 		return nil
@@ -69,7 +70,7 @@ func HasTooMany(pod *corev1.Pod) bool {
 	return count > MaxGates
 }
 
-// Kept are the gates of a pod that this package looks at: ours, and no more of them than show that there are too many.
+// Kept returns the gates of a pod that this package reads: ours, up to one more than MaxGates.
 func Kept(gates []corev1.PodReadinessGate) []corev1.PodReadinessGate {
 	var out []corev1.PodReadinessGate
 	for _, gate := range gates {
@@ -80,12 +81,12 @@ func Kept(gates []corev1.PodReadinessGate) []corev1.PodReadinessGate {
 	return out
 }
 
-// Has reports whether the pod carries the gate, among no more than MaxGates of ours.
+// Has reports whether the pod has the gate, and no more than MaxGates of ours.
 func Has(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 	return slices.Contains(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: gate}) && !HasTooMany(pod)
 }
 
-// Condition is the pod's condition of that type, nil when it has none.
+// Condition returns the pod's condition of that type, or nil.
 func Condition(pod *corev1.Pod, gate corev1.PodConditionType) *corev1.PodCondition {
 	for i := range pod.Status.Conditions {
 		if pod.Status.Conditions[i].Type == gate {
@@ -101,29 +102,29 @@ func IsOpen(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 	return condition != nil && condition.Status == corev1.ConditionTrue
 }
 
-// IsOpenByHealth reports whether the gate is open because the load balancer found the pod healthy: it gives no reason for
-// that, and we give one for everything else.
+// IsOpenByHealth reports whether the gate is open because the pod's target is healthy. The load balancer gives no reason for
+// that; we give one for everything else.
 func IsOpenByHealth(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 	return IsOpen(pod, gate) && Condition(pod, gate).Reason == ""
 }
 
-// ShowsRegistration reports whether the gate's condition proves that the pod itself was registered: it is written only
-// after that, but for the reasons why there was no registration.
+// ShowsRegistration reports whether the gate's condition proves that this very pod was registered. A condition is written
+// only after the registration, except with a reason why there was none.
 func ShowsRegistration(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 	condition := Condition(pod, gate)
 	return condition != nil && condition.Reason != ReasonRegistrationFailed && condition.Reason != ReasonTargetGroupFull &&
 		condition.Reason != ReasonNoEndpoint
 }
 
-// Injection is what admission changes in a pod's list of gates.
+// Injection is the change that admission makes to a pod's list of gates.
 type Injection struct {
 	Add     []corev1.PodConditionType // not in the list yet, in the order given
-	LeftOut int                       // gates that are wanted beyond MaxGates
+	LeftOut int                       // wanted gates beyond MaxGates, which are not added
 	Remove  []int                     // positions of legacy gates, ascending
 }
 
-// Inject says how existing must change so that it holds wanted. Legacy gates go when at least one gate is wanted,
-// otherwise they stay. Injecting twice changes nothing the second time.
+// Inject returns the change that adds the wanted gates to the existing ones. It removes legacy gates if any gate is wanted.
+// Injecting twice changes nothing the second time.
 func Inject(existing []corev1.PodReadinessGate, wanted []corev1.PodConditionType) Injection {
 	var injection Injection
 	if len(wanted) == 0 {

@@ -21,17 +21,17 @@ func init() {
 	metrics.Registry.MustRegister(readySeconds)
 }
 
-// ObserveReady counts a gate of the binding that was opened so long after the pod's registration.
+// ObserveReady records how long after the pod's registration a gate of the binding opened.
 func ObserveReady(namespace, binding string, took time.Duration) {
 	readySeconds.WithLabelValues(namespace, binding).Observe(took.Seconds())
 }
 
-// BeginBinding has the binding's count begin at 0: to Prometheus the first gate would not be one that was opened.
+// BeginBinding starts the binding's count at 0. Otherwise Prometheus would see no increase for the first gate.
 func BeginBinding(namespace, binding string) {
 	readySeconds.WithLabelValues(namespace, binding)
 }
 
-// ForgetBinding drops what is counted by the binding's name.
+// ForgetBinding deletes the binding's series.
 func ForgetBinding(namespace, binding string) {
 	readySeconds.DeleteLabelValues(namespace, binding)
 }
