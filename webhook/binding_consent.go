@@ -15,20 +15,20 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// A binding needs the consent of others (package consent): the cluster's administrator decides which roles its namespace may
-// have assumed, before AWS is asked with one, and the target group's owner who may bind it. The registrar asks again.
+// A binding needs the consent of others (package consent). The cluster's administrator decides which roles its namespace may
+// use, before AWS is called with one. The target group's owner decides who may bind it. The registrar checks both again.
 
-// tagsLife is how long the answer about a tag is used again: for the validator after the defaulter. Whoever is refused sets the
-// tag and tries again.
+// tagsLife is how long an answer about a tag is reused, by the validator after the defaulter. It is short because a rejected
+// user sets the tag and tries again.
 const tagsLife = 5 * time.Second
 
-// groupTag is what the target group's tag says.
+// groupTag is the target group's consent tag.
 type groupTag struct {
 	value  string
 	tagged bool
 }
 
-// roleFault is that the binding's namespace may not use its role; nil when it may.
+// roleFault returns a fault if the binding's namespace may not use its role.
 func (f *facts) roleFault(binding *v1beta1.TargetGroupBinding) *field.Error {
 	why := f.policy.RoleRefusal(binding.Namespace, binding.Spec.IamRoleArnToAssume)
 	if why == "" {
@@ -37,7 +37,7 @@ func (f *facts) roleFault(binding *v1beta1.TargetGroupBinding) *field.Error {
 	return field.Forbidden(specPath.Child("iamRoleArnToAssume"), why)
 }
 
-// newRoleFault is the same for a role that an update sets. One that was there is found, not made.
+// newRoleFault does the same for an update. The fault is made by the update if it sets the role, otherwise found.
 func (f *facts) newRoleFault(old, binding *v1beta1.TargetGroupBinding) (made, found field.ErrorList) {
 	fault := f.roleFault(binding)
 	switch {
@@ -50,8 +50,8 @@ func (f *facts) newRoleFault(old, binding *v1beta1.TargetGroupBinding) (made, fo
 	}
 }
 
-// consented is the group, or the fault that its owner has not consented to the binding where that is required: then nothing
-// else is told of it.
+// consented returns the group, or a fault if consent is required and its owner has not consented to the binding. In that
+// case the user learns nothing else about the group.
 func (f *facts) consented(ctx context.Context, binding *v1beta1.TargetGroupBinding, group *elbv2.TargetGroup) (
 	*elbv2.TargetGroup, *field.Error, error,
 ) {
@@ -69,7 +69,7 @@ func (f *facts) consented(ctx context.Context, binding *v1beta1.TargetGroupBindi
 	return group, nil, nil
 }
 
-// warnOfConsent says what would be refused if consent were required.
+// warnOfConsent warns if the binding would be rejected with required consent.
 func (f *facts) warnOfConsent(ctx context.Context, binding *v1beta1.TargetGroupBinding, arn string) admission.Warnings {
 	if f.policy.Mode != consent.Warn {
 		return nil
@@ -87,7 +87,7 @@ func (f *facts) warnOfConsent(ctx context.Context, binding *v1beta1.TargetGroupB
 	}
 }
 
-// consentRefusal is by the group's tag.
+// consentRefusal returns why the group's tag does not consent to the binding, or "".
 func (f *facts) consentRefusal(ctx context.Context, binding *v1beta1.TargetGroupBinding, arn string) (string, error) {
 	key, client := groupKey{binding.Namespace, roleOf(binding), arn}, f.client(binding)
 	tag, err := f.tags.get(ctx, key, func(ctx context.Context) (groupTag, error) {

@@ -15,19 +15,19 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// The failure policy of both binding webhooks is Fail: a bad binding is refused while its author is looking. They are not
-// called for an update that leaves the spec alone, so that metadata, and finalizers above all, can be edited without us.
+// The failure policy of both binding webhooks is Fail: a bad binding is rejected while its author is looking. Updates that do
+// not change the spec do not call them, so that metadata, above all finalizers, can be edited without us.
 //
 // +kubebuilder:webhook:path=/mutate-elbv2-k8s-aws-v1beta1-targetgroupbinding,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=true,failurePolicy=fail,sideEffects=None,groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=create;update,versions=v1beta1,name=mtargetgroupbinding.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=10,patch=`{"matchConditions":[{"name":"spec-changes","expression":"request.operation != 'UPDATE' || object.?spec != oldObject.?spec"}]}`
 
-// bindingDefaulter fills in at creation what the target group knows.
+// bindingDefaulter fills in fields from the target group at creation.
 type bindingDefaulter struct {
 	facts *facts
 }
 
-// Default fills the binding's spec in. A spec that is complete costs no AWS call. Without its target group nothing can be
-// filled in, so that is refused here, beside what else is wrong with the spec, as Invalid; AWS's trouble is an
-// InternalError. All other faults are for the CRD and the validator to find, together.
+// Default fills in the binding's spec. A complete spec costs no AWS call. Without its target group nothing can be filled in,
+// so Default rejects a missing one as Invalid, together with other faults of the spec; AWS's trouble is an InternalError. All
+// other faults are left to the CRD and the validator.
 func (d *bindingDefaulter) Default(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
 	req, err := admission.RequestFromContext(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func complete(spec *v1beta1.TargetGroupBindingSpec) bool {
 		spec.VpcID != "" && spec.TargetGroupProtocol != nil
 }
 
-// fill sets what is not set; what the user wrote stays, for the validator to compare.
+// fill sets the unset fields. What the user wrote stays, for the validator to compare.
 func fill(spec *v1beta1.TargetGroupBindingSpec, group *elbv2.TargetGroup) {
 	if spec.TargetGroupARN == "" {
 		spec.TargetGroupARN = group.ARN
@@ -73,7 +73,7 @@ func fill(spec *v1beta1.TargetGroupBindingSpec, group *elbv2.TargetGroup) {
 	setDefault(&spec.TargetGroupProtocol, v1beta1.Protocol(group.Protocol))
 }
 
-// fillPatch are the operations that set what fill has set.
+// fillPatch returns the operations that set what fill has set.
 func fillPatch(before, after *v1beta1.TargetGroupBindingSpec) []operation {
 	var out []operation
 	set := func(name, was, is string) {
@@ -95,7 +95,7 @@ func setDefault[T ~string](dst **T, value T) {
 	}
 }
 
-// asInvalid is nil without faults.
+// asInvalid returns an Invalid error with the faults, or nil without faults.
 func asInvalid(binding *v1beta1.TargetGroupBinding, faults field.ErrorList) error {
 	if len(faults) == 0 {
 		return nil

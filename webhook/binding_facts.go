@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	// answerWithin ends everything that a binding waits for before the API server gives up on us after 10 s, and askWithin
-	// each call of AWS's before that, so that the error is ours to tell and names the call.
+	// answerWithin limits a review, before the API server gives up after 10 s. askWithin limits each AWS call, before that,
+	// so that the error comes from us and names the call.
 	answerWithin = 9 * time.Second
 	askWithin    = 8 * time.Second
 
-	// factsLife is how long the answers of AWS are used again: for the validator after the defaulter, and for a user who
-	// tries again. Of what is kept only what warnings are about can change.
+	// factsLife is how long AWS's answers are reused: by the validator after the defaulter, and when the user tries again. Of
+	// these facts only those that warnings use can change.
 	factsLife = 45 * time.Second
-	// refusalLife is how long a refusal of AWS's is: a tool that tries again and again costs a call each time, and a user who
-	// has mended it needs longer to say so.
+	// refusalLife is how long AWS's refusals are reused. It saves calls for tools that retry all the time, and is shorter than
+	// a user needs to fix the cause.
 	refusalLife = 5 * time.Second
-	// factsKept bounds how many target groups are remembered, at some 500 bytes each.
+	// factsKept limits the number of cached target groups, at about 500 bytes each.
 	factsKept = 1000
 )
 
-// facts tell what AWS knows of target groups. Defaulter and validator share them, so that a creation costs one call.
+// facts caches what AWS says about target groups. Defaulter and validator share it, so that a creation costs one call.
 type facts struct {
 	accounts Accounts
 	groups   *memo[elbv2.TargetGroup] // by ARN
@@ -52,9 +52,8 @@ func newFacts(accounts Accounts, clk clock.PassiveClock) *facts {
 	}
 }
 
-// lookUp finds the target group of a binding. It is nil where there is nothing to ask AWS for, as ARN or role are missing or
-// none, and where the binding may not have it. What AWS finds wrong with the user's words is a fault, what is wrong with AWS or with
-// us an error.
+// lookUp returns the target group of a binding. It returns nil if ARN or role are missing or malformed, or if the binding may
+// not have the group. What AWS finds wrong with the user's input is a fault; trouble of AWS or ours is an error.
 func (f *facts) lookUp(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*elbv2.TargetGroup, *field.Error, error) {
 	spec := &binding.Spec
 	if fault := f.roleFault(binding); fault != nil || !askable(spec) {
@@ -74,7 +73,7 @@ func (f *facts) lookUp(ctx context.Context, binding *v1beta1.TargetGroupBinding)
 	}
 }
 
-// refusal is AWS's, which often does not say whose policy it is that stands in the way.
+// refusal returns AWS's message. AWS often does not say whose policy refuses, so refusal adds the two candidates.
 func refusal(err error) string {
 	if elbv2.IsInvalid(err) {
 		return elbv2.Message(err)
@@ -88,7 +87,7 @@ func askable(spec *v1beta1.TargetGroupBindingSpec) bool {
 	return (known || named) && (spec.IamRoleArnToAssume == "" || roleARNPattern.MatchString(spec.IamRoleArnToAssume))
 }
 
-// groupField is the field that says which group is meant.
+// groupField returns the field that names the group, and its value.
 func groupField(spec *v1beta1.TargetGroupBindingSpec) (*field.Path, string) {
 	if spec.TargetGroupARN != "" {
 		return specPath.Child("targetGroupARN"), spec.TargetGroupARN
@@ -96,7 +95,7 @@ func groupField(spec *v1beta1.TargetGroupBindingSpec) (*field.Path, string) {
 	return specPath.Child("targetGroupName"), spec.TargetGroupName
 }
 
-// describe asks AWS for a name's group each time: a second later it may be another one's.
+// describe returns the group by ARN from the cache, or by name from AWS each time: a name may belong to another group later.
 func (f *facts) describe(ctx context.Context, binding *v1beta1.TargetGroupBinding) (elbv2.TargetGroup, error) {
 	spec, role, client := &binding.Spec, roleOf(binding), f.client(binding)
 	if spec.TargetGroupARN != "" {
@@ -114,8 +113,8 @@ func (f *facts) describe(ctx context.Context, binding *v1beta1.TargetGroupBindin
 	return group, err
 }
 
-// deregistrationDelay is that of the binding's group, which is given by its ARN. Only a warning needs it: the call comes
-// after all others.
+// deregistrationDelay returns the delay of the binding's group, which is given by its ARN. Only a warning needs it, so the
+// call comes after all others.
 func (f *facts) deregistrationDelay(ctx context.Context, binding *v1beta1.TargetGroupBinding) (time.Duration, error) {
 	role, arn, client := roleOf(binding), binding.Spec.TargetGroupARN, f.client(binding)
 	return f.delays.get(ctx, groupKey{binding.Namespace, role, arn}, func(ctx context.Context) (time.Duration, error) {
@@ -123,13 +122,13 @@ func (f *facts) deregistrationDelay(ctx context.Context, binding *v1beta1.Target
 	})
 }
 
-// client acts as the binding's role, and charges its calls to the binding's namespace.
+// client returns a client that acts as the binding's role and charges its calls to the binding's namespace.
 func (f *facts) client(binding *v1beta1.TargetGroupBinding) *elbv2.Client {
 	return f.accounts.Client(roleOf(binding)).For(binding.Namespace)
 }
 
-// roleOf is the role to ask AWS with, which is told for which binding: the answer for one need not be that for another. The
-// program's own identity is the same for all.
+// roleOf returns the role for AWS calls. It names the binding, because AWS may answer differently for another binding. The
+// program's own identity is the same for all bindings.
 func roleOf(binding *v1beta1.TargetGroupBinding) elbv2.Role {
 	spec := &binding.Spec
 	if spec.IamRoleArnToAssume == "" {
@@ -140,7 +139,7 @@ func roleOf(binding *v1beta1.TargetGroupBinding) elbv2.Role {
 	}
 }
 
-// unbindable is the fault of a group that has neither instances nor addresses for targets.
+// unbindable returns a fault if the group's targets are neither instances nor addresses.
 func unbindable(spec *v1beta1.TargetGroupBindingSpec, group *elbv2.TargetGroup) *field.Error {
 	switch v1beta1.TargetType(group.TargetType) {
 	case v1beta1.TargetTypeInstance, v1beta1.TargetTypeIP:
@@ -151,7 +150,7 @@ func unbindable(spec *v1beta1.TargetGroupBindingSpec, group *elbv2.TargetGroup) 
 		fmt.Sprintf("the target group has target type %q, which cannot be bound: only instance and ip can", group.TargetType))
 }
 
-// contradictions are the fields that say something else than the target group does.
+// contradictions returns a fault for each field that differs from the target group.
 func contradictions(spec *v1beta1.TargetGroupBindingSpec, group *elbv2.TargetGroup) field.ErrorList {
 	var faults field.ErrorList
 	if fault := unbindable(spec, group); fault != nil {

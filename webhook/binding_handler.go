@@ -18,17 +18,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
-// bindingHandler answers API servers about bindings. Decoding and bounding come first and hold room in the intake; what may
-// wait for AWS comes after, and holds nothing but the spec.
+// bindingHandler answers reviews of bindings. First it decodes and limits the review, which holds memory of the intake. What
+// may wait for AWS comes after that, and holds only the spec.
 type bindingHandler struct {
 	failures   *prometheus.CounterVec
 	intake     *intake
 	turns      *turns
-	namespaces []string // that are watched; all when empty
+	namespaces []string // the watched ones; empty means all
 	decide     func(context.Context, *bindingRequest) (answer, error)
 }
 
-// ServeHTTP admits or refuses a binding. What is wrong with us or with AWS is a failed call, and never a refusal.
+// ServeHTTP admits or rejects a binding. Trouble of ours or of AWS is a failed call, never a rejection.
 func (h *bindingHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	review, err := h.serve(w, req)
 	if err != nil {
@@ -56,7 +56,7 @@ func (h *bindingHandler) serve(w http.ResponseWriter, req *http.Request) ([]byte
 	}
 }
 
-// receive reads and decodes the review, and gives its room back.
+// receive reads and decodes the review, and releases its memory.
 func (h *bindingHandler) receive(w http.ResponseWriter, req *http.Request) (*bindingRequest, error) {
 	body, done, err := h.intake.read(w, req)
 	if err != nil {
@@ -93,7 +93,7 @@ func (h *bindingHandler) answer(ctx context.Context, req *bindingRequest) (answe
 	}}), req)
 }
 
-// statusOf is what the author of the object is told; refused is false for what is no fault of theirs.
+// statusOf returns the status for the object's author. refused is false if the error is not the author's fault.
 func statusOf(err error) (why metav1.Status, refused bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
@@ -102,12 +102,12 @@ func statusOf(err error) (why metav1.Status, refused bool) {
 	return status.Status(), true
 }
 
-// admitted is the answer for a binding that is let in as it is.
+// admitted returns the answer that admits a binding unchanged.
 func admitted(warnings admission.Warnings, err error) (answer, error) {
 	return answer{warnings: warnings}, err
 }
 
-// review fills in what the target group knows.
+// review fills in fields from the target group.
 func (d *bindingDefaulter) review(ctx context.Context, req *bindingRequest) (answer, error) {
 	before := req.binding.Spec
 	if err := d.Default(ctx, req.binding); err != nil {
@@ -116,7 +116,7 @@ func (d *bindingDefaulter) review(ctx context.Context, req *bindingRequest) (ans
 	return answer{patch: fillPatch(&before, &req.binding.Spec)}, nil
 }
 
-// review refuses what must not be, and warns of what is unwise.
+// review rejects invalid bindings and warns about unwise ones.
 func (v *bindingValidator) review(ctx context.Context, req *bindingRequest) (answer, error) {
 	switch req.Operation {
 	case admissionv1.Create:
@@ -129,14 +129,14 @@ func (v *bindingValidator) review(ctx context.Context, req *bindingRequest) (ans
 }
 
 const (
-	// mostFaults bounds what the author of a binding is told at once, mostQuoted and mostTold in bytes what of it is a value of
-	// theirs and what is ours to say.
+	// mostFaults limits the number of faults in one answer. mostQuoted and mostTold limit, in bytes, the quoted value and the
+	// text of each.
 	mostFaults = 50
 	mostQuoted = 128
 	mostTold   = 512
 )
 
-// told are the faults as their author is told them: the first ones, and how many more there are.
+// told returns the faults for the answer: the first ones, shortened, and how many more there are.
 func told(faults field.ErrorList) field.ErrorList {
 	out := make(field.ErrorList, 0, min(len(faults), mostFaults+1))
 	for _, fault := range faults[:min(len(faults), mostFaults)] {

@@ -16,12 +16,12 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// The rules of this file need nothing but the spec. They are the CRD's as well, but for those of named ports, which the API
-// server thinks too costly, and of the external ID, whose value it would show. Here they hold where the CRD is still the
-// incumbent's, which Helm does not replace, and stand beside the faults that only we can find.
+// The rules of this file need only the spec. The CRD has them, too, except those of named ports, which the API server finds
+// too costly, and of the external ID, whose value it would show. They are repeated here because the CRD may still be the
+// incumbent's, which Helm does not replace, and to report them together with the faults that only we can find.
 
-// The first three are also in the CRD. What AWS documents of ARNs is less than what it checks: these refuse only what
-// cannot be right.
+// The first three patterns are also in the CRD. AWS checks more of an ARN than it documents, so these reject only what cannot
+// be right.
 var (
 	groupARNPattern   = regexp.MustCompile(`^arn:aws[a-z-]*:elasticloadbalancing:[a-z0-9-]+:[0-9]{12}:targetgroup/[A-Za-z0-9-]+/[0-9a-f]+$`)
 	roleARNPattern    = regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:role/([!-~]*/)?[A-Za-z0-9_+=,.@-]+$`)
@@ -34,12 +34,12 @@ const longestExternalID = 1224
 
 var specPath = field.NewPath("spec")
 
-// specFaults are what is wrong with a spec by itself, but for what may still be filled in.
+// specFaults returns the faults of a spec by itself, except missing fields that may still be filled in.
 func specFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 	return slices.Concat(groupFaults(spec), roleFaults(spec), selectorFaults(spec), networkingFaults(spec))
 }
 
-// required is what must be there once the defaulter has filled in what it could.
+// required returns the fields that are still missing after the defaulter.
 func required(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 	var faults field.ErrorList
 	if spec.TargetGroupARN == "" {
@@ -72,7 +72,7 @@ func groupFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 	return faults
 }
 
-// groupName is the name in a target group's ARN; wellFormed is false for what is none.
+// groupName returns the name in a target group's ARN. wellFormed is false if it is not such an ARN.
 func groupName(arn string) (name string, wellFormed bool) {
 	if !groupARNPattern.MatchString(arn) {
 		return "", false
@@ -80,7 +80,7 @@ func groupName(arn string) (name string, wellFormed bool) {
 	return strings.Split(arn, "/")[1], true
 }
 
-// roleFaults never show the external ID, which some take for a secret.
+// roleFaults never shows the external ID, because some treat it as a secret.
 func roleFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 	var faults field.ErrorList
 	path := specPath.Child("iamRoleArnToAssume")

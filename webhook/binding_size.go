@@ -14,17 +14,17 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// The bounds of this file hold before anything else is done with a binding, so that its cost does not depend on what somebody
-// wrote into it. They are the CRD's as well, which is compared later, and may be older.
+// The limits of this file apply before anything else is done with a binding, so that its cost does not depend on its content.
+// The CRD has them, too, but the API server checks it later, and it may be an older one.
 
 const (
-	// largestList is in bytes, and mostValues a count of values: what spec.nodeSelector and spec.networking may be, each, to be
-	// decoded. That is more than either can need: a network interface has at most 1,000 rules.
+	// largestList, in bytes, and mostValues limit spec.nodeSelector and spec.networking, each, before they are decoded. Neither
+	// needs so much: a network interface has at most 1,000 rules.
 	largestList = 256 << 10
 	mostValues  = 10_000
 
 	longestARN  = 2048
-	longestName = 253 // of any other object or thing
+	longestName = 253 // of any other name
 )
 
 var (
@@ -39,7 +39,7 @@ func tooMany(path *field.Path, detail string) *field.Error {
 	return &field.Error{Type: field.ErrorTypeTooMany, Field: path.String(), BadValue: field.OmitValueType{}, Detail: detail}
 }
 
-// limitTexts leaves out the texts that are too long, and names them as faults. The name stays: API servers bound it.
+// limitTexts removes texts that are too long, and returns a fault for each. The binding's name stays: API servers limit it.
 func limitTexts(binding *v1beta1.TargetGroupBinding) field.ErrorList {
 	var faults field.ErrorList
 	spec := &binding.Spec
@@ -66,7 +66,7 @@ func limit[T ~string](faults *field.ErrorList, path *field.Path, text *T, most i
 	}
 }
 
-// selectorSizeFaults is the fault of a node selector that is too large.
+// selectorSizeFaults returns a fault if the node selector is too large.
 func selectorSizeFaults(selector *metav1.LabelSelector) field.ErrorList {
 	if v1beta1.NodeSelectorFits(selector) {
 		return nil
@@ -74,7 +74,7 @@ func selectorSizeFaults(selector *metav1.LabelSelector) field.ErrorList {
 	return field.ErrorList{tooMany(specPath.Child("nodeSelector"), selectorTooLarge)}
 }
 
-// quoted is a value as it is shown.
+// quoted returns a value as it is shown, shortened.
 func quoted(value any) any {
 	if text := reflect.ValueOf(value); text.IsValid() && text.Kind() == reflect.String {
 		return cutTo(text.String(), mostQuoted)
@@ -82,7 +82,7 @@ func quoted(value any) any {
 	return value
 }
 
-// cutTo cuts a text to so many bytes, at the end of a character.
+// cutTo shortens a text to at most so many bytes, at a character boundary.
 func cutTo(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -20,18 +20,18 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// One target group has one binding in the cluster, unless all of its bindings share it knowingly. Three things see to that:
+// A target group has one binding in the cluster, unless all its bindings are multiClusterTargetGroup. Three checks ensure it:
 //
-//   - taken refuses a second binding by the cache, as soon as it shows the first one.
-//   - claims refuse it in the moments before that, on the replica that let the first one in.
-//   - Two replicas that let one in each at the same moment see nothing of each other, and a lock that they could see would
-//     be a side effect of admission. There the registrar decides (package targets): it works for the older of the two,
-//     by creation and then by UID, and the other one's conditions name it. When the older one goes, the other takes over.
+//   - taken rejects a second binding once the cache shows the first one.
+//   - claims rejects it in the moments before that, on the replica that admitted the first one.
+//   - If two replicas admit one binding each at the same moment, neither sees the other's, and a shared lock would be a side
+//     effect of admission. Then the registrar decides (package targets): the older binding, by creation and then by UID, owns
+//     the group, and the conditions of the other name it. When the older one is deleted, the other takes over.
 //
-// A binding that is being deleted is in nobody's way: the registrar hands its group, with all targets in it, to the new
-// one. One that cannot be finished, as AWS is out of reach, locks no group.
+// A binding that is being deleted blocks no other: the registrar hands its group, with all targets, to the new one. So a
+// deletion that cannot finish because AWS is unreachable locks no group.
 
-// others are the bindings that the cache shows for the same target group.
+// others returns the other bindings of the same target group in the cache.
 func (v *bindingValidator) others(ctx context.Context, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
 	arn := binding.Spec.TargetGroupARN
 	if arn == "" {
@@ -50,7 +50,7 @@ func (v *bindingValidator) others(ctx context.Context, binding *v1beta1.TargetGr
 	return others, nil
 }
 
-// taken is the fault of a spec whose target group is another binding's already.
+// taken returns a fault if the spec's target group already belongs to another binding.
 func taken(spec *v1beta1.TargetGroupBindingSpec, others []v1beta1.TargetGroupBinding) field.ErrorList {
 	for i := range others {
 		other := &others[i]
@@ -63,7 +63,7 @@ func taken(spec *v1beta1.TargetGroupBindingSpec, others []v1beta1.TargetGroupBin
 	return nil
 }
 
-// claim keeps others from the group of a binding that is let in, but for dry runs, which reserve nothing.
+// claim reserves the group for an admitted binding. Dry runs check the claims, but reserve nothing.
 func (v *bindingValidator) claim(
 	ctx context.Context, binding *v1beta1.TargetGroupBinding, others []v1beta1.TargetGroupBinding,
 ) error {
@@ -75,15 +75,15 @@ func (v *bindingValidator) claim(
 	return asInvalid(binding, v.claims.take(binding, others, !dryRun))
 }
 
-// claimLife is how long a binding that was let in keeps others from its group, seen or not: longer than the cache is
-// behind, and short enough to wait for where the creation has failed after us.
+// claimLife is how long an admitted binding reserves its group: longer than the cache lags, and short enough to wait for if
+// the creation failed after us.
 const claimLife = 5 * time.Second
 
-// claimPause is how long after a claim the same namespace has no other one on the same group, or it could keep the group from
-// its rightful binding for ever with creations that fail after us, at a quota say. Without a claim the registrar decides.
+// claimPause is how long after a claim the same namespace gets no other claim on the same group. Otherwise creations that
+// fail after us, for example at a quota, could block the group forever. Without a claim, the registrar decides.
 const claimPause = time.Minute
 
-// claims are the target groups of the bindings that were let in lately, by ARN. They are safe for concurrent use.
+// claims holds the target groups of recently admitted bindings, by ARN. It is safe for concurrent use.
 type claims struct {
 	clock clock.PassiveClock
 
@@ -96,7 +96,7 @@ type claims struct {
 type claimant struct{ arn, namespace string }
 
 type claim struct {
-	uid    types.UID // of the binding: API servers give it before they ask
+	uid    types.UID // of the binding: API servers set it before admission
 	shared bool
 	until  time.Time
 }
@@ -105,8 +105,8 @@ func newClaims(clk clock.PassiveClock) *claims {
 	return &claims{clock: clk, held: map[string]map[types.NamespacedName]claim{}, paused: map[claimant]time.Time{}}
 }
 
-// take claims the binding's group if keep says so, and is the fault if another binding has claimed it. A claim is void
-// once the cache shows its binding, which then speaks for itself. One that had the name before does not.
+// take returns a fault if another binding has claimed the group; otherwise, if keep is true, it claims the group. A claim ends
+// once the cache shows its binding, with the same UID.
 func (c *claims) take(binding *v1beta1.TargetGroupBinding, others []v1beta1.TargetGroupBinding, keep bool) field.ErrorList {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,7 +131,7 @@ func (c *claims) take(binding *v1beta1.TargetGroupBinding, others []v1beta1.Targ
 	return nil
 }
 
-// keep holds the claim unless its namespace had one on the group lately, which is neither replaced nor made longer. The caller
+// keep stores the claim unless its namespace had one on the group recently, which is neither replaced nor extended. The caller
 // holds the lock.
 func (c *claims) keep(arn string, self types.NamespacedName, made claim, now time.Time) {
 	who := claimant{arn, self.Namespace}
@@ -145,7 +145,7 @@ func (c *claims) keep(arn string, self types.NamespacedName, made claim, now tim
 	c.held[arn][self] = made
 }
 
-// sweep drops what is over, so that no more is held than was let in lately. The caller holds the lock.
+// sweep deletes expired claims and pauses, which limits memory to recent admissions. The caller holds the lock.
 func (c *claims) sweep(now time.Time) {
 	maps.DeleteFunc(c.paused, func(_ claimant, until time.Time) bool { return !now.Before(until) })
 	for arn, held := range c.held {

@@ -22,8 +22,8 @@ import (
 
 // +kubebuilder:webhook:path=/validate-elbv2-k8s-aws-v1beta1-targetgroupbinding,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=false,failurePolicy=fail,sideEffects=None,groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=create;update,versions=v1beta1,name=vtargetgroupbinding.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=10,patch=`{"matchConditions":[{"name":"spec-changes","expression":"request.operation != 'UPDATE' || object.?spec != oldObject.?spec"}]}`
 
-// bindingValidator refuses bindings that contradict themselves, another binding or their target group. What it only
-// thinks unwise is a warning.
+// bindingValidator rejects bindings that contradict themselves, another binding or their target group. It only warns about
+// unwise ones.
 type bindingValidator struct {
 	reader client.Reader
 	ownVPC func(context.Context) (string, error)
@@ -31,8 +31,8 @@ type bindingValidator struct {
 	claims *claims
 }
 
-// ValidateCreate refuses what must not be created, with all faults at once. The binding is compared with its target group:
-// trouble with AWS is an InternalError, unless there is a fault to tell already.
+// ValidateCreate rejects an invalid binding with all faults at once. It compares the binding with its target group: trouble
+// with AWS is an InternalError, unless there are faults to report.
 func (v *bindingValidator) ValidateCreate(ctx context.Context, binding *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -54,10 +54,10 @@ func (v *bindingValidator) ValidateCreate(ctx context.Context, binding *v1beta1.
 	return v.warnAtCreation(ctx, binding, group), nil
 }
 
-// ValidateUpdate refuses changes that must not be made. An update that leaves the spec alone always passes: metadata
-// of a binding from before our time must stay editable, its finalizer above all. Of others a fault is refused that the
-// update makes; one that it finds is told in a warning, as it was accepted once, by an earlier version or the incumbent.
-// AWS is only asked about fields that it knows better and that change.
+// ValidateUpdate rejects invalid changes. An update that does not change the spec always passes: the metadata of a binding
+// from before our time must stay editable, above all its finalizer. Otherwise it rejects faults that the update makes. Faults
+// that were there before are warnings, because an earlier version or the incumbent accepted them. It asks AWS only if a field
+// changes that the target group determines.
 func (v *bindingValidator) ValidateUpdate(ctx context.Context, old, binding *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
 	if equality.Semantic.DeepEqual(old.Spec, binding.Spec) {
 		return nil, nil
@@ -92,12 +92,12 @@ func (v *bindingValidator) ValidateUpdate(ctx context.Context, old, binding *v1b
 	return append(warnOfFaults(found), v.warnAtUpdate(ctx, old, binding)...), nil
 }
 
-// ValidateDelete has nothing against it.
+// ValidateDelete allows all deletions.
 func (v *bindingValidator) ValidateDelete(context.Context, *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
 	return nil, nil
 }
 
-// faultsOf are the faults of the spec at this moment; group is nil when it is not to be compared with.
+// faultsOf returns the faults of the spec. It compares the spec with the group unless that is nil.
 func faultsOf(
 	spec *v1beta1.TargetGroupBindingSpec, others []v1beta1.TargetGroupBinding, group *elbv2.TargetGroup,
 ) field.ErrorList {
@@ -108,7 +108,7 @@ func faultsOf(
 	return faults
 }
 
-// asInternal is nil without trouble.
+// asInternal returns an InternalError, or nil without trouble.
 func asInternal(trouble error) error {
 	if trouble == nil {
 		return nil
@@ -116,7 +116,8 @@ func asInternal(trouble error) error {
 	return apierrors.NewInternalError(trouble)
 }
 
-// sift tells the faults that an update makes from those that it finds. One that it only moves in a list is found.
+// sift splits the faults into those that the update makes and those that it finds. A fault that only moves within a list is
+// found.
 func sift(after, before field.ErrorList) (made, found field.ErrorList) {
 	left := map[string]int{}
 	for _, fault := range before {
@@ -135,20 +136,20 @@ func sift(after, before field.ErrorList) (made, found field.ErrorList) {
 
 var listIndex = regexp.MustCompile(`\[[0-9]+\]`)
 
-// anywhere is the fault wherever it is in its lists.
+// anywhere returns the fault as text, without its positions in lists.
 func anywhere(fault *field.Error) string {
 	return listIndex.ReplaceAllString(fault.Field, "[]") + ": " + fault.ErrorBody()
 }
 
-// asksAWS says whether the update sets a field that the target group knows better.
+// asksAWS reports whether the update sets a field that the target group determines.
 func asksAWS(old, spec *v1beta1.TargetGroupBindingSpec) bool {
 	sets := func(was, is string) bool { return is != "" && was != is }
 	return sets(string(valueOf(old.TargetGroupProtocol)), string(valueOf(spec.TargetGroupProtocol))) ||
 		sets(string(valueOf(old.IPAddressType)), string(valueOf(spec.IPAddressType))) || sets(old.VpcID, spec.VpcID)
 }
 
-// immutable names the fields that must not change. Two things may be written out later: the address type ipv4, which
-// is what no address type means, and the cluster's own VPC.
+// immutable returns a fault for each changed field that must not change. Two defaults may be set explicitly later: the address
+// type ipv4, and the cluster's own VPC.
 func (v *bindingValidator) immutable(ctx context.Context, old, spec *v1beta1.TargetGroupBindingSpec) (field.ErrorList, error) {
 	var faults field.ErrorList
 	refuse := func(name, was, is string, allowed bool) {

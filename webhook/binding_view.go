@@ -20,7 +20,7 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// bindingReview is the part of an AdmissionReview of a binding that is read.
+// bindingReview is the part of an AdmissionReview of a binding that we read.
 type bindingReview struct {
 	Request *bindingRequest `json:"request"`
 }
@@ -33,11 +33,11 @@ type bindingRequest struct {
 	Object    bindingView           `json:"object"`
 	OldObject bindingView           `json:"oldObject"`
 
-	binding, old *v1beta1.TargetGroupBinding // without what nobody reads
-	faults       field.ErrorList             // which leave nothing to judge
+	binding, old *v1beta1.TargetGroupBinding // only with the fields we read
+	faults       field.ErrorList             // of sizes and types: with these there is no further validation
 }
 
-// bindingView is the part of a binding that is read.
+// bindingView is the part of a binding that we read.
 type bindingView struct {
 	Metadata struct {
 		Name string    `json:"name"`
@@ -49,18 +49,18 @@ type bindingView struct {
 	} `json:"status"`
 }
 
-// specView is a spec of which the lists are not decoded yet. The webhook is asked before the API server has compared the
-// object with the CRD: it may hold anything.
+// specView is a spec whose lists are not decoded yet. The API server calls the webhook before it validates the object against
+// the CRD, so the object may hold anything.
 type specView struct {
 	v1beta1.TargetGroupBindingSpec
 	NodeSelector stdjson.RawMessage `json:"nodeSelector"`
 	Networking   stdjson.RawMessage `json:"networking"`
 }
 
-// embedded is how the path of an error names the type that specView embeds.
+// embedded is the name of the type that specView embeds, in the path of a decoding error.
 const embedded = ".TargetGroupBindingSpec"
 
-// decodeBinding decodes a review. What its author has done wrong is among the faults of the request.
+// decodeBinding decodes a review. The author's mistakes become faults of the request.
 func decodeBinding(body []byte) (*bindingRequest, error) {
 	var review bindingReview
 	err := json.Unmarshal(body, &review)
@@ -82,13 +82,13 @@ func decodeBinding(body []byte) (*bindingRequest, error) {
 	return req, nil
 }
 
-// decoded is a binding with what makes it too large to be worked on, or is of the wrong type in its lists.
+// decoded is a binding with the faults of its sizes and of the types in its lists.
 type decoded struct {
 	binding *v1beta1.TargetGroupBinding
 	faults  field.ErrorList
 }
 
-// decode leaves out lists and texts that are too long.
+// decode drops lists and texts that are too long.
 func (v *bindingView) decode(namespace string) decoded {
 	binding := &v1beta1.TargetGroupBinding{Spec: v.Spec.TargetGroupBindingSpec}
 	binding.Namespace, binding.Name, binding.UID = namespace, v.Metadata.Name, v.Metadata.UID
@@ -100,7 +100,7 @@ func (v *bindingView) decode(namespace string) decoded {
 	return decoded{binding: binding, faults: append(faults, selectorSizeFaults(selector)...)}
 }
 
-// decodeList is nil for what is not there, what is too large and what is of the wrong type.
+// decodeList returns nil if the list is missing, too large or of the wrong type. The latter two are faults.
 func decodeList[T any](raw stdjson.RawMessage, name, tooLarge string, faults *field.ErrorList) *T {
 	if len(raw) > largestList || holdsMore(raw, mostValues, allDepths) {
 		*faults = append(*faults, tooMany(specPath.Child(name), tooLarge))
@@ -118,8 +118,8 @@ func decodeList[T any](raw stdjson.RawMessage, name, tooLarge string, faults *fi
 	return value
 }
 
-// typeFault is the fault of a value of the wrong type, nil when the error is another one or its path does not begin with
-// within, instead of which the path is told to begin with by.
+// typeFault returns a fault for a value of the wrong type. It returns nil for another error, or if the path does not begin with
+// within. In the fault's path, by replaces within.
 func typeFault(err error, within, by string) *field.Error {
 	var wrong *stdjson.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
@@ -134,7 +134,7 @@ func typeFault(err error, within, by string) *field.Error {
 		fmt.Sprintf("must be %s, not %s", kindOf(wrong.Type), cutTo(wrong.Value, mostQuoted)))
 }
 
-// kindOf names a type as the writer of a manifest knows it.
+// kindOf names a type in the words of a manifest's author.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:

@@ -21,24 +21,23 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// Warnings are for the one who writes the binding, and never refuse it: what cannot be found out for them, in the cache or
-// from AWS, is left out.
+// Warnings are for the binding's author, and never reject the binding. If the cache or AWS cannot answer, there is no warning.
 
 const (
-	// warnWithin bounds a call of AWS's that only a warning needs.
+	// warnWithin limits an AWS call that only a warning needs.
 	warnWithin = time.Second
 
-	// slowChecks is how much of the way from registration to healthy health checks may take before it is worth a word.
+	// slowChecks is how long the health checks of a new target may take without a warning.
 	slowChecks = 30 * time.Second
-	// latestFirstCheckNLB is how long after a registration a Network Load Balancer makes its first check, at the latest, as
-	// AWS and users have it.
+	// latestFirstCheckNLB is the longest time from a registration to a Network Load Balancer's first check, according to AWS and
+	// users.
 	latestFirstCheckNLB = 180 * time.Second
 
-	// defaultGrace is Kubernetes' own for pods that do not say.
+	// defaultGrace is Kubernetes' default grace period.
 	defaultGrace = 30 * time.Second
 )
 
-// warnAtCreation knows the target group from AWS, unless group is nil.
+// warnAtCreation uses the target group from AWS, unless group is nil.
 func (v *bindingValidator) warnAtCreation(
 	ctx context.Context, binding *v1beta1.TargetGroupBinding, group *elbv2.TargetGroup,
 ) admission.Warnings {
@@ -59,7 +58,7 @@ func (v *bindingValidator) warnAtCreation(
 	return out
 }
 
-// warnAtUpdate knows the target group from the binding's status, and asks AWS only whether a new role can be assumed.
+// warnAtUpdate uses the target group in the binding's status, and asks AWS only whether a new role can be assumed.
 func (v *bindingValidator) warnAtUpdate(ctx context.Context, old, binding *v1beta1.TargetGroupBinding) admission.Warnings {
 	service := v.service(ctx, binding)
 	out := append(warnOfUnsupported(&binding.Spec), warnOfBackend(&binding.Spec, service)...)
@@ -109,7 +108,7 @@ func warnOfUnsupported(spec *v1beta1.TargetGroupBindingSpec) admission.Warnings 
 	return out
 }
 
-// service is the binding's, nil when the cache has none.
+// service returns the binding's Service, or nil if the cache has none.
 func (v *bindingValidator) service(ctx context.Context, binding *v1beta1.TargetGroupBinding) *corev1.Service {
 	var service corev1.Service
 	key := client.ObjectKey{Namespace: binding.Namespace, Name: binding.Spec.ServiceRef.Name}
@@ -141,7 +140,7 @@ func warnOfBackend(spec *v1beta1.TargetGroupBindingSpec, service *corev1.Service
 		ref.Name, ref.Port.String(), cmp.Or(strings.Join(ports, ", "), "none"))}
 }
 
-// warnOfGroup is about how the target group is set up. Nobody waits for the health of an instance.
+// warnOfGroup warns about the target group's settings. It ignores health checks of instances, because no gate waits for them.
 func warnOfGroup(spec *v1beta1.TargetGroupBindingSpec, protocol string, balancers int, check elbv2.HealthCheck) admission.Warnings {
 	if balancers == 0 {
 		return admission.Warnings{"the target group is attached to no load balancer: its targets get no traffic and no health checks"}
@@ -155,9 +154,9 @@ func warnOfGroup(spec *v1beta1.TargetGroupBindingSpec, protocol string, balancer
 		inSeconds(check.Timeout), check.HealthyThreshold)}
 }
 
-// healthyWithin is how long a target that works may take from its registration to healthy, and how much of that is up to
-// the health check's settings. Application Load Balancers want one check of a new target passed, Network Load Balancers,
-// by AWS Support's word, as many as the threshold says.
+// healthyWithin returns how long a working target may take from registration to healthy, and how much of that depends on the
+// health check's settings. For Application Load Balancers a new target must pass one check; for Network Load Balancers,
+// according to AWS Support, as many as the threshold.
 func healthyWithin(protocol string, check elbv2.HealthCheck) (checks, all time.Duration) {
 	if protocol == "HTTP" || protocol == "HTTPS" {
 		checks = check.Interval + check.Timeout
@@ -169,7 +168,7 @@ func healthyWithin(protocol string, check elbv2.HealthCheck) (checks, all time.D
 
 func inSeconds(d time.Duration) string { return fmt.Sprintf("%d s", int(d.Seconds())) }
 
-// shortestGrace is the shortest time to end of the pods that the Service selects, and whose it is; empty when there is
+// shortestGrace returns the shortest grace period of the pods that the Service selects, and the pod's name, empty if there is
 // none.
 func (v *bindingValidator) shortestGrace(
 	ctx context.Context, binding *v1beta1.TargetGroupBinding, service *corev1.Service,

@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	// longestWait for a binding or Service that has not arrived yet: a small part of what API servers wait for us.
+	// longestWait limits the wait for a binding or Service that is not in the cache yet: a small part of the time that API
+	// servers wait for us.
 	longestWait = 200 * time.Millisecond
-	// longestRead ends the wait for caches that have not synced: API servers have given up by then.
+	// longestRead limits the wait for unsynced caches: API servers have given up by then.
 	longestRead = 3 * time.Second
-	// young is a Service for which a binding may still be on its way: tools create the Services of an app first, the
-	// Deployments then, and custom resources last.
+	// young is the age up to which a Service may still get its binding: tools create an app's Services first, then Deployments,
+	// and custom resources last.
 	young = 10 * time.Second
 )
 
-// index answers from memory which bindings cover a pod. What it knows of a namespace it works out when it is asked for
-// the first time, and forgets when something changes there that matters, so that neither what happens in other
-// namespaces nor the status of bindings costs anything.
+// index answers from memory which bindings cover a pod. It compiles a namespace at the first request, and forgets it at a
+// relevant change there. So changes in other namespaces and in the status of bindings cost nothing.
 type index struct {
 	reader client.Reader
 	clock  clock.Clock
@@ -40,21 +40,21 @@ type index struct {
 	known map[string]*knowledge // by namespace
 }
 
-// knowledge is what is known of a namespace until something changes there. It is in the index before the caches are
-// read, and events come after their change is in the cache: what a change made wrong is never kept.
+// knowledge is the compiled state of a namespace until something changes there. It enters the index before the caches are
+// read, and an event comes after its change is in the cache. So outdated knowledge is never kept.
 type knowledge struct {
-	compile  func() (*matcher, error) // does it once
-	outdated chan struct{}            // closed when something has changed
+	compile  func() (*matcher, error) // compiles once
+	outdated chan struct{}            // closed at a change
 
 	mu       sync.Mutex
-	patience time.Time // until which pods wait for a change; zero as long as none has waited
+	patience time.Time // the deadline of pods that wait for a change; zero until one waits
 }
 
 func newIndex(reader client.Reader, clock clock.Clock) *index {
 	return &index{reader: reader, clock: clock, known: map[string]*knowledge{}}
 }
 
-// watch has the index forget what events make wrong. It begins with the informers.
+// watch makes the index forget a namespace at a relevant event. It works once the informers run.
 func (x *index) watch(ctx context.Context, informers cache.Informers) error {
 	for object, matters := range map[client.Object]func(before, after any) bool{
 		&v1beta1.TargetGroupBinding{}: bindingMatters, &corev1.Service{}: serviceMatters,
@@ -87,11 +87,11 @@ func serviceMatters(before, after any) bool {
 	return !maps.Equal(selectorOf(before.(*corev1.Service)), selectorOf(after.(*corev1.Service)))
 }
 
-// changed has the namespace of the object be forgotten.
+// changed forgets the namespace of the object.
 func (x *index) changed(object any) {
 	name, err := toolscache.DeletionHandlingObjectToName(object)
 	if err != nil {
-		return // no object
+		return // not an object
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -105,7 +105,7 @@ func (x *index) forget(namespace string) {
 	}
 }
 
-// cover finds what covers a pod. When that may be about to change, it waits a little: see knowledge.await.
+// cover returns the coverage of a pod. If that may be about to change, it waits a little: see knowledge.await.
 func (x *index) cover(ctx context.Context, namespace string, podLabels map[string]string) (coverage, error) {
 	end := x.clock.Now().Add(longestWait)
 	for {
@@ -122,9 +122,9 @@ func (x *index) cover(ctx context.Context, namespace string, podLabels map[strin
 	}
 }
 
-// await returns true as soon as something has changed in the namespace. All pods that wait share one deadline, at most
-// longestWait after the first of them came; after that, and at the pod's own end, there is no more waiting, so that a
-// namespace in which nothing happens costs one wait.
+// await returns true as soon as something changes in the namespace. All waiting pods share one deadline, longestWait after the
+// first of them came; a pod also waits no longer than its own end. After the deadline no pod waits, so a namespace without
+// changes costs one wait.
 func (k *knowledge) await(ctx context.Context, clock clock.Clock, end time.Time) bool {
 	k.mu.Lock()
 	if k.patience.IsZero() {
@@ -148,7 +148,7 @@ func (k *knowledge) await(ctx context.Context, clock clock.Clock, end time.Time)
 	return false
 }
 
-// of is what is known of the namespace.
+// of returns the knowledge of the namespace, new if there is none.
 func (x *index) of(ctx context.Context, namespace string) *knowledge {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -167,8 +167,8 @@ func (x *index) of(ctx context.Context, namespace string) *knowledge {
 	return k
 }
 
-// drop has k be forgotten, unless it was already: an error is not kept, nor are namespaces in which there is nothing, of
-// which a caller could make up any number.
+// drop forgets k, unless that has happened already. Errors are not kept, nor are empty namespaces, because a caller could
+// invent any number of them.
 func (x *index) drop(namespace string, k *knowledge) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -177,7 +177,7 @@ func (x *index) drop(namespace string, k *knowledge) {
 	}
 }
 
-// read compiles what the caches have. It goes on when the one who asked first has gone, as others may wait for it.
+// read compiles the namespace from the caches. It continues if the first caller gives up, because others may wait for it.
 func (x *index) read(ctx context.Context, namespace string) (*matcher, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestRead)
 	defer cancel()

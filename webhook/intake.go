@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// largestReview is in bytes: what an API server can send of an object that etcd takes. That is the object before and after
-	// the change, of 3 MiB each at most, and what stands around them.
+	// largestReview, in bytes, is the largest that an API server can send for an object that etcd accepts: the object before
+	// and after the change, at most 3 MiB each, and the fields around them.
 	largestReview = 7 << 20
-	// smallReview is in bytes. Nearly all reviews are smaller: one of a usual pod has 5 to 20 KiB.
+	// smallReview is in bytes. Nearly all reviews are smaller: one of a typical pod has 5 to 20 KiB.
 	smallReview = 64 << 10
 
-	// smallRoom and largeRoom are in bytes: what the reviews of one path that are under way may take together.
+	// smallRoom and largeRoom, in bytes, limit the memory of all reviews in progress on one path.
 	smallRoom = 8 << 20
 	largeRoom = 4 * largestReview
 
-	// smallWait and largeWait are how long a review waits for room: a small part of the 3 s that API servers wait for us.
+	// smallWait and largeWait are how long a review waits for memory: a small part of the 3 s that API servers wait for us.
 	smallWait = 100 * time.Millisecond
 	largeWait = time.Second
 
@@ -34,17 +34,17 @@ const (
 	readTimeout = 3 * time.Second
 )
 
-// intake reads the reviews of one path, within bounds of memory, time and work that hold for all of them together. Small
-// and large reviews have rooms of their own, so that a large one never keeps a small one out, and of the large ones one
-// is decoded at a time, so that the small ones find a processor.
+// intake reads the reviews of one path, within limits of memory, time and work for all of them together. Small and large
+// reviews have separate memory, so that a large one never blocks a small one. Large ones are decoded one at a time, so that
+// small ones get CPU.
 type intake struct {
 	small, large room
 	decoding     *semaphore.Weighted // of large reviews
-	timeout      time.Duration       // in which a review has to arrive
+	timeout      time.Duration       // for the arrival of a review
 }
 
-// room is memory that reviews share. Those that find none wait a moment, in the order in which they came. How many can wait
-// at a time is bounded by the server's connections.
+// room is memory that reviews share. A review that finds none waits a moment, in order of arrival. The server's connections
+// limit how many wait at a time.
 type room struct {
 	bytes *semaphore.Weighted
 	wait  time.Duration
@@ -59,14 +59,14 @@ func newIntake() *intake {
 	}
 }
 
-// Reasons why a review is not taken.
+// Reasons why a review is not read.
 var (
 	errTooLarge = fmt.Errorf("the review is larger than %d MiB", largestReview>>20)
 	errNoLength = errors.New("the review has no Content-Length")
 	errBusy     = errors.New("too many reviews in progress, try again")
 )
 
-// weight is what a review takes, in bytes: the body, and at most as much again for what is decoded of it.
+// weight is the memory of a review, in bytes: its body, and at most as much again for the decoded part.
 func weight(length int64) int64 { return 2 * length }
 
 // read returns the body of the request. Its memory is counted until done is called, which may be called more than once.
@@ -92,8 +92,8 @@ func (i *intake) read(w http.ResponseWriter, req *http.Request) (body []byte, do
 	return body, done, nil
 }
 
-// receive reads a body of that length. The deadline stays when there was an error, as the server may want to read what is
-// left, and means nothing once all is read.
+// receive reads a body of that length. After an error the deadline stays, because the server may read the rest; once all is
+// read it has no effect.
 func (i *intake) receive(w http.ResponseWriter, req *http.Request, length int64) ([]byte, error) {
 	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(i.timeout)); err != nil {
 		return nil, fmt.Errorf("setting the review's read deadline: %w", err)
@@ -105,7 +105,7 @@ func (i *intake) receive(w http.ResponseWriter, req *http.Request, length int64)
 	return body, nil
 }
 
-// take takes room until done is called.
+// take reserves memory until done is called.
 func (r *room) take(ctx context.Context, bytes int64) (done func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.wait)
 	defer cancel()
@@ -115,7 +115,7 @@ func (r *room) take(ctx context.Context, bytes int64) (done func(), err error) {
 	return onlyOnce(func() { r.bytes.Release(bytes) }), nil
 }
 
-// onlyOnce is for one goroutine.
+// onlyOnce returns a function that calls f only once. It is not safe for concurrent use.
 func onlyOnce(f func()) func() {
 	return func() {
 		if f != nil {
@@ -125,7 +125,7 @@ func onlyOnce(f func()) func() {
 	}
 }
 
-// decode runs a function that decodes a body, if it is a large one when no other is being decoded.
+// decode runs a function that decodes a body. Large bodies are decoded one at a time.
 func (i *intake) decode(ctx context.Context, body []byte, decode func([]byte) error) error {
 	if len(body) > smallReview {
 		ctx, cancel := context.WithTimeout(ctx, i.large.wait)
@@ -138,7 +138,7 @@ func (i *intake) decode(ctx context.Context, body []byte, decode func([]byte) er
 	return decode(body)
 }
 
-// status is what HTTP calls an error of ours.
+// status returns the HTTP status of an error.
 func status(err error) int {
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -152,7 +152,7 @@ func status(err error) int {
 	}
 }
 
-// fail answers with a plain HTTP error, which to API servers is a failed call: what happens then, the failurePolicy says.
+// fail answers with a plain HTTP error. API servers treat it as a failed call, so the failurePolicy applies.
 func fail(w http.ResponseWriter, req *http.Request, failures *prometheus.CounterVec, err error) {
 	failures.WithLabelValues(req.URL.Path, http.StatusText(status(err))).Inc()
 	http.Error(w, err.Error(), status(err))

@@ -14,30 +14,29 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// coveringBinding is what is wanted of a binding that covers a pod.
+// coveringBinding is what a pod needs from a binding that covers it.
 type coveringBinding struct {
 	gate     corev1.PodConditionType
-	protocol v1beta1.Protocol // of the target group, empty when it is not known yet
+	protocol v1beta1.Protocol // of the target group, empty if not known yet
 }
 
-// coverage is what one namespace has to do with one pod.
+// coverage is what a namespace's bindings and Services mean for one pod.
 type coverage struct {
-	// bindings are those of type ip, not being deleted, whose Service selects the pod, by name.
+	// bindings are those of type ip, not being deleted, whose Service selects the pod, sorted by name.
 	bindings []coveringBinding
-	// service is one that selects the pod, the first by name; empty when none does.
+	// service is the first Service by name that selects the pod, empty if none does.
 	service string
-	// nameless is a binding whose Service selects the pod and whose name is too long for a gate, the first by name; empty when
-	// there is none.
+	// nameless is the first binding by name whose Service selects the pod but whose name is too long for a gate, or empty.
 	nameless string
-	// unbound is the creation of the newest Service that selects the pod and that no binding names; zero when there is none.
+	// unbound is the creation time of the newest Service that selects the pod and that no binding names, or zero.
 	unbound time.Time
 }
 
-// matcher finds what covers a pod of one namespace. A pod is compared with the Services that share a label with it, and
-// each Service is looked up by the label that the fewest others ask for, so that the number of Services does not matter.
+// matcher finds the coverage of the pods of one namespace. It compares a pod only with Services that share a label with it.
+// Each Service is indexed by the label that the fewest others select, so that the number of Services does not matter.
 type matcher struct {
 	byLabel map[label][]*selection
-	// incomplete is true when a binding names a Service that is not there, and so may cover any pod.
+	// incomplete is true if a binding names a missing Service, and so may cover any pod.
 	incomplete bool
 }
 
@@ -50,7 +49,7 @@ type selection struct {
 	wanted   []label
 	bound    bool // some binding names it, of whatever type
 	bindings []coveringBinding
-	nameless string // the first binding by name that would be one of them if its name were shorter
+	nameless string // the first binding by name whose name is too long for a gate
 }
 
 // newMatcher compiles the bindings and Services of one namespace.
@@ -88,7 +87,7 @@ func newSelection(service *corev1.Service) *selection {
 	return s
 }
 
-// selectorOf is nil for a Service of type ExternalName: it has no endpoints, whatever selector it has.
+// selectorOf returns nil for a Service of type ExternalName: it has no endpoints, whatever its selector.
 func selectorOf(service *corev1.Service) map[string]string {
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
@@ -113,7 +112,7 @@ func (m *matcher) bind(binding *v1beta1.TargetGroupBinding, services map[string]
 	}
 }
 
-// cover finds what covers a pod with these labels.
+// cover returns the coverage of a pod with these labels.
 func (m *matcher) cover(podLabels map[string]string) coverage {
 	var c coverage
 	for key, value := range podLabels {
@@ -144,7 +143,7 @@ func (c *coverage) add(s *selection) {
 	}
 }
 
-// firstOf is the first of two names that is one.
+// firstOf returns the first of two names, of which one or both may be empty.
 func firstOf(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
@@ -152,7 +151,7 @@ func firstOf(a, b string) string {
 	return min(a, b)
 }
 
-// bindingFacts are what is read of a binding. Nothing else that changes in it matters here.
+// bindingFacts are the fields of a binding that we read. No other change in it matters here.
 type bindingFacts struct {
 	inForce  bool // it adds gates: it is of type ip and not being deleted
 	service  string
@@ -166,8 +165,7 @@ func factsOf(binding *v1beta1.TargetGroupBinding) bindingFacts {
 	}
 }
 
-// protocolOf is the protocol of the binding's target group: as its author or our own webhook wrote it, else as AWS told
-// us later.
+// protocolOf returns the protocol of the binding's target group: from its spec, else from its status.
 func protocolOf(binding *v1beta1.TargetGroupBinding) v1beta1.Protocol {
 	switch {
 	case binding.Spec.TargetGroupProtocol != nil:

@@ -16,23 +16,23 @@ import (
 	"github.com/targetgate/targetgate/targets/elbv2"
 )
 
-// groupKey is a target group, by ARN or name, as a role sees it, for a namespace: what one role is told is not for the others, and
-// no namespace waits for the calls of another.
+// groupKey is a target group, by ARN or name, as one role sees it, for one namespace. Answers for one role are not shown to
+// others, and no namespace waits for the calls of another.
 type groupKey struct {
 	namespace string
 	role      elbv2.Role
 	group     string
 }
 
-// text is another one for each key: no ARN, name or external ID that AWS takes has a zero byte in it.
+// text returns a unique text for each key: no ARN, name or external ID that AWS accepts contains a zero byte.
 func (k groupKey) text() string {
 	return strings.Join([]string{k.namespace, k.role.ARN, k.role.ExternalID, k.group}, "\x00")
 }
 
-// memo remembers answers about target groups for a while, and refusals for a moment; of other errors it remembers nothing.
-// Whoever asks for what is being asked for already waits for the same answer. It is safe for concurrent use.
+// memo caches answers about target groups for a while, refusals for a moment, and other errors not at all. Concurrent requests
+// for the same answer share one call. It is safe for concurrent use.
 type memo[V any] struct {
-	life    time.Duration // of an answer; 0 when it is not to be used again
+	life    time.Duration // of an answer; 0 means it is not reused
 	answers *cache.LRUExpireCache
 	calls   singleflight.Group
 }
@@ -46,8 +46,8 @@ func newMemo[V any](clk clock.PassiveClock, life time.Duration, limit int) *memo
 	return &memo[V]{life: life, answers: cache.NewLRUExpireCacheWithClock(limit, clk)}
 }
 
-// get answers from memory or by ask, which runs for at most askWithin even when this caller goes away: others may wait
-// for it.
+// get answers from the cache or calls ask, which runs for at most askWithin, even if this caller gives up: others may wait for
+// it.
 func (m *memo[V]) get(ctx context.Context, key groupKey, ask func(context.Context) (V, error)) (V, error) {
 	if known, found := m.answers.Get(key); found {
 		known := known.(remembered[V])
@@ -75,7 +75,7 @@ func (m *memo[V]) run(ctx context.Context, key groupKey, ask func(context.Contex
 	return answer
 }
 
-// lifeOf is how long it is remembered.
+// lifeOf returns how long a result is cached.
 func (m *memo[V]) lifeOf(err error) time.Duration {
 	switch {
 	case err == nil:
@@ -87,5 +87,5 @@ func (m *memo[V]) lifeOf(err error) time.Duration {
 	}
 }
 
-// put remembers an answer that came in another way.
+// put caches an answer that another call returned.
 func (m *memo[V]) put(key groupKey, value V) { m.answers.Add(key, remembered[V]{value: value}, m.life) }

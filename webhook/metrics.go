@@ -43,7 +43,7 @@ func init() {
 	metrics.Registry.MustRegister(validation, mutation, gatesInjected, waits, latency)
 }
 
-// beginCounting has the counters of our own errors begin at 0: to Prometheus one that begins at 1 has not increased.
+// beginCounting starts the counters of our own errors at 0. If one started at 1, Prometheus would see no increase.
 func beginCounting() {
 	ours := http.StatusText(http.StatusInternalServerError)
 	mutation.WithLabelValues(podPath, ours)

@@ -16,21 +16,21 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// The failure policy is Ignore: a pod without a gate is better than no pod, and is reported afterwards. We are asked
-// again when a later webhook changed the pod, as it may have added a container. We are not asked about pods that no
-// Service can select, nor about mirrors of static pods, which the kubelet runs as they are in its files, without gates.
+// The failure policy is Ignore: a pod without a gate is better than no pod, and is reported afterwards. API servers call us
+// again if a later webhook changed the pod, because that may have added a container. They do not call us for pods without
+// labels, which no Service can select, nor for mirrors of static pods, which the kubelet runs from files, without gates.
 //
 // +kubebuilder:webhook:path=/mutate-v1-pod,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=true,failurePolicy=ignore,sideEffects=None,groups="",resources=pods,verbs=create,versions=v1,name=mpod.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=3,reinvocationPolicy=IfNeeded,patch=`{"namespaceSelector":{"matchExpressions":[{"key":"elbv2.k8s.aws/pod-readiness-gate-inject","operator":"In","values":["enabled"]}]},"objectSelector":{"matchExpressions":[{"key":"app.kubernetes.io/name","operator":"NotIn","values":["targetgate"]}]},"matchConditions":[{"name":"labelled","expression":"has(object.metadata.labels) && size(object.metadata.labels) > 0"},{"name":"no-mirror","expression":"!has(object.metadata.annotations) || !('kubernetes.io/config.mirror' in object.metadata.annotations)"}]}`
 
-// podMutator adds the readiness gates of the bindings that cover a pod, and gives it time to leave.
+// podMutator adds the readiness gates of the bindings that cover a pod, and its termination delay.
 type podMutator struct {
 	index      *index
 	off        bool     // pods are admitted as they are
-	namespaces []string // that are watched; all when empty
+	namespaces []string // the watched ones; empty means all
 	protector  *protector
 }
 
-// decide about one pod. The namespace is the request's: the object's may not be filled in yet.
+// decide returns the answer for one pod. It uses the request's namespace, because the object's may not be set yet.
 func (m *podMutator) decide(ctx context.Context, req *podRequest) (answer, error) {
 	watched := len(m.namespaces) == 0 || slices.Contains(m.namespaces, req.Namespace)
 	if m.off || !watched || req.Operation != admissionv1.Create {
@@ -57,7 +57,7 @@ func (m *podMutator) decide(ctx context.Context, req *podRequest) (answer, error
 	return out, nil
 }
 
-// gate adds the gates of the bindings, and gives the pod time to leave.
+// gate adds the gates of the bindings, and the pod's termination delay.
 func (m *podMutator) gate(pod *podView, covering []coveringBinding) answer {
 	gates, protocols := make([]corev1.PodConditionType, len(covering)), make([]v1beta1.Protocol, len(covering))
 	for i, binding := range covering {
@@ -72,7 +72,7 @@ func (m *podMutator) gate(pod *podView, covering []coveringBinding) answer {
 	}
 }
 
-// leftOut warns of gates that the pod does not get.
+// leftOut warns about gates that the pod does not get.
 func leftOut(count int) []string {
 	if count == 0 {
 		return nil
@@ -81,12 +81,12 @@ func leftOut(count int) []string {
 		count, readiness.MaxGates)}
 }
 
-// tooLong is the answer about a pod that no node would run: the API server may refuse it, we do not.
+// tooLong returns the answer for a pod that no node would run. The API server may reject it; we do not.
 func tooLong(list string) answer {
 	return answer{warnings: []string{fmt.Sprintf("the pod has more than %d %s, so it gets no readiness gate", longestList, list)}}
 }
 
-// ungated warns when a Service selects the pod: the user has labelled the namespace, so a gate was expected.
+// ungated warns if a Service selects the pod: the user has labelled the namespace, and so expects a gate.
 func ungated(covering coverage) []string {
 	switch {
 	case covering.nameless != "":
@@ -99,7 +99,7 @@ func ungated(covering coverage) []string {
 	}
 }
 
-// withoutName warns of a binding whose name no gate can have: with it the API server would refuse the pod.
+// withoutName warns about a binding whose name is too long for a gate: with that gate, the API server would reject the pod.
 func withoutName(covering coverage) []string {
 	if covering.nameless == "" {
 		return nil
@@ -108,5 +108,5 @@ func withoutName(covering coverage) []string {
 		"re-create the binding with a shorter name", cutTo(covering.nameless, longestQuotedName), v1beta1.MaxBindingName)}
 }
 
-// longestQuotedName is in bytes, and keeps a warning within what API servers pass on of it.
+// longestQuotedName, in bytes, keeps a warning short enough for API servers to pass it on whole.
 const longestQuotedName = 80

@@ -11,14 +11,14 @@ import (
 	"net/http"
 )
 
-// podHandler answers API servers about pods. It does so by itself, and not by way of controller-runtime's admission.Webhook,
-// because what that costs is mostly decoding what nobody reads, and decoding it again.
+// podHandler answers reviews of pods. It does not use controller-runtime's admission.Webhook, which spends most of its time on
+// decoding fields that nothing reads, twice.
 type podHandler struct {
 	intake  *intake
 	mutator *podMutator
 }
 
-// ServeHTTP admits every pod that it understands; all else is a failed call, and never a refusal.
+// ServeHTTP admits every pod that it can decode. Everything else is a failed call, never a rejection.
 func (h *podHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, done, err := h.intake.read(w, req)
 	if err != nil {

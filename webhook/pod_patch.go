@@ -14,17 +14,17 @@ import (
 	"github.com/targetgate/targetgate/readiness"
 )
 
-// operation is one of a JSON patch.
+// operation is one operation of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"` // never null where there has to be one
+	Value any    `json:"value,omitempty"` // never null for an operation that needs a value
 }
 
-// gatePatch turns an injection into the fewest JSON patch operations; existing is the length of the pod's list.
+// gatePatch turns an injection into as few JSON patch operations as possible. existing is the length of the pod's list.
 func gatePatch(injection readiness.Injection, existing int) []operation {
 	var out []operation
-	for _, at := range slices.Backward(injection.Remove) { // from the end, so that the other positions hold
+	for _, at := range slices.Backward(injection.Remove) { // from the end, so that the other positions stay valid
 		out = append(out, operation{Op: "remove", Path: fmt.Sprintf("/spec/readinessGates/%d", at)})
 	}
 	if existing == 0 {
@@ -44,7 +44,7 @@ func gateList(gates []corev1.PodConditionType) []corev1.PodReadinessGate {
 	return list
 }
 
-// protectionPatch are the operations that give the pod its protection.
+// protectionPatch returns the operations that give the pod its protection.
 func protectionPatch(pod *podView, p protection) []operation {
 	var out []operation
 	hook := corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: p.sleep}}
@@ -64,14 +64,14 @@ func protectionPatch(pod *podView, p protection) []operation {
 	return out
 }
 
-// probePatch has a container that fails a probe started again as soon as before we made the pod's grace period longer, unless
-// the probe has one of its own.
+// probePatch gives the container's probes the pod's original grace period, unless they have one. So a container that fails a
+// probe restarts as soon as without our longer grace period.
 func probePatch(c *containerView, at int, before int64) []operation {
 	var out []operation
 	patch := func(name string, probe *probeView) {
 		if probe != nil && probe.TerminationGracePeriodSeconds == nil {
 			path := fmt.Sprintf("/spec/containers/%d/%s/terminationGracePeriodSeconds", at, name)
-			out = append(out, add(path, max(before, 1))) // the API server takes no 0 here
+			out = append(out, add(path, max(before, 1))) // the API server rejects 0 here
 		}
 	}
 	patch("livenessProbe", c.LivenessProbe)
@@ -79,7 +79,7 @@ func probePatch(c *containerView, at int, before int64) []operation {
 	return out
 }
 
-// annotationPatch is empty where one more annotation would make the pod invalid.
+// annotationPatch returns no operation if one more annotation would make the pod invalid.
 func annotationPatch(pod *podView, key, value string) []operation {
 	size := len(key) + len(value)
 	for k, v := range pod.annotations() {
@@ -97,7 +97,7 @@ func annotationPatch(pod *podView, key, value string) []operation {
 	}
 }
 
-// add puts the value there, in the place of what may be there.
+// add returns an operation that sets the value, and replaces any existing one.
 func add(path string, value any) operation {
 	return operation{Op: "add", Path: path, Value: value}
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// podReview is the part of an AdmissionReview of a pod that is read.
+// podReview is the part of an AdmissionReview of a pod that we read.
 type podReview struct {
 	Request *podRequest `json:"request"`
 }
@@ -23,11 +23,11 @@ type podRequest struct {
 	Object    podView               `json:"object"`
 }
 
-// podView is the part of a pod that is read. The rest is never decoded, so it cannot be lost.
+// podView is the part of a pod that we read. The rest is never decoded, so it cannot be lost.
 type podView struct {
 	Metadata struct {
 		Labels      bounded[map[string]string] `json:"labels"`
-		Annotations bounded[map[string]string] `json:"annotations"` // a struct would take other spellings of keys for ours
+		Annotations bounded[map[string]string] `json:"annotations"` // a struct would match keys regardless of case
 	} `json:"metadata"`
 	Spec *podSpecView `json:"spec"`
 }
@@ -59,11 +59,11 @@ type preStopView struct {
 	Sleep *corev1.SleepAction `json:"sleep"`
 }
 
-// longestList bounds what is decoded of a pod, and the patch, which is longer than what it is made for. No node runs a pod of so
-// many containers, and no tool writes so many labels, annotations or gates.
+// longestList limits the lists that are decoded of a pod, and so the patch, which is longer than its cause. No node runs a pod
+// with so many containers, and no tool writes so many labels, annotations or gates.
 const longestList = 1000
 
-// tooLong names a list that is; empty when there is none. Such a pod is not for us to refuse, and gets nothing from us.
+// tooLong returns the name of a list that is too long, or "". We do not reject such a pod, but add nothing to it.
 func (p *podView) tooLong() string {
 	switch spec := cmp.Or(p.Spec, &podSpecView{}); {
 	case p.Metadata.Annotations.tooLong:

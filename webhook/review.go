@@ -14,13 +14,13 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// answer is what is changed in an object, and what its author is told.
+// answer is the patch of an admitted object, and the warnings for its author.
 type answer struct {
 	patch    []operation
 	warnings []string
 }
 
-// admit is the AdmissionReview that lets the object in.
+// admit returns the AdmissionReview that admits the object.
 func (a answer) admit(uid types.UID) ([]byte, error) {
 	response := &admissionv1.AdmissionResponse{UID: uid, Allowed: true, Warnings: a.warnings}
 	if len(a.patch) > 0 {
@@ -33,7 +33,7 @@ func (a answer) admit(uid types.UID) ([]byte, error) {
 	return encodeReview(response)
 }
 
-// refuse is the AdmissionReview that keeps the object out.
+// refuse returns the AdmissionReview that rejects the object.
 func refuse(uid types.UID, why metav1.Status) ([]byte, error) {
 	return encodeReview(&admissionv1.AdmissionResponse{UID: uid, Result: &why})
 }
@@ -51,5 +51,5 @@ func encodeReview(response *admissionv1.AdmissionResponse) ([]byte, error) {
 
 func respond(w http.ResponseWriter, review []byte) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(review) // the API server has gone: nobody to tell
+	_, _ = w.Write(review) // on an error, the API server has closed the connection
 }

@@ -18,38 +18,38 @@ import (
 const (
 	// delayAnnotation on a pod says how long it is to go on serving, whatever is in front of it.
 	delayAnnotation = "targetgate.dev/termination-delay"
-	// protectionAnnotation on a pod says what it was given. By it a later call knows that the grace period is as long as
-	// it has to be, and how long containers sleep that came in between.
+	// protectionAnnotation on a pod records the sleep it got. It tells a later call that the grace period is long enough
+	// already, and how long containers added in between have to sleep.
 	protectionAnnotation = "targetgate.dev/termination-protection"
 
-	// MaxTerminationDelay is the longest that pods can be kept serving: ELB's longest deregistration delay.
+	// MaxTerminationDelay is the longest termination delay: ELB's longest deregistration delay.
 	MaxTerminationDelay = time.Hour
 
-	// longestGrace is in seconds: API server and kubelet count a grace period in nanoseconds.
+	// longestGrace is in seconds. API server and kubelet hold a grace period in nanoseconds, in 64 bits.
 	longestGrace = int64(math.MaxInt64 / time.Second)
 )
 
-// firstWithSleep is the first version whose API servers take preStop.sleep unasked. One that does not know the field
-// drops it, finds a preStop without a handler, and refuses the pod.
+// firstWithSleep is the first version whose API servers accept preStop.sleep by default. One that does not know the field
+// drops it, finds a preStop without a handler, and rejects the pod.
 var firstWithSleep = version.MajorMinor(1, 30)
 
-// Termination says how long pods go on serving after their deletion, while the load balancer may still send to them.
+// Termination is how long pods keep serving after their deletion, while the load balancer may still send to them.
 type Termination struct {
-	// ALB is for target groups of protocol HTTP and HTTPS, NLB for those of the others; where the protocol is not known
-	// the longer one counts. They are rounded up to whole seconds; 0 leaves pods as they are.
+	// ALB is for target groups of protocol HTTP and HTTPS, NLB for those of all others. If the protocol is not known, the
+	// longer one applies. They are rounded up to whole seconds; 0 leaves pods as they are.
 	ALB, NLB time.Duration
-	// ServerVersion is what the API server calls itself, such as v1.30.14-eks-931bdca. Below 1.30, or when it makes no
-	// sense, pods are left as they are.
+	// ServerVersion is the API server's version, such as v1.30.14-eks-931bdca. Below 1.30, or if it cannot be parsed, pods are
+	// left as they are.
 	ServerVersion string
 }
 
-// sleepSupported reports whether the API server takes pods with a preStop.sleep.
+// sleepSupported reports whether the API server accepts pods with a preStop.sleep.
 func (t Termination) sleepSupported() bool {
 	server, err := version.ParseGeneric(t.ServerVersion)
 	return err == nil && server.AtLeast(firstWithSleep)
 }
 
-// byType is the longest delay, in seconds, that target groups of these protocols need.
+// byType returns the longest delay, in seconds, that target groups of these protocols need.
 func (t Termination) byType(protocols []v1beta1.Protocol) int64 {
 	var longest time.Duration
 	for _, protocol := range protocols {
@@ -67,7 +67,7 @@ func (t Termination) byType(protocols []v1beta1.Protocol) int64 {
 
 func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// protector gives pods time to leave.
+// protector adds the termination delay to pods.
 type protector struct {
 	Termination
 	canSleep bool
@@ -77,19 +77,19 @@ func newProtector(t Termination) *protector {
 	return &protector{Termination: t, canSleep: t.sleepSupported()}
 }
 
-// protection is what is changed in a pod so that it goes on serving for a while after its deletion.
+// protection is the change to a pod that keeps it serving for a while after its deletion.
 type protection struct {
-	containers []int // positions of those that get a sleep; when there are none, nothing is changed
+	containers []int // positions of the containers that get a sleep; if there are none, nothing is changed
 	sleep      int64 // of each, in seconds
 	first      bool  // the pod was not protected before: grace and annotation are set, too
-	grace      int64 // of the pod, in seconds
-	before     int64 // what the grace period was, or was before an earlier call
+	grace      int64 // new grace period of the pod, in seconds
+	before     int64 // original grace period, before this and any earlier call
 	warnings   []string
 }
 
-// protect decides how a pod goes on serving that bindings of these protocols cover. Regular containers without a preStop
-// of their own get a sleep, and the pod's grace period grows by as much, so that they have as long as before for
-// ending. Protecting a pod twice is protecting it once, also when containers came in between.
+// protect decides how a pod that bindings of these protocols cover keeps serving. Regular containers without a preStop get a
+// sleep, and the pod's grace period grows by the same time, so that they have as long as before to shut down. Protecting a
+// pod twice has the same result as once, also if containers were added in between.
 func (t *protector) protect(pod *podView, protocols []v1beta1.Protocol) protection {
 	p := protection{grace: pod.gracePeriod()}
 	needed, warning := t.needed(pod, protocols)
@@ -108,7 +108,7 @@ func (t *protector) protect(pod *podView, protocols []v1beta1.Protocol) protecti
 		p.containers, p.sleep = bare, slept
 	default:
 		p.containers, p.sleep, p.first = bare, needed, true
-		p.grace = max(p.grace, min(p.grace+needed, longestGrace)) // a sum beyond int64 is negative
+		p.grace = max(p.grace, min(p.grace+needed, longestGrace)) // a sum that overflows int64 is negative
 	}
 	p.warn(p.tooShort(pod, needed, slept))
 	p.warn(pod.onSpot(max(p.sleep, slept)))
@@ -121,8 +121,8 @@ func (p *protection) warn(warning string) {
 	}
 }
 
-// tooShort warns of the first container that cannot go on serving for as long as needed. What a preStop of its own waits is
-// known of a sleep only; another one was written for the grace period that the pod had then.
+// tooShort warns about the first container that cannot keep serving for as long as needed. Of a preStop only a sleep shows how
+// long it waits; any other one was written for the pod's original grace period.
 func (p *protection) tooShort(pod *podView, needed, slept int64) string {
 	for i := range pod.containers() {
 		c := &pod.containers()[i]
@@ -139,15 +139,15 @@ func (p *protection) tooShort(pod *podView, needed, slept int64) string {
 	return ""
 }
 
-// spotNotice is in seconds: how long before it takes a Spot instance EC2 says so.
+// spotNotice, in seconds, is how long before an interruption EC2 announces it.
 const spotNotice = 120
 
-// spotLabels are the labels of nodes on Spot instances that pods select.
+// spotLabels are the labels by which pods select nodes on Spot instances.
 var spotLabels = map[string]string{"karpenter.sh/capacity-type": "spot", "eks.amazonaws.com/capacityType": "SPOT"}
 
-// onSpot warns of a sleep that leaves nothing of the time that a Spot instance has.
+// onSpot warns about a sleep that takes all of a Spot instance's notice.
 func (p *podView) onSpot(sleep int64) string {
-	const least = 10 // seconds for ending after SIGTERM
+	const least = 10 // seconds to shut down after SIGTERM
 	if sleep <= spotNotice-least {
 		return ""
 	}
@@ -160,8 +160,8 @@ func (p *podView) onSpot(sleep int64) string {
 	return ""
 }
 
-// needed is how many seconds the pod is to go on serving, 0 when it is to be left as it is, and a warning when its
-// annotation makes no sense.
+// needed returns how many seconds the pod has to keep serving, 0 to leave it as it is, and a warning if its annotation is
+// invalid.
 func (t *protector) needed(pod *podView, protocols []v1beta1.Protocol) (seconds int64, warning string) {
 	usual := t.byType(protocols)
 	asked, found := pod.annotations()[delayAnnotation]
@@ -176,8 +176,8 @@ func (t *protector) needed(pod *podView, protocols []v1beta1.Protocol) (seconds 
 	return wholeSeconds(delay), ""
 }
 
-// protectedBefore is the sleep that an earlier call gave to the pod, 0 when there was none. The annotation alone, which
-// may have been copied, does not say so.
+// protectedBefore returns the sleep that an earlier call gave to the pod, or 0. The annotation alone is no proof, because it
+// may have been copied.
 func protectedBefore(pod *podView) int64 {
 	delay, err := time.ParseDuration(pod.annotations()[protectionAnnotation])
 	seconds := wholeSeconds(delay)
@@ -192,7 +192,7 @@ func protectedBefore(pod *podView) int64 {
 	return 0
 }
 
-// bareContainers are the positions of the regular containers without a preStop of their own.
+// bareContainers returns the positions of the regular containers without a preStop.
 func bareContainers(pod *podView) []int {
 	var bare []int
 	for i := range pod.containers() {
@@ -203,7 +203,7 @@ func bareContainers(pod *podView) []int {
 	return bare
 }
 
-// gracePeriod is the pod's in seconds, as the API server reads it.
+// gracePeriod returns the pod's grace period in seconds, as the API server reads it.
 func (p *podView) gracePeriod() int64 {
 	switch grace := p.Spec.TerminationGracePeriodSeconds; {
 	case grace == nil:
@@ -215,7 +215,7 @@ func (p *podView) gracePeriod() int64 {
 	}
 }
 
-// longestQuote keeps a warning within what API servers pass on of it, 256 characters.
+// longestQuote keeps a warning within the 256 characters that API servers pass on.
 const longestQuote = 32
 
 func cut(text string) string {

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// turnsAtOnce is how many bindings of one namespace are judged at the same time: each may wait for AWS.
+	// turnsAtOnce is how many bindings of one namespace are validated at the same time: each may wait for AWS.
 	turnsAtOnce = 8
-	// turnsInNamespace bounds those that are judged and those that wait for their turn in one namespace, and turnsInAll in all of
-	// them together: one namespace alone never has all.
+	// turnsInNamespace limits the bindings of one namespace that are being validated or wait for it, turnsInAll those of all
+	// namespaces: no namespace alone can take all turns.
 	turnsInNamespace = 64
 	turnsInAll       = 256
 )
 
-// turns are the reviews of bindings that are judged or wait to be, in the order in which they came in their namespace. They
-// are safe for concurrent use.
+// turns limits the reviews of bindings that are validated at the same time. Within a namespace, reviews wait in order of
+// arrival. It is safe for concurrent use.
 type turns struct {
 	mu     sync.Mutex
 	all    int
@@ -30,12 +30,12 @@ type turns struct {
 
 type queue struct {
 	slots *semaphore.Weighted
-	held  int // judged or waiting
+	held  int // being validated or waiting
 }
 
 func newTurns() *turns { return &turns{queues: map[string]*queue{}} }
 
-// take waits for a turn, which lasts until done is called. Where too many wait already it does not.
+// take waits for a turn, which lasts until done is called. If too many wait already, it fails at once.
 func (t *turns) take(ctx context.Context, namespace string) (done func(), err error) {
 	q, err := t.join(namespace)
 	if err != nil {

@@ -24,26 +24,26 @@ const (
 	bindingValidatePath = "/validate-elbv2-k8s-aws-v1beta1-targetgroupbinding"
 )
 
-// indexBindingARN finds the bindings of a target group.
+// indexBindingARN indexes bindings by the ARN of their target group.
 const indexBindingARN = "webhook.binding.arn"
 
-// Accounts hands out the client that acts as a role; *elbv2.Accounts does.
+// Accounts returns the client that acts as a role. *elbv2.Accounts implements it.
 type Accounts interface {
 	Client(elbv2.Role) *elbv2.Client
 }
 
-// Options are what the handlers need besides the manager.
+// Options is what the handlers need besides the manager.
 type Options struct {
 	Accounts Accounts
 	// OwnVPC finds the ID of the VPC that the cluster is in.
 	OwnVPC func(context.Context) (string, error)
-	// Namespaces are the ones that are watched; all when empty.
+	// Namespaces are the watched ones; empty means all.
 	Namespaces []string
-	// InjectGates switches the gates in pods on; when off, pods are admitted as they are.
+	// InjectGates adds gates to pods; if false, pods are admitted as they are.
 	InjectGates bool
-	// Consent is what the cluster asks of bindings beside being right.
+	// Consent is the cluster's consent policy for bindings.
 	Consent consent.Policy
-	// Termination gives pods with a gate time to leave.
+	// Termination is the termination delay of pods with a gate.
 	Termination Termination
 }
 

@@ -9,12 +9,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The Secret is installed, empty, with the rest: so no right is needed to create any.
+// The empty Secret is part of the installation, so no permission to create Secrets is needed.
 //
 // +kubebuilder:rbac:groups="",resources=secrets,resourceNames=targetgate-webhook-ca,verbs=list;watch;update,namespace=targetgate-system
 
-// newSource returns the library's source of certificates, which keeps the Secret filled and signs us a new certificate
-// when the CA changes or a third of the old one's life is left.
+// newSource returns the library's source of certificates. It keeps the CA in the Secret, and signs a new certificate when the
+// CA changes or a third of the old one's life is left.
 func newSource(options Options, config *rest.Config) *cmtls.DynamicSource {
 	return &cmtls.DynamicSource{
 		DNSNames: []string{options.host()},

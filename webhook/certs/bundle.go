@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// commonName of the CAs that are ours.
+	// commonName is the subject of our CAs.
 	commonName = "targetgate-webhook-ca"
-	// maxAuthorities bounds a bundle. With one rotation a year there are two; it takes more than one rotation within the
-	// settling time for the bound to matter.
+	// maxAuthorities limits the CAs in a bundle. With one rotation a year there are two; the limit matters only if there is more
+	// than one rotation within the settling time.
 	maxAuthorities = 16
 
 	certificateBlock = "CERTIFICATE"
 )
 
-// ours says whether the certificate is a CA that targetgate has made, and that can verify what it signs.
+// ours reports whether the certificate is a CA that targetgate made and that can verify what it signs.
 func ours(ca *x509.Certificate) bool {
 	shortLived := ca.NotAfter.Sub(ca.NotBefore) <= MaxCADuration+time.Minute
 	return ca.Subject.CommonName == commonName && shortLived && ca.CheckSignatureFrom(ca) == nil
 }
 
-// parseBundle returns the CAs of ours in a caBundle. It is clean when it holds nothing else.
+// parseBundle returns our CAs in a caBundle. clean is true if it contains nothing else.
 func parseBundle(bundle []byte) (authorities []*x509.Certificate, clean bool) {
 	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
 		ca, err := x509.ParseCertificate(block.Bytes)
@@ -47,12 +47,12 @@ func encodeBundle(authorities []*x509.Certificate) []byte {
 	return out
 }
 
-// wantedAuthorities are the CAs that every caBundle should have: the current one, which is in the Secret, then those that are
-// known and may still be needed, the newest first, as far as the bound goes. Every replica that knows the same wants the same.
+// wantedAuthorities returns the CAs that every caBundle should contain: the current one, from the Secret, then known ones that
+// may still be needed, the newest first, up to the limit. Replicas with the same input return the same.
 //
-// A CA that is not the current one is needed for the overlap after it or the current one was made, whichever is later: that
-// is how long a replica may still serve by the one before, or has not seen the new one in the Secret. So nothing that is not in
-// the Secret stays, whoever has made it.
+// A CA that is not the current one is needed for the overlap after it or the current one was made, whichever is later: that is
+// how long a replica may still serve a certificate of the previous CA, or may not have seen the new one in the Secret. So no
+// CA that is not in the Secret stays, whoever made it.
 func wantedAuthorities(current *x509.Certificate, known []*x509.Certificate, now time.Time, overlap time.Duration) []*x509.Certificate {
 	known = slices.DeleteFunc(slices.Clone(known), func(ca *x509.Certificate) bool {
 		return now.After(ca.NotAfter) || current != nil && (ca.Equal(current) || superseded(ca, current, now, overlap))
@@ -78,7 +78,7 @@ func superseded(ca, current *x509.Certificate, now time.Time, overlap time.Durat
 	return now.Sub(since).Abs() > overlap
 }
 
-// upToDate says whether a caBundle has all that is wanted, and nothing but what may stay.
+// upToDate reports whether a caBundle contains all wanted CAs, and only CAs that may stay.
 func upToDate(bundle []byte, wanted, mayStay []*x509.Certificate) bool {
 	authorities, clean := parseBundle(bundle)
 	if !clean || len(authorities) > maxAuthorities {
@@ -97,7 +97,7 @@ func upToDate(bundle []byte, wanted, mayStay []*x509.Certificate) bool {
 	return true
 }
 
-// verify returns nil when an API server with this caBundle accepts the certificate as the host's.
+// verify returns nil if an API server with this caBundle accepts the certificate for the host.
 func verify(certificate *x509.Certificate, bundle []byte, host string, now time.Time) error {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(bundle) {

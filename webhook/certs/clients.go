@@ -15,12 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// AnyClient among the names has ClientCheck look at no name.
+// AnyClient among the names makes ClientCheck accept every name.
 const AnyClient = "*"
 
-// ClientCheck lets only clients in whose certificate the CAs of a file have signed for one of the names. A cluster's CA has
-// signed for each kubelet and many a user as well. The file is read again at each
-// handshake: these are few, as API servers keep their connections.
+// ClientCheck accepts only clients with a certificate that a CA in a file signed for one of the names. The names matter because
+// a cluster's CA also signs certificates for kubelets and many users. The file is read again at each handshake: these are few,
+// because API servers keep their connections.
 type ClientCheck struct {
 	path  string
 	names []string
@@ -30,13 +30,13 @@ type ClientCheck struct {
 	pool    *x509.CertPool
 }
 
-// NewClientCheck reads the file. It fails when there is no certificate in it.
+// NewClientCheck reads the file. It fails if the file contains no certificate.
 func NewClientCheck(path string, names []string) (*ClientCheck, error) {
 	c := &ClientCheck{path: path, names: names}
 	return c, c.read()
 }
 
-// Configure has the server demand a certificate of its clients. The configuration must not be changed once it is served.
+// Configure makes the server require a client certificate. The configuration must not be changed once it is in use.
 func (c *ClientCheck) Configure(config *tls.Config) {
 	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, c.current()
 	config.VerifyConnection = c.checkName
@@ -47,7 +47,7 @@ func (c *ClientCheck) Configure(config *tls.Config) {
 	}
 }
 
-// checkName is for connections whose certificate has been verified.
+// checkName checks the name of a verified certificate.
 func (c *ClientCheck) checkName(state tls.ConnectionState) error {
 	name := state.PeerCertificates[0].Subject.CommonName
 	if slices.Contains(c.names, name) || slices.Contains(c.names, AnyClient) {
@@ -56,7 +56,7 @@ func (c *ClientCheck) checkName(state tls.ConnectionState) error {
 	return fmt.Errorf("the client certificate is for %q, want one of %q", name, c.names)
 }
 
-// current are the CAs of now, or those of before when the file cannot be read.
+// current returns the CAs in the file, or the previous ones if the file cannot be read.
 func (c *ClientCheck) current() *x509.CertPool {
 	if err := c.read(); err != nil {
 		log.Log.Error(err, "Failed to read the client CA file, using the previous CAs")

@@ -18,11 +18,11 @@ import (
 	"github.com/targetgate/targetgate/readiness"
 )
 
-// The informers list and watch by name, which is how RBAC can limit them to a name.
+// The informers list and watch by name, so that RBAC can limit them to that name.
 //
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations,resourceNames=targetgate-webhook,verbs=list;watch;patch
 
-// configuration is what is read of a webhook configuration, of either kind.
+// configuration is the part of a webhook configuration, of either kind, that we read.
 type configuration struct {
 	kind          schema.GroupVersionKind
 	name, version string
@@ -32,7 +32,7 @@ type configuration struct {
 type hook struct {
 	name   string
 	bundle []byte
-	path   string // of the Service; empty when there is none
+	path   string // of the Service, or empty
 }
 
 func newHook(name string, config admissionregistrationv1.WebhookClientConfig) hook {
@@ -43,10 +43,10 @@ func newHook(name string, config admissionregistrationv1.WebhookClientConfig) ho
 	return h
 }
 
-// configurationKinds are the two kinds.
+// configurationKinds are the two kinds of webhook configurations.
 var configurationKinds = []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 
-// podHook is what is left of the configurations when only the webhook of pods counts.
+// podHook returns the configurations reduced to the pod webhook.
 func podHook(configurations []configuration) []configuration {
 	var out []configuration
 	for _, c := range configurations {
@@ -59,8 +59,8 @@ func podHook(configurations []configuration) []configuration {
 	return out
 }
 
-// readConfigurations returns the mutating and the validating configuration of that name. When one is missing, it returns
-// the other and a not found error.
+// readConfigurations returns the mutating and the validating configuration of that name. If one is missing, it returns the
+// other and a not-found error.
 func readConfigurations(ctx context.Context, reader client.Reader, name string) ([]configuration, error) {
 	var out []configuration
 	var missing error
@@ -106,7 +106,7 @@ func (c configuration) upToDate(wanted, mayStay []*x509.Certificate) bool {
 	return true
 }
 
-// bundles are the caBundles of the configurations, each once: as a rule they are all the same.
+// bundles returns the distinct caBundles of the configurations; usually there is one.
 func bundles(configurations []configuration) [][]byte {
 	var out [][]byte
 	for _, c := range configurations {

@@ -14,13 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 )
 
-// Files serves with a certificate from files, which are read again when they change: at once, or within 10 s where the
-// file system does not tell. What cannot be read then is logged, and the certificate before it goes on.
+// Files serves a certificate from files. It reloads them when they change: at once, or within 10 s if the file system does not
+// report changes. If they cannot be read, it logs the error and keeps the previous certificate.
 type Files struct {
 	watcher *certwatcher.CertWatcher
 }
 
-// NewFiles reads the files. It fails when there is no certificate with its key in them.
+// NewFiles reads the files. It fails if they do not contain a certificate with its key.
 func NewFiles(certificate, key string) (*Files, error) {
 	watcher, err := certwatcher.New(certificate, key)
 	if err != nil {
@@ -40,7 +40,7 @@ func (f *Files) SetupWithManager(mgr ctrl.Manager) error {
 	return errors.Join(mgr.Add(f.watcher), mgr.AddReadyzCheck("certificate", f.ready))
 }
 
-// ready says whether the certificate is within its dates. Package certs tells why not more.
+// ready checks that the certificate is within its dates. The package comment says why it checks nothing else.
 func (f *Files) ready(*http.Request) error {
 	certificate, err := f.watcher.GetCertificate(nil)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// maxLeaves bounds what is held while CAs are replaced faster than they settle.
+// maxLeaves limits the certificates held while CAs are replaced faster than they settle.
 const maxLeaves = 32
 
-// leaf is a serving certificate and what is known of it.
+// leaf is a serving certificate and its state.
 type leaf struct {
 	certificate  *tls.Certificate
-	ca           *x509.Certificate // that signed it; nil as long as it has not been seen
-	trustedSince time.Time         // zero while a caBundle does not verify it
+	ca           *x509.Certificate // that signed it; nil until it has been seen
+	trustedSince time.Time         // zero while any caBundle does not verify it
 }
 
-// leaves are the certificates that are served or may be next, oldest first. Handshakes read while the pass changes them.
+// leaves holds the certificates that are served or may be next, oldest first. Handshakes read them while the pass changes them.
 type leaves struct {
 	settle time.Duration
 
@@ -29,7 +29,7 @@ type leaves struct {
 	serving *leaf // one of the list, nil at first
 }
 
-// current is the certificate to serve, nil at first.
+// current returns the certificate to serve, nil at first.
 func (l *leaves) current() *tls.Certificate {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,8 +39,7 @@ func (l *leaves) current() *tls.Certificate {
 	return l.serving.certificate
 }
 
-// offer takes note of the newest certificate. When there is no room it takes the place of the last one, which has had
-// the least time to settle.
+// offer adds the newest certificate. If there is no room, it replaces the last one, which has had the least time to settle.
 func (l *leaves) offer(newest *tls.Certificate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +50,7 @@ func (l *leaves) offer(newest *tls.Certificate) {
 	l.list = append(l.list[:min(last+1, maxLeaves-1)], &leaf{certificate: newest})
 }
 
-// recognise finds among the CAs those that have signed what is held, and returns these.
+// recognise assigns the known CAs to the certificates that they signed, and returns these CAs.
 func (l *leaves) recognise(authorities []*x509.Certificate) []*x509.Certificate {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,8 +68,8 @@ func (l *leaves) recognise(authorities []*x509.Certificate) []*x509.Certificate 
 	return signers
 }
 
-// choose decides what to serve from now on and forgets what is older. The certificate is trusted when each caBundle
-// verifies it, which is what trusted asks.
+// choose decides which certificate to serve, and forgets older ones. trusted reports whether every caBundle verifies a
+// certificate.
 func (l *leaves) choose(now time.Time, trusted func(*x509.Certificate) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,8 +90,8 @@ func (l *leaves) choose(now time.Time, trusted func(*x509.Certificate) bool) {
 	}
 }
 
-// rank is higher for what is better served: a trusted certificate that has settled, then the one that is served already,
-// even if it is not trusted at the moment, then any that is trusted. Among equals the newest is the best.
+// rank orders certificates by preference: a trusted one that has settled, then the one served now, even if it is not trusted at
+// the moment, then any trusted one. Among equals, the newest is preferred.
 func (l *leaves) rank(leaf *leaf, now time.Time) int {
 	trusted := !leaf.trustedSince.IsZero()
 	switch {

@@ -31,27 +31,27 @@ import (
 // fieldManager owns caBundle and the paths in the webhook configurations, and nothing else.
 const fieldManager = "targetgate-certificates"
 
-// keeper does the passes.
+// keeper runs the passes.
 type keeper struct {
 	Options
 	clock  clock.Clock
 	reader client.Reader
 	writer client.Client
-	newest func() *tls.Certificate // the library's, nil when there is none
+	newest func() *tls.Certificate // the library's newest, or nil
 	leaves leaves
 	paths  *paths
-	writes flowcontrol.RateLimiter // so that nobody who also writes caBundle can drive us to writing without end
+	writes flowcontrol.RateLimiter // limits writes while something else writes caBundle, too
 }
 
-// seen is what a pass knows of the cluster.
+// seen is what a pass has read from the cluster.
 type seen struct {
-	secret         *corev1.Secret    // nil when there is none
-	ca             *x509.Certificate // in the Secret; nil when it cannot be read
+	secret         *corev1.Secret    // nil if missing
+	ca             *x509.Certificate // in the Secret; nil if it cannot be parsed
 	configurations []configuration
 }
 
-// pass looks, chooses what to serve, and writes what is missing: in this order, as a write may take its time. Its error
-// says what could not be written, or why the certificate that is served is not trusted.
+// pass reads the cluster, chooses the certificate to serve, and writes what is missing, in this order, because a write may be
+// slow. Its error says what could not be written, or why the serving certificate is not trusted.
 func (k *keeper) pass(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -68,7 +68,7 @@ func (k *keeper) pass(ctx context.Context) error {
 	return errors.Join(k.missing(s), k.reclaim(ctx, s), k.inject(ctx, s), k.check(ctx))
 }
 
-// key is the CA's; nil when there is none, or the CA is somebody else's.
+// key returns the CA's key, or nil if there is no CA or it is not ours.
 func (s seen) key() []byte {
 	if s.ca == nil || !ours(s.ca) {
 		return nil
@@ -87,12 +87,12 @@ func (k *keeper) look(ctx context.Context) (seen, error) {
 		s.secret, s.ca = secret, firstCertificate(secret.Data[corev1.TLSCertKey])
 	}
 	if s.configurations, err = readConfigurations(ctx, k.reader, k.Configuration); apierrors.IsNotFound(err) {
-		err = nil // the check tells of it
+		err = nil // check reports it
 	}
 	return s, err
 }
 
-// missing says that there is no Secret, which somebody else has to mend.
+// missing returns an error if there is no Secret, because targetgate may not create it.
 func (k *keeper) missing(s seen) error {
 	if s.secret != nil {
 		return nil
@@ -112,9 +112,9 @@ func firstCertificate(content []byte) *x509.Certificate {
 	return certificate
 }
 
-// reclaim empties a Secret with a CA of somebody else, whereupon the library makes one. It does so by itself with all that
-// is no CA or has expired, but would go on with a CA that nothing can verify, or that the next replica cannot tell from
-// what somebody has slipped into caBundle. A Secret of type kubernetes.io/tls must keep its two keys, which may be empty.
+// reclaim empties a Secret whose CA is not ours, so that the library creates a new one. By itself, the library replaces only
+// invalid or expired content. It would keep a CA that cannot verify anything, or that another replica cannot tell from a
+// foreign one in caBundle. A Secret of type kubernetes.io/tls must keep its two keys, which may be empty.
 func (k *keeper) reclaim(ctx context.Context, s seen) error {
 	if s.ca == nil || ours(s.ca) {
 		return nil
@@ -135,7 +135,7 @@ func (k *keeper) reclaim(ctx context.Context, s seen) error {
 	return nil
 }
 
-// inject writes the wanted CAs into the configurations that are not up to date.
+// inject writes the wanted CAs into configurations that are not up to date.
 func (k *keeper) inject(ctx context.Context, s seen) error {
 	var known []*x509.Certificate
 	for _, bundle := range bundles(s.configurations) {
@@ -154,8 +154,8 @@ func (k *keeper) inject(ctx context.Context, s seen) error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	// What is not needed any more stays a little longer: where the clocks of two replicas differ, one would take a CA out and the
-	// other put it back.
+	// CAs that are no longer needed stay a little longer: otherwise, if the clocks of two replicas differ, one would remove a CA
+	// and the other would add it again.
 	mayStay := append(wantedAuthorities(current, known, k.clock.Now().Add(-k.overlap()/10), k.overlap()), wanted...)
 	var failures []error
 	for _, c := range s.configurations {
@@ -173,9 +173,9 @@ func (k *keeper) pathsUpToDate(c configuration) bool {
 
 func (k *keeper) wantedPath(h hook) string { return k.paths.wanted(h.path, k.clock.Now(), k.settle()) }
 
-// write applies bundle and paths to all webhooks of the configuration. Paths are always among it: without one that was there
-// before, server-side apply would take it away. The lock is the version that was read: two replicas that
-// read different Secrets cannot overwrite each other's.
+// write applies bundle and paths to all webhooks of the configuration. It always includes the paths, because server-side apply
+// would remove one that is left out. The resource version is the lock: replicas that read different Secrets cannot overwrite
+// each other's bundle.
 func (k *keeper) write(ctx context.Context, c configuration, wanted []*x509.Certificate) error {
 	bundle := base64.StdEncoding.EncodeToString(encodeBundle(wanted))
 	hooks := make([]any, len(c.hooks))
@@ -201,7 +201,7 @@ func (k *keeper) write(ctx context.Context, c configuration, wanted []*x509.Cert
 	return nil
 }
 
-// ignoreOutdated drops the errors of a write that came too late. What has changed causes the next pass.
+// ignoreOutdated drops conflict and not-found errors of a write. The change that caused them triggers the next pass.
 func ignoreOutdated(err error) error {
 	if apierrors.IsConflict(err) {
 		return nil
@@ -209,7 +209,7 @@ func ignoreOutdated(err error) error {
 	return client.IgnoreNotFound(err)
 }
 
-// verify returns nil when every caBundle verifies the certificate.
+// verify returns nil if every caBundle verifies the certificate.
 func (k *keeper) verify(certificate *x509.Certificate, configurations []configuration) error {
 	for _, bundle := range bundles(configurations) {
 		if err := verify(certificate, bundle, k.host(), k.clock.Now()); err != nil {
@@ -221,7 +221,7 @@ func (k *keeper) verify(certificate *x509.Certificate, configurations []configur
 
 var errNotServing = errors.New("no serving certificate yet")
 
-// check returns nil when the live caBundle of every webhook of ours verifies the certificate that is served.
+// check returns nil if the live caBundle of each of our webhooks verifies the serving certificate.
 func (k *keeper) check(ctx context.Context) error {
 	serving := k.leaves.current()
 	if serving == nil {
@@ -237,9 +237,9 @@ func (k *keeper) check(ctx context.Context) error {
 	return nil
 }
 
-// ready is check for a probe, which may not wait for a cache that does not sync, and of the pods' webhook alone: that the
-// others are missing or damaged is no reason to leave pods without gates. Where pods are not reviewed, nothing is in the way.
-// The first certificate is valid from when it was made; no API server is to come before its own clock says so, too.
+// ready is the readiness check. Unlike check, it does not wait for an unsynced cache, and it checks only the pod webhook: if the
+// others are missing or damaged, pods should still get gates. If there is no pod webhook, it passes. The first certificate is
+// valid from its creation; ready waits until the clocks of API servers have reached that time, too.
 func (k *keeper) ready(req *http.Request) error {
 	ctx, cancel := context.WithTimeout(req.Context(), time.Second)
 	defer cancel()
@@ -260,7 +260,7 @@ func (k *keeper) ready(req *http.Request) error {
 	return nil
 }
 
-// trust is 1 when there is a configuration of that kind, and all its webhooks trust what is served.
+// trust returns 1 if there is a configuration of that kind and all its webhooks trust the serving certificate, otherwise 0.
 func (k *keeper) trust(kind string, configurations []configuration) float64 {
 	serving := k.leaves.current()
 	for _, c := range configurations {

@@ -19,19 +19,18 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// The path of a webhook may begin with a secret, which only API servers know: it stands in the webhook configurations, which
-// tenants cannot read. It follows from the key of the CA and the day. So all replicas know it, it changes every day, and who
-// revokes the CA revokes it as well. An API server that cannot reach a webhook says the path to the user who asked: that is why
-// it changes.
+// The path of a webhook may start with a secret that only API servers know: it is in the webhook configurations, which tenants
+// cannot read. It is derived from the CA's key and the day. So all replicas know it, it changes every day, and revoking the CA
+// revokes it, too. It changes because an API server that cannot reach a webhook shows the path to the user.
 const (
 	tokenLife = 24 * time.Hour
-	// podPathSuffix is the path for which a failed call means a pod without gates.
+	// podPathSuffix is the path of the pod webhook: a failed call means a pod without gates.
 	podPathSuffix = "/mutate-v1-pod"
 )
 
 var withToken = regexp.MustCompile(`^/([0-9a-f]{64})(/.*)$`)
 
-// cutToken returns the path without its secret; the secret is empty when there is none.
+// cutToken splits a path into its secret, which may be empty, and the rest.
 func cutToken(path string) (token, bare string) {
 	if found := withToken.FindStringSubmatch(path); found != nil {
 		return found[1], found[2]
@@ -39,28 +38,28 @@ func cutToken(path string) (token, bare string) {
 	return "", path
 }
 
-// paths knows which secrets are valid. Reviews ask while the pass changes it.
+// paths knows which secrets are valid. Reviews read it while the pass changes it.
 type paths struct {
-	ask bool // for a secret
+	ask bool // whether a secret is required
 
 	mu   sync.Mutex
 	keys []pathKey            // the newest last
-	live map[string]time.Time // the secrets in the configurations, which API servers may send, and when they were seen first
+	live map[string]time.Time // the secrets in the configurations, which API servers may send, and when each was first seen
 	rest strangers
 }
 
-// pathKey is a key that secrets follow from, and when it was seen first.
+// pathKey is a key that secrets are derived from, and when it was first seen.
 type pathKey struct {
 	key   []byte
 	since time.Time
 }
 
-// maxPathKeys are the keys that are remembered: as many CAs as there may be in a bundle.
+// maxPathKeys is how many keys are kept: as many as a bundle may have CAs.
 const maxPathKeys = maxAuthorities
 
 func newPaths(ask bool) *paths { return &paths{ask: ask, rest: newStrangers()} }
 
-// learn takes note of the key in the Secret and of the paths in the configurations.
+// learn records the key in the Secret and the paths in the configurations.
 func (p *paths) learn(key []byte, configurations []configuration, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,8 +81,8 @@ func (p *paths) learn(key []byte, configurations []configuration, now time.Time)
 	}
 }
 
-// wanted is what the path should be. A secret that follows from a new key waits until other replicas have seen the key, too; one
-// that was found there stays for as long, as it may follow from a key that is not here yet.
+// wanted returns the path to write. A secret from a new key is not used until the other replicas have seen the key, too. An
+// existing secret stays for the same time, because it may come from a key that this replica has not seen yet.
 func (p *paths) wanted(path string, now time.Time, settle time.Duration) string {
 	token, bare := cutToken(path)
 	if !p.ask {
@@ -98,7 +97,7 @@ func (p *paths) wanted(path string, now time.Time, settle time.Duration) string 
 	if token != "" && (now.Sub(newest.since) < settle || now.Sub(p.live[token]) < settle) {
 		return path
 	}
-	if token == newest.token(now.Add(tokenLife)) { // that of a replica whose clock is ahead
+	if token == newest.token(now.Add(tokenLife)) { // from a replica whose clock is ahead
 		return path
 	}
 	return "/" + newest.token(now) + bare
@@ -110,7 +109,7 @@ func (k pathKey) token(at time.Time) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// valid compares in constant time.
+// valid reports whether the secret is valid. It compares in constant time.
 func (p *paths) valid(token string, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,13 +125,13 @@ func (p *paths) valid(token string, now time.Time) bool {
 	return found == 1
 }
 
-// Guard hands requests on without the secret in their path. Who does not know it is answered about pods only, seldom, and never
-// about bindings: for a moment after a configuration was applied anew API servers do not know it either.
+// Guard removes the secret from the path of requests. Requests without it get no binding reviews, and pod reviews only at a
+// limited rate: for a moment after a configuration is applied again, API servers do not know the secret either.
 func (s *SelfMade) Guard(next http.Handler) http.Handler {
 	return s.keeper.paths.guard(next, s.keeper.clock.Now)
 }
 
-// Guard hands requests on without the secret in their path, which may be left from when targetgate made the certificates.
+// Guard removes a secret from the path of requests. It may be left from when targetgate created the certificates.
 func (f *Files) Guard(next http.Handler) http.Handler { return newPaths(false).guard(next, time.Now) }
 
 func (p *paths) guard(next http.Handler, now func() time.Time) http.Handler {
@@ -152,14 +151,14 @@ func (p *paths) guard(next http.Handler, now func() time.Time) http.Handler {
 	})
 }
 
-// strangers get what they are answered from an allotment of their own.
+// strangers limits requests without the secret.
 type strangers struct {
 	room *semaphore.Weighted
 	rate flowcontrol.PassiveRateLimiter
 }
 
-// The allotment: enough for the pods of a rollout in the moment in which API servers do not know the secret, and little beside
-// what a replica can do.
+// The limits are enough for the pods of a rollout while API servers do not know the secret, and a small part of what a replica
+// can do.
 const (
 	strangersAtOnce = 2
 	strangersRate   = 20 // a second

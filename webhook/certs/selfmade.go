@@ -24,57 +24,58 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Lifetimes below these leave no time for a rotation: the library looks for an ageing CA every 10 s, and a certificate
-// has to settle. A CA has to live for twice the lifetime of its certificates, too.
+// Shorter lifetimes leave no time for a rotation: the library looks for an ageing CA every 10 s, and a certificate has to
+// settle. A CA must also live at least twice as long as its certificates.
 const (
 	MinCertDuration = 20 * time.Second
 	MinCADuration   = time.Minute
 )
 
-// MaxCADuration is the longest life of a CA: one that lives longer is somebody else's, and is replaced.
+// MaxCADuration is the longest lifetime of a CA. A CA with a longer one is not ours, and is replaced.
 const MaxCADuration = 10 * 365 * 24 * time.Hour
 
-// Options say what targetgate makes for itself, and for whom.
+// Options says which certificates targetgate creates.
 type Options struct {
-	// Namespace is the own one, of the Secret and the Service.
+	// Namespace is targetgate's own, and that of the Secret and the Service.
 	Namespace string
-	// Service is what the webhook configurations call. Certificates are for <Service>.<Namespace>.svc.
+	// Service is the one that the webhook configurations call. Certificates are for <Service>.<Namespace>.svc.
 	Service string
-	// Secret is where the CA is. What is not a CA of targetgate's in it is replaced.
+	// Secret holds the CA. Any other content is replaced.
 	Secret string
-	// Configuration is the name of the mutating and of the validating webhook configuration.
+	// Configuration is the name of both the mutating and the validating webhook configuration.
 	Configuration string
 	// CADuration and CertDuration are lifetimes. Both are renewed when a third is left.
 	CADuration, CertDuration time.Duration
-	// SecretPaths has the webhooks' paths begin with a secret, and who does not know it not be answered about bindings.
+	// SecretPaths starts the webhooks' paths with a secret. Binding reviews without it are not answered.
 	SecretPaths bool
 }
 
-// host is what API servers expect a certificate for.
+// host is the DNS name that API servers expect in the certificate.
 func (o Options) host() string { return o.Service + "." + o.Namespace + ".svc" }
 
-// maxSettle is for how long caBundle has to carry a CA before a certificate of this CA is served. API servers learn of
-// the change by a watch, usually within milliseconds; and a clock of theirs that is behind ours by less does no harm. The
-// first certificate has nothing to be served before it, and only maxClockSkew.
+// maxSettle is how long caBundle must contain a CA before a certificate of this CA is served. API servers see the change by
+// watch, usually within milliseconds, and their clocks may be behind ours by less than this. The first certificate has no
+// predecessor to serve, so it waits only for maxClockSkew.
 const maxSettle = 10 * time.Second
 
-// maxClockSkew is by how much a clock of an API server may be behind ours when a replica starts. Clocks of nodes are kept
-// within milliseconds by NTP, and a start should not take long.
+// maxClockSkew is how far an API server's clock may be behind ours when a replica starts. NTP keeps the clocks of nodes within
+// milliseconds, and a start should be fast.
 const maxClockSkew = 2 * time.Second
 
-// settle takes less than a third of the time that a certificate has left when it is renewed.
+// settle is less than a third of the time that a certificate has left when it is renewed.
 func (o Options) settle() time.Duration { return min(maxSettle, o.CertDuration/10) }
 
-// overlap is for how long the CA before stays in caBundle. Replicas change to the new one within some 30 s; the rest is for those
-// that cannot reach the API server meanwhile, though it reaches them. No certificate is needed for longer than it lives.
+// overlap is how long the previous CA stays in caBundle. Replicas change to the new one within about 30 s; the rest is for
+// replicas that cannot reach the API server for a while, though it reaches them. No CA is needed longer than its certificates
+// live.
 func (o Options) overlap() time.Duration { return min(maxOverlap, o.CertDuration) + o.settle() }
 
 const maxOverlap = time.Hour
 
 func (o Options) clockSkew() time.Duration { return min(maxClockSkew, o.settle()) }
 
-// SelfMade serves with certificates that targetgate makes itself, and keeps caBundle such that API servers trust them.
-// It works on every replica.
+// SelfMade serves certificates that targetgate creates, and keeps caBundle so that API servers trust them. It works on every
+// replica.
 type SelfMade struct {
 	keeper  *keeper
 	cache   cache.Cache
@@ -83,7 +84,7 @@ type SelfMade struct {
 	log     logr.Logger
 }
 
-// NewSelfMade returns what serves nothing before SetupWithManager.
+// NewSelfMade returns a SelfMade that serves nothing before SetupWithManager.
 func NewSelfMade(options Options) *SelfMade {
 	return &SelfMade{
 		keeper: &keeper{
@@ -94,7 +95,7 @@ func NewSelfMade(options Options) *SelfMade {
 	}
 }
 
-// GetCertificate is for tls.Config. It fails as long as there is no certificate.
+// GetCertificate is for tls.Config. It fails until there is a certificate.
 func (s *SelfMade) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if certificate := s.keeper.leaves.current(); certificate != nil {
 		return certificate, nil
@@ -105,7 +106,7 @@ func (s *SelfMade) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate,
 	return s.source.GetCertificate(hello)
 }
 
-// SetupWithManager adds the work to the manager, and the readiness check "certificate".
+// SetupWithManager adds itself to the manager, and the readiness check "certificate".
 func (s *SelfMade) SetupWithManager(mgr ctrl.Manager) error {
 	s.log = mgr.GetLogger().WithName("certificates")
 	s.source = newSource(s.keeper.Options, mgr.GetConfig())
@@ -125,8 +126,8 @@ func (s *SelfMade) newest() *tls.Certificate {
 	return certificate
 }
 
-// watch prepares a cache of its own for the Secret and the configurations: without permission for these the manager's
-// would never sync, and nothing at all would work.
+// watch prepares a separate cache for the Secret and the configurations. Without permission for these, the manager's cache
+// would never sync, and nothing would work.
 func (s *SelfMade) watch(mgr ctrl.Manager) (err error) {
 	named := func(name string) fields.Selector { return fields.OneTermEqualSelector("metadata.name", name) }
 	configuration := cache.ByObject{Field: named(s.keeper.Configuration)}
@@ -157,7 +158,7 @@ func (s *SelfMade) watch(mgr ctrl.Manager) (err error) {
 	return nil
 }
 
-// notify causes a pass, unless one is due anyway.
+// notify triggers a pass, unless one is pending.
 func (s *SelfMade) notify() {
 	select {
 	case s.changed <- struct{}{}:
@@ -165,24 +166,23 @@ func (s *SelfMade) notify() {
 	}
 }
 
-// NeedLeaderElection says that every replica serves.
+// NeedLeaderElection returns false: every replica serves.
 func (s *SelfMade) NeedLeaderElection() bool { return false }
 
-// Start works until ctx ends. Afterwards the last certificate goes on being served.
+// Start works until ctx ends. After that, the last certificate is still served.
 func (s *SelfMade) Start(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(logr.NewContext(ctx, s.log))
 	group.Go(func() error { return s.cache.Start(ctx) })
-	group.Go(func() error { return s.source.Start(logr.NewContext(ctx, s.log.V(1))) }) // it tells of every try
+	group.Go(func() error { return s.source.Start(logr.NewContext(ctx, s.log.V(1))) }) // it logs every attempt
 	group.Go(func() error { return s.keep(ctx) })
 	return group.Wait()
 }
 
-// startInterval is the time between passes as long as nothing is served.
+// startInterval is the time between passes until a certificate is served.
 const startInterval = 100 * time.Millisecond
 
-// interval is the time between passes when nothing changes that we are told of: certificates settle, and the library
-// does not say when it has a new one. A fiftieth of a certificate's life is soon enough for that, and with a life of days
-// so are 10 s.
+// interval is the time between passes without an event: certificates settle, and the library does not report new ones. A
+// fiftieth of a certificate's lifetime is often enough, and with a lifetime of days so is every 10 s.
 func (s *SelfMade) interval() time.Duration {
 	if s.keeper.leaves.current() == nil {
 		return startInterval
@@ -190,7 +190,7 @@ func (s *SelfMade) interval() time.Duration {
 	return min(s.keeper.CertDuration/50, maxSettle)
 }
 
-// keep does a pass whenever something has changed, and from time to time. It logs what goes wrong when that changes.
+// keep runs a pass after every change, and from time to time. It logs the error of a pass when it changes.
 func (s *SelfMade) keep(ctx context.Context) error {
 	s.cache.WaitForCacheSync(ctx)
 	trouble := ""

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// listener bounds how many connections are open. It never makes a newcomer wait: when there are too many, the address that
-// has most of them loses the one that has been quiet for longest. So whoever opens connections without end closes their own,
-// and an API server keeps its few as long as others have more each.
+// listener limits the number of open connections. It never makes a new connection wait: if there are too many, it closes the
+// connection that has been idle longest, of the address with most connections. So a client that opens connections without end
+// closes its own, and an API server keeps its few as long as others have more.
 type listener struct {
 	net.Listener
 	most int
@@ -47,7 +47,7 @@ func addressOf(c net.Conn) string {
 	return c.RemoteAddr().String()
 }
 
-// add counts the connection, and returns the one that has to go for it, if any.
+// add counts the connection, and returns the one to close for it, if any.
 func (l *listener) add(c *connection) (victim *connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,7 +62,8 @@ func (l *listener) add(c *connection) (victim *connection) {
 	return victim
 }
 
-// heaviest are the connections of the address that has most of them: of that of the newcomer, if another has as many.
+// heaviest returns the connections of the address with most connections. In a tie, it prefers the
+// new connection's address.
 func (l *listener) heaviest(newcomer string) map[*connection]struct{} {
 	most := l.addresses[newcomer]
 	for _, connections := range l.addresses {
@@ -73,7 +74,7 @@ func (l *listener) heaviest(newcomer string) map[*connection]struct{} {
 	return most
 }
 
-// quietest is the connection that has sent nothing for longest, and the newcomer only if there is no other.
+// quietest returns the connection that has been idle longest, and the new one only if there is no other.
 func quietest(connections map[*connection]struct{}, newcomer *connection) *connection {
 	found := newcomer
 	for c := range connections {
@@ -84,7 +85,7 @@ func quietest(connections map[*connection]struct{}, newcomer *connection) *conne
 	return found
 }
 
-// remove says whether the connection was counted until now.
+// remove stops counting the connection, and reports whether it was counted until now.
 func (l *listener) remove(c *connection) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,17 +101,17 @@ func (l *listener) remove(c *connection) bool {
 	return true
 }
 
-// connection is one that is counted until it is closed.
+// connection is a connection that is counted until it is closed.
 type connection struct {
 	net.Conn
 	listener *listener
 	address  string
-	heard    atomic.Int64 // when something came, in nanoseconds
+	heard    atomic.Int64 // time of the last read, in nanoseconds
 }
 
 func (c *connection) touch() { c.heard.Store(time.Now().UnixNano()) }
 
-// Read notes that something came.
+// Read reads, and records the time.
 func (c *connection) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {

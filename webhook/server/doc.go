@@ -1,19 +1,19 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package server is the webhooks' port: HTTP/1.1 over TLS, within bounds that hold before a review is read.
+// Package server is the webhooks' port: HTTP/1.1 over TLS, with limits that apply before a review is read.
 //
-// Everybody in the cluster can connect, and nobody is known before the TLS handshake, on most clusters not even after it.
-// So what a stranger can use up here is bounded:
+// Every pod in the cluster can connect. No client is authenticated before the TLS handshake, on most clusters not even after
+// it. So these limits apply to unknown clients:
 //
 //	connections   maxConnections, shared fairly between addresses (connections.go)
-//	headers       maxHeaderBytes a request, in headerTimeout, as is the handshake
-//	HTTP/2        not spoken: API servers do not speak it to a Service, and a stranger could have hundreds of requests
+//	headers       maxHeaderBytes per request, within headerTimeout, as for the handshake
+//	HTTP/2        not supported: API servers do not use it for a Service, and a client could send hundreds of requests
 //	              on one connection
-//	the log       a line every ten seconds about handshakes that failed
+//	the log       one line every ten seconds about failed handshakes
 //
-// Bodies are bounded by package webhook, which knows what a review weighs.
+// Package webhook limits bodies: it knows how much memory a review takes.
 //
-// The readiness check makes no connection. The server listens or the process ends, so there is nothing to find out, and a
-// check that stood in line with strangers would take all replicas out of service at once.
+// The readiness check makes no connection. Either the server listens or the process exits, so a connection would show nothing.
+// And a check that waited behind other clients could take all replicas out of service at once.
 package server

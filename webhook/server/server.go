@@ -23,26 +23,26 @@ import (
 )
 
 const (
-	// maxConnections are open at the same time. An API server has one for each review under way, and keeps up to 25.
+	// maxConnections may be open at the same time. An API server has one for each review in progress, and keeps up to 25.
 	maxConnections = 256
-	// maxHeaderBytes is some 30 times what API servers send.
+	// maxHeaderBytes is about 30 times what API servers send.
 	maxHeaderBytes = 16 << 10
-	// headerTimeout holds for the handshake, and then for each request's headers.
+	// headerTimeout applies to the handshake, and then to each request's headers.
 	headerTimeout = 5 * time.Second
-	// bodyTimeout holds for headers and body where no hook has a shorter one.
+	// bodyTimeout applies to headers and body, unless a hook sets a shorter one.
 	bodyTimeout = 10 * time.Second
-	// answerTimeout is from the end of the headers until the answer has been sent. API servers wait for 10 s.
+	// answerTimeout is the time from the end of the headers until the answer has been sent. API servers wait for 10 s.
 	answerTimeout = 15 * time.Second
-	// idleTimeout is longer than API servers keep a connection that nobody uses (90 s): they close it, and not just as we do.
+	// idleTimeout is longer than API servers keep an idle connection (90 s). So they close it, never both sides at once.
 	idleTimeout = 2 * time.Minute
-	// lastAnswers is how long answers that are on their way may take when the server ends.
+	// lastAnswers is how long answers in progress may take at shutdown.
 	lastAnswers = time.Second
 )
 
-// Server is a webhook server of controller-runtime's kind, with a port of its own.
+// Server is a controller-runtime webhook server with our own listener and limits.
 type Server struct {
 	ctrlwebhook.Server // where hooks are registered, and counted
-	// Guard stands before the hooks, and may change what they are asked; nil is none.
+	// Guard wraps the hooks, and may change requests to them; nil means none.
 	Guard func(http.Handler) http.Handler
 
 	mux       *http.ServeMux
@@ -52,7 +52,7 @@ type Server struct {
 	listening atomic.Bool
 }
 
-// New returns a server for the port. The options change its TLS configuration, which has to get a certificate from one of them.
+// New returns a server for the port. The options change its TLS configuration; one of them must set the certificate.
 func New(port int, log logr.Logger, options ...func(*tls.Config)) *Server {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	for _, option := range options {
@@ -62,7 +62,7 @@ func New(port int, log logr.Logger, options ...func(*tls.Config)) *Server {
 	return &Server{Server: ctrlwebhook.NewServer(ctrlwebhook.Options{WebhookMux: mux}), mux: mux, port: port, config: config, log: log}
 }
 
-// Start serves until ctx ends. Hooks at work are told by their own context then, and not waited for.
+// Start serves until ctx ends, which also ends the contexts of running hooks. Then it waits at most lastAnswers for answers.
 func (s *Server) Start(ctx context.Context) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort("", strconv.Itoa(s.port)))
@@ -108,10 +108,10 @@ func (s *Server) newHTTPServer(ctx context.Context) *http.Server {
 	}
 }
 
-// WebhookMux is what hooks are registered with.
+// WebhookMux returns the mux that hooks are registered with.
 func (s *Server) WebhookMux() *http.ServeMux { return s.mux }
 
-// StartedChecker returns a check that fails before the server listens.
+// StartedChecker returns a check that fails until the server listens.
 func (s *Server) StartedChecker() healthz.Checker {
 	return func(*http.Request) error {
 		if !s.listening.Load() {
@@ -121,7 +121,7 @@ func (s *Server) StartedChecker() healthz.Checker {
 	}
 }
 
-// errorLog takes what net/http writes about connections, above all handshakes that fail: a few lines, or all in debug.
+// errorLog logs what net/http writes about connections, above all failed handshakes: a few lines, or all in debug mode.
 type errorLog struct {
 	log logr.Logger
 	now flowcontrol.PassiveRateLimiter
