@@ -144,9 +144,9 @@ func (s *scenario) setup(app *testbed.App, pods []sighting) []setting {
 		}
 	}
 	return []setting{
-		{"label of namespace", label},
+		{"namespace label", label},
 		{"readiness gate", gate},
-		{"sleep in preStop", sleep},
+		{"preStop sleep", sleep},
 		{"health checks", "every " + here(checkInterval*time.Second, s.scale)},
 		{"targets registered by", "targetgate"},
 	}

@@ -12,12 +12,12 @@ import (
 func (a act) firstStories() []string {
 	gated, plain := unexpected(a.Gated), unexpected(a.Plain)
 	if a.Gated.Load.Failed == 0 {
-		gated = "gated lost none. targetgate deregisters an old pod, of either app, as soon as it is deleted, and the preStop sleep that " +
-			"it has added to gated's pods keeps these serving until the load balancer has stopped sending."
+		gated = "gated lost none. targetgate deregisters an old pod of either app as soon as it is deleted. The preStop sleep that it " +
+			"added to gated's pods keeps them serving until the load balancer has stopped sending."
 	}
 	if a.Plain.Load.Failed > 0 {
-		plain = fmt.Sprintf("plain lost %s requests: %s. Its pods were deregistered as early, but had no preStop sleep. "+
-			"What the gate does, act 2 shows.", thousands(a.Plain.Load.Failed), a.Plain.blame())
+		plain = fmt.Sprintf("plain lost %s requests: %s. Its pods were deregistered just as early, but had no preStop sleep. "+
+			"Act 2 shows what the gate does.", thousands(a.Plain.Load.Failed), a.Plain.blame())
 	}
 	return []string{gated, plain}
 }
@@ -26,12 +26,12 @@ func (a act) firstStories() []string {
 func (a act) secondStories() []string {
 	gated, plain := unexpected(a.Gated), unexpected(a.Plain)
 	if a.Gated.Load.Failed == 0 {
-		gated = fmt.Sprintf("gated lost none: the load balancer did not accept the new pods, so their gates stayed closed; %s became Ready, "+
-			"and %s old pods were left to serve.%s", outOf(a.Gated.newReady()), outOf(a.Gated.oldLeft()), a.sleepAside())
+		gated = fmt.Sprintf("gated lost none: the new pods failed the load balancer's health checks, so their gates stayed closed; %s became "+
+			"Ready, and %s old pods kept serving.%s", outOf(a.Gated.newReady()), outOf(a.Gated.oldLeft()), a.sleepAside())
 	}
 	if a.Plain.Load.Failed > 0 {
 		failed, sent := a.Plain.failedInLastSecond(a.To)
-		plain = fmt.Sprintf("plain lost %s requests: without a gate %s new pods became Ready, and %s old pods were left. %s. "+
+		plain = fmt.Sprintf("plain lost %s requests: without a gate, %s new pods became Ready, and %s old pods were left. %s. "+
 			"In the last second %s requests failed.", thousands(a.Plain.Load.Failed), outOf(a.Plain.newReady()), outOf(a.Plain.oldLeft()),
 			capital(a.Plain.blame().String()), outOf(failed, sent))
 	}
@@ -43,24 +43,23 @@ func (a act) sleepAside() string {
 	if left, of := a.Gated.oldLeft(); left < of {
 		return ""
 	}
-	return " None of them was deleted, so the preStop sleep had no part in it: the gate makes the difference here."
+	return " None of them was deleted, so the preStop sleep played no part: the gate makes the difference."
 }
 
 // unexpected is for an app with the outcome that it should not have.
 func unexpected(r rollout) string {
 	if r.Gated {
-		return fmt.Sprintf("gated lost %s requests. That is a fault: it must not lose any.", thousands(r.Load.Failed))
+		return fmt.Sprintf("gated lost %s requests. That is a bug: it must not lose any.", thousands(r.Load.Failed))
 	}
-	return "plain lost nothing this time, so this run is no proof of anything."
+	return "plain lost nothing this time, so this run proves nothing."
 }
 
 // String says where failed requests had gone.
 func (b blame) String() string {
-	text := fmt.Sprintf("%s went to old pods that had been told to stop (SIGTERM), %s to new pods that the load balancer "+
-		"had not found healthy",
+	text := fmt.Sprintf("%s went to old pods after SIGTERM, %s to new pods whose targets were not healthy yet",
 		thousandsOrNone(b.stopping), thousandsOrNone(b.unhealthy))
 	if b.before > 0 {
-		text += fmt.Sprintf(", %s to old pods before they were told", thousands(b.before))
+		text += fmt.Sprintf(", %s to old pods before SIGTERM", thousands(b.before))
 	}
 	if b.other > 0 {
 		text += fmt.Sprintf(", %s elsewhere", thousands(b.other))
@@ -80,7 +79,7 @@ func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 // timesStory is how the times compare to real ones.
 func timesStory(r report) string {
 	return fmt.Sprintf("Times are in seconds since the start of the rollout. Those of load balancers and nodes (health checks, "+
-		"deregistration, probes, preStop) run %.3g times faster than on AWS; Kubernetes' and targetgate's own do not.", r.faster())
+		"deregistration, probes, preStop) run %.3g times faster than on AWS; those of Kubernetes and targetgate do not.", r.faster())
 }
 
 // wrap breaks text into lines of at most width characters.

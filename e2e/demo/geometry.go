@@ -171,7 +171,7 @@ var phases = []phase{
 	{"ready", "Ready", false, ready, []moment{deleted, gone}},
 	{"leaving", "deleted, but still serving (preStop)", false, deleted, []moment{sigterm, gone}},
 	{"stopping", "stopping", false, sigterm, []moment{gone}},
-	{"initial", "registered, not found healthy so far", true, registered, []moment{healthy, deregistered}},
+	{"initial", "registered, not healthy yet", true, registered, []moment{healthy, deregistered}},
 	{"healthy", "healthy, gets requests", true, healthy, []moment{deregistered}},
 	{"draining", "deregistered, still gets requests", true, deregistered, []moment{lastRequest}},
 }

@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string) error {
 	if err := savePage(opts.html, report); err != nil {
 		return err
 	}
-	fmt.Printf("The picture of both acts: %s\n", opts.html)
+	fmt.Printf("Diagram of both acts: %s\n", opts.html)
 	return report.verdict()
 }
 

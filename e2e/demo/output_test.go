@@ -127,7 +127,7 @@ func TestExplanationFollowsTheOutcome(t *testing.T) {
 	broken.First.Gated.Load.Failed, broken.First.Plain.Load.Failed = 3, 0
 	for _, stories := range [][]string{broken.First.firstStories(), broken.First.secondStories()} {
 		text := strings.Join(stories, " ")
-		for _, want := range []string{"plain lost nothing", "gated lost 3 requests. That is a fault"} {
+		for _, want := range []string{"plain lost nothing", "gated lost 3 requests. That is a bug"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("no %q in: %s", want, text)
 			}
@@ -139,9 +139,9 @@ func TestStoriesSayWhereFailedRequestsWent(t *testing.T) {
 	r := sample()
 	text := strings.Join(append(r.First.firstStories(), r.Second.secondStories()...), "\n")
 	for _, want := range []string{
-		"plain lost 2 requests: 2 went to old pods that had been told to stop (SIGTERM), none to new pods",
-		"0 of 1 became Ready, and 1 of 1 old pods were left to serve. None of them was deleted",
-		"1 went to old pods that had been told to stop (SIGTERM), 1 to new pods", "In the last second 1 of 1 requests failed.",
+		"plain lost 2 requests: 2 went to old pods after SIGTERM, none to new pods",
+		"0 of 1 became Ready, and 1 of 1 old pods kept serving. None of them was deleted",
+		"1 went to old pods after SIGTERM, 1 to new pods", "In the last second 1 of 1 requests failed.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in: %s", want, text)

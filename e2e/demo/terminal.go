@@ -55,7 +55,7 @@ func (t *terminal) firstAct(a act) {
 }
 
 func (t *terminal) secondAct(a act) {
-	t.heading("ACT 2: a rollout to a version that is Ready, but that the load balancer does not accept", a)
+	t.heading("ACT 2: a rollout to a version that is Ready but fails the load balancer's health checks", a)
 	t.failures(a.Gated, a.Plain)
 	t.both("new pods Ready", a.Gated, a.Plain, func(r rollout) cell { return plainText(outOf(r.newReady())) })
 	t.both("old pods left", a.Gated, a.Plain, func(r rollout) cell { return plainText(outOf(r.oldLeft())) })
