@@ -1,5 +1,5 @@
-# All that is done with this repository. It needs Go, make and git, and downloads nothing but Go modules.
-# A target is documented by the comment after `##` on its line; `make` alone prints them.
+# Every task of this repository. It needs Go, make and git, and downloads only Go modules.
+# The comment after `##` documents a target; `make` prints them.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -8,19 +8,19 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 bin := $(CURDIR)/.bin
 
-# What `make generate` writes, and what `go mod tidy` would.
+# Files that `make generate` or `go mod tidy` writes.
 chart := charts/targetgate
 generated := config/crd config/rbac config/webhook targets/v1beta1/zz_generated.deepcopy.go go.mod go.sum \
 	$(chart)/files/crd.yaml $(chart)/files/known-values.yaml $(chart)/README.md $(chart)/values.schema.json
 
-# The race detector needs a C compiler and its headers. RACE=required makes it an error that there is none.
+# The race detector needs a C compiler and its headers. RACE=required makes their absence an error.
 race := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <pthread.h>' | $$(go env CC) -E - >/dev/null 2>&1 && echo -race)
 
-# Nothing else needs C, and one setting for all keeps Go's build cache small.
+# Nothing else needs C, and one setting for everything keeps Go's build cache small.
 export CGO_ENABLED := 0
 with_race := CGO_ENABLED=$(if $(race),1,0)
 
-# $(call timed,title,command) says what is run, and how long it took.
+# $(call timed,title,command) prints what runs, and how long it took.
 timed = @echo "== $1"; begun=$$(date +%s); $2; status=$$?; echo "== $1: $$(($$(date +%s) - begun)) s"; exit $$status
 
 ##@ Start here
@@ -44,17 +44,17 @@ build: .bin/targetgate ## Build targetgate into .bin/.
 control-plane: .bin/control-plane ## Build the Kubernetes control plane of the test bed into .bin/.
 
 .PHONY: release-artifacts
-release-artifacts: .bin/helm ## Write what a release publishes into dist/, of VERSION=v1.2.3 (some 7 min the first time, then 1).
+release-artifacts: .bin/helm ## Write the release artifacts of VERSION=v1.2.3 into dist/ (about 7 min the first time, then 1).
 	$(call timed,release artifacts,go run ./config/release -helm .bin/helm -version "$(VERSION)" -output dist)
 
 .PHONY: clean
-clean: ## Remove all that was built here; Go's own caches stay.
+clean: ## Remove everything built here, except Go's caches.
 	rm -rf .bin dist
 
 ##@ Change
 
 .PHONY: generate
-generate: .bin/controller-gen ## Write deep copies, CRD, RBAC and webhook configuration from the markers in the code, and the chart's README, schema and names of values.
+generate: .bin/controller-gen ## Generate deep copies, CRD, RBAC and webhook configuration from the code's markers, and the chart's README, schema and value names.
 	@.bin/controller-gen object:headerFile=config/boilerplate.go.txt paths=./targets/v1beta1
 	@.bin/controller-gen crd paths=./targets/v1beta1 output:crd:dir=config/crd
 	@.bin/controller-gen rbac:roleName=targetgate webhook \
@@ -70,15 +70,15 @@ fmt: .bin/golangci-lint ## Format the code and group its imports.
 ##@ Check
 
 .PHONY: vet
-vet: .bin/targetgate ## Run go vet, also over the end-to-end tests.
+vet: .bin/targetgate ## Run go vet, including the end-to-end tests.
 	go vet -tags e2e ./...
 
 .PHONY: lint
-lint: .bin/golangci-lint .bin/targetgate ## Check style, licence headers and the direction of imports (.golangci.yml has the rules).
+lint: .bin/golangci-lint .bin/targetgate ## Check style, licence headers and import directions (rules in .golangci.yml).
 	.bin/golangci-lint run
 
 .PHONY: verify
-verify: tidy generate ## Fail if generated files or go.mod are not what `make generate` and `go mod tidy` make of them.
+verify: tidy generate ## Fail if generated files, go.mod or go.sum are stale.
 	@git rev-parse --git-dir >/dev/null
 	@stale=$$(git diff --name-only -- $(generated); git ls-files --others --exclude-standard -- $(generated)); \
 	if [ -n "$$stale" ]; then \
@@ -92,7 +92,7 @@ tidy:
 	@go mod tidy -diff || { echo "go.mod or go.sum is stale: run 'go mod tidy'" >&2; exit 1; }
 
 .PHONY: presubmit
-presubmit: verify vet lint test ## The gate for every change: generate, fail on what is stale, vet, lint, all tests.
+presubmit: verify vet lint test ## Run everything that a change must pass: verify, vet, lint, all tests.
 
 ##@ Test
 
@@ -110,12 +110,12 @@ test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plan
 		trap "kill -INT $$first $$second" INT TERM; wait $$first; status=$$?; wait $$second && (exit $$status))
 
 .PHONY: bench
-bench: .bin/control-plane .bin/targetgate ## Measure targetgate beside its goals and aws-load-balancer-controller (some 25 min; BENCH='flags').
+bench: .bin/control-plane .bin/targetgate ## Measure targetgate against its goals and aws-load-balancer-controller (about 25 min; BENCH='flags').
 	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -growth 100,1000,5000 $(BENCH)
 
-# The test bed runs without the race detector: on two cores it slows down what is measured, and unit tests run it with it.
-# Of the tests with the build tag e2e, without the unit tests beside them, two halves run side by side, each on a test bed of
-# its own: they wait most of the time. In a half it is one package at a time (-p 1), as they measure time.
+# The test bed runs without the race detector, which would slow down what is measured on two cores; its unit tests use it.
+# The tests with the build tag e2e, without the unit tests in their packages, run as two halves in parallel, each on its own
+# test bed: they wait most of the time. Each half runs one package at a time (-p 1), because the tests measure time.
 e2e_files = $(shell grep -rl '^//go:build e2e$$' --include='*_test.go' e2e)
 e2e_second = $(filter $(wildcard e2e/[j-z]*_test.go),$(e2e_files))
 e2e_first = $(filter-out $(e2e_second),$(e2e_files))
@@ -134,7 +134,7 @@ ifeq ($(RACE),required)
 endif
 endif
 
-# Programs. Go decides what to build again of our own; the others only change with their go.mod.
+# Programs. Go decides which of our own to rebuild; the others change only with their go.mod.
 
 .PHONY: FORCE
 version = -ldflags "-X main.version=$(shell git describe --always --dirty 2>/dev/null || echo unknown)"
@@ -152,11 +152,11 @@ kubernetes_flags = -s -w $(foreach value,gitVersion=$(kubernetes) gitMajor=1 git
 .bin/control-plane: e2e/kubernetes/go.mod e2e/kubernetes/go.sum $(wildcard e2e/kubernetes/*.go)
 	@.tools/build $@ e2e/kubernetes 6 -trimpath -ldflags "$(kubernetes_flags)" .
 
-# Most of what it is made of the control plane is made of, too.
+# Built after the control plane, with which it shares most packages.
 .bin/cert-manager: .bin/control-plane $(wildcard e2e/kubernetes/certmanager/*.go)
 	@.tools/build $@ e2e/kubernetes 1 -trimpath -ldflags "-s -w" ./certmanager
 
-# The tools are pinned by the `tool` lines of .tools/go.mod, which also say where each one's main package is.
+# The `tool` lines of .tools/go.mod pin the tools, and name the main package of each.
 .bin/controller-gen .bin/gotestsum: minutes := 1
 .bin/golangci-lint .bin/helm: minutes := 4
 .bin/controller-gen .bin/gotestsum .bin/golangci-lint .bin/helm: .tools/go.mod .tools/go.sum
