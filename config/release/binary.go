@@ -29,7 +29,7 @@ func (r *release) writeBinary(ctx context.Context, arch string) error {
 		return err
 	}
 	if err := r.checkBinary(ctx, arch, path, info); err != nil {
-		return fmt.Errorf("checking what was compiled: %w", err)
+		return fmt.Errorf("checking the binary: %w", err)
 	}
 	binary, err := os.ReadFile(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *release) writeBinary(ctx context.Context, arch string) error {
 	}
 	inventory, err := newBOM(r.version, r.date, info, binary)
 	if err != nil {
-		return fmt.Errorf("making SBOM: %w", err)
+		return fmt.Errorf("creating SBOM: %w", err)
 	}
 	return r.writeFile(name+".cdx.json", inventory)
 }
@@ -91,7 +91,7 @@ func (r *release) checkBinary(ctx context.Context, arch, path string, info *debu
 	}
 	version, err := output(ctx, path, "--version")
 	if err == nil && version != r.version {
-		err = fmt.Errorf("it says that it is version %q, want %q", version, r.version)
+		err = fmt.Errorf("it reports version %q, want %q", version, r.version)
 	}
 	return err
 }

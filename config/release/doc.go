@@ -1,15 +1,14 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release writes what a release of targetgate publishes into a folder: for each platform an archive of the binary
-// and its SBOM, the chart, the manifests, and the checksums of all.
+// Command release writes the artifacts of a targetgate release into a folder: for each platform an archive with the binary and
+// its SBOM, the chart, the manifests, and the checksums of all files.
 //
-// One version is in all of them: that of the binary, of the chart and its appVersion, and of the image's tag. And they are
-// reproducible: a commit, a version and a release of Go make the same bytes on every machine. For that nothing of the
-// folder, the user or the clock may get into a file: paths are trimmed, files have the time of the commit
-// (SOURCE_DATE_EPOCH, where there is no commit), and lists are in order. Go is that of config/image/Dockerfile, so that the
-// image has the binary that is published beside it.
+// All artifacts have the same version: the binary, the chart and its appVersion, and the image's tag. They are reproducible: a
+// commit, a version and a Go release produce the same bytes on every machine. So nothing about the folder, the user or the
+// clock may get into a file: paths are trimmed, files have the time of the commit (or SOURCE_DATE_EPOCH, without a commit), and
+// lists are sorted. The Go release is that of config/image/Dockerfile, so that the image contains the published binary.
 //
-// The SBOM says what the linker has put into the binary, by the binary's own account (debug/buildinfo), and not what go.mod
-// would have allowed.
+// The SBOM lists what the linker put into the binary, as recorded in the binary itself (debug/buildinfo), not what go.mod
+// would allow.
 package main

@@ -34,9 +34,9 @@ func main() {
 
 func run(ctx context.Context) error {
 	r := release{}
-	flag.StringVar(&r.version, "version", "", "Version, such as v1.2.3. Default: one of a trial, with the commit in it.")
+	flag.StringVar(&r.version, "version", "", "Version, such as v1.2.3. Default: a trial version with the commit in it.")
 	flag.StringVar(&r.helm, "helm", ".bin/helm", "Helm.")
-	flag.StringVar(&r.output, "output", "dist", "Folder to write into. What is in it is removed.")
+	flag.StringVar(&r.output, "output", "dist", "Output folder. Its content is removed first.")
 	flag.Parse()
 	if err := r.readSource(ctx); err != nil {
 		return fmt.Errorf("reading source: %w", err)
@@ -46,7 +46,7 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("emptying the folder: %w", err)
 	}
 	if err := os.MkdirAll(r.output, 0o750); err != nil {
-		return fmt.Errorf("making the folder: %w", err)
+		return fmt.Errorf("creating the folder: %w", err)
 	}
 	return r.write(ctx)
 }
@@ -58,7 +58,7 @@ func empty(folder string) error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(folder, checksums)); len(found) > 0 && err != nil {
-		return fmt.Errorf("%s has files and no %s, so it is not one that this program has written: remove it yourself", folder, checksums)
+		return fmt.Errorf("%s has files but no %s, so this program did not write it: remove it yourself", folder, checksums)
 	}
 	return os.RemoveAll(folder)
 }

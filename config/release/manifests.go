@@ -44,7 +44,7 @@ func (r *release) writeManifests() error {
 		install = fmt.Appendf(install, "---\n%s", bytes.TrimPrefix(content, []byte("---\n")))
 	}
 	if found := len(image.FindAll(install, -1)); found != 1 {
-		return fmt.Errorf("setting the image's tag: it is there %d times, want once", found)
+		return fmt.Errorf("setting the image's tag: found it %d times, want once", found)
 	}
 	return r.writeFile("install.yaml", image.ReplaceAll(install, []byte("${1}"+r.version)))
 }

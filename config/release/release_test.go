@@ -63,12 +63,12 @@ func TestVersionsThatAreNoneAreRefused(t *testing.T) {
 		"a release":           {version: "v1.2.3", commit: "abc"},
 		"a candidate":         {version: "v1.2.3-rc.1", commit: "abc"},
 		"no commit known":     {version: "v1.2.3"},
-		"no v":                {"1.2.3", "abc", "is none"},
-		"two numbers":         {"v1.2", "abc", "is none"},
-		"no tag of an image":  {"v1.2.3+a", "abc", "is none"},
-		"no version of Helm":  {"v01.2.3", "abc", "is none"},
-		"more than an option": {"v1.2.3 -X a.b=c", "abc", "is none"},
-		"of no commit":        {"v1.2.3", "abc-dirty", "not committed"},
+		"no v":                {"1.2.3", "abc", "is invalid"},
+		"two numbers":         {"v1.2", "abc", "is invalid"},
+		"no tag of an image":  {"v1.2.3+a", "abc", "is invalid"},
+		"no version of Helm":  {"v01.2.3", "abc", "is invalid"},
+		"more than an option": {"v1.2.3 -X a.b=c", "abc", "is invalid"},
+		"of no commit":        {"v1.2.3", "abc-dirty", "uncommitted changes"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

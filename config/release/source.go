@@ -34,11 +34,12 @@ func (r *release) readSource(ctx context.Context) error {
 		return err
 	}
 	if want, got := "go"+goOfImage(string(content)), runtime.Version(); got != want {
-		return fmt.Errorf("this is %s, and the image is built with %s: releases need the same (GOTOOLCHAIN=%s has Go fetch it)", got, want, want)
+		return fmt.Errorf("this is %s, but the image is built with %s: a release needs the same (GOTOOLCHAIN=%s makes Go download it)",
+			got, want, want)
 	}
 	commit, seconds, err := headCommit(ctx)
 	if err != nil && os.Getenv("SOURCE_DATE_EPOCH") == "" {
-		return fmt.Errorf("there is no commit to take the time from (set SOURCE_DATE_EPOCH and VERSION to do without): %w", err)
+		return fmt.Errorf("no commit to take the time from (without one, set SOURCE_DATE_EPOCH and VERSION): %w", err)
 	}
 	epoch, err := strconv.ParseInt(cmp.Or(os.Getenv("SOURCE_DATE_EPOCH"), seconds), 10, 64)
 	if err != nil {
@@ -54,10 +55,10 @@ func (r *release) readSource(ctx context.Context) error {
 
 func checkVersion(version, commit string) error {
 	if !versions.MatchString(version) {
-		return fmt.Errorf("version %q is none: it has to be like v1.2.3 or v1.2.3-rc.1", version)
+		return fmt.Errorf("version %q is invalid: want one such as v1.2.3 or v1.2.3-rc.1", version)
 	}
 	if strings.HasSuffix(commit, "-dirty") {
-		return errors.New("there are changes or files that are not committed: a version is of a commit (without VERSION, a trial is made)")
+		return errors.New("uncommitted changes or files: a version needs a commit (without VERSION, a trial version is built)")
 	}
 	return nil
 }
@@ -65,7 +66,7 @@ func checkVersion(version, commit string) error {
 // trialVersion comes before the chart's in the order of versions, and nobody takes it for that.
 func trialVersion(commit string) (string, error) {
 	if commit == "" {
-		return "", errors.New("there is no commit to make a version of: set VERSION")
+		return "", errors.New("no commit to derive a version from: set VERSION")
 	}
 	content, err := os.ReadFile(chartFolder + "/Chart.yaml")
 	if err != nil {
