@@ -89,7 +89,7 @@ func writeRows(out *bytes.Buffer, prefix string, v *value) {
 	}
 }
 
-// shown is a default as JSON; nothing when there is none, or when it is told entry by entry.
+// shown returns a default as JSON, or "" if there is none or its entries are documented one by one.
 func shown(v *value) string {
 	if !v.leaf() || v.fallback == nil || v.fallback == "" {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"maps"
 )
 
-// schema returns the JSON schema of the values. Unknown names are refused below the first level. On the first it is the
-// template that does, with a sentence: there it may be a value of aws-load-balancer-controller's chart.
+// schema returns the JSON schema of the values. It rejects unknown names below the first level. On the first level the template
+// rejects them, with an explanation: such a name may come from aws-load-balancer-controller's chart.
 func schema(values []*value, ignored []string) ([]byte, error) {
 	properties, err := describeAll(values)
 	if err != nil {
@@ -35,7 +35,7 @@ func schema(values []*value, ignored []string) ([]byte, error) {
 // global is the value that Helm passes down to every chart.
 const global = "global"
 
-// known returns a list of the names that the template accepts, but for those that are ignored.
+// known returns a list of the names that the template accepts, without the ignored ones.
 func known(values []*value) []byte {
 	out := bytes.NewBufferString("# Generated from values.yaml by `make generate`: the names of all values.\n")
 	for _, v := range values {

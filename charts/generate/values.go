@@ -23,7 +23,7 @@ type value struct {
 	children []*value
 }
 
-// leaf says whether what is below has no documentation of its own.
+// leaf reports whether the entries below have no documentation of their own.
 func (v *value) leaf() bool { return len(v.children) == 0 }
 
 func readValues(path string) ([]*value, error) {

@@ -25,7 +25,7 @@ type Alert struct {
 	For time.Duration `json:"-"`
 }
 
-// ReadAlerts reads the rules of all groups in a file, none of which may have fields that Alert has not.
+// ReadAlerts reads the rules of all groups in a file. Fields that Alert does not have are an error.
 func ReadAlerts(file string) ([]Alert, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -55,8 +55,8 @@ func ReadAlerts(file string) ([]Alert, error) {
 	return out, nil
 }
 
-// Text is an annotation as it is sent for that result. A label that the result does not have is an error: Prometheus would
-// send an empty text.
+// Text returns an annotation as it is sent for the result. A label that the result does not have is an error: Prometheus
+// would send an empty text.
 func (a *Alert) Text(annotation string, result Result) (string, error) {
 	const variables = "{{ $labels := .Labels }}{{ $value := .Value }}"
 	parsed, err := template.New(annotation).Option("missingkey=error").Funcs(template.FuncMap{

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Dashboard is what tests look at of a Grafana dashboard.
+// Dashboard is the part of a Grafana dashboard that tests check.
 type Dashboard struct {
 	Templating struct {
 		List []Variable `json:"list"`
@@ -18,14 +18,14 @@ type Dashboard struct {
 	Panels []Panel `json:"panels"`
 }
 
-// Variable is a choice at the head of the dashboard.
+// Variable is a selection at the top of the dashboard.
 type Variable struct {
 	Name  string          `json:"name"`
 	Type  string          `json:"type"`
 	Query json.RawMessage `json:"query"`
 }
 
-// Panel is one picture, or a row of these with a title.
+// Panel is one panel, or a row of panels with a title.
 type Panel struct {
 	ID          int    `json:"id"`
 	Type        string `json:"type"`
@@ -49,7 +49,7 @@ type Target struct {
 	LegendFormat string `json:"legendFormat"`
 }
 
-// ReadDashboard reads a file as Grafana takes it.
+// ReadDashboard reads a dashboard file in Grafana's format.
 func ReadDashboard(file string) (*Dashboard, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -62,7 +62,7 @@ func ReadDashboard(file string) (*Dashboard, error) {
 	return out, nil
 }
 
-// Query is the expression with Grafana's variables filled in: all namespaces and bindings, and a rate over five minutes.
+// Query returns the expression with Grafana's variables replaced: all namespaces and bindings, and rates over five minutes.
 func (t Target) Query() string {
 	return strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h", "$namespace", ".*", "$binding", ".*").Replace(t.Expr)
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// engine has Prometheus' own settings.
+// engine has Prometheus' default settings.
 var engine = sync.OnceValue(func() *promql.Engine {
 	return promql.NewEngine(promql.EngineOpts{
 		MaxSamples: 50_000_000, Timeout: 2 * time.Minute, LookbackDelta: 5 * time.Minute, Parser: promQL,
 	})
 })
 
-// Firing are the results for which the alert fires so long after Unix time 0: those that each evaluation has had since For
-// ago.
+// Firing returns the results for which the alert fires at this time after the Unix epoch: those that every evaluation has had
+// for the duration For.
 func (s *Series) Firing(ctx context.Context, alert Alert, at time.Duration) ([]Result, error) {
 	var firing []Result
 	for moment := at - alert.For; moment <= at; moment += Interval {
@@ -36,7 +36,7 @@ func (s *Series) Firing(ctx context.Context, alert Alert, at time.Duration) ([]R
 	return firing, nil
 }
 
-// lasting are the results of now that were there before, by their labels.
+// lasting returns the current results that were there before, compared by their labels.
 func lasting(before, now []Result) []Result {
 	known := map[uint64]bool{}
 	for _, result := range before {

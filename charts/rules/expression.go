@@ -13,14 +13,14 @@ import (
 
 var promQL = parser.NewParser(parser.Options{})
 
-// Use is what an expression asks of one metric.
+// Use is how an expression uses one metric.
 type Use struct {
 	Metric string
-	// Labels are those that it selects, sums or matches by.
+	// Labels are the ones that it selects, sums or matches by.
 	Labels []string
 }
 
-// Uses are the metrics that an expression reads, in their order.
+// Uses returns the metrics that an expression reads, in their order.
 func Uses(expr string) ([]Use, error) {
 	parsed, err := promQL.ParseExpr(expr)
 	if err != nil {
@@ -48,7 +48,7 @@ func Uses(expr string) ([]Use, error) {
 	return out, nil
 }
 
-// labelsOf are those that an operation asks of what it works on.
+// labelsOf returns the labels that an operation needs from its operands.
 func labelsOf(node parser.Node) []string {
 	switch n := node.(type) {
 	case *parser.AggregateExpr:

@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Scrape adds a sample of each series that is told, as of so long after Unix time 0. As with honorLabels the labels of the
-// process are added where a series has none of that name.
+// Scrape adds a sample of each exposed series, at this time after the Unix epoch. As with honorLabels, the labels of the process
+// are added unless a series has a label of that name.
 func (s *Series) Scrape(told io.Reader, at time.Duration, process map[string]string) error {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(told)
@@ -43,8 +43,8 @@ func (s *Series) Scrape(told io.Reader, at time.Duration, process map[string]str
 	return nil
 }
 
-// samplesOf are the samples that a metric stands for, with the labels by which they differ. Summaries have none, as
-// nothing of ours is one.
+// samplesOf returns the samples of a metric, with the labels by which they differ. It returns none for summaries, because we
+// have no summaries.
 func samplesOf(name string, metric *dto.Metric) []Result {
 	one := func(suffix string, value float64) Result {
 		return Result{map[string]string{model.MetricNameLabel: name + suffix}, value}

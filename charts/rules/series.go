@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// Interval is how often Prometheus reads metrics and evaluates alerts, here and with the chart's values.
+// Interval is how often Prometheus scrapes metrics and evaluates alerts, here and with the chart's values.
 const Interval = time.Minute
 
 // Series holds series in memory. The zero value is empty.
@@ -23,8 +23,8 @@ type Series struct {
 	samples map[string]chunkenc.Appender // by the series' name with its labels
 }
 
-// Write adds series in the notation of promtool's tests, from Unix time 0 on with one sample each Interval, such as
-// `up{job="a"} 0+1x10 stale`. Each is written once.
+// Write adds series in the notation of promtool's tests, such as `up{job="a"} 0+1x10 stale`: one sample per Interval, from the
+// Unix epoch on. Each series can be written once.
 func (s *Series) Write(notations ...string) error {
 	for _, notation := range notations {
 		name, values, err := promQL.ParseSeriesDesc(notation)
@@ -66,7 +66,7 @@ func (s *Series) add(name labels.Labels, at time.Duration, value float64) error 
 	return nil
 }
 
-// Querier serves all times.
+// Querier covers all times.
 func (s *Series) Querier(int64, int64) (storage.Querier, error) {
 	return &storage.MockQuerier{SelectMockFunction: func(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
 		found := &selection{at: -1}
@@ -105,8 +105,8 @@ type Result struct {
 	Value  float64
 }
 
-// At evaluates the expression so long after Unix time 0. A result that is no vector is an error, and so is what Prometheus
-// would only warn of.
+// At evaluates the expression at this time after the Unix epoch. A result that is not a vector is an error, and so is
+// everything that Prometheus would only warn about.
 func (s *Series) At(ctx context.Context, expr string, at time.Duration) ([]Result, error) {
 	query, err := engine().NewInstantQuery(ctx, s, nil, expr, time.UnixMilli(at.Milliseconds()))
 	if err != nil {

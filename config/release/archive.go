@@ -26,7 +26,7 @@ type entry struct {
 	content    []byte
 }
 
-// archive packs entries as they are listed, owned by root, all as old as date.
+// archive packs entries in the given order, owned by root, all with the time date.
 func archive(date time.Time, entries []entry) ([]byte, error) {
 	var out bytes.Buffer
 	compressed := gzip.NewWriter(&out)
@@ -55,10 +55,10 @@ func archive(date time.Time, entries []entry) ([]byte, error) {
 // writeFile writes an artifact.
 func (r *release) writeFile(name string, content []byte) error {
 	fmt.Printf("  %s: %d kB\n", name, (len(content)+999)/1000)
-	return os.WriteFile(filepath.Join(r.output, name), content, 0o644) //nolint:gosec // it is for everybody
+	return os.WriteFile(filepath.Join(r.output, name), content, 0o644) //nolint:gosec // the artifacts are public
 }
 
-// writeChecksums comes last: it has a line for every file there is.
+// writeChecksums comes last: it writes a line for every file in the folder.
 func (r *release) writeChecksums() error {
 	var out strings.Builder
 	folder := os.DirFS(r.output)

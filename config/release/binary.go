@@ -58,12 +58,12 @@ func (r *release) writeBinary(ctx context.Context, arch string) error {
 	return r.writeFile(name+".cdx.json", inventory)
 }
 
-// buildArguments are those of `go build`, and in config/image/Dockerfile, too.
+// buildArguments are the arguments of `go build`, also in config/image/Dockerfile.
 func buildArguments(version string) []string {
 	return []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version=" + version}
 }
 
-// compile is the same on every host, as Go cross-compiles, and whatever the user has set for Go.
+// compile gives the same result on every host, because Go cross-compiles, and with any Go settings of the user.
 func (r *release) compile(ctx context.Context, arch, path string) error {
 	command := exec.CommandContext(ctx, ".tools/build", append([]string{path, ".", "4"}, buildArguments(r.version)...)...)
 	command.Args = append(command.Args, "./cmd/"+program)
@@ -73,8 +73,8 @@ func (r *release) compile(ctx context.Context, arch, path string) error {
 	return command.Run()
 }
 
-// checkBinary holds a binary to its name: whom it is for, by what it was compiled, and which version it is. The last is
-// asked of the binary, and only where it runs: with -trimpath it does not record the flags of the linker.
+// checkBinary checks a binary's platform, compiler and version. To get the version it runs the binary, if it can run here: with
+// -trimpath, the binary does not record the linker flags.
 func (r *release) checkBinary(ctx context.Context, arch, path string, info *debug.BuildInfo) error {
 	got := map[string]string{"Go": info.GoVersion}
 	for _, setting := range info.Settings {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// bom is an SBOM as CycloneDX 1.6 has it, as far as it is needed here.
+// bom is the part of a CycloneDX 1.6 SBOM that is needed here.
 type bom struct {
 	Format       string      `json:"bomFormat"`
 	SpecVersion  string      `json:"specVersion"`
@@ -56,8 +56,8 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// newBOM lists Go's standard library and the modules in a binary, which come in order. Databases of faults know the former
-// as stdlib. The serial number is made from the binary, so that it is another's for another binary only.
+// newBOM lists Go's standard library and the modules in a binary, in their order. Vulnerability databases call the former
+// stdlib. The serial number is derived from the binary, so that it differs only between different binaries.
 func newBOM(version string, date time.Time, info *debug.BuildInfo, binary []byte) ([]byte, error) {
 	sum := sha256.Sum256(binary)
 	apache := license{}
@@ -85,7 +85,7 @@ func newBOM(version string, date time.Time, info *debug.BuildInfo, binary []byte
 	return append(out, '\n'), err
 }
 
-// newComponent names a Go module. Its path is left as it is, as Go tells upper case from lower.
+// newComponent names a Go module. It keeps the path's case, because Go distinguishes upper and lower case.
 func newComponent(kind, path, version string) component {
 	purl := "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
 	return component{Type: kind, Ref: purl, Name: path, Version: version, PURL: purl}

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// writeChart has Helm package the chart with this version: without its v in the chart's own, as Helm wants it, and with it
-// in appVersion, which is the image's tag. Helm keeps the times of the files, so a copy gets the release's.
+// writeChart packages the chart with Helm, with this version: without the v in the chart's version, as Helm requires, and with
+// the v in appVersion, which is the image's tag. Helm keeps the times of the files, so it packages a copy with the release's time.
 func (r *release) writeChart(ctx context.Context) error {
 	folder, err := os.MkdirTemp("", "release-")
 	if err != nil {

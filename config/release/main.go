@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// release is what all artifacts agree on. Paths are relative to the repository.
+// release is what all artifacts have in common. Paths are relative to the repository.
 type release struct {
 	version string    // v1.2.3
 	date    time.Time // of every file
@@ -51,7 +51,7 @@ func run(ctx context.Context) error {
 	return r.write(ctx)
 }
 
-// empty removes a folder of artifacts, and no other.
+// empty removes a folder of artifacts, but no other folder.
 func empty(folder string) error {
 	found, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +63,7 @@ func empty(folder string) error {
 	return os.RemoveAll(folder)
 }
 
-// write makes every artifact. The cheap ones come first, as they may fail, too.
+// write writes every artifact. The fast ones come first, because they may fail, too.
 func (r *release) write(ctx context.Context) error {
 	if err := r.writeManifests(); err != nil {
 		return fmt.Errorf("writing manifests: %w", err)

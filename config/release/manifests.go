@@ -21,10 +21,10 @@ const installIntro = `# targetgate %s without Helm: config/kustomization.yaml in
 #   kubectl apply --server-side -f install.yaml
 `
 
-// image is that of config/manager/manager.yaml, with its tag.
+// image matches the image in config/manager/manager.yaml, with its tag.
 var image = regexp.MustCompile(`(image: "?ghcr\.io/targetgate/targetgate:)[^"\s]+`)
 
-// writeManifests writes the CRD alone, for those whose chart does not bring it, and all that is in the kustomization.
+// writeManifests writes the CRD alone, for users who install it without the chart, and everything in the kustomization.
 func (r *release) writeManifests() error {
 	paths, err := resources()
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *release) writeManifests() error {
 	return r.writeFile("install.yaml", image.ReplaceAll(install, []byte("${1}"+r.version)))
 }
 
-// resources are the paths of the kustomization, which has nothing else.
+// resources returns the paths in the kustomization, which contains nothing else.
 func resources() ([]string, error) {
 	content, err := os.ReadFile(kustomization)
 	if err != nil {

@@ -24,10 +24,10 @@ const (
 	dockerfile  = "config/image/Dockerfile"
 )
 
-// versions are those of Helm charts, with a v. A + as in v1.0.0+a is none: a tag of an image cannot have one.
+// versions matches versions of Helm charts, with a v, but without a + as in v1.0.0+a, which an image tag cannot contain.
 var versions = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z]+([.-][0-9A-Za-z]+)*)?$`)
 
-// readSource sets version and date. An error says what to do before anything has been compiled.
+// readSource sets version and date. It fails before anything is compiled, and its error says what to do.
 func (r *release) readSource(ctx context.Context) error {
 	content, err := os.ReadFile(dockerfile)
 	if err != nil {
@@ -63,7 +63,7 @@ func checkVersion(version, commit string) error {
 	return nil
 }
 
-// trialVersion comes before the chart's in the order of versions, and nobody takes it for that.
+// trialVersion returns a version that sorts before the chart's and cannot be mistaken for it.
 func trialVersion(commit string) (string, error) {
 	if commit == "" {
 		return "", errors.New("no commit to derive a version from: set VERSION")
@@ -79,7 +79,7 @@ func trialVersion(commit string) (string, error) {
 	return chart.AppVersion + "-g" + commit, nil
 }
 
-// headCommit returns the short hash, with -dirty when the working tree has something else, and the time in seconds.
+// headCommit returns the short hash, with -dirty if the working tree differs, and the time in seconds.
 func headCommit(ctx context.Context) (hash, seconds string, err error) {
 	head, err := output(ctx, "git", "log", "-1", "--abbrev=12", "--format=%h %ct")
 	if err != nil {
@@ -104,7 +104,7 @@ func goOfImage(content string) string {
 	return ""
 }
 
-// output runs a program and returns what it prints, without blanks around. The error has what it prints as one.
+// output runs a program and returns its standard output, trimmed. An error contains its standard error.
 func output(ctx context.Context, program string, args ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, program, args...).Output()
 	if failure, ok := errors.AsType[*exec.ExitError](err); ok {
