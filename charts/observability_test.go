@@ -17,10 +17,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/charts/rules"
 	_ "github.com/targetgate/targetgate/readiness"
 	_ "github.com/targetgate/targetgate/targets"
-	"github.com/targetgate/targetgate/targets/elbv2"
 	_ "github.com/targetgate/targetgate/webhook"
 	_ "github.com/targetgate/targetgate/webhook/certs"
 )
@@ -38,7 +38,7 @@ func registered(t *testing.T) map[string]metric {
 	descs := make(chan *prometheus.Desc)
 	go func() {
 		metrics.Registry.(prometheus.Collector).Describe(descs)
-		elbv2.NewAccounts(aws.Config{}, elbv2.Settings{}).Describe(descs)
+		accounts.New(aws.Config{}, accounts.Settings{}).Describe(descs)
 		close(descs)
 	}()
 	text := regexp.MustCompile(`^Desc{fqName: "(\w+)", help: "([^"]*)", (?:unit: "[^"]*", )?constLabels: {.*}, variableLabels: {(.*)}}$`)

@@ -10,7 +10,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -28,7 +30,7 @@ func (r *Registrar) letGo(s session, p plan, worthWhile time.Duration) time.Dura
 		return soonest(aside, hold)
 	}
 	class, due := s.group.departureClass(), len(s.group.toDeregister) > 0
-	return soonest(aside, r.send(&s.group.deregistration, class, due, func(ctx context.Context, class elbv2.Class) {
+	return soonest(aside, r.send(&s.group.deregistration, class, due, func(ctx context.Context, class budget.Class) {
 		r.deregister(ctx, s, class)
 	}))
 }
@@ -40,7 +42,7 @@ func (r *Registrar) letIn(s session, binding *v1beta1.TargetGroupBinding, p plan
 	defer s.group.mu.Unlock()
 	aside := s.group.settleRegistrations(p, s.group.claimed(binding), now)
 	class, due := s.group.registrationClass(), len(s.group.toRegister) > 0
-	return soonest(aside, r.send(&s.group.registration, class, due, func(ctx context.Context, class elbv2.Class) {
+	return soonest(aside, r.send(&s.group.registration, class, due, func(ctx context.Context, class budget.Class) {
 		r.register(ctx, s, class)
 	}))
 }
@@ -78,7 +80,7 @@ func soonest(a, b time.Duration) time.Duration {
 	return a
 }
 
-func (r *Registrar) register(ctx context.Context, s session, class elbv2.Class) {
+func (r *Registrar) register(ctx context.Context, s session, class budget.Class) {
 	var batch registrations
 	var zones map[elbv2.Target]string
 	err := s.client.Register(ctx, class, s.group.arn, func() map[elbv2.Target]string {
@@ -93,7 +95,7 @@ func (r *Registrar) register(ctx context.Context, s session, class elbv2.Class) 
 	r.wake(s.key)
 }
 
-func (r *Registrar) deregister(ctx context.Context, s session, class elbv2.Class) {
+func (r *Registrar) deregister(ctx context.Context, s session, class budget.Class) {
 	var batch departures
 	err := s.client.Deregister(ctx, class, s.group.arn, func() (zones map[elbv2.Target]string) {
 		batch, zones = s.group.takeDeregistrations(ctx)
@@ -173,7 +175,7 @@ func (g *group) takeDeregistrations(ctx context.Context) (departures, map[elbv2.
 func (g *group) registrationDone(batch registrations, zones map[elbv2.Target]string, now time.Time, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	noEffect := elbv2.HadNoEffect(err)
+	noEffect := awserr.HadNoEffect(err)
 	learnt := g.learnZone(zones, now, err)
 	for target, uid := range batch {
 		e := g.entry(target)
@@ -182,9 +184,9 @@ func (g *group) registrationDone(batch registrations, zones map[elbv2.Target]str
 		case err == nil:
 			g.registered(e, uid, zones[target], now)
 		case !noEffect:
-			e.failed(now, uid, elbv2.Message(err))
+			e.failed(now, uid, awserr.Message(err))
 		case len(batch) == 1 && !learnt:
-			e.refusal = elbv2.Message(err)
+			e.refusal = awserr.Message(err)
 		}
 	}
 	switch {
@@ -229,7 +231,7 @@ func (g *group) deregistrationDone(batch departures, now time.Time, err error) {
 		}
 		if err != nil {
 			e.crossed = false // nothing is known to have been sent
-			e.askedOut = !elbv2.HadNoEffect(err)
+			e.askedOut = !awserr.HadNoEffect(err)
 		}
 	}
 	switch {

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/elbv2"
 )
 
 // batches cuts what a lane has to send into calls. AWS takes all targets of a call or none, so a call that was refused
@@ -130,7 +131,7 @@ func (b *batches) setAside(target elbv2.Target, now time.Time, err error) {
 		b.aside[target] = o
 	}
 	o.end(now, err)
-	o.refusal = elbv2.Message(err)
+	o.refusal = awserr.Message(err)
 }
 
 // accepted forgets what was held against the targets of a call.

@@ -11,9 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/consent"
-	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -75,7 +77,7 @@ func (r *Registrar) holdOf(g *group) hold {
 		return hold{}
 	case a.err != nil:
 		return hold{true, v1beta1.ReasonConsentUnknown,
-			"No target is registered until the target group's tags have been read (--target-group-consent=require): " + elbv2.Message(a.err)}
+			"No target is registered until the target group's tags have been read (--target-group-consent=require): " + awserr.Message(a.err)}
 	default:
 		return hold{comings: true}
 	}
@@ -97,16 +99,16 @@ func (r *Registrar) askConsent(s session) time.Duration {
 	if wait := a.nextAt(r.DriftInterval).Sub(now); wait > 0 {
 		return wait
 	}
-	class := elbv2.ClassOther
+	class := budget.ClassOther
 	if a.readAt.IsZero() && a.failures == 0 {
-		class = elbv2.ClassWaitingHealth
+		class = budget.ClassWaitingHealth
 	}
 	a.begin()
 	go r.readConsent(s, class)
 	return 0
 }
 
-func (r *Registrar) readConsent(s session, class elbv2.Class) {
+func (r *Registrar) readConsent(s session, class budget.Class) {
 	started, refusal := r.Clock.Now(), ""
 	value, tagged, err := s.client.Tag(r.lanes, class, s.group.arn, consent.TagKey)
 	if err == nil {

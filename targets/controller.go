@@ -18,15 +18,16 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/aws/accounts"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/consent"
-	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// Accounts hands out the client that acts as a role; *elbv2.Accounts does.
-type Accounts interface {
-	Client(elbv2.Role) *elbv2.Client
+// Clients hands out the client that acts as a role; *accounts.Accounts does.
+type Clients interface {
+	Client(accounts.Role) *elbv2.Client
 }
 
 // Registrar reconciles TargetGroupBindings. Fill the fields and call SetupWithManager.
@@ -34,7 +35,7 @@ type Registrar struct {
 	Client client.Client
 	// Uncached reads from the API server itself what is read too rarely to be kept in a cache.
 	Uncached client.Reader
-	Accounts Accounts
+	Clients  Clients
 	Writer   *readiness.Writer
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
@@ -188,8 +189,8 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 		fresh.recallWritten(g)
 		r.groups[key], g = fresh, fresh
 	}
-	role := elbv2.Role{
+	role := accounts.Role{
 		ARN: binding.Spec.IamRoleArnToAssume, ExternalID: binding.Spec.AssumeRoleExternalId, Namespace: key.Namespace, Binding: key.Name,
 	}
-	return session{key: key, group: g, client: r.Accounts.Client(role).For(key.Namespace)}
+	return session{key: key, group: g, client: r.Clients.Client(role).For(key.Namespace)}
 }

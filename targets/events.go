@@ -13,8 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -147,7 +148,7 @@ func delayNotice(binding *v1beta1.TargetGroupBinding, denial error) map[string]n
 	}
 	return map[string]notice{"delay": {binding, bindingEvent{corev1.EventTypeNormal, "DeregistrationDelayUnknown", "Reconcile",
 		"The status does not show the deregistration delay, as elasticloadbalancing:DescribeTargetGroupAttributes is not allowed; " +
-			"nothing else needs it: " + elbv2.Message(denial)}}}
+			"nothing else needs it: " + awserr.Message(denial)}}}
 }
 
 // lostTarget says that somebody else has deregistered a target.

@@ -12,8 +12,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -58,7 +60,7 @@ func (r *Registrar) empty(
 	if s.group.emptied(entries, complete, mine) && !r.holdOf(s.group).undecided() {
 		return r.releaseLater(s, binding, s.group.left(entries, mine)), nil
 	}
-	readIn := r.observe(s, look{at: s.group.lastReading().Add(pollUnsettled), class: elbv2.ClassOther})
+	readIn := r.observe(s, look{at: s.group.lastReading().Add(pollUnsettled), class: budget.ClassOther})
 	countIn := r.writeStatus(s, binding, view{
 		generation: binding.Generation, deleting: true, complete: complete, entries: entries,
 	})
@@ -98,7 +100,7 @@ func (g *group) left(entries map[elbv2.Target]entry, mine func(elbv2.Target) boo
 	defer g.mu.Unlock()
 	refusals := g.deregistration.refusals()
 	if g.invalid != nil {
-		refusals = []string{elbv2.Message(g.invalid)}
+		refusals = []string{awserr.Message(g.invalid)}
 	}
 	if len(refusals) == 0 || g.gone != nil {
 		return nil

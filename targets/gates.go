@@ -12,8 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -244,7 +245,7 @@ func (g *group) obstacles(p plan, endpoints map[elbv2.Target]endpoint, policy Po
 	if err := g.reading.lasting(); err != nil && g.readAt.IsZero() {
 		for target, ep := range endpoints {
 			if ep.standing == wanted {
-				out[target] = readiness.RegistrationFailed(cut(elbv2.Message(err)))
+				out[target] = readiness.RegistrationFailed(cut(awserr.Message(err)))
 			}
 		}
 	}
@@ -270,7 +271,7 @@ func (g *group) refusalOf(target elbv2.Target) string {
 		return o.refusal
 	}
 	if err := g.registration.err; err != nil {
-		return elbv2.Message(err)
+		return awserr.Message(err)
 	}
 	if err := g.claims.lasting(); err != nil {
 		return err.Error()

@@ -8,14 +8,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 const (
 	// gathering is how long a deregistration waits for others of its group, while calls stand in line for AWS's budget. It
 	// spans three readings of a group (pollShort), with the gates that these open. The budget gathers for some moments more,
-	// whatever is to come (elbv2.Budget).
+	// whatever is to come (budget.Budget).
 	gathering = 3200 * time.Millisecond
 
 	// replacing is how long a Deployment has to take an old pod away when a new one is Ready.

@@ -28,9 +28,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/targetgate/targetgate/aws/accounts"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
+	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets/elbv2"
-	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -75,7 +77,7 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 	b := &bed{t: t, aws: &fakeelbv2.API{}, events: events.NewFakeRecorder(10000), queue: make(chan types.NamespacedName, 1000)}
 	b.aws.AddGroup(testGroup())
 	b.Registrar = &Registrar{
-		Accounts: oneAccount{elbv2.New(b.aws, elbv2.NewBudget(nil, clock.RealClock{}))},
+		Clients:  oneAccount{elbv2.New(b.aws, budget.New("", nil, clock.RealClock{}))},
 		Recorder: b.events, Clock: clock.RealClock{},
 		Policy: testPolicy, DriftInterval: testDrift, InjectsGates: true,
 		lanes:    ctx,
@@ -133,7 +135,7 @@ func (w noPodStatusWrites) Patch(ctx context.Context, o client.Object, p client.
 
 type oneAccount struct{ client *elbv2.Client }
 
-func (a oneAccount) Client(elbv2.Role) *elbv2.Client { return a.client }
+func (a oneAccount) Client(accounts.Role) *elbv2.Client { return a.client }
 
 type indexer struct{ builder *fake.ClientBuilder }
 

@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/awserr"
 )
 
 // lane is one kind of call for one target group: one call at a time, with a back-off after failures.
@@ -58,7 +58,7 @@ func (l *lane) end(now time.Time, err error) {
 	}
 	l.err = err
 	limit := l.maxBackoff
-	if elbv2.IsDefinite(err) || l.failures >= urgentTries {
+	if awserr.IsDefinite(err) || l.failures >= urgentTries {
 		limit = maxCallBackoff
 	}
 	l.retryAt = now.Add(jitter(backoff(firstBackoff, l.failures, limit)))
@@ -73,7 +73,7 @@ func (l *lane) cancelled() {
 // hopeless reports whether the call has failed so often that nobody should wait for the next one: it leaves the urgent
 // classes of AWS's budget.
 func (l *lane) hopeless() bool {
-	return l.failures >= urgentTries || l.failures >= definiteTries && elbv2.IsDefinite(l.err)
+	return l.failures >= urgentTries || l.failures >= definiteTries && awserr.IsDefinite(l.err)
 }
 
 // lasting is the error of the last call if the one before has failed, too: one failure is no trouble yet.

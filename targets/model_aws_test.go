@@ -15,7 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/elbv2"
 )
 
 // The model's load balancers: a first check 2 s after the registration, one pass for a new target.

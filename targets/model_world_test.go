@@ -20,8 +20,9 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -120,7 +121,7 @@ func (m *model) start() {
 	mgr := &modelManager{scheme: modelScheme(), cache: m.cache, client: modelClient{cache: m.cache, store: m.store}}
 	r := &Registrar{
 		Client: mgr.client, Uncached: modelReader{store: m.store},
-		Accounts: oneAccount{elbv2.New(m.aws, elbv2.NewBudget(nil, clock.RealClock{}))},
+		Clients:  oneAccount{elbv2.New(m.aws, budget.New("", nil, clock.RealClock{}))},
 		Writer:   &readiness.Writer{Client: modelStatus{store: m.store}, Clock: clock.RealClock{}},
 		Recorder: noEvents{}, Clock: clock.RealClock{},
 		Policy: testPolicy, DriftInterval: testDrift, LastResort: true, InjectsGates: true, MaxConcurrentReconciles: 4, MaxBackoff: 30 * time.Second,

@@ -11,7 +11,9 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -50,7 +52,7 @@ func (r *Registrar) observe(s session, l look) time.Duration {
 }
 
 // read fills the group's memory.
-func (r *Registrar) read(ctx context.Context, s session, class elbv2.Class) {
+func (r *Registrar) read(ctx context.Context, s session, class budget.Class) {
 	var asked []elbv2.Target
 	var started time.Time
 	health, err := s.client.Health(ctx, class, s.group.arn, func() []elbv2.Target {
@@ -102,7 +104,7 @@ func (r *Registrar) inspect(s session, awaited map[elbv2.Target]entry) time.Dura
 }
 
 func (r *Registrar) readFacts(s session) (*v1beta1.TargetGroupFacts, error) {
-	tg, err := s.client.GroupByARN(r.lanes, elbv2.ClassOther, s.group.arn)
+	tg, err := s.client.GroupByARN(r.lanes, budget.ClassOther, s.group.arn)
 	if err != nil {
 		return nil, err
 	}
@@ -117,9 +119,9 @@ func (r *Registrar) readDelay(s session) (*int32, error) {
 	if s.group.delayDenial() != nil {
 		return nil, nil
 	}
-	delay, err := s.client.DeregistrationDelay(r.lanes, elbv2.ClassOther, s.group.arn)
+	delay, err := s.client.DeregistrationDelay(r.lanes, budget.ClassOther, s.group.arn)
 	switch {
-	case elbv2.IsPermission(err) && elbv2.IsDefinite(err):
+	case awserr.IsPermission(err) && awserr.IsDefinite(err):
 		s.group.denyDelay(err)
 		return nil, nil
 	case err != nil:
@@ -161,7 +163,7 @@ func (g *group) readingDone(asked []elbv2.Target, started, now time.Time, health
 	g.reading.end(now, err)
 	g.queued = queued{}
 	if err != nil {
-		g.refusesNames = g.refusesNames || asked != nil && elbv2.IsInvalid(err)
+		g.refusesNames = g.refusesNames || asked != nil && awserr.IsInvalid(err)
 		if asked == nil && elbv2.IsRejected(err) {
 			g.invalid = err
 		}

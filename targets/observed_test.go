@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
+	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 

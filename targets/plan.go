@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/elbv2"
 )
 
 // Policy is how the registrar weighs one good against another.

@@ -11,7 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -45,7 +46,7 @@ const (
 // look is when to read the group next, what that is charged to, and for which targets: nil is the whole group.
 type look struct {
 	at      time.Time
-	class   elbv2.Class
+	class   budget.Class
 	watched []elbv2.Target
 }
 
@@ -56,7 +57,7 @@ func (r *Registrar) nextLook(s session, awaited map[elbv2.Target]entry, entries 
 	if !complete {
 		return look{class: urgent}
 	}
-	whole := look{at: s.group.nextWhole(r.wholePause(entries, awaited, s.group.currentValve().engaged)), class: elbv2.ClassOther}
+	whole := look{at: s.group.nextWhole(r.wholePause(entries, awaited, s.group.currentValve().engaged)), class: budget.ClassOther}
 	if len(awaited) == 0 {
 		return whole
 	}
@@ -78,13 +79,13 @@ func (r *Registrar) nextLook(s session, awaited map[elbv2.Target]entry, entries 
 }
 
 // readingClass is the class of a reading that somebody waits for: not an urgent one while readings fail again and again.
-func (g *group) readingClass() elbv2.Class {
+func (g *group) readingClass() budget.Class {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.reading.hopeless() {
-		return elbv2.ClassOther
+		return budget.ClassOther
 	}
-	return elbv2.ClassWaitingHealth
+	return budget.ClassWaitingHealth
 }
 
 // nextWhole is when to read the whole group next, with that pause: sooner when the last reading may show targets that are

@@ -15,8 +15,9 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
-	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
+	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -132,16 +133,16 @@ func TestRegistrarReadingForNobodyGivesWayToOneForAPod(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	pod.Status.Conditions[0].Status = corev1.ConditionFalse
 	inBed(t, func(b *bed) {
-		budget := elbv2.NewBudget([]elbv2.ThrottleRule{{Operations: regexp.MustCompile("^DescribeTargetHealth"), Rate: 1, Burst: 1}}, clock.RealClock{})
-		client := elbv2.New(b.aws, budget)
-		b.Accounts = oneAccount{client}
+		few := budget.New("", []budget.Rule{{Operations: regexp.MustCompile("^DescribeTargetHealth"), Rate: 1, Burst: 1}}, clock.RealClock{})
+		client := elbv2.New(b.aws, few)
+		b.Clients = oneAccount{client}
 		b.settle()
 		ctx, stop := context.WithCancel(b.t.Context())
 		defer stop()
 		for range 4 { // others ask for health all the time
 			go func() {
 				for ctx.Err() == nil {
-					_, _ = client.Health(ctx, elbv2.ClassWaitingHealth, testARN, elbv2.WholeGroup)
+					_, _ = client.Health(ctx, budget.ClassWaitingHealth, testARN, elbv2.WholeGroup)
 				}
 			}()
 		}

@@ -16,8 +16,9 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -172,9 +173,9 @@ func TestDeregistrationsGatherWhileCallsStandInLine(t *testing.T) {
 				a.Spec.Containers, c.Spec.Containers = waiting, waiting
 			}
 			inBed(t, func(b *bed) {
-				rule := elbv2.ThrottleRule{Operations: regexp.MustCompile("^(Register|Deregister)Targets$"), Rate: 4, Burst: 4}
-				client := elbv2.New(b.aws, elbv2.NewBudget([]elbv2.ThrottleRule{rule}, clock.RealClock{}))
-				b.Accounts = oneAccount{client}
+				rule := budget.Rule{Operations: regexp.MustCompile("^(Register|Deregister)Targets$"), Rate: 4, Burst: 4}
+				client := elbv2.New(b.aws, budget.New("", []budget.Rule{rule}, clock.RealClock{}))
+				b.Clients = oneAccount{client}
 				leaving := terminating{b.Client, map[string]*metav1.Time{}}
 				b.Client = leaving
 				leave := func(name string) { leaving.till[name] = ptr.To(metav1.NewTime(time.Now().Add(tc.grace))) }
@@ -186,7 +187,7 @@ func TestDeregistrationsGatherWhileCallsStandInLine(t *testing.T) {
 				if tc.line {
 					for range 60 {
 						go func() {
-							_ = client.Register(b.lanes, elbv2.ClassRegister, "arn:another", func() map[elbv2.Target]string { return map[elbv2.Target]string{one: ""} })
+							_ = client.Register(b.lanes, budget.ClassRegister, "arn:another", func() map[elbv2.Target]string { return map[elbv2.Target]string{one: ""} })
 						}()
 					}
 				}

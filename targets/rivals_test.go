@@ -23,8 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
-	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
+	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -129,12 +130,12 @@ func TestRegistrarRefusedBindingSendsNothingMore(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
 		const minute = 1. / 60
-		client := elbv2.New(b.aws, elbv2.NewBudget([]elbv2.ThrottleRule{
+		client := elbv2.New(b.aws, budget.New("", []budget.Rule{
 			{Operations: regexp.MustCompile("^RegisterTargets$"), Rate: minute, Burst: 1},
 		}, clock.RealClock{}))
-		b.Accounts = oneAccount{client}
+		b.Clients = oneAccount{client}
 		lastToken := func() map[elbv2.Target]string { return map[elbv2.Target]string{two: ""} }
-		b.must(client.Register(b.t.Context(), elbv2.ClassRegister, testARN, lastToken))
+		b.must(client.Register(b.t.Context(), budget.ClassRegister, testARN, lastToken))
 		b.makeYounger()
 		b.settle()
 		if !b.group().registration.busy {

@@ -7,7 +7,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/budget"
 )
 
 // sender is a lane that sends targets in batches.
@@ -27,12 +27,12 @@ func newSender(maxBackoff time.Duration) sender {
 
 // queued is a call that waits for its token; the zero value is none.
 type queued struct {
-	class  elbv2.Class
+	class  budget.Class
 	cancel context.CancelFunc
 }
 
 // giveWay cancels the call if it waits in a less urgent class than the one that is asked for.
-func (q queued) giveWay(class elbv2.Class) {
+func (q queued) giveWay(class budget.Class) {
 	if class < q.class {
 		q.cancel()
 	}
@@ -52,7 +52,7 @@ func (s *sender) answeredWell() { s.acted = max(s.acted, s.sentFor) }
 
 // send begins a call if one is due and may start, and says when it may otherwise. A call that still waits for its token gives way
 // to a more urgent one. The caller holds the group's lock.
-func (r *Registrar) send(s *sender, class elbv2.Class, due bool, call func(context.Context, elbv2.Class)) (retryIn time.Duration) {
+func (r *Registrar) send(s *sender, class budget.Class, due bool, call func(context.Context, budget.Class)) (retryIn time.Duration) {
 	if s.busy && due {
 		s.queued.giveWay(class)
 	}
@@ -71,23 +71,23 @@ func (r *Registrar) send(s *sender, class elbv2.Class, due bool, call func(conte
 
 // registrationClass is ClassRegister unless AWS has refused each of the registrations that are due again and again. The caller
 // holds the lock.
-func (g *group) registrationClass() elbv2.Class {
+func (g *group) registrationClass() budget.Class {
 	for target := range g.toRegister {
 		if !g.registration.hopeless() && !g.registration.hopelessAlone(target) {
-			return elbv2.ClassRegister
+			return budget.ClassRegister
 		}
 	}
-	return elbv2.ClassOther
+	return budget.ClassOther
 }
 
 // departureClass is ClassDeregister unless AWS has refused each of the deregistrations that are due again and again. One that
 // has not been tried yet is always urgent. The caller holds the lock.
-func (g *group) departureClass() elbv2.Class {
+func (g *group) departureClass() budget.Class {
 	for target := range g.toDeregister {
 		_, tried := g.unanswered[target]
 		if !g.deregistration.hopelessAlone(target) && (!tried || !g.deregistration.hopeless()) {
-			return elbv2.ClassDeregister
+			return budget.ClassDeregister
 		}
 	}
-	return elbv2.ClassOther
+	return budget.ClassOther
 }

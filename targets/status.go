@@ -21,7 +21,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -200,7 +201,7 @@ func trouble(g *group, v view) (reason, message string) {
 	case v.forbidden != "":
 		return v1beta1.ReasonRoleNotAllowed, "AWS is not asked, and targets are left as they are: " + v.forbidden
 	case err != nil:
-		return awsReason(err), elbv2.Message(err)
+		return awsReason(err), awserr.Message(err)
 	case v.hold.comings && v.hold.reason != "":
 		return v.hold.reason, v.hold.message
 	case g.claimFailure() != nil:
@@ -217,7 +218,7 @@ func awsReason(err error) string {
 	switch {
 	case elbv2.IsTargetGroupNotFound(err):
 		return v1beta1.ReasonTargetGroupNotFound
-	case elbv2.IsPermission(err):
+	case awserr.IsPermission(err):
 		return v1beta1.ReasonAccessDenied
 	default:
 		return v1beta1.ReasonAWSError
@@ -251,7 +252,7 @@ func degraded(g *group, v view) metav1.Condition {
 	switch {
 	case c.Reason != "":
 	case err != nil:
-		c.Reason, c.Message = v1beta1.ReasonAWSError, elbv2.Message(err)
+		c.Reason, c.Message = v1beta1.ReasonAWSError, awserr.Message(err)
 	case v.plan.valve:
 		c.Reason = v1beta1.ReasonUnreadyPodsKept
 		c.Message = fmt.Sprintf("Fewer than %d %% of the pods are ready and healthy (--min-ready-percent): unready ones stay registered",

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/utils/lru"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/elbv2"
 )
 
 // subnets is what AWS has taught about which addresses are outside the subnets of a VPC. AWS finds the Availability Zone of an

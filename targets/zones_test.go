@@ -18,7 +18,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/accounts"
+	"github.com/targetgate/targetgate/aws/elbv2"
 )
 
 // Addresses outside the group's subnets need a zone, those inside must not name one. AWS says which is which, and what it
@@ -168,9 +169,9 @@ func TestRegistrarNamesNoZoneOfNodeAbroad(t *testing.T) {
 			slice.Endpoints[0].Zone = ptr.To("eu-west-1b")
 			inBed(t, func(b *bed) {
 				aws := &zonal{}
-				b.Accounts = elbv2.NewAccounts(awssdk.Config{Region: "eu-west-1", HTTPClient: aws, Credentials: credentials.StaticCredentialsProvider{
+				b.Clients = elbv2.NewClients(accounts.New(awssdk.Config{Region: "eu-west-1", HTTPClient: aws, Credentials: credentials.StaticCredentialsProvider{
 					Value: awssdk.Credentials{AccessKeyID: "key", SecretAccessKey: "secret", AccountID: "123456789012"},
-				}}, elbv2.Settings{})
+				}}, accounts.Settings{}))
 				binding := b.binding()
 				binding.Spec.IamRoleArnToAssume = role
 				b.must(b.cluster.Update(t.Context(), binding))

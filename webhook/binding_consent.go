@@ -10,8 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/consent"
-	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -79,7 +81,7 @@ func (f *facts) warnOfConsent(ctx context.Context, binding *v1beta1.TargetGroupB
 	why, err := f.consentRefusal(ctx, binding, arn)
 	switch {
 	case err != nil:
-		return admission.Warnings{"cannot tell whether --target-group-consent=require would reject this binding: " + elbv2.Message(err)}
+		return admission.Warnings{"cannot tell whether --target-group-consent=require would reject this binding: " + awserr.Message(err)}
 	case why != "":
 		return admission.Warnings{"--target-group-consent=require would reject this binding: " + why}
 	default:
@@ -91,7 +93,7 @@ func (f *facts) warnOfConsent(ctx context.Context, binding *v1beta1.TargetGroupB
 func (f *facts) consentRefusal(ctx context.Context, binding *v1beta1.TargetGroupBinding, arn string) (string, error) {
 	key, client := groupKey{binding.Namespace, roleOf(binding), arn}, f.client(binding)
 	tag, err := f.tags.get(ctx, key, func(ctx context.Context) (groupTag, error) {
-		value, tagged, err := client.Tag(ctx, elbv2.ClassAdmission, arn, consent.TagKey)
+		value, tagged, err := client.Tag(ctx, budget.ClassAdmission, arn, consent.TagKey)
 		return groupTag{value, tagged}, err
 	})
 	if err != nil {

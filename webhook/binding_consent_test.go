@@ -15,8 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/targets/consent"
-	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 

@@ -23,8 +23,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/clock"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
-	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
+	"github.com/targetgate/targetgate/aws/accounts"
+	"github.com/targetgate/targetgate/aws/elbv2"
+	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -75,17 +76,17 @@ func TestBindingDefaulterFillsInFromTargetGroup(t *testing.T) {
 }
 
 func TestBindingDefaulterAssumesRole(t *testing.T) {
-	facts, accounts, _ := testFacts(elbv2types.TargetTypeEnumIp)
+	facts, clients, _ := testFacts(elbv2types.TargetTypeEnumIp)
 	binding := bare(func(s *v1beta1.TargetGroupBindingSpec) {
 		s.TargetGroupName, s.IamRoleArnToAssume, s.AssumeRoleExternalId = "web", "arn:aws:iam::210987654321:role/shared", "handshake"
 	})
 	if err := (&bindingDefaulter{facts: facts}).Default(withOperation(t.Context(), admissionv1.Create), binding); err != nil {
 		t.Fatal(err)
 	}
-	want := []elbv2.Role{{
+	want := []accounts.Role{{
 		ARN: "arn:aws:iam::210987654321:role/shared", ExternalID: "handshake", Namespace: binding.Namespace, Binding: binding.Name,
 	}}
-	if diff := gocmp.Diff(want, accounts.roles); diff != "" {
+	if diff := gocmp.Diff(want, clients.roles); diff != "" {
 		t.Errorf("roles (-want +got):\n%s", diff)
 	}
 }
@@ -146,8 +147,8 @@ func TestBindingDefaulterRefuses(t *testing.T) {
 	}
 }
 
-// refusingRoles are accounts whose roles cannot be assumed.
-func refusingRoles(t *testing.T, code, message string) *elbv2.Accounts {
+// refusingRoles are clients whose roles cannot be assumed.
+func refusingRoles(t *testing.T, code, message string) *elbv2.Clients {
 	t.Helper()
 	sts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
@@ -155,7 +156,7 @@ func refusingRoles(t *testing.T, code, message string) *elbv2.Accounts {
 	}))
 	t.Cleanup(sts.Close)
 	config := aws.Config{Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("key", "secret", "")}
-	return elbv2.NewAccounts(config, elbv2.Settings{Endpoints: map[string]string{"STS": sts.URL}})
+	return elbv2.NewClients(accounts.New(config, accounts.Settings{Endpoints: map[string]string{"STS": sts.URL}}))
 }
 
 // What is wrong with the role is told with the role, in AWS's words, but without the external ID, which STS repeats.

@@ -11,8 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
+	"github.com/targetgate/targetgate/aws/accounts"
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/consent"
-	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -34,21 +37,21 @@ const (
 
 // facts caches what AWS says about target groups. Defaulter and validator share it, so that a creation costs one call.
 type facts struct {
-	accounts Accounts
-	groups   *memo[elbv2.TargetGroup] // by ARN
-	names    *memo[elbv2.TargetGroup] // by name
-	delays   *memo[time.Duration]     // by ARN
-	tags     *memo[groupTag]          // by ARN
-	policy   consent.Policy
+	clients Clients
+	groups  *memo[elbv2.TargetGroup] // by ARN
+	names   *memo[elbv2.TargetGroup] // by name
+	delays  *memo[time.Duration]     // by ARN
+	tags    *memo[groupTag]          // by ARN
+	policy  consent.Policy
 }
 
-func newFacts(accounts Accounts, clk clock.PassiveClock) *facts {
+func newFacts(clients Clients, clk clock.PassiveClock) *facts {
 	return &facts{
-		accounts: accounts,
-		groups:   newMemo[elbv2.TargetGroup](clk, factsLife, factsKept),
-		names:    newMemo[elbv2.TargetGroup](clk, 0, factsKept),
-		delays:   newMemo[time.Duration](clk, factsLife, factsKept),
-		tags:     newMemo[groupTag](clk, tagsLife, factsKept),
+		clients: clients,
+		groups:  newMemo[elbv2.TargetGroup](clk, factsLife, factsKept),
+		names:   newMemo[elbv2.TargetGroup](clk, 0, factsKept),
+		delays:  newMemo[time.Duration](clk, factsLife, factsKept),
+		tags:    newMemo[groupTag](clk, tagsLife, factsKept),
 	}
 }
 
@@ -63,11 +66,11 @@ func (f *facts) lookUp(ctx context.Context, binding *v1beta1.TargetGroupBinding)
 	switch {
 	case err == nil:
 		return f.consented(ctx, binding, &group)
-	case elbv2.IsRoleRefused(err):
+	case awserr.IsRoleRefused(err):
 		return nil, field.Invalid(specPath.Child("iamRoleArnToAssume"), spec.IamRoleArnToAssume, refusal(err)), nil
-	case elbv2.IsTargetGroupNotFound(err), elbv2.IsInvalid(err):
+	case elbv2.IsTargetGroupNotFound(err), awserr.IsInvalid(err):
 		path, value := groupField(spec)
-		return nil, field.Invalid(path, value, elbv2.Message(err)), nil
+		return nil, field.Invalid(path, value, awserr.Message(err)), nil
 	default:
 		return nil, nil, err
 	}
@@ -75,10 +78,10 @@ func (f *facts) lookUp(ctx context.Context, binding *v1beta1.TargetGroupBinding)
 
 // refusal returns AWS's message. AWS often does not say whose policy refuses, so refusal adds the two candidates.
 func refusal(err error) string {
-	if elbv2.IsInvalid(err) {
-		return elbv2.Message(err)
+	if awserr.IsInvalid(err) {
+		return awserr.Message(err)
 	}
-	return elbv2.Message(err) + ": its trust policy does not allow targetgate, or targetgate's own IAM role may not assume it"
+	return awserr.Message(err) + ": its trust policy does not allow targetgate, or targetgate's own IAM role may not assume it"
 }
 
 func askable(spec *v1beta1.TargetGroupBindingSpec) bool {
@@ -100,12 +103,12 @@ func (f *facts) describe(ctx context.Context, binding *v1beta1.TargetGroupBindin
 	spec, role, client := &binding.Spec, roleOf(binding), f.client(binding)
 	if spec.TargetGroupARN != "" {
 		return f.groups.get(ctx, groupKey{binding.Namespace, role, spec.TargetGroupARN}, func(ctx context.Context) (elbv2.TargetGroup, error) {
-			return client.GroupByARN(ctx, elbv2.ClassAdmission, spec.TargetGroupARN)
+			return client.GroupByARN(ctx, budget.ClassAdmission, spec.TargetGroupARN)
 		})
 	}
 	name := groupKey{binding.Namespace, role, spec.TargetGroupName}
 	group, err := f.names.get(ctx, name, func(ctx context.Context) (elbv2.TargetGroup, error) {
-		return client.GroupByName(ctx, elbv2.ClassAdmission, spec.TargetGroupName)
+		return client.GroupByName(ctx, budget.ClassAdmission, spec.TargetGroupName)
 	})
 	if err == nil {
 		f.groups.put(groupKey{binding.Namespace, role, group.ARN}, group)
@@ -118,23 +121,23 @@ func (f *facts) describe(ctx context.Context, binding *v1beta1.TargetGroupBindin
 func (f *facts) deregistrationDelay(ctx context.Context, binding *v1beta1.TargetGroupBinding) (time.Duration, error) {
 	role, arn, client := roleOf(binding), binding.Spec.TargetGroupARN, f.client(binding)
 	return f.delays.get(ctx, groupKey{binding.Namespace, role, arn}, func(ctx context.Context) (time.Duration, error) {
-		return client.DeregistrationDelay(ctx, elbv2.ClassAdmission, arn)
+		return client.DeregistrationDelay(ctx, budget.ClassAdmission, arn)
 	})
 }
 
 // client returns a client that acts as the binding's role and charges its calls to the binding's namespace.
 func (f *facts) client(binding *v1beta1.TargetGroupBinding) *elbv2.Client {
-	return f.accounts.Client(roleOf(binding)).For(binding.Namespace)
+	return f.clients.Client(roleOf(binding)).For(binding.Namespace)
 }
 
 // roleOf returns the role for AWS calls. It names the binding, because AWS may answer differently for another binding. The
 // program's own identity is the same for all bindings.
-func roleOf(binding *v1beta1.TargetGroupBinding) elbv2.Role {
+func roleOf(binding *v1beta1.TargetGroupBinding) accounts.Role {
 	spec := &binding.Spec
 	if spec.IamRoleArnToAssume == "" {
-		return elbv2.Role{}
+		return accounts.Role{}
 	}
-	return elbv2.Role{
+	return accounts.Role{
 		ARN: spec.IamRoleArnToAssume, ExternalID: spec.AssumeRoleExternalId, Namespace: binding.Namespace, Binding: binding.Name,
 	}
 }

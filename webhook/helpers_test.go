@@ -29,8 +29,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
-	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
+	"github.com/targetgate/targetgate/aws/accounts"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
+	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -89,10 +91,10 @@ type oneAccount struct {
 	client *elbv2.Client
 
 	mu    sync.Mutex
-	roles []elbv2.Role
+	roles []accounts.Role
 }
 
-func (a *oneAccount) Client(role elbv2.Role) *elbv2.Client {
+func (a *oneAccount) Client(role accounts.Role) *elbv2.Client {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.roles = append(a.roles, role)
@@ -103,7 +105,7 @@ func (a *oneAccount) Client(role elbv2.Role) *elbv2.Client {
 func newAWS(targetType elbv2types.TargetTypeEnum) (*oneAccount, *fakeelbv2.API) {
 	api := &fakeelbv2.API{}
 	api.AddGroup(testGroup(testARN, targetType))
-	return &oneAccount{client: elbv2.New(api, elbv2.NewBudget(nil, clock.RealClock{}))}, api
+	return &oneAccount{client: elbv2.New(api, budget.New("", nil, clock.RealClock{}))}, api
 }
 
 // testGroup is attached to a load balancer, and quick to find a target healthy.
@@ -118,8 +120,8 @@ func testGroup(arn string, targetType elbv2types.TargetTypeEnum) elbv2types.Targ
 
 // testFacts are what a new replica asks, of an AWS that knows the target group "web" of type targetType.
 func testFacts(targetType elbv2types.TargetTypeEnum) (*facts, *oneAccount, *fakeelbv2.API) {
-	accounts, api := newAWS(targetType)
-	return newFacts(accounts, clock.RealClock{}), accounts, api
+	clients, api := newAWS(targetType)
+	return newFacts(clients, clock.RealClock{}), clients, api
 }
 
 // faultsIn are the faults of an Invalid error, in full; none of nil.

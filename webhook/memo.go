@@ -13,14 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/accounts"
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/elbv2"
 )
 
 // groupKey is a target group, by ARN or name, as one role sees it, for one namespace. Answers for one role are not shown to
 // others, and no namespace waits for the calls of another.
 type groupKey struct {
 	namespace string
-	role      elbv2.Role
+	role      accounts.Role
 	group     string
 }
 
@@ -80,7 +82,7 @@ func (m *memo[V]) lifeOf(err error) time.Duration {
 	switch {
 	case err == nil:
 		return m.life
-	case elbv2.IsRoleRefused(err), elbv2.IsTargetGroupNotFound(err), elbv2.IsInvalid(err):
+	case awserr.IsRoleRefused(err), elbv2.IsTargetGroupNotFound(err), awserr.IsInvalid(err):
 		return refusalLife
 	default:
 		return 0

@@ -15,7 +15,7 @@ import (
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"k8s.io/utils/clock"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/accounts"
 )
 
 // counter answers with how often it was asked.
@@ -87,7 +87,7 @@ func TestMemoForgets(t *testing.T) {
 func TestMemoTellsRolesApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, asked := newMemo[int](clock.RealClock{}, time.Minute, 10), &counter{}
-		for want, role := range []elbv2.Role{{}, {ARN: "role"}, {ARN: "role", ExternalID: "id"}} {
+		for want, role := range []accounts.Role{{}, {ARN: "role"}, {ARN: "role", ExternalID: "id"}} {
 			if got, err := m.get(t.Context(), groupKey{"shop", role, "group"}, asked.ask); got != want+1 || err != nil {
 				t.Errorf("role %v: got %d, %v; want an answer of its own", role, got, err)
 			}

@@ -12,8 +12,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/aws/accounts"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/consent"
-	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -27,14 +28,14 @@ const (
 // indexBindingARN indexes bindings by the ARN of their target group.
 const indexBindingARN = "webhook.binding.arn"
 
-// Accounts returns the client that acts as a role. *elbv2.Accounts implements it.
-type Accounts interface {
-	Client(elbv2.Role) *elbv2.Client
+// Clients returns the client that acts as a role. *elbv2.Accounts implements it.
+type Clients interface {
+	Client(accounts.Role) *elbv2.Client
 }
 
 // Options is what the handlers need besides the manager.
 type Options struct {
-	Accounts Accounts
+	Clients Clients
 	// OwnVPC finds the ID of the VPC that the cluster is in.
 	OwnVPC func(context.Context) (string, error)
 	// Namespaces are the watched ones; empty means all.
@@ -62,7 +63,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	if err != nil {
 		return err
 	}
-	facts, bindings := newFacts(opts.Accounts, clock.RealClock{}), newIntake()
+	facts, bindings := newFacts(opts.Clients, clock.RealClock{}), newIntake()
 	facts.policy = opts.Consent
 	defaulter := &bindingDefaulter{facts: facts}
 	validator := &bindingValidator{

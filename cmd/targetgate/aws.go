@@ -14,13 +14,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/accounts"
+	"github.com/targetgate/targetgate/aws/elbv2"
 )
 
 // aws is the program's access to AWS.
 type aws struct {
-	accounts *elbv2.Accounts
-	ownVPC   func(context.Context) (string, error)
+	clients *elbv2.Clients
+	ownVPC  func(context.Context) (string, error)
 }
 
 // newAWS finds Region and credentials where the SDK finds them. It makes no call, except to the instance metadata service
@@ -39,14 +40,14 @@ func newAWS(ctx context.Context, opts *options) (*aws, error) {
 	if cfg.Region == "" {
 		return nil, errors.New("no AWS Region: set --aws-region or AWS_REGION")
 	}
-	accounts := elbv2.NewAccounts(cfg, elbv2.Settings{
+	known := accounts.New(cfg, accounts.Settings{
 		Endpoints: opts.Endpoints, Throttle: opts.Throttle, MaxRetries: opts.MaxRetries, UserAgent: "targetgate/" + version,
 		Sessions: opts.Sessions,
 	})
-	if err := metrics.Registry.Register(accounts); err != nil {
+	if err := metrics.Registry.Register(known); err != nil {
 		return nil, fmt.Errorf("registering AWS budget metrics: %w", err)
 	}
-	return &aws{accounts: accounts, ownVPC: ownVPC(opts.VpcID, cfg)}, nil
+	return &aws{clients: elbv2.NewClients(known), ownVPC: ownVPC(opts.VpcID, cfg)}, nil
 }
 
 // ownVPC returns the flag's value, or asks the instance metadata service each time: the VPC is rarely needed.

@@ -22,7 +22,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/accounts"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/explain"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -118,7 +119,7 @@ func (o *explainOptions) connect() (client.Reader, string, error) {
 // awsClients returns AWS clients with the credentials that the SDK finds and the Region of the target group's ARN. Like
 // targetgate, they assume the binding's role.
 func (o *explainOptions) awsClients(ctx context.Context) func(*v1beta1.TargetGroupBinding) (*elbv2.Client, error) {
-	regions := map[string]*elbv2.Accounts{}
+	regions := map[string]*elbv2.Clients{}
 	return func(binding *v1beta1.TargetGroupBinding) (*elbv2.Client, error) {
 		region := o.Region
 		if parsed, err := arn.Parse(binding.Spec.TargetGroupARN); err == nil && region == "" {
@@ -129,11 +130,11 @@ func (o *explainOptions) awsClients(ctx context.Context) func(*v1beta1.TargetGro
 			if err != nil {
 				return nil, fmt.Errorf("loading AWS configuration: %w", err)
 			}
-			regions[region] = elbv2.NewAccounts(cfg, elbv2.Settings{
+			regions[region] = elbv2.NewClients(accounts.New(cfg, accounts.Settings{
 				Endpoints: o.Endpoints, MaxRetries: 2, UserAgent: "targetgate-explain/" + version,
-			})
+			}))
 		}
-		role := elbv2.Role{
+		role := accounts.Role{
 			ARN: binding.Spec.IamRoleArnToAssume, ExternalID: binding.Spec.AssumeRoleExternalId,
 			Namespace: binding.Namespace, Binding: binding.Name,
 		}

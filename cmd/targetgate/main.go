@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	err = webhook.Setup(ctx, mgr, webhook.Options{
-		Accounts: aws.accounts, OwnVPC: aws.ownVPC, Namespaces: opts.WatchNamespaces, Consent: consent,
+		Clients: aws.clients, OwnVPC: aws.ownVPC, Namespaces: opts.WatchNamespaces, Consent: consent,
 		InjectGates: opts.InjectGates, Termination: opts.Termination,
 	})
 	if err != nil {
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 	registrar := &targets.Registrar{
 		Client:                  mgr.GetClient(),
 		Uncached:                mgr.GetAPIReader(),
-		Accounts:                aws.accounts,
+		Clients:                 aws.clients,
 		Writer:                  &readiness.Writer{Client: mgr.GetClient().Status(), Clock: clock.RealClock{}, TwoWay: opts.Policy.TwoWay},
 		Recorder:                recorder,
 		Clock:                   clock.RealClock{},

@@ -16,8 +16,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/targetgate/targetgate/aws/accounts"
+	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/targets"
-	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/webhook"
 )
 
@@ -31,12 +32,12 @@ type options struct {
 	VpcID        string
 	VpcTags      map[string]string
 	Endpoints    map[string]string
-	Throttle     []elbv2.ThrottleRule
+	Throttle     []budget.Rule
 	MaxRetries   int
 	throttleText string
 
 	RoleSessionName string
-	Sessions        elbv2.Sessions
+	Sessions        accounts.Sessions
 
 	InjectGates             bool
 	Termination             webhook.Termination
@@ -219,7 +220,7 @@ func (o *options) validate() error {
 	faults = append(faults, o.validateFeatureGates()...)
 	var err error
 	var skipped []string
-	if o.Throttle, skipped, err = elbv2.ParseThrottle(o.throttleText); err != nil {
+	if o.Throttle, skipped, err = budget.ParseRules(o.throttleText); err != nil {
 		faults = append(faults, fmt.Errorf("--aws-api-throttle: %w", err))
 	}
 	for _, part := range skipped {

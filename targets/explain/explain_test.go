@@ -29,9 +29,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
+	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets/elbv2"
-	fakeelbv2 "github.com/targetgate/targetgate/targets/elbv2/fake"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -186,7 +187,7 @@ func (w *world) explainer(t *testing.T) *Explainer {
 	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 	e := Explainer{Reader: reader, Clock: clocktesting.NewFakePassiveClock(now), Lease: leaseKey, WebhookConfiguration: "hooks"}
 	if w.aws != nil {
-		aws := elbv2.New(w.aws, elbv2.NewBudget(nil, clock.RealClock{}))
+		aws := elbv2.New(w.aws, budget.New("", nil, clock.RealClock{}))
 		e.AWS = func(*v1beta1.TargetGroupBinding) (*elbv2.Client, error) { return aws, nil }
 	}
 	return New(e)

@@ -10,7 +10,8 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/targetgate/targetgate/targets/elbv2"
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -27,14 +28,14 @@ func (s *scene) groupLink() Link {
 	case advice != "":
 		return link("target group", Broken, "%s: %s", degraded.Reason, degraded.Message).advise("%s", advice)
 	case s.reading != nil && elbv2.IsTargetGroupNotFound(s.reading.err):
-		return link("target group", Broken, "%s", elbv2.Message(s.reading.err)).advise("%s", groupAdvice[v1beta1.ReasonTargetGroupNotFound])
+		return link("target group", Broken, "%s", awserr.Message(s.reading.err)).advise("%s", groupAdvice[v1beta1.ReasonTargetGroupNotFound])
 	case known && !attached:
 		return link("target group", Broken, "%s is attached to no load balancer: no health check runs, and no traffic comes", name).
 			advise("Have a listener or a rule of a load balancer forward to it")
 	case s.answered():
 		return link("target group", OK, "%s has %s, by AWS", name, s.healthCount())
 	case s.reading != nil:
-		return link("target group", Unknown, "AWS does not answer you: %s", elbv2.Message(s.reading.err)).
+		return link("target group", Unknown, "AWS does not answer you: %s", awserr.Message(s.reading.err)).
 			advise("This is about your own credentials, not targetgate's; without --aws the binding's status is used")
 	default:
 		return s.groupStatusLink(name)

@@ -14,9 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets"
-	"github.com/targetgate/targetgate/targets/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -75,10 +76,10 @@ func (e *Explainer) read(ctx context.Context, binding *v1beta1.TargetGroupBindin
 	r := &reading{}
 	aws, err := e.AWS(binding)
 	if err == nil {
-		r.group, err = aws.GroupByARN(ctx, elbv2.ClassOther, arn)
+		r.group, err = aws.GroupByARN(ctx, budget.ClassOther, arn)
 	}
 	if err == nil {
-		r.health, err = aws.Health(ctx, elbv2.ClassOther, arn, elbv2.WholeGroup)
+		r.health, err = aws.Health(ctx, budget.ClassOther, arn, elbv2.WholeGroup)
 	}
 	r.err = err
 	return r

@@ -1,0 +1,103 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package awserr
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"testing"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// answer is what the SDK makes of an error that AWS answers.
+func answer(code, text string) error {
+	return fmt.Errorf("registering targets in web: %w", fmt.Errorf("operation error: %w", &smithy.GenericAPIError{Code: code, Message: text}))
+}
+
+func TestErrorsAreToldApart(t *testing.T) {
+	type kinds struct{ throttled, permission, quota, invalid, roleRefused bool }
+	tests := map[string]struct {
+		err  error
+		want kinds
+	}{
+		"no such group":         {answer("TargetGroupNotFound", ""), kinds{}},
+		"throttled":             {answer("Throttling", "Rate exceeded"), kinds{throttled: true}},
+		"IAM":                   {answer("AccessDenied", ""), kinds{permission: true}},
+		"old credentials":       {answer("ExpiredToken", ""), kinds{permission: true}},
+		"unknown credentials":   {answer("InvalidClientTokenId", ""), kinds{permission: true}},
+		"role not assumed":      {fmt.Errorf("x: %w", &RoleError{"arn", "", answer("AccessDenied", "")}), kinds{permission: true, roleRefused: true}},
+		"group full":            {answer("TooManyTargets", ""), kinds{quota: true}},
+		"target in many groups": {answer("TooManyRegistrationsForTargetId", ""), kinds{quota: true}},
+		"bad target":            {answer("InvalidTarget", ""), kinds{invalid: true}},
+		"bad parameter":         {answer("ValidationError", ""), kinds{invalid: true}},
+		"bad role":              {&RoleError{"arn", "", answer("ValidationError", "")}, kinds{invalid: true, roleRefused: true}},
+		"role, throttled":       {&RoleError{"arn", "", answer("Throttling", "")}, kinds{throttled: true}},
+		"not AWS's":             {errors.New("connection refused"), kinds{}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := kinds{
+				throttled: IsThrottled(tc.err), permission: IsPermission(tc.err), quota: IsQuota(tc.err), invalid: IsInvalid(tc.err),
+				roleRefused: IsRoleRefused(tc.err),
+			}
+			if got != tc.want {
+				t.Errorf("%v is %+v, want %+v", tc.err, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestMessageSaysWhatAUserNeeds(t *testing.T) {
+	tests := map[string]struct {
+		err  error
+		want string
+	}{
+		"code and text":    {answer("InvalidTarget", "no such instance"), "InvalidTarget: no such instance"},
+		"quota of a group": {answer("TooManyTargets", "full"), "TooManyTargets: full (quota: targets per target group, or per load balancer)"},
+		"other than AWS's": {errors.New("connection refused"), "connection refused"},
+		"role not assumed": {&RoleError{"arn:role", "", answer("AccessDenied", "no")}, "assuming role arn:role: AccessDenied: no"},
+		"external ID": {
+			&RoleError{"arn:role", "hand shake", answer("ValidationError", "Value 'hand shake' at 'externalId' failed")},
+			"assuming role arn:role: ValidationError: Value '(external ID)' at 'externalId' failed",
+		},
+		"external ID, no answer": {
+			&RoleError{"arn:role", "hand shake", errors.New("cannot send 'hand shake'")},
+			"assuming role arn:role: cannot send '(external ID)'",
+		},
+		"name server that refuses": {
+			&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{
+				Err: "read udp 10.0.1.5:41234->172.20.0.10:53: read: connection refused", Name: "elb.aws", Server: "172.20.0.10:53",
+			}}, "no answer from AWS: lookup elb.aws: connection refused",
+		},
+		"no such name": {&net.DNSError{Err: "no such host", Name: "elb.aws"}, "no answer from AWS: lookup elb.aws: no such host"},
+		"proxy that refuses": {
+			&net.OpError{Op: "proxyconnect", Net: "tcp", Err: &net.OpError{
+				Op: "read", Net: "tcp", Source: &net.TCPAddr{Port: 41234}, Err: errors.New("reset"),
+			}}, "no answer from AWS: read tcp: reset",
+		},
+		"role, name server that refuses": {
+			&RoleError{"arn:role", "", &net.DNSError{Err: "read udp 10.0.1.5:41234->172.20.0.10:53: i/o timeout", Name: "sts.aws"}},
+			"assuming role arn:role: no answer from AWS: lookup sts.aws: i/o timeout",
+		},
+		"request ID without a code": {
+			&awshttp.ResponseError{RequestID: "abc", ResponseError: &smithyhttp.ResponseError{
+				Response: &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusBadGateway}}, Err: errors.New("no XML"),
+			}}, "AWS has answered with HTTP status 502: no XML",
+		},
+		"quota of a target": {answer("TooManyRegistrationsForTargetId", "x"),
+			"TooManyRegistrationsForTargetId: x (quota: registrations of one target per load balancer)"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Message(tc.err); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

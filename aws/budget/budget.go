@@ -1,0 +1,186 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package budget
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/smithy-go/middleware"
+	"k8s.io/utils/clock"
+
+	"github.com/targetgate/targetgate/aws/awserr"
+)
+
+// Class is the urgency of a call. Of the calls that wait for the same bucket the lowest class goes first; within a class
+// the tenants take turns. ClassAdmission has a fifth of the bucket, for which it goes before ClassWaitingHealth, and never
+// more. ClassOther gets every fifth token after 10 s, or the more urgent ones could keep it waiting for ever.
+type Class int
+
+// The classes, most urgent first.
+const (
+	ClassDeregister    Class = iota // a pod is on its way out: every second may lose requests
+	ClassRegister                   // a pod waits to be let in
+	ClassWaitingHealth              // a pod waits for its health checks
+	ClassAdmission                  // a user waits for a binding to be created
+	ClassOther                      // nobody waits, or what it was for has failed before
+
+	classCount // how many there are
+)
+
+// String is the class as metrics name it.
+func (c Class) String() string {
+	return [classCount]string{"deregister", "register", "waiting-health", "admission", "other"}[c]
+}
+
+// Budget rations HTTP attempts of one account, retries included. It is safe for concurrent use. The nil Budget, of an account that
+// is not known yet, is short of nothing.
+type Budget struct {
+	account string
+	clock   clock.WithDelayedExecution
+	buckets []*bucket
+}
+
+// New returns the full buckets of an account, one a rule; DefaultRules' for a service without a rule. The account is as metrics
+// name it, empty for the program's own: AWS charges calls of STS to that, so no other has a bucket for them.
+func New(account string, rules []Rule, clk clock.WithDelayedExecution) *Budget {
+	b := &Budget{account: account, clock: clk}
+	applicable := rulesOf(ELBv2, rules)
+	if account == "" {
+		applicable = append(applicable, rulesOf(STS, rules)...)
+	}
+	for _, rule := range applicable {
+		if !b.knows(rule) {
+			b.buckets = append(b.buckets, newBucket(rule, clk))
+		}
+	}
+	return b
+}
+
+// Account is the one that the budget is of, empty for the program's own.
+func (b *Budget) Account() string { return b.account }
+
+// knows says whether there is a rule with the same pattern already: the second one would match nothing.
+func (b *Budget) knows(rule Rule) bool {
+	return slices.ContainsFunc(b.buckets, func(known *bucket) bool { return known.rule.pattern() == rule.pattern() })
+}
+
+// Take takes a token for the operation and blocks until there is one. Operations that no rule matches are free.
+func (b *Budget) Take(ctx context.Context, service, operation string) (*Token, error) {
+	bucket := b.bucketFor(service, operation)
+	if bucket == nil {
+		return nil, nil
+	}
+	charge, start := ChargeOf(ctx), b.clock.Now()
+	token, err := bucket.wait(ctx, charge.Class, charge.Tenant)
+	waitSeconds.WithLabelValues(b.account, bucket.rule.pattern(), charge.Class.String()).Observe(b.clock.Since(start).Seconds())
+	return token, err
+}
+
+func (b *Budget) bucketFor(service, operation string) *bucket {
+	if b == nil {
+		return nil
+	}
+	for _, bucket := range b.buckets {
+		if bucket.rule.matches(service, operation) {
+			return bucket
+		}
+	}
+	return nil
+}
+
+// Short reports whether less than half of the operation's tokens are left.
+func (b *Budget) Short(service, operation string) bool {
+	bucket := b.bucketFor(service, operation)
+	return bucket != nil && bucket.short()
+}
+
+// Queued reports whether calls at least as urgent as class wait for a token of the operation's bucket.
+func (b *Budget) Queued(service, operation string, class Class) bool {
+	bucket := b.bucketFor(service, operation)
+	return bucket != nil && bucket.queued(class)
+}
+
+type chargeKey struct{}
+
+// Charge says to which budget, class and tenant a call's attempts are charged. Without a budget they are free.
+type Charge struct {
+	Budget *Budget
+	Class  Class
+	Tenant string
+	paid   bool // a call of one attempt, whose token has been taken already
+}
+
+// Paid is for a call of one attempt whose token has been taken already.
+func (c Charge) Paid() Charge {
+	c.paid = true
+	return c
+}
+
+// WithCharge returns a context for calls that are charged to c.
+func WithCharge(ctx context.Context, c Charge) context.Context {
+	return context.WithValue(ctx, chargeKey{}, c)
+}
+
+// ChargeOf is what calls of the context are charged to.
+func ChargeOf(ctx context.Context) Charge {
+	if c, ok := ctx.Value(chargeKey{}).(Charge); ok {
+		return c
+	}
+	return Charge{Class: ClassOther}
+}
+
+// Calls are what a rush of rollouts has too few of, and a Deployment replaces its pods one after the other, as each new one
+// becomes ready. So while tokens are short a call waits for more targets of its group: a registration for as long as a
+// health check takes anyway, a deregistration for a small part of the 12 s and more that a load balancer needs to stop
+// sending.
+var gathering = map[Class]time.Duration{ClassRegister: time.Second, ClassDeregister: 300 * time.Millisecond}
+
+// Gather waits that long if the operation's bucket is half empty.
+func (b *Budget) Gather(ctx context.Context, class Class, service, operation string) error {
+	if !b.Short(service, operation) {
+		return nil
+	}
+	timer := b.clock.NewTimer(gathering[class])
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// AddTo has the budget charge every attempt of an SDK client, retries included: it stands behind the SDK's retry loop.
+func AddTo(stack *middleware.Stack) error {
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("targetgateBudget", chargeAttempt), "Retry", middleware.After)
+}
+
+func chargeAttempt(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
+	middleware.FinalizeOutput, middleware.Metadata, error,
+) {
+	service, operation, c := awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx), ChargeOf(ctx)
+	if c.Budget == nil {
+		return next.HandleFinalize(ctx, in)
+	}
+	if !c.paid {
+		token, err := c.Budget.Take(ctx, service, operation)
+		if err != nil {
+			return middleware.FinalizeOutput{}, middleware.Metadata{}, err
+		}
+		defer token.Answered()
+	}
+	out, metadata, err := next.HandleFinalize(ctx, in)
+	c.Budget.notice(service, operation, err)
+	return out, metadata, err
+}
+
+// notice slows a bucket down when AWS throttled its attempt. That it throttled AssumeRole says nothing of our bucket.
+func (b *Budget) notice(service, operation string, err error) {
+	if bucket := b.bucketFor(service, operation); bucket != nil && awserr.IsThrottled(err) && !awserr.IsRoleError(err) {
+		bucket.throttled()
+	}
+}

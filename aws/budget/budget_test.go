@@ -1,0 +1,285 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package budget
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/clock"
+)
+
+// oneAtATime grants one token at the start and one a second from then on, for every operation.
+func oneAtATime() *Budget {
+	return New("", []Rule{{Operations: regexp.MustCompile("."), Rate: 1, Burst: 1}}, clock.RealClock{})
+}
+
+// spend has a call made that is answered at once.
+func spend(ctx context.Context, budget *Budget, operation string) error {
+	token, err := budget.Take(ctx, ELBv2, operation)
+	token.Answered()
+	return err
+}
+
+// Rule 9: deregister, register, (admission,) health of pods that wait, everything else.
+func TestBudgetServesClassesInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := oneAtATime()
+		if err := spend(t.Context(), budget, "First"); err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan string)
+		for _, call := range []struct {
+			name  string
+			class Class
+		}{
+			{"other", ClassOther}, {"health", ClassWaitingHealth}, {"admission", ClassAdmission}, {"register 1", ClassRegister},
+			{"deregister 1", ClassDeregister}, {"register 2", ClassRegister}, {"deregister 2", ClassDeregister},
+		} {
+			go func() {
+				if err := spend(WithCharge(context.Background(), Charge{Class: call.class}), budget, "Any"); err != nil {
+					t.Error(err)
+				}
+				served <- call.name
+			}()
+			synctest.Wait() // they queue in this order
+		}
+		var got []string
+		for range 7 {
+			got = append(got, <-served)
+		}
+		want := []string{"deregister 1", "deregister 2", "register 1", "register 2", "admission", "health", "other"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("order of service (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// With many groups to ask for health there is always one in the line; settings must be read all the same.
+func TestBudgetServesCallThatNobodyWaitsForInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := oneAtATime()
+		ctx, stop := context.WithCancel(WithCharge(context.Background(), Charge{Class: ClassWaitingHealth}))
+		defer stop()
+		for range 5 {
+			go func() {
+				for spend(ctx, budget, "Health") == nil {
+				}
+			}()
+		}
+		synctest.Wait()
+		start := time.Now()
+		if err := spend(WithCharge(t.Context(), Charge{Class: ClassOther}), budget, "Settings"); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(start); waited < patience || waited > patience+2*time.Second {
+			t.Errorf("waited %s, want %s", waited, patience)
+		}
+	})
+}
+
+// Rule 9: few tokens are not spent on one target each.
+func TestBudgetGathersWhenTokensAreShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := New("", []Rule{{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}}, clock.RealClock{})
+		start := time.Now()
+		for calls := range 15 {
+			if err := budget.Gather(t.Context(), ClassDeregister, ELBv2, "DeregisterTargets"); err != nil {
+				t.Fatal(err)
+			}
+			if waited := time.Since(start); calls < 9 && waited > 0 || calls > 10 && waited == 0 {
+				t.Errorf("call %d went after %s, want it at once with a full bucket only", calls, waited)
+			}
+			if err := spend(t.Context(), budget, "DeregisterTargets"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestBudgetKeepsRateAndBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := New("", []Rule{{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}}, clock.RealClock{})
+		start := time.Now()
+		var took []time.Duration
+		for range 28 {
+			if err := spend(t.Context(), budget, "RegisterTargets"); err != nil {
+				t.Fatal(err)
+			}
+			took = append(took, time.Since(start).Round(50*time.Millisecond))
+		}
+		if took[19] != 0 {
+			t.Errorf("the burst of 20 took %s, want no time", took[19])
+		}
+		if want := 2 * time.Second; took[27] != want {
+			t.Errorf("8 more took %s, want %s at 4 a second", took[27], want)
+		}
+	})
+}
+
+// Rule 9: the pods that registrations let in take others away soon, and these are not to find an empty bucket.
+func TestRegistrationsLeaveTokensToDeregistrations(t *testing.T) {
+	tests := map[string]struct {
+		hanging            int // other calls that are not answered
+		register, atOnce   int
+		deregisterAtOnceTo int
+	}{
+		"full bucket":          {register: 20, atOnce: 12, deregisterAtOnceTo: 8},
+		"some calls hang":      {hanging: 10, register: 20, atOnce: 2, deregisterAtOnceTo: 8},
+		"as many as can, hang": {hanging: 20, register: 1, atOnce: 0, deregisterAtOnceTo: 0},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				bucket := newBucket(Rule{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}, clock.RealClock{})
+				for range tc.hanging {
+					_, _ = bucket.wait(ctx, ClassDeregister, "")
+				}
+				var registered, deregistered atomic.Int64
+				call := func(class Class, done *atomic.Int64) {
+					token, err := bucket.wait(ctx, class, "")
+					if err != nil {
+						return
+					}
+					done.Add(1)
+					time.Sleep(40 * time.Millisecond) // AWS's, of the bubble
+					token.Answered()
+				}
+				for range tc.register {
+					go call(ClassRegister, &registered)
+				}
+				synctest.Wait()
+				if got := registered.Load(); got != int64(tc.atOnce) {
+					t.Errorf("%d registrations at once, want %d", got, tc.atOnce)
+				}
+				for range tc.deregisterAtOnceTo + 1 {
+					go call(ClassDeregister, &deregistered)
+				}
+				synctest.Wait()
+				if got := deregistered.Load(); got != int64(tc.deregisterAtOnceTo) {
+					t.Errorf("%d deregistrations at once, want %d", got, tc.deregisterAtOnceTo)
+				}
+				time.Sleep(time.Minute)
+				if got := registered.Load(); got != int64(tc.register) {
+					t.Errorf("%d registrations in the end, want all %d", got, tc.register)
+				}
+				cancel()
+			})
+		})
+	}
+}
+
+func TestBudgetGivesBackTokenOfCancelledWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := oneAtATime()
+		_ = spend(t.Context(), budget, "First")
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if err := spend(ctx, budget, "Cancelled"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("waiting with a deadline: got %v, want deadline exceeded", err)
+		}
+		start := time.Now()
+		_ = spend(t.Context(), budget, "Next")
+		if took := time.Since(start).Round(100 * time.Millisecond); took != 900*time.Millisecond {
+			t.Errorf("the next caller waited %s, want the 900 ms that were left", took)
+		}
+	})
+}
+
+func TestBudgetLeavesUnmatchedOperationsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := New("", nil, clock.RealClock{})
+		start := time.Now()
+		for range 1000 {
+			_ = spend(t.Context(), budget, "AssumeRole")
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("1000 calls that no rule matches waited %s", took)
+		}
+	})
+}
+
+// AWS takes its tokens when calls arrive. Our calls, however they bunch up on the way, are never too many.
+func TestBudgetNeverRunsIntoBucketOfItsOwnShape(t *testing.T) {
+	tests := map[string]Rule{
+		"registering": {Rate: 4, Burst: 20},
+		"describing":  {Rate: 50, Burst: 200},
+	}
+	for name, rule := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rule.Operations = regexp.MustCompile(".")
+				budget := New("", []Rule{rule}, clock.RealClock{})
+				server := &arrivals{rule: rule, tokens: float64(rule.Burst), at: time.Now()}
+				random := rand.New(rand.NewPCG(1, 2))
+				var calls sync.WaitGroup
+				for range 40 * rule.Burst {
+					time.Sleep(time.Duration(random.ExpFloat64() / rule.Rate * float64(time.Second) / 2))
+					if random.IntN(rule.Burst) == 0 { // now and then the bucket fills up
+						time.Sleep(time.Duration(float64(rule.Burst) / rule.Rate * float64(time.Second)))
+					}
+					there, back := time.Duration(random.Int64N(int64(2*time.Second))), time.Duration(random.Int64N(int64(time.Second)))
+					calls.Go(func() {
+						token, _ := budget.Take(t.Context(), ELBv2, "Any")
+						time.Sleep(there)
+						server.arrive()
+						time.Sleep(back)
+						token.Answered()
+					})
+				}
+				calls.Wait()
+				if server.throttled > 0 {
+					t.Errorf("%d calls throttled, want none", server.throttled)
+				}
+			})
+		})
+	}
+}
+
+// arrivals is AWS's bucket.
+type arrivals struct {
+	rule      Rule
+	mu        sync.Mutex
+	tokens    float64
+	at        time.Time
+	throttled int
+}
+
+func (a *arrivals) arrive() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	a.tokens = min(float64(a.rule.Burst), a.tokens+a.rule.Rate*now.Sub(a.at).Seconds())
+	a.at = now
+	if a.tokens < 1 {
+		a.throttled++
+		return
+	}
+	a.tokens--
+}
+
+func TestBudgetDropsRulesThatCanMatchNothing(t *testing.T) {
+	pattern := regexp.MustCompile("^Describe")
+	budget := New("another's", []Rule{
+		{Operations: pattern, Rate: 1, Burst: 1},
+		{Operations: regexp.MustCompile("."), Rate: 2, Burst: 1},
+		{Operations: pattern, Rate: 3, Burst: 1},
+	}, clock.RealClock{})
+	var rates []float64
+	for _, bucket := range budget.buckets {
+		rates = append(rates, bucket.rule.Rate)
+	}
+	if diff := cmp.Diff([]float64{1, 2}, rates); diff != "" {
+		t.Errorf("rates of the buckets (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,12 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package aws is the only way to AWS. It holds no code itself; its folders do, and each imports only those below it:
+//
+//	elbv2      calls of Elastic Load Balancing, in small types of our own
+//	accounts   who we are: sessions of the roles that users name, their credentials, and the metrics of calls
+//	budget     how many calls an account may send, and whose turn it is
+//	awserr     what an error of a call means
+//
+// Nothing in here knows a cluster.
+package aws

@@ -1,0 +1,14 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package elbv2 is the only way to the load balancers' API: target groups, their targets and the targets' health.
+//
+// The seam is narrow. api.go names exactly the SDK calls that are made; client.go is the facade over them and speaks in this
+// package's own small types. A call first sees to the credentials of its session (aws/accounts), then takes a token from the
+// budget of its account (aws/budget). Readings of one group that wait for a token together are one call (reading.go).
+//
+// Error codes of target groups are told apart in errors.go, and what AWS says of Availability Zones is read in zone.go, and
+// nowhere else.
+//
+// The package knows nothing of Kubernetes.
+package elbv2
