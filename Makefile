@@ -76,6 +76,7 @@ vet: .bin/targetgate ## Run go vet, including the end-to-end tests.
 .PHONY: lint
 lint: .bin/golangci-lint .bin/targetgate ## Check style, licence headers and import directions (rules in .golangci.yml).
 	.bin/golangci-lint run
+	@.tools/subjects 0df6391
 
 .PHONY: verify
 verify: tidy generate ## Fail if generated files, go.mod or go.sum are stale.
