@@ -145,12 +145,12 @@ func (r *Registrar) removable(ctx context.Context, s session, binding *v1beta1.T
 	if err != nil || !r.holdOf(s.group).comings {
 		return mine, err
 	}
-	res, err := r.resolver.forPass().resolve(ctx, binding, entries)
+	res, err := r.resolver.ForPass().Resolve(ctx, binding, trackedTargets(entries))
 	if err != nil {
 		return nil, err
 	}
 	return func(target elbv2.Target) bool {
-		_, explained := res.endpoints[target]
+		_, explained := res.Endpoints[target]
 		return mine(target) && (explained || entries[target].owner != "")
 	}, nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/consent"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -62,7 +63,7 @@ type Registrar struct {
 	MaxBackoff time.Duration
 
 	scope    atomic.Pointer[Scope] // nil before it was read
-	resolver resolver
+	resolver *endpoints.Resolver
 	openings *line                      // of writes to pods that open gates,
 	remarks  *line                      // of those that say what a gate waits for,
 	statuses *line                      // and of those of bindings' statuses
@@ -121,17 +122,17 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	}
 	gated := r.gatedPods(s.key)
 	entries, complete := s.group.snapshot()
-	res, err := r.resolver.forPass().resolve(ctx, binding, entries)
+	res, err := r.resolver.ForPass().Resolve(ctx, binding, trackedTargets(entries))
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	mine, err := r.mine(ctx, s, binding, res.endpoints, entries)
+	mine, err := r.mine(ctx, s, binding, res.Endpoints, entries)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	h := r.holdOf(s.group)
 	p := makePlan(picture{
-		endpoints: res.endpoints, entries: entries, complete: complete, gone: s.group.isGone(), nodes: !binding.Spec.IsIP(),
+		endpoints: res.Endpoints, entries: entries, complete: complete, gone: s.group.isGone(), nodes: !binding.Spec.IsIP(),
 		mine: mine, withheld: h.comings, policy: r.Policy, valve: s.group.currentValve(), now: r.Clock.Now(),
 	})
 	p.generation = s.group.plannedFor(binding.Generation, complete, h)
@@ -141,16 +142,16 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 
 	entries, complete = s.group.snapshot() // what was registered before our time has its owners now
 	pods, told := r.report(ctx, s, binding, gated, res, p, entries)
-	watched := awaited(res.endpoints, entries, readiness.GateFor(binding.Name), p.handover, s.group.openedNow(r.Clock.Now()))
+	watched := awaited(res.Endpoints, entries, readiness.GateFor(binding.Name), p.handover, s.group.openedNow(r.Clock.Now()))
 	readIn := r.observe(s, r.nextLook(s, watched, entries, complete))
-	maps.Copy(told, notices(binding, p, res.odd, r.Policy))
+	maps.Copy(told, notices(binding, p, res.Odd, r.Policy))
 	maps.Copy(told, delayNotice(binding, s.group.delayDenial()))
 	r.tell(binding, s.group, told)
 	var countIn time.Duration
 	if !s.group.addsFinalizer(binding) {
 		countIn = r.writeStatus(s, binding, view{
-			generation: binding.Generation, missing: res.missing, plan: p, policy: r.Policy, shortfall: shortfall(binding),
-			complete: complete, entries: entries, pods: pods, skipped: res.odd[skippedEndpoints], hold: h,
+			generation: binding.Generation, missing: res.Missing, plan: p, policy: r.Policy, shortfall: shortfall(binding),
+			complete: complete, entries: entries, pods: pods, skipped: res.Odd[endpoints.SkippedEndpoints], hold: h,
 		})
 	}
 	releaseIn := s.group.nextRelease(watched, r.Policy, r.Clock.Now())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -25,10 +26,10 @@ type podCount struct {
 
 // countPods counts the pods that carry the gate, whether the Service selects them or not, and the selected ones that do
 // not.
-func countPods(gated []*corev1.Pod, endpoints map[elbv2.Target]endpoint, gate corev1.PodConditionType) podCount {
+func countPods(gated []*corev1.Pod, listed map[elbv2.Target]endpoints.Endpoint, gate corev1.PodConditionType) podCount {
 	var n podCount
 	for _, pod := range gated {
-		if isLeaving(pod) {
+		if endpoints.IsTerminating(pod) {
 			continue
 		}
 		n.gated++
@@ -37,7 +38,7 @@ func countPods(gated []*corev1.Pod, endpoints map[elbv2.Target]endpoint, gate co
 			n.waitingSince = earliest(n.waitingSince, waitsSince(pod, gate))
 		}
 	}
-	for _, ep := range endpoints {
+	for _, ep := range listed {
 		if ungated(ep, gate) {
 			n.ungated++
 		}
@@ -68,20 +69,20 @@ func earliest(a, b time.Time) time.Time {
 }
 
 // missedPods are the pods without the gate that should have got it at their creation.
-func missedPods(endpoints map[elbv2.Target]endpoint, gate corev1.PodConditionType, covered func(*corev1.Pod) bool) []*corev1.Pod {
+func missedPods(listed map[elbv2.Target]endpoints.Endpoint, gate corev1.PodConditionType, covered func(*corev1.Pod) bool) []*corev1.Pod {
 	var out []*corev1.Pod
-	for _, ep := range endpoints {
-		if ungated(ep, gate) && covered(ep.pod) {
-			out = append(out, ep.pod)
+	for _, ep := range listed {
+		if ungated(ep, gate) && covered(ep.Pod) {
+			out = append(out, ep.Pod)
 		}
 	}
 	return out
 }
 
 // ungated reports whether the Service selects the pod, and the pod has no gate.
-func ungated(ep endpoint, gate corev1.PodConditionType) bool {
-	selected := ep.standing == wanted || ep.standing == unready || ep.standing == kept
-	return selected && ep.pod != nil && !readiness.Has(ep.pod, gate) && !readiness.HasTooMany(ep.pod)
+func ungated(ep endpoints.Endpoint, gate corev1.PodConditionType) bool {
+	selected := ep.State == endpoints.Desired || ep.State == endpoints.NotReady || ep.State == endpoints.Undetermined
+	return selected && ep.Pod != nil && !readiness.Has(ep.Pod, gate) && !readiness.HasTooMany(ep.Pod)
 }
 
 func countTargets(entries map[elbv2.Target]entry) *v1beta1.TargetCounts {

@@ -6,8 +6,7 @@
 //
 // One pass over a TargetGroupBinding is an ordered list of small steps:
 //
-//	resolve   Service port, EndpointSlices, pods, nodes -> endpoints: what should be there (slices.go, pods.go, nodes.go; index.go
-//	                                                       finds pods and slices)
+//	resolve   Service port, EndpointSlices, pods, nodes -> endpoints: what should be there (package endpoints)
 //	observe   the group's memory                        -> entries: what is there; starts a reading when one is due
 //	plan      endpoints x entries                       -> what to register, what to deregister (pure; removal.go says when
 //	                                                       targets of pods go that still live)
@@ -25,6 +24,16 @@
 //
 // AWS takes all targets of a call or none, so a refused call is cut in halves until the offender stands alone (batches.go).
 // A target group that several clusters share holds targets of others; those of ours are written down (shared.go).
+//
+// A pod makes three trips through a pass on its way in:
+//
+//	register   an EndpointSlice names the pod -> pass: the plan registers it -> call (apply.go) -> the answer wakes the binding
+//	poll       pass: a target waits, and its health is due to be read (poll.go) -> call (observe.go) -> the answer wakes the binding
+//	open       pass: the target is healthy (gates.go) -> write beside the pass (report.go) -> the gate is open
+//
+// Locks, in the order in which they may be taken: Registrar.mu (which groups there are), group.mu (the memory of one), subnets.mu
+// (what is known of zones). Those of orphans, of lines and of package endpoints are taken alone. No lock is held across a call to
+// AWS or to the API server.
 //
 // The memory is a cache, not a state: after a crash it is filled again from the cluster and from one reading of each
 // group. Until that reading nothing is registered, and nothing is deregistered but the targets of pods that leave.

@@ -4,11 +4,14 @@
 package targets
 
 import (
+	"iter"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
 // settleTime is how long our own accepted call outweighs a reading that does not show its effect: AWS answers 200
@@ -41,8 +44,8 @@ type entry struct {
 
 	shared bool // a pass found several pods that live at the address
 
-	lingering      standing  // unready or replaced, when a pass found that; kept otherwise
-	lingeringSince time.Time // since when it has been that
+	lingering      endpoints.State // unready or replaced, when a pass found that; kept otherwise
+	lingeringSince time.Time       // since when it has been that
 
 	zone string // the Availability Zone to name to deregister: what AWS shows, or before that what the registration named
 }
@@ -98,7 +101,7 @@ func (e *entry) suspect(yes bool) {
 }
 
 // linger notes that the target is in the group although unready or replaced, or with kept that it is neither.
-func (e *entry) linger(s standing, now time.Time) {
+func (e *entry) linger(s endpoints.State, now time.Time) {
 	if e.lingering != s {
 		e.lingering, e.lingeringSince = s, now
 	}
@@ -185,3 +188,18 @@ func (e *entry) outweighs(started time.Time, shown bool, h elbv2.Health) bool {
 	settling := started.Sub(e.calledAt) < settleTime && !e.calledAt.IsZero()
 	return settling && (seen == registered) != (e.presence == registered)
 }
+
+// trackedTargets is a Group of endpoints.
+type trackedTargets map[elbv2.Target]entry
+
+// Len implements Group.
+func (t trackedTargets) Len() int { return len(t) }
+
+// Targets implements Group.
+func (t trackedTargets) Targets() iter.Seq[elbv2.Target] { return maps.Keys(t) }
+
+// Draining implements Group.
+func (t trackedTargets) Draining(target elbv2.Target) bool { return t[target].presence == draining }
+
+// Owner implements Group.
+func (t trackedTargets) Owner(target elbv2.Target) types.UID { return t[target].owner }

@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -124,7 +125,7 @@ func notices(binding *v1beta1.TargetGroupBinding, p plan, odd map[string]string,
 		skipped = v1beta1.ReasonEndpointSkipped
 	}
 	for name, why := range odd {
-		if name == skippedEndpoints {
+		if name == endpoints.SkippedEndpoints {
 			continue // the condition Degraded tells of them
 		}
 		warn("odd "+name, skipped, "Reconcile", "%s", why)
@@ -187,7 +188,7 @@ func (r *Registrar) tellFailed(binding *v1beta1.TargetGroupBinding, g *group, er
 
 // tellTooManyGates tells the owner of a pod that its gates stay closed. Gates are given at a pod's creation.
 func (r *Registrar) tellTooManyGates(pod *corev1.Pod) {
-	if readiness.HasTooMany(pod) && !isLeaving(pod) {
+	if readiness.HasTooMany(pod) && !endpoints.IsTerminating(pod) {
 		r.Recorder.Eventf(pod, nil, corev1.EventTypeWarning, "TooManyReadinessGates", "Reconcile",
 			"The pod has more than %d readiness gates of TargetGroupBindings: none of them is ever opened. Create it again with fewer",
 			readiness.MaxGates)

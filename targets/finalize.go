@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -138,7 +139,7 @@ func (r *Registrar) openGates(s session, why readiness.Health) { r.open(s, r.gat
 
 func (r *Registrar) open(s session, pods []*corev1.Pod, why readiness.Health) {
 	for _, pod := range pods {
-		if !isLeaving(pod) {
+		if !endpoints.IsTerminating(pod) {
 			r.hand(s, readiness.GateFor(s.key.Name), verdict{pod: pod, health: why})
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -41,7 +42,7 @@ func (r *Registrar) openForbidden(s session, why string) (wait time.Duration) {
 	now, gate := r.Clock.Now(), readiness.GateFor(s.key.Name)
 	before, detached := s.group.currentDetached(), map[types.UID]detachment{}
 	for _, pod := range r.gatedPods(s.key) {
-		if isLeaving(pod) || readiness.IsOpen(pod, gate) {
+		if endpoints.IsTerminating(pod) || readiness.IsOpen(pod, gate) {
 			continue
 		}
 		d := before[pod.UID].still(notAllowed, now)

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
 // linear fails the test when work on an input of twice the size allocates more than some three times as much.
@@ -79,17 +80,17 @@ func FuzzStripSlice(f *testing.F) {
 		}
 		slice.Namespace, slice.Name, slice.Labels = "shop", "web-1", map[string]string{discoveryv1.LabelServiceName: "web"}
 		want := survey(t, &slice)
-		once := strip(t, StripSlice, &slice)
+		once := strip(t, endpoints.StripSlice, &slice)
 		if diff := cmp.Diff(want, survey(t, once)); diff != "" {
 			t.Errorf("endpoints of the stripped slice (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(once, strip(t, StripSlice, once)); diff != "" {
+		if diff := cmp.Diff(once, strip(t, endpoints.StripSlice, once)); diff != "" {
 			t.Errorf("stripped twice (-want +got):\n%s", diff)
 		}
 		linear(t, func(times int) {
 			long := slice.DeepCopy()
 			long.Endpoints = slices.Repeat(slice.Endpoints, times)
-			_ = survey(t, strip(t, StripSlice, long))
+			_ = survey(t, strip(t, endpoints.StripSlice, long))
 		})
 	})
 }
@@ -109,8 +110,8 @@ func FuzzStripPod(f *testing.F) {
 		if json.Unmarshal(data, &pod) != nil || len(data) > 1<<14 {
 			t.Skip()
 		}
-		once := strip(t, StripPod, &pod)
-		if diff := cmp.Diff(once, strip(t, StripPod, once)); diff != "" {
+		once := strip(t, endpoints.StripPod, &pod)
+		if diff := cmp.Diff(once, strip(t, endpoints.StripPod, once)); diff != "" {
 			t.Errorf("stripped twice (-want +got):\n%s", diff)
 		}
 		samePod(t, &pod, once)
@@ -118,7 +119,7 @@ func FuzzStripPod(f *testing.F) {
 			long := pod.DeepCopy()
 			long.Spec.ReadinessGates = slices.Repeat(pod.Spec.ReadinessGates, times)
 			long.Status.Conditions = slices.Repeat(pod.Status.Conditions, times)
-			_ = readiness.Bindings(strip(t, StripPod, long))
+			_ = readiness.Bindings(strip(t, endpoints.StripPod, long))
 		})
 	})
 }
@@ -126,9 +127,9 @@ func FuzzStripPod(f *testing.F) {
 // samePod holds what the registrar reads of a pod against what it would read of the whole pod.
 func samePod(t *testing.T, whole, stripped *corev1.Pod) {
 	t.Helper()
-	if isLeaving(whole) != isLeaving(stripped) || containersReady(whole) != containersReady(stripped) {
+	if endpoints.IsTerminating(whole) != endpoints.IsTerminating(stripped) || endpoints.ContainersReady(whole) != endpoints.ContainersReady(stripped) {
 		t.Errorf("leaving %v, containers ready %v; stripped %v, %v",
-			isLeaving(whole), containersReady(whole), isLeaving(stripped), containersReady(stripped))
+			endpoints.IsTerminating(whole), endpoints.ContainersReady(whole), endpoints.IsTerminating(stripped), endpoints.ContainersReady(stripped))
 	}
 	if diff := cmp.Diff(readiness.Bindings(whole), readiness.Bindings(stripped)); diff != "" {
 		t.Errorf("bindings (-want +got):\n%s", diff)
@@ -159,7 +160,7 @@ func strip[T any](t *testing.T, by func(any) (any, error), o T) T {
 }
 
 // survey is what is made of a slice of the Service that newBinding names, with some of its pods there.
-func survey(t *testing.T, slice *discoveryv1.EndpointSlice) map[string]Standing {
+func survey(t *testing.T, slice *discoveryv1.EndpointSlice) map[string]endpoints.State {
 	t.Helper()
 	store := newModelStore()
 	store.follow = func(modelChange) {}
@@ -172,9 +173,9 @@ func survey(t *testing.T, slice *discoveryv1.EndpointSlice) map[string]Standing 
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]Standing{}
+	out := map[string]endpoints.State{}
 	for _, ep := range found.Endpoints {
-		out[ep.Target.String()] = ep.Standing
+		out[ep.Target.String()] = ep.State
 	}
 	return out
 }

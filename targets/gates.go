@@ -15,6 +15,7 @@ import (
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -29,10 +30,10 @@ const (
 // those of one that is gone in finalize.go. It does not write.
 type judge struct {
 	gate       corev1.PodConditionType
-	endpoints  map[types.UID]endpoint
+	endpoints  map[types.UID]endpoints.Endpoint
 	entries    map[elbv2.Target]entry
 	obstacles  map[elbv2.Target]readiness.Health // what keeps targets from being registered
-	resolution resolution
+	resolution endpoints.Resolution
 	facts      *v1beta1.TargetGroupFacts
 	factsAt    time.Time
 	detached   map[types.UID]detachment // as of the last pass
@@ -57,32 +58,34 @@ type verdict struct {
 	ownedAt   time.Time // the registration, zero when it was before our time
 }
 
-func (r *Registrar) newJudge(g *group, binding *v1beta1.TargetGroupBinding, res resolution, p plan, entries map[elbv2.Target]entry) *judge {
+func (r *Registrar) newJudge(
+	g *group, binding *v1beta1.TargetGroupBinding, res endpoints.Resolution, p plan, entries map[elbv2.Target]entry,
+) *judge {
 	j := &judge{
-		gate: readiness.GateFor(binding.Name), endpoints: make(map[types.UID]endpoint, len(res.endpoints)), entries: entries,
-		obstacles: g.obstacles(p, res.endpoints, r.Policy), resolution: res,
+		gate: readiness.GateFor(binding.Name), endpoints: make(map[types.UID]endpoints.Endpoint, len(res.Endpoints)), entries: entries,
+		obstacles: g.obstacles(p, res.Endpoints, r.Policy), resolution: res,
 		detached: g.currentDetached(), opened: g.openedNow(r.Clock.Now()), policy: r.Policy, now: r.Clock.Now(),
 		detachedNow: map[types.UID]detachment{},
 		hold:        r.holdOf(g), withheld: p.withheld,
-		why: func(pod *corev1.Pod) (string, bool) { return r.resolver.whyUnlisted(binding, res.service, pod) },
+		why: func(pod *corev1.Pod) (string, bool) { return r.resolver.WhyUnlisted(binding, res.Service, pod) },
 	}
 	j.hold.keepOut(j.obstacles, p.withheld)
-	j.closes = r.Policy.TwoWay && picture{endpoints: res.open(j.gate), entries: entries, policy: r.Policy}.enoughHealthy()
+	j.closes = r.Policy.TwoWay && picture{endpoints: gatesOpen(res.Endpoints, j.gate), entries: entries, policy: r.Policy}.enoughHealthy()
 	j.facts, j.factsAt = g.currentFacts()
-	for _, ep := range res.endpoints { // a pod may be there at its old port as well
-		if other, twice := j.endpoints[ep.uid]; !twice || other.standing != wanted {
-			j.endpoints[ep.uid] = ep
+	for _, ep := range res.Endpoints { // a pod may be there at its old port as well
+		if other, twice := j.endpoints[ep.UID]; !twice || other.State != endpoints.Desired {
+			j.endpoints[ep.UID] = ep
 		}
 	}
 	return j
 }
 
-// open are the endpoints, with pods at closed gates as unready ones: they are not Ready, whatever their targets are.
-func (r *resolution) open(gate corev1.PodConditionType) map[elbv2.Target]endpoint {
-	out := maps.Clone(r.endpoints)
+// gatesOpen are the endpoints, with pods at closed gates as unready ones: they are not Ready, whatever their targets are.
+func gatesOpen(listed map[elbv2.Target]endpoints.Endpoint, gate corev1.PodConditionType) map[elbv2.Target]endpoints.Endpoint {
+	out := maps.Clone(listed)
 	for target, ep := range out {
-		if ep.standing == wanted && ep.atGate(gate) {
-			ep.standing = unready
+		if ep.State == endpoints.Desired && ep.AtGate(gate) {
+			ep.State = endpoints.NotReady
 			out[target] = ep
 		}
 	}
@@ -93,18 +96,18 @@ func (r *resolution) open(gate corev1.PodConditionType) map[elbv2.Target]endpoin
 func (j *judge) verdicts(gated []*corev1.Pod) []verdict {
 	var out []verdict
 	for _, pod := range gated {
-		if isLeaving(pod) {
+		if endpoints.IsTerminating(pod) {
 			continue
 		}
 		ep, listed := j.endpoints[pod.UID]
-		e := j.entries[ep.target]
-		v := verdict{pod: pod, target: ep.target, ownedAt: e.ownedAt}
+		e := j.entries[ep.Target]
+		v := verdict{pod: pod, target: ep.Target, ownedAt: e.ownedAt}
 		open := readiness.IsOpen(pod, j.gate) || j.opened[pod.UID]
 		var ok bool
 		switch {
 		case open:
 			v.health, ok = j.closed(pod, ep, e)
-		case listed && ep.standing != replaced:
+		case listed && ep.State != endpoints.Unselected:
 			v.health, ok = j.waiting(pod, ep, e)
 		default:
 			v.health, ok = j.detachedHealth(pod)
@@ -121,16 +124,16 @@ func (j *judge) verdicts(gated []*corev1.Pod) []verdict {
 
 // closed is why an open gate must be closed again, which is only done when users ask for it, and of gates that health has
 // opened: what else opens a gate holds on, and would open it again.
-func (j *judge) closed(pod *corev1.Pod, ep endpoint, e entry) (readiness.Health, bool) {
+func (j *judge) closed(pod *corev1.Pod, ep endpoints.Endpoint, e entry) (readiness.Health, bool) {
 	h := e.healthOf(pod.UID)
-	if !j.closes || ep.standing != wanted || h.State != elbv2.StateUnhealthy || !readiness.IsOpenByHealth(pod, j.gate) {
+	if !j.closes || ep.State != endpoints.Desired || h.State != elbv2.StateUnhealthy || !readiness.IsOpenByHealth(pod, j.gate) {
 		return readiness.Health{}, false
 	}
 	return readiness.FromTarget(string(h.State), h.Reason, h.Description, e.since), true
 }
 
 // waiting is what a gate has to say whose pod is among the endpoints.
-func (j *judge) waiting(pod *corev1.Pod, ep endpoint, e entry) (readiness.Health, bool) {
+func (j *judge) waiting(pod *corev1.Pod, ep endpoints.Endpoint, e entry) (readiness.Health, bool) {
 	h := e.healthOf(pod.UID)
 	isOurs := e.presence == registered && e.owner == pod.UID
 	switch {
@@ -149,7 +152,7 @@ func (j *judge) waiting(pod *corev1.Pod, ep endpoint, e entry) (readiness.Health
 		return readiness.FromTarget(string(elbv2.StateInitial), elbv2.ReasonRegistrationInProgress,
 			elbv2.DescriptionRegistrationInProgress, later(e.ownedAt, e.since)), true
 	}
-	return j.obstacle(pod, ep.target)
+	return j.obstacle(pod, ep.Target)
 }
 
 // waited is how long a pod has been at its gate: since its registration or, where gates are closed again, since its own was.
@@ -190,14 +193,14 @@ func (j *judge) detachedHealth(pod *corev1.Pod) (readiness.Health, bool) {
 // detachment is why the pod is no endpoint, and what its gate says when the hold-off is over. It is nothing while the pod has
 // no address, or its containers are not ready: its EndpointSlice and its gate wait for that first.
 func (j *judge) detachment(pod *corev1.Pod) (readiness.Health, cause, bool) {
-	service := j.resolution.service
+	service := j.resolution.Service
 	switch {
-	case j.resolution.missing != "":
-		return readiness.Released(readiness.ReasonBackendNotFound, j.resolution.missing), noBackend, true
-	case !selects(service, pod):
+	case j.resolution.Missing != "":
+		return readiness.Released(readiness.ReasonBackendNotFound, j.resolution.Missing), noBackend, true
+	case !endpoints.Selects(service, pod):
 		why := fmt.Sprintf("Service %q does not select the pod", service.Name)
 		return readiness.Released(readiness.ReasonNotSelected, why), notSelected, true
-	case len(pod.Status.PodIPs) == 0 || !containersReady(pod):
+	case len(pod.Status.PodIPs) == 0 || !endpoints.ContainersReady(pod):
 		return readiness.Health{}, 0, false
 	}
 	why, lasting := j.why(pod)
@@ -238,13 +241,13 @@ func (g *group) currentDetached() map[types.UID]detachment {
 }
 
 // obstacles are the targets that cannot be registered now, and why. Before the first reading nothing is registered.
-func (g *group) obstacles(p plan, endpoints map[elbv2.Target]endpoint, policy Policy) map[elbv2.Target]readiness.Health {
+func (g *group) obstacles(p plan, listed map[elbv2.Target]endpoints.Endpoint, policy Policy) map[elbv2.Target]readiness.Health {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := map[elbv2.Target]readiness.Health{}
 	if err := g.reading.lasting(); err != nil && g.readAt.IsZero() {
-		for target, ep := range endpoints {
-			if ep.standing == wanted {
+		for target, ep := range listed {
+			if ep.State == endpoints.Desired {
 				out[target] = readiness.RegistrationFailed(cut(awserr.Message(err)))
 			}
 		}

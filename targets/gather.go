@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -20,9 +21,6 @@ const (
 
 	// replacing is how long a Deployment has to take an old pod away when a new one is Ready.
 	replacing = 500 * time.Millisecond
-
-	// enoughLife is what a leaving pod must have left to serve on while its deregistration waits.
-	enoughLife = 3 * gathering
 )
 
 // gather is how much longer the deregistrations wait for others, if that is worth while. A wave of new pods takes as many
@@ -42,7 +40,7 @@ func (g *group) gather(worthWhile time.Duration, now time.Time) time.Duration {
 // worthGathering is for how long it is worth while to wait for more pods to leave: some have been registered and their
 // gates may open at any moment, or gates have opened just now. It is 0 when none will, when calls stand in no line, and
 // when one of the targets that go cannot serve meanwhile.
-func (r *Registrar) worthGathering(s session, gate corev1.PodConditionType, res resolution, p plan,
+func (r *Registrar) worthGathering(s session, gate corev1.PodConditionType, res endpoints.Resolution, p plan,
 	entries map[elbv2.Target]entry,
 ) time.Duration {
 	now := r.Clock.Now()
@@ -50,25 +48,17 @@ func (r *Registrar) worthGathering(s session, gate corev1.PodConditionType, res 
 		return 0
 	}
 	for target := range p.deregister {
-		if !res.endpoints[target].servesOn(now.Add(enoughLife)) {
+		if !res.Endpoints[target].ServesOn(now.Add(endpoints.EnoughLife)) {
 			return 0
 		}
 	}
 	facts, _ := s.group.currentFacts()
-	for _, e := range awaited(res.endpoints, entries, gate, time.Time{}, nil) {
+	for _, e := range awaited(res.Endpoints, entries, gate, time.Time{}, nil) {
 		if e.opensSoon(facts, now) {
 			return gathering
 		}
 	}
 	return s.group.openedWithin(replacing, now)
-}
-
-// servesOn reports whether the endpoint is a pod that is terminating, and serves until then by its preStop hooks and its grace
-// period.
-func (ep endpoint) servesOn(till time.Time) bool {
-	pod := ep.pod
-	return pod != nil && pod.DeletionTimestamp != nil && pod.DeletionTimestamp.After(till) && preStopsWait(pod) &&
-		containersReady(pod) && !hasEnded(pod)
 }
 
 // opensSoon reports whether the load balancer may find the target healthy for the first time at any moment, and has not had

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -56,7 +57,7 @@ func TestGroupLeavingPodOfFailedRegistrationIsDeregistered(t *testing.T) {
 	g := emptyGroup()
 	g.registerForTest(one, 0, errors.New("no answer"))
 	entries, _ := g.snapshot()
-	p := planOf(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries)
+	p := planOf(listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a"}), entries)
 	r := &Registrar{DriftInterval: testDrift}
 	if pause := r.wholePause(entries, nil, false); len(p.deregister) != 1 || pause != pollUnsettled {
 		t.Errorf("plan %+v, next reading after %s; want the target deregistered and another reading soon", p, pause)
@@ -81,7 +82,7 @@ func TestGroupSuspicionIsWithdrawnWhenThePodShowsUp(t *testing.T) {
 	g.readingDone(nil, noon, noon, map[elbv2.Target]elbv2.Health{one: healthy}, nil)
 	entries, _ := g.snapshot()
 	g.settleDepartures(planOf(nil, entries), noon)
-	g.settleDepartures(planOf(endpoints(endpoint{target: one, standing: kept, uid: "a"}), entries), noon)
+	g.settleDepartures(planOf(listed(endpoints.Endpoint{Target: one, State: endpoints.Undetermined, UID: "a"}), entries), noon)
 	g.readingDone(nil, noon.Add(time.Hour), noon.Add(time.Hour), map[elbv2.Target]elbv2.Health{one: healthy}, nil)
 	entries, _ = g.snapshot()
 	if p := planOf(nil, entries); len(p.deregister) != 0 {
@@ -137,7 +138,7 @@ func TestGroupFailedDeregistrationThatCrossedIsRepeated(t *testing.T) {
 	out, _ := g.takeDeregistrations(t.Context())
 	g.deregistrationDone(out, noon, errors.New("no answer"))
 	entries, _ := g.snapshot()
-	if p := planOf(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries); len(p.deregister) != 1 {
+	if p := planOf(listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a"}), entries); len(p.deregister) != 1 {
 		t.Errorf("plan %+v, want the target deregistered again", p)
 	}
 }
@@ -195,7 +196,7 @@ func TestGroupDeregistrationThatCrossedRegistrationIsRepeated(t *testing.T) {
 				g.registrationDone(in, zones, noon, nil)
 			}
 			entries, _ := g.snapshot()
-			p := planOf(endpoints(endpoint{target: one, standing: leaving, uid: "a"}), entries)
+			p := planOf(listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a"}), entries)
 			if len(p.deregister) != 1 {
 				t.Errorf("plan %+v, want the target deregistered once more", p)
 			}

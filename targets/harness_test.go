@@ -33,6 +33,7 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -95,8 +96,7 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 	b.cluster = builder.Build()
 	b.Client = noPodWrites{b.cluster}
 	b.Uncached = b.cluster
-	b.resolver = resolver{reader: b.Client, lastResort: true, deletedNodes: &deletedNodes{at: map[string]time.Time{}},
-		holders: newHolders(), selectors: newSelectors()}
+	b.resolver = endpoints.NewResolver(b.Client, nil, true)
 	b.watch()
 	b.Writer = &readiness.Writer{Client: b.cluster.Status(), Clock: clock.RealClock{}}
 	return b
@@ -147,11 +147,11 @@ func (i indexer) IndexField(_ context.Context, o client.Object, field string, va
 // watch has the registrar see what the API server has now.
 func (b *bed) watch() {
 	b.t.Helper()
-	found, err := readIndexed(b.t.Context(), b.Client, "")
+	found, err := endpoints.ReadCache(b.t.Context(), b.Client, "")
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.resolver.indexed = found
+	b.resolver.Cache = found
 }
 
 // Reconcile is a pass after a look at the API server.

@@ -11,44 +11,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
-
-func TestHoldersFollowThePasses(t *testing.T) {
-	h := newHolders()
-	api := types.NamespacedName{Namespace: "shop", Name: "api"}
-	elsewhere := types.NamespacedName{Namespace: "elsewhere", Name: "web"}
-	ids := func(ids ...string) map[string]bool {
-		out := map[string]bool{}
-		for _, id := range ids {
-			out[id] = true
-		}
-		return out
-	}
-	h.hold(webKey, ids("10.0.0.1", "10.0.0.2"))
-	h.hold(api, ids("10.0.0.2"))
-	h.hold(elsewhere, ids("10.0.0.1"))
-	h.hold(webKey, ids("10.0.0.2", "10.0.0.3"))
-	for id, want := range map[string][]string{"10.0.0.1": nil, "10.0.0.2": {"api", "web"}, "10.0.0.3": {"web"}} {
-		got := h.of("shop", []string{id})
-		slices.Sort(got)
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("who holds %s (-want +got):\n%s", id, diff)
-		}
-	}
-	for _, key := range []types.NamespacedName{webKey, api, elsewhere} {
-		h.hold(key, nil)
-	}
-	if len(h.bindings) > 0 || len(h.held) > 0 {
-		t.Errorf("left when nobody holds anything: %v, %v", h.bindings, h.held)
-	}
-}
 
 // A node wakes those to which it matters, and nobody else.
 func TestBindingsOfNode(t *testing.T) {
@@ -76,7 +46,7 @@ func TestBindingsOfNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBed(t, func(b *bed) {
-				b.resolver.holders.hold(types.NamespacedName{Namespace: "shop", Name: "holds-it"}, map[string]bool{"i-01": true})
+				b.resolver.Holders.Hold(types.NamespacedName{Namespace: "shop", Name: "holds-it"}, map[string]bool{"i-01": true})
 				var got []string
 				for _, request := range b.bindingsOfNode(t.Context(), newNode(tc.node, "i-01", corev1.ConditionTrue)) {
 					got = append(got, request.Name)
@@ -131,21 +101,20 @@ func TestSelectorsAreBoundedAndCompiledOnce(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			binding, known := newBinding(), newSelectors()
+			binding, known := newBinding(), endpoints.NewResolver(nil, nil, false).Selectors
 			binding.Spec.NodeSelector = &tc.selector
-			_, err := known.of(binding)
+			_, err := known.Of(binding)
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Fatalf("error %v, want %q", err, tc.want)
 			}
 			if why := incomplete(&binding.Spec); (why == "") != (tc.want == "") {
 				t.Errorf("the binding is refused as %q, want %q", why, tc.want)
 			}
-			if allocs := testing.AllocsPerRun(10, func() { _, _ = known.of(binding) }); allocs > 0 {
+			if allocs := testing.AllocsPerRun(10, func() { _, _ = known.Of(binding) }); allocs > 0 {
 				t.Errorf("%v allocations when it is compiled already", allocs)
 			}
-			known.drop(webKey)
-			if len(known.compiled) > 0 {
-				t.Errorf("left: %v", known.compiled)
+			if allocs := testing.AllocsPerRun(1, func() { known.Drop(webKey); _, _ = known.Of(binding) }); allocs == 0 {
+				t.Error("a selector is known after it was dropped")
 			}
 		})
 	}

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -62,7 +63,7 @@ func newModelCache(store *modelStore) *modelCache {
 }
 
 func stripped(o client.Object) client.Object {
-	for _, strip := range []func(any) (any, error){StripPod, StripSlice, StripNode} {
+	for _, strip := range []func(any) (any, error){endpoints.StripPod, endpoints.StripSlice, endpoints.StripNode} {
 		out, _ := strip(o)
 		o = out.(client.Object)
 	}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -59,43 +60,43 @@ func TestResolveNodes(t *testing.T) {
 		nodes    []client.Object
 		selector *metav1.LabelSelector
 		known    map[elbv2.Target]entry
-		want     map[string]standing
+		want     map[string]endpoints.State
 		odd      int
 	}{
-		"ready":                   {nodes: []client.Object{good()}, want: map[string]standing{"i-01:30080": wanted}},
-		"selected":                {nodes: []client.Object{good()}, selector: selectPool("web"), want: map[string]standing{"i-01:30080": wanted}},
-		"not selected":            {nodes: []client.Object{good()}, selector: selectPool("db"), want: map[string]standing{"i-01:30080": replaced}},
-		"master":                  {nodes: []client.Object{changed(good(), label("node-role.kubernetes.io/master", ""))}, want: map[string]standing{"i-01:30080": replaced}},
-		"excluded":                {nodes: []client.Object{changed(good(), label("node.kubernetes.io/exclude-from-external-load-balancers", ""))}, want: map[string]standing{"i-01:30080": replaced}},
-		"excluded, the old way":   {nodes: []client.Object{changed(good(), label("alpha.service-controller.kubernetes.io/exclude-balancer", ""))}, want: map[string]standing{"i-01:30080": replaced}},
+		"ready":                   {nodes: []client.Object{good()}, want: map[string]endpoints.State{"i-01:30080": endpoints.Desired}},
+		"selected":                {nodes: []client.Object{good()}, selector: selectPool("web"), want: map[string]endpoints.State{"i-01:30080": endpoints.Desired}},
+		"not selected":            {nodes: []client.Object{good()}, selector: selectPool("db"), want: map[string]endpoints.State{"i-01:30080": endpoints.Unselected}},
+		"master":                  {nodes: []client.Object{changed(good(), label("node-role.kubernetes.io/master", ""))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Unselected}},
+		"excluded":                {nodes: []client.Object{changed(good(), label("node.kubernetes.io/exclude-from-external-load-balancers", ""))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Unselected}},
+		"excluded, the old way":   {nodes: []client.Object{changed(good(), label("alpha.service-controller.kubernetes.io/exclude-balancer", ""))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Unselected}},
 		"Fargate":                 {nodes: []client.Object{changed(good(), label("eks.amazonaws.com/compute-type", "fargate"))}},
-		"autoscaler is ending it": {nodes: []client.Object{changed(good(), taint("ToBeDeletedByClusterAutoscaler", corev1.TaintEffectPreferNoSchedule))}, want: map[string]standing{"i-01:30080": leaving}},
-		"Karpenter is ending it":  {nodes: []client.Object{changed(good(), taint("karpenter.sh/disrupted", corev1.TaintEffectNoSchedule))}, want: map[string]standing{"i-01:30080": leaving}},
-		"other taint":             {nodes: []client.Object{changed(good(), taint("karpenter.sh/disrupted", corev1.TaintEffectNoExecute))}, want: map[string]standing{"i-01:30080": wanted}},
+		"autoscaler is ending it": {nodes: []client.Object{changed(good(), taint("ToBeDeletedByClusterAutoscaler", corev1.TaintEffectPreferNoSchedule))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Terminating}},
+		"Karpenter is ending it":  {nodes: []client.Object{changed(good(), taint("karpenter.sh/disrupted", corev1.TaintEffectNoSchedule))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Terminating}},
+		"other taint":             {nodes: []client.Object{changed(good(), taint("karpenter.sh/disrupted", corev1.TaintEffectNoExecute))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Desired}},
 		"odd provider ID among others": {
 			nodes: []client.Object{good(), newNode("node-2", "mi-17", corev1.ConditionTrue), newNode("node-3", "", corev1.ConditionTrue)},
-			want:  map[string]standing{"i-01:30080": wanted}, odd: 2,
+			want:  map[string]endpoints.State{"i-01:30080": endpoints.Desired}, odd: 2,
 		},
 		"not ready": {
 			nodes: []client.Object{good(), newNode("node-2", "i-02", corev1.ConditionFalse), newNode("node-3", "i-03", corev1.ConditionUnknown)},
-			want:  map[string]standing{"i-01:30080": wanted, "i-02:30080": unready, "i-03:30080": unready},
+			want:  map[string]endpoints.State{"i-01:30080": endpoints.Desired, "i-02:30080": endpoints.NotReady, "i-03:30080": endpoints.NotReady},
 		},
 		"none ready, one unknown": {
 			nodes: []client.Object{newNode("node-2", "i-02", corev1.ConditionFalse), newNode("node-3", "i-03", corev1.ConditionUnknown)},
-			want:  map[string]standing{"i-02:30080": unready, "i-03:30080": wanted},
+			want:  map[string]endpoints.State{"i-02:30080": endpoints.NotReady, "i-03:30080": endpoints.Desired},
 		},
 		"at a port of before": {
 			nodes: []client.Object{good()}, known: map[elbv2.Target]entry{{ID: "i-01", Port: 1}: {presence: registered}},
-			want: map[string]standing{"i-01:30080": wanted, "i-01:1": replaced},
+			want: map[string]endpoints.State{"i-01:30080": endpoints.Desired, "i-01:1": endpoints.Unselected},
 		},
 		"at a port of before, being ended": {
 			nodes: []client.Object{changed(good(), taint("ToBeDeletedByClusterAutoscaler", corev1.TaintEffectNoSchedule))},
 			known: map[elbv2.Target]entry{{ID: "i-01", Port: 1}: {presence: registered}},
-			want:  map[string]standing{"i-01:30080": leaving, "i-01:1": leaving},
+			want:  map[string]endpoints.State{"i-01:30080": endpoints.Terminating, "i-01:1": endpoints.Terminating},
 		},
 		"gone": {
 			nodes: []client.Object{good()}, known: map[elbv2.Target]entry{{ID: "i-02", Port: nodePort}: {presence: registered}},
-			want: map[string]standing{"i-01:30080": wanted},
+			want: map[string]endpoints.State{"i-01:30080": endpoints.Desired},
 		},
 	}
 	for name, tc := range tests {
@@ -103,19 +104,19 @@ func TestResolveNodes(t *testing.T) {
 			inInstanceBed(t, func(b *bed) {
 				binding := b.binding()
 				binding.Spec.NodeSelector = tc.selector
-				res, err := b.resolver.forPass().resolve(t.Context(), binding, tc.known)
+				res, err := b.resolver.ForPass().Resolve(t.Context(), binding, trackedTargets(tc.known))
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := map[string]standing{}
-				for target, ep := range res.endpoints {
-					got[target.String()] = ep.standing
+				got := map[string]endpoints.State{}
+				for target, ep := range res.Endpoints {
+					got[target.String()] = ep.State
 				}
 				if tc.want == nil {
-					tc.want = map[string]standing{}
+					tc.want = map[string]endpoints.State{}
 				}
-				if diff := cmp.Diff(tc.want, got); diff != "" || len(res.odd) != tc.odd || res.missing != "" {
-					t.Errorf("missing %q, odd %v; endpoints (-want +got):\n%s", res.missing, res.odd, diff)
+				if diff := cmp.Diff(tc.want, got); diff != "" || len(res.Odd) != tc.odd || res.Missing != "" {
+					t.Errorf("missing %q, odd %v; endpoints (-want +got):\n%s", res.Missing, res.Odd, diff)
 				}
 			}, tc.nodes...)
 		})
@@ -173,14 +174,14 @@ func TestRegistrarSaysWhyServiceHasNoNodePort(t *testing.T) {
 func TestResolveLooksAtNodesOfUnreadyPods(t *testing.T) {
 	tests := map[string]struct {
 		nodes map[string]corev1.ConditionStatus // of web-0 and web-1
-		want  map[elbv2.Target]standing
+		want  map[elbv2.Target]endpoints.State
 	}{
-		"ready":             {map[string]corev1.ConditionStatus{"web-0": "True", "web-1": "True"}, map[elbv2.Target]standing{one: wanted, two: wanted}},
-		"not ready":         {map[string]corev1.ConditionStatus{"web-0": "True", "web-1": "False"}, map[elbv2.Target]standing{one: wanted, two: unready}},
-		"one unknown":       {map[string]corev1.ConditionStatus{"web-0": "True", "web-1": "Unknown"}, map[elbv2.Target]standing{one: wanted, two: unready}},
-		"none but unknown":  {map[string]corev1.ConditionStatus{"web-0": "False", "web-1": "Unknown"}, map[elbv2.Target]standing{one: unready, two: wanted}},
-		"missing":           {map[string]corev1.ConditionStatus{"web-0": "True"}, map[elbv2.Target]standing{one: wanted, two: unready}},
-		"none is not ready": {map[string]corev1.ConditionStatus{"web-0": "False", "web-1": "False"}, map[elbv2.Target]standing{one: unready, two: unready}},
+		"ready":             {map[string]corev1.ConditionStatus{"web-0": "True", "web-1": "True"}, map[elbv2.Target]endpoints.State{one: endpoints.Desired, two: endpoints.Desired}},
+		"not ready":         {map[string]corev1.ConditionStatus{"web-0": "True", "web-1": "False"}, map[elbv2.Target]endpoints.State{one: endpoints.Desired, two: endpoints.NotReady}},
+		"one unknown":       {map[string]corev1.ConditionStatus{"web-0": "True", "web-1": "Unknown"}, map[elbv2.Target]endpoints.State{one: endpoints.Desired, two: endpoints.NotReady}},
+		"none but unknown":  {map[string]corev1.ConditionStatus{"web-0": "False", "web-1": "Unknown"}, map[elbv2.Target]endpoints.State{one: endpoints.NotReady, two: endpoints.Desired}},
+		"missing":           {map[string]corev1.ConditionStatus{"web-0": "True"}, map[elbv2.Target]endpoints.State{one: endpoints.Desired, two: endpoints.NotReady}},
+		"none is not ready": {map[string]corev1.ConditionStatus{"web-0": "False", "web-1": "False"}, map[elbv2.Target]endpoints.State{one: endpoints.NotReady, two: endpoints.NotReady}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -191,11 +192,11 @@ func TestResolveLooksAtNodesOfUnreadyPods(t *testing.T) {
 				objects = append(objects, newNode(name, "i-01", ready))
 			}
 			inBed(t, func(b *bed) {
-				res, err := b.resolver.forPass().resolve(t.Context(), b.binding(), nil)
+				res, err := b.resolver.ForPass().Resolve(t.Context(), b.binding(), trackedTargets{})
 				b.must(err)
-				got := map[elbv2.Target]standing{}
-				for target, ep := range res.endpoints {
-					got[target] = ep.standing
+				got := map[elbv2.Target]endpoints.State{}
+				for target, ep := range res.Endpoints {
+					got[target] = ep.State
 				}
 				if diff := cmp.Diff(tc.want, got); diff != "" {
 					t.Errorf("endpoints (-want +got):\n%s", diff)
@@ -286,7 +287,7 @@ func TestNodeThatComesBackUnderItsNameCounts(t *testing.T) {
 	pod.Spec.NodeName = "node-1"
 	node := newNode("node-1", "i-01", corev1.ConditionTrue)
 	inBed(t, func(b *bed) {
-		b.deletedNodes().add("node-1", b.Clock.Now())
+		b.deletedNodes().Add("node-1", b.Clock.Now())
 		b.settle()
 		if got := b.targets()[one.String()]; got != elbv2.StateInitial {
 			t.Errorf("the target is %q, want it registered", got)
@@ -294,21 +295,7 @@ func TestNodeThatComesBackUnderItsNameCounts(t *testing.T) {
 	}, pod, node, newSlice("web-1", pod))
 }
 
-func (b *bed) deletedNodes() *deletedNodes { return b.resolver.deletedNodes }
-
-func TestDeletedNodesAreForgotten(t *testing.T) {
-	d := &deletedNodes{at: map[string]time.Time{}}
-	d.add("node-1", noon)
-	d.add("node-2", noon.Add(rememberDeleted-time.Second))
-	if !d.has("node-1") || !d.has("node-2") {
-		t.Error("forgotten too early")
-	}
-	d.add("node-3", noon.Add(rememberDeleted))
-	d.remove("node-3")
-	if d.has("node-1") || !d.has("node-2") || d.has("node-3") {
-		t.Errorf("remembered: %v, want node-2", d.at)
-	}
-}
+func (b *bed) deletedNodes() *endpoints.DeletedNodes { return b.resolver.DeletedNodes }
 
 // The kubelet's graceful shutdown: the node says that it is not ready, and its pods end without being deleted.
 func TestRegistrarDeregistersPodsOfNodeThatIsNotReady(t *testing.T) {

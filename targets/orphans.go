@@ -17,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
 // cacheLag is longer than one cache is ever behind another.
@@ -52,8 +53,8 @@ func (r *Registrar) orphaned(key types.NamespacedName) ctrl.Result {
 	r.mu.Lock()
 	delete(r.groups, key)
 	r.mu.Unlock()
-	r.resolver.holders.hold(key, nil)
-	r.resolver.selectors.drop(key)
+	r.resolver.Holders.Hold(key, nil)
+	r.resolver.Selectors.Drop(key)
 	due, wait := r.orphans.due(key, r.gatedPods(key), r.Clock.Now())
 	for _, pod := range due {
 		if r.orphans.hand(key, pod) {
@@ -71,7 +72,7 @@ func (o *orphans) due(key types.NamespacedName, pods []*corev1.Pod, now time.Tim
 	before := o.waiting[key]
 	delete(o.waiting, key)
 	for _, pod := range pods {
-		if isLeaving(pod) || readiness.IsOpen(pod, readiness.GateFor(key.Name)) {
+		if endpoints.IsTerminating(pod) || readiness.IsOpen(pod, readiness.GateFor(key.Name)) {
 			continue
 		}
 		at, known := before[pod.UID]

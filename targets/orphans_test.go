@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
 // strayPod is at the gates of that many bindings, none of which exists.
@@ -139,7 +140,7 @@ func TestPodThatRefusesConditionsIsTriedLessAndLess(t *testing.T) {
 
 // A pod of too many gates wakes nobody, and its owner is told.
 func TestPodOfTooManyGatesIsLeftAlone(t *testing.T) {
-	stripped, err := StripPod(hugePod(40_000))
+	stripped, err := endpoints.StripPod(strayPod(40_000))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
 // Policy is how the registrar weighs one good against another.
@@ -31,7 +32,7 @@ type Policy struct {
 
 // picture is all that a plan is made from.
 type picture struct {
-	endpoints map[elbv2.Target]endpoint
+	endpoints map[elbv2.Target]endpoints.Endpoint
 	entries   map[elbv2.Target]entry
 	complete  bool                    // the group has been read
 	gone      bool                    // AWS says that there is no such group
@@ -51,17 +52,17 @@ type valve struct {
 
 // plan is what has to be done so that the group holds what the cluster wants.
 type plan struct {
-	generation int64                      // of the spec that it was made for, 0 when not all is known that it needs
-	register   registrations              // and for which pod
-	nodeZones  map[elbv2.Target]string    // of register, the Availability Zones that the nodes are in, as far as known
-	deregister departures                 // since when: the pod's deletion, zero when not known
-	adopt      registrations              // registered before our time, or for another pod there, and now this one's
-	adoptFrom  map[elbv2.Target]types.UID // of adopt, those that were registered for another pod, and which
-	shared     map[elbv2.Target]struct{}  // several pods live at the address
-	suspects   map[elbv2.Target]struct{}  // nobody explains them: they go if a later reading shows them still
-	lingering  map[elbv2.Target]standing  // in the group although unready or replaced
-	leftOut    map[elbv2.Target]struct{}  // wanted, but the group holds as many as it may
-	withheld   map[elbv2.Target]struct{}  // wanted, but there is no consent
+	generation int64                            // of the spec that it was made for, 0 when not all is known that it needs
+	register   registrations                    // and for which pod
+	nodeZones  map[elbv2.Target]string          // of register, the Availability Zones that the nodes are in, as far as known
+	deregister departures                       // since when: the pod's deletion, zero when not known
+	adopt      registrations                    // registered before our time, or for another pod there, and now this one's
+	adoptFrom  map[elbv2.Target]types.UID       // of adopt, those that were registered for another pod, and which
+	shared     map[elbv2.Target]struct{}        // several pods live at the address
+	suspects   map[elbv2.Target]struct{}        // nobody explains them: they go if a later reading shows them still
+	lingering  map[elbv2.Target]endpoints.State // in the group although unready or replaced
+	leftOut    map[elbv2.Target]struct{}        // wanted, but the group holds as many as it may
+	withheld   map[elbv2.Target]struct{}        // wanted, but there is no consent
 
 	strangers  []elbv2.Target // of deregister, those that nobody explains
 	timedOut   []elbv2.Target // of deregister, those whose replacements did not become healthy in time
@@ -81,7 +82,7 @@ func makePlan(w picture) plan {
 		adoptFrom:  map[elbv2.Target]types.UID{},
 		shared:     map[elbv2.Target]struct{}{},
 		suspects:   map[elbv2.Target]struct{}{},
-		lingering:  map[elbv2.Target]standing{},
+		lingering:  map[elbv2.Target]endpoints.State{},
 		leftOut:    map[elbv2.Target]struct{}{},
 		withheld:   map[elbv2.Target]struct{}{},
 	}
@@ -99,7 +100,7 @@ func makePlan(w picture) plan {
 	}
 	p.limit(w)
 	for target := range p.register {
-		if zone := w.endpoints[target].zone; zone != "" {
+		if zone := w.endpoints[target].Zone; zone != "" {
 			p.nodeZones[target] = zone
 		}
 	}
@@ -113,7 +114,7 @@ func makePlan(w picture) plan {
 // at once, and again when the registration has been answered, as nobody knows which of the two AWS saw first.
 func (p *plan) addLeaving(w picture) {
 	for target, ep := range w.endpoints {
-		if ep.standing != leaving || !w.mine(target) {
+		if ep.State != endpoints.Terminating || !w.mine(target) {
 			continue
 		}
 		e := w.entries[target]
@@ -125,8 +126,8 @@ func (p *plan) addLeaving(w picture) {
 }
 
 // deletedAt is when somebody asked for the pod's deletion; the API server adds the grace period to its timestamp.
-func deletedAt(ep endpoint) time.Time {
-	pod := ep.pod
+func deletedAt(ep endpoints.Endpoint) time.Time {
+	pod := ep.Pod
 	if pod == nil || pod.DeletionTimestamp == nil || pod.DeletionGracePeriodSeconds == nil {
 		return departureUnknown
 	}
@@ -136,28 +137,28 @@ func deletedAt(ep endpoint) time.Time {
 func (p *plan) addWanted(w picture) {
 	for target, ep := range w.endpoints {
 		e := w.entries[target]
-		if ep.shared {
+		if ep.Shared {
 			p.shared[target] = struct{}{}
 		}
-		if ep.standing != wanted || e.registering || e.deregistering {
+		if ep.State != endpoints.Desired || e.registering || e.deregistering {
 			continue
 		}
 		if e.presence != registered {
-			p.register[target] = ep.uid
-		} else if e.owner != ep.uid {
+			p.register[target] = ep.UID
+		} else if e.owner != ep.UID {
 			p.addTaken(target, ep, e)
 		}
 	}
 }
 
 // addTaken decides about a wanted endpoint whose target is registered, but not known to be for it.
-func (p *plan) addTaken(target elbv2.Target, ep endpoint, e entry) {
+func (p *plan) addTaken(target elbv2.Target, ep endpoints.Endpoint, e entry) {
 	switch {
-	case e.owner != "" && !ep.inherits(e): // the address was an earlier pod's: see addReused
-	case ep.unproven && e.tried != ep.uid:
-		p.register[target] = ep.uid
+	case e.owner != "" && !e.inheritable(ep): // the address was an earlier pod's: see addReused
+	case ep.Unproven && e.tried != ep.UID:
+		p.register[target] = ep.UID
 	default:
-		p.adopt[target] = ep.uid
+		p.adopt[target] = ep.UID
 		if e.owner != "" {
 			p.adoptFrom[target] = e.owner
 		}
@@ -169,8 +170,8 @@ func (p *plan) addTaken(target elbv2.Target, ep endpoint, e entry) {
 func (p *plan) addReused(w picture) {
 	for target, ep := range w.endpoints {
 		e := w.entries[target]
-		reused := e.presence == registered && e.owner != "" && e.owner != ep.uid && !ep.inherits(e)
-		if reused && ep.standing != kept && ep.standing != leaving && !e.registering && e.leavable() && w.mine(target) {
+		reused := e.presence == registered && e.owner != "" && e.owner != ep.UID && !e.inheritable(ep)
+		if reused && ep.State != endpoints.Undetermined && ep.State != endpoints.Terminating && !e.registering && e.leavable() && w.mine(target) {
 			p.deregister[target] = departureUnknown
 		}
 	}
@@ -221,4 +222,10 @@ func (p *plan) addStrangers(w picture) {
 			p.suspects[target] = struct{}{}
 		}
 	}
+}
+
+// inheritable reports whether the endpoint takes the target over from the pod for which it was registered, without leaving the group:
+// that pod lives at the same address or did so beside another one, or the endpoint's own has been found healthy there.
+func (e entry) inheritable(ep endpoints.Endpoint) bool {
+	return ep.State == endpoints.Desired && (ep.BesideOwner || ep.Proven || e.shared)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
 var (
@@ -25,10 +26,10 @@ var (
 	healthy = elbv2.Health{State: elbv2.StateHealthy}
 )
 
-func endpoints(list ...endpoint) map[elbv2.Target]endpoint {
-	out := map[elbv2.Target]endpoint{}
+func listed(list ...endpoints.Endpoint) map[elbv2.Target]endpoints.Endpoint {
+	out := map[elbv2.Target]endpoints.Endpoint{}
 	for _, ep := range list {
-		out[ep.target] = ep
+		out[ep.Target] = ep
 	}
 	return out
 }
@@ -36,8 +37,8 @@ func endpoints(list ...endpoint) map[elbv2.Target]endpoint {
 var testPolicy = Policy{MinReadyPercent: 50, ReplacementTimeout: 5 * time.Minute, ReadyWhenUnattached: true}
 
 // planOf is the plan for a group that has been read and is ours alone.
-func planOf(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry) plan {
-	return makePlan(picture{endpoints: endpoints, entries: entries, complete: true, mine: all, policy: testPolicy, now: noon})
+func planOf(listed map[elbv2.Target]endpoints.Endpoint, entries map[elbv2.Target]entry) plan {
+	return makePlan(picture{endpoints: listed, entries: entries, complete: true, mine: all, policy: testPolicy, now: noon})
 }
 
 func all(elbv2.Target) bool { return true }
@@ -49,7 +50,7 @@ func TestMakePlan(t *testing.T) {
 		DeletionTimestamp: ptr.To(metav1.NewTime(noon.Add(30 * time.Second))), DeletionGracePeriodSeconds: ptr.To[int64](30),
 	}}
 	tests := map[string]struct {
-		endpoints  map[elbv2.Target]endpoint
+		endpoints  map[elbv2.Target]endpoints.Endpoint
 		entries    map[elbv2.Target]entry
 		incomplete bool
 		limit      int                     // of targets in the group
@@ -57,226 +58,226 @@ func TestMakePlan(t *testing.T) {
 		want       plan
 	}{
 		"new pod is registered for itself": {
-			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "a"}),
 			want:      plan{register: registrations{one: "a"}},
 		},
 		"nothing is registered before the first reading": {
-			endpoints:  endpoints(endpoint{target: one, standing: wanted, uid: "a"}),
+			endpoints:  listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "a"}),
 			incomplete: true,
 		},
 		"registered for this pod: nothing to do": {
-			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "a"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
 		},
 		"registered before our time with proof: adopted without a call": {
-			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "a"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered}},
 			want:      plan{adopt: registrations{one: "a"}},
 		},
 		"rule 2: registered before our time without proof: registered again for itself": {
-			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a", unproven: true}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "a", Unproven: true}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered}},
 			want:      plan{register: registrations{one: "a"}},
 		},
 		"registered after all, by a call for this pod that was not answered: adopted": {
-			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a", unproven: true}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "a", Unproven: true}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, tried: "a"}},
 			want:      plan{adopt: registrations{one: "a"}},
 		},
 		"rule 2: a reused address is deregistered before it is registered for the next pod": {
-			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
 			want:      plan{deregister: departures{one: departureUnknown}},
 		},
 		"a pod beside the owner is registered for its gate, and the target stays": {
-			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "b", besideOwner: true, unproven: true}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "b", BesideOwner: true, Unproven: true}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
 			want:      plan{register: registrations{one: "b"}},
 		},
 		"a pod that was found healthy beside the owner takes the target over": {
-			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "b", proven: true}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "b", Proven: true}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
 			want:      plan{adopt: registrations{one: "b"}, adoptFrom: map[elbv2.Target]types.UID{one: "a"}},
 		},
 		"a pod that lived beside the owner takes the target over": {
-			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a", shared: true}},
 			want:      plan{adopt: registrations{one: "b"}, adoptFrom: map[elbv2.Target]types.UID{one: "a"}},
 		},
 		"several pods at an address are remembered": {
-			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a", shared: true}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "a", Shared: true}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
 			want:      plan{shared: map[elbv2.Target]struct{}{one: {}}},
 		},
 		"draining target of a new pod is registered again": {
-			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: draining}},
 			want:      plan{register: registrations{one: "b"}},
 		},
 		"a call under way is waited for": {
-			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
 			entries:   map[elbv2.Target]entry{one: {registering: true}, two: {presence: draining, deregistering: true}},
 		},
 		"rule 5: a leaving pod is deregistered": {
-			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a", pod: deletedAtNoon}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a", Pod: deletedAtNoon}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
 			want:      plan{deregister: departures{one: noon}},
 		},
 		"rule 5: even before the first reading": {
-			endpoints:  endpoints(endpoint{target: one, standing: leaving, uid: "a", pod: deletedAtNoon}),
+			endpoints:  listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a", Pod: deletedAtNoon}),
 			incomplete: true,
 			want:       plan{deregister: departures{one: noon}},
 		},
 		"rule 5: again before the first reading after a failure": {
-			endpoints:  endpoints(endpoint{target: one, standing: leaving, uid: "a"}),
+			endpoints:  listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a"}),
 			entries:    map[elbv2.Target]entry{one: {}},
 			incomplete: true,
 			want:       plan{deregister: departures{one: departureUnknown}},
 		},
 		"rule 5: while its registration is under way": {
-			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a"}),
 			entries:   map[elbv2.Target]entry{one: {registering: true}},
 			want:      plan{deregister: departures{one: departureUnknown}},
 		},
 		"a leaving pod is not deregistered over and over while its registration hangs": {
-			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, registering: true, crossed: true}},
 		},
 		"a leaving pod that drains already": {
-			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a"}),
 			entries:   map[elbv2.Target]entry{one: {presence: draining}},
 		},
 		"a leaving pod that was never registered": {
-			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a"}),
 		},
 		"rule 10: an unready pod that lives is neither added nor removed": {
-			endpoints: endpoints(endpoint{target: one, standing: kept, uid: "a"}, endpoint{target: two, standing: kept, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Undetermined, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Undetermined, UID: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
 		},
 		"rule 7: a replaced pod stays until the wanted one is healthy": {
-			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Unselected, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b"}},
-			want:      plan{lingering: map[elbv2.Target]standing{one: replaced}, handover: noon, nextChange: 5 * time.Minute},
+			want:      plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.Unselected}, handover: noon, nextChange: 5 * time.Minute},
 		},
 		"rule 7: and goes then": {
-			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Unselected, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
 			entries: map[elbv2.Target]entry{
 				one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b", health: healthy, readAt: noon},
 			},
-			want: plan{lingering: map[elbv2.Target]standing{one: replaced}, deregister: departures{one: departureUnknown}},
+			want: plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.Unselected}, deregister: departures{one: departureUnknown}},
 		},
 		"rule 7: no wanted pod at all keeps the replaced ones": {
-			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Unselected, UID: "a"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
-			want:      plan{lingering: map[elbv2.Target]standing{one: replaced}, handover: noon, nextChange: 5 * time.Minute},
+			want:      plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.Unselected}, handover: noon, nextChange: 5 * time.Minute},
 		},
 		"rule 7: health from before the handover proves nothing": {
-			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Unselected, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
 			entries: map[elbv2.Target]entry{
-				one: {presence: registered, owner: "a", lingering: replaced, lingeringSince: noon},
+				one: {presence: registered, owner: "a", lingering: endpoints.Unselected, lingeringSince: noon},
 				two: {presence: registered, owner: "b", health: healthy, readAt: noon.Add(-time.Second)},
 			},
-			want: plan{lingering: map[elbv2.Target]standing{one: replaced}, handover: noon, nextChange: 5 * time.Minute},
+			want: plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.Unselected}, handover: noon, nextChange: 5 * time.Minute},
 		},
 		"rule 2: an unready pod at a reused address": {
-			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, UID: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
 			want: plan{
-				deregister: departures{one: departureUnknown}, lingering: map[elbv2.Target]standing{one: unready}, nextChange: unreadyPause,
+				deregister: departures{one: departureUnknown}, lingering: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}, nextChange: unreadyPause,
 			},
 		},
 		"rule 7: but for a bounded time": {
-			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Unselected, UID: "a"}),
 			entries: map[elbv2.Target]entry{
-				one: {presence: registered, owner: "a", lingering: replaced, lingeringSince: noon.Add(-5 * time.Minute)},
+				one: {presence: registered, owner: "a", lingering: endpoints.Unselected, lingeringSince: noon.Add(-5 * time.Minute)},
 			},
 			want: plan{
-				lingering:  map[elbv2.Target]standing{one: replaced},
+				lingering:  map[elbv2.Target]endpoints.State{one: endpoints.Unselected},
 				deregister: departures{one: departureUnknown}, timedOut: []elbv2.Target{one},
 			},
 		},
 		"rule 7: time as something else does not count": {
-			endpoints: endpoints(endpoint{target: one, standing: replaced, uid: "a"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Unselected, UID: "a"}),
 			entries: map[elbv2.Target]entry{
-				one: {presence: registered, owner: "a", readAt: noon, lingering: unready, lingeringSince: noon.Add(-time.Hour)},
+				one: {presence: registered, owner: "a", readAt: noon, lingering: endpoints.NotReady, lingeringSince: noon.Add(-time.Hour)},
 			},
-			want: plan{lingering: map[elbv2.Target]standing{one: replaced}, handover: noon, nextChange: 5 * time.Minute},
+			want: plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.Unselected}, handover: noon, nextChange: 5 * time.Minute},
 		},
 		"rule 6: a pod that has just become unready stays for now": {
-			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
 			entries: map[elbv2.Target]entry{
-				one: {presence: registered, owner: "a", lingering: unready, lingeringSince: noon.Add(-time.Second)},
+				one: {presence: registered, owner: "a", lingering: endpoints.NotReady, lingeringSince: noon.Add(-time.Second)},
 				two: {presence: registered, owner: "b", health: healthy},
 			},
-			want: plan{lingering: map[elbv2.Target]standing{one: unready}, nextChange: unreadyPause - time.Second},
+			want: plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}, nextChange: unreadyPause - time.Second},
 		},
 		"rule 6: and goes when enough others are healthy": {
-			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
 			entries: map[elbv2.Target]entry{
-				one: {presence: registered, owner: "a", readAt: noon, lingering: unready, lingeringSince: noon.Add(-unreadyPause)},
+				one: {presence: registered, owner: "a", readAt: noon, lingering: endpoints.NotReady, lingeringSince: noon.Add(-unreadyPause)},
 				two: {presence: registered, owner: "b", health: healthy},
 			},
-			want: plan{lingering: map[elbv2.Target]standing{one: unready}, deregister: departures{one: departureUnknown}},
+			want: plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}, deregister: departures{one: departureUnknown}},
 		},
 		"rule 6: ready pods that the load balancer finds unhealthy are not enough": {
-			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
 			entries: map[elbv2.Target]entry{
-				one: {presence: registered, owner: "a", readAt: noon, lingering: unready, lingeringSince: noon.Add(-unreadyPause)},
+				one: {presence: registered, owner: "a", readAt: noon, lingering: endpoints.NotReady, lingeringSince: noon.Add(-unreadyPause)},
 				two: {presence: registered, owner: "b", health: elbv2.Health{State: elbv2.StateUnhealthy}},
 			},
-			want: plan{lingering: map[elbv2.Target]standing{one: unready}, valve: true},
+			want: plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}, valve: true},
 		},
 		"rule 6: when all are unready all stay": {
-			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}, endpoint{target: two, standing: unready, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.NotReady, UID: "b"}),
 			entries: map[elbv2.Target]entry{
-				one: {presence: registered, owner: "a", readAt: noon, lingering: unready, lingeringSince: noon.Add(-time.Hour)},
-				two: {presence: registered, owner: "b", readAt: noon, lingering: unready, lingeringSince: noon.Add(-time.Hour)},
+				one: {presence: registered, owner: "a", readAt: noon, lingering: endpoints.NotReady, lingeringSince: noon.Add(-time.Hour)},
+				two: {presence: registered, owner: "b", readAt: noon, lingering: endpoints.NotReady, lingeringSince: noon.Add(-time.Hour)},
 			},
-			want: plan{lingering: map[elbv2.Target]standing{one: unready, two: unready}, valve: true},
+			want: plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.NotReady, two: endpoints.NotReady}, valve: true},
 		},
 		"rule 6: pods of a node that is down go without a pause and a reading": {
-			endpoints: endpoints(endpoint{target: one, standing: unready, nodeDown: true, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, NodeDown: true, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
 			entries: map[elbv2.Target]entry{
 				one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b", health: healthy},
 			},
-			want: plan{lingering: map[elbv2.Target]standing{one: unready}, deregister: departures{one: departureUnknown}},
+			want: plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}, deregister: departures{one: departureUnknown}},
 		},
 		"rule 6: but not when too few others are healthy": {
-			endpoints: endpoints(endpoint{target: one, standing: unready, nodeDown: true, uid: "a"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, NodeDown: true, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b"}},
-			want:      plan{lingering: map[elbv2.Target]standing{one: unready}, valve: true},
+			want:      plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}, valve: true},
 		},
 		"an unready pod is not added": {
-			endpoints: endpoints(endpoint{target: one, standing: unready, uid: "a"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, UID: "a"}),
 		},
 		"shared group: what is not ours is not touched": {
-			endpoints: endpoints(
-				endpoint{target: one, standing: leaving, uid: "a"}, endpoint{target: two, standing: replaced, uid: "b"},
-				endpoint{target: three, standing: unready, uid: "c"}),
+			endpoints: listed(
+				endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Unselected, UID: "b"},
+				endpoints.Endpoint{Target: three, State: endpoints.NotReady, UID: "c"}),
 			entries: map[elbv2.Target]entry{
-				one: {presence: registered}, two: {presence: registered, lingering: replaced, lingeringSince: noon.Add(-time.Hour)},
-				three:                        {presence: registered, readAt: noon, lingering: unready, lingeringSince: noon.Add(-time.Hour)},
+				one: {presence: registered}, two: {presence: registered, lingering: endpoints.Unselected, lingeringSince: noon.Add(-time.Hour)},
+				three:                        {presence: registered, readAt: noon, lingering: endpoints.NotReady, lingeringSince: noon.Add(-time.Hour)},
 				{ID: "10.0.0.9", Port: 8080}: {presence: registered, readAt: noon, suspectedAt: noon.Add(-time.Hour)},
 			},
 			mine: none,
 		},
 		"shared group: before the first reading": {
-			endpoints: endpoints(endpoint{target: one, standing: leaving, uid: "a"}), incomplete: true, mine: none,
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a"}), incomplete: true, mine: none,
 		},
 		"limit: what does not fit is left out, the same every time": {
-			endpoints: endpoints(endpoint{target: three, standing: wanted, uid: "c"}, endpoint{target: two, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: three, State: endpoints.Desired, UID: "c"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a", registering: true}},
 			limit:     2,
 			want:      plan{register: registrations{two: "b"}, leftOut: map[elbv2.Target]struct{}{three: {}}},
 		},
 		"limit: a draining target takes no room": {
-			endpoints: endpoints(endpoint{target: two, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: draining}},
 			limit:     1,
 			want:      plan{register: registrations{two: "b"}},
 		},
 		"limit: lowered under what is there": {
-			endpoints: endpoints(endpoint{target: one, standing: wanted, uid: "a", unproven: true}, endpoint{target: two, standing: wanted, uid: "b"}),
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "a", Unproven: true}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered}, {ID: "10.0.0.9", Port: 1}: {presence: registered, registering: true}},
 			limit:     1,
 			want:      plan{register: registrations{one: "a"}, leftOut: map[elbv2.Target]struct{}{two: {}}},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -105,7 +106,7 @@ func (r *Registrar) wholePause(entries, awaited map[elbv2.Target]entry, valve bo
 	for target, e := range entries {
 		_, watched := awaited[target]
 		initial := e.presence == registered && e.health.State == elbv2.StateInitial && !watched
-		undecided := e.lingering == unready && e.readAt.Before(e.lingeringSince)
+		undecided := e.lingering == endpoints.NotReady && e.readAt.Before(e.lingeringSince)
 		if initial || undecided || !e.suspectedAt.IsZero() || !e.failedAt.IsZero() {
 			return pollUnsettled
 		}
@@ -165,17 +166,17 @@ func sooner(a, b time.Time) time.Time {
 
 // awaited are the registered targets for whose health somebody waits: a pod at its gate that was not opened just now, or
 // pods that are to be replaced since handover.
-func awaited(endpoints map[elbv2.Target]endpoint, entries map[elbv2.Target]entry, gate corev1.PodConditionType,
+func awaited(listed map[elbv2.Target]endpoints.Endpoint, entries map[elbv2.Target]entry, gate corev1.PodConditionType,
 	handover time.Time, opened map[types.UID]bool,
 ) map[elbv2.Target]entry {
 	out := map[elbv2.Target]entry{}
-	for target, ep := range endpoints {
+	for target, ep := range listed {
 		e := entries[target]
-		if ep.standing == leaving || e.presence != registered || e.owner != ep.uid {
+		if ep.State == endpoints.Terminating || e.presence != registered || e.owner != ep.UID {
 			continue
 		}
-		atGate := ep.atGate(gate) && !opened[ep.uid]
-		replacing := !handover.IsZero() && ep.standing == wanted && !e.healthySince(ep.uid, handover)
+		atGate := ep.AtGate(gate) && !opened[ep.UID]
+		replacing := !handover.IsZero() && ep.State == endpoints.Desired && !e.healthySince(ep.UID, handover)
 		if atGate || replacing {
 			out[target] = e
 		}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
 // unreadyPause is how long a pod must be unready before its target may go: the default period of a readiness probe.
@@ -21,10 +22,10 @@ const unreadyPause = 10 * time.Second
 // when all fail it sends to all.
 func (p *plan) addUnready(w picture) {
 	var atOnce, due []elbv2.Target
-	for target, ep := range w.removable(unready) {
-		p.lingering[target] = unready
-		switch since := w.lingersSince(target, unready); {
-		case ep.nodeDown: // one cause for all of its pods, and no probe will pass again
+	for target, ep := range w.removable(endpoints.NotReady) {
+		p.lingering[target] = endpoints.NotReady
+		switch since := w.lingersSince(target, endpoints.NotReady); {
+		case ep.NodeDown: // one cause for all of its pods, and no probe will pass again
 			atOnce = append(atOnce, target)
 		case w.now.Sub(since) < unreadyPause:
 			p.nextChange = soonest(p.nextChange, since.Add(unreadyPause).Sub(w.now))
@@ -70,13 +71,13 @@ func (v valve) next(engaged bool, now time.Time) valve {
 func (w picture) enoughHealthy() bool {
 	healthy, all := 0, 0
 	for target, ep := range w.endpoints {
-		switch ep.standing {
-		case wanted:
+		switch ep.State {
+		case endpoints.Desired:
 			all++
 			if e := w.entries[target]; e.presence == registered && w.serves(e.health.State) {
 				healthy++
 			}
-		case unready, kept:
+		case endpoints.NotReady, endpoints.Undetermined:
 			all++
 		}
 	}
@@ -95,15 +96,15 @@ func (w picture) serves(state elbv2.State) bool {
 // addReplaced lets go of pods that are not asked for any more, once every wanted one was found healthy since, or has had
 // time for it.
 func (p *plan) addReplaced(w picture) {
-	targets := w.removable(replaced)
+	targets := w.removable(endpoints.Unselected)
 	var since time.Time // the last one became replaced
 	for target := range targets {
-		p.lingering[target] = replaced
-		since = later(since, w.lingersSince(target, replaced))
+		p.lingering[target] = endpoints.Unselected
+		since = later(since, w.lingersSince(target, endpoints.Unselected))
 	}
 	healthy := w.replacementsHealthy(since)
 	for target := range targets {
-		wait := w.policy.ReplacementTimeout - w.now.Sub(w.lingersSince(target, replaced))
+		wait := w.policy.ReplacementTimeout - w.now.Sub(w.lingersSince(target, endpoints.Unselected))
 		switch {
 		case healthy:
 			p.deregister[target] = departureUnknown
@@ -121,12 +122,12 @@ func (p *plan) addReplaced(w picture) {
 func (w picture) replacementsHealthy(since time.Time) bool {
 	some := false
 	for target, ep := range w.endpoints {
-		if ep.standing != wanted {
+		if ep.State != endpoints.Desired {
 			continue
 		}
 		some = true
 		e := w.entries[target]
-		if !w.serves(e.healthOf(ep.uid).State) || e.healthOf(ep.uid).State == "" || e.readAt.Before(since) {
+		if !w.serves(e.healthOf(ep.UID).State) || e.healthOf(ep.UID).State == "" || e.readAt.Before(since) {
 			return false
 		}
 	}
@@ -139,10 +140,10 @@ func (e entry) healthySince(uid types.UID, since time.Time) bool {
 }
 
 // removable are the targets of that standing that are in the group and can be deregistered now.
-func (w picture) removable(s standing) map[elbv2.Target]endpoint {
-	out := map[elbv2.Target]endpoint{}
+func (w picture) removable(s endpoints.State) map[elbv2.Target]endpoints.Endpoint {
+	out := map[elbv2.Target]endpoints.Endpoint{}
 	for target, ep := range w.endpoints {
-		if e := w.entries[target]; ep.standing == s && e.presence == registered && e.leavable() && w.mine(target) {
+		if e := w.entries[target]; ep.State == s && e.presence == registered && e.leavable() && w.mine(target) {
 			out[target] = ep
 		}
 	}
@@ -150,7 +151,7 @@ func (w picture) removable(s standing) map[elbv2.Target]endpoint {
 }
 
 // lingersSince is since when the target has been of that standing: now when it was not before.
-func (w picture) lingersSince(target elbv2.Target, s standing) time.Time {
+func (w picture) lingersSince(target elbv2.Target, s endpoints.State) time.Time {
 	if e := w.entries[target]; e.lingering == s && !e.lingeringSince.IsZero() {
 		return e.lingeringSince
 	}

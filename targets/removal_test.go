@@ -19,6 +19,7 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -170,7 +171,7 @@ func TestDeregistrationsGatherWhileCallsStandInLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, c, fresh := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2"), newPod("web-2", "10.0.0.3")
 			if !tc.bare {
-				a.Spec.Containers, c.Spec.Containers = waiting, waiting
+				a.Spec.Containers, c.Spec.Containers = endpoints.Waiting, endpoints.Waiting
 			}
 			inBed(t, func(b *bed) {
 				rule := budget.Rule{Operations: regexp.MustCompile("^(Register|Deregister)Targets$"), Rate: 4, Burst: 4}

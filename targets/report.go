@@ -18,6 +18,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -36,7 +37,7 @@ const patchTimeout = 5 * time.Second
 // report has the pods told what the load balancer says of them, counts them, and says what else users should be told. Gates
 // of a binding that registers nodes are opened: no pod's health is checked.
 func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, gated []*corev1.Pod,
-	res resolution, p plan, entries map[elbv2.Target]entry,
+	res endpoints.Resolution, p plan, entries map[elbv2.Target]entry,
 ) (*podCount, map[string]notice) {
 	if !binding.Spec.IsIP() {
 		r.openGates(s, readiness.NotManaged("spec.targetType is instance: nodes are registered, not pods"))
@@ -49,14 +50,14 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 	}
 	s.group.setDetached(j.detachedNow)
 	s.group.forgetWrites(j.now)
-	count := countPods(gated, res.endpoints, j.gate)
+	count := countPods(gated, res.Endpoints, j.gate)
 	count.unlisted = j.unlisted
 	told := j.lateNotices(verdicts)
 	if count.ungated == 0 {
 		return &count, told
 	}
 	if covered := r.asksForGates(ctx, binding.Namespace); covered != nil {
-		missed := missedPods(res.endpoints, j.gate, covered)
+		missed := missedPods(res.Endpoints, j.gate, covered)
 		count.missed = len(missed)
 		maps.Copy(told, ungatedNotices(missed, j.gate))
 	}
@@ -256,5 +257,5 @@ func (r *Registrar) write(s session, gate corev1.PodConditionType, v verdict) er
 
 // gatedPods are the pods that carry the gate of the binding; read only.
 func (r *Registrar) gatedPods(key types.NamespacedName) []*corev1.Pod {
-	return r.resolver.podByGate.at(key.Namespace, key.Name)
+	return r.resolver.PodByGate.At(key.Namespace, key.Name)
 }

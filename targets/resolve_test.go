@@ -15,12 +15,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -48,45 +48,45 @@ func TestResolve(t *testing.T) {
 		objects []client.Object
 		port    intstr.IntOrString
 		known   map[elbv2.Target]entry
-		want    map[elbv2.Target]standing
+		want    map[elbv2.Target]endpoints.State
 		missing string
 		unnamed bool   // the Service's port has no name
 		odd     string // what is wrong with the slices
 	}{
 		"not ready in the slice, containers ready": {
-			objects: []client.Object{plain, newSlice("web-1", plain)}, want: map[elbv2.Target]standing{one: wanted},
+			objects: []client.Object{plain, newSlice("web-1", plain)}, want: map[elbv2.Target]endpoints.State{one: endpoints.Desired},
 		},
 		"port by name": {
 			objects: []client.Object{plain, newSlice("web-1", plain)}, port: intstr.FromString("http"),
-			want: map[elbv2.Target]standing{one: wanted},
+			want: map[elbv2.Target]endpoints.State{one: endpoints.Desired},
 		},
 		"port that does not exist": {
 			objects: []client.Object{plain, newSlice("web-1", plain)}, port: intstr.FromString("grpc"),
 			missing: `Service "web" has no port "grpc"`,
 		},
 		"containers not ready": {
-			objects: []client.Object{starting, newSlice("web-1", starting)}, want: map[elbv2.Target]standing{one: unready},
+			objects: []client.Object{starting, newSlice("web-1", starting)}, want: map[elbv2.Target]endpoints.State{one: endpoints.NotReady},
 		},
 		"containers not ready but published": {
 			objects: []client.Object{starting, slice(starting, func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Conditions.Ready = nil })},
-			want:    map[elbv2.Target]standing{one: wanted},
+			want:    map[elbv2.Target]endpoints.State{one: endpoints.Desired},
 		},
 		"terminating, whatever the slice says": {
 			objects: []client.Object{terminating, slice(terminating, func(s *discoveryv1.EndpointSlice) {
 				s.Endpoints[0].Conditions.Ready = ptr.To(true)
 			})},
-			want: map[elbv2.Target]standing{one: leaving},
+			want: map[elbv2.Target]endpoints.State{one: endpoints.Terminating},
 		},
 		"ended": {
 			objects: []client.Object{pod(func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }), newSlice("web-1", plain)},
-			want:    map[elbv2.Target]standing{one: leaving},
+			want:    map[elbv2.Target]endpoints.State{one: endpoints.Terminating},
 		},
 		"pod not in the cache": {
-			objects: []client.Object{newSlice("web-1", plain)}, want: map[elbv2.Target]standing{one: kept},
+			objects: []client.Object{newSlice("web-1", plain)}, want: map[elbv2.Target]endpoints.State{one: endpoints.Undetermined},
 		},
 		"pod of the same name with another UID": {
 			objects: []client.Object{pod(func(p *corev1.Pod) { p.UID = "second" }), newSlice("web-1", plain)},
-			want:    map[elbv2.Target]standing{one: kept},
+			want:    map[elbv2.Target]endpoints.State{one: endpoints.Undetermined},
 		},
 		"endpoint without a pod": {
 			objects: []client.Object{slice(plain, func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].TargetRef = nil })},
@@ -98,34 +98,34 @@ func TestResolve(t *testing.T) {
 		},
 		"pod listed in two slices while it moves": {
 			objects: []client.Object{plain, newSlice("web-1", plain), newSlice("web-2", plain)},
-			want:    map[elbv2.Target]standing{one: wanted},
+			want:    map[elbv2.Target]endpoints.State{one: endpoints.Desired},
 		},
 		"registered, out of the slices, still selected": {
-			objects: []client.Object{plain}, known: known, want: map[elbv2.Target]standing{one: kept},
+			objects: []client.Object{plain}, known: known, want: map[elbv2.Target]endpoints.State{one: endpoints.Undetermined},
 		},
 		"registered, no longer selected": {
-			objects: []client.Object{stranger}, known: known, want: map[elbv2.Target]standing{one: replaced},
+			objects: []client.Object{stranger}, known: known, want: map[elbv2.Target]endpoints.State{one: endpoints.Unselected},
 		},
 		"registered on a port that the Service has left": {
 			objects: []client.Object{plain, newSlice("web-1", plain)},
 			known:   map[elbv2.Target]entry{{ID: "10.0.0.1", Port: 9090}: {presence: registered}},
-			want:    map[elbv2.Target]standing{one: wanted, {ID: "10.0.0.1", Port: 9090}: replaced},
+			want:    map[elbv2.Target]endpoints.State{one: endpoints.Desired, {ID: "10.0.0.1", Port: 9090}: endpoints.Unselected},
 		},
 		"registered and terminating, out of the slices": {
-			objects: []client.Object{terminating}, known: known, want: map[elbv2.Target]standing{one: leaving},
+			objects: []client.Object{terminating}, known: known, want: map[elbv2.Target]endpoints.State{one: endpoints.Terminating},
 		},
 		"registered and nobody's": {known: known},
 		"Service port without a name: every port of the slice": {
 			objects: []client.Object{plain, slice(plain, func(s *discoveryv1.EndpointSlice) {
 				s.Ports = append(s.Ports, discoveryv1.EndpointPort{Name: ptr.To("admin"), Port: ptr.To[int32](9090)}, discoveryv1.EndpointPort{})
 			})},
-			unnamed: true, want: map[elbv2.Target]standing{one: wanted, {ID: "10.0.0.1", Port: 9090}: wanted},
+			unnamed: true, want: map[elbv2.Target]endpoints.State{one: endpoints.Desired, {ID: "10.0.0.1", Port: 9090}: endpoints.Desired},
 		},
 		"pod of another namespace": {
 			objects: []client.Object{plain, ofOthers}, odd: "10.0.0.1:8080 is not registered: pod other/web-0 is in another namespace",
 		},
 		"pod of another namespace, registered before": {
-			objects: []client.Object{ofOthers}, known: known, want: map[elbv2.Target]standing{one: kept},
+			objects: []client.Object{ofOthers}, known: known, want: map[elbv2.Target]endpoints.State{one: endpoints.Undetermined},
 			odd: "10.0.0.1:8080 is not registered: pod other/web-0",
 		},
 		"address that is not the pod's": {
@@ -133,17 +133,17 @@ func TestResolve(t *testing.T) {
 		},
 		"address that is not the pod's, registered before": {
 			objects: []client.Object{stranger, elsewhere}, known: map[elbv2.Target]entry{nine: {presence: registered}},
-			want: map[elbv2.Target]standing{nine: kept}, odd: "10.0.0.9:8080 is not registered",
+			want: map[elbv2.Target]endpoints.State{nine: endpoints.Undetermined}, odd: "10.0.0.9:8080 is not registered",
 		},
 		"address that was the pod's": {
 			objects: []client.Object{plain, elsewhere}, known: map[elbv2.Target]entry{nine: {presence: registered}},
-			want: map[elbv2.Target]standing{nine: kept},
+			want: map[elbv2.Target]endpoints.State{nine: endpoints.Undetermined},
 		},
 		"address of a pod that has none yet": {
 			objects: []client.Object{pod(func(p *corev1.Pod) { p.Status.PodIPs = nil }), slice(plain, func(s *discoveryv1.EndpointSlice) {
 				s.Endpoints[0].Conditions.Ready = ptr.To(true)
 			})},
-			want: map[elbv2.Target]standing{one: kept},
+			want: map[elbv2.Target]endpoints.State{one: endpoints.Undetermined},
 		},
 	}
 	for name, tc := range tests {
@@ -159,23 +159,23 @@ func TestResolve(t *testing.T) {
 					b.must(b.cluster.Update(t.Context(), service))
 				}
 				binding.Spec.ServiceRef = v1beta1.ServiceReference{Name: "web", Port: tc.port}
-				res, err := b.resolver.forPass().resolve(t.Context(), binding, tc.known)
+				res, err := b.resolver.ForPass().Resolve(t.Context(), binding, trackedTargets(tc.known))
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := map[elbv2.Target]standing{}
-				for target, ep := range res.endpoints {
-					got[target] = ep.standing
+				got := map[elbv2.Target]endpoints.State{}
+				for target, ep := range res.Endpoints {
+					got[target] = ep.State
 				}
 				if tc.want == nil {
-					tc.want = map[elbv2.Target]standing{}
+					tc.want = map[elbv2.Target]endpoints.State{}
 				}
-				if odd := res.odd[skippedEndpoints]; !strings.Contains(odd, tc.odd) || (odd == "") != (tc.odd == "") {
+				if odd := res.Odd[endpoints.SkippedEndpoints]; !strings.Contains(odd, tc.odd) || (odd == "") != (tc.odd == "") {
 					t.Errorf("told %q, want %q", odd, tc.odd)
 				}
-				b.wantSameSurvey(binding, slices.Collect(maps.Keys(tc.known)), res)
-				if diff := cmp.Diff(tc.want, got); diff != "" || res.missing != tc.missing {
-					t.Errorf("missing %q, want %q; endpoints (-want +got):\n%s", res.missing, tc.missing, diff)
+				b.wantSameSurvey(binding, slices.Collect(maps.Keys(trackedTargets(tc.known))), res)
+				if diff := cmp.Diff(tc.want, got); diff != "" || res.Missing != tc.missing {
+					t.Errorf("missing %q, want %q; endpoints (-want +got):\n%s", res.Missing, tc.missing, diff)
 				}
 			}, tc.objects...)
 		})
@@ -188,7 +188,7 @@ func TestResolvePrefersLiveSelectedPodAtAddress(t *testing.T) {
 	neighbour := newPod("agent", "10.0.0.1") // in the host network, as web-0
 	neighbour.Labels = nil
 	inBed(t, func(b *bed) {
-		pod := b.resolver.podAt("shop", "10.0.0.1", newService(), "")
+		pod := b.resolver.PodAt("shop", "10.0.0.1", newService(), "")
 		if pod == nil || pod.Name != "web-0" {
 			t.Errorf("pod at the address: %v; want web-0, which lives and is selected", pod)
 		}
@@ -206,10 +206,10 @@ func TestResolveBoundsPortsOfServicePortWithoutName(t *testing.T) {
 	service.Spec.Ports[0].Name = ""
 	inBed(t, func(b *bed) {
 		b.must(b.cluster.Update(t.Context(), service))
-		res, err := b.resolver.forPass().resolve(t.Context(), newBinding(), nil)
+		res, err := b.resolver.ForPass().Resolve(t.Context(), newBinding(), trackedTargets{})
 		b.must(err)
-		if len(res.endpoints) != maxUnnamedPorts || len(res.odd) != 1 {
-			t.Errorf("%d endpoints, told %v; want %d and a remark", len(res.endpoints), res.odd, maxUnnamedPorts)
+		if len(res.Endpoints) != endpoints.MaxUnnamedPorts || len(res.Odd) != 1 {
+			t.Errorf("%d endpoints, told %v; want %d and a remark", len(res.Endpoints), res.Odd, endpoints.MaxUnnamedPorts)
 		}
 	}, pod, slice)
 }
@@ -311,47 +311,4 @@ func (b *bed) addAndDeleteGatedTwin() {
 	b.must(b.cluster.Delete(b.t.Context(), pod))
 	b.settle()
 	answer()
-}
-
-func TestPlaceDoesNotDependOnOrder(t *testing.T) {
-	at := func(uid types.UID, s standing, open bool) endpoint {
-		pod := newPod(string(uid), "10.0.0.1")
-		if open {
-			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
-		}
-		ep := newEndpoint(one, pod, testGate)
-		ep.standing = s
-		return ep
-	}
-	onDownNode := func(ep endpoint) endpoint {
-		ep.nodeDown = true
-		return ep
-	}
-	tests := map[string]struct {
-		a, b   endpoint
-		want   types.UID
-		beside bool // the owner, which is "owner"
-	}{
-		"the owner, as both are open":      {at("a", wanted, true), at("owner", wanted, true), "owner", false},
-		"one at its gate":                  {at("owner", wanted, true), at("b", wanted, false), "b", true},
-		"the owner, as both are at gates":  {at("a", wanted, false), at("owner", wanted, false), "owner", false},
-		"the wanted one":                   {at("a", wanted, true), at("owner", unready, true), "a", true},
-		"the one whose node is up":         {at("a", wanted, true), onDownNode(at("owner", unready, true)), "a", false},
-		"the one that stays":               {at("a", unready, true), at("owner", leaving, true), "a", false},
-		"the first name, as both are open": {at("a", wanted, true), at("b", wanted, true), "a", false},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			for _, order := range [][]endpoint{{tc.a, tc.b, tc.a}, {tc.b, tc.a, tc.b}} {
-				res := &resolution{endpoints: map[elbv2.Target]endpoint{}}
-				reader := sliceReader{binding: newBinding(), known: map[elbv2.Target]entry{one: {owner: "owner"}}, res: res}
-				for _, ep := range order {
-					reader.place(ep)
-				}
-				if got := res.endpoints[one]; got.uid != tc.want || got.besideOwner != tc.beside {
-					t.Errorf("got %s, beside the owner %v; want %s, %v", got.uid, got.besideOwner, tc.want, tc.beside)
-				}
-			}
-		})
-	}
 }

@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
 // breather is how long a binding is left alone after a pass has begun, as far as changes in the cluster are concerned. In a
@@ -104,7 +106,7 @@ func (h podHandler) Update(ctx context.Context, e event.UpdateEvent, queue workq
 	if !podChanged(before, after) {
 		return
 	}
-	if !isLeaving(before) && isLeaving(after) {
+	if !endpoints.IsTerminating(before) && endpoints.IsTerminating(after) {
 		queue = urgentQueue{queue.(*spacedQueue)}
 	}
 	h.EventHandler.Update(ctx, e, queue)
@@ -112,7 +114,7 @@ func (h podHandler) Update(ctx context.Context, e event.UpdateEvent, queue workq
 
 // Delete implements handler.EventHandler. A pod that was not seen to leave is one that went while the watch was interrupted.
 func (h podHandler) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	if !isLeaving(e.Object.(*corev1.Pod)) {
+	if !endpoints.IsTerminating(e.Object.(*corev1.Pod)) {
 		queue = urgentQueue{queue.(*spacedQueue)}
 	}
 	h.EventHandler.Delete(ctx, e, queue)

@@ -144,7 +144,7 @@ func TestKubeletsChatterWakesNobody(t *testing.T) {
 		if n := q.Len(); n != 0 {
 			t.Errorf("%d passes, want none", n)
 		}
-		if got := b.resolver.podByName.first("shop", "web-0"); got != after {
+		if got := b.resolver.PodByName.First("shop", "web-0"); got != after {
 			t.Error("the index has not followed")
 		}
 	})

@@ -7,39 +7,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
-
-// Standing is where the registrar puts an endpoint.
-type Standing string
-
-// The standings; pass by pass an endpoint may get another.
-const (
-	StandingKept     Standing = "kept"     // neither added nor removed: the API server's objects do not agree on it yet
-	StandingWanted   Standing = "wanted"   // belongs in the target group
-	StandingUnready  Standing = "unready"  // not added: the pod's containers are not ready, or its node
-	StandingReplaced Standing = "replaced" // not asked for any more, goes when others are healthy
-	StandingLeaving  Standing = "leaving"  // goes at once: the pod is terminating or has ended, or the node is
-)
-
-func (s standing) exported() Standing {
-	return [...]Standing{
-		kept: StandingKept, wanted: StandingWanted, unready: StandingUnready, replaced: StandingReplaced, leaving: StandingLeaving,
-	}[s]
-}
-
-// Endpoint is what the cluster wants of one target: a pod at one address and port, or a node at its node port.
-type Endpoint struct {
-	Target   elbv2.Target
-	Standing Standing
-	Pod      *corev1.Pod // nil for a node, and for a pod that the API server does not have; read only
-}
 
 // Survey is what the registrar would make of one binding, by the cluster alone.
 type Survey struct {
@@ -52,7 +29,7 @@ type Survey struct {
 	// Missing says what is not there, the Service or its port, empty when both are.
 	Missing string
 	// Endpoints are in the order of their targets.
-	Endpoints []Endpoint
+	Endpoints []endpoints.Endpoint
 	// Odd are nodes that cannot be targets, by name, and why, or what is wrong with EndpointSlices.
 	Odd map[string]string
 
@@ -64,21 +41,18 @@ type Survey struct {
 func (s Survey) Unlisted(pod *corev1.Pod) (why string, lasting bool) { return s.whyUnlisted(pod) }
 
 // Selects reports whether the binding's Service selects the pod.
-func (s Survey) Selects(pod *corev1.Pod) bool { return selects(s.Service, pod) }
-
-// IsLeaving reports whether the registrar takes the pod's target out at once: the pod is being deleted, or has ended.
-func IsLeaving(pod *corev1.Pod) bool { return isLeaving(pod) }
+func (s Survey) Selects(pod *corev1.Pod) bool { return endpoints.Selects(s.Service, pod) }
 
 // Surveyor looks at bindings as the registrar does, with its own code, in the flags' defaults; it changes nothing. All of
 // its surveys are of the moment of the first: what it has read once it does not read again. Not safe for concurrent use.
 type Surveyor struct {
 	reader    *unindexed
-	resolvers map[string]*resolver // by namespace
+	resolvers map[string]*endpoints.Resolver // by namespace
 }
 
 // NewSurveyor returns a Surveyor that reads from the API server itself, where there are no indexes.
 func NewSurveyor(reader client.Reader) *Surveyor {
-	return &Surveyor{reader: newUnindexed(reader), resolvers: map[string]*resolver{}}
+	return &Surveyor{reader: newUnindexed(reader), resolvers: map[string]*endpoints.Resolver{}}
 }
 
 // Survey looks at a binding. InGroup are the targets of its group, as far as they are known: the pods and nodes behind
@@ -95,41 +69,38 @@ func (s *Surveyor) Survey(ctx context.Context, binding *v1beta1.TargetGroupBindi
 	if err != nil {
 		return Survey{}, err
 	}
-	known := map[elbv2.Target]entry{}
+	group := trackedTargets{}
 	for _, target := range inGroup {
-		known[target] = entry{presence: registered}
+		group[target] = entry{presence: registered}
 	}
-	res, err := r.resolve(ctx, binding, known)
+	res, err := r.Resolve(ctx, binding, group)
 	if err != nil {
 		return Survey{}, err
 	}
 	survey := surveyOf(res)
-	survey.whyUnlisted = func(pod *corev1.Pod) (string, bool) { return r.whyUnlisted(binding, res.service, pod) }
+	survey.whyUnlisted = func(pod *corev1.Pod) (string, bool) { return r.WhyUnlisted(binding, res.Service, pod) }
 	return survey, nil
 }
 
-func surveyOf(res resolution) Survey {
-	out := Survey{Service: res.service, Missing: res.missing, Odd: res.odd}
-	for _, ep := range res.endpoints {
-		out.Endpoints = append(out.Endpoints, Endpoint{Target: ep.target, Standing: ep.standing.exported(), Pod: ep.pod})
-	}
-	slices.SortFunc(out.Endpoints, func(a, b Endpoint) int {
+func surveyOf(res endpoints.Resolution) Survey {
+	out := Survey{Service: res.Service, Missing: res.Missing, Odd: res.Odd}
+	out.Endpoints = slices.Collect(maps.Values(res.Endpoints))
+	slices.SortFunc(out.Endpoints, func(a, b endpoints.Endpoint) int {
 		return cmp.Or(cmp.Compare(a.Target.ID, b.Target.ID), cmp.Compare(a.Target.Port, b.Target.Port))
 	})
 	return out
 }
 
 // resolver is one for all bindings of a namespace, which has read all pods and EndpointSlices there.
-func (s *Surveyor) resolver(ctx context.Context, namespace string) (*resolver, error) {
+func (s *Surveyor) resolver(ctx context.Context, namespace string) (*endpoints.Resolver, error) {
 	if known, ok := s.resolvers[namespace]; ok {
 		return known, nil
 	}
-	found, err := readIndexed(ctx, s.reader, namespace)
+	found, err := endpoints.ReadCache(ctx, s.reader, namespace)
 	if err != nil {
 		return nil, err
 	}
-	all := &resolver{indexed: found, reader: s.reader, lastResort: true}
-	s.resolvers[namespace] = all.forPass()
+	s.resolvers[namespace] = endpoints.NewResolver(s.reader, found, true).ForPass()
 	return s.resolvers[namespace], nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -52,21 +53,21 @@ func (r noIndexes) List(ctx context.Context, list client.ObjectList, opts ...cli
 }
 
 // wantSameSurvey fails the test when a survey, without the indexes of a cache, differs from what the registrar resolves.
-func (b *bed) wantSameSurvey(binding *v1beta1.TargetGroupBinding, inGroup []elbv2.Target, res resolution) {
+func (b *bed) wantSameSurvey(binding *v1beta1.TargetGroupBinding, inGroup []elbv2.Target, res endpoints.Resolution) {
 	b.t.Helper()
 	survey, err := NewSurveyor(noIndexes{Reader: b.cluster}).Survey(b.t.Context(), binding, inGroup)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	want, got := map[elbv2.Target]Standing{}, map[elbv2.Target]Standing{}
-	for target, ep := range res.endpoints {
-		want[target] = ep.standing.exported()
+	want, got := map[elbv2.Target]endpoints.State{}, map[elbv2.Target]endpoints.State{}
+	for target, ep := range res.Endpoints {
+		want[target] = ep.State
 	}
 	for _, ep := range survey.Endpoints {
-		got[ep.Target] = ep.Standing
+		got[ep.Target] = ep.State
 	}
-	if diff := cmp.Diff(want, got); diff != "" || survey.Missing != res.missing {
-		b.t.Errorf("the survey misses %q, the registrar %q; standings (-registrar +survey):\n%s", survey.Missing, res.missing, diff)
+	if diff := cmp.Diff(want, got); diff != "" || survey.Missing != res.Missing {
+		b.t.Errorf("the survey misses %q, the registrar %q; standings (-registrar +survey):\n%s", survey.Missing, res.Missing, diff)
 	}
 }
 
@@ -119,7 +120,7 @@ func TestSurveyReadsOnceAndWithoutNodes(t *testing.T) {
 		surveyor := NewSurveyor(noIndexes{Reader: b.cluster, forbidden: []string{"nodes"}, lists: &lists})
 		for range 3 {
 			survey, err := surveyor.Survey(t.Context(), newBinding(), []elbv2.Target{two})
-			if err != nil || len(survey.Endpoints) != 1 || survey.Endpoints[0].Standing != StandingWanted {
+			if err != nil || len(survey.Endpoints) != 1 || survey.Endpoints[0].State != endpoints.Desired {
 				t.Fatalf("endpoints %v, error %v; want one that is wanted", survey.Endpoints, err)
 			}
 		}

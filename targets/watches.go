@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -45,8 +46,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 	r.groups, r.subnets = map[types.NamespacedName]*group{}, newSubnets()
 	r.orphans, r.strays = newOrphans(), newLine(maxStrays)
 	r.openings, r.remarks, r.statuses = newLine(maxOpenings), newLine(maxRemarks), newLine(maxStatuses)
-	r.resolver = resolver{reader: mgr.GetClient(), indexed: newIndexed(), lastResort: r.LastResort,
-		deletedNodes: &deletedNodes{at: map[string]time.Time{}}, holders: newHolders(), selectors: newSelectors()}
+	r.resolver = endpoints.NewResolver(mgr.GetClient(), endpoints.NewCache(), r.LastResort)
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
@@ -124,21 +124,21 @@ func warm(ctx context.Context, informers cache.Informers, kinds ...client.Object
 
 // podEvents has the bindings of a pod looked at, without a breather when it leaves: its target goes at once.
 func (r *Registrar) podEvents() handler.EventHandler {
-	return indexing[*corev1.Pod]{podHandler{handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod), r.tellTooManyGates}, r.resolver.pods()}
+	return r.resolver.UpdatePods(podHandler{handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod), r.tellTooManyGates})
 }
 
 func (r *Registrar) nodeEvents() handler.EventHandler {
-	return nodeHandler{handler.EnqueueRequestsFromMapFunc(r.bindingsOfNode), r.resolver.deletedNodes, r.Clock}
+	return r.resolver.DeletedNodes.Update(handler.EnqueueRequestsFromMapFunc(r.bindingsOfNode), r.Clock)
 }
 
 func (r *Registrar) sliceEvents() handler.EventHandler {
-	return indexing[*discoveryv1.EndpointSlice]{handler.EnqueueRequestsFromMapFunc(r.bindingsOfSlice), r.resolver.slices()}
+	return r.resolver.UpdateSlices(handler.EnqueueRequestsFromMapFunc(r.bindingsOfSlice))
 }
 
 // podChanged reports whether the change can be one of a plan or a condition. It keeps the kubelet's other chatter away.
 func podChanged(before, after *corev1.Pod) bool {
-	return before.UID != after.UID || isLeaving(before) != isLeaving(after) ||
-		containersReady(before) != containersReady(after) ||
+	return before.UID != after.UID || endpoints.IsTerminating(before) != endpoints.IsTerminating(after) ||
+		endpoints.ContainersReady(before) != endpoints.ContainersReady(after) ||
 		!maps.Equal(before.Labels, after.Labels) ||
 		!slices.Equal(before.Status.PodIPs, after.Status.PodIPs) ||
 		countOpenGates(before) != countOpenGates(after)
@@ -148,7 +148,7 @@ func podChanged(before, after *corev1.Pod) bool {
 func nodeChanged() predicate.Funcs {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*corev1.Node), e.ObjectNew.(*corev1.Node)
-		return nodeReadiness(before) != nodeReadiness(after) ||
+		return endpoints.NodeReadiness(before) != endpoints.NodeReadiness(after) ||
 			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
 			before.Spec.ProviderID != after.Spec.ProviderID ||
 			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
@@ -218,9 +218,9 @@ func (r *Registrar) allBindings(ctx context.Context, namespace string) []reconci
 // Services have it among their endpoints.
 func (r *Registrar) bindingsOfPod(ctx context.Context, o client.Object) []reconcile.Request {
 	pod := o.(*corev1.Pod)
-	out := requests(pod.Namespace, append(readiness.Bindings(pod), r.resolver.holders.of(pod.Namespace, podAddresses(pod))...))
+	out := requests(pod.Namespace, append(readiness.Bindings(pod), r.resolver.Holders.Of(pod.Namespace, endpoints.PodAddresses(pod))...))
 	services := map[string]bool{} // most have several slices
-	for _, slice := range r.resolver.sliceByPod.at(pod.Namespace, pod.Name) {
+	for _, slice := range r.resolver.SliceByPod.At(pod.Namespace, pod.Name) {
 		services[slice.Labels[discoveryv1.LabelServiceName]] = true
 	}
 	for service := range services {
@@ -243,4 +243,31 @@ func requests(namespace string, names []string) []reconcile.Request {
 		out[i].NamespacedName = types.NamespacedName{Namespace: namespace, Name: name}
 	}
 	return out
+}
+
+// bindingsOfNode are those to which the node matters: of type ip those of the pods on it, of type instance those that select it, or
+// have it in their groups all the same.
+func (r *Registrar) bindingsOfNode(ctx context.Context, o client.Object) []reconcile.Request {
+	node := o.(*corev1.Node)
+	found := map[reconcile.Request]bool{}
+	for _, pod := range r.resolver.PodByNode.At("", node.Name) {
+		for _, request := range r.bindingsOfPod(ctx, pod) {
+			found[request] = true
+		}
+	}
+	var list v1beta1.TargetGroupBindingList
+	err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy,
+		client.MatchingFields{indexBindingType: string(v1beta1.TargetTypeInstance)})
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings of type instance")
+	}
+	id, _ := endpoints.InstanceID(node)
+	for i := range list.Items {
+		key := client.ObjectKeyFromObject(&list.Items[i])
+		selector, err := r.resolver.Selectors.Of(&list.Items[i])
+		if err == nil && selector.Matches(labels.Set(node.Labels)) || r.resolver.Holders.Holds(key, id) {
+			found[reconcile.Request{NamespacedName: key}] = true
+		}
+	}
+	return slices.Collect(maps.Keys(found))
 }

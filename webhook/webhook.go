@@ -28,7 +28,7 @@ const (
 // indexBindingARN indexes bindings by the ARN of their target group.
 const indexBindingARN = "webhook.binding.arn"
 
-// Clients returns the client that acts as a role. *elbv2.Accounts implements it.
+// Clients returns the client that acts as a role. *elbv2.Clients implements it.
 type Clients interface {
 	Client(accounts.Role) *elbv2.Client
 }

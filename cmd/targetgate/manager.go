@@ -32,7 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/targetgate/targetgate/targets"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -165,8 +165,8 @@ func cacheOptions(opts *options) cache.Options {
 	out := cache.Options{
 		SyncPeriod: &opts.SyncPeriod, DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Node{}: {Transform: targets.StripNode}, &corev1.Pod{}: {Transform: targets.StripPod},
-			&discoveryv1.EndpointSlice{}: {Transform: targets.StripSlice},
+			&corev1.Node{}: {Transform: endpoints.StripNode}, &corev1.Pod{}: {Transform: endpoints.StripPod},
+			&discoveryv1.EndpointSlice{}: {Transform: endpoints.StripSlice},
 		},
 	}
 	if len(opts.WatchNamespaces) > 0 {

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/targetgate/targetgate/targets"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -93,7 +93,7 @@ func (s *scene) sliceLink() Link {
 	case len(s.survey.Odd) > 0 && s.binding.Spec.IsIP():
 		return link("slice", Broken, "%s", strings.Join(slices.Sorted(maps.Values(s.survey.Odd)), "; "))
 	case len(s.survey.Endpoints) > 0:
-		return link("slice", OK, "%s", s.standings())
+		return link("slice", OK, "%s", s.states())
 	case len(s.survey.Odd) > 0:
 		return link("slice", Unknown, "no node of the cluster can be a target")
 	case !s.binding.Spec.IsIP():
@@ -112,7 +112,7 @@ func (s *scene) sliceLink() Link {
 // unlisted is why pods that the Service selects are no endpoints.
 func (s *scene) unlisted(selected int) Link {
 	for i := range s.pods {
-		if pod := &s.pods[i]; s.survey.Selects(pod) && !targets.IsLeaving(pod) {
+		if pod := &s.pods[i]; s.survey.Selects(pod) && !endpoints.IsTerminating(pod) {
 			if why, lasting := s.survey.Unlisted(pod); lasting {
 				return link("slice", Broken, "%s", why)
 			}
@@ -130,18 +130,18 @@ func (s *scene) unlistedPod(pod *corev1.Pod) Link {
 	return link("slice", Waiting, "%s", why)
 }
 
-// standings counts the endpoints by what the registrar does with them.
-func (s *scene) standings() string {
-	count := map[targets.Standing]int{}
+// states counts the endpoints by what the registrar does with them.
+func (s *scene) states() string {
+	count := map[endpoints.State]int{}
 	for _, ep := range s.survey.Endpoints {
-		count[ep.Standing]++
+		count[ep.State]++
 	}
 	var out []string
-	for _, standing := range []targets.Standing{
-		targets.StandingWanted, targets.StandingUnready, targets.StandingKept, targets.StandingReplaced, targets.StandingLeaving,
+	for _, state := range []endpoints.State{
+		endpoints.Desired, endpoints.NotReady, endpoints.Undetermined, endpoints.Unselected, endpoints.Terminating,
 	} {
-		if count[standing] > 0 {
-			out = append(out, fmt.Sprintf("%d %s", count[standing], standing))
+		if count[state] > 0 {
+			out = append(out, fmt.Sprintf("%d %s", count[state], state))
 		}
 	}
 	return "endpoints: " + strings.Join(out, ", ")

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets"
+	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
 // startup is how long containers may take to be ready before that is called broken; a container that fails is at once.
@@ -25,7 +25,7 @@ func (s *scene) podEndpoint(pod *corev1.Pod) Endpoint {
 		out.Target = ep.Target.String()
 	}
 	switch {
-	case targets.IsLeaving(pod):
+	case endpoints.IsTerminating(pod):
 		out.Links = []Link{s.leavingLink(pod), s.leavingTarget(ep)}
 	case !s.abandoned():
 		target := s.targetLink(pod, ep)
@@ -39,11 +39,11 @@ func (s *scene) podEndpoint(pod *corev1.Pod) Endpoint {
 }
 
 // podSliceLink is about whether the Service's EndpointSlices list the pod.
-func (s *scene) podSliceLink(pod *corev1.Pod, ep *targets.Endpoint) Link {
+func (s *scene) podSliceLink(pod *corev1.Pod, ep *endpoints.Endpoint) Link {
 	switch {
-	case ep != nil && ep.Standing == targets.StandingKept:
+	case ep != nil && ep.State == endpoints.Undetermined:
 		return link("slice", Waiting, "does not list the pod just now; target %s stays as it is until then", ep.Target)
-	case ep != nil && ep.Standing != targets.StandingReplaced:
+	case ep != nil && ep.State != endpoints.Unselected:
 		return link("slice", OK, "lists the pod at %s", ep.Target)
 	case s.survey.Missing != "":
 		return link("slice", Unknown, "there is nothing to look for without the Service's port")
@@ -73,16 +73,16 @@ func (s *scene) leavingLink(pod *corev1.Pod) Link {
 }
 
 // podLink is about the pod's containers and node.
-func (s *scene) podLink(pod *corev1.Pod, ep *targets.Endpoint) Link {
+func (s *scene) podLink(pod *corev1.Pod, ep *endpoints.Endpoint) Link {
 	ready := readiness.Condition(pod, corev1.ContainersReady)
 	containersReady := ready != nil && ready.Status == corev1.ConditionTrue
 	switch {
-	case containersReady && ep != nil && ep.Standing == targets.StandingUnready:
+	case containersReady && ep != nil && ep.State == endpoints.NotReady:
 		return link("pod", Broken, "its containers are ready, but its node %q is not, or is gone", pod.Spec.NodeName).
 			advise("See the node: kubectl describe node %s; pods of a node that is gone are deleted within two minutes", pod.Spec.NodeName)
 	case containersReady:
 		return link("pod", OK, "its containers are ready since %s", stamp(ready.LastTransitionTime.Time))
-	case ep != nil && ep.Standing == targets.StandingWanted:
+	case ep != nil && ep.State == endpoints.Desired:
 		return link("pod", OK, "its containers are not ready, but the Service publishes it all the same")
 	}
 	return s.unreadyLink(pod)

@@ -18,6 +18,7 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -121,11 +122,11 @@ func (s *scene) isBehind(pod *corev1.Pod) bool {
 }
 
 // endpointOf is the pod's endpoint, nil when it is none. A pod may be there at an old port as well.
-func (s *scene) endpointOf(uid types.UID) *targets.Endpoint {
-	var best *targets.Endpoint
+func (s *scene) endpointOf(uid types.UID) *endpoints.Endpoint {
+	var best *endpoints.Endpoint
 	for i := range s.survey.Endpoints {
 		ep := &s.survey.Endpoints[i]
-		if ep.Pod != nil && ep.Pod.UID == uid && (best == nil || ep.Standing == targets.StandingWanted) {
+		if ep.Pod != nil && ep.Pod.UID == uid && (best == nil || ep.State == endpoints.Desired) {
 			best = ep
 		}
 	}

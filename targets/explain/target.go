@@ -14,12 +14,12 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // targetLink is about whether the endpoint is in the target group. Pod is nil for a node.
-func (s *scene) targetLink(pod *corev1.Pod, ep *targets.Endpoint) Link {
+func (s *scene) targetLink(pod *corev1.Pod, ep *endpoints.Endpoint) Link {
 	if ep == nil {
 		return link("target", Unknown, "there is none without an endpoint")
 	}
@@ -34,11 +34,11 @@ func (s *scene) targetLink(pod *corev1.Pod, ep *targets.Endpoint) Link {
 }
 
 // toldTarget is the link by what targetgate has written.
-func (s *scene) toldTarget(pod *corev1.Pod, ep *targets.Endpoint) Link {
+func (s *scene) toldTarget(pod *corev1.Pod, ep *endpoints.Endpoint) Link {
 	switch ready := s.status(v1beta1.ConditionReady); {
 	case pod != nil && readiness.ShowsRegistration(pod, s.gate()):
 		return link("target", OK, "%s is registered, by the pod's condition", ep.Target)
-	case ep.Standing != targets.StandingWanted:
+	case ep.State != endpoints.Desired:
 		return s.unwantedTarget(ep)
 	case pod != nil && readiness.Has(pod, s.gate()):
 		return s.unregistered(pod, ep)
@@ -65,12 +65,12 @@ func (s *scene) refusal(pod *corev1.Pod, target elbv2.Target) string {
 }
 
 // readTarget is the link by AWS's answer.
-func (s *scene) readTarget(pod *corev1.Pod, ep *targets.Endpoint) Link {
+func (s *scene) readTarget(pod *corev1.Pod, ep *endpoints.Endpoint) Link {
 	h, there := s.reading.health[ep.Target]
 	switch {
 	case there && h.State != elbv2.StateDraining:
 		return link("target", OK, "%s is registered", ep.Target)
-	case ep.Standing != targets.StandingWanted:
+	case ep.State != endpoints.Desired:
 		return s.unwantedTarget(ep)
 	default:
 		return s.unregistered(pod, ep)
@@ -78,15 +78,15 @@ func (s *scene) readTarget(pod *corev1.Pod, ep *targets.Endpoint) Link {
 }
 
 // unwantedTarget is of an endpoint that the registrar does not add now; the links before say why.
-func (s *scene) unwantedTarget(ep *targets.Endpoint) Link {
-	if ep.Standing == targets.StandingUnready {
+func (s *scene) unwantedTarget(ep *endpoints.Endpoint) Link {
+	if ep.State == endpoints.NotReady {
 		return link("target", Waiting, "%s is registered when the pod's containers and its node are ready", ep.Target)
 	}
-	return link("target", Waiting, "%s is %s", ep.Target, ep.Standing)
+	return link("target", Waiting, "%s is %s", ep.Target, ep.State)
 }
 
 // unregistered is of a target that should be registered.
-func (s *scene) unregistered(pod *corev1.Pod, ep *targets.Endpoint) Link {
+func (s *scene) unregistered(pod *corev1.Pod, ep *endpoints.Endpoint) Link {
 	fresh := s.now.Sub(changedAt(s.binding)) < promptness
 	if pod == nil || fresh || s.now.Sub(readySince(pod)) < promptness {
 		return link("target", Waiting, "%s is not registered yet", ep.Target)
@@ -103,7 +103,7 @@ func readySince(pod *corev1.Pod) time.Time {
 }
 
 // leavingTarget is of a pod that goes.
-func (s *scene) leavingTarget(ep *targets.Endpoint) Link {
+func (s *scene) leavingTarget(ep *endpoints.Endpoint) Link {
 	if ep == nil {
 		return link("target", OK, "it has none any more")
 	}
@@ -121,7 +121,7 @@ func (s *scene) leavingTarget(ep *targets.Endpoint) Link {
 }
 
 // healthLink is about what the load balancer says of the target: AWS's own word, or what targetgate last wrote of it.
-func (s *scene) healthLink(pod *corev1.Pod, ep *targets.Endpoint, target Link) Link {
+func (s *scene) healthLink(pod *corev1.Pod, ep *endpoints.Endpoint, target Link) Link {
 	if ep == nil || target.State == Broken || target.State == Waiting {
 		return link("health", Unknown, "there is none without a registered target")
 	}
@@ -170,7 +170,7 @@ func (s *scene) nodeEndpoints() []Endpoint {
 	for i := range s.survey.Endpoints {
 		ep := &s.survey.Endpoints[i]
 		links := []Link{nodeLink(ep)}
-		if ep.Standing == targets.StandingWanted {
+		if ep.State == endpoints.Desired {
 			target := s.targetLink(nil, ep)
 			links = append(links, target, s.healthLink(nil, ep, target))
 		}
@@ -183,13 +183,13 @@ func (s *scene) nodeEndpoints() []Endpoint {
 }
 
 // nodeLink: that a node is no target may be wanted, by its labels or the binding's nodeSelector.
-func nodeLink(ep *targets.Endpoint) Link {
-	switch ep.Standing {
-	case targets.StandingWanted:
+func nodeLink(ep *endpoints.Endpoint) Link {
+	switch ep.State {
+	case endpoints.Desired:
 		return link("node", OK, "is ready, and belongs in the target group")
-	case targets.StandingUnready:
+	case endpoints.NotReady:
 		return link("node", Broken, "is not ready").advise("See the node: kubectl describe node")
-	case targets.StandingLeaving:
+	case endpoints.Terminating:
 		return link("node", Waiting, "is about to go")
 	default:
 		return link("node", OK, "is left out, by its labels or the binding's nodeSelector")

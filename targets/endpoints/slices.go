@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package endpoints
 
 import (
 	"cmp"
@@ -21,26 +21,26 @@ import (
 
 // sliceReader finds the endpoints in the EndpointSlices of a binding's Service.
 type sliceReader struct {
-	*resolver
+	*Resolver
 	binding *v1beta1.TargetGroupBinding
-	known   map[elbv2.Target]entry
-	res     *resolution
+	group   Group
+	res     *Resolution
 }
 
-// maxUnnamedPorts is how many ports of one slice a Service port without a name matches at most. Slices that Kubernetes writes for
+// MaxUnnamedPorts is how many ports of one slice a Service port without a name matches at most. Slices that Kubernetes writes for
 // such a Service have one port; one that a user writes may have thousands, for each of its thousand endpoints.
-const maxUnnamedPorts = 10
+const MaxUnnamedPorts = 10
 
 func (c sliceReader) read(ctx context.Context, portName string) error {
-	for _, slice := range c.sliceByService.at(c.binding.Namespace, c.binding.Spec.ServiceRef.Name) {
+	for _, slice := range c.SliceByService.At(c.binding.Namespace, c.binding.Spec.ServiceRef.Name) {
 		if slice.AddressType != addressType(c.binding) {
 			continue
 		}
 		ports := slicePorts(slice, portName)
-		if len(ports) > maxUnnamedPorts {
-			c.res.odd["ports of "+slice.Name] = fmt.Sprintf("EndpointSlice %s has %d ports: the first %d are targets of a Service port "+
-				"without a name", slice.Name, len(ports), maxUnnamedPorts)
-			ports = ports[:maxUnnamedPorts]
+		if len(ports) > MaxUnnamedPorts {
+			c.res.Odd["ports of "+slice.Name] = fmt.Sprintf("EndpointSlice %s has %d ports: the first %d are targets of a Service port "+
+				"without a name", slice.Name, len(ports), MaxUnnamedPorts)
+			ports = ports[:MaxUnnamedPorts]
 		}
 		for _, port := range ports {
 			for i := range slice.Endpoints {
@@ -81,9 +81,9 @@ func (c sliceReader) add(ctx context.Context, ep *discoveryv1.Endpoint, port int
 		c.skip(target, fmt.Sprintf("pod %s/%s is in another namespace than the TargetGroupBinding", ref.Namespace, ref.Name))
 		return nil
 	}
-	pod := c.podByName.first(c.binding.Namespace, ref.Name)
+	pod := c.PodByName.First(c.binding.Namespace, ref.Name)
 	if !agrees(pod, ref) {
-		c.place(endpoint{target: target, uid: ref.UID}) // look again when the caches do
+		c.place(Endpoint{Target: target, UID: ref.UID}) // look again when the caches do
 		return nil
 	}
 	if !hasAddress(pod, ep.Addresses[0]) {
@@ -95,7 +95,7 @@ func (c sliceReader) add(ctx context.Context, ep *discoveryv1.Endpoint, port int
 		return err
 	}
 	found := newEndpoint(target, pod, readiness.GateFor(c.binding.Name))
-	found.zone = cmp.Or(ptr.Deref(ep.Zone, ""), node.zone)
+	found.Zone = cmp.Or(ptr.Deref(ep.Zone, ""), node.zone)
 	found.judge(node, ep.Conditions.Ready == nil || *ep.Conditions.Ready)
 	c.place(found)
 	return nil
@@ -116,7 +116,7 @@ func hasAddress(pod *corev1.Pod, address string) bool {
 // strange is what users are told of a slice that lists the pod at an address that is not its own. That is nothing where the
 // Service selects the pod: a pod that was started again gets another address, and its slice follows.
 func (c sliceReader) strange(pod *corev1.Pod) string {
-	if selects(c.res.service, pod) {
+	if Selects(c.res.Service, pod) {
 		return ""
 	}
 	return fmt.Sprintf("the address is none of those of pod %s", pod.Name)
@@ -126,7 +126,7 @@ func (c sliceReader) strange(pod *corev1.Pod) string {
 func (c sliceReader) skip(target elbv2.Target, why string) { c.res.skipped[target] = why }
 
 // tellSkipped has users told of the endpoints that were skipped, all in one.
-func (r *resolution) tellSkipped() {
+func (r *Resolution) tellSkipped() {
 	n, first := 0, ""
 	for target, why := range r.skipped {
 		if why == "" {
@@ -141,60 +141,54 @@ func (r *resolution) tellSkipped() {
 		first += fmt.Sprintf(" (and %d more)", n-1)
 	}
 	if n > 0 {
-		r.odd[skippedEndpoints] = "EndpointSlices list what cannot be a target: " + first
+		r.Odd[SkippedEndpoints] = "EndpointSlices list what cannot be a target: " + first
 	}
 }
 
-// skippedEndpoints is what the endpoints are called in resolution.odd that no target is made of.
-const skippedEndpoints = "endpoints"
+// SkippedEndpoints is what the endpoints are called in resolution.odd that no target is made of.
+const SkippedEndpoints = "endpoints"
 
 // place adds an endpoint. Of several at one address and port the one that stays counts: the pods of the others have ended and
 // lost the address, or the pod is listed twice. Pods in the host network may share both for long.
-func (c sliceReader) place(ep endpoint) {
-	there, taken := c.res.endpoints[ep.target]
+func (c sliceReader) place(ep Endpoint) {
+	there, taken := c.res.Endpoints[ep.Target]
 	if !taken {
-		c.res.endpoints[ep.target] = ep
+		c.res.Endpoints[ep.Target] = ep
 		return
 	}
-	owner := c.known[ep.target].owner
+	owner := c.group.Owner(ep.Target)
 	first, second := there, ep
-	if cmp.Or(cmp.Compare(c.rank(second, owner), c.rank(first, owner)), cmp.Compare(first.uid, second.uid)) > 0 {
+	if cmp.Or(cmp.Compare(c.rank(second, owner), c.rank(first, owner)), cmp.Compare(first.UID, second.UID)) > 0 {
 		first, second = second, first
 	}
-	ownerLives := there.besideOwner || ep.besideOwner || second.uid == owner && second.lives()
-	first.besideOwner = ownerLives && first.uid != owner
-	first.shared = there.shared || ep.shared || first.uid != second.uid && second.standing == wanted
-	c.res.endpoints[ep.target] = first
+	ownerLives := there.BesideOwner || ep.BesideOwner || second.UID == owner && second.lives()
+	first.BesideOwner = ownerLives && first.UID != owner
+	first.Shared = there.Shared || ep.Shared || first.UID != second.UID && second.State == Desired
+	c.res.Endpoints[ep.Target] = first
 }
 
 // rank orders endpoints at one address and port, whatever the order of the slices. Of several that are wanted a pod at its gate
 // comes first, as it has to be registered for that to open, and then the pod for which the target is registered.
-func (c sliceReader) rank(ep endpoint, owner types.UID) int {
-	out := [...]int{leaving: 0, unready: 2, kept: 4, wanted: 6}[ep.standing]
-	if ep.standing == wanted && ep.atGate(readiness.GateFor(c.binding.Name)) {
+func (c sliceReader) rank(ep Endpoint, owner types.UID) int {
+	out := [...]int{Terminating: 0, NotReady: 2, Undetermined: 4, Desired: 6}[ep.State]
+	if ep.State == Desired && ep.AtGate(readiness.GateFor(c.binding.Name)) {
 		out += 2
 	}
-	if ep.uid == owner {
+	if ep.UID == owner {
 		out++
 	}
 	return out
 }
 
-func newEndpoint(target elbv2.Target, pod *corev1.Pod, gate corev1.PodConditionType) endpoint {
-	return endpoint{
-		target: target, uid: pod.UID, pod: pod,
-		unproven: readiness.Has(pod, gate) && !readiness.ShowsRegistration(pod, gate),
-		proven:   readiness.IsOpenByHealth(pod, gate),
+func newEndpoint(target elbv2.Target, pod *corev1.Pod, gate corev1.PodConditionType) Endpoint {
+	return Endpoint{
+		Target: target, UID: pod.UID, Pod: pod,
+		Unproven: readiness.Has(pod, gate) && !readiness.ShowsRegistration(pod, gate),
+		Proven:   readiness.IsOpenByHealth(pod, gate),
 	}
 }
 
 // lives reports whether the pod may serve: an unready one may be ready again, but on a node that is down.
-func (ep endpoint) lives() bool {
-	return ep.standing == wanted || ep.standing == unready && !ep.nodeDown
-}
-
-// inherits reports whether the endpoint takes the target over from the pod for which it was registered, without leaving the group:
-// that pod lives at the same address or did so beside another one, or the endpoint's own has been found healthy there.
-func (ep endpoint) inherits(e entry) bool {
-	return ep.standing == wanted && (ep.besideOwner || ep.proven || e.shared)
+func (ep Endpoint) lives() bool {
+	return ep.State == Desired || ep.State == NotReady && !ep.NodeDown
 }

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package endpoints
 
 import (
 	"fmt"
@@ -15,9 +15,9 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// selectors are the bindings' node selectors, each compiled once for each generation: every change of a node asks for all of
+// Selectors are the bindings' node selectors, each compiled once for each generation: every change of a node asks for all of
 // them. Safe for concurrent use; nil compiles whenever it is asked.
-type selectors struct {
+type Selectors struct {
 	mu       sync.Mutex
 	compiled map[types.NamespacedName]compiledSelector
 }
@@ -29,12 +29,12 @@ type compiledSelector struct {
 	err        error
 }
 
-func newSelectors() *selectors {
-	return &selectors{compiled: map[types.NamespacedName]compiledSelector{}}
+func newSelectors() *Selectors {
+	return &Selectors{compiled: map[types.NamespacedName]compiledSelector{}}
 }
 
-// of is the binding's; a binding without one selects every node.
-func (s *selectors) of(binding *v1beta1.TargetGroupBinding) (labels.Selector, error) {
+// Of is the binding's; a binding without one selects every node.
+func (s *Selectors) Of(binding *v1beta1.TargetGroupBinding) (labels.Selector, error) {
 	if binding.Spec.NodeSelector == nil {
 		return labels.Everything(), nil
 	}
@@ -55,8 +55,8 @@ func (s *selectors) of(binding *v1beta1.TargetGroupBinding) (labels.Selector, er
 	return known.selector, known.err
 }
 
-// drop is for a binding that is gone.
-func (s *selectors) drop(key types.NamespacedName) {
+// Drop is for a binding that is gone.
+func (s *Selectors) Drop(key types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.compiled, key)

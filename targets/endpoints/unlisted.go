@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package endpoints
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// whyUnlisted says why no endpoint is made of a pod that the Service selects. Lasting is whether that stays so until somebody
+// WhyUnlisted says why no endpoint is made of a pod that the Service selects. Lasting is whether that stays so until somebody
 // changes something: otherwise the EndpointSlices may only be late.
-func (x *indexed) whyUnlisted(binding *v1beta1.TargetGroupBinding, service *corev1.Service, pod *corev1.Pod) (why string, lasting bool) {
+func (x *Cache) WhyUnlisted(binding *v1beta1.TargetGroupBinding, service *corev1.Service, pod *corev1.Pod) (why string, lasting bool) {
 	family, port := addressType(binding), binding.Spec.ServiceRef.Port.String()
 	switch {
 	case service.Spec.Type == corev1.ServiceTypeExternalName:
@@ -38,9 +38,9 @@ func hasFamily(service *corev1.Service, family discoveryv1.AddressType) bool {
 	return len(service.Spec.IPFamilies) == 0 || slices.Contains(service.Spec.IPFamilies, corev1.IPFamily(family))
 }
 
-func (x *indexed) listedWithoutPort(binding *v1beta1.TargetGroupBinding, service *corev1.Service, pod *corev1.Pod) bool {
+func (x *Cache) listedWithoutPort(binding *v1beta1.TargetGroupBinding, service *corev1.Service, pod *corev1.Pod) bool {
 	port, _ := servicePort(service, binding)
-	return slices.ContainsFunc(x.sliceByPod.at(pod.Namespace, pod.Name), func(slice *discoveryv1.EndpointSlice) bool {
+	return slices.ContainsFunc(x.SliceByPod.At(pod.Namespace, pod.Name), func(slice *discoveryv1.EndpointSlice) bool {
 		return slice.Labels[discoveryv1.LabelServiceName] == service.Name && slice.AddressType == addressType(binding) &&
 			len(slicePorts(slice, port.Name)) == 0
 	})

@@ -1,14 +1,13 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package endpoints
 
 import (
 	"context"
 	"fmt"
 	"maps"
 	"regexp"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -30,10 +28,10 @@ import (
 
 // resolveNodes finds the nodes of a binding of type instance. Which of them has pods of the Service is not looked at:
 // with externalTrafficPolicy Local the load balancer's health checks find that out, node by node.
-func (r *resolver) resolveNodes(ctx context.Context, binding *v1beta1.TargetGroupBinding, port corev1.ServicePort,
-	known map[elbv2.Target]entry, res *resolution,
+func (r *Resolver) resolveNodes(ctx context.Context, binding *v1beta1.TargetGroupBinding, port corev1.ServicePort,
+	group Group, res *Resolution,
 ) error {
-	selector, err := r.selectors.of(binding)
+	selector, err := r.Selectors.Of(binding)
 	if err != nil {
 		return fmt.Errorf("reading spec.nodeSelector: %w", err)
 	}
@@ -43,57 +41,58 @@ func (r *resolver) resolveNodes(ctx context.Context, binding *v1beta1.TargetGrou
 	}
 	alive := addNodes(list.Items, selector, port, res)
 	held := map[string]bool{} // their nodes may not be selected
-	for target := range known {
-		if s, lives := alive[target.ID]; lives && (s == replaced || s == leaving) {
+	for target := range group.Targets() {
+		if s, lives := alive[target.ID]; lives && (s == Unselected || s == Terminating) {
 			held[target.ID] = true
 		}
 	}
-	r.holders.hold(client.ObjectKeyFromObject(binding), held)
-	addOldPorts(alive, known, res)
+	r.Holders.Hold(client.ObjectKeyFromObject(binding), held)
+	addOldPorts(alive, group, res)
 	return nil
 }
 
 // addNodes adds the nodes that can be targets, and returns where each of them belongs, by instance ID.
-func addNodes(nodes []corev1.Node, selector labels.Selector, port corev1.ServicePort, res *resolution) map[string]standing {
-	alive := map[string]standing{}
+func addNodes(nodes []corev1.Node, selector labels.Selector, port corev1.ServicePort, res *Resolution) map[string]State {
+	alive := map[string]State{}
 	for i := range nodes {
 		node := &nodes[i]
 		if onFargate(node) {
 			continue
 		}
-		id, ok := instanceID(node)
+		id, ok := InstanceID(node)
 		if !ok {
-			res.odd[node.Name] = fmt.Sprintf("Node %s cannot be a target: spec.providerID %q names no instance, want aws:///<zone>/i-...",
+			res.Odd[node.Name] = fmt.Sprintf("Node %s cannot be a target: spec.providerID %q names no instance, want aws:///<zone>/i-...",
 				node.Name, node.Spec.ProviderID)
 			continue
 		}
-		ep := endpoint{target: elbv2.Target{ID: id, Port: port.NodePort}, uid: types.UID(id)}
-		ep.standing, ep.lastResort = nodeStanding(node, selector)
-		alive[id] = ep.standing
-		if res.missing == "" {
-			res.endpoints[ep.target] = ep
+		ep := Endpoint{Target: elbv2.Target{ID: id, Port: port.NodePort}, UID: types.UID(id)}
+		ep.State, ep.lastResort = nodeStanding(node, selector)
+		alive[id] = ep.State
+		if res.Missing == "" {
+			res.Endpoints[ep.Target] = ep
 		}
 	}
 	return alive
 }
 
 // addOldPorts adds the targets of living nodes at ports that are not asked for any more.
-func addOldPorts(alive map[string]standing, known map[elbv2.Target]entry, res *resolution) {
-	for target := range known {
+func addOldPorts(alive map[string]State, group Group, res *Resolution) {
+	for target := range group.Targets() {
 		s, lives := alive[target.ID]
-		if _, listed := res.endpoints[target]; listed || !lives {
+		if _, listed := res.Endpoints[target]; listed || !lives {
 			continue
 		}
-		if s != leaving {
-			s = replaced
+		if s != Terminating {
+			s = Unselected
 		}
-		res.endpoints[target] = endpoint{target: target, uid: types.UID(target.ID), standing: s}
+		res.Endpoints[target] = Endpoint{Target: target, UID: types.UID(target.ID), State: s}
 	}
 }
 
 var instanceIDPattern = regexp.MustCompile(`/(i-[0-9a-f]+)$`)
 
-func instanceID(node *corev1.Node) (string, bool) {
+// InstanceID is the ID of the EC2 instance that the node is, by its spec.providerID.
+func InstanceID(node *corev1.Node) (string, bool) {
 	match := instanceIDPattern.FindStringSubmatch(node.Spec.ProviderID)
 	if match == nil {
 		return "", false
@@ -103,17 +102,17 @@ func instanceID(node *corev1.Node) (string, bool) {
 
 // nodeStanding is where a node belongs. The labels and taints are those that the incumbent and the cloud providers
 // look at.
-func nodeStanding(node *corev1.Node, selector labels.Selector) (s standing, lastResort bool) {
-	ready := nodeReadiness(node)
+func nodeStanding(node *corev1.Node, selector labels.Selector) (s State, lastResort bool) {
+	ready := NodeReadiness(node)
 	switch {
 	case !node.DeletionTimestamp.IsZero() || isDisrupted(node):
-		return leaving, false
+		return Terminating, false
 	case isExcluded(node) || !selector.Matches(labels.Set(node.Labels)):
-		return replaced, false
+		return Unselected, false
 	case ready == corev1.ConditionTrue:
-		return wanted, false
+		return Desired, false
 	default:
-		return unready, ready == corev1.ConditionUnknown
+		return NotReady, ready == corev1.ConditionUnknown
 	}
 }
 
@@ -157,7 +156,7 @@ type nodeFacts struct {
 func (n nodeFacts) down() bool { return n.deleted || n.ready == corev1.ConditionFalse }
 
 // nodeOf is what is known of the pod's node. A pod without a node, and a node that we may not read, say nothing against the pod.
-func (r *resolver) nodeOf(ctx context.Context, pod *corev1.Pod) (nodeFacts, error) {
+func (r *Resolver) nodeOf(ctx context.Context, pod *corev1.Pod) (nodeFacts, error) {
 	name := pod.Spec.NodeName
 	if name == "" {
 		return nodeFacts{ready: corev1.ConditionTrue}, nil
@@ -170,9 +169,9 @@ func (r *resolver) nodeOf(ctx context.Context, pod *corev1.Pod) (nodeFacts, erro
 	var found nodeFacts
 	switch {
 	case err == nil:
-		found = nodeFacts{ready: nodeReadiness(&r.node), zone: r.node.Labels[corev1.LabelTopologyZone]}
+		found = nodeFacts{ready: NodeReadiness(&r.node), zone: r.node.Labels[corev1.LabelTopologyZone]}
 	case apierrors.IsNotFound(err):
-		found = nodeFacts{missing: true, deleted: r.deletedNodes.has(name)}
+		found = nodeFacts{missing: true, deleted: r.DeletedNodes.has(name)}
 	case apierrors.IsForbidden(err):
 		found = nodeFacts{ready: corev1.ConditionTrue}
 	default:
@@ -182,9 +181,9 @@ func (r *resolver) nodeOf(ctx context.Context, pod *corev1.Pod) (nodeFacts, erro
 	return found, nil
 }
 
-// deletedNodes are the names of the nodes that the watch has shown to be deleted. That a node is not in the cache says less: the
+// DeletedNodes are the names of the nodes that the watch has shown to be deleted. That a node is not in the cache says less: the
 // cache of pods may be ahead of it. Safe for concurrent use; nil has none.
-type deletedNodes struct {
+type DeletedNodes struct {
 	mu sync.Mutex
 	at map[string]time.Time
 }
@@ -192,7 +191,7 @@ type deletedNodes struct {
 // rememberDeleted is how long: pod garbage collection deletes the pods of a node that is gone within two minutes.
 const rememberDeleted = 10 * time.Minute
 
-func (d *deletedNodes) has(name string) bool {
+func (d *DeletedNodes) has(name string) bool {
 	if d == nil {
 		return false
 	}
@@ -202,23 +201,29 @@ func (d *deletedNodes) has(name string) bool {
 	return deleted
 }
 
-func (d *deletedNodes) add(name string, now time.Time) {
+// Add notes that the node was deleted then.
+func (d *DeletedNodes) Add(name string, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	maps.DeleteFunc(d.at, func(_ string, at time.Time) bool { return now.Sub(at) >= rememberDeleted })
 	d.at[name] = now
 }
 
-func (d *deletedNodes) remove(name string) {
+func (d *DeletedNodes) remove(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.at, name)
 }
 
+// Update returns a handler that notes which nodes a watch shows to be deleted, and then passes each change on.
+func (d *DeletedNodes) Update(next handler.EventHandler, clk clock.PassiveClock) handler.EventHandler {
+	return nodeHandler{next, d, clk}
+}
+
 // nodeHandler notes which nodes are deleted before it has the bindings looked at.
 type nodeHandler struct {
 	handler.EventHandler
-	deleted *deletedNodes
+	deleted *DeletedNodes
 	clock   clock.PassiveClock
 }
 
@@ -230,38 +235,12 @@ func (h nodeHandler) Create(ctx context.Context, e event.CreateEvent, queue work
 
 // Delete implements handler.EventHandler.
 func (h nodeHandler) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	h.deleted.add(e.Object.GetName(), h.clock.Now())
+	h.deleted.Add(e.Object.GetName(), h.clock.Now())
 	h.EventHandler.Delete(ctx, e, queue)
 }
 
-// bindingsOfNode are those to which the node matters: of type ip those of the pods on it, of type instance those that select it, or
-// have it in their groups all the same.
-func (r *Registrar) bindingsOfNode(ctx context.Context, o client.Object) []reconcile.Request {
-	node := o.(*corev1.Node)
-	found := map[reconcile.Request]bool{}
-	for _, pod := range r.resolver.podByNode.at("", node.Name) {
-		for _, request := range r.bindingsOfPod(ctx, pod) {
-			found[request] = true
-		}
-	}
-	var list v1beta1.TargetGroupBindingList
-	err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy,
-		client.MatchingFields{indexBindingType: string(v1beta1.TargetTypeInstance)})
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings of type instance")
-	}
-	id, _ := instanceID(node)
-	for i := range list.Items {
-		key := client.ObjectKeyFromObject(&list.Items[i])
-		selector, err := r.resolver.selectors.of(&list.Items[i])
-		if err == nil && selector.Matches(labels.Set(node.Labels)) || r.resolver.holders.holds(key, id) {
-			found[reconcile.Request{NamespacedName: key}] = true
-		}
-	}
-	return slices.Collect(maps.Keys(found))
-}
-
-func nodeReadiness(node *corev1.Node) corev1.ConditionStatus {
+// NodeReadiness is the status of the node's condition Ready; Unknown when there is none.
+func NodeReadiness(node *corev1.Node) corev1.ConditionStatus {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			return c.Status

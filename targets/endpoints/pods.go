@@ -1,10 +1,11 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package endpoints
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,36 +17,37 @@ import (
 )
 
 // resolvePods finds the pods behind the Service port, and those behind registered targets that no slice lists.
-func (r *resolver) resolvePods(ctx context.Context, binding *v1beta1.TargetGroupBinding, service *corev1.Service,
-	port corev1.ServicePort, known map[elbv2.Target]entry, res *resolution,
+func (r *Resolver) resolvePods(ctx context.Context, binding *v1beta1.TargetGroupBinding, service *corev1.Service,
+	port corev1.ServicePort, group Group, res *Resolution,
 ) error {
-	if res.missing == "" {
-		if err := (sliceReader{r, binding, known, res}).read(ctx, port.Name); err != nil {
+	if res.Missing == "" {
+		if err := (sliceReader{r, binding, group, res}).read(ctx, port.Name); err != nil {
 			return err
 		}
 	}
 	res.tellSkipped()
-	return r.fromAddresses(ctx, binding, service, known, res)
+	return r.fromAddresses(ctx, binding, service, group, res)
 }
 
 // judge says where a pod that a slice lists belongs. The pod's own words count before the slice's, which come later; the slice's
 // ready also covers Services that publish not-ready addresses, but no slice is written because a node is deleted. Containers
 // are not asked on a node that does not answer: what they say there is old.
-func (ep *endpoint) judge(node nodeFacts, sliceReady bool) {
+func (ep *Endpoint) judge(node nodeFacts, sliceReady bool) {
 	switch {
-	case isLeaving(ep.pod):
-		ep.standing = leaving
+	case IsTerminating(ep.Pod):
+		ep.State = Terminating
 	case node.missing:
-		ep.standing, ep.nodeDown = unready, node.down()
-	case sliceReady, containersReady(ep.pod) && node.ready == corev1.ConditionTrue:
-		ep.standing = wanted
+		ep.State, ep.NodeDown = NotReady, node.down()
+	case sliceReady, ContainersReady(ep.Pod) && node.ready == corev1.ConditionTrue:
+		ep.State = Desired
 	default:
-		ep.standing, ep.nodeDown = unready, node.down()
-		ep.lastResort = containersReady(ep.pod) && node.ready == corev1.ConditionUnknown
+		ep.State, ep.NodeDown = NotReady, node.down()
+		ep.lastResort = ContainersReady(ep.Pod) && node.ready == corev1.ConditionUnknown
 	}
 }
 
-func isLeaving(pod *corev1.Pod) bool {
+// IsTerminating reports whether the pod is being deleted, or has ended: its target goes at once.
+func IsTerminating(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil || hasEnded(pod)
 }
 
@@ -53,31 +55,32 @@ func hasEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-func containersReady(pod *corev1.Pod) bool {
+// ContainersReady reports whether the kubelet says that all containers of the pod are ready.
+func ContainersReady(pod *corev1.Pod) bool {
 	c := readiness.Condition(pod, corev1.ContainersReady)
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
 // fromAddresses adds the pods whose addresses are in the group although no slice lists them.
-func (r *resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGroupBinding, service *corev1.Service,
-	known map[elbv2.Target]entry, res *resolution,
+func (r *Resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGroupBinding, service *corev1.Service,
+	group Group, res *Resolution,
 ) error {
 	listed := map[string]bool{}
-	for target := range res.endpoints {
+	for target := range res.Endpoints {
 		listed[target.ID] = true
 	}
 	unlisted, ids := map[elbv2.Target]bool{}, map[string]bool{}
-	for target, e := range known {
-		if _, ok := res.endpoints[target]; !ok && e.presence != draining {
+	for target := range group.Targets() {
+		if _, ok := res.Endpoints[target]; !ok && !group.Draining(target) {
 			unlisted[target], ids[target.ID] = true, true
 		}
 	}
-	r.holders.hold(client.ObjectKeyFromObject(binding), ids)
+	r.Holders.Hold(client.ObjectKeyFromObject(binding), ids)
 	for target := range unlisted {
-		pod := r.podAt(binding.Namespace, target.ID, service, known[target].owner)
+		pod := r.PodAt(binding.Namespace, target.ID, service, group.Owner(target))
 		if pod == nil {
 			if _, skipped := res.skipped[target]; skipped {
-				res.endpoints[target] = endpoint{target: target} // a slice still lists it: it is not ours to take out
+				res.Endpoints[target] = Endpoint{Target: target} // a slice still lists it: it is not ours to take out
 			}
 			continue
 		}
@@ -86,29 +89,29 @@ func (r *resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGro
 		if err != nil {
 			return err
 		}
-		found.judgeUnlisted(node, res.missing == "" && selects(service, pod) && !listed[target.ID])
-		res.endpoints[target] = found
+		found.judgeUnlisted(node, res.Missing == "" && Selects(service, pod) && !listed[target.ID])
+		res.Endpoints[target] = found
 	}
 	return nil
 }
 
 // judgeUnlisted says where a pod belongs whose target no slice lists. One that the Service still selects has slipped out of the
 // slices for the moment, unless they list it with another port, or for good, as its node is gone.
-func (ep *endpoint) judgeUnlisted(node nodeFacts, selected bool) {
+func (ep *Endpoint) judgeUnlisted(node nodeFacts, selected bool) {
 	switch {
-	case isLeaving(ep.pod):
-		ep.standing = leaving
+	case IsTerminating(ep.Pod):
+		ep.State = Terminating
 	case selected && node.missing:
-		ep.standing, ep.nodeDown = unready, node.down()
+		ep.State, ep.NodeDown = NotReady, node.down()
 	case selected:
-		ep.standing = kept
+		ep.State = Undetermined
 	default:
-		ep.standing = replaced
+		ep.State = Unselected
 	}
 }
 
-// selects reports whether the Service has a selector and the pod's labels match it.
-func selects(service *corev1.Service, pod *corev1.Pod) bool {
+// Selects reports whether the Service has a selector and the pod's labels match it.
+func Selects(service *corev1.Service, pod *corev1.Pod) bool {
 	if service == nil || len(service.Spec.Selector) == 0 {
 		return false
 	}
@@ -120,27 +123,35 @@ func selects(service *corev1.Service, pod *corev1.Pod) bool {
 	return true
 }
 
-// podAt is the pod that has the address, nil when there is none. Of several it is one that is not leaving, as the address
+// PodAt is the pod that has the address, nil when there is none. Of several it is one that is not leaving, as the address
 // of a pod that has ended may belong to the next one already; and as pods in the host network share their node's address, of
 // those the one for which the target is registered, or else one that the Service selects.
-func (r *resolver) podAt(namespace, address string, service *corev1.Service, owner types.UID) *corev1.Pod {
+func (r *Resolver) PodAt(namespace, address string, service *corev1.Service, owner types.UID) *corev1.Pod {
 	rank := func(pod *corev1.Pod) int {
 		switch {
-		case isLeaving(pod):
+		case IsTerminating(pod):
 			return 0
 		case pod.UID == owner:
 			return 3
-		case selects(service, pod):
+		case Selects(service, pod):
 			return 2
 		default:
 			return 1
 		}
 	}
 	var best *corev1.Pod
-	for _, pod := range r.podByAddress.at(namespace, address) {
+	for _, pod := range r.PodByAddress.At(namespace, address) {
 		if best == nil || rank(pod) > rank(best) || rank(pod) == rank(best) && pod.UID < best.UID {
 			best = pod
 		}
 	}
 	return best
+}
+
+// ServesOn reports whether the endpoint is a pod that is terminating, and serves until then by its preStop hooks and its grace
+// period.
+func (ep Endpoint) ServesOn(till time.Time) bool {
+	pod := ep.Pod
+	return pod != nil && pod.DeletionTimestamp != nil && pod.DeletionTimestamp.After(till) && preStopsWait(pod) &&
+		ContainersReady(pod) && !hasEnded(pod)
 }

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package endpoints
 
 import (
 	"maps"
@@ -11,21 +11,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// holders says which bindings care for a pod or node although no slice lists it, or no selector selects it: its address or ID is
+// Holders says which bindings care for a pod or node although no slice lists it, or no selector selects it: its address or ID is
 // in their groups. A pass says for its binding what it has to be woken for, before it looks at the pods: of what changes later the
 // watch tells. Safe for concurrent use; nil holds nothing.
-type holders struct {
+type Holders struct {
 	mu       sync.Mutex
 	bindings map[types.NamespacedName][]string        // names, by namespace and target ID
 	held     map[types.NamespacedName]map[string]bool // IDs, by binding
 }
 
-func newHolders() *holders {
-	return &holders{bindings: map[types.NamespacedName][]string{}, held: map[types.NamespacedName]map[string]bool{}}
+func newHolders() *Holders {
+	return &Holders{bindings: map[types.NamespacedName][]string{}, held: map[types.NamespacedName]map[string]bool{}}
 }
 
-// hold replaces what the binding held before. Mostly nothing changes, and both are empty.
-func (h *holders) hold(key types.NamespacedName, ids map[string]bool) {
+// Hold replaces what the binding held before. Mostly nothing changes, and both are empty.
+func (h *Holders) Hold(key types.NamespacedName, ids map[string]bool) {
 	if h == nil {
 		return
 	}
@@ -51,7 +51,7 @@ func (h *holders) hold(key types.NamespacedName, ids map[string]bool) {
 	}
 }
 
-func (h *holders) release(key types.NamespacedName, id string) {
+func (h *Holders) release(key types.NamespacedName, id string) {
 	at := types.NamespacedName{Namespace: key.Namespace, Name: id}
 	left := slices.DeleteFunc(h.bindings[at], func(name string) bool { return name == key.Name })
 	if h.bindings[at] = left; len(left) == 0 {
@@ -59,8 +59,8 @@ func (h *holders) release(key types.NamespacedName, id string) {
 	}
 }
 
-// of are the names of the bindings in the namespace that hold one of the IDs.
-func (h *holders) of(namespace string, ids []string) []string {
+// Of are the names of the bindings in the namespace that hold one of the IDs.
+func (h *Holders) Of(namespace string, ids []string) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var out []string
@@ -70,8 +70,8 @@ func (h *holders) of(namespace string, ids []string) []string {
 	return out
 }
 
-// holds reports whether the binding does.
-func (h *holders) holds(key types.NamespacedName, id string) bool {
+// Holds reports whether the binding does.
+func (h *Holders) Holds(key types.NamespacedName, id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.held[key][id]

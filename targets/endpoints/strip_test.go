@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package endpoints
 
 import (
 	"fmt"
@@ -123,11 +123,10 @@ func BenchmarkStripPod(b *testing.B) {
 }
 
 func TestStripNodeKeepsWhatIsRead(t *testing.T) {
-	node := changed(newNode("node-1", "i-01", corev1.ConditionFalse), func(n *corev1.Node) {
-		n.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}}
-		n.DeletionTimestamp = ptr.To(metav1.NewTime(time.Unix(1, 0)))
-		n.Status.Images = []corev1.ContainerImage{{Names: []string{"web"}}}
-	})
+	node := newNode("node-1", "i-01", corev1.ConditionFalse)
+	node.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}}
+	node.DeletionTimestamp = ptr.To(metav1.NewTime(time.Unix(1, 0)))
+	node.Status.Images = []corev1.ContainerImage{{Names: []string{"web"}}}
 	stripped, err := StripNode(node)
 	if err != nil {
 		t.Fatal(err)

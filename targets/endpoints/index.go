@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package endpoints
 
 import (
 	"context"
@@ -37,8 +37,8 @@ func newIndex[T client.Object](values func(T) []string) *index[T] {
 	return &index[T]{values: values, found: map[types.NamespacedName]*shelf[T]{}}
 }
 
-// at are the objects of the namespace that have the value.
-func (x *index[T]) at(namespace, value string) []T {
+// At are the objects of the namespace that have the value.
+func (x *index[T]) At(namespace, value string) []T {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if found, ok := x.found[types.NamespacedName{Namespace: namespace, Name: value}]; ok {
@@ -47,8 +47,8 @@ func (x *index[T]) at(namespace, value string) []T {
 	return nil
 }
 
-// first is one of them, nil when there is none.
-func (x *index[T]) first(namespace, value string) (o T) {
+// First is one of them, nil when there is none.
+func (x *index[T]) First(namespace, value string) (o T) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if found, ok := x.found[types.NamespacedName{Namespace: namespace, Name: value}]; ok {
@@ -155,44 +155,45 @@ func nameOf(o client.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// indexes of one kind.
-type indexes[T client.Object] []*index[T]
+// indexSet are the indexes of one kind.
+type indexSet[T client.Object] []*index[T]
 
-func (x indexes[T]) change(out, in []T) {
+func (x indexSet[T]) change(out, in []T) {
 	for _, one := range x {
 		one.change(out, in)
 	}
 }
 
-// indexed are the pods and the EndpointSlices that passes read.
-type indexed struct {
-	podByName, podByAddress, podByGate, podByNode *index[*corev1.Pod]
-	sliceByService, sliceByPod                    *index[*discoveryv1.EndpointSlice]
+// Cache are the pods and the EndpointSlices that passes read.
+type Cache struct {
+	PodByName, PodByAddress, PodByGate, PodByNode *index[*corev1.Pod]
+	SliceByService, SliceByPod                    *index[*discoveryv1.EndpointSlice]
 }
 
-func newIndexed() *indexed {
-	return &indexed{
-		podByName:    newIndex(func(pod *corev1.Pod) []string { return []string{pod.Name} }),
-		podByAddress: newIndex(podAddresses),
-		podByGate:    newIndex(readiness.Bindings),
-		podByNode:    &index[*corev1.Pod]{values: podNode, wide: true, found: map[types.NamespacedName]*shelf[*corev1.Pod]{}},
-		sliceByService: newIndex(func(slice *discoveryv1.EndpointSlice) []string {
+// NewCache returns an empty cache.
+func NewCache() *Cache {
+	return &Cache{
+		PodByName:    newIndex(func(pod *corev1.Pod) []string { return []string{pod.Name} }),
+		PodByAddress: newIndex(PodAddresses),
+		PodByGate:    newIndex(readiness.Bindings),
+		PodByNode:    &index[*corev1.Pod]{values: podNode, wide: true, found: map[types.NamespacedName]*shelf[*corev1.Pod]{}},
+		SliceByService: newIndex(func(slice *discoveryv1.EndpointSlice) []string {
 			return []string{slice.Labels[discoveryv1.LabelServiceName]}
 		}),
-		sliceByPod: newIndex(slicePods),
+		SliceByPod: newIndex(slicePods),
 	}
 }
 
-func (x *indexed) pods() indexes[*corev1.Pod] {
-	return indexes[*corev1.Pod]{x.podByName, x.podByAddress, x.podByGate, x.podByNode}
+func (x *Cache) pods() indexSet[*corev1.Pod] {
+	return indexSet[*corev1.Pod]{x.PodByName, x.PodByAddress, x.PodByGate, x.PodByNode}
 }
 
-func (x *indexed) slices() indexes[*discoveryv1.EndpointSlice] {
-	return indexes[*discoveryv1.EndpointSlice]{x.sliceByService, x.sliceByPod}
+func (x *Cache) slices() indexSet[*discoveryv1.EndpointSlice] {
+	return indexSet[*discoveryv1.EndpointSlice]{x.SliceByService, x.SliceByPod}
 }
 
-// readIndexed are those of a namespace, as reader has them now.
-func readIndexed(ctx context.Context, reader client.Reader, namespace string) (*indexed, error) {
+// ReadCache are those of a namespace, as reader has them now.
+func ReadCache(ctx context.Context, reader client.Reader, namespace string) (*Cache, error) {
 	var pods corev1.PodList
 	var listed discoveryv1.EndpointSliceList
 	for _, list := range []client.ObjectList{&pods, &listed} {
@@ -200,7 +201,7 @@ func readIndexed(ctx context.Context, reader client.Reader, namespace string) (*
 			return nil, fmt.Errorf("listing %T: %w", list, err)
 		}
 	}
-	out := newIndexed()
+	out := NewCache()
 	for i := range pods.Items {
 		out.pods().change(nil, []*corev1.Pod{&pods.Items[i]})
 	}
@@ -210,7 +211,8 @@ func readIndexed(ctx context.Context, reader client.Reader, namespace string) (*
 	return out, nil
 }
 
-func podAddresses(pod *corev1.Pod) []string {
+// PodAddresses are the pod's IP addresses, as its status has them.
+func PodAddresses(pod *corev1.Pod) []string {
 	out := make([]string, len(pod.Status.PodIPs))
 	for i, ip := range pod.Status.PodIPs {
 		out[i] = ip.IP
@@ -235,27 +237,36 @@ func slicePods(slice *discoveryv1.EndpointSlice) []string {
 	return out
 }
 
-// indexing has the indexes follow a watch, and the handler that it embeds see a change only then: a pass that is woken by
-// it finds it there.
-type indexing[T client.Object] struct {
+// UpdatePods returns a handler that keeps the cache's pods up to date by a watch of pods, and then passes each change on: a pass
+// that the change wakes finds it here.
+func (x *Cache) UpdatePods(next handler.EventHandler) handler.EventHandler {
+	return cacheUpdater[*corev1.Pod]{next, x.pods()}
+}
+
+// UpdateSlices is UpdatePods for EndpointSlices.
+func (x *Cache) UpdateSlices(next handler.EventHandler) handler.EventHandler {
+	return cacheUpdater[*discoveryv1.EndpointSlice]{next, x.slices()}
+}
+
+type cacheUpdater[T client.Object] struct {
 	handler.EventHandler
-	indexes[T]
+	indexSet[T]
 }
 
 // Create implements handler.EventHandler.
-func (h indexing[T]) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (h cacheUpdater[T]) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	h.change(nil, []T{e.Object.(T)})
 	h.EventHandler.Create(ctx, e, queue)
 }
 
 // Update implements handler.EventHandler.
-func (h indexing[T]) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (h cacheUpdater[T]) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	h.change([]T{e.ObjectOld.(T)}, []T{e.ObjectNew.(T)})
 	h.EventHandler.Update(ctx, e, queue)
 }
 
 // Delete implements handler.EventHandler.
-func (h indexing[T]) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (h cacheUpdater[T]) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	h.change([]T{e.Object.(T)}, nil)
 	h.EventHandler.Delete(ctx, e, queue)
 }

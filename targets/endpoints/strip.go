@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package endpoints
 
 import (
 	"time"
@@ -50,12 +50,16 @@ func StripPod(o any) (any, error) {
 	return stripped, nil
 }
 
-// waiting stands for the containers of a pod that all wait in a preStop. All such pods share it.
-var waiting = []corev1.Container{{Name: "waits", Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{}}}}
+// EnoughLife is what a leaving pod must have left to serve on while its deregistration waits: three times what the registrar has
+// it wait for at most.
+const EnoughLife = 9600 * time.Millisecond
+
+// Waiting stands for the containers of a pod that all wait in a preStop. All such pods share it.
+var Waiting = []corev1.Container{{Name: "waits", Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{}}}}
 
 func waitingIf(yes bool) []corev1.Container {
 	if yes {
-		return waiting
+		return Waiting
 	}
 	return nil
 }
@@ -68,7 +72,7 @@ func preStopsWait(pod *corev1.Pod) bool {
 		if lifecycle == nil || lifecycle.PreStop == nil {
 			return false
 		}
-		if sleep := lifecycle.PreStop.Sleep; sleep != nil && time.Duration(sleep.Seconds)*time.Second < enoughLife {
+		if sleep := lifecycle.PreStop.Sleep; sleep != nil && time.Duration(sleep.Seconds)*time.Second < EnoughLife {
 			return false
 		}
 	}

@@ -1,0 +1,95 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package endpoints
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// AskedFor are those of the targets that one of the bindings wants, or will when they are ready. The bindings have one target type.
+func (r *Resolver) AskedFor(ctx context.Context, bindings []*v1beta1.TargetGroupBinding, targets []elbv2.Target,
+) (map[elbv2.Target]bool, error) {
+	if len(bindings) == 0 || len(targets) == 0 {
+		return nil, nil
+	}
+	nodes, err := r.nodesByID(ctx, bindings[0])
+	if err != nil {
+		return nil, err
+	}
+	out := map[elbv2.Target]bool{}
+	for _, binding := range bindings {
+		service, err := r.service(ctx, binding)
+		if err != nil {
+			return nil, err
+		}
+		port, missing := servicePort(service, binding)
+		if missing != "" {
+			continue
+		}
+		for _, target := range targets {
+			out[target] = out[target] || r.asksForPods(service, port, target) || r.asksForNode(binding, port, nodes[target.ID], target)
+		}
+	}
+	return out, nil
+}
+
+func (r *Resolver) asksForPods(service *corev1.Service, port corev1.ServicePort, target elbv2.Target) bool {
+	return slices.ContainsFunc(r.PodByAddress.At(service.Namespace, target.ID), func(pod *corev1.Pod) bool {
+		return !IsTerminating(pod) && r.asksForPod(service, port, pod, target.Port)
+	})
+}
+
+// asksForPod reports whether a slice of the Service lists the pod at the port, or none lists it although the Service selects it: it
+// has slipped out for the moment.
+func (r *Resolver) asksForPod(service *corev1.Service, port corev1.ServicePort, pod *corev1.Pod, at int32) bool {
+	listed := false
+	for _, slice := range r.SliceByPod.At(pod.Namespace, pod.Name) {
+		if slice.Labels[discoveryv1.LabelServiceName] != service.Name {
+			continue
+		}
+		if slices.Contains(slicePorts(slice, port.Name), at) {
+			return true
+		}
+		listed = true
+	}
+	return !listed && Selects(service, pod)
+}
+
+// asksForNode reports whether the binding wants the node at its node port, or will when the node is ready. Node is nil when there
+// is none.
+func (r *Resolver) asksForNode(binding *v1beta1.TargetGroupBinding, port corev1.ServicePort, node *corev1.Node, target elbv2.Target) bool {
+	selector, err := r.Selectors.Of(binding)
+	if err != nil || node == nil || port.NodePort != target.Port {
+		return false
+	}
+	s, _ := nodeStanding(node, selector)
+	return s == Desired || s == NotReady
+}
+
+// nodesByID are the nodes that may be targets, by instance ID, for a binding of type instance; read only.
+func (r *Resolver) nodesByID(ctx context.Context, binding *v1beta1.TargetGroupBinding) (map[string]*corev1.Node, error) {
+	if binding.Spec.IsIP() {
+		return nil, nil
+	}
+	var list corev1.NodeList
+	if err := r.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	out := map[string]*corev1.Node{}
+	for i := range list.Items {
+		if id, ok := InstanceID(&list.Items[i]); ok && !onFargate(&list.Items[i]) {
+			out[id] = &list.Items[i]
+		}
+	}
+	return out, nil
+}

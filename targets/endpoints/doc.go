@@ -1,0 +1,16 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package endpoints tells what the cluster wants in a binding's target group: the pods behind a Service port, or the nodes.
+//
+// A Resolver (resolve.go) finds the endpoints of a binding and the state of each. For targets of type ip it reads EndpointSlices
+// (slices.go), and pods whose addresses are in the group although no slice lists them (pods.go); for targets of type instance it
+// reads nodes (nodes.go). It reads pods and slices from a Cache (index.go), which follows the watches, and everything from objects
+// that strip.go has made small.
+//
+// Beside that, unlisted.go says why a selected pod has no endpoint, asked.go whether other bindings want a target, holders.go which
+// bindings have a pod or node in their groups although nothing lists or selects it, and selectors.go compiles node selectors once.
+//
+// The package knows target groups only as Group, and calls nobody. Each index, and each of DeletedNodes, Holders and Selectors, has
+// a lock of its own, which is never held while another one is taken.
+package endpoints

@@ -1,0 +1,210 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package endpoints
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// Endpoint is one pod at one address and port, or one node at its node port, and what the cluster wants of it.
+type Endpoint struct {
+	Target elbv2.Target
+	State  State
+	UID    types.UID   // of the pod; of a node its instance ID
+	Pod    *corev1.Pod // nil for a node, and while the pod is not in the cache; read only
+
+	Zone string // the Availability Zone of a pod's node, empty when it is not known
+
+	// lastResort: nobody knows whether the node is alive. The endpoint is wanted only when no other is.
+	lastResort bool
+
+	// NodeDown: the pod's node was deleted, or says itself that it is not Ready. An unready pod there is not waited for.
+	NodeDown bool
+
+	// BesideOwner: the target is registered for another pod, which lives at the same address and port.
+	BesideOwner bool
+
+	// Shared: another pod lives at the same address and port and is wanted, too.
+	Shared bool
+
+	// Proven: the pod's gate is open because the load balancer found it healthy.
+	Proven bool
+
+	// Unproven: the pod has the gate but no condition yet, so nothing shows that the target was registered for this
+	// pod and not for an earlier one at the same address.
+	Unproven bool
+}
+
+// AtGate reports whether the pod has the gate and it is closed.
+func (ep Endpoint) AtGate(gate corev1.PodConditionType) bool {
+	return ep.Pod != nil && readiness.Has(ep.Pod, gate) && !readiness.IsOpen(ep.Pod, gate)
+}
+
+// State is what the cluster wants of an endpoint. From pass to pass it may change.
+type State int
+
+const (
+	// Undetermined is neither added nor removed: the caches do not agree on it yet.
+	Undetermined State = iota
+	// Desired belongs in the target group: the pod's containers are ready, or the node is.
+	Desired
+	// NotReady lives but is not ready, as far as anybody knows, or its node is gone. It is not added. If it is in the group
+	// already it may go, but never so many of them that the group runs empty.
+	NotReady
+	// Unselected lives, but the Service or the binding no longer selects it. It goes when the desired ones are healthy, or have had
+	// time for that.
+	Unselected
+	// Terminating goes at once: the pod is terminating or has ended, or the node is.
+	Terminating
+)
+
+// String is the state as users read it.
+func (s State) String() string {
+	return [...]string{
+		Undetermined: "undetermined", Desired: "desired", NotReady: "not ready", Unselected: "unselected", Terminating: "terminating",
+	}[s]
+}
+
+// Resolution is what the cluster says should be in the group.
+type Resolution struct {
+	Endpoints map[elbv2.Target]Endpoint
+	Service   *corev1.Service // nil when it does not exist; read only
+	// Missing says what is not there, the Service or its port; empty when both are.
+	Missing string
+	// Odd are nodes that cannot be targets, by name, and why, or what is wrong with EndpointSlices. A healthy cluster has none.
+	Odd map[string]string
+	// skipped are endpoints in slices that are not made targets of, and why; empty when users need not be told.
+	skipped map[elbv2.Target]string
+}
+
+// Resolver reads the cluster: pods and slices from indexes, the rest from the caches.
+type Resolver struct {
+	*Cache
+	reader client.Reader
+	// LastResort lets in endpoints on nodes of unknown state when there are no others.
+	lastResort   bool
+	DeletedNodes *DeletedNodes
+	Holders      *Holders
+	Selectors    *Selectors
+
+	// What one pass has read of nodes: each reading of a cache is a copy.
+	nodes map[string]nodeFacts // by name
+	node  corev1.Node          // what the last one was read into
+}
+
+// NewResolver returns one that reads pods and EndpointSlices from the cache, and the rest with reader.
+func NewResolver(reader client.Reader, cache *Cache, lastResort bool) *Resolver {
+	return &Resolver{
+		Cache: cache, reader: reader, lastResort: lastResort,
+		DeletedNodes: &DeletedNodes{at: map[string]time.Time{}}, Holders: newHolders(), Selectors: newSelectors(),
+	}
+}
+
+// ForPass is the resolver of one pass.
+func (r *Resolver) ForPass() *Resolver {
+	return &Resolver{
+		Cache: r.Cache, reader: r.reader, lastResort: r.lastResort, DeletedNodes: r.DeletedNodes, Holders: r.Holders, Selectors: r.Selectors,
+		nodes: map[string]nodeFacts{},
+	}
+}
+
+// Group is what is known of a binding's target group.
+type Group interface {
+	// Len is how many targets are known.
+	Len() int
+	// Targets are those that are in the group, or were lately.
+	Targets() iter.Seq[elbv2.Target]
+	// Draining reports whether the target is on its way out of the group.
+	Draining(elbv2.Target) bool
+	// Owner is the pod that the target was registered for, empty when not known.
+	Owner(elbv2.Target) types.UID
+}
+
+// Resolve finds the endpoints of the binding's Service port, and what is behind those of the registered targets that
+// are none of them.
+func (r *Resolver) Resolve(ctx context.Context, binding *v1beta1.TargetGroupBinding, group Group) (Resolution, error) {
+	res := Resolution{
+		Endpoints: make(map[elbv2.Target]Endpoint, group.Len()), // about as many as there will be
+		Odd:       map[string]string{},
+		skipped:   map[elbv2.Target]string{},
+	}
+	service, err := r.service(ctx, binding)
+	if err != nil {
+		return res, err
+	}
+	res.Service = service
+	var port corev1.ServicePort
+	port, res.Missing = servicePort(service, binding)
+	if binding.Spec.IsIP() {
+		err = r.resolvePods(ctx, binding, service, port, group, &res)
+	} else {
+		err = r.resolveNodes(ctx, binding, port, group, &res)
+	}
+	if r.lastResort {
+		res.fallBack()
+	}
+	return res, err
+}
+
+// fallBack wants the endpoints of last resort when nothing else is wanted.
+func (r *Resolution) fallBack() {
+	for _, ep := range r.Endpoints {
+		if ep.State == Desired {
+			return
+		}
+	}
+	for target, ep := range r.Endpoints {
+		if ep.lastResort {
+			ep.State = Desired
+			r.Endpoints[target] = ep
+		}
+	}
+}
+
+// service is the binding's Service, nil when it does not exist.
+func (r *Resolver) service(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*corev1.Service, error) {
+	var service corev1.Service
+	err := r.reader.Get(ctx, client.ObjectKey{Namespace: binding.Namespace, Name: binding.Spec.ServiceRef.Name},
+		&service, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("getting Service %s: %w", binding.Spec.ServiceRef.Name, err)
+	}
+	return &service, nil
+}
+
+// servicePort is the port that the binding names; missing says in words why there is none.
+func servicePort(service *corev1.Service, binding *v1beta1.TargetGroupBinding) (port corev1.ServicePort, missing string) {
+	ref := binding.Spec.ServiceRef
+	if service == nil {
+		return port, fmt.Sprintf("Service %q does not exist", ref.Name)
+	}
+	for _, port := range service.Spec.Ports {
+		byName := ref.Port.Type == intstr.String && port.Name == ref.Port.StrVal
+		if !byName && (ref.Port.Type != intstr.Int || port.Port != ref.Port.IntVal) {
+			continue
+		}
+		if port.NodePort == 0 && !binding.Spec.IsIP() {
+			return port, fmt.Sprintf("Service %q of type %s has no node port for %q: targetType instance needs type NodePort or LoadBalancer",
+				ref.Name, service.Spec.Type, ref.Port.String())
+		}
+		return port, ""
+	}
+	return port, fmt.Sprintf("Service %q has no port %q", ref.Name, ref.Port.String())
+}

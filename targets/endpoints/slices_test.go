@@ -1,0 +1,65 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package endpoints
+
+import (
+	"iter"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
+)
+
+// ownedGroup is a Group whose targets are registered for that pod.
+type ownedGroup types.UID
+
+func (ownedGroup) Len() int                        { return 0 }
+func (ownedGroup) Targets() iter.Seq[elbv2.Target] { return func(func(elbv2.Target) bool) {} }
+func (ownedGroup) Draining(elbv2.Target) bool      { return false }
+func (g ownedGroup) Owner(elbv2.Target) types.UID  { return types.UID(g) }
+
+func TestPlaceDoesNotDependOnOrder(t *testing.T) {
+	at := func(uid types.UID, s State, open bool) Endpoint {
+		pod := newPod(string(uid), "10.0.0.1")
+		if open {
+			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
+		}
+		ep := newEndpoint(one, pod, testGate)
+		ep.State = s
+		return ep
+	}
+	onDownNode := func(ep Endpoint) Endpoint {
+		ep.NodeDown = true
+		return ep
+	}
+	tests := map[string]struct {
+		a, b   Endpoint
+		want   types.UID
+		beside bool // the owner, which is "owner"
+	}{
+		"the owner, as both are open":      {at("a", Desired, true), at("owner", Desired, true), "owner", false},
+		"one at its gate":                  {at("owner", Desired, true), at("b", Desired, false), "b", true},
+		"the owner, as both are at gates":  {at("a", Desired, false), at("owner", Desired, false), "owner", false},
+		"the wanted one":                   {at("a", Desired, true), at("owner", NotReady, true), "a", true},
+		"the one whose node is up":         {at("a", Desired, true), onDownNode(at("owner", NotReady, true)), "a", false},
+		"the one that stays":               {at("a", NotReady, true), at("owner", Terminating, true), "a", false},
+		"the first name, as both are open": {at("a", Desired, true), at("b", Desired, true), "a", false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, order := range [][]Endpoint{{tc.a, tc.b, tc.a}, {tc.b, tc.a, tc.b}} {
+				res := &Resolution{Endpoints: map[elbv2.Target]Endpoint{}}
+				reader := sliceReader{binding: newBinding(), group: ownedGroup("owner"), res: res}
+				for _, ep := range order {
+					reader.place(ep)
+				}
+				if got := res.Endpoints[one]; got.UID != tc.want || got.BesideOwner != tc.beside {
+					t.Errorf("got %s, beside the owner %v; want %s, %v", got.UID, got.BesideOwner, tc.want, tc.beside)
+				}
+			}
+		})
+	}
+}
