@@ -6,9 +6,13 @@ package targets
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/budget"
@@ -92,6 +96,9 @@ func (r *Registrar) register(ctx context.Context, s session, class budget.Class)
 	} else {
 		s.group.registrationDone(batch, zones, r.Clock.Now(), err)
 	}
+	if err == nil && len(batch) > 0 {
+		r.log(s).Info("Registered targets", "targets", targetNames(batch))
+	}
 	r.wake(s.key)
 }
 
@@ -109,8 +116,38 @@ func (r *Registrar) deregister(ctx context.Context, s session, class budget.Clas
 	}
 	if err == nil {
 		observeDepartures(batch, now)
+		r.logDepartures(s, batch)
 	}
 	r.wake(s.key)
+}
+
+// log is for what is done about one target group.
+func (r *Registrar) log(s session) logr.Logger {
+	return ctrl.LoggerFrom(r.lanes).WithValues("binding", klog.KRef(s.key.Namespace, s.key.Name), "targetGroup", s.group.arn)
+}
+
+// logDepartures tells of the targets that were deregistered, with one line for each reason.
+func (r *Registrar) logDepartures(s session, batch departures) {
+	byReason := map[string]departures{}
+	for target, d := range batch {
+		if byReason[d.why] == nil {
+			byReason[d.why] = departures{}
+		}
+		byReason[d.why][target] = d
+	}
+	for why, targets := range byReason {
+		r.log(s).Info("Deregistered targets", "reason", why, "targets", targetNames(targets))
+	}
+}
+
+// targetNames are those of the targets, in order. A call has 200 of them at most.
+func targetNames[V any](targets map[elbv2.Target]V) []string {
+	out := make([]string, 0, len(targets))
+	for target := range targets {
+		out = append(out, target.String())
+	}
+	slices.Sort(out)
+	return out
 }
 
 // gaveWay reports whether the call with that context was cancelled before it was sent, for a more urgent one.
@@ -159,7 +196,7 @@ func (g *group) takeDeregistrations(ctx context.Context) (departures, map[elbv2.
 	}
 	g.unanswered = maps.Clone(g.toDeregister)
 	named := map[elbv2.Target]string{}
-	batch := take(&g.deregistration.batches, g.toDeregister, func(target elbv2.Target, _ time.Time) bool {
+	batch := take(&g.deregistration.batches, g.toDeregister, func(target elbv2.Target, _ departure) bool {
 		e := g.entry(target)
 		if e.deregistering || e.presence == draining {
 			return false

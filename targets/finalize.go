@@ -73,7 +73,7 @@ func planRemoval(entries map[elbv2.Target]entry, mine func(elbv2.Target) bool) p
 	p := plan{deregister: departures{}}
 	for target, e := range entries {
 		if mine(target) && e.mayBeIn() && e.leavable() {
-			p.deregister[target] = departureUnknown
+			p.deregister[target] = departure{why: whyDeleted}
 		}
 	}
 	return p

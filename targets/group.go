@@ -76,12 +76,27 @@ type group struct {
 // registrations are targets to register, and for which pod.
 type registrations map[elbv2.Target]types.UID
 
-// departures are targets to deregister, and since when each has to go: the moment its pod was deleted, zero when that
-// is not known.
-type departures map[elbv2.Target]time.Time
+// departures are targets to deregister.
+type departures map[elbv2.Target]departure
 
-// departureUnknown is since when a target has to go whose pod was not deleted, or not seen to be.
-var departureUnknown time.Time
+// departure is why a target has to be deregistered.
+type departure struct {
+	why   string    // in an operator's words
+	since time.Time // the moment its pod was deleted; zero when that is not why, or not known
+}
+
+// Why targets are deregistered, as the log says it.
+const (
+	whyTerminating = "terminating"
+	whyReused      = "its address is another pod's now"
+	whyNotReady    = "not ready"
+	whyNodeDown    = "its node is down"
+	whyUnselected  = "no longer selected"
+	whyTimedOut    = "no longer selected, and what replaces it is not healthy in time"
+	whyPodGone     = "its pod is gone"
+	whyUnknown     = "nothing in the cluster explains it"
+	whyDeleted     = "the binding is deleted"
+)
 
 // session is what the calls of one pass share.
 type session struct {

@@ -134,7 +134,7 @@ func TestGroupFailedDeregistrationThatCrossedIsRepeated(t *testing.T) {
 	g := emptyGroup()
 	g.toRegister = registrations{one: "a"}
 	g.takeRegistrations(t.Context(), false)
-	g.toDeregister = departures{one: noon}
+	g.toDeregister = departures{one: departure{since: noon}}
 	out, _ := g.takeDeregistrations(t.Context())
 	g.deregistrationDone(out, noon, errors.New("no answer"))
 	entries, _ := g.snapshot()
@@ -186,7 +186,7 @@ func TestGroupDeregistrationThatCrossedRegistrationIsRepeated(t *testing.T) {
 			g := emptyGroup()
 			g.toRegister = registrations{one: "a"}
 			in, zones := g.takeRegistrations(t.Context(), false)
-			g.toDeregister = departures{one: noon}
+			g.toDeregister = departures{one: departure{since: noon}}
 			out, _ := g.takeDeregistrations(t.Context())
 			if registrationFirst {
 				g.registrationDone(in, zones, noon, nil)

@@ -161,9 +161,9 @@ func countEvent(on runtime.Object, reason string) {
 }
 
 func observeDepartures(batch departures, now time.Time) {
-	for _, since := range batch {
-		if !since.IsZero() {
-			deregisteredSeconds.Observe(max(0, now.Sub(since).Seconds()))
+	for _, d := range batch {
+		if !d.since.IsZero() {
+			deregisteredSeconds.Observe(max(0, now.Sub(d.since).Seconds()))
 		}
 	}
 }

@@ -52,10 +52,10 @@ type valve struct {
 
 // plan is what has to be done so that the group holds what the cluster wants.
 type plan struct {
-	generation int64                            // of the spec that it was made for, 0 when not all is known that it needs
-	register   registrations                    // and for which pod
-	nodeZones  map[elbv2.Target]string          // of register, the Availability Zones that the nodes are in, as far as known
-	deregister departures                       // since when: the pod's deletion, zero when not known
+	generation int64                   // of the spec that it was made for, 0 when not all is known that it needs
+	register   registrations           // and for which pod
+	nodeZones  map[elbv2.Target]string // of register, the Availability Zones that the nodes are in, as far as known
+	deregister departures
 	adopt      registrations                    // registered before our time, or for another pod there, and now this one's
 	adoptFrom  map[elbv2.Target]types.UID       // of adopt, those that were registered for another pod, and which
 	shared     map[elbv2.Target]struct{}        // several pods live at the address
@@ -120,7 +120,7 @@ func (p *plan) addLeaving(w picture) {
 		e := w.entries[target]
 		inGroup := e.mayBeIn() || e.registering || !w.complete && e.presence == absent
 		if inGroup && e.leavable() {
-			p.deregister[target] = deletedAt(ep)
+			p.deregister[target] = departure{whyTerminating, deletedAt(ep)}
 		}
 	}
 }
@@ -129,7 +129,7 @@ func (p *plan) addLeaving(w picture) {
 func deletedAt(ep endpoints.Endpoint) time.Time {
 	pod := ep.Pod
 	if pod == nil || pod.DeletionTimestamp == nil || pod.DeletionGracePeriodSeconds == nil {
-		return departureUnknown
+		return time.Time{}
 	}
 	return pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
 }
@@ -172,7 +172,7 @@ func (p *plan) addReused(w picture) {
 		e := w.entries[target]
 		reused := e.presence == registered && e.owner != "" && e.owner != ep.UID && !e.inheritable(ep)
 		if reused && ep.State != endpoints.Undetermined && ep.State != endpoints.Terminating && !e.registering && e.leavable() && w.mine(target) {
-			p.deregister[target] = departureUnknown
+			p.deregister[target] = departure{why: whyReused}
 		}
 	}
 }
@@ -212,10 +212,10 @@ func (p *plan) addStrangers(w picture) {
 		confirmed := !e.suspectedAt.IsZero() && e.readAt.After(e.suspectedAt)
 		switch {
 		case e.owner != "":
-			p.deregister[target] = departureUnknown
+			p.deregister[target] = departure{why: whyPodGone}
 		case w.withheld: // it may be anybody's
 		case confirmed:
-			p.deregister[target] = departureUnknown
+			p.deregister[target] = departure{why: whyUnknown}
 			p.strangers = append(p.strangers, target)
 			p.suspects[target] = struct{}{} // until it has gone
 		default:

@@ -87,7 +87,7 @@ func TestMakePlan(t *testing.T) {
 		"rule 2: a reused address is deregistered before it is registered for the next pod": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
-			want:      plan{deregister: departures{one: departureUnknown}},
+			want:      plan{deregister: departures{one: {why: whyReused}}},
 		},
 		"a pod beside the owner is registered for its gate, and the target stays": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "b", BesideOwner: true, Unproven: true}),
@@ -121,23 +121,23 @@ func TestMakePlan(t *testing.T) {
 		"rule 5: a leaving pod is deregistered": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a", Pod: deletedAtNoon}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
-			want:      plan{deregister: departures{one: noon}},
+			want:      plan{deregister: departures{one: {whyTerminating, noon}}},
 		},
 		"rule 5: even before the first reading": {
 			endpoints:  listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a", Pod: deletedAtNoon}),
 			incomplete: true,
-			want:       plan{deregister: departures{one: noon}},
+			want:       plan{deregister: departures{one: {whyTerminating, noon}}},
 		},
 		"rule 5: again before the first reading after a failure": {
 			endpoints:  listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a"}),
 			entries:    map[elbv2.Target]entry{one: {}},
 			incomplete: true,
-			want:       plan{deregister: departures{one: departureUnknown}},
+			want:       plan{deregister: departures{one: {why: whyTerminating}}},
 		},
 		"rule 5: while its registration is under way": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a"}),
 			entries:   map[elbv2.Target]entry{one: {registering: true}},
-			want:      plan{deregister: departures{one: departureUnknown}},
+			want:      plan{deregister: departures{one: {why: whyTerminating}}},
 		},
 		"a leaving pod is not deregistered over and over while its registration hangs": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Terminating, UID: "a"}),
@@ -164,7 +164,7 @@ func TestMakePlan(t *testing.T) {
 			entries: map[elbv2.Target]entry{
 				one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b", health: healthy, readAt: noon},
 			},
-			want: plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.Unselected}, deregister: departures{one: departureUnknown}},
+			want: plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.Unselected}, deregister: departures{one: {why: whyUnselected}}},
 		},
 		"rule 7: no wanted pod at all keeps the replaced ones": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Unselected, UID: "a"}),
@@ -183,7 +183,7 @@ func TestMakePlan(t *testing.T) {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, UID: "b"}),
 			entries:   map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
 			want: plan{
-				deregister: departures{one: departureUnknown}, lingering: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}, nextChange: unreadyPause,
+				deregister: departures{one: {why: whyReused}}, lingering: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}, nextChange: unreadyPause,
 			},
 		},
 		"rule 7: but for a bounded time": {
@@ -193,7 +193,7 @@ func TestMakePlan(t *testing.T) {
 			},
 			want: plan{
 				lingering:  map[elbv2.Target]endpoints.State{one: endpoints.Unselected},
-				deregister: departures{one: departureUnknown}, timedOut: []elbv2.Target{one},
+				deregister: departures{one: {why: whyTimedOut}}, timedOut: []elbv2.Target{one},
 			},
 		},
 		"rule 7: time as something else does not count": {
@@ -217,7 +217,7 @@ func TestMakePlan(t *testing.T) {
 				one: {presence: registered, owner: "a", readAt: noon, lingering: endpoints.NotReady, lingeringSince: noon.Add(-unreadyPause)},
 				two: {presence: registered, owner: "b", health: healthy},
 			},
-			want: plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}, deregister: departures{one: departureUnknown}},
+			want: plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}, deregister: departures{one: {why: whyNotReady}}},
 		},
 		"rule 6: ready pods that the load balancer finds unhealthy are not enough": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
@@ -240,7 +240,7 @@ func TestMakePlan(t *testing.T) {
 			entries: map[elbv2.Target]entry{
 				one: {presence: registered, owner: "a"}, two: {presence: registered, owner: "b", health: healthy},
 			},
-			want: plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}, deregister: departures{one: departureUnknown}},
+			want: plan{lingering: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}, deregister: departures{one: {why: whyNodeDown}}},
 		},
 		"rule 6: but not when too few others are healthy": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, NodeDown: true, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
@@ -293,13 +293,13 @@ func TestMakePlan(t *testing.T) {
 		"a stranger goes when a later reading shows it still": {
 			entries: map[elbv2.Target]entry{one: {presence: registered, readAt: noon.Add(time.Second), suspectedAt: noon}},
 			want: plan{
-				deregister: departures{one: departureUnknown}, strangers: []elbv2.Target{one},
+				deregister: departures{one: {why: whyUnknown}}, strangers: []elbv2.Target{one},
 				suspects: map[elbv2.Target]struct{}{one: {}},
 			},
 		},
 		"a target of ours whose pod is gone goes at once": {
 			entries: map[elbv2.Target]entry{one: {presence: registered, owner: "a"}},
-			want:    plan{deregister: departures{one: departureUnknown}},
+			want:    plan{deregister: departures{one: {why: whyPodGone}}},
 		},
 	}
 	for name, tc := range tests {
@@ -312,7 +312,7 @@ func TestMakePlan(t *testing.T) {
 			got := makePlan(picture{
 				endpoints: tc.endpoints, entries: tc.entries, complete: !tc.incomplete, mine: tc.mine, policy: policy, now: noon,
 			})
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(plan{}), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(plan{}, departure{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
 		})

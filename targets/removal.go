@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -21,18 +22,18 @@ const unreadyPause = 10 * time.Second
 // where it is only them. Otherwise all stay: the load balancer's own health checks know better which of them to send to, and
 // when all fail it sends to all.
 func (p *plan) addUnready(w picture) {
-	var atOnce, due []elbv2.Target
+	atOnce, due := departures{}, departures{}
 	for target, ep := range w.removable(endpoints.NotReady) {
 		p.lingering[target] = endpoints.NotReady
 		switch since := w.lingersSince(target, endpoints.NotReady); {
 		case ep.NodeDown: // one cause for all of its pods, and no probe will pass again
-			atOnce = append(atOnce, target)
+			atOnce[target] = departure{why: whyNodeDown}
 		case w.now.Sub(since) < unreadyPause:
 			p.nextChange = soonest(p.nextChange, since.Add(unreadyPause).Sub(w.now))
 		case w.entries[target].readAt.Before(since): // who is healthy may be different by now
 			p.nextChange = soonest(p.nextChange, time.Second)
 		default:
-			due = append(due, target)
+			due[target] = departure{why: whyNotReady}
 		}
 	}
 	if len(atOnce)+len(due) == 0 {
@@ -43,11 +44,10 @@ func (p *plan) addUnready(w picture) {
 	}
 	if wait := w.valve.pause(w.now); wait > 0 && len(due) > 0 {
 		p.nextChange = soonest(p.nextChange, wait)
-		due = nil
+		clear(due)
 	}
-	for _, target := range append(atOnce, due...) {
-		p.deregister[target] = departureUnknown
-	}
+	maps.Copy(p.deregister, atOnce)
+	maps.Copy(p.deregister, due)
 }
 
 // pause is how long unready pods still stay after too many were unready: they recover one after the other, too.
@@ -107,12 +107,12 @@ func (p *plan) addReplaced(w picture) {
 		wait := w.policy.ReplacementTimeout - w.now.Sub(w.lingersSince(target, endpoints.Unselected))
 		switch {
 		case healthy:
-			p.deregister[target] = departureUnknown
+			p.deregister[target] = departure{why: whyUnselected}
 		case wait > 0:
 			p.handover = since
 			p.nextChange = soonest(p.nextChange, wait)
 		default:
-			p.deregister[target] = departureUnknown
+			p.deregister[target] = departure{why: whyTimedOut}
 			p.timedOut = append(p.timedOut, target)
 		}
 	}

@@ -244,7 +244,7 @@ func TestDeregistrationsGatherForAShortTime(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := newGroup(newBinding(), nil, noon)
-			g.toDeregister = departures{one: noon}
+			g.toDeregister = departures{one: departure{since: noon}}
 			g.gather(tc.worthWhile, noon)
 			g.deregistration.failures = tc.failures
 			if got := g.gather(tc.worthWhile, noon.Add(tc.since)); got != tc.want {

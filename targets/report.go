@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -249,6 +250,9 @@ func (r *Registrar) write(s session, gate corev1.PodConditionType, v verdict) er
 		return err
 	}
 	if wrote {
+		if v.opens() {
+			r.log(s).V(1).Info("Opened readiness gate", "pod", klog.KObj(v.pod), "reason", cmp.Or(v.health.Reason, "its target is healthy"))
+		}
 		r.tellPod(v, gate)
 		r.measure(s, v, gate)
 	}
