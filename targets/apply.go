@@ -20,9 +20,9 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// letGo hands the plan's deregistrations to the group's lane and says when to come back for those that have to wait (0: no
-// need to, a call under way will wake the binding or nothing is due), or for those that it is worth while to wait for.
-func (r *Registrar) letGo(s session, p plan, worthWhile time.Duration) time.Duration {
+// startDeregistrations hands the plan's deregistrations to the group's lane. It says when to come back for those that have to wait, or
+// that it is worth while to wait for. 0 is never: a call under way will wake the binding, or nothing is due.
+func (r *Registrar) startDeregistrations(s session, p plan, worthWhile time.Duration) time.Duration {
 	now := r.Clock.Now()
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()
@@ -39,8 +39,8 @@ func (r *Registrar) letGo(s session, p plan, worthWhile time.Duration) time.Dura
 	}))
 }
 
-// letIn is letGo for the registrations: of targets that are claimed.
-func (r *Registrar) letIn(s session, binding *v1beta1.TargetGroupBinding, p plan) time.Duration {
+// startRegistrations is startDeregistrations for the registrations: of targets that are claimed.
+func (r *Registrar) startRegistrations(s session, binding *v1beta1.TargetGroupBinding, p plan) time.Duration {
 	now := r.Clock.Now()
 	s.group.mu.Lock()
 	defer s.group.mu.Unlock()

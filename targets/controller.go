@@ -136,28 +136,30 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 		mine: mine, withheld: h.comings, policy: r.Policy, valve: s.group.currentValve(), now: r.Clock.Now(),
 	})
 	p.generation = s.group.plannedFor(binding.Generation, complete, h)
-	goIn := r.letGo(s, p, r.worthGathering(s, readiness.GateFor(binding.Name), res, p, entries)) // before anything that may take its time
-	claimIn := r.claim(s, binding, p)
-	comeIn := r.letIn(s, binding, p)
+	var next requeue
+	next.in(p.nextChange)
+	// Before anything that may take its time.
+	next.in(r.startDeregistrations(s, p, r.worthGathering(s, readiness.GateFor(binding.Name), res, p, entries)))
+	next.in(r.claim(s, binding, p))
+	next.in(r.startRegistrations(s, binding, p))
 
 	entries, complete = s.group.snapshot() // what was registered before our time has its owners now
 	pods, told := r.report(ctx, s, binding, gated, res, p, entries)
 	watched := awaited(res.Endpoints, entries, readiness.GateFor(binding.Name), p.handover, s.group.openedNow(r.Clock.Now()))
-	readIn := r.observe(s, r.nextLook(s, watched, entries, complete))
+	next.in(r.observe(s, r.nextLook(s, watched, entries, complete)))
 	maps.Copy(told, notices(binding, p, res.Odd, r.Policy))
 	maps.Copy(told, delayNotice(binding, s.group.delayDenial()))
 	r.tell(binding, s.group, told)
-	var countIn time.Duration
 	if !s.group.addsFinalizer(binding) {
-		countIn = r.writeStatus(s, binding, view{
+		next.in(r.writeStatus(s, binding, view{
 			generation: binding.Generation, missing: res.Missing, plan: p, policy: r.Policy, shortfall: shortfall(binding),
 			complete: complete, entries: entries, pods: pods, skipped: res.Odd[endpoints.SkippedEndpoints], hold: h,
-		})
+		}))
 	}
-	releaseIn := s.group.nextRelease(watched, r.Policy, r.Clock.Now())
-	inspectIn := r.inspect(s, watched)
-	next := soonestOf(goIn, claimIn, comeIn, readIn, inspectIn, r.askConsent(s), countIn, releaseIn, p.nextChange)
-	return ctrl.Result{RequeueAfter: next}, nil
+	next.in(s.group.nextRelease(watched, r.Policy, r.Clock.Now()))
+	next.in(r.inspect(s, watched))
+	next.in(r.askConsent(s))
+	return next.result(), nil
 }
 
 // Pauses, shortened by up to a fifth, after a write to the API server that failed, and after one that came too late: the
@@ -167,13 +169,13 @@ const (
 	conflictRetry = 200 * time.Millisecond
 )
 
-// soonestOf is the shortest of the pauses, of which 0 means none.
-func soonestOf(pauses ...time.Duration) (out time.Duration) {
-	for _, pause := range pauses {
-		out = soonest(out, pause)
-	}
-	return out
-}
+// requeue is how long it is until the next pass; 0 when nothing asks for one.
+type requeue time.Duration
+
+// in asks for a pass after that pause; 0 asks for none.
+func (q *requeue) in(pause time.Duration) { *q = requeue(soonest(time.Duration(*q), pause)) }
+
+func (q *requeue) result() ctrl.Result { return ctrl.Result{RequeueAfter: time.Duration(*q)} }
 
 // session finds the memory of the binding's group. A binding that was deleted and created again, that names another
 // group, or that had to leave its group to another binding, starts without one.

@@ -27,45 +27,50 @@ func (r *Registrar) finalize(
 	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding,
 ) (ctrl.Result, error) {
 	defer observeStage(stageCleanup, r.Clock)()
-	openIn := r.openDeleted(s, binding)
-	next, err := r.empty(ctx, s, binding, rivals)
+	var next requeue
+	next.in(r.openDeleted(s, binding))
+	err := r.empty(ctx, s, binding, rivals, &next)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: soonest(next, openIn)}, nil
+	return next.result(), nil
 }
 
 // empty is finalize but for the gates.
 func (r *Registrar) empty(
-	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding,
-) (next time.Duration, err error) {
+	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding, next *requeue,
+) error {
 	if !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) {
-		return 0, nil
+		return nil
 	}
 	if elder(binding, rivals) != nil || hasHeir(rivals) {
-		return r.handOver(s, binding), nil
+		next.in(r.handOver(s, binding))
+		return nil
 	}
 	if err := r.recall(ctx, s, binding); err != nil {
-		return 0, err
+		return err
 	}
 	entries, _ := s.group.snapshot()
 	mine, err := r.removable(ctx, s, binding, entries)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	removal := planRemoval(entries, mine)
-	retryIn := r.letGo(s, removal, 0)
-	r.letIn(s, binding, removal)
+	deregisterAgain := r.startDeregistrations(s, removal, 0)
+	r.startRegistrations(s, binding, removal) // which is none: what was due is not any more
 	entries, complete := s.group.snapshot()
-	askIn := r.askConsent(s)
+	consentAgain := r.askConsent(s)
 	if s.group.emptied(entries, complete, mine) && !r.holdOf(s.group).undecided() {
-		return r.releaseLater(s, binding, s.group.left(entries, mine)), nil
+		next.in(r.releaseLater(s, binding, s.group.left(entries, mine)))
+		return nil
 	}
-	readIn := r.observe(s, look{at: s.group.lastReading().Add(pollUnsettled), class: budget.ClassOther})
-	countIn := r.writeStatus(s, binding, view{
+	next.in(deregisterAgain)
+	next.in(consentAgain)
+	next.in(r.observe(s, look{at: s.group.lastReading().Add(pollUnsettled), class: budget.ClassOther}))
+	next.in(r.writeStatus(s, binding, view{
 		generation: binding.Generation, deleting: true, complete: complete, entries: entries,
-	})
-	return soonestOf(retryIn, readIn, countIn, askIn), nil
+	}))
+	return nil
 }
 
 // planRemoval deregisters everything of ours that is or may be in the group.

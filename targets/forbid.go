@@ -25,15 +25,18 @@ import (
 // deleted it goes at once.
 func (r *Registrar) forbid(s session, binding *v1beta1.TargetGroupBinding, why string) ctrl.Result {
 	s.group.retire()
+	var next requeue
 	if !binding.DeletionTimestamp.IsZero() {
-		openIn := r.openDeleted(s, binding)
+		next.in(r.openDeleted(s, binding))
 		left := bindingEvent{corev1.EventTypeWarning, v1beta1.ReasonRoleNotAllowed, "Deregister",
 			"No target is deregistered with the binding: " + why}
-		return ctrl.Result{RequeueAfter: soonest(r.releaseLater(s, binding, &left), openIn)}
+		next.in(r.releaseLater(s, binding, &left))
+		return next.result()
 	}
-	waitIn := r.openForbidden(s, why)
-	writeIn := r.writeStatus(s, binding, view{generation: binding.Generation, forbidden: why})
-	return ctrl.Result{RequeueAfter: soonestOf(waitIn, refusalRecheck, writeIn)}
+	next.in(refusalRecheck)
+	next.in(r.openForbidden(s, why))
+	next.in(r.writeStatus(s, binding, view{generation: binding.Generation, forbidden: why}))
+	return next.result()
 }
 
 // openForbidden opens the gates that have waited long enough, has the others say what they wait for, and says when the next one
