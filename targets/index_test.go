@@ -21,7 +21,7 @@ import (
 // A pass that a change wakes must find the change.
 func TestIndexesChangeBeforeAnybodyIsWoken(t *testing.T) {
 	inBed(t, func(b *bed) {
-		queue := b.newQueue("indexed", nil).(*spacedQueue)
+		queue := b.newQueue("indexed", nil).(*debouncedQueue)
 		defer queue.ShutDown()
 		pod := newPod("web-0", "10.0.0.1")
 		found := b.resolver.Cache
@@ -45,7 +45,7 @@ func TestIndexesChangeBeforeAnybodyIsWoken(t *testing.T) {
 func TestPassReadsWhatTheWatchesBring(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.resolver.Cache = endpoints.NewCache()
-		queue := b.newQueue("watched", nil).(*spacedQueue)
+		queue := b.newQueue("watched", nil).(*debouncedQueue)
 		defer queue.ShutDown()
 		pod := newPod("web-0", "10.0.0.1")
 		b.podEvents().Create(b.t.Context(), event.CreateEvent{Object: pod}, queue)

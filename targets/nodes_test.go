@@ -277,7 +277,7 @@ func TestRegistrarDeregistersPodsOfDeletedNode(t *testing.T) {
 
 // nodeEvent has the registrar see that a node was deleted.
 func (b *bed) nodeEvent(node *corev1.Node) {
-	queue := b.newQueue("nodes", nil).(*spacedQueue)
+	queue := b.newQueue("nodes", nil).(*debouncedQueue)
 	defer queue.ShutDown()
 	b.nodeEvents().Delete(b.t.Context(), event.DeleteEvent{Object: node}, queue)
 }

@@ -58,7 +58,7 @@ func (r *Registrar) orphaned(key types.NamespacedName) ctrl.Result {
 	due, wait := r.orphans.due(key, r.gatedPods(key), r.Clock.Now())
 	for _, pod := range due {
 		if r.orphans.hand(key, pod) {
-			r.openLater(pod.UID, breather) // with its other gates, which are due at the same time
+			r.openLater(pod.UID, debounceInterval) // with its other gates, which are due at the same time
 		}
 	}
 	return ctrl.Result{RequeueAfter: wait}

@@ -71,7 +71,7 @@ func TestOrphanedGatesOfPodAreOpenedInOneWrite(t *testing.T) {
 		b.lookAt(pod)
 		time.Sleep(orphanHoldOff)
 		b.lookAt(pod)
-		time.Sleep(breather)
+		time.Sleep(debounceInterval)
 		synctest.Wait()
 		var got corev1.Pod
 		b.must(b.cluster.Get(t.Context(), podKey("stray"), &got))
@@ -146,7 +146,7 @@ func TestPodOfTooManyGatesIsLeftAlone(t *testing.T) {
 	}
 	pod := stripped.(*corev1.Pod)
 	inBed(t, func(b *bed) {
-		queue := b.newQueue("left alone", nil).(*spacedQueue)
+		queue := b.newQueue("left alone", nil).(*debouncedQueue)
 		defer queue.ShutDown()
 		relabelled := pod.DeepCopy()
 		relabelled.Labels = map[string]string{"n": "1"}

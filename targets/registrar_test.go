@@ -348,7 +348,7 @@ func TestRegistrarOpensGateOfPodThatCameAfterTheBindingWent(t *testing.T) {
 			t.Errorf("condition %q, next look in %s; want none yet, and 1s", got, result.RequeueAfter)
 		}
 		b.after(time.Second)
-		b.after(breather)
+		b.after(debounceInterval)
 		if got, want := b.condition("web-0"), "True TargetGroupBindingDeleted"; got != want {
 			t.Errorf("condition %q, want %q", got, want)
 		}
@@ -365,7 +365,7 @@ func TestRegistrarHoldsGateOfUnknownBindingForAWhile(t *testing.T) {
 			t.Fatalf("condition %q, next look in %s; want none yet, and %s", got, result.RequeueAfter, orphanHoldOff)
 		}
 		b.after(orphanHoldOff)
-		b.after(breather)
+		b.after(debounceInterval)
 		if got, want := b.condition("web-0"), "True TargetGroupBindingDeleted"; got != want {
 			t.Errorf("condition %q, want %q", got, want)
 		}

@@ -84,7 +84,7 @@ func (r *Registrar) startLanes(ctx context.Context, queue workqueue.TypedRateLim
 	leading.Set(1)
 	r.lanes = ctx
 	go r.followScope(ctx)
-	urgent := urgentQueue{queue.(*spacedQueue)}
+	urgent := undelayedQueue{queue.(*debouncedQueue)}
 	r.wake = func(key types.NamespacedName) { urgent.Add(reconcile.Request{NamespacedName: key}) }
 	return nil
 }
@@ -122,7 +122,7 @@ func warm(ctx context.Context, informers cache.Informers, kinds ...client.Object
 	return nil
 }
 
-// podEvents has the bindings of a pod looked at, without a breather when it leaves: its target goes at once.
+// podEvents has the bindings of a pod looked at, without a debounce interval when it leaves: its target goes at once.
 func (r *Registrar) podEvents() handler.EventHandler {
 	return r.resolver.UpdatePods(podHandler{handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod), r.tellTooManyGates})
 }

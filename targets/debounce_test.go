@@ -23,33 +23,33 @@ func TestSpacedQueuePutsBreatherBetweenPasses(t *testing.T) {
 	const planned = time.Hour
 	web := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}}
 	other := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "other"}}
-	watched := (*spacedQueue).Add
+	watched := (*debouncedQueue).Add
 	tests := map[string]struct {
 		before time.Duration // since the pass for web began
-		add    func(*spacedQueue)
+		add    func(*debouncedQueue)
 		want   time.Duration
 	}{
-		"change at once":          {before: 0, add: func(q *spacedQueue) { watched(q, web) }, want: breather},
-		"change a little later":   {before: breather / 4, add: func(q *spacedQueue) { watched(q, web) }, want: breather * 3 / 4},
-		"change after a breather": {before: breather, add: func(q *spacedQueue) { watched(q, web) }, want: 0},
-		"two changes":             {before: breather / 2, add: func(q *spacedQueue) { watched(q, web); watched(q, web) }, want: breather / 2},
-		"another binding":         {before: 0, add: func(q *spacedQueue) { watched(q, other) }, want: 0},
-		"new object":              {before: 0, add: func(q *spacedQueue) { q.AddWithOpts(priorityqueue.AddOpts{}, web) }, want: breather},
-		"look that was planned": {before: 0, add: func(q *spacedQueue) {
+		"change at once":          {before: 0, add: func(q *debouncedQueue) { watched(q, web) }, want: debounceInterval},
+		"change a little later":   {before: debounceInterval / 4, add: func(q *debouncedQueue) { watched(q, web) }, want: debounceInterval * 3 / 4},
+		"change after the interval": {before: debounceInterval, add: func(q *debouncedQueue) { watched(q, web) }, want: 0},
+		"two changes":             {before: debounceInterval / 2, add: func(q *debouncedQueue) { watched(q, web); watched(q, web) }, want: debounceInterval / 2},
+		"another binding":         {before: 0, add: func(q *debouncedQueue) { watched(q, other) }, want: 0},
+		"new object":              {before: 0, add: func(q *debouncedQueue) { q.AddWithOpts(priorityqueue.AddOpts{}, web) }, want: debounceInterval},
+		"look that was planned": {before: 0, add: func(q *debouncedQueue) {
 			q.AddWithOpts(priorityqueue.AddOpts{After: planned}, web)
 		}, want: planned},
-		"change before a look that was planned": {before: 0, add: func(q *spacedQueue) {
+		"change before a look that was planned": {before: 0, add: func(q *debouncedQueue) {
 			q.AddWithOpts(priorityqueue.AddOpts{After: planned}, web)
 			watched(q, web)
-		}, want: breather},
-		"pass that failed": {before: 0, add: func(q *spacedQueue) {
+		}, want: debounceInterval},
+		"pass that failed": {before: 0, add: func(q *debouncedQueue) {
 			q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, web)
 		}, want: minBackoff},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				q := newSpacedQueue("spaced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+				q := newDebouncedQueue("debounced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 					minBackoff, time.Minute), clock.RealClock{})
 				defer q.ShutDown()
 				watched(q, web)
@@ -76,8 +76,8 @@ func TestSpacedQueuePutsBreatherBetweenPasses(t *testing.T) {
 // What the registrar sets up, with the queue that it sets up.
 func TestWhatWaitsForNoBreather(t *testing.T) {
 	web := reconcile.Request{NamespacedName: webKey}
-	update := func(before, after func(*corev1.Pod)) func(*bed, *spacedQueue) {
-		return func(b *bed, q *spacedQueue) {
+	update := func(before, after func(*corev1.Pod)) func(*bed, *debouncedQueue) {
+		return func(b *bed, q *debouncedQueue) {
 			old, pod := newPod("web-0", "10.0.0.1"), newPod("web-0", "10.0.0.1")
 			before(old)
 			after(pod)
@@ -85,8 +85,8 @@ func TestWhatWaitsForNoBreather(t *testing.T) {
 			b.podEvents().Update(b.lanes, event.UpdateEvent{ObjectOld: old, ObjectNew: pod}, q)
 		}
 	}
-	gone := func(change func(*corev1.Pod)) func(*bed, *spacedQueue) {
-		return func(b *bed, q *spacedQueue) {
+	gone := func(change func(*corev1.Pod)) func(*bed, *debouncedQueue) {
+		return func(b *bed, q *debouncedQueue) {
 			pod := newPod("web-0", "10.0.0.1")
 			change(pod)
 			b.podEvents().Delete(b.lanes, event.DeleteEvent{Object: pod}, q)
@@ -98,10 +98,10 @@ func TestWhatWaitsForNoBreather(t *testing.T) {
 	ended := func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
 	endedAndMoved := func(p *corev1.Pod) { ended(p); moved(p) }
 	tests := map[string]struct {
-		happens func(*bed, *spacedQueue)
+		happens func(*bed, *debouncedQueue)
 		want    time.Duration
 	}{
-		"answer of a lane": {func(b *bed, q *spacedQueue) {
+		"answer of a lane": {func(b *bed, q *debouncedQueue) {
 			if err := b.startLanes(b.lanes, q); err != nil {
 				b.t.Fatal(err)
 			}
@@ -110,14 +110,14 @@ func TestWhatWaitsForNoBreather(t *testing.T) {
 		"pod deleted":              {update(alive, deleted), 0},
 		"pod ended":                {update(alive, ended), 0},
 		"pod gone, not seen to go": {gone(alive), 0},
-		"pod ended before":         {update(ended, endedAndMoved), breather},
-		"pod at another address":   {update(alive, moved), breather},
-		"pod gone, as expected":    {gone(deleted), breather},
+		"pod ended before":         {update(ended, endedAndMoved), debounceInterval},
+		"pod at another address":   {update(alive, moved), debounceInterval},
+		"pod gone, as expected":    {gone(deleted), debounceInterval},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			inBed(t, func(b *bed) {
-				q := b.newQueue("spaced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, time.Minute)).(*spacedQueue)
+				q := b.newQueue("debounced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, time.Minute)).(*debouncedQueue)
 				defer q.ShutDown()
 				q.Add(web)
 				req, _, _ := q.GetWithPriority()
@@ -135,12 +135,12 @@ func TestWhatWaitsForNoBreather(t *testing.T) {
 
 func TestKubeletsChatterWakesNobody(t *testing.T) {
 	inBed(t, func(b *bed) {
-		q := b.newQueue("spaced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, time.Minute)).(*spacedQueue)
+		q := b.newQueue("debounced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, time.Minute)).(*debouncedQueue)
 		defer q.ShutDown()
 		before, after := newPod("web-0", "10.0.0.1"), newPod("web-0", "10.0.0.1")
 		after.ResourceVersion, after.Status.StartTime = "2", ptr.To(metav1.Now())
 		b.podEvents().Update(b.lanes, event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
-		time.Sleep(2 * breather)
+		time.Sleep(2 * debounceInterval)
 		if n := q.Len(); n != 0 {
 			t.Errorf("%d passes, want none", n)
 		}
