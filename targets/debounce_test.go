@@ -29,12 +29,12 @@ func TestSpacedQueuePutsBreatherBetweenPasses(t *testing.T) {
 		add    func(*debouncedQueue)
 		want   time.Duration
 	}{
-		"change at once":          {before: 0, add: func(q *debouncedQueue) { watched(q, web) }, want: debounceInterval},
-		"change a little later":   {before: debounceInterval / 4, add: func(q *debouncedQueue) { watched(q, web) }, want: debounceInterval * 3 / 4},
+		"change at once":            {before: 0, add: func(q *debouncedQueue) { watched(q, web) }, want: debounceInterval},
+		"change a little later":     {before: debounceInterval / 4, add: func(q *debouncedQueue) { watched(q, web) }, want: debounceInterval * 3 / 4},
 		"change after the interval": {before: debounceInterval, add: func(q *debouncedQueue) { watched(q, web) }, want: 0},
-		"two changes":             {before: debounceInterval / 2, add: func(q *debouncedQueue) { watched(q, web); watched(q, web) }, want: debounceInterval / 2},
-		"another binding":         {before: 0, add: func(q *debouncedQueue) { watched(q, other) }, want: 0},
-		"new object":              {before: 0, add: func(q *debouncedQueue) { q.AddWithOpts(priorityqueue.AddOpts{}, web) }, want: debounceInterval},
+		"two changes":               {before: debounceInterval / 2, add: func(q *debouncedQueue) { watched(q, web); watched(q, web) }, want: debounceInterval / 2},
+		"another binding":           {before: 0, add: func(q *debouncedQueue) { watched(q, other) }, want: 0},
+		"new object":                {before: 0, add: func(q *debouncedQueue) { q.AddWithOpts(priorityqueue.AddOpts{}, web) }, want: debounceInterval},
 		"look that was planned": {before: 0, add: func(q *debouncedQueue) {
 			q.AddWithOpts(priorityqueue.AddOpts{After: planned}, web)
 		}, want: planned},

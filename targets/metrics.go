@@ -97,7 +97,7 @@ func (r *Registrar) measure(s session, v verdict, gate corev1.PodConditionType) 
 	}
 	openedSeconds.Observe(now.Sub(v.healthyAt).Seconds())
 	if !v.ownedAt.IsZero() {
-		bindingsNow.whileShown(s.key, func() { readiness.ObserveReady(s.key.Namespace, s.key.Name, now.Sub(v.ownedAt)) })
+		bindingsNow.ifPresent(s.key, func() { readiness.ObserveReady(s.key.Namespace, s.key.Name, now.Sub(v.ownedAt)) })
 	}
 }
 
@@ -148,7 +148,7 @@ func countEvent(on runtime.Object, reason string) {
 	if !ok {
 		return
 	}
-	bindingsNow.whileShown(client.ObjectKeyFromObject(binding), func() {
+	bindingsNow.ifPresent(client.ObjectKeyFromObject(binding), func() {
 		switch reason {
 		case reasonForeignTarget:
 			driftRepaired.WithLabelValues(binding.Namespace, binding.Name, driftForeign).Inc()

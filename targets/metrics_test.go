@@ -58,7 +58,7 @@ func TestMetricsShowBindingWhoseStatusIsWrittenAlready(t *testing.T) {
 		b.after(time.Minute)
 		written := b.binding().ResourceVersion
 
-		hideBinding(webKey)
+		deleteGauges(webKey)
 		if diff := cmp.Diff([]string(nil), seriesOf(t, shownNames...)); diff != "" {
 			t.Errorf("series of a binding that is gone (-want +got):\n%s", diff)
 		}
@@ -138,9 +138,9 @@ func TestMetricsTellOfThePodThatHasWaitedLongest(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(podCount{})); diff != "" {
 		t.Errorf("count (-want +got):\n%s", diff)
 	}
-	hideBinding(webKey)
-	showBinding(webKey, &newBinding().Status, &got)
-	defer hideBinding(webKey)
+	deleteGauges(webKey)
+	setGauges(webKey, &newBinding().Status, &got)
+	defer deleteGauges(webKey)
 	if diff := cmp.Diff([]string{"targetgate_gate_waiting_since_timestamp_seconds 2000"},
 		seriesOf(t, "targetgate_gate_waiting_since_timestamp_seconds")); diff != "" {
 		t.Errorf("series (-want +got):\n%s", diff)
@@ -173,13 +173,13 @@ func TestUngatedPodsAreShownWhereGatesAreAskedFor(t *testing.T) {
 
 // To Prometheus a counter that begins at 1 has not increased.
 func TestDriftIsCountedFromZero(t *testing.T) {
-	hideBinding(webKey)
-	defer hideBinding(webKey)
-	showBinding(webKey, &newBinding().Status, nil)
+	deleteGauges(webKey)
+	defer deleteGauges(webKey)
+	setGauges(webKey, &newBinding().Status, nil)
 	before := seriesOf(t, "targetgate_drift_repaired_total")
 	countEvent(newBinding(), reasonForeignTarget)
 	countEvent(newPod("web-0", "10.0.0.1"), reasonTargetMissing)
-	showBinding(webKey, &newBinding().Status, nil)
+	setGauges(webKey, &newBinding().Status, nil)
 	want := []string{`targetgate_drift_repaired_total{kind="foreign"} 0`, `targetgate_drift_repaired_total{kind="missing"} 0`}
 	if diff := cmp.Diff(want, before); diff != "" {
 		t.Errorf("before (-want +got):\n%s", diff)
@@ -194,7 +194,7 @@ func TestDriftIsCountedFromZero(t *testing.T) {
 func TestNothingIsCountedForABindingThatIsGone(t *testing.T) {
 	const ready, valve = "awslbc_readiness_gate_ready_seconds_count", "targetgate_safety_valve_engaged_total"
 	inBed(t, func(b *bed) {
-		hideBinding(webKey)
+		deleteGauges(webKey)
 		now := time.Now()
 		pod := newPod("web-0", "10.0.0.1")
 		late := verdict{pod: pod, health: readiness.Health{Status: corev1.ConditionTrue}, healthyAt: now, ownedAt: now}

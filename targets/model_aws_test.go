@@ -42,7 +42,7 @@ type modelGroup struct {
 	touched                             time.Time // by somebody else
 	protocol                            elbv2types.ProtocolEnum
 	targets                             map[elbv2.Target]*modelTarget
-	shown                               map[elbv2.Target]modelShown // the last time that a reading said healthy
+	lastShown                           map[elbv2.Target]modelShown // the last time that a reading said healthy
 	outsiders                           map[elbv2.Target]bool       // another cluster's
 	calls                               []modelCall
 }
@@ -79,7 +79,7 @@ func newModelAWS() *modelAWS {
 
 func newModelGroup() *modelGroup {
 	return &modelGroup{
-		protocol: elbv2types.ProtocolEnumHttp, targets: map[elbv2.Target]*modelTarget{}, shown: map[elbv2.Target]modelShown{},
+		protocol: elbv2types.ProtocolEnumHttp, targets: map[elbv2.Target]*modelTarget{}, lastShown: map[elbv2.Target]modelShown{},
 		outsiders: map[elbv2.Target]bool{},
 	}
 }

@@ -62,7 +62,7 @@ func (a *modelAWS) DescribeTargetHealth(ctx context.Context, in *awselbv2.Descri
 				continue
 			}
 			if t.health.State == elbv2.StateHealthy {
-				g.shown[target] = modelShown{time.Now(), t.passedBy}
+				g.lastShown[target] = modelShown{time.Now(), t.passedBy}
 			}
 			out.TargetHealthDescriptions = append(out.TargetHealthDescriptions, elbv2types.TargetHealthDescription{
 				Target: &elbv2types.TargetDescription{Id: aws.String(target.ID), Port: aws.Int32(target.Port)},

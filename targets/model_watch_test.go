@@ -247,7 +247,7 @@ func (m *model) foundHealthy(pod *corev1.Pod, _ string) bool {
 	m.aws.mu.Lock()
 	defer m.aws.mu.Unlock()
 	for _, g := range m.aws.groups {
-		for target, shown := range g.shown {
+		for target, shown := range g.lastShown {
 			if len(pod.Status.PodIPs) > 0 && target.ID == pod.Status.PodIPs[0].IP && (shown.uid == pod.UID || m.isTwin(pod, shown.uid)) {
 				return true
 			}

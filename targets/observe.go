@@ -180,12 +180,12 @@ func (g *group) readingDone(asked []elbv2.Target, started, now time.Time, health
 	}
 	for _, target := range asked {
 		h, shown := health[target]
-		g.shown(target, started, h, shown)
+		g.readTarget(target, started, h, shown)
 	}
 }
 
-// shown takes what a reading showed of one target.
-func (g *group) shown(target elbv2.Target, started time.Time, h elbv2.Health, shown bool) {
+// readTarget takes what a reading showed of one target.
+func (g *group) readTarget(target elbv2.Target, started time.Time, h elbv2.Health, shown bool) {
 	e, known := g.entries[target]
 	if !known || e.outweighs(started, shown, h) {
 		return

@@ -49,7 +49,7 @@ func newOrphans() *orphans {
 
 // orphaned opens the gates of a binding that does not exist, beside the pass.
 func (r *Registrar) orphaned(key types.NamespacedName) ctrl.Result {
-	hideBinding(key)
+	deleteGauges(key)
 	r.mu.Lock()
 	delete(r.groups, key)
 	r.mu.Unlock()

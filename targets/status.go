@@ -58,7 +58,7 @@ func (r *Registrar) writeStatus(s session, binding *v1beta1.TargetGroupBinding, 
 	old := cmp.Or(written, &binding.Status)
 	status := old.DeepCopy()
 	fillStatus(status, s.group, v, metav1.NewTime(r.Clock.Now()))
-	showBinding(s.key, status, v.pods)
+	setGauges(s.key, status, v.pods)
 	if busy {
 		return 0
 	}

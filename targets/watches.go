@@ -122,7 +122,7 @@ func warm(ctx context.Context, informers cache.Informers, kinds ...client.Object
 	return nil
 }
 
-// podEvents has the bindings of a pod looked at, without a debounce interval when it leaves: its target goes at once.
+// podEvents has the bindings of a pod looked at, without delay when it leaves: its target goes at once.
 func (r *Registrar) podEvents() handler.EventHandler {
 	return r.resolver.UpdatePods(podHandler{handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod), r.tellTooManyGates})
 }

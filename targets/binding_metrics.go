@@ -14,8 +14,8 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// What bindings have now. Only the leader shows it: passes do. The series are made when they are read, so that one whose
-// labels say what has passed, such as a reason, cannot stay behind.
+// Gauges of each binding, on the leader only. The series are built when they are scraped, so that none with an outdated label,
+// such as a reason, survives.
 var (
 	bindingLabels = []string{"namespace", "name"}
 
@@ -35,43 +35,43 @@ func bindingDesc(name, help string, more ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, append(append([]string{}, bindingLabels...), more...), nil)
 }
 
-// shown is what the metrics say of one binding.
-type shown struct {
+// bindingGauges is what the metrics say of one binding.
+type bindingGauges struct {
 	targets    *v1beta1.TargetCounts // nil before the group was read
 	pods       *podCount             // nil when pods are none of the binding's business
 	conditions []metav1.Condition
 }
 
-// showcase is a prometheus.Collector of what passes show of their bindings.
-type showcase struct {
+// bindingCollector is a prometheus.Collector of the gauges that passes set.
+type bindingCollector struct {
 	mu       sync.Mutex
-	bindings map[types.NamespacedName]shown
+	bindings map[types.NamespacedName]bindingGauges
 }
 
-var bindingsNow = &showcase{bindings: map[types.NamespacedName]shown{}}
+var bindingsNow = &bindingCollector{bindings: map[types.NamespacedName]bindingGauges{}}
 
-// showBinding has the metrics say what a pass has found, whether the status is written or not: a replica that begins to
-// lead finds nothing to write where all is well.
-func showBinding(key types.NamespacedName, status *v1beta1.TargetGroupBindingStatus, pods *podCount) {
+// setGauges sets the gauges to what a pass has found, whether the status is written or not: a replica that begins to lead finds
+// nothing to write where all is well.
+func setGauges(key types.NamespacedName, status *v1beta1.TargetGroupBindingStatus, pods *podCount) {
 	bindingsNow.mu.Lock()
 	_, known := bindingsNow.bindings[key]
-	bindingsNow.bindings[key] = shown{status.Targets, pods, status.Conditions}
+	bindingsNow.bindings[key] = bindingGauges{status.Targets, pods, status.Conditions}
 	bindingsNow.mu.Unlock()
 	if !known {
 		beginCounting(key)
 	}
 }
 
-// hideBinding drops what is shown of a binding that is gone.
-func hideBinding(key types.NamespacedName) {
+// deleteGauges deletes the gauges of a binding that is gone.
+func deleteGauges(key types.NamespacedName) {
 	bindingsNow.mu.Lock()
 	delete(bindingsNow.bindings, key)
 	bindingsNow.mu.Unlock()
 	endCounting(key)
 }
 
-// whileShown has what is counted by the binding's name counted, unless the binding is gone: its series would be there for good.
-func (c *showcase) whileShown(key types.NamespacedName, count func()) {
+// ifPresent calls count unless the binding is gone: a counter with its name would stay for good.
+func (c *bindingCollector) ifPresent(key types.NamespacedName, count func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.bindings[key]; ok {
@@ -80,14 +80,14 @@ func (c *showcase) whileShown(key types.NamespacedName, count func()) {
 }
 
 // Describe names the metrics.
-func (c *showcase) Describe(descs chan<- *prometheus.Desc) {
+func (c *bindingCollector) Describe(descs chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{targetsNow, conditions, waitingNow, waitingSince, ungatedNow} {
 		descs <- desc
 	}
 }
 
 // Collect makes the series of all bindings.
-func (c *showcase) Collect(out chan<- prometheus.Metric) {
+func (c *bindingCollector) Collect(out chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, binding := range c.bindings {
@@ -95,7 +95,7 @@ func (c *showcase) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-func (s shown) collect(key types.NamespacedName, out chan<- prometheus.Metric) {
+func (s bindingGauges) collect(key types.NamespacedName, out chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, more ...string) {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, append([]string{key.Namespace, key.Name}, more...)...)
 	}
