@@ -42,7 +42,7 @@ func (r *Registrar) claim(s session, binding *v1beta1.TargetGroupBinding, p plan
 			if err := r.addFinalizer(ctx, s.group, binding.DeepCopy()); err != nil {
 				return err
 			}
-			return r.writeDown(ctx, s.group, binding, wanted)
+			return r.saveRecord(ctx, s.group, binding, wanted)
 		})
 	})
 	return retryIn
@@ -152,7 +152,7 @@ func (r *Registrar) releaseLater(s session, binding *v1beta1.TargetGroupBinding,
 
 // release lets the API server delete the binding, once what we keep beside it is gone.
 func (r *Registrar) release(ctx context.Context, g *group, binding *v1beta1.TargetGroupBinding) error {
-	if err := r.forget(ctx, binding); err != nil {
+	if err := r.deleteRecord(ctx, binding); err != nil {
 		return err
 	}
 	released := binding.DeepCopy()

@@ -117,7 +117,7 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 
 func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (ctrl.Result, error) {
 	defer observeStage(stageReconcile, r.Clock)()
-	if err := r.recall(ctx, s, binding); err != nil {
+	if err := r.loadRecord(ctx, s, binding); err != nil {
 		return ctrl.Result{}, err
 	}
 	gated := r.gatedPods(s.key)

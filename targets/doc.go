@@ -23,7 +23,7 @@
 // finalizer, and the record of a group that clusters share. A registration waits for its claim, a departure for none.
 //
 // AWS takes all targets of a call or none, so a refused call is cut in halves until the offender stands alone (batches.go).
-// A target group that several clusters share holds targets of others; those of ours are written down (shared.go).
+// A target group that several clusters share holds targets of others; those of ours are recorded (multi_cluster.go).
 //
 // A pod makes three trips through a pass on its way in:
 //

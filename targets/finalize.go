@@ -47,7 +47,7 @@ func (r *Registrar) empty(
 		next.in(r.handOver(s, binding))
 		return nil
 	}
-	if err := r.recall(ctx, s, binding); err != nil {
+	if err := r.loadRecord(ctx, s, binding); err != nil {
 		return err
 	}
 	entries, _ := s.group.snapshot()

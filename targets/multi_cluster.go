@@ -41,9 +41,9 @@ type record map[elbv2.Target]string
 const sharingIsOff = "multiClusterTargetGroup needs the right to ConfigMaps, which targetgate has not: set " +
 	"sharedTargetGroups=true in the chart's values, or apply config/rbac/shared-groups.yaml; nothing is registered or deregistered until then"
 
-// recall reads the record of a shared group once. Without a ConfigMap nothing is ours yet: targets that are there and
+// loadRecord reads the record of a shared group once. Without a ConfigMap nothing is ours yet: targets that are there and
 // belong there are adopted, none is deregistered.
-func (r *Registrar) recall(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) error {
+func (r *Registrar) loadRecord(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) error {
 	if !binding.Spec.MultiClusterTargetGroup || s.group.recorded() != nil {
 		return nil
 	}
@@ -75,8 +75,8 @@ func workedFor(binding *v1beta1.TargetGroupBinding) bool {
 	return binding.Status.ObservedGeneration != nil
 }
 
-// writeDown brings the record of a shared group up to date. Nil is one that need not be written.
-func (r *Registrar) writeDown(ctx context.Context, g *group, binding *v1beta1.TargetGroupBinding, wanted record) error {
+// saveRecord brings the record of a shared group up to date. Nil is one that need not be written.
+func (r *Registrar) saveRecord(ctx context.Context, g *group, binding *v1beta1.TargetGroupBinding, wanted record) error {
 	if wanted == nil {
 		return nil
 	}
@@ -92,8 +92,8 @@ func (r *Registrar) writeDown(ctx context.Context, g *group, binding *v1beta1.Ta
 // fieldOwner is who we are to server-side apply.
 const fieldOwner = "targetgate"
 
-// forget deletes the record of a binding that goes.
-func (r *Registrar) forget(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
+// deleteRecord deletes the record of a binding that goes.
+func (r *Registrar) deleteRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
 	if !binding.Spec.MultiClusterTargetGroup {
 		return nil
 	}

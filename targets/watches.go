@@ -32,7 +32,7 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// Indexes of the cache of bindings. Package webhook has its own, and those of pods and slices are in index.go.
+// Indexes of the cache of bindings. Package webhook has its own, and those of pods and slices are in package endpoints.
 const (
 	indexBindingService   = "targets.binding.service"
 	indexBindingGroup     = "targets.binding.group"
