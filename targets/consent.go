@@ -129,7 +129,7 @@ func (g *group) consentRead(started, now time.Time, refusal string, err error) {
 }
 
 // withhold leaves a group without consent as it is: nothing comes in, and what goes has gone with its pod.
-func (p *plan) withhold(w picture) {
+func (p *plan) withhold(w planInput) {
 	for target := range p.register {
 		p.withheld[target] = struct{}{}
 	}
@@ -166,7 +166,7 @@ func (h hold) keepOut(obstacles map[elbv2.Target]readiness.Health, withheld map[
 }
 
 // obstacle is what a gate has to say whose pod's target is not registered.
-func (j *judge) obstacle(pod *corev1.Pod, target elbv2.Target) (readiness.Health, bool) {
+func (j *conditionPlanner) obstacle(pod *corev1.Pod, target elbv2.Target) (readiness.Health, bool) {
 	if _, withheld := j.withheld[target]; withheld && j.hold.final() && j.lasts(pod, notAllowed) {
 		return readiness.Released(readiness.ReasonConsentMissing, cut(j.hold.message)), true
 	}

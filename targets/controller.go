@@ -99,7 +99,7 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 	if why := r.Consent.RoleRefusal(binding.Namespace, binding.Spec.IamRoleArnToAssume); why != "" {
 		return r.forbid(s, &binding, why), nil
 	}
-	rivals, err := r.rivals(ctx, &binding)
+	rivals, err := r.duplicates(ctx, &binding)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -110,7 +110,7 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 		return r.refuse(s, &binding, why, heir), nil
 	}
 	if r.retire(rivals) {
-		return ctrl.Result{RequeueAfter: rivalPause}, nil
+		return ctrl.Result{RequeueAfter: duplicatePause}, nil
 	}
 	return r.pass(ctx, s, &binding)
 }
@@ -131,7 +131,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 		return ctrl.Result{}, err
 	}
 	h := r.holdOf(s.group)
-	p := makePlan(picture{
+	p := makePlan(planInput{
 		endpoints: res.Endpoints, entries: entries, complete: complete, gone: s.group.isGone(), nodes: !binding.Spec.IsIP(),
 		mine: mine, withheld: h.comings, policy: r.Policy, valve: s.group.currentValve(), now: r.Clock.Now(),
 	})
@@ -151,7 +151,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	maps.Copy(told, delayNotice(binding, s.group.delayDenial()))
 	r.tell(binding, s.group, told)
 	if !s.group.addsFinalizer(binding) {
-		next.in(r.writeStatus(s, binding, view{
+		next.in(r.writeStatus(s, binding, statusInput{
 			generation: binding.Generation, missing: res.Missing, plan: p, policy: r.Policy, shortfall: shortfall(binding),
 			complete: complete, entries: entries, pods: pods, skipped: res.Odd[endpoints.SkippedEndpoints], hold: h,
 		}))

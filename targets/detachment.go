@@ -46,7 +46,7 @@ func (d detachment) holdOff(policy Policy) time.Duration {
 }
 
 // lasts reports whether the pod has been kept from a target for that cause for long enough for its gate to say so.
-func (j *judge) lasts(pod *corev1.Pod, why cause) bool {
+func (j *conditionPlanner) lasts(pod *corev1.Pod, why cause) bool {
 	d := j.detached[pod.UID].still(why, j.now)
 	j.detachedNow[pod.UID] = d
 	return j.now.Sub(d.since) >= d.holdOff(j.policy)

@@ -196,7 +196,7 @@ func (r *Registrar) tellTooManyGates(pod *corev1.Pod) {
 }
 
 // tellPod tells the pod's owner why the pod is Ready from now on, or what keeps it from that.
-func (r *Registrar) tellPod(v verdict, gate corev1.PodConditionType) {
+func (r *Registrar) tellPod(v conditionUpdate, gate corev1.PodConditionType) {
 	normal := func(format string, args ...any) {
 		r.Recorder.Eventf(v.pod, nil, corev1.EventTypeNormal, "ReadinessGateOpened", "OpenReadinessGate", format, args...)
 	}
@@ -222,7 +222,7 @@ func (r *Registrar) tellPod(v verdict, gate corev1.PodConditionType) {
 }
 
 // lateNotices tell of pods whose targets take longer to become healthy than the health check settings explain.
-func (j *judge) lateNotices(verdicts []verdict) map[string]notice {
+func (j *conditionPlanner) lateNotices(verdicts []conditionUpdate) map[string]notice {
 	out := map[string]notice{}
 	for _, v := range verdicts {
 		e := j.entries[v.target]

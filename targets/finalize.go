@@ -43,8 +43,8 @@ func (r *Registrar) empty(
 	if !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) {
 		return nil
 	}
-	if elder(binding, rivals) != nil || hasHeir(rivals) {
-		next.in(r.handOver(s, binding))
+	if owningBinding(binding, rivals) != nil || hasSuccessor(rivals) {
+		next.in(r.transfer(s, binding))
 		return nil
 	}
 	if err := r.loadRecord(ctx, s, binding); err != nil {
@@ -67,7 +67,7 @@ func (r *Registrar) empty(
 	next.in(deregisterAgain)
 	next.in(consentAgain)
 	next.in(r.observe(s, look{at: s.group.lastReading().Add(pollUnsettled), class: budget.ClassOther}))
-	next.in(r.writeStatus(s, binding, view{
+	next.in(r.writeStatus(s, binding, statusInput{
 		generation: binding.Generation, deleting: true, complete: complete, entries: entries,
 	}))
 	return nil
@@ -145,7 +145,7 @@ func (r *Registrar) openGates(s session, why readiness.Health) { r.open(s, r.gat
 func (r *Registrar) open(s session, pods []*corev1.Pod, why readiness.Health) {
 	for _, pod := range pods {
 		if !endpoints.IsTerminating(pod) {
-			r.hand(s, readiness.GateFor(s.key.Name), verdict{pod: pod, health: why})
+			r.hand(s, readiness.GateFor(s.key.Name), conditionUpdate{pod: pod, health: why})
 		}
 	}
 }

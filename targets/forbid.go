@@ -35,7 +35,7 @@ func (r *Registrar) forbid(s session, binding *v1beta1.TargetGroupBinding, why s
 	}
 	next.in(refusalRecheck)
 	next.in(r.openForbidden(s, why))
-	next.in(r.writeStatus(s, binding, view{generation: binding.Generation, forbidden: why}))
+	next.in(r.writeStatus(s, binding, statusInput{generation: binding.Generation, forbidden: why}))
 	return next.result()
 }
 
@@ -54,14 +54,14 @@ func (r *Registrar) openForbidden(s session, why string) (wait time.Duration) {
 		if left := d.holdOff(r.Policy) - now.Sub(d.since); left > 0 {
 			wait, health = soonest(wait, left), readiness.RegistrationFailed(cut(why))
 		}
-		r.hand(s, gate, verdict{pod: pod, health: health})
+		r.hand(s, gate, conditionUpdate{pod: pod, health: health})
 	}
 	s.group.setDetached(detached)
 	return wait
 }
 
-// named is the verdict's target in an event's words; whose binding is left alone has none.
-func (v verdict) named() string {
+// named is the update's target in an event's words; whose binding is left alone has none.
+func (v conditionUpdate) named() string {
 	if v.target == (elbv2.Target{}) {
 		return "The pod's target"
 	}

@@ -26,9 +26,9 @@ const (
 	unlistedHoldOff = time.Minute
 )
 
-// judge decides what the gates of a binding's pods have to say: every gate of a binding that exists is decided here,
+// conditionPlanner decides what the gates of a binding's pods have to say: every gate of a binding that exists is decided here,
 // those of one that is gone in finalize.go. It does not write.
-type judge struct {
+type conditionPlanner struct {
 	gate       corev1.PodConditionType
 	endpoints  map[types.UID]endpoints.Endpoint
 	entries    map[elbv2.Target]entry
@@ -49,8 +49,8 @@ type judge struct {
 	unlisted    string // why a pod that waits is no endpoint, empty when all are; of several reasons one that stays the same
 }
 
-// verdict is what to write to one pod.
-type verdict struct {
+// conditionUpdate is what to write to one pod.
+type conditionUpdate struct {
 	pod       *corev1.Pod
 	target    elbv2.Target // zero when the pod has none
 	health    readiness.Health
@@ -58,10 +58,10 @@ type verdict struct {
 	ownedAt   time.Time // the registration, zero when it was before our time
 }
 
-func (r *Registrar) newJudge(
+func (r *Registrar) newConditionPlanner(
 	g *group, binding *v1beta1.TargetGroupBinding, res endpoints.Resolution, p plan, entries map[elbv2.Target]entry,
-) *judge {
-	j := &judge{
+) *conditionPlanner {
+	j := &conditionPlanner{
 		gate: readiness.GateFor(binding.Name), endpoints: make(map[types.UID]endpoints.Endpoint, len(res.Endpoints)), entries: entries,
 		obstacles: g.obstacles(p, res.Endpoints, r.Policy), resolution: res,
 		detached: g.currentDetached(), opened: g.openedNow(r.Clock.Now()), policy: r.Policy, now: r.Clock.Now(),
@@ -70,7 +70,7 @@ func (r *Registrar) newJudge(
 		why: func(pod *corev1.Pod) (string, bool) { return r.resolver.WhyUnlisted(binding, res.Service, pod) },
 	}
 	j.hold.keepOut(j.obstacles, p.withheld)
-	j.closes = r.Policy.TwoWay && picture{endpoints: gatesOpen(res.Endpoints, j.gate), entries: entries, policy: r.Policy}.enoughHealthy()
+	j.closes = r.Policy.TwoWay && planInput{endpoints: gatesOpen(res.Endpoints, j.gate), entries: entries, policy: r.Policy}.enoughHealthy()
 	j.facts, j.factsAt = g.currentFacts()
 	for _, ep := range res.Endpoints { // a pod may be there at its old port as well
 		if other, twice := j.endpoints[ep.UID]; !twice || other.State != endpoints.Desired {
@@ -92,16 +92,16 @@ func gatesOpen(listed map[elbv2.Target]endpoints.Endpoint, gate corev1.PodCondit
 	return out
 }
 
-// verdicts are the gates that have something to say.
-func (j *judge) verdicts(gated []*corev1.Pod) []verdict {
-	var out []verdict
+// updates are the gates that have something to say.
+func (j *conditionPlanner) updates(gated []*corev1.Pod) []conditionUpdate {
+	var out []conditionUpdate
 	for _, pod := range gated {
 		if endpoints.IsTerminating(pod) {
 			continue
 		}
 		ep, listed := j.endpoints[pod.UID]
 		e := j.entries[ep.Target]
-		v := verdict{pod: pod, target: ep.Target, ownedAt: e.ownedAt}
+		v := conditionUpdate{pod: pod, target: ep.Target, ownedAt: e.ownedAt}
 		open := readiness.IsOpen(pod, j.gate) || j.opened[pod.UID]
 		var ok bool
 		switch {
@@ -124,7 +124,7 @@ func (j *judge) verdicts(gated []*corev1.Pod) []verdict {
 
 // closed is why an open gate must be closed again, which is only done when users ask for it, and of gates that health has
 // opened: what else opens a gate holds on, and would open it again.
-func (j *judge) closed(pod *corev1.Pod, ep endpoints.Endpoint, e entry) (readiness.Health, bool) {
+func (j *conditionPlanner) closed(pod *corev1.Pod, ep endpoints.Endpoint, e entry) (readiness.Health, bool) {
 	h := e.healthOf(pod.UID)
 	if !j.closes || ep.State != endpoints.Desired || h.State != elbv2.StateUnhealthy || !readiness.IsOpenByHealth(pod, j.gate) {
 		return readiness.Health{}, false
@@ -133,7 +133,7 @@ func (j *judge) closed(pod *corev1.Pod, ep endpoints.Endpoint, e entry) (readine
 }
 
 // waiting is what a gate has to say whose pod is among the endpoints.
-func (j *judge) waiting(pod *corev1.Pod, ep endpoints.Endpoint, e entry) (readiness.Health, bool) {
+func (j *conditionPlanner) waiting(pod *corev1.Pod, ep endpoints.Endpoint, e entry) (readiness.Health, bool) {
 	h := e.healthOf(pod.UID)
 	isOurs := e.presence == registered && e.owner == pod.UID
 	switch {
@@ -156,7 +156,7 @@ func (j *judge) waiting(pod *corev1.Pod, ep endpoints.Endpoint, e entry) (readin
 }
 
 // waited is how long a pod has been at its gate: since its registration or, where gates are closed again, since its own was.
-func (j *judge) waited(pod *corev1.Pod, e entry) time.Duration {
+func (j *conditionPlanner) waited(pod *corev1.Pod, e entry) time.Duration {
 	since := e.waitsSince()
 	if c := readiness.Condition(pod, j.gate); j.policy.TwoWay && c != nil {
 		since = later(since, c.LastTransitionTime.Time)
@@ -166,7 +166,7 @@ func (j *judge) waited(pod *corev1.Pod, e entry) time.Duration {
 
 // unattached reports whether no load balancer checks the target, by its own words and by settings that were read after
 // them. A zone that is not enabled has the same reason and is another matter: there the pod gets no traffic, and waits.
-func (j *judge) unattached(e entry, h elbv2.Health) bool {
+func (j *conditionPlanner) unattached(e entry, h elbv2.Health) bool {
 	return j.policy.ReadyWhenUnattached && notInUse(h) &&
 		j.facts != nil && j.facts.LoadBalancers == 0 && !j.factsAt.Before(e.since)
 }
@@ -176,7 +176,7 @@ func notInUse(h elbv2.Health) bool {
 }
 
 // detachedHealth is what a gate has to say whose pod is not among the endpoints of the Service, or not any more.
-func (j *judge) detachedHealth(pod *corev1.Pod) (readiness.Health, bool) {
+func (j *conditionPlanner) detachedHealth(pod *corev1.Pod) (readiness.Health, bool) {
 	health, cause, ok := j.detachment(pod)
 	if !ok {
 		return readiness.Health{}, false
@@ -192,7 +192,7 @@ func (j *judge) detachedHealth(pod *corev1.Pod) (readiness.Health, bool) {
 
 // detachment is why the pod is no endpoint, and what its gate says when the hold-off is over. It is nothing while the pod has
 // no address, or its containers are not ready: its EndpointSlice and its gate wait for that first.
-func (j *judge) detachment(pod *corev1.Pod) (readiness.Health, cause, bool) {
+func (j *conditionPlanner) detachment(pod *corev1.Pod) (readiness.Health, cause, bool) {
 	service := j.resolution.Service
 	switch {
 	case j.resolution.Missing != "":

@@ -408,8 +408,8 @@ func TestRemarkThatIsOvertakenIsNeverWritten(t *testing.T) {
 func TestRemarkThatIsOvertakenTakesNoOthersTurn(t *testing.T) {
 	g := emptyGroup()
 	pod := newPod("web-0", "10.0.0.1")
-	remark := verdict{pod: pod, health: readiness.RegistrationFailed("no")}
-	opening := verdict{pod: pod, health: readiness.BindingDeleted()}
+	remark := conditionUpdate{pod: pod, health: readiness.RegistrationFailed("no")}
+	opening := conditionUpdate{pod: pod, health: readiness.BindingDeleted()}
 	stale, _ := g.queueWrite(remark, noon)
 	turn, _ := g.queueWrite(opening, noon)
 	if !g.beginWrite(pod.UID, turn) {

@@ -36,9 +36,9 @@ type group struct {
 
 	delayDenied error // AWS's word that we may not read the deregistration delay, nil when there is none
 
-	detached map[types.UID]detachment // pods at their gates that are not among the endpoints
-	said     map[types.UID]saying     // to pods, lately
-	turns    int                      // writes handed over, ever
+	detached map[types.UID]detachment   // pods at their gates that are not among the endpoints
+	said     map[types.UID]pendingWrite // to pods, lately
+	turns    int                        // writes handed over, ever
 
 	toRegister   registrations // due now, as of the last pass
 	unclaimed    bool          // others would be due if they were claimed
@@ -120,7 +120,7 @@ func newGroup(binding *v1beta1.TargetGroupBinding, subnets *subnets, now time.Ti
 		deregistration: newSender(maxUrgentBackoff),
 		vpc:            binding.Spec.VpcID,
 		subnets:        subnets,
-		said:           map[types.UID]saying{},
+		said:           map[types.UID]pendingWrite{},
 		status:         &statusLane{},
 	}
 	if !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) {

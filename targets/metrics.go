@@ -86,7 +86,7 @@ func observeStage(stage string, clk clock.PassiveClock) (end func()) {
 
 // measure takes the time of a pod whose condition has just been written: of its registration the first time, and of its
 // gate when that is open because the target is healthy.
-func (r *Registrar) measure(s session, v verdict, gate corev1.PodConditionType) {
+func (r *Registrar) measure(s session, v conditionUpdate, gate corev1.PodConditionType) {
 	now := r.Clock.Now()
 	began := readiness.Condition(v.pod, corev1.ContainersReady)
 	if readiness.Condition(v.pod, gate) == nil && began != nil && !v.ownedAt.IsZero() {

@@ -197,7 +197,7 @@ func TestNothingIsCountedForABindingThatIsGone(t *testing.T) {
 		deleteGauges(webKey)
 		now := time.Now()
 		pod := newPod("web-0", "10.0.0.1")
-		late := verdict{pod: pod, health: readiness.Health{Status: corev1.ConditionTrue}, healthyAt: now, ownedAt: now}
+		late := conditionUpdate{pod: pod, health: readiness.Health{Status: corev1.ConditionTrue}, healthyAt: now, ownedAt: now}
 		b.measure(session{key: webKey}, late, testGate)
 		countEvent(newBinding(), v1beta1.ReasonUnreadyPodsKept)
 		for _, name := range []string{ready, valve} {

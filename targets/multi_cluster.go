@@ -53,7 +53,9 @@ func (r *Registrar) loadRecord(ctx context.Context, s session, binding *v1beta1.
 	defer cancel()
 	err := r.Uncached.Get(ctx, key, &configMap)
 	if apierrors.IsForbidden(err) {
-		r.writeStatus(s, binding, view{generation: binding.Generation, unsupported: sharingIsOff, deleting: !binding.DeletionTimestamp.IsZero()})
+		r.writeStatus(s, binding, statusInput{
+			generation: binding.Generation, unsupported: sharingIsOff, deleting: !binding.DeletionTimestamp.IsZero(),
+		})
 	}
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading the record of our targets: %w", err)

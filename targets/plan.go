@@ -30,8 +30,8 @@ type Policy struct {
 	TwoWay bool
 }
 
-// picture is all that a plan is made from.
-type picture struct {
+// planInput is all that a plan is made from.
+type planInput struct {
 	endpoints map[elbv2.Target]endpoints.Endpoint
 	entries   map[elbv2.Target]entry
 	complete  bool                    // the group has been read
@@ -73,7 +73,7 @@ type plan struct {
 
 // makePlan compares what should be there with what is there. Before the first reading it only lets pods leave: what is
 // already registered is not known yet.
-func makePlan(w picture) plan {
+func makePlan(w planInput) plan {
 	p := plan{
 		register:   registrations{},
 		nodeZones:  map[elbv2.Target]string{},
@@ -112,7 +112,7 @@ func makePlan(w picture) plan {
 
 // addLeaving lets go of pods on their way out. A pod may leave while its registration is under way: it is deregistered
 // at once, and again when the registration has been answered, as nobody knows which of the two AWS saw first.
-func (p *plan) addLeaving(w picture) {
+func (p *plan) addLeaving(w planInput) {
 	for target, ep := range w.endpoints {
 		if ep.State != endpoints.Terminating || !w.mine(target) {
 			continue
@@ -134,7 +134,7 @@ func deletedAt(ep endpoints.Endpoint) time.Time {
 	return pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
 }
 
-func (p *plan) addWanted(w picture) {
+func (p *plan) addWanted(w planInput) {
 	for target, ep := range w.endpoints {
 		e := w.entries[target]
 		if ep.Shared {
@@ -167,7 +167,7 @@ func (p *plan) addTaken(target elbv2.Target, ep endpoints.Endpoint, e entry) {
 
 // addReused lets go of targets that were registered for an earlier pod at the address: its registration must end before
 // another one begins.
-func (p *plan) addReused(w picture) {
+func (p *plan) addReused(w planInput) {
 	for target, ep := range w.endpoints {
 		e := w.entries[target]
 		reused := e.presence == registered && e.owner != "" && e.owner != ep.UID && !e.inheritable(ep)
@@ -178,7 +178,7 @@ func (p *plan) addReused(w picture) {
 }
 
 // limit leaves out what would exceed MaxTargets, in an order that does not change from pass to pass.
-func (p *plan) limit(w picture) {
+func (p *plan) limit(w planInput) {
 	if w.policy.MaxTargets == 0 {
 		return
 	}
@@ -203,7 +203,7 @@ func (p *plan) limit(w picture) {
 
 // addStrangers lets go of targets that no pod explains. One that we registered ourselves had a pod that is gone now;
 // of any other a later reading has to confirm it, as the caches may be behind what an earlier targetgate has seen.
-func (p *plan) addStrangers(w picture) {
+func (p *plan) addStrangers(w planInput) {
 	for target, e := range w.entries {
 		_, explained := w.endpoints[target]
 		if explained || !e.settled() || !w.mine(target) {

@@ -38,7 +38,7 @@ var testPolicy = Policy{MinReadyPercent: 50, ReplacementTimeout: 5 * time.Minute
 
 // planOf is the plan for a group that has been read and is ours alone.
 func planOf(listed map[elbv2.Target]endpoints.Endpoint, entries map[elbv2.Target]entry) plan {
-	return makePlan(picture{endpoints: listed, entries: entries, complete: true, mine: all, policy: testPolicy, now: noon})
+	return makePlan(planInput{endpoints: listed, entries: entries, complete: true, mine: all, policy: testPolicy, now: noon})
 }
 
 func all(elbv2.Target) bool { return true }
@@ -309,7 +309,7 @@ func TestMakePlan(t *testing.T) {
 			if tc.mine == nil {
 				tc.mine = all
 			}
-			got := makePlan(picture{
+			got := makePlan(planInput{
 				endpoints: tc.endpoints, entries: tc.entries, complete: !tc.incomplete, mine: tc.mine, policy: policy, now: noon,
 			})
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(plan{}, departure{}), cmpopts.EquateEmpty()); diff != "" {

@@ -29,7 +29,7 @@ const (
 	// pollGrowth is how much longer than the pause a target has been waited for by then: it is found late by so small a
 	// share of its time.
 	pollGrowth = 60
-	// pollUnsettled is the pause when nothing can turn healthy yet, and when nobody waits but the picture is not final: a
+	// pollUnsettled is the pause when nothing can turn healthy yet, and when nobody waits but the group is not settled: a
 	// target is initial, or a reading has to confirm that nobody explains it.
 	pollUnsettled = 5 * time.Second
 
@@ -51,7 +51,7 @@ type look struct {
 	watched []elbv2.Target
 }
 
-// nextLook reads the whole group when the picture is not final or drift is due, and the targets that somebody waits for
+// nextLook reads the whole group when the group is not settled or drift is due, and the targets that somebody waits for
 // when one of them is due.
 func (r *Registrar) nextLook(s session, awaited map[elbv2.Target]entry, entries map[elbv2.Target]entry, complete bool) look {
 	urgent := s.group.readingClass()

@@ -27,7 +27,7 @@ func unmanageable(binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGr
 	if why := cmp.Or(incomplete(&binding.Spec), unrecordable(binding)); why != "" {
 		return why, false
 	}
-	first := elder(binding, rivals)
+	first := owningBinding(binding, rivals)
 	switch {
 	case first == nil:
 		return "", false
@@ -35,7 +35,7 @@ func unmanageable(binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGr
 		return fmt.Sprintf("spec.targetGroupARN: TargetGroupBinding %s/%s has this target group already", first.Namespace, first.Name), false
 	default:
 		return fmt.Sprintf("spec.targetGroupARN: TargetGroupBinding %s/%s still has this target group, and is being deleted",
-			first.Namespace, first.Name), hasHeir([]v1beta1.TargetGroupBinding{*binding})
+			first.Namespace, first.Name), hasSuccessor([]v1beta1.TargetGroupBinding{*binding})
 	}
 }
 
@@ -92,11 +92,11 @@ func shortfall(binding *v1beta1.TargetGroupBinding) string {
 // not sent any more.
 func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why string, heir bool) ctrl.Result {
 	s.group.retire()
-	recheck := rivalPause
+	recheck := duplicatePause
 	if !heir {
 		r.openGates(s, readiness.NotManaged(why))
 		recheck = refusalRecheck
 	}
-	writeIn := r.writeStatus(s, binding, view{generation: binding.Generation, unsupported: why, heir: heir})
+	writeIn := r.writeStatus(s, binding, statusInput{generation: binding.Generation, unsupported: why, heir: heir})
 	return ctrl.Result{RequeueAfter: soonest(recheck, writeIn)}
 }

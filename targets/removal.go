@@ -21,7 +21,7 @@ const unreadyPause = 10 * time.Second
 // addUnready lets go of pods that are not ready, if enough others are healthy: at once where the node is down, after a pause
 // where it is only them. Otherwise all stay: the load balancer's own health checks know better which of them to send to, and
 // when all fail it sends to all.
-func (p *plan) addUnready(w picture) {
+func (p *plan) addUnready(w planInput) {
 	atOnce, due := departures{}, departures{}
 	for target, ep := range w.removable(endpoints.NotReady) {
 		p.lingering[target] = endpoints.NotReady
@@ -68,7 +68,7 @@ func (v valve) next(engaged bool, now time.Time) valve {
 }
 
 // enoughHealthy reports whether MinReadyPercent of the pods that the Service selects are ready and healthy.
-func (w picture) enoughHealthy() bool {
+func (w planInput) enoughHealthy() bool {
 	healthy, all := 0, 0
 	for target, ep := range w.endpoints {
 		switch ep.State {
@@ -86,7 +86,7 @@ func (w picture) enoughHealthy() bool {
 
 // serves reports whether a target in that state takes its part. A node without a pod of the Service is unhealthy by
 // design where the Service's externalTrafficPolicy is Local, so of nodes it is enough that the first checks are over.
-func (w picture) serves(state elbv2.State) bool {
+func (w planInput) serves(state elbv2.State) bool {
 	if w.nodes {
 		return state != elbv2.StateInitial
 	}
@@ -95,7 +95,7 @@ func (w picture) serves(state elbv2.State) bool {
 
 // addReplaced lets go of pods that are not asked for any more, once every wanted one was found healthy since, or has had
 // time for it.
-func (p *plan) addReplaced(w picture) {
+func (p *plan) addReplaced(w planInput) {
 	targets := w.removable(endpoints.Unselected)
 	var since time.Time // the last one became replaced
 	for target := range targets {
@@ -119,7 +119,7 @@ func (p *plan) addReplaced(w picture) {
 }
 
 // replacementsHealthy reports whether there are wanted endpoints, and a reading since then found each of them healthy.
-func (w picture) replacementsHealthy(since time.Time) bool {
+func (w planInput) replacementsHealthy(since time.Time) bool {
 	some := false
 	for target, ep := range w.endpoints {
 		if ep.State != endpoints.Desired {
@@ -139,8 +139,8 @@ func (e entry) healthySince(uid types.UID, since time.Time) bool {
 	return e.healthOf(uid).State == elbv2.StateHealthy && !e.readAt.Before(since)
 }
 
-// removable are the targets of that standing that are in the group and can be deregistered now.
-func (w picture) removable(s endpoints.State) map[elbv2.Target]endpoints.Endpoint {
+// removable are the targets in that state that are in the group and can be deregistered now.
+func (w planInput) removable(s endpoints.State) map[elbv2.Target]endpoints.Endpoint {
 	out := map[elbv2.Target]endpoints.Endpoint{}
 	for target, ep := range w.endpoints {
 		if e := w.entries[target]; ep.State == s && e.presence == registered && e.leavable() && w.mine(target) {
@@ -150,8 +150,8 @@ func (w picture) removable(s endpoints.State) map[elbv2.Target]endpoints.Endpoin
 	return out
 }
 
-// lingersSince is since when the target has been of that standing: now when it was not before.
-func (w picture) lingersSince(target elbv2.Target, s endpoints.State) time.Time {
+// lingersSince is since when the target has been in that state: now when it was not before.
+func (w planInput) lingersSince(target elbv2.Target, s endpoints.State) time.Time {
 	if e := w.entries[target]; e.lingering == s && !e.lingeringSince.IsZero() {
 		return e.lingeringSince
 	}

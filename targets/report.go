@@ -44,8 +44,8 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 		r.openGates(s, readiness.NotManaged("spec.targetType is instance: nodes are registered, not pods"))
 		return nil, map[string]notice{}
 	}
-	j := r.newJudge(s.group, binding, res, p, entries)
-	verdicts := j.verdicts(gated)
+	j := r.newConditionPlanner(s.group, binding, res, p, entries)
+	verdicts := j.updates(gated)
 	for _, v := range verdicts {
 		r.hand(s, j.gate, v)
 	}
@@ -65,11 +65,11 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 	return &count, told
 }
 
-// hand has a verdict written, beside the pass: with hundreds of pods under way the API server takes its time, and no pod
+// hand has a condition update written, beside the pass: with hundreds of pods under way the API server takes its time, and no pod
 // waits for another one's condition. What opens a gate has a line of its own, ahead of remarks about what a pod waits for;
 // a remark that still stands in its line when the gate opens is never written. A write that fails concerns that pod alone
 // and pauses before the next; its end wakes the binding.
-func (r *Registrar) hand(s session, gate corev1.PodConditionType, v verdict) {
+func (r *Registrar) hand(s session, gate corev1.PodConditionType, v conditionUpdate) {
 	if !r.Writer.Needed(v.pod, gate, v.health) {
 		return
 	}
@@ -88,7 +88,7 @@ func (r *Registrar) hand(s session, gate corev1.PodConditionType, v verdict) {
 	})
 }
 
-func (r *Registrar) writeOrPause(s session, gate corev1.PodConditionType, v verdict) {
+func (r *Registrar) writeOrPause(s session, gate corev1.PodConditionType, v conditionUpdate) {
 	err := r.write(s, gate, v)
 	countIfFailed(kubernetesFailure, err)
 	if err == nil {
@@ -105,15 +105,15 @@ func (r *Registrar) writeOrPause(s session, gate corev1.PodConditionType, v verd
 	}()
 }
 
-// opens reports whether the verdict opens the gate.
-func (v verdict) opens() bool { return v.health.Status == corev1.ConditionTrue }
+// opens reports whether the update opens the gate.
+func (v conditionUpdate) opens() bool { return v.health.Status == corev1.ConditionTrue }
 
-// saying is what was last written to a pod, or is to be.
-type saying struct {
+// pendingWrite is what was last written to a pod, or is to be.
+type pendingWrite struct {
 	turn    int  // its own, of all that the group has handed over
 	queued  bool // it stands in the line
 	writing bool
-	missed  bool // a verdict came during the write
+	missed  bool // an update came during the write
 	health  readiness.Health
 	at      time.Time // when it was written, zero before that and after a failure
 
@@ -122,13 +122,13 @@ type saying struct {
 }
 
 // fresh reports whether it was written so lately that the cache of pods may not show it.
-func (w saying) fresh(now time.Time) bool {
+func (w pendingWrite) fresh(now time.Time) bool {
 	return !w.at.IsZero() && now.Sub(w.at) < cacheLag
 }
 
 // queueWrite takes a place in the line. It returns false when the pod has one already, unless the gate opens now, and when
 // the pod was told the same just now.
-func (g *group) queueWrite(v verdict, now time.Time) (turn int, ok bool) {
+func (g *group) queueWrite(v conditionUpdate, now time.Time) (turn int, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	last := g.said[v.pod.UID]
@@ -142,11 +142,11 @@ func (g *group) queueWrite(v verdict, now time.Time) (turn int, ok bool) {
 		return 0, false
 	}
 	g.turns++
-	g.said[v.pod.UID] = saying{turn: g.turns, queued: true, health: v.health, refusals: last.refusals, refusedAt: last.refusedAt}
+	g.said[v.pod.UID] = pendingWrite{turn: g.turns, queued: true, health: v.health, refusals: last.refusals, refusedAt: last.refusedAt}
 	return g.turns, true
 }
 
-// beginWrite reports whether the verdict of that turn is still the one to write.
+// beginWrite reports whether the update of that turn is still the one to write.
 func (g *group) beginWrite(uid types.UID, turn int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -160,11 +160,11 @@ func (g *group) beginWrite(uid types.UID, turn int) bool {
 }
 
 // endWrite takes the end of a write, and reports whether there is something else to say already.
-func (g *group) endWrite(v verdict, now time.Time, err error) (missed bool) {
+func (g *group) endWrite(v conditionUpdate, now time.Time, err error) (missed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	last := g.said[v.pod.UID]
-	var done saying
+	var done pendingWrite
 	switch {
 	case err == nil:
 		done.health, done.at = v.health, now
@@ -227,7 +227,7 @@ func (g *group) openedWithin(d time.Duration, now time.Time) time.Duration {
 func (g *group) forgetWrites(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	maps.DeleteFunc(g.said, func(_ types.UID, last saying) bool {
+	maps.DeleteFunc(g.said, func(_ types.UID, last pendingWrite) bool {
 		return !last.queued && !last.writing && !last.fresh(now) && now.Sub(last.refusedAt) > 2*maxCallBackoff
 	})
 }
@@ -242,7 +242,7 @@ func (r *Registrar) pause(d time.Duration) {
 	}
 }
 
-func (r *Registrar) write(s session, gate corev1.PodConditionType, v verdict) error {
+func (r *Registrar) write(s session, gate corev1.PodConditionType, v conditionUpdate) error {
 	ctx, cancel := context.WithTimeout(r.lanes, patchTimeout)
 	defer cancel()
 	wrote, err := r.Writer.Set(ctx, v.pod, gate, v.health)

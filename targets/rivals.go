@@ -26,11 +26,11 @@ import (
 // without a gap, and the others are nobody's, which the heir's next readings find out.
 
 // rivalPause is the pause before the next look at a rival's call that is under way.
-const rivalPause = 500 * time.Millisecond
+const duplicatePause = 500 * time.Millisecond
 
 // rivals are the other bindings of the binding's target group, but for those that share it knowingly as it does, and those that
 // have let go of it already. Of a group that thousands share, those are not even listed.
-func (r *Registrar) rivals(ctx context.Context, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
+func (r *Registrar) duplicates(ctx context.Context, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
 	return rivalsIn(ctx, r.Client, binding)
 }
 
@@ -63,7 +63,7 @@ func released(binding *v1beta1.TargetGroupBinding) bool {
 }
 
 // elder is the oldest of the rivals that can act, if it is older than the binding, else nil.
-func elder(binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding) *v1beta1.TargetGroupBinding {
+func owningBinding(binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding) *v1beta1.TargetGroupBinding {
 	oldest := binding
 	for i := range rivals {
 		if incomplete(&rivals[i].Spec) == "" && older(&rivals[i], oldest) {
@@ -85,7 +85,7 @@ func older(a, b *v1beta1.TargetGroupBinding) bool {
 
 // hasHeir says whether one of the rivals takes over every target when the binding goes. One that only cares for its own, as
 // it shares the group with other clusters, does not.
-func hasHeir(rivals []v1beta1.TargetGroupBinding) bool {
+func hasSuccessor(rivals []v1beta1.TargetGroupBinding) bool {
 	for i := range rivals {
 		spec := &rivals[i].Spec
 		if rivals[i].DeletionTimestamp.IsZero() && !spec.MultiClusterTargetGroup && incomplete(spec) == "" {
@@ -113,16 +113,16 @@ func (r *Registrar) memory(key client.ObjectKey) *group {
 }
 
 // handOver lets a binding that is being deleted go without touching a target: they are the other binding's.
-func (r *Registrar) handOver(s session, binding *v1beta1.TargetGroupBinding) (next time.Duration) {
+func (r *Registrar) transfer(s session, binding *v1beta1.TargetGroupBinding) (next time.Duration) {
 	if s.group.retire() {
-		return rivalPause
+		return duplicatePause
 	}
 	return r.releaseLater(s, binding, nil)
 }
 
 // bindingsOfGroup are the other bindings of the binding's target group.
 func (r *Registrar) bindingsOfGroup(ctx context.Context, o client.Object) []reconcile.Request {
-	rivals, err := r.rivals(ctx, o.(*v1beta1.TargetGroupBinding))
+	rivals, err := r.duplicates(ctx, o.(*v1beta1.TargetGroupBinding))
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings of target group")
 	}

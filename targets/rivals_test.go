@@ -107,7 +107,7 @@ func TestRegistrarRetiresYoungerBindingBeforeTheOlderActs(t *testing.T) {
 			t.Errorf("readings while the younger one's call is under way: %v, want the younger one's only", calls)
 		}
 		answer()
-		time.Sleep(rivalPause) // of the bubble
+		time.Sleep(duplicatePause) // of the bubble
 		b.settleBoth()
 		if c := b.ready(); !strings.Contains(c.Message, "TargetGroupBinding shop/rival has this target group already") {
 			t.Errorf("the younger one's Ready says %s: %s", c.Reason, c.Message)
@@ -307,21 +307,21 @@ func TestElder(t *testing.T) {
 		})
 	}
 	tests := map[string]struct {
-		binding *v1beta1.TargetGroupBinding
-		rivals  []v1beta1.TargetGroupBinding
-		want    types.UID
+		binding    *v1beta1.TargetGroupBinding
+		duplicates []v1beta1.TargetGroupBinding
+		want       types.UID
 	}{
 		"alone":                 {binding: at(1, "b")},
-		"first":                 {binding: at(1, "b"), rivals: []v1beta1.TargetGroupBinding{*at(2, "a")}},
-		"second":                {binding: at(2, "a"), rivals: []v1beta1.TargetGroupBinding{*at(1, "b")}, want: "b"},
-		"third names the first": {binding: at(3, "a"), rivals: []v1beta1.TargetGroupBinding{*at(2, "c"), *at(1, "d")}, want: "d"},
-		"first that can act":    {binding: at(2, "a"), rivals: []v1beta1.TargetGroupBinding{*incompleteOne(at(1, "b"))}},
-		"of the same second":    {binding: at(1, "b"), rivals: []v1beta1.TargetGroupBinding{*at(1, "a")}, want: "a"},
+		"first":                 {binding: at(1, "b"), duplicates: []v1beta1.TargetGroupBinding{*at(2, "a")}},
+		"second":                {binding: at(2, "a"), duplicates: []v1beta1.TargetGroupBinding{*at(1, "b")}, want: "b"},
+		"third names the first": {binding: at(3, "a"), duplicates: []v1beta1.TargetGroupBinding{*at(2, "c"), *at(1, "d")}, want: "d"},
+		"first that can act":    {binding: at(2, "a"), duplicates: []v1beta1.TargetGroupBinding{*incompleteOne(at(1, "b"))}},
+		"of the same second":    {binding: at(1, "b"), duplicates: []v1beta1.TargetGroupBinding{*at(1, "a")}, want: "a"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got types.UID
-			if first := elder(tc.binding, tc.rivals); first != nil {
+			if first := owningBinding(tc.binding, tc.duplicates); first != nil {
 				got = first.UID
 			}
 			if got != tc.want {

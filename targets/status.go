@@ -26,8 +26,8 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// view is what one pass has seen of a binding.
-type view struct {
+// statusInput is what one pass has seen of a binding.
+type statusInput struct {
 	generation  int64
 	deleting    bool
 	unsupported string // what the spec asks for that we do not do
@@ -52,7 +52,7 @@ const passing = 5 * time.Second
 
 // writeStatus has what the pass has seen written if it differs from what we wrote last, and says when to come back for what
 // may pass. The comparison is with our own memory, as the cache may be behind it.
-func (r *Registrar) writeStatus(s session, binding *v1beta1.TargetGroupBinding, v view) time.Duration {
+func (r *Registrar) writeStatus(s session, binding *v1beta1.TargetGroupBinding, v statusInput) time.Duration {
 	lane := s.group.status
 	written, busy := lane.look()
 	old := cmp.Or(written, &binding.Status)
@@ -117,7 +117,7 @@ func mayPass(before, after v1beta1.TargetGroupBindingStatus) bool {
 	return equality.Semantic.DeepEqual(before, after)
 }
 
-func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v view, now metav1.Time) {
+func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v statusInput, now metav1.Time) {
 	if acted := g.actedOn(v); acted > ptr.Deref(status.ObservedGeneration, 0) {
 		status.ObservedGeneration = &acted
 	}
@@ -143,7 +143,7 @@ func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v view, now 
 
 // actedOn is the newest generation of the spec that has been acted on: what it asked for was sent and AWS has taken it, or there
 // was nothing to send, or it is refused. It is 0 when there is none; an earlier process may know of one.
-func (g *group) actedOn(v view) int64 {
+func (g *group) actedOn(v statusInput) int64 {
 	if v.unsupported != "" && !v.heir || v.forbidden != "" {
 		return v.generation
 	}
@@ -169,7 +169,7 @@ func saidReady(status *v1beta1.TargetGroupBindingStatus, generation int64) bool 
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == generation
 }
 
-func ready(g *group, v view) metav1.Condition {
+func ready(g *group, v statusInput) metav1.Condition {
 	c := metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse}
 	reason, message := trouble(g, v)
 	switch {
@@ -193,7 +193,7 @@ func ready(g *group, v view) metav1.Condition {
 }
 
 // trouble is what keeps targets from being registered and deregistered; empty when nothing does.
-func trouble(g *group, v view) (reason, message string) {
+func trouble(g *group, v statusInput) (reason, message string) {
 	err := g.failure()
 	switch {
 	case v.unsupported != "":
@@ -226,7 +226,7 @@ func awsReason(err error) string {
 }
 
 // troubleOfSome is what keeps single targets out.
-func troubleOfSome(g *group, v view) (reason, message string) {
+func troubleOfSome(g *group, v statusInput) (reason, message string) {
 	refused := g.refusals()
 	switch {
 	case len(refused) > 0:
@@ -245,7 +245,7 @@ func groupFull(policy Policy) string {
 }
 
 // degraded also tells of trouble that leaves the targets alone.
-func degraded(g *group, v view) metav1.Condition {
+func degraded(g *group, v statusInput) metav1.Condition {
 	c := metav1.Condition{Type: v1beta1.ConditionDegraded, Status: metav1.ConditionTrue}
 	c.Reason, c.Message = trouble(g, v)
 	err := g.inspectionFailure()
