@@ -99,17 +99,17 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 	if why := r.Consent.RoleRefusal(binding.Namespace, binding.Spec.IamRoleArnToAssume); why != "" {
 		return r.forbid(s, &binding, why), nil
 	}
-	rivals, err := r.duplicates(ctx, &binding)
+	duplicates, err := r.duplicates(ctx, &binding)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if !binding.DeletionTimestamp.IsZero() {
-		return r.finalize(ctx, s, &binding, rivals)
+		return r.finalize(ctx, s, &binding, duplicates)
 	}
-	if why, heir := unmanageable(&binding, rivals); why != "" {
-		return r.refuse(s, &binding, why, heir), nil
+	if why, successor := unmanageable(&binding, duplicates); why != "" {
+		return r.refuse(s, &binding, why, successor), nil
 	}
-	if r.retire(rivals) {
+	if r.retire(duplicates) {
 		return ctrl.Result{RequeueAfter: duplicatePause}, nil
 	}
 	return r.pass(ctx, s, &binding)

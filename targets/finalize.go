@@ -24,12 +24,12 @@ import (
 // deregistered, and the finalizer goes when AWS has accepted that for every target of a group that has been read. Targets
 // of which another binding takes care are left to it.
 func (r *Registrar) finalize(
-	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding,
+	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding,
 ) (ctrl.Result, error) {
 	defer observeStage(stageCleanup, r.Clock)()
 	var next requeue
 	next.in(r.openDeleted(s, binding))
-	err := r.empty(ctx, s, binding, rivals, &next)
+	err := r.empty(ctx, s, binding, duplicates, &next)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -38,12 +38,12 @@ func (r *Registrar) finalize(
 
 // empty is finalize but for the gates.
 func (r *Registrar) empty(
-	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding, next *requeue,
+	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding, next *requeue,
 ) error {
 	if !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) {
 		return nil
 	}
-	if owningBinding(binding, rivals) != nil || hasSuccessor(rivals) {
+	if owningBinding(binding, duplicates) != nil || hasSuccessor(duplicates) {
 		next.in(r.transfer(s, binding))
 		return nil
 	}

@@ -31,7 +31,7 @@ type statusInput struct {
 	generation  int64
 	deleting    bool
 	unsupported string // what the spec asks for that we do not do
-	heir        bool   // that is only until another binding has let go of the group
+	successor   bool   // that is only until another binding has let go of the group
 	forbidden   string // what the spec asks for that the cluster does not allow
 	hold        hold
 	missing     string // the Service or port that does not exist
@@ -144,7 +144,7 @@ func fillStatus(status *v1beta1.TargetGroupBindingStatus, g *group, v statusInpu
 // actedOn is the newest generation of the spec that has been acted on: what it asked for was sent and AWS has taken it, or there
 // was nothing to send, or it is refused. It is 0 when there is none; an earlier process may know of one.
 func (g *group) actedOn(v statusInput) int64 {
-	if v.unsupported != "" && !v.heir || v.forbidden != "" {
+	if v.unsupported != "" && !v.successor || v.forbidden != "" {
 		return v.generation
 	}
 	g.mu.Lock()

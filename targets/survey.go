@@ -22,8 +22,8 @@ import (
 type Survey struct {
 	// Refused says why the registrar leaves the binding alone, empty when it does not.
 	Refused string
-	// Heir says that it does so only until the target group has been handed over by a binding that is being deleted.
-	Heir bool
+	// Successor says that it does so only until the target group has been handed over by a binding that is being deleted.
+	Successor bool
 	// Service is nil when it does not exist; read only.
 	Service *corev1.Service
 	// Missing says what is not there, the Service or its port, empty when both are.
@@ -58,12 +58,12 @@ func NewSurveyor(reader client.Reader) *Surveyor {
 // Survey looks at a binding. InGroup are the targets of its group, as far as they are known: the pods and nodes behind
 // them are endpoints, too, although no slice lists them.
 func (s *Surveyor) Survey(ctx context.Context, binding *v1beta1.TargetGroupBinding, inGroup []elbv2.Target) (Survey, error) {
-	rivals, err := rivalsIn(ctx, s.reader, binding)
+	duplicates, err := duplicatesIn(ctx, s.reader, binding)
 	if err != nil {
 		return Survey{}, err
 	}
-	if why, heir := unmanageable(binding, rivals); why != "" {
-		return Survey{Refused: why, Heir: heir}, nil
+	if why, successor := unmanageable(binding, duplicates); why != "" {
+		return Survey{Refused: why, Successor: successor}, nil
 	}
 	r, err := s.resolver(ctx, binding.Namespace)
 	if err != nil {

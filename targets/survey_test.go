@@ -76,14 +76,14 @@ func TestSurveySaysWhyBindingIsLeftAlone(t *testing.T) {
 		leaving   bool // the other one
 		forbidden []string
 		want      string
-		heir      bool
+		successor bool
 		unread    []string
 	}{
 		"another has the group": {
 			want: "spec.targetGroupARN: TargetGroupBinding other/first has this target group already",
 		},
 		"another has the group still": {
-			leaving: true, heir: true,
+			leaving: true, successor: true,
 			want: "spec.targetGroupARN: TargetGroupBinding other/first still has this target group, and is being deleted",
 		},
 		"bindings of other namespaces may not be read": {
@@ -91,22 +91,22 @@ func TestSurveySaysWhyBindingIsLeftAlone(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			elder := newBinding()
-			elder.Namespace, elder.Name, elder.UID = "other", "first", "a" // created at the same moment: the UID decides
-			elder.Finalizers = []string{v1beta1.Finalizer}
+			owningBinding := newBinding()
+			owningBinding.Namespace, owningBinding.Name, owningBinding.UID = "other", "first", "a" // created at the same moment: the UID decides
+			owningBinding.Finalizers = []string{v1beta1.Finalizer}
 			if tc.leaving {
-				elder.DeletionTimestamp = ptr.To(metav1.Now())
+				owningBinding.DeletionTimestamp = ptr.To(metav1.Now())
 			}
 			inBed(t, func(b *bed) {
 				surveyor := NewSurveyor(noIndexes{Reader: b.cluster, forbidden: tc.forbidden})
 				survey, err := surveyor.Survey(t.Context(), newBinding(), nil)
-				if err != nil || survey.Refused != tc.want || survey.Heir != tc.heir {
-					t.Errorf("refused for %q, heir %v, error %v; want %q, %v", survey.Refused, survey.Heir, err, tc.want, tc.heir)
+				if err != nil || survey.Refused != tc.want || survey.Successor != tc.successor {
+					t.Errorf("refused for %q, successor %v, error %v; want %q, %v", survey.Refused, survey.Successor, err, tc.want, tc.successor)
 				}
 				if diff := cmp.Diff(tc.unread, surveyor.Unread()); diff != "" {
 					t.Errorf("unread (-want +got):\n%s", diff)
 				}
-			}, elder)
+			}, owningBinding)
 		})
 	}
 }

@@ -57,7 +57,8 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 		Named("targets").
 		For(&v1beta1.TargetGroupBinding{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		Watches(&v1beta1.TargetGroupBinding{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfGroup), builder.WithPredicates(rivalryChanged())).
+		Watches(&v1beta1.TargetGroupBinding{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfGroup),
+			builder.WithPredicates(duplicatesChanged())).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfService)).
 		Watches(&discoveryv1.EndpointSlice{}, r.sliceEvents()).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfNamespace), builder.WithPredicates(labelChanged())).

@@ -37,7 +37,7 @@ func (s *scene) bindingLink() Link {
 	case !s.binding.DeletionTimestamp.IsZero():
 		return link("binding", Waiting, "is being deleted since %s: its targets are deregistered, its gates opened. %s",
 			stamp(s.binding.DeletionTimestamp.Time), s.status(v1beta1.ConditionReady).Message)
-	case s.survey.Heir:
+	case s.survey.Successor:
 		return link("binding", Waiting, "%s: targetgate hands the group over when the calls for that one are answered", s.survey.Refused)
 	case s.survey.Refused != "":
 		return link("binding", Broken, "%s", s.survey.Refused).

@@ -58,7 +58,7 @@ type world struct {
 	pod       *corev1.Pod
 	lease     *coordinationv1.Lease
 	node      *corev1.Node                // that the pod is not on
-	rival     *v1beta1.TargetGroupBinding // that has had the target group before, nil for none
+	duplicate *v1beta1.TargetGroupBinding // that has had the target group before, nil for none
 	aws       *fakeelbv2.API              // nil: AWS is not asked
 	group     elbv2types.TargetGroup
 }
@@ -178,8 +178,8 @@ func (w *world) explainer(t *testing.T) *Explainer {
 	if w.service != nil {
 		objects = append(objects, w.service)
 	}
-	if w.rival != nil {
-		objects = append(objects, w.rival)
+	if w.duplicate != nil {
+		objects = append(objects, w.duplicate)
 	}
 	if w.lease != nil {
 		objects = append(objects, w.lease)
@@ -342,7 +342,7 @@ func TestExplainNamesTheCause(t *testing.T) {
 			[]string{"broken binding: spec.targetGroupARN: TargetGroupBinding other/first has this target group already", "leaves this binding alone"},
 		},
 		"6 another binding has the group still": {
-			func(w *world) { w.addRival(); w.rival.DeletionTimestamp = ptr.To(ago(time.Second)) },
+			func(w *world) { w.addRival(); w.duplicate.DeletionTimestamp = ptr.To(ago(time.Second)) },
 			[]string{"waiting binding: spec.targetGroupARN: TargetGroupBinding other/first still has this target group", "hands the group over"},
 		},
 		"6 one target refused": {
@@ -486,9 +486,9 @@ func (w *world) unready(reason, message string) {
 
 // addRival has an older binding have the target group.
 func (w *world) addRival() {
-	w.rival = w.binding.DeepCopy()
-	w.rival.Namespace, w.rival.Name, w.rival.UID, w.rival.Finalizers = "other", "first", "first", []string{v1beta1.Finalizer}
-	w.rival.CreationTimestamp = ago(3 * time.Hour)
+	w.duplicate = w.binding.DeepCopy()
+	w.duplicate.Namespace, w.duplicate.Name, w.duplicate.UID, w.duplicate.Finalizers = "other", "first", "first", []string{v1beta1.Finalizer}
+	w.duplicate.CreationTimestamp = ago(3 * time.Hour)
 }
 
 // registerNodes has the binding register nodes instead of pods.

@@ -30,21 +30,21 @@ import (
 )
 
 // rivalKey names the binding that is older than newBinding's, of the same target group and Service.
-var rivalKey = types.NamespacedName{Namespace: "shop", Name: "rival"}
+var rivalKey = types.NamespacedName{Namespace: "shop", Name: "duplicate"}
 
-func newRival(change ...func(*v1beta1.TargetGroupBinding)) *v1beta1.TargetGroupBinding {
-	rival := newBinding()
-	rival.Name, rival.UID, rival.CreationTimestamp = rivalKey.Name, "a", metav1.NewTime(noon)
+func newDuplicate(change ...func(*v1beta1.TargetGroupBinding)) *v1beta1.TargetGroupBinding {
+	duplicate := newBinding()
+	duplicate.Name, duplicate.UID, duplicate.CreationTimestamp = rivalKey.Name, "a", metav1.NewTime(noon)
 	for _, c := range change {
-		c(rival)
+		c(duplicate)
 	}
-	return rival
+	return duplicate
 }
 
 // settleBoth runs passes of both bindings, as each is woken when the other one comes or goes, and until no answer wakes them.
 func (b *bed) settleBoth() {
 	b.t.Helper()
-	was := b.rivalExists()
+	was := b.duplicateExists()
 	for round := range 100 {
 		for len(b.queue) > 0 {
 			<-b.queue
@@ -55,7 +55,7 @@ func (b *bed) settleBoth() {
 			}
 			synctest.Wait()
 		}
-		is := b.rivalExists()
+		is := b.duplicateExists()
 		if len(b.queue) == 0 && was == is && round > 0 {
 			return
 		}
@@ -64,7 +64,7 @@ func (b *bed) settleBoth() {
 	b.t.Fatal("the bindings do not come to rest")
 }
 
-func (b *bed) rivalExists() bool {
+func (b *bed) duplicateExists() bool {
 	b.t.Helper()
 	err := b.cluster.Get(b.t.Context(), rivalKey, &v1beta1.TargetGroupBinding{})
 	if !apierrors.IsNotFound(err) {
@@ -73,7 +73,7 @@ func (b *bed) rivalExists() bool {
 	return err == nil
 }
 
-// makeYounger changes newBinding's binding into one that is younger than the rival.
+// makeYounger changes newBinding's binding into one that is younger than the duplicate.
 func (b *bed) makeYounger(change ...func(*v1beta1.TargetGroupBinding)) {
 	b.t.Helper()
 	binding := b.binding()
@@ -84,11 +84,11 @@ func (b *bed) makeYounger(change ...func(*v1beta1.TargetGroupBinding)) {
 	b.must(b.cluster.Update(b.t.Context(), binding))
 }
 
-func (b *bed) rivalReady() *metav1.Condition {
+func (b *bed) duplicateReady() *metav1.Condition {
 	b.t.Helper()
-	var rival v1beta1.TargetGroupBinding
-	b.must(b.cluster.Get(b.t.Context(), rivalKey, &rival))
-	return apimeta.FindStatusCondition(rival.Status.Conditions, v1beta1.ConditionReady)
+	var duplicate v1beta1.TargetGroupBinding
+	b.must(b.cluster.Get(b.t.Context(), rivalKey, &duplicate))
+	return apimeta.FindStatusCondition(duplicate.Status.Conditions, v1beta1.ConditionReady)
 }
 
 // The younger one was seen first, and has a call under way and more to send.
@@ -101,7 +101,7 @@ func TestRegistrarRetiresYoungerBindingBeforeTheOlderActs(t *testing.T) {
 		b.must(b.cluster.Create(t.Context(), second))
 		b.must(b.cluster.Create(t.Context(), newSlice("web-2", second)))
 		b.settle() // and the next call waits for the first
-		b.must(b.cluster.Create(t.Context(), newRival()))
+		b.must(b.cluster.Create(t.Context(), newDuplicate()))
 		b.settleBoth()
 		if calls := b.aws.Calls("DescribeTargetHealth"); len(calls) != 1 {
 			t.Errorf("readings while the younger one's call is under way: %v, want the younger one's only", calls)
@@ -109,10 +109,10 @@ func TestRegistrarRetiresYoungerBindingBeforeTheOlderActs(t *testing.T) {
 		answer()
 		time.Sleep(duplicatePause) // of the bubble
 		b.settleBoth()
-		if c := b.ready(); !strings.Contains(c.Message, "TargetGroupBinding shop/rival has this target group already") {
+		if c := b.ready(); !strings.Contains(c.Message, "TargetGroupBinding shop/duplicate has this target group already") {
 			t.Errorf("the younger one's Ready says %s: %s", c.Reason, c.Message)
 		}
-		if c := b.rivalReady(); c.Reason != v1beta1.ReasonReconciled {
+		if c := b.duplicateReady(); c.Reason != v1beta1.ReasonReconciled {
 			t.Errorf("the older one's Ready says %s: %s", c.Reason, c.Message)
 		}
 		want := []fakeelbv2.Call{
@@ -141,7 +141,7 @@ func TestRegistrarRefusedBindingSendsNothingMore(t *testing.T) {
 		if !b.group().registration.busy {
 			t.Fatal("no registration waits for a token")
 		}
-		b.must(b.cluster.Create(t.Context(), newRival()))
+		b.must(b.cluster.Create(t.Context(), newDuplicate()))
 		b.settle()
 		time.Sleep(2 * time.Minute) // of the bubble
 		if n := len(b.aws.Calls("RegisterTargets")); n != 1 {
@@ -153,21 +153,21 @@ func TestRegistrarRefusedBindingSendsNothingMore(t *testing.T) {
 func TestRegistrarHandsGroupOver(t *testing.T) {
 	shared := func(b *v1beta1.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true }
 	tests := map[string]struct {
-		heir       func(*v1beta1.TargetGroupBinding)
+		successor  func(*v1beta1.TargetGroupBinding)
 		want       map[string]elbv2.State // right after the older one has gone
 		wantReason string                 // of the younger one's Ready
 	}{
 		"to one that asks for the same targets": {
-			heir: func(*v1beta1.TargetGroupBinding) {}, wantReason: v1beta1.ReasonReconciled,
+			successor: func(*v1beta1.TargetGroupBinding) {}, wantReason: v1beta1.ReasonReconciled,
 			want: map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateHealthy},
 		},
 		"to one that is not complete, which is none": {
-			heir:       func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetType = nil },
+			successor:  func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetType = nil },
 			want:       map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateDraining},
 			wantReason: v1beta1.ReasonNotSupported,
 		},
 		"to one that shares with others, which is none": {
-			heir: shared, wantReason: v1beta1.ReasonReconciled,
+			successor: shared, wantReason: v1beta1.ReasonReconciled,
 			want: map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateInitial}, // registered again
 		},
 	}
@@ -175,7 +175,7 @@ func TestRegistrarHandsGroupOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod := newPod("web-0", "10.0.0.1")
 			inBed(t, func(b *bed) {
-				b.makeYounger(tc.heir)
+				b.makeYounger(tc.successor)
 				b.settleBoth()
 				b.aws.SetHealth(testARN, one, healthy)
 				time.Sleep(time.Second)
@@ -184,9 +184,9 @@ func TestRegistrarHandsGroupOver(t *testing.T) {
 					t.Fatalf("at first the younger one's Ready says %s: %s", c.Reason, c.Message)
 				}
 				calls := len(b.aws.Calls("RegisterTargets"))
-				b.must(b.cluster.Delete(t.Context(), newRival()))
+				b.must(b.cluster.Delete(t.Context(), newDuplicate()))
 				b.settleBoth()
-				if b.rivalExists() {
+				if b.duplicateExists() {
 					t.Error("the older one still exists")
 				}
 				if c := b.ready(); c.Reason != tc.wantReason {
@@ -200,7 +200,7 @@ func TestRegistrarHandsGroupOver(t *testing.T) {
 				if handedOver && len(again) > 0 {
 					t.Errorf("calls %v, want none", again)
 				}
-			}, pod, newSlice("web-1", pod), newRival())
+			}, pod, newSlice("web-1", pod), newDuplicate())
 		})
 	}
 }
@@ -218,7 +218,7 @@ func TestRegistrarHeirsPodsWaitForTheHandOver(t *testing.T) {
 			g.entries[two] = &entry{registering: registering}
 		}
 		calling(true)
-		b.must(b.cluster.Delete(t.Context(), newRival()))
+		b.must(b.cluster.Delete(t.Context(), newDuplicate()))
 		b.must(b.cluster.Create(t.Context(), pod))
 		b.must(b.cluster.Create(t.Context(), newSlice("web-1", pod)))
 		time.Sleep(time.Minute)
@@ -231,25 +231,25 @@ func TestRegistrarHeirsPodsWaitForTheHandOver(t *testing.T) {
 		if got, want := b.condition("web-0"), "False Elb.RegistrationInProgress"; got != want {
 			t.Errorf("after the hand-over the condition is %q, want %q", got, want)
 		}
-	}, newRival())
+	}, newDuplicate())
 }
 
 // Another controller's finalizer is no reason to leave the target group to nobody.
 func TestRegistrarTakesGroupOfBindingThatSomebodyElseHolds(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
-	rival := newRival(func(b *v1beta1.TargetGroupBinding) { b.Finalizers = append(b.Finalizers, "gitops.example/held") })
+	duplicate := newDuplicate(func(b *v1beta1.TargetGroupBinding) { b.Finalizers = append(b.Finalizers, "gitops.example/held") })
 	inBed(t, func(b *bed) {
 		b.makeYounger()
 		b.settleBoth()
-		b.must(b.cluster.Delete(t.Context(), newRival()))
+		b.must(b.cluster.Delete(t.Context(), newDuplicate()))
 		b.settleBoth()
-		if !b.rivalExists() {
+		if !b.duplicateExists() {
 			t.Fatal("the older one has gone: this proves nothing")
 		}
 		if c := b.ready(); c.Reason == v1beta1.ReasonNotSupported {
 			t.Errorf("the younger one's Ready says %s: %s", c.Reason, c.Message)
 		}
-	}, pod, newSlice("web-1", pod), rival)
+	}, pod, newSlice("web-1", pod), duplicate)
 }
 
 func incompleteOne(b *v1beta1.TargetGroupBinding) *v1beta1.TargetGroupBinding {
@@ -257,7 +257,7 @@ func incompleteOne(b *v1beta1.TargetGroupBinding) *v1beta1.TargetGroupBinding {
 	return b
 }
 
-// What the heir does not ask for is as replaced, or nobody's, as if it had always been there.
+// What the successor does not ask for is as replaced, or nobody's, as if it had always been there.
 func TestRegistrarHeirDeregistersWhatItDoesNotAskFor(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
@@ -267,25 +267,25 @@ func TestRegistrarHeirDeregistersWhatItDoesNotAskFor(t *testing.T) {
 		b.must(b.cluster.Create(t.Context(), other))
 		b.settleBoth()
 		b.aws.SetHealth(testARN, one, healthy)
-		b.must(b.cluster.Delete(t.Context(), newRival()))
+		b.must(b.cluster.Delete(t.Context(), newDuplicate()))
 		b.settleBoth()
 		time.Sleep(testPolicy.ReplacementTimeout)
 		b.settleBoth()
 		if diff := cmp.Diff(map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateDraining}, b.targets()); diff != "" {
 			t.Errorf("targets (-want +got):\n%s", diff)
 		}
-	}, pod, newSlice("web-1", pod), newRival())
+	}, pod, newSlice("web-1", pod), newDuplicate())
 }
 
 // The other one need not wait for its next turn.
-func TestRegistrarWakesRivals(t *testing.T) {
-	leaving := newRival(func(b *v1beta1.TargetGroupBinding) { b.DeletionTimestamp = &b.CreationTimestamp })
-	shared := newRival(func(b *v1beta1.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true })
-	otherGroup := newRival(func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupARN += "0" })
-	labelled := newRival(func(b *v1beta1.TargetGroupBinding) { b.Labels = map[string]string{"x": "y"} })
+func TestRegistrarWakesDuplicates(t *testing.T) {
+	leaving := newDuplicate(func(b *v1beta1.TargetGroupBinding) { b.DeletionTimestamp = &b.CreationTimestamp })
+	shared := newDuplicate(func(b *v1beta1.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true })
+	otherGroup := newDuplicate(func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupARN += "0" })
+	labelled := newDuplicate(func(b *v1beta1.TargetGroupBinding) { b.Labels = map[string]string{"x": "y"} })
 	inBed(t, func(b *bed) {
 		want := []reconcile.Request{{NamespacedName: webKey}}
-		if diff := cmp.Diff(want, b.bindingsOfGroup(t.Context(), newRival())); diff != "" {
+		if diff := cmp.Diff(want, b.bindingsOfGroup(t.Context(), newDuplicate())); diff != "" {
 			t.Errorf("bindings of the group (-want +got):\n%s", diff)
 		}
 		if got := b.bindingsOfGroup(t.Context(), otherGroup); len(got) > 0 {
@@ -293,16 +293,16 @@ func TestRegistrarWakesRivals(t *testing.T) {
 		}
 	})
 	for changed, want := range map[*v1beta1.TargetGroupBinding]bool{leaving: true, shared: true, labelled: false} {
-		if got := rivalryChanged().Update(event.UpdateEvent{ObjectOld: newRival(), ObjectNew: changed}); got != want {
+		if got := duplicatesChanged().Update(event.UpdateEvent{ObjectOld: newDuplicate(), ObjectNew: changed}); got != want {
 			t.Errorf("update to %+v wakes the others: %v, want %v", changed, got, want)
 		}
 	}
 }
 
 // Clocks tell seconds: UIDs decide between bindings of the same one, for every replica alike.
-func TestElder(t *testing.T) {
+func TestOwningBinding(t *testing.T) {
 	at := func(second int, uid types.UID) *v1beta1.TargetGroupBinding {
-		return newRival(func(b *v1beta1.TargetGroupBinding) {
+		return newDuplicate(func(b *v1beta1.TargetGroupBinding) {
 			b.CreationTimestamp, b.UID = metav1.NewTime(noon.Add(time.Duration(second)*time.Second)), uid
 		})
 	}
@@ -325,7 +325,7 @@ func TestElder(t *testing.T) {
 				got = first.UID
 			}
 			if got != tc.want {
-				t.Errorf("elder %q, want %q", got, tc.want)
+				t.Errorf("owningBinding %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -343,24 +343,24 @@ func (c *listCounter) List(ctx context.Context, list client.ObjectList, opts ...
 	return err
 }
 
-func TestRivalsAreFoundWithoutThoseThatShare(t *testing.T) {
+func TestDuplicatesAreFoundWithoutThoseThatShare(t *testing.T) {
 	share := func(b *v1beta1.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true }
 	var others []client.Object
 	for i := range 50 {
-		others = append(others, newRival(share, func(b *v1beta1.TargetGroupBinding) {
+		others = append(others, newDuplicate(share, func(b *v1beta1.TargetGroupBinding) {
 			b.Name = fmt.Sprintf("other-%d", i)
 			b.UID = types.UID(b.Name)
 		}))
 	}
-	others = append(others, newRival()) // has the group for itself
+	others = append(others, newDuplicate()) // has the group for itself
 	inBed(t, func(b *bed) {
 		binding := newBinding()
 		for _, tc := range []struct{ wantRivals, wantListed int }{{51, 52}, {1, 2}} { // newBinding's own is among those listed
 			counter := &listCounter{Reader: b.cluster}
-			rivals, err := rivalsIn(t.Context(), counter, binding)
-			if err != nil || len(rivals) != tc.wantRivals || counter.bindings != tc.wantListed {
-				t.Errorf("shared %v: %d rivals of %d listed, error %v; want %d of %d",
-					binding.Spec.MultiClusterTargetGroup, len(rivals), counter.bindings, err, tc.wantRivals, tc.wantListed)
+			duplicates, err := duplicatesIn(t.Context(), counter, binding)
+			if err != nil || len(duplicates) != tc.wantRivals || counter.bindings != tc.wantListed {
+				t.Errorf("shared %v: %d duplicates of %d listed, error %v; want %d of %d",
+					binding.Spec.MultiClusterTargetGroup, len(duplicates), counter.bindings, err, tc.wantRivals, tc.wantListed)
 			}
 			share(binding)
 		}

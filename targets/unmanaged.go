@@ -23,11 +23,11 @@ const refusalRecheck = 30 * time.Second
 
 // unmanageable says why targetgate must leave the binding alone, empty when it need not, and whether that is only until the
 // group has been handed over to it.
-func unmanageable(binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding) (why string, heir bool) {
+func unmanageable(binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding) (why string, successor bool) {
 	if why := cmp.Or(incomplete(&binding.Spec), unrecordable(binding)); why != "" {
 		return why, false
 	}
-	first := owningBinding(binding, rivals)
+	first := owningBinding(binding, duplicates)
 	switch {
 	case first == nil:
 		return "", false
@@ -87,16 +87,16 @@ func shortfall(binding *v1beta1.TargetGroupBinding) string {
 	}
 }
 
-// refuse says in the status why the binding is left alone, and lets its pods through: nobody will check their health. An
-// heir's pods wait: a call of the other binding's is all that is still awaited. What the binding may still have had to send is
+// refuse says in the status why the binding is left alone, and lets its pods through: nobody will check their health. A
+// successor's pods wait: a call of the other binding's is all that is still awaited. What the binding may still have had to send is
 // not sent any more.
-func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why string, heir bool) ctrl.Result {
+func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why string, successor bool) ctrl.Result {
 	s.group.retire()
 	recheck := duplicatePause
-	if !heir {
+	if !successor {
 		r.openGates(s, readiness.NotManaged(why))
 		recheck = refusalRecheck
 	}
-	writeIn := r.writeStatus(s, binding, statusInput{generation: binding.Generation, unsupported: why, heir: heir})
+	writeIn := r.writeStatus(s, binding, statusInput{generation: binding.Generation, unsupported: why, successor: successor})
 	return ctrl.Result{RequeueAfter: soonest(recheck, writeIn)}
 }

@@ -22,19 +22,19 @@ import (
 // of two that are created at once each may be admitted without a look at the other. Then the older one has the group, and
 // the other one is refused in its status until the first has gone. A binding that acted already, as the older one reached
 // our cache after it, is retired before the older one acts: it sends nothing more, and a call that is under way is waited
-// for. One that is deleted hands the group over with all targets in it: those that the heir asks for stay registered
-// without a gap, and the others are nobody's, which the heir's next readings find out.
+// for. One that is deleted hands the group over with all targets in it: those that the successor asks for stay registered
+// without a gap, and the others are nobody's, which the successor's next readings find out.
 
-// rivalPause is the pause before the next look at a rival's call that is under way.
+// duplicatePause is the pause before the next look at a duplicate's call that is under way.
 const duplicatePause = 500 * time.Millisecond
 
-// rivals are the other bindings of the binding's target group, but for those that share it knowingly as it does, and those that
+// duplicates are the other bindings of the binding's target group, but for those that share it knowingly as it does, and those that
 // have let go of it already. Of a group that thousands share, those are not even listed.
 func (r *Registrar) duplicates(ctx context.Context, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
-	return rivalsIn(ctx, r.Client, binding)
+	return duplicatesIn(ctx, r.Client, binding)
 }
 
-func rivalsIn(ctx context.Context, reader client.Reader, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
+func duplicatesIn(ctx context.Context, reader client.Reader, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
 	if binding.Spec.TargetGroupARN == "" {
 		return nil, nil
 	}
@@ -47,14 +47,14 @@ func rivalsIn(ctx context.Context, reader client.Reader, binding *v1beta1.Target
 	if err != nil {
 		return nil, fmt.Errorf("listing bindings of the target group: %w", err)
 	}
-	var rivals []v1beta1.TargetGroupBinding
+	var duplicates []v1beta1.TargetGroupBinding
 	for i := range list.Items {
 		other := &list.Items[i]
 		if other.UID != binding.UID && !released(other) {
-			rivals = append(rivals, *other)
+			duplicates = append(duplicates, *other)
 		}
 	}
-	return rivals, nil
+	return duplicates, nil
 }
 
 // released reports whether the binding is being deleted and nothing of ours holds it any more. Somebody else's finalizer may.
@@ -62,12 +62,12 @@ func released(binding *v1beta1.TargetGroupBinding) bool {
 	return !binding.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer)
 }
 
-// elder is the oldest of the rivals that can act, if it is older than the binding, else nil.
-func owningBinding(binding *v1beta1.TargetGroupBinding, rivals []v1beta1.TargetGroupBinding) *v1beta1.TargetGroupBinding {
+// owningBinding is the oldest of the duplicates that can act, if it is older than the binding, else nil.
+func owningBinding(binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding) *v1beta1.TargetGroupBinding {
 	oldest := binding
-	for i := range rivals {
-		if incomplete(&rivals[i].Spec) == "" && older(&rivals[i], oldest) {
-			oldest = &rivals[i]
+	for i := range duplicates {
+		if incomplete(&duplicates[i].Spec) == "" && older(&duplicates[i], oldest) {
+			oldest = &duplicates[i]
 		}
 	}
 	if oldest == binding {
@@ -83,22 +83,22 @@ func older(a, b *v1beta1.TargetGroupBinding) bool {
 	return a.UID < b.UID
 }
 
-// hasHeir says whether one of the rivals takes over every target when the binding goes. One that only cares for its own, as
+// hasSuccessor says whether one of the duplicates takes over every target when the binding goes. One that only cares for its own, as
 // it shares the group with other clusters, does not.
-func hasSuccessor(rivals []v1beta1.TargetGroupBinding) bool {
-	for i := range rivals {
-		spec := &rivals[i].Spec
-		if rivals[i].DeletionTimestamp.IsZero() && !spec.MultiClusterTargetGroup && incomplete(spec) == "" {
+func hasSuccessor(duplicates []v1beta1.TargetGroupBinding) bool {
+	for i := range duplicates {
+		spec := &duplicates[i].Spec
+		if duplicates[i].DeletionTimestamp.IsZero() && !spec.MultiClusterTargetGroup && incomplete(spec) == "" {
 			return true
 		}
 	}
 	return false
 }
 
-// retire has the rivals send nothing more, and reports whether a call of theirs is still under way.
-func (r *Registrar) retire(rivals []v1beta1.TargetGroupBinding) (underWay bool) {
-	for i := range rivals {
-		if g := r.memory(client.ObjectKeyFromObject(&rivals[i])); g != nil && g.retire() {
+// retire has the duplicates send nothing more, and reports whether a call of theirs is still under way.
+func (r *Registrar) retire(duplicates []v1beta1.TargetGroupBinding) (underWay bool) {
+	for i := range duplicates {
+		if g := r.memory(client.ObjectKeyFromObject(&duplicates[i])); g != nil && g.retire() {
 			underWay = true
 		}
 	}
@@ -112,7 +112,7 @@ func (r *Registrar) memory(key client.ObjectKey) *group {
 	return r.groups[key]
 }
 
-// handOver lets a binding that is being deleted go without touching a target: they are the other binding's.
+// transfer lets a binding that is being deleted go without touching a target: they are the other binding's.
 func (r *Registrar) transfer(s session, binding *v1beta1.TargetGroupBinding) (next time.Duration) {
 	if s.group.retire() {
 		return duplicatePause
@@ -122,19 +122,19 @@ func (r *Registrar) transfer(s session, binding *v1beta1.TargetGroupBinding) (ne
 
 // bindingsOfGroup are the other bindings of the binding's target group.
 func (r *Registrar) bindingsOfGroup(ctx context.Context, o client.Object) []reconcile.Request {
-	rivals, err := r.duplicates(ctx, o.(*v1beta1.TargetGroupBinding))
+	duplicates, err := r.duplicates(ctx, o.(*v1beta1.TargetGroupBinding))
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings of target group")
 	}
-	out := make([]reconcile.Request, len(rivals))
-	for i := range rivals {
-		out[i].NamespacedName = client.ObjectKeyFromObject(&rivals[i])
+	out := make([]reconcile.Request, len(duplicates))
+	for i := range duplicates {
+		out[i].NamespacedName = client.ObjectKeyFromObject(&duplicates[i])
 	}
 	return out
 }
 
-// rivalryChanged lets through what may change who has a target group: a binding comes, goes, lets go of it or no longer shares it.
-func rivalryChanged() predicate.Funcs {
+// duplicatesChanged lets through what may change who has a target group: a binding comes, goes, lets go of it or no longer shares it.
+func duplicatesChanged() predicate.Funcs {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*v1beta1.TargetGroupBinding), e.ObjectNew.(*v1beta1.TargetGroupBinding)
 		return before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() || released(before) != released(after) ||
