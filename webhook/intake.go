@@ -107,12 +107,21 @@ func (i *intake) receive(w http.ResponseWriter, req *http.Request, length int64)
 
 // take reserves memory until done is called.
 func (r *room) take(ctx context.Context, bytes int64) (done func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, r.wait)
-	defer cancel()
-	if r.bytes.Acquire(ctx, bytes) != nil {
+	if !acquire(ctx, r.bytes, bytes, r.wait) {
 		return nil, errBusy
 	}
 	return onlyOnce(func() { r.bytes.Release(bytes) }), nil
+}
+
+// acquire waits at most that long. What is free it takes at once, without a look at the time: on a busy machine more than the wait
+// may pass before this goroutine runs again.
+func acquire(ctx context.Context, s *semaphore.Weighted, n int64, wait time.Duration) bool {
+	if s.TryAcquire(n) {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return s.Acquire(ctx, n) == nil
 }
 
 // onlyOnce returns a function that calls f only once. It is not safe for concurrent use.
@@ -128,9 +137,7 @@ func onlyOnce(f func()) func() {
 // decode runs a function that decodes a body. Large bodies are decoded one at a time.
 func (i *intake) decode(ctx context.Context, body []byte, decode func([]byte) error) error {
 	if len(body) > smallReview {
-		ctx, cancel := context.WithTimeout(ctx, i.large.wait)
-		defer cancel()
-		if i.decoding.Acquire(ctx, 1) != nil {
+		if !acquire(ctx, i.decoding, 1, i.large.wait) {
 			return errBusy
 		}
 		defer i.decoding.Release(1)

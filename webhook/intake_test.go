@@ -17,6 +17,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // echo is a hook that answers with what it gets.
@@ -241,5 +243,20 @@ func TestTimedTellsHalfMilliseconds(t *testing.T) {
 	}
 	if scrape(t, `targetgate_webhook_seconds_bucket{webhook_name="/timed",le="0.0005"}`) == "" {
 		t.Error("there is no bucket of 0.5 ms")
+	}
+}
+
+// On a busy machine the wait may be over before anything was tried.
+func TestRoomThatIsFreeIsTakenAtOnce(t *testing.T) {
+	r := room{bytes: semaphore.NewWeighted(smallRoom), wait: 0}
+	done, err := r.take(t.Context(), smallReview)
+	if err != nil {
+		t.Fatalf("%v, although there is room", err)
+	}
+	done()
+	i := newIntake()
+	i.large.wait = 0
+	if err := i.decode(t.Context(), make([]byte, smallReview+1), func([]byte) error { return nil }); err != nil {
+		t.Errorf("%v, although nothing is being decoded", err)
 	}
 }
