@@ -25,11 +25,11 @@ import (
 
 // permissions are all that targetgate is granted, and the function that needs it, in its file.
 var permissions = []struct{ role, resource, name, verbs, need string }{
-	{"ClusterRole", "configmaps", "", "get", "targets/multi_cluster.go loadRecord"},
+	{"ClusterRole", "configmaps", "", "get", "targets/multi_cluster.go readRecord"},
 	{"ClusterRole", "configmaps", "", "create patch", "targets/multi_cluster.go saveRecord"},
 	{"ClusterRole", "configmaps", "", "delete", "targets/multi_cluster.go deleteRecord"},
 	{"ClusterRole", "endpointslices.discovery.k8s.io", "", "list watch", "targets/watches.go SetupWithManager"},
-	{"ClusterRole", "events.events.k8s.io", "", "create", "targets/event_queue.go create"},
+	{"ClusterRole", "events.events.k8s.io", "", "create", "targets/events/queue.go create"},
 	{"ClusterRole", "mutatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "get", "targets/scope.go ReadScope"},
 	{"ClusterRole", "mutatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "list watch", "webhook/certs/selfmade.go watch"},
 	{"ClusterRole", "mutatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "patch", "webhook/certs/pass.go write"},
@@ -40,7 +40,7 @@ var permissions = []struct{ role, resource, name, verbs, need string }{
 	{"ClusterRole", "services", "", "list watch", "targets/watches.go SetupWithManager"},
 	{"ClusterRole", "targetgroupbindings.elbv2.k8s.aws", "", "list watch", "targets/watches.go SetupWithManager"},
 	{"ClusterRole", "targetgroupbindings.elbv2.k8s.aws", "", "patch", "targets/claims.go addFinalizer"},
-	{"ClusterRole", "targetgroupbindings/status.elbv2.k8s.aws", "", "patch", "targets/status.go writeStatus"},
+	{"ClusterRole", "targetgroupbindings/status.elbv2.k8s.aws", "", "patch", "targets/status_writer.go patch"},
 	{"ClusterRole", "validatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "list watch", "webhook/certs/selfmade.go watch"},
 	{"ClusterRole", "validatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "patch", "webhook/certs/pass.go write"},
 	{"Role", "leases.coordination.k8s.io", "", "create", "cmd/targetgate/manager.go newLease"}, // a creation has no name to limit it to

@@ -13,12 +13,12 @@ import (
 
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -88,7 +88,7 @@ func TestRegistrarSetsRefusedTargetAside(t *testing.T) {
 					t.Errorf("%d tries in two minutes, want a back-off of at most 30 s", n)
 				}
 				refuses = false
-				b.after(maxCallBackoff)
+				b.after(retry.MaxBackoff)
 				if n := len(b.aws.Targets(testARN)); n != 200 {
 					t.Errorf("%d targets after AWS relented, want 200", n)
 				}
@@ -165,20 +165,8 @@ func TestRegistrarBacksOffFromGroupThatRefusesEverything(t *testing.T) {
 		for range 300 {
 			b.after(time.Second)
 		}
-		if calls < longRow || calls > longRow+20 {
-			t.Errorf("%d calls in five minutes for 100 targets, want a back-off after %d", calls, longRow)
+		if calls < 16 || calls > 16+20 {
+			t.Errorf("%d calls in five minutes for 100 targets, want a back-off after %d", calls, 16)
 		}
 	}, manyPods(100)...)
-}
-
-// What AWS has refused goes apart from what comes new, which must not wait for the halving.
-func TestTakeKeepsSuspectsApart(t *testing.T) {
-	b := newBatches()
-	b.limits[one], b.limits[two] = 4, 4
-	pending := registrations{one: "a", two: "b", three: "c"}
-	first := take(&b, pending, func(elbv2.Target, types.UID) bool { return true })
-	second := take(&b, pending, func(elbv2.Target, types.UID) bool { return true })
-	if len(first) != 1 || first[three] != "c" || len(second) != 2 {
-		t.Errorf("calls %v and %v, want the new one first and alone", first, second)
-	}
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -19,8 +20,8 @@ import (
 var (
 	bindingLabels = []string{"namespace", "name"}
 
-	targetsNow = bindingDesc("targetgate_targets", "Targets of a binding's group by state.", "state")
-	conditions = bindingDesc("targetgate_binding_condition",
+	targetsNow   = bindingDesc("targetgate_targets", "Targets of a binding's group by state.", "state")
+	conditionNow = bindingDesc("targetgate_binding_condition",
 		"1 for each condition in a binding's status, with its reason.", "type", "status", "reason")
 	waitingNow = bindingDesc("targetgate_gated_pods_waiting",
 		"Pods of a binding at closed readiness gates, also those whose containers are not ready yet.")
@@ -38,7 +39,7 @@ func bindingDesc(name, help string, more ...string) *prometheus.Desc {
 // bindingGauges is what the metrics say of one binding.
 type bindingGauges struct {
 	targets    *v1beta1.TargetCounts // nil before the group was read
-	pods       *podCount             // nil when pods are none of the binding's business
+	pods       *conditions.PodCount  // nil when pods are none of the binding's business
 	conditions []metav1.Condition
 }
 
@@ -52,7 +53,7 @@ var bindingsNow = &bindingCollector{bindings: map[types.NamespacedName]bindingGa
 
 // setGauges sets the gauges to what a pass has found, whether the status is written or not: a replica that begins to lead finds
 // nothing to write where all is well.
-func setGauges(key types.NamespacedName, status *v1beta1.TargetGroupBindingStatus, pods *podCount) {
+func setGauges(key types.NamespacedName, status *v1beta1.TargetGroupBindingStatus, pods *conditions.PodCount) {
 	bindingsNow.mu.Lock()
 	_, known := bindingsNow.bindings[key]
 	bindingsNow.bindings[key] = bindingGauges{status.Targets, pods, status.Conditions}
@@ -81,7 +82,7 @@ func (c *bindingCollector) ifPresent(key types.NamespacedName, count func()) {
 
 // Describe names the metrics.
 func (c *bindingCollector) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{targetsNow, conditions, waitingNow, waitingSince, ungatedNow} {
+	for _, desc := range []*prometheus.Desc{targetsNow, conditionNow, waitingNow, waitingSince, ungatedNow} {
 		descs <- desc
 	}
 }
@@ -100,7 +101,7 @@ func (s bindingGauges) collect(key types.NamespacedName, out chan<- prometheus.M
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, append([]string{key.Namespace, key.Name}, more...)...)
 	}
 	for _, c := range s.conditions {
-		gauge(conditions, 1, c.Type, string(c.Status), c.Reason)
+		gauge(conditionNow, 1, c.Type, string(c.Status), c.Reason)
 	}
 	if n := s.targets; n != nil {
 		for state, count := range map[string]int32{
@@ -111,10 +112,10 @@ func (s bindingGauges) collect(key types.NamespacedName, out chan<- prometheus.M
 		}
 	}
 	if n := s.pods; n != nil {
-		gauge(waitingNow, float64(n.waiting))
-		gauge(ungatedNow, float64(n.missed))
-		if !n.waitingSince.IsZero() {
-			gauge(waitingSince, float64(n.waitingSince.UnixMilli())/float64(time.Second/time.Millisecond))
+		gauge(waitingNow, float64(n.Waiting))
+		gauge(ungatedNow, float64(n.Missed))
+		if !n.WaitingSince.IsZero() {
+			gauge(waitingSince, float64(n.WaitingSince.UnixMilli())/float64(time.Second/time.Millisecond))
 		}
 	}
 }

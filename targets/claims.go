@@ -6,84 +6,129 @@ package targets
 import (
 	"context"
 	"fmt"
+	"maps"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
+	"github.com/targetgate/targetgate/targets/writes"
 )
 
 // Claims are what has to be written before a target may enter the group, so that it will be found again and cleaned up by
 // whoever comes after us: the finalizer of the binding and, for a shared group, the record of our targets. They are written beside
-// the passes, like the end of both when the binding goes, one write at a time for each binding: an API server that takes its time
-// over one, for a webhook of somebody else's, holds no departure up.
+// the passes, as is their removal when the binding goes, one write at a time for each binding: an API server that is slow to answer
+// one, for somebody else's webhook, delays no deregistration.
 
 // claimTimeout bounds the writes of one claim. The API server gives a request up after as long.
 const claimTimeout = time.Minute
 
+// claims are those of one binding. Safe for concurrent use.
+type claims struct {
+	uid types.UID // of the binding
+
+	mu      sync.Mutex
+	slot    retry.Slot // of writes
+	version string     // of the binding that we last put our finalizer on, or took it off
+	failed  string     // the reason of the event about the last change of finalizers, empty after a success
+
+	record        record // of a shared group, nil before it was read; replaced as a whole
+	recordWritten bool   // there is a ConfigMap that says the same
+}
+
+// claimWriter writes claims.
+type claimWriter struct {
+	client   client.Client
+	uncached client.Reader
+	clock    clock.PassiveClock
+	reporter reporter
+
+	context context.Context // ends the writes, which outlive a pass
+	requeue func(types.NamespacedName)
+}
+
 // claim has written what is missing for the plan, and says when to come back after a failure.
-func (r *Registrar) claim(s session, binding *v1beta1.TargetGroupBinding, p plan) (retryIn time.Duration) {
-	wanted, changed := s.group.nextRecord(p)
-	if changed = changed && binding.Spec.MultiClusterTargetGroup; !changed {
-		wanted = nil
+func (w *claimWriter) claim(
+	s session, binding *v1beta1.TargetGroupBinding, group targetgroup.Snapshot, p plan.Plan,
+) (retryIn time.Duration) {
+	c := s.claims
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var wanted record
+	changed := false
+	if binding.Spec.MultiClusterTargetGroup && group.Complete() {
+		wanted = c.record.next(group.Targets, p)
+		changed = !c.recordWritten || !maps.Equal(wanted, c.record)
 	}
-	s.group.mu.Lock()
-	defer s.group.mu.Unlock()
-	due := changed || s.group.lacksFinalizer(binding)
-	if !due && !s.group.claims.busy {
-		s.group.claims.clear()
+	due := changed || c.lacksFinalizer(binding)
+	if !due && !c.slot.Busy {
+		c.slot.Clear()
 	}
-	retryIn, _ = start(&s.group.claims, due, r.Clock.Now(), func() {
-		r.writeClaim(s, func(ctx context.Context) error {
-			if err := r.addFinalizer(ctx, s.group, binding.DeepCopy()); err != nil {
-				return err
-			}
-			return r.saveRecord(ctx, s.group, binding, wanted)
-		})
+	return w.start(s, due, func(ctx context.Context) error {
+		if err := w.addFinalizer(ctx, c, binding.DeepCopy()); err != nil || !changed {
+			return err
+		}
+		return w.saveRecord(ctx, c, binding, wanted)
 	})
+}
+
+// start begins the writes of a claim if they are due and may start, and has the binding looked at again when they end. The caller holds
+// the lock.
+func (w *claimWriter) start(s session, due bool, write func(context.Context) error) (retryIn time.Duration) {
+	c := s.claims
+	c.slot.MaxBackoff, c.slot.Category = retry.MaxUrgentBackoff, retry.Kubernetes
+	retryIn, began := c.slot.Start(due, w.clock.Now())
+	if began {
+		go func() {
+			ctx, cancel := context.WithTimeout(w.context, claimTimeout)
+			defer cancel()
+			err := write(ctx)
+			if err != nil && !apierrors.IsConflict(err) {
+				ctrl.LoggerFrom(w.context).Error(err, "Failed to claim or release a binding, will retry", "binding", s.key)
+			}
+			c.done(w.clock.Now(), err)
+			w.requeue(s.key)
+		}()
+	}
 	return retryIn
 }
 
-// writeClaim makes the writes of a claim and has the binding looked at again.
-func (r *Registrar) writeClaim(s session, write func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(r.lanes, claimTimeout)
-	defer cancel()
-	err := write(ctx)
-	if err != nil && !apierrors.IsConflict(err) {
-		ctrl.LoggerFrom(r.lanes).Error(err, "Writing to the API server, will try again", "binding", s.key)
-	}
-	s.group.claimDone(r.Clock.Now(), err)
-	r.wake(s.key)
-}
-
-// claimDone takes the end of the writes. After a conflict the cache has yet to show what it missed.
-func (g *group) claimDone(now time.Time, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// done takes the end of the writes. After a conflict the cache has yet to show what it missed.
+func (c *claims) done(now time.Time, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if apierrors.IsConflict(err) {
-		g.claims.cancelled()
-		g.claims.retryAt = now.Add(jitter(conflictRetry))
+		c.slot.Cancel()
+		c.slot.RetryAt = now.Add(retry.Jitter(writes.ConflictPause))
 		return
 	}
-	g.claims.end(now, err)
+	c.slot.End(now, err)
 }
 
 // lacksFinalizer reports whether the binding has no finalizer of ours, or still has the incumbent's checkpoints: the cache may
 // show it as it was before we changed that. The caller holds the lock.
-func (g *group) lacksFinalizer(binding *v1beta1.TargetGroupBinding) bool {
-	return binding.ResourceVersion != g.claimedFrom && !finalizerIsRight(binding)
+func (c *claims) lacksFinalizer(binding *v1beta1.TargetGroupBinding) bool {
+	return binding.ResourceVersion != c.version && !finalizerIsRight(binding)
 }
 
-// addsFinalizer reports whether the finalizer is being added: its end wakes the binding. A status that is written meanwhile
+// addsFinalizer reports whether the finalizer is being added: its end requeues the binding. A status that is written meanwhile
 // would have the API server refuse it, and the first registration wait.
-func (g *group) addsFinalizer(binding *v1beta1.TargetGroupBinding) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.claims.busy && g.lacksFinalizer(binding)
+func (c *claims) addsFinalizer(binding *v1beta1.TargetGroupBinding) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.slot.Busy && c.lacksFinalizer(binding)
 }
 
 func finalizerIsRight(binding *v1beta1.TargetGroupBinding) bool {
@@ -92,19 +137,28 @@ func finalizerIsRight(binding *v1beta1.TargetGroupBinding) bool {
 	return controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) && !checkpoint && !timestamp
 }
 
-// claimed says which targets may be registered: those for which everything is written. Others may leave. The caller holds the
-// lock, also while it asks.
-func (g *group) claimed(binding *v1beta1.TargetGroupBinding) func(elbv2.Target) bool {
-	ours := controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) || binding.ResourceVersion == g.claimedFrom
+// claimed says which targets may be registered: those for which everything is written. Others may leave.
+func (c *claims) claimed(binding *v1beta1.TargetGroupBinding) func(elbv2.Target) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ours := controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) || binding.ResourceVersion == c.version
+	record, written := c.record, c.recordWritten
 	return func(target elbv2.Target) bool {
-		_, recorded := g.record[target]
-		return ours && (!binding.Spec.MultiClusterTargetGroup || g.recordWritten && recorded)
+		_, recorded := record[target]
+		return ours && (!binding.Spec.MultiClusterTargetGroup || written && recorded)
 	}
+}
+
+// failure is why nothing may be registered, nil when everything is written or may be soon.
+func (c *claims) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.slot.Lasting()
 }
 
 // addFinalizer puts our finalizer on the binding and removes the incumbent's checkpoints; that these could not be removed
 // is told and is no error. The lock is optimistic: lists of finalizers must not be overwritten.
-func (r *Registrar) addFinalizer(ctx context.Context, g *group, binding *v1beta1.TargetGroupBinding) error {
+func (w *claimWriter) addFinalizer(ctx context.Context, c *claims, binding *v1beta1.TargetGroupBinding) error {
 	if finalizerIsRight(binding) {
 		return nil
 	}
@@ -113,62 +167,70 @@ func (r *Registrar) addFinalizer(ctx context.Context, g *group, binding *v1beta1
 	delete(binding.Annotations, v1beta1.CheckpointAnnotation)
 	delete(binding.Annotations, v1beta1.CheckpointTimestampAnnotation)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	err := r.Client.Patch(ctx, binding, patch)
+	err := w.client.Patch(ctx, binding, patch)
 	if err == nil {
-		g.setClaimedFrom(before.ResourceVersion)
+		c.setVersion(before.ResourceVersion)
 		return nil
 	}
-	r.tellFailed(binding, g, err, failedAddFinalizer(err))
+	w.tellFailed(binding, c, err, events.Warning("FailedAddFinalizer", "AddFinalizer", "%v", err))
 	if !added {
-		ctrl.LoggerFrom(r.lanes).Error(err, "Removing the checkpoint annotations, will try again with the next pass")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to remove the checkpoint annotations, will retry with the next pass",
+			"binding", klog.KObj(binding))
 		return nil
 	}
 	return fmt.Errorf("adding finalizer: %w", err)
 }
 
-func (g *group) setClaimedFrom(version string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.claimedFrom, g.failed = version, ""
+func (c *claims) setVersion(version string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version, c.failed = version, ""
 }
 
-// releaseLater has the binding released beside the pass, once a claim that is under way has ended, and says when to come back
-// after a failure. Left is to be told then.
-func (r *Registrar) releaseLater(s session, binding *v1beta1.TargetGroupBinding, left *bindingEvent) (retryIn time.Duration) {
-	s.group.mu.Lock()
-	defer s.group.mu.Unlock()
-	due := binding.ResourceVersion != s.group.claimedFrom // or the cache does not show yet that it is released
-	retryIn, _ = start(&s.group.claims, due, r.Clock.Now(), func() {
-		r.writeClaim(s, func(ctx context.Context) error {
-			err := r.release(ctx, s.group, binding)
-			if err == nil && left != nil {
-				r.event(binding, *left)
-			}
-			return err
-		})
+// tellFailed tells of a change of finalizers that failed, once for as long as it does. A conflict only asks for another try.
+func (w *claimWriter) tellFailed(binding *v1beta1.TargetGroupBinding, c *claims, err error, e events.Event) {
+	if !apierrors.IsConflict(err) && c.newFailure(e.Reason) {
+		w.reporter.event(binding, e)
+	}
+}
+
+// newFailure reports whether the last change of finalizers did not fail for that reason.
+func (c *claims) newFailure(reason string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	isNew := c.failed != reason
+	c.failed = reason
+	return isNew
+}
+
+// release has the binding released beside the pass, once a claim that is under way has ended, and says when to come back after a
+// failure. Left is to be told then.
+func (w *claimWriter) release(s session, binding *v1beta1.TargetGroupBinding, left *events.Event) (retryIn time.Duration) {
+	c := s.claims
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	due := binding.ResourceVersion != c.version // or the cache does not show yet that it is released
+	return w.start(s, due, func(ctx context.Context) error {
+		err := w.removeFinalizer(ctx, c, binding)
+		if err == nil && left != nil {
+			w.reporter.event(binding, *left)
+		}
+		return err
 	})
-	return retryIn
 }
 
-// release lets the API server delete the binding, once what we keep beside it is gone.
-func (r *Registrar) release(ctx context.Context, g *group, binding *v1beta1.TargetGroupBinding) error {
-	if err := r.deleteRecord(ctx, binding); err != nil {
+// removeFinalizer lets the API server delete the binding, once what we keep beside it is gone.
+func (w *claimWriter) removeFinalizer(ctx context.Context, c *claims, binding *v1beta1.TargetGroupBinding) error {
+	if err := w.deleteRecord(ctx, binding); err != nil {
 		return err
 	}
 	released := binding.DeepCopy()
 	controllerutil.RemoveFinalizer(released, v1beta1.Finalizer)
-	err := r.Client.Patch(ctx, released, client.MergeFromWithOptions(binding, client.MergeFromWithOptimisticLock{}))
+	err := w.client.Patch(ctx, released, client.MergeFromWithOptions(binding, client.MergeFromWithOptimisticLock{}))
 	if client.IgnoreNotFound(err) != nil {
-		r.tellFailed(binding, g, err, failedRemoveFinalizer(err))
+		w.tellFailed(binding, c, err, events.Warning("FailedRemoveFinalizer", "RemoveFinalizer", "%v", err))
 		return fmt.Errorf("removing finalizer: %w", err)
 	}
-	g.setClaimedFrom(binding.ResourceVersion)
+	c.setVersion(binding.ResourceVersion)
 	return nil
-}
-
-// claimFailure is why nothing may be registered, nil when everything is written or may be soon.
-func (g *group) claimFailure() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.claims.lasting()
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -92,7 +93,7 @@ func TestStatusIsNotReadyWhileTargetsWaitForAClaim(t *testing.T) {
 		})
 		b.must(b.cluster.Create(t.Context(), young))
 		b.must(b.cluster.Create(t.Context(), newSlice("web-2", young)))
-		b.run(2*passing, webKey)
+		b.run(2*targetgroup.Brief, webKey)
 		if c := b.ready(); c.Status != "False" || c.Reason != v1beta1.ReasonReconciling {
 			t.Errorf("Ready is %s, %s while a target waits for its record, want False, %s", c.Status, c.Reason, v1beta1.ReasonReconciling)
 		}

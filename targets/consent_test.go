@@ -18,6 +18,8 @@ import (
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/consent"
+	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -26,6 +28,7 @@ const wantTag = "the target group's owner can, by the tag targetgate.dev/bind=pr
 // asking has the bed's cluster ask for consent.
 func asking(b *bed, mode consent.Mode) {
 	b.Consent = consent.Policy{Mode: mode, Cluster: "prod"}
+	b.calls.Consent = b.Consent
 }
 
 func tag(b *bed, value string) {
@@ -75,7 +78,7 @@ func TestConsentLetsTargetsIn(t *testing.T) {
 		tag(b, "test/shop prod/shop")
 		b.settle()
 		wantTargets(b, bothRegistered)
-		b.after(passing)
+		b.after(targetgroup.Brief)
 		wantCondition(b, v1beta1.ConditionReady, "True", v1beta1.ReasonReconciled, "")
 		wantCondition(b, v1beta1.ConditionDegraded, "False", v1beta1.ReasonHealthy, "")
 	})
@@ -86,7 +89,7 @@ func TestMissingConsentOnlyWarns(t *testing.T) {
 		asking(b, consent.Warn)
 		b.settle()
 		wantTargets(b, bothRegistered)
-		b.after(passing)
+		b.after(targetgroup.Brief)
 		wantCondition(b, v1beta1.ConditionReady, "True", v1beta1.ReasonReconciled, "")
 		wantCondition(b, v1beta1.ConditionDegraded, "True", v1beta1.ReasonConsentMissing, wantTag)
 		if n := b.told(v1beta1.ReasonConsentMissing); n != 1 {
@@ -103,7 +106,7 @@ func TestMissingConsentKeepsTargetsOut(t *testing.T) {
 		foreign := elbv2.Target{ID: "10.9.9.9", Port: 8080}
 		b.aws.SetHealth(testARN, foreign, elbv2.Health{State: elbv2.StateHealthy})
 		b.settle()
-		b.after(passing)
+		b.after(targetgroup.Brief)
 		for _, kind := range []string{v1beta1.ConditionReady, v1beta1.ConditionDegraded} {
 			status := map[string]string{v1beta1.ConditionReady: "False", v1beta1.ConditionDegraded: "True"}[kind]
 			wantCondition(b, kind, status, v1beta1.ReasonConsentMissing, "its owner can add prod/shop/web to it")
@@ -119,7 +122,7 @@ func TestMissingConsentKeepsTargetsOut(t *testing.T) {
 		b.after(testDrift) // whose the foreign target is nobody knows
 		wantTargets(b, map[string]elbv2.State{foreign.String(): elbv2.StateHealthy})
 		tag(b, "prod/till prod/shop/web")
-		b.after(refusalRecheck)
+		b.after(targetgroup.RecheckPause)
 		if b.targets()["10.0.0.1:8080"] != elbv2.StateInitial {
 			t.Errorf("targets %v after the consent", b.targets())
 		}
@@ -190,14 +193,14 @@ func TestUnreadableTags(t *testing.T) {
 			tag(b, "prod/shop")
 			deny(b)
 			b.settle()
-			b.after(passing)
+			b.after(targetgroup.Brief)
 			wantTargets(b, map[string]elbv2.State{})
 			wantCondition(b, v1beta1.ConditionReady, "False", v1beta1.ReasonConsentUnknown, "elasticloadbalancing:DescribeTags")
 			if got := b.condition("web-0"); got != "False RegistrationFailed" {
 				t.Errorf("condition %q", got)
 			}
 			b.aws.Before = nil
-			b.after(maxCallBackoff)
+			b.after(retry.MaxBackoff)
 			wantTargets(b, bothRegistered)
 		})
 	})
@@ -217,7 +220,7 @@ func TestUnreadableTags(t *testing.T) {
 			if b.targets()["10.0.0.3:8080"] != elbv2.StateInitial {
 				t.Errorf("targets %v", b.targets())
 			}
-			b.after(passing)
+			b.after(targetgroup.Brief)
 			wantCondition(b, v1beta1.ConditionDegraded, "True", v1beta1.ReasonAWSError, "DescribeTags")
 		})
 	})
@@ -227,7 +230,7 @@ func TestUnreadableTags(t *testing.T) {
 			deny(b)
 			b.settle()
 			wantTargets(b, bothRegistered)
-			b.after(passing)
+			b.after(targetgroup.Brief)
 			wantCondition(b, v1beta1.ConditionDegraded, "True", v1beta1.ReasonAWSError, "DescribeTags")
 		})
 	})

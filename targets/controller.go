@@ -6,14 +6,13 @@ package targets
 import (
 	"context"
 	"fmt"
-	"maps"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,8 +20,12 @@ import (
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -38,10 +41,10 @@ type Registrar struct {
 	Uncached client.Reader
 	Clients  Clients
 	Writer   *readiness.Writer
-	Recorder events.EventRecorder
+	Recorder clientevents.EventRecorder
 	Clock    clock.PassiveClock
 
-	Policy Policy
+	Policy plan.Policy
 	// Consent is what the cluster asks of bindings before anything is done for them.
 	Consent consent.Policy
 	// RoleChanges tells when Consent allows other roles; nil when it never does.
@@ -62,20 +65,38 @@ type Registrar struct {
 	// MaxBackoff bounds the pause after a pass that failed at the API server.
 	MaxBackoff time.Duration
 
-	scope    atomic.Pointer[Scope] // nil before it was read
 	resolver *endpoints.Resolver
-	openings *line                      // of writes to pods that open gates,
-	remarks  *line                      // of those that say what a gate waits for,
-	statuses *line                      // and of those of bindings' statuses
-	lanes    context.Context            //nolint:containedctx // the life of the calls that outlive a pass
-	wake     func(types.NamespacedName) // has a binding looked at again
+	others   others
+	scope    *scopeReader
+	reporter reporter
+	gates    *conditions.Writer
+	orphans  *conditions.Orphans
+	claims   *claimWriter
+	statuses *statusWriter
+	calls    targetgroup.Env
+	subnets  *targetgroup.Subnets
 
-	orphans *orphans
-	strays  *line // of writes to these
+	mu       sync.Mutex // guards what is below
+	bindings map[types.NamespacedName]*memory
+}
 
-	mu      sync.Mutex
-	groups  map[types.NamespacedName]*group
-	subnets *subnets
+// memory is what is remembered of one binding. Passes of a binding come one after the other; what only they touch needs no lock.
+type memory struct {
+	group  *targetgroup.Group
+	gates  *conditions.Gates
+	claims *claims
+	status *status
+
+	detached conditions.Detached // passes only
+	valve    plan.Valve          // passes only
+	told     map[string]bool     // passes only: the notices of the last one
+}
+
+// session is one pass over a binding: what is remembered of it, and the means to change its group.
+type session struct {
+	*memory
+	key   types.NamespacedName
+	calls *targetgroup.Calls
 }
 
 // +kubebuilder:rbac:groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=list;watch;patch
@@ -85,9 +106,33 @@ type Registrar struct {
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create
 
-// Reconcile is one pass. It makes no AWS call itself: the group's lanes do.
+// prepare makes the parts that work for the registrar. They do nothing before start.
+func (r *Registrar) prepare(cache *endpoints.Cache) {
+	r.bindings, r.subnets = map[types.NamespacedName]*memory{}, targetgroup.NewSubnets()
+	r.resolver = endpoints.NewResolver(r.Client, cache, r.LastResort)
+	r.others = others{r.Client, r.resolver}
+	r.scope = &scopeReader{namespaces: r.Client, uncached: r.Uncached, configuration: r.WebhookConfiguration, injects: r.InjectsGates}
+	r.reporter = reporter{r.Recorder}
+	r.calls = targetgroup.Env{Clock: r.Clock, DriftInterval: r.DriftInterval, Consent: r.Consent}
+	r.orphans = conditions.NewOrphans(r.Writer, r.Recorder)
+	r.claims = &claimWriter{client: r.Client, uncached: r.Uncached, clock: r.Clock, reporter: r.reporter}
+	r.statuses = newStatusWriter(r.Client, r.Clock, r.reporter)
+}
+
+// start has the parts work until ctx ends: requeue has a binding looked at again after a pause.
+func (r *Registrar) start(ctx context.Context, requeue func(types.NamespacedName, time.Duration)) {
+	now := func(key types.NamespacedName) { requeue(key, 0) }
+	r.calls.Context, r.calls.Requeue = ctx, now
+	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, requeue, observeReady)
+	r.gates.Start(ctx)
+	r.orphans.Start(ctx)
+	r.claims.context, r.claims.requeue = ctx, now
+	r.statuses.start(ctx, requeue)
+}
+
+// Reconcile is one pass. It makes no AWS call itself: calls are made beside it.
 func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, err error) {
-	defer func() { countIfFailed(kubernetesFailure, err) }()
+	defer func() { retry.CountFailure(retry.Kubernetes, err) }()
 	var binding v1beta1.TargetGroupBinding
 	if err := r.Client.Get(ctx, req.NamespacedName, &binding); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -99,7 +144,7 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 	if why := r.Consent.RoleRefusal(binding.Namespace, binding.Spec.IamRoleArnToAssume); why != "" {
 		return r.forbid(s, &binding, why), nil
 	}
-	duplicates, err := r.duplicates(ctx, &binding)
+	duplicates, err := r.others.duplicates(ctx, &binding)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -115,85 +160,58 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 	return r.pass(ctx, s, &binding)
 }
 
-func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (ctrl.Result, error) {
-	defer observeStage(stageReconcile, r.Clock)()
-	if err := r.loadRecord(ctx, s, binding); err != nil {
-		return ctrl.Result{}, err
-	}
-	gated := r.gatedPods(s.key)
-	entries, complete := s.group.snapshot()
-	res, err := r.resolver.ForPass().Resolve(ctx, binding, trackedTargets(entries))
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	mine, err := r.mine(ctx, s, binding, res.Endpoints, entries)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	h := r.holdOf(s.group)
-	p := makePlan(planInput{
-		endpoints: res.Endpoints, entries: entries, complete: complete, gone: s.group.isGone(), nodes: !binding.Spec.IsIP(),
-		mine: mine, withheld: h.comings, policy: r.Policy, valve: s.group.currentValve(), now: r.Clock.Now(),
-	})
-	p.generation = s.group.plannedFor(binding.Generation, complete, h)
-	var next requeue
-	next.in(p.nextChange)
-	// Before anything that may take its time.
-	next.in(r.startDeregistrations(s, p, r.worthGathering(s, readiness.GateFor(binding.Name), res, p, entries)))
-	next.in(r.claim(s, binding, p))
-	next.in(r.startRegistrations(s, binding, p))
-
-	entries, complete = s.group.snapshot() // what was registered before our time has its owners now
-	pods, told := r.report(ctx, s, binding, gated, res, p, entries)
-	watched := awaited(res.Endpoints, entries, readiness.GateFor(binding.Name), p.handover, s.group.openedNow(r.Clock.Now()))
-	next.in(r.observe(s, r.nextLook(s, watched, entries, complete)))
-	maps.Copy(told, notices(binding, p, res.Odd, r.Policy))
-	maps.Copy(told, delayNotice(binding, s.group.delayDenial()))
-	r.tell(binding, s.group, told)
-	if !s.group.addsFinalizer(binding) {
-		next.in(r.writeStatus(s, binding, statusInput{
-			generation: binding.Generation, missing: res.Missing, plan: p, policy: r.Policy, shortfall: shortfall(binding),
-			complete: complete, entries: entries, pods: pods, skipped: res.Odd[endpoints.SkippedEndpoints], hold: h,
-		}))
-	}
-	next.in(s.group.nextRelease(watched, r.Policy, r.Clock.Now()))
-	next.in(r.inspect(s, watched))
-	next.in(r.askConsent(s))
-	return next.result(), nil
-}
-
-// Pauses, shortened by up to a fifth, after a write to the API server that failed, and after one that came too late: the
-// cache has yet to show what it missed.
-const (
-	apiRetry      = 2 * time.Second
-	conflictRetry = 200 * time.Millisecond
-)
-
-// requeue is how long it is until the next pass; 0 when nothing asks for one.
-type requeue time.Duration
-
-// in asks for a pass after that pause; 0 asks for none.
-func (q *requeue) in(pause time.Duration) { *q = requeue(soonest(time.Duration(*q), pause)) }
-
-func (q *requeue) result() ctrl.Result { return ctrl.Result{RequeueAfter: time.Duration(*q)} }
-
-// session finds the memory of the binding's group. A binding that was deleted and created again, that names another
-// group, or that had to leave its group to another binding, starts without one.
+// session finds what is remembered of the binding. One that was deleted and created again, that names another group, or that had to
+// leave its group to another binding, starts anew.
 func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 	key := client.ObjectKeyFromObject(binding)
 	if binding.DeletionTimestamp.IsZero() {
-		r.orphans.forget(key)
+		r.orphans.Forget(key)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	g := r.groups[key]
-	if g == nil || g.uid != binding.UID || g.arn != binding.Spec.TargetGroupARN || !g.usable() {
-		fresh := newGroup(binding, r.subnets, r.Clock.Now())
-		fresh.recallWritten(g)
-		r.groups[key], g = fresh, fresh
+	m := r.bindings[key]
+	if m == nil || !m.group.Is(binding) {
+		m = newMemory(binding, targetgroup.New(binding, r.subnets, r.Clock.Now()), m)
+		r.bindings[key] = m
 	}
 	role := accounts.Role{
 		ARN: binding.Spec.IamRoleArnToAssume, ExternalID: binding.Spec.AssumeRoleExternalId, Namespace: key.Namespace, Binding: key.Name,
 	}
-	return session{key: key, group: g, client: r.Clients.Client(role).For(key.Namespace)}
+	calls := &targetgroup.Calls{Env: &r.calls, Group: m.group, Binding: key, Client: r.Clients.Client(role).For(key.Namespace)}
+	return session{memory: m, key: key, calls: calls}
+}
+
+// newMemory keeps of before, which may be nil, what was told of the same binding, and since when a refusal keeps pods from its group.
+func newMemory(binding *v1beta1.TargetGroupBinding, group *targetgroup.Group, before *memory) *memory {
+	m := &memory{
+		group: group, gates: conditions.NewGates(client.ObjectKeyFromObject(binding)),
+		claims: &claims{uid: binding.UID}, status: &status{},
+	}
+	if before != nil && before.claims.uid == binding.UID {
+		m.status, m.told, m.detached = before.status, before.told, before.detached.NotAllowed()
+	}
+	return m
+}
+
+// forget drops what is remembered of a binding.
+func (r *Registrar) forget(key types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.bindings, key)
+}
+
+// gatedPods are the pods that carry the gate of the binding; read only.
+func (r *Registrar) gatedPods(key types.NamespacedName) []*corev1.Pod {
+	return r.resolver.PodByGate.At(key.Namespace, key.Name)
+}
+
+// orphaned opens the gates of a binding that does not exist, beside the pass.
+func (r *Registrar) orphaned(key types.NamespacedName) ctrl.Result {
+	deleteGauges(key)
+	r.forget(key)
+	r.resolver.Holders.Hold(key, nil)
+	r.resolver.Selectors.Drop(key)
+	due, wait := r.orphans.Due(key, r.gatedPods(key), r.Clock.Now())
+	r.orphans.Open(key, due, debounceInterval) // with their other gates, which are due at the same time
+	return ctrl.Result{RequeueAfter: wait}
 }

@@ -37,10 +37,10 @@ type debouncedQueue struct {
 }
 
 // newQueue is for controller.Options.
-func (r *Registrar) newQueue(
+func (w *watcher) newQueue(
 	name string, limiter workqueue.TypedRateLimiter[reconcile.Request],
 ) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	return newDebouncedQueue(name, limiter, r.Clock)
+	return newDebouncedQueue(name, limiter, w.clock)
 }
 
 func newDebouncedQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], clk clock.PassiveClock) *debouncedQueue {
@@ -80,6 +80,11 @@ type undelayedQueue struct{ *debouncedQueue }
 
 // Add has the pass begin at once.
 func (q undelayedQueue) Add(req reconcile.Request) { q.PriorityQueue.Add(req) }
+
+// addAfter has the pass begin after the pause, at once when that is 0.
+func (q undelayedQueue) addAfter(req reconcile.Request, pause time.Duration) {
+	q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{After: pause}, req)
+}
 
 // left is how much of the interval is left for the binding.
 func (q *debouncedQueue) left(req reconcile.Request) time.Duration {

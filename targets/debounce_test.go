@@ -74,7 +74,7 @@ func TestSpacedQueuePutsBreatherBetweenPasses(t *testing.T) {
 }
 
 // What the registrar sets up, with the queue that it sets up.
-func TestWhatWaitsForNoBreather(t *testing.T) {
+func TestWhatIsNotDebounced(t *testing.T) {
 	web := reconcile.Request{NamespacedName: webKey}
 	update := func(before, after func(*corev1.Pod)) func(*bed, *debouncedQueue) {
 		return func(b *bed, q *debouncedQueue) {
@@ -82,14 +82,14 @@ func TestWhatWaitsForNoBreather(t *testing.T) {
 			before(old)
 			after(pod)
 			pod.ResourceVersion = "2"
-			b.podEvents().Update(b.lanes, event.UpdateEvent{ObjectOld: old, ObjectNew: pod}, q)
+			b.watcher().podEvents().Update(b.calls.Context, event.UpdateEvent{ObjectOld: old, ObjectNew: pod}, q)
 		}
 	}
 	gone := func(change func(*corev1.Pod)) func(*bed, *debouncedQueue) {
 		return func(b *bed, q *debouncedQueue) {
 			pod := newPod("web-0", "10.0.0.1")
 			change(pod)
-			b.podEvents().Delete(b.lanes, event.DeleteEvent{Object: pod}, q)
+			b.watcher().podEvents().Delete(b.calls.Context, event.DeleteEvent{Object: pod}, q)
 		}
 	}
 	alive := func(*corev1.Pod) {}
@@ -101,11 +101,11 @@ func TestWhatWaitsForNoBreather(t *testing.T) {
 		happens func(*bed, *debouncedQueue)
 		want    time.Duration
 	}{
-		"answer of a lane": {func(b *bed, q *debouncedQueue) {
-			if err := b.startLanes(b.lanes, q); err != nil {
+		"end of a call": {func(b *bed, q *debouncedQueue) {
+			if err := b.startWithQueue(b.calls.Context, q); err != nil {
 				b.t.Fatal(err)
 			}
-			b.wake(webKey)
+			b.calls.Requeue(webKey)
 		}, 0},
 		"pod deleted":              {update(alive, deleted), 0},
 		"pod ended":                {update(alive, ended), 0},
@@ -117,7 +117,7 @@ func TestWhatWaitsForNoBreather(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			inBed(t, func(b *bed) {
-				q := b.newQueue("debounced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, time.Minute)).(*debouncedQueue)
+				q := b.watcher().newQueue("debounced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, time.Minute)).(*debouncedQueue)
 				defer q.ShutDown()
 				q.Add(web)
 				req, _, _ := q.GetWithPriority()
@@ -135,11 +135,11 @@ func TestWhatWaitsForNoBreather(t *testing.T) {
 
 func TestKubeletsChatterWakesNobody(t *testing.T) {
 	inBed(t, func(b *bed) {
-		q := b.newQueue("debounced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, time.Minute)).(*debouncedQueue)
+		q := b.watcher().newQueue("debounced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, time.Minute)).(*debouncedQueue)
 		defer q.ShutDown()
 		before, after := newPod("web-0", "10.0.0.1"), newPod("web-0", "10.0.0.1")
 		after.ResourceVersion, after.Status.StartTime = "2", ptr.To(metav1.Now())
-		b.podEvents().Update(b.lanes, event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
+		b.watcher().podEvents().Update(b.calls.Context, event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
 		time.Sleep(2 * debounceInterval)
 		if n := q.Len(); n != 0 {
 			t.Errorf("%d passes, want none", n)

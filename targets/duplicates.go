@@ -30,8 +30,8 @@ const duplicatePause = 500 * time.Millisecond
 
 // duplicates are the other bindings of the binding's target group, but for those that share it knowingly as it does, and those that
 // have let go of it already. Of a group that thousands share, those are not even listed.
-func (r *Registrar) duplicates(ctx context.Context, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
-	return duplicatesIn(ctx, r.Client, binding)
+func (o others) duplicates(ctx context.Context, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
+	return duplicatesIn(ctx, o.reader, binding)
 }
 
 func duplicatesIn(ctx context.Context, reader client.Reader, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
@@ -98,33 +98,33 @@ func hasSuccessor(duplicates []v1beta1.TargetGroupBinding) bool {
 // retire has the duplicates send nothing more, and reports whether a call of theirs is still under way.
 func (r *Registrar) retire(duplicates []v1beta1.TargetGroupBinding) (underWay bool) {
 	for i := range duplicates {
-		if g := r.memory(client.ObjectKeyFromObject(&duplicates[i])); g != nil && g.retire() {
+		if m := r.remembered(client.ObjectKeyFromObject(&duplicates[i])); m != nil && m.group.Retire() {
 			underWay = true
 		}
 	}
 	return underWay
 }
 
-// memory is that of a binding's group, nil when there is none.
-func (r *Registrar) memory(key client.ObjectKey) *group {
+// remembered is what is remembered of a binding, nil when nothing is.
+func (r *Registrar) remembered(key client.ObjectKey) *memory {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.groups[key]
+	return r.bindings[key]
 }
 
 // transfer lets a binding that is being deleted go without touching a target: they are the other binding's.
 func (r *Registrar) transfer(s session, binding *v1beta1.TargetGroupBinding) (next time.Duration) {
-	if s.group.retire() {
+	if s.group.Retire() {
 		return duplicatePause
 	}
-	return r.releaseLater(s, binding, nil)
+	return r.claims.release(s, binding, nil)
 }
 
 // bindingsOfGroup are the other bindings of the binding's target group.
-func (r *Registrar) bindingsOfGroup(ctx context.Context, o client.Object) []reconcile.Request {
-	duplicates, err := r.duplicates(ctx, o.(*v1beta1.TargetGroupBinding))
+func (w *watcher) bindingsOfGroup(ctx context.Context, o client.Object) []reconcile.Request {
+	duplicates, err := w.others.duplicates(ctx, o.(*v1beta1.TargetGroupBinding))
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings of target group")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the bindings of a target group")
 	}
 	out := make([]reconcile.Request, len(duplicates))
 	for i := range duplicates {

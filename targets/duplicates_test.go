@@ -23,9 +23,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -138,7 +140,7 @@ func TestRegistrarRefusedBindingSendsNothingMore(t *testing.T) {
 		b.must(client.Register(b.t.Context(), budget.ClassRegister, testARN, lastToken))
 		b.makeYounger()
 		b.settle()
-		if !b.group().registration.busy {
+		if !b.group().Working {
 			t.Fatal("no registration waits for a token")
 		}
 		b.must(b.cluster.Create(t.Context(), newDuplicate()))
@@ -211,13 +213,11 @@ func TestRegistrarHeirsPodsWaitForTheHandOver(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.makeYounger()
 		b.settleBoth()
-		calling := func(registering bool) {
-			g := b.memory(rivalKey)
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			g.entries[two] = &entry{registering: registering}
-		}
-		calling(true)
+		answer := b.hangRegistrations()
+		older := b.remembered(rivalKey)
+		calls := &targetgroup.Calls{Env: &b.calls, Group: older.group, Binding: rivalKey, Client: b.Clients.Client(accounts.Role{})}
+		calls.Register(targetgroup.Changes{Register: targetgroup.Registrations{two: "a"}}, func(elbv2.Target) bool { return true })
+		synctest.Wait()
 		b.must(b.cluster.Delete(t.Context(), newDuplicate()))
 		b.must(b.cluster.Create(t.Context(), pod))
 		b.must(b.cluster.Create(t.Context(), newSlice("web-1", pod)))
@@ -226,7 +226,8 @@ func TestRegistrarHeirsPodsWaitForTheHandOver(t *testing.T) {
 		if got := b.condition("web-0"); got != "" {
 			t.Errorf("during the hand-over the condition is %q, want none", got)
 		}
-		calling(false)
+		answer()
+		synctest.Wait()
 		b.settleBoth()
 		if got, want := b.condition("web-0"), "False Elb.RegistrationInProgress"; got != want {
 			t.Errorf("after the hand-over the condition is %q, want %q", got, want)
@@ -285,10 +286,10 @@ func TestRegistrarWakesDuplicates(t *testing.T) {
 	labelled := newDuplicate(func(b *v1beta1.TargetGroupBinding) { b.Labels = map[string]string{"x": "y"} })
 	inBed(t, func(b *bed) {
 		want := []reconcile.Request{{NamespacedName: webKey}}
-		if diff := cmp.Diff(want, b.bindingsOfGroup(t.Context(), newDuplicate())); diff != "" {
+		if diff := cmp.Diff(want, b.watcher().bindingsOfGroup(t.Context(), newDuplicate())); diff != "" {
 			t.Errorf("bindings of the group (-want +got):\n%s", diff)
 		}
-		if got := b.bindingsOfGroup(t.Context(), otherGroup); len(got) > 0 {
+		if got := b.watcher().bindingsOfGroup(t.Context(), otherGroup); len(got) > 0 {
 			t.Errorf("bindings of another group: %v", got)
 		}
 	})

@@ -16,21 +16,24 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // finalize takes a binding that is being deleted apart: its gates are opened whatever AWS says, its targets are
 // deregistered, and the finalizer goes when AWS has accepted that for every target of a group that has been read. Targets
-// of which another binding takes care are left to it.
+// that another binding takes over are left to it.
 func (r *Registrar) finalize(
 	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding,
 ) (ctrl.Result, error) {
 	defer observeStage(stageCleanup, r.Clock)()
 	var next requeue
 	next.in(r.openDeleted(s, binding))
-	err := r.empty(ctx, s, binding, duplicates, &next)
-	if err != nil {
+	if err := r.empty(ctx, s, binding, duplicates, &next); err != nil {
 		return ctrl.Result{}, err
 	}
 	return next.result(), nil
@@ -50,75 +53,80 @@ func (r *Registrar) empty(
 	if err := r.loadRecord(ctx, s, binding); err != nil {
 		return err
 	}
-	entries, _ := s.group.snapshot()
-	mine, err := r.removable(ctx, s, binding, entries)
+	before := s.group.Snapshot()
+	mine, err := r.removable(ctx, s, binding, before)
 	if err != nil {
 		return err
 	}
-	removal := planRemoval(entries, mine)
-	deregisterAgain := r.startDeregistrations(s, removal, 0)
-	r.startRegistrations(s, binding, removal) // which is none: what was due is not any more
-	entries, complete := s.group.snapshot()
-	consentAgain := r.askConsent(s)
-	if s.group.emptied(entries, complete, mine) && !r.holdOf(s.group).undecided() {
-		next.in(r.releaseLater(s, binding, s.group.left(entries, mine)))
+	removal := plan.Removal(before.Targets, mine)
+	deregisterIn := s.calls.Deregister(removal.Changes, 0)
+	s.calls.Register(targetgroup.Changes{}, nothing) // what was due is not any more
+	readTagIn := s.calls.ReadTag()
+	after := s.group.Snapshot()
+	if isEmptied(after, mine) && !plan.HoldOf(r.Consent.Mode, after).IsUndecided() {
+		next.in(r.claims.release(s, binding, leftIn(after, mine)))
 		return nil
 	}
-	next.in(deregisterAgain)
-	next.in(consentAgain)
-	next.in(r.observe(s, look{at: s.group.lastReading().Add(pollUnsettled), class: budget.ClassOther}))
-	next.in(r.writeStatus(s, binding, statusInput{
-		generation: binding.Generation, deleting: true, complete: complete, entries: entries,
+	next.in(deregisterIn)
+	next.in(readTagIn)
+	next.in(s.calls.Read(targetgroup.Reading{At: after.ReadAt.Add(plan.PollUnsettled), Class: budget.ClassOther}))
+	next.in(r.statuses.write(s, binding, statusInput{
+		generation: binding.Generation, group: after, claimFailure: s.claims.failure(), deleting: true,
 	}))
 	return nil
 }
 
-// planRemoval deregisters everything of ours that is or may be in the group.
-func planRemoval(entries map[elbv2.Target]entry, mine func(elbv2.Target) bool) plan {
-	p := plan{deregister: departures{}}
-	for target, e := range entries {
-		if mine(target) && e.mayBeIn() && e.leavable() {
-			p.deregister[target] = departure{why: whyDeleted}
-		}
+func nothing(elbv2.Target) bool { return false }
+
+// removable says which targets go with a binding that is deleted: all of its group, and without consent those of its own pods.
+func (r *Registrar) removable(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, group targetgroup.Snapshot) (
+	func(elbv2.Target) bool, error,
+) {
+	mine, err := r.others.mine(ctx, binding, s.claims.written(), nil, group.Targets)
+	if err != nil || !plan.HoldOf(r.Consent.Mode, group).Withheld {
+		return mine, err
 	}
-	return p
+	res, err := r.resolver.ForPass().Resolve(ctx, binding, group.Targets)
+	if err != nil {
+		return nil, err
+	}
+	return func(target elbv2.Target) bool {
+		_, explained := res.Endpoints[target]
+		return mine(target) && (explained || group.Targets[target].Owner != "")
+	}, nil
 }
 
-// emptied reports whether nothing of ours is left in the group, or AWS does not know the group: there is none, or its ARN is of
+// isEmptied reports whether nothing of ours is left in the group, or AWS does not know the group: there is none, or its ARN is of
 // another account or Region, or none at all.
-func (g *group) emptied(entries map[elbv2.Target]entry, complete bool, mine func(elbv2.Target) bool) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.arn == "" || g.gone != nil || g.invalid != nil {
+func isEmptied(group targetgroup.Snapshot, mine func(elbv2.Target) bool) bool {
+	if group.ARN == "" || group.Gone != nil || group.Invalid != nil {
 		return true
 	}
-	for target, e := range entries {
-		if mine(target) && (e.mayBeIn() || e.registering || e.deregistering) && !g.deregistration.hopelessAlone(target) {
+	for target, t := range group.Targets {
+		if mine(target) && (t.MayBeIn() || t.UnderWay()) && !group.Deregistration.Hopeless[target] {
 			return false
 		}
 	}
-	return complete
+	return group.Complete()
 }
 
-// left says what may be left in the group of a binding that goes, as AWS refuses to deregister it; nil when it is nothing.
-func (g *group) left(entries map[elbv2.Target]entry, mine func(elbv2.Target) bool) *bindingEvent {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	refusals := g.deregistration.refusals()
-	if g.invalid != nil {
-		refusals = []string{awserr.Message(g.invalid)}
+// leftIn says what may be left in the group of a binding that goes, as AWS refuses to deregister it; nil when it is nothing.
+func leftIn(group targetgroup.Snapshot, mine func(elbv2.Target) bool) *events.Event {
+	refusals := group.Deregistration.Words()
+	if group.Invalid != nil {
+		refusals = []string{awserr.Message(group.Invalid)}
 	}
-	if len(refusals) == 0 || g.gone != nil {
+	if len(refusals) == 0 || group.Gone != nil {
 		return nil
 	}
 	var left []string
-	for target, e := range entries {
-		if mine(target) && e.mayBeIn() {
+	for target, t := range group.Targets {
+		if mine(target) && t.MayBeIn() {
 			left = append(left, target.String())
 		}
 	}
 	slices.Sort(left)
-	event := failedCleanup(g.arn, refusals, left)
+	event := failedCleanup(group.ARN, refusals, left)
 	return &event
 }
 
@@ -134,18 +142,6 @@ func (r *Registrar) openDeleted(s session, binding *v1beta1.TargetGroupBinding) 
 			others = append(others, pod)
 		}
 	}
-	due, wait := r.orphans.due(s.key, others, r.Clock.Now())
-	r.open(s, append(older, due...), readiness.BindingDeleted())
-	return wait
-}
-
-// openGates has the binding's gate opened in every pod that carries it, beside the pass.
-func (r *Registrar) openGates(s session, why readiness.Health) { r.open(s, r.gatedPods(s.key), why) }
-
-func (r *Registrar) open(s session, pods []*corev1.Pod, why readiness.Health) {
-	for _, pod := range pods {
-		if !endpoints.IsTerminating(pod) {
-			r.hand(s, readiness.GateFor(s.key.Name), conditionUpdate{pod: pod, health: why})
-		}
-	}
+	due, wait := r.orphans.Due(s.key, others, r.Clock.Now())
+	return retry.Soonest(wait, r.gates.Write(s.gates, conditions.OpenAll(append(older, due...), readiness.BindingDeleted())))
 }

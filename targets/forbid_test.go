@@ -13,6 +13,7 @@ import (
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/consent"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -50,7 +51,7 @@ func TestForbiddenRoleIsNotUsed(t *testing.T) {
 	inRoleBed(t, func(b *bed) {
 		allowing(b, "till: ['arn:aws:iam::210987654321:role/*']")
 		b.settle()
-		b.after(passing)
+		b.after(targetgroup.Brief)
 		want := "role " + testRole + " may not be assumed for bindings of namespace shop"
 		wantCondition(b, v1beta1.ConditionReady, "False", v1beta1.ReasonRoleNotAllowed, want)
 		wantCondition(b, v1beta1.ConditionDegraded, "True", v1beta1.ReasonRoleNotAllowed, want)
@@ -71,7 +72,7 @@ func TestForbiddenRoleIsNotUsed(t *testing.T) {
 			t.Errorf("AWS calls %v, want none", calls)
 		}
 		allowing(b, "shop: ['"+testRole+"']")
-		b.after(refusalRecheck)
+		b.after(targetgroup.RecheckPause)
 		wantTargets(b, bothRegistered)
 	})
 }
@@ -80,7 +81,7 @@ func TestForbiddenRoleIsNotUsed(t *testing.T) {
 func TestRoleIsForbiddenLater(t *testing.T) {
 	inRoleBed(t, func(b *bed) {
 		b.settle()
-		b.after(settleTime)
+		b.after(targetgroup.SettleTime)
 		allowing(b, "")
 		before := len(b.aws.Calls(""))
 		b.must(b.cluster.Delete(t.Context(), newPod("web-0", "10.0.0.1")))
@@ -112,7 +113,7 @@ func TestChangeOfRolesWakesBindingsThatNameOne(t *testing.T) {
 		b.must(b.cluster.Update(t.Context(), binding))
 		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 		defer queue.ShutDown()
-		b.recheckRoles(t.Context(), queue)
+		b.watcher().recheckRoles(t.Context(), queue)
 		if n := queue.Len(); n != 1 {
 			t.Fatalf("%d bindings, want one", n)
 		}

@@ -4,10 +4,8 @@
 package targets
 
 import (
-	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,12 +13,21 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/plan"
 )
 
 var notAttached = elbv2.Health{
 	State: elbv2.StateUnused, Reason: "Target.NotInUse",
 	Description: "Target group is not configured to receive traffic from the load balancer",
 }
+
+// Pauses between readings, as package plan has them.
+const (
+	pollWaiting = time.Second
+	pollSlowest = 10 * time.Second
+	pollTwoWay  = 15 * time.Second
+)
 
 // Rule 4: a Service that does not select the pod any more will never bring it into the group. A cache that is behind
 // opens no gate.
@@ -34,7 +41,7 @@ func TestGateOpensWhenServiceSelectsPodNoLonger(t *testing.T) {
 		b.must(b.cluster.Update(t.Context(), service))
 		b.must(b.cluster.Delete(t.Context(), slice))
 		b.settle()
-		result := b.after(detachedHoldOff - time.Second)
+		result := b.after(conditions.CacheLag - time.Second)
 		if got, want := b.condition("web-0"), "False Elb.RegistrationInProgress"; got != want {
 			t.Errorf("condition during the hold-off %q, want %q", got, want)
 		}
@@ -60,7 +67,7 @@ func TestGateOfServiceThatIsSelectedAgainWaits(t *testing.T) {
 		service.Spec.Selector = map[string]string{"app": "green"}
 		b.must(b.cluster.Update(t.Context(), service))
 		b.settle()
-		b.after(detachedHoldOff - time.Second)
+		b.after(conditions.CacheLag - time.Second)
 		service.Spec.Selector = newService().Spec.Selector
 		b.must(b.cluster.Update(t.Context(), service))
 		b.settle()
@@ -298,8 +305,7 @@ func TestPodThatWaitsTooLongIsTold(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
 		b.settle()
-		facts, _ := b.group().currentFacts()
-		expected := expectedWait(facts, elbv2.StateInitial)
+		expected := plan.ExpectedWait(b.group().Settings, elbv2.StateInitial)
 		b.after(expected - time.Second)
 		if told := b.told("ReadinessGateWaiting"); told != 0 {
 			t.Errorf("told %d times before %s, want not yet", told, expected)
@@ -345,7 +351,7 @@ func TestOwnerOfUngatedPodsIsTold(t *testing.T) {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{readiness.InjectLabel: tc.label}}}
 			inBed(t, func(b *bed) {
 				b.settle()
-				b.after(pollUnsettled)
+				b.after(plan.PollUnsettled)
 				if told := b.told("PodWithoutReadinessGate"); told != tc.want {
 					t.Errorf("told %d times, want %d", told, tc.want)
 				}
@@ -366,7 +372,7 @@ func TestGateSaysWhatItWaitsForAndSinceWhen(t *testing.T) {
 		})
 		b.after(time.Second)
 		since := time.Now().UTC().Format(time.RFC3339)
-		b.after(pollUnsettled)
+		b.after(plan.PollUnsettled)
 		var got corev1.Pod
 		b.must(b.cluster.Get(t.Context(), podKey("web-0"), &got))
 		message := readiness.Condition(&got, testGate).Message
@@ -374,50 +380,4 @@ func TestGateSaysWhatItWaitsForAndSinceWhen(t *testing.T) {
 			t.Errorf("message %q, want AWS's words, and since %s", message, since)
 		}
 	}, pod, newSlice("web-1", pod))
-}
-
-// What a pod waits for is said in a line of its own, which may be long: the gate does not wait in it, and what still stands
-// there when the gate is open must not be written.
-func TestRemarkThatIsOvertakenIsNeverWritten(t *testing.T) {
-	pod := newPod("web-0", "10.0.0.1")
-	inBed(t, func(b *bed) {
-		others := make(chan struct{})
-		for range maxRemarks {
-			b.remarks.put(func() { <-others })
-		}
-		b.settle()
-		b.aws.SetHealth(testARN, one, healthy)
-		b.after(pollUnsettled)
-		if got, want := b.condition("web-0"), "True"; strings.TrimSpace(got) != want {
-			t.Fatalf("condition %q while others are said, want %q", got, want)
-		}
-		b.after(2 * cacheLag) // forgets what was written
-		b.after(2 * cacheLag)
-		close(others)
-		synctest.Wait()
-		if got, want := b.condition("web-0"), "True"; strings.TrimSpace(got) != want {
-			t.Errorf("condition %q when the line is through, want %q", got, want)
-		}
-		if n := len(b.group().said); n != 0 {
-			t.Errorf("%d writes are remembered", n)
-		}
-	}, pod, newSlice("web-1", pod))
-}
-
-// A remark that was overtaken may still stand in its line when the gate is to be opened once more, after a failure.
-func TestRemarkThatIsOvertakenTakesNoOthersTurn(t *testing.T) {
-	g := emptyGroup()
-	pod := newPod("web-0", "10.0.0.1")
-	remark := conditionUpdate{pod: pod, health: readiness.RegistrationFailed("no")}
-	opening := conditionUpdate{pod: pod, health: readiness.BindingDeleted()}
-	stale, _ := g.queueWrite(remark, noon)
-	turn, _ := g.queueWrite(opening, noon)
-	if !g.beginWrite(pod.UID, turn) {
-		t.Fatal("the gate does not open")
-	}
-	g.endWrite(opening, noon, errors.New("timed out"))
-	g.forgetWrites(noon)
-	if _, ok := g.queueWrite(opening, noon); !ok || g.beginWrite(pod.UID, stale) {
-		t.Error("the remark is written in place of what opens the gate")
-	}
 }

@@ -14,16 +14,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -34,15 +31,32 @@ import (
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/fixture"
+	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 const (
-	testARN  = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/web/0123456789abcdef"
-	testGate = corev1.PodConditionType("target-health.elbv2.k8s.aws/web")
+	testARN  = fixture.ARN
+	testGate = fixture.Gate
+)
+
+// The objects that tests begin with.
+var (
+	newBinding, newService, newPod, newSlice, newNode = fixture.Binding, fixture.Service, fixture.Pod, fixture.Slice, fixture.Node
 )
 
 const testDrift = 5 * time.Minute
+
+var (
+	noon    = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	one     = elbv2.Target{ID: "10.0.0.1", Port: 8080}
+	two     = elbv2.Target{ID: "10.0.0.2", Port: 8080}
+	healthy = elbv2.Health{State: elbv2.StateHealthy}
+
+	testPolicy = plan.Policy{MinReadyPercent: 50, ReplacementTimeout: 5 * time.Minute, ReadyWhenUnattached: true}
+)
 
 var webKey = types.NamespacedName{Namespace: "shop", Name: "web"}
 
@@ -54,6 +68,8 @@ type bed struct {
 	aws     *fakeelbv2.API
 	events  *events.FakeRecorder
 	queue   chan types.NamespacedName
+	kube    *switchedClient                    // the registrar's
+	api     *switchedReader                    // the registrar's, without a cache
 	due     map[types.NamespacedName]time.Time // of run
 }
 
@@ -81,12 +97,6 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 		Clients:  oneAccount{elbv2.New(b.aws, budget.New("", nil, clock.RealClock{}))},
 		Recorder: b.events, Clock: clock.RealClock{},
 		Policy: testPolicy, DriftInterval: testDrift, InjectsGates: true,
-		lanes:    ctx,
-		openings: newLine(maxOpenings), remarks: newLine(maxRemarks), statuses: newLine(maxStatuses),
-		wake:    func(key types.NamespacedName) { b.queue <- key },
-		subnets: newSubnets(),
-		groups:  map[types.NamespacedName]*group{},
-		orphans: newOrphans(), strays: newLine(maxStrays),
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithStatusSubresource(&corev1.Pod{}, &v1beta1.TargetGroupBinding{})
@@ -94,12 +104,21 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 		t.Fatal(err)
 	}
 	b.cluster = builder.Build()
-	b.Client = noPodWrites{b.cluster}
-	b.Uncached = b.cluster
-	b.resolver = endpoints.NewResolver(b.Client, nil, true)
-	b.watch()
+	b.kube, b.api = &switchedClient{noPodWrites{b.cluster}}, &switchedReader{b.cluster}
+	b.Client, b.Uncached = b.kube, b.api
+	b.LastResort = true
 	b.Writer = &readiness.Writer{Client: b.cluster.Status(), Clock: clock.RealClock{}}
+	b.begin(ctx)
 	return b
+}
+
+// begin has the registrar begin anew, as after a restart, with the clients that it has now.
+func (b *bed) begin(ctx context.Context) {
+	b.prepare(nil)
+	b.watch()
+	b.start(ctx, func(key types.NamespacedName, pause time.Duration) {
+		time.AfterFunc(pause, func() { b.queue <- key })
+	})
 }
 
 // testGroup is attached to a load balancer.
@@ -132,6 +151,12 @@ func (w noPodStatusWrites) Patch(ctx context.Context, o client.Object, p client.
 	}
 	return w.SubResourceWriter.Patch(ctx, o, p, opts...)
 }
+
+// switchedClient is a client that a test may replace.
+type switchedClient struct{ client.Client }
+
+// switchedReader is a reader that a test may replace.
+type switchedReader struct{ client.Reader }
 
 type oneAccount struct{ client *elbv2.Client }
 
@@ -249,55 +274,6 @@ func (b *bed) targets() map[string]elbv2.State {
 	return out
 }
 
-func newBinding() *v1beta1.TargetGroupBinding {
-	return &v1beta1.TargetGroupBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "binding", Generation: 1},
-		Spec: v1beta1.TargetGroupBindingSpec{
-			TargetGroupARN: testARN, TargetType: ptr.To(v1beta1.TargetTypeIP),
-			ServiceRef: v1beta1.ServiceReference{Name: "web", Port: intstr.FromInt32(80)},
-		},
-	}
-}
-
-func newService() *corev1.Service {
-	return &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
-		Spec: corev1.ServiceSpec{
-			Selector: map[string]string{"app": "web"},
-			Ports:    []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromInt32(8080)}},
-		},
-	}
-}
-
-// newPod has the gate and ready containers.
-func newPod(name, ip string) *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), Labels: map[string]string{"app": "web"}},
-		Spec:       corev1.PodSpec{ReadinessGates: []corev1.PodReadinessGate{{ConditionType: testGate}}},
-		Status: corev1.PodStatus{
-			PodIPs:     []corev1.PodIP{{IP: ip}},
-			Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}},
-		},
-	}
-}
-
-// newSlice lists the pods as not ready on port 8080.
-func newSlice(name string, pods ...*corev1.Pod) *discoveryv1.EndpointSlice {
-	slice := &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
-		AddressType: discoveryv1.AddressTypeIPv4,
-		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To[int32](8080)}},
-	}
-	for _, pod := range pods {
-		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
-			Addresses:  []string{pod.Status.PodIPs[0].IP},
-			Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(false)},
-			TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: pod.Name, UID: pod.UID},
-		})
-	}
-	return slice
-}
-
 // ready is the binding's condition Ready, and degraded the other one.
 func (b *bed) ready() *metav1.Condition { return b.bindingCondition(v1beta1.ConditionReady) }
 
@@ -319,8 +295,8 @@ func (noApply) Apply(context.Context, runtime.ApplyConfiguration, ...client.Appl
 	return errors.New("forbidden")
 }
 
-// group is the memory of the binding's group.
-func (b *bed) group() *group { return b.groups[webKey] }
+// group is what is known of the binding's group.
+func (b *bed) group() targetgroup.Snapshot { return b.bindings[webKey].group.Snapshot() }
 
 func podKey(name string) client.ObjectKey { return client.ObjectKey{Namespace: "shop", Name: name} }
 

@@ -48,7 +48,7 @@ func TestBindingsOfNode(t *testing.T) {
 			inBed(t, func(b *bed) {
 				b.resolver.Holders.Hold(types.NamespacedName{Namespace: "shop", Name: "holds-it"}, map[string]bool{"i-01": true})
 				var got []string
-				for _, request := range b.bindingsOfNode(t.Context(), newNode(tc.node, "i-01", corev1.ConditionTrue)) {
+				for _, request := range b.watcher().bindingsOfNode(t.Context(), newNode(tc.node, "i-01", corev1.ConditionTrue)) {
 					got = append(got, request.Name)
 				}
 				slices.Sort(got)
@@ -71,7 +71,7 @@ func TestPodThatSlippedOutOfTheSlicesWakesItsBinding(t *testing.T) {
 		b.after(time.Second)
 		b.must(b.cluster.Delete(t.Context(), slice))
 		b.settle()
-		if got := b.bindingsOfPod(t.Context(), pod); len(got) != 1 || got[0].NamespacedName != webKey {
+		if got := b.watcher().bindingsOfPod(t.Context(), pod); len(got) != 1 || got[0].NamespacedName != webKey {
 			t.Errorf("woken: %v, want %s", got, webKey)
 		}
 	}, pod, slice)

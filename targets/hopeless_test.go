@@ -43,7 +43,9 @@ func (b *bed) run(d time.Duration, keys ...types.NamespacedName) {
 	for {
 		next := end
 		for _, at := range b.due {
-			next = sooner(next, at)
+			if at.Before(next) {
+				next = at
+			}
 		}
 		select {
 		case key := <-b.queue:

@@ -21,7 +21,7 @@ import (
 // A pass that a change wakes must find the change.
 func TestIndexesChangeBeforeAnybodyIsWoken(t *testing.T) {
 	inBed(t, func(b *bed) {
-		queue := b.newQueue("indexed", nil).(*debouncedQueue)
+		queue := b.watcher().newQueue("indexed", nil).(*debouncedQueue)
 		defer queue.ShutDown()
 		pod := newPod("web-0", "10.0.0.1")
 		found := b.resolver.Cache
@@ -45,11 +45,11 @@ func TestIndexesChangeBeforeAnybodyIsWoken(t *testing.T) {
 func TestPassReadsWhatTheWatchesBring(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.resolver.Cache = endpoints.NewCache()
-		queue := b.newQueue("watched", nil).(*debouncedQueue)
+		queue := b.watcher().newQueue("watched", nil).(*debouncedQueue)
 		defer queue.ShutDown()
 		pod := newPod("web-0", "10.0.0.1")
-		b.podEvents().Create(b.t.Context(), event.CreateEvent{Object: pod}, queue)
-		b.sliceEvents().Create(b.t.Context(), event.CreateEvent{Object: newSlice("web-1", pod)}, queue)
+		b.watcher().podEvents().Create(b.t.Context(), event.CreateEvent{Object: pod}, queue)
+		b.watcher().sliceEvents().Create(b.t.Context(), event.CreateEvent{Object: newSlice("web-1", pod)}, queue)
 		for range 3 {
 			req, _, _ := queue.GetWithPriority()
 			if _, err := b.Registrar.Reconcile(b.t.Context(), req); err != nil {

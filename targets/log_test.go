@@ -19,11 +19,11 @@ func TestRegistrarLogsWhatItChanges(t *testing.T) {
 	inBed(t, func(b *bed) {
 		var mu sync.Mutex
 		var lines []string
-		b.lanes = logr.NewContext(b.lanes, funcr.New(func(_, args string) {
+		b.begin(logr.NewContext(b.calls.Context, funcr.New(func(_, args string) {
 			mu.Lock()
 			defer mu.Unlock()
 			lines = append(lines, args)
-		}, funcr.Options{Verbosity: 1}))
+		}, funcr.Options{Verbosity: 1})))
 		b.settle()
 		b.aws.SetHealth(testARN, one, healthy)
 		b.after(time.Second)

@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -62,7 +64,7 @@ func TestMetricsShowBindingWhoseStatusIsWrittenAlready(t *testing.T) {
 		if diff := cmp.Diff([]string(nil), seriesOf(t, shownNames...)); diff != "" {
 			t.Errorf("series of a binding that is gone (-want +got):\n%s", diff)
 		}
-		clear(b.groups)
+		clear(b.bindings)
 		b.settle()
 		if got := b.binding().ResourceVersion; got != written {
 			t.Error("the status was written")
@@ -89,53 +91,15 @@ func TestMetricsShowBindingWhoseStatusIsWrittenAlready(t *testing.T) {
 	}, pod, newSlice("web", pod))
 }
 
-// A pod whose own containers are not ready waits for itself, however long.
-func TestPodWaitsForItsGateSinceItsContainersAreReady(t *testing.T) {
-	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)) }
-	tests := map[string]struct {
-		conditions []corev1.PodCondition
-		want       time.Time
-	}{
-		"containers not ready": {conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, LastTransitionTime: at(1)}}},
-		"no conditions":        {},
-		"not registered yet": {
-			conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: at(1)}},
-			want:       at(1).Time,
-		},
-		"registered": {
-			conditions: []corev1.PodCondition{
-				{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: at(2)},
-				{Type: testGate, Status: corev1.ConditionFalse, LastTransitionTime: at(1)},
-			},
-			want: at(2).Time,
-		},
-		"closed again": {
-			conditions: []corev1.PodCondition{
-				{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: at(1)},
-				{Type: testGate, Status: corev1.ConditionFalse, LastTransitionTime: at(3)},
-			},
-			want: at(3).Time,
-		},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			pod := &corev1.Pod{Status: corev1.PodStatus{Conditions: tc.conditions}}
-			if got := waitsSince(pod, testGate); !got.Equal(tc.want) {
-				t.Errorf("%s, want %s", got, tc.want)
-			}
-		})
-	}
-}
-
 func TestMetricsTellOfThePodThatHasWaitedLongest(t *testing.T) {
 	first, second, third := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2"), newPod("web-2", "10.0.0.3")
 	first.Status.Conditions[0].Status = corev1.ConditionFalse
 	for i, pod := range []*corev1.Pod{first, second, third} {
 		pod.Status.Conditions[0].LastTransitionTime = metav1.Unix(int64(1000*(i+1)), 0)
 	}
-	got := countPods([]*corev1.Pod{first, third, second}, nil, testGate)
-	want := podCount{gated: 3, waiting: 3, waitingSince: time.Unix(2000, 0)}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(podCount{})); diff != "" {
+	got := conditions.CountPods([]*corev1.Pod{first, third, second}, nil, testGate)
+	want := conditions.PodCount{Gated: 3, Waiting: 3, WaitingSince: time.Unix(2000, 0)}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("count (-want +got):\n%s", diff)
 	}
 	deleteGauges(webKey)
@@ -193,19 +157,14 @@ func TestDriftIsCountedFromZero(t *testing.T) {
 // What is counted by the name of a binding that is gone would stay for good.
 func TestNothingIsCountedForABindingThatIsGone(t *testing.T) {
 	const ready, valve = "awslbc_readiness_gate_ready_seconds_count", "targetgate_safety_valve_engaged_total"
-	inBed(t, func(b *bed) {
-		deleteGauges(webKey)
-		now := time.Now()
-		pod := newPod("web-0", "10.0.0.1")
-		late := conditionUpdate{pod: pod, health: readiness.Health{Status: corev1.ConditionTrue}, healthyAt: now, ownedAt: now}
-		b.measure(session{key: webKey}, late, testGate)
-		countEvent(newBinding(), v1beta1.ReasonUnreadyPodsKept)
-		for _, name := range []string{ready, valve} {
-			for _, series := range seriesOf(t, name) {
-				t.Errorf("there is %s", series)
-			}
+	deleteGauges(webKey)
+	observeReady(webKey, time.Second)
+	countEvent(newBinding(), v1beta1.ReasonUnreadyPodsKept)
+	for _, name := range []string{ready, valve} {
+		for _, series := range seriesOf(t, name) {
+			t.Errorf("there is %s", series)
 		}
-	})
+	}
 }
 
 func TestFailuresAreCountedByWhoseTheyAre(t *testing.T) {
@@ -214,9 +173,10 @@ func TestFailuresAreCountedByWhoseTheyAre(t *testing.T) {
 	if len(before) != 2 {
 		t.Fatalf("series %q, want one of each category", before)
 	}
-	(&lane{}).end(time.Now(), errors.New("no answer"))
-	(&lane{}).end(time.Now(), nil)
-	countIfFailed(kubernetesFailure, nil)
+	slot := retry.Slot{Category: retry.AWS}
+	slot.End(time.Now(), errors.New("no answer"))
+	slot.End(time.Now(), nil)
+	retry.CountFailure(retry.Kubernetes, nil)
 	after := seriesOf(t, name)
 	if after[0] == before[0] || after[1] != before[1] || !strings.Contains(after[0], `controller="targetGroupBinding",error_category="aws_error"`) {
 		t.Errorf("before %q, after a call to AWS %q", before, after)

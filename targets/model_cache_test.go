@@ -73,7 +73,10 @@ func stripped(o client.Object) client.Object {
 // push queues a change that is seen after lag, behind those of its kind that are queued already.
 func (c *modelCache) push(change modelChange, lag time.Duration) {
 	c.mu.Lock()
-	at := later(time.Now().Add(lag), c.lastAt[change.kind])
+	at := time.Now().Add(lag)
+	if last := c.lastAt[change.kind]; last.After(at) {
+		at = last
+	}
 	c.lastAt[change.kind] = at
 	c.pending = append(c.pending, delivery{change, at})
 	c.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// modelMaxLag is how late caches are at most; the registrar counts on less than cacheLag.
+// modelMaxLag is how late caches are at most; the registrar counts on less than conditions.CacheLag.
 const modelMaxLag = 10 * time.Second
 
 // settledAfter is how long a fact must hold before the model holds the registrar to it.

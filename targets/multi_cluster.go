@@ -6,7 +6,6 @@ package targets
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
+	"github.com/targetgate/targetgate/targets/writes"
 )
 
 // A group that several clusters share holds targets that are none of ours. Which ones are is written down in a
@@ -44,29 +46,23 @@ const sharingIsOff = "multiClusterTargetGroup needs the right to ConfigMaps, whi
 // loadRecord reads the record of a shared group once. Without a ConfigMap nothing is ours yet: targets that are there and
 // belong there are adopted, none is deregistered.
 func (r *Registrar) loadRecord(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) error {
-	if !binding.Spec.MultiClusterTargetGroup || s.group.recorded() != nil {
+	if !binding.Spec.MultiClusterTargetGroup || s.claims.written() != nil {
 		return nil
 	}
-	var configMap corev1.ConfigMap
-	key := client.ObjectKey{Namespace: binding.Namespace, Name: recordPrefix + binding.Name}
-	ctx, cancel := context.WithTimeout(ctx, patchTimeout)
-	defer cancel()
-	err := r.Uncached.Get(ctx, key, &configMap)
+	read, exists, err := r.claims.readRecord(ctx, binding)
 	if apierrors.IsForbidden(err) {
-		r.writeStatus(s, binding, statusInput{
-			generation: binding.Generation, unsupported: sharingIsOff, deleting: !binding.DeletionTimestamp.IsZero(),
+		r.statuses.write(s, binding, statusInput{
+			generation: binding.Generation, group: s.group.Snapshot(), unsupported: sharingIsOff, deleting: !binding.DeletionTimestamp.IsZero(),
 		})
 	}
-	if client.IgnoreNotFound(err) != nil {
+	if err != nil {
 		return fmt.Errorf("reading the record of our targets: %w", err)
 	}
-	written := parseRecord(configMap.Data[recordKey])
-	if len(written) > 0 && !workedFor(binding) {
-		r.event(binding, ignoredRecord(configMap.Name))
-		s.group.setRecord(record{}, false)
-		return nil
+	if len(read) > 0 && !workedFor(binding) {
+		r.reporter.event(binding, ignoredRecord(recordPrefix+binding.Name))
+		read, exists = record{}, false
 	}
-	s.group.setRecord(written, err == nil)
+	s.claims.setRecord(read, exists)
 	return nil
 }
 
@@ -77,17 +73,24 @@ func workedFor(binding *v1beta1.TargetGroupBinding) bool {
 	return binding.Status.ObservedGeneration != nil
 }
 
-// saveRecord brings the record of a shared group up to date. Nil is one that need not be written.
-func (r *Registrar) saveRecord(ctx context.Context, g *group, binding *v1beta1.TargetGroupBinding, wanted record) error {
-	if wanted == nil {
-		return nil
-	}
+// readRecord yields an empty record where there is none.
+func (w *claimWriter) readRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) (read record, exists bool, err error) {
+	var configMap corev1.ConfigMap
+	key := client.ObjectKey{Namespace: binding.Namespace, Name: recordPrefix + binding.Name}
+	ctx, cancel := context.WithTimeout(ctx, writes.Timeout)
+	defer cancel()
+	err = w.uncached.Get(ctx, key, &configMap)
+	return parseRecord(configMap.Data[recordKey]), err == nil, client.IgnoreNotFound(err)
+}
+
+// saveRecord brings the record of a shared group up to date.
+func (w *claimWriter) saveRecord(ctx context.Context, c *claims, binding *v1beta1.TargetGroupBinding, wanted record) error {
 	configMap := corev1ac.ConfigMap(recordPrefix+binding.Name, binding.Namespace).
 		WithData(map[string]string{recordKey: wanted.String()})
-	if err := r.Client.Apply(ctx, configMap, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
+	if err := w.client.Apply(ctx, configMap, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
 		return fmt.Errorf("writing the record of our targets: %w", err)
 	}
-	g.setRecord(wanted, true)
+	c.setRecord(wanted, true)
 	return nil
 }
 
@@ -95,52 +98,46 @@ func (r *Registrar) saveRecord(ctx context.Context, g *group, binding *v1beta1.T
 const fieldOwner = "targetgate"
 
 // deleteRecord deletes the record of a binding that goes.
-func (r *Registrar) deleteRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
+func (w *claimWriter) deleteRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
 	if !binding.Spec.MultiClusterTargetGroup {
 		return nil
 	}
 	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: recordPrefix + binding.Name}}
-	if err := r.Client.Delete(ctx, configMap); client.IgnoreNotFound(err) != nil {
+	if err := w.client.Delete(ctx, configMap); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting the record of our targets: %w", err)
 	}
 	return nil
 }
 
-// nextRecord is what the record must hold once the plan is being carried out: every target of ours that is or may be in
-// the group, and every one that is about to be. Nothing changes before the group has been read.
-func (g *group) nextRecord(p plan) (next record, changed bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.readAt.IsZero() {
-		return nil, false
-	}
-	next = record{}
-	for target, e := range g.entries {
-		_, listed := g.record[target]
-		underWay := e.registering || e.deregistering
-		if e.owner != "" || listed && (e.mayBeIn() || underWay) {
-			next[target] = g.record[target]
+// next is what the record must hold once the plan is being carried out: every target of ours that is or may be in
+// the group, and every one that is about to be.
+func (r record) next(group targetgroup.Targets, p plan.Plan) record {
+	next := record{}
+	for id, t := range group {
+		_, listed := r[id]
+		if t.Owner != "" || listed && (t.MayBeIn() || t.UnderWay()) {
+			next[id] = r[id]
 		}
 	}
-	for _, added := range []registrations{p.register, p.adopt} {
-		for target := range added {
-			next[target] = g.record[target]
+	for _, added := range []targetgroup.Registrations{p.Register, p.Adopt} {
+		for id := range added {
+			next[id] = r[id]
 		}
 	}
-	return next, !g.recordWritten || !maps.Equal(next, g.record)
+	return next
 }
 
-// recorded is the record, nil before it was read.
-func (g *group) recorded() record {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.record
+// written is the record, nil before it was read.
+func (c *claims) written() record {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.record
 }
 
-func (g *group) setRecord(r record, written bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.record, g.recordWritten = r, written
+func (c *claims) setRecord(r record, written bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.record, c.recordWritten = r, written
 }
 
 // String is the record as the incumbent writes it: id:port or id:port:serverID, separated by commas. IPv6 addresses have no brackets.

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -107,8 +108,8 @@ func TestSharedGroupForgottenTargetsGo(t *testing.T) {
 		b.aws.SetHealth(testARN, one, healthy)
 		b.aws.SetHealth(testARN, two, healthy)
 		b.settle()
-		b.after(pollUnsettled)
-		b.after(pollUnsettled)
+		b.after(plan.PollUnsettled)
+		b.after(plan.PollUnsettled)
 		want := map[string]elbv2.State{
 			one.String(): elbv2.StateHealthy, two.String(): elbv2.StateDraining, foreign.String(): elbv2.StateHealthy,
 		}
@@ -149,8 +150,8 @@ func TestSharedGroupKeepsServerIDs(t *testing.T) {
 		b.aws.SetHealth(testARN, one, healthy)
 		b.aws.SetHealth(testARN, two, healthy)
 		b.settle()
-		b.after(pollUnsettled)
-		b.after(pollUnsettled)
+		b.after(plan.PollUnsettled)
+		b.after(plan.PollUnsettled)
 		if got := b.targets()[two.String()]; got != elbv2.StateDraining {
 			t.Errorf("the target whose pod is gone is %q, want it to drain", got)
 		}
@@ -184,7 +185,7 @@ func TestSharedGroupIsLeftWithItsOwnTargetsOnly(t *testing.T) {
 func TestSharedGroupWithoutPermissionRegistersNothing(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inSharedBed(t, func(b *bed) {
-		b.Client = noApply{b.Client}
+		b.kube.Client = noApply{b.kube.Client}
 		b.settle()
 		b.after(time.Minute)
 		if calls := b.aws.Calls("RegisterTargets"); len(calls) > 0 {
@@ -203,7 +204,7 @@ func (forbidden) Get(_ context.Context, key client.ObjectKey, _ client.Object, _
 func TestSharedGroupSaysThatSharingIsOff(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inSharedBed(t, func(b *bed) {
-		b.Uncached = forbidden{b.cluster}
+		b.api.Reader = forbidden{b.cluster}
 		for range 3 { // the finalizer comes first
 			_, _ = b.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: webKey})
 			time.Sleep(time.Second)
@@ -214,7 +215,7 @@ func TestSharedGroupSaysThatSharingIsOff(t *testing.T) {
 		if calls := b.aws.Calls("RegisterTargets"); len(calls) > 0 || b.condition("web-0") == "True" {
 			t.Errorf("calls %v, gate %q; want no call and a closed gate", calls, b.condition("web-0"))
 		}
-		b.Uncached = b.cluster
+		b.api.Reader = b.cluster
 		b.settle()
 		b.after(time.Minute)
 		if got := b.record(); got != "10.0.0.1:8080" {
@@ -226,11 +227,11 @@ func TestSharedGroupSaysThatSharingIsOff(t *testing.T) {
 // An API server in trouble is not an empty record: nothing is forgotten, and nothing written over.
 func TestSharedGroupRecordThatCannotBeReadIsKept(t *testing.T) {
 	inSharedBed(t, func(b *bed) {
-		b.Uncached = unreadable{b.cluster}
+		b.api.Reader = unreadable{b.cluster}
 		if _, err := b.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: webKey}); err == nil {
 			t.Error("no error")
 		}
-		b.Uncached = b.cluster
+		b.api.Reader = b.cluster
 		if got := b.record(); got != "10.0.0.2:8080" {
 			t.Errorf("record %q", got)
 		}

@@ -18,18 +18,12 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 const nodePort = 30080
-
-func newNode(name, instance string, ready corev1.ConditionStatus) *corev1.Node {
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pool": "web"}},
-		Spec:       corev1.NodeSpec{ProviderID: "aws:///eu-west-1a/" + instance},
-		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}},
-	}
-}
 
 func changed(node *corev1.Node, change func(*corev1.Node)) *corev1.Node {
 	change(node)
@@ -59,7 +53,7 @@ func TestResolveNodes(t *testing.T) {
 	tests := map[string]struct {
 		nodes    []client.Object
 		selector *metav1.LabelSelector
-		known    map[elbv2.Target]entry
+		known    targetgroup.Targets
 		want     map[string]endpoints.State
 		odd      int
 	}{
@@ -86,16 +80,16 @@ func TestResolveNodes(t *testing.T) {
 			want:  map[string]endpoints.State{"i-02:30080": endpoints.NotReady, "i-03:30080": endpoints.Desired},
 		},
 		"at a port of before": {
-			nodes: []client.Object{good()}, known: map[elbv2.Target]entry{{ID: "i-01", Port: 1}: {presence: registered}},
+			nodes: []client.Object{good()}, known: targetgroup.Targets{{ID: "i-01", Port: 1}: {Presence: targetgroup.Registered}},
 			want: map[string]endpoints.State{"i-01:30080": endpoints.Desired, "i-01:1": endpoints.Unselected},
 		},
 		"at a port of before, being ended": {
 			nodes: []client.Object{changed(good(), taint("ToBeDeletedByClusterAutoscaler", corev1.TaintEffectNoSchedule))},
-			known: map[elbv2.Target]entry{{ID: "i-01", Port: 1}: {presence: registered}},
+			known: targetgroup.Targets{{ID: "i-01", Port: 1}: {Presence: targetgroup.Registered}},
 			want:  map[string]endpoints.State{"i-01:30080": endpoints.Terminating, "i-01:1": endpoints.Terminating},
 		},
 		"gone": {
-			nodes: []client.Object{good()}, known: map[elbv2.Target]entry{{ID: "i-02", Port: nodePort}: {presence: registered}},
+			nodes: []client.Object{good()}, known: targetgroup.Targets{{ID: "i-02", Port: nodePort}: {Presence: targetgroup.Registered}},
 			want: map[string]endpoints.State{"i-01:30080": endpoints.Desired},
 		},
 	}
@@ -104,7 +98,7 @@ func TestResolveNodes(t *testing.T) {
 			inInstanceBed(t, func(b *bed) {
 				binding := b.binding()
 				binding.Spec.NodeSelector = tc.selector
-				res, err := b.resolver.ForPass().Resolve(t.Context(), binding, trackedTargets(tc.known))
+				res, err := b.resolver.ForPass().Resolve(t.Context(), binding, tc.known)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -139,7 +133,7 @@ func TestRegistrarFollowsNodes(t *testing.T) {
 		i1, i2 := elbv2.Target{ID: "i-01", Port: nodePort}, elbv2.Target{ID: "i-02", Port: nodePort}
 		b.aws.SetHealth(testARN, i1, healthy)
 		b.aws.SetHealth(testARN, i2, healthy)
-		b.after(pollUnsettled)
+		b.after(plan.PollUnsettled)
 		if told := b.told("NodeSkipped"); told != 1 {
 			t.Errorf("told %d times of the odd node, want once", told)
 		}
@@ -149,7 +143,7 @@ func TestRegistrarFollowsNodes(t *testing.T) {
 		if n := len(b.aws.Calls("DeregisterTargets")); n > 0 {
 			t.Errorf("a node that has just become not ready was deregistered at once")
 		}
-		b.after(unreadyPause)
+		b.after(plan.UnreadyPause)
 		b.must(b.cluster.Delete(t.Context(), first))
 		b.settle()
 		if len(b.targets()) != 2 || b.targets()[i1.String()] != elbv2.StateDraining || b.targets()[i2.String()] != elbv2.StateDraining {
@@ -192,7 +186,7 @@ func TestResolveLooksAtNodesOfUnreadyPods(t *testing.T) {
 				objects = append(objects, newNode(name, "i-01", ready))
 			}
 			inBed(t, func(b *bed) {
-				res, err := b.resolver.ForPass().Resolve(t.Context(), b.binding(), trackedTargets{})
+				res, err := b.resolver.ForPass().Resolve(t.Context(), b.binding(), targetgroup.Targets{})
 				b.must(err)
 				got := map[elbv2.Target]endpoints.State{}
 				for target, ep := range res.Endpoints {
@@ -262,10 +256,10 @@ func TestRegistrarDeregistersPodsOfDeletedNode(t *testing.T) {
 				if got := b.targets(); got[one.String()] != tc.want || got[two.String()] != elbv2.StateHealthy {
 					t.Errorf("targets %v, want the one on the deleted node %s", got, tc.want)
 				}
-				b.after(unreadyPause)
-				b.after(pollUnsettled)
+				b.after(plan.UnreadyPause)
+				b.after(plan.PollUnsettled)
 				if got := b.targets()[one.String()]; tc.later != "" && got != tc.later {
-					t.Errorf("%s later the target is %s, want %s", unreadyPause, got, tc.later)
+					t.Errorf("%s later the target is %s, want %s", plan.UnreadyPause, got, tc.later)
 				}
 				if n := len(b.aws.Calls("RegisterTargets")); n != 1 {
 					t.Errorf("%d registrations, want the first one alone: %v", n, b.aws.Calls("RegisterTargets"))
@@ -277,9 +271,9 @@ func TestRegistrarDeregistersPodsOfDeletedNode(t *testing.T) {
 
 // nodeEvent has the registrar see that a node was deleted.
 func (b *bed) nodeEvent(node *corev1.Node) {
-	queue := b.newQueue("nodes", nil).(*debouncedQueue)
+	queue := b.watcher().newQueue("nodes", nil).(*debouncedQueue)
 	defer queue.ShutDown()
-	b.nodeEvents().Delete(b.t.Context(), event.DeleteEvent{Object: node}, queue)
+	b.watcher().nodeEvents().Delete(b.t.Context(), event.DeleteEvent{Object: node}, queue)
 }
 
 func TestNodeThatComesBackUnderItsNameCounts(t *testing.T) {
@@ -322,10 +316,10 @@ func TestRegistrarDeregistersPodsOfNodeThatIsNotReady(t *testing.T) {
 				if got := b.targets(); got[one.String()] != tc.want || got[two.String()] != elbv2.StateHealthy {
 					t.Errorf("targets %v, want the one on the node %s", got, tc.want)
 				}
-				b.after(unreadyPause)
-				b.after(pollUnsettled)
+				b.after(plan.UnreadyPause)
+				b.after(plan.PollUnsettled)
 				if got := b.targets()[one.String()]; got != elbv2.StateDraining {
-					t.Errorf("%s later the target is %s, want it to drain", unreadyPause, got)
+					t.Errorf("%s later the target is %s, want it to drain", plan.UnreadyPause, got)
 				}
 				node.Status.Conditions[0].Status = corev1.ConditionTrue
 				b.must(b.cluster.Status().Update(t.Context(), node))

@@ -150,7 +150,7 @@ func TestAskedForByOthersKnowsNodes(t *testing.T) {
 			inBed(t, func(b *bed) {
 				binding := b.binding()
 				binding.Spec.TargetType = ptr.To(v1beta1.TargetTypeInstance)
-				theirs, err := b.askedForByOthers(t.Context(), binding, []elbv2.Target{target})
+				theirs, err := b.others.askedFor(t.Context(), binding, []elbv2.Target{target})
 				if b.must(err); theirs[target] != tc.want {
 					t.Errorf("another binding asks for it: %v, want %v", theirs[target], tc.want)
 				}

@@ -18,55 +18,8 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
-	"github.com/targetgate/targetgate/targets/v1beta1"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 )
-
-func TestDueAt(t *testing.T) {
-	alb := &v1beta1.TargetGroupFacts{Protocol: "HTTP", HealthCheck: v1beta1.HealthCheckFacts{IntervalSeconds: 10, HealthyThreshold: 5}}
-	nlb := &v1beta1.TargetGroupFacts{Protocol: "TCP"}
-	initial, unhealthy := elbv2.Health{State: elbv2.StateInitial}, elbv2.Health{State: elbv2.StateUnhealthy}
-	after := func(d time.Duration) time.Time { return noon.Add(d) }
-	tests := map[string]struct {
-		facts *v1beta1.TargetGroupFacts
-		entry entry
-		want  time.Duration // after noon
-	}{
-		"registered with an ALB just now":  {alb, entry{health: initial, since: noon, ownedAt: noon}, time.Second},
-		"and looked at":                    {alb, entry{health: initial, since: noon, ownedAt: noon, readAt: after(time.Second)}, 2 * time.Second},
-		"settings not known":               {nil, entry{health: initial, since: noon, ownedAt: noon}, time.Second},
-		"registered with an NLB just now":  {nlb, entry{health: initial, since: noon, ownedAt: noon}, 5 * time.Second},
-		"long before its first check":      {nlb, entry{health: initial, since: noon, ownedAt: noon, readAt: after(30 * time.Second)}, 35 * time.Second},
-		"just before its first check":      {nlb, entry{health: initial, since: noon, ownedAt: noon, readAt: after(58 * time.Second)}, 60 * time.Second},
-		"first check due":                  {nlb, entry{health: initial, since: noon, ownedAt: noon, readAt: after(60 * time.Second)}, 61 * time.Second},
-		"unhealthy since now":              {alb, entry{health: unhealthy, since: noon, readAt: noon}, 5 * time.Second},
-		"unhealthy for its threshold":      {alb, entry{health: unhealthy, since: noon, readAt: after(40 * time.Second)}, 41 * time.Second},
-		"unhealthy for minutes":            {alb, entry{health: unhealthy, since: noon, readAt: after(340 * time.Second)}, 345 * time.Second},
-		"unhealthy for hours":              {alb, entry{health: unhealthy, since: noon, readAt: after(9 * time.Hour)}, 9*time.Hour + 10*time.Second},
-		"registered by an earlier process": {alb, entry{health: initial, since: noon, readAt: noon}, time.Second},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := tc.entry.dueAt(tc.facts, pollWaiting).Sub(noon); got != tc.want {
-				t.Errorf("due %s after noon, want %s", got, tc.want)
-			}
-		})
-	}
-}
-
-// Nobody waits while unready targets stay for want of healthy ones; when these are back must be found out all the same.
-func TestNextLookReadsOftenWhileUnreadyTargetsStay(t *testing.T) {
-	r := &Registrar{DriftInterval: 5 * time.Minute}
-	entries := map[elbv2.Target]entry{{ID: "10.0.0.1", Port: 80}: {presence: registered, health: elbv2.Health{State: elbv2.StateUnhealthy}}}
-	for engaged, want := range map[bool][2]time.Duration{
-		false: {4 * time.Minute, 5 * time.Minute}, true: {15 * time.Second, 15 * time.Second},
-	} {
-		g := &group{readAt: noon, valve: valve{engaged: engaged}}
-		got := r.nextLook(session{group: g}, nil, entries, true).at.Sub(noon)
-		if got < want[0] || got > want[1] {
-			t.Errorf("valve engaged %t: next reading after %s, want %s to %s", engaged, got, want[0], want[1])
-		}
-	}
-}
 
 // Only what somebody waits for is asked for, as long as these are few.
 func TestRegistrarAsksForWaitingTargetsOnly(t *testing.T) {
@@ -97,7 +50,7 @@ func TestRegistrarAsksForWaitingTargetsOnly(t *testing.T) {
 		if got, want := b.condition("web-007"), "True "; got != want {
 			t.Errorf("condition %q, want %q", got, want)
 		}
-		b.after(settleTime) // the binding is new
+		b.after(targetgroup.SettleTime) // the binding is new
 		settled := len(b.aws.Calls("DescribeTargetHealth"))
 		b.after(3 * time.Minute)
 		if n := len(b.aws.Calls("DescribeTargetHealth")) - settled; n != 0 {
@@ -114,7 +67,7 @@ func TestRegistrarPartialReadingSaysNothingOfOthers(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.aws.SetHealth(testARN, one, healthy)
 		b.settle()
-		b.after(settleTime + time.Second)
+		b.after(targetgroup.SettleTime + time.Second)
 		b.aws.Forget(testARN, two)
 		b.after(time.Second)
 		b.after(time.Second)

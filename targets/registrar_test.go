@@ -23,6 +23,10 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -38,10 +42,10 @@ func TestRegistrarTakesPodFromNotReadyToOpenGate(t *testing.T) {
 		if got, want := b.condition("web-0"), "False Elb.RegistrationInProgress"; got != want {
 			t.Fatalf("when the first checks have just begun the condition is %q, want %q still", got, want)
 		}
-		if result.RequeueAfter > passing {
-			t.Errorf("the next look is in %s, want it in %s at most", result.RequeueAfter, passing)
+		if result.RequeueAfter > targetgroup.Brief {
+			t.Errorf("the next look is in %s, want it in %s at most", result.RequeueAfter, targetgroup.Brief)
 		}
-		b.after(passing)
+		b.after(targetgroup.Brief)
 		if got, want := b.condition("web-0"), "False Elb.InitialHealthChecking"; got != want {
 			t.Fatalf("during the first checks the condition is %q, want %q", got, want)
 		}
@@ -50,7 +54,7 @@ func TestRegistrarTakesPodFromNotReadyToOpenGate(t *testing.T) {
 		if got, want := b.condition("web-0"), "True "; got != want {
 			t.Fatalf("when healthy the condition is %q, want %q", got, want)
 		}
-		result = b.after(max(passing, settleTime)) // the binding is new
+		result = b.after(max(targetgroup.Brief, targetgroup.SettleTime)) // the binding is new
 		if result.RequeueAfter < 4*time.Minute {
 			t.Errorf("with nobody waiting the next look is in %s, want minutes", result.RequeueAfter)
 		}
@@ -188,7 +192,7 @@ func TestRegistrarStartsOnSettledGroupWithoutCalls(t *testing.T) {
 		if calls := append(b.aws.Calls("RegisterTargets"), b.aws.Calls("DeregisterTargets")...); len(calls) != 0 {
 			t.Errorf("calls at the start: %v, want none", calls)
 		}
-		b.after(pollUnsettled)
+		b.after(plan.PollUnsettled)
 		want := map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateHealthy, "10.0.0.2:8080": elbv2.StateDraining}
 		if diff := cmp.Diff(want, b.targets()); diff != "" {
 			t.Errorf("targets after a second reading (-want +got):\n%s", diff)
@@ -202,7 +206,7 @@ func TestRegistrarKeepsTargetOfPodThatCacheDoesNotShow(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.aws.SetHealth(testARN, one, healthy)
 		b.settle()
-		b.after(pollUnsettled)
+		b.after(plan.PollUnsettled)
 		b.after(testDrift)
 		if diff := cmp.Diff(map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateHealthy}, b.targets()); diff != "" {
 			t.Errorf("targets (-want +got):\n%s", diff)
@@ -260,8 +264,8 @@ func TestRegistrarFailedRegistrationIsToldAndTriedAgain(t *testing.T) {
 		if c.Reason != v1beta1.ReasonAccessDenied || c.Message != "AccessDenied: not authorized" {
 			t.Errorf("condition Degraded says %s: %s", c.Reason, c.Message)
 		}
-		if result.RequeueAfter <= 0 || result.RequeueAfter > maxCallBackoff {
-			t.Errorf("next try in %s, want at most %s", result.RequeueAfter, maxCallBackoff)
+		if result.RequeueAfter <= 0 || result.RequeueAfter > retry.MaxBackoff {
+			t.Errorf("next try in %s, want at most %s", result.RequeueAfter, retry.MaxBackoff)
 		}
 		refuse = false
 		b.after(result.RequeueAfter)
@@ -322,7 +326,7 @@ func TestRegistrarHoldsGateOfPodYoungerThanDeletion(t *testing.T) {
 		young.CreationTimestamp = metav1.Now()
 		b.must(b.cluster.Create(t.Context(), young))
 		b.settle()
-		b.after(orphanHoldOff - time.Second)
+		b.after(conditions.CacheLag - time.Second)
 		if got := b.condition("web-1"); got != "" {
 			t.Errorf("condition %q before the hold-off has passed, want none", got)
 		}
@@ -340,10 +344,10 @@ func TestRegistrarOpensGateOfPodThatCameAfterTheBindingWent(t *testing.T) {
 		b.settle()
 		b.must(b.cluster.Delete(t.Context(), b.binding()))
 		b.settle()
-		b.after(orphanHoldOff - time.Second)
+		b.after(conditions.CacheLag - time.Second)
 		b.must(b.cluster.Create(t.Context(), newPod("web-0", "10.0.0.1")))
 		b.settle()
-		result := b.after(orphanHoldOff - time.Second)
+		result := b.after(conditions.CacheLag - time.Second)
 		if got := b.condition("web-0"); got != "" || result.RequeueAfter != time.Second {
 			t.Errorf("condition %q, next look in %s; want none yet, and 1s", got, result.RequeueAfter)
 		}
@@ -361,10 +365,10 @@ func TestRegistrarHoldsGateOfUnknownBindingForAWhile(t *testing.T) {
 		binding := b.binding()
 		b.must(b.cluster.Delete(t.Context(), binding))
 		result := b.settle()
-		if got := b.condition("web-0"); got != "" || result.RequeueAfter != orphanHoldOff {
-			t.Fatalf("condition %q, next look in %s; want none yet, and %s", got, result.RequeueAfter, orphanHoldOff)
+		if got := b.condition("web-0"); got != "" || result.RequeueAfter != conditions.CacheLag {
+			t.Fatalf("condition %q, next look in %s; want none yet, and %s", got, result.RequeueAfter, conditions.CacheLag)
 		}
-		b.after(orphanHoldOff)
+		b.after(conditions.CacheLag)
 		b.after(debounceInterval)
 		if got, want := b.condition("web-0"), "True TargetGroupBindingDeleted"; got != want {
 			t.Errorf("condition %q, want %q", got, want)
@@ -393,7 +397,7 @@ func TestRegistrarWritesStatusOnceSettled(t *testing.T) {
 		b.settle()
 		b.aws.SetHealth(testARN, one, healthy)
 		b.after(time.Second)
-		b.after(passing) // and the pod has an event
+		b.after(targetgroup.Brief) // and the pod has an event
 		status := b.binding().Status
 		if *status.ObservedGeneration != 1 || !apimeta.IsStatusConditionTrue(status.Conditions, v1beta1.ConditionReady) {
 			t.Errorf("status %+v, want observed generation 1 and Ready", status)
@@ -611,7 +615,7 @@ func TestRegistrarForgetsBindingThatWasCreatedAgain(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
 		b.settle()
-		before := b.group()
+		before := b.remembered(webKey)
 		binding := b.binding()
 		binding.Finalizers = nil
 		b.must(b.cluster.Update(t.Context(), binding))
@@ -620,7 +624,7 @@ func TestRegistrarForgetsBindingThatWasCreatedAgain(t *testing.T) {
 		again.UID = "again"
 		b.must(b.cluster.Create(t.Context(), again))
 		b.settle()
-		if b.group() == before {
+		if b.remembered(webKey) == before {
 			t.Error("the second binding has the memory of the first")
 		}
 	}, pod, newSlice("web-1", pod))
@@ -634,10 +638,10 @@ func TestRegistrarReadsGroupOfNewBindingAgain(t *testing.T) {
 		b.aws.SetHealth(testARN, one, healthy)
 		b.settle()
 		b.aws.SetHealth(testARN, one, elbv2.Health{State: elbv2.StateDraining})
-		if result := b.after(time.Second); result.RequeueAfter > pollUnsettled {
-			t.Errorf("next reading in %s, want at most %s", result.RequeueAfter, pollUnsettled)
+		if result := b.after(time.Second); result.RequeueAfter > plan.PollUnsettled {
+			t.Errorf("next reading in %s, want at most %s", result.RequeueAfter, plan.PollUnsettled)
 		}
-		b.after(pollUnsettled)
+		b.after(plan.PollUnsettled)
 		if got := b.targets()[one.String()]; got != elbv2.StateInitial {
 			t.Errorf("the target is %q, want it registered again", got)
 		}
@@ -652,11 +656,11 @@ func TestRegistrarReleasesBindingOnlyAfterRegistrationsUnderWay(t *testing.T) {
 		b.settle()
 		b.must(b.cluster.Delete(t.Context(), b.binding()))
 		b.settle()
-		b.after(pollUnsettled)
+		b.after(plan.PollUnsettled)
 		b.binding() // is still there
 		answer()
 		b.settle()
-		b.after(pollUnsettled)
+		b.after(plan.PollUnsettled)
 		if got := b.targets()[one.String()]; got != elbv2.StateDraining {
 			t.Errorf("the target is %q, want it to drain", got)
 		}

@@ -20,6 +20,8 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -43,7 +45,7 @@ func TestRegistrarKeepsAllPodsWhenAllProbesFail(t *testing.T) {
 		b.after(time.Second)
 		calls := len(b.aws.Calls("RegisterTargets"))
 		b.setContainersReady("web-0", corev1.ConditionFalse)
-		b.after(unreadyPause - time.Second)
+		b.after(plan.UnreadyPause - time.Second)
 		b.setContainersReady("web-1", corev1.ConditionFalse)
 		b.after(time.Second)
 		b.after(time.Hour)
@@ -74,10 +76,10 @@ func TestRegistrarDeregistersUnreadyPodAmongHealthyOnes(t *testing.T) {
 		b.after(time.Second)
 		b.setContainersReady("web-0", corev1.ConditionFalse)
 		result := b.pass()
-		if result.RequeueAfter > unreadyPause {
+		if result.RequeueAfter > plan.UnreadyPause {
 			t.Errorf("next look in %s, want it when the pause is over", result.RequeueAfter)
 		}
-		b.after(unreadyPause)
+		b.after(plan.UnreadyPause)
 		if got := b.targets(); got[one.String()] != elbv2.StateDraining || got[two.String()] != elbv2.StateHealthy {
 			t.Errorf("targets %v, want the unready one to drain", got)
 		}
@@ -99,7 +101,7 @@ func TestRegistrarBringsLostTargetBack(t *testing.T) {
 			inBed(t, func(b *bed) {
 				b.settle()
 				b.aws.SetHealth(testARN, one, healthy)
-				b.after(settleTime + time.Second)
+				b.after(targetgroup.SettleTime + time.Second)
 				lose(b)
 				b.after(testDrift)
 				if got := b.targets()[one.String()]; got != elbv2.StateInitial {
@@ -118,8 +120,8 @@ func TestRegistrarTellsOfForeignTargetOnce(t *testing.T) {
 		b.settle()
 		b.aws.SetHealth(testARN, foreign, healthy)
 		b.after(testDrift)
-		b.after(pollUnsettled)
-		b.after(pollUnsettled)
+		b.after(plan.PollUnsettled)
+		b.after(plan.PollUnsettled)
 		if told := b.told("ForeignTarget"); told != 1 || b.targets()[foreign.String()] != elbv2.StateDraining {
 			t.Errorf("told %d times, targets %v; want once, and the target to drain", told, b.targets())
 		}
@@ -177,8 +179,8 @@ func TestDeregistrationsGatherWhileCallsStandInLine(t *testing.T) {
 				rule := budget.Rule{Operations: regexp.MustCompile("^(Register|Deregister)Targets$"), Rate: 4, Burst: 4}
 				client := elbv2.New(b.aws, budget.New("", []budget.Rule{rule}, clock.RealClock{}))
 				b.Clients = oneAccount{client}
-				leaving := terminating{b.Client, map[string]*metav1.Time{}}
-				b.Client = leaving
+				leaving := terminating{b.kube.Client, map[string]*metav1.Time{}}
+				b.kube.Client = leaving
 				leave := func(name string) { leaving.till[name] = ptr.To(metav1.NewTime(time.Now().Add(tc.grace))) }
 				b.aws.SetHealth(testARN, one, healthy)
 				b.aws.SetHealth(testARN, two, healthy)
@@ -188,7 +190,7 @@ func TestDeregistrationsGatherWhileCallsStandInLine(t *testing.T) {
 				if tc.line {
 					for range 60 {
 						go func() {
-							_ = client.Register(b.lanes, budget.ClassRegister, "arn:another", func() map[elbv2.Target]string { return map[elbv2.Target]string{one: ""} })
+							_ = client.Register(b.calls.Context, budget.ClassRegister, "arn:another", func() map[elbv2.Target]string { return map[elbv2.Target]string{one: ""} })
 						}()
 					}
 				}
@@ -197,7 +199,7 @@ func TestDeregistrationsGatherWhileCallsStandInLine(t *testing.T) {
 				b.after(time.Second)
 				leave("web-1")
 				begun := time.Now()
-				for len(b.aws.Calls("DeregisterTargets")) < len(tc.want) && time.Since(begun) < gathering+time.Second {
+				for len(b.aws.Calls("DeregisterTargets")) < len(tc.want) && time.Since(begun) < targetgroup.CoalesceWindow+time.Second {
 					b.after(100 * time.Millisecond)
 				}
 				var got [][]string
@@ -226,30 +228,4 @@ func (c terminating) List(ctx context.Context, list client.ObjectList, opts ...c
 		}
 	}
 	return err
-}
-
-func TestDeregistrationsGatherForAShortTime(t *testing.T) {
-	tests := map[string]struct {
-		since, worthWhile time.Duration
-		failures          int
-		want              time.Duration
-	}{
-		"at first":        {worthWhile: gathering, want: gathering},
-		"a little later":  {since: time.Second, worthWhile: gathering, want: gathering - time.Second},
-		"for long enough": {since: gathering, worthWhile: gathering},
-		"a gate opened":   {worthWhile: replacing, want: replacing},
-		"nothing to come": {},
-		"it has failed":   {worthWhile: gathering, failures: 1},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			g := newGroup(newBinding(), nil, noon)
-			g.toDeregister = departures{one: departure{since: noon}}
-			g.gather(tc.worthWhile, noon)
-			g.deregistration.failures = tc.failures
-			if got := g.gather(tc.worthWhile, noon.Add(tc.since)); got != tc.want {
-				t.Errorf("got %s, want %s", got, tc.want)
-			}
-		})
-	}
 }

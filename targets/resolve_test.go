@@ -21,6 +21,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -42,12 +43,12 @@ func TestResolve(t *testing.T) {
 	ofOthers := slice(plain, func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].TargetRef.Namespace = "other" })
 	elsewhere := slice(plain, func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Addresses = []string{"10.0.0.9"} })
 	nine := elbv2.Target{ID: "10.0.0.9", Port: 8080}
-	known := map[elbv2.Target]entry{one: {presence: registered}}
+	known := targetgroup.Targets{one: {Presence: targetgroup.Registered}}
 
 	tests := map[string]struct {
 		objects []client.Object
 		port    intstr.IntOrString
-		known   map[elbv2.Target]entry
+		known   targetgroup.Targets
 		want    map[elbv2.Target]endpoints.State
 		missing string
 		unnamed bool   // the Service's port has no name
@@ -108,7 +109,7 @@ func TestResolve(t *testing.T) {
 		},
 		"registered on a port that the Service has left": {
 			objects: []client.Object{plain, newSlice("web-1", plain)},
-			known:   map[elbv2.Target]entry{{ID: "10.0.0.1", Port: 9090}: {presence: registered}},
+			known:   targetgroup.Targets{{ID: "10.0.0.1", Port: 9090}: {Presence: targetgroup.Registered}},
 			want:    map[elbv2.Target]endpoints.State{one: endpoints.Desired, {ID: "10.0.0.1", Port: 9090}: endpoints.Unselected},
 		},
 		"registered and terminating, out of the slices": {
@@ -132,11 +133,11 @@ func TestResolve(t *testing.T) {
 			objects: []client.Object{stranger, elsewhere}, odd: "10.0.0.9:8080 is not registered: the address is none of those of pod web-0",
 		},
 		"address that is not the pod's, registered before": {
-			objects: []client.Object{stranger, elsewhere}, known: map[elbv2.Target]entry{nine: {presence: registered}},
+			objects: []client.Object{stranger, elsewhere}, known: targetgroup.Targets{nine: {Presence: targetgroup.Registered}},
 			want: map[elbv2.Target]endpoints.State{nine: endpoints.Undetermined}, odd: "10.0.0.9:8080 is not registered",
 		},
 		"address that was the pod's": {
-			objects: []client.Object{plain, elsewhere}, known: map[elbv2.Target]entry{nine: {presence: registered}},
+			objects: []client.Object{plain, elsewhere}, known: targetgroup.Targets{nine: {Presence: targetgroup.Registered}},
 			want: map[elbv2.Target]endpoints.State{nine: endpoints.Undetermined},
 		},
 		"address of a pod that has none yet": {
@@ -159,7 +160,7 @@ func TestResolve(t *testing.T) {
 					b.must(b.cluster.Update(t.Context(), service))
 				}
 				binding.Spec.ServiceRef = v1beta1.ServiceReference{Name: "web", Port: tc.port}
-				res, err := b.resolver.ForPass().Resolve(t.Context(), binding, trackedTargets(tc.known))
+				res, err := b.resolver.ForPass().Resolve(t.Context(), binding, tc.known)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -173,7 +174,7 @@ func TestResolve(t *testing.T) {
 				if odd := res.Odd[endpoints.SkippedEndpoints]; !strings.Contains(odd, tc.odd) || (odd == "") != (tc.odd == "") {
 					t.Errorf("told %q, want %q", odd, tc.odd)
 				}
-				b.wantSameSurvey(binding, slices.Collect(maps.Keys(trackedTargets(tc.known))), res)
+				b.wantSameSurvey(binding, slices.Collect(maps.Keys(tc.known)), res)
 				if diff := cmp.Diff(tc.want, got); diff != "" || res.Missing != tc.missing {
 					t.Errorf("missing %q, want %q; endpoints (-want +got):\n%s", res.Missing, tc.missing, diff)
 				}
@@ -206,7 +207,7 @@ func TestResolveBoundsPortsOfServicePortWithoutName(t *testing.T) {
 	service.Spec.Ports[0].Name = ""
 	inBed(t, func(b *bed) {
 		b.must(b.cluster.Update(t.Context(), service))
-		res, err := b.resolver.ForPass().Resolve(t.Context(), newBinding(), trackedTargets{})
+		res, err := b.resolver.ForPass().Resolve(t.Context(), newBinding(), targetgroup.Targets{})
 		b.must(err)
 		if len(res.Endpoints) != endpoints.MaxUnnamedPorts || len(res.Odd) != 1 {
 			t.Errorf("%d endpoints, told %v; want %d and a remark", len(res.Endpoints), res.Odd, endpoints.MaxUnnamedPorts)

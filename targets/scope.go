@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/retry"
 )
 
 // Scope is which pods get gates at their creation: those that the pod webhook's selectors cover. The zero Scope is that of
@@ -74,29 +76,48 @@ func (s Scope) CoversPod(pod *corev1.Pod) bool {
 // scopePause is the pause between readings of the scope, which changes with an installation's settings.
 const scopePause = time.Minute
 
-// followScope keeps the scope as the API server has it. Until it could be read it is the zero Scope.
-func (r *Registrar) followScope(ctx context.Context) {
-	for told := ""; ctx.Err() == nil; r.pause(jitter(scopePause)) {
-		scope, err := ReadScope(ctx, r.Uncached, r.WebhookConfiguration)
+// scopeReader keeps the scope as the API server has it. Until it could be read it is the zero Scope. Safe for concurrent use.
+type scopeReader struct {
+	namespaces    client.Reader
+	uncached      client.Reader
+	configuration string // the name of the MutatingWebhookConfiguration
+	injects       bool   // admission gives pods gates
+
+	scope atomic.Pointer[Scope] // nil before it was read
+}
+
+// follow reads the scope again and again until ctx ends.
+func (r *scopeReader) follow(ctx context.Context) {
+	for told := ""; ctx.Err() == nil; pause(ctx, retry.Jitter(scopePause)) {
+		scope, err := ReadScope(ctx, r.uncached, r.configuration)
 		if err == nil {
 			r.scope.Store(&scope)
 			told = ""
 		} else if told != err.Error() {
 			told = err.Error()
-			ctrl.LoggerFrom(ctx).Error(err, "Which pods should have gates is taken from the namespaces' labels")
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to read which pods should have gates, going by the namespaces' labels")
 		}
 	}
 }
 
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
 // asksForGates says which pods of the namespace get gates at their creation; nil when none do.
-func (r *Registrar) asksForGates(ctx context.Context, namespace string) func(*corev1.Pod) bool {
+func (r *scopeReader) asksForGates(ctx context.Context, namespace string) func(*corev1.Pod) bool {
 	var scope Scope
 	if known := r.scope.Load(); known != nil {
 		scope = *known
 	}
 	var ns corev1.Namespace
-	err := r.Client.Get(ctx, client.ObjectKey{Name: namespace}, &ns, client.UnsafeDisableDeepCopy)
-	if err != nil || !r.InjectsGates || !scope.CoversNamespace(&ns) {
+	err := r.namespaces.Get(ctx, client.ObjectKey{Name: namespace}, &ns, client.UnsafeDisableDeepCopy)
+	if err != nil || !r.injects || !scope.CoversNamespace(&ns) {
 		return nil
 	}
 	return scope.CoversPod

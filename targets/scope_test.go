@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/plan"
 )
 
 // newWebhookConfiguration is one whose pod webhook has these selectors.
@@ -91,15 +92,15 @@ func TestRegistrarTellsOfUngatedPodsByTheWebhooksSelectors(t *testing.T) {
 			pod.Spec.ReadinessGates = nil
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "shop"}}}
 			inBed(t, func(b *bed) {
-				b.WebhookConfiguration = "hooks"
+				b.scope.configuration = "hooks"
 				b.must(b.cluster.Create(t.Context(), newWebhookConfiguration(with("team", "shop"), tc.pods)))
-				go b.followScope(b.lanes)
+				go b.scope.follow(b.calls.Context)
 				b.settle()
-				b.after(pollUnsettled)
+				b.after(plan.PollUnsettled)
 				if told := b.told("PodWithoutReadinessGate"); told != tc.want {
 					t.Errorf("told %d times, want %d", told, tc.want)
 				}
-				if n := bindingsNow.bindings[webKey].pods.missed; n != tc.want {
+				if n := bindingsNow.bindings[webKey].pods.Missed; n != tc.want {
 					t.Errorf("%d pods missed, want %d", n, tc.want)
 				}
 			}, pod, newSlice("web-1", pod), namespace)

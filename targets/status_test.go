@@ -18,24 +18,28 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
+	"github.com/targetgate/targetgate/targets/writes"
 )
 
 func TestRegistrarSaysReconcilingOnlyOfCallsThatLast(t *testing.T) {
 	first, second := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
 	inBed(t, func(b *bed) {
 		b.settle()
-		b.after(passing)
+		b.after(targetgroup.Brief)
 		b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
 			if call.Operation == "RegisterTargets" {
-				time.Sleep(2 * passing)
+				time.Sleep(2 * targetgroup.Brief)
 			}
 			return nil
 		}
 		b.must(b.cluster.Create(t.Context(), newSlice("web-2", second)))
 		before := b.binding().ResourceVersion
 		b.after(time.Second)
-		b.after(passing - time.Millisecond)
+		b.after(targetgroup.Brief - time.Millisecond)
 		if got := b.binding().ResourceVersion; got != before {
 			t.Error("the status was written although what has changed may pass")
 		}
@@ -43,7 +47,7 @@ func TestRegistrarSaysReconcilingOnlyOfCallsThatLast(t *testing.T) {
 		if c := b.ready(); c.Status != metav1.ConditionFalse || c.Reason != v1beta1.ReasonReconciling {
 			t.Errorf("while a call lasts Ready is %s %s, want False %s", c.Status, c.Reason, v1beta1.ReasonReconciling)
 		}
-		b.after(2 * passing)
+		b.after(2 * targetgroup.Brief)
 		if c := b.ready(); c.Status != metav1.ConditionTrue {
 			t.Errorf("after the call Ready is %s %s, want True", c.Status, c.Reason)
 		}
@@ -54,25 +58,24 @@ func TestRegistrarSaysReconcilingOnlyOfCallsThatLast(t *testing.T) {
 func TestGatesDoNotWaitForTheStatus(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
-		writes := make(chan error)
-		b.slowStatus(writes)
+		fates := make(chan error)
+		b.slowStatus(fates)
 		b.settle()
 		b.aws.SetHealth(testARN, one, healthy)
 		b.after(2 * time.Second)
 		if got := b.condition("web-0"); got != "True " {
 			t.Errorf("while the status is being written the gate is %q, want it open", got)
 		}
-		writes <- errors.New("no answer")
+		fates <- errors.New("no answer")
+		if wait := b.settle().RequeueAfter; wait > writes.RetryPause {
+			t.Errorf("the next write is in %s, want it in %s at most", wait, writes.RetryPause)
+		}
+		time.Sleep(writes.RetryPause)
 		b.wakes("a write that failed")
 		if got := b.told("FailedUpdateStatus"); got != 1 {
 			t.Errorf("%d events tell of the failure, want 1", got)
 		}
-		wait := b.settle().RequeueAfter
-		if wait > apiRetry {
-			t.Errorf("the next write is in %s, want it in %s at most", wait, apiRetry)
-		}
-		b.after(wait)
-		writes <- nil
+		fates <- nil
 		b.settle()
 		if c := b.ready(); c.Status != metav1.ConditionTrue {
 			t.Errorf("Ready is %s %s, want True", c.Status, c.Reason)
@@ -83,12 +86,12 @@ func TestGatesDoNotWaitForTheStatus(t *testing.T) {
 func TestStatusThatChangesWhileItIsWrittenIsWrittenAgain(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
-		writes := make(chan error)
-		b.slowStatus(writes)
+		fates := make(chan error)
+		b.slowStatus(fates)
 		b.settle() // the first write says that the group is being read
-		close(writes)
-		b.wakes("the end of a write that something was missed by")
-		b.after(passing)
+		close(fates)
+		synctest.Wait()
+		b.after(targetgroup.Brief)
 		if c := b.ready(); c.Reason != v1beta1.ReasonReconciled {
 			t.Errorf("Ready is %s %s, want %s", c.Status, c.Reason, v1beta1.ReasonReconciled)
 		}
@@ -99,17 +102,17 @@ func TestStatusThatChangesWhileItIsWrittenIsWrittenAgain(t *testing.T) {
 func TestStatusWhoseFateIsUnknownIsWrittenAgain(t *testing.T) {
 	start := time.Now()
 	old, other := &v1beta1.TargetGroupBindingStatus{}, &v1beta1.TargetGroupBindingStatus{Targets: &v1beta1.TargetCounts{Summary: "1/1"}}
-	lane := &statusLane{}
-	lane.begin(old, other, start)
-	now := start.Add(passing)
-	if _, due := lane.begin(old, other, now); !due {
+	s := &status{}
+	s.plan(nil, old, other, start)
+	now := start.Add(targetgroup.Brief)
+	if _, due := s.plan(nil, old, other, now); !due {
 		t.Fatal("what has lasted is not written")
 	}
-	lane.end(old, other, now, context.DeadlineExceeded)
-	if wait, due := lane.begin(old, old, now); due || wait == 0 || wait > apiRetry {
-		t.Errorf("the next write is due now (%v) or in %s, want it in %s at most", due, wait, apiRetry)
+	s.done(s.take(), now, context.DeadlineExceeded)
+	if wait, due := s.plan(nil, old, old, now); due || wait == 0 || wait > writes.RetryPause {
+		t.Errorf("the next write is due now (%v) or in %s, want it in %s at most", due, wait, writes.RetryPause)
 	}
-	if _, due := lane.begin(old, old, now.Add(apiRetry)); !due {
+	if _, due := s.plan(nil, old, old, now.Add(writes.RetryPause)); !due {
 		t.Error("the status is taken to be as it was")
 	}
 }
@@ -117,10 +120,10 @@ func TestStatusWhoseFateIsUnknownIsWrittenAgain(t *testing.T) {
 func TestStatusIsNotWrittenToAnotherBindingOfTheName(t *testing.T) {
 	inBed(t, func(b *bed) {
 		status := &v1beta1.TargetGroupBindingStatus{Targets: &v1beta1.TargetCounts{Summary: "1/1"}}
-		if err := b.patchStatus(webKey, "another", status); err == nil || b.binding().Status.Targets != nil {
+		if err := b.statuses.patch(b.t.Context(), webKey, "another", status); err == nil || b.binding().Status.Targets != nil {
 			t.Errorf("the status is %v, error %v; want none and an error", b.binding().Status, err)
 		}
-		if err := b.patchStatus(webKey, b.binding().UID, status); err != nil || b.binding().Status.Targets == nil {
+		if err := b.statuses.patch(b.t.Context(), webKey, b.binding().UID, status); err != nil || b.binding().Status.Targets == nil {
 			t.Errorf("the status is %v, error %v; want it written", b.binding().Status, err)
 		}
 	})
@@ -165,7 +168,7 @@ func (b *bed) staleBinding(stale *v1beta1.TargetGroupBinding) {
 }
 
 func (b *bed) intercept(funcs interceptor.Funcs) {
-	b.Client = noPodWrites{interceptor.NewClient(b.cluster.(client.WithWatch), funcs)}
+	b.kube.Client = noPodWrites{interceptor.NewClient(b.cluster.(client.WithWatch), funcs)}
 }
 
 // The cache may show the binding as it was before our own patch, which must not be sent again: it would be refused, and
@@ -201,16 +204,16 @@ func TestPassOnAStaleBindingIsRepeatedSoonWithoutAWord(t *testing.T) {
 		newer.Labels = map[string]string{"by": "somebody"}
 		b.must(b.cluster.Update(t.Context(), newer))
 		b.staleBinding(stale)
-		if got := b.settle().RequeueAfter; got == 0 || got > conflictRetry {
-			t.Errorf("the next pass is in %s, want it in %s at most", got, conflictRetry)
+		if got := b.settle().RequeueAfter; got == 0 || got > writes.ConflictPause {
+			t.Errorf("the next pass is in %s, want it in %s at most", got, writes.ConflictPause)
 		}
 		if got := b.told("FailedAddFinalizer"); got != 0 {
 			t.Errorf("%d events tell of the finalizer, want none", got)
 		}
 		now := metav1.Now()
 		stale.DeletionTimestamp, stale.Finalizers = &now, []string{v1beta1.Finalizer}
-		if got := b.after(time.Second).RequeueAfter; got == 0 || got > conflictRetry {
-			t.Errorf("the binding's release is tried again in %s, want it in %s at most", got, conflictRetry)
+		if got := b.after(time.Second).RequeueAfter; got == 0 || got > writes.ConflictPause {
+			t.Errorf("the binding's release is tried again in %s, want it in %s at most", got, writes.ConflictPause)
 		}
 		if got := b.told("FailedRemoveFinalizer"); got != 0 {
 			t.Errorf("%d events tell of the release, want none", got)
@@ -238,15 +241,15 @@ func TestWritesThatKeepFailingAreToldOnce(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.intercept(refused)
 		for range 10 {
-			b.after(apiRetry)
+			b.after(writes.RetryPause)
 		}
 		b.intercept(interceptor.Funcs{})
-		b.after(maxUrgentBackoff)
+		b.after(retry.MaxUrgentBackoff)
 		b.must(b.cluster.Delete(t.Context(), b.binding()))
 		b.intercept(refused)
 		for range 10 { // of these the last ones have nothing left but the finalizer
 			_, _ = b.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: webKey})
-			time.Sleep(pollUnsettled)
+			time.Sleep(plan.PollUnsettled)
 		}
 		got := map[string]int{}
 		for range len(b.events.Events) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -69,9 +70,9 @@ func (s *Surveyor) Survey(ctx context.Context, binding *v1beta1.TargetGroupBindi
 	if err != nil {
 		return Survey{}, err
 	}
-	group := trackedTargets{}
+	group := targetgroup.Targets{}
 	for _, target := range inGroup {
-		group[target] = entry{presence: registered}
+		group[target] = targetgroup.Target{Presence: targetgroup.Registered}
 	}
 	res, err := r.Resolve(ctx, binding, group)
 	if err != nil {

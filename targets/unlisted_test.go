@@ -14,6 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -30,18 +32,18 @@ func TestRegistrarTellsWhyPodIsNoEndpoint(t *testing.T) {
 		"another family": {
 			service: func(s *corev1.Service) { s.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol} },
 			binding: func(b *v1beta1.TargetGroupBinding) { b.Spec.IPAddressType = ptr.To(v1beta1.IPAddressTypeIPv6) },
-			slice:   func(*discoveryv1.EndpointSlice) {}, holdOff: detachedHoldOff, want: "False NoEndpoint",
+			slice:   func(*discoveryv1.EndpointSlice) {}, holdOff: conditions.CacheLag, want: "False NoEndpoint",
 			message: `Service "web" has no IPv6 addresses (spec.ipFamilies: [IPv4])`,
 		},
 		"a port that the pod's containers do not have": {
-			slice: func(s *discoveryv1.EndpointSlice) { s.Ports = nil }, holdOff: detachedHoldOff, want: "False NoEndpoint",
+			slice: func(s *discoveryv1.EndpointSlice) { s.Ports = nil }, holdOff: conditions.CacheLag, want: "False NoEndpoint",
 			message: `the EndpointSlices of Service "web" list the pod without port "80"`,
 		},
 		"ExternalName": {
-			service: func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }, holdOff: detachedHoldOff, want: "True NoEndpoint",
+			service: func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }, holdOff: conditions.CacheLag, want: "True NoEndpoint",
 		},
 		"no slice": {
-			holdOff: unlistedHoldOff, want: "False NoEndpoint", message: `no EndpointSlice of Service "web" lists the pod at port "80"`,
+			holdOff: time.Minute, want: "False NoEndpoint", message: `no EndpointSlice of Service "web" lists the pod at port "80"`,
 		},
 	}
 	for name, tc := range tests {
@@ -69,7 +71,7 @@ func TestRegistrarTellsWhyPodIsNoEndpoint(t *testing.T) {
 					t.Errorf("condition %q during the hold-off", got)
 				}
 				b.after(time.Second)
-				b.after(passing)
+				b.after(targetgroup.Brief)
 				if got := b.condition("web-0"); got != tc.want {
 					t.Errorf("condition %q, want %q", got, tc.want)
 				}

@@ -6,7 +6,6 @@ package targets
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -14,12 +13,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
-
-// refusalRecheck is how often a binding that is not managed is looked at again, though it is woken when the other binding
-// of its group goes.
-const refusalRecheck = 30 * time.Second
 
 // unmanageable says why targetgate must leave the binding alone, empty when it need not, and whether that is only until the
 // group has been handed over to it.
@@ -87,16 +84,20 @@ func shortfall(binding *v1beta1.TargetGroupBinding) string {
 	}
 }
 
-// refuse says in the status why the binding is left alone, and lets its pods through: nobody will check their health. A
+// refuse says in the status why the binding is left alone, and opens the gates of its pods: nobody will check their health. A
 // successor's pods wait: a call of the other binding's is all that is still awaited. What the binding may still have had to send is
 // not sent any more.
 func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why string, successor bool) ctrl.Result {
-	s.group.retire()
-	recheck := duplicatePause
-	if !successor {
-		r.openGates(s, readiness.NotManaged(why))
-		recheck = refusalRecheck
+	s.group.Retire()
+	var next requeue
+	if successor {
+		next.in(duplicatePause)
+	} else {
+		next.in(r.gates.Write(s.gates, conditions.OpenAll(r.gatedPods(s.key), readiness.NotManaged(why))))
+		next.in(targetgroup.RecheckPause)
 	}
-	writeIn := r.writeStatus(s, binding, statusInput{generation: binding.Generation, unsupported: why, successor: successor})
-	return ctrl.Result{RequeueAfter: soonest(recheck, writeIn)}
+	next.in(r.statuses.write(s, binding, statusInput{
+		generation: binding.Generation, group: s.group.Snapshot(), claimFailure: s.claims.failure(), unsupported: why, successor: successor,
+	}))
+	return next.result()
 }

@@ -5,7 +5,6 @@ package targets
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -15,125 +14,44 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/ptr"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// Indexes of the cache of bindings. Package webhook has its own, and those of pods and slices are in package endpoints.
-const (
-	indexBindingService   = "targets.binding.service"
-	indexBindingGroup     = "targets.binding.group"
-	indexBindingExclusive = "targets.binding.exclusive" // the group of a binding that does not share it
-	indexBindingType      = "targets.binding.type"
-)
-
-// SetupWithManager adds the registrar to the manager. It runs on the leader only, and not before every cache it reads
-// has synced.
-func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	r.groups, r.subnets = map[types.NamespacedName]*group{}, newSubnets()
-	r.orphans, r.strays = newOrphans(), newLine(maxStrays)
-	r.openings, r.remarks, r.statuses = newLine(maxOpenings), newLine(maxRemarks), newLine(maxStatuses)
-	r.resolver = endpoints.NewResolver(mgr.GetClient(), endpoints.NewCache(), r.LastResort)
-	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
-		return err
-	}
-	if err := warm(ctx, mgr.GetCache(), &corev1.Pod{}, &discoveryv1.EndpointSlice{}); err != nil {
-		return err
-	}
-	err := ctrl.NewControllerManagedBy(mgr).
-		Named("targets").
-		For(&v1beta1.TargetGroupBinding{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		Watches(&v1beta1.TargetGroupBinding{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfGroup),
-			builder.WithPredicates(duplicatesChanged())).
-		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfService)).
-		Watches(&discoveryv1.EndpointSlice{}, r.sliceEvents()).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.bindingsOfNamespace), builder.WithPredicates(labelChanged())).
-		Watches(&corev1.Node{}, r.nodeEvents(), builder.WithPredicates(nodeChanged())).
-		Watches(&corev1.Pod{}, r.podEvents()).
-		WatchesRawSource(source.Func(r.startLanes)).
-		WatchesRawSource(source.Func(r.watchRoles)).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
-			NewQueue:                r.newQueue,
-			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
-				minBackoff, r.MaxBackoff),
-		}).
-		Complete(r)
-	if err != nil {
-		return fmt.Errorf("building the targets controller: %w", err)
-	}
-	return nil
+// watcher finds the bindings that a change in the cluster concerns.
+type watcher struct {
+	client      client.Client
+	clock       clock.PassiveClock
+	resolver    *endpoints.Resolver
+	others      others
+	reporter    reporter
+	roleChanges <-chan struct{}
 }
 
-// startLanes gives the lanes their life and their way back into the queue: the answer to a call has the binding looked
-// at again.
-func (r *Registrar) startLanes(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	leading.Set(1)
-	r.lanes = ctx
-	go r.followScope(ctx)
-	urgent := undelayedQueue{queue.(*debouncedQueue)}
-	r.wake = func(key types.NamespacedName) { urgent.Add(reconcile.Request{NamespacedName: key}) }
-	return nil
-}
-
-// bindingIndexes say by which values the cache finds bindings.
-var bindingIndexes = map[string]func(*v1beta1.TargetGroupBinding) string{
-	indexBindingService: func(b *v1beta1.TargetGroupBinding) string { return b.Spec.ServiceRef.Name },
-	indexBindingGroup:   func(b *v1beta1.TargetGroupBinding) string { return b.Spec.TargetGroupARN },
-	indexBindingExclusive: func(b *v1beta1.TargetGroupBinding) string {
-		if b.Spec.MultiClusterTargetGroup {
-			return ""
-		}
-		return b.Spec.TargetGroupARN
-	},
-	indexBindingType: func(b *v1beta1.TargetGroupBinding) string { return string(ptr.Deref(b.Spec.TargetType, "")) },
-}
-
-func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	for field, value := range bindingIndexes {
-		values := func(o client.Object) []string { return []string{value(o.(*v1beta1.TargetGroupBinding))} }
-		if err := indexer.IndexField(ctx, &v1beta1.TargetGroupBinding{}, field, values); err != nil {
-			return fmt.Errorf("indexing %s: %w", field, err)
-		}
-	}
-	return nil
-}
-
-// warm has the kinds cached from the start, also by a replica that does not lead yet: it begins at once when it does.
-func warm(ctx context.Context, informers cache.Informers, kinds ...client.Object) error {
-	for _, kind := range kinds {
-		if _, err := informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
-			return fmt.Errorf("caching %T: %w", kind, err)
-		}
-	}
-	return nil
+func (r *Registrar) watcher() *watcher {
+	return &watcher{r.Client, r.Clock, r.resolver, r.others, r.reporter, r.RoleChanges}
 }
 
 // podEvents has the bindings of a pod looked at, without delay when it leaves: its target goes at once.
-func (r *Registrar) podEvents() handler.EventHandler {
-	return r.resolver.UpdatePods(podHandler{handler.EnqueueRequestsFromMapFunc(r.bindingsOfPod), r.tellTooManyGates})
+func (w *watcher) podEvents() handler.EventHandler {
+	return w.resolver.UpdatePods(podHandler{handler.EnqueueRequestsFromMapFunc(w.bindingsOfPod), w.reporter.tellTooManyGates})
 }
 
-func (r *Registrar) nodeEvents() handler.EventHandler {
-	return r.resolver.DeletedNodes.Update(handler.EnqueueRequestsFromMapFunc(r.bindingsOfNode), r.Clock)
+func (w *watcher) nodeEvents() handler.EventHandler {
+	return w.resolver.DeletedNodes.Update(handler.EnqueueRequestsFromMapFunc(w.bindingsOfNode), w.clock)
 }
 
-func (r *Registrar) sliceEvents() handler.EventHandler {
-	return r.resolver.UpdateSlices(handler.EnqueueRequestsFromMapFunc(r.bindingsOfSlice))
+func (w *watcher) sliceEvents() handler.EventHandler {
+	return w.resolver.UpdateSlices(handler.EnqueueRequestsFromMapFunc(w.bindingsOfSlice))
 }
 
 // podChanged reports whether the change can be one of a plan or a condition. It keeps the kubelet's other chatter away.
@@ -177,35 +95,35 @@ func countOpenGates(pod *corev1.Pod) int {
 	return n
 }
 
-func (r *Registrar) bindingsOfService(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.bindingsOf(ctx, o.GetNamespace(), o.GetName())
+func (w *watcher) bindingsOfService(ctx context.Context, o client.Object) []reconcile.Request {
+	return w.bindingsOf(ctx, o.GetNamespace(), o.GetName())
 }
 
-func (r *Registrar) bindingsOfSlice(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.bindingsOf(ctx, o.GetNamespace(), o.GetLabels()[discoveryv1.LabelServiceName])
+func (w *watcher) bindingsOfSlice(ctx context.Context, o client.Object) []reconcile.Request {
+	return w.bindingsOf(ctx, o.GetNamespace(), o.GetLabels()[discoveryv1.LabelServiceName])
 }
 
-func (r *Registrar) bindingsOf(ctx context.Context, namespace, service string) []reconcile.Request {
+func (w *watcher) bindingsOf(ctx context.Context, namespace, service string) []reconcile.Request {
 	var list v1beta1.TargetGroupBindingList
-	err := r.Client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy,
+	err := w.client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy,
 		client.MatchingFields{indexBindingService: service})
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings of Service", "service", service)
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the bindings of a Service", "service", service)
 		return nil
 	}
 	return requests(namespace, names(list.Items))
 }
 
 // bindingsOfNamespace are all in it: their pods without gates are told of where gates are asked for.
-func (r *Registrar) bindingsOfNamespace(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.allBindings(ctx, o.GetName())
+func (w *watcher) bindingsOfNamespace(ctx context.Context, o client.Object) []reconcile.Request {
+	return w.allBindings(ctx, o.GetName())
 }
 
 // allBindings are those of a namespace, or of all namespaces when that is empty.
-func (r *Registrar) allBindings(ctx context.Context, namespace string) []reconcile.Request {
+func (w *watcher) allBindings(ctx context.Context, namespace string) []reconcile.Request {
 	var list v1beta1.TargetGroupBindingList
-	if err := r.Client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings")
+	if err := w.client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list bindings")
 		return nil
 	}
 	out := make([]reconcile.Request, len(list.Items))
@@ -217,15 +135,15 @@ func (r *Registrar) allBindings(ctx context.Context, namespace string) []reconci
 
 // bindingsOfPod are the bindings whose gates the pod carries, those in whose groups its addresses are, and those whose
 // Services have it among their endpoints.
-func (r *Registrar) bindingsOfPod(ctx context.Context, o client.Object) []reconcile.Request {
+func (w *watcher) bindingsOfPod(ctx context.Context, o client.Object) []reconcile.Request {
 	pod := o.(*corev1.Pod)
-	out := requests(pod.Namespace, append(readiness.Bindings(pod), r.resolver.Holders.Of(pod.Namespace, endpoints.PodAddresses(pod))...))
+	out := requests(pod.Namespace, append(readiness.Bindings(pod), w.resolver.Holders.Of(pod.Namespace, endpoints.PodAddresses(pod))...))
 	services := map[string]bool{} // most have several slices
-	for _, slice := range r.resolver.SliceByPod.At(pod.Namespace, pod.Name) {
+	for _, slice := range w.resolver.SliceByPod.At(pod.Namespace, pod.Name) {
 		services[slice.Labels[discoveryv1.LabelServiceName]] = true
 	}
 	for service := range services {
-		out = append(out, r.bindingsOf(ctx, pod.Namespace, service)...)
+		out = append(out, w.bindingsOf(ctx, pod.Namespace, service)...)
 	}
 	return out
 }
@@ -248,27 +166,55 @@ func requests(namespace string, names []string) []reconcile.Request {
 
 // bindingsOfNode are those to which the node matters: of type ip those of the pods on it, of type instance those that select it, or
 // have it in their groups all the same.
-func (r *Registrar) bindingsOfNode(ctx context.Context, o client.Object) []reconcile.Request {
+func (w *watcher) bindingsOfNode(ctx context.Context, o client.Object) []reconcile.Request {
 	node := o.(*corev1.Node)
 	found := map[reconcile.Request]bool{}
-	for _, pod := range r.resolver.PodByNode.At("", node.Name) {
-		for _, request := range r.bindingsOfPod(ctx, pod) {
+	for _, pod := range w.resolver.PodByNode.At("", node.Name) {
+		for _, request := range w.bindingsOfPod(ctx, pod) {
 			found[request] = true
 		}
 	}
 	var list v1beta1.TargetGroupBindingList
-	err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy,
+	err := w.client.List(ctx, &list, client.UnsafeDisableDeepCopy,
 		client.MatchingFields{indexBindingType: string(v1beta1.TargetTypeInstance)})
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing bindings of type instance")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the bindings of type instance")
 	}
 	id, _ := endpoints.InstanceID(node)
 	for i := range list.Items {
 		key := client.ObjectKeyFromObject(&list.Items[i])
-		selector, err := r.resolver.Selectors.Of(&list.Items[i])
-		if err == nil && selector.Matches(labels.Set(node.Labels)) || r.resolver.Holders.Holds(key, id) {
+		selector, err := w.resolver.Selectors.Of(&list.Items[i])
+		if err == nil && selector.Matches(labels.Set(node.Labels)) || w.resolver.Holders.Holds(key, id) {
 			found[reconcile.Request{NamespacedName: key}] = true
 		}
 	}
 	return slices.Collect(maps.Keys(found))
+}
+
+// watchRoles has all bindings that name a role looked at when other roles are allowed.
+func (w *watcher) watchRoles(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-w.roleChanges:
+				w.recheckRoles(ctx, queue)
+			}
+		}
+	}()
+	return nil
+}
+
+func (w *watcher) recheckRoles(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	var list v1beta1.TargetGroupBindingList
+	if err := w.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list bindings after a change of the role allow list, they will see it with their next pass")
+		return
+	}
+	for i := range list.Items {
+		if list.Items[i].Spec.IamRoleArnToAssume != "" {
+			queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
 }

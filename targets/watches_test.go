@@ -68,7 +68,7 @@ func TestBindingsOfNamespace(t *testing.T) {
 	elsewhere := newBinding()
 	elsewhere.Namespace = "elsewhere"
 	inBed(t, func(b *bed) {
-		got := b.bindingsOfNamespace(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
+		got := b.watcher().bindingsOfNamespace(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
 		if diff := cmp.Diff([]reconcile.Request{{NamespacedName: webKey}}, got); diff != "" {
 			t.Errorf("bindings (-want +got):\n%s", diff)
 		}
@@ -95,7 +95,7 @@ func TestBindingsOfPod(t *testing.T) {
 				b.settle()
 				pod := newPod("web-0", "10.0.0.1")
 				tc.change(pod)
-				if diff := cmp.Diff(tc.want, unique(b.bindingsOfPod(t.Context(), pod)), cmpopts.EquateEmpty()); diff != "" {
+				if diff := cmp.Diff(tc.want, unique(b.watcher().bindingsOfPod(t.Context(), pod)), cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("bindings (-want +got):\n%s", diff)
 				}
 			})

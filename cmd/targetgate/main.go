@@ -15,6 +15,7 @@ import (
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets"
+	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/webhook"
 )
 
@@ -62,7 +63,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	recorder := targets.NewEventQueue(mgr.GetClient(), clock.RealClock{})
+	recorder := events.NewQueue(mgr.GetClient(), clock.RealClock{})
 	if err := mgr.Add(recorder); err != nil {
 		return fmt.Errorf("adding event queue: %w", err)
 	}

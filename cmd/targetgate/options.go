@@ -18,7 +18,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/budget"
-	"github.com/targetgate/targetgate/targets"
+	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/webhook"
 )
 
@@ -43,7 +43,7 @@ type options struct {
 	Termination             webhook.Termination
 	MaxConcurrentReconciles int
 	MaxBackoff              time.Duration
-	Policy                  targets.Policy
+	Policy                  plan.Policy
 	Unattached              string
 	Consent                 consentOptions
 	DriftInterval           time.Duration

@@ -50,8 +50,7 @@ func StripPod(o any) (any, error) {
 	return stripped, nil
 }
 
-// EnoughLife is what a leaving pod must have left to serve on while its deregistration waits: three times what the registrar has
-// it wait for at most.
+// EnoughLife is what a leaving pod must have left to serve on while its deregistration waits, which is a third of that at most.
 const EnoughLife = 9600 * time.Millisecond
 
 // Waiting stands for the containers of a pod that all wait in a preStop. All such pods share it.

@@ -1,0 +1,255 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package conditions
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clientevents "k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/writes"
+)
+
+// Writer writes conditions of pods beside the passes: with hundreds of pods under way the API server takes its time, and no pod waits
+// for another one's condition. Updates that open a gate have a queue of their own, ahead of progress messages; a message that is still
+// queued when the gate opens is never written.
+type Writer struct {
+	pods     *readiness.Writer
+	recorder clientevents.EventRecorder
+	clock    clock.PassiveClock
+	// requeue has the binding looked at again after a pause.
+	requeue func(binding types.NamespacedName, pause time.Duration)
+	// ready is told how long after its registration a pod's gate was opened.
+	ready func(binding types.NamespacedName, took time.Duration)
+
+	gates, progress *writes.Queue[gateWrite]
+}
+
+// gateWrite names a condition of one pod.
+type gateWrite struct {
+	gates *Gates
+	pod   types.UID
+}
+
+// NewWriter returns a writer that writes nothing before Start.
+func NewWriter(pods *readiness.Writer, recorder clientevents.EventRecorder, clk clock.PassiveClock,
+	requeue, ready func(types.NamespacedName, time.Duration),
+) *Writer {
+	return &Writer{
+		pods: pods, recorder: recorder, clock: clk, requeue: requeue, ready: ready,
+		gates: writes.NewQueue[gateWrite](writes.Gates), progress: writes.NewQueue[gateWrite](writes.Progress),
+	}
+}
+
+// Start has updates written until ctx ends.
+func (w *Writer) Start(ctx context.Context) {
+	w.gates.Start(ctx, w.write)
+	w.progress.Start(ctx, w.write)
+}
+
+// Gates is what is being written, or was lately, to the pods of one binding. Safe for concurrent use.
+type Gates struct {
+	binding types.NamespacedName
+	gate    corev1.PodConditionType
+
+	mu     sync.Mutex
+	writes map[types.UID]*podWrite
+}
+
+// podWrite is what was last written to a pod, or is to be.
+type podWrite struct {
+	update  Update    // the newest
+	queued  bool      // it is to be written
+	writing bool      // it, or an earlier one, is being written
+	at      time.Time // when it was written, zero before that and after a failure
+
+	refusals int       // in a row, that may last
+	retryAt  time.Time // no write before this, after one that failed
+}
+
+// NewGates returns those of a binding to whose pods nothing was written yet.
+func NewGates(binding types.NamespacedName) *Gates {
+	return &Gates{binding: binding, gate: readiness.GateFor(binding.Name), writes: map[types.UID]*podWrite{}}
+}
+
+// Gate is the type of the condition.
+func (g *Gates) Gate() corev1.PodConditionType { return g.gate }
+
+// Write has the updates written that differ from what the pods say. A write that fails concerns that pod alone: after a pause a pass
+// decides anew. Write says when the next of these pauses ends, 0 when there is none.
+func (w *Writer) Write(g *Gates, updates []Update) (wait time.Duration) {
+	now := w.clock.Now()
+	for _, u := range updates {
+		if !w.pods.Needed(u.Pod, g.gate, u.Health) || !g.enqueue(u, now) {
+			continue
+		}
+		queue := w.progress
+		if u.Opens() {
+			queue = w.gates
+		}
+		queue.Add(gateWrite{g, u.Pod.UID})
+	}
+	return g.nextRetry(now)
+}
+
+// nextRetry is when the next pause after a failed write ends, 0 when there is none.
+func (g *Gates) nextRetry(now time.Time) (wait time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range g.writes {
+		if left := p.retryAt.Sub(now); left > 0 {
+			wait = retry.Soonest(wait, left)
+		}
+	}
+	return wait
+}
+
+// enqueue makes the update the one to write, and reports whether it has to be queued: not when the same was written just now, nor
+// while a failed write pauses.
+func (g *Gates) enqueue(u Update, now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p, known := g.writes[u.Pod.UID]
+	if !known {
+		p = &podWrite{}
+		g.writes[u.Pod.UID] = p
+	}
+	if (p.fresh(now) || p.writing) && p.update.Health == u.Health || now.Before(p.retryAt) {
+		return false
+	}
+	overtakes := u.Opens() && !p.update.Opens()
+	wasQueued := p.queued
+	p.update, p.queued = u, true
+	return !wasQueued || overtakes
+}
+
+// fresh reports whether it was written so lately that the cache of pods may not show it.
+func (p *podWrite) fresh(now time.Time) bool {
+	return !p.queued && !p.at.IsZero() && now.Sub(p.at) < CacheLag
+}
+
+// underWay reports whether it is to be written, is being written, or pauses after a failure.
+func (p *podWrite) underWay(now time.Time) bool {
+	return p.queued || p.writing || now.Before(p.retryAt)
+}
+
+// take is the update to write, if it is still to be written and no other write to the pod is under way.
+func (g *Gates) take(pod types.UID) (Update, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.writes[pod]
+	if p == nil || !p.queued || p.writing {
+		return Update{}, false
+	}
+	p.queued, p.writing = false, true
+	return p.update, true
+}
+
+// done takes the end of the write. Again says that another update has come meanwhile; after a failure that one is dropped, and the
+// binding is to be requeued after a pause. Where the API server has answered and may always answer so, the pauses grow: no gate waits
+// for long for one that did not answer.
+func (g *Gates) done(u Update, now time.Time, err error) (again bool, pause time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.writes[u.Pod.UID]
+	p.writing = false
+	if err == nil {
+		p.at, p.refusals, p.retryAt = now, 0, time.Time{}
+		return p.queued, 0
+	}
+	failures := 0
+	if writes.IsLasting(err) {
+		failures = p.refusals
+		p.refusals++
+	}
+	pause = retry.Jitter(retry.Backoff(writes.RetryPause, failures, retry.MaxBackoff))
+	p.update, p.queued, p.at, p.retryAt = u, false, time.Time{}, now.Add(pause)
+	return false, pause
+}
+
+// write makes one write, in a place of either queue.
+func (w *Writer) write(ctx context.Context, key gateWrite) {
+	u, ok := key.gates.take(key.pod)
+	if !ok {
+		return
+	}
+	err := w.set(ctx, key.gates, u)
+	retry.CountFailure(retry.Kubernetes, err)
+	again, pause := key.gates.done(u, w.clock.Now(), err)
+	switch {
+	case err != nil:
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to write the condition of a pod, will retry", "pod", klog.KObj(u.Pod))
+		w.requeue(key.gates.binding, pause)
+	case again:
+		w.gates.Add(key)
+	}
+}
+
+func (w *Writer) set(ctx context.Context, g *Gates, u Update) error {
+	ctx, cancel := context.WithTimeout(ctx, writes.Timeout)
+	defer cancel()
+	wrote, err := w.pods.Set(ctx, u.Pod, g.gate, u.Health)
+	if err != nil || !wrote {
+		return err
+	}
+	if u.Opens() {
+		ctrl.LoggerFrom(ctx).V(1).Info("Opened readiness gate", "binding", klog.KRef(g.binding.Namespace, g.binding.Name),
+			"pod", klog.KObj(u.Pod), "reason", cmp.Or(u.Health.Reason, "its target is healthy"))
+	}
+	if e, ok := eventOf(u, g.gate); ok {
+		e.Record(w.recorder, u.Pod)
+	}
+	w.measure(g, u)
+	return nil
+}
+
+// Opened are the pods whose gates are being opened, or were so lately that the cache may not show it.
+func (g *Gates) Opened(now time.Time) map[types.UID]bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	out := map[types.UID]bool{}
+	for uid, p := range g.writes {
+		if p.update.Opens() && (p.underWay(now) || p.fresh(now)) {
+			out[uid] = true
+		}
+	}
+	return out
+}
+
+// OpenedWithin is what is left of d since the last gate was opened, d while one is being opened, 0 when there is none.
+func (g *Gates) OpenedWithin(d time.Duration, now time.Time) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var left time.Duration
+	for _, p := range g.writes {
+		switch {
+		case !p.update.Opens():
+		case p.underWay(now):
+			return d
+		default:
+			left = max(left, d-now.Sub(p.at))
+		}
+	}
+	return left
+}
+
+// Prune forgets writes that the cache shows by now, and those that have failed, but for those of pods that refuse them.
+func (g *Gates) Prune(now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	maps.DeleteFunc(g.writes, func(_ types.UID, p *podWrite) bool {
+		return !p.underWay(now) && !p.fresh(now) && now.Sub(p.retryAt) > retry.MaxBackoff
+	})
+}

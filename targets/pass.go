@@ -1,0 +1,146 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/targetgroup"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// pass brings the group of a binding that is managed, and the gates of its pods, nearer to what they should be.
+func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (ctrl.Result, error) {
+	defer observeStage(stageReconcile, r.Clock)()
+	if err := r.loadRecord(ctx, s, binding); err != nil {
+		return ctrl.Result{}, err
+	}
+	gated := r.gatedPods(s.key)
+	before := s.group.Snapshot()
+	res, err := r.resolver.ForPass().Resolve(ctx, binding, before.Targets)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	mine, err := r.others.mine(ctx, binding, s.claims.written(), res.Endpoints, before.Targets)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	hold := plan.HoldOf(r.Consent.Mode, before)
+	in := plan.Input{
+		Endpoints: res.Endpoints, Group: before, Nodes: !binding.Spec.IsIP(), Mine: mine, Withheld: hold.Withheld,
+		Policy: r.Policy, Valve: s.valve, Now: r.Clock.Now(),
+	}
+	p := plan.Make(in)
+	p.Generation = actsOn(binding.Generation, before, hold, s.claims.failure())
+	s.valve = p.Valve
+	var next requeue
+	next.in(p.NextChange)
+	// Before anything that may take its time.
+	next.in(s.calls.Deregister(p.Changes, r.coalesce(s, in, p)))
+	next.in(r.claims.claim(s, binding, before, p))
+	next.in(s.calls.Register(p.Changes, s.claims.claimed(binding)))
+
+	after := s.group.Snapshot() // what was registered before our time has its owners now
+	hold = plan.HoldOf(r.Consent.Mode, after)
+	pods, unlisted := r.report(ctx, s, binding, conditions.Input{
+		Gated: gated, Resolution: res, Plan: p, Group: after, Hold: hold,
+	}, &next)
+	awaited := plan.Awaited(res.Endpoints, after.Targets, s.gates.Gate(), p.ReplacedAt, s.gates.Opened(r.Clock.Now()))
+	next.in(s.calls.Read(plan.NextReading(plan.ReadingInput{
+		Group: after, Awaited: awaited, Policy: r.Policy, ValveEngaged: p.Valve.Engaged,
+		BudgetIsShort: s.calls.Client.Short(), DriftInterval: r.DriftInterval,
+	})))
+	if !s.claims.addsFinalizer(binding) {
+		next.in(r.statuses.write(s, binding, statusInput{
+			generation: binding.Generation, group: after, claimFailure: s.claims.failure(), missing: res.Missing, plan: p,
+			policy: r.Policy, shortfall: shortfall(binding), pods: pods, unlisted: unlisted,
+			skipped: res.Odd[endpoints.SkippedEndpoints], hold: hold,
+		}))
+	}
+	next.in(conditions.NextRelease(s.detached, awaited, r.Policy, r.Clock.Now()))
+	next.in(s.calls.ReadSettings(awaited))
+	next.in(s.calls.ReadTag())
+	return next.result(), nil
+}
+
+// actsOn is the generation whose work a plan holds, 0 when it may not hold all of it: before the group and its consent were
+// read, while readings fail, and while nothing can be claimed.
+func actsOn(generation int64, group targetgroup.Snapshot, hold plan.Hold, claimFailure error) int64 {
+	if !group.Complete() || hold.Withheld && !hold.IsFinal() || group.ReadingFailure != nil || claimFailure != nil {
+		return 0
+	}
+	return generation
+}
+
+// coalesce is for how long the plan's deregistrations may wait for others: not unless calls queue for AWS's budget.
+func (r *Registrar) coalesce(s session, in plan.Input, p plan.Plan) time.Duration {
+	if len(p.Deregister) == 0 || !s.calls.Client.Queued() {
+		return 0
+	}
+	return p.Coalesce(in, s.gates.Gate(), func(d time.Duration) time.Duration { return s.gates.OpenedWithin(d, in.Now) })
+}
+
+// report has written to the pods what the load balancer says of them, counts them, and tells users what else they should know. Gates of
+// a binding that registers nodes are opened: no pod's health is checked. In lacks what is the same in all passes.
+func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, in conditions.Input, next *requeue) (
+	pods *conditions.PodCount, unlisted string,
+) {
+	found := notices(binding, in.Plan, in.Resolution.Odd, in.Group.DelayDenied, r.Policy)
+	if binding.Spec.IsIP() {
+		in.Gate, in.ClaimFailure, in.Policy, in.Now = s.gates.Gate(), s.claims.failure(), r.Policy, r.Clock.Now()
+		in.Opened, in.Detached = s.gates.Opened(in.Now), s.detached
+		in.Unlisted = func(pod *corev1.Pod) (string, bool) {
+			return r.resolver.WhyUnlisted(binding, in.Resolution.Service, pod)
+		}
+		result := conditions.Decide(in)
+		s.detached, unlisted = result.Detached, result.Unlisted
+		next.in(r.gates.Write(s.gates, result.Updates))
+		s.gates.Prune(in.Now)
+		maps.Copy(found, result.Late)
+		count, ungated := r.countPods(ctx, binding.Namespace, in)
+		maps.Copy(found, ungated)
+		pods = &count
+	} else {
+		why := readiness.NotManaged("spec.targetType is instance: nodes are registered, not pods")
+		next.in(r.gates.Write(s.gates, conditions.OpenAll(in.Gated, why)))
+	}
+	r.reporter.tell(binding, s.memory, found)
+	return pods, unlisted
+}
+
+// countPods counts the pods, and finds those that should have a gate and have none.
+func (r *Registrar) countPods(ctx context.Context, namespace string, in conditions.Input) (
+	conditions.PodCount, map[string]events.Notice,
+) {
+	count := conditions.CountPods(in.Gated, in.Resolution.Endpoints, in.Gate)
+	if count.Ungated == 0 {
+		return count, nil
+	}
+	covered := r.scope.asksForGates(ctx, namespace)
+	if covered == nil {
+		return count, nil
+	}
+	missed := conditions.MissedPods(in.Resolution.Endpoints, in.Gate, covered)
+	count.Missed = len(missed)
+	return count, conditions.UngatedNotices(missed, in.Gate)
+}
+
+// requeue is how long it is until the next pass; 0 when nothing asks for one.
+type requeue time.Duration
+
+// in asks for a pass after that pause; 0 asks for none.
+func (q *requeue) in(pause time.Duration) { *q = requeue(retry.Soonest(time.Duration(*q), pause)) }
+
+func (q *requeue) result() ctrl.Result { return ctrl.Result{RequeueAfter: time.Duration(*q)} }

@@ -1,0 +1,58 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"time"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/targetgroup"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+const (
+	// firstCheckALB and firstCheckNLB are how long after a registration the load balancer makes its first health check, at
+	// the soonest. Users measure 1 to 3 s and 90 to 180 s; for the latter there is no need to be exact.
+	firstCheckALB = time.Second
+	firstCheckNLB = time.Minute
+)
+
+// earliestHealthy is the first moment at which the load balancer can find the target healthy, by its settings: a new one
+// after one check, an unhealthy one after as many passes in a row as its threshold says.
+func earliestHealthy(t targetgroup.Target, facts *v1beta1.TargetGroupFacts) time.Time {
+	switch {
+	case facts == nil:
+		return time.Time{}
+	case t.Health.State == elbv2.StateUnhealthy:
+		check := facts.HealthCheck
+		return t.Since.Add(time.Duration((check.HealthyThreshold-1)*check.IntervalSeconds) * time.Second)
+	case t.OwnedAt.IsZero():
+		return time.Time{}
+	case isALB(facts):
+		return t.OwnedAt.Add(firstCheckALB)
+	default:
+		return t.OwnedAt.Add(firstCheckNLB)
+	}
+}
+
+// ExpectedWait is how long a pod may wait at its gate without a word: the time that a healthy one takes by the health check
+// settings. An unused target is not checked at all, so it is only given time to come into use.
+func ExpectedWait(facts *v1beta1.TargetGroupFacts, state elbv2.State) time.Duration {
+	const (
+		start  = 10 * time.Second // until the first check
+		rounds = 2                // of checks, in case the first one comes too soon for the pod
+	)
+	switch {
+	case state == elbv2.StateUnused:
+		return start
+	case facts == nil || !isALB(facts):
+		return 5 * time.Minute // what AWS says of NLBs
+	}
+	check := facts.HealthCheck
+	return start + rounds*time.Duration(check.IntervalSeconds+check.TimeoutSeconds)*time.Second
+}
+
+func isALB(facts *v1beta1.TargetGroupFacts) bool {
+	return facts.Protocol == "HTTP" || facts.Protocol == "HTTPS"
+}

@@ -1,0 +1,273 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package plan decides what one pass does about a target group, from values alone: what to register and deregister (plan.go,
+// removal.go), whether deregistrations wait for others (coalesce.go), and what to read when (reading.go).
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/targetgroup"
+)
+
+// Policy is how the registrar weighs one good against another.
+type Policy struct {
+	// MinReadyPercent of a binding's pods must be healthy for unready ones to be deregistered; 0 to 100.
+	MinReadyPercent int
+	// ReplacementTimeout bounds how long targets that are no longer wanted wait for others to become healthy.
+	ReplacementTimeout time.Duration
+	// MaxTargets is how many targets a group holds at most; 0 is no limit.
+	MaxTargets int
+	// ReadyWhenUnattached opens the gates of a target group that is attached to no load balancer.
+	ReadyWhenUnattached bool
+	// ReadinessTimeout opens a gate this long after the registration, healthy or not; 0 never does.
+	ReadinessTimeout time.Duration
+	// TwoWay closes the gates of pods that become unhealthy, while MinReadyPercent of the pods are healthy.
+	TwoWay bool
+}
+
+// GroupFull says that MaxTargets is reached.
+func (p Policy) GroupFull() string {
+	return fmt.Sprintf("The target group holds as many targets as --max-targets-per-target-group=%d allows", p.MaxTargets)
+}
+
+// Input is all that a plan is made from.
+type Input struct {
+	Endpoints map[elbv2.Target]endpoints.Endpoint
+	Group     targetgroup.Snapshot
+	Nodes     bool                    // the endpoints are nodes
+	Withheld  bool                    // there is no consent to register anything
+	Mine      func(elbv2.Target) bool // the target may be deregistered: in a shared group, it was registered for this binding
+	Policy    Policy
+	Valve     Valve
+	Now       time.Time
+}
+
+// Valve is the safety valve: whether the last pass found too few healthy pods to deregister unready ones, and when a pass last found
+// enough again.
+type Valve struct {
+	Engaged    bool
+	ReleasedAt time.Time
+}
+
+// Plan is what has to be done so that the group holds what the cluster wants.
+type Plan struct {
+	targetgroup.Changes
+
+	LeftOut  map[elbv2.Target]struct{} // wanted, but the group holds as many as it may
+	Withheld map[elbv2.Target]struct{} // wanted, but there is no consent
+
+	Foreign    []elbv2.Target // of Deregister, those that nothing in the cluster explains
+	TimedOut   []elbv2.Target // of Deregister, those whose replacements did not become healthy in time
+	Valve      Valve          // engaged where unready targets stay, because too few others are healthy
+	ReplacedAt time.Time      // since when replaced targets wait for others to be found healthy, zero when none does
+	NextChange time.Duration  // when a wait ends by itself, 0 when none does
+}
+
+// Why targets are deregistered, as the log says it.
+const (
+	whyTerminating = "terminating"
+	whyReused      = "its address is another pod's now"
+	whyNotReady    = "not ready"
+	whyNodeDown    = "its node is down"
+	whyUnselected  = "no longer selected"
+	whyTimedOut    = "no longer selected, and its replacements did not become healthy in time"
+	whyPodGone     = "its pod is gone"
+	whyUnknown     = "nothing in the cluster explains it"
+	whyDeleted     = "the binding is deleted"
+)
+
+// Make compares what should be in the group with what is there. Before the first reading it only lets pods leave: what is already
+// registered is not known yet.
+func Make(in Input) Plan {
+	p := Plan{
+		Changes: targetgroup.Changes{
+			Register:    targetgroup.Registrations{},
+			NodeZones:   map[elbv2.Target]string{},
+			Deregister:  targetgroup.Deregistrations{},
+			Adopt:       targetgroup.Registrations{},
+			AdoptFrom:   targetgroup.Registrations{},
+			Shared:      map[elbv2.Target]struct{}{},
+			Unexplained: map[elbv2.Target]struct{}{},
+			Unwanted:    map[elbv2.Target]endpoints.State{},
+		},
+		LeftOut:  map[elbv2.Target]struct{}{},
+		Withheld: map[elbv2.Target]struct{}{},
+	}
+	valveEngages := p.fill(in)
+	p.Valve = in.Valve.next(valveEngages, in.Now)
+	return p
+}
+
+// fill makes the plan, and reports whether unready targets stay because too few others are healthy.
+func (p *Plan) fill(in Input) (valveEngages bool) {
+	if in.Group.Gone == nil {
+		p.addLeaving(in)
+	}
+	if !in.Group.Complete() {
+		return false
+	}
+	p.addWanted(in)
+	p.addReused(in)
+	if in.Withheld {
+		p.withhold(in)
+		return false
+	}
+	p.limit(in)
+	for target := range p.Register {
+		if zone := in.Endpoints[target].Zone; zone != "" {
+			p.NodeZones[target] = zone
+		}
+	}
+	valveEngages = p.addUnready(in)
+	p.addReplaced(in)
+	p.addUnexplained(in)
+	return valveEngages
+}
+
+// addLeaving deregisters pods on their way out. A pod may leave while its registration is under way: it is deregistered at once, and
+// again when the registration has been answered, as nobody knows which of the two AWS saw first.
+func (p *Plan) addLeaving(in Input) {
+	for target, ep := range in.Endpoints {
+		if ep.State != endpoints.Terminating || !in.Mine(target) {
+			continue
+		}
+		t := in.Group.Targets[target]
+		inGroup := t.MayBeIn() || t.Registering || !in.Group.Complete() && t.Presence == targetgroup.Absent
+		if inGroup && t.Leavable() {
+			p.Deregister[target] = targetgroup.Deregistration{Why: whyTerminating, Since: deletedAt(ep)}
+		}
+	}
+}
+
+// deletedAt is when somebody asked for the pod's deletion; the API server adds the grace period to its timestamp.
+func deletedAt(ep endpoints.Endpoint) time.Time {
+	pod := ep.Pod
+	if pod == nil || pod.DeletionTimestamp == nil || pod.DeletionGracePeriodSeconds == nil {
+		return time.Time{}
+	}
+	return pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
+}
+
+func (p *Plan) addWanted(in Input) {
+	for target, ep := range in.Endpoints {
+		t := in.Group.Targets[target]
+		if ep.Shared {
+			p.Shared[target] = struct{}{}
+		}
+		if ep.State != endpoints.Desired || t.UnderWay() {
+			continue
+		}
+		if t.Presence != targetgroup.Registered {
+			p.Register[target] = ep.UID
+		} else if t.Owner != ep.UID {
+			p.addTaken(target, ep, t)
+		}
+	}
+}
+
+// addTaken decides about a wanted endpoint whose target is registered, but not known to be for it.
+func (p *Plan) addTaken(target elbv2.Target, ep endpoints.Endpoint, t targetgroup.Target) {
+	switch {
+	case t.Owner != "" && !inheritable(t, ep): // the address was an earlier pod's: see addReused
+	case ep.Unproven && t.Tried != ep.UID:
+		p.Register[target] = ep.UID
+	default:
+		p.Adopt[target] = ep.UID
+		if t.Owner != "" {
+			p.AdoptFrom[target] = t.Owner
+		}
+	}
+}
+
+// addReused deregisters targets that were registered for an earlier pod at the address: its registration must end before another one
+// begins.
+func (p *Plan) addReused(in Input) {
+	for target, ep := range in.Endpoints {
+		t := in.Group.Targets[target]
+		reused := t.Presence == targetgroup.Registered && t.Owner != "" && t.Owner != ep.UID && !inheritable(t, ep)
+		decided := ep.State != endpoints.Undetermined && ep.State != endpoints.Terminating
+		if reused && decided && !t.Registering && t.Leavable() && in.Mine(target) {
+			p.Deregister[target] = targetgroup.Deregistration{Why: whyReused}
+		}
+	}
+}
+
+// limit leaves out what would exceed MaxTargets, in an order that does not change from pass to pass.
+func (p *Plan) limit(in Input) {
+	if in.Policy.MaxTargets == 0 {
+		return
+	}
+	room := in.Policy.MaxTargets
+	for _, t := range in.Group.Targets {
+		if t.MayBeIn() || t.Registering {
+			room--
+		}
+	}
+	var added []elbv2.Target
+	for target := range p.Register {
+		if !in.Group.Targets[target].MayBeIn() {
+			added = append(added, target)
+		}
+	}
+	slices.SortFunc(added, func(a, b elbv2.Target) int { return strings.Compare(a.String(), b.String()) })
+	for _, target := range added[min(max(room, 0), len(added)):] {
+		delete(p.Register, target)
+		p.LeftOut[target] = struct{}{}
+	}
+}
+
+// addUnexplained deregisters targets that no pod explains. One that we registered ourselves had a pod that is gone now; any other
+// must be confirmed by a later reading, as the caches may be behind what an earlier targetgate has seen.
+func (p *Plan) addUnexplained(in Input) {
+	for target, t := range in.Group.Targets {
+		_, explained := in.Endpoints[target]
+		if explained || t.Presence != targetgroup.Registered || t.UnderWay() || !in.Mine(target) {
+			continue
+		}
+		confirmed := !t.UnexplainedAt.IsZero() && t.ReadAt.After(t.UnexplainedAt)
+		switch {
+		case t.Owner != "":
+			p.Deregister[target] = targetgroup.Deregistration{Why: whyPodGone}
+		case in.Withheld: // it may be anybody's
+		case confirmed:
+			p.Deregister[target] = targetgroup.Deregistration{Why: whyUnknown}
+			p.Foreign = append(p.Foreign, target)
+			p.Unexplained[target] = struct{}{} // until it has gone
+		default:
+			p.Unexplained[target] = struct{}{}
+		}
+	}
+}
+
+// inheritable reports whether the endpoint takes the target over from the pod for which it was registered, without leaving the group:
+// that pod lives at the same address or did so beside another one, or the endpoint's own has been found healthy there.
+func inheritable(t targetgroup.Target, ep endpoints.Endpoint) bool {
+	return ep.State == endpoints.Desired && (ep.BesideOwner || ep.Proven || t.Shared)
+}
+
+// withhold leaves a group without consent as it is: nothing comes in, and targets go with their pods only.
+func (p *Plan) withhold(in Input) {
+	for target := range p.Register {
+		p.Withheld[target] = struct{}{}
+	}
+	clear(p.Register)
+	p.addUnexplained(in)
+}
+
+// Removal deregisters everything of ours that is or may be in the group.
+func Removal(group targetgroup.Targets, mine func(elbv2.Target) bool) Plan {
+	p := Plan{Changes: targetgroup.Changes{Deregister: targetgroup.Deregistrations{}}}
+	for target, t := range group {
+		if mine(target) && t.MayBeIn() && t.Leavable() {
+			p.Deregister[target] = targetgroup.Deregistration{Why: whyDeleted}
+		}
+	}
+	return p
+}

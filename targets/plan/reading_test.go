@@ -1,0 +1,69 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/targetgroup"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+func TestDueAt(t *testing.T) {
+	alb := &v1beta1.TargetGroupFacts{Protocol: "HTTP", HealthCheck: v1beta1.HealthCheckFacts{IntervalSeconds: 10, HealthyThreshold: 5}}
+	nlb := &v1beta1.TargetGroupFacts{Protocol: "TCP"}
+	initial, unhealthy := elbv2.Health{State: elbv2.StateInitial}, elbv2.Health{State: elbv2.StateUnhealthy}
+	after := func(d time.Duration) time.Time { return noon.Add(d) }
+	tests := map[string]struct {
+		facts  *v1beta1.TargetGroupFacts
+		target targetgroup.Target
+		want   time.Duration // after noon
+	}{
+		"registered with an ALB just now":  {alb, targetgroup.Target{Health: initial, Since: noon, OwnedAt: noon}, time.Second},
+		"and looked at":                    {alb, targetgroup.Target{Health: initial, Since: noon, OwnedAt: noon, ReadAt: after(time.Second)}, 2 * time.Second},
+		"settings not known":               {nil, targetgroup.Target{Health: initial, Since: noon, OwnedAt: noon}, time.Second},
+		"registered with an NLB just now":  {nlb, targetgroup.Target{Health: initial, Since: noon, OwnedAt: noon}, 5 * time.Second},
+		"long before its first check":      {nlb, targetgroup.Target{Health: initial, Since: noon, OwnedAt: noon, ReadAt: after(30 * time.Second)}, 35 * time.Second},
+		"just before its first check":      {nlb, targetgroup.Target{Health: initial, Since: noon, OwnedAt: noon, ReadAt: after(58 * time.Second)}, 60 * time.Second},
+		"first check due":                  {nlb, targetgroup.Target{Health: initial, Since: noon, OwnedAt: noon, ReadAt: after(60 * time.Second)}, 61 * time.Second},
+		"unhealthy since now":              {alb, targetgroup.Target{Health: unhealthy, Since: noon, ReadAt: noon}, 5 * time.Second},
+		"unhealthy for its threshold":      {alb, targetgroup.Target{Health: unhealthy, Since: noon, ReadAt: after(40 * time.Second)}, 41 * time.Second},
+		"unhealthy for minutes":            {alb, targetgroup.Target{Health: unhealthy, Since: noon, ReadAt: after(340 * time.Second)}, 345 * time.Second},
+		"unhealthy for hours":              {alb, targetgroup.Target{Health: unhealthy, Since: noon, ReadAt: after(9 * time.Hour)}, 9*time.Hour + 10*time.Second},
+		"registered by an earlier process": {alb, targetgroup.Target{Health: initial, Since: noon, ReadAt: noon}, time.Second},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := dueAt(tc.target, tc.facts, pollWaiting).Sub(noon); got != tc.want {
+				t.Errorf("due %s after noon, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// Nobody waits while unready targets stay for want of healthy ones; when these are back must be found out all the same.
+func TestNextReadingIsSoonWhileUnreadyTargetsStay(t *testing.T) {
+	group := targetgroup.Snapshot{ReadAt: noon, Targets: targetgroup.Targets{
+		{ID: "10.0.0.1", Port: 80}: {Presence: targetgroup.Registered, Health: elbv2.Health{State: elbv2.StateUnhealthy}},
+	}}
+	for engaged, want := range map[bool][2]time.Duration{
+		false: {4 * time.Minute, 5 * time.Minute}, true: {15 * time.Second, 15 * time.Second},
+	} {
+		next := NextReading(ReadingInput{Group: group, ValveEngaged: engaged, DriftInterval: 5 * time.Minute})
+		if got := next.At.Sub(noon); got < want[0] || got > want[1] {
+			t.Errorf("valve engaged %t: next reading after %s, want %s to %s", engaged, got, want[0], want[1])
+		}
+	}
+}
+
+// A call that failed may have had its effect, which the next reading shows.
+func TestNextReadingIsSoonAfterAFailedCall(t *testing.T) {
+	group := targetgroup.Snapshot{ReadAt: noon, Targets: targetgroup.Targets{one: {FailedAt: noon}}}
+	next := NextReading(ReadingInput{Group: group, DriftInterval: 5 * time.Minute})
+	if got := next.At.Sub(noon); got != PollUnsettled {
+		t.Errorf("next reading after %s, want %s", got, PollUnsettled)
+	}
+}

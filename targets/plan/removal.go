@@ -1,0 +1,161 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"maps"
+	"time"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/targetgroup"
+)
+
+// UnreadyPause is how long a pod must be unready before its target may go: the default period of a readiness probe.
+// Probes that fail for one common cause fail one after the other within a period, and whether too many do is only known
+// when it is over.
+const UnreadyPause = 10 * time.Second
+
+// addUnready deregisters pods that are not ready, if enough others are healthy: at once where the node is down, after a pause where it
+// is only the pod. Otherwise the valve engages and all stay: the load balancer's own health checks know better which of them to send
+// to, and when all fail it sends to all.
+func (p *Plan) addUnready(in Input) (valveEngages bool) {
+	atOnce, due := targetgroup.Deregistrations{}, targetgroup.Deregistrations{}
+	for target, ep := range in.removable(endpoints.NotReady) {
+		p.Unwanted[target] = endpoints.NotReady
+		switch since := in.unwantedSince(target, endpoints.NotReady); {
+		case ep.NodeDown: // one cause for all of its pods, and no probe will pass again
+			atOnce[target] = targetgroup.Deregistration{Why: whyNodeDown}
+		case in.Now.Sub(since) < UnreadyPause:
+			p.NextChange = retry.Soonest(p.NextChange, since.Add(UnreadyPause).Sub(in.Now))
+		case in.Group.Targets[target].ReadAt.Before(since): // who is healthy may be different by now
+			p.NextChange = retry.Soonest(p.NextChange, time.Second)
+		default:
+			due[target] = targetgroup.Deregistration{Why: whyNotReady}
+		}
+	}
+	if len(atOnce)+len(due) == 0 {
+		return false
+	}
+	if !in.enoughHealthy() {
+		return true
+	}
+	if wait := in.Valve.pause(in.Now); wait > 0 && len(due) > 0 {
+		p.NextChange = retry.Soonest(p.NextChange, wait)
+		clear(due)
+	}
+	maps.Copy(p.Deregister, atOnce)
+	maps.Copy(p.Deregister, due)
+	return false
+}
+
+// pause is how long unready pods still stay after too many were unready: they recover one after the other, too.
+func (v Valve) pause(now time.Time) time.Duration {
+	if v.Engaged {
+		return UnreadyPause
+	}
+	return max(0, UnreadyPause-now.Sub(v.ReleasedAt))
+}
+
+// next is the state after a pass that found the valve engaged or not.
+func (v Valve) next(engaged bool, now time.Time) Valve {
+	if v.Engaged && !engaged {
+		v.ReleasedAt = now
+	}
+	v.Engaged = engaged
+	return v
+}
+
+func (in Input) enoughHealthy() bool {
+	return EnoughHealthy(in.Endpoints, in.Group.Targets, in.Policy, in.serves)
+}
+
+// EnoughHealthy reports whether at least Policy.MinReadyPercent of the pods that the Service selects are ready, and their targets in a
+// state that serves.
+func EnoughHealthy(
+	listed map[elbv2.Target]endpoints.Endpoint, group targetgroup.Targets, policy Policy, serves func(elbv2.State) bool,
+) bool {
+	healthy, all := 0, 0
+	for target, ep := range listed {
+		switch ep.State {
+		case endpoints.Desired:
+			all++
+			if t := group[target]; t.Presence == targetgroup.Registered && serves(t.Health.State) {
+				healthy++
+			}
+		case endpoints.NotReady, endpoints.Undetermined:
+			all++
+		}
+	}
+	return healthy*100 >= policy.MinReadyPercent*all
+}
+
+// serves reports whether a target in that state takes its part. A node without a pod of the Service is unhealthy by
+// design where the Service's externalTrafficPolicy is Local, so of nodes it is enough that the first checks are over.
+func (in Input) serves(state elbv2.State) bool {
+	if in.Nodes {
+		return state != elbv2.StateInitial
+	}
+	return state == elbv2.StateHealthy
+}
+
+// addReplaced deregisters pods that are no longer selected, once every wanted one was found healthy since, or has had time for it.
+func (p *Plan) addReplaced(in Input) {
+	targets := in.removable(endpoints.Unselected)
+	var since time.Time // the last one became replaced
+	for target := range targets {
+		p.Unwanted[target] = endpoints.Unselected
+		since = later(since, in.unwantedSince(target, endpoints.Unselected))
+	}
+	healthy := in.replacementsHealthy(since)
+	for target := range targets {
+		wait := in.Policy.ReplacementTimeout - in.Now.Sub(in.unwantedSince(target, endpoints.Unselected))
+		switch {
+		case healthy:
+			p.Deregister[target] = targetgroup.Deregistration{Why: whyUnselected}
+		case wait > 0:
+			p.ReplacedAt = since
+			p.NextChange = retry.Soonest(p.NextChange, wait)
+		default:
+			p.Deregister[target] = targetgroup.Deregistration{Why: whyTimedOut}
+			p.TimedOut = append(p.TimedOut, target)
+		}
+	}
+}
+
+// replacementsHealthy reports whether there are wanted endpoints, and a reading since then found each of them healthy.
+func (in Input) replacementsHealthy(since time.Time) bool {
+	some := false
+	for target, ep := range in.Endpoints {
+		if ep.State != endpoints.Desired {
+			continue
+		}
+		some = true
+		t := in.Group.Targets[target]
+		if !in.serves(t.HealthOf(ep.UID).State) || t.HealthOf(ep.UID).State == "" || t.ReadAt.Before(since) {
+			return false
+		}
+	}
+	return some
+}
+
+// removable are the targets in that state that are in the group and can be deregistered now.
+func (in Input) removable(s endpoints.State) map[elbv2.Target]endpoints.Endpoint {
+	out := map[elbv2.Target]endpoints.Endpoint{}
+	for target, ep := range in.Endpoints {
+		if t := in.Group.Targets[target]; ep.State == s && t.Presence == targetgroup.Registered && t.Leavable() && in.Mine(target) {
+			out[target] = ep
+		}
+	}
+	return out
+}
+
+// unwantedSince is since when the target has been in that state: now when it was not before.
+func (in Input) unwantedSince(target elbv2.Target, s endpoints.State) time.Time {
+	if t := in.Group.Targets[target]; t.Unwanted == s && !t.UnwantedSince.IsZero() {
+		return t.UnwantedSince
+	}
+	return in.Now
+}

@@ -1,0 +1,32 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package retry
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestSlotBackOffIsCappedAndCleared(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	s := Slot{MaxBackoff: MaxBackoff, Category: AWS}
+	var longest time.Duration
+	for range 20 {
+		s.Start(true, s.RetryAt)
+		s.End(noon, errors.New("no"))
+		longest = max(longest, s.RetryAt.Sub(noon))
+	}
+	if longest > MaxBackoff || longest < MaxBackoff*4/5 {
+		t.Errorf("longest back-off %s, want close to and at most %s", longest, MaxBackoff)
+	}
+	if retryIn, began := s.Start(true, noon); began || retryIn != s.RetryAt.Sub(noon) {
+		t.Errorf("during the back-off a call has begun (%v), or the next may in %s", began, retryIn)
+	}
+	s.Start(true, s.RetryAt)
+	s.End(noon, nil)
+	if _, began := s.Start(true, noon); !began || s.Err != nil {
+		t.Errorf("after a success: %+v, want a call begun and no error", s)
+	}
+}

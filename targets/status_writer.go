@@ -1,0 +1,205 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/targetgroup"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+	"github.com/targetgate/targetgate/targets/writes"
+)
+
+// statusWriter writes the statuses of bindings beside the passes: an API server that is slow delays no gate. Events follow the
+// write.
+type statusWriter struct {
+	client   client.Client
+	clock    clock.PassiveClock
+	reporter reporter
+	requeue  func(types.NamespacedName, time.Duration)
+	queue    *writes.Queue[*status]
+}
+
+func newStatusWriter(c client.Client, clk clock.PassiveClock, reporter reporter) *statusWriter {
+	return &statusWriter{client: c, clock: clk, reporter: reporter, queue: writes.NewQueue[*status](writes.Statuses)}
+}
+
+func (w *statusWriter) start(ctx context.Context, requeue func(types.NamespacedName, time.Duration)) {
+	w.requeue = requeue
+	w.queue.Start(ctx, w.send)
+}
+
+// status is what one binding's status says and is to say. Safe for concurrent use.
+type status struct {
+	mu      sync.Mutex
+	written *v1beta1.TargetGroupBindingStatus // as we wrote it last, nil before
+	sending *v1beta1.TargetGroupBindingStatus // what is being written, nil when nothing is
+	next    *statusWrite                      // what is queued, nil when nothing is
+
+	differsSince time.Time // since when what passes see differs from that, zero when it does not
+	retryAt      time.Time // no write before this, after one that failed and may have had its effect all the same; zero otherwise
+	announced    int64     // the newest generation that an event has called reconciled
+}
+
+// statusWrite is a status of a binding that is to be written.
+type statusWrite struct {
+	binding *v1beta1.TargetGroupBinding
+	old     []metav1.Condition // the conditions that it replaces
+	status  *v1beta1.TargetGroupBindingStatus
+}
+
+// write has what a pass has seen written if it differs from what we wrote last, and says when to come back for what may pass. The
+// comparison is with our own memory, as the cache may be behind it.
+func (w *statusWriter) write(s session, binding *v1beta1.TargetGroupBinding, v statusInput) time.Duration {
+	now := w.clock.Now()
+	old := s.status.latest(&binding.Status)
+	wanted := old.DeepCopy()
+	fillStatus(wanted, v, metav1.NewTime(now))
+	setGauges(s.key, wanted, v.pods)
+	wait, due := s.status.plan(binding, old, wanted, now)
+	if due {
+		w.queue.Add(s.status)
+	}
+	return wait
+}
+
+// latest is the status as it is or will be when all writes are made; that in the cache before the first.
+func (s *status) latest(cached *v1beta1.TargetGroupBindingStatus) *v1beta1.TargetGroupBindingStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.next != nil:
+		return s.next.status
+	case s.sending != nil:
+		return s.sending
+	case s.written != nil:
+		return s.written
+	default:
+		return cached
+	}
+}
+
+// plan reports whether the status is to be written now instead of the old one, and when to come back otherwise (0: no need to).
+func (s *status) plan(binding *v1beta1.TargetGroupBinding, old, wanted *v1beta1.TargetGroupBindingStatus, now time.Time) (
+	wait time.Duration, due bool,
+) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sure := s.retryAt.IsZero()
+	if sure && equality.Semantic.DeepEqual(old, wanted) {
+		s.differsSince = time.Time{}
+		return 0, false
+	}
+	if s.differsSince.IsZero() {
+		s.differsSince = now
+	}
+	if wait := targetgroup.Brief - now.Sub(s.differsSince); wait > 0 && sure && mayPass(*old, *wanted) {
+		return wait, false
+	}
+	if now.Before(s.retryAt) {
+		return s.retryAt.Sub(now), false
+	}
+	replaces := old.Conditions
+	if s.next != nil {
+		replaces = s.next.old
+	}
+	s.next, s.differsSince = &statusWrite{binding, replaces, wanted}, time.Time{}
+	return 0, true
+}
+
+// mayPass reports whether the statuses say the same but for their counts, and for calls under way where there were none.
+func mayPass(before, after v1beta1.TargetGroupBindingStatus) bool {
+	before.Targets, before.Pods = after.Targets, after.Pods
+	after.Conditions = slices.Clone(after.Conditions)
+	was := apimeta.FindStatusCondition(before.Conditions, v1beta1.ConditionReady)
+	is := apimeta.FindStatusCondition(after.Conditions, v1beta1.ConditionReady)
+	if was != nil && was.Status == metav1.ConditionTrue && is.Reason == v1beta1.ReasonReconciling {
+		*is = *was
+	}
+	return equality.Semantic.DeepEqual(before, after)
+}
+
+// send makes one write, in a place of the queue.
+func (w *statusWriter) send(ctx context.Context, s *status) {
+	write := s.take()
+	if write == nil {
+		return
+	}
+	key := client.ObjectKeyFromObject(write.binding)
+	err := w.patch(ctx, key, write.binding.UID, write.status)
+	retry.CountFailure(retry.Kubernetes, err)
+	told, pause := s.done(write, w.clock.Now(), err)
+	for _, e := range told {
+		w.reporter.event(write.binding, e)
+	}
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to write the status of a binding, will retry", "binding", klog.KObj(write.binding))
+		w.requeue(key, pause)
+	}
+}
+
+// take is what is to be written, nil when nothing is any more.
+func (s *status) take() *statusWrite {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	write := s.next
+	if write != nil {
+		s.sending, s.next = write.status, nil
+	}
+	return write
+}
+
+// done takes the end of the write. It returns the events to record, that of a failure only after a success, and after a failure the
+// pause until the next pass: what is queued is dropped then.
+func (s *status) done(write *statusWrite, now time.Time, err error) (told []events.Event, pause time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sending = nil
+	if err != nil {
+		if s.retryAt.IsZero() {
+			told = []events.Event{events.Warning("FailedUpdateStatus", "UpdateStatus", "%v", err)}
+		}
+		pause = retry.Jitter(writes.RetryPause)
+		s.next, s.retryAt = nil, now.Add(pause)
+		return told, pause
+	}
+	s.written, s.retryAt = write.status, time.Time{}
+	return s.eventsOf(write.old, write.status.Conditions), 0
+}
+
+// patch replaces the whole status, whatever is known of the one that is there, and that of no other binding than the
+// one with the UID. A binding that is gone is no error.
+func (w *statusWriter) patch(ctx context.Context, key types.NamespacedName, uid types.UID, status *v1beta1.TargetGroupBindingStatus) error {
+	ctx, cancel := context.WithTimeout(ctx, writes.Timeout)
+	defer cancel()
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/uid", "value": uid},
+		{"op": "add", "path": "/status", "value": status},
+	})
+	if err != nil {
+		return fmt.Errorf("encoding status: %w", err)
+	}
+	answer := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	err = w.client.Status().Patch(ctx, answer, client.RawPatch(types.JSONPatchType, patch))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("writing status: %w", err)
+	}
+	return nil
+}

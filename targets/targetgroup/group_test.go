@@ -1,0 +1,293 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targetgroup
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+var (
+	noon    = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	one     = elbv2.Target{ID: "10.0.0.1", Port: 8080}
+	two     = elbv2.Target{ID: "10.0.0.2", Port: 8080}
+	three   = elbv2.Target{ID: "10.0.0.3", Port: 8080}
+	healthy = elbv2.Health{State: elbv2.StateHealthy}
+)
+
+func emptyGroup() *Group {
+	return New(&v1beta1.TargetGroupBinding{}, NewSubnets(), noon)
+}
+
+// registerForTest runs one registration from noon to noon plus took.
+func (g *Group) registerForTest(target elbv2.Target, took time.Duration, err error) {
+	g.registration.pending = Registrations{target: "a"}
+	batch, zones := g.takeRegistrations(context.Background(), false)
+	g.registerDone(batch, zones, noon.Add(took), err)
+}
+
+// goes reports whether a plan deregisters the target of a pod that leaves.
+func (g *Group) goes(target elbv2.Target) bool {
+	t := g.Snapshot().Targets[target]
+	return (t.MayBeIn() || t.Registering) && t.Leavable()
+}
+
+func TestGroupRegistrationBecomesInitial(t *testing.T) {
+	g := emptyGroup()
+	g.registerForTest(one, 0, nil)
+	want := Target{
+		Presence: Registered, Owner: "a", OwnedAt: noon, CalledAt: noon, Since: noon,
+		Health: elbv2.Health{
+			State: elbv2.StateInitial, Reason: "Elb.RegistrationInProgress", Description: "Target registration is in progress",
+		},
+	}
+	if diff := cmp.Diff(want, *g.seen.targets[one]); diff != "" {
+		t.Errorf("entry (-want +got):\n%s", diff)
+	}
+}
+
+func TestGroupFailedRegistrationProvesNothing(t *testing.T) {
+	g := emptyGroup()
+	g.registerForTest(one, 0, errors.New("no answer"))
+	want := Target{FailedAt: noon, Refusal: "no answer", Tried: "a"}
+	if diff := cmp.Diff(want, *g.seen.targets[one]); diff != "" {
+		t.Errorf("after a failed registration (-want +got):\n%s", diff)
+	}
+}
+
+// Rule 5: a registration that failed may have had its effect; the pod that leaves is deregistered all the same.
+func TestGroupLeavingPodOfFailedRegistrationIsDeregistered(t *testing.T) {
+	g := emptyGroup()
+	g.registerForTest(one, 0, errors.New("no answer"))
+	if !g.goes(one) {
+		t.Errorf("after a failed registration: %+v, want the target deregistered", g.Snapshot().Targets[one])
+	}
+	g.readDone(nil, noon.Add(time.Second), noon.Add(time.Second), nil, nil)
+	if targets := g.Snapshot().Targets; len(targets) != 0 {
+		t.Errorf("after a reading without the target: %+v, want it forgotten", targets)
+	}
+}
+
+func TestGroupFailedReadingShowsNothing(t *testing.T) {
+	g := emptyGroup()
+	g.registerForTest(one, 0, nil)
+	g.readDone(nil, noon.Add(time.Hour), noon.Add(time.Hour), nil, errors.New("no answer"))
+	if s := g.Snapshot(); s.Complete() || s.Targets[one].Presence != Registered {
+		t.Errorf("after a failed reading: %+v; want neither read nor emptied", s)
+	}
+}
+
+func TestGroupTargetIsExplainedWhenThePodShowsUp(t *testing.T) {
+	g := emptyGroup()
+	shown := map[elbv2.Target]elbv2.Health{one: healthy}
+	g.readDone(nil, noon, noon, shown, nil)
+	g.planDeregistrations(Changes{Unexplained: map[elbv2.Target]struct{}{one: {}}}, noon)
+	g.readDone(nil, noon.Add(time.Hour), noon.Add(time.Hour), shown, nil)
+	g.planDeregistrations(Changes{Unexplained: map[elbv2.Target]struct{}{one: {}}}, noon)
+	if since := g.Snapshot().Targets[one].UnexplainedAt; !since.Equal(noon) {
+		t.Errorf("unexplained since %s, want since the first pass that found so", since)
+	}
+	g.planDeregistrations(Changes{}, noon)
+	if since := g.Snapshot().Targets[one].UnexplainedAt; !since.IsZero() {
+		t.Errorf("unexplained since %s, want the target explained", since)
+	}
+}
+
+// Rule 2: the health that an earlier pod at the address left behind does not count.
+func TestGroupDistrustsHealthOfEarlierPod(t *testing.T) {
+	facts := &v1beta1.TargetGroupFacts{HealthCheck: v1beta1.HealthCheckFacts{IntervalSeconds: 10, TimeoutSeconds: 5, UnhealthyThreshold: 2}}
+	initial := elbv2.Health{State: elbv2.StateInitial}
+	tests := map[string]struct {
+		before   Target
+		readings map[time.Duration]elbv2.Health // by time after the registration
+		want     elbv2.State
+	}{
+		"new target":            {readings: map[time.Duration]elbv2.Health{time.Second: healthy}, want: elbv2.StateHealthy},
+		"registered already":    {before: Target{Presence: Registered}, readings: map[time.Duration]elbv2.Health{time.Second: healthy}},
+		"drains since just now": {before: Target{Presence: Draining, CalledAt: noon}, readings: map[time.Duration]elbv2.Health{time.Second: healthy}},
+		"initial in between":    {before: Target{Presence: Draining, CalledAt: noon}, readings: map[time.Duration]elbv2.Health{time.Second: initial, 2 * time.Second: healthy}, want: elbv2.StateHealthy},
+		"drains for long": {
+			before: Target{Presence: Draining, CalledAt: noon.Add(-SettleTime)}, readings: map[time.Duration]elbv2.Health{time.Second: healthy},
+			want: elbv2.StateHealthy,
+		},
+		"healthy after two checks could fail":  {before: Target{Presence: Registered}, readings: map[time.Duration]elbv2.Health{25 * time.Second: healthy}, want: elbv2.StateHealthy},
+		"healthy before two checks could fail": {before: Target{Presence: Registered}, readings: map[time.Duration]elbv2.Health{24 * time.Second: healthy}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := emptyGroup()
+			g.settings.facts = facts
+			if tc.before != (Target{}) {
+				g.seen.targets[one] = &tc.before
+			}
+			g.registerForTest(one, 0, nil)
+			for _, after := range slices.Sorted(maps.Keys(tc.readings)) {
+				at := noon.Add(after)
+				g.readDone(nil, at, at, map[elbv2.Target]elbv2.Health{one: tc.readings[after]}, nil)
+			}
+			if got := g.seen.targets[one].HealthOf("a").State; got != tc.want {
+				t.Errorf("health %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// Rule 5: a deregistration that failed is repeated at once, also while the registration it crossed hangs.
+func TestGroupFailedDeregistrationThatCrossedIsRepeated(t *testing.T) {
+	g := emptyGroup()
+	g.registration.pending = Registrations{one: "a"}
+	g.takeRegistrations(t.Context(), false)
+	g.deregistration.pending = Deregistrations{one: {Since: noon}}
+	out, _ := g.takeDeregistrations(t.Context())
+	g.deregisterDone(out, noon, errors.New("no answer"))
+	if !g.goes(one) {
+		t.Errorf("%+v, want the target deregistered again", g.Snapshot().Targets[one])
+	}
+}
+
+func TestGroupReadingAndOwnCalls(t *testing.T) {
+	shown := map[elbv2.Target]elbv2.Health{one: healthy}
+	tests := map[string]struct {
+		before  Target
+		reading map[elbv2.Target]elbv2.Health
+		started time.Duration // after noon
+		want    Presence
+	}{
+		"a target that appeared":                        {reading: shown, want: Registered},
+		"a target that drains":                          {before: Target{Presence: Registered}, reading: map[elbv2.Target]elbv2.Health{one: {State: elbv2.StateDraining}}, want: Draining},
+		"a target that vanished":                        {before: Target{Presence: Registered}, want: Absent},
+		"registered while the reading ran":              {before: Target{Presence: Registered, CalledAt: noon.Add(2 * time.Second)}, started: time.Second, want: Registered},
+		"registration under way":                        {before: Target{Registering: true}, reading: shown, want: Absent},
+		"deregistration under way":                      {before: Target{Presence: Registered, Deregistering: true}, want: Registered},
+		"registered just now and not shown yet":         {before: Target{Presence: Registered, CalledAt: noon}, started: 9 * time.Second, want: Registered},
+		"registered long ago and not shown":             {before: Target{Presence: Registered, CalledAt: noon}, started: 11 * time.Second, want: Absent},
+		"deregistered just now and shown as before":     {before: Target{Presence: Draining, CalledAt: noon}, reading: shown, started: 9 * time.Second, want: Draining},
+		"deregistered long ago and somebody's again":    {before: Target{Presence: Draining, CalledAt: noon}, reading: shown, started: 11 * time.Second, want: Registered},
+		"deregistered just now and gone already":        {before: Target{Presence: Draining, CalledAt: noon}, started: time.Second, want: Absent},
+		"registered just now and drains, by a stranger": {before: Target{Presence: Registered, CalledAt: noon}, reading: map[elbv2.Target]elbv2.Health{one: {State: elbv2.StateDraining}}, started: 11 * time.Second, want: Draining},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := emptyGroup()
+			if tc.before != (Target{}) {
+				g.seen.targets[one] = &tc.before
+			}
+			g.readDone(nil, noon.Add(tc.started), noon.Add(tc.started), tc.reading, nil)
+			if got := g.Snapshot().Targets[one].Presence; got != tc.want {
+				t.Errorf("presence %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// Rule 5: nobody knows which of two crossing calls AWS saw first.
+func TestGroupDeregistrationThatCrossedRegistrationIsRepeated(t *testing.T) {
+	for name, registrationFirst := range map[string]bool{"registration answered first": true, "deregistration answered first": false} {
+		t.Run(name, func(t *testing.T) {
+			g := emptyGroup()
+			g.registration.pending = Registrations{one: "a"}
+			in, zones := g.takeRegistrations(t.Context(), false)
+			g.deregistration.pending = Deregistrations{one: {Since: noon}}
+			out, _ := g.takeDeregistrations(t.Context())
+			if registrationFirst {
+				g.registerDone(in, zones, noon, nil)
+				g.deregisterDone(out, noon, nil)
+			} else {
+				g.deregisterDone(out, noon, nil)
+				g.registerDone(in, zones, noon, nil)
+			}
+			if !g.goes(one) {
+				t.Errorf("%+v, want the target deregistered once more", g.Snapshot().Targets[one])
+			}
+		})
+	}
+}
+
+func TestGroupBatchesHoldAtMost200(t *testing.T) {
+	g := emptyGroup()
+	g.registration.pending = Registrations{}
+	for i := range 450 {
+		g.registration.pending[elbv2.Target{ID: "10.0.0.1", Port: int32(i + 1)}] = "a"
+	}
+	var sizes []int
+	for len(g.registration.pending) > 0 {
+		batch, _ := g.takeRegistrations(t.Context(), false)
+		sizes = append(sizes, len(batch))
+	}
+	if diff := cmp.Diff([]int{200, 200, 50}, sizes); diff != "" {
+		t.Errorf("batches (-want +got):\n%s", diff)
+	}
+}
+
+func TestHealthOfAnswersForOnePodOnly(t *testing.T) {
+	tests := map[string]struct {
+		target Target
+		want   elbv2.Health
+	}{
+		"read after the registration": {
+			target: Target{Presence: Registered, Owner: "a", OwnedAt: noon, ReadAt: noon, Health: healthy}, want: healthy,
+		},
+		"rule 2: read before the registration": {
+			target: Target{Presence: Registered, Owner: "a", OwnedAt: noon, ReadAt: noon.Add(-time.Millisecond), Health: healthy},
+		},
+		"rule 2: another pod's": {target: Target{Presence: Registered, Owner: "b", Health: healthy}},
+		"draining":              {target: Target{Presence: Draining, Owner: "a", Health: healthy}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.target.HealthOf(types.UID("a"))); diff != "" {
+				t.Errorf("health (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What AWS has refused goes apart from what comes new, which must not wait for the halving.
+func TestSenderKeepsRejectedTargetsApart(t *testing.T) {
+	s := newSender[types.UID](time.Second)
+	s.limits[one], s.limits[two] = 4, 4
+	s.pending = Registrations{one: "a", two: "b", three: "c"}
+	first := s.take(func(elbv2.Target, types.UID) bool { return true })
+	second := s.take(func(elbv2.Target, types.UID) bool { return true })
+	if len(first) != 1 || first[three] != "c" || len(second) != 2 {
+		t.Errorf("calls %v and %v, want the new one first and alone", first, second)
+	}
+}
+
+func TestDeregistrationsWaitForOthersForAShortTime(t *testing.T) {
+	const opened = 500 * time.Millisecond
+	tests := map[string]struct {
+		since, longest time.Duration
+		failures       int
+		want           time.Duration
+	}{
+		"at first":        {longest: CoalesceWindow, want: CoalesceWindow},
+		"a little later":  {since: time.Second, longest: CoalesceWindow, want: CoalesceWindow - time.Second},
+		"for long enough": {since: CoalesceWindow, longest: CoalesceWindow},
+		"a gate opened":   {longest: opened, want: opened},
+		"nothing to come": {},
+		"it has failed":   {longest: CoalesceWindow, failures: 1},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := emptyGroup()
+			g.deregistration.pending = Deregistrations{one: {Since: noon}}
+			g.coalesce(tc.longest, noon)
+			g.deregistration.Failures = tc.failures
+			if got := g.coalesce(tc.longest, noon.Add(tc.since)); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}

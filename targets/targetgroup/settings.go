@@ -1,0 +1,112 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targetgroup
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// settings is what AWS says of the group itself.
+type settings struct {
+	retry.Slot
+	facts       *v1beta1.TargetGroupFacts // nil before they were read
+	readAt      time.Time                 // when the last successful reading was started
+	delayDenied error                     // AWS's word that we may not read the deregistration delay, nil when there is none
+}
+
+// ReadSettings starts a reading of the group's settings if one is due. No pod waits for them, and no reading of health waits
+// behind them. Whether a load balancer is attached must be known from after the moment at which an awaited target says that there is
+// none.
+func (c *Calls) ReadSettings(awaited Targets) time.Duration {
+	now := c.Clock.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.settings
+	due := s.facts == nil || now.Sub(s.readAt) >= c.DriftInterval
+	for _, t := range awaited {
+		due = due || t.Health.NotInUse() && s.readAt.Before(t.Since)
+	}
+	retryIn, began := s.Start(due, now)
+	if began {
+		mayReadDelay := s.delayDenied == nil
+		c.start(budget.ClassOther, func(ctx context.Context, class budget.Class) {
+			started := c.Clock.Now()
+			facts, denial, err := c.readSettings(ctx, class, mayReadDelay)
+			c.settingsDone(started, c.Clock.Now(), facts, denial, err)
+		})
+	}
+	return retryIn
+}
+
+// readSettings reads how long targets drain, too, nil where we may not: nothing that is done depends on it, and the incumbent's
+// guide gives the role of another account no right to it. It does not ask twice.
+func (c *Calls) readSettings(ctx context.Context, class budget.Class, mayReadDelay bool) (
+	facts *v1beta1.TargetGroupFacts, denial, err error,
+) {
+	group, err := c.Client.GroupByARN(ctx, class, c.arn)
+	if err != nil {
+		return nil, nil, err
+	}
+	facts = factsOf(group)
+	if !mayReadDelay {
+		return facts, nil, nil
+	}
+	delay, err := c.Client.DeregistrationDelay(ctx, class, c.arn)
+	switch {
+	case awserr.IsPermission(err) && awserr.IsDefinite(err):
+		return facts, err, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	facts.DeregistrationDelaySeconds = ptr.To(int32(delay.Seconds()))
+	return facts, nil, nil
+}
+
+// settingsDone takes the settings that were read from started on, nil after a failure.
+func (g *Group) settingsDone(started, now time.Time, facts *v1beta1.TargetGroupFacts, denial, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settings.End(now, err)
+	if denial != nil {
+		g.settings.delayDenied = denial
+	}
+	if err == nil {
+		g.settings.facts, g.settings.readAt = facts, started
+	}
+}
+
+func factsOf(tg elbv2.TargetGroup) *v1beta1.TargetGroupFacts {
+	return &v1beta1.TargetGroupFacts{
+		Protocol:      v1beta1.Protocol(tg.Protocol),
+		LoadBalancers: int32(tg.LoadBalancers),
+		HealthCheck: v1beta1.HealthCheckFacts{
+			IntervalSeconds:  int32(tg.HealthCheck.Interval.Seconds()),
+			TimeoutSeconds:   int32(tg.HealthCheck.Timeout.Seconds()),
+			HealthyThreshold: int32(tg.HealthCheck.HealthyThreshold), UnhealthyThreshold: int32(tg.HealthCheck.UnhealthyThreshold),
+		},
+	}
+}
+
+// defaultNotice is how long a load balancer may need to notice that a target has become another, while its health check
+// settings are not known.
+const defaultNotice = 5 * time.Minute
+
+// noticeTime is how long the load balancer needs to find out that a healthy target has become another, by its health
+// check settings; a long time while they are not known.
+func noticeTime(facts *v1beta1.TargetGroupFacts) time.Duration {
+	if facts == nil || facts.HealthCheck.UnhealthyThreshold == 0 {
+		return defaultNotice
+	}
+	check := facts.HealthCheck
+	return time.Duration(check.UnhealthyThreshold*check.IntervalSeconds+check.TimeoutSeconds) * time.Second
+}

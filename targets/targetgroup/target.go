@@ -1,0 +1,213 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package targetgroup
+
+import (
+	"iter"
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
+)
+
+// SettleTime is how long our own accepted call outweighs a reading that does not show its effect: AWS answers 200 before anything
+// has happened.
+const SettleTime = 10 * time.Second
+
+// Brief is how long the first health checks, or a change that comes and goes with every pod of a rollout, must last before it is
+// written to an object: each write is read by everybody who watches.
+const Brief = 5 * time.Second
+
+// Target is what is known of one target.
+type Target struct {
+	Presence Presence
+	Health   elbv2.Health
+	Since    time.Time // when the state was first shown, or the registration was answered
+	WordedAt time.Time // when the reason for the state was first shown
+	ReadAt   time.Time // when the reading that Health is from was started
+	CalledAt time.Time // when our last call for the target was answered
+
+	Owner     types.UID // the pod the target was registered for, empty when not known
+	OwnedAt   time.Time // when that registration was answered: earlier readings say nothing of the owner
+	AdoptedAt time.Time // when the owner was found registered, if that was before our time
+	TrustFrom time.Time // until then a healthy state may be an earlier pod's
+
+	Registering   bool      // a registration is under way
+	Deregistering bool      // a deregistration is under way
+	Crossed       bool      // the last deregistration was sent while a registration was under way: it proves nothing
+	AskedOut      bool      // a deregistration was not answered: if the target goes, that was us
+	FailedAt      time.Time // when a call failed that may have had its effect all the same; zero once that is known
+	Refusal       string    // why the last registration failed, empty after a success
+	Tried         types.UID // the pod of a registration that failed, when the target was not in the group before
+
+	UnexplainedAt time.Time // the ReadAt with which a pass first found no pod that explains the target
+
+	Shared bool // a pass found several pods that live at the address
+
+	Unwanted      endpoints.State // why the target should go although it is still in the group: NotReady or Unselected
+	UnwantedSince time.Time       // when a pass first found that
+
+	Zone string // the Availability Zone to name to deregister: what AWS shows, or before that what the registration named
+}
+
+// Presence is whether the load balancer sends to a target, or would if it were healthy.
+type Presence int
+
+// The zero value is a target that is not in the group.
+const (
+	Absent Presence = iota
+	Registered
+	Draining
+)
+
+// own says for which pod the target is registered, since when.
+func (t *Target) own(uid types.UID, since time.Time) {
+	t.Owner, t.OwnedAt, t.AdoptedAt, t.TrustFrom, t.UnexplainedAt = uid, since, time.Time{}, time.Time{}, time.Time{}
+}
+
+// inherit says from when a healthy state can be believed of a target that an earlier pod may have had: of one that was
+// registered when the load balancer, by its health check settings, had notice that it is another now; of one that
+// drained when the readings show that it did.
+func (t *Target) inherit(now time.Time, notice time.Duration) {
+	switch t.Presence {
+	case Registered:
+		t.TrustFrom = now.Add(notice)
+	case Draining:
+		t.TrustFrom = t.CalledAt.Add(SettleTime)
+	}
+}
+
+// answered notes that AWS has accepted a call for the target: what it did is known.
+func (t *Target) answered(now time.Time, p Presence) {
+	t.Presence, t.CalledAt, t.FailedAt, t.Refusal, t.Tried, t.AskedOut = p, now, time.Time{}, "", "", false
+}
+
+// failed notes that AWS has not accepted a registration, or has not said so. If a reading shows the target all the same, it is
+// there for that pod, unless it was there before.
+func (t *Target) failed(now time.Time, uid types.UID, refusal string) {
+	t.FailedAt, t.Refusal = now, refusal
+	if t.Presence == Absent {
+		t.Tried = uid
+	}
+}
+
+// explain notes whether a pod explains the target.
+func (t *Target) explain(explained bool) {
+	switch {
+	case explained:
+		t.UnexplainedAt = time.Time{}
+	case t.UnexplainedAt.IsZero():
+		t.UnexplainedAt = t.ReadAt
+	}
+}
+
+// unwant notes why the target should go; Undetermined is that it should not.
+func (t *Target) unwant(why endpoints.State, now time.Time) {
+	if t.Unwanted != why {
+		t.Unwanted, t.UnwantedSince = why, now
+	}
+}
+
+// WaitsSince is when the owner was registered, or was first seen by us if that was before our time.
+func (t Target) WaitsSince() time.Time {
+	if t.OwnedAt.IsZero() {
+		return t.AdoptedAt
+	}
+	return t.OwnedAt
+}
+
+// MayBeIn reports whether the target is in the group, or may be after a call that failed.
+func (t Target) MayBeIn() bool {
+	return t.Presence == Registered || !t.FailedAt.IsZero()
+}
+
+// UnderWay reports whether a call for the target is under way.
+func (t Target) UnderWay() bool { return t.Registering || t.Deregistering }
+
+// Leavable reports whether a deregistration may be sent now: none is under way, and none has been sent since the registration
+// that is.
+func (t Target) Leavable() bool {
+	return !t.Deregistering && (!t.Registering || !t.Crossed)
+}
+
+// HealthOf is what a reading taken after the registration for that pod says; the zero value when there is none, or when
+// it may be an earlier pod's.
+func (t Target) HealthOf(uid types.UID) elbv2.Health {
+	if t.Presence != Registered || t.Owner != uid || t.ReadAt.Before(t.OwnedAt) {
+		return elbv2.Health{}
+	}
+	if t.Health.State == elbv2.StateHealthy && t.ReadAt.Before(t.TrustFrom) {
+		return elbv2.Health{}
+	}
+	return t.Health
+}
+
+// HealthySince reports whether a reading since then found the target healthy, for that pod.
+func (t Target) HealthySince(uid types.UID, since time.Time) bool {
+	return t.HealthOf(uid).State == elbv2.StateHealthy && !t.ReadAt.Before(since)
+}
+
+// BriefFor is how much longer to suppress progress messages to a pod that has had one: most first health checks pass within
+// moments. It is 0 once they run.
+func (t Target) BriefFor(now time.Time) time.Duration {
+	if t.Health.State != elbv2.StateInitial {
+		return 0
+	}
+	return max(0, Brief-now.Sub(t.WordedAt))
+}
+
+// read takes what a reading shows of the target. Once anything but healthy was shown, healthy is the owner's own.
+func (t *Target) read(started time.Time, h elbv2.Health) {
+	if t.Health.State != h.State || t.Presence != Registered {
+		t.Since = started
+	}
+	if t.Health.Reason != h.Reason {
+		t.WordedAt = started
+	}
+	t.Health, t.ReadAt, t.Presence, t.FailedAt = h, started, Registered, time.Time{}
+	if h.Zone != "" {
+		t.Zone = h.Zone
+	}
+	if h.State != elbv2.StateHealthy {
+		t.TrustFrom = time.Time{}
+	}
+	if h.State == elbv2.StateDraining {
+		t.Presence = Draining
+		t.own("", time.Time{})
+	}
+}
+
+// outweighs reports whether our own calls say more about the target than a reading started at started does: calls that are under
+// way or were answered since, and for SettleTime calls whose effect the reading does not show.
+func (t *Target) outweighs(started time.Time, shown bool, h elbv2.Health) bool {
+	if t.UnderWay() || t.CalledAt.After(started) || t.FailedAt.After(started) {
+		return true
+	}
+	seen := Absent
+	if shown && h.State == elbv2.StateDraining {
+		seen = Draining
+	} else if shown {
+		seen = Registered
+	}
+	settling := started.Sub(t.CalledAt) < SettleTime && !t.CalledAt.IsZero()
+	return settling && (seen == Registered) != (t.Presence == Registered)
+}
+
+// Targets is what is known of the targets of a group. It is an endpoints.Group.
+type Targets map[elbv2.Target]Target
+
+// Len implements endpoints.Group.
+func (t Targets) Len() int { return len(t) }
+
+// Targets implements endpoints.Group.
+func (t Targets) Targets() iter.Seq[elbv2.Target] { return maps.Keys(t) }
+
+// Draining implements endpoints.Group.
+func (t Targets) Draining(target elbv2.Target) bool { return t[target].Presence == Draining }
+
+// Owner implements endpoints.Group.
+func (t Targets) Owner(target elbv2.Target) types.UID { return t[target].Owner }

@@ -1,0 +1,91 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package writes makes the writes to the API server that no pass of a controller waits for. It owns their limits, for all
+// bindings together: an API server may be slow, and one kind of write must not stand in the way of another.
+package writes
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// How many writes are made at once. Most capacity goes to writes that open gates. Progress messages get two, so that a gate usually
+// opens before its message is sent, and the message is dropped.
+const (
+	Gates    = 128
+	Progress = 2
+	Statuses = 16
+	Orphans  = 8 // to pods of bindings that do not exist
+	Events   = 8
+)
+
+const (
+	// Timeout bounds one write.
+	Timeout = 5 * time.Second
+	// RetryPause is the pause after a write that failed.
+	RetryPause = 2 * time.Second
+	// ConflictPause is the pause after a write that came too late: the cache has yet to show what it missed.
+	ConflictPause = 200 * time.Millisecond
+)
+
+// Queue makes writes in the order in which their keys were added, some at a time and one at a time for each key. A key that is
+// queued is not queued again; one that is added during its write is written once more. What to write is with the owner of the queue.
+type Queue[K comparable] struct {
+	keys  workqueue.TypedInterface[K]
+	limit int
+}
+
+// NewQueue returns a queue that makes at most limit writes at once, and none before Start.
+func NewQueue[K comparable](limit int) *Queue[K] {
+	return &Queue[K]{keys: workqueue.NewTyped[K](), limit: limit}
+}
+
+// Start has write called for each key until ctx ends.
+func (q *Queue[K]) Start(ctx context.Context, write func(context.Context, K)) {
+	context.AfterFunc(ctx, q.keys.ShutDown)
+	for range q.limit {
+		go func() {
+			for {
+				key, shutdown := q.keys.Get()
+				if shutdown {
+					return
+				}
+				if ctx.Err() == nil {
+					write(ctx, key)
+				}
+				q.keys.Done(key)
+			}
+		}()
+	}
+}
+
+// Add has the key's write made when its turn comes.
+func (q *Queue[K]) Add(key K) { q.keys.Add(key) }
+
+// AddAfter is Add after a pause.
+func (q *Queue[K]) AddAfter(key K, pause time.Duration) {
+	time.AfterFunc(pause, func() { q.keys.Add(key) })
+}
+
+// IsFinal reports whether the API server will never take what it has refused.
+func IsFinal(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code/100 == 4 && code != http.StatusTooManyRequests && code != http.StatusUnauthorized
+}
+
+// IsLasting reports whether the API server has answered, and may always answer so: that the pod is as large as an object can be,
+// for one.
+func IsLasting(err error) bool {
+	var status apierrors.APIStatus
+	return IsFinal(err) || errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError
+}
