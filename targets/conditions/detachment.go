@@ -15,6 +15,7 @@ import (
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 )
 
 // CacheLag is longer than one cache is ever behind another.
@@ -78,6 +79,19 @@ func (d Detached) NotAllowed() Detached {
 func (d Detached) Next(policy plan.Policy, now time.Time) (wait time.Duration) {
 	for _, one := range d {
 		if left := one.left(policy, now); left > 0 {
+			wait = retry.Soonest(wait, left)
+		}
+	}
+	return wait
+}
+
+// NextRelease is when to look again because a gate may be opened by then or told more, 0 when there is none. It leaves out gates that
+// were closed again: their targets are read every few seconds anyway.
+func NextRelease(detached Detached, awaited targetgroup.Targets, policy plan.Policy, now time.Time) time.Duration {
+	wait := detached.Next(policy, now)
+	for _, t := range awaited {
+		wait = retry.Soonest(wait, t.BriefFor(now))
+		if left := policy.ReadinessTimeout - now.Sub(t.WaitsSince()); left > 0 {
 			wait = retry.Soonest(wait, left)
 		}
 	}

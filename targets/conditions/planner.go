@@ -17,7 +17,6 @@ import (
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/plan"
-	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 )
 
@@ -278,19 +277,6 @@ func (p *planner) noteLate(u Update, t targetgroup.Target) {
 	}
 	p.result.Late["late "+string(u.Pod.UID)] = events.Notice{On: u.Pod, Event: events.Warning("ReadinessGateWaiting", "AwaitHealth",
 		"Target %s has not become healthy within %s: %s: %s", u.Target, expected, u.Health.Reason, u.Health.Message)}
-}
-
-// NextRelease is when to look again because a gate may be opened by then or told more, 0 when there is none. It leaves out gates that
-// were closed again: their targets are read every few seconds anyway.
-func NextRelease(detached Detached, awaited targetgroup.Targets, policy plan.Policy, now time.Time) time.Duration {
-	wait := detached.Next(policy, now)
-	for _, t := range awaited {
-		wait = retry.Soonest(wait, t.BriefFor(now))
-		if left := policy.ReadinessTimeout - now.Sub(t.WaitsSince()); left > 0 {
-			wait = retry.Soonest(wait, left)
-		}
-	}
-	return wait
 }
 
 func later(a, b time.Time) time.Time {
