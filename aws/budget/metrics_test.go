@@ -4,33 +4,46 @@
 package budget
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"regexp"
-	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// scrape returns the lines of what is gathered that begin with prefix.
-func scrape(t *testing.T, from prometheus.Gatherer, prefix string) []string {
+// waitsOf returns the histogram of the account's waits as it is scraped, which is to be the only one.
+func waitsOf(t *testing.T, account string) *dto.Histogram {
 	t.Helper()
-	w := httptest.NewRecorder()
-	promhttp.HandlerFor(from, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	if w.Code != http.StatusOK {
-		t.Fatalf("scraping: %d %s", w.Code, w.Body)
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
 	}
-	var lines []string
-	for line := range strings.Lines(w.Body.String()) {
-		if strings.HasPrefix(line, prefix) {
-			lines = append(lines, strings.TrimSpace(line))
+	var found []*dto.Metric
+	for _, family := range families {
+		if family.GetName() != "targetgate_aws_budget_wait_seconds" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			if label(metric, "account") == account {
+				found = append(found, metric)
+			}
 		}
 	}
-	return lines
+	if len(found) != 1 || label(found[0], "class") != "register" || label(found[0], "operations") != "Any" {
+		t.Fatalf("waits of account %s: %v, want those of class register and operations Any", account, found)
+	}
+	return found[0].GetHistogram()
+}
+
+func label(metric *dto.Metric, name string) string {
+	for _, pair := range metric.GetLabel() {
+		if pair.GetName() == name {
+			return pair.GetValue()
+		}
+	}
+	return ""
 }
 
 func TestBudgetObservesWaits(t *testing.T) {
@@ -39,14 +52,18 @@ func TestBudgetObservesWaits(t *testing.T) {
 		budget := New("waits", []Rule{{Operations: regexp.MustCompile("Any"), Rate: 1, Burst: 1}}, oneAtATime().clock)
 		_ = spend(WithCharge(t.Context(), Charge{Class: ClassRegister}), budget, "Any")
 		_ = spend(WithCharge(t.Context(), Charge{Class: ClassRegister}), budget, "Any")
-		count := scrape(t, metrics.Registry, `targetgate_aws_budget_wait_seconds_count{account="waits",class="register",operations="Any"}`)
-		if len(count) != 1 || !strings.HasSuffix(count[0], " 2") {
-			t.Errorf("%q, want two waits", count)
+		waits := waitsOf(t, "waits")
+		if waits.GetSampleCount() != 2 {
+			t.Errorf("%d waits, want two", waits.GetSampleCount())
 		}
-		bucket := scrape(t, metrics.Registry,
-			`targetgate_aws_budget_wait_seconds_bucket{account="waits",class="register",operations="Any",le="0.5"}`)
-		if len(bucket) != 1 || !strings.HasSuffix(bucket[0], " 1") {
-			t.Errorf("%q, want one wait below half a second, the other took a second", bucket)
+		for _, bucket := range waits.GetBucket() {
+			if bucket.GetUpperBound() == 0.5 {
+				if bucket.GetCumulativeCount() != 1 {
+					t.Errorf("%d waits below half a second, want one: the other took a second", bucket.GetCumulativeCount())
+				}
+				return
+			}
 		}
+		t.Error("no bucket of half a second")
 	})
 }
