@@ -74,7 +74,7 @@ vet: .bin/targetgate ## Run go vet, including the end-to-end tests.
 	go vet -tags e2e ./...
 
 .PHONY: lint
-lint: .bin/golangci-lint .bin/targetgate ## Check style, licence headers and import directions (rules in .golangci.yml).
+lint: .bin/golangci-lint .bin/targetgate ## Check style, licence headers and import directions (rules in .golangci.yml), and the subjects of commits.
 	.bin/golangci-lint run
 	@.tools/subjects 0df6391
 
