@@ -10,20 +10,18 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// Two bindings that both managed a target group would deregister each other's targets. Admission refuses a second one, but
-// of two that are created at once each may be admitted without a look at the other. Then the older one has the group, and
-// the other one is refused in its status until the first has gone. A binding that acted already, as the older one reached
-// our cache after it, is retired before the older one acts: it sends nothing more, and a call that is under way is waited
-// for. One that is deleted hands the group over with all targets in it: those that the successor asks for stay registered
-// without a gap, and the others are nobody's, which the successor's next readings find out.
+// Package ownership says which of the bindings of one target group acts. A binding that acted already, as the older one
+// reached our cache after it, is retired before the older one acts: it sends nothing more, and a call that is under way is
+// waited for. One that is deleted hands the group over with all targets in it: those that the successor asks for stay
+// registered without a gap, and the others are nobody's, which the successor's next readings find out.
 
 // duplicatePause is the pause before the next look at a duplicate's call that is under way.
 const duplicatePause = 500 * time.Millisecond
@@ -50,49 +48,11 @@ func duplicatesIn(ctx context.Context, reader client.Reader, binding *v1beta1.Ta
 	var duplicates []v1beta1.TargetGroupBinding
 	for i := range list.Items {
 		other := &list.Items[i]
-		if other.UID != binding.UID && !released(other) {
+		if other.UID != binding.UID && !ownership.Released(other) {
 			duplicates = append(duplicates, *other)
 		}
 	}
 	return duplicates, nil
-}
-
-// released reports whether the binding is being deleted and nothing of ours holds it any more. Somebody else's finalizer may.
-func released(binding *v1beta1.TargetGroupBinding) bool {
-	return !binding.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer)
-}
-
-// owningBinding is the oldest of the duplicates that can act, if it is older than the binding, else nil.
-func owningBinding(binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding) *v1beta1.TargetGroupBinding {
-	oldest := binding
-	for i := range duplicates {
-		if incomplete(&duplicates[i].Spec) == "" && older(&duplicates[i], oldest) {
-			oldest = &duplicates[i]
-		}
-	}
-	if oldest == binding {
-		return nil
-	}
-	return oldest
-}
-
-func older(a, b *v1beta1.TargetGroupBinding) bool {
-	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.CreationTimestamp.Before(&b.CreationTimestamp)
-	}
-	return a.UID < b.UID
-}
-
-// hasSuccessor says whether one of the duplicates takes over every target when the binding goes. One that only cares for its own, as
-// it shares the group with other clusters, does not.
-func hasSuccessor(duplicates []v1beta1.TargetGroupBinding) bool {
-	for i := range duplicates {
-		spec := &duplicates[i].Spec
-		if duplicates[i].DeletionTimestamp.IsZero() && !spec.MultiClusterTargetGroup && incomplete(spec) == "" {
-			return true
-		}
-	}
-	return false
 }
 
 // retire has the duplicates send nothing more, and reports whether a call of theirs is still under way.
@@ -137,7 +97,7 @@ func (w *watcher) bindingsOfGroup(ctx context.Context, o client.Object) []reconc
 func duplicatesChanged() predicate.Funcs {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*v1beta1.TargetGroupBinding), e.ObjectNew.(*v1beta1.TargetGroupBinding)
-		return before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() || released(before) != released(after) ||
+		return before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() || ownership.Released(before) != ownership.Released(after) ||
 			before.Spec.MultiClusterTargetGroup != after.Spec.MultiClusterTargetGroup
 	}}
 }

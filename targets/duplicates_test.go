@@ -253,11 +253,6 @@ func TestRegistrarTakesGroupOfBindingThatSomebodyElseHolds(t *testing.T) {
 	}, pod, newSlice("web-1", pod), duplicate)
 }
 
-func incompleteOne(b *v1beta1.TargetGroupBinding) *v1beta1.TargetGroupBinding {
-	b.Spec.TargetType = nil
-	return b
-}
-
 // What the successor does not ask for is as replaced, or nobody's, as if it had always been there.
 func TestRegistrarHeirDeregistersWhatItDoesNotAskFor(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
@@ -297,38 +292,6 @@ func TestRegistrarWakesDuplicates(t *testing.T) {
 		if got := duplicatesChanged().Update(event.UpdateEvent{ObjectOld: newDuplicate(), ObjectNew: changed}); got != want {
 			t.Errorf("update to %+v wakes the others: %v, want %v", changed, got, want)
 		}
-	}
-}
-
-// Clocks tell seconds: UIDs decide between bindings of the same one, for every replica alike.
-func TestOwningBinding(t *testing.T) {
-	at := func(second int, uid types.UID) *v1beta1.TargetGroupBinding {
-		return newDuplicate(func(b *v1beta1.TargetGroupBinding) {
-			b.CreationTimestamp, b.UID = metav1.NewTime(noon.Add(time.Duration(second)*time.Second)), uid
-		})
-	}
-	tests := map[string]struct {
-		binding    *v1beta1.TargetGroupBinding
-		duplicates []v1beta1.TargetGroupBinding
-		want       types.UID
-	}{
-		"alone":                 {binding: at(1, "b")},
-		"first":                 {binding: at(1, "b"), duplicates: []v1beta1.TargetGroupBinding{*at(2, "a")}},
-		"second":                {binding: at(2, "a"), duplicates: []v1beta1.TargetGroupBinding{*at(1, "b")}, want: "b"},
-		"third names the first": {binding: at(3, "a"), duplicates: []v1beta1.TargetGroupBinding{*at(2, "c"), *at(1, "d")}, want: "d"},
-		"first that can act":    {binding: at(2, "a"), duplicates: []v1beta1.TargetGroupBinding{*incompleteOne(at(1, "b"))}},
-		"of the same second":    {binding: at(1, "b"), duplicates: []v1beta1.TargetGroupBinding{*at(1, "a")}, want: "a"},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			var got types.UID
-			if first := owningBinding(tc.binding, tc.duplicates); first != nil {
-				got = first.UID
-			}
-			if got != tc.want {
-				t.Errorf("owningBinding %q, want %q", got, tc.want)
-			}
-		})
 	}
 }
 

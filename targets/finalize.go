@@ -18,6 +18,7 @@ import (
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/targetgroup"
@@ -46,7 +47,7 @@ func (r *Registrar) empty(
 	if !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) {
 		return nil
 	}
-	if owningBinding(binding, duplicates) != nil || hasSuccessor(duplicates) {
+	if ownership.Owner(binding, duplicates) != nil || ownership.HasSuccessor(duplicates) {
 		next.in(r.transfer(s, binding))
 		return nil
 	}

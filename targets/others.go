@@ -11,6 +11,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -73,7 +74,7 @@ func (o others) sharing(ctx context.Context, binding *v1beta1.TargetGroupBinding
 	for i := range list.Items {
 		other := &list.Items[i]
 		sameKind := other.Spec.IsIP() == binding.Spec.IsIP()
-		if other.UID != binding.UID && other.DeletionTimestamp.IsZero() && sameKind && incomplete(&other.Spec) == "" {
+		if other.UID != binding.UID && other.DeletionTimestamp.IsZero() && sameKind && ownership.Incomplete(&other.Spec) == "" {
 			out = append(out, other)
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"cmp"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -21,38 +21,10 @@ import (
 // unmanageable says why targetgate must leave the binding alone, empty when it need not, and whether that is only until the
 // group has been handed over to it.
 func unmanageable(binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding) (why string, successor bool) {
-	if why := cmp.Or(incomplete(&binding.Spec), unrecordable(binding)); why != "" {
+	if why := cmp.Or(ownership.Incomplete(&binding.Spec), unrecordable(binding)); why != "" {
 		return why, false
 	}
-	first := owningBinding(binding, duplicates)
-	switch {
-	case first == nil:
-		return "", false
-	case first.DeletionTimestamp.IsZero():
-		return fmt.Sprintf("spec.targetGroupARN: TargetGroupBinding %s/%s has this target group already", first.Namespace, first.Name), false
-	default:
-		return fmt.Sprintf("spec.targetGroupARN: TargetGroupBinding %s/%s still has this target group, and is being deleted",
-			first.Namespace, first.Name), hasSuccessor([]v1beta1.TargetGroupBinding{*binding})
-	}
-}
-
-// incomplete says what admission would not have let in.
-func incomplete(spec *v1beta1.TargetGroupBindingSpec) string {
-	const created = " is not set: was the binding created while the webhook was not installed? Create it again"
-	switch {
-	case spec.TargetType == nil:
-		return "spec.targetType" + created
-	case spec.TargetGroupARN == "":
-		return "spec.targetGroupARN" + created
-	}
-	if !v1beta1.NodeSelectorFits(spec.NodeSelector) {
-		return fmt.Sprintf("spec.nodeSelector takes at most %d labels and expressions together, and %d values in each expression",
-			v1beta1.MaxNodeSelectorExpressions, v1beta1.MaxNodeSelectorValues)
-	}
-	if _, err := metav1.LabelSelectorAsSelector(spec.NodeSelector); err != nil {
-		return fmt.Sprintf("spec.nodeSelector: %v", err)
-	}
-	return ""
+	return ownership.Refusal(binding, duplicates)
 }
 
 // unrecordable says that the record of a shared group cannot be written, as its ConfigMap would have too long a name.

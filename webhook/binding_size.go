@@ -28,8 +28,6 @@ const (
 )
 
 var (
-	selectorTooLarge = fmt.Sprintf("takes at most %d labels and expressions together, and %d values in each expression",
-		v1beta1.MaxNodeSelectorExpressions, v1beta1.MaxNodeSelectorValues)
 	nameTooLong = fmt.Sprintf("must have at most %d characters, as the readiness gate of the pods ends with it",
 		v1beta1.MaxBindingName)
 	networkingTooLarge = fmt.Sprintf("takes at most %d values", mostValues)
@@ -71,7 +69,7 @@ func selectorSizeFaults(selector *metav1.LabelSelector) field.ErrorList {
 	if v1beta1.NodeSelectorFits(selector) {
 		return nil
 	}
-	return field.ErrorList{tooMany(specPath.Child("nodeSelector"), selectorTooLarge)}
+	return field.ErrorList{tooMany(specPath.Child("nodeSelector"), v1beta1.NodeSelectorLimits)}
 }
 
 // quoted returns a value as it is shown, shortened.

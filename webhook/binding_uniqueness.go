@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -25,11 +26,7 @@ import (
 //   - taken rejects a second binding once the cache shows the first one.
 //   - claims rejects it in the moments before that, on the replica that admitted the first one.
 //   - If two replicas admit one binding each at the same moment, neither sees the other's, and a shared lock would be a side
-//     effect of admission. Then the registrar decides (package targets): the older binding, by creation and then by UID, owns
-//     the group, and the conditions of the other name it. When the older one is deleted, the other takes over.
-//
-// A binding that is being deleted blocks no other: the registrar hands its group, with all targets, to the new one. So a
-// deletion that cannot finish because AWS is unreachable locks no group.
+//     effect of admission. Then the registrar decides (package ownership), and the conditions of the other name the owner.
 
 // others returns the other bindings of the same target group in the cache.
 func (v *bindingValidator) others(ctx context.Context, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
@@ -52,15 +49,11 @@ func (v *bindingValidator) others(ctx context.Context, binding *v1beta1.TargetGr
 
 // taken returns a fault if the spec's target group already belongs to another binding.
 func taken(spec *v1beta1.TargetGroupBindingSpec, others []v1beta1.TargetGroupBinding) field.ErrorList {
-	for i := range others {
-		other := &others[i]
-		shared := other.Spec.MultiClusterTargetGroup && spec.MultiClusterTargetGroup
-		if !shared && other.DeletionTimestamp.IsZero() {
-			return field.ErrorList{field.Invalid(specPath.Child("targetGroupARN"), spec.TargetGroupARN,
-				fmt.Sprintf("TargetGroupBinding %s/%s has this target group already", other.Namespace, other.Name))}
-		}
+	why := ownership.Taken(spec, others)
+	if why == "" {
+		return nil
 	}
-	return nil
+	return field.ErrorList{field.Invalid(specPath.Child("targetGroupARN"), spec.TargetGroupARN, why)}
 }
 
 // claim reserves the group for an admitted binding. Dry runs check the claims, but reserve nothing.

@@ -94,7 +94,7 @@ func (v *bindingView) decode(namespace string) decoded {
 	binding.Namespace, binding.Name, binding.UID = namespace, v.Metadata.Name, v.Metadata.UID
 	binding.Status.TargetGroup = v.Status.TargetGroup
 	faults := limitTexts(binding)
-	selector := decodeList[metav1.LabelSelector](v.Spec.NodeSelector, "nodeSelector", selectorTooLarge, &faults)
+	selector := decodeList[metav1.LabelSelector](v.Spec.NodeSelector, "nodeSelector", v1beta1.NodeSelectorLimits, &faults)
 	networking := decodeList[v1beta1.TargetGroupBindingNetworking](v.Spec.Networking, "networking", networkingTooLarge, &faults)
 	binding.Spec.NodeSelector, binding.Spec.Networking = selector, networking
 	return decoded{binding: binding, faults: append(faults, selectorSizeFaults(selector)...)}

@@ -4,7 +4,7 @@
 package endpoints
 
 import (
-	"fmt"
+	"errors"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,8 +65,7 @@ func (s *Selectors) Drop(key types.NamespacedName) {
 // compileSelector refuses what is larger than anybody needs before it works on it: the API server lets a selector be a megabyte.
 func compileSelector(selector *metav1.LabelSelector) (labels.Selector, error) {
 	if !v1beta1.NodeSelectorFits(selector) {
-		return nil, fmt.Errorf("it takes at most %d labels and expressions together, and %d values in each expression",
-			v1beta1.MaxNodeSelectorExpressions, v1beta1.MaxNodeSelectorValues)
+		return nil, errors.New("it " + v1beta1.NodeSelectorLimits)
 	}
 	return metav1.LabelSelectorAsSelector(selector)
 }

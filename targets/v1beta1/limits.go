@@ -3,7 +3,11 @@
 
 package v1beta1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // What a binding may hold at most. The CRD refuses more in new objects and in what an update changes, but for the values of
 // an expression, which would cost the API server too much to count. Admission and registrar check it again before they work
@@ -18,6 +22,10 @@ const (
 	// MaxNodeSelectorValues bounds the values of one expression.
 	MaxNodeSelectorValues = 64
 )
+
+// NodeSelectorLimits says in words what a node selector may hold, with the field or "it" before it.
+var NodeSelectorLimits = fmt.Sprintf("takes at most %d labels and expressions together, and %d values in each expression",
+	MaxNodeSelectorExpressions, MaxNodeSelectorValues)
 
 // NodeSelectorFits reports whether a node selector keeps within the bounds.
 func NodeSelectorFits(selector *metav1.LabelSelector) bool {
