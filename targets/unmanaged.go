@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/readiness"
@@ -38,11 +37,7 @@ func unrecordable(binding *v1beta1.TargetGroupBinding) string {
 
 // shortfall is what the binding asks for that it does not get, though it is worked for.
 func shortfall(binding *v1beta1.TargetGroupBinding) string {
-	protocol := v1beta1.Protocol("")
-	if facts := binding.Status.TargetGroup; facts != nil {
-		protocol = facts.Protocol
-	}
-	switch protocol = ptr.Deref(binding.Spec.TargetGroupProtocol, protocol); {
+	switch protocol := binding.GroupProtocol(); {
 	case protocol.HasServerIDs():
 		return fmt.Sprintf("targets of a target group of protocol %s need QUIC server IDs, which are not supported: AWS refuses to register them",
 			protocol)

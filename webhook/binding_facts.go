@@ -168,9 +168,9 @@ func contradictions(spec *v1beta1.TargetGroupBindingSpec, group *elbv2.TargetGro
 	differs("ipAddressType", string(valueOf(spec.IPAddressType)), "address type", group.IPAddressType)
 	differs("vpcID", spec.VpcID, "VPC", group.VpcID)
 	differs("targetGroupProtocol", string(valueOf(spec.TargetGroupProtocol)), "protocol", group.Protocol)
-	if spec.IPAddressType == nil && group.IPAddressType == string(v1beta1.IPAddressTypeIPv6) {
+	if usual := string(spec.Family()); spec.IPAddressType == nil && group.IPAddressType != "" && group.IPAddressType != usual {
 		faults = append(faults, field.Required(specPath.Child("ipAddressType"),
-			"the target group has address type \"ipv6\", and the default is ipv4"))
+			fmt.Sprintf("the target group has address type %q, and the default is %s", group.IPAddressType, usual)))
 	}
 	return faults
 }

@@ -66,7 +66,7 @@ func groupFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 	if !vpcPattern.MatchString(spec.VpcID) {
 		faults = append(faults, field.Invalid(specPath.Child("vpcID"), spec.VpcID, "must be vpc- followed by 8, 17 or 32 characters 0-9 or a-f"))
 	}
-	if protocol := valueOf(spec.TargetGroupProtocol); isInstance(spec) && protocol.HasServerIDs() {
+	if protocol := valueOf(spec.TargetGroupProtocol); spec.IsInstance() && protocol.HasServerIDs() {
 		faults = append(faults, field.Invalid(specPath.Child("targetGroupProtocol"), protocol, "is for targetType ip only"))
 	}
 	return faults
@@ -87,7 +87,7 @@ func roleFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 	if role := spec.IamRoleArnToAssume; role != "" && !roleARNPattern.MatchString(role) {
 		faults = append(faults, field.Invalid(path, role, "must be a role's ARN: arn:aws:iam::ACCOUNT:role/NAME"))
 	}
-	if spec.IamRoleArnToAssume != "" && isInstance(spec) {
+	if spec.IamRoleArnToAssume != "" && spec.IsInstance() {
 		faults = append(faults, field.Forbidden(path, "is for targetType ip only"))
 	}
 	if id := spec.AssumeRoleExternalId; id != "" && (!externalIDPattern.MatchString(id) || len(id) > longestExternalID) {
@@ -116,7 +116,7 @@ func networkingFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 			faults = append(faults, peerFaults(peer, path.Child("from").Index(j))...)
 		}
 		for j, port := range rule.Ports {
-			if isInstance(spec) && port.Port != nil && port.Port.Type == intstr.String {
+			if spec.IsInstance() && port.Port != nil && port.Port.Type == intstr.String {
 				faults = append(faults, field.Invalid(path.Child("ports").Index(j).Child("port"), port.Port.StrVal,
 					"named ports are for targetType ip only: use the port number"))
 			}
@@ -137,10 +137,6 @@ func peerFaults(peer v1beta1.NetworkingPeer, path *field.Path) field.ErrorList {
 			"must be a CIDR block, such as 192.168.1.0/24 or 2001:db8::/64")}
 	}
 	return nil
-}
-
-func isInstance(spec *v1beta1.TargetGroupBindingSpec) bool {
-	return valueOf(spec.TargetType) == v1beta1.TargetTypeInstance
 }
 
 func valueOf[T ~string](p *T) T {

@@ -160,7 +160,7 @@ func (v *bindingValidator) immutable(ctx context.Context, old, spec *v1beta1.Tar
 	}
 	refuse("targetGroupARN", old.TargetGroupARN, spec.TargetGroupARN, false)
 	refuse("targetType", string(valueOf(old.TargetType)), string(valueOf(spec.TargetType)), false)
-	writtenOut := old.IPAddressType == nil && valueOf(spec.IPAddressType) == v1beta1.IPAddressTypeIPv4
+	writtenOut := old.IPAddressType == nil && spec.Family() == old.Family()
 	refuse("ipAddressType", string(valueOf(old.IPAddressType)), string(valueOf(spec.IPAddressType)), writtenOut)
 	if old.VpcID != "" || spec.VpcID == "" {
 		refuse("vpcID", old.VpcID, spec.VpcID, false)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -126,8 +125,8 @@ func warnOfBackend(spec *v1beta1.TargetGroupBindingSpec, service *corev1.Service
 	}
 	var ports []string
 	for _, port := range service.Spec.Ports {
-		matches := ref.Port.Type == intstr.Int && port.Port == ref.Port.IntVal || ref.Port.Type == intstr.String && port.Name == ref.Port.StrVal
-		if matches && port.NodePort == 0 && isInstance(spec) {
+		matches := ref.Matches(port.Name, port.Port)
+		if matches && port.NodePort == 0 && spec.IsInstance() {
 			return admission.Warnings{fmt.Sprintf("spec.serviceRef: port %s of Service %q (type %s) has no node port: "+
 				"targetType instance needs type NodePort or LoadBalancer", ref.Port.String(), ref.Name, service.Spec.Type)}
 		}

@@ -161,18 +161,6 @@ type bindingFacts struct {
 func factsOf(binding *v1beta1.TargetGroupBinding) bindingFacts {
 	return bindingFacts{
 		inForce: binding.Spec.IsIP() && binding.DeletionTimestamp.IsZero(),
-		service: binding.Spec.ServiceRef.Name, protocol: protocolOf(binding),
-	}
-}
-
-// protocolOf returns the protocol of the binding's target group: from its spec, else from its status.
-func protocolOf(binding *v1beta1.TargetGroupBinding) v1beta1.Protocol {
-	switch {
-	case binding.Spec.TargetGroupProtocol != nil:
-		return *binding.Spec.TargetGroupProtocol
-	case binding.Status.TargetGroup != nil:
-		return binding.Status.TargetGroup.Protocol
-	default:
-		return ""
+		service: binding.Spec.ServiceRef.Name, protocol: binding.GroupProtocol(),
 	}
 }

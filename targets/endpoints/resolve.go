@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
@@ -196,8 +195,7 @@ func servicePort(service *corev1.Service, binding *v1beta1.TargetGroupBinding) (
 		return port, fmt.Sprintf("Service %q does not exist", ref.Name)
 	}
 	for _, port := range service.Spec.Ports {
-		byName := ref.Port.Type == intstr.String && port.Name == ref.Port.StrVal
-		if !byName && (ref.Port.Type != intstr.Int || port.Port != ref.Port.IntVal) {
+		if !ref.Matches(port.Name, port.Port) {
 			continue
 		}
 		if port.NodePort == 0 && !binding.Spec.IsIP() {

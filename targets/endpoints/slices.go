@@ -54,7 +54,7 @@ func (c sliceReader) read(ctx context.Context, portName string) error {
 }
 
 func addressType(binding *v1beta1.TargetGroupBinding) discoveryv1.AddressType {
-	if t := binding.Spec.IPAddressType; t != nil && *t == v1beta1.IPAddressTypeIPv6 {
+	if binding.Spec.Family() == v1beta1.IPAddressTypeIPv6 {
 		return discoveryv1.AddressTypeIPv6
 	}
 	return discoveryv1.AddressTypeIPv4

@@ -202,11 +202,6 @@ type TargetGroupBinding struct {
 	Status TargetGroupBindingStatus `json:"status,omitempty"`
 }
 
-// IsIP reports whether the binding registers pods by address.
-func (s *TargetGroupBindingSpec) IsIP() bool {
-	return s.TargetType != nil && *s.TargetType == TargetTypeIP
-}
-
 // TargetGroupBindingList is a list of bindings.
 //
 // +kubebuilder:object:root=true
