@@ -28,9 +28,6 @@ const (
 
 	// slowChecks is how long the health checks of a new target may take without a warning.
 	slowChecks = 30 * time.Second
-	// latestFirstCheckNLB is the longest time from a registration to a Network Load Balancer's first check, according to AWS and
-	// users.
-	latestFirstCheckNLB = 180 * time.Second
 
 	// defaultGrace is Kubernetes' default grace period.
 	defaultGrace = 30 * time.Second
@@ -144,25 +141,13 @@ func warnOfGroup(spec *v1beta1.TargetGroupBindingSpec, protocol string, balancer
 	if balancers == 0 {
 		return admission.Warnings{"the target group is attached to no load balancer: its targets get no traffic and no health checks"}
 	}
-	checks, all := healthyWithin(protocol, check)
+	checks, all := check.HealthyWithin(protocol)
 	if !spec.IsIP() || checks <= slowChecks {
 		return nil
 	}
 	return admission.Warnings{fmt.Sprintf("a new target may take %s to become healthy (health check interval %s, timeout %s, "+
 		"healthy threshold %d): a rollout waits that long for each batch of pods", inSeconds(all), inSeconds(check.Interval),
 		inSeconds(check.Timeout), check.HealthyThreshold)}
-}
-
-// healthyWithin returns how long a working target may take from registration to healthy, and how much of that depends on the
-// health check's settings. For Application Load Balancers a new target must pass one check; for Network Load Balancers,
-// according to AWS Support, as many as the threshold.
-func healthyWithin(protocol string, check elbv2.HealthCheck) (checks, all time.Duration) {
-	if protocol == "HTTP" || protocol == "HTTPS" {
-		checks = check.Interval + check.Timeout
-		return checks, checks
-	}
-	checks = time.Duration(max(check.HealthyThreshold-1, 0))*check.Interval + check.Timeout
-	return checks, checks + latestFirstCheckNLB
 }
 
 func inSeconds(d time.Duration) string { return fmt.Sprintf("%d s", int(d.Seconds())) }

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -22,8 +23,8 @@ const (
 	// already, and how long containers added in between have to sleep.
 	protectionAnnotation = "targetgate.dev/termination-protection"
 
-	// MaxTerminationDelay is the longest termination delay: ELB's longest deregistration delay.
-	MaxTerminationDelay = time.Hour
+	// MaxTerminationDelay is the longest termination delay.
+	MaxTerminationDelay = elbv2.MaxDeregistrationDelay
 
 	// longestGrace is in seconds. API server and kubelet hold a grace period in nanoseconds, in 64 bits.
 	longestGrace = int64(math.MaxInt64 / time.Second)
@@ -53,11 +54,11 @@ func (t Termination) sleepSupported() bool {
 func (t Termination) byType(protocols []v1beta1.Protocol) int64 {
 	var longest time.Duration
 	for _, protocol := range protocols {
-		switch protocol {
-		case "HTTP", "HTTPS":
-			longest = max(longest, t.ALB)
-		case "":
+		switch {
+		case protocol == "":
 			longest = max(longest, t.ALB, t.NLB)
+		case elbv2.IsApplication(protocol):
+			longest = max(longest, t.ALB)
 		default:
 			longest = max(longest, t.NLB)
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/webhook"
 )
@@ -135,11 +136,11 @@ func (o *options) addAWSFlags(flags *pflag.FlagSet) {
 
 func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.InjectGates, "enable-pod-readiness-gate-inject", true, "Add readiness gates to pods at admission.")
-	flags.DurationVar(&o.Termination.ALB, "termination-delay-alb", 30*time.Second,
+	flags.DurationVar(&o.Termination.ALB, "termination-delay-alb", elbv2.ServeOnALB,
 		"preStop sleep for containers that have no preStop, in pods with a gate, so that a deleted pod keeps serving for a while. "+
 			"For target groups of protocol HTTP or HTTPS. Rounded up to whole seconds; 0 adds no sleep. "+
 			"The pod annotation targetgate.dev/termination-delay overrides it.")
-	flags.DurationVar(&o.Termination.NLB, "termination-delay-nlb", 130*time.Second, "The same for target groups of all other protocols.")
+	flags.DurationVar(&o.Termination.NLB, "termination-delay-nlb", elbv2.ServeOnNLB, "The same for target groups of all other protocols.")
 	flags.IntVar(&o.MaxConcurrentReconciles, "targetgroupbinding-max-concurrent-reconciles", 16, "Maximum bindings reconciled in parallel.")
 	flags.DurationVar(&o.MaxBackoff, "targetgroupbinding-max-exponential-backoff-delay", 30*time.Second,
 		"Maximum delay before a failed reconcile is retried.")

@@ -1,0 +1,52 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package elbv2
+
+import "time"
+
+// How load balancers behave in time. AWS documents little of it, so each figure names its source.
+const (
+	// EarliestCheckALB and EarliestCheckNLB are how long after a registration the first health check comes, at the soonest.
+	// Users measure 1 to 3 s and 90 to 180 s; for the latter there is no need to be exact.
+	EarliestCheckALB = time.Second
+	EarliestCheckNLB = time.Minute
+	// LatestCheckNLB is how long after a registration a Network Load Balancer's first check comes, at the latest: AWS and users
+	// agree.
+	LatestCheckNLB = 180 * time.Second
+	// LatestHealthyNLB is how long a working target takes to become healthy behind a Network Load Balancer: AWS says 3 to 5
+	// minutes.
+	LatestHealthyNLB = 5 * time.Minute
+
+	// ServeOnALB and ServeOnNLB are how long a target should serve on after its deregistration, as it still gets new requests.
+	// Users measure that for 12 to 20 s and 75 to 200 s, and let pods sleep for 25 to 45 s and 120 to 270 s.
+	ServeOnALB = 30 * time.Second
+	ServeOnNLB = 130 * time.Second
+
+	// MaxDeregistrationDelay is the longest that AWS documents.
+	MaxDeregistrationDelay = time.Hour
+)
+
+// IsApplication reports whether target groups of the protocol are for Application Load Balancers. All others are for Network
+// Load Balancers.
+func IsApplication[P ~string](protocol P) bool { return protocol == "HTTP" || protocol == "HTTPS" }
+
+// EarliestCheck returns how long after a registration the first health check comes, at the soonest.
+func EarliestCheck[P ~string](protocol P) time.Duration {
+	if IsApplication(protocol) {
+		return EarliestCheckALB
+	}
+	return EarliestCheckNLB
+}
+
+// HealthyWithin returns how long a working target may take from registration to healthy, and how much of that depends on the
+// settings. For Application Load Balancers a new target must pass one check; for Network Load Balancers, according to AWS
+// Support, as many as the threshold.
+func (c HealthCheck) HealthyWithin(protocol string) (checks, all time.Duration) {
+	if IsApplication(protocol) {
+		checks = c.Interval + c.Timeout
+		return checks, checks
+	}
+	checks = time.Duration(max(c.HealthyThreshold-1, 0))*c.Interval + c.Timeout
+	return checks, checks + LatestCheckNLB
+}
