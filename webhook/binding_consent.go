@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
@@ -91,7 +92,7 @@ func (f *facts) warnOfConsent(ctx context.Context, binding *v1beta1.TargetGroupB
 
 // consentRefusal returns why the group's tag does not consent to the binding, or "".
 func (f *facts) consentRefusal(ctx context.Context, binding *v1beta1.TargetGroupBinding, arn string) (string, error) {
-	key, client := groupKey{binding.Namespace, roleOf(binding), arn}, f.client(binding)
+	key, client := groupKey{binding.Namespace, accounts.RoleOf(binding), arn}, f.client(binding)
 	tag, err := f.tags.get(ctx, key, func(ctx context.Context) (groupTag, error) {
 		value, tagged, err := client.Tag(ctx, budget.ClassAdmission, arn, consent.TagKey)
 		return groupTag{value, tagged}, err

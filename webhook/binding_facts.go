@@ -100,7 +100,7 @@ func groupField(spec *v1beta1.TargetGroupBindingSpec) (*field.Path, string) {
 
 // describe returns the group by ARN from the cache, or by name from AWS each time: a name may belong to another group later.
 func (f *facts) describe(ctx context.Context, binding *v1beta1.TargetGroupBinding) (elbv2.TargetGroup, error) {
-	spec, role, client := &binding.Spec, roleOf(binding), f.client(binding)
+	spec, role, client := &binding.Spec, accounts.RoleOf(binding), f.client(binding)
 	if spec.TargetGroupARN != "" {
 		return f.groups.get(ctx, groupKey{binding.Namespace, role, spec.TargetGroupARN}, func(ctx context.Context) (elbv2.TargetGroup, error) {
 			return client.GroupByARN(ctx, budget.ClassAdmission, spec.TargetGroupARN)
@@ -119,7 +119,7 @@ func (f *facts) describe(ctx context.Context, binding *v1beta1.TargetGroupBindin
 // deregistrationDelay returns the delay of the binding's group, which is given by its ARN. Only a warning needs it, so the
 // call comes after all others.
 func (f *facts) deregistrationDelay(ctx context.Context, binding *v1beta1.TargetGroupBinding) (time.Duration, error) {
-	role, arn, client := roleOf(binding), binding.Spec.TargetGroupARN, f.client(binding)
+	role, arn, client := accounts.RoleOf(binding), binding.Spec.TargetGroupARN, f.client(binding)
 	return f.delays.get(ctx, groupKey{binding.Namespace, role, arn}, func(ctx context.Context) (time.Duration, error) {
 		return client.DeregistrationDelay(ctx, budget.ClassAdmission, arn)
 	})
@@ -127,19 +127,7 @@ func (f *facts) deregistrationDelay(ctx context.Context, binding *v1beta1.Target
 
 // client returns a client that acts as the binding's role and charges its calls to the binding's namespace.
 func (f *facts) client(binding *v1beta1.TargetGroupBinding) *elbv2.Client {
-	return f.clients.Client(roleOf(binding)).For(binding.Namespace)
-}
-
-// roleOf returns the role for AWS calls. It names the binding, because AWS may answer differently for another binding. The
-// program's own identity is the same for all bindings.
-func roleOf(binding *v1beta1.TargetGroupBinding) accounts.Role {
-	spec := &binding.Spec
-	if spec.IamRoleArnToAssume == "" {
-		return accounts.Role{}
-	}
-	return accounts.Role{
-		ARN: spec.IamRoleArnToAssume, ExternalID: spec.AssumeRoleExternalId, Namespace: binding.Namespace, Binding: binding.Name,
-	}
+	return f.clients.Client(accounts.RoleOf(binding)).For(binding.Namespace)
 }
 
 // unbindable returns a fault if the group's targets are neither instances nor addresses.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -58,7 +59,7 @@ func (v *bindingValidator) warnAtCreation(
 func (v *bindingValidator) warnAtUpdate(ctx context.Context, old, binding *v1beta1.TargetGroupBinding) admission.Warnings {
 	service := v.service(ctx, binding)
 	out := append(warnOfUnsupported(&binding.Spec), warnOfBackend(&binding.Spec, service)...)
-	if roleOf(old) != roleOf(binding) {
+	if accounts.RoleOf(old) != accounts.RoleOf(binding) {
 		ctx, cancel := context.WithTimeout(ctx, warnWithin)
 		defer cancel()
 		if _, fault, err := v.facts.lookUp(ctx, binding); err == nil && fault != nil {

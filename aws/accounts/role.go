@@ -23,6 +23,24 @@ type Role struct {
 	Namespace, Binding string
 }
 
+// Assuming is an object that may name a role for the calls made for it, such as a *v1beta1.TargetGroupBinding.
+type Assuming interface {
+	GetNamespace() string
+	GetName() string
+	// RoleToAssume returns the role's ARN, empty for the program's own identity, and the external ID that the role asks for.
+	RoleToAssume() (arn, externalID string)
+}
+
+// RoleOf returns the role for calls made for the object. It names the object, because AWS may answer differently for another
+// one. The program's own identity is the same for all.
+func RoleOf(object Assuming) Role {
+	arn, externalID := object.RoleToAssume()
+	if arn == "" {
+		return Role{}
+	}
+	return Role{ARN: arn, ExternalID: externalID, Namespace: object.GetNamespace(), Binding: object.GetName()}
+}
+
 // trust is what a role's trust policy asks for, at the least.
 type trust struct{ arn, externalID string }
 

@@ -178,3 +178,20 @@ func TestAccountsKeepPaceWhenAssumeRoleIsThrottled(t *testing.T) {
 		}
 	})
 }
+
+// assuming is an object that names a role.
+type assuming struct{ namespace, name, arn, externalID string }
+
+func (a assuming) GetNamespace() string                   { return a.namespace }
+func (a assuming) GetName() string                        { return a.name }
+func (a assuming) RoleToAssume() (arn, externalID string) { return a.arn, a.externalID }
+
+func TestOwnIdentityIsTheSameForAllBindings(t *testing.T) {
+	want := Role{ARN: otherRole, ExternalID: "id", Namespace: "shop", Binding: "web"}
+	if got := RoleOf(assuming{"shop", "web", otherRole, "id"}); got != want {
+		t.Errorf("role %+v, want %+v", got, want)
+	}
+	if got := RoleOf(assuming{"shop", "web", "", "id"}); got != (Role{}) {
+		t.Errorf("role %+v without an ARN, want the program's own", got)
+	}
+}

@@ -134,11 +134,7 @@ func (o *explainOptions) awsClients(ctx context.Context) func(*v1beta1.TargetGro
 				Endpoints: o.Endpoints, MaxRetries: 2, UserAgent: "targetgate-explain/" + version,
 			}))
 		}
-		role := accounts.Role{
-			ARN: binding.Spec.IamRoleArnToAssume, ExternalID: binding.Spec.AssumeRoleExternalId,
-			Namespace: binding.Namespace, Binding: binding.Name,
-		}
-		return regions[region].Client(role), nil
+		return regions[region].Client(accounts.RoleOf(binding)), nil
 	}
 }
 
