@@ -36,9 +36,9 @@ func duplicatesIn(ctx context.Context, reader client.Reader, binding *v1beta1.Ta
 	if binding.Spec.TargetGroupARN == "" {
 		return nil, nil
 	}
-	index := indexBindingGroup
+	index := ownership.IndexGroup
 	if binding.Spec.MultiClusterTargetGroup {
-		index = indexBindingExclusive
+		index = ownership.IndexExclusive
 	}
 	var list v1beta1.TargetGroupBindingList
 	err := reader.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingFields{index: binding.Spec.TargetGroupARN})

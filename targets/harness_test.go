@@ -32,6 +32,7 @@ import (
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/fixture"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -100,7 +101,7 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithStatusSubresource(&corev1.Pod{}, &v1beta1.TargetGroupBinding{})
-	if err := addIndexes(ctx, indexer{builder}); err != nil {
+	if err := errors.Join(ownership.AddIndexes(ctx, indexer{builder}), addIndexes(ctx, indexer{builder})); err != nil {
 		t.Fatal(err)
 	}
 	b.cluster = builder.Build()

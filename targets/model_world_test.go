@@ -5,6 +5,7 @@ package targets
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing/synctest"
@@ -23,6 +24,7 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -126,7 +128,7 @@ func (m *model) start() {
 		Recorder: noEvents{}, Clock: clock.RealClock{},
 		Policy: testPolicy, DriftInterval: testDrift, LastResort: true, InjectsGates: true, MaxConcurrentReconciles: 4, MaxBackoff: 30 * time.Second,
 	}
-	if err := r.SetupWithManager(ctx, mgr); err != nil {
+	if err := errors.Join(ownership.AddIndexes(ctx, mgr.GetFieldIndexer()), r.SetupWithManager(ctx, mgr)); err != nil {
 		panic(err)
 	}
 	m.stop, m.stopped, m.upSince = cancel, mgr.start(ctx), time.Now()

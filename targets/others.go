@@ -66,7 +66,7 @@ func (o others) askedFor(ctx context.Context, binding *v1beta1.TargetGroupBindin
 // sharing are the other bindings of the binding's target group that are there to stay; read only.
 func (o others) sharing(ctx context.Context, binding *v1beta1.TargetGroupBinding) ([]*v1beta1.TargetGroupBinding, error) {
 	var list v1beta1.TargetGroupBindingList
-	err := o.reader.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingFields{indexBindingGroup: binding.Spec.TargetGroupARN})
+	err := o.reader.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingFields{ownership.IndexGroup: binding.Spec.TargetGroupARN})
 	if err != nil {
 		return nil, fmt.Errorf("listing bindings of the target group: %w", err)
 	}

@@ -27,16 +27,15 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// Indexes of the cache of bindings. Package webhook has its own, and those of pods and slices are in package endpoints.
+// Indexes of the cache of bindings. Those by target group are in package ownership, and those of pods and slices in package
+// endpoints.
 const (
-	indexBindingService   = "targets.binding.service"
-	indexBindingGroup     = "targets.binding.group"
-	indexBindingExclusive = "targets.binding.exclusive" // the group of a binding that does not share it
-	indexBindingType      = "targets.binding.type"
+	indexBindingService = "targets.binding.service"
+	indexBindingType    = "targets.binding.type"
 )
 
 // SetupWithManager adds the registrar to the manager. It runs on the leader only, and not before every cache it reads
-// has synced.
+// has synced. The manager's cache must have ownership's indexes.
 func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	r.prepare(endpoints.NewCache())
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
@@ -89,14 +88,7 @@ func (r *Registrar) startWithQueue(ctx context.Context, queue workqueue.TypedRat
 // bindingIndexes say by which values the cache finds bindings.
 var bindingIndexes = map[string]func(*v1beta1.TargetGroupBinding) string{
 	indexBindingService: func(b *v1beta1.TargetGroupBinding) string { return b.Spec.ServiceRef.Name },
-	indexBindingGroup:   func(b *v1beta1.TargetGroupBinding) string { return b.Spec.TargetGroupARN },
-	indexBindingExclusive: func(b *v1beta1.TargetGroupBinding) string {
-		if b.Spec.MultiClusterTargetGroup {
-			return ""
-		}
-		return b.Spec.TargetGroupARN
-	},
-	indexBindingType: func(b *v1beta1.TargetGroupBinding) string { return string(ptr.Deref(b.Spec.TargetType, "")) },
+	indexBindingType:    func(b *v1beta1.TargetGroupBinding) string { return string(ptr.Deref(b.Spec.TargetType, "")) },
 }
 
 func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {

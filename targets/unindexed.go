@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -85,9 +86,11 @@ func matches(o client.Object, asked *client.ListOptions) bool {
 	if asked.FieldSelector == nil {
 		return true
 	}
-	for field, value := range bindingIndexes {
-		if wanted, ok := asked.FieldSelector.RequiresExactMatch(field); ok {
-			return value(o.(*v1beta1.TargetGroupBinding)) == wanted
+	for _, indexes := range []map[string]func(*v1beta1.TargetGroupBinding) string{bindingIndexes, ownership.Indexes} {
+		for field, value := range indexes {
+			if wanted, ok := asked.FieldSelector.RequiresExactMatch(field); ok {
+				return value(o.(*v1beta1.TargetGroupBinding)) == wanted
+			}
 		}
 	}
 	return false

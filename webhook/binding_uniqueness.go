@@ -35,7 +35,7 @@ func (v *bindingValidator) others(ctx context.Context, binding *v1beta1.TargetGr
 		return nil, nil
 	}
 	var list v1beta1.TargetGroupBindingList
-	if err := v.reader.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingFields{indexBindingARN: arn}); err != nil {
+	if err := v.reader.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingFields{ownership.IndexGroup: arn}); err != nil {
 		return nil, fmt.Errorf("listing bindings of %s: %w", arn, err)
 	}
 	var others []v1beta1.TargetGroupBinding

@@ -33,6 +33,7 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -48,8 +49,8 @@ func newReader(t testing.TB, objects ...client.Object) client.Client {
 		}
 	}
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
-		WithIndex(&v1beta1.TargetGroupBinding{}, indexBindingARN, func(o client.Object) []string {
-			return []string{o.(*v1beta1.TargetGroupBinding).Spec.TargetGroupARN}
+		WithIndex(&v1beta1.TargetGroupBinding{}, ownership.IndexGroup, func(o client.Object) []string {
+			return []string{ownership.Indexes[ownership.IndexGroup](o.(*v1beta1.TargetGroupBinding))}
 		}).Build()
 }
 

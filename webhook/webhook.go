@@ -5,17 +5,14 @@ package webhook
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/consent"
-	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // The paths are the incumbent's.
@@ -24,9 +21,6 @@ const (
 	bindingMutatePath   = "/mutate-elbv2-k8s-aws-v1beta1-targetgroupbinding"
 	bindingValidatePath = "/validate-elbv2-k8s-aws-v1beta1-targetgroupbinding"
 )
-
-// indexBindingARN indexes bindings by the ARN of their target group.
-const indexBindingARN = "webhook.binding.arn"
 
 // Clients returns the client that acts as a role. *elbv2.Clients implements it.
 type Clients interface {
@@ -52,13 +46,8 @@ type Options struct {
 // +kubebuilder:webhookconfiguration:mutating=false,name=targetgate-webhook
 
 // Setup registers the three handlers with the manager's webhook server. They work on every replica, leader or not.
+// The manager's cache must have ownership's indexes.
 func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
-	err := mgr.GetFieldIndexer().IndexField(ctx, &v1beta1.TargetGroupBinding{}, indexBindingARN, func(o client.Object) []string {
-		return []string{o.(*v1beta1.TargetGroupBinding).Spec.TargetGroupARN}
-	})
-	if err != nil {
-		return fmt.Errorf("indexing bindings by target group: %w", err)
-	}
 	mutator, err := newPodMutator(ctx, mgr, opts)
 	if err != nil {
 		return err

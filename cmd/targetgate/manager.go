@@ -33,6 +33,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -55,7 +56,7 @@ func setUpLogging(opts *options) {
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=create,namespace=targetgate-system
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=aws-load-balancer-controller-leader,verbs=get;update,namespace=targetgate-system
 
-// newManager returns the manager with caches, leader election, webhook server and probes; it starts nothing. It waits for
+// newManager returns the manager with caches, indexes, leader election, webhook server and probes; it starts nothing. It waits for
 // the API server, because exiting would put the pod into back-off for minutes, and stores the server's version in the
 // options. The manager is ready only until shutdown begins.
 func newManager(ctx context.Context, opts *options, duck *lameDuck) (ctrl.Manager, error) {
@@ -97,7 +98,8 @@ func newManager(ctx context.Context, opts *options, duck *lameDuck) (ctrl.Manage
 	if err != nil {
 		return nil, fmt.Errorf("building manager: %w", err)
 	}
-	return mgr, errors.Join(addProbes(mgr, duck.check), certificates.SetupWithManager(mgr))
+	return mgr, errors.Join(
+		ownership.AddIndexes(ctx, mgr.GetFieldIndexer()), addProbes(mgr, duck.check), certificates.SetupWithManager(mgr))
 }
 
 // newScheme returns a scheme with all kinds that are read or written.

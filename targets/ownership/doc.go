@@ -13,5 +13,5 @@
 //     of ours holds it, it counts no more: Released.
 //   - A binding that nothing can be done for (Incomplete) owns nothing.
 //
-// It reads nothing: callers bring the other bindings.
+// It reads nothing: callers bring the other bindings, which they find in a cache with Indexes.
 package ownership
