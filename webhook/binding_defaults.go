@@ -100,5 +100,5 @@ func asInvalid(binding *v1beta1.TargetGroupBinding, faults field.ErrorList) erro
 	if len(faults) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(v1beta1.GroupVersion.WithKind("TargetGroupBinding").GroupKind(), binding.Name, told(faults))
+	return apierrors.NewInvalid(v1beta1.GroupVersion.WithKind("TargetGroupBinding").GroupKind(), binding.Name, reported(faults))
 }

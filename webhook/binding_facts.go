@@ -38,20 +38,20 @@ const (
 // facts caches what AWS says about target groups. Defaulter and validator share it, so that a creation costs one call.
 type facts struct {
 	clients Clients
-	groups  *memo[elbv2.TargetGroup] // by ARN
-	names   *memo[elbv2.TargetGroup] // by name
-	delays  *memo[time.Duration]     // by ARN
-	tags    *memo[groupTag]          // by ARN
+	groups  *answerCache[elbv2.TargetGroup] // by ARN
+	names   *answerCache[elbv2.TargetGroup] // by name
+	delays  *answerCache[time.Duration]     // by ARN
+	tags    *answerCache[groupTag]          // by ARN
 	policy  consent.Policy
 }
 
 func newFacts(clients Clients, clk clock.PassiveClock) *facts {
 	return &facts{
 		clients: clients,
-		groups:  newMemo[elbv2.TargetGroup](clk, factsLife, factsKept),
-		names:   newMemo[elbv2.TargetGroup](clk, 0, factsKept),
-		delays:  newMemo[time.Duration](clk, factsLife, factsKept),
-		tags:    newMemo[groupTag](clk, tagsLife, factsKept),
+		groups:  newAnswerCache[elbv2.TargetGroup](clk, factsLife, factsKept),
+		names:   newAnswerCache[elbv2.TargetGroup](clk, 0, factsKept),
+		delays:  newAnswerCache[time.Duration](clk, factsLife, factsKept),
+		tags:    newAnswerCache[groupTag](clk, tagsLife, factsKept),
 	}
 }
 

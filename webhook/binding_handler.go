@@ -18,11 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
-// bindingHandler answers reviews of bindings. First it decodes and limits the review, which holds memory of the intake. What
+// bindingHandler answers reviews of bindings. First it decodes and limits the review, which holds memory of the limiter. What
 // may wait for AWS comes after that, and holds only the spec.
 type bindingHandler struct {
 	failures   *prometheus.CounterVec
-	intake     *intake
+	limiter    *requestLimiter
 	turns      *turns
 	namespaces []string // the watched ones; empty means all
 	decide     func(context.Context, *bindingRequest) (answer, error)
@@ -58,13 +58,13 @@ func (h *bindingHandler) serve(w http.ResponseWriter, req *http.Request) ([]byte
 
 // receive reads and decodes the review, and releases its memory.
 func (h *bindingHandler) receive(w http.ResponseWriter, req *http.Request) (*bindingRequest, error) {
-	body, done, err := h.intake.read(w, req)
+	body, done, err := h.limiter.read(w, req)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	var request *bindingRequest
-	err = h.intake.decode(req.Context(), body, func(body []byte) error {
+	err = h.limiter.decode(req.Context(), body, func(body []byte) error {
 		request, err = decodeBinding(body)
 		return err
 	})
@@ -131,17 +131,17 @@ func (v *bindingValidator) review(ctx context.Context, req *bindingRequest) (ans
 const (
 	// mostFaults limits the number of faults in one answer. mostQuoted and mostTold limit, in bytes, the quoted value and the
 	// text of each.
-	mostFaults = 50
-	mostQuoted = 128
-	mostTold   = 512
+	mostFaults   = 50
+	mostQuoted   = 128
+	mostReported = 512
 )
 
-// told returns the faults for the answer: the first ones, shortened, and how many more there are.
-func told(faults field.ErrorList) field.ErrorList {
+// reported returns the faults for the answer: the first ones, shortened, and how many more there are.
+func reported(faults field.ErrorList) field.ErrorList {
 	out := make(field.ErrorList, 0, min(len(faults), mostFaults+1))
 	for _, fault := range faults[:min(len(faults), mostFaults)] {
 		out = append(out, &field.Error{
-			Type: fault.Type, Field: cutTo(fault.Field, mostTold), BadValue: quoted(fault.BadValue), Detail: cutTo(fault.Detail, mostTold),
+			Type: fault.Type, Field: cutTo(fault.Field, mostReported), BadValue: quoted(fault.BadValue), Detail: cutTo(fault.Detail, mostReported),
 		})
 	}
 	if more := len(faults) - mostFaults; more > 0 {

@@ -43,12 +43,12 @@ func specOf(spec string) string {
 // mutating and validating are the two hooks, as Setup makes them, of an AWS that knows the target group "web" of type ip.
 func mutating(_ testing.TB) *bindingHandler {
 	facts, _, _ := testFacts(elbv2types.TargetTypeEnumIp)
-	return &bindingHandler{failures: mutation, intake: newIntake(), turns: newTurns(), decide: (&bindingDefaulter{facts: facts}).review}
+	return &bindingHandler{failures: mutation, limiter: newRequestLimiter(), turns: newTurns(), decide: (&bindingDefaulter{facts: facts}).review}
 }
 
 func validating(t testing.TB) *bindingHandler {
 	validator, _ := newValidator(t)
-	return &bindingHandler{failures: validation, intake: newIntake(), turns: newTurns(), decide: validator.review}
+	return &bindingHandler{failures: validation, limiter: newRequestLimiter(), turns: newTurns(), decide: validator.review}
 }
 
 func TestBindingMutationFillsIn(t *testing.T) {
@@ -213,8 +213,8 @@ func TestBindingsHoldNoRoomWhileAWSIsAsked(t *testing.T) {
 			strings.NewReader(bindingReviewOf(specOf(completeSpec), ""))))
 	}()
 	<-asking
-	if !handler.intake.small.bytes.TryAcquire(smallRoom) {
-		t.Error("room is held while AWS is asked")
+	if !handler.limiter.small.bytes.TryAcquire(smallMemory) {
+		t.Error("memory is held while AWS is asked")
 	}
 	close(leave)
 	<-ended

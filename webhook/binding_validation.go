@@ -74,7 +74,7 @@ func (v *bindingValidator) ValidateUpdate(ctx context.Context, old, binding *v1b
 	if asksAWS(&old.Spec, &binding.Spec) {
 		group, fault, awsErr = v.facts.lookUp(ctx, binding)
 	}
-	made, found := sift(faultsOf(&binding.Spec, others, group), faultsOf(&old.Spec, others, group))
+	made, found := splitNewFaults(faultsOf(&binding.Spec, others, group), faultsOf(&old.Spec, others, group))
 	changed, vpcErr := v.immutable(ctx, &old.Spec, &binding.Spec)
 	newRole, oldRole := v.facts.newRoleFault(old, binding)
 	made, found = slices.Concat(made, changed, newRole), append(found, oldRole...)
@@ -116,15 +116,15 @@ func asInternal(trouble error) error {
 	return apierrors.NewInternalError(trouble)
 }
 
-// sift splits the faults into those that the update makes and those that it finds. A fault that only moves within a list is
+// splitNewFaults splits the faults into those that the update makes and those that it finds. A fault that only moves within a list is
 // found.
-func sift(after, before field.ErrorList) (made, found field.ErrorList) {
+func splitNewFaults(after, before field.ErrorList) (made, found field.ErrorList) {
 	left := map[string]int{}
 	for _, fault := range before {
-		left[anywhere(fault)]++
+		left[withoutIndexes(fault)]++
 	}
 	for _, fault := range after {
-		if key := anywhere(fault); left[key] > 0 {
+		if key := withoutIndexes(fault); left[key] > 0 {
 			left[key]--
 			found = append(found, fault)
 		} else {
@@ -136,8 +136,8 @@ func sift(after, before field.ErrorList) (made, found field.ErrorList) {
 
 var listIndex = regexp.MustCompile(`\[[0-9]+\]`)
 
-// anywhere returns the fault as text, without its positions in lists.
-func anywhere(fault *field.Error) string {
+// withoutIndexes returns the fault as text, without its positions in lists.
+func withoutIndexes(fault *field.Error) string {
 	return listIndex.ReplaceAllString(fault.Field, "[]") + ": " + fault.ErrorBody()
 }
 

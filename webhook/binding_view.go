@@ -75,7 +75,7 @@ func decodeBinding(body []byte) (*bindingRequest, error) {
 	sizes := req.Object.decode(req.Namespace)
 	was := req.OldObject.decode(req.Namespace)
 	req.binding, req.old = sizes.binding, was.binding
-	if req.faults, _ = sift(sizes.faults, was.faults); fault != nil {
+	if req.faults, _ = splitNewFaults(sizes.faults, was.faults); fault != nil {
 		req.faults = append(req.faults, fault)
 	}
 	req.Object, req.OldObject = bindingView{}, bindingView{}

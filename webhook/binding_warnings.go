@@ -87,7 +87,7 @@ func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }
 
 func warnOfFaults(found field.ErrorList) admission.Warnings {
 	var out admission.Warnings
-	for _, fault := range told(found) {
+	for _, fault := range reported(found) {
 		out = append(out, "existing problem, not rejected: "+fault.Error())
 	}
 	return out

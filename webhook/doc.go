@@ -30,12 +30,12 @@
 //   - API servers call the webhook only for pods that may need a gate: in labelled namespaces, with labels, and not mirrors of
 //     static pods (matchConditions). They give up after 3 s. A pod that gets its first label from a later webhook is missed.
 //   - The bindings and Services of a namespace are compiled into a matcher when its first pod comes, and again after a relevant
-//     change (index.go, match.go). A review costs the same with 1 and with 1,000 bindings.
+//     change (namespace_index.go, match.go). A review costs the same with 1 and with 1,000 bindings.
 //   - Only the fields of a review that are used are decoded (pod_view.go), and the patch contains only what it adds: fields
 //     that we do not know survive (pod_patch.go).
-//   - Pod reviews have their own limits of memory, time and work, so that bindings never cost a pod its gate (intake.go).
+//   - Pod reviews have their own limits of memory, time and work, so that bindings never cost a pod its gate (request_limiter.go).
 //     Reviews of up to 64 KiB share 8 MiB and wait up to 100 ms for it. Larger ones share 28 MiB and are decoded one at a
-//     time; the largest has 7 MiB. A review that finds no room gets a 503: the pod is created without a gate, but not late.
+//     time; the largest has 7 MiB. A review that finds no memory gets a 503: the pod is created without a gate, but not late.
 //   - A pod may come a moment before its binding or Service is in our cache: a binding names a missing Service, or a Service
 //     younger than 10 s selects the pod and no binding names it. Such a pod waits up to 200 ms. All pods of the namespace share
 //     this one wait, and there is no further wait until something changes. Then the pod is admitted, with a warning if a

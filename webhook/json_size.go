@@ -10,7 +10,7 @@ import (
 )
 
 // The values in a part of JSON are counted before it is decoded. Decoded, a value takes up to fifty times the memory of its
-// text, so only the number of values limits memory and work.
+// text, so only the number of values limits memory and work. encoding/json and apimachinery's json have no such limit.
 
 // allDepths counts commas at any depth.
 const allDepths = math.MaxInt

@@ -24,7 +24,7 @@ import (
 
 // podMutator adds the readiness gates of the bindings that cover a pod, and its termination delay.
 type podMutator struct {
-	index      *index
+	index      *bindingIndex
 	off        bool     // pods are admitted as they are
 	namespaces []string // the watched ones; empty means all
 	protector  *protector

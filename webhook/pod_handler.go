@@ -14,13 +14,13 @@ import (
 // podHandler answers reviews of pods. It does not use controller-runtime's admission.Webhook, which spends most of its time on
 // decoding fields that nothing reads, twice.
 type podHandler struct {
-	intake  *intake
+	limiter *requestLimiter
 	mutator *podMutator
 }
 
 // ServeHTTP admits every pod that it can decode. Everything else is a failed call, never a rejection.
 func (h *podHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	body, done, err := h.intake.read(w, req)
+	body, done, err := h.limiter.read(w, req)
 	if err != nil {
 		fail(w, req, mutation, err)
 		return
@@ -36,7 +36,7 @@ func (h *podHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 func (h *podHandler) review(ctx context.Context, body []byte) ([]byte, error) {
 	var review podReview
-	err := h.intake.decode(ctx, body, func(body []byte) error { return json.Unmarshal(body, &review) })
+	err := h.limiter.decode(ctx, body, func(body []byte) error { return json.Unmarshal(body, &review) })
 	if err != nil {
 		return nil, fmt.Errorf("decoding the review: %w", err)
 	}

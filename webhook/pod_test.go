@@ -32,7 +32,7 @@ var usual = Termination{ALB: 30 * time.Second, NLB: 130 * time.Second, ServerVer
 
 // newHandler reviews pods by what the reader has, at the time of the clock.
 func newHandler(reader client.Reader, clock clock.Clock) *podHandler {
-	return &podHandler{intake: newIntake(), mutator: &podMutator{index: newIndex(reader, clock), protector: newProtector(usual)}}
+	return &podHandler{limiter: newRequestLimiter(), mutator: &podMutator{index: newBindingIndex(reader, clock), protector: newProtector(usual)}}
 }
 
 // reviewOf is what an API server posts about a new pod.

@@ -21,7 +21,8 @@ const (
 )
 
 // turns limits the reviews of bindings that are validated at the same time. Within a namespace, reviews wait in order of
-// arrival. It is safe for concurrent use.
+// arrival. It is safe for concurrent use. A semaphore alone has one line for all callers, in which one namespace could keep the
+// others waiting.
 type turns struct {
 	mu     sync.Mutex
 	all    int

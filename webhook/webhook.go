@@ -52,19 +52,19 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	if err != nil {
 		return err
 	}
-	facts, bindings := newFacts(opts.Clients, clock.RealClock{}), newIntake()
+	facts, bindings := newFacts(opts.Clients, clock.RealClock{}), newRequestLimiter()
 	facts.policy = opts.Consent
 	defaulter := &bindingDefaulter{facts: facts}
 	validator := &bindingValidator{
 		reader: mgr.GetClient(), ownVPC: opts.OwnVPC, facts: facts, claims: newClaims(clock.RealClock{}),
 	}
 	for path, hook := range map[string]http.Handler{
-		podPath: &podHandler{intake: newIntake(), mutator: mutator},
+		podPath: &podHandler{limiter: newRequestLimiter(), mutator: mutator},
 		bindingMutatePath: &bindingHandler{
-			failures: mutation, intake: bindings, turns: newTurns(), namespaces: opts.Namespaces, decide: defaulter.review,
+			failures: mutation, limiter: bindings, turns: newTurns(), namespaces: opts.Namespaces, decide: defaulter.review,
 		},
 		bindingValidatePath: &bindingHandler{
-			failures: validation, intake: bindings, turns: newTurns(), namespaces: opts.Namespaces, decide: validator.review,
+			failures: validation, limiter: bindings, turns: newTurns(), namespaces: opts.Namespaces, decide: validator.review,
 		},
 	} {
 		mgr.GetWebhookServer().Register(path, timed(path, hook))
@@ -75,7 +75,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 
 func newPodMutator(ctx context.Context, mgr ctrl.Manager, opts Options) (*podMutator, error) {
 	mutator := &podMutator{
-		index:     newIndex(mgr.GetClient(), clock.RealClock{}),
+		index:     newBindingIndex(mgr.GetClient(), clock.RealClock{}),
 		off:       !opts.InjectGates,
 		protector: newProtector(opts.Termination), namespaces: opts.Namespaces,
 	}

@@ -25,37 +25,38 @@ const (
 	longestWait = 200 * time.Millisecond
 	// longestRead limits the wait for unsynced caches: API servers have given up by then.
 	longestRead = 3 * time.Second
-	// young is the age up to which a Service may still get its binding: tools create an app's Services first, then Deployments,
+	// recentService is the age up to which a Service may still get its binding: tools create an app's Services first, then Deployments,
 	// and custom resources last.
-	young = 10 * time.Second
+	recentService = 10 * time.Second
 )
 
-// index answers from memory which bindings cover a pod. It compiles a namespace at the first request, and forgets it at a
-// relevant change there. So changes in other namespaces and in the status of bindings cost nothing.
-type index struct {
+// bindingIndex answers from memory which bindings cover a pod. It compiles a namespace at the first request, and forgets it at a
+// relevant change there. So changes in other namespaces and in the status of bindings cost nothing. The indexes of client-go
+// find objects by one exact value, but a selector asks for several labels.
+type bindingIndex struct {
 	reader client.Reader
 	clock  clock.Clock
 
-	mu    sync.Mutex
-	known map[string]*knowledge // by namespace
+	mu         sync.Mutex
+	namespaces map[string]*namespaceIndex // by namespace
 }
 
-// knowledge is the compiled state of a namespace until something changes there. It enters the index before the caches are
-// read, and an event comes after its change is in the cache. So outdated knowledge is never kept.
-type knowledge struct {
+// namespaceIndex is the compiled state of a namespace until something changes there. It enters the index before the caches are
+// read, and an event comes after its change is in the cache. So no outdated index is kept.
+type namespaceIndex struct {
 	compile  func() (*matcher, error) // compiles once
 	outdated chan struct{}            // closed at a change
 
-	mu       sync.Mutex
-	patience time.Time // the deadline of pods that wait for a change; zero until one waits
+	mu        sync.Mutex
+	waitUntil time.Time // the deadline of pods that wait for a change; zero until one waits
 }
 
-func newIndex(reader client.Reader, clock clock.Clock) *index {
-	return &index{reader: reader, clock: clock, known: map[string]*knowledge{}}
+func newBindingIndex(reader client.Reader, clock clock.Clock) *bindingIndex {
+	return &bindingIndex{reader: reader, clock: clock, namespaces: map[string]*namespaceIndex{}}
 }
 
 // watch makes the index forget a namespace at a relevant event. It works once the informers run.
-func (x *index) watch(ctx context.Context, informers cache.Informers) error {
+func (x *bindingIndex) watch(ctx context.Context, informers cache.Informers) error {
 	for object, matters := range map[client.Object]func(before, after any) bool{
 		&v1beta1.TargetGroupBinding{}: bindingMatters, &corev1.Service{}: serviceMatters,
 	} {
@@ -88,7 +89,7 @@ func serviceMatters(before, after any) bool {
 }
 
 // changed forgets the namespace of the object.
-func (x *index) changed(object any) {
+func (x *bindingIndex) changed(object any) {
 	name, err := toolscache.DeletionHandlingObjectToName(object)
 	if err != nil {
 		return // not an object
@@ -98,25 +99,25 @@ func (x *index) changed(object any) {
 	x.forget(name.Namespace)
 }
 
-func (x *index) forget(namespace string) {
-	if k, known := x.known[namespace]; known {
-		delete(x.known, namespace)
-		close(k.outdated)
+func (x *bindingIndex) forget(namespace string) {
+	if n, known := x.namespaces[namespace]; known {
+		delete(x.namespaces, namespace)
+		close(n.outdated)
 	}
 }
 
-// cover returns the coverage of a pod. If that may be about to change, it waits a little: see knowledge.await.
-func (x *index) cover(ctx context.Context, namespace string, podLabels map[string]string) (coverage, error) {
+// cover returns the coverage of a pod. If that may be about to change, it waits a little: see namespaceIndex.await.
+func (x *bindingIndex) cover(ctx context.Context, namespace string, podLabels map[string]string) (coverage, error) {
 	end := x.clock.Now().Add(longestWait)
 	for {
-		k := x.of(ctx, namespace)
-		m, err := k.compile()
+		n := x.of(ctx, namespace)
+		m, err := n.compile()
 		if err != nil {
 			return coverage{}, err
 		}
 		c := m.cover(podLabels)
-		expected := m.incomplete || x.clock.Since(c.unbound) < young
-		if !expected || !k.await(ctx, x.clock, end) {
+		expected := m.incomplete || x.clock.Since(c.unbound) < recentService
+		if !expected || !n.await(ctx, x.clock, end) {
 			return c, nil
 		}
 	}
@@ -125,20 +126,20 @@ func (x *index) cover(ctx context.Context, namespace string, podLabels map[strin
 // await returns true as soon as something changes in the namespace. All waiting pods share one deadline, longestWait after the
 // first of them came; a pod also waits no longer than its own end. After the deadline no pod waits, so a namespace without
 // changes costs one wait.
-func (k *knowledge) await(ctx context.Context, clock clock.Clock, end time.Time) bool {
-	k.mu.Lock()
-	if k.patience.IsZero() {
-		k.patience = clock.Now().Add(longestWait)
+func (n *namespaceIndex) await(ctx context.Context, clock clock.Clock, end time.Time) bool {
+	n.mu.Lock()
+	if n.waitUntil.IsZero() {
+		n.waitUntil = clock.Now().Add(longestWait)
 	}
-	left := min(k.patience.Sub(clock.Now()), end.Sub(clock.Now()))
-	k.mu.Unlock()
+	left := min(n.waitUntil.Sub(clock.Now()), end.Sub(clock.Now()))
+	n.mu.Unlock()
 	if left <= 0 {
 		return false
 	}
 	timer := clock.NewTimer(left)
 	defer timer.Stop()
 	select {
-	case <-k.outdated:
+	case <-n.outdated:
 		waits.WithLabelValues("changed").Inc()
 		return true
 	case <-timer.C():
@@ -148,37 +149,37 @@ func (k *knowledge) await(ctx context.Context, clock clock.Clock, end time.Time)
 	return false
 }
 
-// of returns the knowledge of the namespace, new if there is none.
-func (x *index) of(ctx context.Context, namespace string) *knowledge {
+// of returns the index of the namespace, new if there is none.
+func (x *bindingIndex) of(ctx context.Context, namespace string) *namespaceIndex {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	k, known := x.known[namespace]
+	n, known := x.namespaces[namespace]
 	if !known {
-		k = &knowledge{outdated: make(chan struct{})}
-		k.compile = sync.OnceValues(func() (*matcher, error) {
+		n = &namespaceIndex{outdated: make(chan struct{})}
+		n.compile = sync.OnceValues(func() (*matcher, error) {
 			m, err := x.read(ctx, namespace)
 			if err != nil || m.empty() {
-				x.drop(namespace, k)
+				x.drop(namespace, n)
 			}
 			return m, err
 		})
-		x.known[namespace] = k
+		x.namespaces[namespace] = n
 	}
-	return k
+	return n
 }
 
-// drop forgets k, unless that has happened already. Errors are not kept, nor are empty namespaces, because a caller could
+// drop forgets n, unless that has happened already. Errors are not kept, nor are empty namespaces, because a caller could
 // invent any number of them.
-func (x *index) drop(namespace string, k *knowledge) {
+func (x *bindingIndex) drop(namespace string, n *namespaceIndex) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.known[namespace] == k {
+	if x.namespaces[namespace] == n {
 		x.forget(namespace)
 	}
 }
 
 // read compiles the namespace from the caches. It continues if the first caller gives up, because others may wait for it.
-func (x *index) read(ctx context.Context, namespace string) (*matcher, error) {
+func (x *bindingIndex) read(ctx context.Context, namespace string) (*matcher, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestRead)
 	defer cancel()
 	var bindings v1beta1.TargetGroupBindingList

@@ -31,34 +31,34 @@ func (k groupKey) text() string {
 	return strings.Join([]string{k.namespace, k.role.ARN, k.role.ExternalID, k.group}, "\x00")
 }
 
-// memo caches answers about target groups for a while, refusals for a moment, and other errors not at all. Concurrent requests
+// answerCache caches answers about target groups for a while, refusals for a moment, and other errors not at all. Concurrent requests
 // for the same answer share one call. It is safe for concurrent use.
-type memo[V any] struct {
+type answerCache[V any] struct {
 	life    time.Duration // of an answer; 0 means it is not reused
 	answers *cache.LRUExpireCache
 	calls   singleflight.Group
 }
 
-type remembered[V any] struct {
+type cachedAnswer[V any] struct {
 	value V
 	err   error
 }
 
-func newMemo[V any](clk clock.PassiveClock, life time.Duration, limit int) *memo[V] {
-	return &memo[V]{life: life, answers: cache.NewLRUExpireCacheWithClock(limit, clk)}
+func newAnswerCache[V any](clk clock.PassiveClock, life time.Duration, limit int) *answerCache[V] {
+	return &answerCache[V]{life: life, answers: cache.NewLRUExpireCacheWithClock(limit, clk)}
 }
 
 // get answers from the cache or calls ask, which runs for at most askWithin, even if this caller gives up: others may wait for
 // it.
-func (m *memo[V]) get(ctx context.Context, key groupKey, ask func(context.Context) (V, error)) (V, error) {
-	if known, found := m.answers.Get(key); found {
-		known := known.(remembered[V])
+func (c *answerCache[V]) get(ctx context.Context, key groupKey, ask func(context.Context) (V, error)) (V, error) {
+	if known, found := c.answers.Get(key); found {
+		known := known.(cachedAnswer[V])
 		return known.value, known.err
 	}
-	call := m.calls.DoChan(key.text(), func() (any, error) { return m.run(context.WithoutCancel(ctx), key, ask), nil })
+	call := c.calls.DoChan(key.text(), func() (any, error) { return c.run(context.WithoutCancel(ctx), key, ask), nil })
 	select {
 	case result := <-call:
-		got := result.Val.(remembered[V])
+		got := result.Val.(cachedAnswer[V])
 		return got.value, got.err
 	case <-ctx.Done():
 		var none V
@@ -66,22 +66,22 @@ func (m *memo[V]) get(ctx context.Context, key groupKey, ask func(context.Contex
 	}
 }
 
-func (m *memo[V]) run(ctx context.Context, key groupKey, ask func(context.Context) (V, error)) remembered[V] {
+func (c *answerCache[V]) run(ctx context.Context, key groupKey, ask func(context.Context) (V, error)) cachedAnswer[V] {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	value, err := ask(ctx)
-	answer := remembered[V]{value, err}
-	if life := m.lifeOf(err); life > 0 {
-		m.answers.Add(key, answer, life)
+	answer := cachedAnswer[V]{value, err}
+	if life := c.lifeOf(err); life > 0 {
+		c.answers.Add(key, answer, life)
 	}
 	return answer
 }
 
 // lifeOf returns how long a result is cached.
-func (m *memo[V]) lifeOf(err error) time.Duration {
+func (c *answerCache[V]) lifeOf(err error) time.Duration {
 	switch {
 	case err == nil:
-		return m.life
+		return c.life
 	case awserr.IsRoleRefused(err), elbv2.IsTargetGroupNotFound(err), awserr.IsInvalid(err):
 		return refusalLife
 	default:
@@ -90,4 +90,6 @@ func (m *memo[V]) lifeOf(err error) time.Duration {
 }
 
 // put caches an answer that another call returned.
-func (m *memo[V]) put(key groupKey, value V) { m.answers.Add(key, remembered[V]{value: value}, m.life) }
+func (c *answerCache[V]) put(key groupKey, value V) {
+	c.answers.Add(key, cachedAnswer[V]{value: value}, c.life)
+}

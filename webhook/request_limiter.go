@@ -22,9 +22,9 @@ const (
 	// smallReview is in bytes. Nearly all reviews are smaller: one of a typical pod has 5 to 20 KiB.
 	smallReview = 64 << 10
 
-	// smallRoom and largeRoom, in bytes, limit the memory of all reviews in progress on one path.
-	smallRoom = 8 << 20
-	largeRoom = 4 * largestReview
+	// smallMemory and largeMemory, in bytes, limit the memory of all reviews in progress on one path.
+	smallMemory = 8 << 20
+	largeMemory = 4 * largestReview
 
 	// smallWait and largeWait are how long a review waits for memory: a small part of the 3 s that API servers wait for us.
 	smallWait = 100 * time.Millisecond
@@ -34,26 +34,26 @@ const (
 	readTimeout = 3 * time.Second
 )
 
-// intake reads the reviews of one path, within limits of memory, time and work for all of them together. Small and large
+// requestLimiter reads the reviews of one path, within limits of memory, time and work for all of them together. Small and large
 // reviews have separate memory, so that a large one never blocks a small one. Large ones are decoded one at a time, so that
-// small ones get CPU.
-type intake struct {
-	small, large room
+// small ones get CPU. net/http limits a body, and x/sync/semaphore counts bytes; neither limits all bodies together.
+type requestLimiter struct {
+	small, large memory
 	decoding     *semaphore.Weighted // of large reviews
 	timeout      time.Duration       // for the arrival of a review
 }
 
-// room is memory that reviews share. A review that finds none waits a moment, in order of arrival. The server's connections
+// memory is memory that reviews share. A review that finds none waits a moment, in order of arrival. The server's connections
 // limit how many wait at a time.
-type room struct {
+type memory struct {
 	bytes *semaphore.Weighted
 	wait  time.Duration
 }
 
-func newIntake() *intake {
-	return &intake{
-		small:    room{semaphore.NewWeighted(smallRoom), smallWait},
-		large:    room{semaphore.NewWeighted(largeRoom), largeWait},
+func newRequestLimiter() *requestLimiter {
+	return &requestLimiter{
+		small:    memory{semaphore.NewWeighted(smallMemory), smallWait},
+		large:    memory{semaphore.NewWeighted(largeMemory), largeWait},
 		decoding: semaphore.NewWeighted(1),
 		timeout:  readTimeout,
 	}
@@ -70,7 +70,7 @@ var (
 func weight(length int64) int64 { return 2 * length }
 
 // read returns the body of the request. Its memory is counted until done is called, which may be called more than once.
-func (i *intake) read(w http.ResponseWriter, req *http.Request) (body []byte, done func(), err error) {
+func (l *requestLimiter) read(w http.ResponseWriter, req *http.Request) (body []byte, done func(), err error) {
 	length := req.ContentLength
 	switch {
 	case length < 0:
@@ -78,14 +78,14 @@ func (i *intake) read(w http.ResponseWriter, req *http.Request) (body []byte, do
 	case length > largestReview:
 		return nil, nil, errTooLarge
 	}
-	room := &i.small
+	share := &l.small
 	if length > smallReview {
-		room = &i.large
+		share = &l.large
 	}
-	if done, err = room.take(req.Context(), weight(length)); err != nil {
+	if done, err = share.take(req.Context(), weight(length)); err != nil {
 		return nil, nil, err
 	}
-	if body, err = i.receive(w, req, length); err != nil {
+	if body, err = l.receive(w, req, length); err != nil {
 		done()
 		return nil, nil, err
 	}
@@ -94,8 +94,8 @@ func (i *intake) read(w http.ResponseWriter, req *http.Request) (body []byte, do
 
 // receive reads a body of that length. After an error the deadline stays, because the server may read the rest; once all is
 // read it has no effect.
-func (i *intake) receive(w http.ResponseWriter, req *http.Request, length int64) ([]byte, error) {
-	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(i.timeout)); err != nil {
+func (l *requestLimiter) receive(w http.ResponseWriter, req *http.Request, length int64) ([]byte, error) {
+	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(l.timeout)); err != nil {
 		return nil, fmt.Errorf("setting the review's read deadline: %w", err)
 	}
 	body := make([]byte, length)
@@ -106,11 +106,11 @@ func (i *intake) receive(w http.ResponseWriter, req *http.Request, length int64)
 }
 
 // take reserves memory until done is called.
-func (r *room) take(ctx context.Context, bytes int64) (done func(), err error) {
-	if !acquire(ctx, r.bytes, bytes, r.wait) {
+func (m *memory) take(ctx context.Context, bytes int64) (done func(), err error) {
+	if !acquire(ctx, m.bytes, bytes, m.wait) {
 		return nil, errBusy
 	}
-	return onlyOnce(func() { r.bytes.Release(bytes) }), nil
+	return onlyOnce(func() { m.bytes.Release(bytes) }), nil
 }
 
 // acquire waits at most that long. What is free it takes at once, without a look at the time: on a busy machine more than the wait
@@ -135,12 +135,12 @@ func onlyOnce(f func()) func() {
 }
 
 // decode runs a function that decodes a body. Large bodies are decoded one at a time.
-func (i *intake) decode(ctx context.Context, body []byte, decode func([]byte) error) error {
+func (l *requestLimiter) decode(ctx context.Context, body []byte, decode func([]byte) error) error {
 	if len(body) > smallReview {
-		if !acquire(ctx, i.decoding, 1, i.large.wait) {
+		if !acquire(ctx, l.decoding, 1, l.large.wait) {
 			return errBusy
 		}
-		defer i.decoding.Release(1)
+		defer l.decoding.Release(1)
 	}
 	return decode(body)
 }

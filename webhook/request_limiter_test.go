@@ -22,9 +22,9 @@ import (
 )
 
 // echo is a hook that answers with what it gets.
-func echo(i *intake) http.Handler {
+func echo(l *requestLimiter) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		body, done, err := i.read(w, req)
+		body, done, err := l.read(w, req)
 		if err != nil {
 			fail(w, req, mutation, err)
 			return
@@ -52,7 +52,7 @@ func ask(hook http.Handler, length int64, body io.Reader) (status int) {
 	return w.Code
 }
 
-func TestIntakeTakesWhatFits(t *testing.T) {
+func TestLimiterTakesWhatFits(t *testing.T) {
 	tests := map[string]struct {
 		length int64 // as it is told, -1 when it is not
 		body   io.Reader
@@ -67,37 +67,37 @@ func TestIntakeTakesWhatFits(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			i := newIntake()
-			if got := ask(echo(i), tc.length, tc.body); got != tc.want {
+			l := newRequestLimiter()
+			if got := ask(echo(l), tc.length, tc.body); got != tc.want {
 				t.Errorf("status %d, want %d", got, tc.want)
 			}
-			if !i.small.bytes.TryAcquire(smallRoom) || !i.large.bytes.TryAcquire(largeRoom) {
-				t.Error("the room is not given back")
+			if !l.small.bytes.TryAcquire(smallMemory) || !l.large.bytes.TryAcquire(largeMemory) {
+				t.Error("the memory is not given back")
 			}
 		})
 	}
 }
 
-// A review that finds no room waits a moment, those before it first. Then it is told that we are busy, and counted.
-func TestIntakeWaitsForRoom(t *testing.T) {
+// A review that finds no memory waits a moment, those before it first. Then it is told that we are busy, and counted.
+func TestLimiterWaitsForMemory(t *testing.T) {
 	tests := map[string]struct {
 		freed time.Duration
 		want  int
 	}{
-		"room comes in time": {smallWait / 2, http.StatusOK},
-		"room comes late":    {2 * smallWait, http.StatusServiceUnavailable},
+		"memory comes in time": {smallWait / 2, http.StatusOK},
+		"memory comes late":    {2 * smallWait, http.StatusServiceUnavailable},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				i := newIntake()
-				done, err := i.small.take(t.Context(), smallRoom)
+				l := newRequestLimiter()
+				done, err := l.small.take(t.Context(), smallMemory)
 				if err != nil {
 					t.Fatal(err)
 				}
 				time.AfterFunc(tc.freed, done)
 				before, begun := scrape(t, tooBusy), time.Now()
-				if got := ask(echo(i), 10, repeated("0", 10)); got != tc.want {
+				if got := ask(echo(l), 10, repeated("0", 10)); got != tc.want {
 					t.Errorf("status %d, want %d", got, tc.want)
 				}
 				if took := time.Since(begun); took > smallWait {
@@ -113,14 +113,14 @@ func TestIntakeWaitsForRoom(t *testing.T) {
 }
 
 // Whatever the large reviews do, the small ones come in.
-func TestIntakeHasRoomForSmallReviewsBesideLargeOnes(t *testing.T) {
-	i := newIntake()
-	i.timeout = time.Minute
+func TestLimiterHasMemoryForSmallReviewsBesideLargeOnes(t *testing.T) {
+	l := newRequestLimiter()
+	l.timeout = time.Minute
 	reading := make(chan struct{})
 	stalled := func() (end func() int) {
 		body, stop := io.Pipe()
 		status := make(chan int)
-		go func() { status <- ask(echo(i), largestReview, body) }()
+		go func() { status <- ask(echo(l), largestReview, body) }()
 		go func() {
 			_, _ = stop.Write([]byte("0"))
 			reading <- struct{}{}
@@ -131,15 +131,15 @@ func TestIntakeHasRoomForSmallReviewsBesideLargeOnes(t *testing.T) {
 		}
 	}
 	var ends []func() int
-	for range largeRoom / weight(largestReview) {
+	for range largeMemory / weight(largestReview) {
 		ends = append(ends, stalled())
 		<-reading
 	}
-	i.large.wait = time.Millisecond
-	if got := ask(echo(i), largestReview, repeated("0", largestReview)); got != http.StatusServiceUnavailable {
+	l.large.wait = time.Millisecond
+	if got := ask(echo(l), largestReview, repeated("0", largestReview)); got != http.StatusServiceUnavailable {
 		t.Errorf("status %d for one more large review, want 503", got)
 	}
-	if got := ask(echo(i), smallReview, repeated("0", smallReview)); got != http.StatusOK {
+	if got := ask(echo(l), smallReview, repeated("0", smallReview)); got != http.StatusOK {
 		t.Errorf("status %d for a small review beside %d large ones that stall, want 200", got, len(ends))
 	}
 	for _, end := range ends {
@@ -147,15 +147,15 @@ func TestIntakeHasRoomForSmallReviewsBesideLargeOnes(t *testing.T) {
 			t.Errorf("status %d for a review that stalls, want 500", got)
 		}
 	}
-	if !i.large.bytes.TryAcquire(largeRoom) {
-		t.Error("the room is not given back")
+	if !l.large.bytes.TryAcquire(largeMemory) {
+		t.Error("the memory is not given back")
 	}
 }
 
 // Large reviews are decoded one after the other, and the small ones beside them.
-func TestIntakeDecodesOneLargeReviewAtATime(t *testing.T) {
+func TestLimiterDecodesOneLargeReviewAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		i := newIntake()
+		l := newRequestLimiter()
 		var largest, now int
 		work := func([]byte) error {
 			now++
@@ -167,10 +167,10 @@ func TestIntakeDecodesOneLargeReviewAtATime(t *testing.T) {
 		errs := make([]error, 20)
 		var all sync.WaitGroup
 		for n := range errs {
-			all.Go(func() { errs[n] = i.decode(t.Context(), make([]byte, smallReview+1), work) })
+			all.Go(func() { errs[n] = l.decode(t.Context(), make([]byte, smallReview+1), work) })
 		}
 		synctest.Wait()
-		if err := i.decode(t.Context(), make([]byte, smallReview), func([]byte) error { return nil }); err != nil {
+		if err := l.decode(t.Context(), make([]byte, smallReview), func([]byte) error { return nil }); err != nil {
 			t.Errorf("a small review: %v", err)
 		}
 		all.Wait()
@@ -189,11 +189,11 @@ func TestIntakeDecodesOneLargeReviewAtATime(t *testing.T) {
 const tooBusy = `awslbc_webhook_mutation_failure_total{error_type="Service Unavailable",webhook_name="/mutate-v1-pod"}`
 
 // A caller that stops in the middle is not waited for; a hook has more time than its review has to arrive.
-func TestIntakeHasADeadlineForArrivalOnly(t *testing.T) {
-	i := newIntake()
-	i.timeout = 50 * time.Millisecond
+func TestLimiterHasADeadlineForArrivalOnly(t *testing.T) {
+	l := newRequestLimiter()
+	l.timeout = 50 * time.Millisecond
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		_, done, err := i.read(w, req)
+		_, done, err := l.read(w, req)
 		if err != nil {
 			fail(w, req, mutation, err)
 			return
@@ -202,7 +202,7 @@ func TestIntakeHasADeadlineForArrivalOnly(t *testing.T) {
 		select {
 		case <-req.Context().Done():
 			w.WriteHeader(http.StatusGatewayTimeout)
-		case <-time.After(2 * i.timeout):
+		case <-time.After(2 * l.timeout):
 		}
 	}))
 	defer server.Close()
@@ -230,14 +230,14 @@ func TestIntakeHasADeadlineForArrivalOnly(t *testing.T) {
 	if got := say(4, "ha"); got != http.StatusInternalServerError {
 		t.Errorf("status %d for half a body, want 500", got)
 	}
-	if err := i.small.bytes.Acquire(context.Background(), smallRoom); err != nil {
-		t.Errorf("the room is not given back: %v", err)
+	if err := l.small.bytes.Acquire(context.Background(), smallMemory); err != nil {
+		t.Errorf("the memory is not given back: %v", err)
 	}
 }
 
 func TestTimedTellsHalfMilliseconds(t *testing.T) {
 	w, req := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/timed", repeated("0", 1))
-	timed("/timed", echo(newIntake())).ServeHTTP(w, req)
+	timed("/timed", echo(newRequestLimiter())).ServeHTTP(w, req)
 	if got := scrape(t, `targetgate_webhook_seconds_count{webhook_name="/timed"}`); got != "1" {
 		t.Errorf("%s calls are timed, want 1", got)
 	}
@@ -247,16 +247,16 @@ func TestTimedTellsHalfMilliseconds(t *testing.T) {
 }
 
 // On a busy machine the wait may be over before anything was tried.
-func TestRoomThatIsFreeIsTakenAtOnce(t *testing.T) {
-	r := room{bytes: semaphore.NewWeighted(smallRoom), wait: 0}
-	done, err := r.take(t.Context(), smallReview)
+func TestMemoryThatIsFreeIsTakenAtOnce(t *testing.T) {
+	m := memory{bytes: semaphore.NewWeighted(smallMemory), wait: 0}
+	done, err := m.take(t.Context(), smallReview)
 	if err != nil {
-		t.Fatalf("%v, although there is room", err)
+		t.Fatalf("%v, although there is memory", err)
 	}
 	done()
-	i := newIntake()
-	i.large.wait = 0
-	if err := i.decode(t.Context(), make([]byte, smallReview+1), func([]byte) error { return nil }); err != nil {
+	l := newRequestLimiter()
+	l.large.wait = 0
+	if err := l.decode(t.Context(), make([]byte, smallReview+1), func([]byte) error { return nil }); err != nil {
 		t.Errorf("%v, although nothing is being decoded", err)
 	}
 }

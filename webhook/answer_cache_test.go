@@ -35,9 +35,9 @@ func (c *counter) ask(ctx context.Context) (int, error) {
 	return c.asked, c.err
 }
 
-func TestMemoAsksOnceForAll(t *testing.T) {
+func TestAnswerCacheAsksOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, asked := newMemo[int](clock.RealClock{}, time.Minute, 10), &counter{}
+		m, asked := newAnswerCache[int](clock.RealClock{}, time.Minute, 10), &counter{}
 		var callers sync.WaitGroup
 		for range 20 {
 			callers.Go(func() {
@@ -53,7 +53,7 @@ func TestMemoAsksOnceForAll(t *testing.T) {
 // notFound is AWS's word that a target group is not there.
 var notFound = &elbv2types.TargetGroupNotFoundException{}
 
-func TestMemoForgets(t *testing.T) {
+func TestAnswerCacheForgets(t *testing.T) {
 	tests := map[string]struct {
 		err   error
 		pause time.Duration
@@ -68,7 +68,7 @@ func TestMemoForgets(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, asked := newMemo[int](clock.RealClock{}, time.Minute, 10), &counter{err: tc.err}
+				m, asked := newAnswerCache[int](clock.RealClock{}, time.Minute, 10), &counter{err: tc.err}
 				for range 2 {
 					if _, err := m.get(t.Context(), groupKey{}, asked.ask); !errors.Is(err, tc.err) {
 						t.Errorf("error %v, want %v", err, tc.err)
@@ -84,9 +84,9 @@ func TestMemoForgets(t *testing.T) {
 }
 
 // What one role is told is not for another.
-func TestMemoTellsRolesApart(t *testing.T) {
+func TestAnswerCacheTellsRolesApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, asked := newMemo[int](clock.RealClock{}, time.Minute, 10), &counter{}
+		m, asked := newAnswerCache[int](clock.RealClock{}, time.Minute, 10), &counter{}
 		for want, role := range []accounts.Role{{}, {ARN: "role"}, {ARN: "role", ExternalID: "id"}} {
 			if got, err := m.get(t.Context(), groupKey{"shop", role, "group"}, asked.ask); got != want+1 || err != nil {
 				t.Errorf("role %v: got %d, %v; want an answer of its own", role, got, err)
@@ -95,9 +95,9 @@ func TestMemoTellsRolesApart(t *testing.T) {
 	})
 }
 
-func TestMemoIsBounded(t *testing.T) {
+func TestAnswerCacheIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, asked := newMemo[int](clock.RealClock{}, time.Minute, 10), &counter{}
+		m, asked := newAnswerCache[int](clock.RealClock{}, time.Minute, 10), &counter{}
 		for i := range 100 {
 			if _, err := m.get(t.Context(), groupKey{group: strconv.Itoa(i)}, asked.ask); err != nil {
 				t.Fatal(err)
@@ -110,7 +110,7 @@ func TestMemoIsBounded(t *testing.T) {
 }
 
 // The caller's time may be over before AWS's, and AWS's always is before the API server's.
-func TestMemoWaitsNoLongerThanItsCaller(t *testing.T) {
+func TestAnswerCacheWaitsNoLongerThanItsCaller(t *testing.T) {
 	tests := map[string]struct {
 		patience, want time.Duration
 	}{
@@ -123,7 +123,7 @@ func TestMemoWaitsNoLongerThanItsCaller(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), tc.patience)
 				defer cancel()
 				begun := time.Now()
-				_, err := newMemo[int](clock.RealClock{}, time.Minute, 10).get(ctx, groupKey{}, (&counter{hangs: true}).ask)
+				_, err := newAnswerCache[int](clock.RealClock{}, time.Minute, 10).get(ctx, groupKey{}, (&counter{hangs: true}).ask)
 				if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != tc.want {
 					t.Errorf("error %v after %s, want the end of time after %s", err, time.Since(begun), tc.want)
 				}
@@ -134,9 +134,9 @@ func TestMemoWaitsNoLongerThanItsCaller(t *testing.T) {
 }
 
 // A caller that goes away takes nothing from those who wait for the same answer.
-func TestMemoOutlivesItsFirstCaller(t *testing.T) {
+func TestAnswerCacheOutlivesItsFirstCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, asked := newMemo[int](clock.RealClock{}, time.Minute, 10), &counter{}
+		m, asked := newAnswerCache[int](clock.RealClock{}, time.Minute, 10), &counter{}
 		gone, leave := context.WithCancel(t.Context())
 		var first sync.WaitGroup
 		first.Go(func() {

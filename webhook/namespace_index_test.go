@@ -59,7 +59,7 @@ func newCountingReader(t *testing.T, objects ...client.Object) *countingReader {
 }
 
 // gatesOf is how many bindings cover a pod of Service web.
-func gatesOf(t *testing.T, x *index) int {
+func gatesOf(t *testing.T, x *bindingIndex) int {
 	t.Helper()
 	c, err := x.cover(t.Context(), "shop", webLabels)
 	if err != nil {
@@ -74,7 +74,7 @@ func TestIndexReadsAgainOnlyWhenSomethingMatters(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader := newCountingReader(t, oldService("web", webLabels), newBinding("web"))
-	x := newIndex(reader, clock.RealClock{})
+	x := newBindingIndex(reader, clock.RealClock{})
 	informers := &informertest.FakeInformers{Scheme: scheme}
 	if err := x.watch(t.Context(), informers); err != nil {
 		t.Fatal(err)
@@ -136,13 +136,13 @@ func TestIndexReadsAgainOnlyWhenSomethingMatters(t *testing.T) {
 // What was read while something changed is not kept: the event may have come before the end of the reading.
 func TestIndexForgetsWhatWasReadDuringAChange(t *testing.T) {
 	reader := newCountingReader(t, oldService("web", webLabels), newBinding("web"))
-	x := newIndex(reader, clock.RealClock{})
+	x := newBindingIndex(reader, clock.RealClock{})
 	reader.reading = func() error {
 		x.changed(newBinding("web"))
 		return nil
 	}
 	gatesOf(t, x)
-	if len(x.known) != 0 {
+	if len(x.namespaces) != 0 {
 		t.Error("kept what an event has made wrong")
 	}
 	reader.reading = nil
@@ -154,7 +154,7 @@ func TestIndexForgetsWhatWasReadDuringAChange(t *testing.T) {
 
 func TestIndexKeepsNoErrorsAndNoNamespacesOfNothing(t *testing.T) {
 	reader := newCountingReader(t, oldService("web", webLabels), newBinding("web"))
-	x := newIndex(reader, clock.RealClock{})
+	x := newBindingIndex(reader, clock.RealClock{})
 	reader.reading = func() error { return errors.New("no cache") }
 	if _, err := x.cover(t.Context(), "shop", webLabels); err == nil {
 		t.Error("no error from a broken cache")
@@ -168,15 +168,15 @@ func TestIndexKeepsNoErrorsAndNoNamespacesOfNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(x.known) != 1 {
-		t.Errorf("%d namespaces are kept, want 1", len(x.known))
+	if len(x.namespaces) != 1 {
+		t.Errorf("%d namespaces are kept, want 1", len(x.namespaces))
 	}
 }
 
 // Whoever asks after an event sees the change, however many others ask meanwhile.
 func TestIndexNeverAnswersWithWhatIsOutdated(t *testing.T) {
 	reader := newReader(t, oldService("web", webLabels))
-	x := newIndex(reader, clock.RealClock{})
+	x := newBindingIndex(reader, clock.RealClock{})
 	ctx, stop := context.WithCancel(t.Context())
 	var others sync.WaitGroup
 	for range 4 {
@@ -282,7 +282,7 @@ func TestIndexWaitsForWhatIsOnItsWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				reader := newReader(t, tc.objects()...)
-				x := newIndex(reader, clock.RealClock{})
+				x := newBindingIndex(reader, clock.RealClock{})
 				if tc.steps != nil {
 					for _, s := range tc.steps() {
 						time.AfterFunc(s.at, func() {
@@ -311,7 +311,7 @@ func TestIndexWaitsForWhatIsOnItsWay(t *testing.T) {
 
 func TestIndexDoesNotWaitForACallerThatHasGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newIndex(newReader(t, newBinding("web")), clock.RealClock{})
+		x := newBindingIndex(newReader(t, newBinding("web")), clock.RealClock{})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		begin := time.Now()
