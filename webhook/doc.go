@@ -3,18 +3,19 @@
 
 // Package webhook decides at admission what later steps rely on.
 //
-// Pods: which TargetGroupBindings cover this pod? Each covering binding adds its readiness gate, so that the pod is not
-// Ready before the load balancer has accepted it. The pod also gets a termination delay (see below). The answer comes from
-// memory, makes no network call, and patches only what it adds.
+// Pods (package pods): which TargetGroupBindings cover this pod? Each covering binding adds its readiness gate, so that the pod
+// is not Ready before the load balancer has accepted it. The pod also gets a termination delay.
 //
-// Bindings: at creation, the webhook fills in from the target group what the user left out. It rejects what contradicts
-// another object or AWS, with all faults at once and the path of each. The CRD itself rejects what the object alone shows
-// to be wrong.
+// Bindings (package bindings): at creation, the webhook fills in from the target group what the user left out. It rejects what
+// contradicts another object or AWS. The CRD itself rejects what the object alone shows to be wrong.
 //
-// No object costs more than reading it. The number of values in a part of an object is counted before the part is decoded
-// (json_size.go, binding_size.go), a rejection names at most 50 faults, and a growth test of hostile objects holds all costs
-// linear. Reviews of bindings share as much memory as reviews of pods, so all reviews together take at most 72 MiB. A review
-// returns its memory before AWS is asked; at most 8 reviews of a namespace ask AWS at a time (turns.go).
+// Both stand on package review, which reads and answers reviews within limits, and are called through the port of package
+// server, with the certificates of package certs:
+//
+//	server  connections, headers, TLS
+//	certs   certificates, caBundle, who may call
+//	review  memory and time of reviews, answers, metrics
+//	pods, bindings
 //
 // Bindings in namespaces that are not watched belong to another installation, and are admitted as they are.
 //
@@ -22,60 +23,4 @@
 //
 // An internal error is never a rejection. It is answered with an HTTP 5xx, so that the failurePolicy of the webhook
 // configuration decides: Ignore for pods, whose missing gate is reported afterwards, Fail for bindings.
-//
-// # Pods are not held up
-//
-// Creating pods must not wait for us, whatever happens in the cluster.
-//
-//   - API servers call the webhook only for pods that may need a gate: in labelled namespaces, with labels, and not mirrors of
-//     static pods (matchConditions). They give up after 3 s. A pod that gets its first label from a later webhook is missed.
-//   - The bindings and Services of a namespace are compiled into a matcher when its first pod comes, and again after a relevant
-//     change (namespace_index.go, match.go). A review costs the same with 1 and with 1,000 bindings.
-//   - Only the fields of a review that are used are decoded (pod_view.go), and the patch contains only what it adds: fields
-//     that we do not know survive (pod_patch.go).
-//   - Pod reviews have their own limits of memory, time and work, so that bindings never cost a pod its gate (request_limiter.go).
-//     Reviews of up to 64 KiB share 8 MiB and wait up to 100 ms for it. Larger ones share 28 MiB and are decoded one at a
-//     time; the largest has 7 MiB. A review that finds no memory gets a 503: the pod is created without a gate, but not late.
-//   - A pod may come a moment before its binding or Service is in our cache: a binding names a missing Service, or a Service
-//     younger than 10 s selects the pod and no binding names it. Such a pod waits up to 200 ms. All pods of the namespace share
-//     this one wait, and there is no further wait until something changes. Then the pod is admitted, with a warning if a
-//     Service selects it, and counted (targetgate_webhook_pod_waits_total).
-//
-// Package targets decides whether a pod is registered or healthy; this package does not know it.
-//
-// # Termination delay
-//
-// A load balancer keeps sending to a target for a while after its deregistration, but the kubelet stops a pod as soon as it
-// is deleted. Requests in between are lost unless the pod waits. So a pod with a gate gets a preStop sleep in every regular
-// container without a preStop, and a grace period that is longer by the same time, so that the containers have as long as
-// before to shut down after SIGTERM. The sleep is part of the pod: it works while targetgate is down, and kubectl shows it.
-//
-// How long: --termination-delay-alb or --termination-delay-nlb, by the protocols of the target groups, the longest of
-// several. The pod's annotation targetgate.dev/termination-delay overrides both; "0" means none.
-//
-//   - A container with its own preStop is left alone; its author knows better. A warning says if that cannot be long enough: a
-//     sleep shorter than the load balancer needs, or another preStop with a grace period that was shorter than that.
-//   - If another webhook changes the pod, the API server calls us again (reinvocationPolicy IfNeeded). Then new containers get
-//     the same sleep, and the grace period stays. The annotation targetgate.dev/termination-protection, which records the
-//     sleep, tells the two calls apart. It counts only if a container sleeps that long and the grace period allows it, because
-//     it may have been copied from another pod.
-//   - Init containers have ended long before. Native sidecars (restartPolicy Always) need no sleep: the kubelet sends them
-//     SIGTERM when the regular containers have ended. Their own preStop, as in Istio's proxy, still runs at the pod's
-//     deletion: one that makes the sidecar refuse connections must wait as long as the sleep.
-//   - The pods of a Job are pods: a preStop does not run when a container ends by itself, only when it is stopped.
-//   - A container that fails a liveness or startup probe is stopped, too, and sleeps before it restarts. So that this takes no
-//     longer than without us, its probes get the pod's original grace period as their own, unless they have one: it ends the
-//     sleep.
-//   - Anything that gives pods less time than the sleep (kubectl drain --grace-period, a Spot interruption with its 120 s) cuts
-//     it short, and the kubelet then leaves 2 s to shut down after SIGTERM. A pod that selects Spot nodes gets a warning about
-//     a sleep above 110 s. The default of 130 s stays: a shorter one would lose requests behind Network Load Balancers on all
-//     other nodes.
-//   - The annotation is left out if it would exceed the size limit of a pod's annotations. If we are called again for such a
-//     pod, with a new container, we extend its grace period once more.
-//   - Pods without a gate are not changed.
-//
-// preStop.sleep needs Kubernetes 1.30. An API server before 1.29 drops the unknown field, finds a preStop without a handler,
-// and rejects the pod. So we read the server's version at start-up, and below 1.30 leave the pods as they are; a log line and
-// a warning at admission say so. (A server of 1.29, or one whose feature gate is disabled, drops sleep and preStop and accepts
-// the pod; that does no harm during an upgrade to 1.30. A kubelet before 1.30 does not sleep.)
 package webhook

@@ -20,7 +20,7 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/plan"
-	"github.com/targetgate/targetgate/webhook"
+	"github.com/targetgate/targetgate/webhook/pods"
 )
 
 // options holds all flags of the program, and its environment variables: POD_NAME, POD_UID and POD_NAMESPACE of its own pod.
@@ -41,7 +41,7 @@ type options struct {
 	Sessions        accounts.Sessions
 
 	InjectGates             bool
-	Termination             webhook.Termination
+	Termination             pods.Termination
 	MaxConcurrentReconciles int
 	MaxBackoff              time.Duration
 	Policy                  plan.Policy
@@ -193,8 +193,8 @@ func (o *options) validate() error {
 	}
 	fault(o.ClusterName == "", "--cluster-name is required")
 	fault(len(o.VpcTags) > 0 && o.VpcID == "", "--aws-vpc-tags=%v is not supported: set --aws-vpc-id", o.VpcTags)
-	fault(!validDelay(o.Termination.ALB), "--termination-delay-alb=%s: want 0 to %s", o.Termination.ALB, webhook.MaxTerminationDelay)
-	fault(!validDelay(o.Termination.NLB), "--termination-delay-nlb=%s: want 0 to %s", o.Termination.NLB, webhook.MaxTerminationDelay)
+	fault(!validDelay(o.Termination.ALB), "--termination-delay-alb=%s: want 0 to %s", o.Termination.ALB, pods.MaxTerminationDelay)
+	fault(!validDelay(o.Termination.NLB), "--termination-delay-nlb=%s: want 0 to %s", o.Termination.NLB, pods.MaxTerminationDelay)
 	fault(o.Policy.MaxTargets < 0, "--max-targets-per-target-group=%d: want 0 or more", o.Policy.MaxTargets)
 	fault(o.Policy.MinReadyPercent < 0 || o.Policy.MinReadyPercent > 100, "--min-ready-percent=%d: want 0 to 100", o.Policy.MinReadyPercent)
 	fault(o.Policy.ReplacementTimeout < 0, "--replacement-timeout=%s: want 0 or more", o.Policy.ReplacementTimeout)
@@ -242,7 +242,7 @@ const defaultLease = "aws-load-balancer-controller-leader"
 // minDriftInterval keeps idle target groups from using up the AWS budget.
 const minDriftInterval = 10 * time.Second
 
-func validDelay(d time.Duration) bool { return d >= 0 && d <= webhook.MaxTerminationDelay }
+func validDelay(d time.Duration) bool { return d >= 0 && d <= pods.MaxTerminationDelay }
 
 // endpointsFailOpen is the only feature gate of the incumbent that has an effect here.
 const endpointsFailOpen = "EndpointsFailOpen"

@@ -47,8 +47,8 @@ func (d *lameDuck) check(*http.Request) error {
 }
 
 // politeServer is a webhook server that loses no review at shutdown. The server it wraps would cancel reviews in progress,
-// and close connections while a review arrives on one: controller-runtime's has no option for either, and http.Server.Shutdown
-// waits for answers but takes no request that is on its way.
+// and close connections while a review arrives on one: http.Server.Shutdown closes idle connections at once, and controller-runtime
+// has no delay before it.
 type politeServer struct {
 	ctrlwebhook.Server
 	duck *lameDuck

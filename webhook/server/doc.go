@@ -12,7 +12,7 @@
 //	              on one connection
 //	the log       one line every ten seconds about failed handshakes
 //
-// Package webhook limits bodies: it knows how much memory a review takes.
+// Package review limits bodies: it knows how much memory a review takes.
 //
 // The readiness check makes no connection. Either the server listens or the process exits, so a connection would show nothing.
 // And a check that waited behind other clients could take all replicas out of service at once.

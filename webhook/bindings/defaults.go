@@ -1,0 +1,105 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bindings
+
+import (
+	"context"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+	"github.com/targetgate/targetgate/webhook/review"
+)
+
+// The failure policy of both binding webhooks is Fail: a bad binding is rejected while its author is looking. Updates that do
+// not change the spec do not call them, so that metadata, above all finalizers, can be edited without us.
+//
+// +kubebuilder:webhook:path=/mutate-elbv2-k8s-aws-v1beta1-targetgroupbinding,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=true,failurePolicy=fail,sideEffects=None,groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=create;update,versions=v1beta1,name=mtargetgroupbinding.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=10,patch=`{"matchConditions":[{"name":"spec-changes","expression":"request.operation != 'UPDATE' || object.?spec != oldObject.?spec"}]}`
+
+// defaulter fills in fields from the target group at creation.
+type defaulter struct {
+	facts *facts
+}
+
+// Default fills in the binding's spec. A complete spec costs no AWS call. Without its target group nothing can be filled in,
+// so Default rejects a missing one as Invalid, together with other faults of the spec; AWS's trouble is an InternalError. All
+// other faults are left to the CRD and the validator.
+func (d *defaulter) Default(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
+	req, err := admission.RequestFromContext(ctx)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	spec := &binding.Spec
+	if req.Operation != admissionv1.Create || complete(spec) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	group, fault, err := d.facts.lookUp(ctx, binding)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	if group != nil {
+		fault = unbindable(spec, group)
+	}
+	if fault != nil {
+		return asInvalid(binding, append(specFaults(spec), fault))
+	}
+	if group != nil {
+		fill(spec, group)
+	}
+	return nil
+}
+
+func complete(spec *v1beta1.TargetGroupBindingSpec) bool {
+	return spec.TargetGroupARN != "" && spec.TargetType != nil && spec.IPAddressType != nil &&
+		spec.VpcID != "" && spec.TargetGroupProtocol != nil
+}
+
+// fill sets the unset fields. What the user wrote stays, for the validator to compare.
+func fill(spec *v1beta1.TargetGroupBindingSpec, group *elbv2.TargetGroup) {
+	if spec.TargetGroupARN == "" {
+		spec.TargetGroupARN = group.ARN
+	}
+	if spec.VpcID == "" {
+		spec.VpcID = group.VpcID
+	}
+	setDefault(&spec.TargetType, v1beta1.TargetType(group.TargetType))
+	setDefault(&spec.IPAddressType, v1beta1.IPAddressType(group.IPAddressType))
+	setDefault(&spec.TargetGroupProtocol, v1beta1.Protocol(group.Protocol))
+}
+
+// fillPatch returns the operations that set what fill has set.
+func fillPatch(before, after *v1beta1.TargetGroupBindingSpec) []review.Operation {
+	var out []review.Operation
+	set := func(name, was, is string) {
+		if was != is {
+			out = append(out, review.Add("/spec/"+name, is))
+		}
+	}
+	set("targetGroupARN", before.TargetGroupARN, after.TargetGroupARN)
+	set("vpcID", before.VpcID, after.VpcID)
+	set("targetType", string(valueOf(before.TargetType)), string(valueOf(after.TargetType)))
+	set("ipAddressType", string(valueOf(before.IPAddressType)), string(valueOf(after.IPAddressType)))
+	set("targetGroupProtocol", string(valueOf(before.TargetGroupProtocol)), string(valueOf(after.TargetGroupProtocol)))
+	return out
+}
+
+func setDefault[T ~string](dst **T, value T) {
+	if *dst == nil && value != "" {
+		*dst = &value
+	}
+}
+
+// asInvalid returns an Invalid error with the faults, or nil without faults.
+func asInvalid(binding *v1beta1.TargetGroupBinding, faults field.ErrorList) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(v1beta1.GroupVersion.WithKind("TargetGroupBinding").GroupKind(), binding.Name, reported(faults))
+}

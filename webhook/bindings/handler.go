@@ -1,0 +1,154 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bindings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/targetgate/targetgate/webhook/review"
+)
+
+// handler answers reviews of bindings. First it decodes and limits the review, which holds memory of the limiter. What
+// may wait for AWS comes after that, and holds only the spec.
+type handler struct {
+	failures   *prometheus.CounterVec
+	limiter    *review.Limiter
+	turns      *turns
+	namespaces []string // the watched ones; empty means all
+	decide     func(context.Context, *bindingRequest) (review.Answer, error)
+}
+
+// ServeHTTP admits or rejects a binding. Trouble of ours or of AWS is a failed call, never a rejection.
+func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	answer, err := h.serve(w, req)
+	if err != nil {
+		review.Fail(w, req, h.failures, err)
+		return
+	}
+	review.Respond(w, answer)
+}
+
+func (h *handler) serve(w http.ResponseWriter, req *http.Request) ([]byte, error) {
+	request, err := h.receive(w, req)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := h.answer(req.Context(), request)
+	why, refused := statusOf(err)
+	switch {
+	case refused:
+		h.failures.WithLabelValues(req.URL.Path, http.StatusText(int(why.Code))).Inc()
+		return review.Refuse(request.UID, why)
+	case err != nil:
+		return nil, err
+	default:
+		return answer.Admit(request.UID)
+	}
+}
+
+// receive reads and decodes the review, and releases its memory.
+func (h *handler) receive(w http.ResponseWriter, req *http.Request) (*bindingRequest, error) {
+	body, done, err := h.limiter.Read(w, req)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var request *bindingRequest
+	err = h.limiter.Decode(req.Context(), body, func(body []byte) error {
+		request, err = decodeBinding(body)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("decoding the review: %w", err)
+	}
+	return request, nil
+}
+
+func (h *handler) answer(ctx context.Context, req *bindingRequest) (review.Answer, error) {
+	if len(h.namespaces) > 0 && !slices.Contains(h.namespaces, req.Namespace) {
+		return review.Answer{}, nil
+	}
+	if err := asInvalid(req.binding, req.faults); err != nil {
+		return review.Answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	done, err := h.turns.take(ctx, req.Namespace)
+	if err != nil {
+		return review.Answer{}, err
+	}
+	defer done()
+	return h.decide(admission.NewContextWithRequest(ctx, admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+		UID: req.UID, Operation: req.Operation, Namespace: req.Namespace, DryRun: req.DryRun,
+	}}), req)
+}
+
+// statusOf returns the status for the object's author. refused is false if the error is not the author's fault.
+func statusOf(err error) (why metav1.Status, refused bool) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
+		return metav1.Status{}, false
+	}
+	return status.Status(), true
+}
+
+// admitted returns the answer that admits a binding unchanged.
+func admitted(warnings admission.Warnings, err error) (review.Answer, error) {
+	return review.Answer{Warnings: warnings}, err
+}
+
+// review fills in fields from the target group.
+func (d *defaulter) review(ctx context.Context, req *bindingRequest) (review.Answer, error) {
+	before := req.binding.Spec
+	if err := d.Default(ctx, req.binding); err != nil {
+		return review.Answer{}, err
+	}
+	return review.Answer{Patch: fillPatch(&before, &req.binding.Spec)}, nil
+}
+
+// review rejects invalid bindings and warns about unwise ones.
+func (v *validator) review(ctx context.Context, req *bindingRequest) (review.Answer, error) {
+	switch req.Operation {
+	case admissionv1.Create:
+		return admitted(v.ValidateCreate(ctx, req.binding))
+	case admissionv1.Update:
+		return admitted(v.ValidateUpdate(ctx, req.old, req.binding))
+	default:
+		return review.Answer{}, nil
+	}
+}
+
+const (
+	// mostFaults limits the number of faults in one answer. mostQuoted and mostTold limit, in bytes, the quoted value and the
+	// text of each.
+	mostFaults   = 50
+	mostQuoted   = 128
+	mostReported = 512
+)
+
+// reported returns the faults for the answer: the first ones, shortened, and how many more there are.
+func reported(faults field.ErrorList) field.ErrorList {
+	out := make(field.ErrorList, 0, min(len(faults), mostFaults+1))
+	for _, fault := range faults[:min(len(faults), mostFaults)] {
+		out = append(out, &field.Error{
+			Type: fault.Type, BadValue: quoted(fault.BadValue),
+			Field: review.CutTo(fault.Field, mostReported), Detail: review.CutTo(fault.Detail, mostReported),
+		})
+	}
+	if more := len(faults) - mostFaults; more > 0 {
+		out = append(out, field.Invalid(specPath, field.OmitValueType{}, fmt.Sprintf("and %d more", more)))
+	}
+	return out
+}

@@ -1,0 +1,177 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bindings
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// +kubebuilder:webhook:path=/validate-elbv2-k8s-aws-v1beta1-targetgroupbinding,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=false,failurePolicy=fail,sideEffects=None,groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=create;update,versions=v1beta1,name=vtargetgroupbinding.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=10,patch=`{"matchConditions":[{"name":"spec-changes","expression":"request.operation != 'UPDATE' || object.?spec != oldObject.?spec"}]}`
+
+// validator rejects bindings that contradict themselves, another binding or their target group. It only warns about
+// unwise ones.
+type validator struct {
+	reader client.Reader
+	ownVPC func(context.Context) (string, error)
+	facts  *facts
+	claims *claims
+}
+
+// ValidateCreate rejects an invalid binding with all faults at once. It compares the binding with its target group: trouble
+// with AWS is an InternalError, unless there are faults to report.
+func (v *validator) ValidateCreate(ctx context.Context, binding *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	others, err := v.others(ctx, binding)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	group, fault, err := v.facts.lookUp(ctx, binding)
+	faults := faultsOf(&binding.Spec, others, group)
+	if fault != nil {
+		faults = append(faults, fault)
+	}
+	if err := cmp.Or(asInvalid(binding, faults), asInternal(err)); err != nil {
+		return nil, err
+	}
+	if err := v.claim(ctx, binding, others); err != nil {
+		return nil, err
+	}
+	return v.warnAtCreation(ctx, binding, group), nil
+}
+
+// ValidateUpdate rejects invalid changes. An update that does not change the spec always passes: the metadata of a binding
+// from before our time must stay editable, above all its finalizer. Otherwise it rejects faults that the update makes. Faults
+// that were there before are warnings, because an earlier version or the incumbent accepted them. It asks AWS only if a field
+// changes that the target group determines.
+func (v *validator) ValidateUpdate(ctx context.Context, old, binding *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
+	if equality.Semantic.DeepEqual(old.Spec, binding.Spec) {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	others, err := v.others(ctx, binding)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	var group *elbv2.TargetGroup
+	var fault *field.Error
+	var awsErr error
+	if asksAWS(&old.Spec, &binding.Spec) {
+		group, fault, awsErr = v.facts.lookUp(ctx, binding)
+	}
+	made, found := splitNewFaults(faultsOf(&binding.Spec, others, group), faultsOf(&old.Spec, others, group))
+	changed, vpcErr := v.immutable(ctx, &old.Spec, &binding.Spec)
+	newRole, oldRole := v.facts.newRoleFault(old, binding)
+	made, found = slices.Concat(made, changed, newRole), append(found, oldRole...)
+	if fault != nil {
+		made = append(made, fault)
+	}
+	if err := cmp.Or(asInvalid(binding, made), asInternal(cmp.Or(awsErr, vpcErr))); err != nil {
+		return nil, err
+	}
+	if old.Spec.MultiClusterTargetGroup && !binding.Spec.MultiClusterTargetGroup {
+		if err := v.claim(ctx, binding, others); err != nil {
+			return nil, err
+		}
+	}
+	return append(warnOfFaults(found), v.warnAtUpdate(ctx, old, binding)...), nil
+}
+
+// ValidateDelete allows all deletions.
+func (v *validator) ValidateDelete(context.Context, *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
+	return nil, nil
+}
+
+// faultsOf returns the faults of the spec. It compares the spec with the group unless that is nil.
+func faultsOf(
+	spec *v1beta1.TargetGroupBindingSpec, others []v1beta1.TargetGroupBinding, group *elbv2.TargetGroup,
+) field.ErrorList {
+	faults := slices.Concat(required(spec), specFaults(spec), taken(spec, others))
+	if group != nil {
+		faults = append(faults, contradictions(spec, group)...)
+	}
+	return faults
+}
+
+// asInternal returns an InternalError, or nil without trouble.
+func asInternal(trouble error) error {
+	if trouble == nil {
+		return nil
+	}
+	return apierrors.NewInternalError(trouble)
+}
+
+// splitNewFaults splits the faults into those that the update makes and those that it finds. A fault that only moves within a list is
+// found.
+func splitNewFaults(after, before field.ErrorList) (made, found field.ErrorList) {
+	left := map[string]int{}
+	for _, fault := range before {
+		left[withoutIndexes(fault)]++
+	}
+	for _, fault := range after {
+		if key := withoutIndexes(fault); left[key] > 0 {
+			left[key]--
+			found = append(found, fault)
+		} else {
+			made = append(made, fault)
+		}
+	}
+	return made, found
+}
+
+var listIndex = regexp.MustCompile(`\[[0-9]+\]`)
+
+// withoutIndexes returns the fault as text, without its positions in lists.
+func withoutIndexes(fault *field.Error) string {
+	return listIndex.ReplaceAllString(fault.Field, "[]") + ": " + fault.ErrorBody()
+}
+
+// asksAWS reports whether the update sets a field that the target group determines.
+func asksAWS(old, spec *v1beta1.TargetGroupBindingSpec) bool {
+	sets := func(was, is string) bool { return is != "" && was != is }
+	return sets(string(valueOf(old.TargetGroupProtocol)), string(valueOf(spec.TargetGroupProtocol))) ||
+		sets(string(valueOf(old.IPAddressType)), string(valueOf(spec.IPAddressType))) || sets(old.VpcID, spec.VpcID)
+}
+
+// immutable returns a fault for each changed field that must not change. Two defaults may be set explicitly later: the address
+// type ipv4, and the cluster's own VPC.
+func (v *validator) immutable(ctx context.Context, old, spec *v1beta1.TargetGroupBindingSpec) (field.ErrorList, error) {
+	var faults field.ErrorList
+	refuse := func(name, was, is string, allowed bool) {
+		if was != is && !allowed {
+			faults = append(faults, field.Invalid(specPath.Child(name), is,
+				fmt.Sprintf("is immutable and was %q: delete and re-create the binding", was)))
+		}
+	}
+	refuse("targetGroupARN", old.TargetGroupARN, spec.TargetGroupARN, false)
+	refuse("targetType", string(valueOf(old.TargetType)), string(valueOf(spec.TargetType)), false)
+	writtenOut := old.IPAddressType == nil && spec.Family() == old.Family()
+	refuse("ipAddressType", string(valueOf(old.IPAddressType)), string(valueOf(spec.IPAddressType)), writtenOut)
+	if old.VpcID != "" || spec.VpcID == "" {
+		refuse("vpcID", old.VpcID, spec.VpcID, false)
+		return faults, nil
+	}
+	own, err := v.ownVPC(ctx)
+	if err != nil {
+		return faults, fmt.Errorf("finding the cluster's VPC: %w", err)
+	}
+	if spec.VpcID != own {
+		faults = append(faults, field.NotSupported(specPath.Child("vpcID"), spec.VpcID, []string{own}))
+	}
+	return faults, nil
+}

@@ -1,0 +1,228 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pods
+
+import (
+	"fmt"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+const (
+	// delayAnnotation on a pod says how long it is to go on serving, whatever is in front of it.
+	delayAnnotation = "targetgate.dev/termination-delay"
+	// protectionAnnotation on a pod records the sleep it got. It tells a later call that the grace period is long enough
+	// already, and how long containers added in between have to sleep.
+	protectionAnnotation = "targetgate.dev/termination-protection"
+
+	// MaxTerminationDelay is the longest termination delay.
+	MaxTerminationDelay = elbv2.MaxDeregistrationDelay
+
+	// longestGrace is in seconds. API server and kubelet hold a grace period in nanoseconds, in 64 bits.
+	longestGrace = int64(math.MaxInt64 / time.Second)
+)
+
+// firstWithSleep is the first version whose API servers accept preStop.sleep by default. One that does not know the field
+// drops it, finds a preStop without a handler, and rejects the pod.
+var firstWithSleep = version.MajorMinor(1, 30)
+
+// Termination is how long pods keep serving after their deletion, while the load balancer may still send to them.
+type Termination struct {
+	// ALB is for target groups of protocol HTTP and HTTPS, NLB for those of all others. If the protocol is not known, the
+	// longer one applies. They are rounded up to whole seconds; 0 leaves pods as they are.
+	ALB, NLB time.Duration
+	// ServerVersion is the API server's version, such as v1.30.14-eks-931bdca. Below 1.30, or if it cannot be parsed, pods are
+	// left as they are.
+	ServerVersion string
+}
+
+// sleepSupported reports whether the API server accepts pods with a preStop.sleep.
+func (t Termination) sleepSupported() bool {
+	server, err := version.ParseGeneric(t.ServerVersion)
+	return err == nil && server.AtLeast(firstWithSleep)
+}
+
+// byType returns the longest delay, in seconds, that target groups of these protocols need.
+func (t Termination) byType(protocols []v1beta1.Protocol) int64 {
+	var longest time.Duration
+	for _, protocol := range protocols {
+		switch {
+		case protocol == "":
+			longest = max(longest, t.ALB, t.NLB)
+		case elbv2.IsApplication(protocol):
+			longest = max(longest, t.ALB)
+		default:
+			longest = max(longest, t.NLB)
+		}
+	}
+	return wholeSeconds(longest)
+}
+
+func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// protector adds the termination delay to pods.
+type protector struct {
+	Termination
+	canSleep bool
+}
+
+func newProtector(t Termination) *protector {
+	return &protector{Termination: t, canSleep: t.sleepSupported()}
+}
+
+// protection is the change to a pod that keeps it serving for a while after its deletion.
+type protection struct {
+	containers []int // positions of the containers that get a sleep; if there are none, nothing is changed
+	sleep      int64 // of each, in seconds
+	first      bool  // the pod was not protected before: grace and annotation are set, too
+	grace      int64 // new grace period of the pod, in seconds
+	before     int64 // original grace period, before this and any earlier call
+	warnings   []string
+}
+
+// protect decides how a pod that bindings of these protocols cover keeps serving. Regular containers without a preStop get a
+// sleep, and the pod's grace period grows by the same time, so that they have as long as before to shut down. Protecting a
+// pod twice has the same result as once, also if containers were added in between.
+func (t *protector) protect(pod *podView, protocols []v1beta1.Protocol) protection {
+	p := protection{grace: pod.gracePeriod()}
+	needed, warning := t.needed(pod, protocols)
+	p.warn(warning)
+	if needed == 0 {
+		return p
+	}
+	bare, slept := bareContainers(pod), protectedBefore(pod)
+	p.before = p.grace - slept
+	switch {
+	case len(bare) == 0:
+	case !t.canSleep:
+		p.warn(fmt.Sprintf("container %q gets no preStop sleep: it needs Kubernetes 1.30, and the API server is %q",
+			pod.containers()[bare[0]].Name, cut(t.ServerVersion)))
+	case slept > 0:
+		p.containers, p.sleep = bare, slept
+	default:
+		p.containers, p.sleep, p.first = bare, needed, true
+		p.grace = max(p.grace, min(p.grace+needed, longestGrace)) // a sum that overflows int64 is negative
+	}
+	p.warn(p.tooShort(pod, needed, slept))
+	p.warn(pod.onSpot(max(p.sleep, slept)))
+	return p
+}
+
+func (p *protection) warn(warning string) {
+	if warning != "" {
+		p.warnings = append(p.warnings, warning)
+	}
+}
+
+// tooShort warns about the first container that cannot keep serving for as long as needed. Of a preStop only a sleep shows how
+// long it waits; any other one was written for the pod's original grace period.
+func (p *protection) tooShort(pod *podView, needed, slept int64) string {
+	for i := range pod.containers() {
+		c := &pod.containers()[i]
+		hook := c.preStop()
+		switch {
+		case hook != nil && hook.Sleep != nil && hook.Sleep.Seconds < needed && hook.Sleep.Seconds != slept:
+			return fmt.Sprintf("the preStop of container %q sleeps %d s, but the load balancer may keep sending for %d s: "+
+				"lengthen or remove it", cut(c.Name), hook.Sleep.Seconds, needed)
+		case p.grace < needed, hook != nil && hook.Sleep == nil && p.before < needed:
+			return fmt.Sprintf("spec.terminationGracePeriodSeconds is %d, but the load balancer may keep sending for %d s: "+
+				"raise it, and make the preStop of container %q wait that long", min(p.grace, p.before+slept), needed, cut(c.Name))
+		}
+	}
+	return ""
+}
+
+// spotNotice, in seconds, is how long before an interruption EC2 announces it.
+const spotNotice = 120
+
+// spotLabels are the labels by which pods select nodes on Spot instances.
+var spotLabels = map[string]string{"karpenter.sh/capacity-type": "spot", "eks.amazonaws.com/capacityType": "SPOT"}
+
+// onSpot warns about a sleep that takes all of a Spot instance's notice.
+func (p *podView) onSpot(sleep int64) string {
+	const least = 10 // seconds to shut down after SIGTERM
+	if sleep <= spotNotice-least {
+		return ""
+	}
+	for key, value := range spotLabels {
+		if p.Spec.NodeSelector.Value[key] == value {
+			return fmt.Sprintf("the pod sleeps %d s before SIGTERM, but a Spot instance is gone %d s after its notice: "+
+				"set annotation %s: 90s to leave time for shutdown", sleep, spotNotice, delayAnnotation)
+		}
+	}
+	return ""
+}
+
+// needed returns how many seconds the pod has to keep serving, 0 to leave it as it is, and a warning if its annotation is
+// invalid.
+func (t *protector) needed(pod *podView, protocols []v1beta1.Protocol) (seconds int64, warning string) {
+	usual := t.byType(protocols)
+	asked, found := pod.annotations()[delayAnnotation]
+	if !found {
+		return usual, ""
+	}
+	delay, err := time.ParseDuration(asked)
+	if err != nil || delay < 0 || delay > MaxTerminationDelay {
+		return usual, fmt.Sprintf("annotation %s is %q: want a duration such as 45s, at most %s, or 0 for none; ignoring it and using %ds",
+			delayAnnotation, cut(asked), MaxTerminationDelay, usual)
+	}
+	return wholeSeconds(delay), ""
+}
+
+// protectedBefore returns the sleep that an earlier call gave to the pod, or 0. The annotation alone is no proof, because it
+// may have been copied.
+func protectedBefore(pod *podView) int64 {
+	delay, err := time.ParseDuration(pod.annotations()[protectionAnnotation])
+	seconds := wholeSeconds(delay)
+	if err != nil || delay <= 0 || delay > MaxTerminationDelay || seconds > pod.gracePeriod() {
+		return 0
+	}
+	for _, c := range pod.containers() {
+		if hook := c.preStop(); hook != nil && hook.Sleep != nil && hook.Sleep.Seconds == seconds {
+			return seconds
+		}
+	}
+	return 0
+}
+
+// bareContainers returns the positions of the regular containers without a preStop.
+func bareContainers(pod *podView) []int {
+	var bare []int
+	for i := range pod.containers() {
+		if pod.containers()[i].preStop() == nil {
+			bare = append(bare, i)
+		}
+	}
+	return bare
+}
+
+// gracePeriod returns the pod's grace period in seconds, as the API server reads it.
+func (p *podView) gracePeriod() int64 {
+	switch grace := p.Spec.TerminationGracePeriodSeconds; {
+	case grace == nil:
+		return corev1.DefaultTerminationGracePeriodSeconds
+	case *grace < 0:
+		return 1
+	default:
+		return *grace
+	}
+}
+
+// longestQuote keeps a warning within the 256 characters that API servers pass on.
+const longestQuote = 32
+
+func cut(text string) string {
+	runes := []rune(text[:min(len(text), (longestQuote+1)*utf8.UTFMax)]) // the text may be long
+	if len(runes) <= longestQuote {
+		return text
+	}
+	return string(runes[:longestQuote-1]) + "…"
+}
