@@ -20,8 +20,8 @@ import (
 	"github.com/targetgate/targetgate/webhook/review"
 )
 
-// handler answers reviews of bindings. First it decodes and limits the review, which holds memory of the limiter. What
-// may wait for AWS comes after that, and holds only the spec.
+// handler answers reviews of bindings. First it decodes and limits the review, which holds memory of the limiter. What may wait
+// for AWS comes after that, and holds only the spec.
 type handler struct {
 	failures   *prometheus.CounterVec
 	limiter    *review.Limiter

@@ -153,8 +153,8 @@ func (p *paths) guard(next http.Handler, now func() time.Time) http.Handler {
 
 // strangers limits requests without the secret.
 type strangers struct {
-	room *semaphore.Weighted
-	rate flowcontrol.PassiveRateLimiter
+	slots *semaphore.Weighted
+	rate  flowcontrol.PassiveRateLimiter
 }
 
 // The limits are enough for the pods of a rollout while API servers do not know the secret, and a small part of what a replica
@@ -171,10 +171,10 @@ func newStrangers() strangers {
 }
 
 func (s strangers) serve(w http.ResponseWriter, req *http.Request, next http.Handler) {
-	if req.ContentLength > strangersBytes || req.ContentLength < 0 || !s.rate.TryAccept() || !s.room.TryAcquire(1) {
+	if req.ContentLength > strangersBytes || req.ContentLength < 0 || !s.rate.TryAccept() || !s.slots.TryAcquire(1) {
 		http.Error(w, "the path is not the one in the webhook configuration", http.StatusServiceUnavailable)
 		return
 	}
-	defer s.room.Release(1)
+	defer s.slots.Release(1)
 	next.ServeHTTP(w, req)
 }

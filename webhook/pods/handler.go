@@ -37,17 +37,17 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 func (h *handler) review(ctx context.Context, body []byte) ([]byte, error) {
-	var review podReview
-	err := h.limiter.Decode(ctx, body, func(body []byte) error { return json.Unmarshal(body, &review) })
+	var asked podReview
+	err := h.limiter.Decode(ctx, body, func(body []byte) error { return json.Unmarshal(body, &asked) })
 	if err != nil {
 		return nil, fmt.Errorf("decoding the review: %w", err)
 	}
-	if review.Request == nil {
+	if asked.Request == nil {
 		return nil, errors.New("decoding the review: it has no request")
 	}
-	answer, err := h.mutator.decide(ctx, review.Request)
+	answer, err := h.mutator.decide(ctx, asked.Request)
 	if err != nil {
 		return nil, err
 	}
-	return answer.Admit(review.Request.UID)
+	return answer.Admit(asked.Request.UID)
 }

@@ -42,7 +42,7 @@ type Limiter struct {
 	timeout      time.Duration       // for the arrival of a review
 }
 
-// memory is memory that reviews share. A review that finds none waits a moment, in order of arrival. The server's connections
+// memory is a number of bytes that reviews share. A review that finds none waits a moment, in order of arrival. The server's connections
 // limit how many wait at a time.
 type memory struct {
 	bytes *semaphore.Weighted
@@ -63,7 +63,9 @@ func NewLimiter() *Limiter {
 var (
 	errTooLarge = fmt.Errorf("the review is larger than %d MiB", largestReview>>20)
 	errNoLength = errors.New("the review has no Content-Length")
-	ErrBusy     = errors.New("too many reviews in progress, try again")
+
+	// ErrBusy is answered with 503, whatever it is that too many wait for.
+	ErrBusy = errors.New("too many reviews in progress, try again")
 )
 
 // Weight is the memory of a review, in bytes: its body, and at most as much again for the decoded part.
