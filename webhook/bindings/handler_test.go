@@ -98,6 +98,7 @@ func TestBindingRefusals(t *testing.T) {
 		"one expression too many":  {specOf(instanceSpec(expressions(33, `{"key":"a","operator":"Exists"}`))), []string{selectorSize}},
 		"one value too many":       {specOf(instanceSpec(expressions(1, `{"key":"a","operator":"In","values":[`+strings.Repeat(`"a",`, 64)+`"b"]}`))), []string{selectorSize}},
 		"a million peers":          {specOf(completeSpec + `,"networking":{"ingress":[{"from":[` + strings.Repeat(`{},`, 500_000) + `{}]}]}`), []string{"spec.networking: Too many: takes at most 10000 values"}},
+		"10,001 small peers":       {specOf(completeSpec + `,"networking":{"ingress":[{"from":[` + strings.Repeat(`{},`, 10_000) + `{}]}]}`), []string{"spec.networking: Too many: takes at most 10000 values"}},
 		"a long name":              {strings.Replace(specOf(completeSpec), `"web"`, `"`+strings.Repeat("a", 64)+`"`, 1), []string{`metadata.name: Invalid value: "` + strings.Repeat("a", 64) + `": must have at most 63 characters, as the readiness gate of the pods ends with it`}},
 		"a long name of a Service": {specOf(strings.Replace(completeSpec, `"web"`, `"`+strings.Repeat("a", 254)+`"`, 1)), []string{"spec.serviceRef.name: Too long: may not be more than 253 bytes"}},
 		"a long external ID":       {specOf(completeSpec + `,"assumeRoleExternalId":"` + strings.Repeat("a", 1225) + `"`), []string{"spec.assumeRoleExternalId: Too long: may not be more than 1224 bytes"}},

@@ -16,6 +16,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -136,6 +137,7 @@ func TestServerEndsConnectionsThatWait(t *testing.T) {
 		"no request":   {want: headerTimeout},
 		"half headers": {send: "POST /hook HTTP/1.1\r\na: b\r\n", want: headerTimeout},
 		"half a body":  {send: "POST /hook HTTP/1.1\r\nHost: webhook\r\nContent-Length: 9\r\n\r\nhalf", want: bodyTimeout},
+		"an answer":    {send: "POST /hook HTTP/1.1\r\nHost: webhook\r\nContent-Length: 0\r\n\r\n", want: idleTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -158,6 +160,96 @@ func TestServerEndsConnectionsThatWait(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A client that reads no answer does not keep its hook.
+func TestServerEndsAnswersThatNobodyReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan time.Time)
+		inner, end := start(t, logr.Discard(), func(w http.ResponseWriter, _ *http.Request) {
+			for {
+				if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+					ended <- time.Now()
+					return
+				}
+			}
+		})
+		defer end()
+		c, err := dialTLS(t, inner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		if _, err := io.WriteString(c, "POST /hook HTTP/1.1\r\nHost: webhook\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case at := <-ended:
+			const alert = 5 * time.Second // crypto/tls's, which is not read either
+			if got := at.Sub(begun); got > answerTimeout+alert {
+				t.Errorf("the answer ended after %s, want %s", got, answerTimeout)
+			}
+		case <-time.After(time.Hour): // of the bubble
+			t.Error("the hook still answers after an hour")
+		}
+		_ = c.NetConn().Close()
+	})
+}
+
+func TestServerBoundsItsConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner, end := start(t, logr.Discard(), func(http.ResponseWriter, *http.Request) {})
+		defer end()
+		closed := 0
+		for range maxConnections + 1 {
+			c := inner.dial(stranger)
+			defer c.Close()
+			go func() {
+				_, _ = io.Copy(io.Discard, c)
+				closed++
+			}()
+			synctest.Wait()
+		}
+		if closed != 1 {
+			t.Errorf("%d of %d connections are closed, want one", closed, maxConnections+1)
+		}
+	})
+}
+
+func TestServerRefusesOldTLS(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner, end := start(t, logr.Discard(), func(http.ResponseWriter, *http.Request) {})
+		defer end()
+		c := tls.Client(inner.dial(stranger), &tls.Config{
+			InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11,
+		})
+		defer c.Close()
+		if err := c.Handshake(); err == nil {
+			t.Errorf("it speaks %s", tls.VersionName(c.ConnectionState().Version))
+		}
+	})
+}
+
+func TestServerAsksItsGuardFirst(t *testing.T) {
+	s := New(0, logr.Discard())
+	s.Register("/hook", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	s.Guard = func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if req.Header.Get("Secret") == "" {
+				http.NotFound(w, req)
+				return
+			}
+			next.ServeHTTP(w, req)
+		})
+	}
+	handler := s.newHTTPServer(t.Context()).Handler
+	for secret, want := range map[string]int{"": http.StatusNotFound, "known": http.StatusOK} {
+		w, req := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/hook", http.NoBody)
+		req.Header.Set("Secret", secret)
+		if handler.ServeHTTP(w, req); w.Code != want {
+			t.Errorf("status %d with secret %q, want %d", w.Code, secret, want)
+		}
 	}
 }
 
