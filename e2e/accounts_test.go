@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/emulator"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -31,19 +32,19 @@ const (
 )
 
 func TestGroupOfAnotherAccountIsServedThroughItsRole(t *testing.T) {
-	app := newApp("account")
+	app := suite.NewApp("account")
 	app.Balancer = func(s *emulator.Service) { s.Account = otherAccount }
 	app.Change = func(b *v1beta1.TargetGroupBinding) {
 		b.Spec.IamRoleArnToAssume, b.Spec.AssumeRoleExternalId = otherRole, externalID
 	}
-	deploy(t, app)
-	awaitRolled(t, app)
-	stop := underLoad(t, app)
-	must(t, bed.Roll(t.Context(), app, "2", nil))
-	awaitRolled(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	stop := bed.UnderLoad(t, app)
+	suite.Must(t, bed.Roll(t.Context(), app, "2", nil))
+	bed.AwaitRolled(t, app)
 	stop()
-	awaitConverged(t, app)
-	assertOnlyLeaversDeregistered(t, app)
+	bed.AwaitConverged(t, app)
+	bed.AssertOnlyLeaversDeregistered(t, app)
 	for _, call := range bed.AWS.Calls(0) {
 		if call.TargetGroup == app.TargetGroup && !strings.Contains(call.Principal, "role/shared") {
 			t.Errorf("%s was called as %s", call.Operation, call.Principal)
@@ -53,27 +54,27 @@ func TestGroupOfAnotherAccountIsServedThroughItsRole(t *testing.T) {
 
 // Admission knows AWS's answer to the role that a binding is created with, but a role changes and its trust does, too.
 func TestRoleThatCannotBeAssumedIsNamedAndDelaysNobody(t *testing.T) {
-	app, other := newApp("norole"), newApp("norole-other")
+	app, other := suite.NewApp("norole"), suite.NewApp("norole-other")
 	app.Balancer = func(s *emulator.Service) { s.Account = otherAccount }
 	app.Change = func(b *v1beta1.TargetGroupBinding) {
 		b.Spec.IamRoleArnToAssume, b.Spec.AssumeRoleExternalId = otherRole, externalID
 	}
 	app.Replicas = 0
-	deploy(t, app)
+	bed.Deploy(t, app)
 	wrong := app.Binding()
 	wrong.Name, wrong.Spec.AssumeRoleExternalId = "wrong", "wrong"
-	must(t, wantFaults(bed.Client.Create(t.Context(), wrong, client.DryRunAll), []string{"spec.iamRoleArnToAssume"}))
-	change(t, getBinding(t, app), func(b *v1beta1.TargetGroupBinding) { b.Spec.AssumeRoleExternalId = "wrong" })
-	must(t, bed.Scale(t.Context(), app, 3))
-	eventually(t, "the status to name the role", func() error {
-		c := apimeta.FindStatusCondition(getBinding(t, app).Status.Conditions, v1beta1.ConditionReady)
+	suite.Must(t, suite.WantFaults(bed.Client.Create(t.Context(), wrong, client.DryRunAll), []string{"spec.iamRoleArnToAssume"}))
+	suite.Change(t, bed, bed.GetBinding(t, app), func(b *v1beta1.TargetGroupBinding) { b.Spec.AssumeRoleExternalId = "wrong" })
+	suite.Must(t, bed.Scale(t.Context(), app, 3))
+	suite.Eventually(t, "the status to name the role", func() error {
+		c := apimeta.FindStatusCondition(bed.GetBinding(t, app).Status.Conditions, v1beta1.ConditionReady)
 		if c == nil || c.Reason != v1beta1.ReasonAccessDenied || !strings.Contains(c.Message, otherRole) {
 			return fmt.Errorf("condition %+v", c)
 		}
-		return wantEvent(t, app, app.Name, corev1.EventTypeWarning, "FailedReconcile")
+		return bed.WantEvent(t, app, app.Name, corev1.EventTypeWarning, "FailedReconcile")
 	})
-	eventually(t, "the pods to say why they wait", func() error {
-		for _, pod := range pods(t, app) {
+	suite.Eventually(t, "the pods to say why they wait", func() error {
+		for _, pod := range bed.Pods(t, app) {
 			if c := readiness.Condition(&pod, app.Gate()); c != nil && strings.Contains(c.Message, otherRole) {
 				return nil
 			}
@@ -81,15 +82,15 @@ func TestRoleThatCannotBeAssumedIsNamedAndDelaysNobody(t *testing.T) {
 		return errors.New("none does")
 	})
 	begun := time.Now()
-	deploy(t, other)
-	awaitRolled(t, other)
+	bed.Deploy(t, other)
+	bed.AwaitRolled(t, other)
 	if took := time.Since(begun); took > 15*time.Second {
 		t.Errorf("the other app took %s", took)
 	}
-	change(t, getBinding(t, app), func(b *v1beta1.TargetGroupBinding) { b.Spec.AssumeRoleExternalId = externalID })
-	awaitRolled(t, app)
-	awaitConverged(t, app)
-	assertFewEvents(t, app)
+	suite.Change(t, bed, bed.GetBinding(t, app), func(b *v1beta1.TargetGroupBinding) { b.Spec.AssumeRoleExternalId = externalID })
+	bed.AwaitRolled(t, app)
+	bed.AwaitConverged(t, app)
+	bed.AssertFewEvents(t, app)
 }
 
 // AWS wants to be told the zone of an address that is in none of its subnets, and of no other.
@@ -103,7 +104,7 @@ func TestPodsOutsideTheGroupsVPCAreRegisteredWithAZone(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			registerOutside(t, newApp("vpc-"+strings.ReplaceAll(name, " ", "-")), tc.attributes, tc.want)
+			registerOutside(t, suite.NewApp("vpc-"+strings.ReplaceAll(name, " ", "-")), tc.attributes, tc.want)
 		})
 	}
 }
@@ -112,18 +113,18 @@ func registerOutside(t *testing.T, app *testbed.App, attributes map[string]strin
 	app.Replicas, app.Gated = 0, false
 	app.Service = func(s *corev1.Service) { s.Spec.Selector = nil }
 	app.Balancer = func(s *emulator.Service) { s.Attributes = attributes }
-	deploy(t, app)
+	bed.Deploy(t, app)
 	addresses := []string{"192.168.7.1", "192.168.7.2", "172.20.0.1", "10.62.9.1", "192.168.7.3"}
-	list := pretendPods(t, app, len(addresses), func(i int) string { return addresses[i] })
+	list := bed.PretendPods(t, app, len(addresses), func(i int) string { return addresses[i] })
 	begun := time.Now()
-	endpoints := sliceEndpoints(list)
+	endpoints := suite.SliceEndpoints(list)
 	for i := range endpoints {
 		endpoints[i].Zone = ptr.To("eu-west-1b") // the pod's node's, as in slices that nobody writes by hand
 	}
-	writeSlice(t, app, "by-hand", endpoints...)
-	awaitTargets(t, app, keysOf(list, 8080)...)
+	bed.WriteSlice(t, app, "by-hand", endpoints...)
+	bed.AwaitTargets(t, app, suite.KeysOf(list, 8080)...)
 	lines, err := bed.AWS.State().Describe(app.TargetGroup, nil)
-	must(t, err)
+	suite.Must(t, err)
 	for _, line := range lines {
 		want := wantZone
 		if strings.HasPrefix(line.ID, "10.") {
@@ -133,12 +134,12 @@ func registerOutside(t *testing.T, app *testbed.App, attributes map[string]strin
 			t.Errorf("%s was registered in zone %q, want %q", line.ID, line.Zone, want)
 		}
 	}
-	if n := len(callsSince(app, "RegisterTargets", begun)); n > 6 {
+	if n := len(bed.CallsSince(app, "RegisterTargets", begun)); n > 6 {
 		t.Errorf("%d calls, want one for each thing to learn", n)
 	}
 	for i := range list {
-		must(t, bed.Client.Delete(t.Context(), &list[i], client.GracePeriodSeconds(0)))
+		suite.Must(t, bed.Client.Delete(t.Context(), &list[i], client.GracePeriodSeconds(0)))
 	}
-	writeSlice(t, app, "by-hand")
-	awaitTargets(t, app)
+	bed.WriteSlice(t, app, "by-hand")
+	bed.AwaitTargets(t, app)
 }

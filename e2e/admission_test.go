@@ -17,21 +17,22 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 func TestGatesAreInjectedOnlyWhereLabelBindingAndSelectorMatch(t *testing.T) {
-	labelled, plain := newApp("labelled"), newApp("unlabelled")
+	labelled, plain := suite.NewApp("labelled"), suite.NewApp("unlabelled")
 	plain.Gated = false
 	for _, app := range []*testbed.App{labelled, plain} {
 		app.Replicas = 0
-		deploy(t, app)
+		bed.Deploy(t, app)
 	}
 	second := *labelled
 	second.Name = "labelled-second"
-	deploy(t, &second) // a namespace of its own: its binding must not matter in the first
+	bed.Deploy(t, &second) // a namespace of its own: its binding must not matter in the first
 
 	tests := map[string]struct {
 		namespace string
@@ -49,8 +50,8 @@ func TestGatesAreInjectedOnlyWhereLabelBindingAndSelectorMatch(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			eventually(t, "the gates that are wanted", func() error {
-				pod := barePod(tc.namespace, tc.labels)
+			suite.Eventually(t, "the gates that are wanted", func() error {
+				pod := suite.BarePod(tc.namespace, tc.labels)
 				if err := bed.Client.Create(t.Context(), pod, client.DryRunAll); err != nil {
 					return err
 				}
@@ -63,18 +64,11 @@ func TestGatesAreInjectedOnlyWhereLabelBindingAndSelectorMatch(t *testing.T) {
 	}
 }
 
-func barePod(namespace string, labels map[string]string) *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "probe", Labels: labels},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
-	}
-}
-
 func TestBindingIsFilledInFromTargetGroup(t *testing.T) {
-	app := newApp("filled")
+	app := suite.NewApp("filled")
 	app.Replicas = 0
-	deploy(t, app)
-	spec := getBinding(t, app).Spec
+	bed.Deploy(t, app)
+	spec := bed.GetBinding(t, app).Spec
 	if !strings.HasPrefix(spec.VpcID, "vpc-") || *spec.TargetType != v1beta1.TargetTypeIP ||
 		*spec.IPAddressType != v1beta1.IPAddressTypeIPv4 || *spec.TargetGroupProtocol != "HTTP" {
 		t.Errorf("spec %+v, want VPC, target type, address type and protocol of the group", spec)
@@ -83,9 +77,9 @@ func TestBindingIsFilledInFromTargetGroup(t *testing.T) {
 
 // What the object alone can tell is refused by the API server itself, what needs other objects by the webhook.
 func TestBadBindingsAreRefused(t *testing.T) {
-	app := newApp("refused")
+	app := suite.NewApp("refused")
 	app.Replicas = 0
-	deploy(t, app)
+	bed.Deploy(t, app)
 	tests := map[string]struct {
 		change func(*v1beta1.TargetGroupBindingSpec)
 		want   string
@@ -105,9 +99,9 @@ func TestBadBindingsAreRefused(t *testing.T) {
 		})
 	}
 	t.Run("group taken", func(t *testing.T) {
-		eventually(t, "the webhook to know the first binding", func() error {
+		suite.Eventually(t, "the webhook to know the first binding", func() error {
 			second := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "second"}}
-			second.Spec.TargetGroupARN, second.Spec.ServiceRef = app.TargetGroup, getBinding(t, app).Spec.ServiceRef
+			second.Spec.TargetGroupARN, second.Spec.ServiceRef = app.TargetGroup, bed.GetBinding(t, app).Spec.ServiceRef
 			err := bed.Client.Create(t.Context(), second, client.DryRunAll)
 			if err == nil || !strings.Contains(err.Error(), "TargetGroupBinding refused/refused has this target group already") {
 				return fmt.Errorf("creating a second binding of the group: %w", err)
@@ -117,7 +111,7 @@ func TestBadBindingsAreRefused(t *testing.T) {
 	})
 	t.Run("neither ARN nor name", func(t *testing.T) {
 		binding := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nameless"}}
-		binding.Spec.ServiceRef = getBinding(t, app).Spec.ServiceRef
+		binding.Spec.ServiceRef = bed.GetBinding(t, app).Spec.ServiceRef
 		assertRefused(t, bed.Client.Create(t.Context(), binding, client.DryRunAll), "one of targetGroupARN and targetGroupName must be set")
 	})
 }
@@ -131,24 +125,24 @@ func assertRefused(t *testing.T, err error, want string) {
 
 // Rule 11: with targetgate down pods are created all the same, without gates.
 func TestPodsAreCreatedWhileTargetgateIsDown(t *testing.T) {
-	app := newApp("down")
+	app := suite.NewApp("down")
 	app.Replicas = 0
-	deploy(t, app)
+	bed.Deploy(t, app)
 	bed.Targetgate.Kill()
 	start := time.Now()
-	pod := barePod(app.Name, map[string]string{"app": app.Name})
+	pod := suite.BarePod(app.Name, map[string]string{"app": app.Name})
 	pod.Spec.AutomountServiceAccountToken = ptr.To(false)
 	err := bed.Client.Create(t.Context(), pod)
 	took := time.Since(start)
-	must(t, bed.Targetgate.Restart(t.Context()))
+	suite.Must(t, bed.Targetgate.Restart(t.Context()))
 	if err != nil {
 		t.Fatalf("creating a pod while targetgate is down: %v", err)
 	}
 	if took > 4*time.Second || readiness.Has(pod, app.Gate()) {
 		t.Errorf("took %s, gates %v; want less than the webhook's 3 s and no gate", took, pod.Spec.ReadinessGates)
 	}
-	eventually(t, "the pod without a gate to be counted", func() error {
-		if s := getBinding(t, app).Status; s.Pods == nil || s.Pods.Ungated != 1 {
+	suite.Eventually(t, "the pod without a gate to be counted", func() error {
+		if s := bed.GetBinding(t, app).Status; s.Pods == nil || s.Pods.Ungated != 1 {
 			return errors.New("it is not")
 		}
 		return nil

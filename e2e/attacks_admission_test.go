@@ -21,6 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -28,7 +29,7 @@ import (
 // hostile is a binding of an attacker who may create bindings in namespace default.
 func hostile(selector *metav1.LabelSelector) *v1beta1.TargetGroupBinding {
 	binding := (&testbed.App{Name: "default"}).Binding()
-	complete(&binding.Spec)
+	suite.Complete(&binding.Spec)
 	binding.Spec.TargetGroupARN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/none/0123456789abcdef"
 	binding.Spec.TargetType, binding.Spec.NodeSelector = ptr.To(v1beta1.TargetTypeInstance), selector
 	return binding
@@ -53,10 +54,10 @@ func TestBindingOfManyInvalidExpressionsIsRefusedAtOnce(t *testing.T) {
 
 // Bindings of 1.5 MB, ten a second, and pods that are created meanwhile: each has its gate.
 func TestLargeBindingsCostNoPodItsGate(t *testing.T) {
-	app := newApp("bystander")
+	app := suite.NewApp("bystander")
 	app.Replicas = 0
-	deploy(t, app)
-	awaitGated(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitGated(t, app)
 	ctx, stop := context.WithTimeout(t.Context(), 15*time.Second)
 	defer stop()
 	binding := hostile(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
@@ -71,7 +72,7 @@ func TestLargeBindingsCostNoPodItsGate(t *testing.T) {
 		}
 	})
 	every(ctx, &callers, 20*time.Millisecond, func() {
-		pod := barePod(app.Name, map[string]string{"app": app.Name})
+		pod := suite.BarePod(app.Name, map[string]string{"app": app.Name})
 		if bed.Client.Create(ctx, pod, client.DryRunAll) != nil {
 			return // the time is over
 		}
@@ -84,7 +85,8 @@ func TestLargeBindingsCostNoPodItsGate(t *testing.T) {
 	callers.Wait()
 	t.Logf("%d bindings, %d pods", attacks.Load(), created.Load())
 	if attacks.Load() < 10 || accepted.Load() > 0 || created.Load() < 50 {
-		t.Errorf("%d bindings, of which %d were accepted, and %d pods: want an attack, and bystanders", attacks.Load(), accepted.Load(), created.Load())
+		t.Errorf("%d bindings, of which %d were accepted, and %d pods: want an attack, and bystanders",
+			attacks.Load(), accepted.Load(), created.Load())
 	}
 	if n := ungated.Load(); n > 0 {
 		t.Errorf("%d of %d pods were created without their gate", n, created.Load())
@@ -115,14 +117,14 @@ func every(ctx context.Context, callers *sync.WaitGroup, tick time.Duration, f f
 func slowReviews(t *testing.T) (slow int) {
 	t.Helper()
 	for suffix, sign := range map[string]int{"count{": 1, "bucket{": -1} {
-		lines, err := metricLines(t, "targetgate_webhook_seconds_"+suffix)
-		must(t, err)
+		lines, err := bed.MetricLines(t, "targetgate_webhook_seconds_"+suffix)
+		suite.Must(t, err)
 		for _, line := range lines {
 			if sign < 0 && !strings.Contains(line, `le="1"`) {
 				continue
 			}
 			n, err := strconv.Atoi(line[strings.LastIndex(line, " ")+1:])
-			must(t, err)
+			suite.Must(t, err)
 			slow += sign * n
 		}
 	}

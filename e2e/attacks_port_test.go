@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/suite"
 )
 
 // insecure is a client that does not ask who answers, as somebody in the cluster who is no API server.
@@ -30,10 +32,10 @@ func review(t *testing.T, path, resource string) (status int, took time.Duration
 		resource + `}}`
 	begin := time.Now()
 	resp, err := insecure.Post(bed.Targetgate.WebhookURL()+path, "application/json", strings.NewReader(body))
-	must(t, err)
+	suite.Must(t, err)
 	defer resp.Body.Close()
 	_, err = io.Copy(io.Discard, resp.Body)
-	must(t, err)
+	suite.Must(t, err)
 	return resp.StatusCode, time.Since(begin)
 }
 
@@ -74,7 +76,7 @@ func sendHeaders(target string, wait time.Duration) error {
 // 60 connections that send 1 MiB of headers each, and wait: who has reviews under way must not notice. They come one after the
 // other, as the strangers are in this process, and work on the same cores.
 func TestHeadersWithoutEndHarmNobody(t *testing.T) {
-	withFlags(t)
+	bed.WithFlags(t)
 	slowest(t, time.Second) // to warm up
 	quiet := slowest(t, 5*time.Second)
 	var attackers sync.WaitGroup
@@ -100,10 +102,10 @@ func TestHeadersWithoutEndHarmNobody(t *testing.T) {
 
 // One address that opens connections without end closes its own, and new ones are taken all the time.
 func TestIdleConnectionsLockNobodyOut(t *testing.T) {
-	withFlags(t)
+	bed.WithFlags(t)
 	for range 400 {
 		c, err := tls.Dial("tcp", strings.TrimPrefix(bed.Targetgate.WebhookURL(), "https://"), &tls.Config{InsecureSkipVerify: true})
-		must(t, err)
+		suite.Must(t, err)
 		defer c.Close()
 	}
 	insecure.CloseIdleConnections()
@@ -116,9 +118,9 @@ func TestOnlyAPIServersAskAboutBindings(t *testing.T) {
 	const binding = `"kind":{"group":"elbv2.k8s.aws","version":"v1beta1","kind":"TargetGroupBinding"},"object":{"apiVersion":"elbv2.k8s.aws/v1beta1",` +
 		`"kind":"TargetGroupBinding","metadata":{"name":"a","namespace":"default"},"spec":{"targetGroupName":"none","serviceRef":{"name":"a","port":80}}}`
 	const path = "/mutate-elbv2-k8s-aws-v1beta1-targetgroupbinding"
-	withFlags(t, "--webhook-secret-paths")
-	eventually(t, "the paths to begin with a secret", func() error {
-		mutating, validating, err := readWebhooks(t.Context())
+	bed.WithFlags(t, "--webhook-secret-paths")
+	suite.Eventually(t, "the paths to begin with a secret", func() error {
+		mutating, validating, err := bed.ReadWebhooks(t.Context())
 		if err != nil {
 			return err
 		}
@@ -132,27 +134,27 @@ func TestOnlyAPIServersAskAboutBindings(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, "API servers to ask by these", func() error { return askWebhook(t.Context()) })
+	suite.Eventually(t, "API servers to ask by these", func() error { return bed.AskWebhook(t.Context()) })
 	if status, _ := review(t, path, binding); status != http.StatusNotFound {
 		t.Errorf("a stranger who asks about a binding is answered with %d", status)
 	}
 	reviewPod(t)
 
-	must(t, bed.ReplaceWebhooks(t.Context(), "")) // as a GitOps tool does
-	eventually(t, "the paths to begin with a secret again", func() error {
-		mutating, _, err := readWebhooks(t.Context())
+	suite.Must(t, bed.ReplaceWebhooks(t.Context(), "")) // as a GitOps tool does
+	suite.Eventually(t, "the paths to begin with a secret again", func() error {
+		mutating, _, err := bed.ReadWebhooks(t.Context())
 		if err != nil || len(*mutating.Webhooks[1].ClientConfig.Service.Path) < 64 {
 			return fmt.Errorf("not yet (%w)", err)
 		}
-		return askWebhook(t.Context())
+		return bed.AskWebhook(t.Context())
 	})
 
-	must(t, bed.Targetgate.RestartWith(t.Context()))
-	eventually(t, "the paths to be bare again", func() error {
-		mutating, _, err := readWebhooks(t.Context())
+	suite.Must(t, bed.Targetgate.RestartWith(t.Context()))
+	suite.Eventually(t, "the paths to be bare again", func() error {
+		mutating, _, err := bed.ReadWebhooks(t.Context())
 		if err != nil || *mutating.Webhooks[1].ClientConfig.Service.Path != path {
 			return fmt.Errorf("not yet (%w)", err)
 		}
-		return askWebhook(t.Context())
+		return bed.AskWebhook(t.Context())
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/kubelet"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/readiness"
 )
 
@@ -45,7 +46,7 @@ func TestPodOfManyGatesHurtsNobodyElse(t *testing.T) {
 			gate := corev1.PodReadinessGate{ConditionType: readiness.GateFor(strconv.Itoa(i))}
 			pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, gate)
 		}
-		must(t, bed.Client.Create(t.Context(), pod))
+		suite.Must(t, bed.Client.Create(t.Context(), pod))
 		repeat(t, 2*time.Second, func(ctx context.Context, turn int) error {
 			patch := fmt.Appendf(nil, `{"metadata":{"labels":{"turn":"%d"}}}`, turn)
 			answer := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod.Name}}
@@ -77,25 +78,25 @@ const gateOpened = "registered -> Ready"
 // gate was open, and until each deleted one was deregistered.
 func deployAndLose(t *testing.T, name string) map[string][]time.Duration {
 	t.Helper()
-	app := newApp(name)
+	app := suite.NewApp(name)
 	app.Replicas = 8
-	deploy(t, app)
-	awaitRolled(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
 	out := map[string][]time.Duration{}
-	list := pods(t, app)
+	list := bed.Pods(t, app)
 	for i := range list {
 		called := delays(t, "RegisterTargets", []string{app.TargetGroup}, &list[i], kubelet.ContainersReady)[0]
-		containers, err := momentOf(list[i].UID, kubelet.ContainersReady)
-		must(t, err)
-		ready, err := momentOf(list[i].UID, kubelet.Ready)
-		must(t, err)
+		containers, err := bed.MomentOf(list[i].UID, kubelet.ContainersReady)
+		suite.Must(t, err)
+		ready, err := bed.MomentOf(list[i].UID, kubelet.Ready)
+		suite.Must(t, err)
 		out[registered] = append(out[registered], called)
 		out[gateOpened] = append(out[gateOpened], ready.Sub(containers.Add(called)))
 	}
 	for i := range 2 {
-		deletePod(t, &list[i])
-		eventually(t, "the pod to leave", func() error {
-			_, err := momentOf(list[i].UID, kubelet.DeletionSeen)
+		bed.DeletePod(t, &list[i])
+		suite.Eventually(t, "the pod to leave", func() error {
+			_, err := bed.MomentOf(list[i].UID, kubelet.DeletionSeen)
 			return err
 		})
 		out[deregistered] = append(out[deregistered],
@@ -108,8 +109,8 @@ func deployAndLose(t *testing.T, name string) map[string][]time.Duration {
 func attackersNamespace(t *testing.T, name string) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	must(t, bed.Client.Create(t.Context(), namespace))
-	t.Cleanup(func() { must(t, bed.Client.Delete(context.Background(), namespace)) })
+	suite.Must(t, bed.Client.Create(t.Context(), namespace))
+	t.Cleanup(func() { suite.Must(t, bed.Client.Delete(context.Background(), namespace)) })
 	return name
 }
 
@@ -151,12 +152,12 @@ func assertMemory(t *testing.T) {
 func peakMemory(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", bed.Targetgate.PID()))
-	must(t, err)
+	suite.Must(t, err)
 	_, rest, found := bytes.Cut(status, []byte("VmHWM:"))
 	if !found {
 		t.Fatal("the kernel tells no VmHWM")
 	}
 	kib, err := strconv.Atoi(strings.Fields(string(rest))[0])
-	must(t, err)
+	suite.Must(t, err)
 	return kib >> 10
 }

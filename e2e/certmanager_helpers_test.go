@@ -24,6 +24,7 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/cluster"
 	"github.com/targetgate/targetgate/e2e/process"
+	"github.com/targetgate/targetgate/e2e/suite"
 )
 
 // servingSecret is what cert-manager writes the webhooks' certificate into. Certificates of the chart are called like their
@@ -37,11 +38,12 @@ func startCertManager(t *testing.T) {
 	if binary == "" {
 		t.Fatal("TARGETGATE_CERT_MANAGER is not set: it names the program that is built from e2e/kubernetes/certmanager")
 	}
-	module, err := exec.CommandContext(t.Context(), "go", "-C", "kubernetes", "list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager").Output()
-	must(t, err)
+	module, err := exec.CommandContext(t.Context(), "go", "-C", "kubernetes", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/cert-manager/cert-manager").Output()
+	suite.Must(t, err)
 	definitions, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(module)), "deploy/crds/cert-manager.io_*.yaml"))
-	must(t, err)
-	must(t, bed.Cluster.Apply(t.Context(), definitions...))
+	suite.Must(t, err)
+	suite.Must(t, bed.Cluster.Apply(t.Context(), definitions...))
 	t.Cleanup(func() {
 		for _, path := range definitions {
 			_, plural, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".yaml"), "_")
@@ -51,13 +53,13 @@ func startCertManager(t *testing.T) {
 	})
 	dir := t.TempDir()
 	kubeconfig := filepath.Join(dir, "kubeconfig")
-	must(t, cluster.WriteKubeconfig(kubeconfig, bed.Cluster.AdminConfig()))
+	suite.Must(t, cluster.WriteKubeconfig(kubeconfig, bed.Cluster.AdminConfig()))
 	launcher := process.NewLauncher()
 	t.Cleanup(launcher.Close)
 	running, err := launcher.Start(process.Command{
 		Name: "cert-manager", Binary: binary, Args: []string{kubeconfig}, Dir: dir, LogPath: filepath.Join(dir, "log"),
 	})
-	must(t, err)
+	suite.Must(t, err)
 	t.Cleanup(func() {
 		failure := running.Failure()
 		running.Stop(5 * time.Second)
@@ -78,14 +80,14 @@ func renderForCertManager(t *testing.T) forCertManager {
 	dir := t.TempDir()
 	render := func(name string) string {
 		program, err := filepath.Abs(cmp.Or(os.Getenv("TARGETGATE_HELM"), "../.bin/helm"))
-		must(t, err)
+		suite.Must(t, err)
 		command := exec.CommandContext(t.Context(), program, "template", "targetgate", "../charts/targetgate", "--namespace", caSecret.Namespace,
 			"--set", "clusterName=e2e,enableCertManager=true", "--show-only", "templates/"+name)
 		command.Env = append(os.Environ(), "HOME="+dir)
 		out, err := command.Output()
-		must(t, err)
+		suite.Must(t, err)
 		path := filepath.Join(dir, name)
-		must(t, os.WriteFile(path, out, 0o600))
+		suite.Must(t, os.WriteFile(path, out, 0o600))
 		return path
 	}
 	return forCertManager{render("certificate.yaml"), render("webhook.yaml")}
@@ -134,14 +136,14 @@ func deleteCertificates(t *testing.T) {
 	t.Helper()
 	for _, secret := range []client.ObjectKey{servingSecret, caSecret} {
 		for _, kind := range []string{"Certificate", "Issuer"} {
-			must(t, bed.Client.Delete(t.Context(), ofCertManager(kind, secret)))
+			suite.Must(t, bed.Client.Delete(t.Context(), ofCertManager(kind, secret)))
 		}
 	}
 }
 
 func deleteObject(t *testing.T, version, kind string, key client.ObjectKey) {
 	t.Helper()
-	must(t, client.IgnoreNotFound(bed.Client.Delete(context.Background(), newObject(version, kind, key))))
+	suite.Must(t, client.IgnoreNotFound(bed.Client.Delete(context.Background(), newObject(version, kind, key))))
 }
 
 // volumeLag is how long a change of a Secret takes at most to get into its volume. Kubelets take a minute or more.
@@ -153,10 +155,10 @@ func mountSecret(t *testing.T, key client.ObjectKey) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	var secret corev1.Secret
-	must(t, bed.Client.Get(t.Context(), key, &secret))
-	must(t, project(dir, &secret))
+	suite.Must(t, bed.Client.Get(t.Context(), key, &secret))
+	suite.Must(t, project(dir, &secret))
 	for name := range secret.Data {
-		must(t, os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)))
+		suite.Must(t, os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var keeping sync.WaitGroup

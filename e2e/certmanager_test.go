@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
@@ -32,12 +33,12 @@ func TestCertManagerTakesCertificatesOverAndGivesThemBack(t *testing.T) {
 	renewCASecret(t) // whatever the tests before have left there
 	awaitServedByCAInSecret(t, replicas, nil)
 	front, err := bed.SpreadWebhooks(t.Context(), replicas...)
-	must(t, err)
-	t.Cleanup(func() { must(t, front.Close(context.Background())) })
-	app := newApp("certmanager")
+	suite.Must(t, err)
+	t.Cleanup(func() { suite.Must(t, front.Close(context.Background())) })
+	app := suite.NewApp("certmanager")
 	app.Replicas = 0
-	deploy(t, app)
-	awaitGated(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitGated(t, app)
 	startCertManager(t)
 	created := createThroughout(t, app)
 
@@ -45,9 +46,9 @@ func TestCertManagerTakesCertificatesOverAndGivesThemBack(t *testing.T) {
 	manifests := renderForCertManager(t)
 	excused := bed.Excuse()
 	allow := withdrawPatchOfWebhooks(t) // the chart grants it for self-made certificates only
-	must(t, bed.Cluster.Apply(t.Context(), manifests.certificates))
-	t.Cleanup(func() { must(t, bed.ReplaceWebhooks(context.Background(), "")) })
-	must(t, bed.ReplaceWebhooks(t.Context(), manifests.webhooks))
+	suite.Must(t, bed.Cluster.Apply(t.Context(), manifests.certificates))
+	t.Cleanup(func() { suite.Must(t, bed.ReplaceWebhooks(context.Background(), "")) })
+	suite.Must(t, bed.ReplaceWebhooks(t.Context(), manifests.webhooks))
 	awaitInjected(t)
 	awaitRenewed(t, servingSecret, nil) // the new pods wait for their volume
 	roll(t, front, replicas, "--shutdown-delay=1s", "--webhook-cert-dir="+mountSecret(t, servingSecret))
@@ -70,7 +71,7 @@ func TestCertManagerTakesCertificatesOverAndGivesThemBack(t *testing.T) {
 	stop()
 
 	t.Log("enableCertManager=false")
-	must(t, bed.ReplaceWebhooks(t.Context(), ""))
+	suite.Must(t, bed.ReplaceWebhooks(t.Context(), ""))
 	allow()
 	roll(t, front, replicas, "--shutdown-delay=1s")
 	deleteCertificates(t)
@@ -88,7 +89,7 @@ func roll(t *testing.T, front *testbed.Spreader, replicas []*testbed.Targetgate,
 	t.Helper()
 	for i, replica := range replicas {
 		front.Lead(replicas[1-i])
-		must(t, replica.RestartWith(t.Context(), args...))
+		suite.Must(t, replica.RestartWith(t.Context(), args...))
 	}
 	front.Lead(replicas...)
 }
@@ -96,14 +97,14 @@ func roll(t *testing.T, front *testbed.Spreader, replicas []*testbed.Targetgate,
 // awaitInjected waits until caBundle has the CA in the Secret, beside those of before, and cainjector has written it.
 func awaitInjected(t *testing.T) {
 	t.Helper()
-	eventually(t, "cainjector to write caBundle", func() error {
+	suite.Eventually(t, "cainjector to write caBundle", func() error {
 		ca := caInSecret(t)
 		for i, bundle := range caBundles(t) {
 			if !bytes.Contains(bundle, ca) {
 				return fmt.Errorf("caBundle %d has not the CA", i)
 			}
 		}
-		mutating, validating, err := readWebhooks(t.Context())
+		mutating, validating, err := bed.ReadWebhooks(t.Context())
 		if !writtenByInjector(mutating) || !writtenByInjector(validating) {
 			return errors.Join(err, errors.New("somebody else has written it"))
 		}
@@ -121,14 +122,14 @@ func writtenByInjector(configuration client.Object) bool {
 func renew(t *testing.T, secret client.ObjectKey) {
 	t.Helper()
 	before := certificateIn(t, secret)
-	eventually(t, "cert-manager to be told", func() error { return triggerRenewal(t, secret) })
+	suite.Eventually(t, "cert-manager to be told", func() error { return triggerRenewal(t, secret) })
 	awaitRenewed(t, secret, before)
 }
 
 // awaitRenewed waits for a certificate in the Secret that is not the one before.
 func awaitRenewed(t *testing.T, secret client.ObjectKey, before []byte) {
 	t.Helper()
-	eventually(t, "a new certificate in "+secret.Name, func() error {
+	suite.Eventually(t, "a new certificate in "+secret.Name, func() error {
 		if now := certificateIn(t, secret); len(now) == 0 || bytes.Equal(now, before) {
 			return fmt.Errorf("got %d bytes, or those of before", len(now))
 		}
@@ -139,7 +140,7 @@ func awaitRenewed(t *testing.T, secret client.ObjectKey, before []byte) {
 func certificateIn(t *testing.T, key client.ObjectKey) []byte {
 	t.Helper()
 	var secret corev1.Secret
-	must(t, client.IgnoreNotFound(bed.Client.Get(t.Context(), key, &secret)))
+	suite.Must(t, client.IgnoreNotFound(bed.Client.Get(t.Context(), key, &secret)))
 	return secret.Data[corev1.TLSCertKey]
 }
 
@@ -149,7 +150,7 @@ func assertFromSecret(t *testing.T, replicas []*testbed.Targetgate) {
 	t.Helper()
 	block, _ := pem.Decode(certificateIn(t, servingSecret))
 	for i, replica := range replicas {
-		eventually(t, fmt.Sprintf("replica %d to serve what is in the Secret", i), func() error {
+		suite.Eventually(t, fmt.Sprintf("replica %d to serve what is in the Secret", i), func() error {
 			certificate, err := served(replica, caBundles(t)[0])
 			if err == nil && !bytes.Equal(certificate.Raw, block.Bytes) {
 				err = fmt.Errorf("it serves another one, of %s", certificate.NotBefore)
@@ -166,7 +167,7 @@ func assertFromSecret(t *testing.T, replicas []*testbed.Targetgate) {
 func wantExpiry(t *testing.T, want time.Time) error {
 	t.Helper()
 	const series = `targetgate_webhook_certificate_expiration_timestamp_seconds{certificate="serving"} `
-	lines, err := metricLines(t, series)
+	lines, err := bed.MetricLines(t, series)
 	if err != nil || len(lines) != 1 {
 		return fmt.Errorf("got %d of %s, %w", len(lines), series, err)
 	}

@@ -23,16 +23,14 @@ import (
 	"testing"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
-	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 const webhookHost = "targetgate-webhook.targetgate-system.svc"
@@ -42,23 +40,8 @@ var caSecret = client.ObjectKey{Namespace: "targetgate-system", Name: "targetgat
 // twoReplicas restarts the targetgate that is there with these flags, and starts another one.
 func twoReplicas(t *testing.T, args ...string) []*testbed.Targetgate {
 	t.Helper()
-	withFlags(t, args...)
+	bed.WithFlags(t, args...)
 	return []*testbed.Targetgate{bed.Targetgate, startReplica(t)}
-}
-
-// askWebhook has the API server ask for an opinion on a binding of a group that does not exist. Any other error than the
-// refusal is that of the call.
-func askWebhook(ctx context.Context) error {
-	err := bed.Client.Create(ctx, &v1beta1.TargetGroupBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "certs"},
-		Spec: v1beta1.TargetGroupBindingSpec{
-			TargetGroupName: "no-such-group", ServiceRef: v1beta1.ServiceReference{Name: "certs", Port: intstr.FromInt32(80)},
-		},
-	}, client.DryRunAll)
-	if apierrors.IsInvalid(err) {
-		return nil
-	}
-	return fmt.Errorf("creating a binding of a group that does not exist: got %w, want a refusal", err)
 }
 
 // trusted has the API server call the replicas in turn, each time on a new connection, and checks all the time that
@@ -67,7 +50,7 @@ func askWebhook(ctx context.Context) error {
 func trusted(t *testing.T, replicas []*testbed.Targetgate) (stop func()) {
 	t.Helper()
 	spreader, err := bed.SpreadWebhooks(t.Context(), replicas...)
-	must(t, err)
+	suite.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
 	watching.Go(func() { watchAdmission(ctx, t, spreader.Cut) })
@@ -77,7 +60,7 @@ func trusted(t *testing.T, replicas []*testbed.Targetgate) (stop func()) {
 	stop = sync.OnceFunc(func() {
 		cancel()
 		watching.Wait()
-		must(t, spreader.Close(context.Background()))
+		suite.Must(t, spreader.Close(context.Background()))
 	})
 	t.Cleanup(stop)
 	return stop
@@ -86,7 +69,7 @@ func trusted(t *testing.T, replicas []*testbed.Targetgate) (stop func()) {
 func watchAdmission(ctx context.Context, t *testing.T, cut func()) {
 	asked, lost := 0, 0
 	for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-		err := askWebhook(ctx)
+		err := bed.AskWebhook(ctx)
 		asked++
 		switch {
 		case err == nil || ctx.Err() != nil:
@@ -152,7 +135,7 @@ func served(replica *testbed.Targetgate, bundle []byte) (*x509.Certificate, erro
 func awaitServedByCAInSecret(t *testing.T, replicas []*testbed.Targetgate, before []byte) {
 	t.Helper()
 	var ca []byte
-	eventually(t, "a CA in the Secret", func() error {
+	suite.Eventually(t, "a CA in the Secret", func() error {
 		if ca = caInSecret(t); len(ca) == 0 || string(ca) == string(before) {
 			return fmt.Errorf("got %d bytes, or those of before", len(ca))
 		}
@@ -160,7 +143,7 @@ func awaitServedByCAInSecret(t *testing.T, replicas []*testbed.Targetgate, befor
 		return err
 	})
 	awaitServedBy(t, replicas, nil)
-	eventually(t, "the CA in every caBundle", func() error {
+	suite.Eventually(t, "the CA in every caBundle", func() error {
 		ca = caInSecret(t)
 		for i, bundle := range caBundles(t) {
 			if !strings.Contains(string(bundle), string(ca)) {
@@ -175,7 +158,7 @@ func awaitServedByCAInSecret(t *testing.T, replicas []*testbed.Targetgate, befor
 func awaitServedBy(t *testing.T, replicas []*testbed.Targetgate, ca []byte) {
 	t.Helper()
 	for i, replica := range replicas {
-		eventually(t, fmt.Sprintf("replica %d to serve by the CA", i), func() error {
+		suite.Eventually(t, fmt.Sprintf("replica %d to serve by the CA", i), func() error {
 			wanted := ca
 			if wanted == nil {
 				wanted = caInSecret(t)
@@ -188,7 +171,7 @@ func awaitServedBy(t *testing.T, replicas []*testbed.Targetgate, ca []byte) {
 func readCASecret(t *testing.T) *corev1.Secret {
 	t.Helper()
 	var secret corev1.Secret
-	must(t, client.IgnoreNotFound(bed.Client.Get(t.Context(), caSecret, &secret)))
+	suite.Must(t, client.IgnoreNotFound(bed.Client.Get(t.Context(), caSecret, &secret)))
 	return &secret
 }
 
@@ -203,7 +186,7 @@ func renewCASecret(t *testing.T) {
 	t.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: caSecret.Namespace, Name: caSecret.Name}}
 	if err := bed.Client.Create(t.Context(), secret); !apierrors.IsAlreadyExists(err) {
-		must(t, err)
+		suite.Must(t, err)
 		return
 	}
 	changeCASecret(t, func(data map[string][]byte) { putCA(data, nil, nil) })
@@ -211,7 +194,7 @@ func renewCASecret(t *testing.T) {
 
 func changeCASecret(t *testing.T, change func(map[string][]byte)) {
 	t.Helper()
-	must(t, retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	suite.Must(t, retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		secret := readCASecret(t)
 		if secret.Data == nil {
 			secret.Data = map[string][]byte{}
@@ -229,16 +212,16 @@ func putCA(data map[string][]byte, ca, key []byte) {
 func newCA(t *testing.T, name string) (certPEM, keyPEM []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	suite.Must(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
 		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	must(t, err)
+	suite.Must(t, err)
 	rawKey, err := x509.MarshalPKCS8PrivateKey(key)
-	must(t, err)
+	suite.Must(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: rawKey})
 }
 
@@ -246,12 +229,12 @@ func newCA(t *testing.T, name string) (certPEM, keyPEM []byte) {
 func caBundles(t *testing.T) [][]byte {
 	t.Helper()
 	bundles, err := liveBundles(t.Context())
-	must(t, err)
+	suite.Must(t, err)
 	return bundles
 }
 
 func liveBundles(ctx context.Context) (bundles [][]byte, err error) {
-	mutating, validating, err := readWebhooks(ctx)
+	mutating, validating, err := bed.ReadWebhooks(ctx)
 	for _, hook := range mutating.Webhooks {
 		bundles = append(bundles, hook.ClientConfig.CABundle)
 	}
@@ -261,21 +244,11 @@ func liveBundles(ctx context.Context) (bundles [][]byte, err error) {
 	return bundles, err
 }
 
-func readWebhooks(ctx context.Context) (
-	*admissionregistrationv1.MutatingWebhookConfiguration, *admissionregistrationv1.ValidatingWebhookConfiguration, error,
-) {
-	var mutating admissionregistrationv1.MutatingWebhookConfiguration
-	var validating admissionregistrationv1.ValidatingWebhookConfiguration
-	key := client.ObjectKey{Name: "targetgate-webhook"}
-	err := errors.Join(bed.Client.Get(ctx, key, &mutating), bed.Client.Get(ctx, key, &validating))
-	return &mutating, &validating, err
-}
-
 // setCABundles changes caBundle of each webhook by hand.
 func setCABundles(t *testing.T, change func(i int, bundle []byte) []byte) {
 	t.Helper()
-	must(t, retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		mutating, validating, err := readWebhooks(t.Context())
+	suite.Must(t, retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		mutating, validating, err := bed.ReadWebhooks(t.Context())
 		if err != nil {
 			return err
 		}

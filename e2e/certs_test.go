@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
@@ -73,7 +74,7 @@ func TestCAIsReplacedWhateverHappensToItsSecret(t *testing.T) {
 				t.Errorf("the CA that was put there is used: %v, want %v", got, tc.wantTaken)
 			}
 			for i, replica := range replicas {
-				eventually(t, fmt.Sprintf("replica %d to be ready", i), func() error { return replica.Ready(t.Context()) })
+				suite.Eventually(t, fmt.Sprintf("replica %d to be ready", i), func() error { return replica.Ready(t.Context()) })
 			}
 		})
 	}
@@ -94,15 +95,16 @@ func TestDamagedCABundleIsRepaired(t *testing.T) {
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			setCABundles(t, change)
-			eventually(t, "every caBundle to hold the CA and nothing of others", func() error {
+			suite.Eventually(t, "every caBundle to hold the CA and nothing of others", func() error {
 				for i, bundle := range caBundles(t) {
-					if text := string(bundle); !strings.Contains(text, string(caInSecret(t))) || strings.Contains(text, string(foreign)) || strings.Contains(text, "#") {
+					text := string(bundle)
+					if !strings.Contains(text, string(caInSecret(t))) || strings.Contains(text, string(foreign)) || strings.Contains(text, "#") {
 						return fmt.Errorf("caBundle %d is:\n%s", i, text)
 					}
 				}
 				return nil
 			})
-			eventually(t, "the API server to be served", func() error { return askWebhook(t.Context()) })
+			suite.Eventually(t, "the API server to be served", func() error { return bed.AskWebhook(t.Context()) })
 		})
 	}
 }
@@ -114,7 +116,7 @@ func TestReplicasAreReadyOnlyWhenTrusted(t *testing.T) {
 	allow := withdrawPatchOfWebhooks(t)
 	foreign, _ := newCA(t, "evil")
 	for i, replica := range replicas {
-		eventually(t, fmt.Sprintf("replica %d not to be ready", i), func() error {
+		suite.Eventually(t, fmt.Sprintf("replica %d not to be ready", i), func() error {
 			setCABundles(t, func(int, []byte) []byte { return foreign }) // again, as the permission is gone a moment later
 			err := replica.Ready(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "[-]certificate failed") {
@@ -123,31 +125,31 @@ func TestReplicasAreReadyOnlyWhenTrusted(t *testing.T) {
 			return nil
 		})
 	}
-	if err := askWebhook(t.Context()); err == nil || !strings.Contains(err.Error(), "x509") {
+	if err := bed.AskWebhook(t.Context()); err == nil || !strings.Contains(err.Error(), "x509") {
 		t.Errorf("a binding gets %v, want the TLS failure that readiness tells of", err)
 	}
 	allow()
 	for i, replica := range replicas {
-		eventually(t, fmt.Sprintf("replica %d to be ready", i), func() error { return replica.Ready(t.Context()) })
+		suite.Eventually(t, fmt.Sprintf("replica %d to be ready", i), func() error { return replica.Ready(t.Context()) })
 	}
-	eventually(t, "the API server to be served", func() error { return askWebhook(t.Context()) })
+	suite.Eventually(t, "the API server to be served", func() error { return bed.AskWebhook(t.Context()) })
 }
 
 // withdrawPatchOfWebhooks takes the permission to change webhook configurations from targetgate, until allow is called.
 func withdrawPatchOfWebhooks(t *testing.T) (allow func()) {
 	t.Helper()
 	var role rbacv1.ClusterRole
-	must(t, bed.Client.Get(t.Context(), client.ObjectKey{Name: "targetgate"}, &role))
+	suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKey{Name: "targetgate"}, &role))
 	shipped := role.DeepCopy()
 	for i, rule := range role.Rules {
 		if rule.APIGroups[0] == "admissionregistration.k8s.io" {
 			role.Rules[i].Verbs = []string{"list", "watch"}
 		}
 	}
-	must(t, bed.Client.Update(t.Context(), &role))
+	suite.Must(t, bed.Client.Update(t.Context(), &role))
 	allow = sync.OnceFunc(func() {
 		shipped.ResourceVersion = ""
-		must(t, bed.Client.Update(context.Background(), shipped))
+		suite.Must(t, bed.Client.Update(context.Background(), shipped))
 	})
 	t.Cleanup(allow)
 	return allow
@@ -171,7 +173,7 @@ func TestReplicasStartFromNothing(t *testing.T) {
 		})
 	}
 	starting.Wait()
-	must(t, errors.Join(failures...))
+	suite.Must(t, errors.Join(failures...))
 	awaitServedByCAInSecret(t, replicas, nil)
 }
 
@@ -179,26 +181,26 @@ func TestReplicasStartFromNothing(t *testing.T) {
 func TestCertificateFromFilesIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	first, err := cluster.ServingCertificate(dir, webhookHost)
-	must(t, err)
+	suite.Must(t, err)
 	bed.Targetgate.Stop()
 	begun := time.Now()
-	withFlags(t, "--webhook-cert-dir="+dir)
+	bed.WithFlags(t, "--webhook-cert-dir="+dir)
 	replicas := []*testbed.Targetgate{bed.Targetgate}
 	setCABundles(t, func(int, []byte) []byte { return first })
-	eventually(t, "the API server to be served", func() error { return askWebhook(t.Context()) })
+	suite.Eventually(t, "the API server to be served", func() error { return bed.AskWebhook(t.Context()) })
 
 	second, err := cluster.ServingCertificate(dir, webhookHost)
-	must(t, err)
+	suite.Must(t, err)
 	setCABundles(t, func(int, []byte) []byte { return second })
 	awaitServedBy(t, replicas, second)
-	eventually(t, "the API server to be served", func() error { return askWebhook(t.Context()) })
+	suite.Eventually(t, "the API server to be served", func() error { return bed.AskWebhook(t.Context()) })
 	for i, bundle := range caBundles(t) {
 		if string(bundle) != string(second) {
 			t.Errorf("caBundle %d is not as it was set", i)
 		}
 	}
 	requests, err := bed.Cluster.Requests()
-	must(t, err)
+	suite.Must(t, err)
 	for _, r := range requests {
 		readsScope := r.Verb == "get" && r.Resource == "mutatingwebhookconfigurations" // which pods admission is asked about
 		if r.Received.After(begun) && (r.Resource == "secrets" || r.Group == admissionregistrationv1.GroupName && !readsScope) {

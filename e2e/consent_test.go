@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/emulator"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/consent"
@@ -26,10 +27,10 @@ import (
 
 func TestConsentIsNotAskedForByDefault(t *testing.T) {
 	begun := time.Now()
-	app := newApp("consent-off")
+	app := suite.NewApp("consent-off")
 	app.Replicas = 1
-	deploy(t, app)
-	awaitRolled(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
 	for _, call := range bed.AWS.Calls(0) {
 		if call.Operation == "DescribeTags" && call.Received.After(begun) {
 			t.Errorf("tags are read: %+v", call)
@@ -38,13 +39,13 @@ func TestConsentIsNotAskedForByDefault(t *testing.T) {
 }
 
 func TestConsentIsOnlyWarnedOf(t *testing.T) {
-	withFlags(t, "--target-group-consent=warn")
-	app := newApp("consent-warn")
+	bed.WithFlags(t, "--target-group-consent=warn")
+	app := suite.NewApp("consent-warn")
 	app.Replicas = 1
-	deploy(t, app)
-	awaitRolled(t, app)
-	eventually(t, "the status to say that nobody has consented", func() error {
-		return errors.Join(wantDegraded(t, app, v1beta1.ReasonConsentMissing), wantReason(t, app, v1beta1.ReasonReconciled),
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	suite.Eventually(t, "the status to say that nobody has consented", func() error {
+		return errors.Join(bed.WantDegraded(t, app, v1beta1.ReasonConsentMissing), bed.WantReason(t, app, v1beta1.ReasonReconciled),
 			wantMessage(t, app, "targetgate.dev/bind=e2e/consent-warn/consent-warn"))
 	})
 }
@@ -52,72 +53,73 @@ func TestConsentIsOnlyWarnedOf(t *testing.T) {
 // A binding without consent is refused with the tag to set; with the tag it is let in. Withdrawn consent lets nothing new in, and
 // takes nothing away.
 func TestConsentIsRequired(t *testing.T) {
-	withFlags(t, "--target-group-consent=require", "--drift-interval=10s")
-	app := newApp("consent")
+	bed.WithFlags(t, "--target-group-consent=require", "--drift-interval=10s")
+	app := suite.NewApp("consent")
 	app.Balancer = func(s *emulator.Service) { s.Tags = map[string]string{consent.TagKey: "test/consent +/consent"} }
-	deploy(t, app)
-	awaitRolled(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
 
 	other, _, err := bed.AWS.CreateService("consent-other", emulator.Service{})
-	must(t, err)
+	suite.Must(t, err)
 	binding := app.Binding()
 	binding.Name, binding.Spec.TargetGroupARN = "other", other
 	err = bed.Client.Create(t.Context(), binding, client.DryRunAll)
-	must(t, wantFaults(err, []string{"spec.targetGroupARN"}))
+	suite.Must(t, suite.WantFaults(err, []string{"spec.targetGroupARN"}))
 	if !strings.Contains(err.Error(), "targetgate.dev/bind=e2e/consent/other") {
 		t.Errorf("the refusal does not name the tag: %v", err)
 	}
-	must(t, bed.AWS.State().AddTags(other, map[string]string{consent.TagKey: "e2e/consent/other"}))
-	eventually(t, "the binding to be let in", func() error {
+	suite.Must(t, bed.AWS.State().AddTags(other, map[string]string{consent.TagKey: "e2e/consent/other"}))
+	suite.Eventually(t, "the binding to be let in", func() error {
 		binding := app.Binding()
 		binding.Name, binding.Spec.TargetGroupARN = "other", other
 		return bed.Client.Create(t.Context(), binding, client.DryRunAll)
 	})
 
-	served := keysOf(pods(t, app), 8080)
+	served := suite.KeysOf(bed.Pods(t, app), 8080)
 	withdrawn := time.Now()
-	must(t, bed.AWS.State().RemoveTags(app.TargetGroup, consent.TagKey))
-	eventually(t, "the status to name the tag", func() error {
-		return errors.Join(wantDegraded(t, app, v1beta1.ReasonConsentMissing), wantReason(t, app, v1beta1.ReasonConsentMissing),
+	suite.Must(t, bed.AWS.State().RemoveTags(app.TargetGroup, consent.TagKey))
+	suite.Eventually(t, "the status to name the tag", func() error {
+		return errors.Join(bed.WantDegraded(t, app, v1beta1.ReasonConsentMissing), bed.WantReason(t, app, v1beta1.ReasonConsentMissing),
 			wantMessage(t, app, "targetgate.dev/bind=e2e/consent/consent"),
-			wantEvent(t, app, app.Name, corev1.EventTypeWarning, v1beta1.ReasonConsentMissing))
+			bed.WantEvent(t, app, app.Name, corev1.EventTypeWarning, v1beta1.ReasonConsentMissing))
 	})
-	must(t, bed.Scale(t.Context(), app, 4))
+	suite.Must(t, bed.Scale(t.Context(), app, 4))
 	awaitRefusedPod(t, app, "targetgate.dev/bind=e2e/consent/consent")
-	must(t, wantTargets(app, served...))
-	if calls := append(callsSince(app, "RegisterTargets", withdrawn), callsSince(app, "DeregisterTargets", withdrawn)...); len(calls) > 0 {
+	suite.Must(t, bed.WantTargets(app, served...))
+	calls := append(bed.CallsSince(app, "RegisterTargets", withdrawn), bed.CallsSince(app, "DeregisterTargets", withdrawn)...)
+	if len(calls) > 0 {
 		t.Errorf("calls without consent: %+v", calls)
 	}
-	must(t, bed.AWS.State().AddTags(app.TargetGroup, map[string]string{consent.TagKey: "e2e/consent/consent"}))
-	awaitRolled(t, app)
-	awaitConverged(t, app)
+	suite.Must(t, bed.AWS.State().AddTags(app.TargetGroup, map[string]string{consent.TagKey: "e2e/consent/consent"}))
+	bed.AwaitRolled(t, app)
+	bed.AwaitConverged(t, app)
 }
 
 // A role that the list does not allow is not used, at admission and later, and the list is read again.
 func TestRoleAllowlistIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "roles.yaml")
-	write := func(list string) { must(t, os.WriteFile(path, []byte(list), 0o600)) }
+	write := func(list string) { suite.Must(t, os.WriteFile(path, []byte(list), 0o600)) }
 	write("roles: ['arn:aws:iam::210987654321:role/sh*']")
-	withFlags(t, "--role-allowlist="+path)
-	app := newApp("roles")
+	bed.WithFlags(t, "--role-allowlist="+path)
+	app := suite.NewApp("roles")
 	app.Replicas = 1
 	app.Balancer = func(s *emulator.Service) { s.Account = otherAccount }
 	app.Change = func(b *v1beta1.TargetGroupBinding) {
 		b.Spec.IamRoleArnToAssume, b.Spec.AssumeRoleExternalId = otherRole, externalID
 	}
-	deploy(t, app)
-	awaitRolled(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
 
 	write("till: ['*']") // wrong: the list before it holds
 	write("till: ['" + otherRole + "']")
-	eventually(t, "the status to name the role", func() error {
-		return errors.Join(wantDegraded(t, app, v1beta1.ReasonRoleNotAllowed), wantMessage(t, app, otherRole))
+	suite.Eventually(t, "the status to name the role", func() error {
+		return errors.Join(bed.WantDegraded(t, app, v1beta1.ReasonRoleNotAllowed), wantMessage(t, app, otherRole))
 	})
 	binding := app.Binding()
 	binding.Name = "other"
-	must(t, wantFaults(bed.Client.Create(t.Context(), binding, client.DryRunAll), []string{"spec.iamRoleArnToAssume"}))
+	suite.Must(t, suite.WantFaults(bed.Client.Create(t.Context(), binding, client.DryRunAll), []string{"spec.iamRoleArnToAssume"}))
 	forbidden := time.Now()
-	must(t, bed.Scale(t.Context(), app, 2))
+	suite.Must(t, bed.Scale(t.Context(), app, 2))
 	awaitRefusedPod(t, app, otherRole)
 	for _, call := range bed.AWS.Calls(0) {
 		if call.Received.After(forbidden) && strings.Contains(call.Principal, "role/shared") {
@@ -125,14 +127,14 @@ func TestRoleAllowlistIsKept(t *testing.T) {
 		}
 	}
 	write("roles: ['" + otherRole + "']")
-	awaitRolled(t, app)
-	awaitConverged(t, app)
+	bed.AwaitRolled(t, app)
+	bed.AwaitConverged(t, app)
 }
 
 // wantMessage is an error when the binding's condition Degraded does not say that.
 func wantMessage(t *testing.T, app *testbed.App, want string) error {
 	t.Helper()
-	for _, c := range getBinding(t, app).Status.Conditions {
+	for _, c := range bed.GetBinding(t, app).Status.Conditions {
 		if c.Type == v1beta1.ConditionDegraded && strings.Contains(c.Message, want) {
 			return nil
 		}
@@ -143,8 +145,8 @@ func wantMessage(t *testing.T, app *testbed.App, want string) error {
 // awaitRefusedPod waits until the gate of a pod says why its target is not registered.
 func awaitRefusedPod(t *testing.T, app *testbed.App, why string) {
 	t.Helper()
-	eventually(t, "a pod to say why it waits", func() error {
-		for _, pod := range pods(t, app) {
+	suite.Eventually(t, "a pod to say why it waits", func() error {
+		for _, pod := range bed.Pods(t, app) {
 			c := readiness.Condition(&pod, app.Gate())
 			if c != nil && c.Reason == readiness.ReasonRegistrationFailed && strings.Contains(c.Message, why) {
 				return nil

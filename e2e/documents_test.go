@@ -21,31 +21,32 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/cluster"
 	"github.com/targetgate/targetgate/e2e/documents"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
 // TestCommandsOfTheDocuments takes a newcomer's app through the README, and then types what the other documents say.
 func TestCommandsOfTheDocuments(t *testing.T) {
 	app := &testbed.App{Name: "shop", Replicas: 2}
-	deploy(t, app)
-	must(t, bed.Client.Delete(t.Context(), getBinding(t, app)))
-	eventually(t, "the README's binding to be welcome", func() error {
+	bed.Deploy(t, app)
+	suite.Must(t, bed.Client.Delete(t.Context(), bed.GetBinding(t, app)))
+	suite.Eventually(t, "the README's binding to be welcome", func() error {
 		binding := app.Binding()
 		binding.Name = "web"
 		return bed.Client.Create(t.Context(), binding, client.DryRunAll)
 	})
 	shell := newReader(t, app)
 	blocks, err := documents.Read("..")
-	must(t, err)
+	suite.Must(t, err)
 	quickStarted := false
 	for _, block := range blocks {
 		if block.Installs() {
 			continue
 		}
 		t.Run(block.String(), func(t *testing.T) {
-			shell.Values["POD"] = pods(t, app)[0].Name
+			shell.Values["POD"] = bed.Pods(t, app)[0].Name
 			out, err := shell.Run(t.Context(), block)
-			must(t, err)
+			suite.Must(t, err)
 			if strings.Contains(block.Commands, "rollout restart") {
 				wantQuickStarted(t, app, out)
 				quickStarted = true
@@ -62,9 +63,9 @@ func newReader(t *testing.T, app *testbed.App) *documents.Shell {
 	t.Helper()
 	dir := t.TempDir()
 	kubeconfig := filepath.Join(dir, "kubeconfig")
-	must(t, cluster.WriteKubeconfig(kubeconfig, bed.Cluster.AdminConfig()))
+	suite.Must(t, cluster.WriteKubeconfig(kubeconfig, bed.Cluster.AdminConfig()))
 	sample, err := os.ReadFile("../config/samples/targetgroupbinding.yaml")
-	must(t, err)
+	suite.Must(t, err)
 	_, binding, _ := strings.Cut(string(sample), "kind: Service\n")
 	_, binding, found := strings.Cut(binding, "---\n")
 	arn := "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/web/0123456789abcdef"
@@ -72,7 +73,7 @@ func newReader(t *testing.T, app *testbed.App) *documents.Shell {
 		t.Fatalf("the sample is not what this test takes it for:\n%s", sample)
 	}
 	binding = strings.NewReplacer(arn, app.TargetGroup, "    name: web\n", "    name: "+app.Name+"\n").Replace(binding)
-	must(t, os.WriteFile(filepath.Join(dir, "binding.yaml"), []byte(binding), 0o600))
+	suite.Must(t, os.WriteFile(filepath.Join(dir, "binding.yaml"), []byte(binding), 0o600))
 	createIdle(t)
 	return &documents.Shell{
 		Dir: dir, Env: []string{"KUBECONFIG=" + kubeconfig, "TG=targetgate-system", "GORACE=exitcode=66"},
@@ -99,8 +100,8 @@ func createIdle(t *testing.T) {
 			},
 		},
 	}
-	must(t, bed.Client.Create(t.Context(), deployment))
-	t.Cleanup(func() { must(t, bed.Client.Delete(context.WithoutCancel(t.Context()), deployment)) })
+	suite.Must(t, bed.Client.Create(t.Context(), deployment))
+	t.Cleanup(func() { suite.Must(t, bed.Client.Delete(context.WithoutCancel(t.Context()), deployment)) })
 }
 
 // wantQuickStarted fails unless every pod ends up Ready by a gate that is open, and the columns are there that are told of.
@@ -111,9 +112,9 @@ func wantQuickStarted(t *testing.T, app *testbed.App, printed string) {
 			t.Errorf("there is no column %s in:\n%s", column, printed)
 		}
 	}
-	awaitRolled(t, app)
-	eventually(t, "every pod to have an open gate", func() error {
-		for _, pod := range pods(t, app) {
+	bed.AwaitRolled(t, app)
+	suite.Eventually(t, "every pod to have an open gate", func() error {
+		for _, pod := range bed.Pods(t, app) {
 			if !testbed.GatesOpen(&pod) || pod.Spec.ReadinessGates[0].ConditionType != "target-health.elbv2.k8s.aws/web" {
 				return fmt.Errorf("pod %s has gates %v, conditions %v", pod.Name, pod.Spec.ReadinessGates, pod.Status.Conditions)
 			}

@@ -18,11 +18,11 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/emulator"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -43,12 +43,12 @@ func TestPodsOfEveryKindOfServiceGetTraffic(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they share nothing
-			app := newApp("kind-" + strings.ReplaceAll(name, " ", "-"))
+			app := suite.NewApp("kind-" + strings.ReplaceAll(name, " ", "-"))
 			app.Service, app.Change = tc.service, tc.binding
-			deploy(t, app)
-			awaitRolled(t, app)
-			stop := underLoad(t, app)
-			awaitConverged(t, app)
+			bed.Deploy(t, app)
+			bed.AwaitRolled(t, app)
+			stop := bed.UnderLoad(t, app)
+			bed.AwaitConverged(t, app)
 			stop()
 		})
 	}
@@ -61,19 +61,19 @@ func addPortBefore(s *corev1.Service) {
 
 // While the template's port changes, the Service has two slices: one for each number that the port's name stands for.
 func TestRolloutToAnotherPortNumberOfTheSameNameLosesNoRequest(t *testing.T) {
-	app := newApp("renumbered")
+	app := suite.NewApp("renumbered")
 	app.Template = func(template *corev1.PodTemplateSpec) { namePort(&template.Spec.Containers[0], 8080) }
 	app.Service = func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromString("web") }
-	deploy(t, app)
-	awaitRolled(t, app)
-	stop := underLoad(t, app)
-	change(t, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: app.Name, Name: app.Name}}, func(d *appsv1.Deployment) {
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	stop := bed.UnderLoad(t, app)
+	suite.Change(t, bed, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: app.Name, Name: app.Name}}, func(d *appsv1.Deployment) {
 		namePort(&d.Spec.Template.Spec.Containers[0], 8081)
 	})
-	awaitRolled(t, app)
-	awaitHealthy(t, app, keysOf(pods(t, app), 8081)...)
+	bed.AwaitRolled(t, app)
+	bed.AwaitHealthy(t, app, suite.KeysOf(bed.Pods(t, app), 8081)...)
 	stop()
-	assertOnlyLeaversDeregistered(t, app)
+	bed.AssertOnlyLeaversDeregistered(t, app)
 }
 
 // namePort calls the container's only port web.
@@ -84,181 +84,129 @@ func namePort(container *corev1.Container, number int32) {
 
 // The same pods are other targets then. The app answers on both ports, so nobody should notice.
 func TestChangeOfTheServicesTargetPortLosesNoRequest(t *testing.T) {
-	app := newApp("moved")
+	app := suite.NewApp("moved")
 	app.Template = func(template *corev1.PodTemplateSpec) {
 		container := &template.Spec.Containers[0]
 		container.Ports = append(container.Ports, corev1.ContainerPort{ContainerPort: 9090})
 	}
-	deploy(t, app)
-	awaitRolled(t, app)
-	stop := underLoad(t, app)
-	before, after := keysOf(pods(t, app), 8080), keysOf(pods(t, app), 9090)
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	stop := bed.UnderLoad(t, app)
+	before, after := suite.KeysOf(bed.Pods(t, app), 8080), suite.KeysOf(bed.Pods(t, app), 9090)
 	changed := time.Now()
-	changeService(t, app, func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(9090) })
-	awaitHealthy(t, app, after...)
+	bed.ChangeService(t, app, func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(9090) })
+	bed.AwaitHealthy(t, app, after...)
 	stop()
 	assertLeftAfterHealthy(t, app, before, after, changed)
 }
 
 // A not-ready pod whose Service publishes it is a target before its readiness probe passes, and only then.
 func TestUnreadyContainerIsNoTargetUnlessPublished(t *testing.T) {
-	hidden, published := newApp("hidden"), newApp("published")
+	hidden, published := suite.NewApp("hidden"), suite.NewApp("published")
 	published.Service = func(s *corev1.Service) { s.Spec.PublishNotReadyAddresses = true }
 	for _, app := range []*testbed.App{hidden, published} {
 		app.Replicas, app.Env = 1, map[string]string{"READY": "false"}
-		deploy(t, app)
+		bed.Deploy(t, app)
 	}
-	eventually(t, "the published pod to be a healthy target", func() error {
-		list := pods(t, published)
+	suite.Eventually(t, "the published pod to be a healthy target", func() error {
+		list := bed.Pods(t, published)
 		if len(list) == 0 {
 			return errors.New("no pod yet")
 		}
-		return onlyHealthy(published, keySet(keysOf(list, 8080)))
+		return bed.WantHealthy(published, suite.KeysOf(list, 8080)...)
 	})
-	throughout(t, time.Second, "an unready pod was registered", func() error { return wantTargets(hidden) })
-	for _, pod := range pods(t, hidden) {
+	suite.Throughout(t, time.Second, "an unready pod was registered", func() error { return bed.WantTargets(hidden) })
+	for _, pod := range bed.Pods(t, hidden) {
 		handle, _ := bed.Kubelet.App(hidden.Name, pod.Name)
 		handle.SetReady(true)
 	}
-	awaitRolled(t, hidden)
-	if pod := pods(t, published)[0]; testbed.IsReady(&pod) {
+	bed.AwaitRolled(t, hidden)
+	if pod := bed.Pods(t, published)[0]; testbed.IsReady(&pod) {
 		t.Error("the published pod is Ready although its container is not")
 	}
 }
 
 // A job's pod that serves for a while has the labels of the others.
 func TestPodThatHasEndedIsNoTarget(t *testing.T) {
-	app := newApp("ends")
-	deploy(t, app)
-	awaitRolled(t, app)
-	stay := keysOf(pods(t, app), 8080)
+	app := suite.NewApp("ends")
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	stay := suite.KeysOf(bed.Pods(t, app), 8080)
 	job := app.Pod("job")
 	job.Spec.RestartPolicy = corev1.RestartPolicyNever
 	job.Spec.Containers[0].Env = append(job.Spec.Containers[0].Env, corev1.EnvVar{Name: "EXIT_AFTER", Value: "4s"})
-	create(t, job)
-	eventually(t, "the job's pod to be a target", func() error {
-		must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(job), job))
-		return wantTargets(app, append(slices.Clone(stay), targetOf(job.Status.PodIP))...)
+	bed.Create(t, job)
+	suite.Eventually(t, "the job's pod to be a target", func() error {
+		suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(job), job))
+		return bed.WantTargets(app, append(slices.Clone(stay), suite.TargetOf(job.Status.PodIP))...)
 	})
-	eventually(t, "the job's pod to end", func() error {
-		must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(job), job))
+	suite.Eventually(t, "the job's pod to end", func() error {
+		suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(job), job))
 		if job.Status.Phase != corev1.PodSucceeded {
 			return fmt.Errorf("it is %s", job.Status.Phase)
 		}
 		return nil
 	})
 	ended := time.Now()
-	awaitTargets(t, app, stay...)
+	bed.AwaitTargets(t, app, stay...)
 	if took := time.Since(ended); took > 3*time.Second {
 		t.Errorf("the ended pod was deregistered after %s", took)
 	}
-	writeSlice(t, app, "stale", sliceEndpoint(job)) // somebody has not noticed
-	throughout(t, 2*time.Second, "an ended pod was registered again", func() error { return wantTargets(app, stay...) })
+	bed.WriteSlice(t, app, "stale", suite.SliceEndpoint(job)) // somebody has not noticed
+	suite.Throughout(t, 2*time.Second, "an ended pod was registered again", func() error { return bed.WantTargets(app, stay...) })
 }
 
 // A Service without a selector: whoever writes its slices says which pods there are.
 func TestHandWrittenSlicesDecideWhichPodsAreTargets(t *testing.T) {
-	app := newApp("hand")
+	app := suite.NewApp("hand")
 	app.Service = func(s *corev1.Service) { s.Spec.Selector = nil }
-	deploy(t, app)
-	awaitRolled(t, app)
-	list := pods(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	list := bed.Pods(t, app)
 	ghost := list[2]
 	ghost.Name, ghost.UID, ghost.Status.PodIP = "ghost", "0", "10.63.255.1"
-	writeSlice(t, app, "one", sliceEndpoint(&list[0]), sliceEndpoint(&list[1]), sliceEndpoint(&ghost))
-	writeSlice(t, app, "two", sliceEndpoint(&list[2]), sliceEndpoint(&list[1]))
-	awaitHealthy(t, app, keysOf(list, 8080)...)
-	throughout(t, time.Second, "an endpoint without a pod was registered", func() error {
-		return wantTargets(app, keysOf(list, 8080)...)
+	bed.WriteSlice(t, app, "one", suite.SliceEndpoint(&list[0]), suite.SliceEndpoint(&list[1]), suite.SliceEndpoint(&ghost))
+	bed.WriteSlice(t, app, "two", suite.SliceEndpoint(&list[2]), suite.SliceEndpoint(&list[1]))
+	bed.AwaitHealthy(t, app, suite.KeysOf(list, 8080)...)
+	suite.Throughout(t, time.Second, "an endpoint without a pod was registered", func() error {
+		return bed.WantTargets(app, suite.KeysOf(list, 8080)...)
 	})
-	writeSlice(t, app, "one", sliceEndpoint(&list[0]))
-	writeSlice(t, app, "two", sliceEndpoint(&list[2]))
-	awaitTargets(t, app, targetOf(list[0].Status.PodIP), targetOf(list[2].Status.PodIP))
+	bed.WriteSlice(t, app, "one", suite.SliceEndpoint(&list[0]))
+	bed.WriteSlice(t, app, "two", suite.SliceEndpoint(&list[2]))
+	bed.AwaitTargets(t, app, suite.TargetOf(list[0].Status.PodIP), suite.TargetOf(list[2].Status.PodIP))
 }
 
 // A reference to a pod need not have a UID, and people do not write one.
 func TestHandWrittenSliceNeedsNoUIDs(t *testing.T) {
-	app := newApp("nouid")
+	app := suite.NewApp("nouid")
 	app.Service = func(s *corev1.Service) { s.Spec.Selector = nil }
-	deploy(t, app)
-	awaitRolled(t, app)
-	list := pods(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	list := bed.Pods(t, app)
 	var endpoints []discoveryv1.Endpoint
 	for i := range list {
-		endpoints = append(endpoints, sliceEndpoint(&list[i]))
+		endpoints = append(endpoints, suite.SliceEndpoint(&list[i]))
 		endpoints[i].TargetRef.UID = ""
 	}
-	writeSlice(t, app, "one", endpoints...)
-	awaitHealthy(t, app, keysOf(list, 8080)...)
+	bed.WriteSlice(t, app, "one", endpoints...)
+	bed.AwaitHealthy(t, app, suite.KeysOf(list, 8080)...)
 }
 
 func TestPodsBehindAnIPv6GroupAreRegisteredByTheirIPv6Address(t *testing.T) {
-	app := newApp("six")
+	app := suite.NewApp("six")
 	app.Replicas, app.Gated = 0, false
 	app.Service = func(s *corev1.Service) { s.Spec.Selector = nil }
 	app.Balancer = func(s *emulator.Service) { s.AddressType = state.IPv6 }
-	deploy(t, app)
+	bed.Deploy(t, app)
 	addresses := []string{"2001:db8:1200::1", "2001:db8:1200::2", "2001:db8:1200::3", "10.62.9.1"}
-	list := pretendPods(t, app, len(addresses), func(i int) string { return addresses[i] })
-	six, want := sliceEndpoints(list[:3]), keysOf(list[:3], 8080)
-	writeSlice(t, app, "four", sliceEndpoint(&list[3]))
-	writeSliceOf(t, app, "six", discoveryv1.AddressTypeIPv6, six...)
-	awaitTargets(t, app, want...)
-	deletePod(t, &list[0], client.GracePeriodSeconds(0))
-	writeSliceOf(t, app, "six", discoveryv1.AddressTypeIPv6, six[1:]...)
-	awaitTargets(t, app, want[1:]...)
-}
-
-// keysOf are the pods' targets at that port.
-func keysOf(list []corev1.Pod, port int) []state.Key {
-	var out []state.Key
-	for _, pod := range list {
-		out = append(out, state.Key{ID: pod.Status.PodIP, Port: port})
-	}
-	return out
-}
-
-func keySet(keys []state.Key) map[state.Key]bool {
-	out := map[state.Key]bool{}
-	for _, key := range keys {
-		out[key] = true
-	}
-	return out
-}
-
-// awaitHealthy waits until exactly these targets are registered, all healthy; others may drain.
-func awaitHealthy(t *testing.T, app *testbed.App, want ...state.Key) {
-	t.Helper()
-	eventually(t, "these targets to be healthy and no others there", func() error { return onlyHealthy(app, keySet(want)) })
-}
-
-// awaitTargets waits until exactly these targets are registered, whatever their health.
-func awaitTargets(t *testing.T, app *testbed.App, want ...state.Key) {
-	t.Helper()
-	eventually(t, "exactly these targets", func() error { return wantTargets(app, want...) })
-}
-
-// wantTargets is an error when the registered targets, but for those that drain, are not these.
-func wantTargets(app *testbed.App, want ...state.Key) error {
-	lines, err := bed.AWS.State().Describe(app.TargetGroup, nil)
-	if err != nil {
-		return err
-	}
-	got := map[state.Key]bool{}
-	for _, line := range lines {
-		if line.State != state.Draining {
-			got[line.Key] = true
-		}
-	}
-	for _, key := range want {
-		if !got[key] {
-			return fmt.Errorf("%s is not registered, want %v", key, want)
-		}
-	}
-	if len(got) != len(want) {
-		return fmt.Errorf("targets %v are registered, want %v", got, want)
-	}
-	return nil
+	list := bed.PretendPods(t, app, len(addresses), func(i int) string { return addresses[i] })
+	six, want := suite.SliceEndpoints(list[:3]), suite.KeysOf(list[:3], 8080)
+	bed.WriteSlice(t, app, "four", suite.SliceEndpoint(&list[3]))
+	bed.WriteSliceOf(t, app, "six", discoveryv1.AddressTypeIPv6, six...)
+	bed.AwaitTargets(t, app, want...)
+	bed.DeletePod(t, &list[0], client.GracePeriodSeconds(0))
+	bed.WriteSliceOf(t, app, "six", discoveryv1.AddressTypeIPv6, six[1:]...)
+	bed.AwaitTargets(t, app, want[1:]...)
 }
 
 // assertLeftAfterHealthy fails when one of the old targets was deregistered before all the new ones were healthy, or not
@@ -268,7 +216,7 @@ func assertLeftAfterHealthy(t *testing.T, app *testbed.App, before, after []stat
 	last := time.Time{}
 	for _, key := range after {
 		at, err := becameHealthy(app, key, since)
-		must(t, err)
+		suite.Must(t, err)
 		if at.After(last) {
 			last = at
 		}
@@ -278,36 +226,5 @@ func assertLeftAfterHealthy(t *testing.T, app *testbed.App, before, after []stat
 		if call.Received.Before(last) {
 			t.Errorf("%s was deregistered at %s, the last of the new targets was healthy at %s", key, call.Received, last)
 		}
-	}
-}
-
-// writeSlice writes an EndpointSlice of the app's Service by hand, IPv4, as one does to the Service's only port.
-func writeSlice(t *testing.T, app *testbed.App, name string, endpoints ...discoveryv1.Endpoint) {
-	t.Helper()
-	writeSliceOf(t, app, name, discoveryv1.AddressTypeIPv4, endpoints...)
-}
-
-func writeSliceOf(t *testing.T, app *testbed.App, name string, family discoveryv1.AddressType, endpoints ...discoveryv1.Endpoint) {
-	t.Helper()
-	slice := &discoveryv1.EndpointSlice{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: app.Name, Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: app.Name},
-		},
-		AddressType: family,
-		Endpoints:   endpoints,
-		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To[int32](8080)}},
-	}
-	err := bed.Client.Update(t.Context(), slice)
-	if client.IgnoreNotFound(err) == nil && err != nil {
-		err = bed.Client.Create(t.Context(), slice)
-	}
-	must(t, err)
-}
-
-func sliceEndpoint(pod *corev1.Pod) discoveryv1.Endpoint {
-	return discoveryv1.Endpoint{
-		Addresses:  []string{pod.Status.PodIP},
-		Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)},
-		TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 	}
 }

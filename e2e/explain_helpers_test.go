@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/targets/explain"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -31,8 +32,8 @@ type asker struct{ plugin, kubeconfig string }
 func newAsker(t *testing.T) *asker {
 	t.Helper()
 	a := &asker{plugin: filepath.Join(t.TempDir(), "kubectl-targetgate"), kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
-	must(t, os.Symlink(os.Getenv("TARGETGATE_BINARY"), a.plugin))
-	must(t, cluster.WriteKubeconfig(a.kubeconfig, bed.Cluster.AdminConfig()))
+	suite.Must(t, os.Symlink(os.Getenv("TARGETGATE_BINARY"), a.plugin))
+	suite.Must(t, cluster.WriteKubeconfig(a.kubeconfig, bed.Cluster.AdminConfig()))
 	return a
 }
 
@@ -64,7 +65,7 @@ func (a *asker) awaitCause(t *testing.T, app *testbed.App, link, seen string, ar
 
 func (a *asker) await(t *testing.T, app *testbed.App, state explain.State, link, seen string, args ...string) {
 	t.Helper()
-	eventually(t, "the cause to be named", func() error {
+	suite.Eventually(t, "the cause to be named", func() error {
 		report, code, err := a.explain(t, app, args...)
 		if err != nil {
 			return err
@@ -103,18 +104,18 @@ func newDeveloper(t *testing.T, app *testbed.App) *asker {
 	bindings := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{v1beta1.GroupVersion.Group}, Resources: []string{"targetgroupbindings"}, Verbs: []string{"get", "list"}},
 	}}
-	must(t, bed.Client.Create(t.Context(), bindings))
+	suite.Must(t, bed.Client.Create(t.Context(), bindings))
 	for name, role := range map[string]rbacv1.RoleRef{
 		"view": {APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"}, "bindings": {APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
 	} {
-		must(t, bed.Client.Create(t.Context(), &rbacv1.RoleBinding{
+		suite.Must(t, bed.Client.Create(t.Context(), &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: app.Name, Name: name}, RoleRef: role,
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: app.Name}},
 		}))
 	}
 	config, err := bed.Cluster.UserConfig(app.Name)
-	must(t, err)
+	suite.Must(t, err)
 	developer := newAsker(t)
-	must(t, cluster.WriteKubeconfig(developer.kubeconfig, config))
+	suite.Must(t, cluster.WriteKubeconfig(developer.kubeconfig, config))
 	return developer
 }

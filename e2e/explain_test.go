@@ -15,6 +15,7 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/emulator"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/targets/explain"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -25,66 +26,66 @@ func TestExplainNamesTheCauseOfWhatIsBroken(t *testing.T) {
 		"Service missing": func(t *testing.T) {
 			app := newSick("explain-service")
 			deploySick(t, app)
-			must(t, bed.Client.Delete(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: app.Name, Name: app.Name}}))
+			suite.Must(t, bed.Client.Delete(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: app.Name, Name: app.Name}}))
 			ask.awaitCause(t, app, "service", `Service "explain-service" does not exist`)
 		},
 		"port missing": func(t *testing.T) {
 			app := newSick("explain-port")
 			deploySick(t, app)
-			changeService(t, app, func(s *corev1.Service) { s.Spec.Ports[0].Port = 81 })
+			bed.ChangeService(t, app, func(s *corev1.Service) { s.Spec.Ports[0].Port = 81 })
 			ask.awaitCause(t, app, "service", `Service "explain-port" has no port "80"`)
 		},
 		"selector selects nothing": func(t *testing.T) {
-			app := newApp("explain-selector")
+			app := suite.NewApp("explain-selector")
 			app.Service = func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "none"} }
-			deploy(t, app)
+			bed.Deploy(t, app)
 			ask.awaitCause(t, app, "slice", `selects no pod: its selector is app=none`)
 		},
 		"containers not ready": func(t *testing.T) {
 			app := newSick("explain-crash")
 			app.Env = map[string]string{"CRASH_AFTER": "100ms"}
-			deploy(t, app)
+			bed.Deploy(t, app)
 			ask.awaitCause(t, app, "pod", "CrashLoopBackOff")
 		},
 		"namespace not labelled": func(t *testing.T) {
-			app := newApp("explain-unlabelled")
+			app := suite.NewApp("explain-unlabelled")
 			app.Replicas, app.Gated, app.PreStopSeconds = 1, false, 0
-			deploy(t, app)
-			awaitRolled(t, app)
+			bed.Deploy(t, app)
+			bed.AwaitRolled(t, app)
 			ask.awaitCause(t, app, "gate", "namespace explain-unlabelled does not ask for gates")
 		},
 		"created before the binding": func(t *testing.T) {
-			app := newApp("explain-early")
+			app := suite.NewApp("explain-early")
 			app.Replicas, app.PreStopSeconds = 1, 0
 			app.Change = func(b *v1beta1.TargetGroupBinding) { b.Spec.ServiceRef.Name = "none" } // so none covers the pod
-			deploy(t, app)
-			awaitRolled(t, app)
-			deleteBinding(t, app)
+			bed.Deploy(t, app)
+			bed.AwaitRolled(t, app)
+			bed.DeleteBinding(t, app)
 			app.Change = nil
-			created := pods(t, app)[0].CreationTimestamp
-			eventually(t, "a later second, as API servers do not tell parts of one", func() error {
+			created := bed.Pods(t, app)[0].CreationTimestamp
+			suite.Eventually(t, "a later second, as API servers do not tell parts of one", func() error {
 				if now := metav1.Now().Rfc3339Copy(); !created.Before(&now) {
 					return fmt.Errorf("the pod is of %s, and it is %s", created, now)
 				}
 				return nil
 			})
-			create(t, app.Binding())
+			bed.Create(t, app.Binding())
 			ask.awaitCause(t, app, "gate", "it was created before the TargetGroupBinding")
 		},
 		"AWS denies access": func(t *testing.T) {
-			app := newApp("explain-denied")
+			app := suite.NewApp("explain-denied")
 			app.Replicas, app.PreStopSeconds = 0, 0
-			deploy(t, app)
+			bed.Deploy(t, app)
 			inject(wire.Fault{Operation: "RegisterTargets", Code: "AccessDenied", Message: "not authorized to perform this"}, app)
-			must(t, bed.Scale(t.Context(), app, 1))
+			suite.Must(t, bed.Scale(t.Context(), app, 1))
 			ask.awaitCause(t, app, "target group", "AccessDenied: AccessDenied: not authorized to perform this")
 		},
 		"target group not found": func(t *testing.T) {
-			app := newApp("explain-gone")
+			app := suite.NewApp("explain-gone")
 			app.Replicas, app.PreStopSeconds = 0, 0
-			deploy(t, app)
+			bed.Deploy(t, app)
 			inject(wire.Fault{Code: "TargetGroupNotFound", Message: "One or more target groups not found"}, app)
-			must(t, bed.Scale(t.Context(), app, 1))
+			suite.Must(t, bed.Scale(t.Context(), app, 1))
 			ask.awaitCause(t, app, "target group", "TargetGroupNotFound: TargetGroupNotFound: One or more target groups not found")
 		},
 		"target unhealthy": func(t *testing.T) {
@@ -101,41 +102,41 @@ func TestExplainNamesTheCauseOfWhatIsBroken(t *testing.T) {
 			ask.awaitCause(t, app, "target group", "explain-unattached is attached to no load balancer")
 		},
 		"zone not enabled": func(t *testing.T) {
-			app := newApp("explain-zone")
+			app := suite.NewApp("explain-zone")
 			app.Replicas, app.PreStopSeconds, app.Node = 1, 0, "node-1"
 			app.Balancer = func(s *emulator.Service) { s.Zones = []string{"eu-west-1b", "eu-west-1c"} }
-			deploy(t, app)
+			bed.Deploy(t, app)
 			ask.awaitCause(t, app, "health", "Target is in an Availability Zone that is not enabled for the load balancer")
 		},
 		"pod terminating": func(t *testing.T) {
-			app := newApp("explain-leaving")
+			app := suite.NewApp("explain-leaving")
 			app.Replicas, app.PreStopSeconds = 1, 600
-			deploy(t, app)
-			awaitRolled(t, app)
-			pod := pods(t, app)[0]
-			must(t, bed.Client.Delete(t.Context(), &pod))
+			bed.Deploy(t, app)
+			bed.AwaitRolled(t, app)
+			pod := bed.Pods(t, app)[0]
+			suite.Must(t, bed.Client.Delete(t.Context(), &pod))
 			ask.await(t, app, explain.Waiting, "pod", "is terminating", "pod", pod.Name)
 		},
 		"nothing": func(t *testing.T) {
-			app := newApp("explain-well")
+			app := suite.NewApp("explain-well")
 			app.Replicas, app.PreStopSeconds = 2, 0
-			deploy(t, app)
-			awaitRolled(t, app)
-			eventually(t, "everything to be ok", func() error { return ask.wantWell(t, app) })
-			must(t, ask.wantWell(t, app, "--aws"))
+			bed.Deploy(t, app)
+			bed.AwaitRolled(t, app)
+			suite.Eventually(t, "everything to be ok", func() error { return ask.wantWell(t, app) })
+			suite.Must(t, ask.wantWell(t, app, "--aws"))
 			developer := newDeveloper(t, app)
-			eventually(t, "a developer to hear the same", func() error { return developer.wantWell(t, app) })
+			suite.Eventually(t, "a developer to hear the same", func() error { return developer.wantWell(t, app) })
 		},
 	})
 }
 
 func TestExplainSaysThatTargetgateDoesNotRun(t *testing.T) {
-	app := newApp("explain-stopped")
+	app := suite.NewApp("explain-stopped")
 	app.Replicas, app.PreStopSeconds = 1, 0
-	deploy(t, app)
-	awaitRolled(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
 	ask := newAsker(t)
-	defer func() { must(t, bed.Targetgate.Restart(context.Background())) }()
+	defer func() { suite.Must(t, bed.Targetgate.Restart(context.Background())) }()
 	bed.Targetgate.Stop()
 	ask.await(t, app, explain.Waiting, "targetgate", "has no leader since") // and broken after half a minute
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/kubelet"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
-	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -47,7 +47,7 @@ func TestGateWaitsForItsOwnTarget(t *testing.T) {
 		"and AWS shows the old health for a while": func(t *testing.T) {
 			recreateSick(t, newSet("set-lags", "node-2"), func(app *testbed.App) {
 				const lag = 30 * time.Second // 3 s here: the first readings after the registration are of the past
-				must(t, bed.AWS.State().SetVisible(app.TargetGroup, state.Range{Min: lag, Max: lag}))
+				suite.Must(t, bed.AWS.State().SetVisible(app.TargetGroup, state.Range{Min: lag, Max: lag}))
 			})
 		},
 		"and the old target cannot be deregistered": func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestGateWaitsForItsOwnTarget(t *testing.T) {
 
 // newSet is an app for a StatefulSet, on that node if it is given.
 func newSet(name, node string) *testbed.App {
-	app := newApp(name)
+	app := suite.NewApp(name)
 	app.Replicas, app.PreStopSeconds, app.Node = 0, 0, node
 	return app
 }
@@ -72,31 +72,31 @@ func newSet(name, node string) *testbed.App {
 // balancer does not find healthy: were its gate ever opened, it would stay open. Before the pod vanishes trouble is made.
 func recreateSick(t *testing.T, app *testbed.App, trouble ...func(*testbed.App)) {
 	t.Helper()
-	deploy(t, app)
+	bed.Deploy(t, app)
 	template := app.Pod("")
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: app.Name, Name: "web"}, Spec: appsv1.StatefulSetSpec{
 		Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, ServiceName: app.Name,
 		UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
 		Template:       corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: template.Labels}, Spec: template.Spec},
 	}}
-	create(t, set)
+	bed.Create(t, set)
 	first := awaitPod(t, app)
 	awaitHealthyGate(t, app, first.Name)
-	change(t, set, func(s *appsv1.StatefulSet) {
+	suite.Change(t, bed, set, func(s *appsv1.StatefulSet) {
 		container := &s.Spec.Template.Spec.Containers[0]
 		container.Env = append(container.Env, corev1.EnvVar{Name: "HEALTH_STATUS", Value: "503"})
 	})
 	if app.Node != "" {
-		must(t, bed.Kubelet.ForceAddress(client.ObjectKeyFromObject(first), first.Status.PodIP))
+		suite.Must(t, bed.Kubelet.ForceAddress(client.ObjectKeyFromObject(first), first.Status.PodIP))
 	}
 	for _, begin := range trouble {
 		begin(app)
 	}
 	vanished := time.Now()
-	deletePod(t, first, client.GracePeriodSeconds(0))
+	bed.DeletePod(t, first, client.GracePeriodSeconds(0))
 
 	var second *corev1.Pod
-	eventually(t, "the pod to come back", func() error {
+	suite.Eventually(t, "the pod to come back", func() error {
 		if second = awaitPod(t, app); second.UID == first.UID {
 			return errors.New("it is the first one")
 		}
@@ -109,35 +109,36 @@ func recreateSick(t *testing.T, app *testbed.App, trouble ...func(*testbed.App))
 	handle, _ := bed.Kubelet.App(app.Name, second.Name)
 	handle.SetHealth(http.StatusOK)
 	awaitHealthyGate(t, app, second.Name)
-	_, err := callFor(app, "RegisterTargets", second.Status.PodIP, vanished)
-	must(t, err)
-	awaitTargets(t, app, targetOf(second.Status.PodIP))
+	_, err := bed.CallFor(app, "RegisterTargets", second.Status.PodIP, vanished)
+	suite.Must(t, err)
+	bed.AwaitTargets(t, app, suite.TargetOf(second.Status.PodIP))
 }
 
 // A pod is Ready when each of its bindings' load balancers has found it healthy.
 func gateForEachBinding(t *testing.T) {
-	app := newApp("two-bindings")
+	app := suite.NewApp("two-bindings")
 	app.Replicas, app.PreStopSeconds = 0, 0
 	app.Env = map[string]string{"STATUS": "503"} // of all paths but /healthz
-	deploy(t, app)
+	bed.Deploy(t, app)
 	second := *app
 	second.Name = "second-binding"
 	var err error
-	second.TargetGroup, _, err = bed.AWS.CreateService(second.Name, emulator.Service{HealthCheck: state.HealthCheck{Interval: 10, Path: "/other"}})
-	must(t, err)
+	check := state.HealthCheck{Interval: 10, Path: "/other"}
+	second.TargetGroup, _, err = bed.AWS.CreateService(second.Name, emulator.Service{HealthCheck: check})
+	suite.Must(t, err)
 	binding := second.Binding()
 	binding.Namespace, binding.Spec.ServiceRef.Name = app.Name, app.Name
-	must(t, bed.Client.Create(t.Context(), binding))
-	eventually(t, "both gates to be injected", func() error { return wantInjected(t, app, app.Gate(), second.Gate()) })
+	suite.Must(t, bed.Client.Create(t.Context(), binding))
+	suite.Eventually(t, "both gates to be injected", func() error { return bed.WantInjected(t, app, app.Gate(), second.Gate()) })
 
-	must(t, bed.Scale(t.Context(), app, 1))
+	suite.Must(t, bed.Scale(t.Context(), app, 1))
 	pod := awaitPod(t, app)
 	awaitGate(t, app, pod.Name, open("", ""))
-	eventually(t, "the second gate to say why it is closed", func() error {
+	suite.Eventually(t, "the second gate to say why it is closed", func() error {
 		return wantGate(t, pod, second.Gate(), closed("Target.ResponseCodeMismatch", sickWords+" (since "))
 	})
-	throughout(t, 2*time.Second, "one gate of two let the pod through", func() error {
-		if testbed.IsReady(&pods(t, app)[0]) {
+	suite.Throughout(t, 2*time.Second, "one gate of two let the pod through", func() error {
+		if testbed.IsReady(&bed.Pods(t, app)[0]) {
 			return errors.New("it is Ready")
 		}
 		return nil
@@ -145,41 +146,26 @@ func gateForEachBinding(t *testing.T) {
 	handle, _ := bed.Kubelet.App(app.Name, pod.Name)
 	handle.SetStatus(http.StatusOK)
 	awaitHealthyGate(t, app, pod.Name)
-	must(t, wantGate(t, pod, second.Gate(), open("", "")))
+	suite.Must(t, wantGate(t, pod, second.Gate(), open("", "")))
 	awaitNote(t, app, pod.Name, fmt.Sprintf(":8080 is healthy: readiness gate %s is open", second.Gate()))
-}
-
-// wantInjected is an error when a pod of the app would not get these gates now.
-func wantInjected(t *testing.T, app *testbed.App, gates ...corev1.PodConditionType) error {
-	t.Helper()
-	probe := app.Pod("probe")
-	if err := bed.Client.Create(t.Context(), probe, client.DryRunAll); err != nil {
-		return err
-	}
-	for _, gate := range gates {
-		if !readiness.Has(probe, gate) {
-			return fmt.Errorf("gates %v, want %s", probe.Spec.ReadinessGates, gate)
-		}
-	}
-	return nil
 }
 
 // All pods of the test bed are in zone a.
 func gateWaitsForZone(t *testing.T) {
 	const words = "Target is in an Availability Zone that is not enabled for the load balancer"
-	app := newApp("zone")
+	app := suite.NewApp("zone")
 	app.Replicas, app.PreStopSeconds = 1, 0
 	app.Balancer = func(s *emulator.Service) { s.Zones = []string{"eu-west-1b", "eu-west-1c"} }
-	deploy(t, app)
+	bed.Deploy(t, app)
 	pod := awaitPod(t, app)
 	awaitGate(t, app, pod.Name, closed("Target.NotInUse", words+" (since "))
-	eventually(t, "the event", func() error {
+	suite.Eventually(t, "the event", func() error {
 		return wantNote(t, app, pod.Name, corev1.EventTypeWarning, "ReadinessGateWaiting", "Target.NotInUse: "+words)
 	})
-	must(t, wantGate(t, pod, app.Gate(), closed("Target.NotInUse", words)))
+	suite.Must(t, wantGate(t, pod, app.Gate(), closed("Target.NotInUse", words)))
 	balancers, err := bed.AWS.State().Balancers("", nil, []string{app.Name})
-	must(t, err)
-	must(t, bed.AWS.State().SetSubnets(balancers[0].ARN, []string{"subnet-0a000000000000001", "subnet-0b000000000000002"}))
+	suite.Must(t, err)
+	suite.Must(t, bed.AWS.State().SetSubnets(balancers[0].ARN, []string{"subnet-0a000000000000001", "subnet-0b000000000000002"}))
 	awaitHealthyGate(t, app, pod.Name)
 }
 
@@ -187,54 +173,54 @@ func gateWaitsForZone(t *testing.T) {
 // with the first one come back, although AWS shows for a while that they had never gone. The Deployment is paused meanwhile, or
 // all of its pods would come while there is no binding.
 func gateWaitsForNewBinding(t *testing.T) {
-	app := newApp("bound-again")
-	deploy(t, app)
-	awaitRolled(t, app)
-	old := uids(pods(t, app))
-	must(t, bed.Roll(t.Context(), app, "2", map[string]string{"HEALTH_STATUS": "503"}))
+	app := suite.NewApp("bound-again")
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	old := suite.UIDs(bed.Pods(t, app))
+	suite.Must(t, bed.Roll(t.Context(), app, "2", map[string]string{"HEALTH_STATUS": "503"}))
 	pause := func(paused bool) {
-		change(t, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: app.Name, Name: app.Name}}, func(d *appsv1.Deployment) {
+		suite.Change(t, bed, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: app.Name, Name: app.Name}}, func(d *appsv1.Deployment) {
 			d.Spec.Paused = paused
 		})
 	}
 	waiting := awaitNewGate(t, app, old, closed("Target.ResponseCodeMismatch", sickWords))
 	pause(true)
 	const lag = 20 * time.Second // 2 s here
-	must(t, bed.AWS.State().SetVisible(app.TargetGroup, state.Range{Min: lag, Max: lag}))
-	deleteBinding(t, app)
-	create(t, app.Binding())
+	suite.Must(t, bed.AWS.State().SetVisible(app.TargetGroup, state.Range{Min: lag, Max: lag}))
+	bed.DeleteBinding(t, app)
+	bed.Create(t, app.Binding())
 	awaitOpened(t, app, waiting.Name, "TargetGroupBindingDeleted", "Target Group Binding is deleted")
-	eventually(t, "gates to be injected again", func() error { return wantInjected(t, app, app.Gate()) })
-	eventually(t, "the targets to come back", func() error { return wantTargets(app, keysOf(pods(t, app), 8080)...) })
+	suite.Eventually(t, "gates to be injected again", func() error { return bed.WantInjected(t, app, app.Gate()) })
+	suite.Eventually(t, "the targets to come back", func() error { return bed.WantTargets(app, suite.KeysOf(bed.Pods(t, app), 8080)...) })
 
-	known := uids(pods(t, app))
+	known := suite.UIDs(bed.Pods(t, app))
 	pause(false)
 	awaitNewGate(t, app, known, closed("Target.ResponseCodeMismatch", sickWords))
-	eventually(t, "the rollout to proceed when its pods are healthy", func() error {
-		for _, pod := range newPods(t, app, old) {
+	suite.Eventually(t, "the rollout to proceed when its pods are healthy", func() error {
+		for _, pod := range bed.NewPods(t, app, old) {
 			if handle, ok := bed.Kubelet.App(app.Name, pod.Name); ok {
 				handle.SetHealth(http.StatusOK)
 			}
 		}
-		return bed.AwaitRolled(t.Context(), app, 200*time.Millisecond)
+		return bed.Bed.AwaitRolled(t.Context(), app, 200*time.Millisecond)
 	})
-	awaitConverged(t, app)
-	for _, pod := range newPods(t, app, known) {
-		ready, err := momentOf(pod.UID, kubelet.Ready)
-		must(t, err)
-		if healthy, err := turned(app, pod.Status.PodIP, "healthy"); err != nil || ready.Before(healthy) {
+	bed.AwaitConverged(t, app)
+	for _, pod := range bed.NewPods(t, app, known) {
+		ready, err := bed.MomentOf(pod.UID, kubelet.Ready)
+		suite.Must(t, err)
+		if healthy, err := bed.Turned(app, pod.Status.PodIP, "healthy"); err != nil || ready.Before(healthy) {
 			t.Errorf("pod %s was Ready at %s, its target healthy at %s (%v)", pod.Name, ready, healthy, err)
 		}
 	}
-	must(t, wantReason(t, app, v1beta1.ReasonReconciled))
+	suite.Must(t, bed.WantReason(t, app, v1beta1.ReasonReconciled))
 }
 
 // awaitNewGate waits until the gate of a pod that is not in old says that, and returns the pod.
 func awaitNewGate(t *testing.T, app *testbed.App, old map[types.UID]string, want says) (found corev1.Pod) {
 	t.Helper()
-	eventually(t, "a new pod's gate to say why", func() error {
+	suite.Eventually(t, "a new pod's gate to say why", func() error {
 		err := errors.New("there is none")
-		for _, found = range newPods(t, app, old) {
+		for _, found = range bed.NewPods(t, app, old) {
 			if err = wantGate(t, &found, app.Gate(), want); err == nil {
 				return nil
 			}

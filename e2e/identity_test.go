@@ -17,20 +17,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/kubelet"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/readiness"
 )
 
 // Rule 2: the address of a pod that vanished goes to the next one, whose gate waits for its own registration.
 func TestReusedAddressDoesNotInheritHealth(t *testing.T) {
-	app := newApp("reused")
+	app := suite.NewApp("reused")
 	app.Replicas, app.Node = 0, "node-1" // which has the address
-	deploy(t, app)
+	bed.Deploy(t, app)
 	first := createReady(t, app, "first")
-	must(t, bed.Kubelet.ForceAddress(client.ObjectKeyFromObject(app.Pod("second")), first.Status.PodIP))
-	deletePod(t, first, client.GracePeriodSeconds(0))
-	eventually(t, "the first pod to be gone", func() error {
-		_, err := momentOf(first.UID, kubelet.Gone)
+	suite.Must(t, bed.Kubelet.ForceAddress(client.ObjectKeyFromObject(app.Pod("second")), first.Status.PodIP))
+	bed.DeletePod(t, first, client.GracePeriodSeconds(0))
+	suite.Eventually(t, "the first pod to be gone", func() error {
+		_, err := bed.MomentOf(first.UID, kubelet.Gone)
 		return err
 	})
 	vanished := time.Now()
@@ -38,8 +39,8 @@ func TestReusedAddressDoesNotInheritHealth(t *testing.T) {
 	if second.Status.PodIP != first.Status.PodIP {
 		t.Fatalf("the second pod has address %s, want %s", second.Status.PodIP, first.Status.PodIP)
 	}
-	call, err := callFor(app, "RegisterTargets", second.Status.PodIP, vanished)
-	must(t, err)
+	call, err := bed.CallFor(app, "RegisterTargets", second.Status.PodIP, vanished)
+	suite.Must(t, err)
 	opened := readiness.Condition(second, app.Gate()).LastTransitionTime
 	if opened.Add(time.Second).Before(call.Answered) { // the API server keeps whole seconds
 		t.Errorf("the gate was opened at %s, the target registered at %s", opened, call.Answered)
@@ -50,14 +51,14 @@ func TestReusedAddressDoesNotInheritHealth(t *testing.T) {
 func createReady(t *testing.T, app *testbed.App, name string) *corev1.Pod {
 	t.Helper()
 	pod := app.Pod(name)
-	eventually(t, "pod "+name+" to be created with its gate", func() error {
+	suite.Eventually(t, "pod "+name+" to be created with its gate", func() error {
 		if err := bed.Client.Create(t.Context(), pod); err != nil {
 			pod = app.Pod(name)
 			return err
 		}
 		return nil
 	})
-	eventually(t, "pod "+name+" to be Ready", func() error {
+	suite.Eventually(t, "pod "+name+" to be Ready", func() error {
 		if err := bed.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
 			return err
 		}
@@ -72,7 +73,7 @@ func createReady(t *testing.T, app *testbed.App, name string) *corev1.Pod {
 // Rule 2: the API server refuses to write to a pod that was created again under the same name.
 func TestConditionIsNotWrittenToPodOfSameName(t *testing.T) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "recreated"}}
-	must(t, bed.Client.Create(t.Context(), namespace))
+	suite.Must(t, bed.Client.Create(t.Context(), namespace))
 	gate := readiness.GateFor("web")
 	newPod := func() *corev1.Pod {
 		return &corev1.Pod{
@@ -86,9 +87,9 @@ func TestConditionIsNotWrittenToPodOfSameName(t *testing.T) {
 		}
 	}
 	first, second := newPod(), newPod()
-	eventually(t, "the namespace to take pods", func() error { return bed.Client.Create(t.Context(), first) })
-	deletePod(t, first, client.GracePeriodSeconds(0))
-	must(t, bed.Client.Create(t.Context(), second))
+	suite.Eventually(t, "the namespace to take pods", func() error { return bed.Client.Create(t.Context(), first) })
+	bed.DeletePod(t, first, client.GracePeriodSeconds(0))
+	suite.Must(t, bed.Client.Create(t.Context(), second))
 
 	writer := readiness.Writer{Client: bed.Client.Status(), Clock: clock.RealClock{}}
 	wrote, err := writer.Set(t.Context(), first, gate, readiness.BindingDeleted())
@@ -96,7 +97,7 @@ func TestConditionIsNotWrittenToPodOfSameName(t *testing.T) {
 		t.Errorf("writing to the first pod: wrote %v, error %v; want neither", wrote, err)
 	}
 	var now corev1.Pod
-	must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(second), &now))
+	suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(second), &now))
 	if c := readiness.Condition(&now, gate); c != nil {
 		t.Errorf("the second pod inherited %+v", c)
 	}

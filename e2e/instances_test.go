@@ -17,21 +17,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/e2e/emulator"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/kubelet"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 func TestNodesComeAndGoAsTargetsOfAnInstanceBinding(t *testing.T) {
-	app := newInstanceApp("instances")
-	deploy(t, app)
-	awaitRolled(t, app)
+	app := suite.NewInstanceApp("instances")
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
 	all := []string{"node-1", "node-2", "node-3"}
-	awaitHealthy(t, app, nodeKeys(t, app, all...)...)
+	bed.AwaitHealthy(t, app, nodeKeys(t, app, all...)...)
 	rest := nodeKeys(t, app, "node-1", "node-3")
-	stop := underLoad(t, app)
+	stop := bed.UnderLoad(t, app)
 
 	excluded := func(node *corev1.Node) { node.Labels[corev1.LabelNodeExcludeBalancers] = "" }
 	doomed := func(node *corev1.Node) {
@@ -40,83 +40,83 @@ func TestNodesComeAndGoAsTargetsOfAnInstanceBinding(t *testing.T) {
 	for name, edit := range map[string]func(*corev1.Node){"excluded by label": excluded, "tainted by the autoscaler": doomed} {
 		t.Run(name, func(t *testing.T) {
 			giveBack := changeNode(t, "node-2", edit)
-			awaitTargets(t, app, rest...)
+			bed.AwaitTargets(t, app, rest...)
 			giveBack()
-			awaitHealthy(t, app, nodeKeys(t, app, all...)...)
+			bed.AwaitHealthy(t, app, nodeKeys(t, app, all...)...)
 		})
 	}
 	t.Run("not selected", func(t *testing.T) {
-		change(t, getBinding(t, app), func(b *v1beta1.TargetGroupBinding) {
+		suite.Change(t, bed, bed.GetBinding(t, app), func(b *v1beta1.TargetGroupBinding) {
 			b.Spec.NodeSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 				{Key: corev1.LabelHostname, Operator: metav1.LabelSelectorOpNotIn, Values: []string{"node-2"}},
 			}}
 		})
-		awaitTargets(t, app, rest...)
-		change(t, getBinding(t, app), func(b *v1beta1.TargetGroupBinding) { b.Spec.NodeSelector = nil })
-		awaitHealthy(t, app, nodeKeys(t, app, all...)...)
+		bed.AwaitTargets(t, app, rest...)
+		suite.Change(t, bed, bed.GetBinding(t, app), func(b *v1beta1.TargetGroupBinding) { b.Spec.NodeSelector = nil })
+		bed.AwaitHealthy(t, app, nodeKeys(t, app, all...)...)
 	})
 	t.Run("not ready", func(t *testing.T) {
-		must(t, bed.Kubelet.SetNodeReady(t.Context(), "node-2", corev1.ConditionFalse))
-		defer func() { must(t, bed.Kubelet.SetNodeReady(context.Background(), "node-2", corev1.ConditionTrue)) }()
-		awaitTargets(t, app, rest...)
-		must(t, bed.Kubelet.SetNodeReady(t.Context(), "node-2", corev1.ConditionTrue))
-		awaitHealthy(t, app, nodeKeys(t, app, all...)...)
+		suite.Must(t, bed.Kubelet.SetNodeReady(t.Context(), "node-2", corev1.ConditionFalse))
+		defer func() { suite.Must(t, bed.Kubelet.SetNodeReady(context.Background(), "node-2", corev1.ConditionTrue)) }()
+		bed.AwaitTargets(t, app, rest...)
+		suite.Must(t, bed.Kubelet.SetNodeReady(t.Context(), "node-2", corev1.ConditionTrue))
+		bed.AwaitHealthy(t, app, nodeKeys(t, app, all...)...)
 	})
 	t.Run("odd", func(t *testing.T) {
 		odd := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "odd"}, Spec: corev1.NodeSpec{ProviderID: "kind://odd", Unschedulable: true}}
-		must(t, bed.Client.Create(t.Context(), odd))
-		defer func() { must(t, bed.Client.Delete(context.Background(), odd)) }()
-		eventually(t, "the event", func() error { return wantEvent(t, app, app.Name, corev1.EventTypeWarning, "NodeSkipped") })
-		must(t, wantReason(t, app, v1beta1.ReasonReconciled))
-		must(t, onlyHealthy(app, keySet(nodeKeys(t, app, all...))))
+		suite.Must(t, bed.Client.Create(t.Context(), odd))
+		defer func() { suite.Must(t, bed.Client.Delete(context.Background(), odd)) }()
+		suite.Eventually(t, "the event", func() error { return bed.WantEvent(t, app, app.Name, corev1.EventTypeWarning, "NodeSkipped") })
+		suite.Must(t, bed.WantReason(t, app, v1beta1.ReasonReconciled))
+		suite.Must(t, bed.WantHealthy(app, nodeKeys(t, app, all...)...))
 	})
 	stop()
 	t.Run("added and removed", func(t *testing.T) {
-		must(t, bed.Kubelet.AddNode(t.Context(), kubelet.Node{Name: "node-4", Zone: "eu-west-1b"}))
-		must(t, bed.LaunchInstances(t.Context()))
+		suite.Must(t, bed.Kubelet.AddNode(t.Context(), kubelet.Node{Name: "node-4", Zone: "eu-west-1b"}))
+		suite.Must(t, bed.LaunchInstances(t.Context()))
 		four := nodeKeys(t, app, append(all, "node-4")...)
-		awaitHealthy(t, app, four...)
-		must(t, bed.Kubelet.RemoveNode(t.Context(), "node-4"))
-		awaitTargets(t, app, four[:3]...)
+		bed.AwaitHealthy(t, app, four...)
+		suite.Must(t, bed.Kubelet.RemoveNode(t.Context(), "node-4"))
+		bed.AwaitTargets(t, app, four[:3]...)
 	})
-	deleteBinding(t, app)
-	must(t, wantTargets(app))
+	bed.DeleteBinding(t, app)
+	suite.Must(t, bed.WantTargets(app))
 }
 
 // With externalTrafficPolicy Local all nodes are targets, and the load balancer finds out which of them have a pod.
 func TestOnlyNodesWithAPodAreHealthyUnderLocalTrafficPolicy(t *testing.T) {
-	app := newInstanceApp("local")
+	app := suite.NewInstanceApp("local")
 	app.Node = "node-1"
 	app.Service = func(s *corev1.Service) {
 		s.Spec.Type, s.Spec.ExternalTrafficPolicy = corev1.ServiceTypeNodePort, corev1.ServiceExternalTrafficPolicyLocal
 	}
-	deploy(t, app)
-	awaitRolled(t, app)
-	eventually(t, "one healthy node of three", func() error {
-		status := getBinding(t, app).Status
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	suite.Eventually(t, "one healthy node of three", func() error {
+		status := bed.GetBinding(t, app).Status
 		if status.Targets == nil || status.Targets.Healthy != 1 || status.Targets.Unhealthy != 2 {
 			return fmt.Errorf("targets %+v", status.Targets)
 		}
 		return nil
 	})
 	lines, err := bed.AWS.State().Describe(app.TargetGroup, nodeTargets(t, app, "node-1"))
-	must(t, err)
+	suite.Must(t, err)
 	if lines[0].State != state.Healthy {
 		t.Errorf("the node with the pods is %s", lines[0].State)
 	}
-	stop := underLoad(t, app)
+	stop := bed.UnderLoad(t, app)
 	all := nodeKeys(t, app, "node-1", "node-2", "node-3")
-	throughout(t, time.Second, "nodes without a pod went", func() error { return wantTargets(app, all...) })
+	suite.Throughout(t, time.Second, "nodes without a pod went", func() error { return bed.WantTargets(app, all...) })
 	t.Run("excluded by label", func(t *testing.T) {
 		giveBack := changeNode(t, "node-2", func(node *corev1.Node) { node.Labels[corev1.LabelNodeExcludeBalancers] = "" })
-		awaitTargets(t, app, all[0], all[2])
+		bed.AwaitTargets(t, app, all[0], all[2])
 		giveBack()
-		awaitTargets(t, app, all...)
+		bed.AwaitTargets(t, app, all...)
 	})
 	t.Run("not ready", func(t *testing.T) {
-		must(t, bed.Kubelet.SetNodeReady(t.Context(), "node-3", corev1.ConditionFalse))
-		defer func() { must(t, bed.Kubelet.SetNodeReady(context.Background(), "node-3", corev1.ConditionTrue)) }()
-		awaitTargets(t, app, all[:2]...)
+		suite.Must(t, bed.Kubelet.SetNodeReady(t.Context(), "node-3", corev1.ConditionFalse))
+		defer func() { suite.Must(t, bed.Kubelet.SetNodeReady(context.Background(), "node-3", corev1.ConditionTrue)) }()
+		bed.AwaitTargets(t, app, all[:2]...)
 	})
 	stop()
 }
@@ -135,43 +135,43 @@ func TestPodOnANodeThatDoesNotAnswerJoinsAsLastResort(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			app := newApp(fmt.Sprintf("node-%s-%d", map[corev1.ConditionStatus]string{
+			app := suite.NewApp(fmt.Sprintf("node-%s-%d", map[corev1.ConditionStatus]string{
 				corev1.ConditionFalse: "false", corev1.ConditionUnknown: "unknown",
 			}[tc.status], tc.others))
 			app.Replicas, app.Node, app.ExplicitGate = tc.others, "node-1", true
-			deploy(t, app)
-			awaitRolled(t, app)
+			bed.Deploy(t, app)
+			bed.AwaitRolled(t, app)
 			late := app.Pod("late")
 			late.Spec.NodeSelector[corev1.LabelHostname] = node
 			late.Spec.Containers[0].Env = append(late.Spec.Containers[0].Env, corev1.EnvVar{Name: "READY", Value: "false"})
-			create(t, late)
-			eventually(t, "the late pod to run", func() error {
-				must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(late), late))
+			bed.Create(t, late)
+			suite.Eventually(t, "the late pod to run", func() error {
+				suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(late), late))
 				if _, ok := bed.Kubelet.App(late.Namespace, late.Name); !ok || late.Status.PodIP == "" {
 					return fmt.Errorf("it is %s", late.Status.Phase)
 				}
 				return nil
 			})
-			must(t, bed.Kubelet.SetNodeReady(t.Context(), node, tc.status))
-			defer func() { must(t, bed.Kubelet.SetNodeReady(context.Background(), node, corev1.ConditionTrue)) }()
+			suite.Must(t, bed.Kubelet.SetNodeReady(t.Context(), node, tc.status))
+			defer func() { suite.Must(t, bed.Kubelet.SetNodeReady(context.Background(), node, corev1.ConditionTrue)) }()
 			setReady(t, app, true, *late)
-			key := targetOf(late.Status.PodIP)
+			key := suite.TargetOf(late.Status.PodIP)
 			if tc.joins {
-				awaitHealthy(t, app, key)
+				bed.AwaitHealthy(t, app, key)
 				return
 			}
-			eventually(t, "the late pod's containers to be ready", func() error {
-				_, err := momentOf(late.UID, kubelet.ContainersReady)
+			suite.Eventually(t, "the late pod's containers to be ready", func() error {
+				_, err := bed.MomentOf(late.UID, kubelet.ContainersReady)
 				return err
 			})
-			throughout(t, 2*time.Second, "the pod's node does not answer", func() error {
-				if wantThere(t, app, []state.Key{key}) == nil {
+			suite.Throughout(t, 2*time.Second, "the pod's node does not answer", func() error {
+				if bed.WantThere(t, app, []state.Key{key}) == nil {
 					return errors.New("the pod was registered")
 				}
 				return nil
 			})
-			must(t, bed.Kubelet.SetNodeReady(t.Context(), node, corev1.ConditionTrue))
-			eventually(t, "the pod to be registered", func() error { return wantThere(t, app, []state.Key{key}) })
+			suite.Must(t, bed.Kubelet.SetNodeReady(t.Context(), node, corev1.ConditionTrue))
+			suite.Eventually(t, "the pod to be registered", func() error { return bed.WantThere(t, app, []state.Key{key}) })
 		})
 	}
 }
@@ -180,7 +180,7 @@ func TestPodOnANodeThatDoesNotAnswerJoinsAsLastResort(t *testing.T) {
 // none.
 func TestPodsOfALostNodeLeaveUnlessThereAreNoOthers(t *testing.T) {
 	const lost = "node-3"
-	alone, spread := newApp("lost-alone"), newApp("lost-spread")
+	alone, spread := suite.NewApp("lost-alone"), suite.NewApp("lost-spread")
 	alone.Node = lost
 	spread.Template = func(template *corev1.PodTemplateSpec) {
 		template.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
@@ -190,85 +190,79 @@ func TestPodsOfALostNodeLeaveUnlessThereAreNoOthers(t *testing.T) {
 	}
 	var stops []func()
 	for _, app := range []*testbed.App{alone, spread} {
-		deploy(t, app)
-		awaitRolled(t, app)
-		awaitConverged(t, app)
-		stops = append(stops, underLoad(t, app))
+		bed.Deploy(t, app)
+		bed.AwaitRolled(t, app)
+		bed.AwaitConverged(t, app)
+		stops = append(stops, bed.UnderLoad(t, app))
 	}
 	var all, stay []state.Key
-	for _, pod := range pods(t, spread) {
-		all = append(all, targetOf(pod.Status.PodIP))
+	for _, pod := range bed.Pods(t, spread) {
+		all = append(all, suite.TargetOf(pod.Status.PodIP))
 		if pod.Spec.NodeName != lost {
-			stay = append(stay, targetOf(pod.Status.PodIP))
+			stay = append(stay, suite.TargetOf(pod.Status.PodIP))
 		}
 	}
 	bed.Kubelet.StopHeartbeat(lost)
 	defer func() {
 		_, err := bed.Kubelet.ResumeHeartbeat(context.Background(), lost)
-		must(t, err)
+		suite.Must(t, err)
 	}()
-	awaitTargets(t, spread, stay...) // the node lifecycle controller waits some 50 s
-	throughout(t, 3*time.Second, "a target went that was the last resort", func() error { return serving(alone, int(alone.Replicas)) })
+	bed.AwaitTargets(t, spread, stay...) // the node lifecycle controller waits some 50 s
+	suite.Throughout(t, 3*time.Second, "a target went that was the last resort", func() error {
+		return bed.WantServing(alone, int(alone.Replicas))
+	})
 	_, err := bed.Kubelet.ResumeHeartbeat(t.Context(), lost)
-	must(t, err)
-	awaitHealthy(t, spread, all...)
-	awaitConverged(t, alone)
+	suite.Must(t, err)
+	bed.AwaitHealthy(t, spread, all...)
+	bed.AwaitConverged(t, alone)
 	for _, stop := range stops {
 		stop()
 	}
-	assertOnlyLeaversDeregistered(t, alone)
+	bed.AssertOnlyLeaversDeregistered(t, alone)
 }
 
 // An instance dies and its Node object is deleted. The pods' objects stay behind, as ready as before, until pod garbage
 // collection finds them.
 func TestPodsOfADeletedNodeLeaveAtOnce(t *testing.T) {
 	const lost = "node-lost"
-	must(t, bed.Kubelet.AddNode(t.Context(), kubelet.Node{Name: lost, Zone: "eu-west-1b"}))
-	must(t, bed.LaunchInstances(t.Context()))
-	app := newApp("deleted-node")
+	suite.Must(t, bed.Kubelet.AddNode(t.Context(), kubelet.Node{Name: lost, Zone: "eu-west-1b"}))
+	suite.Must(t, bed.LaunchInstances(t.Context()))
+	app := suite.NewApp("deleted-node")
 	app.Replicas, app.Node, app.ExplicitGate = 2, "node-1", true
-	deploy(t, app)
-	awaitRolled(t, app)
-	stay := keysOf(pods(t, app), 8080)
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	stay := suite.KeysOf(bed.Pods(t, app), 8080)
 	doomed := app.Pod("doomed")
 	doomed.Spec.NodeSelector[corev1.LabelHostname] = lost
-	create(t, doomed)
-	eventually(t, "the pod on "+lost+" to be Ready", func() error {
-		must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(doomed), doomed))
+	bed.Create(t, doomed)
+	suite.Eventually(t, "the pod on "+lost+" to be Ready", func() error {
+		suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(doomed), doomed))
 		if !testbed.IsReady(doomed) {
 			return fmt.Errorf("it is %s", doomed.Status.Phase)
 		}
 		return nil
 	})
-	begun, key := time.Now(), targetOf(doomed.Status.PodIP)
-	must(t, bed.Kubelet.RemoveNode(t.Context(), lost))
+	begun, key := time.Now(), suite.TargetOf(doomed.Status.PodIP)
+	suite.Must(t, bed.Kubelet.RemoveNode(t.Context(), lost))
 	if took := awaitCall(t, app, "DeregisterTargets", key, begun).Received.Sub(begun); took > 2*time.Second {
 		t.Errorf("the target was deregistered %s after the node was deleted, want at once", took)
 	}
-	must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(doomed), doomed))
-	awaitTargets(t, app, stay...)
+	suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(doomed), doomed))
+	bed.AwaitTargets(t, app, stay...)
 	if doomed.DeletionTimestamp != nil {
 		t.Error("the pod was deleted before its target went: the test proves nothing")
 	}
-}
-
-// newInstanceApp is an app whose group holds the nodes.
-func newInstanceApp(name string) *testbed.App {
-	app := newApp(name)
-	app.Balancer = func(s *emulator.Service) { s.TargetType = state.TypeInstance }
-	app.Service = func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeNodePort }
-	return app
 }
 
 // nodeKeys are the targets that the nodes are, at the node port of the app's Service.
 func nodeKeys(t *testing.T, app *testbed.App, names ...string) []state.Key {
 	t.Helper()
 	var service corev1.Service
-	must(t, bed.Client.Get(t.Context(), app.Key(), &service))
+	suite.Must(t, bed.Client.Get(t.Context(), app.Key(), &service))
 	var out []state.Key
 	for _, name := range names {
 		var node corev1.Node
-		must(t, bed.Client.Get(t.Context(), client.ObjectKey{Name: name}, &node))
+		suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKey{Name: name}, &node))
 		out = append(out, state.Key{ID: path.Base(node.Spec.ProviderID), Port: int(service.Spec.Ports[0].NodePort)})
 	}
 	return out
@@ -287,14 +281,14 @@ func nodeTargets(t *testing.T, app *testbed.App, names ...string) []state.Target
 func changeNode(t *testing.T, name string, edit func(*corev1.Node)) (giveBack func()) {
 	t.Helper()
 	var before corev1.Node
-	must(t, bed.Client.Get(t.Context(), client.ObjectKey{Name: name}, &before))
-	change(t, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, edit)
+	suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKey{Name: name}, &before))
+	suite.Change(t, bed, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, edit)
 	giveBack = func() {
 		var now corev1.Node
-		must(t, bed.Client.Get(context.Background(), client.ObjectKey{Name: name}, &now))
+		suite.Must(t, bed.Client.Get(context.Background(), client.ObjectKey{Name: name}, &now))
 		patch := client.MergeFrom(now.DeepCopy())
 		now.Labels, now.Spec.Taints = before.Labels, before.Spec.Taints
-		must(t, bed.Client.Patch(context.Background(), &now, patch))
+		suite.Must(t, bed.Client.Patch(context.Background(), &now, patch))
 	}
 	t.Cleanup(giveBack)
 	return giveBack

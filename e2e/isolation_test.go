@@ -20,6 +20,7 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/kubelet"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -29,13 +30,13 @@ import (
 // bindings: were it to wait for the one that hangs, all others would wait with it.
 func TestHangingGroupDelaysNoOther(t *testing.T) {
 	withoutBudget(t)
-	app := newApp("hung")
+	app := suite.NewApp("hung")
 	app.Gated, app.PreStopSeconds = false, 0
 	app.HealthCheck = state.HealthCheck{Interval: 300, Path: "/healthz"} // 200 groups check each pod
-	deploy(t, app)
+	bed.Deploy(t, app)
 	others := bindAgain(t, app, 199)
-	awaitRolled(t, app)
-	awaitInAll(t, "RegisterTargets", append(others, app.TargetGroup), pods(t, app))
+	bed.AwaitRolled(t, app)
+	awaitInAll(t, "RegisterTargets", append(others, app.TargetGroup), bed.Pods(t, app))
 
 	calm := replacePods(t, app, others)
 	heal := bed.AWS.Inject(wire.Fault{TargetGroup: app.TargetGroup, Hang: 30 * time.Second})
@@ -61,15 +62,15 @@ func withoutBudget(t *testing.T) {
 	t.Cleanup(func() {
 		awaitNoBindings(t) // of this test: deregistering 200 times would use up the budget of the next one
 		bed.AWS.SetLimits(wire.DefaultLimits())
-		must(t, bed.Targetgate.RestartWith(context.Background()))
+		suite.Must(t, bed.Targetgate.RestartWith(context.Background()))
 	})
-	must(t, bed.Targetgate.RestartWith(t.Context(),
+	suite.Must(t, bed.Targetgate.RestartWith(t.Context(),
 		"--aws-api-throttle=Elastic Load Balancing v2:.*=10000:10000", "--targetgroupbinding-max-concurrent-reconciles=1"))
 }
 
 func awaitNoBindings(t *testing.T) {
 	t.Helper()
-	eventually(t, "the bindings to be gone", func() error {
+	suite.Eventually(t, "the bindings to be gone", func() error {
 		var list v1beta1.TargetGroupBindingList
 		if err := bed.Client.List(context.Background(), &list, client.InNamespace("hung")); err != nil {
 			return err
@@ -98,7 +99,7 @@ func bindAgain(t *testing.T, app *testbed.App, n int) []string {
 			return bed.Client.Create(t.Context(), binding)
 		})
 	}
-	must(t, creations.Wait())
+	suite.Must(t, creations.Wait())
 	return groups
 }
 
@@ -113,10 +114,10 @@ func replacePods(t *testing.T, app *testbed.App, groups []string) map[string][]t
 	t.Helper()
 	out := map[string][]time.Duration{}
 	for range 2 {
-		old, leaver := uids(pods(t, app)), oldestPod(t, app)
-		deletePod(t, leaver)
-		awaitRolled(t, app)
-		comer := newPods(t, app, old)[0]
+		old, leaver := suite.UIDs(bed.Pods(t, app)), bed.OldestPod(t, app)
+		bed.DeletePod(t, leaver)
+		bed.AwaitRolled(t, app)
+		comer := bed.NewPods(t, app, old)[0]
 		out[deregistered] = append(out[deregistered], delays(t, "DeregisterTargets", groups, leaver, kubelet.DeletionSeen)...)
 		out[registered] = append(out[registered], delays(t, "RegisterTargets", groups, &comer, kubelet.ContainersReady)...)
 	}
@@ -126,8 +127,8 @@ func replacePods(t *testing.T, app *testbed.App, groups []string) map[string][]t
 // delays are how long after the event in the pod's life AWS was called for it, in each of the groups.
 func delays(t *testing.T, operation string, groups []string, pod *corev1.Pod, event kubelet.Event) []time.Duration {
 	t.Helper()
-	at, err := momentOf(pod.UID, event)
-	must(t, err)
+	at, err := bed.MomentOf(pod.UID, event)
+	suite.Must(t, err)
 	var out []time.Duration
 	for _, called := range awaitInAll(t, operation, groups, []corev1.Pod{*pod}) {
 		out = append(out, called.Sub(at))
@@ -140,7 +141,7 @@ func delays(t *testing.T, operation string, groups []string, pod *corev1.Pod, ev
 func awaitInAll(t *testing.T, operation string, groups []string, list []corev1.Pod) map[string]time.Time {
 	t.Helper()
 	var out map[string]time.Time
-	eventually(t, operation+" in all groups", func() error {
+	suite.Eventually(t, operation+" in all groups", func() error {
 		out = map[string]time.Time{}
 		for _, pod := range list {
 			found := firstCalls(operation, pod.Status.PodIP)
@@ -161,7 +162,7 @@ func awaitInAll(t *testing.T, operation string, groups []string, list []corev1.P
 func firstCalls(operation, ip string) map[string]time.Time {
 	out := map[string]time.Time{}
 	for _, call := range bed.AWS.Calls(0) {
-		if _, known := out[call.TargetGroup]; !known && call.Operation == operation && slices.Contains(call.Targets, targetOf(ip)) {
+		if _, known := out[call.TargetGroup]; !known && call.Operation == operation && slices.Contains(call.Targets, suite.TargetOf(ip)) {
 			out[call.TargetGroup] = call.Received
 		}
 	}

@@ -22,37 +22,38 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/emulator"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
 // Rule 5: with no preStop in any manifest, and with the times of elb.md. An NLB goes on sending for up to 200 s, longer
 // than the default of --termination-delay-nlb.
 func TestPodsWithoutPreStopLeaveWithoutLosingARequest(t *testing.T) {
-	withFlags(t, "--termination-delay-nlb=210s")
+	bed.WithFlags(t, "--termination-delay-nlb=210s")
 	leavings := map[string]func(*testing.T, *testbed.App){
-		"rollout": func(t *testing.T, app *testbed.App) { must(t, bed.Roll(t.Context(), app, "2", nil)) },
-		"scaling": func(t *testing.T, app *testbed.App) { must(t, bed.Scale(t.Context(), app, 1)) },
+		"rollout": func(t *testing.T, app *testbed.App) { suite.Must(t, bed.Roll(t.Context(), app, "2", nil)) },
+		"scaling": func(t *testing.T, app *testbed.App) { suite.Must(t, bed.Scale(t.Context(), app, 1)) },
 		"drain":   drainNodeOfFirstPod,
 	}
 	for _, balancer := range []string{state.Application, state.Network} {
 		for leaving, begin := range leavings {
 			t.Run(balancer+" "+leaving, func(t *testing.T) {
 				t.Parallel()
-				app := newApp("bare-" + balancer[:3] + "-" + leaving)
+				app := suite.NewApp("bare-" + balancer[:3] + "-" + leaving)
 				app.PreStopSeconds, app.Replicas = 0, 2
 				app.Balancer = func(s *emulator.Service) { s.Type = balancer }
-				deploy(t, app)
+				bed.Deploy(t, app)
 				app.URL = strings.Replace(app.URL, "tcp:", "http:", 1)
-				awaitRolled(t, app)
-				before := uids(pods(t, app))
-				stop := underLoadOf(t, app, 50)
+				bed.AwaitRolled(t, app)
+				before := suite.UIDs(bed.Pods(t, app))
+				stop := bed.UnderLoadOf(t, app, 50)
 				begin(t, app)
-				awaitRolled(t, app)
+				bed.AwaitRolled(t, app)
 				stop()
-				if len(newPods(t, app, before)) == 0 && leaving != "scaling" {
+				if len(bed.NewPods(t, app, before)) == 0 && leaving != "scaling" {
 					t.Error("no pod was replaced: the test proves nothing")
 				}
-				assertOnlyLeaversDeregistered(t, app)
+				bed.AssertOnlyLeaversDeregistered(t, app)
 			})
 		}
 	}
@@ -62,18 +63,18 @@ func TestPodsWithoutPreStopLeaveWithoutLosingARequest(t *testing.T) {
 // one goes after the other, as the budget has it.
 func drainNodeOfFirstPod(t *testing.T, app *testbed.App) {
 	t.Helper()
-	must(t, bed.Client.Create(t.Context(), &policyv1.PodDisruptionBudget{
+	suite.Must(t, bed.Client.Create(t.Context(), &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: app.Name, Name: app.Name},
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MaxUnavailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: app.Pod("").Labels},
 		},
 	}))
-	name := pods(t, app)[0].Spec.NodeName
+	name := bed.Pods(t, app)[0].Spec.NodeName
 	cordon(t, name, true)
 	t.Cleanup(func() { cordon(t, name, false) })
-	eventually(t, "node "+name+" to be drained of "+app.Name, func() error {
+	suite.Eventually(t, "node "+name+" to be drained of "+app.Name, func() error {
 		var left []error
-		for _, pod := range pods(t, app) {
+		for _, pod := range bed.Pods(t, app) {
 			if pod.Spec.NodeName != name || pod.DeletionTimestamp != nil {
 				continue
 			}
@@ -97,5 +98,5 @@ func cordon(t *testing.T, name string, off bool) {
 	t.Helper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, off)
-	must(t, bed.Client.Patch(context.Background(), node, client.RawPatch(types.MergePatchType, patch)))
+	suite.Must(t, bed.Client.Patch(context.Background(), node, client.RawPatch(types.MergePatchType, patch)))
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/targetgate/targetgate/charts/rules"
+	"github.com/targetgate/targetgate/e2e/suite"
 )
 
 // Where nothing is wrong these panels have nothing to show, and these metrics no series.
@@ -32,23 +33,24 @@ var emptyLabels = []string{"account", "error_code"}
 
 // The alerts are evaluated over what targetgate tells before and after a rollout, and so are the panels.
 func TestAlertsAndDashboardReadWhatTargetgateTells(t *testing.T) {
-	app := newApp("metrics")
+	app := suite.NewApp("metrics")
 	series := &rules.Series{}
-	deploy(t, app)
-	eventually(t, "a pod at its gate", func() error {
-		told, err := metricLines(t, "targetgate_gate_waiting_since_timestamp_seconds{name=\"metrics\"")
+	bed.Deploy(t, app)
+	suite.Eventually(t, "a pod at its gate", func() error {
+		told, err := bed.MetricLines(t, "targetgate_gate_waiting_since_timestamp_seconds{name=\"metrics\"")
 		if err == nil && len(told) == 0 {
 			err = fmt.Errorf("there is no series")
 		}
 		return err
 	})
 	readMetrics(t, series)
-	awaitRolled(t, app)
-	must(t, bed.Roll(t.Context(), app, "v2", nil))
-	awaitRolled(t, app)
-	awaitConverged(t, app)
-	eventually(t, "the metrics of what has settled", func() error {
-		return wantMetric(t, `targetgate_binding_condition{name="metrics",namespace="metrics",reason="Reconciled",status="True",type="Ready"} 1`)
+	bed.AwaitRolled(t, app)
+	suite.Must(t, bed.Roll(t.Context(), app, "v2", nil))
+	bed.AwaitRolled(t, app)
+	bed.AwaitConverged(t, app)
+	suite.Eventually(t, "the metrics of what has settled", func() error {
+		const line = `targetgate_binding_condition{name="metrics",namespace="metrics",reason="Reconciled",status="True",type="Ready"} 1`
+		return bed.WantMetric(t, line)
 	})
 	at := readMetrics(t, series)
 
@@ -60,14 +62,14 @@ func TestAlertsAndDashboardReadWhatTargetgateTells(t *testing.T) {
 func readMetrics(t *testing.T, series *rules.Series) (at time.Duration) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, bed.Targetgate.MetricsURL(), http.NoBody)
-	must(t, err)
+	suite.Must(t, err)
 	resp, err := http.DefaultClient.Do(req)
-	must(t, err)
+	suite.Must(t, err)
 	defer resp.Body.Close()
 	told, err := io.ReadAll(resp.Body)
-	must(t, err)
+	suite.Must(t, err)
 	at = time.Duration(time.Now().UnixNano())
-	must(t, series.Scrape(bytes.NewReader(told), at, map[string]string{
+	suite.Must(t, series.Scrape(bytes.NewReader(told), at, map[string]string{
 		"namespace": "targetgate-system", "service": "targetgate-metrics", "job": "targetgate-metrics", "pod": "targetgate-0",
 	}))
 	return at
@@ -77,14 +79,14 @@ func readMetrics(t *testing.T, series *rules.Series) (at time.Duration) {
 func checkAlerts(t *testing.T, series *rules.Series, at time.Duration) {
 	t.Helper()
 	alerts, err := rules.ReadAlerts("../charts/targetgate/files/alerts.yaml")
-	must(t, err)
+	suite.Must(t, err)
 	for _, alert := range alerts {
 		results, err := series.At(t.Context(), alert.Expr, at)
 		if err != nil || len(results) > 0 && alert.For == 0 {
 			t.Errorf("alert %s: %v, error %v", alert.Name, results, err)
 		}
 		uses, err := rules.Uses(alert.Expr)
-		must(t, err)
+		suite.Must(t, err)
 		for _, use := range uses {
 			if slices.Contains(quietMetrics, use.Metric) {
 				continue
@@ -114,7 +116,7 @@ func checkAlerts(t *testing.T, series *rules.Series, at time.Duration) {
 func checkPanels(t *testing.T, series *rules.Series, at time.Duration) {
 	t.Helper()
 	dashboard, err := rules.ReadDashboard("../charts/targetgate/files/dashboard.json")
-	must(t, err)
+	suite.Must(t, err)
 	for _, panel := range dashboard.Panels {
 		shown := 0
 		for _, target := range panel.Targets {

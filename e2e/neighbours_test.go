@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
@@ -71,15 +72,15 @@ func addDefaults(app string) neighbour {
 // Whatever other webhooks do before and after us, and however often we are asked, a pod gets each gate once and is given
 // time to leave once.
 func TestPodsAreGatedAmongOtherWebhooks(t *testing.T) {
-	app := newApp("among")
+	app := suite.NewApp("among")
 	app.Replicas = 0
-	deploy(t, app)
-	awaitGated(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitGated(t, app)
 	before, after := installNeighbour(t, app, "aa-"+app.Name, addDefaults(app.Name)), installNeighbour(t, app, "zz-"+app.Name, addMesh)
 
 	var once *corev1.Pod
-	eventually(t, "both webhooks to be asked", func() error {
-		once = barePod(app.Name, map[string]string{"tier": "front"})
+	suite.Eventually(t, "both webhooks to be asked", func() error {
+		once = suite.BarePod(app.Name, map[string]string{"tier": "front"})
 		if err := bed.Client.Create(t.Context(), once, client.DryRunAll); err != nil {
 			return err
 		}
@@ -105,7 +106,7 @@ func TestPodsAreGatedAmongOtherWebhooks(t *testing.T) {
 		Namespace: once.Namespace, Name: once.Name, Labels: once.Labels, Annotations: once.Annotations,
 	}}
 	once.Spec.DeepCopyInto(&again.Spec) // as a tool does that restores a backup
-	must(t, bed.Client.Create(t.Context(), again, client.DryRunAll))
+	suite.Must(t, bed.Client.Create(t.Context(), again, client.DryRunAll))
 	if diff := cmp.Diff(once.Spec.ReadinessGates, again.Spec.ReadinessGates); diff != "" {
 		t.Errorf("gates of the same pod, created again (-once +again):\n%s", diff)
 	}
@@ -119,10 +120,10 @@ func TestPodsAreGatedAmongOtherWebhooks(t *testing.T) {
 
 // Pods that cannot need a gate are no work for us.
 func TestPodsWithoutNeedAreNotReviewed(t *testing.T) {
-	app := newApp("needless")
+	app := suite.NewApp("needless")
 	app.Replicas = 0
-	deploy(t, app)
-	awaitGated(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitGated(t, app)
 	before := reviewed(t)
 	for _, tc := range []struct {
 		name, mirror string
@@ -131,7 +132,7 @@ func TestPodsWithoutNeedAreNotReviewed(t *testing.T) {
 		{"of no labels", "", nil},
 		{"a static pod's mirror", "hash", map[string]string{"app": app.Name}},
 	} {
-		pod := barePod(app.Name, tc.labels)
+		pod := suite.BarePod(app.Name, tc.labels)
 		if tc.mirror != "" {
 			pod.Annotations, pod.Spec.NodeName = map[string]string{corev1.MirrorPodAnnotationKey: tc.mirror}, "nowhere"
 			pod.Spec.AutomountServiceAccountToken = ptr.To(false)
@@ -144,7 +145,7 @@ func TestPodsWithoutNeedAreNotReviewed(t *testing.T) {
 			before = got
 		}
 	}
-	must(t, bed.Client.Create(t.Context(), barePod(app.Name, map[string]string{"app": "other"}), client.DryRunAll))
+	suite.Must(t, bed.Client.Create(t.Context(), suite.BarePod(app.Name, map[string]string{"app": "other"}), client.DryRunAll))
 	if reviewed(t) == before {
 		t.Error("a pod with labels was not reviewed")
 	}
@@ -153,8 +154,8 @@ func TestPodsWithoutNeedAreNotReviewed(t *testing.T) {
 // reviewed is the line of metrics that counts pods that were reviewed.
 func reviewed(t *testing.T) string {
 	t.Helper()
-	lines, err := metricLines(t, `targetgate_webhook_seconds_count{webhook_name="/mutate-v1-pod"}`)
-	must(t, err)
+	lines, err := bed.MetricLines(t, `targetgate_webhook_seconds_count{webhook_name="/mutate-v1-pod"}`)
+	suite.Must(t, err)
 	return strings.Join(lines, "")
 }
 
@@ -164,9 +165,9 @@ func installNeighbour(t *testing.T, app *testbed.App, name string, mutate neighb
 	t.Helper()
 	dir := t.TempDir()
 	ca, err := cluster.ServingCertificate(dir, "127.0.0.1")
-	must(t, err)
+	suite.Must(t, err)
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
-	must(t, err)
+	suite.Must(t, err)
 	var asked atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
@@ -190,7 +191,7 @@ func installNeighbour(t *testing.T, app *testbed.App, name string, mutate neighb
 			}},
 		}},
 	}
-	must(t, bed.Client.Create(t.Context(), configuration))
+	suite.Must(t, bed.Client.Create(t.Context(), configuration))
 	t.Cleanup(func() {
 		if err := bed.Client.Delete(context.Background(), configuration); err != nil {
 			t.Errorf("deleting webhook configuration %s: %v", name, err)

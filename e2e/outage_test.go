@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
-	"github.com/targetgate/targetgate/e2e/testbed"
+	"github.com/targetgate/targetgate/e2e/suite"
 )
 
 // How long something is broken, in targetgate's own time, which is not scaled. AWS is for so long that pauses between
@@ -38,48 +37,30 @@ func TestRolloutSurvivesAWSOutage(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they spend their time waiting
-			app := newApp("outage-" + name)
+			app := suite.NewApp("outage-" + name)
 			app.PreStopSeconds = 80 // one of them is throttled, which halves the pace of all for a while; that is not scaled
-			deploy(t, app)
-			awaitRolled(t, app)
-			stop := underLoad(t, app)
+			bed.Deploy(t, app)
+			bed.AwaitRolled(t, app)
+			stop := bed.UnderLoad(t, app)
 			tc.fault.TargetGroup = app.TargetGroup
 			heal := bed.AWS.Inject(tc.fault)
 			defer heal()
-			must(t, bed.Roll(t.Context(), app, "2", nil))
+			suite.Must(t, bed.Roll(t.Context(), app, "2", nil))
 			want := int(app.Replicas)
 			if tc.effect {
-				deletePod(t, oldestPod(t, app))
+				bed.DeletePod(t, bed.OldestPod(t, app))
 				want--
 			}
-			throughout(t, outage, "the load balancer lost a target", func() error { return serving(app, want) })
+			suite.Throughout(t, outage, "the load balancer lost a target", func() error { return bed.WantServing(app, want) })
 			heal()
-			awaitRolled(t, app)
+			bed.AwaitRolled(t, app)
 			stop()
-			awaitConverged(t, app)
-			assertOnlyLeaversDeregistered(t, app)
+			bed.AwaitConverged(t, app)
+			bed.AssertOnlyLeaversDeregistered(t, app)
 			assertGatesOpenedByHealth(t, app)
-			assertFewEvents(t, app)
+			bed.AssertFewEvents(t, app)
 		})
 	}
-}
-
-// serving is an error when fewer targets than that are healthy.
-func serving(app *testbed.App, want int) error {
-	lines, err := bed.AWS.State().Describe(app.TargetGroup, nil)
-	if err != nil {
-		return err
-	}
-	healthy := 0
-	for _, line := range lines {
-		if line.State == state.Healthy {
-			healthy++
-		}
-	}
-	if healthy < want {
-		return fmt.Errorf("%d targets are healthy, want %d", healthy, want)
-	}
-	return nil
 }
 
 // A targetgate that cannot renew its lease for 10 s ends, by design, and is started again. The pods carry their gate
@@ -87,25 +68,25 @@ func serving(app *testbed.App, want int) error {
 // here: clients back off from an API server that is down, so each of the nodes, the controllers and targetgate is blind
 // for some seconds longer than the others, and that time is not scaled. Most of this test is waiting for them.
 func TestRolloutSurvivesAPIServerOutage(t *testing.T) {
-	app := newApp("apiserver")
+	app := suite.NewApp("apiserver")
 	app.PreStopSeconds, app.ExplicitGate = 100, true
-	deploy(t, app)
-	awaitRolled(t, app)
-	stop := underLoad(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	stop := bed.UnderLoad(t, app)
 	stopKeeping := bed.Targetgate.Keep(t.Context())
-	defer func() { must(t, stopKeeping()) }()
+	defer func() { suite.Must(t, stopKeeping()) }()
 	tests := map[string]func(t *testing.T){
 		"restarts": func(*testing.T) {},
 		"is down": func(t *testing.T) {
-			throughout(t, apiServerOutage, "the load balancer lost a target", func() error { return serving(app, int(app.Replicas)) })
+			suite.Throughout(t, apiServerOutage, "the load balancer lost a target", func() error { return bed.WantServing(app, int(app.Replicas)) })
 		},
 	}
 	for name, meanwhile := range tests {
 		t.Run(name, func(t *testing.T) {
-			old := uids(pods(t, app))
-			must(t, bed.Roll(t.Context(), app, name, nil))
-			eventually(t, "the middle of the rollout", func() error {
-				if n := len(newPods(t, app, old)); n < 2 {
+			old := suite.UIDs(bed.Pods(t, app))
+			suite.Must(t, bed.Roll(t.Context(), app, name, nil))
+			suite.Eventually(t, "the middle of the rollout", func() error {
+				if n := len(bed.NewPods(t, app, old)); n < 2 {
 					return fmt.Errorf("%d new pods", n)
 				}
 				return nil
@@ -113,13 +94,13 @@ func TestRolloutSurvivesAPIServerOutage(t *testing.T) {
 			end := bed.Excuse() // until it is ready, an API server that starts does not know its roles, and refuses everything
 			bed.Cluster.StopAPIServer()
 			meanwhile(t)
-			must(t, bed.Cluster.StartAPIServer(t.Context()))
+			suite.Must(t, bed.Cluster.StartAPIServer(t.Context()))
 			end()
-			must(t, bed.AwaitRolled(t.Context(), app, 4*time.Minute)) // the controllers' back-off, the longest of all
-			awaitConverged(t, app)
+			suite.Must(t, bed.Bed.AwaitRolled(t.Context(), app, 4*time.Minute)) // the controllers' back-off, the longest of all
+			bed.AwaitConverged(t, app)
 		})
 	}
 	stop()
-	assertOnlyLeaversDeregistered(t, app)
+	bed.AssertOnlyLeaversDeregistered(t, app)
 	assertGatesOpenedByHealth(t, app)
 }

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
@@ -62,11 +63,11 @@ func TestEveryPermissionIsUsed(t *testing.T) {
 	}
 	// Where API servers cannot stream lists, before 1.32 and in 1.33, a list comes before each watch.
 	bed.Targetgate.Env = []string{"KUBE_FEATURE_WatchListClient=false"}
-	withFlags(t)
+	bed.WithFlags(t)
 	t.Cleanup(func() { bed.Targetgate.Env = nil })
 	renewCA(t)
 	liveInSharedGroup(t)
-	eventually(t, "each permission to be used", func() error {
+	suite.Eventually(t, "each permission to be used", func() error {
 		requests, err := bed.Cluster.Requests()
 		if err != nil {
 			return err
@@ -85,11 +86,11 @@ func TestEveryPermissionIsUsed(t *testing.T) {
 func grantedPermissions(t *testing.T) []permission {
 	t.Helper()
 	var cluster rbacv1.ClusterRole
-	must(t, bed.Client.Get(t.Context(), client.ObjectKey{Name: "targetgate"}, &cluster))
+	suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKey{Name: "targetgate"}, &cluster))
 	var sharing rbacv1.ClusterRole
-	must(t, bed.Client.Get(t.Context(), client.ObjectKey{Name: "targetgate-shared-groups"}, &sharing))
+	suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKey{Name: "targetgate-shared-groups"}, &sharing))
 	var own rbacv1.Role
-	must(t, bed.Client.Get(t.Context(), client.ObjectKey{Namespace: "targetgate-system", Name: "targetgate"}, &own))
+	suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKey{Namespace: "targetgate-system", Name: "targetgate"}, &own))
 	var out []permission
 	for role, rules := range map[string][]rbacv1.PolicyRule{"ClusterRole": slices.Concat(cluster.Rules, sharing.Rules), "Role": own.Rules} {
 		for _, rule := range rules {
@@ -134,7 +135,7 @@ func listedPermissions(t *testing.T) (out []permission) {
 		}
 		file, function, _ := strings.Cut(p.need, " ")
 		code, err := os.ReadFile(filepath.Join("..", file))
-		must(t, err)
+		suite.Must(t, err)
 		if !regexp.MustCompile(`(?m)^func (\(.*?\) )?` + function + `\(`).Match(code) {
 			t.Errorf("%s %s: there is no function %s in %s any more", p.verbs, p.resource, function, file)
 		}
@@ -160,12 +161,12 @@ func renewCA(t *testing.T) {
 // liveInSharedGroup creates a binding, changes its targets and deletes it.
 func liveInSharedGroup(t *testing.T) {
 	t.Helper()
-	app := newShared("permissions")
+	app := suite.NewShared("permissions")
 	app.Replicas, app.PreStopSeconds = 1, 0
-	deploy(t, app)
-	awaitRolled(t, app)
-	must(t, bed.Scale(t.Context(), app, 2))
-	awaitRolled(t, app)
-	awaitRecord(t, app, keysOf(pods(t, app), 8080)...)
-	deleteBinding(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	suite.Must(t, bed.Scale(t.Context(), app, 2))
+	bed.AwaitRolled(t, app)
+	bed.AwaitRecord(t, app, suite.KeysOf(bed.Pods(t, app), 8080)...)
+	bed.DeleteBinding(t, app)
 }

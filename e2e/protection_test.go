@@ -6,7 +6,6 @@
 package e2e
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -18,6 +17,7 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/emulator"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
@@ -42,12 +42,12 @@ func leaveOf(pod *corev1.Pod) leave {
 }
 
 func TestPodsAreGivenTimeToLeave(t *testing.T) {
-	alb, nlb := newApp("leave-alb"), newApp("leave-nlb")
+	alb, nlb := suite.NewApp("leave-alb"), suite.NewApp("leave-nlb")
 	nlb.Balancer = func(s *emulator.Service) { s.Type = state.Network }
 	for _, app := range []*testbed.App{alb, nlb} {
 		app.Replicas = 0
-		deploy(t, app)
-		awaitGated(t, app)
+		bed.Deploy(t, app)
+		bed.AwaitGated(t, app)
 	}
 	own := &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sleep", "20"}}}}
 	tests := map[string]struct {
@@ -77,9 +77,9 @@ func TestPodsAreGivenTimeToLeave(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			pod := barePod(tc.app.Name, map[string]string{"app": tc.app.Name})
+			pod := suite.BarePod(tc.app.Name, map[string]string{"app": tc.app.Name})
 			tc.change(pod)
-			must(t, bed.Client.Create(t.Context(), pod, client.DryRunAll))
+			suite.Must(t, bed.Client.Create(t.Context(), pod, client.DryRunAll))
 			if diff := cmp.Diff(tc.want, leaveOf(pod)); diff != "" {
 				t.Errorf("pod (-want +got):\n%s", diff)
 			}
@@ -94,16 +94,16 @@ func TestPodsAreGivenTimeToLeave(t *testing.T) {
 
 // A hung container is restarted no later for our sleep: its probes have the grace period that the pod had.
 func TestProbesKeepTheGracePeriod(t *testing.T) {
-	app := newApp("probed")
+	app := suite.NewApp("probed")
 	app.Replicas = 0
-	deploy(t, app)
-	awaitGated(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitGated(t, app)
 	check := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(8080)}}
-	pod := barePod(app.Name, map[string]string{"app": app.Name})
+	pod := suite.BarePod(app.Name, map[string]string{"app": app.Name})
 	web := &pod.Spec.Containers[0]
 	web.LivenessProbe, web.ReadinessProbe = &corev1.Probe{ProbeHandler: check}, &corev1.Probe{ProbeHandler: check}
 	web.StartupProbe = &corev1.Probe{ProbeHandler: check, TerminationGracePeriodSeconds: ptr.To[int64](7)}
-	must(t, bed.Client.Create(t.Context(), pod, client.DryRunAll))
+	suite.Must(t, bed.Client.Create(t.Context(), pod, client.DryRunAll))
 	web = &pod.Spec.Containers[0]
 	got := []*int64{web.LivenessProbe.TerminationGracePeriodSeconds, web.StartupProbe.TerminationGracePeriodSeconds,
 		web.ReadinessProbe.TerminationGracePeriodSeconds, pod.Spec.TerminationGracePeriodSeconds}
@@ -112,30 +112,15 @@ func TestProbesKeepTheGracePeriod(t *testing.T) {
 	}
 }
 
-// awaitGated waits until pods of the app get its gate.
-func awaitGated(t *testing.T, app *testbed.App) {
-	t.Helper()
-	eventually(t, "pods of "+app.Name+" to get a gate", func() error {
-		pod := barePod(app.Name, map[string]string{"app": app.Name})
-		if err := bed.Client.Create(t.Context(), pod, client.DryRunAll); err != nil {
-			return err
-		}
-		if len(pod.Spec.ReadinessGates) == 0 {
-			return errors.New("none yet")
-		}
-		return nil
-	})
-}
-
 // Another webhook adds a container after us, and the API server asks us again.
 func TestContainersInjectedAfterUsAreGivenTimeToLeave(t *testing.T) {
-	app := newApp("mesh")
+	app := suite.NewApp("mesh")
 	app.Replicas = 0
-	deploy(t, app)
-	awaitGated(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitGated(t, app)
 	installNeighbour(t, app, "zz-"+app.Name, addMesh)
-	eventually(t, "the injected container to sleep, and the grace period to be raised once", func() error {
-		pod := barePod(app.Name, map[string]string{"app": app.Name})
+	suite.Eventually(t, "the injected container to sleep, and the grace period to be raised once", func() error {
+		pod := suite.BarePod(app.Name, map[string]string{"app": app.Name})
 		if err := bed.Client.Create(t.Context(), pod, client.DryRunAll); err != nil {
 			return err
 		}

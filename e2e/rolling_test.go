@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
@@ -20,16 +21,16 @@ import (
 func TestOwnRolloutIsNotNoticedByAdmission(t *testing.T) {
 	const proxyLag = time.Second
 	running := twoReplicas(t, "--shutdown-delay=3s")
-	app := newApp("own-rollout")
+	app := suite.NewApp("own-rollout")
 	app.Replicas = 0
-	deploy(t, app)
-	awaitGated(t, app)
+	bed.Deploy(t, app)
+	bed.AwaitGated(t, app)
 	front, err := bed.SpreadWebhooks(t.Context(), running...)
-	must(t, err)
+	suite.Must(t, err)
 	created := createThroughout(t, app)
 	for i, next := range []*testbed.Targetgate{startReplica(t), startReplica(t), running[0], running[1]} {
 		if i >= 2 {
-			must(t, next.Restart(t.Context()))
+			suite.Must(t, next.Restart(t.Context()))
 		}
 		front.Lead(append(running, next)...)
 		leaving := running[0]
@@ -47,13 +48,13 @@ func TestOwnRolloutIsNotNoticedByAdmission(t *testing.T) {
 			t.Errorf("only %d creations while a replica ended: this proves little", n)
 		}
 	}
-	must(t, front.Close(context.Background()))
+	suite.Must(t, front.Close(context.Background()))
 }
 
 func startReplica(t *testing.T) *testbed.Targetgate {
 	t.Helper()
 	replica, err := bed.StartReplica(t.Context())
-	must(t, err)
+	suite.Must(t, err)
 	t.Cleanup(replica.Stop)
 	return replica
 }
@@ -67,9 +68,9 @@ func createThroughout(t *testing.T, app *testbed.App) (created func() int64) {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(func() { cancel(); creating.Wait() })
 	ask := map[string]func() error{
-		"pod":       func() error { return wantInjected(t, app, app.Gate()) },
-		"other pod": func() error { return wantInjected(t, app, app.Gate()) },
-		"binding":   func() error { return askWebhook(ctx) },
+		"pod":       func() error { return bed.WantInjected(t, app, app.Gate()) },
+		"other pod": func() error { return bed.WantInjected(t, app, app.Gate()) },
+		"binding":   func() error { return bed.AskWebhook(ctx) },
 	}
 	for what, create := range ask {
 		creating.Go(func() {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
@@ -33,17 +34,17 @@ func TestRushOfRolloutsLosesNoRequest(t *testing.T) {
 	useOwnBed(t, testbed.Options{Latency: 40 * time.Millisecond, Timings: &timings})
 	var apps []*testbed.App
 	for i := range 30 {
-		app := newApp(fmt.Sprintf("rush-%02d", i))
+		app := suite.NewApp(fmt.Sprintf("rush-%02d", i))
 		app.Replicas, app.PreStopSeconds, app.HealthCheck = 6, 10, state.HealthCheck{Interval: 5, Path: "/healthz"}
 		apps = append(apps, app)
 	}
-	forAll(t, apps, bed.Deploy)
+	forAll(t, apps, bed.Bed.Deploy)
 	awaitAllRolled(t, apps)
 
 	first, begun := len(bed.AWS.Calls(0)), time.Now()
 	var stops []func()
 	for _, app := range apps {
-		stops = append(stops, underLoadOf(t, app, 10))
+		stops = append(stops, bed.UnderLoadOf(t, app, 10))
 	}
 	forAll(t, apps, func(ctx context.Context, app *testbed.App) error { return bed.Roll(ctx, app, "2", nil) })
 	awaitAllRolled(t, apps)
@@ -52,7 +53,7 @@ func TestRushOfRolloutsLosesNoRequest(t *testing.T) {
 		stop()
 	}
 	for _, app := range apps {
-		assertOnlyLeaversDeregistered(t, app)
+		bed.AssertOnlyLeaversDeregistered(t, app)
 	}
 	t.Logf("the rollouts took %s and these calls: %v", took, countCalls(bed.AWS.Calls(first)))
 	assertNotThrottled(t)
@@ -65,14 +66,14 @@ func forAll(t *testing.T, apps []*testbed.App, do func(context.Context, *testbed
 	for _, app := range apps {
 		group.Go(func() error { return do(ctx, app) })
 	}
-	must(t, group.Wait())
+	suite.Must(t, group.Wait())
 }
 
-// awaitAllRolled has more patience than awaitRolled: 180 pods take what AWS's 4 calls a second let through.
+// awaitAllRolled has more patience than AwaitRolled: 180 pods take what AWS's 4 calls a second let through.
 func awaitAllRolled(t *testing.T, apps []*testbed.App) {
 	t.Helper()
 	for _, app := range apps {
-		must(t, bed.AwaitRolled(t.Context(), app, 4*time.Minute))
+		suite.Must(t, bed.Bed.AwaitRolled(t.Context(), app, 4*time.Minute))
 	}
 }
 
@@ -81,15 +82,12 @@ func useOwnBed(t *testing.T, options testbed.Options) {
 	t.Helper()
 	options.Targetgate, options.ControlPlane = os.Getenv("TARGETGATE_BINARY"), os.Getenv("TARGETGATE_CONTROL_PLANE")
 	own, err := testbed.Start(t.Context(), options)
-	must(t, err)
-	shared := bed
-	bed = own
+	suite.Must(t, err)
+	shared := bed.Bed
+	bed.Bed = own
 	t.Cleanup(func() {
-		if t.Failed() {
-			showLog()
-		}
-		bed = shared
-		must(t, own.Close())
+		bed.Bed = shared
+		suite.Must(t, own.Close())
 	})
 }
 

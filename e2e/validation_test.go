@@ -24,8 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/emulator"
-	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -35,9 +35,9 @@ const pastAdmission = "e2e/past-admission"
 
 // Each of the three that may refuse a binding tells all that it finds, with paths, in one answer.
 func TestAllFaultsOfABindingAreToldAtOnce(t *testing.T) {
-	app := newApp("faulty")
+	app := suite.NewApp("faulty")
 	app.Replicas = 0
-	deploy(t, app)
+	bed.Deploy(t, app)
 	const noGroup = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/none/0123456789abcdef"
 	tests := map[string]struct {
 		change func(*v1beta1.TargetGroupBindingSpec)
@@ -45,7 +45,7 @@ func TestAllFaultsOfABindingAreToldAtOnce(t *testing.T) {
 	}{
 		"by the CRD": {
 			func(s *v1beta1.TargetGroupBindingSpec) {
-				complete(s)
+				suite.Complete(s)
 				s.NodeSelector, s.IamRoleArnToAssume, s.TargetGroupName = &metav1.LabelSelector{}, "role/shared", "another"
 				s.Networking = &v1beta1.TargetGroupBindingNetworking{Ingress: []v1beta1.NetworkingIngressRule{{
 					From: []v1beta1.NetworkingPeer{{}}, Ports: []v1beta1.NetworkingPort{},
@@ -75,8 +75,8 @@ func TestAllFaultsOfABindingAreToldAtOnce(t *testing.T) {
 			binding := app.Binding()
 			binding.Name = "second"
 			tc.change(&binding.Spec)
-			eventually(t, "all faults", func() error { // the cache may not show the first binding yet
-				return wantFaults(bed.Client.Create(t.Context(), binding.DeepCopy(), client.DryRunAll), tc.want)
+			suite.Eventually(t, "all faults", func() error { // the cache may not show the first binding yet
+				return suite.WantFaults(bed.Client.Create(t.Context(), binding.DeepCopy(), client.DryRunAll), tc.want)
 			})
 		})
 	}
@@ -84,42 +84,19 @@ func TestAllFaultsOfABindingAreToldAtOnce(t *testing.T) {
 		err := tryChange(t, app, func(b *v1beta1.TargetGroupBinding) {
 			b.Spec.TargetGroupARN, b.Spec.VpcID, b.Spec.TargetType = noGroup, "vpc-11111111", ptr.To(v1beta1.TargetTypeInstance)
 		})
-		must(t, wantFaults(err, []string{"spec.targetGroupARN", "spec.vpcID", "spec.targetType"}))
+		suite.Must(t, suite.WantFaults(err, []string{"spec.targetGroupARN", "spec.vpcID", "spec.targetType"}))
 	})
-}
-
-// wantFaults is an error when err is not a refusal for faults in exactly these fields.
-func wantFaults(err error, paths []string) error {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || !apierrors.IsInvalid(err) {
-		return fmt.Errorf("got %w, want faults in %q", err, paths)
-	}
-	var got []string
-	for _, cause := range status.Status().Details.Causes {
-		got = append(got, cause.Field)
-	}
-	slices.Sort(got)
-	if want := slices.Sorted(slices.Values(paths)); !slices.Equal(got, want) {
-		return fmt.Errorf("faults in %q, want %q: %w", got, want, err)
-	}
-	return nil
-}
-
-// complete fills in what the webhook would, of a group that the test bed's AWS makes.
-func complete(s *v1beta1.TargetGroupBindingSpec) {
-	s.TargetType, s.IPAddressType = ptr.To(v1beta1.TargetTypeIP), ptr.To(v1beta1.IPAddressTypeIPv4)
-	s.VpcID, s.TargetGroupProtocol = state.DefaultVPCID, ptr.To[v1beta1.Protocol]("HTTP")
 }
 
 // None of them is in the cache when the others are looked at.
 func TestOneOfManyBindingsCreatedAtOnceGetsTheGroup(t *testing.T) {
 	const many, rounds = 8, 5
-	app := newApp("at-once")
+	app := suite.NewApp("at-once")
 	app.Replicas = 0
-	deploy(t, app)
+	bed.Deploy(t, app)
 	for round := range rounds {
 		arn, _, err := bed.AWS.CreateService(fmt.Sprintf("at-once-%d", round), emulator.Service{})
-		must(t, err)
+		suite.Must(t, err)
 		answers := make([]error, many)
 		var creations sync.WaitGroup
 		for i := range many {
@@ -148,35 +125,35 @@ func TestOneOfManyBindingsCreatedAtOnceGetsTheGroup(t *testing.T) {
 // that nobody asks for, and it takes over when the older one goes.
 func TestOlderOfTwoBindingsThatWereLetInHasTheGroup(t *testing.T) {
 	letPastAdmission(t)
-	older, younger := newApp("older"), newApp("younger")
-	deploy(t, older)
-	awaitRolled(t, older)
-	awaitConverged(t, older)
+	older, younger := suite.NewApp("older"), suite.NewApp("younger")
+	bed.Deploy(t, older)
+	bed.AwaitRolled(t, older)
+	bed.AwaitConverged(t, older)
 	group := older.TargetGroup
 	younger.Change = func(b *v1beta1.TargetGroupBinding) {
 		b.Labels = map[string]string{pastAdmission: ""}
 		b.Spec.TargetGroupARN = group
-		complete(&b.Spec)
+		suite.Complete(&b.Spec)
 	}
 	begun := time.Now()
-	deploy(t, younger)
+	bed.Deploy(t, younger)
 	younger.TargetGroup = group
-	eventually(t, "the younger one to be told", func() error {
-		c := apimeta.FindStatusCondition(getBinding(t, younger).Status.Conditions, v1beta1.ConditionReady)
+	suite.Eventually(t, "the younger one to be told", func() error {
+		c := apimeta.FindStatusCondition(bed.GetBinding(t, younger).Status.Conditions, v1beta1.ConditionReady)
 		if c == nil || !strings.Contains(c.Message, "TargetGroupBinding older/older has this target group already") {
 			return fmt.Errorf("condition %+v", c)
 		}
 		return nil
 	})
-	awaitRolled(t, younger)
-	must(t, wantReason(t, older, v1beta1.ReasonReconciled))
-	must(t, wantTargets(older, keysOf(pods(t, older), 8080)...))
-	if n := len(callsSince(older, "RegisterTargets", begun)) + len(callsSince(older, "DeregisterTargets", begun)); n > 0 {
+	bed.AwaitRolled(t, younger)
+	suite.Must(t, bed.WantReason(t, older, v1beta1.ReasonReconciled))
+	suite.Must(t, bed.WantTargets(older, suite.KeysOf(bed.Pods(t, older), 8080)...))
+	if n := len(bed.CallsSince(older, "RegisterTargets", begun)) + len(bed.CallsSince(older, "DeregisterTargets", begun)); n > 0 {
 		t.Errorf("%d calls for a group that is another binding's", n)
 	}
-	must(t, bed.Client.Delete(t.Context(), getBinding(t, older)))
-	awaitConverged(t, younger)
-	eventually(t, "the younger one to have the group", func() error { return wantReason(t, younger, v1beta1.ReasonReconciled) })
+	suite.Must(t, bed.Client.Delete(t.Context(), bed.GetBinding(t, older)))
+	bed.AwaitConverged(t, younger)
+	suite.Eventually(t, "the younger one to have the group", func() error { return bed.WantReason(t, younger, v1beta1.ReasonReconciled) })
 }
 
 // Where our webhooks are not asked, the API server itself bounds what a binding may hold.
@@ -206,13 +183,13 @@ func TestBindingsAreBoundedByTheCRD(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			binding := (&testbed.App{Name: "default"}).Binding()
-			complete(&binding.Spec)
+			suite.Complete(&binding.Spec)
 			binding.Spec.TargetType, binding.Spec.TargetGroupName = ptr.To(v1beta1.TargetTypeInstance), "no-such-group"
 			binding.Labels = map[string]string{pastAdmission: ""}
 			tc.change(binding)
 			err := bed.Client.Create(t.Context(), binding, client.DryRunAll)
 			if tc.want == "" {
-				must(t, err)
+				suite.Must(t, err)
 				return
 			}
 			assertRefused(t, err, tc.want)
@@ -226,7 +203,7 @@ func letPastAdmission(t *testing.T) {
 	excluded := []metav1.LabelSelectorRequirement{{Key: pastAdmission, Operator: metav1.LabelSelectorOpDoesNotExist}}
 	selectObjects(t, &metav1.LabelSelector{MatchExpressions: excluded})
 	t.Cleanup(func() { selectObjects(t, nil) })
-	eventually(t, "the API server to leave the webhooks out", func() error {
+	suite.Eventually(t, "the API server to leave the webhooks out", func() error {
 		probe := (&testbed.App{Name: "default"}).Binding()
 		probe.Labels, probe.Spec.TargetGroupName = map[string]string{pastAdmission: ""}, "no-such-group"
 		return bed.Client.Create(t.Context(), probe, client.DryRunAll)
@@ -239,30 +216,30 @@ func selectObjects(t *testing.T, selector *metav1.LabelSelector) {
 	ctx := context.WithoutCancel(t.Context()) // for cleanups
 	var mutating admissionregistrationv1.MutatingWebhookConfigurationList
 	var validating admissionregistrationv1.ValidatingWebhookConfigurationList
-	must(t, errors.Join(bed.Client.List(ctx, &mutating), bed.Client.List(ctx, &validating)))
+	suite.Must(t, errors.Join(bed.Client.List(ctx, &mutating), bed.Client.List(ctx, &validating)))
 	for i := range mutating.Items {
 		for j := range mutating.Items[i].Webhooks {
 			mutating.Items[i].Webhooks[j].ObjectSelector = selector
 		}
-		must(t, bed.Client.Update(ctx, &mutating.Items[i]))
+		suite.Must(t, bed.Client.Update(ctx, &mutating.Items[i]))
 	}
 	for i := range validating.Items {
 		for j := range validating.Items[i].Webhooks {
 			validating.Items[i].Webhooks[j].ObjectSelector = selector
 		}
-		must(t, bed.Client.Update(ctx, &validating.Items[i]))
+		suite.Must(t, bed.Client.Update(ctx, &validating.Items[i]))
 	}
 }
 
 // Neither AWS's errors nor its silence stop what needs no answer, and what does is told before the API server gives up on
 // us, in AWS's words if there are any.
 func TestAWSTroubleStopsOnlyWhatNeedsAWS(t *testing.T) {
-	app := newApp("awsdown")
+	app := suite.NewApp("awsdown")
 	app.Replicas = 0
-	deploy(t, app)
+	bed.Deploy(t, app)
 	unknown, _, err := bed.AWS.CreateService("awsdown-new", emulator.Service{})
-	must(t, err)
-	must(t, bed.Targetgate.Restart(t.Context())) // forgets what AWS has said
+	suite.Must(t, err)
+	suite.Must(t, bed.Targetgate.Restart(t.Context())) // forgets what AWS has said
 	tests := map[string]struct {
 		fault wire.Fault
 		want  string
@@ -275,7 +252,7 @@ func TestAWSTroubleStopsOnlyWhatNeedsAWS(t *testing.T) {
 			heal := bed.AWS.Inject(tc.fault)
 			defer heal()
 			begun := time.Now()
-			change(t, getBinding(t, app), func(b *v1beta1.TargetGroupBinding) { b.Spec.ServiceRef.Port.IntVal++ })
+			suite.Change(t, bed, bed.GetBinding(t, app), func(b *v1beta1.TargetGroupBinding) { b.Spec.ServiceRef.Port.IntVal++ })
 			if took := time.Since(begun); took > 3*time.Second {
 				t.Errorf("an update that does not need AWS took %s", took)
 			}
@@ -294,14 +271,14 @@ func TestAWSTroubleStopsOnlyWhatNeedsAWS(t *testing.T) {
 // The API server names the webhook that it cannot reach. What the CRD says holds without us, and metadata can be edited.
 func TestBindingsAreRefusedWhileTargetgateIsDown(t *testing.T) {
 	letPastAdmission(t)
-	app, unasked := newApp("refusing"), newApp("unasked")
+	app, unasked := suite.NewApp("refusing"), suite.NewApp("unasked")
 	unasked.Change = func(b *v1beta1.TargetGroupBinding) {
 		b.Labels = map[string]string{pastAdmission: ""}
-		complete(&b.Spec)
+		suite.Complete(&b.Spec)
 	}
 	for _, app := range []*testbed.App{app, unasked} {
 		app.Replicas = 0
-		deploy(t, app)
+		bed.Deploy(t, app)
 	}
 	second := app.Binding()
 	second.Name = "second"
@@ -310,7 +287,7 @@ func TestBindingsAreRefusedWhileTargetgateIsDown(t *testing.T) {
 	updated := tryChange(t, app, func(b *v1beta1.TargetGroupBinding) { b.Spec.ServiceRef.Name = "other" })
 	labelled := tryChange(t, app, func(b *v1beta1.TargetGroupBinding) { b.Labels = map[string]string{"tier": "web"} })
 	byCRD := tryChange(t, unasked, func(b *v1beta1.TargetGroupBinding) { b.Spec.VpcID = "vpc-11111111" })
-	must(t, bed.Targetgate.Restart(t.Context()))
+	suite.Must(t, bed.Targetgate.Restart(t.Context()))
 
 	assertRefused(t, created, `failed calling webhook "mtargetgroupbinding.elbv2.k8s.aws"`)
 	assertRefused(t, updated, `failed calling webhook "mtargetgroupbinding.elbv2.k8s.aws"`)
@@ -323,7 +300,7 @@ func TestBindingsAreRefusedWhileTargetgateIsDown(t *testing.T) {
 // tryChange tries, dry, to change the app's binding.
 func tryChange(t *testing.T, app *testbed.App, edit func(*v1beta1.TargetGroupBinding)) error {
 	t.Helper()
-	binding := getBinding(t, app)
+	binding := bed.GetBinding(t, app)
 	patch := client.MergeFrom(binding.DeepCopy())
 	edit(binding)
 	return bed.Client.Patch(t.Context(), binding, patch, client.DryRunAll)

@@ -1,0 +1,61 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package suite
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/targetgate/targetgate/e2e/testbed"
+)
+
+// Scale of all times of nodes and load balancers that suits most tests: ten times faster than AWS's.
+const Scale = 0.1
+
+// awsLatency is what every AWS call takes.
+const awsLatency = 40 * time.Millisecond
+
+// Bed is the test bed that all tests of a package run on. Main starts it.
+type Bed struct{ *testbed.Bed }
+
+// Main starts the bed, runs the tests of the package, closes the bed and ends the program. The options lack the programs,
+// whose paths are in the environment, and the latency of AWS.
+func (bed *Bed) Main(m *testing.M, options testbed.Options) {
+	code, err := bed.run(m, options)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+func (bed *Bed) run(m *testing.M, options testbed.Options) (code int, err error) {
+	options.Latency = awsLatency
+	for name, path := range map[string]*string{
+		"TARGETGATE_BINARY": &options.Targetgate, "TARGETGATE_CONTROL_PLANE": &options.ControlPlane,
+	} {
+		if *path = os.Getenv(name); *path == "" {
+			return 1, fmt.Errorf("%s is not set: run these tests by `make test-e2e`, which builds what they need", name)
+		}
+	}
+	if bed.Bed, err = testbed.Start(context.Background(), options); err != nil {
+		return 1, err
+	}
+	code = m.Run()
+	if code != 0 {
+		bed.showLog()
+	}
+	return code, bed.Close()
+}
+
+// showLog prints the end of targetgate's log, for whoever looks for the cause.
+func (bed *Bed) showLog() {
+	log, err := os.ReadFile(bed.Targetgate.LogFile())
+	if err == nil {
+		fmt.Fprintf(os.Stderr, "targetgate's log ends with:\n%s\n", log[max(0, len(log)-16<<10):])
+	}
+}
