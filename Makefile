@@ -107,22 +107,20 @@ test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random
 
 .PHONY: test-e2e
 test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager ## Run targetgate against a real control plane and an emulated AWS.
-	$(call timed,end-to-end tests (some 24 min),$(call e2e,$(e2e_first)) & first=$$!; $(call e2e,$(e2e_second)) & second=$$!; \
-		trap "kill -INT $$first $$second" INT TERM; wait $$first; status=$$?; wait $$second && (exit $$status))
+	$(call timed,end-to-end tests (some 20 min),$(e2e_programs) \
+		.bin/gotestsum --format testname -- -tags e2e -count=1 -p 2 -timeout 40m $(e2e_longest) $(e2e_packages))
 
 .PHONY: bench
 bench: .bin/control-plane .bin/targetgate ## Measure targetgate against its goals and aws-load-balancer-controller (about 25 min; BENCH='flags').
 	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -growth 100,1000,5000 $(BENCH)
 
 # The test bed runs without the race detector, which would slow down what is measured on two cores; its unit tests use it.
-# The tests with the build tag e2e, without the unit tests in their packages, run as two halves in parallel, each on its own
-# test bed: they wait most of the time. Each half runs one package at a time (-p 1), because the tests measure time.
-e2e_files = $(shell grep -rl '^//go:build e2e$$' --include='*_test.go' e2e)
-e2e_second = $(filter $(wildcard e2e/[j-z]*_test.go),$(e2e_files))
-e2e_first = $(filter-out $(e2e_second),$(e2e_files))
-e2e_tests = $(shell grep -ho '^func Test[A-Za-z0-9]*.t ' $1 | sed 's/^func //; s/.t $$//' | paste -sd '|' -)
-e2e = TARGETGATE_BINARY=$(bin)/targetgate$(race) TARGETGATE_CONTROL_PLANE=$(bin)/control-plane TARGETGATE_CERT_MANAGER=$(bin)/cert-manager \
-	.bin/gotestsum --format testname -- -tags e2e -count=1 -p 1 -timeout 40m -run '^($(call e2e_tests,$1))$$' $(addprefix ./,$(sort $(dir $1)))
+# All packages that have files with the build tag e2e; they have no other tests. Each has its own test bed, and most of the time
+# they wait. Two run at a time and not more, because the tests measure time: the next one begins when one ends, the longest first.
+e2e_packages = $(shell go list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./e2e/...)
+e2e_longest := ./e2e/rollouts ./e2e/faults ./e2e/admission ./e2e/gates
+e2e_programs = TARGETGATE_BINARY=$(bin)/targetgate$(race) TARGETGATE_CONTROL_PLANE=$(bin)/control-plane \
+	TARGETGATE_CERT_MANAGER=$(bin)/cert-manager
 
 .PHONY: race
 race:

@@ -30,7 +30,7 @@ func deployment(t *testing.T, values ...string) *appsv1.Deployment {
 	return out
 }
 
-// That pod security `restricted` admits the pod is a test of package e2e; here is what that does not ask for.
+// That pod security `restricted` admits the pod is a test of package e2e/chart; here is what that does not ask for.
 func TestPodCanDoLittle(t *testing.T) {
 	tests := map[string][]string{
 		"default":      nil,

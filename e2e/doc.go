@@ -1,18 +1,30 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package e2e tests targetgate from the outside, as users see it.
+// Package e2e has no code. The folders below it test targetgate from the outside, as users see it, and hold what that needs.
 //
-// All tests share one test bed: a real control plane (cluster, built from kubernetes), nodes that open real sockets
-// (kubelet), load balancers that really probe and forward (emulator), and the targetgate binary as a separate process;
-// testbed puts them together. Package load sends requests. The tests have the build tag e2e. `make test-e2e` builds the
-// programs and passes their paths in TARGETGATE_BINARY, TARGETGATE_CONTROL_PLANE and TARGETGATE_CERT_MANAGER
-// (cert-manager's controllers and cainjector).
+// A test bed is a real control plane (cluster, built from kubernetes), nodes that open real sockets (kubelet), load balancers
+// that really probe and forward (emulator), and the targetgate binary as a separate process; testbed puts them together.
+// Package load sends requests.
 //
-// Times of nodes and load balancers run ten times faster than AWS's; targetgate's own are real. Each test has its own app
-// in its own namespace. Tests run one after the other, because some of them kill targetgate. A test has its own bed if the
-// ratio of those times matters, or if it needs other flags.
+// Tests are in packages by the bed that they need, and a package's tests share one bed, one after the other, each with its own
+// app in its own namespace. The doc.go of each says what its bed is and what belongs there; suite has what they share.
 //
-// Package chart installs the chart on its own cluster. Package documents runs the commands in the documents. Package bench
-// measures targetgate against its goals, on the same parts in real time (`make bench`).
+//	admission     what API servers ask of targetgate, and how they trust it
+//	faults        crashes, outages, throttling and attacks
+//	gates         when gates open, and what is told while they wait
+//	ownership     target groups in which others have a hand
+//	rollouts      pods, nodes and Services that come and go under load
+//	realtime      AWS's limits of calls; the only bed in real time
+//	chart         the chart, installed on a cluster without nodes
+//	controlplane  cluster and kubelet, without targetgate
+//
+// These have the build tag e2e, and nothing but tests that need a control plane: `make test-e2e` runs all tests of all packages
+// in which files have that tag, two packages at a time. It builds the programs and passes their paths in TARGETGATE_BINARY,
+// TARGETGATE_CONTROL_PLANE and TARGETGATE_CERT_MANAGER (cert-manager's controllers and cainjector).
+//
+// Times of nodes and load balancers run ten times faster than AWS's, but for those of realtime; targetgate's own are real.
+//
+// Package documents runs the commands in the documents. Package bench measures targetgate against its goals, on the same parts
+// in real time (`make bench`).
 package e2e

@@ -109,7 +109,7 @@ func TestWriterSet(t *testing.T) {
 }
 
 // Rule 2: a pod that was created again under the same name is another pod. The API server refuses a patch that would
-// change a UID as invalid; e2e shows that it does.
+// change a UID as invalid; e2e/gates shows that it does.
 func TestWriterSendsUIDAndAcceptsRefusal(t *testing.T) {
 	var patch string
 	c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package rules reads the chart's alerts and its dashboard, and evaluates them with Prometheus' own parser and engine, over
-// series in memory. It is for tests: those in package charts use series written for the purpose, those in package e2e the
-// metrics of a running targetgate.
+// series in memory. It is for tests: those in package charts use series written for the purpose, those in package
+// e2e/rollouts the metrics of a running targetgate.
 //
 // Prometheus' package rules, and promtool, could do some of this, but depend on the service discovery of a dozen clouds.
 package rules

@@ -5,5 +5,5 @@
 // found before a reader needs the command.
 //
 // Every block of type sh in every document runs in one of two tests. The test in e2e/chart runs those that install, on its own
-// cluster; the test in e2e runs the others, on the test bed. Programs that neither has, such as docker, do nothing.
+// cluster; the test in e2e/rollouts runs the others, on the test bed. Programs that neither has, such as docker, do nothing.
 package documents

@@ -16,6 +16,9 @@ import (
 // Scale of all times of nodes and load balancers that suits most tests: ten times faster than AWS's.
 const Scale = 0.1
 
+// Root is the repository's folder, seen from those of the packages of tests.
+const Root = "../.."
+
 // awsLatency is what every AWS call takes.
 const awsLatency = 40 * time.Millisecond
 

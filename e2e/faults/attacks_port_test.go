@@ -1,0 +1,160 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package faults
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/targetgate/targetgate/e2e/suite"
+)
+
+// insecure is a client that does not ask who answers, as somebody in the cluster who is no API server.
+var insecure = &http.Client{
+	Timeout:   10 * time.Second,
+	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+}
+
+// review posts a review to that path of targetgate's, and returns the status of the answer and how long it took.
+func review(t *testing.T, path, resource string) (status int, took time.Duration) {
+	t.Helper()
+	body := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","operation":"CREATE","namespace":"default",` +
+		resource + `}}`
+	begin := time.Now()
+	resp, err := insecure.Post(bed.Targetgate.WebhookURL()+path, "application/json", strings.NewReader(body))
+	suite.Must(t, err)
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	suite.Must(t, err)
+	return resp.StatusCode, time.Since(begin)
+}
+
+func reviewPod(t *testing.T) time.Duration {
+	t.Helper()
+	status, took := review(t, "/mutate-v1-pod", `"kind":{"version":"v1","kind":"Pod"},"resource":{"version":"v1","resource":"pods"},`+
+		`"object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","labels":{"app":"a"}},"spec":{"containers":[{"name":"a"}]}}`)
+	if status != http.StatusOK {
+		t.Fatalf("a review of a pod is answered with %d", status)
+	}
+	return took
+}
+
+// slowest is the time that 99 of 100 reviews take at most, one after the other for so long.
+func slowest(t *testing.T, during time.Duration) time.Duration {
+	t.Helper()
+	var took []time.Duration
+	for begun := time.Now(); time.Since(begun) < during; time.Sleep(2 * time.Millisecond) {
+		took = append(took, reviewPod(t))
+	}
+	slices.Sort(took)
+	return took[len(took)*99/100]
+}
+
+// sendHeaders sends 1 MiB of headers that do not end, and waits for the connection's end or for so long.
+func sendHeaders(target string, wait time.Duration) error {
+	c, err := tls.Dial("tcp", strings.TrimPrefix(target, "https://"), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		return fmt.Errorf("connecting: %w", err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(wait))
+	_, _ = io.WriteString(c, "POST /mutate-v1-pod HTTP/1.1\r\nHost: webhook\r\n"+strings.Repeat("a:\n", 1<<20/3))
+	_, _ = io.Copy(io.Discard, c)
+	return nil
+}
+
+// 60 connections that send 1 MiB of headers each, and wait: who has reviews under way must not notice. They come one after the
+// other, as the strangers are in this process, and work on the same cores.
+func TestHeadersWithoutEndHarmNobody(t *testing.T) {
+	bed.WithFlags(t)
+	slowest(t, time.Second) // to warm up
+	quiet := slowest(t, 5*time.Second)
+	var attackers sync.WaitGroup
+	for i := range 60 {
+		attackers.Go(func() {
+			time.Sleep(time.Duration(i) * 50 * time.Millisecond)
+			for range 3 {
+				if err := sendHeaders(bed.Targetgate.WebhookURL(), 2*time.Second); err != nil {
+					t.Errorf("a stranger's connection: %v", err)
+				}
+				time.Sleep(time.Second)
+			}
+		})
+	}
+	busy := slowest(t, 5*time.Second)
+	assertMemory(t)
+	attackers.Wait()
+	t.Logf("99 %% of reviews took %s, in the attack %s", quiet, busy)
+	if most := quiet*3/2 + noise; busy > most {
+		t.Errorf("99 %% of reviews took %s in the attack, want %s at most", busy, most)
+	}
+}
+
+// One address that opens connections without end closes its own, and new ones are taken all the time.
+func TestIdleConnectionsLockNobodyOut(t *testing.T) {
+	bed.WithFlags(t)
+	for range 400 {
+		c, err := tls.Dial("tcp", strings.TrimPrefix(bed.Targetgate.WebhookURL(), "https://"), &tls.Config{InsecureSkipVerify: true})
+		suite.Must(t, err)
+		defer c.Close()
+	}
+	insecure.CloseIdleConnections()
+	if took := reviewPod(t); took > time.Second {
+		t.Errorf("a review on a new connection took %s", took)
+	}
+}
+
+func TestOnlyAPIServersAskAboutBindings(t *testing.T) {
+	const binding = `"kind":{"group":"elbv2.k8s.aws","version":"v1beta1","kind":"TargetGroupBinding"},"object":{"apiVersion":"elbv2.k8s.aws/v1beta1",` +
+		`"kind":"TargetGroupBinding","metadata":{"name":"a","namespace":"default"},"spec":{"targetGroupName":"none","serviceRef":{"name":"a","port":80}}}`
+	const path = "/mutate-elbv2-k8s-aws-v1beta1-targetgroupbinding"
+	bed.WithFlags(t, "--webhook-secret-paths")
+	suite.Eventually(t, "the paths to begin with a secret", func() error {
+		mutating, validating, err := bed.ReadWebhooks(t.Context())
+		if err != nil {
+			return err
+		}
+		for _, p := range []*string{
+			mutating.Webhooks[0].ClientConfig.Service.Path, mutating.Webhooks[1].ClientConfig.Service.Path,
+			validating.Webhooks[0].ClientConfig.Service.Path,
+		} {
+			if len(*p) < 64 {
+				return fmt.Errorf("a path is %s", *p)
+			}
+		}
+		return nil
+	})
+	suite.Eventually(t, "API servers to ask by these", func() error { return bed.AskWebhook(t.Context()) })
+	if status, _ := review(t, path, binding); status != http.StatusNotFound {
+		t.Errorf("a stranger who asks about a binding is answered with %d", status)
+	}
+	reviewPod(t)
+
+	suite.Must(t, bed.ReplaceWebhooks(t.Context(), "")) // as a GitOps tool does
+	suite.Eventually(t, "the paths to begin with a secret again", func() error {
+		mutating, _, err := bed.ReadWebhooks(t.Context())
+		if err != nil || len(*mutating.Webhooks[1].ClientConfig.Service.Path) < 64 {
+			return fmt.Errorf("not yet (%w)", err)
+		}
+		return bed.AskWebhook(t.Context())
+	})
+
+	suite.Must(t, bed.Targetgate.RestartWith(t.Context()))
+	suite.Eventually(t, "the paths to be bare again", func() error {
+		mutating, _, err := bed.ReadWebhooks(t.Context())
+		if err != nil || *mutating.Webhooks[1].ClientConfig.Service.Path != path {
+			return fmt.Errorf("not yet (%w)", err)
+		}
+		return bed.AskWebhook(t.Context())
+	})
+}

@@ -1,0 +1,163 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package faults
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/e2e/kubelet"
+	"github.com/targetgate/targetgate/e2e/suite"
+	"github.com/targetgate/targetgate/readiness"
+)
+
+// Somebody with small rights does what hurts most, and others deploy and lose pods as in quiet times. Each attack has a
+// function that begins it; its end is the test's.
+
+// maxMemory of targetgate under any attack, in MiB.
+const maxMemory = 256
+
+// The pod is never scheduled. To relabel it is the smallest right that there is.
+func TestPodOfManyGatesHurtsNobodyElse(t *testing.T) {
+	assertBystandersUnhurt(t, "gates", func(t *testing.T) {
+		namespace := attackersNamespace(t, "many-gates")
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "many-gates"},
+			Spec: corev1.PodSpec{
+				NodeSelector: map[string]string{"there-is": "none"},
+				Containers:   []corev1.Container{{Name: "none", Image: "none"}},
+			},
+		}
+		for i := range 40_000 {
+			gate := corev1.PodReadinessGate{ConditionType: readiness.GateFor(strconv.Itoa(i))}
+			pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, gate)
+		}
+		suite.Must(t, bed.Client.Create(t.Context(), pod))
+		repeat(t, 2*time.Second, func(ctx context.Context, turn int) error {
+			patch := fmt.Appendf(nil, `{"metadata":{"labels":{"turn":"%d"}}}`, turn)
+			answer := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod.Name}}
+			answer.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+			return bed.Client.Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch))
+		})
+	})
+}
+
+// assertBystandersUnhurt deploys eight pods in quiet, begins the attack, and does the same again.
+func assertBystandersUnhurt(t *testing.T, name string, attack func(*testing.T)) {
+	t.Helper()
+	quiet := deployAndLose(t, name+"-quiet")
+	attack(t)
+	attacked := deployAndLose(t, name+"-attacked")
+	for event, before := range quiet {
+		after := attacked[event]
+		t.Logf("%s: median %s; under attack %s", event, median(before), median(after))
+		if median(after) > median(before)*3/2+noise {
+			t.Errorf("%s took longer under attack", event)
+		}
+	}
+	assertMemory(t)
+}
+
+const gateOpened = "registered -> Ready"
+
+// deployAndLose deploys an app, deletes two of its pods, and says how long it took: until each new pod was registered, until its
+// gate was open, and until each deleted one was deregistered.
+func deployAndLose(t *testing.T, name string) map[string][]time.Duration {
+	t.Helper()
+	app := suite.NewApp(name)
+	app.Replicas = 8
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	out := map[string][]time.Duration{}
+	list := bed.Pods(t, app)
+	for i := range list {
+		called := delays(t, "RegisterTargets", []string{app.TargetGroup}, &list[i], kubelet.ContainersReady)[0]
+		containers, err := bed.MomentOf(list[i].UID, kubelet.ContainersReady)
+		suite.Must(t, err)
+		ready, err := bed.MomentOf(list[i].UID, kubelet.Ready)
+		suite.Must(t, err)
+		out[registered] = append(out[registered], called)
+		out[gateOpened] = append(out[gateOpened], ready.Sub(containers.Add(called)))
+	}
+	for i := range 2 {
+		bed.DeletePod(t, &list[i])
+		suite.Eventually(t, "the pod to leave", func() error {
+			_, err := bed.MomentOf(list[i].UID, kubelet.DeletionSeen)
+			return err
+		})
+		out[deregistered] = append(out[deregistered],
+			delays(t, "DeregisterTargets", []string{app.TargetGroup}, &list[i], kubelet.DeletionSeen)...)
+	}
+	return out
+}
+
+// attackersNamespace is gone after the test, with all that is in it.
+func attackersNamespace(t *testing.T, name string) string {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	suite.Must(t, bed.Client.Create(t.Context(), namespace))
+	t.Cleanup(func() { suite.Must(t, bed.Client.Delete(context.Background(), namespace)) })
+	return name
+}
+
+// repeat does something at once and then every so often until the end of the test.
+func repeat(t *testing.T, every time.Duration, do func(ctx context.Context, turn int) error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	go func() {
+		defer close(ended)
+		for turn := 0; ; turn++ {
+			if err := do(ctx, turn); err != nil && ctx.Err() == nil {
+				t.Errorf("turn %d of the attack: %v", turn, err)
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(every):
+			}
+		}
+	}()
+}
+
+// assertMemory wants the most memory that targetgate has had since its start within bounds.
+func assertMemory(t *testing.T) {
+	t.Helper()
+	peak := peakMemory(t)
+	t.Logf("targetgate has had %d MiB", peak)
+	if peak > maxMemory {
+		t.Errorf("targetgate has had %d MiB, want at most %d", peak, maxMemory)
+	}
+}
+
+// peakMemory is the most that targetgate has had resident since its start, in MiB.
+func peakMemory(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", bed.Targetgate.PID()))
+	suite.Must(t, err)
+	_, rest, found := bytes.Cut(status, []byte("VmHWM:"))
+	if !found {
+		t.Fatal("the kernel tells no VmHWM")
+	}
+	kib, err := strconv.Atoi(strings.Fields(string(rest))[0])
+	suite.Must(t, err)
+	return kib >> 10
+}
