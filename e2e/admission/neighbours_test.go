@@ -70,7 +70,7 @@ func addDefaults(app string) neighbour {
 }
 
 // Whatever other webhooks do before and after us, and however often we are asked, a pod gets each gate once and is given
-// time to leave once.
+// time to leave once, in the containers that are added after us, too.
 func TestPodsAreGatedAmongOtherWebhooks(t *testing.T) {
 	app := suite.NewApp("among")
 	app.Replicas = 0

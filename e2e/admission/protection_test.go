@@ -6,7 +6,6 @@
 package admission
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -110,24 +109,4 @@ func TestProbesKeepTheGracePeriod(t *testing.T) {
 	if diff := cmp.Diff([]*int64{ptr.To[int64](30), ptr.To[int64](7), nil, ptr.To[int64](60)}, got); diff != "" {
 		t.Errorf("grace periods of liveness, startup and readiness probe and of the pod (-want +got):\n%s", diff)
 	}
-}
-
-// Another webhook adds a container after us, and the API server asks us again.
-func TestContainersInjectedAfterUsAreGivenTimeToLeave(t *testing.T) {
-	app := suite.NewApp("mesh")
-	app.Replicas = 0
-	bed.Deploy(t, app)
-	bed.AwaitGated(t, app)
-	installNeighbour(t, app, "zz-"+app.Name, addMesh)
-	suite.Eventually(t, "the injected container to sleep, and the grace period to be raised once", func() error {
-		pod := suite.BarePod(app.Name, map[string]string{"app": app.Name})
-		if err := bed.Client.Create(t.Context(), pod, client.DryRunAll); err != nil {
-			return err
-		}
-		want := leave{60, map[string]int64{"web": 30, "mesh": 30}}
-		if diff := cmp.Diff(want, leaveOf(pod)); diff != "" {
-			return fmt.Errorf("pod (-want +got):\n%s", diff)
-		}
-		return nil
-	})
 }
