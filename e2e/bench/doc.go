@@ -12,13 +12,11 @@
 //	growth.go       many pods deployed at once, then kill -9 and restart, and the figures of both
 //	admission.go    pod reviews with more and more bindings, and their figures
 //	reviewer.go     posts reviews like an API server
-//	watch.go        the pods as the API server shows them, with the arrival time of each change
-//	roster.go       turns watched changes into counts and times (pure)
+//	roster.go       turns what the API server shows of pods into counts and times (pure)
 //	measure.go      turns pods, journal and calls into delays (pure)
 //	proc.go         CPU and memory of targetgate and of the machine, from /proc
 //	report.go       figures and their JSON
 //	table.go        figures as text
-//	progress.go     prints the current step
 //
 // Every scenario has its own test bed, in real time: 40 ms per AWS call, AWS's limits (4 register and deregister calls a
 // second, burst 20; 50 describe calls, burst 200), health checks every 5 s of which one makes a target healthy, 1 to 3 s

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
+	"github.com/targetgate/targetgate/e2e/run"
 )
 
 const (
@@ -70,7 +71,7 @@ func (s *stage) watchSettled(ctx context.Context) error {
 		return err
 	}
 	before := len(s.bed.AWS.Calls(0))
-	if err := pause(ctx, watched); err != nil {
+	if err := run.Pause(ctx, watched); err != nil {
 		return err
 	}
 	s.result.count(callsSettled, len(s.bed.AWS.Calls(before)))
@@ -93,7 +94,7 @@ func (s *stage) restart(ctx context.Context) (err error) {
 		read := readings(s.bed.AWS.Calls(before))
 		return len(read) >= s.Bindings, fmt.Sprintf("%d of %d target groups read", len(read), s.Bindings)
 	})
-	if err := errors.Join(err, pause(ctx, watched)); err != nil {
+	if err := errors.Join(err, run.Pause(ctx, watched)); err != nil {
 		return fmt.Errorf("catching up after a restart: %w", err)
 	}
 	s.restartFigures(begin, ready, s.bed.AWS.Calls(before))

@@ -9,61 +9,43 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"runtime/debug"
-	"syscall"
 	"time"
 
-	"github.com/go-logr/logr"
-	"k8s.io/klog/v2"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-
-	"github.com/targetgate/targetgate/e2e/testbed"
+	"github.com/targetgate/targetgate/e2e/run"
 )
 
 // options are the command line.
 type options struct {
-	controlPlane, targetgate string
-	json, logs               string
-	quick                    bool
-	scenarios                []scenario
+	run.Programs
+	json, logs string
+	quick      bool
+	scenarios  []scenario
 }
 
 // garbagePercent has this process, which plays thousands of pods, spend less of the shared machine on collecting garbage.
 const garbagePercent = 400
 
 func main() {
-	log.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard()) // clients complain when a bed ends
 	debug.SetGCPercent(garbagePercent)
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
-		stop()
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	run.Main("bench", bench)
 }
 
-func run(ctx context.Context, args []string) error {
+func bench(ctx context.Context, args []string) error {
 	opts, err := parseOptions(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
 	r := report{Date: time.Now(), Quick: opts.quick}
-	if r.Environment, err = environmentOf(ctx, opts.targetgate); err != nil {
+	if r.Environment, err = environmentOf(ctx, opts.Programs); err != nil {
 		return err
 	}
-	p := testbed.NewProgress(os.Stdout)
+	p := run.NewProgress(os.Stdout)
 	var failures []error
 	for _, s := range opts.scenarios {
 		result, err := measure(ctx, opts, s, p)
 		if ctx.Err() != nil {
-			return errors.New("interrupted; nothing is left running")
+			return context.Cause(ctx)
 		}
 		r.Results = append(r.Results, *result)
 		failures = append(failures, err, r.save(opts.json)) // after each, so that none is lost
@@ -74,7 +56,7 @@ func run(ctx context.Context, args []string) error {
 }
 
 // measure runs one scenario on a bed of its own. Why it was not run to its end, the result says: that may be long.
-func measure(ctx context.Context, opts options, s scenario, p *testbed.Progress) (*result, error) {
+func measure(ctx context.Context, opts options, s scenario, p *run.Progress) (*result, error) {
 	r := newResult(s, opts.quick)
 	p.Say("%s: %s, %s", s.Name, s.Title, size(s.Bindings, s.Replicas))
 	if err := perform(ctx, opts, s, p, r); err != nil {
@@ -88,8 +70,7 @@ func measure(ctx context.Context, opts options, s scenario, p *testbed.Progress)
 func parseOptions(args []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.StringVar(&o.controlPlane, "control-plane", "", "`path` of the control plane built from e2e/kubernetes (required)")
-	flags.StringVar(&o.targetgate, "targetgate", "", "`path` of targetgate, built without the race detector (required)")
+	o.AddFlags(flags)
 	names := flags.String("scenario", scenarioNames(), "`names` of scenarios to run, with commas; \"\" is none")
 	sizes := flags.String("growth", "", "`sizes` of growth runs in pods, with commas, such as 100,1000,5000, each with a namespace for each "+
 		"binding and with one for all; \"\" is none")
@@ -108,18 +89,8 @@ func parseOptions(args []string) (options, error) {
 
 // complete checks the options, makes their paths absolute, and makes scenarios small where that is asked for.
 func (o *options) complete() error {
-	if o.controlPlane == "" || o.targetgate == "" {
-		return errors.New("-control-plane and -targetgate are required; `make bench` builds both and sets them")
-	}
-	for _, path := range []*string{&o.controlPlane, &o.targetgate, &o.json, &o.logs} {
-		if *path == "" {
-			continue
-		}
-		absolute, err := filepath.Abs(*path)
-		if err != nil {
-			return fmt.Errorf("finding %s: %w", *path, err)
-		}
-		*path = absolute
+	if err := errors.Join(o.Complete("bench"), run.MakeAbsolute(&o.json, &o.logs)); err != nil {
+		return err
 	}
 	for i, s := range o.scenarios {
 		if o.quick && !s.Growth {

@@ -9,10 +9,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
-	"strings"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/run"
 )
 
 // report is all that a run of the bench found.
@@ -134,14 +134,11 @@ func (r report) save(path string) error {
 }
 
 // environmentOf asks targetgate what it is.
-func environmentOf(ctx context.Context, binary string) (environment, error) {
-	info, err := buildinfo.ReadFile(binary)
+func environmentOf(ctx context.Context, programs run.Programs) (environment, error) {
+	info, err := buildinfo.ReadFile(programs.Targetgate)
 	if err != nil {
-		return environment{}, fmt.Errorf("reading how %s was built: %w", binary, err)
+		return environment{}, fmt.Errorf("reading how %s was built: %w", programs.Targetgate, err)
 	}
-	out, err := exec.CommandContext(ctx, binary, "--version").Output()
-	if err != nil {
-		return environment{}, fmt.Errorf("asking %s for its version: %w", binary, err)
-	}
-	return environment{Cores: runtime.NumCPU(), Go: info.GoVersion, Commit: strings.TrimSpace(string(out))}, nil
+	version, err := programs.Version(ctx)
+	return environment{Cores: runtime.NumCPU(), Go: info.GoVersion, Commit: version}, err
 }

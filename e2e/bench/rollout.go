@@ -11,6 +11,7 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/load"
+	"github.com/targetgate/targetgate/e2e/run"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
@@ -39,7 +40,7 @@ func (s *stage) replace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := pause(ctx, loadBefore); err != nil {
+	if err := run.Pause(ctx, loadBefore); err != nil {
 		return err
 	}
 	return s.roll(ctx, loads)
@@ -58,7 +59,7 @@ func (s *stage) roll(ctx context.Context, loads []*load.Load) error {
 	}
 	incomplete := s.awaitPods(ctx, newVersion, rolloutTimeout)
 	end, err := s.mark()
-	if err := errors.Join(err, pause(ctx, loadAfter)); err != nil {
+	if err := errors.Join(err, run.Pause(ctx, loadAfter)); err != nil {
 		return errors.Join(incomplete, err)
 	}
 	requests, failed := stopAll(loads)

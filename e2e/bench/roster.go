@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/e2e/testbed"
@@ -32,8 +33,8 @@ type roster struct {
 
 func newRoster() *roster { return &roster{seen: map[types.UID]*sighting{}} }
 
-// see takes in a pod as it is shown at that time.
-func (r *roster) see(pod *corev1.Pod, at time.Time) {
+// See takes in a pod as it is shown at that time.
+func (r *roster) See(pod *corev1.Pod, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.seen[pod.UID]
@@ -50,8 +51,8 @@ func (r *roster) see(pod *corev1.Pod, at time.Time) {
 	first(&s.Deleted, pod.DeletionTimestamp != nil, at)
 }
 
-// lose takes in that a pod has gone.
-func (r *roster) lose(uid types.UID, at time.Time) {
+// Lose takes in that a pod has gone.
+func (r *roster) Lose(uid types.UID, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s := r.seen[uid]; s != nil {
@@ -121,4 +122,22 @@ func completed(pods []sighting, version string) time.Time {
 		}
 	}
 	return last
+}
+
+// strip keeps of a pod what a roster reads.
+func strip(object any) (any, error) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return object, nil
+	}
+	kept := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+		DeletionTimestamp: pod.DeletionTimestamp, Labels: map[string]string{testbed.AppLabel: pod.Labels[testbed.AppLabel]},
+	}}
+	for _, c := range pod.Spec.Containers {
+		kept.Spec.Containers = append(kept.Spec.Containers, corev1.Container{Env: c.Env})
+	}
+	kept.Spec.ReadinessGates = pod.Spec.ReadinessGates
+	kept.Status.PodIP, kept.Status.Conditions = pod.Status.PodIP, pod.Status.Conditions
+	return kept, nil
 }

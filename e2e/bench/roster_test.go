@@ -39,13 +39,13 @@ func TestRosterNotesFirstSights(t *testing.T) {
 	addressed := pod("a", "1")
 	addressed.Status.PodIP = ip
 	r := newRoster()
-	r.see(addressed, at(1))
-	r.see(pod("a", "1", gate), at(2))
-	r.see(pod("a", "1", gate, corev1.PodReady), at(3))
-	r.see(pod("a", "1"), at(4))
-	r.see(deleted(pod("a", "1", gate, corev1.PodReady)), at(5))
-	r.lose("a", at(6))
-	r.lose("unknown", at(7))
+	r.See(addressed, at(1))
+	r.See(pod("a", "1", gate), at(2))
+	r.See(pod("a", "1", gate, corev1.PodReady), at(3))
+	r.See(pod("a", "1"), at(4))
+	r.See(deleted(pod("a", "1", gate, corev1.PodReady)), at(5))
+	r.Lose("a", at(6))
+	r.Lose("unknown", at(7))
 	want := []sighting{{
 		App: "web", IP: ip, Version: "1", GateOpen: at(2), Ready: at(3), Deleted: at(5), Gone: at(6), IsReady: true,
 	}}
@@ -56,8 +56,8 @@ func TestRosterNotesFirstSights(t *testing.T) {
 
 func TestRosterTakesPodThatIsGoneForDeleted(t *testing.T) {
 	r := newRoster()
-	r.see(pod("a", "1"), at(1))
-	r.lose("a", at(2))
+	r.See(pod("a", "1"), at(1))
+	r.Lose("a", at(2))
 	want := []sighting{{App: "web", Version: "1", Deleted: at(2), Gone: at(2)}}
 	if diff := cmp.Diff(want, r.sightings()); diff != "" {
 		t.Errorf("sightings (-want +got):\n%s", diff)
@@ -94,9 +94,9 @@ func TestCountSaysHowFarARolloutIs(t *testing.T) {
 		pod("new", "2", corev1.PodReady), pod("newer", "2"), deleted(pod("newest", "2", corev1.PodReady)),
 		pod("old", "1", corev1.PodReady), deleted(pod("older", "1", corev1.PodReady)), pod("oldest", "1"),
 	} {
-		r.see(p, start)
+		r.See(p, start)
 	}
-	r.lose("oldest", start)
+	r.Lose("oldest", start)
 	got := r.count("2")
 	if diff := cmp.Diff(headcount{Ready: 1, Pending: 1, Others: 3}, got); diff != "" {
 		t.Errorf("headcount (-want +got):\n%s", diff)
@@ -137,8 +137,8 @@ func TestStripKeepsWhatARosterReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, got := newRoster(), newRoster()
-	want.see(full, start)
-	got.see(stripped.(*corev1.Pod), start)
+	want.See(full, start)
+	got.See(stripped.(*corev1.Pod), start)
 	if diff := cmp.Diff(want.sightings(), got.sightings()); diff != "" {
 		t.Errorf("sightings (-want +got):\n%s", diff)
 	}

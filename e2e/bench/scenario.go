@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	awsLatency    = 40 * time.Millisecond
 	checkInterval = 5 // seconds between health checks
 	// growthBindings is how many bindings the pods of a growth run are spread over.
 	growthBindings = 100

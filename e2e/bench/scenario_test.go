@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/targetgate/targetgate/e2e/run"
 )
 
 func TestChoose(t *testing.T) {
@@ -102,7 +104,7 @@ func TestParseOptions(t *testing.T) {
 }
 
 func TestQuickMakesScenariosSmall(t *testing.T) {
-	o := options{quick: true, controlPlane: "a", targetgate: "b", scenarios: []scenario{scenarios[2], growth(1000)}}
+	o := options{quick: true, Programs: run.Programs{ControlPlane: "a", Targetgate: "b"}, scenarios: []scenario{scenarios[2], growth(1000)}}
 	if err := o.complete(); err != nil {
 		t.Fatal(err)
 	}

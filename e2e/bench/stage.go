@@ -14,12 +14,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
+	"github.com/targetgate/targetgate/e2e/run"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
 const (
-	pollInterval  = 50 * time.Millisecond
-	newsInterval  = 10 * time.Second
 	deployTimeout = 4 * time.Minute
 	// settledAfter is how long AWS must not be called until everything is settled and all token buckets are full again:
 	// the largest takes 5 s.
@@ -32,44 +31,44 @@ const (
 // stage is a test bed with the apps of one scenario.
 type stage struct {
 	scenario
-	*testbed.Progress
-	bed     *testbed.Bed
-	watcher *watcher
-	apps    []*testbed.App
-	pid     int // of targetgate
-	result  *result
+	*run.Progress
+	bed    *testbed.Bed
+	seen   *roster
+	apps   []*testbed.App
+	pid    int // of targetgate
+	result *result
 }
 
 // perform runs a scenario and leaves nothing behind, however it ends.
-func perform(ctx context.Context, opts options, s scenario, p *testbed.Progress, r *result) (err error) {
-	bed, err := testbed.Start(ctx, s.bedOptions(opts))
+func perform(ctx context.Context, opts options, s scenario, p *run.Progress, r *result) error {
+	return opts.OnBed(ctx, s.bedOptions(), func(bed *testbed.Bed) error {
+		st := &stage{scenario: s, Progress: p, bed: bed, seen: newRoster(), apps: s.apps(), result: r}
+		return errors.Join(st.perform(ctx), opts.keepLog(bed, s))
+	})
+}
+
+func (s *stage) perform(ctx context.Context) (err error) {
+	if s.pid, err = childCalled("targetgate"); err != nil {
+		return err
+	}
+	stop, err := run.WatchPods(ctx, s.bed.Cluster.AdminConfig(), s.seen, strip)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, opts.keepLog(bed, s), bed.Close()) }()
-	st := &stage{scenario: s, Progress: p, bed: bed, apps: s.apps(), result: r}
-	if st.pid, err = childCalled("targetgate"); err != nil {
-		return err
-	}
-	if st.watcher, err = watchPods(ctx, bed.Cluster.AdminConfig()); err != nil {
-		return err
-	}
-	defer st.watcher.close()
+	defer stop()
 	switch {
 	case s.Growth:
-		return st.grow(ctx)
+		return s.grow(ctx)
 	case s.Admission:
-		return st.admit(ctx)
+		return s.admit(ctx)
 	default:
-		return st.replace(ctx)
+		return s.replace(ctx)
 	}
 }
 
 // bedOptions are of the bed that the scenario runs on.
-func (s scenario) bedOptions(opts options) testbed.Options {
-	o := testbed.Options{
-		ControlPlane: opts.controlPlane, Targetgate: opts.targetgate, Latency: awsLatency, Timings: timings(), Nodes: s.nodes(),
-	}
+func (s scenario) bedOptions() testbed.Options {
+	o := testbed.Options{Timings: timings(), Nodes: s.nodes()}
 	if s.Admission {
 		o.Limits, o.Args = &wire.Limits{}, []string{unlimited}
 	}
@@ -118,7 +117,7 @@ func (s *stage) mark() (m mark, err error) {
 // since is all that was seen since the mark.
 func (s *stage) since(m mark) evidence {
 	e := evidence{
-		since: m.at, groups: map[string]string{}, pods: s.watcher.sightings(),
+		since: m.at, groups: map[string]string{}, pods: s.seen.sightings(),
 		journal: s.bed.AWS.Journal(m.journal), calls: s.bed.AWS.Calls(m.calls),
 	}
 	for _, app := range s.apps {
@@ -140,7 +139,7 @@ func (s *stage) forAll(ctx context.Context, do func(context.Context, *testbed.Ap
 // awaitPods returns when all pods are of the version and Ready, and no other is left.
 func (s *stage) awaitPods(ctx context.Context, version string, timeout time.Duration) error {
 	return s.await(ctx, timeout, func() (bool, string) {
-		count := s.watcher.count(version)
+		count := s.seen.count(version)
 		return count.complete(s.pods()), count.String()
 	})
 }
@@ -156,37 +155,7 @@ func (s *stage) settle(ctx context.Context) error {
 	})
 }
 
-// await polls until it is done and says now and then how far things are. The error of running out of time tells that too.
-// It ends at once when targetgate has ended.
+// await is Progress.Await on the stage's bed.
 func (s *stage) await(ctx context.Context, timeout time.Duration, done func() (bool, string)) error {
-	deadline, news := time.Now().Add(timeout), time.Now().Add(newsInterval)
-	for {
-		ok, state := done()
-		if ok {
-			return nil
-		}
-		now := time.Now()
-		if now.After(deadline) {
-			return fmt.Errorf("waited %s, got as far as: %s", timeout, state)
-		}
-		if now.After(news) {
-			news = now.Add(newsInterval)
-			s.Say("  %s", state)
-		}
-		if err := errors.Join(s.bed.Targetgate.Failure(), pause(ctx, pollInterval)); err != nil {
-			return err
-		}
-	}
-}
-
-// pause waits, unless the context ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return s.Await(ctx, s.bed, timeout, done)
 }

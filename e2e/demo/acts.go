@@ -11,6 +11,7 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/emulator/dataplane"
 	"github.com/targetgate/targetgate/e2e/load"
+	"github.com/targetgate/targetgate/e2e/run"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
@@ -40,7 +41,7 @@ func (s *scenario) perform(ctx context.Context) (r report, err error) {
 	}
 	s.progress.Say("act 2: rolling both to version %s, which is Ready but answers 503 to all else, for %.3g s",
 		badVersion, s.scaled(badFor).Seconds())
-	r.Second, err = s.act(ctx, badVersion, unaccepted, func(ctx context.Context) error { return pause(ctx, s.scaled(badFor)) })
+	r.Second, err = s.act(ctx, badVersion, unaccepted, func(ctx context.Context) error { return run.Pause(ctx, s.scaled(badFor)) })
 	return r, err
 }
 
@@ -52,7 +53,7 @@ func (s *scenario) act(ctx context.Context, version string, env map[string]strin
 	}
 	defer s.stopLoads()
 	defer s.tellNews(ctx)()
-	if err := pause(ctx, settle); err != nil {
+	if err := run.Pause(ctx, settle); err != nil {
 		return a, err
 	}
 	start := time.Now()
@@ -78,7 +79,7 @@ func (s *scenario) awaitComplete(ctx context.Context) error {
 			return err
 		}
 	}
-	return pause(ctx, s.scaled(trafficAfter))
+	return run.Pause(ctx, s.scaled(trafficAfter))
 }
 
 func (s *scenario) startLoads(ctx context.Context) (err error) {
@@ -103,7 +104,7 @@ func (s *scenario) tellNews(ctx context.Context) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for pause(ctx, newsInterval) == nil {
+		for run.Pause(ctx, newsInterval) == nil {
 			gated, plain := s.loads[s.gated].Snapshot(), s.loads[s.plain].Snapshot()
 			s.progress.Say("  requests failed so far: gated %d of %s, plain %d of %s",
 				gated.Failed, thousands(gated.Requests), plain.Failed, thousands(plain.Requests))
@@ -118,7 +119,7 @@ func (s *scenario) tellNews(ctx context.Context) (stop func()) {
 // evidence is all that was seen, with the requests since begin only: those of an act.
 func (s *scenario) evidence(begin time.Time) evidence {
 	return evidence{
-		pods: s.watcher.sightings(), kubelet: s.bed.Kubelet.Moments(), calls: s.bed.AWS.Calls(0), journal: s.bed.AWS.Journal(0),
+		pods: s.seen.sightings(), kubelet: s.bed.Kubelet.Moments(), calls: s.bed.AWS.Calls(0), journal: s.bed.AWS.Journal(0),
 		requests: slices.DeleteFunc(slices.Clone(s.bed.AWS.Requests(0)), func(r dataplane.Request) bool { return r.Start.Before(begin) }),
 	}
 }

@@ -7,7 +7,7 @@
 //	main.go      flags, and the order of things
 //	scenario.go  test bed and two apps
 //	acts.go      load, two rollouts, and all that was seen of them; and that once more with a bad version
-//	watch.go     the pods as the API server shows them: address, version, when the gate opened
+//	roster.go    the pods as the API server shows them: address, version, when the gate opened
 //	timeline.go  from what was seen to the moments of each pod (pure)
 //	figures.go   from what was seen to counts and times (pure)
 //	lanes.go     from the moments of pods to counts and remarks (pure)

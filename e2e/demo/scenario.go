@@ -11,62 +11,56 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/load"
+	"github.com/targetgate/targetgate/e2e/run"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
 const (
 	replicas      = 6
 	rate          = 120.0 // requests a second to each app
-	awsLatency    = 40 * time.Millisecond
 	serviceTime   = 15 * time.Millisecond
 	startup       = 4 * time.Second // of the app, scaled
 	checkInterval = 10              // seconds between health checks, scaled
 	deployTimeout = time.Minute
-	pollInterval  = 50 * time.Millisecond
 )
 
 // scenario is a run under way.
 type scenario struct {
 	options
 	bed          *testbed.Bed
-	progress     *testbed.Progress
-	watcher      *watcher
+	progress     *run.Progress
+	seen         *roster
 	gated, plain *testbed.App
 	loads        map[*testbed.App]*load.Load // of the current act
 }
 
 // play runs the whole scenario and leaves nothing behind, however it ends.
-func play(ctx context.Context, opts options, p *testbed.Progress) (r report, err error) {
-	bed, err := testbed.Start(ctx, testbed.Options{
-		ControlPlane: opts.controlPlane, Targetgate: opts.targetgate,
-		Scale: opts.scale, Latency: awsLatency, Progress: func(step string) { p.Say("starting: %s", step) },
+func play(ctx context.Context, opts options, p *run.Progress) (r report, err error) {
+	bedOptions := testbed.Options{Scale: opts.scale, Progress: func(step string) { p.Say("starting: %s", step) }}
+	err = opts.OnBed(ctx, bedOptions, func(bed *testbed.Bed) (err error) {
+		defer p.Say("stopping everything")
+		s := &scenario{options: opts, bed: bed, progress: p, seen: newRoster(), loads: map[*testbed.App]*load.Load{}}
+		stop, err := run.WatchPods(ctx, bed.Cluster.AdminConfig(), s.seen, nil)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		if err = s.deploy(ctx); err == nil {
+			r, err = s.perform(ctx)
+		}
+		if err != nil {
+			return errors.Join(err, bed.Targetgate.Failure())
+		}
+		return nil
 	})
-	if err != nil {
-		return r, err
-	}
-	defer func() {
-		p.Say("stopping everything")
-		err = errors.Join(err, bed.Close())
-	}()
-	s := &scenario{options: opts, bed: bed, progress: p, loads: map[*testbed.App]*load.Load{}}
-	if err := s.deploy(ctx); err != nil {
-		return r, errors.Join(err, bed.Targetgate.Failure())
-	}
-	defer s.watcher.close()
-	if r, err = s.perform(ctx); err != nil {
-		return r, errors.Join(err, bed.Targetgate.Failure())
-	}
-	return r, nil
+	return r, err
 }
 
 // deploy brings both apps up, until their load balancers send requests to every pod.
-func (s *scenario) deploy(ctx context.Context) (err error) {
+func (s *scenario) deploy(ctx context.Context) error {
 	s.progress.Say("deploying the same app twice: `gated` in a namespace with the label, `plain` in one without")
 	s.gated, s.plain = s.app("gated"), s.app("plain")
 	s.gated.Gated = true
-	if s.watcher, err = watchPods(ctx, s.bed.Cluster.AdminConfig()); err != nil {
-		return err
-	}
 	for _, app := range s.apps() {
 		if err := s.bed.Deploy(ctx, app); err != nil {
 			return err
@@ -100,12 +94,10 @@ func (s *scenario) awaitAllHealthy(ctx context.Context) error {
 
 // awaitHealthy waits until the load balancer has found every pod healthy.
 func (s *scenario) awaitHealthy(ctx context.Context, app *testbed.App) error {
-	ctx, cancel := context.WithTimeout(ctx, deployTimeout)
-	defer cancel()
-	for {
+	return s.progress.Await(ctx, s.bed, deployTimeout, func() (bool, string) {
 		targets, err := s.bed.AWS.State().Describe(app.TargetGroup, nil)
 		if err != nil {
-			return fmt.Errorf("describing the targets of %s: %w", app.Name, err)
+			return false, fmt.Sprintf("describing the targets of %s: %v", app.Name, err)
 		}
 		count := 0
 		for _, target := range targets {
@@ -113,23 +105,6 @@ func (s *scenario) awaitHealthy(ctx context.Context, app *testbed.App) error {
 				count++
 			}
 		}
-		if count == replicas {
-			return nil
-		}
-		if err := pause(ctx, pollInterval); err != nil {
-			return fmt.Errorf("waiting for %d healthy targets of %s, last %d: %w", replicas, app.Name, count, err)
-		}
-	}
-}
-
-// pause waits, unless the context ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+		return count == replicas, fmt.Sprintf("%d of %d targets of %s are healthy", count, replicas, app.Name)
+	})
 }
