@@ -30,11 +30,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 const (
-	root      = "../.."
 	namespace = "targetgate-system"
 	webhook   = "targetgate-webhook"
 
@@ -72,22 +72,15 @@ func start(t *testing.T) *installation {
 		t.Fatalf("%s is not set: it names the control plane binary, which `make control-plane` builds", controlPlane)
 	}
 	c, err := cluster.Start(t.Context(), cluster.Options{Binary: binary, Log: testr.New(t)})
-	must(t, err)
-	t.Cleanup(func() { must(t, c.Stop()) })
+	suite.Must(t, err)
+	t.Cleanup(func() { suite.Must(t, c.Stop()) })
 	i := &installation{cluster: c, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
-	must(t, cluster.WriteKubeconfig(i.kubeconfig, c.AdminConfig()))
+	suite.Must(t, cluster.WriteKubeconfig(i.kubeconfig, c.AdminConfig()))
 	i.api, err = kubernetes.NewForConfig(c.AdminConfig())
-	must(t, err)
+	suite.Must(t, err)
 	i.objects, err = dynamic.NewForConfig(c.AdminConfig())
-	must(t, err)
+	suite.Must(t, err)
 	return i
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // helm runs the pinned Helm, with a home of its own.
@@ -98,8 +91,8 @@ func (i *installation) helm(t *testing.T, args ...string) (string, error) {
 
 func helmPath(t *testing.T) string {
 	t.Helper()
-	path, err := filepath.Abs(cmp.Or(os.Getenv("TARGETGATE_HELM"), filepath.Join(root, ".bin/helm")))
-	must(t, err)
+	path, err := filepath.Abs(cmp.Or(os.Getenv("TARGETGATE_HELM"), filepath.Join(suite.Root, ".bin/helm")))
+	suite.Must(t, err)
 	return path
 }
 
@@ -128,10 +121,10 @@ const definition = "targetgroupbindings.elbv2.k8s.aws"
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-var chart = filepath.Join(root, "charts/targetgate")
+var chart = filepath.Join(suite.Root, "charts/targetgate")
 
 func (i *installation) testSamples(t *testing.T) {
-	must(t, i.cluster.Apply(t.Context(), filepath.Join(root, "config/crd"), filepath.Join(root, "config/samples")))
+	suite.Must(t, i.cluster.Apply(t.Context(), filepath.Join(suite.Root, "config/crd"), filepath.Join(suite.Root, "config/samples")))
 	if i.countBindings(t) == 0 {
 		t.Error("there is no binding")
 	}
@@ -142,7 +135,7 @@ var bindings = schema.GroupVersionResource{Group: "elbv2.k8s.aws", Version: "v1b
 func (i *installation) countBindings(t *testing.T) int {
 	t.Helper()
 	found, err := i.objects.Resource(bindings).List(t.Context(), metav1.ListOptions{})
-	must(t, err)
+	suite.Must(t, err)
 	return len(found.Items)
 }
 
@@ -151,10 +144,10 @@ func (i *installation) testForeignCRD(t *testing.T) {
 	_, err := i.api.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
 	}}, metav1.CreateOptions{})
-	must(t, err)
+	suite.Must(t, err)
 	patch := []byte(`[{"op":"replace","path":"/spec/versions/0/additionalPrinterColumns","value":[{"name":"ARN","type":"string","jsonPath":".spec.x"}]}]`)
 	_, err = i.objects.Resource(definitions).Patch(t.Context(), definition, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "kubectl"})
-	must(t, err)
+	suite.Must(t, err)
 	out, err := i.helm(t, "install", "targetgate", chart, "--set", "clusterName=e2e")
 	if err == nil || !strings.Contains(out, definition) {
 		t.Errorf("helm install: %v, want the name of the CRD in its output:\n%s", err, out)
@@ -179,7 +172,7 @@ func (i *installation) testInstall(t *testing.T) {
 func (i *installation) definition(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	crd, err := i.objects.Resource(definitions).Get(t.Context(), definition, metav1.GetOptions{})
-	must(t, err)
+	suite.Must(t, err)
 	return crd
 }
 
@@ -209,7 +202,7 @@ func (i *installation) awaitPods(t *testing.T, want int) {
 func (i *installation) events(t *testing.T) string {
 	t.Helper()
 	events, err := i.api.CoreV1().Events(namespace).List(t.Context(), metav1.ListOptions{})
-	must(t, err)
+	suite.Must(t, err)
 	var out strings.Builder
 	for _, event := range events.Items {
 		fmt.Fprintf(&out, "%s %s: %s\n", event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Message)
@@ -222,14 +215,14 @@ func (i *installation) setBundle(t *testing.T) (want func()) {
 	t.Helper()
 	bundle := i.cluster.CA()
 	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}})
-	must(t, err)
+	suite.Must(t, err)
 	hooks := i.api.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	_, err = hooks.Patch(t.Context(), webhook, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "targetgate"})
-	must(t, err)
+	suite.Must(t, err)
 	return func() {
 		t.Helper()
 		got, err := hooks.Get(t.Context(), webhook, metav1.GetOptions{})
-		must(t, err)
+		suite.Must(t, err)
 		if !bytes.Equal(got.Webhooks[0].ClientConfig.CABundle, bundle) {
 			t.Errorf("caBundle is %q", got.Webhooks[0].ClientConfig.CABundle)
 		}
@@ -272,17 +265,17 @@ func (i *installation) testUninstall(t *testing.T) {
 // The chart's README says that such a binding stays, and how it is released.
 func (i *installation) testOrphan(t *testing.T) {
 	found, err := i.objects.Resource(bindings).List(t.Context(), metav1.ListOptions{})
-	must(t, err)
+	suite.Must(t, err)
 	orphan := found.Items[0]
 	its := i.objects.Resource(bindings).Namespace(orphan.GetNamespace())
 	patch := func(finalizers string) {
 		t.Helper()
 		merge := []byte(`{"metadata":{"finalizers":` + finalizers + `}}`)
 		_, err := its.Patch(t.Context(), orphan.GetName(), types.MergePatchType, merge, metav1.PatchOptions{})
-		must(t, err)
+		suite.Must(t, err)
 	}
 	patch(`["` + v1beta1.Finalizer + `"]`)
-	must(t, its.Delete(t.Context(), orphan.GetName(), metav1.DeleteOptions{}))
+	suite.Must(t, its.Delete(t.Context(), orphan.GetName(), metav1.DeleteOptions{}))
 	if left, err := its.Get(t.Context(), orphan.GetName(), metav1.GetOptions{}); err != nil || left.GetDeletionTimestamp() == nil {
 		t.Errorf("the binding does not wait for targetgate: %v, %v", left, err)
 	}
@@ -293,6 +286,6 @@ func (i *installation) testOrphan(t *testing.T) {
 }
 
 func (i *installation) testKustomization(t *testing.T) {
-	i.mustRun(t, os.Getenv(controlPlane), "kubectl", "apply", "-k", filepath.Join(root, "config"))
+	i.mustRun(t, os.Getenv(controlPlane), "kubectl", "apply", "-k", filepath.Join(suite.Root, "config"))
 	i.awaitPods(t, 2)
 }

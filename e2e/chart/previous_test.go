@@ -19,6 +19,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/targetgate/targetgate/e2e/suite"
 )
 
 // testPrevious upgrades from the chart as it was before its last change, as a user does, and goes back.
@@ -47,12 +49,12 @@ func (i *installation) testPrevious(t *testing.T) {
 func (i *installation) testForeignSecret(t *testing.T) {
 	secrets, name := i.api.CoreV1().Secrets(namespace), "targetgate-webhook-ca"
 	if err := secrets.Delete(t.Context(), name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
-		must(t, err)
+		suite.Must(t, err)
 	}
 	_, err := secrets.Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string][]byte{"tls.crt": []byte("CA")},
 	}, metav1.CreateOptions{})
-	must(t, err)
+	suite.Must(t, err)
 	for _, args := range [][]string{
 		{"install", "targetgate", chart, "--set", "clusterName=e2e"},
 		{"upgrade", "targetgate", chart, "--set", "clusterName=e2e,replicaCount=3"},
@@ -63,7 +65,7 @@ func (i *installation) testForeignSecret(t *testing.T) {
 			t.Errorf("helm %s has not kept the Secret of the CA: %v, %v", args[0], found, err)
 		}
 	}
-	must(t, secrets.Delete(t.Context(), name, metav1.DeleteOptions{}))
+	suite.Must(t, secrets.Delete(t.Context(), name, metav1.DeleteOptions{}))
 	i.awaitPods(t, 0)
 }
 
@@ -114,7 +116,7 @@ func previousChart(t *testing.T) string {
 func git(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "git", args...)
-	command.Dir = root
+	command.Dir = suite.Root
 	out, err := command.CombinedOutput()
 	return string(bytes.TrimSpace(out)), err
 }

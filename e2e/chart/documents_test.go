@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/e2e/documents"
+	"github.com/targetgate/targetgate/e2e/suite"
 )
 
 const (
@@ -30,8 +31,8 @@ const (
 // TestCommandsOfTheDocuments installs as the README and the chart's README say, and moves from another controller and
 // back as MOVING.md says, on clusters that were not made for anything else.
 func TestCommandsOfTheDocuments(t *testing.T) {
-	blocks, err := documents.Read(root)
-	must(t, err)
+	blocks, err := documents.Read(suite.Root)
+	suite.Must(t, err)
 	t.Run("a first installation", func(t *testing.T) {
 		i := start(t)
 		i.markReady(t)
@@ -74,7 +75,7 @@ func (i *installation) typeIn(t *testing.T, reader *documents.Shell, block docum
 	t.Helper()
 	t.Log(block)
 	out, err := reader.Run(t.Context(), block)
-	must(t, err)
+	suite.Must(t, err)
 	t.Log(out)
 }
 
@@ -83,9 +84,9 @@ func (i *installation) newReader(t *testing.T) *documents.Shell {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"charts", "config"} {
-		path, err := filepath.Abs(filepath.Join(root, name))
-		must(t, err)
-		must(t, os.Symlink(path, filepath.Join(dir, name)))
+		path, err := filepath.Abs(filepath.Join(suite.Root, name))
+		suite.Must(t, err)
+		suite.Must(t, os.Symlink(path, filepath.Join(dir, name)))
 	}
 	return &documents.Shell{
 		Dir: dir, Env: []string{"KUBECONFIG=" + i.kubeconfig},
@@ -137,7 +138,7 @@ func (i *installation) markPods(ctx context.Context) error {
 // its webhooks fail closed, and it leads.
 func (i *installation) installIncumbent(t *testing.T) {
 	t.Helper()
-	must(t, i.cluster.Apply(t.Context(), filepath.Join(root, "config/crd"), filepath.Join(root, "config/samples")))
+	suite.Must(t, i.cluster.Apply(t.Context(), filepath.Join(suite.Root, "config/crd"), filepath.Join(suite.Root, "config/samples")))
 	i.mustRun(t, helmPath(t), "install", incumbent, "testdata/"+incumbent, "--namespace", "kube-system", "--set",
 		"clusterName=my-cluster,region=eu-west-1,vpcId=vpc-0123456789abcdef0,serviceAccount.name="+incumbent)
 	lease := &coordinationv1.Lease{
@@ -145,7 +146,7 @@ func (i *installation) installIncumbent(t *testing.T) {
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: ptr.To(incumbent)},
 	}
 	_, err := i.api.CoordinationV1().Leases("kube-system").Create(t.Context(), lease, metav1.CreateOptions{})
-	must(t, err)
+	suite.Must(t, err)
 	if i.countBindings(t) == 0 {
 		t.Fatal("there is no binding to move")
 	}
@@ -177,7 +178,7 @@ func (i *installation) wantMovedBack(t *testing.T) {
 		t.Error("the webhooks are not the other controller's alone")
 	}
 	_, err := i.api.CoreV1().ServiceAccounts("kube-system").Get(t.Context(), incumbent, metav1.GetOptions{})
-	must(t, err)
+	suite.Must(t, err)
 	if i.countBindings(t) == 0 || i.definition(t).GetDeletionTimestamp() != nil {
 		t.Error("the bindings are gone")
 	}
@@ -186,7 +187,7 @@ func (i *installation) wantMovedBack(t *testing.T) {
 func (i *installation) replicas(t *testing.T, deployment string) int32 {
 	t.Helper()
 	d, err := i.api.AppsV1().Deployments("kube-system").Get(t.Context(), deployment, metav1.GetOptions{})
-	must(t, err)
+	suite.Must(t, err)
 	return *d.Spec.Replicas
 }
 
@@ -197,7 +198,7 @@ func (i *installation) hasWebhooks(t *testing.T, name string) bool {
 	if apierrors.IsNotFound(mutating) && apierrors.IsNotFound(validating) {
 		return false
 	}
-	must(t, mutating)
-	must(t, validating)
+	suite.Must(t, mutating)
+	suite.Must(t, validating)
 	return true
 }
