@@ -11,13 +11,6 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-const (
-	// firstCheckALB and firstCheckNLB are how long after a registration the load balancer makes its first health check, at
-	// the soonest. Users measure 1 to 3 s and 90 to 180 s; for the latter there is no need to be exact.
-	firstCheckALB = time.Second
-	firstCheckNLB = time.Minute
-)
-
 // earliestHealthy is the first moment at which the load balancer can find the target healthy, by its settings: a new one
 // after one check, an unhealthy one after as many passes in a row as its threshold says.
 func earliestHealthy(t targetgroup.Target, facts *v1beta1.TargetGroupFacts) time.Time {
@@ -29,10 +22,8 @@ func earliestHealthy(t targetgroup.Target, facts *v1beta1.TargetGroupFacts) time
 		return t.Since.Add(time.Duration((check.HealthyThreshold-1)*check.IntervalSeconds) * time.Second)
 	case t.OwnedAt.IsZero():
 		return time.Time{}
-	case isALB(facts):
-		return t.OwnedAt.Add(firstCheckALB)
 	default:
-		return t.OwnedAt.Add(firstCheckNLB)
+		return t.OwnedAt.Add(elbv2.EarliestCheck(facts.Protocol))
 	}
 }
 
@@ -46,13 +37,9 @@ func ExpectedWait(facts *v1beta1.TargetGroupFacts, state elbv2.State) time.Durat
 	switch {
 	case state == elbv2.StateUnused:
 		return start
-	case facts == nil || !isALB(facts):
-		return 5 * time.Minute // what AWS says of NLBs
+	case facts == nil || !elbv2.IsApplication(facts.Protocol):
+		return elbv2.LatestHealthyNLB
 	}
 	check := facts.HealthCheck
 	return start + rounds*time.Duration(check.IntervalSeconds+check.TimeoutSeconds)*time.Second
-}
-
-func isALB(facts *v1beta1.TargetGroupFacts) bool {
-	return facts.Protocol == "HTTP" || facts.Protocol == "HTTPS"
 }
