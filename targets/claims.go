@@ -20,6 +20,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/targetgroup"
@@ -44,8 +45,8 @@ type claims struct {
 	version string     // of the binding that we last put our finalizer on, or took it off
 	failed  string     // the reason of the event about the last change of finalizers, empty after a success
 
-	record        record // of a shared group, nil before it was read; replaced as a whole
-	recordWritten bool   // there is a ConfigMap that says the same
+	record        ownership.Record // of a shared group, nil before it was read; replaced as a whole
+	recordWritten bool             // there is a ConfigMap that says the same
 }
 
 // claimWriter writes claims.
@@ -66,10 +67,10 @@ func (w *claimWriter) claim(
 	c := s.claims
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var wanted record
+	var wanted ownership.Record
 	changed := false
 	if binding.Spec.MultiClusterTargetGroup && group.Complete() {
-		wanted = c.record.next(group.Targets, p)
+		wanted = nextRecord(c.record, group.Targets, p)
 		changed = !c.recordWritten || !maps.Equal(wanted, c.record)
 	}
 	due := changed || c.lacksFinalizer(binding)

@@ -23,8 +23,10 @@ import (
 	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/scope"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -67,7 +69,7 @@ type Registrar struct {
 
 	resolver *endpoints.Resolver
 	others   others
-	scope    *scopeReader
+	scope    *scope.Follower
 	reporter reporter
 	gates    *conditions.Writer
 	orphans  *conditions.Orphans
@@ -111,7 +113,9 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.bindings, r.subnets = map[types.NamespacedName]*memory{}, targetgroup.NewSubnets()
 	r.resolver = endpoints.NewResolver(r.Client, cache, r.LastResort)
 	r.others = others{r.Client, r.resolver}
-	r.scope = &scopeReader{namespaces: r.Client, uncached: r.Uncached, configuration: r.WebhookConfiguration, injects: r.InjectsGates}
+	r.scope = &scope.Follower{
+		Namespaces: r.Client, Uncached: r.Uncached, Configuration: r.WebhookConfiguration, Injects: r.InjectsGates,
+	}
 	r.reporter = reporter{r.Recorder}
 	r.calls = targetgroup.Env{Clock: r.Clock, DriftInterval: r.DriftInterval, Consent: r.Consent}
 	r.orphans = conditions.NewOrphans(r.Writer, r.Recorder)
@@ -144,14 +148,14 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 	if why := r.Consent.RoleRefusal(binding.Namespace, binding.Spec.IamRoleArnToAssume); why != "" {
 		return r.forbid(s, &binding, why), nil
 	}
-	duplicates, err := r.others.duplicates(ctx, &binding)
+	duplicates, err := ownership.Duplicates(ctx, r.Client, &binding)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if !binding.DeletionTimestamp.IsZero() {
 		return r.finalize(ctx, s, &binding, duplicates)
 	}
-	if why, successor := unmanageable(&binding, duplicates); why != "" {
+	if why, successor := ownership.Unmanageable(&binding, duplicates); why != "" {
 		return r.refuse(s, &binding, why, successor), nil
 	}
 	if r.retire(duplicates) {

@@ -4,37 +4,56 @@
 // Package targets makes the targets of a target group agree with the endpoints of a Service, and tells package
 // readiness what the load balancer says of each pod.
 //
-// One pass over a TargetGroupBinding is an ordered list of small steps:
+// # One pass
 //
-//	resolve   Service port, EndpointSlices, pods, nodes -> endpoints: what should be there (package endpoints)
-//	observe   the group's memory                        -> entries: what is there; starts a reading when one is due
-//	plan      endpoints x entries                       -> what to register, what to deregister (pure; removal.go says when
-//	                                                       targets of pods go that still live)
-//	apply     hands both to the group's lanes
-//	report    health -> pod conditions, the binding's status, when to look again
+// A pass over a TargetGroupBinding is an ordered list of small steps (pass.go). Each room imports only those below it in this list, but
+// for plan and targetgroup, which know endpoints:
 //
-// A pass never waits for AWS. Each group has lanes of its own, for readings of its targets and of its settings, for
-// registrations and for deregistrations; a lane has at most one call under way, the answer goes into the group's memory and wakes the
-// binding for another pass. So a deregistration waits for nothing but the budget and its own predecessor, what becomes
-// due while a call is under way goes together in the next one, and a target group that hangs delays no other.
+//	endpoints     Service port, EndpointSlices, pods, nodes -> what should be in the group
+//	targetgroup   a snapshot of what is known of the group  -> what is there
+//	plan          both                                      -> what to register and deregister, what to read next; values only
+//	targetgroup   starts the calls, beside the pass
+//	conditions    a snapshot after that                     -> what the gates say; written beside the pass
+//	status.go     all of it                                 -> the binding's status; written beside the pass
 //
-// Conditions, statuses and events are written beside the passes, too, some at a time, as an API server may be slow (report.go,
-// status_lane.go, line.go, event_queue.go), and so are the claims that must be written before a registration (claims.go): the
-// finalizer, and the record of a group that clusters share. A registration waits for its claim, a departure for none.
+// ownership says which of several bindings acts, and which targets of a shared group are its own; consent what the group's owner allows;
+// scope which pods get gates. retry, writes and events stand at the bottom. explain answers users' questions with the same code.
 //
-// AWS takes all targets of a call or none, so a refused call is cut in halves until the offender stands alone (batches.go).
-// A target group that several clusters share holds targets of others; those of ours are recorded (multi_cluster.go).
+// A pass never waits for AWS, nor for a write to the API server: calls and writes are made beside it, one of each kind at a time, and
+// their end requeues the binding. What must be written before a target may enter the group is its claim (claims.go, multi_cluster.go): a
+// registration waits for it, a deregistration for nothing.
 //
-// A pod makes three trips through a pass on its way in:
+// # Three trips of a pod
 //
-//	register   an EndpointSlice names the pod -> pass: the plan registers it -> call (apply.go) -> the answer wakes the binding
-//	poll       pass: a target waits, and its health is due to be read (poll.go) -> call (observe.go) -> the answer wakes the binding
-//	open       pass: the target is healthy (gates.go) -> write beside the pass (report.go) -> the gate is open
+// On its way in a pod makes three trips through a pass:
 //
-// Locks, in the order in which they may be taken: Registrar.mu (which groups there are), group.mu (the memory of one), subnets.mu
-// (what is known of zones). Those of orphans, of lines and of package endpoints are taken alone. No lock is held across a call to
-// AWS or to the API server.
+//	register   an EndpointSlice names the pod -> pass: plan registers it -> RegisterTargets (targetgroup/register.go) -> requeue
+//	poll       pass: its health is due (plan/reading.go) -> DescribeTargetHealth (targetgroup/read.go) -> requeue
+//	open       pass: the target is healthy (conditions/planner.go) -> patch of the pod (conditions/writer.go) -> the gate is open
 //
-// The memory is a cache, not a state: after a crash it is filled again from the cluster and from one reading of each
-// group. Until that reading nothing is registered, and nothing is deregistered but the targets of pods that leave.
+// # Locks
+//
+// Registrar.mu guards which bindings are remembered. Below it, in this order: Group.mu of targetgroup, then Subnets there. The others, of
+// claims, statuses, gates, orphans, indexes and queues, are taken alone. No lock is held across a call to AWS or to the API server.
+// What only the passes of a binding touch, which come one after the other, has none (memory).
+//
+// # Words
+//
+//	binding          a TargetGroupBinding
+//	endpoint         a pod at an address and port, or a node at its node port, and what the cluster wants of it (its state)
+//	target           an address or instance and a port in a target group, with its health
+//	owner            of a target, the pod that it was registered for; of a target group, the binding that acts on it
+//	gate             the readiness gate of a pod for one binding; open when its condition is True
+//	pass             one reconciliation of a binding
+//	snapshot         what is known of a group, as a value
+//	plan             what a pass decides to do
+//	registration     a call, or the wish, that a target be in the group; deregistration that it leave
+//	draining         a target after its deregistration, until AWS forgets it
+//	unwanted         a target in the group that should go: its pod is not ready, or no longer selected
+//	unexplained      a target that no pod or node accounts for; foreign once it is deregistered for that
+//	claim            what is written before a registration: finalizer, and record of a shared group
+//	hold             what lack of consent keeps from happening
+//	detached         of a pod at its gate: it cannot have a target
+//	orphan           a pod at the gate of a binding that does not exist
+//	safety valve     keeps unready targets in the group while too few others are healthy
 package targets

@@ -27,6 +27,7 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -321,7 +322,7 @@ func TestDuplicatesAreFoundWithoutThoseThatShare(t *testing.T) {
 		binding := newBinding()
 		for _, tc := range []struct{ wantRivals, wantListed int }{{51, 52}, {1, 2}} { // newBinding's own is among those listed
 			counter := &listCounter{Reader: b.cluster}
-			duplicates, err := duplicatesIn(t.Context(), counter, binding)
+			duplicates, err := ownership.Duplicates(t.Context(), counter, binding)
 			if err != nil || len(duplicates) != tc.wantRivals || counter.bindings != tc.wantListed {
 				t.Errorf("shared %v: %d duplicates of %d listed, error %v; want %d of %d",
 					binding.Spec.MultiClusterTargetGroup, len(duplicates), counter.bindings, err, tc.wantRivals, tc.wantListed)

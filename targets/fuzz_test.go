@@ -5,7 +5,6 @@ package targets
 
 import (
 	"encoding/json"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -18,50 +17,9 @@ import (
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/explain"
+	"github.com/targetgate/targetgate/targets/fixture"
 )
-
-// linear fails the test when work on an input of twice the size allocates more than some three times as much.
-func linear(t *testing.T, work func(times int)) {
-	t.Helper()
-	const small, slack = 64, 64 << 10
-	work(1) // what is made once
-	once, twice := allocated(func() { work(small) }), allocated(func() { work(2 * small) })
-	if twice > 3*once+slack {
-		t.Errorf("allocated %d bytes, and %d for twice the input", once, twice)
-	}
-}
-
-func allocated(work func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	work()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
-func FuzzParseRecord(f *testing.F) {
-	for _, seed := range []string{
-		"", "10.0.0.1:8080", "10.0.0.1:8080,10.0.0.2:8080", "fd00::1:8080", "i-0123456789abcdef0:30080", " 10.0.0.1:80 ,,", ":80", "x:0",
-		"10.0.0.1:65536", "10.0.0.1:443:f00d", "10.0.0.1:443:0x000000000000f00d", "x:0xa:0xb", ":0x", "fd00::1:443:0x", "10.0.0.1:+80", "10.0.0.1:8080\x00", strings.Repeat(",", 100),
-	} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		parsed := parseRecord(text)
-		if len(parsed) > strings.Count(text, ",")+1 {
-			t.Errorf("%d targets of %q", len(parsed), text)
-		}
-		for target := range parsed {
-			if target.ID == "" || target.Port < 1 || target.Port > 65535 {
-				t.Errorf("target %v of %q", target, text)
-			}
-		}
-		if diff := cmp.Diff(parsed, parseRecord(parsed.String())); diff != "" {
-			t.Errorf("written and read again (-want +got):\n%s", diff)
-		}
-		linear(t, func(times int) { _ = parseRecord(strings.Repeat(text+",", times)).String() })
-	})
-}
 
 func FuzzStripSlice(f *testing.F) {
 	listed := newSlice("web-1", newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2"))
@@ -87,7 +45,7 @@ func FuzzStripSlice(f *testing.F) {
 		if diff := cmp.Diff(once, strip(t, endpoints.StripSlice, once)); diff != "" {
 			t.Errorf("stripped twice (-want +got):\n%s", diff)
 		}
-		linear(t, func(times int) {
+		fixture.Linear(t, func(times int) {
 			long := slice.DeepCopy()
 			long.Endpoints = slices.Repeat(slice.Endpoints, times)
 			_ = survey(t, strip(t, endpoints.StripSlice, long))
@@ -115,7 +73,7 @@ func FuzzStripPod(f *testing.F) {
 			t.Errorf("stripped twice (-want +got):\n%s", diff)
 		}
 		samePod(t, &pod, once)
-		linear(t, func(times int) {
+		fixture.Linear(t, func(times int) {
 			long := pod.DeepCopy()
 			long.Spec.ReadinessGates = slices.Repeat(pod.Spec.ReadinessGates, times)
 			long.Status.Conditions = slices.Repeat(pod.Status.Conditions, times)
@@ -169,7 +127,7 @@ func survey(t *testing.T, slice *discoveryv1.EndpointSlice) map[string]endpoints
 	}
 	cache := newModelCache(store)
 	cache.objects["EndpointSlice"] = map[client.ObjectKey]client.Object{client.ObjectKeyFromObject(slice): slice}
-	found, err := NewSurveyor(cache).Survey(t.Context(), newBinding(), nil)
+	found, err := explain.NewSurveyor(cache).Survey(t.Context(), newBinding(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -270,4 +271,19 @@ func (m *modelManager) start(ctx context.Context) (wait func()) {
 		running.Go(func() { _ = r.Start(ctx) })
 	}
 	return running.Wait
+}
+
+// matches applies the one index that is asked for, if any.
+func matches(o client.Object, asked *client.ListOptions) bool {
+	if asked.FieldSelector == nil {
+		return true
+	}
+	for _, indexes := range []map[string]func(*v1beta1.TargetGroupBinding) string{bindingIndexes, ownership.Indexes} {
+		for field, value := range indexes {
+			if wanted, ok := asked.FieldSelector.RequiresExactMatch(field); ok {
+				return value(o.(*v1beta1.TargetGroupBinding)) == wanted
+			}
+		}
+	}
+	return false
 }

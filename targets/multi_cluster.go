@@ -6,9 +6,6 @@ package targets
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,27 +13,12 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 	"github.com/targetgate/targetgate/targets/writes"
 )
-
-// A group that several clusters share holds targets that are none of ours. Which ones are is written down in a
-// ConfigMap, before they are registered and until they are deregistered, so that it survives us: name, key and format
-// are the incumbent's.
-const (
-	recordPrefix = "aws-lbc-targets-"
-	recordKey    = "targets"
-)
-
-// serverID is how the incumbent's QUIC server IDs begin, which follow the port in its record. Addresses have no such part.
-const serverID = ":0x"
-
-// record holds the targets that were registered for a binding of a shared group. With each is what the incumbent has written
-// behind its port: the QUIC server ID, for which it looks again should it come back. Mostly that is nothing.
-type record map[elbv2.Target]string
 
 // The right to ConfigMaps is not granted unless it is asked for (config/rbac/shared-groups.yaml): it reaches every ConfigMap of
 // the cluster, as a rule can name no beginning of names. Without it, sharingIsOff is what the condition says.
@@ -59,8 +41,8 @@ func (r *Registrar) loadRecord(ctx context.Context, s session, binding *v1beta1.
 		return fmt.Errorf("reading the record of our targets: %w", err)
 	}
 	if len(read) > 0 && !workedFor(binding) {
-		r.reporter.event(binding, ignoredRecord(recordPrefix+binding.Name))
-		read, exists = record{}, false
+		r.reporter.event(binding, ignoredRecord(ownership.RecordName(binding.Name)))
+		read, exists = ownership.Record{}, false
 	}
 	s.claims.setRecord(read, exists)
 	return nil
@@ -74,19 +56,19 @@ func workedFor(binding *v1beta1.TargetGroupBinding) bool {
 }
 
 // readRecord yields an empty record where there is none.
-func (w *claimWriter) readRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) (read record, exists bool, err error) {
+func (w *claimWriter) readRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) (read ownership.Record, exists bool, err error) {
 	var configMap corev1.ConfigMap
-	key := client.ObjectKey{Namespace: binding.Namespace, Name: recordPrefix + binding.Name}
+	key := client.ObjectKey{Namespace: binding.Namespace, Name: ownership.RecordName(binding.Name)}
 	ctx, cancel := context.WithTimeout(ctx, writes.Timeout)
 	defer cancel()
 	err = w.uncached.Get(ctx, key, &configMap)
-	return parseRecord(configMap.Data[recordKey]), err == nil, client.IgnoreNotFound(err)
+	return ownership.ParseRecord(configMap.Data[ownership.RecordKey]), err == nil, client.IgnoreNotFound(err)
 }
 
 // saveRecord brings the record of a shared group up to date.
-func (w *claimWriter) saveRecord(ctx context.Context, c *claims, binding *v1beta1.TargetGroupBinding, wanted record) error {
-	configMap := corev1ac.ConfigMap(recordPrefix+binding.Name, binding.Namespace).
-		WithData(map[string]string{recordKey: wanted.String()})
+func (w *claimWriter) saveRecord(ctx context.Context, c *claims, binding *v1beta1.TargetGroupBinding, wanted ownership.Record) error {
+	configMap := corev1ac.ConfigMap(ownership.RecordName(binding.Name), binding.Namespace).
+		WithData(map[string]string{ownership.RecordKey: wanted.String()})
 	if err := w.client.Apply(ctx, configMap, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
 		return fmt.Errorf("writing the record of our targets: %w", err)
 	}
@@ -102,17 +84,17 @@ func (w *claimWriter) deleteRecord(ctx context.Context, binding *v1beta1.TargetG
 	if !binding.Spec.MultiClusterTargetGroup {
 		return nil
 	}
-	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: recordPrefix + binding.Name}}
+	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: ownership.RecordName(binding.Name)}}
 	if err := w.client.Delete(ctx, configMap); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting the record of our targets: %w", err)
 	}
 	return nil
 }
 
-// next is what the record must hold once the plan is being carried out: every target of ours that is or may be in
+// nextRecord is what the record must hold once the plan is being carried out: every target of ours that is or may be in
 // the group, and every one that is about to be.
-func (r record) next(group targetgroup.Targets, p plan.Plan) record {
-	next := record{}
+func nextRecord(r ownership.Record, group targetgroup.Targets, p plan.Plan) ownership.Record {
+	next := ownership.Record{}
 	for id, t := range group {
 		_, listed := r[id]
 		if t.Owner != "" || listed && (t.MayBeIn() || t.UnderWay()) {
@@ -128,50 +110,14 @@ func (r record) next(group targetgroup.Targets, p plan.Plan) record {
 }
 
 // written is the record, nil before it was read.
-func (c *claims) written() record {
+func (c *claims) written() ownership.Record {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.record
 }
 
-func (c *claims) setRecord(r record, written bool) {
+func (c *claims) setRecord(r ownership.Record, written bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.record, c.recordWritten = r, written
-}
-
-// String is the record as the incumbent writes it: id:port or id:port:serverID, separated by commas. IPv6 addresses have no brackets.
-func (r record) String() string {
-	out := make([]string, 0, len(r))
-	for target, server := range r {
-		out = append(out, target.ID+":"+strconv.Itoa(int(target.Port))+server)
-	}
-	slices.Sort(out)
-	return strings.Join(out, ",")
-}
-
-// parseRecord reads what String and the incumbent write. What is no target is nobody's and is left out.
-func parseRecord(text string) record {
-	out := record{}
-	for part := range strings.SplitSeq(text, ",") {
-		part, server := cutServerID(strings.TrimSpace(part))
-		at := strings.LastIndex(part, ":")
-		if at <= 0 {
-			continue
-		}
-		port, err := strconv.ParseUint(part[at+1:], 10, 16)
-		if err != nil || port == 0 {
-			continue
-		}
-		out[elbv2.Target{ID: part[:at], Port: int32(port)}] = server
-	}
-	return out
-}
-
-// cutServerID splits a QUIC server ID off the entry of a record, with its colon.
-func cutServerID(entry string) (target, server string) {
-	if at := strings.LastIndex(entry, ":"); at > 0 && strings.HasPrefix(entry[at:], serverID) {
-		return entry[:at], entry[at:]
-	}
-	return entry, ""
 }

@@ -243,29 +243,3 @@ type unreadable struct{ client.Reader }
 func (unreadable) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
 	return errors.New("timeout")
 }
-
-func TestRecordIsReadAsItIsWritten(t *testing.T) {
-	tests := map[string]struct {
-		text string
-		want record
-	}{
-		"nothing":  {text: "", want: record{}},
-		"two":      {text: "10.0.0.1:8080,10.0.0.2:8080", want: record{one: "", two: ""}},
-		"spaces":   {text: " 10.0.0.1:8080, 10.0.0.2:8080\n", want: record{one: "", two: ""}},
-		"IPv6":     {text: "2001:db8::1:8080", want: record{{ID: "2001:db8::1", Port: 8080}: ""}},
-		"instance": {text: "i-0123456789abcdef0:30080", want: record{{ID: "i-0123456789abcdef0", Port: 30080}: ""}},
-		"QUIC":     {text: "10.0.0.1:8080:0x00000000000000f1", want: record{one: ":0x00000000000000f1"}},
-		"QUIC, IPv6": {
-			text: "2001:db8::1:8080:0x00000000000000f1",
-			want: record{{ID: "2001:db8::1", Port: 8080}: ":0x00000000000000f1"},
-		},
-		"nonsense": {text: ":,x,10.0.0.3:,10.0.0.3:0,10.0.0.3:70000,:80,10.0.0.1:8080", want: record{one: ""}},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, parseRecord(tc.text)); diff != "" {
-				t.Errorf("record (-want +got):\n%s", diff)
-			}
-		})
-	}
-}

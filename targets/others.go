@@ -25,7 +25,7 @@ type others struct {
 // mine says which targets may be deregistered for the binding: of a shared group those that its record lists and that no other
 // binding in the cluster asks for. Whoever may write ConfigMaps in the namespace may list there what they like, and bindings that
 // share a group may have a pod in common. Listed are the binding's own, nil when it goes.
-func (o others) mine(ctx context.Context, binding *v1beta1.TargetGroupBinding, ours record,
+func (o others) mine(ctx context.Context, binding *v1beta1.TargetGroupBinding, ours ownership.Record,
 	listed map[elbv2.Target]endpoints.Endpoint, group targetgroup.Targets,
 ) (func(elbv2.Target) bool, error) {
 	if !binding.Spec.MultiClusterTargetGroup {

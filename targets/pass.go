@@ -128,7 +128,7 @@ func (r *Registrar) countPods(ctx context.Context, namespace string, in conditio
 	if count.Ungated == 0 {
 		return count, nil
 	}
-	covered := r.scope.asksForGates(ctx, namespace)
+	covered := r.scope.Covered(ctx, namespace)
 	if covered == nil {
 		return count, nil
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/targetgroup"
@@ -511,7 +512,7 @@ func TestLongNamesAreTold(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			why, _ := unmanageable(tc.binding, nil)
+			why, _ := ownership.Unmanageable(tc.binding, nil)
 			if (why != "") != tc.wantUnrecorded {
 				t.Errorf("it is left alone as %q, want: %v", why, tc.wantUnrecorded)
 			}

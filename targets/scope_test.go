@@ -12,6 +12,7 @@ import (
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/scope"
 )
 
 // newWebhookConfiguration is one whose pod webhook has these selectors.
@@ -49,7 +50,7 @@ func TestScopeIsWhatTheWebhookSelects(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			inBed(t, func(b *bed) {
-				scope, err := ReadScope(t.Context(), b.cluster, "hooks")
+				scope, err := scope.ReadScope(t.Context(), b.cluster, "hooks")
 				b.must(err)
 				namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: tc.labels}}
 				if got := scope.CoversNamespace(namespace); got != tc.namespace {
@@ -73,7 +74,7 @@ func TestScopeThatCannotBeReadIsAnError(t *testing.T) {
 	faulty.Name = "faulty"
 	inBed(t, func(b *bed) {
 		for _, name := range []string{"hooks", "faulty", "missing"} {
-			if scope, err := ReadScope(t.Context(), b.cluster, name); err == nil {
+			if scope, err := scope.ReadScope(t.Context(), b.cluster, name); err == nil {
 				t.Errorf("%s: %v, want an error", name, scope)
 			}
 		}
@@ -92,9 +93,9 @@ func TestRegistrarTellsOfUngatedPodsByTheWebhooksSelectors(t *testing.T) {
 			pod.Spec.ReadinessGates = nil
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "shop"}}}
 			inBed(t, func(b *bed) {
-				b.scope.configuration = "hooks"
+				b.scope.Configuration = "hooks"
 				b.must(b.cluster.Create(t.Context(), newWebhookConfiguration(with("team", "shop"), tc.pods)))
-				go b.scope.follow(b.calls.Context)
+				go b.scope.Follow(b.calls.Context)
 				b.settle()
 				b.after(plan.PollUnsettled)
 				if told := b.told("PodWithoutReadinessGate"); told != tc.want {

@@ -77,7 +77,7 @@ const minBackoff = 50 * time.Millisecond
 // startWithQueue starts the registrar's parts: the end of a call or write requeues its binding without delay.
 func (r *Registrar) startWithQueue(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	leading.Set(1)
-	go r.scope.follow(ctx)
+	go r.scope.Follow(ctx)
 	undelayed := undelayedQueue{queue.(*debouncedQueue)}
 	r.start(ctx, func(key types.NamespacedName, pause time.Duration) {
 		undelayed.addAfter(reconcile.Request{NamespacedName: key}, pause)

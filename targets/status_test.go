@@ -67,6 +67,7 @@ func TestGatesDoNotWaitForTheStatus(t *testing.T) {
 			t.Errorf("while the status is being written the gate is %q, want it open", got)
 		}
 		fates <- errors.New("no answer")
+		synctest.Wait()
 		if wait := b.settle().RequeueAfter; wait > writes.RetryPause {
 			t.Errorf("the next write is in %s, want it in %s at most", wait, writes.RetryPause)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/explain"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -55,7 +56,7 @@ func (r noIndexes) List(ctx context.Context, list client.ObjectList, opts ...cli
 // wantSameSurvey fails the test when a survey, without the indexes of a cache, differs from what the registrar resolves.
 func (b *bed) wantSameSurvey(binding *v1beta1.TargetGroupBinding, inGroup []elbv2.Target, res endpoints.Resolution) {
 	b.t.Helper()
-	survey, err := NewSurveyor(noIndexes{Reader: b.cluster}).Survey(b.t.Context(), binding, inGroup)
+	survey, err := explain.NewSurveyor(noIndexes{Reader: b.cluster}).Survey(b.t.Context(), binding, inGroup)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func TestSurveySaysWhyBindingIsLeftAlone(t *testing.T) {
 				owningBinding.DeletionTimestamp = ptr.To(metav1.Now())
 			}
 			inBed(t, func(b *bed) {
-				surveyor := NewSurveyor(noIndexes{Reader: b.cluster, forbidden: tc.forbidden})
+				surveyor := explain.NewSurveyor(noIndexes{Reader: b.cluster, forbidden: tc.forbidden})
 				survey, err := surveyor.Survey(t.Context(), newBinding(), nil)
 				if err != nil || survey.Refused != tc.want || survey.Successor != tc.successor {
 					t.Errorf("refused for %q, successor %v, error %v; want %q, %v", survey.Refused, survey.Successor, err, tc.want, tc.successor)
@@ -117,7 +118,7 @@ func TestSurveyReadsOnceAndWithoutNodes(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}} // not ready
 	inBed(t, func(b *bed) {
 		lists := 0
-		surveyor := NewSurveyor(noIndexes{Reader: b.cluster, forbidden: []string{"nodes"}, lists: &lists})
+		surveyor := explain.NewSurveyor(noIndexes{Reader: b.cluster, forbidden: []string{"nodes"}, lists: &lists})
 		for range 3 {
 			survey, err := surveyor.Survey(t.Context(), newBinding(), []elbv2.Target{two})
 			if err != nil || len(survey.Endpoints) != 1 || survey.Endpoints[0].State != endpoints.Desired {

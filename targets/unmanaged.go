@@ -4,36 +4,18 @@
 package targets
 
 import (
-	"cmp"
 	"fmt"
+	"time"
 
-	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/conditions"
-	"github.com/targetgate/targetgate/targets/ownership"
+	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
-
-// unmanageable says why targetgate must leave the binding alone, empty when it need not, and whether that is only until the
-// group has been handed over to it.
-func unmanageable(binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding) (why string, successor bool) {
-	if why := cmp.Or(ownership.Incomplete(&binding.Spec), unrecordable(binding)); why != "" {
-		return why, false
-	}
-	return ownership.Refusal(binding, duplicates)
-}
-
-// unrecordable says that the record of a shared group cannot be written, as its ConfigMap would have too long a name.
-func unrecordable(binding *v1beta1.TargetGroupBinding) string {
-	if !binding.Spec.MultiClusterTargetGroup || len(recordPrefix+binding.Name) <= validation.DNS1123SubdomainMaxLength {
-		return ""
-	}
-	return "metadata.name is too long for the ConfigMap " + recordPrefix + "NAME, the record of a shared target group: " +
-		"create the binding again with a shorter name"
-}
 
 // shortfall is what the binding asks for that it does not get, though it is worked for.
 func shortfall(binding *v1beta1.TargetGroupBinding) string {
@@ -67,4 +49,56 @@ func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why s
 		generation: binding.Generation, group: s.group.Snapshot(), claimFailure: s.claims.failure(), unsupported: why, successor: successor,
 	}))
 	return next.result()
+}
+
+// forbid leaves a binding alone whose role its namespace may not have assumed: AWS is not asked, and its targets stay as they are.
+// The gates of its pods wait as for a Service that is gone, as the list may change back, and open then. When the binding is
+// deleted it goes at once.
+func (r *Registrar) forbid(s session, binding *v1beta1.TargetGroupBinding, why string) ctrl.Result {
+	s.group.Retire()
+	var next requeue
+	if !binding.DeletionTimestamp.IsZero() {
+		next.in(r.openDeleted(s, binding))
+		left := events.Warning(v1beta1.ReasonRoleNotAllowed, "Deregister", "No target is deregistered with the binding: %s", why)
+		next.in(r.claims.release(s, binding, &left))
+		return next.result()
+	}
+	now := r.Clock.Now()
+	updates, detached := conditions.Forbidden(r.gatedPods(s.key), s.gates.Gate(), why, s.detached, r.Policy, now)
+	s.detached = detached
+	next.in(r.gates.Write(s.gates, updates))
+	next.in(targetgroup.RecheckPause)
+	next.in(detached.Next(r.Policy, now))
+	next.in(r.statuses.write(s, binding, statusInput{
+		generation: binding.Generation, group: s.group.Snapshot(), claimFailure: s.claims.failure(), forbidden: why,
+	}))
+	return next.result()
+}
+
+// duplicatePause is the pause before the next look at a duplicate's call that is under way.
+const duplicatePause = 500 * time.Millisecond
+
+// retire has the duplicates send nothing more, and reports whether a call of theirs is still under way.
+func (r *Registrar) retire(duplicates []v1beta1.TargetGroupBinding) (underWay bool) {
+	for i := range duplicates {
+		if m := r.remembered(client.ObjectKeyFromObject(&duplicates[i])); m != nil && m.group.Retire() {
+			underWay = true
+		}
+	}
+	return underWay
+}
+
+// remembered is what is remembered of a binding, nil when nothing is.
+func (r *Registrar) remembered(key client.ObjectKey) *memory {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.bindings[key]
+}
+
+// transfer lets a binding that is being deleted go without touching a target: they are the other binding's.
+func (r *Registrar) transfer(s session, binding *v1beta1.TargetGroupBinding) (next time.Duration) {
+	if s.group.Retire() {
+		return duplicatePause
+	}
+	return r.claims.release(s, binding, nil)
 }

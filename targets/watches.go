@@ -24,6 +24,7 @@ import (
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -32,13 +33,12 @@ type watcher struct {
 	client      client.Client
 	clock       clock.PassiveClock
 	resolver    *endpoints.Resolver
-	others      others
 	reporter    reporter
 	roleChanges <-chan struct{}
 }
 
 func (r *Registrar) watcher() *watcher {
-	return &watcher{r.Client, r.Clock, r.resolver, r.others, r.reporter, r.RoleChanges}
+	return &watcher{r.Client, r.Clock, r.resolver, r.reporter, r.RoleChanges}
 }
 
 // podEvents has the bindings of a pod looked at, without delay when it leaves: its target goes at once.
@@ -217,4 +217,26 @@ func (w *watcher) recheckRoles(ctx context.Context, queue workqueue.TypedRateLim
 			queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 	}
+}
+
+// bindingsOfGroup are the other bindings of the binding's target group.
+func (w *watcher) bindingsOfGroup(ctx context.Context, o client.Object) []reconcile.Request {
+	duplicates, err := ownership.Duplicates(ctx, w.client, o.(*v1beta1.TargetGroupBinding))
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the bindings of a target group")
+	}
+	out := make([]reconcile.Request, len(duplicates))
+	for i := range duplicates {
+		out[i].NamespacedName = client.ObjectKeyFromObject(&duplicates[i])
+	}
+	return out
+}
+
+// duplicatesChanged lets through what may change who has a target group: a binding comes, goes, lets go of it or no longer shares it.
+func duplicatesChanged() predicate.Funcs {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*v1beta1.TargetGroupBinding), e.ObjectNew.(*v1beta1.TargetGroupBinding)
+		return before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() || ownership.Released(before) != ownership.Released(after) ||
+			before.Spec.MultiClusterTargetGroup != after.Spec.MultiClusterTargetGroup
+	}}
 }

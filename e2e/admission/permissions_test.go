@@ -31,7 +31,7 @@ var permissions = []struct{ role, resource, name, verbs, need string }{
 	{"ClusterRole", "configmaps", "", "delete", "targets/multi_cluster.go deleteRecord"},
 	{"ClusterRole", "endpointslices.discovery.k8s.io", "", "list watch", "targets/watches.go SetupWithManager"},
 	{"ClusterRole", "events.events.k8s.io", "", "create", "targets/events/queue.go create"},
-	{"ClusterRole", "mutatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "get", "targets/scope.go ReadScope"},
+	{"ClusterRole", "mutatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "get", "targets/scope/scope.go ReadScope"},
 	{"ClusterRole", "mutatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "list watch", "webhook/certs/selfmade.go watch"},
 	{"ClusterRole", "mutatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "patch", "webhook/certs/pass.go write"},
 	{"ClusterRole", "namespaces", "", "list watch", "targets/watches.go SetupWithManager"},

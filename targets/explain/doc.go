@@ -11,7 +11,7 @@
 //	advice.go    what to do about AWS's reasons
 //	report.go    what comes out: chains of links; text.go prints it
 //
-// What is an endpoint, and which binding is left alone, the registrar's own code decides (targets.Surveyor); what a gate
+// What is an endpoint, and which binding is left alone, the registrar's own code decides (Surveyor); what a gate
 // says is read from the pod's condition, where the registrar wrote it; so is what AWS says, unless AWS itself is asked.
 // Nothing is written anywhere.
 package explain

@@ -15,7 +15,6 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -31,12 +30,12 @@ type Explainer struct {
 	// WebhookConfiguration is the name of the MutatingWebhookConfiguration that says which pods get gates.
 	WebhookConfiguration string
 
-	surveyor *targets.Surveyor
+	surveyor *Surveyor
 }
 
 // New returns an Explainer over these.
 func New(e Explainer) *Explainer {
-	e.surveyor = targets.NewSurveyor(e.Reader)
+	e.surveyor = NewSurveyor(e.Reader)
 	return &e
 }
 

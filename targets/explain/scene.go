@@ -17,8 +17,8 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/scope"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -26,10 +26,10 @@ import (
 type scene struct {
 	now       time.Time
 	binding   *v1beta1.TargetGroupBinding
-	survey    targets.Survey
+	survey    Survey
 	pods      []corev1.Pod      // of the namespace
 	namespace *corev1.Namespace // nil when it may not be read
-	scope     targets.Scope     // of the pod webhook; by the namespace's label when that may not be read
+	scope     scope.Scope       // of the pod webhook; by the namespace's label when that may not be read
 
 	leaseKey client.ObjectKey
 	lease    *coordinationv1.Lease // nil when it was not read
@@ -58,7 +58,7 @@ func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBindin
 	if e.Reader.Get(ctx, client.ObjectKey{Name: binding.Namespace}, &ns) == nil {
 		s.namespace = &ns
 	}
-	if scope, err := targets.ReadScope(ctx, e.Reader, e.WebhookConfiguration); err == nil {
+	if scope, err := scope.ReadScope(ctx, e.Reader, e.WebhookConfiguration); err == nil {
 		s.scope = scope
 	}
 	var lease coordinationv1.Lease

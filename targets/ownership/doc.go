@@ -13,5 +13,6 @@
 //     of ours holds it, it counts no more: Released.
 //   - A binding that nothing can be done for (Incomplete) owns nothing.
 //
-// It reads nothing: callers bring the other bindings, which they find in a cache with Indexes.
+// The other bindings are found in a cache with Indexes (Duplicates). Which targets of a shared group are a binding's own stands in its
+// Record.
 package ownership

@@ -40,3 +40,29 @@ func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	}
 	return nil
 }
+
+// Duplicates lists the other bindings of the binding's target group, but for those that share it knowingly as it does, and those that
+// have let go of it already. Of a group that thousands share, those are not even listed. The reader has the indexes; what it lists is
+// read only.
+func Duplicates(ctx context.Context, reader client.Reader, binding *v1beta1.TargetGroupBinding) ([]v1beta1.TargetGroupBinding, error) {
+	if binding.Spec.TargetGroupARN == "" {
+		return nil, nil
+	}
+	index := IndexGroup
+	if binding.Spec.MultiClusterTargetGroup {
+		index = IndexExclusive
+	}
+	var list v1beta1.TargetGroupBindingList
+	err := reader.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingFields{index: binding.Spec.TargetGroupARN})
+	if err != nil {
+		return nil, fmt.Errorf("listing bindings of the target group: %w", err)
+	}
+	var duplicates []v1beta1.TargetGroupBinding
+	for i := range list.Items {
+		other := &list.Items[i]
+		if other.UID != binding.UID && !Released(other) {
+			duplicates = append(duplicates, *other)
+		}
+	}
+	return duplicates, nil
+}

@@ -4,6 +4,7 @@
 package ownership
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,6 +22,15 @@ func Taken(spec *v1beta1.TargetGroupBindingSpec, others []v1beta1.TargetGroupBin
 		}
 	}
 	return ""
+}
+
+// Unmanageable says why targetgate must leave the binding alone, empty when it need not, and whether that is only until the
+// group has been handed over to it.
+func Unmanageable(binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding) (why string, successor bool) {
+	if why := cmp.Or(Incomplete(&binding.Spec), unrecordable(binding)); why != "" {
+		return why, false
+	}
+	return Refusal(binding, duplicates)
 }
 
 // Refusal returns why a binding that exists may not act on its target group, or "", and whether it only waits for the group to

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package explain
 
 import (
 	"context"
@@ -18,20 +18,20 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// unindexed answers from the API server what is asked of a cache with indexes elsewhere: it lists each kind of a namespace
+// apiReader answers from the API server what is asked of a cache with indexes elsewhere: it lists each kind of a namespace
 // once, whole, and looks through it. Of kinds outside of the namespace, which not everybody may read, it reads what it may.
-type unindexed struct {
+type apiReader struct {
 	client.Reader
 	lists  map[string][]runtime.Object // by kind and namespace
 	unread []string
 }
 
-func newUnindexed(reader client.Reader) *unindexed {
-	return &unindexed{Reader: reader, lists: map[string][]runtime.Object{}}
+func newAPIReader(reader client.Reader) *apiReader {
+	return &apiReader{Reader: reader, lists: map[string][]runtime.Object{}}
 }
 
 // Get notes that nodes may not be read.
-func (u *unindexed) Get(ctx context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+func (u *apiReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	err := u.Reader.Get(ctx, key, o)
 	if _, isNode := o.(*corev1.Node); isNode && apierrors.IsForbidden(err) {
 		u.miss("nodes")
@@ -40,7 +40,7 @@ func (u *unindexed) Get(ctx context.Context, key client.ObjectKey, o client.Obje
 }
 
 // List takes bindings of all namespaces that may not be read for none.
-func (u *unindexed) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (u *apiReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	var asked client.ListOptions
 	asked.ApplyOptions(opts)
 	all, err := u.all(ctx, list, asked.Namespace)
@@ -60,7 +60,7 @@ func (u *unindexed) List(ctx context.Context, list client.ObjectList, opts ...cl
 	return apimeta.SetList(list, matching)
 }
 
-func (u *unindexed) all(ctx context.Context, list client.ObjectList, namespace string) ([]runtime.Object, error) {
+func (u *apiReader) all(ctx context.Context, list client.ObjectList, namespace string) ([]runtime.Object, error) {
 	key := fmt.Sprintf("%T %s", list, namespace)
 	if known, ok := u.lists[key]; ok {
 		return known, nil
@@ -75,7 +75,7 @@ func (u *unindexed) all(ctx context.Context, list client.ObjectList, namespace s
 	return all, err
 }
 
-func (u *unindexed) miss(kind string) {
+func (u *apiReader) miss(kind string) {
 	if !slices.Contains(u.unread, kind) {
 		u.unread = append(u.unread, kind)
 	}
@@ -86,11 +86,9 @@ func matches(o client.Object, asked *client.ListOptions) bool {
 	if asked.FieldSelector == nil {
 		return true
 	}
-	for _, indexes := range []map[string]func(*v1beta1.TargetGroupBinding) string{bindingIndexes, ownership.Indexes} {
-		for field, value := range indexes {
-			if wanted, ok := asked.FieldSelector.RequiresExactMatch(field); ok {
-				return value(o.(*v1beta1.TargetGroupBinding)) == wanted
-			}
+	for field, value := range ownership.Indexes {
+		if wanted, ok := asked.FieldSelector.RequiresExactMatch(field); ok {
+			return value(o.(*v1beta1.TargetGroupBinding)) == wanted
 		}
 	}
 	return false

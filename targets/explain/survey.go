@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package explain
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -47,23 +48,23 @@ func (s Survey) Selects(pod *corev1.Pod) bool { return endpoints.Selects(s.Servi
 // Surveyor looks at bindings as the registrar does, with its own code, in the flags' defaults; it changes nothing. All of
 // its surveys are of the moment of the first: what it has read once it does not read again. Not safe for concurrent use.
 type Surveyor struct {
-	reader    *unindexed
+	reader    *apiReader
 	resolvers map[string]*endpoints.Resolver // by namespace
 }
 
 // NewSurveyor returns a Surveyor that reads from the API server itself, where there are no indexes.
 func NewSurveyor(reader client.Reader) *Surveyor {
-	return &Surveyor{reader: newUnindexed(reader), resolvers: map[string]*endpoints.Resolver{}}
+	return &Surveyor{reader: newAPIReader(reader), resolvers: map[string]*endpoints.Resolver{}}
 }
 
 // Survey looks at a binding. InGroup are the targets of its group, as far as they are known: the pods and nodes behind
 // them are endpoints, too, although no slice lists them.
 func (s *Surveyor) Survey(ctx context.Context, binding *v1beta1.TargetGroupBinding, inGroup []elbv2.Target) (Survey, error) {
-	duplicates, err := duplicatesIn(ctx, s.reader, binding)
+	duplicates, err := ownership.Duplicates(ctx, s.reader, binding)
 	if err != nil {
 		return Survey{}, err
 	}
-	if why, successor := unmanageable(binding, duplicates); why != "" {
+	if why, successor := ownership.Unmanageable(binding, duplicates); why != "" {
 		return Survey{Refused: why, Successor: successor}, nil
 	}
 	r, err := s.resolver(ctx, binding.Namespace)

@@ -1,7 +1,8 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+// Package scope knows which pods get readiness gates at their creation: those that the pod webhook's selectors cover.
+package scope
 
 import (
 	"cmp"
@@ -76,20 +77,22 @@ func (s Scope) CoversPod(pod *corev1.Pod) bool {
 // scopePause is the pause between readings of the scope, which changes with an installation's settings.
 const scopePause = time.Minute
 
-// scopeReader keeps the scope as the API server has it. Until it could be read it is the zero Scope. Safe for concurrent use.
-type scopeReader struct {
-	namespaces    client.Reader
-	uncached      client.Reader
-	configuration string // the name of the MutatingWebhookConfiguration
-	injects       bool   // admission gives pods gates
+// Follower keeps the scope as the API server has it. Until it could be read it is the zero Scope. Safe for concurrent use.
+type Follower struct {
+	// Namespaces reads namespaces from a cache; Uncached reads from the API server itself.
+	Namespaces, Uncached client.Reader
+	// Configuration is the name of the MutatingWebhookConfiguration.
+	Configuration string
+	// Injects says that admission gives pods gates.
+	Injects bool
 
 	scope atomic.Pointer[Scope] // nil before it was read
 }
 
-// follow reads the scope again and again until ctx ends.
-func (r *scopeReader) follow(ctx context.Context) {
+// Follow reads the scope again and again until ctx ends.
+func (r *Follower) Follow(ctx context.Context) {
 	for told := ""; ctx.Err() == nil; pause(ctx, retry.Jitter(scopePause)) {
-		scope, err := ReadScope(ctx, r.uncached, r.configuration)
+		scope, err := ReadScope(ctx, r.Uncached, r.Configuration)
 		if err == nil {
 			r.scope.Store(&scope)
 			told = ""
@@ -109,15 +112,15 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// asksForGates says which pods of the namespace get gates at their creation; nil when none do.
-func (r *scopeReader) asksForGates(ctx context.Context, namespace string) func(*corev1.Pod) bool {
+// Covered says which pods of the namespace get gates at their creation; nil when none do.
+func (r *Follower) Covered(ctx context.Context, namespace string) func(*corev1.Pod) bool {
 	var scope Scope
 	if known := r.scope.Load(); known != nil {
 		scope = *known
 	}
 	var ns corev1.Namespace
-	err := r.namespaces.Get(ctx, client.ObjectKey{Name: namespace}, &ns, client.UnsafeDisableDeepCopy)
-	if err != nil || !r.injects || !scope.CoversNamespace(&ns) {
+	err := r.Namespaces.Get(ctx, client.ObjectKey{Name: namespace}, &ns, client.UnsafeDisableDeepCopy)
+	if err != nil || !r.Injects || !scope.CoversNamespace(&ns) {
 		return nil
 	}
 	return scope.CoversPod
