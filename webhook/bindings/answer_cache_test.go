@@ -31,8 +31,13 @@ func (c *counter) ask(ctx context.Context) (int, error) {
 		<-ctx.Done()
 		return 0, ctx.Err()
 	}
-	time.Sleep(40 * time.Millisecond) // of the bubble
-	return c.asked, c.err
+	answer := c.asked
+	select {
+	case <-time.After(40 * time.Millisecond): // of the bubble
+		return answer, c.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
 }
 
 func TestAnswerCacheAsksOnceForAll(t *testing.T) {
@@ -92,6 +97,30 @@ func TestAnswerCacheTellsRolesApart(t *testing.T) {
 				t.Errorf("role %v: got %d, %v; want an answer of its own", role, got, err)
 			}
 		}
+	})
+}
+
+// No namespace waits for the calls of another, and no role for those of one that may know more.
+func TestAnswerCacheSharesCallsOfTheSameKeyOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, asked := newAnswerCache[int](clock.RealClock{}, time.Minute, 10), &counter{}
+		keys := []groupKey{
+			{"shop", accounts.Role{}, "group"},
+			{"other", accounts.Role{}, "group"},
+			{"shop", accounts.Role{ARN: "role"}, "group"},
+			{"shop", accounts.Role{ARN: "role", ExternalID: "id"}, "group"},
+			{"shop", accounts.Role{}, "another"},
+		}
+		var callers sync.WaitGroup
+		for want, key := range keys {
+			callers.Go(func() {
+				if got, err := c.get(t.Context(), key, asked.ask); got != want+1 || err != nil {
+					t.Errorf("key %v: got %d, %v; want an answer of its own", key, got, err)
+				}
+			})
+			synctest.Wait()
+		}
+		callers.Wait()
 	})
 }
 

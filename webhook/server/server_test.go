@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -201,18 +202,18 @@ func TestServerBoundsItsConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner, end := start(t, logr.Discard(), func(http.ResponseWriter, *http.Request) {})
 		defer end()
-		closed := 0
+		var closed atomic.Int32
 		for range maxConnections + 1 {
 			c := inner.dial(stranger)
 			defer c.Close()
 			go func() {
 				_, _ = io.Copy(io.Discard, c)
-				closed++
+				closed.Add(1)
 			}()
 			synctest.Wait()
 		}
-		if closed != 1 {
-			t.Errorf("%d of %d connections are closed, want one", closed, maxConnections+1)
+		if n := closed.Load(); n != 1 {
+			t.Errorf("%d of %d connections are closed, want one", n, maxConnections+1)
 		}
 	})
 }
