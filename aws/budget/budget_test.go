@@ -14,8 +14,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/clock"
+
+	"github.com/targetgate/targetgate/aws/awserr"
 )
 
 // oneAtATime grants one token at the start and one a second from then on, for every operation.
@@ -194,6 +197,46 @@ func TestBudgetGivesBackTokenOfCancelledWait(t *testing.T) {
 			t.Errorf("the next caller waited %s, want the 900 ms that were left", took)
 		}
 	})
+}
+
+// A registration waits for the reserve to fill, and those behind it with it. When it gives up, there is a token for them.
+func TestBudgetServesThoseBehindACancelledWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := New("", []Rule{{Operations: regexp.MustCompile("."), Rate: 1, Burst: 10}}, clock.RealClock{})
+		for range 8 {
+			_ = spend(WithCharge(t.Context(), Charge{Class: ClassDeregister}), budget, "Deregister")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		go func() { _ = spend(WithCharge(ctx, Charge{Class: ClassRegister}), budget, "Register") }()
+		synctest.Wait()
+		start := time.Now()
+		_ = spend(WithCharge(t.Context(), Charge{Class: ClassWaitingHealth}), budget, "Describe")
+		if took := time.Since(start); took != 100*time.Millisecond {
+			t.Errorf("it waited %s, want 100 ms until the registration gives up", took)
+		}
+	})
+}
+
+// AssumeRole has a bucket of its own, however late credentials turn out to be too old.
+func TestBudgetSlowsDownForItsOwnCallsOnly(t *testing.T) {
+	throttled := &smithy.GenericAPIError{Code: "Throttling", Message: "Rate exceeded"}
+	for name, tc := range map[string]struct {
+		err  error
+		want float64
+	}{
+		"throttled":            {throttled, 0.5},
+		"its role's throttled": {&awserr.RoleError{Err: throttled}, 1},
+		"another error":        {errors.New("no answer"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			budget := oneAtATime()
+			budget.notice(ELBv2, "DescribeTargetGroups", tc.err)
+			if got := budget.Levels()[0].Rate; got > tc.want*1.01 || got < tc.want {
+				t.Errorf("rate %g, want %g", got, tc.want)
+			}
+		})
+	}
 }
 
 func TestBudgetLeavesUnmatchedOperationsFree(t *testing.T) {
