@@ -131,7 +131,7 @@ func (v *validator) review(ctx context.Context, req *bindingRequest) (review.Ans
 }
 
 const (
-	// mostFaults limits the number of faults in one answer. mostQuoted and mostTold limit, in bytes, the quoted value and the
+	// mostFaults limits the number of faults in one answer. mostQuoted and mostReported limit, in bytes, the quoted value and the
 	// text of each.
 	mostFaults   = 50
 	mostQuoted   = 128
