@@ -178,10 +178,8 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 		m = newMemory(binding, targetgroup.New(binding, r.subnets, r.Clock.Now()), m)
 		r.bindings[key] = m
 	}
-	role := accounts.Role{
-		ARN: binding.Spec.IamRoleArnToAssume, ExternalID: binding.Spec.AssumeRoleExternalId, Namespace: key.Namespace, Binding: key.Name,
-	}
-	calls := &targetgroup.Calls{Env: &r.calls, Group: m.group, Binding: key, Client: r.Clients.Client(role).For(key.Namespace)}
+	aws := r.Clients.Client(accounts.RoleOf(binding)).For(key.Namespace)
+	calls := &targetgroup.Calls{Env: &r.calls, Group: m.group, Binding: key, Client: aws}
 	return session{memory: m, key: key, calls: calls}
 }
 
