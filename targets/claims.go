@@ -85,7 +85,7 @@ func (w *claimWriter) claim(
 	})
 }
 
-// start begins the writes of a claim if they are due and may start, and has the binding looked at again when they end. The caller holds
+// start begins the writes of a claim if they are due and may start, and requeues the binding when they end. The caller holds
 // the lock.
 func (w *claimWriter) start(s session, due bool, write func(context.Context) error) (retryIn time.Duration) {
 	c := s.claims
@@ -158,7 +158,7 @@ func (c *claims) failure() error {
 }
 
 // addFinalizer puts our finalizer on the binding and removes the incumbent's checkpoints; that these could not be removed
-// is told and is no error. The lock is optimistic: lists of finalizers must not be overwritten.
+// is an event and no error. The lock is optimistic: lists of finalizers must not be overwritten.
 func (w *claimWriter) addFinalizer(ctx context.Context, c *claims, binding *v1beta1.TargetGroupBinding) error {
 	if finalizerIsRight(binding) {
 		return nil

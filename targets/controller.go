@@ -51,7 +51,7 @@ type Registrar struct {
 	Consent consent.Policy
 	// RoleChanges tells when Consent allows other roles; nil when it never does.
 	RoleChanges <-chan struct{}
-	// DriftInterval is the pause between readings of a group in which nobody waits, and how old facts about a group may be.
+	// DriftInterval is the pause between readings of a group for which no pod waits, and how old settings and tags of a group may be.
 	DriftInterval time.Duration
 	// LastResort lets in endpoints on nodes of unknown state when a binding has no others.
 	LastResort bool
@@ -61,7 +61,7 @@ type Registrar struct {
 	// WebhookConfiguration is the name of the MutatingWebhookConfiguration that says which pods.
 	WebhookConfiguration string
 
-	// MaxConcurrentReconciles is how many bindings are looked at side by side. Passes do not wait for AWS, so this is
+	// MaxConcurrentReconciles is how many passes run at once. Passes do not wait for AWS, so this is
 	// about the API server.
 	MaxConcurrentReconciles int
 	// MaxBackoff bounds the pause after a pass that failed at the API server.
@@ -123,7 +123,7 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.statuses = newStatusWriter(r.Client, r.Clock, r.reporter)
 }
 
-// start has the parts work until ctx ends: requeue has a binding looked at again after a pause.
+// start has the parts work until ctx ends: requeue starts another pass over a binding after a pause.
 func (r *Registrar) start(ctx context.Context, requeue func(types.NamespacedName, time.Duration)) {
 	now := func(key types.NamespacedName) { requeue(key, 0) }
 	r.calls.Context, r.calls.Requeue = ctx, now

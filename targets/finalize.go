@@ -61,7 +61,7 @@ func (r *Registrar) empty(
 	}
 	removal := plan.Removal(before.Targets, mine)
 	deregisterIn := s.calls.Deregister(removal.Changes, 0)
-	s.calls.Register(targetgroup.Changes{}, nothing) // what was due is not any more
+	s.calls.Register(targetgroup.Changes{}, nothing) // what was due is no longer
 	readTagIn := s.calls.ReadTag()
 	after := s.group.Snapshot()
 	if isEmptied(after, mine) && !plan.HoldOf(r.Consent.Mode, after).IsUndecided() {

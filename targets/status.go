@@ -46,7 +46,7 @@ func fillStatus(status *v1beta1.TargetGroupBindingStatus, v statusInput, now met
 	}
 	for _, condition := range []metav1.Condition{v.ready(), v.degraded()} {
 		if condition.Reason == v1beta1.ReasonReading && saidReady(status, v.generation) {
-			continue // by an earlier process, and nothing says that it is not so any more
+			continue // by an earlier process, and nothing contradicts it
 		}
 		condition.ObservedGeneration = v.generation
 		condition.Message = events.Cut(condition.Message)

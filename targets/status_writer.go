@@ -155,7 +155,7 @@ func (w *statusWriter) send(ctx context.Context, s *status) {
 	}
 }
 
-// take is what is to be written, nil when nothing is any more.
+// take is what is to be written, nil when nothing is left.
 func (s *status) take() *statusWrite {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,7 +35,7 @@ func shortfall(binding *v1beta1.TargetGroupBinding) string {
 
 // refuse says in the status why the binding is left alone, and opens the gates of its pods: nobody will check their health. A
 // successor's pods wait: a call of the other binding's is all that is still awaited. What the binding may still have had to send is
-// not sent any more.
+// no longer sent.
 func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why string, successor bool) ctrl.Result {
 	s.group.Retire()
 	var next requeue
@@ -75,7 +75,7 @@ func (r *Registrar) forbid(s session, binding *v1beta1.TargetGroupBinding, why s
 	return next.result()
 }
 
-// duplicatePause is the pause before the next look at a duplicate's call that is under way.
+// duplicatePause is the pause before the next check of a duplicate's call that is under way.
 const duplicatePause = 500 * time.Millisecond
 
 // retire has the duplicates send nothing more, and reports whether a call of theirs is still under way.

@@ -41,7 +41,7 @@ func (r *Registrar) watcher() *watcher {
 	return &watcher{r.Client, r.Clock, r.resolver, r.reporter, r.RoleChanges}
 }
 
-// podEvents has the bindings of a pod looked at, without delay when it leaves: its target goes at once.
+// podEvents requeues the bindings of a pod, without delay when it leaves: its target goes at once.
 func (w *watcher) podEvents() handler.EventHandler {
 	return w.resolver.UpdatePods(podHandler{handler.EnqueueRequestsFromMapFunc(w.bindingsOfPod), w.reporter.tellTooManyGates})
 }
@@ -191,7 +191,7 @@ func (w *watcher) bindingsOfNode(ctx context.Context, o client.Object) []reconci
 	return slices.Collect(maps.Keys(found))
 }
 
-// watchRoles has all bindings that name a role looked at when other roles are allowed.
+// watchRoles requeues all bindings that name a role when other roles are allowed.
 func (w *watcher) watchRoles(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	go func() {
 		for {

@@ -226,7 +226,7 @@ func (p *planner) refusal(target elbv2.Target) string {
 	}
 }
 
-// detachedHealth is what a gate has to say whose pod is not among the endpoints of the Service, or not any more.
+// detachedHealth is what a gate has to say whose pod is not, or no longer, among the endpoints of the Service.
 func (p *planner) detachedHealth(pod *corev1.Pod) (readiness.Health, bool) {
 	health, cause, ok := p.detachment(pod)
 	if !ok || !p.lasts(pod, cause) {

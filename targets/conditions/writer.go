@@ -29,9 +29,9 @@ type Writer struct {
 	pods     *readiness.Writer
 	recorder clientevents.EventRecorder
 	clock    clock.PassiveClock
-	// requeue has the binding looked at again after a pause.
+	// requeue starts another pass over the binding after a pause.
 	requeue func(binding types.NamespacedName, pause time.Duration)
-	// ready is told how long after its registration a pod's gate was opened.
+	// ready takes how long after its registration a pod's gate was opened.
 	ready func(binding types.NamespacedName, took time.Duration)
 
 	gates, progress *writes.Queue[gateWrite]

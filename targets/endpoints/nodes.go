@@ -75,7 +75,7 @@ func addNodes(nodes []corev1.Node, selector labels.Selector, port corev1.Service
 	return alive
 }
 
-// addOldPorts adds the targets of living nodes at ports that are not asked for any more.
+// addOldPorts adds the targets of living nodes at ports that are no longer wanted.
 func addOldPorts(alive map[string]State, group Group, res *Resolution) {
 	for target := range group.Targets() {
 		s, lives := alive[target.ID]
@@ -220,7 +220,7 @@ func (d *DeletedNodes) Update(next handler.EventHandler, clk clock.PassiveClock)
 	return nodeHandler{next, d, clk}
 }
 
-// nodeHandler notes which nodes are deleted before it has the bindings looked at.
+// nodeHandler notes which nodes are deleted before it requeues the bindings.
 type nodeHandler struct {
 	handler.EventHandler
 	deleted *DeletedNodes

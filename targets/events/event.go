@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/events"
 )
 
-// Event is what is told of an object.
+// Event is what users are told of an object.
 type Event struct {
 	Type, Reason, Action, Note string
 }

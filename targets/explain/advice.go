@@ -18,7 +18,7 @@ var groupAdvice = map[string]string{
 	v1beta1.ReasonTargetGroupNotFound: "Does the target group exist, in targetgate's Region and account? " +
 		"spec.targetGroupARN cannot be changed: create the binding again with the right one",
 	v1beta1.ReasonKubernetesError: "Nothing is registered before this write succeeds: look at targetgate's RBAC, at the namespace's " +
-		"quotas, and at webhooks that stand in the way",
+		"quotas, and at webhooks that reject it",
 	v1beta1.ReasonConsentMissing: "Have the target group's owner set the tag; targetgate reads it again within half a minute",
 	v1beta1.ReasonConsentUnknown: "Look at targetgate's IAM role, or the binding's: it needs elasticloadbalancing:DescribeTags",
 	v1beta1.ReasonAWSError:       "targetgate tries again by itself; if it goes on, see its log and AWS's health",

@@ -123,7 +123,7 @@ func (e *Explainer) report(ctx context.Context, bindings []v1beta1.TargetGroupBi
 		out.Chains = append(out.Chains, s.chain(pod))
 	}
 	for _, kind := range e.surveyor.Unread() {
-		out.Notes = append(out.Notes, "you may not read "+kind+": what they could change is not looked at")
+		out.Notes = append(out.Notes, "you may not read "+kind+": what they could change is not checked")
 	}
 	return out, nil
 }
@@ -140,7 +140,7 @@ func lostGates(pod *corev1.Pod, bindings []v1beta1.TargetGroupBinding) []Chain {
 		l := link("binding", Broken, "the pod has the gate of TargetGroupBinding %q, which does not exist", name).
 			advise("targetgate opens such gates; a gate that stays closed needs a running targetgate that watches the namespace")
 		if readiness.IsOpen(pod, gate.ConditionType) {
-			l = link("binding", OK, "TargetGroupBinding %q does not exist any more, and the pod's gate is open", name)
+			l = link("binding", OK, "TargetGroupBinding %q no longer exists, and the pod's gate is open", name)
 		}
 		out = append(out, concluded(Chain{Namespace: pod.Namespace, Binding: name, Links: []Link{l}}))
 	}

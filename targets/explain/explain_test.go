@@ -438,7 +438,7 @@ func TestExplainNamesTheCause(t *testing.T) {
 			func(w *world) {
 				w.pod.Spec.ReadinessGates = append(w.pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: "example.com/other"})
 			},
-			[]string{"waiting gate: is open, and the pod is not Ready as a gate of somebody else's is closed: example.com/other"},
+			[]string{"waiting gate: is open, and the pod is not Ready as someone else's gate is closed: example.com/other"},
 		},
 		"pod has ended": {
 			func(w *world) { w.pod.Status.Phase, w.pod.Status.Reason = corev1.PodFailed, "Evicted" },

@@ -61,12 +61,12 @@ func (s *scene) podSliceLink(pod *corev1.Pod, ep *endpoints.Endpoint) Link {
 // leavingLink is about a pod that is being deleted or has ended.
 func (s *scene) leavingLink(pod *corev1.Pod) Link {
 	if pod.DeletionTimestamp == nil {
-		return link("pod", Waiting, "has ended (%s) and is no target any more: its owner replaces it. %s %s",
+		return link("pod", Waiting, "has ended (%s) and is no longer a target: its owner replaces it. %s %s",
 			pod.Status.Phase, pod.Status.Reason, pod.Status.Message)
 	}
 	due := pod.DeletionTimestamp.Time // the request's time and the grace period
 	if s.now.Before(due.Add(promptness)) {
-		return link("pod", Waiting, "is terminating, until %s: it leaves the load balancer, and its gate is not written any more", stamp(due))
+		return link("pod", Waiting, "is terminating, until %s: it leaves the load balancer, and its gate is no longer written", stamp(due))
 	}
 	return link("pod", Broken, "is terminating, and should have been gone at %s", stamp(due)).
 		advise("Finalizers hold it: %v; or node %q does not answer", pod.Finalizers, pod.Spec.NodeName)
@@ -150,7 +150,7 @@ func (s *scene) gateLink(pod *corev1.Pod) Link {
 	case condition.Status != corev1.ConditionTrue:
 		return link("gate", Waiting, "is closed since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
 	case otherGate(pod) != "":
-		return link("gate", Waiting, "is open, and the pod is not Ready as a gate of somebody else's is closed: %s", otherGate(pod))
+		return link("gate", Waiting, "is open, and the pod is not Ready as someone else's gate is closed: %s", otherGate(pod))
 	case condition.Reason != "":
 		return link("gate", OK, "is open since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
 	default:

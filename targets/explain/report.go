@@ -8,7 +8,7 @@ import "fmt"
 // State is how a link is.
 type State string
 
-// The states. What is Waiting gets on by itself; what is Broken needs somebody.
+// The states. What is Waiting goes on by itself; what is Broken needs someone.
 const (
 	OK      State = "ok"
 	Waiting State = "waiting"
@@ -60,7 +60,7 @@ type Cause struct {
 // Report is what was found. In JSON it is an object with these fields, to which others may be added.
 type Report struct {
 	Chains []Chain `json:"bindings"`
-	// Notes are what could not be looked at.
+	// Notes are what could not be checked.
 	Notes []string `json:"notes,omitempty"`
 }
 

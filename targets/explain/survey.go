@@ -39,7 +39,7 @@ type Survey struct {
 }
 
 // Unlisted says why the Service, which exists and selects the pod, has no endpoint for it, and whether that stays so until
-// somebody changes something; otherwise the EndpointSlices may only be late.
+// someone changes something; otherwise the EndpointSlices may only be late.
 func (s Survey) Unlisted(pod *corev1.Pod) (why string, lasting bool) { return s.whyUnlisted(pod) }
 
 // Selects reports whether the binding's Service selects the pod.

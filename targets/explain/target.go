@@ -105,14 +105,14 @@ func readySince(pod *corev1.Pod) time.Time {
 // leavingTarget is of a pod that goes.
 func (s *scene) leavingTarget(ep *endpoints.Endpoint) Link {
 	if ep == nil {
-		return link("target", OK, "it has none any more")
+		return link("target", OK, "it no longer has one")
 	}
 	if !s.answered() {
 		return link("target", Waiting, "%s is deregistered at once, and drains", ep.Target)
 	}
 	switch h, there := s.reading.health[ep.Target]; {
 	case !there:
-		return link("target", OK, "%s is not registered any more", ep.Target)
+		return link("target", OK, "%s is no longer registered", ep.Target)
 	case h.State == elbv2.StateDraining:
 		return link("target", OK, "%s drains", ep.Target)
 	default:

@@ -102,7 +102,7 @@ func (in ReadingInput) wholePause() time.Duration {
 	return pause
 }
 
-// settled reports whether no reading is needed to decide about a target that nobody waits for.
+// settled reports whether no reading is needed to decide about a target that no pod waits for.
 func (in ReadingInput) settled() bool {
 	for id, t := range in.Group.Targets {
 		_, awaited := in.Awaited[id]
@@ -126,7 +126,7 @@ func dueAt(t targetgroup.Target, facts *v1beta1.TargetGroupFacts, pause time.Dur
 	return read.Add(min(max(waited/pollGrowth, pause), pollSlowest))
 }
 
-// Awaited are the registered targets for whose health somebody waits: a pod at its gate that was not opened just now, or pods that
+// Awaited are the registered targets whose health is waited for: a pod at its gate that was not opened just now, or pods that
 // are to be replaced since replacedAt.
 func Awaited(listed map[elbv2.Target]endpoints.Endpoint, group targetgroup.Targets, gate corev1.PodConditionType,
 	replacedAt time.Time, opened map[types.UID]bool,

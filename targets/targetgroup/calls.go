@@ -28,7 +28,7 @@ type Env struct {
 
 	// Context ends the calls, which outlive a pass.
 	Context context.Context
-	// Requeue has a binding looked at again.
+	// Requeue starts another pass over a binding.
 	Requeue func(types.NamespacedName)
 }
 

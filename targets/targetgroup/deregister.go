@@ -44,7 +44,7 @@ func (c *Calls) Deregister(changes Changes, coalesce time.Duration) time.Duratio
 	return retry.Soonest(isolated, retryIn)
 }
 
-// planDeregistrations takes what has to go now, and what needs no call: which targets nobody explains and which ones are unwanted.
+// planDeregistrations takes what has to go now, and what needs no call: which targets are unexplained, and which unwanted.
 func (g *Group) planDeregistrations(changes Changes, now time.Time) (wait time.Duration) {
 	for id, t := range g.seen.targets {
 		if t.Deregistering {

@@ -22,7 +22,7 @@ type Group struct {
 	arn string
 
 	mu       sync.Mutex // guards what is below
-	retired  bool       // the target group is another binding's: nothing is sent any more
+	retired  bool       // the target group is another binding's: nothing more is sent
 	seen     seen
 	health   health
 	settings settings
@@ -43,7 +43,7 @@ type seen struct {
 	newTill time.Time      // readings until then may show targets that an earlier binding has just deregistered
 	gone    error          // AWS's word that there is no such target group, nil once a reading has found it
 	invalid error          // AWS's refusal of the group's ARN at the last reading, nil once one has found it
-	lost    []elbv2.Target // were registered and are not any more, by nobody we know; until TakeLost
+	lost    []elbv2.Target // someone else has deregistered them; until TakeLost
 }
 
 // New returns a group of which nothing is known but what the binding's status says of its settings, which counts as read now.

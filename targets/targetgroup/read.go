@@ -40,7 +40,7 @@ func (c *Calls) Read(next Reading) time.Duration {
 		h.next = next.Targets
 	}
 	if h.Busy {
-		h.queued.giveWay(next.Class) // nobody waited for it, and somebody waits now
+		h.queued.giveWay(next.Class) // no pod waited for it, and one waits now
 		return 0
 	}
 	due := next.At

@@ -45,8 +45,8 @@ func newSender[V any](maxBackoff time.Duration) sender[V] {
 }
 
 // plan takes what a pass wants sent for a generation of the spec, and says when more of it will be due; 0 when all is, or nothing more.
-// When there is nothing to send, past failures are forgotten. Targets that nobody wants to send any more and that are not under way
-// are no longer isolated.
+// When there is nothing to send, past failures are forgotten. Targets that are no longer wanted
+// and not under way are no longer isolated.
 func (s *sender[V]) plan(
 	wanted map[elbv2.Target]V, generation int64, underWay func(elbv2.Target) bool, now time.Time,
 ) (wait time.Duration) {

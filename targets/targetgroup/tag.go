@@ -12,7 +12,7 @@ import (
 	"github.com/targetgate/targetgate/targets/retry"
 )
 
-// RecheckPause is how often what somebody is asked to change is looked at again: a tag that refuses a binding, a binding that is not
+// RecheckPause is the pause between checks of what a user is asked to change: a tag that refuses a binding, a binding that is not
 // managed.
 const RecheckPause = 30 * time.Second
 
@@ -29,7 +29,7 @@ type tag struct {
 	last TagReading
 }
 
-// nextAt is when the tag is due to be read: soon again where somebody is asked to change it.
+// nextAt is when the tag is due to be read: soon again where a user is asked to change it.
 func (t *tag) nextAt(drift time.Duration) time.Time {
 	next := time.Time{}
 	switch {
