@@ -81,10 +81,12 @@ func TestMessageThatIsOvertakenIsNeverWritten(t *testing.T) {
 		others = append(others, fixture.Pod("slow-"+string(rune('a'+i)), "10.0.1.1"))
 	}
 	inWriterBed(t, func(b *writerBed) {
-		slow := make(chan struct{})
+		tries, slow := 0, make(chan struct{})
 		b.answer = func(p *corev1.Pod) error {
 			if p.Name != pod.Name {
 				<-slow
+			} else {
+				tries++
 			}
 			return nil
 		}
@@ -99,8 +101,8 @@ func TestMessageThatIsOvertakenIsNeverWritten(t *testing.T) {
 			t.Fatal("the gate waits behind messages")
 		}
 		close(slow)
-		if !b.isOpen(t, pod) {
-			t.Error("the message was written after the gate had opened")
+		if !b.isOpen(t, pod) || tries != 1 {
+			t.Errorf("the gate is closed, or %d writes were made to the pod; want the opening alone", tries)
 		}
 		time.Sleep(CacheLag)
 		if g.Prune(time.Now()); len(g.writes) != 0 {
@@ -111,28 +113,31 @@ func TestMessageThatIsOvertakenIsNeverWritten(t *testing.T) {
 
 // What comes while a write is under way is written after it, and the newest of it.
 func TestNewestUpdateIsWrittenAfterTheOneUnderWay(t *testing.T) {
-	pod := fixture.Pod("web-0", "10.0.0.1")
-	inWriterBed(t, func(b *writerBed) {
-		tries, slow := 0, make(chan struct{})
-		b.answer = func(*corev1.Pod) error {
-			tries++
-			<-slow
-			return nil
-		}
-		g := NewGates(web)
-		b.Write(g, []Update{{Pod: pod, Health: message}})
-		synctest.Wait()
-		b.Write(g, []Update{{Pod: pod, Health: readiness.RegistrationFailed("another")}})
-		b.Write(g, []Update{{Pod: pod, Health: opening}})
-		synctest.Wait()
-		if tries != 1 {
-			t.Fatalf("%d writes to one pod at once", tries)
-		}
-		close(slow)
-		if !b.isOpen(t, pod) || tries != 2 {
-			t.Errorf("the gate is closed, or %d writes were made; want the message, then the opening", tries)
-		}
-	}, pod)
+	for name, between := range map[string][]readiness.Health{"at once": nil, "after another": {readiness.RegistrationFailed("another")}} {
+		t.Run(name, func(t *testing.T) {
+			pod := fixture.Pod("web-0", "10.0.0.1")
+			inWriterBed(t, func(b *writerBed) {
+				tries, slow := 0, make(chan struct{})
+				b.answer = func(*corev1.Pod) error {
+					tries++
+					<-slow
+					return nil
+				}
+				g := NewGates(web)
+				for _, health := range append(append([]readiness.Health{message}, between...), opening) {
+					b.Write(g, []Update{{Pod: pod, Health: health}})
+					synctest.Wait()
+				}
+				if tries != 1 {
+					t.Errorf("%d writes to one pod at once", tries)
+				}
+				close(slow)
+				if !b.isOpen(t, pod) || tries != 2 {
+					t.Errorf("the gate is closed, or %d writes were made; want the message, then the opening", tries)
+				}
+			}, pod)
+		})
+	}
 }
 
 // After a failure a pass decides anew. It must come back for each pod that pauses, and not before its pause is over.
