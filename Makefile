@@ -110,6 +110,9 @@ test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plan
 	$(call timed,end-to-end tests (some 20 min),$(e2e_programs) \
 		.bin/gotestsum --format testname -- -tags e2e -count=1 -p 2 -timeout 40m $(e2e_longest) $(e2e_packages))
 
+# kubectl is found beside the control plane.
+test-e2e: .bin/kubectl
+
 .PHONY: bench
 bench: .bin/control-plane .bin/targetgate ## Measure targetgate against its goals and aws-load-balancer-controller (about 25 min; BENCH='flags').
 	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -growth 100,1000,5000 $(BENCH)
@@ -151,9 +154,12 @@ kubernetes_flags = -s -w $(foreach value,gitVersion=$(kubernetes) gitMajor=1 git
 .bin/control-plane: e2e/kubernetes/go.mod e2e/kubernetes/go.sum $(wildcard e2e/kubernetes/*.go)
 	@.tools/build $@ e2e/kubernetes 6 -trimpath -ldflags "$(kubernetes_flags)" .
 
-# Built after the control plane, with which it shares most packages.
-.bin/cert-manager: .bin/control-plane $(wildcard e2e/kubernetes/certmanager/*.go)
+# Built after the control plane, with which they share most packages.
+.bin/cert-manager .bin/kubectl: .bin/control-plane
+.bin/cert-manager: $(wildcard e2e/kubernetes/certmanager/*.go)
 	@.tools/build $@ e2e/kubernetes 1 -trimpath -ldflags "-s -w" ./certmanager
+.bin/kubectl: $(wildcard e2e/kubernetes/kubectl/*.go)
+	@.tools/build $@ e2e/kubernetes 1 -trimpath -ldflags "$(kubernetes_flags)" ./kubectl
 
 # The `tool` lines of .tools/go.mod pin the tools, and name the main package of each.
 .bin/controller-gen .bin/gotestsum: minutes := 1

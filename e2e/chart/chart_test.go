@@ -38,7 +38,7 @@ const (
 	namespace = "targetgate-system"
 	webhook   = "targetgate-webhook"
 
-	// controlPlane names the variable of the multi-call binary that also is kubectl.
+	// controlPlane names the variable of the multi-call binary, beside which kubectl is.
 	controlPlane = "TARGETGATE_CONTROL_PLANE"
 )
 
@@ -92,6 +92,13 @@ func (i *installation) helm(t *testing.T, args ...string) (string, error) {
 func helmPath(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs(cmp.Or(os.Getenv("TARGETGATE_HELM"), filepath.Join(suite.Root, ".bin/helm")))
+	suite.Must(t, err)
+	return path
+}
+
+func kubectlPath(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(filepath.Dir(os.Getenv(controlPlane)), "kubectl"))
 	suite.Must(t, err)
 	return path
 }
@@ -157,7 +164,7 @@ func (i *installation) testForeignCRD(t *testing.T) {
 func (i *installation) testDryRun(t *testing.T) {
 	out := t.TempDir()
 	i.mustHelm(t, "template", "targetgate", chart, "--set", "clusterName=e2e", "--output-dir", out)
-	i.mustRun(t, os.Getenv(controlPlane), "kubectl", "apply", "--namespace", namespace, "--recursive", "--filename", out,
+	i.mustRun(t, kubectlPath(t), "apply", "--namespace", namespace, "--recursive", "--filename", out,
 		"--server-side", "--force-conflicts", "--dry-run=server")
 }
 
@@ -286,6 +293,6 @@ func (i *installation) testOrphan(t *testing.T) {
 }
 
 func (i *installation) testKustomization(t *testing.T) {
-	i.mustRun(t, os.Getenv(controlPlane), "kubectl", "apply", "-k", filepath.Join(suite.Root, "config"))
+	i.mustRun(t, kubectlPath(t), "apply", "-k", filepath.Join(suite.Root, "config"))
 	i.awaitPods(t, 2)
 }

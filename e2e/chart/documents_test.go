@@ -90,7 +90,7 @@ func (i *installation) newReader(t *testing.T) *documents.Shell {
 	}
 	return &documents.Shell{
 		Dir: dir, Env: []string{"KUBECONFIG=" + i.kubeconfig},
-		Programs: map[string]string{"helm": helmPath(t), "kubectl": os.Getenv(controlPlane)},
+		Programs: map[string]string{"helm": helmPath(t), "kubectl": kubectlPath(t)},
 		Values: map[string]string{
 			"IMAGE": "registry.example/targetgate", "TAG": "v1.2.3", "NAME": "my-cluster", "REGION": "eu-west-1",
 			"VPC-ID": "vpc-0123456789abcdef0", "vpc-ID": "vpc-0123456789abcdef0", "ROLE-ARN": "arn:aws:iam::123456789012:role/targetgate",

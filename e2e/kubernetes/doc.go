@@ -3,8 +3,8 @@
 
 // Command control-plane is a whole Kubernetes control plane in one binary: etcd, kube-apiserver,
 // kube-controller-manager and kube-scheduler, the real ones, built from their Go modules. The test bed has no
-// container images and downloads no release binaries, so this is where its Kubernetes comes from. kubectl is there, too:
-// with it the tests run the commands that the documents give.
+// container images and downloads no release binaries, so this is where its Kubernetes comes from. Folders kubectl and
+// certmanager hold programs that only tests need.
 //
 // The component is chosen by the name the binary is called by, or, when that is no component's name, by the first
 // argument:
@@ -12,7 +12,7 @@
 //	ln -s control-plane etcd && ./etcd --version
 //	control-plane kube-apiserver --version
 //
-// One binary instead of five, because they share most of their code: linking once is much quicker and the result
+// One binary instead of four, because they share most of their code: linking once is much quicker and the result
 // much smaller. Only the chosen component's command is constructed, since constructing one registers feature gates
 // and flags in variables that the components would otherwise fight over.
 //

@@ -16,8 +16,6 @@ import (
 	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // client metrics, as in the stock components
 	_ "k8s.io/component-base/metrics/prometheus/version"  // kubernetes_build_info
-	kubectl "k8s.io/kubectl/pkg/cmd"
-	"k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
@@ -30,7 +28,6 @@ var components = map[string]func(args []string) int{
 	"kube-apiserver":          runCommand(apiserver.NewAPIServerCommand),
 	"kube-controller-manager": runCommand(controllermanager.NewControllerManagerCommand),
 	"kube-scheduler":          runCommand(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
-	"kubectl":                 runKubectl,
 }
 
 func main() {
@@ -66,15 +63,6 @@ func names() []string {
 // runEtcd hands over to etcd, which ends the process by itself on a failure.
 func runEtcd(args []string) int {
 	etcdmain.Main(args)
-	return 0
-}
-
-// runKubectl tells errors as kubectl does, which also knows an exit code for some.
-func runKubectl(args []string) int {
-	os.Args = args
-	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
-		util.CheckErr(err) // ends the process
-	}
 	return 0
 }
 

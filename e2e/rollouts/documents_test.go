@@ -78,7 +78,8 @@ func newReader(t *testing.T, app *testbed.App) *documents.Shell {
 	return &documents.Shell{
 		Dir: dir, Env: []string{"KUBECONFIG=" + kubeconfig, "TG=targetgate-system", "GORACE=exitcode=66"},
 		Programs: map[string]string{
-			"kubectl": os.Getenv("TARGETGATE_CONTROL_PLANE"), "kubectl-targetgate": os.Getenv("TARGETGATE_BINARY"),
+			"kubectl":            filepath.Join(filepath.Dir(os.Getenv("TARGETGATE_CONTROL_PLANE")), "kubectl"),
+			"kubectl-targetgate": os.Getenv("TARGETGATE_BINARY"),
 		},
 		Values: map[string]string{
 			"NAMESPACE": app.Name, "NAME": "web", "DEPLOYMENT": app.Name, "deployment/web": "deployment/" + app.Name,
