@@ -151,15 +151,19 @@ kubernetes = $(shell sed -n 's|^.*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' e2e/kub
 kubernetes_flags = -s -w $(foreach value,gitVersion=$(kubernetes) gitMajor=1 gitMinor=$(word 2,$(subst ., ,$(kubernetes))),\
 	-X k8s.io/component-base/version.$(value))
 
+# Nobody debugs these programs, so they are compiled without DWARF, which the linker would drop. The standard library is
+# compiled as for targetgate, so that Go's build cache has it once: no -trimpath, and no pattern here matches it.
+no_dwarf = $(patsubst %,-gcflags=%/...=-dwarf=false,k8s.io sigs.k8s.io go.etcd.io github.com google.golang.org golang.org go.opentelemetry.io)
+
 .bin/control-plane: e2e/kubernetes/go.mod e2e/kubernetes/go.sum $(wildcard e2e/kubernetes/*.go)
-	@.tools/build $@ e2e/kubernetes 6 -trimpath -ldflags "$(kubernetes_flags)" .
+	@.tools/build $@ e2e/kubernetes 6 $(no_dwarf) -ldflags "$(kubernetes_flags)" .
 
 # Built after the control plane, with which they share most packages.
 .bin/cert-manager .bin/kubectl: .bin/control-plane
 .bin/cert-manager: $(wildcard e2e/kubernetes/certmanager/*.go)
-	@.tools/build $@ e2e/kubernetes 1 -trimpath -ldflags "-s -w" ./certmanager
+	@.tools/build $@ e2e/kubernetes 1 $(no_dwarf) -ldflags "-s -w" ./certmanager
 .bin/kubectl: $(wildcard e2e/kubernetes/kubectl/*.go)
-	@.tools/build $@ e2e/kubernetes 1 -trimpath -ldflags "$(kubernetes_flags)" ./kubectl
+	@.tools/build $@ e2e/kubernetes 1 $(no_dwarf) -ldflags "$(kubernetes_flags)" ./kubectl
 
 # The `tool` lines of .tools/go.mod pin the tools, and name the main package of each.
 .bin/controller-gen .bin/gotestsum: minutes := 1

@@ -20,7 +20,7 @@
 //
 // By `make control-plane`, which comes down to this, in this folder:
 //
-//	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w
+//	CGO_ENABLED=0 go build -buildvcs=false -ldflags '-s -w
 //	    -X k8s.io/component-base/version.gitVersion=v1.36.3
 //	    -X k8s.io/component-base/version.gitMajor=1
 //	    -X k8s.io/component-base/version.gitMinor=36' -o ../../.bin/control-plane .
