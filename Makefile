@@ -32,8 +32,15 @@ help: ## Print this.
 		/^[a-z0-9-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
-demo: .bin/control-plane .bin/targetgate ## Roll a Deployment with and without targetgate on this machine, side by side.
+demo: demo-takes .bin/control-plane .bin/targetgate ## Roll a Deployment with and without targetgate on this machine, side by side.
 	@go run ./e2e/demo -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate
+
+# How long it takes is said before anything is compiled.
+.PHONY: demo-takes test-takes
+demo-takes:
+	@echo "make demo takes about 10 min on two cores while Go's caches are empty, and a minute after that."
+test-takes:
+	@echo "make test takes about 45 min on two cores while Go's caches are empty, and half an hour after that."
 
 ##@ Build
 
@@ -98,7 +105,7 @@ presubmit: verify vet lint test ## Run everything that a change must pass: verif
 ##@ Test
 
 .PHONY: test
-test: test-unit test-e2e ## Run unit tests, then end-to-end tests; with the race detector in targetgate if there is a C compiler.
+test: test-takes test-unit test-e2e ## Run unit tests, then end-to-end tests; with the race detector in targetgate if there is a C compiler.
 
 .PHONY: test-unit
 test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random order.
@@ -106,12 +113,9 @@ test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random
 	$(if $(race),$(call timed,all histories of the registrar's model (some 2 min),go test ./targets -run '^TestModel$$'))
 
 .PHONY: test-e2e
-test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager ## Run targetgate against a real control plane and an emulated AWS.
+test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager .bin/kubectl ## Run targetgate against a real control plane and an emulated AWS.
 	$(call timed,end-to-end tests (some 20 min),$(e2e_programs) \
 		.bin/gotestsum --format testname -- -tags e2e -count=1 -p 2 -timeout 40m $(e2e_longest) $(e2e_packages))
-
-# kubectl is found beside the control plane.
-test-e2e: .bin/kubectl
 
 .PHONY: bench
 bench: .bin/control-plane .bin/targetgate ## Measure targetgate against its goals and aws-load-balancer-controller (about 25 min; BENCH='flags').
@@ -122,6 +126,7 @@ bench: .bin/control-plane .bin/targetgate ## Measure targetgate against its goal
 # they wait. Two run at a time and not more, because the tests measure time: the next one begins when one ends, the longest first.
 e2e_packages = $(shell go list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./e2e/...)
 e2e_longest := ./e2e/rollouts ./e2e/faults ./e2e/admission ./e2e/ownership
+# The tests find kubectl beside the control plane.
 e2e_programs = TARGETGATE_BINARY=$(bin)/targetgate$(race) TARGETGATE_CONTROL_PLANE=$(bin)/control-plane \
 	TARGETGATE_CERT_MANAGER=$(bin)/cert-manager
 
