@@ -41,7 +41,7 @@ type writerBed struct {
 }
 
 func inWriterBed(t *testing.T, test func(b *writerBed), pods ...client.Object) {
-	synctest.Test(t, func(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
 		defer stop()
 		b := &writerBed{answer: func(*corev1.Pod) error { return nil }}
