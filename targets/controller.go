@@ -31,7 +31,7 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// Clients hands out the client that acts as a role; *accounts.Accounts does.
+// Clients hands out the client that acts as a role; *elbv2.Clients does.
 type Clients interface {
 	Client(accounts.Role) *elbv2.Client
 }
@@ -171,6 +171,13 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 	if binding.DeletionTimestamp.IsZero() {
 		r.orphans.Forget(key)
 	}
+	m := r.remember(key, binding)
+	aws := r.Clients.Client(accounts.RoleOf(binding)).For(key.Namespace)
+	calls := &targetgroup.Calls{Env: &r.calls, Group: m.group, Binding: key, Client: aws}
+	return session{memory: m, key: key, calls: calls}
+}
+
+func (r *Registrar) remember(key types.NamespacedName, binding *v1beta1.TargetGroupBinding) *memory {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m := r.bindings[key]
@@ -178,9 +185,7 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 		m = newMemory(binding, targetgroup.New(binding, r.subnets, r.Clock.Now()), m)
 		r.bindings[key] = m
 	}
-	aws := r.Clients.Client(accounts.RoleOf(binding)).For(key.Namespace)
-	calls := &targetgroup.Calls{Env: &r.calls, Group: m.group, Binding: key, Client: aws}
-	return session{memory: m, key: key, calls: calls}
+	return m
 }
 
 // newMemory keeps of before, which may be nil, what was told of the same binding, and since when a refusal keeps pods from its group.

@@ -6,26 +6,27 @@
 //
 // # One pass
 //
-// A pass over a TargetGroupBinding is an ordered list of small steps (pass.go). Each room imports only those below it in this list, but
-// for plan and targetgroup, which know endpoints:
+// A pass over a TargetGroupBinding is an ordered list of small steps (pass.go). Each room imports only those above it:
 //
 //	endpoints     Service port, EndpointSlices, pods, nodes -> what should be in the group
 //	targetgroup   a snapshot of what is known of the group  -> what is there
-//	plan          both                                      -> what to register and deregister, what to read next; values only
+//	plan          both                                      -> what to register and deregister; values only
 //	targetgroup   starts the calls, beside the pass
 //	conditions    a snapshot after that                     -> what the gates say; written beside the pass
+//	plan          the same snapshot                         -> what to read next; targetgroup starts the reading
 //	status.go     all of it                                 -> the binding's status; written beside the pass
 //
-// ownership says which of several bindings acts, and which targets of a shared group are its own; consent what the group's owner allows;
-// scope which pods get gates. retry, writes and events stand at the bottom. explain answers users' questions with the same code.
+// ownership says which of several bindings acts, and which targets of a shared group are its own; consent what the group's owner and the
+// cluster allow; scope which pods get gates. v1beta1, retry and writes stand at the bottom, events on these. The texts of events on
+// bindings are in reporter.go, those on pods in conditions. explain answers users' questions with the same code.
 //
-// A pass never waits for AWS, nor for a write to the API server: calls and writes are made beside it, one of each kind at a time, and
-// their end requeues the binding. What must be written before a target may enter the group is its claim (claims.go, multi_cluster.go): a
-// registration waits for it, a deregistration for nothing.
+// A pass never waits for AWS, nor for a write to the API server. Both are made beside it: of calls one of each kind for a group at a time,
+// whose end requeues the binding; of writes one for each pod and each status, which requeue it when they fail. What must be written before
+// a target may enter the group is its claim (claims.go, record.go): a registration waits for it, a deregistration does not.
 //
 // # Three trips of a pod
 //
-// On its way in a pod makes three trips through a pass:
+// On its way in a pod makes three trips through a pass, once the group has been read:
 //
 //	register   an EndpointSlice names the pod -> pass: plan registers it -> RegisterTargets (targetgroup/register.go) -> requeue
 //	poll       pass: its health is due (plan/reading.go) -> DescribeTargetHealth (targetgroup/read.go) -> requeue
@@ -34,7 +35,7 @@
 // # Locks
 //
 // Registrar.mu guards which bindings are remembered. Below it, in this order: Group.mu of targetgroup, then Subnets there. The others, of
-// claims, statuses, gates, orphans, indexes and queues, are taken alone. No lock is held across a call to AWS or to the API server.
+// claims, statuses, gates, orphans, gauges, indexes and queues, are taken alone. No lock is held across a call to AWS or to the API server.
 // What only the passes of a binding touch, which come one after the other, has none (memory).
 //
 // # Words
@@ -50,7 +51,7 @@
 //	registration     a call, or the wish, that a target be in the group; deregistration that it leave
 //	draining         a target after its deregistration, until AWS forgets it
 //	unwanted         a target in the group that should go: its pod is not ready, or no longer selected
-//	unexplained      a target that no pod or node accounts for; foreign once it is deregistered for that
+//	unexplained      a target that no pod or node accounts for, and that we have not registered; foreign once it is deregistered for that
 //	claim            what is written before a registration: finalizer, and record of a shared group
 //	hold             what lack of consent keeps from happening
 //	detached         of a pod at its gate: it cannot have a target

@@ -26,9 +26,9 @@ import (
 
 // permissions are all that targetgate is granted, and the function that needs it, in its file.
 var permissions = []struct{ role, resource, name, verbs, need string }{
-	{"ClusterRole", "configmaps", "", "get", "targets/multi_cluster.go readRecord"},
-	{"ClusterRole", "configmaps", "", "create patch", "targets/multi_cluster.go saveRecord"},
-	{"ClusterRole", "configmaps", "", "delete", "targets/multi_cluster.go deleteRecord"},
+	{"ClusterRole", "configmaps", "", "get", "targets/record.go readRecord"},
+	{"ClusterRole", "configmaps", "", "create patch", "targets/record.go saveRecord"},
+	{"ClusterRole", "configmaps", "", "delete", "targets/record.go deleteRecord"},
 	{"ClusterRole", "endpointslices.discovery.k8s.io", "", "list watch", "targets/watches.go SetupWithManager"},
 	{"ClusterRole", "events.events.k8s.io", "", "create", "targets/events/queue.go create"},
 	{"ClusterRole", "mutatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "get", "targets/scope/scope.go ReadScope"},

@@ -1,7 +1,8 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package events records events on Kubernetes objects: what they are (event.go), and a queue that writes them (queue.go).
+// Package events records events on Kubernetes objects: their type (event.go), and a queue that writes them (queue.go). Their texts stand
+// where they arise.
 package events
 
 import (

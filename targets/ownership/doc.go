@@ -14,5 +14,5 @@
 //   - A binding that nothing can be done for (Incomplete) owns nothing.
 //
 // The other bindings are found in a cache with Indexes (Duplicates). Which targets of a shared group are a binding's own stands in its
-// Record.
+// Record (record.go: key and format; package targets reads and writes the ConfigMap).
 package ownership

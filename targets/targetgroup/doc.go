@@ -7,13 +7,14 @@
 //	group.go, snapshot.go         all that is known, and the value that a pass judges on
 //	calls.go                      how calls are started beside a pass, and whom their end requeues
 //	read.go, settings.go, tag.go  the readings: health of targets, settings of the group, consent of its owner
-//	register.go, deregister.go    the changes, which sender.go cuts into calls and zones.go gives Availability Zones
+//	register.go, deregister.go    the changes, which sender.go cuts into calls (of elbv2.MaxTargetsPerCall) and zones.go gives
+//	                              Availability Zones
 //
 // A group has at most one call of each kind under way. An answer goes into the group and requeues the binding. So a deregistration
-// waits for nothing but the budget and its own predecessor, what becomes due while a call is under way goes together in the next
-// one, and a target group that hangs delays no other.
+// waits for the budget, for its own predecessor and, while calls queue, up to CoalesceWindow for others. What becomes due while a call
+// is under way goes together in the next one, and a target group that hangs delays no other.
 //
 // What is known is a cache, not a state: after a crash it is filled again from the cluster and from one reading of each group.
 //
-// Locks: Group.mu guards all of a group and is never held across a call. subnets.mu may be taken while it is held.
+// Locks: Group.mu guards all of a group and is never held across a call. Subnets.mu may be taken while it is held.
 package targetgroup
