@@ -38,8 +38,6 @@ const claimTimeout = time.Minute
 
 // claims are those of one binding. Safe for concurrent use.
 type claims struct {
-	uid types.UID // of the binding
-
 	mu      sync.Mutex
 	slot    retry.Slot // of writes
 	version string     // of the binding that we last put our finalizer on, or took it off
@@ -47,6 +45,10 @@ type claims struct {
 
 	record        ownership.Record // of a shared group, nil before it was read; replaced as a whole
 	recordWritten bool             // there is a ConfigMap that says the same
+}
+
+func newClaims() *claims {
+	return &claims{slot: retry.Slot{MaxBackoff: retry.MaxUrgentBackoff, Category: retry.Kubernetes}}
 }
 
 // claimWriter writes claims.
@@ -89,7 +91,6 @@ func (w *claimWriter) claim(
 // the lock.
 func (w *claimWriter) start(s session, due bool, write func(context.Context) error) (retryIn time.Duration) {
 	c := s.claims
-	c.slot.MaxBackoff, c.slot.Category = retry.MaxUrgentBackoff, retry.Kubernetes
 	retryIn, began := c.slot.Start(due, w.clock.Now())
 	if began {
 		go func() {

@@ -84,6 +84,7 @@ type Registrar struct {
 
 // memory is what is remembered of one binding. Passes of a binding come one after the other; what only they touch needs no lock.
 type memory struct {
+	uid    types.UID // of the binding
 	group  *targetgroup.Group
 	gates  *conditions.Gates
 	claims *claims
@@ -121,14 +122,14 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.orphans = conditions.NewOrphans(r.Writer, r.Recorder)
 	r.claims = &claimWriter{client: r.Client, uncached: r.Uncached, clock: r.Clock, reporter: r.reporter}
 	r.statuses = newStatusWriter(r.Client, r.Clock, r.reporter)
+	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, observeReady)
 }
 
 // start has the parts work until ctx ends: requeue starts another pass over a binding after a pause.
 func (r *Registrar) start(ctx context.Context, requeue func(types.NamespacedName, time.Duration)) {
 	now := func(key types.NamespacedName) { requeue(key, 0) }
 	r.calls.Context, r.calls.Requeue = ctx, now
-	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, requeue, observeReady)
-	r.gates.Start(ctx)
+	r.gates.Start(ctx, requeue)
 	r.orphans.Start(ctx)
 	r.claims.context, r.claims.requeue = ctx, now
 	r.statuses.start(ctx, requeue)
@@ -188,14 +189,15 @@ func (r *Registrar) remember(key types.NamespacedName, binding *v1beta1.TargetGr
 	return m
 }
 
-// newMemory keeps of before, which may be nil, what was told of the same binding, and since when a refusal keeps pods from its group.
+// newMemory keeps of before, which may be nil, what was written and told of the same binding, and since when a refusal keeps pods from its
+// group.
 func newMemory(binding *v1beta1.TargetGroupBinding, group *targetgroup.Group, before *memory) *memory {
 	m := &memory{
-		group: group, gates: conditions.NewGates(client.ObjectKeyFromObject(binding)),
-		claims: &claims{uid: binding.UID}, status: &status{},
+		uid: binding.UID, group: group, gates: conditions.NewGates(client.ObjectKeyFromObject(binding)),
+		claims: newClaims(), status: &status{},
 	}
-	if before != nil && before.claims.uid == binding.UID {
-		m.status, m.told, m.detached = before.status, before.told, before.detached.NotAllowed()
+	if before != nil && before.uid == binding.UID {
+		m.gates, m.status, m.told, m.detached = before.gates, before.status, before.told, before.detached.NotAllowed()
 	}
 	return m
 }

@@ -64,7 +64,7 @@ func (r *Registrar) empty(
 	s.calls.Register(targetgroup.Changes{}, nothing) // what was due is no longer
 	readTagIn := s.calls.ReadTag()
 	after := s.group.Snapshot()
-	if isEmptied(after, mine) && !plan.HoldOf(r.Consent.Mode, after).IsUndecided() {
+	if isEmptied(after, mine) && !plan.HoldOf(r.Consent.Mode, before).IsUndecided() {
 		next.in(r.claims.release(s, binding, leftIn(after, mine)))
 		return nil
 	}
@@ -72,7 +72,7 @@ func (r *Registrar) empty(
 	next.in(readTagIn)
 	next.in(s.calls.Read(targetgroup.Reading{At: after.ReadAt.Add(plan.PollUnsettled), Class: budget.ClassOther}))
 	next.in(r.statuses.write(s, binding, statusInput{
-		generation: binding.Generation, group: after, claimFailure: s.claims.failure(), deleting: true,
+		generation: binding.Generation, group: after, complete: after.Complete(), claimFailure: s.claims.failure(), deleting: true,
 	}))
 	return nil
 }

@@ -49,11 +49,10 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	next.in(p.NextChange)
 	// Before anything that may take its time.
 	next.in(s.calls.Deregister(p.Changes, r.coalesce(s, in, p)))
-	next.in(r.claims.claim(s, binding, before, p))
 	next.in(s.calls.Register(p.Changes, s.claims.claimed(binding)))
 
 	after := s.group.Snapshot() // what was registered before our time has its owners now
-	hold = plan.HoldOf(r.Consent.Mode, after)
+	next.in(r.claims.claim(s, binding, after, p))
 	pods, unlisted := r.report(ctx, s, binding, conditions.Input{
 		Gated: gated, Resolution: res, Plan: p, Group: after, Hold: hold,
 	}, &next)
@@ -64,7 +63,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	})))
 	if !s.claims.addsFinalizer(binding) {
 		next.in(r.statuses.write(s, binding, statusInput{
-			generation: binding.Generation, group: after, claimFailure: s.claims.failure(), missing: res.Missing, plan: p,
+			generation: binding.Generation, group: after, complete: before.Complete(), claimFailure: s.claims.failure(), missing: res.Missing, plan: p,
 			policy: r.Policy, shortfall: shortfall(binding), pods: pods, unlisted: unlisted,
 			skipped: res.Odd[endpoints.SkippedEndpoints], hold: hold,
 		}))
@@ -107,7 +106,6 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 		result := conditions.Decide(in)
 		s.detached, unlisted = result.Detached, result.Unlisted
 		next.in(r.gates.Write(s.gates, result.Updates))
-		s.gates.Prune(in.Now)
 		maps.Copy(found, result.Late)
 		count, ungated := r.countPods(ctx, binding.Namespace, in)
 		maps.Copy(found, ungated)

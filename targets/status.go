@@ -24,6 +24,7 @@ import (
 type statusInput struct {
 	generation   int64
 	group        targetgroup.Snapshot
+	complete     bool  // the group had been read when the pass planned
 	claimFailure error // why nothing can be registered, nil when it can
 	deleting     bool
 	unsupported  string // what the spec asks for that we do not do
@@ -53,7 +54,7 @@ func fillStatus(status *v1beta1.TargetGroupBindingStatus, v statusInput, now met
 		condition.LastTransitionTime = now // kept by SetStatusCondition while the status stays
 		apimeta.SetStatusCondition(&status.Conditions, condition)
 	}
-	if v.group.Complete() {
+	if v.complete {
 		status.Targets = conditions.CountTargets(v.group.Targets)
 	}
 	if v.pods != nil {
@@ -87,7 +88,7 @@ func (v statusInput) ready() metav1.Condition {
 		c.Reason, c.Message = reason, message
 	case v.deleting:
 		c.Reason, c.Message = v1beta1.ReasonDeleting, "Deregistering all targets"
-	case !v.group.Complete(), v.hold.Withheld:
+	case !v.complete, v.hold.Withheld:
 		c.Reason, c.Message = v1beta1.ReasonReading, "Reading the target group"
 	case !v.plan.ReplacedAt.IsZero():
 		c.Reason = v1beta1.ReasonReconciling

@@ -276,3 +276,16 @@ func TestMayPassLeavesStatusesAlone(t *testing.T) {
 		t.Errorf("the status that is written says %s", got)
 	}
 }
+
+// The answer of AWS may come between the plan and the status: what the plan did not know yet it has not done.
+func TestReadyIsJudgedByWhatThePlanKnew(t *testing.T) {
+	read := targetgroup.Snapshot{ARN: testARN, ReadAt: noon}
+	for name, v := range map[string]statusInput{
+		"the group was read since":   {generation: 1, group: read},
+		"the consent was read since": {generation: 1, group: read, complete: true, hold: plan.Hold{Withheld: true}},
+	} {
+		if c := v.ready(); c.Reason != v1beta1.ReasonReading {
+			t.Errorf("%s: Ready is %s %s, want %s", name, c.Status, c.Reason, v1beta1.ReasonReading)
+		}
+	}
+}

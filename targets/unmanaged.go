@@ -64,7 +64,8 @@ func (r *Registrar) forbid(s session, binding *v1beta1.TargetGroupBinding, why s
 		return next.result()
 	}
 	now := r.Clock.Now()
-	updates, detached := conditions.Forbidden(r.gatedPods(s.key), s.gates.Gate(), why, s.detached, r.Policy, now)
+	updates, detached := conditions.Forbidden(
+		r.gatedPods(s.key), s.gates.Opened(now), s.gates.Gate(), why, s.detached, r.Policy, now)
 	s.detached = detached
 	next.in(r.gates.Write(s.gates, updates))
 	next.in(targetgroup.RecheckPause)

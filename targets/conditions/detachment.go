@@ -101,11 +101,12 @@ func NextRelease(detached Detached, awaited targetgroup.Targets, policy plan.Pol
 // Forbidden is for a binding whose role its namespace may not have assumed. Gates that have waited long enough open; the others say what
 // they wait for.
 func Forbidden(
-	gated []*corev1.Pod, gate corev1.PodConditionType, why string, before Detached, policy plan.Policy, now time.Time,
+	gated []*corev1.Pod, opened map[types.UID]bool, gate corev1.PodConditionType, why string, before Detached, policy plan.Policy,
+	now time.Time,
 ) (updates []Update, after Detached) {
 	after = Detached{}
 	for _, pod := range gated {
-		if endpoints.IsTerminating(pod) || readiness.IsOpen(pod, gate) {
+		if endpoints.IsTerminating(pod) || readiness.IsOpen(pod, gate) || opened[pod.UID] {
 			continue
 		}
 		d := before[pod.UID].still(notAllowed, now)

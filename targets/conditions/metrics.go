@@ -29,10 +29,10 @@ func init() { metrics.Registry.MustRegister(registeredSeconds, openedSeconds) }
 
 // measure takes the time of a pod whose condition has just been written: of its registration the first time, and of its
 // gate when that is open because the target is healthy.
-func (w *Writer) measure(g *Gates, u Update) {
+func (w *Writer) measure(g *Gates, u Update, first bool) {
 	now := w.clock.Now()
 	began := readiness.Condition(u.Pod, corev1.ContainersReady)
-	if readiness.Condition(u.Pod, g.gate) == nil && began != nil && !u.OwnedAt.IsZero() {
+	if first && readiness.Condition(u.Pod, g.gate) == nil && began != nil && !u.OwnedAt.IsZero() {
 		registeredSeconds.Observe(max(0, u.OwnedAt.Sub(began.LastTransitionTime.Time).Seconds()))
 	}
 	if u.HealthyAt.IsZero() || !u.Opens() {

@@ -29,8 +29,7 @@ type Writer struct {
 	pods     *readiness.Writer
 	recorder clientevents.EventRecorder
 	clock    clock.PassiveClock
-	// requeue starts another pass over the binding after a pause.
-	requeue func(binding types.NamespacedName, pause time.Duration)
+	requeue  func(binding types.NamespacedName, pause time.Duration)
 	// ready takes how long after its registration a pod's gate was opened.
 	ready func(binding types.NamespacedName, took time.Duration)
 
@@ -45,16 +44,17 @@ type gateWrite struct {
 
 // NewWriter returns a writer that writes nothing before Start.
 func NewWriter(pods *readiness.Writer, recorder clientevents.EventRecorder, clk clock.PassiveClock,
-	requeue, ready func(types.NamespacedName, time.Duration),
+	ready func(types.NamespacedName, time.Duration),
 ) *Writer {
 	return &Writer{
-		pods: pods, recorder: recorder, clock: clk, requeue: requeue, ready: ready,
+		pods: pods, recorder: recorder, clock: clk, ready: ready,
 		gates: writes.NewQueue[gateWrite](writes.Gates), progress: writes.NewQueue[gateWrite](writes.Progress),
 	}
 }
 
-// Start has updates written until ctx ends.
-func (w *Writer) Start(ctx context.Context) {
+// Start has updates written until ctx ends. Requeue starts another pass over a binding after a pause.
+func (w *Writer) Start(ctx context.Context, requeue func(types.NamespacedName, time.Duration)) {
+	w.requeue = requeue
 	w.gates.Start(ctx, w.write)
 	w.progress.Start(ctx, w.write)
 }
@@ -101,6 +101,7 @@ func (w *Writer) Write(g *Gates, updates []Update) (wait time.Duration) {
 		}
 		queue.Add(gateWrite{g, u.Pod.UID})
 	}
+	g.prune(now)
 	return g.nextRetry(now)
 }
 
@@ -145,29 +146,36 @@ func (p *podWrite) underWay(now time.Time) bool {
 	return p.queued || p.writing || now.Before(p.retryAt)
 }
 
-// take is the update to write, if it is still to be written and no other write to the pod is under way.
-func (g *Gates) take(pod types.UID) (Update, bool) {
+// take is the update to write, if it is still to be written and no other write to the pod is under way. First says that nothing was
+// written to the pod lately.
+func (g *Gates) take(pod types.UID) (u Update, first, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := g.writes[pod]
 	if p == nil || !p.queued || p.writing {
-		return Update{}, false
+		return Update{}, false, false
 	}
 	p.queued, p.writing = false, true
-	return p.update, true
+	return p.update, p.at.IsZero(), true
 }
 
-// done takes the end of the write. Again says that another update has come meanwhile; after a failure that one is dropped, and the
-// binding is to be requeued after a pause. Where the API server has answered and may always answer so, the pauses grow: no gate waits
-// for long for one that did not answer.
-func (g *Gates) done(u Update, now time.Time, err error) (again bool, pause time.Duration) {
+// done takes the end of the write. Of the updates that have come meanwhile the newest is written if it opens the gate (again). Any
+// other, and all after a failure, is dropped, and the binding requeued after the pause: it was decided from a pod without this write.
+// Where the API server has answered and may always answer so, the pauses grow: no gate waits for long for one that did not answer.
+func (g *Gates) done(u Update, now time.Time, err error) (again, requeue bool, pause time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := g.writes[u.Pod.UID]
 	p.writing = false
 	if err == nil {
 		p.at, p.refusals, p.retryAt = now, 0, time.Time{}
-		return p.queued, 0
+		if p.queued && p.update.Opens() {
+			return true, false, 0
+		}
+		requeue = p.queued
+		p.update, p.queued = u, false
+		p.update.Pod = nil // the cache has a newer one
+		return false, requeue, 0
 	}
 	failures := 0
 	if writes.IsLasting(err) {
@@ -176,28 +184,29 @@ func (g *Gates) done(u Update, now time.Time, err error) (again bool, pause time
 	}
 	pause = retry.Jitter(retry.Backoff(writes.RetryPause, failures, retry.MaxBackoff))
 	p.update, p.queued, p.at, p.retryAt = u, false, time.Time{}, now.Add(pause)
-	return false, pause
+	return false, true, pause
 }
 
 // write makes one write, in a place of either queue.
 func (w *Writer) write(ctx context.Context, key gateWrite) {
-	u, ok := key.gates.take(key.pod)
+	u, first, ok := key.gates.take(key.pod)
 	if !ok {
 		return
 	}
-	err := w.set(ctx, key.gates, u)
-	retry.CountFailure(retry.Kubernetes, err)
-	again, pause := key.gates.done(u, w.clock.Now(), err)
-	switch {
-	case err != nil:
+	err := w.set(ctx, key.gates, u, first)
+	if err != nil {
+		retry.CountFailure(retry.Kubernetes, err)
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to write the condition of a pod, will retry", "pod", klog.KObj(u.Pod))
-		w.requeue(key.gates.binding, pause)
+	}
+	switch again, requeue, pause := key.gates.done(u, w.clock.Now(), err); {
 	case again:
 		w.gates.Add(key)
+	case requeue:
+		w.requeue(key.gates.binding, pause)
 	}
 }
 
-func (w *Writer) set(ctx context.Context, g *Gates, u Update) error {
+func (w *Writer) set(ctx context.Context, g *Gates, u Update, first bool) error {
 	ctx, cancel := context.WithTimeout(ctx, writes.Timeout)
 	defer cancel()
 	wrote, err := w.pods.Set(ctx, u.Pod, g.gate, u.Health)
@@ -211,7 +220,7 @@ func (w *Writer) set(ctx context.Context, g *Gates, u Update) error {
 	if e, ok := eventOf(u, g.gate); ok {
 		e.Record(w.recorder, u.Pod)
 	}
-	w.measure(g, u)
+	w.measure(g, u, first)
 	return nil
 }
 
@@ -245,8 +254,8 @@ func (g *Gates) OpenedWithin(d time.Duration, now time.Time) time.Duration {
 	return left
 }
 
-// Prune forgets writes that the cache shows by now, and those that have failed, but for those of pods that refuse them.
-func (g *Gates) Prune(now time.Time) {
+// prune forgets writes that the cache shows by now, and those that have failed, but for those of pods that refuse them.
+func (g *Gates) prune(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	maps.DeleteFunc(g.writes, func(_ types.UID, p *podWrite) bool {

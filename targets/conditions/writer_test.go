@@ -57,9 +57,8 @@ func inWriterBed(t *testing.T, test func(b *writerBed), pods ...client.Object) {
 			return c.SubResource(name).Patch(ctx, o, p, opts...)
 		}})
 		b.Writer = NewWriter(&readiness.Writer{Client: api.Status(), Clock: clock.RealClock{}}, clientevents.NewFakeRecorder(100), clock.RealClock{},
-			func(_ types.NamespacedName, pause time.Duration) { b.requeued = append(b.requeued, pause) },
 			func(types.NamespacedName, time.Duration) {})
-		b.Start(ctx)
+		b.Start(ctx, func(_ types.NamespacedName, pause time.Duration) { b.requeued = append(b.requeued, pause) })
 		test(b)
 	})
 }
@@ -105,7 +104,7 @@ func TestMessageThatIsOvertakenIsNeverWritten(t *testing.T) {
 			t.Errorf("the gate is closed, or %d writes were made to the pod; want the opening alone", tries)
 		}
 		time.Sleep(CacheLag)
-		if g.Prune(time.Now()); len(g.writes) != 0 {
+		if b.Write(g, nil); len(g.writes) != 0 {
 			t.Errorf("%d writes are remembered", len(g.writes))
 		}
 	}, append(others, pod)...)
@@ -138,6 +137,26 @@ func TestNewestUpdateIsWrittenAfterTheOneUnderWay(t *testing.T) {
 			}, pod)
 		})
 	}
+}
+
+// An update that was decided from a pod at its closed gate must not close the gate that has been opened meanwhile.
+func TestMessageThatComesDuringTheOpeningIsDecidedAnew(t *testing.T) {
+	pod := fixture.Pod("web-0", "10.0.0.1")
+	inWriterBed(t, func(b *writerBed) {
+		slow := make(chan struct{})
+		b.answer = func(*corev1.Pod) error {
+			<-slow
+			return nil
+		}
+		g := NewGates(web)
+		b.Write(g, []Update{{Pod: pod, Health: opening}})
+		synctest.Wait()
+		b.Write(g, []Update{{Pod: pod, Health: message}})
+		close(slow)
+		if !b.isOpen(t, pod) || len(b.requeued) != 1 || b.requeued[0] != 0 {
+			t.Errorf("the gate is closed, or the binding was requeued after %v; want it open, and requeued at once", b.requeued)
+		}
+	}, pod)
 }
 
 // After a failure a pass decides anew. It must come back for each pod that pauses, and not before its pause is over.

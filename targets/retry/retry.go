@@ -30,7 +30,7 @@ const (
 // Slot is one kind of call for one target group or binding: one call at a time, with a back-off after failures. The zero value has
 // no back-off; its owner guards it.
 type Slot struct {
-	// MaxBackoff bounds the pause after a failed call that is urgent, see Hopeless.
+	// MaxBackoff bounds the pause after a failed call, until it is hopeless: then the constant of that name does.
 	MaxBackoff time.Duration
 	// Category is what the metric of failures calls its calls.
 	Category Category

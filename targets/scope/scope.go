@@ -90,11 +90,11 @@ type Follower struct {
 }
 
 // Follow reads the scope again and again until ctx ends.
-func (r *Follower) Follow(ctx context.Context) {
+func (f *Follower) Follow(ctx context.Context) {
 	for told := ""; ctx.Err() == nil; pause(ctx, retry.Jitter(scopePause)) {
-		scope, err := ReadScope(ctx, r.Uncached, r.Configuration)
+		scope, err := ReadScope(ctx, f.Uncached, f.Configuration)
 		if err == nil {
-			r.scope.Store(&scope)
+			f.scope.Store(&scope)
 			told = ""
 		} else if told != err.Error() {
 			told = err.Error()
@@ -113,14 +113,14 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // Covered says which pods of the namespace get gates at their creation; nil when none do.
-func (r *Follower) Covered(ctx context.Context, namespace string) func(*corev1.Pod) bool {
+func (f *Follower) Covered(ctx context.Context, namespace string) func(*corev1.Pod) bool {
 	var scope Scope
-	if known := r.scope.Load(); known != nil {
+	if known := f.scope.Load(); known != nil {
 		scope = *known
 	}
 	var ns corev1.Namespace
-	err := r.Namespaces.Get(ctx, client.ObjectKey{Name: namespace}, &ns, client.UnsafeDisableDeepCopy)
-	if err != nil || !r.Injects || !scope.CoversNamespace(&ns) {
+	err := f.Namespaces.Get(ctx, client.ObjectKey{Name: namespace}, &ns, client.UnsafeDisableDeepCopy)
+	if err != nil || !f.Injects || !scope.CoversNamespace(&ns) {
 		return nil
 	}
 	return scope.CoversPod

@@ -15,9 +15,9 @@ import (
 	"github.com/targetgate/targetgate/targets/retry"
 )
 
-// CoalesceWindow is how long a deregistration waits for others of its group while calls queue for AWS's budget. Three of these
-// are shorter than the life that a pod must have left for its target to wait. It spans two readings of a group, with the gates that
-// these open. The budget itself waits some moments more, whatever is to come (budget.Budget).
+// CoalesceWindow is how long a deregistration waits for others of its group while calls queue for AWS's budget. A pod
+// must have three times as much of its life left for its target to wait. It spans three readings of a group, with the gates that these
+// open. The budget itself waits some moments more, whatever is to come (budget.Budget).
 const CoalesceWindow = endpoints.EnoughLife / 3
 
 // Deregister starts a call for the changes' deregistrations, after a wait of at most coalesce for others, if that is worth while.

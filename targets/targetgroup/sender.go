@@ -45,14 +45,14 @@ func newSender[V any](maxBackoff time.Duration) sender[V] {
 }
 
 // plan takes what a pass wants sent for a generation of the spec, and says when more of it will be due; 0 when all is, or nothing more.
-// When there is nothing to send, past failures are forgotten. Targets that are no longer wanted
-// and not under way are no longer isolated.
+// When there is nothing to send, past failures are forgotten, and so is what AWS has refused of targets that are no longer wanted and
+// not under way.
 func (s *sender[V]) plan(
 	wanted map[elbv2.Target]V, generation int64, underWay func(elbv2.Target) bool, now time.Time,
 ) (wait time.Duration) {
 	for id := range s.limits {
 		if _, still := wanted[id]; !still && !underWay(id) {
-			s.accept(id)
+			s.forget(id)
 		}
 	}
 	s.planned = generation
@@ -116,7 +116,7 @@ func (s *sender[V]) accepted(batch map[elbv2.Target]V) {
 		return
 	}
 	for id := range batch {
-		s.accept(id)
+		s.forget(id)
 	}
 	s.rejections = 0
 	if s.maxBatch *= 2; s.maxBatch > elbv2.MaxTargetsPerCall {
@@ -124,7 +124,7 @@ func (s *sender[V]) accepted(batch map[elbv2.Target]V) {
 	}
 }
 
-func (s *sender[V]) accept(id elbv2.Target) {
+func (s *sender[V]) forget(id elbv2.Target) {
 	delete(s.limits, id)
 	delete(s.isolated, id)
 }

@@ -62,6 +62,7 @@ func (g *Group) Snapshot() Snapshot {
 		Working: g.registration.working() || g.deregistration.working(),
 		Acted:   min(g.registration.acted, g.deregistration.acted),
 	}
+	s.Tag.Err = g.tag.Err
 	for id, t := range g.seen.targets {
 		s.Targets[id] = *t
 	}

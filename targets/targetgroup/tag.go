@@ -83,7 +83,6 @@ func (g *Group) tagDone(started, now time.Time, refusal string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.tag.End(now, err)
-	g.tag.last.Err = err
 	if err == nil {
 		g.tag.last.ReadAt, g.tag.last.Refusal = started, refusal
 	}
