@@ -38,9 +38,9 @@ demo: demo-takes .bin/control-plane .bin/targetgate ## Roll a Deployment with an
 # How long it takes is said before anything is compiled.
 .PHONY: demo-takes test-takes
 demo-takes:
-	@echo "make demo takes about 10 min on two cores while Go's caches are empty, and a minute after that."
+	@echo "make demo takes about 12 min on two cores while Go's caches are empty, and a minute after that."
 test-takes:
-	@echo "make test takes about 45 min on two cores while Go's caches are empty, and half an hour after that."
+	@echo "make test takes about 50 min on two cores while Go's caches are empty, and half an hour after that."
 
 ##@ Build
 

@@ -51,10 +51,7 @@ var (
 const testDrift = 5 * time.Minute
 
 var (
-	noon    = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	one     = elbv2.Target{ID: "10.0.0.1", Port: 8080}
-	two     = elbv2.Target{ID: "10.0.0.2", Port: 8080}
-	healthy = elbv2.Health{State: elbv2.StateHealthy}
+	noon, one, two, healthy = fixture.Noon, fixture.One, fixture.Two, fixture.Healthy
 
 	testPolicy = plan.Policy{MinReadyPercent: 50, ReplacementTimeout: 5 * time.Minute, ReadyWhenUnattached: true}
 )

@@ -9,13 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/fixture"
 )
 
 var (
-	one = elbv2.Target{ID: "10.0.0.1", Port: 8080}
-	two = elbv2.Target{ID: "10.0.0.2", Port: 8080}
+	one, two = fixture.One, fixture.Two
 )
 
 func TestRecordIsReadAsItIsWritten(t *testing.T) {

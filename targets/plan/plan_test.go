@@ -15,15 +15,12 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/fixture"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 )
 
 var (
-	noon    = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	one     = elbv2.Target{ID: "10.0.0.1", Port: 8080}
-	two     = elbv2.Target{ID: "10.0.0.2", Port: 8080}
-	three   = elbv2.Target{ID: "10.0.0.3", Port: 8080}
-	healthy = elbv2.Health{State: elbv2.StateHealthy}
+	noon, one, two, three, healthy = fixture.Noon, fixture.One, fixture.Two, fixture.Three, fixture.Healthy
 )
 
 func listed(list ...endpoints.Endpoint) map[elbv2.Target]endpoints.Endpoint {
