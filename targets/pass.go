@@ -63,8 +63,8 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	})))
 	if !s.claims.addsFinalizer(binding) {
 		next.in(r.statuses.write(s, binding, statusInput{
-			generation: binding.Generation, group: after, complete: before.Complete(), claimFailure: s.claims.failure(), missing: res.Missing, plan: p,
-			policy: r.Policy, shortfall: shortfall(binding), pods: pods, unlisted: unlisted,
+			generation: binding.Generation, group: after, complete: before.Complete(), claimFailure: s.claims.failure(),
+			missing: res.Missing, plan: p, policy: r.Policy, shortfall: shortfall(binding), pods: pods, unlisted: unlisted,
 			skipped: res.Odd[endpoints.SkippedEndpoints], hold: hold,
 		}))
 	}

@@ -5,8 +5,8 @@
 //
 // A Resolver finds the endpoints of a binding and the state of each (resolve.go declares both). For targets of type ip it reads
 // EndpointSlices (slices.go), and pods whose addresses are in the group although no slice lists them; pods.go judges both. For targets
-// of type instance it reads nodes, and judges them (nodes.go). It reads pods and slices from a Cache (index.go), which follows the watches, and everything from objects
-// that strip.go has made small.
+// of type instance it reads nodes, and judges them (nodes.go). It reads pods and slices from a Cache (index.go), which follows the
+// watches, and everything from objects that strip.go has made small.
 //
 // Beside that, unlisted.go says why a selected pod has no endpoint, asked.go whether other bindings want a target, holders.go which
 // bindings have a pod or node in their groups although nothing lists or selects it, and selectors.go compiles node selectors once.
