@@ -76,10 +76,16 @@ type Registrar struct {
 	claims   *claimWriter
 	statuses *statusWriter
 	calls    targetgroup.Env
-	subnets  *targetgroup.Subnets
+	bindings *memories
+}
 
-	mu       sync.Mutex // guards what is below
-	bindings map[types.NamespacedName]*memory
+// memories is what is remembered of all bindings. Safe for concurrent use.
+type memories struct {
+	clock   clock.PassiveClock
+	subnets *targetgroup.Subnets
+
+	mu        sync.Mutex
+	byBinding map[types.NamespacedName]*memory
 }
 
 // memory is what is remembered of one binding. Passes of a binding come one after the other; what only they touch needs no lock.
@@ -111,7 +117,7 @@ type session struct {
 
 // prepare makes the parts that work for the registrar. They do nothing before start.
 func (r *Registrar) prepare(cache *endpoints.Cache) {
-	r.bindings, r.subnets = map[types.NamespacedName]*memory{}, targetgroup.NewSubnets()
+	r.bindings = newMemories(r.Clock)
 	r.resolver = endpoints.NewResolver(r.Client, cache, r.LastResort)
 	r.others = others{r.Client, r.resolver}
 	r.scope = &scope.Follower{
@@ -172,21 +178,40 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 	if binding.DeletionTimestamp.IsZero() {
 		r.orphans.Forget(key)
 	}
-	m := r.remember(key, binding)
+	m := r.bindings.of(key, binding)
 	aws := r.Clients.Client(accounts.RoleOf(binding)).For(key.Namespace)
 	calls := &targetgroup.Calls{Env: &r.calls, Group: m.group, Binding: key, Client: aws}
 	return session{memory: m, key: key, calls: calls}
 }
 
-func (r *Registrar) remember(key types.NamespacedName, binding *v1beta1.TargetGroupBinding) *memory {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	m := r.bindings[key]
+func newMemories(clk clock.PassiveClock) *memories {
+	return &memories{clock: clk, subnets: targetgroup.NewSubnets(), byBinding: map[types.NamespacedName]*memory{}}
+}
+
+// of is what is remembered of the binding, as it is now.
+func (all *memories) of(key types.NamespacedName, binding *v1beta1.TargetGroupBinding) *memory {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	m := all.byBinding[key]
 	if m == nil || !m.group.Is(binding) {
-		m = newMemory(binding, targetgroup.New(binding, r.subnets, r.Clock.Now()), m)
-		r.bindings[key] = m
+		m = newMemory(binding, targetgroup.New(binding, all.subnets, all.clock.Now()), m)
+		all.byBinding[key] = m
 	}
 	return m
+}
+
+// find is what is remembered of the binding of that name, nil when nothing is.
+func (all *memories) find(key types.NamespacedName) *memory {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.byBinding[key]
+}
+
+// forget drops what is remembered of a binding.
+func (all *memories) forget(key types.NamespacedName) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	delete(all.byBinding, key)
 }
 
 // newMemory keeps of before, which may be nil, what was written and told of the same binding, and since when a refusal keeps pods from its
@@ -202,13 +227,6 @@ func newMemory(binding *v1beta1.TargetGroupBinding, group *targetgroup.Group, be
 	return m
 }
 
-// forget drops what is remembered of a binding.
-func (r *Registrar) forget(key types.NamespacedName) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.bindings, key)
-}
-
 // gatedPods are the pods that carry the gate of the binding; read only.
 func (r *Registrar) gatedPods(key types.NamespacedName) []*corev1.Pod {
 	return r.resolver.PodByGate.At(key.Namespace, key.Name)
@@ -217,7 +235,7 @@ func (r *Registrar) gatedPods(key types.NamespacedName) []*corev1.Pod {
 // orphaned opens the gates of a binding that does not exist, beside the pass.
 func (r *Registrar) orphaned(key types.NamespacedName) ctrl.Result {
 	deleteGauges(key)
-	r.forget(key)
+	r.bindings.forget(key)
 	r.resolver.Holders.Hold(key, nil)
 	r.resolver.Selectors.Drop(key)
 	due, wait := r.orphans.Due(key, r.gatedPods(key), r.Clock.Now())

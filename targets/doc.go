@@ -34,7 +34,7 @@
 //
 // # Locks
 //
-// Registrar.mu guards which bindings are remembered. Below it, in this order: Group.mu of targetgroup, then Subnets there. The others, of
+// memories.mu guards which bindings are remembered. Below it, in this order: Group.mu of targetgroup, then Subnets there. The others, of
 // claims, statuses, gates, orphans, gauges, indexes and queues, are taken alone. No lock is held across a call to AWS or to the API server.
 // What only the passes of a binding touch, which come one after the other, has none (memory).
 //

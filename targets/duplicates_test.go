@@ -215,7 +215,7 @@ func TestRegistrarHeirsPodsWaitForTheHandOver(t *testing.T) {
 		b.makeYounger()
 		b.settleBoth()
 		answer := b.hangRegistrations()
-		older := b.remembered(rivalKey)
+		older := b.bindings.find(rivalKey)
 		calls := &targetgroup.Calls{Env: &b.calls, Group: older.group, Binding: rivalKey, Client: b.Clients.Client(accounts.Role{})}
 		calls.Register(targetgroup.Changes{Register: targetgroup.Registrations{two: "a"}}, func(elbv2.Target) bool { return true })
 		synctest.Wait()

@@ -294,7 +294,7 @@ func (noApply) Apply(context.Context, runtime.ApplyConfiguration, ...client.Appl
 }
 
 // group is what is known of the binding's group.
-func (b *bed) group() targetgroup.Snapshot { return b.bindings[webKey].group.Snapshot() }
+func (b *bed) group() targetgroup.Snapshot { return b.bindings.find(webKey).group.Snapshot() }
 
 func podKey(name string) client.ObjectKey { return client.ObjectKey{Namespace: "shop", Name: name} }
 

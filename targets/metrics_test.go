@@ -64,7 +64,7 @@ func TestMetricsShowBindingWhoseStatusIsWrittenAlready(t *testing.T) {
 		if diff := cmp.Diff([]string(nil), seriesOf(t, shownNames...)); diff != "" {
 			t.Errorf("series of a binding that is gone (-want +got):\n%s", diff)
 		}
-		clear(b.bindings)
+		b.bindings.forget(webKey)
 		b.settle()
 		if got := b.binding().ResourceVersion; got != written {
 			t.Error("the status was written")

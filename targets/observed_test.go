@@ -103,7 +103,7 @@ func TestObservedGenerationStaysBehindWhileAWSIsDown(t *testing.T) {
 		b.must(b.cluster.Create(t.Context(), slice))
 		b.run(time.Minute, webKey)
 		b.observes("while AWS does not answer any more", 1)
-		delete(b.bindings, webKey) // as after a restart
+		b.bindings.forget(webKey) // as after a restart
 		b.run(time.Minute, webKey)
 		b.observes("while AWS does not answer a new process", 1)
 		b.aws.Before = nil

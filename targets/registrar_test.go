@@ -616,7 +616,7 @@ func TestRegistrarForgetsBindingThatWasCreatedAgain(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
 		b.settle()
-		before := b.remembered(webKey)
+		before := b.bindings.find(webKey)
 		binding := b.binding()
 		binding.Finalizers = nil
 		b.must(b.cluster.Update(t.Context(), binding))
@@ -625,7 +625,7 @@ func TestRegistrarForgetsBindingThatWasCreatedAgain(t *testing.T) {
 		again.UID = "again"
 		b.must(b.cluster.Create(t.Context(), again))
 		b.settle()
-		if b.remembered(webKey) == before {
+		if b.bindings.find(webKey) == before {
 			t.Error("the second binding has the memory of the first")
 		}
 	}, pod, newSlice("web-1", pod))

@@ -82,18 +82,11 @@ const duplicatePause = 500 * time.Millisecond
 // retire has the duplicates send nothing more, and reports whether a call of theirs is still under way.
 func (r *Registrar) retire(duplicates []v1beta1.TargetGroupBinding) (underWay bool) {
 	for i := range duplicates {
-		if m := r.remembered(client.ObjectKeyFromObject(&duplicates[i])); m != nil && m.group.Retire() {
+		if m := r.bindings.find(client.ObjectKeyFromObject(&duplicates[i])); m != nil && m.group.Retire() {
 			underWay = true
 		}
 	}
 	return underWay
-}
-
-// remembered is what is remembered of a binding, nil when nothing is.
-func (r *Registrar) remembered(key client.ObjectKey) *memory {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.bindings[key]
 }
 
 // transfer lets a binding that is being deleted go without touching a target: they are the other binding's.

@@ -26,22 +26,13 @@ func (c *Calls) Deregister(changes Changes, coalesce time.Duration) time.Duratio
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	isolated := c.planDeregistrations(changes, now)
-	s := &c.deregistration
 	if c.hasNewDeregistrations() {
-		s.RetryAt = time.Time{}
+		c.deregistration.RetryAt = time.Time{}
 	}
 	if wait := c.coalesce(coalesce, now); wait > 0 {
 		return retry.Soonest(isolated, wait)
 	}
-	class, due := c.deregistrationClass(), len(s.pending) > 0
-	if s.Busy && due {
-		s.queued.giveWay(class)
-	}
-	retryIn, began := s.Start(due, now)
-	if began {
-		s.queued = c.start(class, c.deregister)
-	}
-	return retry.Soonest(isolated, retryIn)
+	return retry.Soonest(isolated, c.deregistration.send(c, c.deregistrationClass(), c.deregister, now))
 }
 
 // planDeregistrations takes what has to go now, and what needs no call: which targets are unexplained, and which unwanted.

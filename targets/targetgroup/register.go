@@ -23,16 +23,7 @@ func (c *Calls) Register(changes Changes, claimed func(elbv2.Target) bool) time.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	isolated := c.planRegistrations(changes, claimed, now)
-	s := &c.registration
-	class, due := c.registrationClass(), len(s.pending) > 0
-	if s.Busy && due {
-		s.queued.giveWay(class)
-	}
-	retryIn, began := s.Start(due, now)
-	if began {
-		s.queued = c.start(class, c.register)
-	}
-	return retry.Soonest(isolated, retryIn)
+	return retry.Soonest(isolated, c.registration.send(c, c.registrationClass(), c.register, now))
 }
 
 // planRegistrations takes what has to be registered now, and the owners of what is there already.

@@ -4,10 +4,12 @@
 package targetgroup
 
 import (
+	"context"
 	"slices"
 	"time"
 
 	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/retry"
 )
@@ -69,6 +71,20 @@ func (s *sender[V]) plan(
 		s.pending[id] = value
 	}
 	return wait
+}
+
+// send starts a call if one is due and may start, and says when it may otherwise. A call that still waits for its token gives way to a
+// more urgent one.
+func (s *sender[V]) send(c *Calls, class budget.Class, call func(context.Context, budget.Class), now time.Time) (retryIn time.Duration) {
+	due := len(s.pending) > 0
+	if s.Busy && due {
+		s.queued.giveWay(class)
+	}
+	retryIn, began := s.Start(due, now)
+	if began {
+		s.queued = c.start(class, call)
+	}
+	return retryIn
 }
 
 // working reports whether a target is under way or due.
