@@ -18,7 +18,7 @@ import (
 )
 
 // bindingLinks are the links that all pods of the binding have in common.
-func (s *scene) bindingLinks() []Link {
+func (s *bindingState) bindingLinks() []Link {
 	links := []Link{s.bindingLink(), s.controllerLink()}
 	if s.abandoned() {
 		return links
@@ -27,11 +27,11 @@ func (s *scene) bindingLinks() []Link {
 }
 
 // abandoned reports whether the registrar registers nothing for the binding, whatever its Service has.
-func (s *scene) abandoned() bool {
+func (s *bindingState) abandoned() bool {
 	return s.survey.Refused != "" || !s.binding.DeletionTimestamp.IsZero()
 }
 
-func (s *scene) bindingLink() Link {
+func (s *bindingState) bindingLink() Link {
 	spec := &s.binding.Spec
 	switch {
 	case !s.binding.DeletionTimestamp.IsZero():
@@ -54,7 +54,7 @@ func (s *scene) bindingLink() Link {
 	}
 }
 
-func (s *scene) serviceLink() Link {
+func (s *bindingState) serviceLink() Link {
 	ref := s.binding.Spec.ServiceRef
 	switch {
 	case s.survey.Service == nil:
@@ -81,7 +81,7 @@ func ports(service *corev1.Service) string {
 }
 
 // sliceLink is about whether the Service has any endpoint for the binding.
-func (s *scene) sliceLink() Link {
+func (s *bindingState) sliceLink() Link {
 	selected := s.selected()
 	selector := ""
 	if s.survey.Service != nil {
@@ -110,7 +110,7 @@ func (s *scene) sliceLink() Link {
 }
 
 // unlisted is why pods that the Service selects are no endpoints.
-func (s *scene) unlisted(selected int) Link {
+func (s *bindingState) unlisted(selected int) Link {
 	for i := range s.pods {
 		if pod := &s.pods[i]; s.survey.Selects(pod) && !endpoints.IsTerminating(pod) {
 			if why, lasting := s.survey.Unlisted(pod); lasting {
@@ -122,8 +122,8 @@ func (s *scene) unlisted(selected int) Link {
 }
 
 // unlistedPod is the same of one pod.
-func (s *scene) unlistedPod(pod *corev1.Pod) Link {
-	why, lasting := s.survey.Unlisted(pod)
+func (e endpointState) unlistedPod() Link {
+	why, lasting := e.survey.Unlisted(e.pod)
 	if lasting {
 		return link("slice", Broken, "%s", why)
 	}
@@ -131,7 +131,7 @@ func (s *scene) unlistedPod(pod *corev1.Pod) Link {
 }
 
 // states counts the endpoints by what the registrar does with them.
-func (s *scene) states() string {
+func (s *bindingState) states() string {
 	count := map[endpoints.State]int{}
 	for _, ep := range s.survey.Endpoints {
 		count[ep.State]++

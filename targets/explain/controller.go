@@ -4,11 +4,14 @@
 package explain
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -18,64 +21,81 @@ import (
 const promptness = 30 * time.Second
 
 // controllerLink is about targetgate itself: whether it runs, and has looked at the binding.
-func (s *scene) controllerLink() Link {
-	dead, at := s.leaderless()
+func (s *bindingState) controllerLink() Link {
+	dead, at := s.leader.isGone(s.now)
 	behind := s.behind()
 	switch {
 	case dead && s.now.Sub(at) >= promptness:
-		return link("targetgate", Broken, "does not run: nobody has renewed lease %s since %s", s.leaseKey, stamp(at)).
-			advise("See to its pods: kubectl -n %s get pods; their logs say why they do not lead", s.leaseKey.Namespace)
+		return link("targetgate", Broken, "does not run: lease %s has not been renewed since %s", s.leader.key, stamp(at)).
+			advise("See to its pods: kubectl -n %s get pods; their logs say why they do not lead", s.leader.key.Namespace)
 	case dead:
 		return link("targetgate", Waiting, "has no leader since %s: another replica takes over", stamp(at))
 	case behind != "" && s.now.Sub(changedAt(s.binding)) < promptness:
 		return link("targetgate", Waiting, "%s", behind)
-	case behind != "" && s.lease != nil:
-		return link("targetgate", Broken, "%s, although %s leads", behind, s.holder()).
+	case behind != "" && s.leader.lease != nil:
+		return link("targetgate", Broken, "%s, although %s leads", behind, s.leader.name()).
 			advise("Does targetgate watch namespace %s (--watch-namespace)? Its log says what it does", s.binding.Namespace)
 	case behind != "":
-		return link("targetgate", Broken, "%s, and %s", behind, s.noLease()).
+		return link("targetgate", Broken, "%s, and %s", behind, s.leader.unread()).
 			advise("Is targetgate installed? If its lease is elsewhere, name that: --leader-election-namespace, --leader-election-id")
-	case s.lease == nil:
-		return link("targetgate", Unknown, "has seen the binding's newest generation; whether it still runs is not known: %s", s.noLease())
+	case s.leader.lease == nil:
+		return link("targetgate", Unknown, "has seen the binding's newest generation; whether it still runs is not known: %s", s.leader.unread())
 	default:
-		return link("targetgate", OK, "%s leads, and has seen the binding's newest generation", s.holder())
+		return link("targetgate", OK, "%s leads, and has seen the binding's newest generation", s.leader.name())
 	}
 }
 
-// leaderless reports whether there is a lease that nobody holds now, and since when.
-func (s *scene) leaderless() (bool, time.Time) {
-	if s.lease == nil || s.lease.Spec.RenewTime == nil {
+// leader is the replica that holds the lease.
+type leader struct {
+	key   client.ObjectKey
+	lease *coordinationv1.Lease // nil when it was not read
+	err   error
+}
+
+func readLeader(ctx context.Context, reader client.Reader, key client.ObjectKey) leader {
+	var lease coordinationv1.Lease
+	if err := reader.Get(ctx, key, &lease); err != nil {
+		return leader{key: key, err: err}
+	}
+	return leader{key: key, lease: &lease}
+}
+
+// isGone reports whether there is a lease that no replica holds now, and since when.
+func (l leader) isGone(now time.Time) (bool, time.Time) {
+	if l.lease == nil || l.lease.Spec.RenewTime == nil {
 		return false, time.Time{}
 	}
-	renewed, duration := s.lease.Spec.RenewTime.Time, 15*time.Second // what controller-runtime sets
-	if s.lease.Spec.LeaseDurationSeconds != nil {
-		duration = time.Duration(*s.lease.Spec.LeaseDurationSeconds) * time.Second
+	renewed, duration := l.lease.Spec.RenewTime.Time, 15*time.Second // what controller-runtime sets
+	if l.lease.Spec.LeaseDurationSeconds != nil {
+		duration = time.Duration(*l.lease.Spec.LeaseDurationSeconds) * time.Second
 	}
-	return s.holder() == "" || s.now.Sub(renewed) > duration, renewed
+	return l.name() == "" || now.Sub(renewed) > duration, renewed
 }
 
-func (s *scene) holder() string {
-	if s.lease == nil || s.lease.Spec.HolderIdentity == nil {
+// name is the name of its pod, empty when there is none.
+func (l leader) name() string {
+	if l.lease == nil || l.lease.Spec.HolderIdentity == nil {
 		return ""
 	}
-	name, _, _ := strings.Cut(*s.lease.Spec.HolderIdentity, "_")
+	name, _, _ := strings.Cut(*l.lease.Spec.HolderIdentity, "_")
 	return name
 }
 
-func (s *scene) noLease() string {
+// unread says why the lease was not read.
+func (l leader) unread() string {
 	switch {
-	case apierrors.IsNotFound(s.leaseErr):
-		return fmt.Sprintf("there is no lease %s", s.leaseKey)
-	case apierrors.IsForbidden(s.leaseErr):
-		return fmt.Sprintf("you may not read lease %s", s.leaseKey)
+	case apierrors.IsNotFound(l.err):
+		return fmt.Sprintf("there is no lease %s", l.key)
+	case apierrors.IsForbidden(l.err):
+		return fmt.Sprintf("you may not read lease %s", l.key)
 	default:
-		return fmt.Sprintf("lease %s cannot be read: %v", s.leaseKey, s.leaseErr)
+		return fmt.Sprintf("lease %s cannot be read: %v", l.key, l.err)
 	}
 }
 
 // behind says that targetgate has not seen what the binding asks for now, empty when it has. The status's own generation stays
 // behind for longer, while AWS does not answer.
-func (s *scene) behind() string {
+func (s *bindingState) behind() string {
 	switch seen := s.status(v1beta1.ConditionReady).ObservedGeneration; {
 	case seen == 0:
 		return "has never looked at the binding"

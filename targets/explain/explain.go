@@ -22,7 +22,7 @@ import (
 type Explainer struct {
 	// Reader reads from the API server itself.
 	Reader client.Reader
-	// AWS is the client to ask about a binding's target group; nil asks nobody.
+	// AWS is the client to ask about a binding's target group; nil asks none.
 	AWS   func(*v1beta1.TargetGroupBinding) (*elbv2.Client, error)
 	Clock clock.PassiveClock
 	// Lease is where targetgate's leader says that it lives.

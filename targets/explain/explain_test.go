@@ -392,7 +392,7 @@ func TestExplainNamesTheCause(t *testing.T) {
 		},
 		"10 targetgate does not run": {
 			func(w *world) { w.mute(); w.lease.Spec.RenewTime.Time = now.Add(-time.Minute) },
-			[]string{"broken targetgate: does not run: nobody has renewed lease targetgate-system/lease since 2026-11-21T11:59:00Z", "kubectl -n targetgate-system get pods"},
+			[]string{"broken targetgate: does not run: lease targetgate-system/lease has not been renewed since 2026-11-21T11:59:00Z", "kubectl -n targetgate-system get pods"},
 		},
 		"10 targetgate has just lost its leader": {
 			func(w *world) {

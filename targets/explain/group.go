@@ -16,7 +16,7 @@ import (
 )
 
 // groupLink is about the target group as a whole: by the binding's status, and by AWS if it was asked.
-func (s *scene) groupLink() Link {
+func (s *bindingState) groupLink() Link {
 	degraded := s.status(v1beta1.ConditionDegraded)
 	advice := groupAdvice[degraded.Reason]
 	if degraded.Reason == v1beta1.ReasonConsentMissing && s.status(v1beta1.ConditionReady).Reason != degraded.Reason {
@@ -43,7 +43,7 @@ func (s *scene) groupLink() Link {
 }
 
 // groupStatusLink is the link by the binding's status alone, in which nothing is wrong with the group.
-func (s *scene) groupStatusLink(name string) Link {
+func (s *bindingState) groupStatusLink(name string) Link {
 	ready, degraded := s.status(v1beta1.ConditionReady), s.status(v1beta1.ConditionDegraded)
 	if ready.Reason == "" || ready.Reason == v1beta1.ReasonReading {
 		return link("target group", Waiting, "%s has not been read by targetgate yet", name)
@@ -63,8 +63,8 @@ func remark(ready, degraded metav1.Condition) string {
 	}
 }
 
-// attached reports whether a load balancer sends to the group; known is false when nobody has looked.
-func (s *scene) attached() (attached, known bool) {
+// attached reports whether a load balancer sends to the group; known is false when that was not read.
+func (s *bindingState) attached() (attached, known bool) {
 	switch facts := s.binding.Status.TargetGroup; {
 	case s.answered():
 		return s.reading.group.LoadBalancers > 0, true
@@ -75,7 +75,7 @@ func (s *scene) attached() (attached, known bool) {
 	}
 }
 
-func (s *scene) healthCount() string {
+func (s *bindingState) healthCount() string {
 	healthy := 0
 	for _, h := range s.reading.health {
 		if h.State == elbv2.StateHealthy {
@@ -85,7 +85,7 @@ func (s *scene) healthCount() string {
 	return fmt.Sprintf("%d healthy targets of %d", healthy, len(s.reading.health))
 }
 
-func (s *scene) statusCount() string {
+func (s *bindingState) statusCount() string {
 	if counts := s.binding.Status.Targets; counts != nil {
 		return fmt.Sprintf("%d healthy targets of %d, by the binding's status", counts.Healthy, counts.Registered)
 	}
@@ -101,7 +101,7 @@ func groupName(arn string) string {
 }
 
 // status is the binding's condition of that type, the zero value when there is none.
-func (s *scene) status(kind string) metav1.Condition {
+func (s *bindingState) status(kind string) metav1.Condition {
 	if c := apimeta.FindStatusCondition(s.binding.Status.Conditions, kind); c != nil {
 		return *c
 	}

@@ -17,91 +17,99 @@ import (
 // startup is how long containers may take to be ready before that is called broken; a container that fails is at once.
 const startup = 5 * time.Minute
 
+// endpointState is what is read of a binding, and one of its endpoints.
+type endpointState struct {
+	*bindingState
+
+	pod      *corev1.Pod         // nil for a node
+	endpoint *endpoints.Endpoint // nil when the pod is none
+}
+
 // podEndpoint are the links of one pod.
-func (s *scene) podEndpoint(pod *corev1.Pod) Endpoint {
-	ep := s.endpointOf(pod.UID)
+func (s *bindingState) podEndpoint(pod *corev1.Pod) Endpoint {
+	e := endpointState{s, pod, s.endpointOf(pod.UID)}
 	out := Endpoint{Kind: "Pod", Name: pod.Name}
-	if ep != nil {
-		out.Target = ep.Target.String()
+	if e.endpoint != nil {
+		out.Target = e.endpoint.Target.String()
 	}
 	switch {
 	case endpoints.IsTerminating(pod):
-		out.Links = []Link{s.leavingLink(pod), s.leavingTarget(ep)}
+		out.Links = []Link{e.leavingLink(), e.leavingTarget()}
 	case !s.abandoned():
-		target := s.targetLink(pod, ep)
-		out.Links = []Link{s.podSliceLink(pod, ep), s.podLink(pod, ep), target, s.healthLink(pod, ep, target), s.gateLink(pod)}
+		target := e.targetLink()
+		out.Links = []Link{e.podSliceLink(), e.podLink(), target, e.healthLink(target), e.gateLink()}
 	case readiness.Has(pod, s.gate()):
-		out.Links = []Link{s.podLink(pod, ep), s.gateLink(pod)}
+		out.Links = []Link{e.podLink(), e.gateLink()}
 	default:
-		out.Links = []Link{s.podLink(pod, ep)}
+		out.Links = []Link{e.podLink()}
 	}
 	return out
 }
 
 // podSliceLink is about whether the Service's EndpointSlices list the pod.
-func (s *scene) podSliceLink(pod *corev1.Pod, ep *endpoints.Endpoint) Link {
+func (e endpointState) podSliceLink() Link {
 	switch {
-	case ep != nil && ep.State == endpoints.Undetermined:
-		return link("slice", Waiting, "does not list the pod just now; target %s stays as it is until then", ep.Target)
-	case ep != nil && ep.State != endpoints.Unselected:
-		return link("slice", OK, "lists the pod at %s", ep.Target)
-	case s.survey.Missing != "":
+	case e.endpoint != nil && e.endpoint.State == endpoints.Undetermined:
+		return link("slice", Waiting, "does not list the pod just now; target %s stays as it is until then", e.endpoint.Target)
+	case e.endpoint != nil && e.endpoint.State != endpoints.Unselected:
+		return link("slice", OK, "lists the pod at %s", e.endpoint.Target)
+	case e.survey.Missing != "":
 		return link("slice", Unknown, "there is nothing to look for without the Service's port")
-	case !s.survey.Selects(pod):
-		return link("slice", Broken, "Service %q does not select the pod: it wants %s, and the pod has %s", s.survey.Service.Name,
-			labels.FormatLabels(s.survey.Service.Spec.Selector), labels.FormatLabels(pod.Labels)).
+	case !e.survey.Selects(e.pod):
+		return link("slice", Broken, "Service %q does not select the pod: it wants %s, and the pod has %s", e.survey.Service.Name,
+			labels.FormatLabels(e.survey.Service.Spec.Selector), labels.FormatLabels(e.pod.Labels)).
 			advise("Give the pod those labels, or change the Service's selector")
-	case len(pod.Status.PodIPs) == 0:
+	case len(e.pod.Status.PodIPs) == 0:
 		return link("slice", Waiting, "does not list the pod, which has no address yet")
 	default:
-		return s.unlistedPod(pod)
+		return e.unlistedPod()
 	}
 }
 
 // leavingLink is about a pod that is being deleted or has ended.
-func (s *scene) leavingLink(pod *corev1.Pod) Link {
-	if pod.DeletionTimestamp == nil {
+func (e endpointState) leavingLink() Link {
+	if e.pod.DeletionTimestamp == nil {
 		return link("pod", Waiting, "has ended (%s) and is no longer a target: its owner replaces it. %s %s",
-			pod.Status.Phase, pod.Status.Reason, pod.Status.Message)
+			e.pod.Status.Phase, e.pod.Status.Reason, e.pod.Status.Message)
 	}
-	due := pod.DeletionTimestamp.Time // the request's time and the grace period
-	if s.now.Before(due.Add(promptness)) {
+	due := e.pod.DeletionTimestamp.Time // the request's time and the grace period
+	if e.now.Before(due.Add(promptness)) {
 		return link("pod", Waiting, "is terminating, until %s: it leaves the load balancer, and its gate is no longer written", stamp(due))
 	}
 	return link("pod", Broken, "is terminating, and should have been gone at %s", stamp(due)).
-		advise("Finalizers hold it: %v; or node %q does not answer", pod.Finalizers, pod.Spec.NodeName)
+		advise("Finalizers hold it: %v; or node %q does not answer", e.pod.Finalizers, e.pod.Spec.NodeName)
 }
 
 // podLink is about the pod's containers and node.
-func (s *scene) podLink(pod *corev1.Pod, ep *endpoints.Endpoint) Link {
-	ready := readiness.Condition(pod, corev1.ContainersReady)
+func (e endpointState) podLink() Link {
+	ready := readiness.Condition(e.pod, corev1.ContainersReady)
 	containersReady := ready != nil && ready.Status == corev1.ConditionTrue
 	switch {
-	case containersReady && ep != nil && ep.State == endpoints.NotReady:
-		return link("pod", Broken, "its containers are ready, but its node %q is not, or is gone", pod.Spec.NodeName).
-			advise("See the node: kubectl describe node %s; pods of a node that is gone are deleted within two minutes", pod.Spec.NodeName)
+	case containersReady && e.endpoint != nil && e.endpoint.State == endpoints.NotReady:
+		return link("pod", Broken, "its containers are ready, but its node %q is not, or is gone", e.pod.Spec.NodeName).
+			advise("See the node: kubectl describe node %s; pods of a node that is gone are deleted within two minutes", e.pod.Spec.NodeName)
 	case containersReady:
 		return link("pod", OK, "its containers are ready since %s", stamp(ready.LastTransitionTime.Time))
-	case ep != nil && ep.State == endpoints.Desired:
+	case e.endpoint != nil && e.endpoint.State == endpoints.Desired:
 		return link("pod", OK, "its containers are not ready, but the Service publishes it all the same")
 	}
-	return s.unreadyLink(pod)
+	return e.unreadyLink()
 }
 
 // unreadyLink says what keeps the containers from being ready.
-func (s *scene) unreadyLink(pod *corev1.Pod) Link {
-	if c := readiness.Condition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
-		return link("pod", Broken, "is on no node: %s: %s", c.Reason, c.Message).advise("See its events: %s", describe(pod))
+func (e endpointState) unreadyLink() Link {
+	if c := readiness.Condition(e.pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
+		return link("pod", Broken, "is on no node: %s: %s", c.Reason, c.Message).advise("See its events: %s", describe(e.pod))
 	}
-	state, since := Waiting, pod.CreationTimestamp.Time
-	if c := readiness.Condition(pod, corev1.ContainersReady); c != nil && !c.LastTransitionTime.IsZero() {
+	state, since := Waiting, e.pod.CreationTimestamp.Time
+	if c := readiness.Condition(e.pod, corev1.ContainersReady); c != nil && !c.LastTransitionTime.IsZero() {
 		since = c.LastTransitionTime.Time
 	}
-	if s.now.Sub(since) >= startup {
+	if e.now.Sub(since) >= startup {
 		state = Broken
 	}
 	what := "containers not ready since " + stamp(since)
-	for _, c := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
+	for _, c := range append(e.pod.Status.InitContainerStatuses, e.pod.Status.ContainerStatuses...) {
 		fault, told := containerFault(c)
 		if told != "" {
 			what += "; " + told
@@ -110,7 +118,7 @@ func (s *scene) unreadyLink(pod *corev1.Pod) Link {
 			state = Broken
 		}
 	}
-	return link("pod", state, "%s", what).advise("The load balancer has no part in this yet. See why: %s", describe(pod))
+	return link("pod", state, "%s", what).advise("The load balancer has no part in this yet. See why: %s", describe(e.pod))
 }
 
 func describe(pod *corev1.Pod) string {
@@ -135,22 +143,22 @@ func containerFault(c corev1.ContainerStatus) (fault bool, told string) {
 }
 
 // gateLink is about the pod's readiness gate.
-func (s *scene) gateLink(pod *corev1.Pod) Link {
+func (e endpointState) gateLink() Link {
 	switch {
-	case readiness.HasTooMany(pod):
+	case readiness.HasTooMany(e.pod):
 		return link("gate", Broken, "is never opened, as the pod has more than %d readiness gates of TargetGroupBindings", readiness.MaxGates).
 			advise("Create the pod again with fewer")
-	case !readiness.Has(pod, s.gate()):
-		return s.ungatedLink(pod)
+	case !readiness.Has(e.pod, e.gate()):
+		return e.ungatedLink()
 	}
-	condition := readiness.Condition(pod, s.gate())
+	condition := readiness.Condition(e.pod, e.gate())
 	switch {
 	case condition == nil:
 		return link("gate", Waiting, "is closed, and has no condition yet")
 	case condition.Status != corev1.ConditionTrue:
 		return link("gate", Waiting, "is closed since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
-	case otherGate(pod) != "":
-		return link("gate", Waiting, "is open, and the pod is not Ready as someone else's gate is closed: %s", otherGate(pod))
+	case otherGate(e.pod) != "":
+		return link("gate", Waiting, "is open, and the pod is not Ready as someone else's gate is closed: %s", otherGate(e.pod))
 	case condition.Reason != "":
 		return link("gate", OK, "is open since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
 	default:
@@ -169,24 +177,24 @@ func otherGate(pod *corev1.Pod) corev1.PodConditionType {
 }
 
 // ungatedLink says why the pod has no gate: it gets one at its creation or never.
-func (s *scene) ungatedLink(pod *corev1.Pod) Link {
+func (e endpointState) ungatedLink() Link {
 	const restart = "roll the pods out again (kubectl rollout restart)"
 	broken := func(format string, args ...any) Link {
-		return link("gate", Broken, "the pod has no readiness gate %s: %s", s.gate(), fmt.Sprintf(format, args...))
+		return link("gate", Broken, "the pod has no readiness gate %s: %s", e.gate(), fmt.Sprintf(format, args...))
 	}
-	service := s.survey.Service
+	service := e.survey.Service
 	switch {
-	case !s.scope.CoversPod(pod):
+	case !e.scope.CoversPod(e.pod):
 		return link("gate", OK, "the pod has none, as the webhook's objectSelector leaves it out")
-	case s.namespace != nil && !s.scope.CoversNamespace(s.namespace) && s.scope.IsByLabel():
-		return broken("namespace %s does not ask for gates", pod.Namespace).
-			advise("kubectl label namespace %s %s=%s, and %s", pod.Namespace, readiness.InjectLabel, readiness.InjectEnabled, restart)
-	case s.namespace != nil && !s.scope.CoversNamespace(s.namespace):
-		return broken("the webhook's namespaceSelector leaves namespace %s out", pod.Namespace).
+	case e.namespace != nil && !e.scope.CoversNamespace(e.namespace) && e.scope.IsByLabel():
+		return broken("namespace %s does not ask for gates", e.pod.Namespace).
+			advise("kubectl label namespace %s %s=%s, and %s", e.pod.Namespace, readiness.InjectLabel, readiness.InjectEnabled, restart)
+	case e.namespace != nil && !e.scope.CoversNamespace(e.namespace):
+		return broken("the webhook's namespaceSelector leaves namespace %s out", e.pod.Namespace).
 			advise("Give the namespace the labels that webhookNamespaceSelectors of targetgate's chart asks for, and %s", restart)
-	case pod.CreationTimestamp.Time.Before(s.binding.CreationTimestamp.Time):
+	case e.pod.CreationTimestamp.Time.Before(e.binding.CreationTimestamp.Time):
 		return broken("it was created before the TargetGroupBinding").advise("To give it one, %s", restart)
-	case service != nil && pod.CreationTimestamp.Time.Before(service.CreationTimestamp.Time):
+	case service != nil && e.pod.CreationTimestamp.Time.Before(service.CreationTimestamp.Time):
 		return broken("it was created before Service %q", service.Name).advise("To give it one, %s", restart)
 	default:
 		return broken("at its creation targetgate's webhook was away or not asked, or the namespace had no label yet").

@@ -18,80 +18,80 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// targetLink is about whether the endpoint is in the target group. Pod is nil for a node.
-func (s *scene) targetLink(pod *corev1.Pod, ep *endpoints.Endpoint) Link {
-	if ep == nil {
+// targetLink is about whether the endpoint is in the target group.
+func (e endpointState) targetLink() Link {
+	if e.endpoint == nil {
 		return link("target", Unknown, "there is none without an endpoint")
 	}
-	if why := s.refusal(pod, ep.Target); why != "" {
-		return link("target", Broken, "%s is not registered: %s", ep.Target, why).
+	if why := e.refusal(); why != "" {
+		return link("target", Broken, "%s is not registered: %s", e.endpoint.Target, why).
 			advise("These are the words of AWS, or the limit of --max-targets-per-target-group; targetgate tries again by itself")
 	}
-	if s.answered() {
-		return s.readTarget(pod, ep)
+	if e.answered() {
+		return e.readTarget()
 	}
-	return s.toldTarget(pod, ep)
+	return e.toldTarget()
 }
 
 // toldTarget is the link by what targetgate has written.
-func (s *scene) toldTarget(pod *corev1.Pod, ep *endpoints.Endpoint) Link {
-	switch ready := s.status(v1beta1.ConditionReady); {
-	case pod != nil && readiness.ShowsRegistration(pod, s.gate()):
-		return link("target", OK, "%s is registered, by the pod's condition", ep.Target)
-	case ep.State != endpoints.Desired:
-		return s.unwantedTarget(ep)
-	case pod != nil && readiness.Has(pod, s.gate()):
-		return s.unregistered(pod, ep)
-	case ready.Status == metav1.ConditionTrue && s.behind() == "":
-		return link("target", OK, "%s is registered, by the binding's status", ep.Target)
+func (e endpointState) toldTarget() Link {
+	switch ready := e.status(v1beta1.ConditionReady); {
+	case e.pod != nil && readiness.ShowsRegistration(e.pod, e.gate()):
+		return link("target", OK, "%s is registered, by the pod's condition", e.endpoint.Target)
+	case e.endpoint.State != endpoints.Desired:
+		return e.unwantedTarget()
+	case e.pod != nil && readiness.Has(e.pod, e.gate()):
+		return e.unregistered()
+	case ready.Status == metav1.ConditionTrue && e.behind() == "":
+		return link("target", OK, "%s is registered, by the binding's status", e.endpoint.Target)
 	default:
-		return link("target", Unknown, "whether %s is registered only AWS knows", ep.Target).advise("Ask AWS: --aws")
+		return link("target", Unknown, "whether %s is registered only AWS knows", e.endpoint.Target).advise("Ask AWS: --aws")
 	}
 }
 
 // refusal is why the target was not registered, by the pod's condition or the binding's status.
-func (s *scene) refusal(pod *corev1.Pod, target elbv2.Target) string {
-	if pod != nil {
-		c := readiness.Condition(pod, s.gate())
+func (e endpointState) refusal() string {
+	if e.pod != nil {
+		c := readiness.Condition(e.pod, e.gate())
 		if c != nil && (c.Reason == readiness.ReasonRegistrationFailed || c.Reason == readiness.ReasonTargetGroupFull) {
 			return c.Reason + ": " + c.Message
 		}
 	}
-	ready := s.status(v1beta1.ConditionReady)
-	if ready.Reason == v1beta1.ReasonTargetsRefused && strings.Contains(ready.Message, target.String()) {
+	ready := e.status(v1beta1.ConditionReady)
+	if ready.Reason == v1beta1.ReasonTargetsRefused && strings.Contains(ready.Message, e.endpoint.Target.String()) {
 		return ready.Reason + ": " + ready.Message
 	}
 	return ""
 }
 
 // readTarget is the link by AWS's answer.
-func (s *scene) readTarget(pod *corev1.Pod, ep *endpoints.Endpoint) Link {
-	h, there := s.reading.health[ep.Target]
+func (e endpointState) readTarget() Link {
+	h, there := e.reading.health[e.endpoint.Target]
 	switch {
 	case there && h.State != elbv2.StateDraining:
-		return link("target", OK, "%s is registered", ep.Target)
-	case ep.State != endpoints.Desired:
-		return s.unwantedTarget(ep)
+		return link("target", OK, "%s is registered", e.endpoint.Target)
+	case e.endpoint.State != endpoints.Desired:
+		return e.unwantedTarget()
 	default:
-		return s.unregistered(pod, ep)
+		return e.unregistered()
 	}
 }
 
 // unwantedTarget is of an endpoint that the registrar does not add now; the links before say why.
-func (s *scene) unwantedTarget(ep *endpoints.Endpoint) Link {
-	if ep.State == endpoints.NotReady {
-		return link("target", Waiting, "%s is registered when the pod's containers and its node are ready", ep.Target)
+func (e endpointState) unwantedTarget() Link {
+	if e.endpoint.State == endpoints.NotReady {
+		return link("target", Waiting, "%s is registered when the pod's containers and its node are ready", e.endpoint.Target)
 	}
-	return link("target", Waiting, "%s is %s", ep.Target, ep.State)
+	return link("target", Waiting, "%s is %s", e.endpoint.Target, e.endpoint.State)
 }
 
 // unregistered is of a target that should be registered.
-func (s *scene) unregistered(pod *corev1.Pod, ep *endpoints.Endpoint) Link {
-	fresh := s.now.Sub(changedAt(s.binding)) < promptness
-	if pod == nil || fresh || s.now.Sub(readySince(pod)) < promptness {
-		return link("target", Waiting, "%s is not registered yet", ep.Target)
+func (e endpointState) unregistered() Link {
+	fresh := e.now.Sub(changedAt(e.binding)) < promptness
+	if e.pod == nil || fresh || e.now.Sub(readySince(e.pod)) < promptness {
+		return link("target", Waiting, "%s is not registered yet", e.endpoint.Target)
 	}
-	return link("target", Broken, "%s is not registered, although the pod's containers are ready since %s", ep.Target, stamp(readySince(pod))).
+	return link("target", Broken, "%s is not registered, although the pod's containers are ready since %s", e.endpoint.Target, stamp(readySince(e.pod))).
 		advise("targetgate does that at once, and has not said why it did not: does it run, and watch the namespace? See its log")
 }
 
@@ -103,54 +103,54 @@ func readySince(pod *corev1.Pod) time.Time {
 }
 
 // leavingTarget is of a pod that goes.
-func (s *scene) leavingTarget(ep *endpoints.Endpoint) Link {
-	if ep == nil {
+func (e endpointState) leavingTarget() Link {
+	if e.endpoint == nil {
 		return link("target", OK, "it no longer has one")
 	}
-	if !s.answered() {
-		return link("target", Waiting, "%s is deregistered at once, and drains", ep.Target)
+	if !e.answered() {
+		return link("target", Waiting, "%s is deregistered at once, and drains", e.endpoint.Target)
 	}
-	switch h, there := s.reading.health[ep.Target]; {
+	switch h, there := e.reading.health[e.endpoint.Target]; {
 	case !there:
-		return link("target", OK, "%s is no longer registered", ep.Target)
+		return link("target", OK, "%s is no longer registered", e.endpoint.Target)
 	case h.State == elbv2.StateDraining:
-		return link("target", OK, "%s drains", ep.Target)
+		return link("target", OK, "%s drains", e.endpoint.Target)
 	default:
-		return link("target", Waiting, "%s is still registered: %s", ep.Target, h.State)
+		return link("target", Waiting, "%s is still registered: %s", e.endpoint.Target, h.State)
 	}
 }
 
 // healthLink is about what the load balancer says of the target: AWS's own word, or what targetgate last wrote of it.
-func (s *scene) healthLink(pod *corev1.Pod, ep *endpoints.Endpoint, target Link) Link {
-	if ep == nil || target.State == Broken || target.State == Waiting {
+func (e endpointState) healthLink(target Link) Link {
+	if e.endpoint == nil || target.State == Broken || target.State == Waiting {
 		return link("health", Unknown, "there is none without a registered target")
 	}
-	if s.answered() {
-		h := s.reading.health[ep.Target]
-		return s.health(stateOf(h.State), string(h.State), h.Reason, h.Description)
+	if e.answered() {
+		h := e.reading.health[e.endpoint.Target]
+		return e.health(stateOf(h.State), string(h.State), h.Reason, h.Description)
 	}
-	return s.toldHealth(pod)
+	return e.toldHealth()
 }
 
 // toldHealth is the link by what targetgate has written. Its own reasons have no dot, AWS's have one.
-func (s *scene) toldHealth(pod *corev1.Pod) Link {
+func (e endpointState) toldHealth() Link {
 	c := &corev1.PodCondition{}
-	if pod != nil && readiness.Condition(pod, s.gate()) != nil {
-		c = readiness.Condition(pod, s.gate())
+	if e.pod != nil && readiness.Condition(e.pod, e.gate()) != nil {
+		c = readiness.Condition(e.pod, e.gate())
 	}
 	switch {
 	case c.Status == corev1.ConditionUnknown:
-		return s.health(Unknown, "unavailable", c.Reason, c.Message)
+		return e.health(Unknown, "unavailable", c.Reason, c.Message)
 	case c.Status == corev1.ConditionFalse && strings.Contains(c.Reason, "."):
-		return s.health(stateOfReason(c.Reason), "not healthy", c.Reason, c.Message)
-	case s.allHealthy():
+		return e.health(stateOfReason(c.Reason), "not healthy", c.Reason, c.Message)
+	case e.allHealthy():
 		return link("health", OK, "all registered targets are healthy, by the binding's status")
 	default:
-		return link("health", Unknown, "not known without AWS: the binding's status has %s", s.statusCount()).advise("Ask AWS: --aws")
+		return link("health", Unknown, "not known without AWS: the binding's status has %s", e.statusCount()).advise("Ask AWS: --aws")
 	}
 }
 
-func (s *scene) health(state State, word, reason, description string) Link {
+func (s *bindingState) health(state State, word, reason, description string) Link {
 	if state == OK {
 		return link("health", OK, "%s", word)
 	}
@@ -159,20 +159,21 @@ func (s *scene) health(state State, word, reason, description string) Link {
 }
 
 // allHealthy reports whether the binding's status counts no target that is not.
-func (s *scene) allHealthy() bool {
+func (s *bindingState) allHealthy() bool {
 	counts := s.binding.Status.Targets
 	return counts != nil && counts.Registered > 0 && counts.Healthy == counts.Registered
 }
 
 // nodeEndpoints are the links of the nodes of a binding that registers nodes.
-func (s *scene) nodeEndpoints() []Endpoint {
+func (s *bindingState) nodeEndpoints() []Endpoint {
 	var out []Endpoint
 	for i := range s.survey.Endpoints {
 		ep := &s.survey.Endpoints[i]
 		links := []Link{nodeLink(ep)}
 		if ep.State == endpoints.Desired {
-			target := s.targetLink(nil, ep)
-			links = append(links, target, s.healthLink(nil, ep, target))
+			e := endpointState{bindingState: s, endpoint: ep}
+			target := e.targetLink()
+			links = append(links, target, e.healthLink(target))
 		}
 		out = append(out, Endpoint{Kind: "Node", Name: ep.Target.ID, Target: ep.Target.String(), Links: links})
 	}

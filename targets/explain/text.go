@@ -120,7 +120,7 @@ func (p *printer) colour(state State, text string) painted {
 	return painted(colours[state] + text + plain)
 }
 
-// harmless is text of anybody's without what a terminal would act on: control characters, and marks that turn the direction
+// harmless is text from any source without what a terminal would act on: control characters, and marks that turn the direction
 // of writing, are shown as their code.
 func harmless(text string) string {
 	var out strings.Builder

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,20 +21,16 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// scene is all that is read of one binding; its links are made from this alone.
-type scene struct {
+// bindingState is all that is read of one binding; its links are made from this alone.
+type bindingState struct {
 	now       time.Time
 	binding   *v1beta1.TargetGroupBinding
 	survey    Survey
 	pods      []corev1.Pod      // of the namespace
 	namespace *corev1.Namespace // nil when it may not be read
 	scope     scope.Scope       // of the pod webhook; by the namespace's label when that may not be read
-
-	leaseKey client.ObjectKey
-	lease    *coordinationv1.Lease // nil when it was not read
-	leaseErr error
-
-	reading *reading // nil when AWS is not asked
+	leader    leader
+	reading   *reading // nil when AWS is not asked
 }
 
 // reading is what AWS says, asked with the credentials of whoever asks for the explanation.
@@ -45,8 +40,8 @@ type reading struct {
 	err    error
 }
 
-func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*scene, error) {
-	s := &scene{now: e.Clock.Now(), binding: binding, leaseKey: e.Lease, reading: e.read(ctx, binding)}
+func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*bindingState, error) {
+	s := &bindingState{now: e.Clock.Now(), binding: binding, leader: readLeader(ctx, e.Reader, e.Lease), reading: e.read(ctx, binding)}
 	var err error
 	if s.survey, err = e.surveyor.Survey(ctx, binding, s.inGroup()); err != nil {
 		return nil, err
@@ -61,14 +56,10 @@ func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBindin
 	if scope, err := scope.ReadScope(ctx, e.Reader, e.WebhookConfiguration); err == nil {
 		s.scope = scope
 	}
-	var lease coordinationv1.Lease
-	if s.leaseErr = e.Reader.Get(ctx, e.Lease, &lease); s.leaseErr == nil {
-		s.lease = &lease
-	}
 	return s, nil
 }
 
-// read asks AWS, if anybody is to be asked.
+// read asks AWS, if it is to be asked.
 func (e *Explainer) read(ctx context.Context, binding *v1beta1.TargetGroupBinding) *reading {
 	arn := binding.Spec.TargetGroupARN
 	if e.AWS == nil || arn == "" {
@@ -87,19 +78,19 @@ func (e *Explainer) read(ctx context.Context, binding *v1beta1.TargetGroupBindin
 }
 
 // answered reports whether AWS was asked, and has answered.
-func (s *scene) answered() bool { return s.reading != nil && s.reading.err == nil }
+func (s *bindingState) answered() bool { return s.reading != nil && s.reading.err == nil }
 
-func (s *scene) inGroup() []elbv2.Target {
+func (s *bindingState) inGroup() []elbv2.Target {
 	if !s.answered() {
 		return nil
 	}
 	return slices.Collect(maps.Keys(s.reading.health))
 }
 
-func (s *scene) gate() corev1.PodConditionType { return readiness.GateFor(s.binding.Name) }
+func (s *bindingState) gate() corev1.PodConditionType { return readiness.GateFor(s.binding.Name) }
 
 // chain is the binding's own links, and those of one pod, or of all endpoints when that is nil.
-func (s *scene) chain(only *corev1.Pod) Chain {
+func (s *bindingState) chain(only *corev1.Pod) Chain {
 	c := Chain{Namespace: s.binding.Namespace, Binding: s.binding.Name, Links: s.bindingLinks()}
 	switch {
 	case !s.binding.Spec.IsIP():
@@ -117,12 +108,12 @@ func (s *scene) chain(only *corev1.Pod) Chain {
 }
 
 // isBehind reports whether the pod has the binding's gate, is selected by its Service, or is an endpoint all the same.
-func (s *scene) isBehind(pod *corev1.Pod) bool {
+func (s *bindingState) isBehind(pod *corev1.Pod) bool {
 	return readiness.Has(pod, s.gate()) || s.survey.Selects(pod) || s.endpointOf(pod.UID) != nil
 }
 
 // endpointOf is the pod's endpoint, nil when it is none. A pod may be there at an old port as well.
-func (s *scene) endpointOf(uid types.UID) *endpoints.Endpoint {
+func (s *bindingState) endpointOf(uid types.UID) *endpoints.Endpoint {
 	var best *endpoints.Endpoint
 	for i := range s.survey.Endpoints {
 		ep := &s.survey.Endpoints[i]
@@ -134,7 +125,7 @@ func (s *scene) endpointOf(uid types.UID) *endpoints.Endpoint {
 }
 
 // selected counts the pods that the Service selects.
-func (s *scene) selected() int {
+func (s *bindingState) selected() int {
 	n := 0
 	for i := range s.pods {
 		if s.survey.Selects(&s.pods[i]) {
