@@ -326,7 +326,7 @@ func TestPassKeepsWhatAnotherReplicaHasAdded(t *testing.T) {
 	f.wantBundles(t, ours, theirs)
 }
 
-func TestPassEmptiesASecretOfSomebodyElse(t *testing.T) {
+func TestPassEmptiesForeignSecret(t *testing.T) {
 	foreign := newCA(t, "evil", 0)
 	const notTrusted = "does not verify the serving certificate"
 	tests := map[string]struct {

@@ -45,7 +45,7 @@ type paths struct {
 	mu   sync.Mutex
 	keys []pathKey            // the newest last
 	live map[string]time.Time // the secrets in the configurations, which API servers may send, and when each was first seen
-	rest strangers
+	rest anonymous
 }
 
 // pathKey is a key that secrets are derived from, and when it was first seen.
@@ -57,7 +57,7 @@ type pathKey struct {
 // maxPathKeys is how many keys are kept: as many as a bundle may have CAs.
 const maxPathKeys = maxAuthorities
 
-func newPaths(ask bool) *paths { return &paths{ask: ask, rest: newStrangers()} }
+func newPaths(ask bool) *paths { return &paths{ask: ask, rest: newAnonymous()} }
 
 // learn records the key in the Secret and the paths in the configurations.
 func (p *paths) learn(key []byte, configurations []configuration, now time.Time) {
@@ -151,8 +151,8 @@ func (p *paths) guard(next http.Handler, now func() time.Time) http.Handler {
 	})
 }
 
-// strangers limits requests without the secret.
-type strangers struct {
+// anonymous limits requests without the secret.
+type anonymous struct {
 	slots *semaphore.Weighted
 	rate  flowcontrol.PassiveRateLimiter
 }
@@ -160,18 +160,18 @@ type strangers struct {
 // The limits are enough for the pods of a rollout while API servers do not know the secret, and a small part of what a replica
 // can do.
 const (
-	strangersAtOnce = 2
-	strangersRate   = 20 // a second
-	strangersBurst  = 100
-	strangersBytes  = 1 << 20 // a body
+	anonymousAtOnce = 2
+	anonymousRate   = 20 // a second
+	anonymousBurst  = 100
+	anonymousBytes  = 1 << 20 // a body
 )
 
-func newStrangers() strangers {
-	return strangers{semaphore.NewWeighted(strangersAtOnce), flowcontrol.NewTokenBucketRateLimiter(strangersRate, strangersBurst)}
+func newAnonymous() anonymous {
+	return anonymous{semaphore.NewWeighted(anonymousAtOnce), flowcontrol.NewTokenBucketRateLimiter(anonymousRate, anonymousBurst)}
 }
 
-func (s strangers) serve(w http.ResponseWriter, req *http.Request, next http.Handler) {
-	if req.ContentLength > strangersBytes || req.ContentLength < 0 || !s.rate.TryAccept() || !s.slots.TryAcquire(1) {
+func (s anonymous) serve(w http.ResponseWriter, req *http.Request, next http.Handler) {
+	if req.ContentLength > anonymousBytes || req.ContentLength < 0 || !s.rate.TryAccept() || !s.slots.TryAcquire(1) {
 		http.Error(w, "the path is not the one in the webhook configuration", http.StatusServiceUnavailable)
 		return
 	}

@@ -146,24 +146,24 @@ func TestPathOfAKeyThatIsNotHereYetStays(t *testing.T) {
 	}
 }
 
-func TestStrangersGetLittle(t *testing.T) {
+func TestRequestsWithoutSecretAreLimited(t *testing.T) {
 	f := newSecretive(t)
 	f.mustPass(t)
 	answered := 0
-	for range 3 * strangersBurst {
+	for range 3 * anonymousBurst {
 		if f.answered(podPathSuffix) {
 			answered++
 		}
 	}
-	if answered < strangersBurst || answered > 2*strangersBurst {
-		t.Errorf("%d of %d reviews of pods were answered, want some %d", answered, 3*strangersBurst, strangersBurst)
+	if answered < anonymousBurst || answered > 2*anonymousBurst {
+		t.Errorf("%d of %d reviews of pods were answered, want some %d", answered, 3*anonymousBurst, anonymousBurst)
 	}
 	known, _ := cutToken(f.livePaths(t)[0])
 	if !f.answered("/" + known + podPathSuffix) {
-		t.Error("an API server pays for strangers")
+		t.Error("an API server pays for requests without the secret")
 	}
 	large := httptest.NewRequest(http.MethodPost, podPathSuffix, io.LimitReader(strings.NewReader(""), 0))
-	large.ContentLength = strangersBytes + 1
+	large.ContentLength = anonymousBytes + 1
 	w := httptest.NewRecorder()
 	newPaths(true).guard(http.NotFoundHandler(), time.Now).ServeHTTP(w, large)
 	if w.Code != http.StatusServiceUnavailable {

@@ -12,7 +12,7 @@ import (
 	cmtls "github.com/cert-manager/cert-manager/pkg/server/tls"
 )
 
-func TestSelfMadeServesWhatTheKeeperChose(t *testing.T) {
+func TestSelfMadeServesTheChosenCertificate(t *testing.T) {
 	s := NewSelfMade(testOptions)
 	if _, err := s.GetCertificate(nil); !errors.Is(err, cmtls.ErrNotAvailable) {
 		t.Errorf("before there is a certificate: %v, want %v", err, cmtls.ErrNotAvailable)

@@ -43,7 +43,7 @@ func (p *pipes) dial(address string) net.Conn {
 	return client
 }
 
-const apiServer, stranger, other = "10.0.0.1", "10.0.0.2", "10.0.0.3"
+const apiServer, unknown, other = "10.0.0.1", "10.0.0.2", "10.0.0.3"
 
 // Each step accepts a connection of that address, a second after the one before.
 func TestConnectionsAreSharedFairly(t *testing.T) {
@@ -63,12 +63,12 @@ func TestConnectionsAreSharedFairly(t *testing.T) {
 		come []string
 		want map[string]int
 	}{
-		"there is room":                {come: repeat(stranger, 8), want: map[string]int{stranger: 8}},
-		"one has all":                  {come: repeat(stranger, 20), want: map[string]int{stranger: 8}},
-		"an API server comes late":     {come: join(repeat(stranger, 20), repeat(apiServer, 3)), want: map[string]int{stranger: 5, apiServer: 3}},
-		"an API server was there":      {come: join(repeat(apiServer, 3), repeat(stranger, 20)), want: map[string]int{stranger: 5, apiServer: 3}},
-		"an API server needs many":     {come: join(repeat(stranger, 20), repeat(apiServer, 20)), want: map[string]int{stranger: 4, apiServer: 4}},
-		"two strangers share the most": {come: join(repeat(stranger, 9), repeat(other, 9), repeat(apiServer, 2)), want: map[string]int{stranger: 3, other: 3, apiServer: 2}},
+		"there is room":              {come: repeat(unknown, 8), want: map[string]int{unknown: 8}},
+		"one has all":                {come: repeat(unknown, 20), want: map[string]int{unknown: 8}},
+		"an API server comes late":   {come: join(repeat(unknown, 20), repeat(apiServer, 3)), want: map[string]int{unknown: 5, apiServer: 3}},
+		"an API server was there":    {come: join(repeat(apiServer, 3), repeat(unknown, 20)), want: map[string]int{unknown: 5, apiServer: 3}},
+		"an API server needs many":   {come: join(repeat(unknown, 20), repeat(apiServer, 20)), want: map[string]int{unknown: 4, apiServer: 4}},
+		"two clients share the most": {come: join(repeat(unknown, 9), repeat(other, 9), repeat(apiServer, 2)), want: map[string]int{unknown: 3, other: 3, apiServer: 2}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -144,7 +144,7 @@ func TestServerEndsConnectionsThatWait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner, end := start(t, logr.Discard(), func(_ http.ResponseWriter, req *http.Request) { _, _ = io.ReadAll(req.Body) })
 				defer end()
-				client := inner.dial(stranger)
+				client := inner.dial(unknown)
 				if !tc.silent {
 					secure := tls.Client(client, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
 					if err := secure.Handshake(); err != nil {
@@ -165,7 +165,7 @@ func TestServerEndsConnectionsThatWait(t *testing.T) {
 }
 
 // A client that reads no answer does not keep its hook.
-func TestServerEndsAnswersThatNobodyReads(t *testing.T) {
+func TestServerEndsUnreadAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan time.Time)
 		inner, end := start(t, logr.Discard(), func(w http.ResponseWriter, _ *http.Request) {
@@ -204,7 +204,7 @@ func TestServerBoundsItsConnections(t *testing.T) {
 		defer end()
 		var closed atomic.Int32
 		for range maxConnections + 1 {
-			c := inner.dial(stranger)
+			c := inner.dial(unknown)
 			defer c.Close()
 			go func() {
 				_, _ = io.Copy(io.Discard, c)
@@ -222,7 +222,7 @@ func TestServerRefusesOldTLS(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner, end := start(t, logr.Discard(), func(http.ResponseWriter, *http.Request) {})
 		defer end()
-		c := tls.Client(inner.dial(stranger), &tls.Config{
+		c := tls.Client(inner.dial(unknown), &tls.Config{
 			InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11,
 		})
 		defer c.Close()
@@ -312,7 +312,7 @@ func TestServerLogsFewOfManyFailures(t *testing.T) {
 		inner, end := start(t, log, func(http.ResponseWriter, *http.Request) {})
 		lines = nil
 		for range 100 {
-			c := inner.dial(stranger)
+			c := inner.dial(unknown)
 			_, _ = fmt.Fprint(c, "no TLS at all\n\n")
 			_ = c.Close()
 			synctest.Wait()
