@@ -74,8 +74,8 @@ func sendHeaders(target string, wait time.Duration) error {
 }
 
 // 60 connections that send 1 MiB of headers each, and wait: who has reviews under way must not notice. They come one after the
-// other, as the strangers are in this process, and work on the same cores.
-func TestHeadersWithoutEndHarmNobody(t *testing.T) {
+// other, as these clients are in this process, and work on the same cores.
+func TestEndlessHeadersHarmNoOtherClient(t *testing.T) {
 	bed.WithFlags(t)
 	slowest(t, time.Second) // to warm up
 	quiet := slowest(t, 5*time.Second)
@@ -85,7 +85,7 @@ func TestHeadersWithoutEndHarmNobody(t *testing.T) {
 			time.Sleep(time.Duration(i) * 50 * time.Millisecond)
 			for range 3 {
 				if err := sendHeaders(bed.Targetgate.WebhookURL(), 2*time.Second); err != nil {
-					t.Errorf("a stranger's connection: %v", err)
+					t.Errorf("an attacker's connection: %v", err)
 				}
 				time.Sleep(time.Second)
 			}
@@ -101,7 +101,7 @@ func TestHeadersWithoutEndHarmNobody(t *testing.T) {
 }
 
 // One address that opens connections without end closes its own, and new ones are taken all the time.
-func TestIdleConnectionsLockNobodyOut(t *testing.T) {
+func TestIdleConnectionsExcludeNoClient(t *testing.T) {
 	bed.WithFlags(t)
 	for range 400 {
 		c, err := tls.Dial("tcp", strings.TrimPrefix(bed.Targetgate.WebhookURL(), "https://"), &tls.Config{InsecureSkipVerify: true})

@@ -32,7 +32,7 @@ import (
 const maxMemory = 256
 
 // The pod is never scheduled. To relabel it is the smallest right that there is.
-func TestPodOfManyGatesHurtsNobodyElse(t *testing.T) {
+func TestPodWithManyGatesHarmsNoOther(t *testing.T) {
 	assertBystandersUnhurt(t, "gates", func(t *testing.T) {
 		namespace := attackersNamespace(t, "many-gates")
 		pod := &corev1.Pod{
@@ -56,20 +56,36 @@ func TestPodOfManyGatesHurtsNobodyElse(t *testing.T) {
 	})
 }
 
-// assertBystandersUnhurt deploys eight pods in quiet, begins the attack, and does the same again.
+// assertBystandersUnhurt deploys eight pods in quiet, begins the attack, and does the same again. What the tests of other packages do
+// at the same time delays one deployment; the attack goes on and delays each: it has done harm when three in a row were slower.
 func assertBystandersUnhurt(t *testing.T, name string, attack func(*testing.T)) {
 	t.Helper()
 	quiet := deployAndLose(t, name+"-quiet")
 	attack(t)
-	attacked := deployAndLose(t, name+"-attacked")
+	for try := 1; ; try++ {
+		slower := slowerEvents(t, quiet, deployAndLose(t, fmt.Sprintf("%s-attacked-%d", name, try)))
+		if len(slower) == 0 {
+			break
+		}
+		if try == 3 {
+			t.Errorf("took longer under attack, three times: %s", strings.Join(slower, ", "))
+			break
+		}
+	}
+	assertMemory(t)
+}
+
+// slowerEvents are the events whose median is worse than in quiet.
+func slowerEvents(t *testing.T, quiet, attacked map[string][]time.Duration) (slower []string) {
+	t.Helper()
 	for event, before := range quiet {
 		after := attacked[event]
 		t.Logf("%s: median %s; under attack %s", event, median(before), median(after))
 		if median(after) > median(before)*3/2+noise {
-			t.Errorf("%s took longer under attack", event)
+			slower = append(slower, event)
 		}
 	}
-	assertMemory(t)
+	return slower
 }
 
 const gateOpened = "registered -> Ready"
