@@ -87,7 +87,7 @@ func TestPodSurvivesNodesAndRollouts(t *testing.T) {
 	}
 }
 
-func TestPodNamesItselfAndNobodyTakesItsName(t *testing.T) {
+func TestPodNamesItselfAndKeepsItsName(t *testing.T) {
 	spec := deployment(t, `podLabels={"app.kubernetes.io/name":"other"}`).Spec.Template
 	if spec.Labels["app.kubernetes.io/name"] != "targetgate" {
 		t.Errorf("labels %v: targetgate would be asked about its own pods", spec.Labels)

@@ -35,7 +35,7 @@ func manyPods(n int) []client.Object {
 }
 
 // Rule 8: one bad target never blocks the others.
-func TestRegistrarSetsRefusedTargetAside(t *testing.T) {
+func TestRegistrarIsolatesRefusedTarget(t *testing.T) {
 	tests := map[string]error{
 		"invalid":  &elbv2types.InvalidTargetException{Message: ptr.To("not within an allowed range")},
 		"too many": &elbv2types.TooManyRegistrationsForTargetIdException{Message: ptr.To("registered too often")},

@@ -31,7 +31,7 @@ import (
 // Claims are what has to be written before a target may enter the group, so that it will be found again and cleaned up by
 // whoever comes after us: the finalizer of the binding and, for a shared group, the record of our targets. They are written beside
 // the passes, as is their removal when the binding goes, one write at a time for each binding: an API server that is slow to answer
-// one, for somebody else's webhook, delays no deregistration.
+// one, because of another webhook, delays no deregistration.
 
 // claimTimeout bounds the writes of one claim. The API server gives a request up after as long.
 const claimTimeout = time.Minute

@@ -101,7 +101,7 @@ func TestStatusIsNotReadyWhileTargetsWaitForAClaim(t *testing.T) {
 }
 
 // Rule 5: a pod that leaves waits for no write to the API server.
-func TestDepartureWaitsForNoClaim(t *testing.T) {
+func TestDeregistrationWaitsForNoClaim(t *testing.T) {
 	old, young := withFinalizer(newPod("web-0", "10.0.0.1")), newPod("web-1", "10.0.0.2")
 	inSharedBed(t, func(b *bed) {
 		b.run(time.Minute, webKey)

@@ -72,7 +72,7 @@ func TestConsentIsAskedForByFlagOnly(t *testing.T) {
 	})
 }
 
-func TestConsentLetsTargetsIn(t *testing.T) {
+func TestConsentAllowsTargets(t *testing.T) {
 	inConsentBed(t, func(b *bed) {
 		asking(b, consent.Require)
 		tag(b, "test/shop prod/shop")

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-func TestSpacedQueuePutsBreatherBetweenPasses(t *testing.T) {
+func TestDebouncedQueuePausesBetweenPasses(t *testing.T) {
 	const planned = time.Hour
 	web := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}}
 	other := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "other"}}
@@ -133,7 +133,7 @@ func TestWhatIsNotDebounced(t *testing.T) {
 	}
 }
 
-func TestKubeletsChatterWakesNobody(t *testing.T) {
+func TestUnrelatedPodUpdatesQueueNoBinding(t *testing.T) {
 	inBed(t, func(b *bed) {
 		q := b.watcher().newQueue("debounced", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, time.Minute)).(*debouncedQueue)
 		defer q.ShutDown()

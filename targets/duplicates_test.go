@@ -209,7 +209,7 @@ func TestRegistrarHandsGroupOver(t *testing.T) {
 }
 
 // Rule 2: the pod comes while a call of the older one's is under way, and would be Ready without a health check.
-func TestRegistrarHeirsPodsWaitForTheHandOver(t *testing.T) {
+func TestRegistrarPodsOfSuccessorWaitForTheHandover(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
 		b.makeYounger()
@@ -237,7 +237,7 @@ func TestRegistrarHeirsPodsWaitForTheHandOver(t *testing.T) {
 }
 
 // Another controller's finalizer is no reason to leave the target group to nobody.
-func TestRegistrarTakesGroupOfBindingThatSomebodyElseHolds(t *testing.T) {
+func TestRegistrarTakesGroupFromBindingHeldByAnotherFinalizer(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	duplicate := newDuplicate(func(b *v1beta1.TargetGroupBinding) { b.Finalizers = append(b.Finalizers, "gitops.example/held") })
 	inBed(t, func(b *bed) {
@@ -255,7 +255,7 @@ func TestRegistrarTakesGroupOfBindingThatSomebodyElseHolds(t *testing.T) {
 }
 
 // What the successor does not ask for is as replaced, or nobody's, as if it had always been there.
-func TestRegistrarHeirDeregistersWhatItDoesNotAskFor(t *testing.T) {
+func TestRegistrarSuccessorDeregistersUnwantedTargets(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
 		b.makeYounger(func(b *v1beta1.TargetGroupBinding) { b.Spec.ServiceRef.Name = "other" })

@@ -171,7 +171,7 @@ func watchRegistrations(before func(context.Context, fakeelbv2.Call) error, saw 
 }
 
 // What has failed for good must cost the others nothing.
-func TestHopelessGroupsDelayNobody(t *testing.T) {
+func TestFailingGroupsDelayNoOther(t *testing.T) {
 	const apps, minutes = 20, 1
 	denied := func(operations ...string) func(*bed, []app) {
 		return func(b *bed, _ []app) {
@@ -260,7 +260,7 @@ func TestDeletedGroupIsFoundAgain(t *testing.T) {
 }
 
 // A deregistration that AWS has refused for minutes holds up none that is new.
-func TestNewDepartureWaitsForNoHopelessOne(t *testing.T) {
+func TestNewDeregistrationWaitsForNoFailingOne(t *testing.T) {
 	first, second := withFinalizer(newPod("web-0", "10.0.0.1")), withFinalizer(newPod("web-1", "10.0.0.2"))
 	inBed(t, func(b *bed) {
 		b.run(time.Minute, webKey)

@@ -19,7 +19,7 @@ import (
 )
 
 // A pass that a change wakes must find the change.
-func TestIndexesChangeBeforeAnybodyIsWoken(t *testing.T) {
+func TestIndexesChangeBeforeBindingsAreQueued(t *testing.T) {
 	inBed(t, func(b *bed) {
 		queue := b.watcher().newQueue("indexed", nil).(*debouncedQueue)
 		defer queue.ShutDown()

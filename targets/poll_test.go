@@ -82,7 +82,7 @@ func TestRegistrarPartialReadingSaysNothingOfOthers(t *testing.T) {
 }
 
 // A drift reading that stands in the line for nobody gives way to one for a pod that has come since.
-func TestRegistrarReadingForNobodyGivesWayToOneForAPod(t *testing.T) {
+func TestRegistrarReadingOfIdleGroupGivesWayToOneForAPod(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	pod.Status.Conditions[0].Status = corev1.ConditionFalse
 	inBed(t, func(b *bed) {

@@ -48,8 +48,8 @@ func (r *Registrar) loadRecord(ctx context.Context, s session, binding *v1beta1.
 	return nil
 }
 
-// workedFor reports whether the status says that anybody has worked for the binding, the incumbent or us. A record that is there
-// before was not written by either: whoever may write ConfigMaps in the namespace could have others' targets deregistered by it.
+// workedFor reports whether the status shows work on the binding, by the incumbent or by us. A record that exists before that was
+// written by neither: whoever may write ConfigMaps in the namespace could use one to have others' targets deregistered.
 // The times at which both were created do not tell, as they are in seconds.
 func workedFor(binding *v1beta1.TargetGroupBinding) bool {
 	return binding.Status.ObservedGeneration != nil

@@ -149,7 +149,7 @@ func TestRegistrarTellsPodThatIsLeftOut(t *testing.T) {
 
 // Where calls stand in line, those that other groups wait behind are worth saving: a pod that leaves waits a little for the
 // next one, if a gate is about to open and take one more pod away.
-func TestDeregistrationsGatherWhileCallsStandInLine(t *testing.T) {
+func TestDeregistrationsCoalesceWhileCallsWait(t *testing.T) {
 	three := elbv2.NewTarget("10.0.0.3", 8080)
 	both := []string{one.String(), two.String()}
 	apart := [][]string{both[:1], both[1:]}

@@ -174,7 +174,7 @@ func (b *bed) intercept(funcs interceptor.Funcs) {
 
 // The cache may show the binding as it was before our own patch, which must not be sent again: it would be refused, and
 // nothing registered until the next try.
-func TestFinalizerIsPutOnOnceWhateverTheCacheShows(t *testing.T) {
+func TestFinalizerIsAddedOnceDespiteStaleCache(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
 		stale := b.binding()
@@ -198,7 +198,7 @@ func TestFinalizerIsPutOnOnceWhateverTheCacheShows(t *testing.T) {
 	}, pod, newSlice("web-1", pod))
 }
 
-func TestPassOnAStaleBindingIsRepeatedSoonWithoutAWord(t *testing.T) {
+func TestPassOnStaleBindingIsRepeatedWithoutLog(t *testing.T) {
 	inBed(t, func(b *bed) {
 		stale := b.binding()
 		newer := b.binding()

@@ -92,7 +92,7 @@ func TestRegistrarTellsWhyPodIsNoEndpoint(t *testing.T) {
 }
 
 // A pod that is not there yet waits for its node, not for its EndpointSlice.
-func TestRegistrarSaysNothingOfPodThatIsNotReadyToBeListed(t *testing.T) {
+func TestRegistrarIsSilentAboutPodNotReadyToBeListed(t *testing.T) {
 	for name, change := range map[string]func(*corev1.Pod){
 		"no address":           func(p *corev1.Pod) { p.Status.PodIPs = nil },
 		"containers not ready": func(p *corev1.Pod) { p.Status.Conditions = nil },

@@ -33,9 +33,8 @@ func shortfall(binding *v1beta1.TargetGroupBinding) string {
 	}
 }
 
-// refuse says in the status why the binding is left alone, and opens the gates of its pods: nobody will check their health. A
-// successor's pods wait: a call of the other binding's is all that is still awaited. What the binding may still have had to send is
-// no longer sent.
+// refuse says in the status why the binding is left alone, and opens the gates of its pods, whose health no one checks. The
+// pods of a successor wait: only a call of the other binding is awaited. Calls of this binding that have not begun are dropped.
 func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why string, successor bool) ctrl.Result {
 	s.group.Retire()
 	var next requeue

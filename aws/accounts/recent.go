@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// recent remembers values until nobody has asked for them for as long as life, and at most limit of them: the one that was
-// asked for least lately goes first. It is not safe for concurrent use.
+// recent keeps a value until it has not been asked for during life, and at most limit values: the least recently used goes
+// first. It is not safe for concurrent use.
 type recent[K comparable, V any] struct {
 	limit  int
 	life   time.Duration

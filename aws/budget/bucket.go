@@ -31,9 +31,9 @@ type bucket struct {
 }
 
 const (
-	// patience is how long a call that nobody waits for stands behind registrations and health: with many groups to ask
+	// patience is how long a call of ClassOther stands behind registrations and health: with many groups to ask
 	// there is always one of these, and settings would never be read. After that, of every othersTurn tokens one goes to
-	// such a call, and no more: otherwise many of them would stand in the way of those that somebody waits for.
+	// such a call, and no more: otherwise many of them would delay calls that pods wait for.
 	patience   = 10 * time.Second
 	othersTurn = 5
 
@@ -190,7 +190,7 @@ func (b *bucket) take(class Class) {
 	}
 }
 
-// next is the class whose turn it is, and how many tokens have to come in before that; classCount when nobody waits. The
+// next is the class whose turn it is, and how many tokens have to come in before that; classCount when no call waits. The
 // caller holds the lock.
 func (b *bucket) next() (next Class, lack float64) {
 	others := b.queues[ClassOther].len() > 0 && b.passed >= othersTurn &&

@@ -68,7 +68,7 @@ func TestBudgetServesClassesInOrder(t *testing.T) {
 }
 
 // With many groups to ask for health there is always one in the line; settings must be read all the same.
-func TestBudgetServesCallThatNobodyWaitsForInTheEnd(t *testing.T) {
+func TestBudgetServesLowestClassEventually(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := oneAtATime()
 		ctx, stop := context.WithCancel(WithCharge(context.Background(), Charge{Class: ClassWaitingHealth}))
@@ -91,7 +91,7 @@ func TestBudgetServesCallThatNobodyWaitsForInTheEnd(t *testing.T) {
 }
 
 // Rule 9: few tokens are not spent on one target each.
-func TestBudgetGathersWhenTokensAreShort(t *testing.T) {
+func TestBudgetCoalescesWhenTokensAreShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := New("", []Rule{{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}}, clock.RealClock{})
 		start := time.Now()

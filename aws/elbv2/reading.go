@@ -15,15 +15,15 @@ import (
 // us as much more as the group has more targets.
 const MaxNames = 50
 
-// readings has those who want the same group's health at the same time share one call: until it has its token anybody may
-// join. Many bindings may have one target group, each with a pod or two.
+// readings has those who want the same group's health at the same time share one call: until it has its token more callers
+// may join. Many bindings may have one target group, each with a pod or two.
 type readings struct {
 	mu      sync.Mutex
 	waiting map[readingKey]*reading
 }
 
-// readingKey is what readings have in common that can be shared: nobody is told what another identity is, and nobody waits
-// in another tenant's place.
+// readingKey is what readings have in common that can be shared: no caller is answered with
+// another identity's reading, and none waits in another tenant's place.
 type readingKey struct {
 	session *accounts.Session
 	tenant  string
@@ -34,7 +34,7 @@ type readingKey struct {
 // reading is one call. The lock of readings guards members and begun.
 type reading struct {
 	members map[*member]bool
-	begun   bool // it has its token, or has failed: nobody can join any more
+	begun   bool // it has its token, or has failed: no caller can join any longer
 	cancel  context.CancelFunc
 
 	asked  chan struct{} // closed when the members' names are known,
@@ -110,7 +110,7 @@ func (r *readings) begin(key readingKey, shared *reading) []Target {
 	return names
 }
 
-// close lets nobody join any more.
+// close ends the time to join.
 func (r *readings) close(key readingKey, shared *reading) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

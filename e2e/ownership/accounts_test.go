@@ -53,7 +53,7 @@ func TestGroupOfAnotherAccountIsServedThroughItsRole(t *testing.T) {
 }
 
 // Admission knows AWS's answer to the role that a binding is created with, but a role changes and its trust does, too.
-func TestRoleThatCannotBeAssumedIsNamedAndDelaysNobody(t *testing.T) {
+func TestRoleThatCannotBeAssumedIsNamedAndDelaysNoOther(t *testing.T) {
 	app, other := suite.NewApp("norole"), suite.NewApp("norole-other")
 	app.Balancer = func(s *emulator.Service) { s.Account = otherAccount }
 	app.Change = func(b *v1beta1.TargetGroupBinding) {

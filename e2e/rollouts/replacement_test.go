@@ -43,7 +43,7 @@ func TestBlueGreenSwitchLosesNoRequest(t *testing.T) {
 	assertLeftAfterHealthy(t, app, green, blue, back)
 }
 
-func TestBlueGreenSwitchToSickPodsEndsAfterTheTimeout(t *testing.T) {
+func TestBlueGreenSwitchToUnhealthyPodsEndsAfterTheTimeout(t *testing.T) {
 	const timeout = 8 * time.Second // a status that may pass is written after 5 s
 	bed.WithFlags(t, "--replacement-timeout="+timeout.String())
 	app := suite.NewApp("sickgreen")

@@ -22,12 +22,12 @@ const TagKey = "targetgate.dev/bind"
 // longestValue is how long AWS documents a tag's value to be at most.
 const longestValue = 255
 
-// Mode is what becomes of bindings to whose target group nobody has consented.
+// Mode is how bindings without the consent of their target group's owner are treated.
 type Mode string
 
 // The modes.
 const (
-	Off     Mode = "off"     // nobody asks for consent
+	Off     Mode = "off"     // consent is not asked for
 	Warn    Mode = "warn"    // they work, and say what would be refused
 	Require Mode = "require" // they are refused, and nothing is registered for them
 )

@@ -57,8 +57,8 @@ func (x *index[T]) First(namespace, value string) (o T) {
 	return o
 }
 
-// change takes some objects out and others in, at once: nobody finds the one that is updated missing. What is to change is
-// worked out before anybody has to wait.
+// change takes some objects out and others in, at once, so that a reader never misses one that is being updated. The work is done
+// before the lock is taken.
 func (x *index[T]) change(out, in []T) {
 	leave, come := x.placed(out), x.placed(in)
 	x.mu.Lock()

@@ -28,7 +28,7 @@ type Endpoint struct {
 
 	Zone string // the Availability Zone of a pod's node, empty when it is not known
 
-	// lastResort: nobody knows whether the node is alive. The endpoint is wanted only when no other is.
+	// lastResort: whether the node is alive is not known. The endpoint is wanted only when no other is.
 	lastResort bool
 
 	// NodeDown: the pod's node was deleted, or says itself that it is not Ready. An unready pod there is not waited for.
@@ -61,7 +61,7 @@ const (
 	Undetermined State = iota
 	// Desired belongs in the target group: the pod's containers are ready, or the node is.
 	Desired
-	// NotReady lives but is not ready, as far as anybody knows, or its node is gone. It is not added. If it is in the group
+	// NotReady lives but is not known to be ready, or its node is gone. It is not added. If it is in the group
 	// already it may go, but never so many of them that the group runs empty.
 	NotReady
 	// Unselected lives, but the Service or the binding no longer selects it. It goes when the desired ones are healthy, or have had

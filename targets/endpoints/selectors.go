@@ -62,7 +62,7 @@ func (s *Selectors) Drop(key types.NamespacedName) {
 	delete(s.compiled, key)
 }
 
-// compileSelector refuses what is larger than anybody needs before it works on it: the API server lets a selector be a megabyte.
+// compileSelector refuses an oversized selector before it works on it: the API server accepts one of a megabyte.
 func compileSelector(selector *metav1.LabelSelector) (labels.Selector, error) {
 	if !v1beta1.NodeSelectorFits(selector) {
 		return nil, errors.New("it " + v1beta1.NodeSelectorLimits)

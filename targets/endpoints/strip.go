@@ -13,8 +13,8 @@ import (
 	"github.com/targetgate/targetgate/readiness"
 )
 
-// maxLabels is how many labels of a pod are kept: no pod that people have made has so many. One with more of them counts as
-// one without labels, which keeps somebody else from filling our memory.
+// maxLabels is how many labels of a pod are kept: pods that people make have far fewer. One with more counts as
+// one without labels, so that no tenant fills our memory.
 const maxLabels = 1000
 
 // StripPod is a cache transform that keeps of a pod what is read of it, here and in an event. Containers, volumes and
@@ -64,7 +64,7 @@ func waitingIf(yes bool) []corev1.Container {
 }
 
 // preStopsWait reports whether each container has a preStop, and none that only sleeps for less than enoughLife: a pod without gets
-// SIGTERM with its deletion, whatever its grace period, and may serve nobody from then on.
+// SIGTERM with its deletion, whatever its grace period, and may stop serving then.
 func preStopsWait(pod *corev1.Pod) bool {
 	for i := range pod.Spec.Containers {
 		lifecycle := pod.Spec.Containers[i].Lifecycle

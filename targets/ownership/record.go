@@ -40,7 +40,7 @@ func (r Record) String() string {
 	return strings.Join(out, ",")
 }
 
-// ParseRecord reads what String and the incumbent write. What is no target is nobody's and is left out.
+// ParseRecord reads what String and the incumbent write. What is not a target is left out.
 func ParseRecord(text string) Record {
 	out := Record{}
 	for part := range strings.SplitSeq(text, ",") {

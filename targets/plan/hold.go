@@ -12,8 +12,8 @@ import (
 
 // The owner of a target group may have a say in who binds it (package consent). Where that is required, a binding without
 // consent registers nothing. What is registered already stays as long as its pod: consent may be withdrawn by accident, and a
-// group that serves is never emptied for that. Of the targets that no pod explains only those go that we have seen with one:
-// nobody knows whose the others are. The gates of pods that may not be registered wait as for a Service that is gone, as the
+// group that serves is never emptied for that. Of the targets that no pod explains, only those that
+// we have seen with a pod go: the others may belong to someone else. The gates of pods that may not be registered wait as for a Service that is gone, as the
 // tag may come back, and open then. While the tag cannot be read, its last reading holds; where it has never been read, nothing is
 // registered.
 

@@ -132,7 +132,7 @@ func (p *Plan) fill(in Input) (valveEngages bool) {
 }
 
 // addLeaving deregisters pods on their way out. A pod may leave while its registration is under way: it is deregistered at once, and
-// again when the registration has been answered, as nobody knows which of the two AWS saw first.
+// again when the registration has been answered, because AWS may see the two in either order.
 func (p *Plan) addLeaving(in Input) {
 	for target, ep := range in.Endpoints {
 		if ep.State != endpoints.Terminating || !in.Mine(target) {

@@ -79,10 +79,10 @@ func (s *Slot) End(now time.Time, err error) {
 // Cancel takes the end of a call that was never sent.
 func (s *Slot) Cancel() { s.Busy = false }
 
-// Clear forgets past failures: the last call succeeded, or nothing is due any more.
+// Clear forgets past failures: the last call succeeded, or nothing is due.
 func (s *Slot) Clear() { s.Failures, s.RetryAt, s.Err = 0, time.Time{}, nil }
 
-// Hopeless reports whether the call has failed so often that nobody should wait for the next one: it leaves the urgent classes of
+// Hopeless reports whether the call has failed so often that no pod should wait for the next one: it leaves the urgent classes of
 // AWS's budget.
 func (s *Slot) Hopeless() bool {
 	return s.Failures >= urgentTries || s.Failures >= definiteTries && awserr.IsDefinite(s.Err)

@@ -64,8 +64,8 @@ func (g *Group) hasNewDeregistrations() bool {
 }
 
 // coalesce is how much longer the deregistrations wait for others. A wave of new pods takes as many old ones away, one by one as
-// the load balancer finds them healthy; in calls of their own these would delay the next wave's registrations. What has failed
-// before waits for nobody.
+// the load balancer finds them healthy; in calls of their own these would delay the next wave's registrations. A target
+// whose deregistration failed before does not wait.
 func (g *Group) coalesce(longest time.Duration, now time.Time) time.Duration {
 	s := &g.deregistration
 	if longest == 0 || len(s.pending) == 0 || s.Busy || s.Failures > 0 {

@@ -168,7 +168,7 @@ func TestBindingWebhooksRefuseForbiddenRole(t *testing.T) {
 	}
 }
 
-func TestBindingValidatorLetsAllowedRoleIn(t *testing.T) {
+func TestBindingValidatorAdmitsAllowedRole(t *testing.T) {
 	validator, _ := newValidator(t, webService())
 	validator.facts.policy = consent.Policy{Roles: allow(t, "shop: ['arn:aws:iam::210987654321:role/sh*']")}
 	if _, err := validator.ValidateCreate(withOperation(t.Context(), admissionv1.Create), webhooktest.NewBinding("web", withRole(testRole))); err != nil {

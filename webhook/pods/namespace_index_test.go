@@ -135,7 +135,7 @@ func TestIndexReadsAgainOnlyWhenSomethingMatters(t *testing.T) {
 }
 
 // What was read while something changed is not kept: the event may have come before the end of the reading.
-func TestIndexForgetsWhatWasReadDuringAChange(t *testing.T) {
+func TestIndexDropsWhatWasReadDuringAChange(t *testing.T) {
 	reader := newCountingReader(t, oldService("web", webLabels), webhooktest.NewBinding("web"))
 	x := newBindingIndex(reader, clock.RealClock{})
 	reader.reading = func() error {
@@ -175,7 +175,7 @@ func TestIndexKeepsNoErrorsAndNoNamespacesOfNothing(t *testing.T) {
 }
 
 // Whoever asks after an event sees the change, however many others ask meanwhile.
-func TestIndexNeverAnswersWithWhatIsOutdated(t *testing.T) {
+func TestIndexNeverGivesOutdatedAnswers(t *testing.T) {
 	reader := webhooktest.NewReader(t, oldService("web", webLabels))
 	x := newBindingIndex(reader, clock.RealClock{})
 	ctx, stop := context.WithCancel(t.Context())
