@@ -1,0 +1,20 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ec2
+
+import "github.com/targetgate/targetgate/aws/awserr"
+
+// IsGroupNotFound reports whether the security group that a call is about does not exist.
+func IsGroupNotFound(err error) bool {
+	return awserr.HasCode(err, "InvalidGroup.NotFound", "InvalidGroupId.Malformed", "InvalidSecurityGroupID.NotFound")
+}
+
+// IsDuplicate reports whether EC2 refused to add rules because one of them is there already.
+func IsDuplicate(err error) bool { return awserr.HasCode(err, "InvalidPermission.Duplicate") }
+
+// IsRuleNotFound reports whether EC2 refused to remove rules because one of them is not there.
+func IsRuleNotFound(err error) bool { return awserr.HasCode(err, "InvalidPermission.NotFound") }
+
+// IsRuleLimit reports whether EC2 refused to add rules because the security group would have too many.
+func IsRuleLimit(err error) bool { return awserr.HasCode(err, "RulesPerSecurityGroupLimitExceeded") }
