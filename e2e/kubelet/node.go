@@ -185,6 +185,6 @@ func (n *node) status(now time.Time) corev1.NodeStatus {
 			{Type: corev1.NodeInternalIP, Address: n.hostIP().String()},
 			{Type: corev1.NodeHostName, Address: n.Name},
 		},
-		NodeInfo: corev1.NodeSystemInfo{OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: "v1.36.3-standin"},
+		NodeInfo: corev1.NodeSystemInfo{OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: "v1.37.2-standin"},
 	}
 }

@@ -79,7 +79,7 @@ func (p *prober) get(ctx context.Context, action *corev1.HTTPGetAction) bool {
 	if err != nil {
 		return false
 	}
-	request.Header.Set("User-Agent", probeAgent+"1.36")
+	request.Header.Set("User-Agent", probeAgent+"1.37")
 	for _, header := range action.HTTPHeaders {
 		request.Header.Set(header.Name, header.Value)
 	}

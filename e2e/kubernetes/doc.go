@@ -21,15 +21,15 @@
 // By `make control-plane`, which comes down to this, in this folder:
 //
 //	CGO_ENABLED=0 go build -buildvcs=false -ldflags '-s -w
-//	    -X k8s.io/component-base/version.gitVersion=v1.36.3
+//	    -X k8s.io/component-base/version.gitVersion=v1.37.2
 //	    -X k8s.io/component-base/version.gitMajor=1
-//	    -X k8s.io/component-base/version.gitMinor=36' -o ../../.bin/control-plane .
+//	    -X k8s.io/component-base/version.gitMinor=37' -o ../../.bin/control-plane .
 //
 // The version has to be given to the linker: without it the API server calls itself "v0.0.0-master", which clients
 // cannot parse.
 //
 // This is a module of its own so that nothing of k8s.io/kubernetes reaches the requirements of targetgate. That module
 // points its staging modules (k8s.io/api and its siblings) at folders of its own tree, and replacements of a dependency
-// are ignored, so go.mod replaces each with the version published from the same commit: v0.36.3 for v1.36.3. To move to
+// are ignored, so go.mod replaces each with the version published from the same commit: v0.37.2 for v1.37.2. To move to
 // another Kubernetes, change all of those versions together; the linker's values follow from k8s.io/kubernetes.
 package main
