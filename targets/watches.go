@@ -60,6 +60,7 @@ func podChanged(before, after *corev1.Pod) bool {
 		endpoints.ContainersReady(before) != endpoints.ContainersReady(after) ||
 		!maps.Equal(before.Labels, after.Labels) ||
 		!slices.Equal(before.Status.PodIPs, after.Status.PodIPs) ||
+		before.Annotations[endpoints.PodENIAnnotation] != after.Annotations[endpoints.PodENIAnnotation] ||
 		countOpenGates(before) != countOpenGates(after)
 }
 

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
 // Rule 5 begins here: what wakes a binding.
@@ -31,6 +32,9 @@ func TestPodChanged(t *testing.T) {
 		"address":                  {func(p *corev1.Pod) { p.Status.PodIPs = nil }, true},
 		"gate": {func(p *corev1.Pod) {
 			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
+		}, true},
+		"network interface of its own": {func(p *corev1.Pod) {
+			p.Annotations = map[string]string{endpoints.PodENIAnnotation: "[]"}
 		}, true},
 		"annotation":   {func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }, false},
 		"other status": {func(p *corev1.Pod) { p.Status.StartTime = ptr.To(metav1.Now()) }, false},

@@ -4,8 +4,6 @@
 package endpoints
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,10 +15,16 @@ import (
 // one without labels, so that no tenant fills our memory.
 const maxLabels = 1000
 
+// PodENIAnnotation is where Amazon's VPC resource controller notes the network interfaces of a pod with security groups of its own.
+const PodENIAnnotation = "vpc.amazonaws.com/pod-eni"
+
+// maxPodENI bounds the annotation, in bytes. An interface takes some 250.
+const maxPodENI = 4 << 10
+
 // StripPod is a cache transform that keeps of a pod what is read of it, here and in an event. Containers, volumes and
-// annotations are most of a pod, and of the memory of a program that caches them all: of the containers only that their preStop
-// hooks have them serve on is kept (waiting). What is kept is small, however large the pod is: whoever goes through a list of it
-// need not bound it again.
+// annotations are most of a pod, and of the memory of a program that caches them all: of the containers only their named ports are
+// kept, and that their preStop hooks have them serve on; of the annotations only the pod's own network interface. What is kept is
+// small, however large the pod is: whoever goes through a list of it need not bound it again.
 func StripPod(o any) (any, error) {
 	pod, ok := o.(*corev1.Pod)
 	if !ok {
@@ -36,11 +40,14 @@ func StripPod(o any) (any, error) {
 		Spec: corev1.PodSpec{
 			NodeName: pod.Spec.NodeName, ReadinessGates: readiness.Kept(pod.Spec.ReadinessGates),
 			TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds, // read at admission of bindings
-			Containers:                    waitingIf(preStopsWait(pod)),
+			Containers:                    keptContainers(pod),
 		},
 		Status: corev1.PodStatus{Phase: pod.Status.Phase, PodIPs: pod.Status.PodIPs},
 	}
 	stripped.Status.Conditions = keptConditions(pod.Status.Conditions, stripped.Spec.ReadinessGates)
+	if own := pod.Annotations[PodENIAnnotation]; own != "" && len(own) <= maxPodENI {
+		stripped.Annotations = map[string]string{PodENIAnnotation: own}
+	}
 	if len(pod.Labels) <= maxLabels {
 		stripped.Labels = pod.Labels
 	}
@@ -48,34 +55,6 @@ func StripPod(o any) (any, error) {
 		stripped.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
 	return stripped, nil
-}
-
-// EnoughLife is what a leaving pod must have left to serve on while its deregistration waits, which is a third of that at most.
-const EnoughLife = 9600 * time.Millisecond
-
-// Waiting stands for the containers of a pod that all wait in a preStop. All such pods share it.
-var Waiting = []corev1.Container{{Name: "waits", Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{}}}}
-
-func waitingIf(yes bool) []corev1.Container {
-	if yes {
-		return Waiting
-	}
-	return nil
-}
-
-// preStopsWait reports whether each container has a preStop, and none that only sleeps for less than enoughLife: a pod without gets
-// SIGTERM with its deletion, whatever its grace period, and may stop serving then.
-func preStopsWait(pod *corev1.Pod) bool {
-	for i := range pod.Spec.Containers {
-		lifecycle := pod.Spec.Containers[i].Lifecycle
-		if lifecycle == nil || lifecycle.PreStop == nil {
-			return false
-		}
-		if sleep := lifecycle.PreStop.Sleep; sleep != nil && time.Duration(sleep.Seconds)*time.Second < EnoughLife {
-			return false
-		}
-	}
-	return len(pod.Spec.Containers) > 0
 }
 
 // keptConditions are those of the gates, and whether the containers are ready; each once.
@@ -135,6 +114,9 @@ func shared[T comparable](seen map[T]*T, value *T) *T {
 	return seen[*value]
 }
 
+// maxNodeAddresses is how many internal addresses of a node are kept: one of each family.
+const maxNodeAddresses = 2
+
 // StripNode is a cache transform that keeps of a node what this package reads; a node's list of images alone may be
 // larger than all that.
 func StripNode(o any) (any, error) {
@@ -149,6 +131,11 @@ func StripNode(o any) (any, error) {
 			DeletionTimestamp: node.DeletionTimestamp,
 		},
 		Spec: corev1.NodeSpec{ProviderID: node.Spec.ProviderID, Taints: node.Spec.Taints},
+	}
+	for _, address := range node.Status.Addresses {
+		if address.Type == corev1.NodeInternalIP && len(stripped.Status.Addresses) < maxNodeAddresses {
+			stripped.Status.Addresses = append(stripped.Status.Addresses, address)
+		}
 	}
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {

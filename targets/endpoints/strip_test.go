@@ -5,6 +5,7 @@ package endpoints
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,8 +24,9 @@ func TestStripPodKeepsWhatIsRead(t *testing.T) {
 	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", Controller: ptr.To(true)}}
 	pod.Spec.NodeName, pod.Status.Phase = "node-1", corev1.PodRunning
 	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
+	pod.Annotations = map[string]string{PodENIAnnotation: `[{"eniId":"eni-0a"}]`}
 	want := pod.DeepCopy()
-	pod.Annotations = map[string]string{"big": "text"}
+	pod.Annotations["big"] = "text"
 	pod.Spec.Containers = []corev1.Container{{Name: "web"}}
 	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled})
 	stripped, err := StripPod(pod)
@@ -77,6 +79,46 @@ func TestStripPodKeepsWhetherPreStopsWait(t *testing.T) {
 	}
 }
 
+func TestStripPodKeepsNamedPorts(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	always := corev1.ContainerRestartPolicyAlways
+	pod.Spec.Containers = []corev1.Container{
+		{Name: "web", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080, HostPort: 80}, {ContainerPort: 9}}},
+		{Name: "other", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 1}, {Name: "admin", ContainerPort: 8081}}},
+	}
+	pod.Spec.InitContainers = []corev1.Container{
+		{Name: "setup", Ports: []corev1.ContainerPort{{Name: "setup", ContainerPort: 2}}},
+		{Name: "proxy", Ports: []corev1.ContainerPort{{Name: "proxy", ContainerPort: 15001}}, RestartPolicy: &always},
+	}
+	want := []corev1.ContainerPort{
+		{Name: "http", ContainerPort: 8080}, {Name: "admin", ContainerPort: 8081}, {Name: "proxy", ContainerPort: 15001},
+	}
+	var seen []*corev1.Container
+	for range 3 { // twice of a pod is once; the third pod is like the first
+		stripped, err := StripPod(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		containers := stripped.(*corev1.Pod).Spec.Containers
+		if diff := cmp.Diff(want, containers[0].Ports); diff != "" || len(containers) != 1 {
+			t.Fatalf("named ports of %d containers (-want +got):\n%s", len(containers), diff)
+		}
+		seen = append(seen, &containers[0])
+		if len(seen) == 1 {
+			pod = stripped.(*corev1.Pod)
+		}
+	}
+	if seen[0] != seen[2] {
+		t.Error("pods of a kind do not share their container")
+	}
+	waiting := pod.DeepCopy()
+	waiting.Spec.Containers[0].Lifecycle = waits
+	stripped, err := StripPod(waiting)
+	if err != nil || !preStopsWait(stripped.(*corev1.Pod)) || preStopsWait(pod) {
+		t.Errorf("a pod that waits shares the container of one that does not: %v", err)
+	}
+}
+
 // hugePod is as large as a pod may be, at gates of that many bindings.
 func hugePod(gates int) *corev1.Pod {
 	pod := newPod("huge", "10.0.0.66")
@@ -95,6 +137,10 @@ func TestStripPodBoundsWhatItKeeps(t *testing.T) {
 	pod := hugePod(40_000)
 	for i := range maxLabels {
 		pod.Labels[fmt.Sprint(i)] = ""
+	}
+	pod.Annotations = map[string]string{PodENIAnnotation: strings.Repeat("x", maxPodENI+1)}
+	for i := range 40_000 {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Ports: []corev1.ContainerPort{{Name: fmt.Sprint(i)}}})
 	}
 	got, err := StripPod(pod)
 	if err != nil {
@@ -126,13 +172,16 @@ func TestStripNodeKeepsWhatIsRead(t *testing.T) {
 	node := newNode("node-1", "i-01", corev1.ConditionFalse)
 	node.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}}
 	node.DeletionTimestamp = ptr.To(metav1.NewTime(time.Unix(1, 0)))
+	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.9"}}
 	node.Status.Images = []corev1.ContainerImage{{Names: []string{"web"}}}
+	want := node.DeepCopy()
+	want.Status.Images = nil
+	node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "1.2.3.4"})
 	stripped, err := StripNode(node)
 	if err != nil {
 		t.Fatal(err)
 	}
-	node.Status.Images = nil
-	if diff := cmp.Diff(node, stripped); diff != "" {
+	if diff := cmp.Diff(want, stripped); diff != "" {
 		t.Errorf("node (-want +got):\n%s", diff)
 	}
 }
