@@ -51,6 +51,7 @@ func TestAccountsShowTheirBudgets(t *testing.T) {
 		accounts := aws.accounts(Settings{Throttle: []budget.Rule{
 			{Operations: regexp.MustCompile("^Describe"), Rate: 1, Burst: 1}, {Operations: regexp.MustCompile("^Describe"), Rate: 2, Burst: 2},
 			{Service: budget.STS, Operations: regexp.MustCompile("^Describe"), Rate: 3, Burst: 3},
+			{Service: budget.EC2, Operations: regexp.MustCompile("^Describe"), Rate: 4, Burst: 4},
 		}})
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(accounts)
@@ -69,20 +70,27 @@ func TestAccountsShowTheirBudgets(t *testing.T) {
 		go func() { _ = spend(charged, own, "DescribeTargetHealth") }()
 		synctest.Wait()
 		want := []string{
+			`targetgate_aws_budget_rate{account="",operations="EC2:^Describe"} 4`,
 			`targetgate_aws_budget_rate{account="",operations="STS:^Describe"} 3`,
 			`targetgate_aws_budget_rate{account="",operations="^Describe"} 1`,
 			`targetgate_aws_budget_rate{account="210987654321",operations="^Describe"} 1`,
+			`targetgate_aws_budget_tokens{account="",operations="EC2:^Describe"} 4`,
 			`targetgate_aws_budget_tokens{account="",operations="STS:^Describe"} 3`,
 			`targetgate_aws_budget_tokens{account="",operations="^Describe"} 0`,
 			`targetgate_aws_budget_tokens{account="210987654321",operations="^Describe"} 1`,
+			`targetgate_aws_budget_waiting_calls{account="",class="admission",operations="EC2:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="admission",operations="STS:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="admission",operations="^Describe"} 0`,
+			`targetgate_aws_budget_waiting_calls{account="",class="deregister",operations="EC2:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="deregister",operations="STS:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="deregister",operations="^Describe"} 0`,
+			`targetgate_aws_budget_waiting_calls{account="",class="other",operations="EC2:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="other",operations="STS:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="other",operations="^Describe"} 0`,
+			`targetgate_aws_budget_waiting_calls{account="",class="register",operations="EC2:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="register",operations="STS:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="register",operations="^Describe"} 0`,
+			`targetgate_aws_budget_waiting_calls{account="",class="waiting-health",operations="EC2:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="waiting-health",operations="STS:^Describe"} 0`,
 			`targetgate_aws_budget_waiting_calls{account="",class="waiting-health",operations="^Describe"} 1`,
 		}

@@ -45,12 +45,14 @@ type Budget struct {
 }
 
 // New returns the full buckets of an account, one a rule; DefaultRules' for a service without a rule. The account is as metrics
-// name it, empty for the program's own: AWS charges calls of STS to that, so no other has a bucket for them.
+// name it, empty for the program's own: calls of EC2 and STS are charged to that, so no other has a bucket for them.
 func New(account string, rules []Rule, clk clock.WithDelayedExecution) *Budget {
 	b := &Budget{account: account, clock: clk}
 	applicable := rulesOf(ELBv2, rules)
 	if account == "" {
-		applicable = append(applicable, rulesOf(STS, rules)...)
+		for _, service := range ownServices {
+			applicable = append(applicable, rulesOf(service, rules)...)
+		}
 	}
 	for _, rule := range applicable {
 		if !b.knows(rule) {

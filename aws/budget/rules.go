@@ -7,19 +7,24 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // The services with rules, by the SDK's names, as used in --aws-api-endpoints and --aws-api-throttle.
 const (
+	EC2   = "EC2"
 	ELBv2 = "Elastic Load Balancing v2"
 	STS   = "STS"
 )
 
+// ownServices are those that are called with the program's own identity alone, or that AWS charges to it.
+var ownServices = []string{EC2, STS}
+
 // Rule is a token bucket for the operations it matches; the first rule that matches counts.
 type Rule struct {
-	Service    string // ELBv2 or STS; ELBv2 when empty
+	Service    string // EC2, ELBv2 or STS; ELBv2 when empty
 	Operations *regexp.Regexp
 	Rate       float64 // tokens a second, more than 0
 	Burst      int     // tokens that AWS's bucket holds, at least 1
@@ -56,23 +61,29 @@ func rulesOf(service string, rules []Rule) []Rule {
 // DefaultRules is half of what AWS grants an account for reading (50 a second, burst 200) and all of what it
 // grants for registering and deregistering (4 a second, burst 20), which few others in an account use. Of the 600 calls a
 // second of STS, which all workloads of the account share, it is few.
+//
+// Of EC2 it is half for rules of security groups, of which AWS counts additions and removals apart (5 a second each, burst 50), and for
+// all descriptions together half of what AWS grants for those of one kind without filters (10 a second, burst 50).
 func DefaultRules() []Rule {
 	return []Rule{
 		{Operations: regexp.MustCompile("^(Register|Deregister)Targets$"), Rate: 4, Burst: 20},
 		{Operations: regexp.MustCompile("^Describe"), Rate: 25, Burst: 100},
+		{Service: EC2, Operations: regexp.MustCompile("^AuthorizeSecurityGroupIngress$"), Rate: 2.5, Burst: 25},
+		{Service: EC2, Operations: regexp.MustCompile("^RevokeSecurityGroupIngress$"), Rate: 2.5, Burst: 25},
+		{Service: EC2, Operations: regexp.MustCompile("^Describe"), Rate: 5, Burst: 25},
 		{Service: STS, Operations: regexp.MustCompile("."), Rate: 25, Burst: 100},
 	}
 }
 
 // ParseRules reads ELBv2:operationRegex=rate:burst,... as --aws-api-throttle gives it. The services whose calls are
-// rationed are "Elastic Load Balancing v2" and "STS"; skipped are the parts for others. An empty string gives no rules.
+// rationed are "EC2", "Elastic Load Balancing v2" and "STS"; skipped are the parts for others. An empty string gives no rules.
 func ParseRules(s string) (rules []Rule, skipped []string, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		if part == "" {
 			continue
 		}
 		service, rest, ok := strings.Cut(part, ":")
-		if ok && service != ELBv2 && service != STS {
+		if ok && service != ELBv2 && !slices.Contains(ownServices, service) {
 			skipped = append(skipped, part)
 			continue
 		}
@@ -80,8 +91,8 @@ func ParseRules(s string) (rules []Rule, skipped []string, err error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("%q: %w; want ELBv2:operationRegex=rate:burst", part, err)
 		}
-		if service == STS {
-			rule.Service = STS
+		if service != ELBv2 {
+			rule.Service = service
 		}
 		rules = append(rules, rule)
 	}

@@ -123,7 +123,8 @@ func (o *options) addAWSFlags(flags *pflag.FlagSet) {
 		"Base URLs by service ID, such as \"Elastic Load Balancing v2=https://...,EC2=https://...,STS=https://...\".")
 	flags.StringVar(&o.throttleText, "aws-api-throttle", "",
 		"Rate limits (token buckets) for AWS calls, retries included: serviceID:operationRegex=rate:burst,... (default "+
-			"\"Elastic Load Balancing v2:^(Register|Deregister)Targets$=4:20,Elastic Load Balancing v2:^Describe=25:100,STS:.=25:100\"). "+
+			"\"Elastic Load Balancing v2:^(Register|Deregister)Targets$=4:20,Elastic Load Balancing v2:^Describe=25:100,"+
+			"EC2:^AuthorizeSecurityGroupIngress$=2.5:25,EC2:^RevokeSecurityGroupIngress$=2.5:25,EC2:^Describe=5:25,STS:.=25:100\"). "+
 			"Rules for a service replace all of its defaults.")
 	flags.StringVar(&o.RoleSessionName, "aws-role-session-name", sessionOfBinding,
 		"Name of assumed-role sessions: binding is CLUSTER+NAMESPACE+BINDING, cluster is AWS-LBC-CLUSTER as in aws-load-balancer-controller.")
