@@ -27,24 +27,28 @@ const (
 	CodeTooManyTargets = "TooManyTargets"
 	// CodeTooManyRegistrations: the target is registered as often as it may be.
 	CodeTooManyRegistrations = "TooManyRegistrationsForTargetId"
+	// CodeTooManyRules: the security group has as many rules as it may.
+	CodeTooManyRules = "RulesPerSecurityGroupLimitExceeded"
 )
 
 // quotas names what a user asks AWS to raise, as AWS's own text does not.
 var quotas = map[string]string{
 	CodeTooManyTargets:       "targets per target group, or per load balancer",
 	CodeTooManyRegistrations: "registrations of one target per load balancer",
+	CodeTooManyRules:         "inbound rules per security group, IPv4 and IPv6 counted apart",
 }
 
 // IsThrottled reports whether AWS refused the call because of its rate. The wire says Throttling, the documentation
-// ThrottlingException, other services RequestLimitExceeded.
+// ThrottlingException, EC2 RequestLimitExceeded or, rarely, EC2ThrottledException.
 func IsThrottled(err error) bool {
-	return HasCode(err, "Throttling", "ThrottlingException", "RequestLimitExceeded")
+	return HasCode(err, "Throttling", "ThrottlingException", "RequestLimitExceeded", "EC2ThrottledException")
 }
 
 // IsPermission reports whether AWS refused the call because of who we are: IAM or a role's trust policy says no, or the
-// credentials are unknown or too old.
+// credentials are unknown or too old. EC2 has codes of its own for each.
 func IsPermission(err error) bool {
-	return HasCode(err, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "ExpiredToken", "InvalidClientTokenId")
+	return HasCode(err, "AccessDenied", "AccessDeniedException", "ExpiredToken", "InvalidClientTokenId",
+		"UnauthorizedOperation", "RequestExpired", "AuthFailure")
 }
 
 // IsQuota reports whether AWS refused the call because a quota would be exceeded.
@@ -54,7 +58,7 @@ func IsQuota(err error) bool {
 
 // IsInvalid reports whether AWS refused the call because of its parameters: trying the same again is of no use.
 func IsInvalid(err error) bool {
-	return HasCode(err, CodeValidation, CodeInvalidTarget)
+	return HasCode(err, CodeValidation, CodeInvalidTarget, "InvalidParameterValue", "InvalidParameterCombination", "MissingParameter")
 }
 
 // IsRoleRefused reports whether AWS does not let us assume the role that the call was for: there is no such role, its trust
@@ -64,7 +68,9 @@ func IsRoleRefused(err error) bool {
 }
 
 // serverFaults are AWS's codes for its own faults: such a call may have had its effect.
-var serverFaults = []string{"InternalFailure", "InternalError", "InternalServerError", "ServiceUnavailable", "UnknownError"}
+var serverFaults = []string{
+	"InternalFailure", "InternalError", "InternalServerError", "ServiceUnavailable", "Unavailable", "UnknownError",
+}
 
 // IsDefinite reports whether AWS has refused the call, and will refuse it again until somebody changes something: not because
 // of its rate, not for a fault of its own, and not because it did not answer.
@@ -82,9 +88,9 @@ func HadNoEffect(err error) bool {
 	return IsRoleError(err) || IsThrottled(err) || IsDefinite(err)
 }
 
-// Message is "code: text" of an AWS error, without the request ID that makes every error different, so that it can be
-// compared and shown in a status. It names the quota that was exceeded and the role that was not assumed. Of the network's errors
-// it leaves out the addresses, whose ports are others every time. Other errors keep their text.
+// Message is "code: text" of an AWS error, without the request ID and EC2's encoded message, which make every error different,
+// so that it can be compared and shown in a status. It names the quota that was exceeded and the role that was not assumed. Of
+// the network's errors it leaves out the addresses, whose ports are others every time. Other errors keep their text.
 func Message(err error) string {
 	var role *RoleError
 	if errors.As(err, &role) {
@@ -93,10 +99,14 @@ func Message(err error) string {
 	return plainMessage(err)
 }
 
+// encodedMessage begins what EC2 adds to UnauthorizedOperation for those who may decode it: another text every time.
+const encodedMessage = " Encoded authorization failure message:"
+
 func plainMessage(err error) string {
 	var api smithy.APIError
 	if errors.As(err, &api) {
-		message := fmt.Sprintf("%s: %s", api.ErrorCode(), api.ErrorMessage())
+		text, _, _ := strings.Cut(api.ErrorMessage(), encodedMessage)
+		message := fmt.Sprintf("%s: %s", api.ErrorCode(), text)
 		if quota, ok := quotas[api.ErrorCode()]; ok {
 			message += fmt.Sprintf(" (quota: %s)", quota)
 		}

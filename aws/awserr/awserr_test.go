@@ -39,6 +39,14 @@ func TestErrorsAreToldApart(t *testing.T) {
 		"bad role":              {&RoleError{"arn", "", answer("ValidationError", "")}, kinds{invalid: true, roleRefused: true}},
 		"role, throttled":       {&RoleError{"arn", "", answer("Throttling", "")}, kinds{throttled: true}},
 		"not AWS's":             {errors.New("connection refused"), kinds{}},
+		"EC2, throttled":        {answer("RequestLimitExceeded", ""), kinds{throttled: true}},
+		"EC2, throttled early":  {answer("EC2ThrottledException", ""), kinds{throttled: true}},
+		"EC2, IAM":              {answer("UnauthorizedOperation", ""), kinds{permission: true}},
+		"EC2, old credentials":  {answer("RequestExpired", ""), kinds{permission: true}},
+		"EC2, bad credentials":  {answer("AuthFailure", ""), kinds{permission: true}},
+		"EC2, too many rules":   {answer("RulesPerSecurityGroupLimitExceeded", ""), kinds{quota: true}},
+		"EC2, bad parameter":    {answer("InvalidParameterValue", ""), kinds{invalid: true}},
+		"EC2, no such group":    {answer("InvalidGroup.NotFound", ""), kinds{}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -53,6 +61,40 @@ func TestErrorsAreToldApart(t *testing.T) {
 	}
 }
 
+// After a definite refusal nothing has changed, and nothing will by trying again.
+func TestRefusalsAreToldFromFaults(t *testing.T) {
+	type kinds struct{ definite, hadNoEffect bool }
+	refused := kinds{definite: true, hadNoEffect: true}
+	tests := map[string]struct {
+		codes []string
+		want  kinds
+	}{
+		"refused": {
+			codes: []string{
+				"TargetGroupNotFound", "InvalidTarget", "InvalidGroup.NotFound", "InvalidGroupId.Malformed", "InvalidPermission.Duplicate",
+				"InvalidPermission.NotFound", "RulesPerSecurityGroupLimitExceeded", "InvalidParameterValue", "UnauthorizedOperation", "AuthFailure",
+				"InvalidInstanceID.NotFound", "InvalidNetworkInterfaceID.NotFound",
+			},
+			want: refused,
+		},
+		"throttled": {
+			codes: []string{"Throttling", "RequestLimitExceeded", "EC2ThrottledException"},
+			want:  kinds{hadNoEffect: true},
+		},
+		"AWS's fault": {codes: []string{"InternalError", "InternalFailure", "ServiceUnavailable", "Unavailable"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, code := range tc.codes {
+				err := answer(code, "")
+				if got := (kinds{IsDefinite(err), HadNoEffect(err)}); got != tc.want {
+					t.Errorf("%s is %+v, want %+v", code, got, tc.want)
+				}
+			}
+		})
+	}
+}
+
 func TestMessageSaysWhatAUserNeeds(t *testing.T) {
 	tests := map[string]struct {
 		err  error
@@ -60,6 +102,12 @@ func TestMessageSaysWhatAUserNeeds(t *testing.T) {
 	}{
 		"code and text":    {answer("InvalidTarget", "no such instance"), "InvalidTarget: no such instance"},
 		"quota of a group": {answer("TooManyTargets", "full"), "TooManyTargets: full (quota: targets per target group, or per load balancer)"},
+		"rules of a group": {answer("RulesPerSecurityGroupLimitExceeded", "full"),
+			"RulesPerSecurityGroupLimitExceeded: full (quota: inbound rules per security group, IPv4 and IPv6 counted apart)"},
+		"encoded message": {
+			answer("UnauthorizedOperation", "You are not authorized to perform this operation. Encoded authorization failure message: mJ_6Nv"),
+			"UnauthorizedOperation: You are not authorized to perform this operation.",
+		},
 		"other than AWS's": {errors.New("connection refused"), "connection refused"},
 		"role not assumed": {&RoleError{"arn:role", "", answer("AccessDenied", "no")}, "assuming role arn:role: AccessDenied: no"},
 		"external ID": {
