@@ -4,9 +4,15 @@
 // Package ec2 is all that targetgate reads and changes in EC2: network interfaces, instances, and the inbound rules of security
 // groups.
 //
-//	client.go     sessions, budgets, and the calls' limits
-//	interfaces.go network interfaces and instances
-//	groups.go     security groups and their inbound rules
-//	rule.go       a rule as a value
-//	errors.go     what the errors of EC2 mean
+//	client.go      the identity and the budget of calls
+//	api.go         the SDK's calls that are made
+//	interfaces.go  network interfaces and instances
+//	groups.go      security groups and their inbound rules
+//	lookup.go      how things are found by ID, of which some may not exist
+//	answers.go     network interfaces as EC2 describes them
+//	permission.go  rules as EC2 reads and writes them
+//	rule.go        the values
+//	errors.go      what the errors of EC2 mean
+//
+// The package knows nothing of Kubernetes.
 package ec2
