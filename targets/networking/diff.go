@@ -1,0 +1,208 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package networking
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/aws/ec2"
+)
+
+const (
+	labelKey, labelValue = "elbv2.k8s.aws/targetGroupBinding", "shared"
+	// description is what the rules that we add carry, as the incumbent's do.
+	description = labelKey + "=" + labelValue
+
+	clusterTagPrefix = "kubernetes.io/cluster/"
+	// ownerTag names the cluster that the security group of a load balancer was made for.
+	ownerTag = "elbv2.k8s.aws/cluster"
+
+	// readLag is for how long reads of EC2 may show a security group as it was before a change.
+	readLag = time.Minute
+)
+
+// isLabelled reads a description as the incumbent does: key=value, separated by commas.
+func isLabelled(description string) bool {
+	for part := range strings.SplitSeq(description, ",") {
+		if key, value, _ := strings.Cut(part, "="); key == labelKey && value == labelValue {
+			return true
+		}
+	}
+	return false
+}
+
+// picture is all that decides about one security group.
+type picture struct {
+	group      ec2.SecurityGroup // as just read
+	record     Record
+	unreadable bool // the record could not be read
+	wishes     map[types.NamespacedName]Rules
+	blocked    func(Flow) bool // a binding that is not resolved may wish for rules of the flow
+	sources    map[string]bool // of groups that rules name: made for our cluster; nil before they were read
+	restricted bool
+	quota      int
+	cluster    string
+	now        time.Time
+}
+
+// decision is what a pass does about a security group.
+type decision struct {
+	wanted  Wanted
+	grants  []ec2.Rule         // wanted, not believed present, and within the quota
+	over    map[ec2.Rule]error // wanted and not granted because of the quota
+	revokes []ec2.Permission   // ours, unwanted
+	waiting []ec2.Rule         // ours and unwanted, but a binding that is not resolved may wish for them
+	kept    []ec2.Rule         // ours and unwanted, but another owner of the group may rely on them
+	unowned []ec2.Rule         // labelled, unwanted, and not known to be ours
+	ask     []string           // groups that rules name, whose tags decide about them
+	present map[ec2.Rule]ec2.Permission
+}
+
+// decide compares what is present with what is wanted.
+//
+// A rule is granted unless an equal one is believed present, whoever made it. A rule is revoked if it has the label, nobody wishes
+// for it or may wish for it, and it is ours: in our record, or from a security group that was made for our cluster.
+//
+// Another owner of the group is evident from the tag kubernetes.io/cluster/ of another cluster, or from a labelled rule that is
+// neither wanted nor ours. It may rely on a rule that we have added first: it found an equal one and added none. Nothing on a rule
+// tells. So then only rules from groups that were made for our cluster are revoked: nobody else has use for them.
+func decide(p picture) decision {
+	d := decision{present: map[ec2.Rule]ec2.Permission{}, over: map[ec2.Rule]error{}}
+	believed, labelled, staying := Rules{}, Rules{}, Rules{}
+	for _, permission := range p.group.Ingress {
+		d.present[permission.Rule] = permission
+		if !isLabelled(permission.Description) || !p.mayGo(permission.Rule) {
+			staying.Insert(permission.Rule)
+		}
+		if p.record.stale(permission.Rule, p.now) {
+			continue
+		}
+		believed.Insert(permission.Rule)
+		if isLabelled(permission.Description) {
+			labelled.Insert(permission.Rule)
+		}
+	}
+	d.wanted = union(p.wishes, surroundings{
+		restricted: p.restricted, quota: p.quota, labelled: labelled, staying: staying, incomplete: p.blocked,
+	})
+	d.sortOut(p)
+	d.grant(believed, p)
+	return d
+}
+
+// mayGo reports whether the rule is known to be ours.
+func (p picture) mayGo(rule ec2.Rule) bool {
+	return !p.unreadable && (p.record.ours(rule) || p.sources[rule.Source.Group])
+}
+
+// sortOut says of each labelled rule that is unwanted what becomes of it.
+func (d *decision) sortOut(p picture) {
+	var ours []ec2.Permission
+	for _, permission := range p.group.Ingress {
+		rule := permission.Rule
+		if _, wanted := d.wanted[rule]; wanted || !isLabelled(permission.Description) {
+			continue
+		}
+		if entry := p.record[rule]; entry.Phase == Revoked && p.record.stale(rule, p.now) {
+			continue // the read is old
+		}
+		if rule.Source.Group != "" && p.sources == nil {
+			d.ask = append(d.ask, rule.Source.Group)
+		}
+		if !p.mayGo(rule) {
+			d.unowned = append(d.unowned, rule)
+			continue
+		}
+		ours = append(ours, permission)
+	}
+	shared := len(d.unowned) > 0 || p.hasOtherTag()
+	for _, permission := range ours {
+		switch rule := permission.Rule; {
+		case p.blocked(flowOf(rule)):
+			d.waiting = append(d.waiting, rule)
+		case shared && !p.sources[rule.Source.Group]:
+			d.kept = append(d.kept, rule)
+		default:
+			d.revokes = append(d.revokes, permission)
+		}
+	}
+}
+
+// hasOtherTag reports whether the group has the tag of another cluster.
+func (p picture) hasOtherTag() bool {
+	for key := range p.group.Tags {
+		if name, ok := strings.CutPrefix(key, clusterTagPrefix); ok && name != p.cluster {
+			return true
+		}
+	}
+	return false
+}
+
+// grant chooses the rules to add. It counts as EC2 does, and before the call: what would not fit is not asked for, and nothing is
+// revoked to make room.
+func (d *decision) grant(believed Rules, p picture) {
+	var missing []ec2.Rule
+	for rule := range d.wanted {
+		if !believed.Has(rule) {
+			missing = append(missing, rule)
+		}
+	}
+	slices.SortFunc(missing, compareRules)
+	count := tallyOf(believed)
+	for _, rule := range missing {
+		next := count
+		if next.add(rule); next.within(p.quota) {
+			count = next
+			d.grants = append(d.grants, rule)
+			continue
+		}
+		d.over[rule] = overQuota(p.group.ID, rule, count, p.quota)
+	}
+}
+
+func overQuota(group string, rule ec2.Rule, count tally, quota int) error {
+	family, n := "IPv4", count.v4
+	if is4, _ := familiesOf(rule); !is4 || count.v4 < quota {
+		family, n = "IPv6", count.v6
+	}
+	return fmt.Errorf("security group %s has %d inbound rules for %s, and the quota is %d: %s is not added; remove rules that are not needed, or "+
+		"have AWS raise the quota (inbound rules per security group) and raise targetgate's setting", group, n, family, quota, rule)
+}
+
+// revocable are the permissions that may go while these rules are wanted and not there: not those that let the same traffic in.
+func revocable(permissions []ec2.Permission, missing Rules) []ec2.Permission {
+	return slices.DeleteFunc(slices.Clone(permissions), func(permission ec2.Permission) bool {
+		for rule := range missing {
+			if flowOf(rule) == flowOf(permission.Rule) && rule.From <= permission.To && rule.To >= permission.From {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// next is the record before the calls: with what will be granted, and what will be revoked. Entries of rules that are long gone
+// are dropped.
+func (d *decision) next(p picture) Record {
+	next := Record{}
+	for rule, entry := range p.record {
+		_, present := d.present[rule]
+		_, wanted := d.wanted[rule]
+		if recent := p.now.Sub(entry.At) < readLag; recent || entry.Phase != Revoked && (present || wanted) {
+			next[rule] = entry
+		}
+	}
+	for _, rule := range d.grants {
+		next[rule] = Entry{Phase: Granted, At: p.now}
+	}
+	for _, permission := range d.revokes {
+		next[permission.Rule] = Entry{Phase: Revoking, At: p.now}
+	}
+	return next
+}

@@ -1,0 +1,247 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package networking
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/retry"
+)
+
+const (
+	// settlePause is after which a security group is read again whose last read did not show yet what was done.
+	settlePause = 5 * time.Second
+	// morePause is before the next pass where one did not do all that it could.
+	morePause = time.Second
+	// waitingPause is for rules that wait for bindings to be resolved, or to leave the list of all.
+	waitingPause = time.Minute
+	// The pauses of a rule that EC2 refuses.
+	firstRefusedPause, maxRefusedPause = 2 * time.Second, 5 * time.Minute
+)
+
+// view is what all bindings wish of one security group, at one time.
+type view struct {
+	wishes  map[types.NamespacedName]Rules
+	blocked func(Flow) bool
+	seq     uint64 // of the changes that it contains
+}
+
+// refusal is of a rule that EC2 refuses.
+type refusal struct {
+	err     error
+	times   int
+	retryAt time.Time
+}
+
+// groupPass makes the rules of one security group what the bindings wish: it reads the group, decides, writes the record, grants,
+// revokes, and writes the record again.
+type groupPass struct {
+	ec2     EC2
+	records Records
+	clock   clock.PassiveClock
+	class   budget.Class
+	id      string
+	picture picture // without what is read in the pass
+	view    func(context.Context) view
+	// refusals are those of earlier passes.
+	refusals map[ec2.Rule]refusal
+}
+
+// outcome is what a pass leaves behind.
+type outcome struct {
+	view     view
+	record   Record
+	wanted   Wanted
+	missing  map[ec2.Rule]error // wanted and not in the group, and why
+	leaving  []ec2.Rule         // ours and unwanted, and not gone yet
+	kept     []ec2.Rule
+	unowned  []ec2.Rule
+	refusals map[ec2.Rule]refusal
+	again    time.Duration // when to pass again, 0 for the next drift check
+	err      error         // the pass did not come to its end
+}
+
+// run makes the pass.
+func (p *groupPass) run(ctx context.Context) outcome {
+	out := outcome{view: p.view(ctx), record: p.picture.record, missing: map[ec2.Rule]error{}, refusals: map[ec2.Rule]refusal{}}
+	d, err := p.decide(ctx, out.view)
+	if err != nil {
+		out.err = err
+		p.failAll(&out, err)
+		return out
+	}
+	out.wanted, out.kept, out.unowned = d.wanted, d.kept, d.unowned
+	p.dropRefused(&d, &out)
+	maps.Copy(out.missing, d.over)
+	if out.err = p.save(ctx, &out, d.next(p.picture)); out.err != nil {
+		return out
+	}
+	before := p.picture.record
+	granted := p.grant(ctx, &d, &out)
+	var revoked *sender
+	if out.err == nil {
+		revoked = p.revoke(ctx, &d, &out)
+	}
+	next := maps.Clone(out.record)
+	settleGrants(next, before, d.grants, granted, p.clock.Now())
+	settleRevokes(next, before, d.revokes, revoked, p.clock.Now())
+	out.err = errors.Join(out.err, p.save(ctx, &out, next))
+	p.schedule(&d, &out, granted, revoked)
+	return out
+}
+
+// failAll says of every wished rule that it is not known to be there.
+func (p *groupPass) failAll(out *outcome, err error) {
+	out.wanted = Wanted{}
+	for key, rules := range out.view.wishes {
+		for rule := range rules {
+			out.wanted.add(rule, map[types.NamespacedName]struct{}{key: {}})
+			out.missing[rule] = err
+		}
+	}
+	for rule := range out.record {
+		if _, wanted := out.wanted[rule]; !wanted && out.record.ours(rule) {
+			out.leaving = append(out.leaving, rule)
+		}
+	}
+}
+
+// errNoGroup says that EC2 does not know the security group.
+var errNoGroup = errors.New("EC2 knows no such security group")
+
+// decide reads the group, and the groups that decide about leftovers, and decides.
+func (p *groupPass) decide(ctx context.Context, v view) (decision, error) {
+	groups, err := p.ec2.SecurityGroups(ctx, p.class, []string{p.id})
+	if err != nil {
+		return decision{}, fmt.Errorf("describing security group %s: %w", p.id, err)
+	}
+	at := slices.IndexFunc(groups, func(g ec2.SecurityGroup) bool { return g.ID == p.id })
+	if at < 0 {
+		return decision{}, fmt.Errorf("security group %s: %w", p.id, errNoGroup)
+	}
+	p.picture.group, p.picture.now = groups[at], p.clock.Now()
+	d := p.decideFor(v)
+	if len(d.ask) == 0 {
+		return d, nil
+	}
+	slices.Sort(d.ask)
+	found, err := p.ec2.SecurityGroups(ctx, p.class, slices.Compact(d.ask))
+	if err != nil {
+		return decision{}, fmt.Errorf("describing the security groups that rules name: %w", err)
+	}
+	p.picture.sources = map[string]bool{}
+	for _, source := range found {
+		p.picture.sources[source.ID] = source.Tags[ownerTag] == p.picture.cluster
+	}
+	return p.decideFor(v), nil
+}
+
+func (p *groupPass) decideFor(v view) decision {
+	p.picture.wishes, p.picture.blocked = v.wishes, v.blocked
+	return decide(p.picture)
+}
+
+// dropRefused takes out of the grants what EC2 has refused lately.
+func (p *groupPass) dropRefused(d *decision, out *outcome) {
+	d.grants = slices.DeleteFunc(d.grants, func(rule ec2.Rule) bool {
+		known, ok := p.refusals[rule]
+		if !ok || !p.picture.now.Before(known.retryAt) {
+			return false
+		}
+		out.missing[rule], out.refusals[rule] = known.err, known
+		return true
+	})
+}
+
+// save writes the record if it has changed. The record of a group that could not be read stays as it is, for people to look at.
+func (p *groupPass) save(ctx context.Context, out *outcome, next Record) error {
+	if p.picture.unreadable || maps.Equal(next, out.record) {
+		return nil
+	}
+	if err := p.records.Save(ctx, p.id, next); err != nil {
+		return fmt.Errorf("writing the record of our rules of security group %s: %w", p.id, err)
+	}
+	out.record = next
+	return nil
+}
+
+// grant adds the missing rules. That EC2 holds a rule already is success.
+func (p *groupPass) grant(ctx context.Context, d *decision, out *outcome) *sender {
+	var rules []ec2.Permission
+	for _, rule := range d.grants {
+		rules = append(rules, ec2.Permission{Rule: rule, Description: description})
+	}
+	sent := send(ctx, rules, func(ctx context.Context, rules []ec2.Permission) error {
+		return p.ec2.Authorize(ctx, p.class, p.id, rules)
+	})
+	for _, rule := range d.grants {
+		switch err := sent.results[rule]; {
+		case err == nil:
+			rulesTotal.WithLabelValues("granted").Inc()
+		case ec2.IsDuplicate(err):
+		case errors.Is(err, errNotTried) || sent.stop != nil && !awserr.IsPermission(err):
+			out.missing[rule] = err
+		default:
+			rulesTotal.WithLabelValues("refused").Inc()
+			out.missing[rule] = fmt.Errorf("EC2 does not add %s to security group %s: %s", rule, p.id, awserr.Message(err))
+			out.refusals[rule] = p.refuse(rule, out.missing[rule])
+		}
+	}
+	if sent.stop != nil {
+		out.err = fmt.Errorf("adding rules to security group %s: %w", p.id, sent.stop)
+	}
+	return sent
+}
+
+func (p *groupPass) refuse(rule ec2.Rule, err error) refusal {
+	times := p.refusals[rule].times
+	pause := retry.Jitter(retry.Backoff(firstRefusedPause, times, maxRefusedPause))
+	return refusal{err: err, times: times + 1, retryAt: p.clock.Now().Add(pause)}
+}
+
+// revoke removes what is still unwanted after the grants: a binding may have come to wish for it meanwhile. That EC2 does not hold a
+// rule any more is success.
+func (p *groupPass) revoke(ctx context.Context, d *decision, out *outcome) *sender {
+	if len(d.revokes) == 0 {
+		return nil
+	}
+	now := p.decideFor(p.view(ctx))
+	still := Rules{}
+	for _, permission := range now.revokes {
+		still.Insert(permission.Rule)
+	}
+	missing := Rules{}
+	for rule := range out.missing {
+		missing.Insert(rule)
+	}
+	for _, rule := range now.grants {
+		if !slices.Contains(d.grants, rule) {
+			missing.Insert(rule)
+		}
+	}
+	rules := slices.DeleteFunc(revocable(d.revokes, missing), func(permission ec2.Permission) bool { return !still.Has(permission.Rule) })
+	sent := send(ctx, rules, func(ctx context.Context, rules []ec2.Permission) error {
+		return p.ec2.Revoke(ctx, p.class, p.id, rules)
+	})
+	for _, permission := range rules {
+		if err := sent.results[permission.Rule]; err == nil || ec2.IsRuleNotFound(err) {
+			rulesTotal.WithLabelValues("revoked").Inc()
+		}
+	}
+	if sent.stop != nil {
+		out.err = fmt.Errorf("removing rules from security group %s: %w", p.id, sent.stop)
+	}
+	return sent
+}

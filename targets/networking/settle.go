@@ -1,0 +1,93 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package networking
+
+import (
+	"time"
+
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/retry"
+)
+
+// settleGrants brings the record up to date after the grants. A rule that EC2 held already is ours only if the record said so
+// before: our own call of an earlier pass may have added it. One that was certainly not added is not ours.
+func settleGrants(next, before Record, grants []ec2.Rule, sent *sender, now time.Time) {
+	for _, rule := range grants {
+		err := sent.results[rule]
+		wasOurs := before.ours(rule)
+		switch {
+		case err == nil, ec2.IsDuplicate(err) && wasOurs:
+			next[rule] = Entry{Phase: Granted, At: now}
+		case ec2.IsDuplicate(err):
+			delete(next, rule)
+		case awserr.HadNoEffect(err) || err == errNotTried: //nolint:errorlint // it is never wrapped
+			restore(next, before, rule)
+		}
+	}
+}
+
+// settleRevokes brings the record up to date after the revokes. Those that were not sent, or certainly had no effect, are as before;
+// of the others EC2 may have removed any.
+func settleRevokes(next, before Record, revokes []ec2.Permission, sent *sender, now time.Time) {
+	for _, permission := range revokes {
+		rule := permission.Rule
+		if sent == nil {
+			restore(next, before, rule)
+			continue
+		}
+		err, tried := sent.results[rule]
+		switch {
+		case !tried:
+			restore(next, before, rule)
+		case err == nil || ec2.IsRuleNotFound(err):
+			next[rule] = Entry{Phase: Revoked, At: now}
+		case awserr.HadNoEffect(err) || err == errNotTried: //nolint:errorlint // it is never wrapped
+			restore(next, before, rule)
+		}
+	}
+}
+
+func restore(next, before Record, rule ec2.Rule) {
+	if entry, known := before[rule]; known {
+		next[rule] = entry
+		return
+	}
+	delete(next, rule)
+}
+
+// schedule says what is left, and when to pass again.
+func (p *groupPass) schedule(d *decision, out *outcome, granted, revoked *sender) {
+	soonest := func(pause time.Duration) { out.again = retry.Soonest(out.again, pause) }
+	now := p.clock.Now()
+	for _, known := range out.refusals {
+		soonest(max(known.retryAt.Sub(now), morePause))
+	}
+	if granted.untried() || revoked != nil && revoked.untried() {
+		soonest(morePause)
+	}
+	gone := 0
+	for _, permission := range d.revokes {
+		if out.record.ours(permission.Rule) {
+			out.leaving = append(out.leaving, permission.Rule)
+			soonest(settlePause)
+			continue
+		}
+		gone++
+	}
+	if gone > 0 && len(d.over) > 0 {
+		soonest(morePause) // there is room now
+	}
+	out.leaving = append(out.leaving, d.waiting...)
+	if len(d.waiting) > 0 {
+		soonest(waitingPause)
+	}
+	for rule := range out.record {
+		_, wanted := d.wanted[rule]
+		if _, present := d.present[rule]; !wanted && !present && out.record.ours(rule) {
+			out.leaving = append(out.leaving, rule) // the read does not show it yet, or our call never came through
+			soonest(settlePause)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package networking
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/targetgate/targetgate/aws/ec2"
+)
+
+// Wanted are the rules that must be in a security group, each with the bindings that need it.
+type Wanted map[ec2.Rule]sets.Set[types.NamespacedName]
+
+func (w Wanted) add(rule ec2.Rule, bindings sets.Set[types.NamespacedName]) {
+	if w[rule] == nil {
+		w[rule] = sets.Set[types.NamespacedName]{}
+	}
+	for key := range bindings {
+		w[rule].Insert(key)
+	}
+}
+
+// surroundings are what the form of rules depends on besides the wishes.
+type surroundings struct {
+	restricted bool
+	quota      int
+	// labelled are the rules with our label that are believed present; staying are present and will not be revoked by us.
+	labelled, staying Rules
+	// incomplete reports whether a binding that is not resolved may yet wish for rules of the flow.
+	incomplete func(Flow) bool
+}
+
+// union makes the rules of one security group from the wishes of all bindings.
+//
+// In unrestricted mode, and of CIDRs, every rule is as it was asked for. In restricted mode the ports of one protocol and source
+// group have one of two forms: exact, a rule for each range that is asked for, or merged, one rule from the lowest port to the
+// highest, which is the only form that the incumbent knows. Exact is preferred. The form is merged
+//
+//   - where the merged rule of today's wishes is present already: a take-over from the incumbent makes no call;
+//   - near the quota: the flows that save most rules are merged until the rest fits with a reserve.
+//
+// While a flow is incomplete, a present rule of its own that covers a wish satisfies it: the merge of all wishes is not known yet.
+//
+// The form of a flow changes when its wishes change such that the merged rule is no longer today's merge, or when the number of
+// rules comes near the quota. Grants precede revokes then, too: no rule goes before all those are there that it stood for (see
+// revocable). The reserve leaves room for both forms meanwhile.
+func union(wishes map[types.NamespacedName]Rules, around surroundings) Wanted {
+	wanted, flows := Wanted{}, map[Flow]Wanted{}
+	for key, rules := range wishes {
+		for rule := range rules {
+			if !around.restricted || rule.Source.Group == "" {
+				wanted.add(rule, sets.New(key))
+				continue
+			}
+			flow := flowOf(rule)
+			if flows[flow] == nil {
+				flows[flow] = Wanted{}
+			}
+			flows[flow].add(allIfZero(rule), sets.New(key))
+		}
+	}
+	var exact []Wanted
+	for flow, rules := range flows {
+		merged := merge(rules)
+		switch {
+		case rules[merged] != nil || around.labelled.Has(merged):
+			wanted.addMerged(merged, rules)
+		case around.incomplete(flow):
+			wanted.addCovered(rules, around.labelled)
+		default:
+			exact = append(exact, rules)
+		}
+	}
+	wanted.addFitting(exact, around)
+	return wanted
+}
+
+// allIfZero is the rule; for the port 0, which the incumbent takes for all ports when it merges, all ports.
+func allIfZero(rule ec2.Rule) ec2.Rule {
+	if rule.From == 0 && rule.To == 0 {
+		rule.To = lastPort
+	}
+	return rule
+}
+
+// merge is the rule from the lowest to the highest port of rules of one flow.
+func merge(rules Wanted) ec2.Rule {
+	var merged ec2.Rule
+	first := true
+	for rule := range rules {
+		if first {
+			merged, first = rule, false
+		}
+		merged.From, merged.To = min(merged.From, rule.From), max(merged.To, rule.To)
+	}
+	return merged
+}
+
+func (w Wanted) addMerged(merged ec2.Rule, rules Wanted) {
+	for _, bindings := range rules {
+		w.add(merged, bindings)
+	}
+}
+
+// addCovered adds the rules of a flow, or those present that cover them: the narrowest.
+func (w Wanted) addCovered(rules Wanted, present Rules) {
+	for rule, bindings := range rules {
+		best := rule
+		for other := range present {
+			if covers(other, rule) && (best == rule || covers(best, other)) {
+				best = other
+			}
+		}
+		if present.Has(rule) {
+			best = rule
+		}
+		w.add(best, bindings)
+	}
+}
+
+// covers reports whether what rule b lets in, a does, too.
+func covers(a, b ec2.Rule) bool {
+	return flowOf(a) == flowOf(b) && a.From <= b.From && a.To >= b.To
+}
+
+// addFitting adds flows in their exact form, and those that save most in their merged form until all fit.
+func (w Wanted) addFitting(flows []Wanted, around surroundings) {
+	slices.SortFunc(flows, func(a, b Wanted) int {
+		return cmp.Or(len(b)-len(a), compareRules(merge(a), merge(b)))
+	})
+	quota := around.quota - reserveOf(around.quota)
+	count := around.staying.Union(w.rules())
+	for _, rules := range flows {
+		count = count.Union(rules.rules())
+	}
+	for _, rules := range flows {
+		if tallyOf(count).within(quota) {
+			for rule, bindings := range rules {
+				w.add(rule, bindings)
+			}
+			continue
+		}
+		merged := merge(rules)
+		count = count.Difference(rules.rules().Difference(around.staying)).Insert(merged)
+		w.addMerged(merged, rules)
+	}
+}
+
+func (w Wanted) rules() Rules {
+	rules := make(Rules, len(w))
+	for rule := range w {
+		rules.Insert(rule)
+	}
+	return rules
+}
+
+// reserveOf is the part of the quota that is left free for changes of form.
+func reserveOf(quota int) int { return quota / 12 }
+
+// tally counts rules as EC2 does: for each address family by itself.
+type tally struct{ v4, v6 int }
+
+func tallyOf(rules Rules) tally {
+	var t tally
+	for rule := range rules {
+		t.add(rule)
+	}
+	return t
+}
+
+// add counts a rule. One that names a group or a prefix list counts in both families. How many entries a prefix list has room for, which
+// is what EC2 counts, is not known here: it counts as 1.
+func (t *tally) add(rule ec2.Rule) {
+	is4, is6 := familiesOf(rule)
+	if is4 {
+		t.v4++
+	}
+	if is6 {
+		t.v6++
+	}
+}
+
+func familiesOf(rule ec2.Rule) (is4, is6 bool) {
+	if cidr := rule.Source.CIDR; cidr.IsValid() {
+		return cidr.Addr().Is4(), !cidr.Addr().Is4()
+	}
+	return true, true
+}
+
+func (t tally) within(quota int) bool { return t.v4 <= quota && t.v6 <= quota }
+
+// compareRules orders rules such that those of a flow are together.
+func compareRules(a, b ec2.Rule) int {
+	return cmp.Or(cmp.Compare(a.Source.String(), b.Source.String()), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.From, b.From),
+		cmp.Compare(a.To, b.To))
+}
