@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
 	"github.com/targetgate/targetgate/aws/awserr"
@@ -70,6 +71,7 @@ type outcome struct {
 	unowned  []ec2.Rule
 	refusals map[ec2.Rule]refusal
 	again    time.Duration // when to pass again, 0 for the next drift check
+	decided  bool          // the group was read: leaving is all that is left
 	err      error         // the pass did not come to its end
 }
 
@@ -82,10 +84,14 @@ func (p *groupPass) run(ctx context.Context) outcome {
 		p.failAll(&out, err)
 		return out
 	}
-	out.wanted, out.kept, out.unowned = d.wanted, d.kept, d.unowned
+	out.wanted, out.kept, out.unowned, out.decided = d.wanted, d.kept, d.unowned, true
 	p.dropRefused(&d, &out)
 	maps.Copy(out.missing, d.over)
 	if out.err = p.save(ctx, &out, d.next(p.picture)); out.err != nil {
+		for _, rule := range d.grants {
+			out.missing[rule] = out.err
+		}
+		p.schedule(&d, &out, &sender{}, nil)
 		return out
 	}
 	before := p.picture.record
@@ -107,13 +113,8 @@ func (p *groupPass) failAll(out *outcome, err error) {
 	out.wanted = Wanted{}
 	for key, rules := range out.view.wishes {
 		for rule := range rules {
-			out.wanted.add(rule, map[types.NamespacedName]struct{}{key: {}})
+			out.wanted.add(rule, sets.New(key))
 			out.missing[rule] = err
-		}
-	}
-	for rule := range out.record {
-		if _, wanted := out.wanted[rule]; !wanted && out.record.ours(rule) {
-			out.leaving = append(out.leaving, rule)
 		}
 	}
 }
@@ -222,10 +223,7 @@ func (p *groupPass) revoke(ctx context.Context, d *decision, out *outcome) *send
 	for _, permission := range now.revokes {
 		still.Insert(permission.Rule)
 	}
-	missing := Rules{}
-	for rule := range out.missing {
-		missing.Insert(rule)
-	}
+	missing := sets.KeySet(out.missing).Union(sets.KeySet(now.over))
 	for _, rule := range now.grants {
 		if !slices.Contains(d.grants, rule) {
 			missing.Insert(rule)

@@ -156,21 +156,22 @@ func sourceOf(peer v1beta1.NetworkingPeer, path *field.Path) (ec2.Source, *field
 	return ec2.Source{CIDR: cidr.Masked()}, nil
 }
 
-// rulesFor are the rules for one member. It fails if the member is a pod without a port of a name that is asked for.
-func rulesFor(asks []ask, member Member) (Rules, error) {
-	rules := make(Rules, len(asks))
+// rulesFor are the rules for one member. A name that none of the pod's ports has is an error; the other rules hold.
+func rulesFor(asks []ask, member Member) (rules Rules, err error) {
+	rules = make(Rules, len(asks))
 	for _, asked := range asks {
 		rule := ec2.Rule{Protocol: asked.Protocol, From: asked.from, To: asked.to, Source: asked.Source}
 		if asked.name != "" {
 			number, ok := member.Ports[asked.name]
 			if !ok {
-				return nil, fmt.Errorf("no container port is named %q", asked.name)
+				err = fmt.Errorf("no container port is named %q", asked.name)
+				continue
 			}
 			rule.From, rule.To = number, number
 		}
 		rules.Insert(rule)
 	}
-	return rules, nil
+	return rules, err
 }
 
 // flowsOf are the flows that the rules of a spec can have, whatever its members are. Peers and ports with faults yield none.

@@ -19,7 +19,9 @@ func settleGrants(next, before Record, grants []ec2.Rule, sent *sender, now time
 		wasOurs := before.ours(rule)
 		switch {
 		case err == nil, ec2.IsDuplicate(err) && wasOurs:
-			next[rule] = Entry{Phase: Granted, At: now}
+			if now.Sub(next[rule].At) > settlePause { // the call had to wait
+				next[rule] = Entry{Phase: Granted, At: now}
+			}
 		case ec2.IsDuplicate(err):
 			delete(next, rule)
 		case awserr.HadNoEffect(err) || err == errNotTried: //nolint:errorlint // it is never wrapped

@@ -159,6 +159,16 @@ func (w Wanted) rules() Rules {
 	return rules
 }
 
+// hasFlow reports whether a rule is of one of the flows.
+func (w Wanted) hasFlow(flows sets.Set[Flow]) bool {
+	for rule := range w {
+		if flows.Has(flowOf(rule)) {
+			return true
+		}
+	}
+	return false
+}
+
 // reserveOf is the part of the quota that is left free for changes of form.
 func reserveOf(quota int) int { return quota / 12 }
 

@@ -1,0 +1,267 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package networking
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// Binding is what a pass of the registrar knows of a binding. It is not changed after it was handed over.
+type Binding struct {
+	Key        types.NamespacedName
+	UID        types.UID
+	Networking *v1beta1.TargetGroupBindingNetworking
+	// Nodes says that the members are nodes (targetType instance).
+	Nodes   bool
+	Members []Member
+}
+
+// Settings are those of a Manager. All but ExtraTags are required.
+type Settings struct {
+	ClusterName string
+	VPC         string
+	// ExtraTags must be on a security group, besides the cluster's, where an interface has several
+	// (--service-target-eni-security-group-tags).
+	ExtraTags map[string]string
+	// Restricted merges ranges of ports as the incumbent's default does, where exact ones do not fit (see union).
+	Restricted bool
+	// RuleQuota is how many inbound rules a security group takes for each address family; AWS's default is 60.
+	RuleQuota int
+	// DriftInterval is after which every security group with rules, and every member's, is read again: changes made by hand are
+	// repaired within a little more.
+	DriftInterval time.Duration
+	// ReleaseTimeout bounds the wait for rules of a binding that is being deleted.
+	ReleaseTimeout time.Duration
+	Clock          clock.WithTicker
+
+	EC2     EC2
+	Records Records
+	// List yields all bindings of the cluster with spec.networking, without their members. What it yields and was never wanted may
+	// wish for any rule of its spec. It is called in every pass and reads a cache.
+	List func(context.Context) ([]Binding, error)
+	// Wake is called when the State of a binding has changed, or Release may have another answer. It does not block.
+	Wake func(types.NamespacedName)
+}
+
+const (
+	// workers is how many bindings, and how many security groups, are worked on at a time.
+	workers = 4
+	// The pauses of a binding or a security group after failures.
+	firstPause, maxPause = time.Second, time.Minute
+	// gatherPause is for which a security group waits for more changes: bindings change together, and it is read for each pass.
+	gatherPause = 100 * time.Millisecond
+)
+
+// Manager makes the inbound rules that bindings ask for. Safe for concurrent use; only the leader starts one.
+type Manager struct {
+	Settings
+	locator  *locator
+	bindings workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	groups   workqueue.TypedRateLimitingInterface[string]
+
+	mu     sync.Mutex
+	loaded bool   // the records were read
+	seq    uint64 // counts changes of wishes
+	known  map[types.NamespacedName]*bindingState
+	states map[string]*groupState
+}
+
+// bindingState is what is known of a binding. Manager.mu guards it.
+type bindingState struct {
+	want     Binding
+	flows    sets.Set[Flow] // that its spec can yield
+	version  int            // of want
+	tried    int            // the version that was last looked at
+	resolved bool           // every member of want was found, and every rule is known
+
+	wishes   map[string]Rules // by security group
+	seq      uint64           // when the wishes last changed
+	fault    error            // of the spec
+	problems []problem        // of members, sorted
+
+	released  bool
+	releaseAt time.Time
+	last      State
+}
+
+// problem is why a member is not resolved.
+type problem struct {
+	member Member
+	err    error
+	final  bool // what the member wishes for is known all the same
+}
+
+// groupState is what is known of a security group. Manager.mu guards it; record and refusals are changed by its passes alone, which
+// come one after the other.
+type groupState struct {
+	Stored
+	refusals map[ec2.Rule]refusal
+	last     outcome
+	passed   bool   // there was a pass
+	tenant   string // the namespace whose change woke it, empty for a drift check
+}
+
+// New returns a Manager that works from Start on.
+func New(settings Settings) *Manager {
+	limit := func() workqueue.TypedRateLimiter[types.NamespacedName] {
+		return workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstPause, maxPause)
+	}
+	return &Manager{
+		Settings: settings,
+		locator: &locator{
+			ec2: settings.EC2, vpc: settings.VPC, clock: settings.Clock, choice: choice{settings.ClusterName, settings.ExtraTags},
+		},
+		bindings: workqueue.NewTypedRateLimitingQueueWithConfig(limit(),
+			workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Clock: settings.Clock}),
+		groups: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstPause, maxPause),
+			workqueue.TypedRateLimitingQueueConfig[string]{Clock: settings.Clock}),
+		known:  map[types.NamespacedName]*bindingState{},
+		states: map[string]*groupState{},
+	}
+}
+
+// Start reads the records, and works until ctx ends.
+func (m *Manager) Start(ctx context.Context) error {
+	defer m.bindings.ShutDown()
+	defer m.groups.ShutDown()
+	if !m.load(ctx) {
+		return nil
+	}
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(func() { work(ctx, m.bindings, m.resolve) })
+		running.Go(func() { work(ctx, m.groups, m.pass) })
+	}
+	<-ctx.Done()
+	m.bindings.ShutDown()
+	m.groups.ShutDown()
+	running.Wait()
+	return nil
+}
+
+// load reads the records, for as long as it takes: without them nothing is known to be ours.
+func (m *Manager) load(ctx context.Context) bool {
+	for failures := 0; ; failures++ {
+		stored, err := m.Records.Load(ctx)
+		if err == nil {
+			m.take(stored)
+			return true
+		}
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to read the records of security group rules, will retry")
+		timer := m.Clock.NewTimer(retry.Jitter(retry.Backoff(firstPause, failures, maxPause)))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		case <-timer.C():
+		}
+	}
+}
+
+// take begins with the records. Bindings that are being deleted may have nothing to wait for.
+func (m *Manager) take(stored map[string]Stored) {
+	m.mu.Lock()
+	m.loaded = true
+	for group, s := range stored {
+		m.states[group] = &groupState{Stored: s}
+		m.groups.Add(group)
+	}
+	var released []types.NamespacedName
+	for key, binding := range m.known {
+		if binding.released {
+			released = append(released, key)
+		}
+	}
+	m.mu.Unlock()
+	for _, key := range released {
+		m.Wake(key)
+	}
+}
+
+// work handles the items of a queue until it is shut down. handle says when to come back, 0 for not by itself.
+func work[T comparable](ctx context.Context, queue workqueue.TypedRateLimitingInterface[T], handle func(context.Context, T) (time.Duration, error)) {
+	for {
+		item, down := queue.Get()
+		if down {
+			return
+		}
+		again, err := time.Duration(0), error(nil)
+		if ctx.Err() == nil {
+			again, err = handle(ctx, item)
+		}
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			ctrl.LoggerFrom(ctx).V(1).Info("Security group rules are not as wanted yet, will retry", "item", fmt.Sprint(item), "reason", err.Error())
+			queue.AddRateLimited(item)
+		default:
+			queue.Forget(item)
+			if again > 0 {
+				queue.AddAfter(item, again)
+			}
+		}
+		queue.Done(item)
+	}
+}
+
+// Want says what a binding asks for. The same again costs no call; it is made in every pass of the registrar. A binding without
+// spec.networking asks for nothing.
+func (m *Manager) Want(binding Binding) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	state := m.known[binding.Key]
+	if state != nil && state.want.UID == binding.UID && (state.released || reflect.DeepEqual(state.want, binding)) {
+		return
+	}
+	if state == nil {
+		if binding.Networking == nil {
+			return
+		}
+		state = &bindingState{}
+		m.known[binding.Key] = state
+	}
+	state.want, state.flows = binding, flowsOf(binding.Networking)
+	state.version++
+	state.resolved, state.released = false, false
+	m.bindings.Add(binding.Key)
+}
+
+// Forget drops what is known of a binding that no longer exists.
+func (m *Manager) Forget(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	state := m.known[key]
+	if state == nil {
+		return
+	}
+	delete(m.known, key)
+	m.seq++
+	m.wakeAbout(state, state.wishes)
+	m.bindings.Forget(key)
+}
+
+// State is what became of the binding's wishes: the zero State if there are none.
+func (m *Manager) State(key types.NamespacedName) State {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if state := m.known[key]; state != nil {
+		return m.stateOf(state)
+	}
+	return State{}
+}

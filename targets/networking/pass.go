@@ -1,0 +1,174 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package networking
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/retry"
+)
+
+// pass makes one pass over a security group, and tells the bindings that it matters to.
+func (m *Manager) pass(ctx context.Context, id string) (time.Duration, error) {
+	p, tenant := m.preparePass(id)
+	if p == nil {
+		return 0, nil
+	}
+	out := p.run(budget.WithCharge(ctx, budget.Charge{Class: p.class, Tenant: tenant}))
+	if ctx.Err() != nil {
+		return 0, nil
+	}
+	if errors.Is(out.err, errNoGroup) && len(out.view.wishes) == 0 {
+		return 0, m.dropGroup(ctx, id, out.view.seq)
+	}
+	m.finishPass(id, out)
+	if out.err != nil {
+		return 0, out.err
+	}
+	return retry.Soonest(out.again, retry.Jitter(m.DriftInterval)), nil
+}
+
+// preparePass is the pass that is due, nil if there is nothing to do about the group any more.
+func (m *Manager) preparePass(id string) (p *groupPass, tenant string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	state := m.states[id]
+	if state == nil {
+		return nil, ""
+	}
+	if len(state.Record) == 0 && state.Err == nil && state.passed && !m.isWished(id) {
+		delete(m.states, id)
+		m.gauge()
+		return nil, ""
+	}
+	class := budget.ClassOther
+	if tenant = state.tenant; tenant != "" {
+		class, state.tenant = budget.ClassRegister, ""
+	}
+	return &groupPass{
+		ec2: m.EC2, records: m.Records, clock: m.Clock, class: class, id: id, refusals: state.refusals,
+		view: func(ctx context.Context) view { return m.view(ctx, id) },
+		picture: picture{
+			record: maps.Clone(state.Record), unreadable: state.Err != nil, restricted: m.Restricted, quota: m.RuleQuota, cluster: m.ClusterName,
+		},
+	}, tenant
+}
+
+func (m *Manager) isWished(id string) bool {
+	for _, binding := range m.known {
+		if len(binding.wishes[id]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// view is what all bindings wish of a group now. Bindings that are listed and were never wanted, since the start or at all, may wish for
+// all that their specs can yield; so may those whose members are not resolved. If the list cannot be read, every rule may be wished.
+func (m *Manager) view(ctx context.Context, id string) view {
+	listed, err := m.List(ctx)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list bindings, no security group rule is removed")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v := view{wishes: map[types.NamespacedName]Rules{}, seq: m.seq}
+	unresolved := sets.Set[Flow]{}
+	for key, binding := range m.known {
+		if len(binding.wishes[id]) > 0 {
+			v.wishes[key] = binding.wishes[id]
+		}
+		if !binding.resolved && !binding.released {
+			maps.Copy(unresolved, binding.flows)
+		}
+	}
+	for _, binding := range listed {
+		if known := m.known[binding.Key]; known == nil || known.want.UID != binding.UID && !known.released {
+			maps.Copy(unresolved, flowsOf(binding.Networking))
+		}
+	}
+	v.blocked = func(flow Flow) bool { return err != nil || unresolved.Has(flow) }
+	return v
+}
+
+// finishPass keeps what a pass left behind, and wakes the bindings whose State it changed.
+func (m *Manager) finishPass(id string, out outcome) {
+	m.mu.Lock()
+	state := m.states[id]
+	state.Record, state.refusals, state.last, state.passed = out.record, out.refusals, out, true
+	var wake []types.NamespacedName
+	for key, binding := range m.known {
+		if (binding.released || len(binding.wishes[id]) > 0) && m.changed(binding) {
+			wake = append(wake, key)
+		}
+	}
+	m.gauge()
+	m.mu.Unlock()
+	for _, key := range wake {
+		m.Wake(key)
+	}
+}
+
+// dropGroup forgets a security group that is gone, and its record, unless a binding has come to wish for rules of it.
+func (m *Manager) dropGroup(ctx context.Context, id string, seq uint64) error {
+	m.mu.Lock()
+	wished := m.isWished(id)
+	m.mu.Unlock()
+	if wished {
+		return errNoGroup
+	}
+	if err := m.Records.Save(ctx, id, Record{}); err != nil {
+		return err
+	}
+	m.finishPass(id, outcome{view: view{seq: seq}, record: Record{}, decided: true})
+	m.groups.Add(id) // for the last time
+	return nil
+}
+
+// gauge sets the gauges. The caller holds the lock.
+func (m *Manager) gauge() {
+	wanted, missing, unowned := 0, 0, 0
+	for _, group := range m.states {
+		wanted += len(group.last.wanted)
+		missing += len(group.last.missing)
+		if len(group.last.unowned) > 0 {
+			unowned++
+		}
+	}
+	rulesWanted.Set(float64(wanted))
+	rulesMissing.Set(float64(missing))
+	groupsUnowned.Set(float64(unowned))
+}
+
+// leftOf are the rules of ours of these flows that should go and have not, by security group. Groups that were not passed since seq
+// count with what their records hold.
+func (m *Manager) leftOf(flows sets.Set[Flow], seq uint64) map[string][]ec2.Rule {
+	left := map[string][]ec2.Rule{}
+	for id, group := range m.states {
+		rules := group.last.leaving
+		if !group.passed || group.last.view.seq < seq || !group.last.decided {
+			rules = nil
+			for rule := range group.Record {
+				if group.Record.ours(rule) {
+					rules = append(rules, rule)
+				}
+			}
+		}
+		for _, rule := range rules {
+			if flows.Has(flowOf(rule)) {
+				left[id] = append(left[id], rule)
+			}
+		}
+	}
+	return left
+}

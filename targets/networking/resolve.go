@@ -1,0 +1,194 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package networking
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/retry"
+)
+
+// errUnresolved is why a binding is looked at again.
+var errUnresolved = errors.New("not all members are resolved")
+
+// resolution is what was found out about a binding.
+type resolution struct {
+	wishes   map[string]Rules
+	fault    error
+	problems []problem
+}
+
+// resolve finds where the wishes of a binding go.
+func (m *Manager) resolve(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
+	binding, version, before := m.toResolve(key)
+	if version == 0 {
+		m.endRelease(key)
+		return 0, nil
+	}
+	class, maxAge := budget.ClassRegister, min(maxCacheAge, m.DriftInterval)
+	if before != unseen {
+		class = budget.ClassOther
+	}
+	if before == resolvedBefore {
+		maxAge = m.DriftInterval / 10
+	}
+	ctx = budget.WithCharge(ctx, budget.Charge{Class: class, Tenant: key.Namespace})
+	found := m.look(ctx, class, binding, maxAge)
+	if ctx.Err() != nil || !m.store(key, version, found) {
+		return 0, nil // a newer version is in the queue
+	}
+	if !found.resolved() {
+		return 0, errUnresolved
+	}
+	return retry.Jitter(m.DriftInterval), nil
+}
+
+// How a version of a binding was found when it was last looked at.
+const (
+	unseen = iota
+	unresolvedBefore
+	resolvedBefore // this is a drift check
+)
+
+// toResolve is the binding to look at; version 0 for none.
+func (m *Manager) toResolve(key types.NamespacedName) (binding Binding, version, before int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	state := m.known[key]
+	switch {
+	case state == nil || state.released:
+		return Binding{}, 0, unseen
+	case state.tried != state.version:
+		return state.want, state.version, unseen
+	case !state.resolved:
+		return state.want, state.version, unresolvedBefore
+	default:
+		return state.want, state.version, resolvedBefore
+	}
+}
+
+// resolved reports whether all rules that the binding wishes for are known.
+func (r resolution) resolved() bool {
+	return r.fault == nil && !slices.ContainsFunc(r.problems, func(p problem) bool { return !p.final })
+}
+
+// look finds the security groups of a binding's members, and puts its wishes together. A member that is not resolved does not keep the
+// others from getting their rules.
+func (m *Manager) look(ctx context.Context, class budget.Class, binding Binding, maxAge time.Duration) resolution {
+	found := resolution{wishes: map[string]Rules{}}
+	asks, err := compile(binding.Networking, binding.Nodes)
+	if err != nil {
+		found.fault = err
+		return found
+	}
+	if len(asks) == 0 {
+		return found
+	}
+	for i, place := range m.locator.locate(ctx, class, binding.Members, maxAge) {
+		member := binding.Members[i]
+		if place.err != nil {
+			found.problems = append(found.problems, problem{member: member, err: place.err})
+			continue
+		}
+		if place.group == "" {
+			continue
+		}
+		rules, err := rulesFor(asks, member)
+		if err != nil {
+			found.problems = append(found.problems, problem{member: member, err: err, final: true})
+		}
+		if found.wishes[place.group] == nil {
+			found.wishes[place.group] = Rules{}
+		}
+		for rule := range rules {
+			found.wishes[place.group].Insert(rule)
+		}
+	}
+	slices.SortStableFunc(found.problems, func(a, b problem) int { return cmp.Compare(a.member.Name, b.member.Name) })
+	return found
+}
+
+// store takes what was found out of a version of a binding, unless there is a newer one. After a fault of the spec the wishes stay
+// as they were: the new ones are unknown.
+func (m *Manager) store(key types.NamespacedName, version int, found resolution) bool {
+	m.mu.Lock()
+	state := m.known[key]
+	if state == nil || state.released || state.version != version {
+		m.mu.Unlock()
+		return false
+	}
+	before, resolved := state.wishes, state.resolved
+	state.tried, state.fault, state.problems = version, found.fault, found.problems
+	state.resolved = found.resolved()
+	if found.fault == nil {
+		state.wishes = found.wishes
+	}
+	if !reflect.DeepEqual(before, state.wishes) || resolved != state.resolved {
+		m.seq++
+		state.seq = m.seq
+		touched := maps.Clone(before)
+		if touched == nil {
+			touched = map[string]Rules{}
+		}
+		maps.Copy(touched, state.wishes)
+		m.wakeAbout(state, touched)
+	}
+	wake := m.changed(state)
+	m.mu.Unlock()
+	if wake {
+		m.Wake(key)
+	}
+	return true
+}
+
+// wakeAbout has the groups passed that a change of a binding's wishes can matter to: those of the wishes, and those where rules of its
+// flows wait. The caller holds the lock.
+func (m *Manager) wakeAbout(state *bindingState, wishes map[string]Rules) {
+	wake := func(id string, group *groupState) {
+		group.tenant = state.want.Key.Namespace
+		m.groups.AddAfter(id, gatherPause)
+	}
+	for id := range wishes {
+		if m.states[id] == nil {
+			m.states[id] = &groupState{}
+		}
+		wake(id, m.states[id])
+	}
+	for id, group := range m.states {
+		if _, done := wishes[id]; !done && group.concerns(state) {
+			wake(id, group)
+		}
+	}
+}
+
+// concerns reports whether the group has, or had before it was passed, rules of the binding's flows that are ours or wait.
+func (g *groupState) concerns(state *bindingState) bool {
+	for rule := range g.Record {
+		if state.flows.Has(flowOf(rule)) && g.Record.ours(rule) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(g.last.leaving, func(rule ec2.Rule) bool { return state.flows.Has(flowOf(rule)) }) ||
+		g.last.wanted.hasFlow(state.flows)
+}
+
+// changed reports whether the State of the binding is another one than when it was last asked. The caller holds the lock.
+func (m *Manager) changed(state *bindingState) bool {
+	now := m.stateOf(state)
+	if reflect.DeepEqual(now, state.last) {
+		return false
+	}
+	state.last = now
+	return true
+}

@@ -1,0 +1,161 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package networking
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/events"
+)
+
+// Progress is how far the wishes of a binding are.
+type Progress string
+
+// The values of Progress.
+const (
+	Ready       Progress = "Ready"       // every rule is in its group
+	Progressing Progress = "Progressing" // calls are due or under way
+	Failed      Progress = "Failed"      // something has to be changed, or EC2 refuses a call
+)
+
+// Reasons of a State.
+const (
+	ReasonRulesPresent      = "RulesPresent"
+	ReasonResolving         = "Resolving"
+	ReasonGranting          = "Granting"
+	ReasonInvalidNetworking = "InvalidNetworking"
+	ReasonUnresolved        = "UnresolvedMembers"
+	ReasonRulesMissing      = "RulesMissing"
+	ReasonReleasing         = "Releasing"
+	ReasonRulesLeft         = "RulesLeft"
+)
+
+// maxNamed is how many members, or rules of a group, a message names.
+const maxNamed = 5
+
+// State is what became of a binding's wishes, for the condition NetworkingReady.
+type State struct {
+	Progress Progress
+	Reason   string
+	// Message names up to 5 of what fails and, when nothing does, which group has which rules.
+	Message string
+}
+
+// stateOf judges a binding. The caller holds the lock.
+func (m *Manager) stateOf(state *bindingState) State {
+	switch {
+	case state.released:
+		return m.releaseState(state)
+	case state.want.Networking == nil && state.resolved:
+		return State{}
+	case state.tried != state.version:
+		return State{Progressing, ReasonResolving, "the network interfaces of the members are being looked up"}
+	case state.fault != nil:
+		return State{Failed, ReasonInvalidNetworking, events.Cut(state.fault.Error() + "; the rules stay as they were until this is corrected")}
+	}
+	missing, pending := m.missingOf(state)
+	switch {
+	case len(missing) > 0:
+		return State{Failed, ReasonRulesMissing, events.Cut(strings.Join(missing, "; "))}
+	case len(state.problems) > 0:
+		return State{Failed, ReasonUnresolved, events.Cut(problemText(state.problems))}
+	case pending != "":
+		return State{Progressing, ReasonGranting, pending}
+	default:
+		return State{Ready, ReasonRulesPresent, events.Cut(presentText(m.presentOf(state)))}
+	}
+}
+
+func (m *Manager) releaseState(state *bindingState) State {
+	left := m.leftOf(state.flows, state.seq)
+	switch {
+	case !m.loaded:
+		return State{Progressing, ReasonReleasing, "the records of security group rules are being read"}
+	case len(left) == 0:
+		return State{}
+	case m.timedOut(state):
+		return State{Failed, ReasonRulesLeft, events.Cut("these rules are left, and are removed once that is possible: " + leftText(left))}
+	default:
+		return State{Progressing, ReasonReleasing, events.Cut("these rules are being removed: " + leftText(left))}
+	}
+}
+
+// missingOf is why rules of the binding are not in their groups, and which groups were not passed since the binding wished.
+func (m *Manager) missingOf(state *bindingState) (missing []string, pending string) {
+	causes := map[string]struct{}{}
+	for _, id := range slices.Sorted(maps.Keys(state.wishes)) {
+		group := m.states[id]
+		if group == nil || !group.passed || group.last.view.seq < state.seq {
+			pending = "rules are being added to security group " + id
+			continue
+		}
+		for rule, err := range group.last.missing {
+			if !group.last.wanted[rule].Has(state.want.Key) {
+				continue
+			}
+			if errors.Is(err, errNotTried) {
+				pending = "rules are being added to security group " + id
+				continue
+			}
+			causes[awserr.Message(err)] = struct{}{}
+		}
+	}
+	missing = slices.Sorted(maps.Keys(causes))
+	return missing[:min(len(missing), maxNamed)], pending
+}
+
+// presentOf are the rules in the groups that the binding needs.
+func (m *Manager) presentOf(state *bindingState) map[string][]ec2.Rule {
+	present := map[string][]ec2.Rule{}
+	for id := range state.wishes {
+		for rule, bindings := range m.states[id].last.wanted {
+			if bindings.Has(state.want.Key) {
+				present[id] = append(present[id], rule)
+			}
+		}
+	}
+	return present
+}
+
+func presentText(present map[string][]ec2.Rule) string {
+	if len(present) == 0 {
+		return "no member needs a rule"
+	}
+	return leftText(present)
+}
+
+// problemText names unresolved members as the incumbent does.
+func problemText(problems []problem) string {
+	var unresolved, other []string
+	kind := "pod ENI for pods"
+	for _, p := range problems {
+		text := fmt.Sprintf("%s: %s", p.member.Name, awserr.Message(p.err))
+		if p.final {
+			other = append(other, "pod "+text)
+			continue
+		}
+		if !p.member.Pod {
+			kind = "node ENI for nodes"
+		}
+		unresolved = append(unresolved, text)
+	}
+	var parts []string
+	if len(unresolved) > 0 {
+		parts = append(parts, fmt.Sprintf("cannot resolve %s: [%s]", kind, strings.Join(named(unresolved), ", ")))
+	}
+	return strings.Join(append(parts, named(other)...), "; ")
+}
+
+func named(texts []string) []string {
+	if more := len(texts) - maxNamed; more > 0 {
+		return append(slices.Clone(texts[:maxNamed]), fmt.Sprintf("and %d more", more))
+	}
+	return texts
+}
