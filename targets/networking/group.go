@@ -100,7 +100,8 @@ func (p *groupPass) run(ctx context.Context) outcome {
 	if out.err == nil {
 		revoked = p.revoke(ctx, &d, &out)
 	}
-	next := maps.Clone(out.record)
+	next := Record{}
+	maps.Copy(next, out.record)
 	settleGrants(next, before, d.grants, granted, p.clock.Now())
 	settleRevokes(next, before, d.revokes, revoked, p.clock.Now())
 	out.err = errors.Join(out.err, p.save(ctx, &out, next))

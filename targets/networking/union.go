@@ -68,10 +68,12 @@ func union(wishes map[types.NamespacedName]Rules, around surroundings) Wanted {
 	for flow, rules := range flows {
 		merged := merge(rules)
 		switch {
-		case rules[merged] != nil || around.labelled.Has(merged):
+		case around.labelled.Has(merged):
 			wanted.addMerged(merged, rules)
 		case around.incomplete(flow):
 			wanted.addCovered(rules, around.labelled)
+		case rules[merged] != nil:
+			wanted.addMerged(merged, rules)
 		default:
 			exact = append(exact, rules)
 		}

@@ -33,7 +33,7 @@ func TestUnionOfWishes(t *testing.T) {
 		"N-8: unrestricted is exact, even then":    {wishes: []Rules{{narrow: {}, rule(30000, 30000, "sg-1"): {}}}, unrestricted: true, staying: many, want: []string{"tcp 30000 from sg-1", "tcp 80 from sg-1"}},
 		"today's merge that is present stays":      {wishes: []Rules{{narrow: {}}, {rule(30000, 30000, "sg-1"): {}}}, labelled: Rules{wide: {}}, want: []string{"tcp 80-30000 from sg-1"}},
 		"yesterday's merge does not stay":          {wishes: []Rules{{narrow: {}}, {rule(443, 443, "sg-1"): {}}}, labelled: Rules{wide: {}}, want: []string{"tcp 443 from sg-1", "tcp 80 from sg-1"}},
-		"a present rule covers an incomplete flow": {wishes: []Rules{{narrow: {}}}, labelled: Rules{wide: {}}, incomplete: true, want: []string{"tcp 80 from sg-1"}},
+		"a present rule covers an incomplete flow": {wishes: []Rules{{narrow: {}}}, labelled: Rules{wide: {}}, incomplete: true, want: []string{"tcp 80-30000 from sg-1"}},
 		"several, of an incomplete flow":           {wishes: []Rules{{narrow: {}, rule(443, 443, "sg-1"): {}}}, labelled: Rules{wide: {}}, incomplete: true, want: []string{"tcp 80-30000 from sg-1"}},
 		"ports unset and one port":                 {wishes: []Rules{{rule(0, lastPort, "sg-1"): {}}, {narrow: {}}}, want: []string{"tcp 0-65535 from sg-1"}},
 		"port 0 counts as all":                     {wishes: []Rules{{rule(0, 0, "sg-1"): {}}, {narrow: {}}}, want: []string{"tcp 0-65535 from sg-1"}},
