@@ -34,8 +34,8 @@
 //
 // # Locks
 //
-// Manager.mu guards all bindingStates and groupStates. It is taken before no other lock but those of the queues, and never held across a call.
-// locator.mu guards the places that are remembered and is taken alone.
+// Manager.mu guards all bindingStates and groupStates. It is taken before no other lock but those of the queues, and never held
+// across a call. locator.mu guards the places that are remembered and is taken alone.
 //
 // # Words
 //

@@ -81,6 +81,9 @@ func (p *groupPass) run(ctx context.Context) outcome {
 	d, err := p.decide(ctx, out.view)
 	if err != nil {
 		out.err = err
+		if !errors.Is(err, errNoGroup) && !awserr.IsDefinite(err) {
+			err = passing{err}
+		}
 		p.failAll(&out, err)
 		return out
 	}
@@ -89,7 +92,7 @@ func (p *groupPass) run(ctx context.Context) outcome {
 	maps.Copy(out.missing, d.over)
 	if out.err = p.save(ctx, &out, d.next(p.picture)); out.err != nil {
 		for _, rule := range d.grants {
-			out.missing[rule] = out.err
+			out.missing[rule] = passing{out.err}
 		}
 		p.schedule(&d, &out, &sender{}, nil)
 		return out
@@ -119,6 +122,11 @@ func (p *groupPass) failAll(out *outcome, err error) {
 		}
 	}
 }
+
+// passing is an error that the next pass may be without: EC2 throttles or does not answer, or a record is not written.
+type passing struct{ error }
+
+func (p passing) Unwrap() error { return p.error }
 
 // errNoGroup says that EC2 does not know the security group.
 var errNoGroup = errors.New("EC2 knows no such security group")
@@ -194,10 +202,10 @@ func (p *groupPass) grant(ctx context.Context, d *decision, out *outcome) *sende
 			rulesTotal.WithLabelValues("granted").Inc()
 		case ec2.IsDuplicate(err):
 		case errors.Is(err, errNotTried) || sent.stop != nil && !awserr.IsPermission(err):
-			out.missing[rule] = err
+			out.missing[rule] = passing{err}
 		default:
 			rulesTotal.WithLabelValues("refused").Inc()
-			out.missing[rule] = fmt.Errorf("EC2 does not add %s to security group %s: %s", rule, p.id, awserr.Message(err))
+			out.missing[rule] = p.refusedText(rule, err)
 			out.refusals[rule] = p.refuse(rule, out.missing[rule])
 		}
 	}
@@ -205,6 +213,15 @@ func (p *groupPass) grant(ctx context.Context, d *decision, out *outcome) *sende
 		out.err = fmt.Errorf("adding rules to security group %s: %w", p.id, sent.stop)
 	}
 	return sent
+}
+
+func (p *groupPass) refusedText(rule ec2.Rule, err error) error {
+	text := fmt.Sprintf("EC2 does not add %s to security group %s: %s", rule, p.id, awserr.Message(err))
+	if ec2.IsRuleLimit(err) {
+		text += fmt.Sprintf(" (it was last seen with %d inbound rules; AWS's quota is below targetgate's setting of %d)",
+			len(p.picture.group.Ingress), p.picture.quota)
+	}
+	return errors.New(text)
 }
 
 func (p *groupPass) refuse(rule ec2.Rule, err error) refusal {

@@ -426,3 +426,56 @@ func (h *history) compare(group string) {
 		}
 	}
 }
+
+// Whatever bindings there are, a take-over from the incumbent makes no call that changes a group, in whatever order the bindings are handed
+// over, and through restarts.
+func TestTakeOversChangeNothing(t *testing.T) {
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHistory(t, seed+1)
+				h.kill()
+				h.calm = true
+				h.ec2.group("sg-gone")
+				for range 12 {
+					h.change()
+				}
+				for group := range h.wished {
+					h.others(group, h.incumbents(group)...)
+				}
+				time.Sleep(time.Minute) // reads have caught up
+				h.launch()
+				h.pass(time.Duration(h.random.IntN(1500)) * time.Millisecond)
+				h.kill()
+				h.launch()
+				h.pass(3 * time.Minute)
+				if n := h.ec2.count("Authorize", "Revoke"); n != 0 {
+					t.Errorf("%d calls", n)
+				}
+				h.kill()
+				if t.Failed() {
+					t.Logf("events:\n%s", h.log)
+				}
+			})
+		})
+	}
+}
+
+// incumbents are the rules of a group as the incumbent has made them.
+func (h *history) incumbents(group string) []ec2.Rule {
+	flows, rules := map[Flow]Wanted{}, Rules{}
+	for wish := range h.wished[group] {
+		if wish.Source.Group == "" || !h.setting.Restricted {
+			rules.Insert(wish)
+			continue
+		}
+		if flows[flowOf(wish)] == nil {
+			flows[flowOf(wish)] = Wanted{}
+		}
+		flows[flowOf(wish)].add(wish, nil)
+	}
+	for _, wishes := range flows {
+		rules.Insert(merge(wishes))
+	}
+	return rules.UnsortedList()
+}

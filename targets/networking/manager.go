@@ -195,7 +195,9 @@ func (m *Manager) take(stored map[string]Stored) {
 }
 
 // work handles the items of a queue until it is shut down. handle says when to come back, 0 for not by itself.
-func work[T comparable](ctx context.Context, queue workqueue.TypedRateLimitingInterface[T], handle func(context.Context, T) (time.Duration, error)) {
+func work[T comparable](
+	ctx context.Context, queue workqueue.TypedRateLimitingInterface[T], handle func(context.Context, T) (time.Duration, error),
+) {
 	for {
 		item, down := queue.Get()
 		if down {

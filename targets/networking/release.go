@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -59,24 +60,26 @@ func (m *Manager) timedOut(state *bindingState) bool {
 	return m.Clock.Since(state.releaseAt) >= m.ReleaseTimeout
 }
 
-// endRelease tells of rules that are left though the time of a release is over.
-func (m *Manager) endRelease(key types.NamespacedName) {
+// endRelease tells of rules that are left though the time of a release is over. Before that it says how much is left of the time.
+func (m *Manager) endRelease(key types.NamespacedName) (again time.Duration) {
 	m.mu.Lock()
 	state := m.known[key]
-	over := state != nil && state.released && m.timedOut(state)
-	var left string
-	if over {
-		left = leftText(m.leftOf(state.flows, state.seq))
+	if state == nil || !state.released {
+		m.mu.Unlock()
+		return 0
 	}
+	left := leftText(m.leftOf(state.flows, state.seq))
+	again = m.ReleaseTimeout - m.Clock.Since(state.releaseAt)
 	m.mu.Unlock()
-	if !over {
-		return
+	if again > 0 {
+		return again
 	}
 	if left != "" {
 		ctrl.Log.Info("A deleted binding leaves security group rules behind, they are removed once that is possible",
 			"binding", key.String(), "left", left)
 	}
 	m.Wake(key)
+	return 0
 }
 
 // leftText names rules by security group: "sg-1: tcp 80 from sg-2, tcp 443 from sg-2; sg-3: ...".

@@ -33,8 +33,7 @@ type resolution struct {
 func (m *Manager) resolve(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
 	binding, version, before := m.toResolve(key)
 	if version == 0 {
-		m.endRelease(key)
-		return 0, nil
+		return m.endRelease(key), nil
 	}
 	class, maxAge := budget.ClassRegister, min(maxCacheAge, m.DriftInterval)
 	if before != unseen {

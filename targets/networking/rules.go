@@ -142,7 +142,8 @@ func portOf(port intstr.IntOrString, nodes bool, path *field.Path) (number int32
 func sourceOf(peer v1beta1.NetworkingPeer, path *field.Path) (ec2.Source, *field.Error) {
 	if peer.SecurityGroup != nil {
 		if id := peer.SecurityGroup.GroupID; !groupIDPattern.MatchString(id) {
-			return ec2.Source{}, field.Invalid(path.Child("securityGroup", "groupID"), id, "not the ID of a security group, such as sg-0123456789abcdef0")
+			return ec2.Source{}, field.Invalid(path.Child("securityGroup", "groupID"), id,
+				"not the ID of a security group, such as sg-0123456789abcdef0")
 		}
 		return ec2.Source{Group: peer.SecurityGroup.GroupID}, nil
 	}
@@ -151,7 +152,8 @@ func sourceOf(peer v1beta1.NetworkingPeer, path *field.Path) (ec2.Source, *field
 	}
 	cidr, err := netip.ParsePrefix(peer.IPBlock.CIDR)
 	if err != nil {
-		return ec2.Source{}, field.Invalid(path.Child("ipBlock", "cidr"), peer.IPBlock.CIDR, "not a CIDR, such as 192.168.1.0/24 or 2001:db8::/64")
+		return ec2.Source{}, field.Invalid(path.Child("ipBlock", "cidr"), peer.IPBlock.CIDR,
+			"not a CIDR, such as 192.168.1.0/24 or 2001:db8::/64")
 	}
 	return ec2.Source{CIDR: cidr.Masked()}, nil
 }

@@ -67,7 +67,7 @@ func (m *Manager) stateOf(state *bindingState) State {
 	case len(state.problems) > 0:
 		return State{Failed, ReasonUnresolved, events.Cut(problemText(state.problems))}
 	case pending != "":
-		return State{Progressing, ReasonGranting, pending}
+		return State{Progressing, ReasonGranting, events.Cut(pending)}
 	default:
 		return State{Ready, ReasonRulesPresent, events.Cut(presentText(m.presentOf(state)))}
 	}
@@ -100,8 +100,9 @@ func (m *Manager) missingOf(state *bindingState) (missing []string, pending stri
 			if !group.last.wanted[rule].Has(state.want.Key) {
 				continue
 			}
-			if errors.Is(err, errNotTried) {
-				pending = "rules are being added to security group " + id
+			var soon passing
+			if errors.As(err, &soon) {
+				pending = "rules are being added to security group " + id + "; last: " + awserr.Message(err)
 				continue
 			}
 			causes[awserr.Message(err)] = struct{}{}

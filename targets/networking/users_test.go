@@ -114,7 +114,7 @@ func TestN3ThrottledCallIsNotSplit(t *testing.T) {
 		if n := b.ec2.count("Authorize"); n != 1 {
 			b.Errorf("%d calls, want 1", n)
 		}
-		b.wantState("web", Failed, ReasonRulesMissing, "RequestLimitExceeded: said EC2")
+		b.wantState("web", Progressing, ReasonGranting, "rules are being added to security group sg-node; last: RequestLimitExceeded: said EC2")
 		b.ec2.fail = nil
 		b.settle()
 		if state := b.manager.State(keyOf("web")); state.Progress != Ready {
@@ -180,6 +180,7 @@ func TestN5ReleaseWaitsForRulesToBeGone(t *testing.T) {
 func TestN5ReleaseEndsAndNamesWhatIsLeft(t *testing.T) {
 	inBed(t, func(b *bed) {
 		woken := 0
+		b.setting.ReleaseTimeout = 7 * time.Minute // a drift check comes before
 		b.setting.Wake = func(types.NamespacedName) { woken++ }
 		b.start()
 		b.want(asking("web", from("sg-lb", 80)))
@@ -381,6 +382,44 @@ func TestTakeOverChangesNothing(t *testing.T) {
 				b.Errorf("%s is %+v", binding.Key.Name, state)
 			}
 		}
+	})
+}
+
+// The ports of the merged rule stay open while one of the exact rules that replace it is refused.
+func TestMergedRuleStaysUntilAllExactOnesAreThere(t *testing.T) {
+	inBed(t, func(b *bed) {
+		merged := rule(80, 443, "sg-lb")
+		b.others("sg-node", merged)
+		b.records.texts["sg-node"] = Record{merged: {Phase: Granted, At: time.Now()}}.String()
+		b.start()
+		b.want(asking("web", from("sg-lb", 80, 443)))
+		b.settle()
+		b.wantRules("sg-node", "tcp 80-443 from sg-lb")
+		b.ec2.fail = func(_ context.Context, op string, done bool) error {
+			if op == "Authorize" && !done {
+				return apiError("InvalidParameterValue")
+			}
+			return nil
+		}
+		b.want(asking("web", from("sg-lb", 80, 443, 8080)))
+		time.Sleep(time.Hour)
+		b.wantRules("sg-node", "tcp 80-443 from sg-lb")
+		b.ec2.fail = nil
+		time.Sleep(maxRefusedPause + time.Second)
+		b.wantRules("sg-node", "tcp 443 from sg-lb", "tcp 80 from sg-lb", "tcp 8080 from sg-lb")
+	})
+}
+
+// A quota of AWS that is below the setting is told with the numbers.
+func TestQuotaOfAWSBelowTheSetting(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.ec2.quota = 1
+		b.start()
+		b.want(asking("web", from("sg-lb", 80, 443)))
+		time.Sleep(time.Second)
+		b.wantRules("sg-node", "tcp 80 from sg-lb")
+		b.wantState("web", Failed, ReasonRulesMissing, "EC2 does not add tcp 443 from sg-lb to security group sg-node: "+
+			"RulesPerSecurityGroupLimitExceeded: said EC2 (it was last seen with 0 inbound rules; AWS's quota is below targetgate's setting of 60)")
 	})
 }
 
