@@ -44,13 +44,18 @@ var permissions = []struct{ role, resource, name, verbs, need string }{
 	{"ClusterRole", "targetgroupbindings/status.elbv2.k8s.aws", "", "patch", "targets/status_writer.go patch"},
 	{"ClusterRole", "validatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "list watch", "webhook/certs/selfmade.go watch"},
 	{"ClusterRole", "validatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "patch", "webhook/certs/pass.go write"},
+	{"Role", "configmaps", recordName, "get", "targets/networking/configmap.go Load"},
+	{"Role", "configmaps", recordName, "patch", "targets/networking/configmap.go Save"},
 	{"Role", "leases.coordination.k8s.io", "", "create", "cmd/targetgate/manager.go newLease"}, // a creation has no name to limit it to
 	{"Role", "leases.coordination.k8s.io", "aws-load-balancer-controller-leader", "get update", "cmd/targetgate/manager.go newLease"},
 	{"Role", "secrets", "targetgate-webhook-ca", "list watch", "webhook/certs/selfmade.go watch"},
 	{"Role", "secrets", "targetgate-webhook-ca", "update", "webhook/certs/pass.go reclaim"},
 }
 
-const webhookName = "targetgate-webhook"
+const (
+	webhookName = "targetgate-webhook"
+	recordName  = "targetgate-security-group-rules"
+)
 
 // permission is one verb of a rule. The name is empty where the rule limits it to none.
 type permission struct{ Role, Verb, Resource, Name string }

@@ -13,7 +13,7 @@
 //	union.go       the wishes of all bindings           -> the rules that must be in one group; values only
 //	diff.go        these, what is present, our record   -> what to grant and revoke; values only
 //	group.go       one pass over one group: read, decide, write the record, grant, revoke, write the record (sender.go, settle.go)
-//	record.go      which rules are ours, as text; configmaps.go stores it
+//	record.go      which rules are ours, as text; configmap.go stores it
 //	manager.go     queues: bindings to resolve (resolve.go), groups to pass over (pass.go); what became of it (state.go, release.go)
 //
 // A registrar hands each binding over with Want in every pass, shows its State, and before it drops the finalizer of a deleted one

@@ -54,13 +54,15 @@ func inBed(t *testing.T, test func(b *bed)) {
 func newBed(t *testing.T) *bed {
 	b := &bed{T: t, ec2: newFakeEC2(), records: &fakeRecords{texts: map[string]string{}}, listed: map[types.NamespacedName]Binding{}}
 	b.setting = Settings{
-		ClusterName: testCluster, VPC: "vpc-1", Restricted: true, RuleQuota: 60, DriftInterval: 5 * time.Minute,
+		ClusterName: testCluster, VPC: inVPC, Restricted: true, RuleQuota: 60, DriftInterval: 5 * time.Minute,
 		ReleaseTimeout: 2 * time.Minute, Clock: clock.RealClock{}, EC2: b.ec2, Records: b.records,
 		List: func(context.Context) ([]Binding, error) { return slices.Collect(maps.Values(b.listed)), nil },
 		Wake: func(types.NamespacedName) {},
 	}
 	return b
 }
+
+func inVPC(context.Context) (string, error) { return "vpc-1", nil }
 
 // start starts a Manager; the last one was killed.
 func (b *bed) start() {

@@ -24,7 +24,7 @@ type place struct {
 // finder finds the network interfaces of members, with a call or a few for all of them.
 type finder struct {
 	ec2   EC2
-	vpc   string
+	vpc   func(context.Context) (string, error)
 	class budget.Class
 }
 
@@ -139,7 +139,11 @@ func (f finder) search(
 		addresses = append(addresses, addressOf(members[i]))
 	}
 	slices.SortFunc(addresses, netip.Addr.Compare)
-	found, err := f.ec2.InterfacesByAddress(ctx, f.class, f.vpc, slices.Compact(addresses))
+	vpc, err := f.vpc(ctx)
+	var found []ec2.Interface
+	if err == nil {
+		found, err = f.ec2.InterfacesByAddress(ctx, f.class, vpc, slices.Compact(addresses))
+	}
 	if err != nil {
 		for _, i := range at {
 			places[i].err = fmt.Errorf("describing network interfaces: %w", err)
@@ -152,7 +156,7 @@ func (f finder) search(
 			places[i] = place{eni: eni}
 			continue
 		}
-		places[i].err = fmt.Errorf("no network interface in %s has the address %s", f.vpc, members[i].Address)
+		places[i].err = fmt.Errorf("no network interface in %s has the address %s", vpc, members[i].Address)
 		rest = append(rest, i)
 	}
 	return rest

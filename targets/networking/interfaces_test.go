@@ -98,7 +98,7 @@ func TestNetworkInterfaceOfAMember(t *testing.T) {
 	}
 	fake := newFakeEC2()
 	fake.instances, fake.interfaces = instances, interfaces
-	places := finder{ec2: fake, vpc: "vpc-1", class: budget.ClassRegister}.find(t.Context(), all)
+	places := finder{ec2: fake, vpc: inVPC, class: budget.ClassRegister}.find(t.Context(), all)
 	for n, name := range names {
 		t.Run(name, func(t *testing.T) {
 			if got := places[n].eni.ID; got != tests[name].want {
@@ -118,7 +118,7 @@ func TestPlacesAreRememberedForATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := newFakeEC2()
 		fake.node(1, "sg-a")
-		l := &locator{ec2: fake, vpc: "vpc-1", clock: clock.RealClock{}}
+		l := &locator{ec2: fake, vpc: inVPC, clock: clock.RealClock{}}
 		find := func(maxAge time.Duration) string {
 			places := l.locate(t.Context(), budget.ClassRegister, []Member{podOn(1, "web"), podOn(2, "lost")}, maxAge)
 			if places[1].err == nil {

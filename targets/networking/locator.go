@@ -29,7 +29,7 @@ const (
 // Safe for concurrent use.
 type locator struct {
 	ec2    EC2
-	vpc    string
+	vpc    func(context.Context) (string, error)
 	choice choice
 	clock  clock.PassiveClock
 

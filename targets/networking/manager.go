@@ -34,7 +34,8 @@ type Binding struct {
 // Settings are those of a Manager. All but ExtraTags are required.
 type Settings struct {
 	ClusterName string
-	VPC         string
+	// VPC finds the ID of the cluster's VPC, where Fargate and HyperPod pods are.
+	VPC func(context.Context) (string, error)
 	// ExtraTags must be on a security group, besides the cluster's, where an interface has several
 	// (--service-target-eni-security-group-tags).
 	ExtraTags map[string]string

@@ -15,21 +15,21 @@ var (
 	}, []string{"result"})
 
 	rulesWanted = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "targetgate_security_group_rules_wanted",
+		Name: "targetgate_wanted_security_group_rules",
 		Help: "Inbound rules that bindings need in security groups.",
 	})
 	rulesMissing = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "targetgate_security_group_rules_missing",
+		Name: "targetgate_missing_security_group_rules",
 		Help: "Inbound rules that bindings need and that are not in the security groups.",
 	})
-	groupsUnowned = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "targetgate_security_groups_with_unowned_rules",
-		Help: "Security groups with rules that have the controllers' label, that no binding needs, and that targetgate has not added.",
+	rulesUnowned = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "targetgate_unowned_security_group_rules",
+		Help: "Inbound rules with the controllers' label that no binding needs and that targetgate has not added: they stay.",
 	})
 )
 
 func init() {
-	metrics.Registry.MustRegister(rulesTotal, rulesWanted, rulesMissing, groupsUnowned)
+	metrics.Registry.MustRegister(rulesTotal, rulesWanted, rulesMissing, rulesUnowned)
 	for _, result := range []string{"granted", "revoked", "refused"} {
 		rulesTotal.WithLabelValues(result)
 	}

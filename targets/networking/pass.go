@@ -141,13 +141,11 @@ func (m *Manager) gauge() {
 	for _, group := range m.states {
 		wanted += len(group.last.wanted)
 		missing += len(group.last.missing)
-		if len(group.last.unowned) > 0 {
-			unowned++
-		}
+		unowned += len(group.last.unowned)
 	}
 	rulesWanted.Set(float64(wanted))
 	rulesMissing.Set(float64(missing))
-	groupsUnowned.Set(float64(unowned))
+	rulesUnowned.Set(float64(unowned))
 }
 
 // leftOf are the rules of ours of these flows that should go and have not, by security group. Groups that were not passed since seq

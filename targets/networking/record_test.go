@@ -13,8 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -83,17 +84,32 @@ func FuzzParseRecord(f *testing.F) {
 	})
 }
 
-func TestConfigMapsKeepRecords(t *testing.T) {
-	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "targetgate-system", Name: "targetgate-other"}}
-	broken := other.DeepCopy()
-	broken.Name, broken.Labels, broken.Data = "targetgate-sg-2", map[string]string{recordLabel: recordLabelValue}, map[string]string{recordKey: "?"}
-	api := fake.NewClientBuilder().WithObjects(other, broken).Build()
-	records := &ConfigMaps{Client: api, Reader: api, Namespace: "targetgate-system"}
+func TestConfigMapKeepsRecords(t *testing.T) {
+	key := client.ObjectKey{Namespace: "targetgate-system", Name: "targetgate-security-group-rules"}
+	empty := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	api := fake.NewClientBuilder().Build()
+	records := &ConfigMap{Client: api, Reader: api, Key: key}
 	record := Record{rule(80, 443, "sg-lb"): {Phase: Granted, At: noon}}
+	if err := records.Save(t.Context(), "sg-1", record); !apierrors.IsNotFound(err) {
+		t.Errorf("without the ConfigMap: %v, want not found", err)
+	}
+	if _, err := records.Load(t.Context()); !apierrors.IsNotFound(err) {
+		t.Errorf("without the ConfigMap: %v, want not found", err)
+	}
+	if err := api.Create(t.Context(), empty); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := records.Load(t.Context()); err != nil || len(got) > 0 {
+		t.Errorf("loaded %v, %v from an empty ConfigMap", got, err)
+	}
 	for range 2 { // again is no error
 		if err := records.Save(t.Context(), "sg-1", record); err != nil {
 			t.Fatal(err)
 		}
+	}
+	broken := client.RawPatch(types.MergePatchType, []byte(`{"data":{"sg-2":"?"}}`))
+	if err := api.Patch(t.Context(), empty, broken); err != nil {
+		t.Fatal(err)
 	}
 	got, err := records.Load(t.Context())
 	if err != nil || len(got) != 2 {
@@ -110,9 +126,8 @@ func TestConfigMapsKeepRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err = api.Get(t.Context(), client.ObjectKey{Namespace: "targetgate-system", Name: "targetgate-sg-1"}, &corev1.ConfigMap{})
-	if client.IgnoreNotFound(err) != nil || err == nil {
-		t.Errorf("an empty record is not deleted: %v", err)
+	if got, err := records.Load(t.Context()); err != nil || len(got) != 1 {
+		t.Errorf("loaded %v, %v after an empty record, want sg-2 alone", got, err)
 	}
 }
 

@@ -419,7 +419,8 @@ func TestQuotaOfAWSBelowTheSetting(t *testing.T) {
 		time.Sleep(time.Second)
 		b.wantRules("sg-node", "tcp 80 from sg-lb")
 		b.wantState("web", Failed, ReasonRulesMissing, "EC2 does not add tcp 443 from sg-lb to security group sg-node: "+
-			"RulesPerSecurityGroupLimitExceeded: said EC2 (it was last seen with 0 inbound rules; AWS's quota is below targetgate's setting of 60)")
+			"RulesPerSecurityGroupLimitExceeded: said EC2 (quota: inbound rules per security group, IPv4 and IPv6 counted apart) "+
+			"(it was last seen with 0 inbound rules; AWS's quota is below targetgate's setting of 60)")
 	})
 }
 
