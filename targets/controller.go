@@ -23,6 +23,7 @@ import (
 	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/networking"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/retry"
@@ -56,6 +57,9 @@ type Registrar struct {
 	// LastResort lets in endpoints on nodes of unknown state when a binding has no others.
 	LastResort bool
 
+	// Networking is how the inbound rules of spec.networking are made, without List and Wake; nil makes none.
+	Networking *networking.Settings
+
 	// InjectsGates says that admission gives pods gates.
 	InjectsGates bool
 	// WebhookConfiguration is the name of the MutatingWebhookConfiguration that says which pods.
@@ -76,6 +80,8 @@ type Registrar struct {
 	claims   *claimWriter
 	statuses *statusWriter
 	calls    targetgroup.Env
+	rules    inboundRules
+	requeue  func(types.NamespacedName, time.Duration) // set by start
 	bindings *memories
 }
 
@@ -129,12 +135,14 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.claims = &claimWriter{client: r.Client, uncached: r.Uncached, clock: r.Clock, reporter: r.reporter}
 	r.statuses = newStatusWriter(r.Client, r.Clock, r.reporter)
 	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, observeReady)
+	r.rules = newInboundRules(r.Networking, r.Client, func(key types.NamespacedName) { r.requeue(key, 0) })
 }
 
 // start has the parts work until ctx ends: requeue starts another pass over a binding after a pause.
 func (r *Registrar) start(ctx context.Context, requeue func(types.NamespacedName, time.Duration)) {
 	now := func(key types.NamespacedName) { requeue(key, 0) }
-	r.calls.Context, r.calls.Requeue = ctx, now
+	r.calls.Context, r.calls.Requeue, r.requeue = ctx, now, requeue
+	r.rules.start(ctx)
 	r.gates.Start(ctx, requeue)
 	r.orphans.Start(ctx)
 	r.claims.context, r.claims.requeue = ctx, now
@@ -236,6 +244,7 @@ func (r *Registrar) gatedPods(key types.NamespacedName) []*corev1.Pod {
 func (r *Registrar) orphaned(key types.NamespacedName) ctrl.Result {
 	deleteGauges(key)
 	r.bindings.forget(key)
+	r.rules.forget(key)
 	r.resolver.Holders.Hold(key, nil)
 	r.resolver.Selectors.Drop(key)
 	due, wait := r.orphans.Due(key, r.gatedPods(key), r.Clock.Now())

@@ -65,7 +65,7 @@ func (r *Registrar) empty(
 	readTagIn := s.calls.ReadTag()
 	after := s.group.Snapshot()
 	if isEmptied(after, mine) && !plan.HoldOf(r.Consent.Mode, before).IsUndecided() {
-		next.in(r.claims.release(s, binding, leftIn(after, mine)))
+		next.in(r.release(s, binding, leftIn(after, mine)))
 		return nil
 	}
 	next.in(deregisterIn)

@@ -51,6 +51,10 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	next.in(s.calls.Deregister(p.Changes, r.coalesce(s, in, p)))
 	next.in(s.calls.Register(p.Changes, s.claims.claimed(binding)))
 
+	rules, err := r.rules.want(ctx, binding, res, before)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	after := s.group.Snapshot() // what was registered before our time has its owners now
 	next.in(r.claims.claim(s, binding, after, p))
 	pods, unlisted := r.report(ctx, s, binding, conditions.Input{
@@ -64,8 +68,8 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	if !s.claims.addsFinalizer(binding) {
 		next.in(r.statuses.write(s, binding, statusInput{
 			generation: binding.Generation, group: after, complete: before.Complete(), claimFailure: s.claims.failure(),
-			missing: res.Missing, plan: p, policy: r.Policy, shortfall: shortfall(binding), pods: pods, unlisted: unlisted,
-			skipped: res.Odd[endpoints.SkippedEndpoints], hold: hold,
+			missing: res.Missing, plan: p, policy: r.Policy, shortfall: shortfall(binding, r.Networking != nil), pods: pods, unlisted: unlisted,
+			skipped: res.Odd[endpoints.SkippedEndpoints], hold: hold, rules: rules,
 		}))
 	}
 	next.in(conditions.NextRelease(s.detached, awaited, r.Policy, r.Clock.Now()))

@@ -516,7 +516,7 @@ func TestLongNamesAreTold(t *testing.T) {
 			if (why != "") != tc.wantUnrecorded {
 				t.Errorf("it is left alone as %q, want: %v", why, tc.wantUnrecorded)
 			}
-			if told := shortfall(tc.binding); (told != "") != tc.wantShortfall {
+			if told := shortfall(tc.binding, true); (told != "") != tc.wantShortfall {
 				t.Errorf("shortfall %q, want: %v", told, tc.wantShortfall)
 			}
 		})

@@ -78,23 +78,43 @@ func ignoredRecord(configMap string) events.Event {
 // spec is Ready for the first time or again after trouble. Trouble that lasts is one event, a rollout none. The caller holds the
 // lock.
 func (s *status) eventsOf(before, after []metav1.Condition) []events.Event {
-	old := apimeta.FindStatusCondition(before, v1beta1.ConditionDegraded)
+	told := s.networkingEvents(before, after)
 	trouble := apimeta.FindStatusCondition(after, v1beta1.ConditionDegraded)
 	if trouble.Status == metav1.ConditionTrue {
 		s.announced = 0
-		if old == nil || old.Status != trouble.Status || old.Message != trouble.Message {
-			return []events.Event{troubleEvent(trouble)}
+		if old := apimeta.FindStatusCondition(before, trouble.Type); old == nil || old.Status != trouble.Status || old.Message != trouble.Message {
+			told = append(told, troubleEvent(trouble))
 		}
-		return nil
+		return told
 	}
 	if s.announced == 0 {
 		s.announced = announcedBefore(before)
 	}
 	if apimeta.IsStatusConditionTrue(after, v1beta1.ConditionReady) && s.announced != trouble.ObservedGeneration {
 		s.announced = trouble.ObservedGeneration
-		return []events.Event{events.Normal("SuccessfullyReconciled", "Reconcile", "Successfully reconciled")}
+		told = append(told, events.Normal("SuccessfullyReconciled", "Reconcile", "Successfully reconciled"))
 	}
-	return nil
+	return told
+}
+
+// networkingEvents tell of inbound rules that are missing, once until all are there: which pods lack one may change with every pod. The
+// reason is the incumbent's.
+func (s *status) networkingEvents(before, after []metav1.Condition) []events.Event {
+	c := apimeta.FindStatusCondition(after, v1beta1.ConditionNetworkingReady)
+	switch {
+	case c == nil || c.Status == metav1.ConditionTrue:
+		s.networkingTold = ""
+		return nil
+	case c.Status != metav1.ConditionFalse || s.networkingTold == c.Reason:
+		return nil
+	}
+	old := apimeta.FindStatusCondition(before, v1beta1.ConditionNetworkingReady)
+	toldBefore := s.networkingTold == "" && old != nil && old.Status == c.Status && old.Reason == c.Reason // by an earlier process
+	s.networkingTold = c.Reason
+	if toldBefore {
+		return nil
+	}
+	return []events.Event{events.Warning("FailedNetworkReconcile", "Reconcile", "%s", c.Message)}
 }
 
 // announcedBefore is the generation that the status calls Ready and without trouble: an earlier process has announced it.

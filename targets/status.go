@@ -15,6 +15,7 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/networking"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -38,6 +39,7 @@ type statusInput struct {
 	skipped      string               // what EndpointSlices list that is not registered
 	pods         *conditions.PodCount // nil when pods are none of the binding's business
 	unlisted     string               // why a pod that waits is no endpoint, empty when all are
+	rules        networking.State     // how far the inbound rules are, the zero value when none are made
 }
 
 // fillStatus brings the status up to date.
@@ -54,6 +56,7 @@ func fillStatus(status *v1beta1.TargetGroupBindingStatus, v statusInput, now met
 		condition.LastTransitionTime = now // kept by SetStatusCondition while the status stays
 		apimeta.SetStatusCondition(&status.Conditions, condition)
 	}
+	v.fillNetworking(status, now)
 	if v.complete {
 		status.Targets = conditions.CountTargets(v.group.Targets)
 	}
@@ -63,6 +66,25 @@ func fillStatus(status *v1beta1.TargetGroupBindingStatus, v statusInput, now met
 		}
 	}
 	status.TargetGroup = v.group.Settings
+}
+
+// fillNetworking sets the condition NetworkingReady, which a binding has while inbound rules are made for it.
+func (v statusInput) fillNetworking(status *v1beta1.TargetGroupBindingStatus, now metav1.Time) {
+	if v.rules == (networking.State{}) {
+		apimeta.RemoveStatusCondition(&status.Conditions, v1beta1.ConditionNetworkingReady)
+		return
+	}
+	c := metav1.Condition{
+		Type: v1beta1.ConditionNetworkingReady, Status: metav1.ConditionFalse, Reason: v.rules.Reason, Message: events.Cut(v.rules.Message),
+		ObservedGeneration: v.generation, LastTransitionTime: now,
+	}
+	switch v.rules.Progress {
+	case networking.Ready:
+		c.Status = metav1.ConditionTrue
+	case networking.Progressing:
+		c.Status = metav1.ConditionUnknown
+	}
+	apimeta.SetStatusCondition(&status.Conditions, c)
 }
 
 // actedOn is the newest generation of the spec that has been acted on: what it asked for was sent and AWS has accepted it, or there

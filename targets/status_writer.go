@@ -56,6 +56,8 @@ type status struct {
 	differsSince time.Time // since when what passes see differs from that, zero when it does not
 	retryAt      time.Time // no write before this, after one that failed and may have had its effect all the same; zero otherwise
 	announced    int64     // the newest generation that an event has called reconciled
+
+	networkingTold string // the reason of the last event about missing inbound rules, empty when none is missing
 }
 
 // statusWrite is a status of a binding that is to be written.

@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 )
 
 // shortfall is what the binding asks for that it does not get, though it is worked for.
-func shortfall(binding *v1beta1.TargetGroupBinding) string {
+func shortfall(binding *v1beta1.TargetGroupBinding, makesRules bool) string {
 	switch protocol := binding.GroupProtocol(); {
 	case protocol.HasServerIDs():
 		return fmt.Sprintf("targets of a target group of protocol %s need QUIC server IDs, which are not supported: AWS refuses to register them",
@@ -26,8 +27,8 @@ func shortfall(binding *v1beta1.TargetGroupBinding) string {
 	case binding.Spec.IsIP() && len(binding.Name) > v1beta1.MaxBindingName:
 		return fmt.Sprintf("metadata.name has more than %d characters, so pods get no readiness gate: "+
 			"create the binding again with a shorter name", v1beta1.MaxBindingName)
-	case binding.Spec.Networking != nil:
-		return "spec.networking is not supported: no security group is changed"
+	case binding.Spec.Networking != nil && !makesRules:
+		return "spec.networking: no security group is changed, as targetgate runs with --security-group-rules=false"
 	default:
 		return ""
 	}
@@ -59,7 +60,7 @@ func (r *Registrar) forbid(s session, binding *v1beta1.TargetGroupBinding, why s
 	if !binding.DeletionTimestamp.IsZero() {
 		next.in(r.openDeleted(s, binding))
 		left := events.Warning(v1beta1.ReasonRoleNotAllowed, "Deregister", "No target is deregistered with the binding: %s", why)
-		next.in(r.claims.release(s, binding, &left))
+		next.in(r.release(s, binding, &left))
 		return next.result()
 	}
 	now := r.Clock.Now()
@@ -93,5 +94,16 @@ func (r *Registrar) transfer(s session, binding *v1beta1.TargetGroupBinding) (ne
 	if s.group.Retire() {
 		return duplicatePause
 	}
-	return r.claims.release(s, binding, nil)
+	return r.release(s, binding, nil)
+}
+
+// release removes the finalizer, after the inbound rules that only this binding asked for. The end of these wakes the binding.
+func (r *Registrar) release(s session, binding *v1beta1.TargetGroupBinding, left *events.Event) time.Duration {
+	done, rulesLeft := r.rules.released(binding)
+	if !done {
+		return r.statuses.write(s, binding, statusInput{
+			generation: binding.Generation, group: s.group.Snapshot(), deleting: true, rules: r.rules.state(s.key),
+		})
+	}
+	return r.claims.release(s, binding, cmp.Or(left, rulesLeft))
 }

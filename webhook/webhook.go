@@ -26,6 +26,8 @@ type Options struct {
 	InjectGates bool
 	// Consent is the cluster's consent policy for bindings.
 	Consent consent.Policy
+	// MakesRules says that the inbound rules of spec.networking are made.
+	MakesRules bool
 	// Termination is the termination delay of pods with a gate.
 	Termination pods.Termination
 }
@@ -44,6 +46,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	}
 	mutating, validating := bindings.New(mgr.GetClient(), bindings.Options{
 		Clients: opts.Clients, OwnVPC: opts.OwnVPC, Namespaces: opts.Namespaces, Consent: opts.Consent,
+		MakesRules: opts.MakesRules,
 	})
 	for path, hook := range map[string]http.Handler{
 		pods.Path: podHandler, bindings.MutatePath: mutating, bindings.ValidatePath: validating,

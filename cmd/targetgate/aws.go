@@ -15,12 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/targetgate/targetgate/aws/accounts"
+	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/aws/elbv2"
 )
 
 // aws is the program's access to AWS.
 type aws struct {
 	clients *elbv2.Clients
+	ec2     *ec2.Client
 	ownVPC  func(context.Context) (string, error)
 }
 
@@ -47,7 +49,7 @@ func newAWS(ctx context.Context, opts *options) (*aws, error) {
 	if err := metrics.Registry.Register(known); err != nil {
 		return nil, fmt.Errorf("registering AWS budget metrics: %w", err)
 	}
-	return &aws{clients: elbv2.NewClients(known), ownVPC: ownVPC(opts.VpcID, cfg)}, nil
+	return &aws{clients: elbv2.NewClients(known), ec2: ec2.NewClient(known), ownVPC: ownVPC(opts.VpcID, cfg)}, nil
 }
 
 // ownVPC returns the flag's value, or asks the instance metadata service each time: the VPC is rarely needed.

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The incumbent's flags for features that targetgate does not have: load balancers, listeners, security groups. They are
+// The incumbent's flags for features that targetgate does not have: load balancers and listeners. They are
 // accepted, logged and ignored, so that an existing argument list works.
 var (
 	ignoredSwitches = []string{
-		"disable-ingress-class-annotation", "disable-ingress-group-name-annotation", "disable-restricted-sg-rules",
+		"disable-ingress-class-annotation", "disable-ingress-group-name-annotation",
 		"enable-acm-certificates", "enable-backend-security-group", "enable-cert-mgmt",
 		"enable-endpoint-slices", "enable-manage-backend-security-group-rules",
 		"enable-shield", "enable-waf", "enable-wafv2", "tolerate-non-existent-backend-action",
@@ -27,7 +27,7 @@ var (
 		"ingress-max-exponential-backoff-delay", "lb-stabilization-monitor-interval", "leader-election-lease-duration", "load-balancer-class",
 		"nlb-gateway-max-concurrent-reconciles", "quic-environment-variable-name", "required-secrets-label",
 		"service-max-concurrent-reconciles", "service-max-exponential-backoff-delay",
-		"service-target-eni-security-group-tags", "targetgroupbinding-requeue-duration",
+		"targetgroupbinding-requeue-duration",
 	}
 )
 

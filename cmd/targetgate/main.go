@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	err = webhook.Setup(ctx, mgr, webhook.Options{
 		Clients: aws.clients, OwnVPC: aws.ownVPC, Namespaces: opts.WatchNamespaces, Consent: consent,
-		InjectGates: opts.InjectGates, Termination: opts.Termination,
+		InjectGates: opts.InjectGates, Termination: opts.Termination, MakesRules: opts.Networking.Make,
 	})
 	if err != nil {
 		return err
@@ -79,6 +79,7 @@ func run(ctx context.Context, args []string) error {
 		RoleChanges:             roleChanges,
 		DriftInterval:           opts.DriftInterval,
 		LastResort:              opts.EndpointsFailOpen,
+		Networking:              newNetworking(opts, mgr, aws.ec2, aws.ownVPC),
 		InjectsGates:            opts.InjectGates,
 		WebhookConfiguration:    opts.Certificates.SelfMade.Configuration,
 		MaxConcurrentReconciles: opts.MaxConcurrentReconciles,

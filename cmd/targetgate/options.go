@@ -47,6 +47,7 @@ type options struct {
 	Policy                  plan.Policy
 	Unattached              string
 	Consent                 consentOptions
+	Networking              networkingOptions
 	DriftInterval           time.Duration
 	EndpointsFailOpen       bool
 
@@ -159,6 +160,7 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 		"Close the gate of a pod whose target becomes unhealthy, while at least --min-ready-percent of the pods are healthy. "+
 			"By default an open gate stays open.")
 	o.Consent.addFlags(flags)
+	o.Networking.addFlags(flags)
 	flags.DurationVar(&o.DriftInterval, "drift-interval", 5*time.Minute,
 		"How often to compare each target group with the cluster when nothing has changed. Random jitter shortens it by up to a fifth.")
 	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Hour, "How often to reconcile every binding when nothing has changed.")
@@ -214,6 +216,7 @@ func (o *options) validate() error {
 	fault(!slices.Contains([]string{"info", "debug"}, o.LogLevel), "--log-level=%s: want info or debug", o.LogLevel)
 	faults = append(faults, o.Consent.validate(o.ClusterName)...)
 	faults = append(faults, o.Certificates.validate()...)
+	faults = append(faults, o.Networking.validate(o.recordNamespace())...)
 	endpointFaults, unknown := validateEndpoints(o.Endpoints)
 	faults = append(faults, endpointFaults...)
 	for _, service := range unknown {

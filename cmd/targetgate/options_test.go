@@ -45,6 +45,7 @@ func TestParseOptionsStartsWithArgumentsOfTheIncumbent(t *testing.T) {
 		"--aws-api-endpoints=Elastic Load Balancing v2=https://elb.example,EC2=http://127.0.0.1:4566",
 		"--aws-api-throttle=WAF Regional:^List=1:1,Elastic Load Balancing v2:^Describe=10:20", "--watch-namespace=shop",
 		"--feature-gates=EndpointsFailOpen=false,WeightedTargetGroups=true",
+		"--disable-restricted-sg-rules", "--service-target-eni-security-group-tags=role=node,tier=web",
 		"--gateway-class-max-concurrent-reconciles=3", "--quic-environment-variable-name=QUIC_SERVER_ID", "--required-secrets-label=a=b",
 	))
 	if err != nil {
@@ -55,6 +56,12 @@ func TestParseOptionsStartsWithArgumentsOfTheIncumbent(t *testing.T) {
 		"feature-gates: WeightedTargetGroups", "aws-api-throttle: WAF Regional:^List=1:1"}
 	if diff := cmp.Diff(want, opts.notices); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
+	}
+	wantNetworking := networkingOptions{
+		Make: true, Unrestricted: true, Quota: 60, ExtraTags: map[string]string{"role": "node", "tier": "web"},
+	}
+	if diff := cmp.Diff(wantNetworking, opts.Networking); diff != "" {
+		t.Errorf("inbound rules (-want +got):\n%s", diff)
 	}
 	if opts.EndpointsFailOpen {
 		t.Error("EndpointsFailOpen is on, want it off as asked for")
@@ -82,7 +89,12 @@ func TestParseOptionsNamesEveryFault(t *testing.T) {
 		"unsupported":  {args: append(minimal, "--aws-vpc-tags=Name=prod"), want: []string{"--aws-vpc-tags=map[Name:prod] is not supported: set --aws-vpc-id"}},
 		"bad URL":      {args: append(minimal, "--aws-api-endpoints=EC2=nowhere"), want: []string{"--aws-api-endpoints: EC2=nowhere: want a URL"}},
 		"typing error": {args: append(minimal, "--cluster-nam=x"), want: []string{"unknown flag: --cluster-nam"}},
-		"stray word":   {args: append(minimal, "start"), want: []string{`unexpected argument "start"`}},
+		"no namespace for records": {
+			args: append(minimal, "--webhook-cert-dir=/certs", "--enable-leader-election=false"),
+			want: []string{"POD_NAMESPACE or --leader-election-namespace is required outside a pod, unless --security-group-rules=false"},
+		},
+		"no rules":   {args: append(minimal, "--security-group-rule-quota=0"), want: []string{"--security-group-rule-quota=0: want 1 or more"}},
+		"stray word": {args: append(minimal, "start"), want: []string{`unexpected argument "start"`}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -51,18 +51,14 @@ func stateOfReason(reason string) State {
 }
 
 // healthAdvice is what to do about AWS's reason for a target's health.
-func healthAdvice(reason, description string, networking bool) string {
+func healthAdvice(reason, description string) string {
 	switch reason {
 	case "Target.ResponseCodeMismatch":
 		return "The pod answers the health check with a code that the target group does not accept: compare the group's health check path, " +
 			"port and success codes with what the pod answers there"
 	case "Target.Timeout", "Target.FailedHealthChecks":
-		advice := "The load balancer gets no good answer: does the pod listen at the health check's port, and do the security groups of " +
+		return "The load balancer gets no good answer: does the pod listen at the health check's port, and do the security groups of " +
 			"pod and node let the load balancer's in?"
-		if networking {
-			advice += " The binding's spec.networking changes no security group, as targetgate does not support it"
-		}
-		return advice
 	case elbv2.ReasonNotInUse:
 		if strings.Contains(description, "Availability Zone") {
 			return "Enable that Availability Zone for the load balancer, or keep the pods out of it (nodeAffinity, topology.kubernetes.io/zone)"

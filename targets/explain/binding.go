@@ -23,7 +23,11 @@ func (s *bindingState) bindingLinks() []Link {
 	if s.abandoned() {
 		return links
 	}
-	return append(links, s.serviceLink(), s.sliceLink(), s.groupLink())
+	links = append(links, s.serviceLink(), s.sliceLink(), s.groupLink())
+	if s.binding.Spec.Networking != nil {
+		links = append(links, s.rulesLink())
+	}
+	return links
 }
 
 // abandoned reports whether the registrar registers nothing for the binding, whatever its Service has.

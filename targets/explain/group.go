@@ -63,6 +63,23 @@ func remark(ready, degraded metav1.Condition) string {
 	}
 }
 
+// rulesLink is about the inbound rules that spec.networking asks for.
+func (s *bindingState) rulesLink() Link {
+	c := s.status(v1beta1.ConditionNetworkingReady)
+	switch c.Status {
+	case metav1.ConditionTrue:
+		return link("security groups", OK, "%s", c.Message)
+	case metav1.ConditionFalse:
+		return link("security groups", Broken, "%s: %s", c.Reason, c.Message).
+			advise("Until that is corrected the load balancer may not reach the targets; targetgate tries again by itself")
+	case metav1.ConditionUnknown:
+		return link("security groups", Waiting, "%s", c.Message)
+	default:
+		return link("security groups", Unknown, "targetgate has not said whether the inbound rules of spec.networking are there").
+			advise("It says so in the condition %s, unless it runs with --security-group-rules=false", v1beta1.ConditionNetworkingReady)
+	}
+}
+
 // attached reports whether a load balancer sends to the group; known is false when that was not read.
 func (s *bindingState) attached() (attached, known bool) {
 	switch facts := s.binding.Status.TargetGroup; {

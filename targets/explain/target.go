@@ -155,7 +155,7 @@ func (s *bindingState) health(state State, word, reason, description string) Lin
 		return link("health", OK, "%s", word)
 	}
 	return link("health", state, "%s: %s: %s", word, reason, description).
-		advise("%s", healthAdvice(reason, description, s.binding.Spec.Networking != nil))
+		advise("%s", healthAdvice(reason, description))
 }
 
 // allHealthy reports whether the binding's status counts no target that is not.

@@ -22,6 +22,10 @@ const (
 	// ConditionDegraded is True while something keeps targetgate from doing its work for this binding; the message
 	// says what.
 	ConditionDegraded = "Degraded"
+	// ConditionNetworkingReady is True when every inbound rule that spec.networking asks for is in the security groups of the targets.
+	// It is Unknown while calls are under way, and False when something has to be changed, which the message says. A binding has it while
+	// targetgate makes rules for it. Targets are registered whatever it says.
+	ConditionNetworkingReady = "NetworkingReady"
 )
 
 // Reasons of the conditions Ready and Degraded. They are stable: scripts and alerts may rely on them.

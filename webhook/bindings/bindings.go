@@ -36,6 +36,8 @@ type Options struct {
 	Namespaces []string
 	// Consent is the cluster's consent policy for bindings.
 	Consent consent.Policy
+	// MakesRules says that the inbound rules of spec.networking are made.
+	MakesRules bool
 }
 
 // New returns the two handlers of reviews of bindings. They share memory and what AWS has answered. The reader is a cache
@@ -44,7 +46,7 @@ func New(reader client.Reader, opts Options) (mutating, validating http.Handler)
 	facts, limiter := newFacts(opts.Clients, clock.RealClock{}), review.NewLimiter()
 	facts.policy = opts.Consent
 	fills := &defaulter{facts: facts}
-	checks := &validator{reader: reader, ownVPC: opts.OwnVPC, facts: facts, claims: newClaims(clock.RealClock{})}
+	checks := &validator{reader: reader, ownVPC: opts.OwnVPC, facts: facts, claims: newClaims(clock.RealClock{}), rules: opts.MakesRules}
 	review.BeginCounting(review.MutationFailures, MutatePath)
 	review.BeginCounting(review.ValidationFailures, ValidatePath)
 	mutating = &handler{

@@ -29,6 +29,7 @@ type validator struct {
 	ownVPC func(context.Context) (string, error)
 	facts  *facts
 	claims *claims
+	rules  bool // inbound rules are made
 }
 
 // ValidateCreate rejects an invalid binding with all faults at once. It compares the binding with its target group: trouble

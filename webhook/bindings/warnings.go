@@ -39,7 +39,7 @@ func (v *validator) warnAtCreation(
 	ctx context.Context, binding *v1beta1.TargetGroupBinding, group *elbv2.TargetGroup,
 ) admission.Warnings {
 	service := v.service(ctx, binding)
-	out := append(warnOfUnsupported(&binding.Spec), warnOfBackend(&binding.Spec, service)...)
+	out := append(v.warnOfUnsupported(&binding.Spec), warnOfBackend(&binding.Spec, service)...)
 	if group == nil {
 		return out
 	}
@@ -58,7 +58,7 @@ func (v *validator) warnAtCreation(
 // warnAtUpdate uses the target group in the binding's status, and asks AWS only whether a new role can be assumed.
 func (v *validator) warnAtUpdate(ctx context.Context, old, binding *v1beta1.TargetGroupBinding) admission.Warnings {
 	service := v.service(ctx, binding)
-	out := append(warnOfUnsupported(&binding.Spec), warnOfBackend(&binding.Spec, service)...)
+	out := append(v.warnOfUnsupported(&binding.Spec), warnOfBackend(&binding.Spec, service)...)
 	if accounts.RoleOf(old) != accounts.RoleOf(binding) {
 		ctx, cancel := context.WithTimeout(ctx, warnWithin)
 		defer cancel()
@@ -93,14 +93,15 @@ func warnOfFaults(found field.ErrorList) admission.Warnings {
 	return out
 }
 
-func warnOfUnsupported(spec *v1beta1.TargetGroupBindingSpec) admission.Warnings {
+func (v *validator) warnOfUnsupported(spec *v1beta1.TargetGroupBindingSpec) admission.Warnings {
 	var out admission.Warnings
 	if protocol := valueOf(spec.TargetGroupProtocol); protocol.HasServerIDs() {
 		out = append(out, fmt.Sprintf("spec.targetGroupProtocol: QUIC server IDs are not supported yet: AWS refuses to register targets in a "+
 			"target group of protocol %s, so their pods do not become Ready", protocol))
 	}
-	if spec.Networking != nil {
-		out = append(out, "spec.networking is not supported yet: targets are registered, but security groups are not changed")
+	if spec.Networking != nil && !v.rules {
+		out = append(out, "spec.networking: targets are registered, but no security group is changed, as targetgate runs with "+
+			"--security-group-rules=false")
 	}
 	return out
 }

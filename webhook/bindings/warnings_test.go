@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	wantNetworking = "spec.networking is not supported yet: targets are registered, but security groups are not changed"
+	wantNetworking = "spec.networking: targets are registered, but no security group is changed, as targetgate runs with --security-group-rules=false"
 	wantNoService  = `spec.serviceRef.name: Service "web" does not exist yet: no target is registered until it does`
 	wantGrace      = `the deregistration delay is 300 s, but the grace period of pod "web-1" is only 60 s: ` +
 		"the load balancer lets requests run longer than the pod does"
@@ -144,7 +144,7 @@ func TestWarnOfUnsupported(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, warnOfUnsupported(&webhooktest.NewBinding("web", tc.changes...).Spec)); diff != "" {
+			if diff := cmp.Diff(tc.want, (&validator{}).warnOfUnsupported(&webhooktest.NewBinding("web", tc.changes...).Spec)); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 		})
