@@ -115,6 +115,12 @@ var scenarios = map[string]map[string]scenario{
 		"counted again from 0": {series: []string{drift("web", "foreign", "9x20 0x40")}, at: 40 * time.Minute},
 		"one of each":          {series: []string{drift("web", "foreign", "0x5 2x60"), drift("web", "missing", "0x5 2x60"), drift("api", "missing", "0x5 2x60")}, at: 40 * time.Minute},
 	},
+	"TargetgateSecurityGroupRulesMissing": {
+		"for half an hour":         {series: []string{withPod(missingRules("0x5 2x30"), podA), withPod(missingRules("0x40"), podB)}, at: 30 * time.Minute, want: []string{"Security groups"}},
+		"for nine minutes":         {series: []string{withPod(missingRules("0x5 2x9 0x30"), podA)}, at: 14 * time.Minute},
+		"none":                     {series: []string{withPod(missingRules("0x40"), podA)}, at: 30 * time.Minute},
+		"of a leader that is gone": {series: []string{withPod(missingRules("0x5 2x3 stale"), podA), withPod(missingRules("0x40"), podB)}, at: 30 * time.Minute},
+	},
 	"TargetgateReconcileErrors": {
 		"a pod that cannot be written to": {series: []string{failures("kubernetes_error", "0+30x30")}, at: 20 * time.Minute, want: []string{"API server"}},
 		"conflicts now and then":          {series: []string{failures("kubernetes_error", "0x5 1x5 2x20")}, at: 20 * time.Minute},
@@ -203,6 +209,10 @@ func waiting(name, pod, values string) string {
 
 func condition(name, kind, status, reason, values string) string {
 	return `targetgate_binding_condition{namespace="shop",name="` + name + `",type="` + kind + `",status="` + status + `",reason="` + reason + `"} ` + values
+}
+
+func missingRules(values string) string {
+	return `targetgate_missing_security_group_rules{namespace="targetgate-system"} ` + values
 }
 
 func drift(name, kind, values string) string {

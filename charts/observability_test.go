@@ -151,7 +151,7 @@ func TestMetricsOfTheIncumbentAreThere(t *testing.T) {
 // Five thousand pods must not be as many series.
 func TestMetricsHaveHelpUnitsAndFewSeries(t *testing.T) {
 	ours := regexp.MustCompile(`^(targetgate|awslbc|aws_api)_`)
-	counted := regexp.MustCompile(`_(total|seconds|duration|retries|tokens|rate|calls|waiting|pods|targets|condition|leader|trusted)$`)
+	counted := regexp.MustCompile(`_(total|seconds|duration|retries|tokens|rate|calls|waiting|pods|targets|condition|leader|trusted|rules)$`)
 	several := []string{"pod", "pod_name", "uid", "ip", "target", "node", "message", "request_id"}
 	for name, m := range registered(t) {
 		if !ours.MatchString(name) {

@@ -39,6 +39,9 @@ var valueCases = map[string]struct {
 	"targetGroupConsent":        {value: `"warn"`, want: `- "--target-group-consent=warn"`},
 	"roleAllowlist":             {value: `{"shop":["arn:aws:iam::123456789012:role/shop"]}`, want: `- arn:aws:iam::123456789012:role/shop`},
 	"driftInterval":             {value: `"1m"`, want: `- "--drift-interval=1m"`},
+	"serviceTargetENISGTags":    {value: `"role=node,tier=web"`, want: `- "--service-target-eni-security-group-tags=role=node,tier=web"`},
+	"securityGroupRuleQuota":    {value: `100`, want: `- "--security-group-rule-quota=100"`},
+	"securityGroupRules":        {value: `false`, want: `- "--security-group-rules=false"`},
 	"maxTargetsPerTargetGroup":  {value: `1000000`, want: `- "--max-targets-per-target-group=1000000"`},
 	"syncPeriod":                {value: `"1h"`, want: `- "--sync-period=1h"`},
 	"awsApiEndpoints":           {value: `"EC2=https://a,STS=https://b"`, want: `- "--aws-api-endpoints=EC2=https://a,STS=https://b"`},
@@ -84,6 +87,7 @@ var valueCases = map[string]struct {
 	"configureDefaultAffinity":  {value: `false`},
 	"rbac.create":               {value: `false`},
 
+	"disableRestrictedSecurityGroupRules":          {value: `true`, want: `- "--disable-restricted-sg-rules=true"`},
 	"enablePodReadinessGateInject":                 {value: `false`, want: `- "--enable-pod-readiness-gate-inject=false"`},
 	"targetgroupbindingMaxConcurrentReconciles":    {value: `3`, want: `- "--targetgroupbinding-max-concurrent-reconciles=3"`},
 	"targetgroupbindingMaxExponentialBackoffDelay": {value: `"9s"`, want: `- "--targetgroupbinding-max-exponential-backoff-delay=9s"`},
@@ -235,6 +239,7 @@ var contract = []string{
 	"certManager.issuerRef", "webhookNamespaceSelectors", "objectSelector", "podMutatorWebhookConfig.failurePolicy",
 	"targetgroupbindingMaxConcurrentReconciles", "targetgroupbindingMaxExponentialBackoffDelay", "maxTargetsPerTargetGroup", "syncPeriod",
 	"watchNamespace", "awsApiEndpoints", "awsApiThrottle", "awsMaxRetries", "metricsBindAddr", "serviceMonitor.enabled", "podDisruptionBudget",
+	"disableRestrictedSecurityGroupRules", "serviceTargetENISGTags",
 	"autoscaling.enabled", "autoscaling.minReplicas", "autoscaling.maxReplicas", "autoscaling.targetCPUUtilizationPercentage",
 	"env", "envFrom", "extraVolumes", "extraVolumeMounts", "hostNetwork", "dnsPolicy", "controllerConfig.featureGates",
 }
