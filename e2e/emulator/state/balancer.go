@@ -26,6 +26,8 @@ type BalancerSpec struct {
 	Subnets []string
 	// CrossZone is always on for an ALB.
 	CrossZone bool
+	// SecurityGroups are of the same VPC. With none, only rules with address ranges let its traffic through to targets.
+	SecurityGroups []string
 }
 
 // Balancer is a load balancer as DescribeLoadBalancers shows it.
@@ -60,9 +62,10 @@ func (m *Machine) CreateBalancer(account string, spec BalancerSpec) (Balancer, e
 		return Balancer{}, err
 	}
 	vpc, zones, err := m.zones(spec)
-	if err != nil {
+	if err := first(err, m.validateBalancerGroups(vpc, spec)); err != nil {
 		return Balancer{}, err
 	}
+	spec.SecurityGroups = slices.Clone(spec.SecurityGroups)
 	kind := map[string]string{Application: "app", Network: "net"}[spec.Type]
 	id := m.id()
 	b := &balancer{account: account, Balancer: Balancer{
@@ -91,6 +94,15 @@ func (m *Machine) validateBalancer(account string, spec BalancerSpec) error {
 		oneOf("scheme", spec.Scheme, []string{"internet-facing", "internal"}),
 		oneOf("ipAddressType", spec.AddressType, []string{IPv4, "dualstack"}),
 	)
+}
+
+func (m *Machine) validateBalancerGroups(vpc string, spec BalancerSpec) error {
+	for _, id := range spec.SecurityGroups {
+		if g, err := m.securityGroup(id); err != nil || g.VPC != vpc {
+			return Refuse("InvalidSecurityGroup", "The security group '%s' does not exist in VPC '%s'", id, vpc)
+		}
+	}
+	return nil
 }
 
 func (m *Machine) zones(spec BalancerSpec) (vpc string, zones []Subnet, err error) {

@@ -24,9 +24,13 @@
 // says when to come back; Report says how a check went; Route says who gets traffic. Any other call applies what is due
 // first, so a reader never sees the past, whoever drives. Times in the journal are those of the moment itself.
 //
+// Of EC2 it knows instances, network interfaces, and security groups with their inbound rules. A call that reads them is shown
+// how they were some time ago (Options.EC2Lag), each call another time; a call that changes them acts on what is there now.
+//
 // All durations of the load balancer (including health check interval and timeout, and the deregistration delay) are
 // multiplied by one factor, Options.Scale. The clock is injected and random choices come from one seeded source.
 //
 // Not emulated: slow start, stickiness, weights, zonal shifts, target group health thresholds (their attributes are kept
-// and returned), Gateway Load Balancers, QUIC server ids, health checks of Lambda functions.
+// and returned), Gateway Load Balancers, QUIC server ids, health checks of Lambda functions. Security groups
+// have no outbound rules, and rules have no ids or tags.
 package state

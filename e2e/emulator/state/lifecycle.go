@@ -114,14 +114,6 @@ func (m *Machine) detach(g *group, t *target) {
 	}
 }
 
-// SetInstance tells the machine of an EC2 instance or its new state. Instances must be known before they are registered.
-func (m *Machine) SetInstance(id string, instance Instance) {
-	now := m.enter()
-	defer m.leave()
-	m.instances[id] = instance
-	m.reconsiderAll(now)
-}
-
 // SetReserved marks an address as in use by a load balancer, which makes it unusable as a target, or free again.
 func (m *Machine) SetReserved(address string, inUse bool) {
 	now := m.enter()

@@ -11,7 +11,7 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/record"
 )
 
-// Machine is all load balancers, target groups and targets of one region. Safe for concurrent use.
+// Machine is all load balancers, target groups, targets and security groups of one region. Safe for concurrent use.
 type Machine struct {
 	opts    Options
 	journal *record.Log[Event]
@@ -27,6 +27,7 @@ type Machine struct {
 	listeners []*Listener
 	instances map[string]Instance
 	reserved  map[string]bool
+	ec2       ec2
 }
 
 // New makes an empty machine.
@@ -41,6 +42,7 @@ func New(opts Options) *Machine {
 		balancers: map[string]*balancer{},
 		instances: map[string]Instance{},
 		reserved:  map[string]bool{},
+		ec2:       newEC2(),
 	}
 }
 

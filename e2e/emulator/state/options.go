@@ -59,6 +59,7 @@ type Quotas struct {
 	TargetsPerNLBZone      int // in all, when cross-zone load balancing is on
 	GroupsPerALB           int
 	RegistrationsPerTarget int // how often one id may be registered behind one load balancer
+	RulesPerSecurityGroup  int // inbound, of either address family
 }
 
 // GroupQuotas are limits for one group alone; those that are 0 are the Quotas of all.
@@ -76,6 +77,7 @@ func DefaultQuotas() Quotas {
 		TargetsPerNLBZone:      500,
 		GroupsPerALB:           100,
 		RegistrationsPerTarget: 1000,
+		RulesPerSecurityGroup:  60,
 	}
 }
 
@@ -98,6 +100,9 @@ type Options struct {
 	Quotas  *Quotas
 	// RejectWhileDraining refuses to register a target that is still draining; otherwise it starts anew.
 	RejectWhileDraining bool
+	// EC2Lag is how old the picture is that a call reads of security groups and interfaces, drawn for each call: a later call
+	// may show an older one. nil is up to two seconds. What a call changes is always up to date.
+	EC2Lag *Range
 }
 
 // Defaults of Options.
@@ -129,6 +134,9 @@ func (o Options) withDefaults() Options {
 	if o.Quotas == nil {
 		quotas := DefaultQuotas()
 		o.Quotas = &quotas
+	}
+	if o.EC2Lag == nil {
+		o.EC2Lag = &Range{Max: 2 * time.Second}
 	}
 	return o
 }

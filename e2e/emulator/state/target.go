@@ -27,13 +27,6 @@ type Target struct {
 	Address string
 }
 
-// Instance is what the machine knows of an EC2 instance.
-type Instance struct {
-	Address string
-	Zone    string
-	Running bool
-}
-
 // view is what the load balancer's routing holds a target for. It lags behind what is shown.
 type view int
 

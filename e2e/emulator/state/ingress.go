@@ -1,0 +1,123 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"cmp"
+	"slices"
+)
+
+// AuthorizeIngress adds inbound rules to a security group of an account ("" is the default one), all or none.
+func (m *Machine) AuthorizeIngress(account, id string, permissions []Permission) error {
+	now := m.enter()
+	defer m.leave()
+	g, err := m.ownSecurityGroup(account, id)
+	if err != nil {
+		return err
+	}
+	added, err := canonicalPermissions(permissions)
+	if err != nil {
+		return err
+	}
+	for _, p := range added {
+		if err := first(m.validateSource(g, p.Source), g.duplicate(p.Rule)); err != nil {
+			return err
+		}
+	}
+	g.Ingress = slices.Concat(g.Ingress, added)
+	limit := cmp.Or(m.ec2.quotas[id], m.opts.Quotas.RulesPerSecurityGroup)
+	if v4, v6 := m.countRules(g.Ingress); max(v4, v6) > limit {
+		return Refuse("RulesPerSecurityGroupLimitExceeded", "The maximum number of rules per security group has been reached.")
+	}
+	m.putSecurityGroup(g, now)
+	return nil
+}
+
+// ownSecurityGroup is the present version of an account's own group.
+func (m *Machine) ownSecurityGroup(account, id string) (SecurityGroup, error) {
+	g, err := m.securityGroup(id)
+	if err == nil && g.Account != m.account(account) {
+		return g, securityGroupNotFound(id)
+	}
+	return g, err
+}
+
+func (g SecurityGroup) duplicate(r Rule) error {
+	if g.index(r) < 0 {
+		return nil
+	}
+	return Refuse("InvalidPermission.Duplicate", "the specified rule \"%s\" already exists", r)
+}
+
+// index is the place of a rule, -1 if it is not there.
+func (g SecurityGroup) index(r Rule) int {
+	return slices.IndexFunc(g.Ingress, func(p Permission) bool { return p.Rule == r })
+}
+
+// validateSource checks that a group may name a source.
+func (m *Machine) validateSource(g SecurityGroup, s Source) error {
+	if s.PrefixList != "" {
+		if _, ok := m.ec2.prefixLists[s.PrefixList]; !ok {
+			return Refuse("InvalidPrefixListID.NotFound", "The prefix list ID '%s' does not exist", s.PrefixList)
+		}
+	}
+	if s.Group == "" {
+		return nil
+	}
+	source, err := m.securityGroup(s.Group)
+	if err == nil && source.VPC != g.VPC {
+		return invalidValue("You have specified two resources that belong to different networks.")
+	}
+	return err
+}
+
+// countRules counts rules against the quota of either family: a group counts for one in both, a prefix list for all that it
+// may hold.
+func (m *Machine) countRules(rules []Permission) (v4, v6 int) {
+	for _, r := range rules {
+		switch {
+		case r.Source.PrefixList != "":
+			size := m.ec2.prefixLists[r.Source.PrefixList].MaxEntries
+			v4, v6 = v4+size, v6+size
+		case r.Source.Group != "":
+			v4, v6 = v4+1, v6+1
+		case r.Source.CIDR.Addr().Is4():
+			v4++
+		default:
+			v6++
+		}
+	}
+	return v4, v6
+}
+
+// RevokeIngress removes inbound rules from a security group of an account ("" is the default one), all or none, whatever
+// their descriptions. It returns what was removed.
+func (m *Machine) RevokeIngress(account, id string, rules []Rule) ([]Permission, error) {
+	now := m.enter()
+	defer m.leave()
+	g, err := m.ownSecurityGroup(account, id)
+	if err != nil {
+		return nil, err
+	}
+	permissions := make([]Permission, len(rules))
+	for i, r := range rules {
+		permissions[i].Rule = r
+	}
+	permissions, err = canonicalPermissions(permissions)
+	if err != nil {
+		return nil, err
+	}
+	removed := make([]Permission, len(rules))
+	g.Ingress = slices.Clone(g.Ingress)
+	for i, p := range permissions {
+		at := g.index(p.Rule)
+		if at < 0 {
+			return nil, Refuse("InvalidPermission.NotFound", "The specified rule does not exist in this security group.")
+		}
+		removed[i] = g.Ingress[at]
+		g.Ingress = slices.Delete(g.Ingress, at, at+1)
+	}
+	m.putSecurityGroup(g, now)
+	return removed, nil
+}
