@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 func explain(out io.Writer, e *emulator.Emulator) {
 	settings := e.State().Options()
-	fmt.Fprintf(out, `AWS endpoint: %[1]s (ELBv2, EC2 DescribeVpcs, STS; account %[2]s)
+	fmt.Fprintf(out, `AWS endpoint: %[1]s (ELBv2, EC2, STS; account %[2]s)
 Point a client at it:
   export AWS_ENDPOINT_URL=%[1]s AWS_REGION=%[3]s AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
   aws --endpoint-url %[1]s elbv2 describe-target-groups

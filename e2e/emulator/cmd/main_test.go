@@ -52,8 +52,10 @@ func TestBuildReadsFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantLimits := &wire.Limits{Describe: wire.Limit{Capacity: 1, Refill: 2}, Modify: wire.Limit{Capacity: 3, Refill: 0.5}}
-	if diff := cmp.Diff(wantLimits, got.Wire.Limits); diff != "" {
+	wantLimits := wire.DefaultLimits()
+	wantLimits.Describe, wantLimits.Register = wire.Limit{Capacity: 1, Refill: 2}, wire.Limit{}
+	wantLimits.Modify = wire.Limit{Capacity: 3, Refill: 0.5}
+	if diff := cmp.Diff(&wantLimits, got.Wire.Limits); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
 	wantRoles := []wire.Role{{ARN: "arn:a"}, {ARN: "arn:b", ExternalID: "secret"}}

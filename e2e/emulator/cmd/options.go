@@ -68,7 +68,7 @@ func (o *options) build() (emulator.Options, error) {
 }
 
 func (o *options) limits() (wire.Limits, error) {
-	var limits wire.Limits
+	limits := wire.DefaultLimits()
 	for _, flag := range []struct {
 		name, text string
 		limit      *wire.Limit

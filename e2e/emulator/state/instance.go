@@ -70,6 +70,7 @@ func (m *Machine) DescribeInstances(account string, ids ...string) ([]DescribedI
 	for _, id := range slices.Sorted(maps.Keys(m.instances)) {
 		instance := m.instances[id]
 		if m.account(instance.Account) == account && (len(ids) == 0 || slices.Contains(ids, id)) {
+			instance.Account = account
 			found = append(found, DescribedInstance{instance, id, attached(id, interfaces)})
 		}
 	}

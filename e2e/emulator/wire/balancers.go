@@ -28,6 +28,7 @@ type balancerXML struct {
 	State             balancerStateXML
 	Type              string
 	AvailabilityZones members[zoneXML]
+	SecurityGroups    members[string]
 	IPAddressType     string `xml:"IpAddressType"`
 }
 
@@ -47,6 +48,7 @@ func balancerAnswer(b state.Balancer, code string) balancerXML {
 		State:            balancerStateXML{code},
 		Type:             b.Type,
 		IPAddressType:    b.AddressType,
+		SecurityGroups:   members[string]{b.SecurityGroups},
 	}
 	for _, zone := range b.Zones {
 		answer.AvailabilityZones.Members = append(answer.AvailabilityZones.Members, zoneXML{zone.Zone, zone.ID})
@@ -65,6 +67,8 @@ func createLoadBalancer(s *Server, q *request) (any, error) {
 		Scheme:      q.text("Scheme"),
 		AddressType: q.text("IpAddressType"),
 		Subnets:     subnets,
+
+		SecurityGroups: q.texts("SecurityGroups.member"),
 	})
 	if err != nil {
 		return nil, err

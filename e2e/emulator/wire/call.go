@@ -17,6 +17,9 @@ type Call struct {
 	// TargetGroup is the ARN the call was about, "" if none or several; Targets are those of the request.
 	TargetGroup string
 	Targets     []state.Key
+	// SecurityGroups are the ids that the call names, also in its filters; Rules are those to add or to remove.
+	SecurityGroups []string
+	Rules          []state.Rule
 	// Principal is the caller's access key, or the ARN of the role it stands for.
 	Principal string
 	// Status is the HTTP status, 0 when the connection was dropped instead; Code is the error code, if any.

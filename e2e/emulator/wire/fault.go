@@ -9,12 +9,14 @@ import (
 	"time"
 )
 
-// Fault spoils calls. A call is hit when operation and target group fit; among several faults the oldest one counts.
+// Fault spoils calls. A call is hit when operation, target group and security group fit; among several faults the oldest one counts.
 // Hang comes first; then Code decides, or the call acts and Drop, Truncate or Omit spoil the answer.
 type Fault struct {
 	// Operation and TargetGroup (an ARN) pick the calls; empty picks all.
 	Operation   string
 	TargetGroup string
+	// SecurityGroup (an id) picks the calls that name it; empty picks all.
+	SecurityGroup string
 	// Times is how many calls are hit, For how long after Inject; 0 is without end.
 	Times int
 	For   time.Duration
@@ -61,12 +63,12 @@ func (f *faults) add(fault Fault, now time.Time) (remove func()) {
 }
 
 // hit finds the fault for a call and uses it up once; the zero Fault spoils nothing.
-func (f *faults) hit(operation, group string, now time.Time) Fault {
+func (f *faults) hit(call Call, now time.Time) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.active = slices.DeleteFunc(f.active, func(i *injected) bool { return !i.until.IsZero() && now.After(i.until) })
 	for n, i := range f.active {
-		if !i.fits(operation, group) {
+		if !i.fits(call) {
 			continue
 		}
 		i.left--
@@ -78,6 +80,8 @@ func (f *faults) hit(operation, group string, now time.Time) Fault {
 	return Fault{}
 }
 
-func (i *injected) fits(operation, group string) bool {
-	return (i.Operation == "" || i.Operation == operation) && (i.TargetGroup == "" || i.TargetGroup == group)
+func (i *injected) fits(call Call) bool {
+	return (i.Operation == "" || i.Operation == call.Operation) &&
+		(i.TargetGroup == "" || i.TargetGroup == call.TargetGroup) &&
+		(i.SecurityGroup == "" || slices.Contains(call.SecurityGroups, i.SecurityGroup))
 }

@@ -23,8 +23,11 @@ type Limits struct {
 	Register Limit
 	// Modify is shared by all ELBv2 operations whose name begins so.
 	Modify Limit
-	// Other is for ELBv2's Create and Delete operations. EC2 and STS have no limit here.
+	// Other is for ELBv2's Create and Delete operations. STS has no limit here.
 	Other Limit
+	// EC2 limits each of its operations by itself: Describe operations, of these DescribeInstances,
+	// DescribeNetworkInterfaces and DescribeSecurityGroups without filters and pages, and all that change something.
+	EC2Describe, EC2Unfiltered, EC2Change Limit
 }
 
 // DefaultLimits are those that AWS documents.
@@ -33,6 +36,10 @@ func DefaultLimits() Limits {
 		Describe: Limit{Capacity: 200, Refill: 50},
 		Register: Limit{Capacity: 20, Refill: 4},
 		Modify:   Limit{Capacity: 20, Refill: 3},
+
+		EC2Describe:   Limit{Capacity: 100, Refill: 20},
+		EC2Unfiltered: Limit{Capacity: 50, Refill: 10},
+		EC2Change:     Limit{Capacity: 50, Refill: 5},
 	}
 }
 

@@ -95,14 +95,14 @@ func (s *Server) process(q *request, r *http.Request) (any, error) {
 		return nil, err
 	}
 	now := s.opts.Clock.Now()
-	if q.service.throttled && !s.throttle.admit(q.caller.account, q.operation, now) {
+	if !s.throttle.admit(q.caller.account, q, now) {
 		q.log.Throttled = true
-		return nil, state.Refuse("Throttling", "Rate exceeded")
+		return nil, &q.service.overload
 	}
 	if err := q.caller.owns(q.operation, r.PostForm); err != nil {
 		return nil, err
 	}
-	q.fault = s.faults.hit(q.operation, q.log.TargetGroup, now)
+	q.fault = s.faults.hit(q.log, now)
 	s.wait(r, q.fault.Hang)
 	if q.fault.Code != "" {
 		return nil, state.Refuse(q.fault.Code, "%s", q.fault.Message)
@@ -120,6 +120,7 @@ func (q *request) parse(r *http.Request) (action, error) {
 	q.operation = q.text("Action")
 	q.log.Operation = q.operation
 	q.log.TargetGroup = q.text("TargetGroupArn")
+	q.log.SecurityGroups = q.securityGroups()
 	version := q.text("Version")
 	if found, ok := services[version]; ok {
 		q.service = found

@@ -12,17 +12,20 @@ type action func(*Server, *request) (any, error)
 type service struct {
 	version   string
 	namespace string
-	throttled bool
-	answer    func(namespace, operation, id string, result any) ([]byte, error)
-	refusal   func(namespace, id string, status int, e *state.Error) ([]byte, error)
-	actions   map[string]action
+	// bucket names the token bucket of a call and its size, nil is none; overload is the answer when it is empty.
+	bucket   func(Limits, *request) (kind string, limit Limit)
+	overload state.Error
+	answer   func(namespace, operation, id string, result any) ([]byte, error)
+	refusal  func(namespace, id string, status int, e *state.Error) ([]byte, error)
+	actions  map[string]action
 }
 
 var (
 	elbv2Service = service{
 		version:   "2015-12-01",
 		namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
-		throttled: true,
+		bucket:    elbv2Bucket,
+		overload:  state.Error{Code: "Throttling", Message: "Rate exceeded"},
 		answer:    queryAnswer,
 		refusal:   queryRefusal,
 		actions: map[string]action{
@@ -49,9 +52,18 @@ var (
 	ec2Service = service{
 		version:   "2016-11-15",
 		namespace: "http://ec2.amazonaws.com/doc/2016-11-15/",
+		bucket:    ec2Bucket,
+		overload:  state.Error{Code: "RequestLimitExceeded", Message: "Request limit exceeded."},
 		answer:    ec2Answer,
 		refusal:   ec2Refusal,
-		actions:   map[string]action{"DescribeVpcs": describeVpcs},
+		actions: map[string]action{
+			"DescribeVpcs":                  describeVpcs,
+			"DescribeInstances":             describeInstances,
+			"DescribeNetworkInterfaces":     describeNetworkInterfaces,
+			"DescribeSecurityGroups":        describeSecurityGroups,
+			"AuthorizeSecurityGroupIngress": authorizeSecurityGroupIngress,
+			"RevokeSecurityGroupIngress":    revokeSecurityGroupIngress,
+		},
 	}
 	stsService = service{
 		version:   "2011-06-15",

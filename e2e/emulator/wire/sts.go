@@ -94,13 +94,10 @@ func (r Role) trusts(session, externalID string, tags map[string]string) bool {
 	return (r.ExternalID == "" || r.ExternalID == externalID) && (r.SessionName == "" || like(r.SessionName, session))
 }
 
-// like is IAM's StringLike, without its question mark.
+// like is IAM's StringLike.
 func like(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	for i, part := range parts {
-		parts[i] = regexp.QuoteMeta(part)
-	}
-	matched, _ := regexp.MatchString("^"+strings.Join(parts, ".*")+"$", text)
+	quoted := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern))
+	matched, _ := regexp.MatchString("(?s)^"+quoted+"$", text)
 	return matched
 }
 

@@ -32,11 +32,14 @@ func (b *bucket) take(l Limit, now time.Time) bool {
 	return true
 }
 
-// admit says whether an operation of an account may go on.
-func (t *throttle) admit(account, operation string, now time.Time) bool {
+// admit says whether a call of an account may go on.
+func (t *throttle) admit(account string, q *request, now time.Time) bool {
+	if q.service.bucket == nil {
+		return true
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	kind, limit := t.limit(operation)
+	kind, limit := q.service.bucket(t.limits, q)
 	if limit == (Limit{}) {
 		return true
 	}
@@ -49,16 +52,29 @@ func (t *throttle) admit(account, operation string, now time.Time) bool {
 	return b.take(limit, now)
 }
 
-func (t *throttle) limit(operation string) (kind string, limit Limit) {
+// elbv2Bucket is shared by operations of one kind.
+func elbv2Bucket(limits Limits, q *request) (kind string, limit Limit) {
 	switch {
-	case operation == "RegisterTargets" || operation == "DeregisterTargets":
-		return "register", t.limits.Register
-	case strings.HasPrefix(operation, "Describe"):
-		return "describe", t.limits.Describe
-	case strings.HasPrefix(operation, "Modify"):
-		return "modify", t.limits.Modify
+	case q.operation == "RegisterTargets" || q.operation == "DeregisterTargets":
+		return "register", limits.Register
+	case strings.HasPrefix(q.operation, "Describe"):
+		return "describe", limits.Describe
+	case strings.HasPrefix(q.operation, "Modify"):
+		return "modify", limits.Modify
 	}
-	return "other", t.limits.Other
+	return "other", limits.Other
+}
+
+// ec2Bucket is an operation's own.
+func ec2Bucket(limits Limits, q *request) (kind string, limit Limit) {
+	kind = "EC2 " + q.operation
+	switch {
+	case !strings.HasPrefix(q.operation, "Describe"):
+		return kind, limits.EC2Change
+	case q.operation != "DescribeVpcs" && len(q.list("Filter")) == 0 && q.text("MaxResults") == "":
+		return kind + " unfiltered", limits.EC2Unfiltered
+	}
+	return kind, limits.EC2Describe
 }
 
 // set replaces the limits and fills the buckets.
