@@ -3,9 +3,9 @@
 
 // Package emulator emulates AWS's load balancers, with the delays and faults of the real ones.
 //
-// It has three parts: state decides what happens to targets and when, wire answers AWS clients, dataplane checks targets and
-// forwards traffic. Start runs all three in this process on loopback sockets; the program in cmd does the same for any AWS
-// client.
+// It has three parts: state decides what happens to targets and when, wire answers AWS clients (to those whom iam allows it),
+// dataplane checks targets and forwards traffic. Start runs all three in this process on loopback sockets; the program in cmd
+// does the same for any AWS client.
 //
 // It never registers, deregisters or marks anything by itself: that is the job of the program under test.
 package emulator

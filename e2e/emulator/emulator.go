@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/targetgate/targetgate/e2e/emulator/dataplane"
+	"github.com/targetgate/targetgate/e2e/emulator/iam"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 )
@@ -90,6 +91,15 @@ func (e *Emulator) SetLimits(l wire.Limits) { e.wire.SetLimits(l) }
 func (e *Emulator) SetGroupQuotas(groupARN string, q state.GroupQuotas) error {
 	return e.machine.SetGroupQuotas(groupARN, q)
 }
+
+// SetPolicies has a principal (an access key, or the ARN of a role) do only what these policies allow; none lets it do
+// everything again.
+func (e *Emulator) SetPolicies(principal string, policies ...iam.Policy) {
+	e.wire.SetPolicies(principal, policies...)
+}
+
+// UnusedGrants are those of a principal's policies that no call has needed.
+func (e *Emulator) UnusedGrants(principal string) []iam.Grant { return e.wire.UnusedGrants(principal) }
 
 // Inject spoils API calls until the fault is used up or taken back.
 func (e *Emulator) Inject(f wire.Fault) (remove func()) { return e.wire.Inject(f) }

@@ -3,8 +3,9 @@
 
 // Package testbed puts the parts of a run together: a real control plane (cluster), nodes (kubelet), load balancers
 // (emulator), and the targetgate under test as a process of its own. It has a token of its service account, what the
-// roles in config/ grant to that, and the webhook configuration in config/. A test of package charts holds that to be
-// exactly what the chart installs with its default values, so no Helm is needed here.
+// roles in config/ grant to that, what the policy in config/iam grants to its access key, and the webhook configuration in
+// config/. A test of package charts holds that to be exactly what the chart installs with its default values, so no Helm is
+// needed here.
 //
 //	Start             control plane, CRD, RBAC, emulator, nodes, webhook configuration, targetgate
 //	Deploy            one app: Service, target group behind a load balancer, TargetGroupBinding, Deployment
@@ -12,7 +13,8 @@
 //	Kill, Restart     targetgate dies at a bad moment; Keep restarts it when it ends by itself
 //	StartReplica      a second targetgate; SpreadWebhooks has the API server call both
 //	Close             everything ends; targetgate's log is searched for data races, the API server's audit log for
-//	                  anything that it refused to targetgate, unless a test has that Excused
+//	                  anything that it refused to targetgate, unless a test has that Excused, and AWS's log for calls that
+//	                  the policy does not allow
 //
 // Nothing in it does targetgate's work: it registers no target and writes no pod condition.
 package testbed

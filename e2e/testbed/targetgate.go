@@ -88,7 +88,7 @@ func (t *Targetgate) Restart(ctx context.Context) (err error) {
 	t.process, err = t.launcher.Start(process.Command{
 		Name: "targetgate", Binary: t.binary, Dir: t.dir, LogPath: t.LogFile(), Args: t.args(),
 		Env: append([]string{
-			"AWS_ACCESS_KEY_ID=targetgate", "AWS_SECRET_ACCESS_KEY=secret", "GORACE=halt_on_error=1",
+			"AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=secret", "GORACE=halt_on_error=1",
 			"POD_NAME=" + t.pod(), fmt.Sprintf("POD_UID=%d", t.number), "POD_NAMESPACE=" + namespace,
 		}, t.Env...),
 	})

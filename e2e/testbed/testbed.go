@@ -20,6 +20,7 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/cluster"
 	"github.com/targetgate/targetgate/e2e/emulator"
+	"github.com/targetgate/targetgate/e2e/emulator/iam"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/kubelet"
@@ -148,11 +149,15 @@ func (b *Bed) startCluster(ctx context.Context) (err error) {
 	return err
 }
 
-func (b *Bed) startAWS(ctx context.Context) (err error) {
+func (b *Bed) startAWS(ctx context.Context) error {
+	policies, err := b.policies()
+	if err != nil {
+		return err
+	}
 	b.AWS, err = emulator.Start(context.WithoutCancel(ctx), emulator.Options{
 		State: state.Options{Scale: b.options.Scale, Timings: b.options.Timings},
 		Wire: wire.Options{
-			Latency: b.options.Latency, Limits: b.options.Limits,
+			Latency: b.options.Latency, Limits: b.options.Limits, Policies: map[string][]iam.Policy{accessKey: policies},
 			Roles: []wire.Role{{ARN: "arn:aws:iam::210987654321:role/shared", ExternalID: "handshake", SessionName: "e2e+*"}},
 		},
 	})
@@ -180,7 +185,7 @@ func (b *Bed) startNodes(ctx context.Context) (err error) {
 }
 
 // Close ends everything, in the order in which it depends on each other. The error tells what ended badly before:
-// a data race in targetgate, or a call for which it has no permission.
+// a data race in targetgate, or a call for which it has no permission in Kubernetes or AWS.
 func (b *Bed) Close() error {
 	var failures []error
 	if b.Targetgate != nil {
@@ -196,7 +201,7 @@ func (b *Bed) Close() error {
 		failures = append(failures, reservation.Close())
 	}
 	if b.AWS != nil {
-		failures = append(failures, b.AWS.Close())
+		failures = append(failures, b.unauthorized(), b.AWS.Close())
 	}
 	if b.Cluster != nil {
 		failures = append(failures, b.refusals(), b.Cluster.Stop())

@@ -29,7 +29,7 @@ func asError(err error) *state.Error {
 // statusOf is the HTTP status that AWS sends with an error code.
 func statusOf(code string) int {
 	switch code {
-	case "AccessDenied", "ExpiredToken", "InvalidClientTokenId", "MissingAuthenticationToken",
+	case "AccessDenied", "UnauthorizedOperation", "ExpiredToken", "InvalidClientTokenId", "MissingAuthenticationToken",
 		"SignatureDoesNotMatch", "UnrecognizedClientException":
 		return http.StatusForbidden
 	case "InternalFailure", "InternalError":

@@ -26,4 +26,6 @@ type Call struct {
 	Status    int
 	Code      string
 	Throttled bool
+	// Unauthorized says that the principal's policies do not allow the call.
+	Unauthorized bool
 }

@@ -4,12 +4,16 @@
 // Package wire speaks AWS's query protocol for ELBv2, EC2 (VPCs, instances, interfaces, inbound rules of security groups) and STS
 // on one HTTP endpoint, well enough for an unmodified AWS SDK or command line client: a form comes in, XML goes out.
 //
-// A call goes through the same stations as at AWS: parse, authenticate, throttle, act on the state machine, answer.
-// Half of Options.Latency passes before the call acts and half after. Every call ends up in the log that Calls returns.
+// A call goes through the same stations as at AWS: parse, authenticate, throttle, authorize, act on the state machine,
+// answer. Half of Options.Latency passes before the call acts and half after. Every call ends up in the log that Calls
+// returns.
 //
 // Authentication takes the access key out of the Authorization header and does not verify the signature. A key handed
 // out by AssumeRole stands for its role, and for the role's account: what belongs to another account is AccessDenied. When
 // its time is over (Role.Lifetime) it is an ExpiredToken.
+//
+// Authorization is by the policies of the caller, see package iam: a principal without any may do everything. What of them
+// was used is remembered (UnusedGrants).
 //
 // Throttling is by token buckets, one set for each account, in real time: the factor that scales the load balancers'
 // times does not scale the limits of the API.

@@ -156,6 +156,7 @@ func TestIngressRefusals(t *testing.T) {
 		"add a malformed range":          {b.authorize, []types.IpPermission{fromCIDR("10.0.0.0")}, "InvalidParameterValue"},
 		"add IPv6 for IPv4":              {b.authorize, []types.IpPermission{fromCIDR("2001:db8::/32")}, "InvalidParameterValue"},
 		"add no source":                  {b.authorize, []types.IpPermission{web(types.IpPermission{})}, "MissingParameter"},
+		"add TCP without ports":          {b.authorize, []types.IpPermission{{IpProtocol: aws.String("tcp"), IpRanges: fromCIDR("10.0.0.0/9").IpRanges}}, "InvalidParameterValue"},
 		"add nothing":                    {b.authorize, nil, "MissingParameter"},
 		"remove what is not there":       {b.revoke, []types.IpPermission{fromCIDR("10.0.0.0/8"), fromCIDR("10.0.0.0/9")}, "InvalidPermission.NotFound"},
 	} {
@@ -341,6 +342,10 @@ func TestEC2Pages(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int{5, 5, 2}, sizes); diff != "" || len(seen) != 12 {
 		t.Errorf("%d groups, pages (-want +got):\n%s", len(seen), diff)
+	}
+	whole := must[*ec2.DescribeSecurityGroupsOutput](t)(b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{MaxResults: aws.Int32(12)}))
+	if whole.NextToken != nil {
+		t.Error("there is a page after the last")
 	}
 	_, err := b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{NextToken: aws.String("%")})
 	wantCode(t, err, "InvalidPaginationToken")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/targetgate/targetgate/e2e/emulator/iam"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -45,7 +46,7 @@ func filtered[T any](q *request, resources []T, has fields[T]) ([]T, error) {
 
 func anyLike(patterns, values []string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		return slices.ContainsFunc(values, func(value string) bool { return like(pattern, value) })
+		return slices.ContainsFunc(values, func(value string) bool { return iam.Like(pattern, value) })
 	})
 }
 

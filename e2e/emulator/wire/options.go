@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/targetgate/targetgate/e2e/emulator/iam"
 )
 
 // Limit is a token bucket: Capacity calls at once, Refill calls a second. The zero value is no limit.
@@ -71,6 +73,8 @@ type Options struct {
 	Roles  []Role
 	// AccessKeys maps the keys that are accepted to their account; nil accepts any key for the default account.
 	AccessKeys map[string]string
+	// Policies are those of principals, by access key or the ARN of a role. A principal without any may do everything.
+	Policies map[string][]iam.Policy
 }
 
 func (o Options) withDefaults() Options {

@@ -22,6 +22,8 @@ type Server struct {
 	faults   faults
 	sessions sessions
 	calls    *record.Log[Call]
+
+	permissions *permissions
 }
 
 // New makes a Server; it is an http.Handler.
@@ -31,6 +33,8 @@ func New(machine *state.Machine, opts Options) *Server {
 		opts:     opts.withDefaults(),
 		sessions: sessions{byKey: map[string]session{}},
 		calls:    record.New[Call](0),
+
+		permissions: newPermissions(opts.Policies),
 	}
 	s.throttle.set(*s.opts.Limits)
 	return s
@@ -98,6 +102,9 @@ func (s *Server) process(q *request, r *http.Request) (any, error) {
 	if !s.throttle.admit(q.caller.account, q, now) {
 		q.log.Throttled = true
 		return nil, &q.service.overload
+	}
+	if err := s.authorize(q); err != nil {
+		return nil, err
 	}
 	if err := q.caller.owns(q.operation, r.PostForm); err != nil {
 		return nil, err

@@ -11,23 +11,32 @@ type action func(*Server, *request) (any, error)
 // service is one AWS service: how it wraps answers and what it can do.
 type service struct {
 	version   string
+	prefix    string // of its actions in policies
 	namespace string
 	// bucket names the token bucket of a call and its size, nil is none; overload is the answer when it is empty.
 	bucket   func(Limits, *request) (kind string, limit Limit)
 	overload state.Error
-	answer   func(namespace, operation, id string, result any) ([]byte, error)
-	refusal  func(namespace, id string, status int, e *state.Error) ([]byte, error)
-	actions  map[string]action
+	// permissions are the actions that a call needs in policies, resources those that it needs each of them for.
+	permissions func(*request) []string
+	resources   func(*Server, *request) []string
+	denied      func(q *request, action, resource string, explicit bool) error
+	answer      func(namespace, operation, id string, result any) ([]byte, error)
+	refusal     func(namespace, id string, status int, e *state.Error) ([]byte, error)
+	actions     map[string]action
 }
 
 var (
 	elbv2Service = service{
-		version:   "2015-12-01",
-		namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
-		bucket:    elbv2Bucket,
-		overload:  state.Error{Code: "Throttling", Message: "Rate exceeded"},
-		answer:    queryAnswer,
-		refusal:   queryRefusal,
+		version:     "2015-12-01",
+		prefix:      "elasticloadbalancing",
+		permissions: ownPermission,
+		resources:   elbv2Resources,
+		denied:      accessDenied,
+		namespace:   "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
+		bucket:      elbv2Bucket,
+		overload:    state.Error{Code: "Throttling", Message: "Rate exceeded"},
+		answer:      queryAnswer,
+		refusal:     queryRefusal,
 		actions: map[string]action{
 			"CreateTargetGroup":             createTargetGroup,
 			"DeleteTargetGroup":             deleteTargetGroup,
@@ -50,12 +59,16 @@ var (
 		},
 	}
 	ec2Service = service{
-		version:   "2016-11-15",
-		namespace: "http://ec2.amazonaws.com/doc/2016-11-15/",
-		bucket:    ec2Bucket,
-		overload:  state.Error{Code: "RequestLimitExceeded", Message: "Request limit exceeded."},
-		answer:    ec2Answer,
-		refusal:   ec2Refusal,
+		version:     "2016-11-15",
+		prefix:      "ec2",
+		permissions: ownPermission,
+		resources:   ec2Resources,
+		denied:      unauthorized,
+		namespace:   "http://ec2.amazonaws.com/doc/2016-11-15/",
+		bucket:      ec2Bucket,
+		overload:    state.Error{Code: "RequestLimitExceeded", Message: "Request limit exceeded."},
+		answer:      ec2Answer,
+		refusal:     ec2Refusal,
 		actions: map[string]action{
 			"DescribeVpcs":                  describeVpcs,
 			"DescribeInstances":             describeInstances,
@@ -66,10 +79,14 @@ var (
 		},
 	}
 	stsService = service{
-		version:   "2011-06-15",
-		namespace: "https://sts.amazonaws.com/doc/2011-06-15/",
-		answer:    queryAnswer,
-		refusal:   queryRefusal,
+		version:     "2011-06-15",
+		prefix:      "sts",
+		permissions: stsPermissions,
+		resources:   stsResources,
+		denied:      accessDenied,
+		namespace:   "https://sts.amazonaws.com/doc/2011-06-15/",
+		answer:      queryAnswer,
+		refusal:     queryRefusal,
 		actions: map[string]action{
 			"AssumeRole":        assumeRole,
 			"GetCallerIdentity": getCallerIdentity,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/targetgate/targetgate/e2e/emulator/iam"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -91,14 +92,7 @@ func (r Role) trusts(session, externalID string, tags map[string]string) bool {
 			return false
 		}
 	}
-	return (r.ExternalID == "" || r.ExternalID == externalID) && (r.SessionName == "" || like(r.SessionName, session))
-}
-
-// like is IAM's StringLike.
-func like(pattern, text string) bool {
-	quoted := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern))
-	matched, _ := regexp.MatchString("(?s)^"+quoted+"$", text)
-	return matched
+	return (r.ExternalID == "" || r.ExternalID == externalID) && (r.SessionName == "" || iam.Like(r.SessionName, session))
 }
 
 func (s *Server) openSession(role, name string, d time.Duration) assumeRoleXML {

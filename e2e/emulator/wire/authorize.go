@@ -1,0 +1,183 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/targetgate/targetgate/e2e/emulator/iam"
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+)
+
+// permissions are the policies of principals, and what of them was used.
+type permissions struct {
+	mu       sync.Mutex
+	policies map[string][]iam.Policy
+	used     map[string]map[iam.Grant]bool
+}
+
+func newPermissions(policies map[string][]iam.Policy) *permissions {
+	p := &permissions{policies: map[string][]iam.Policy{}, used: map[string]map[iam.Grant]bool{}}
+	maps.Copy(p.policies, policies)
+	return p
+}
+
+// SetPolicies has a principal (an access key, or the ARN of a role) do only what these policies allow. With none, it may do
+// everything again.
+func (s *Server) SetPolicies(principal string, policies ...iam.Policy) {
+	p := s.permissions
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.policies[principal] = policies
+}
+
+// UnusedGrants are those of a principal's policies that no call has needed, in their order. Of several that allow the same
+// call, only the first counts as needed.
+func (s *Server) UnusedGrants(principal string) []iam.Grant {
+	p := s.permissions
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var unused []iam.Grant
+	for _, policy := range p.policies[principal] {
+		for _, grant := range policy.Grants() {
+			if !p.used[principal][grant] {
+				unused = append(unused, grant)
+			}
+		}
+	}
+	return unused
+}
+
+// evaluate decides by a principal's policies, and remembers what was used.
+func (p *permissions) evaluate(principal string, call iam.Call) iam.Decision {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.policies[principal]) == 0 {
+		return iam.Decision{Allowed: true}
+	}
+	decision := iam.Evaluate(p.policies[principal], call)
+	if decision.Allowed {
+		if p.used[principal] == nil {
+			p.used[principal] = map[iam.Grant]bool{}
+		}
+		p.used[principal][decision.Grant] = true
+	}
+	return decision
+}
+
+// authorize refuses what the caller's policies do not allow, by the first resource or action that they do not.
+func (s *Server) authorize(q *request) error {
+	for _, action := range q.service.permissions(q) {
+		for _, resource := range q.service.resources(s, q) {
+			decision := s.permissions.evaluate(q.caller.name, iam.Call{
+				Action: action, Resource: resource, Context: s.conditionKeys(q, resource),
+			})
+			if !decision.Allowed {
+				q.log.Unauthorized = true
+				return q.service.denied(q, action, resource, decision.Denied)
+			}
+		}
+	}
+	return nil
+}
+
+// ownPermission is that of the operation's name.
+func ownPermission(q *request) []string { return []string{q.service.prefix + ":" + q.operation} }
+
+// stsPermissions are none for GetCallerIdentity, which everybody may call.
+func stsPermissions(q *request) []string {
+	switch {
+	case q.operation != "AssumeRole":
+		return nil
+	case len(q.list("Tags.member")) > 0:
+		return []string{"sts:AssumeRole", "sts:TagSession"}
+	}
+	return []string{"sts:AssumeRole"}
+}
+
+// elbv2Resources are those that the call names. Describe operations know no resources, and what is created has no id yet.
+func elbv2Resources(s *Server, q *request) []string {
+	if strings.HasPrefix(q.operation, "Describe") {
+		return []string{"*"}
+	}
+	prefix := "arn:aws:elasticloadbalancing:" + s.machine.Options().Region + ":" + q.caller.account + ":"
+	switch q.operation {
+	case "CreateTargetGroup":
+		return []string{prefix + "targetgroup/" + q.text("Name") + "/*"}
+	case "CreateLoadBalancer":
+		kind := map[string]string{state.Network: "net"}[q.text("Type")]
+		if kind == "" {
+			kind = "app"
+		}
+		return []string{prefix + "loadbalancer/" + kind + "/" + q.text("Name") + "/*"}
+	}
+	named := q.texts("ResourceArns.member")
+	for _, parameter := range []string{"TargetGroupArn", "LoadBalancerArn", "ListenerArn"} {
+		if arn := q.text(parameter); arn != "" {
+			named = append(named, arn)
+		}
+	}
+	return named
+}
+
+// ec2Resources are the security group of a call that changes one.
+func ec2Resources(s *Server, q *request) []string {
+	if strings.HasPrefix(q.operation, "Describe") {
+		return []string{"*"}
+	}
+	return []string{"arn:aws:ec2:" + s.machine.Options().Region + ":" + q.caller.account + ":security-group/" + q.text("GroupId")}
+}
+
+func stsResources(_ *Server, q *request) []string { return []string{q.text("RoleArn")} }
+
+// conditionKeys are what conditions may ask about: the tags of the resource and those in the call.
+func (s *Server) conditionKeys(q *request, resource string) map[string]string {
+	keys := map[string]string{}
+	for key, value := range s.resourceTags(resource) {
+		keys["aws:ResourceTag/"+key] = value
+	}
+	tags, _ := q.tagParams() // what is wrong with them is answered by the operation
+	for key, value := range tags {
+		keys["aws:RequestTag/"+key] = value
+	}
+	return keys
+}
+
+// resourceTags are the tags of a target group or a security group, none of others.
+func (s *Server) resourceTags(arn string) map[string]string {
+	if _, id, ok := strings.Cut(arn, ":security-group/"); ok {
+		group, _ := s.machine.SecurityGroup(id) // what is not there has no tags
+		return maps.Clone(group.Tags)
+	}
+	tags, _ := s.machine.Tags(arn) // the same
+	return tags
+}
+
+// because is the end of AWS's texts.
+func because(action string, explicit bool) string {
+	if explicit {
+		return " with an explicit deny in an identity-based policy"
+	}
+	return " because no identity-based policy allows the " + action + " action"
+}
+
+func accessDenied(q *request, action, resource string, explicit bool) error {
+	on := ""
+	if resource != "*" {
+		on = " on resource: " + resource
+	}
+	return state.Refuse("AccessDenied", "User: %s is not authorized to perform: %s%s%s", q.caller.arn, action, on, because(action, explicit))
+}
+
+// unauthorized has a part that is different for each call, as EC2's does.
+func unauthorized(q *request, action, resource string, explicit bool) error {
+	denied := asError(accessDenied(q, action, resource, explicit))
+	encoded := base64.RawURLEncoding.EncodeToString(slices.Repeat([]byte(q.log.RequestID), 12))
+	return state.Refuse("UnauthorizedOperation",
+		"You are not authorized to perform this operation. %s. Encoded authorization failure message: %s", denied.Message, encoded)
+}

@@ -1,0 +1,54 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testbed
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/targetgate/targetgate/e2e/emulator/iam"
+)
+
+// accessKey is who targetgate is to AWS.
+const accessKey = "targetgate"
+
+// assumeRoles is what the README has users add to the shipped policy for target groups of other accounts.
+const assumeRoles = `{"Version": "2012-10-17", "Statement": {
+	"Sid": "AssumeRoles", "Effect": "Allow", "Action": ["sts:AssumeRole", "sts:TagSession"], "Resource": "*"
+}}`
+
+// policies are the shipped ones, and that for roles.
+func (b *Bed) policies() ([]iam.Policy, error) {
+	shipped, err := os.ReadFile(filepath.Join(b.root, "config/iam/bindings-and-security-groups.json"))
+	if err != nil {
+		return nil, err
+	}
+	var policies []iam.Policy
+	for _, text := range []string{string(shipped), assumeRoles} {
+		policy, err := iam.Parse([]byte(text))
+		if err != nil {
+			return nil, err
+		}
+		policies = append(policies, policy)
+	}
+	return policies, nil
+}
+
+// unauthorized is an error when targetgate has made a call that its policies do not allow, as refusals is for Kubernetes.
+func (b *Bed) unauthorized() error {
+	seen := map[string]bool{}
+	var texts []string
+	for _, call := range b.AWS.Calls(0) {
+		if call.Unauthorized && call.Principal == accessKey && !seen[call.Operation] {
+			seen[call.Operation] = true
+			texts = append(texts, fmt.Sprintf("%s, first at %s", call.Operation, call.Received.UTC().Format("15:04:05")))
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return fmt.Errorf("targetgate made calls that the policies in config/iam do not allow:\n%s", strings.Join(texts, "\n"))
+}
