@@ -37,6 +37,8 @@ type Service struct {
 	AddressType string
 	// Zones are the enabled Availability Zones, all when empty.
 	Zones []string
+	// SecurityGroups of the load balancer.
+	SecurityGroups []string
 	// VPC is the first one when empty. Targets outside of it need the zone all.
 	VPC string
 }
@@ -117,6 +119,8 @@ func (e *Emulator) createBalancer(name string, s Service) (state.Balancer, error
 		Name:    name,
 		Type:    s.Type,
 		Subnets: subnets(e.vpc(s), s.Zones),
+
+		SecurityGroups: s.SecurityGroups,
 	})
 }
 

@@ -13,8 +13,12 @@
 // closes is a 502, no target a 503, no answer in time a 504. The NLB's is a TCP proxy that gives each connection to one
 // target; where that fails, the client's connection is reset.
 //
+// Where a target's interface is known and has security groups, a connection needs a rule of theirs, for the port and from the
+// load balancer's security groups or addresses. Without one nothing is heard: a check times out, a request is a 504.
+//
 // Pods have addresses in 10.0.0.0/8 that only the API knows; their servers listen on the same address in 127.0.0.0/8.
 // Options.Map translates.
 //
-// Not emulated: TLS at the front door, UDP, HTTP/2 and gRPC to targets, Lambda functions (502), WebSocket time limits.
+// Not emulated: TLS at the front door, UDP, HTTP/2 and gRPC to targets, Lambda functions (502), WebSocket time limits,
+// addresses of clients that a Network Load Balancer keeps: to security groups, all traffic is the load balancer's own.
 package dataplane

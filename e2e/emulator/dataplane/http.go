@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -34,7 +33,7 @@ var (
 func (d *door) serveHTTP() {
 	opts, machine := d.plane.opts, d.plane.machine
 	transport := &http.Transport{
-		DialContext:           (&net.Dialer{Timeout: machine.Scaled(opts.ConnectTimeout)}).DialContext,
+		DialContext:           d.dialTarget,
 		ResponseHeaderTimeout: machine.Scaled(opts.IdleTimeout),
 		IdleConnTimeout:       time.Minute,
 		MaxIdleConnsPerHost:   100,
@@ -127,7 +126,7 @@ func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			err = blame(r.Context(), flight, errBroken)
 		}
 	}()
-	proxy.ServeHTTP(answer, r.WithContext(flight))
+	proxy.ServeHTTP(answer, r.WithContext(context.WithValue(flight, targetKey{}, target)))
 	finished = true
 }
 

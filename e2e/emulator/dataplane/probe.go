@@ -19,7 +19,10 @@ func (p *Plane) check(probe state.Probe) {
 	ctx, cancel := context.WithTimeout(p.ctx, probe.Timeout)
 	defer cancel()
 	result := state.Result{Failed: true}
-	if address, err := p.address(probe.Target, probe.Port); err == nil {
+	if !p.admitted(probe.Group, probe.Target, probe.Port) {
+		<-ctx.Done()
+		result = state.Result{TimedOut: true}
+	} else if address, err := p.address(probe.Target, probe.Port); err == nil {
 		result = p.ask(ctx, probe, address)
 	}
 	if p.ctx.Err() == nil {

@@ -48,8 +48,7 @@ func (d *door) pass(ctx context.Context, client *net.TCPConn) {
 func (d *door) join(ctx context.Context, client *net.TCPConn, target state.Target, address string) error {
 	flight, landed := d.board(ctx, target)
 	defer landed()
-	dialer := net.Dialer{Timeout: d.plane.machine.Scaled(d.plane.opts.ConnectTimeout)}
-	conn, err := dialer.DialContext(flight, "tcp", address)
+	conn, err := d.dial(flight, target, address)
 	if err != nil {
 		reset(client)
 		return err

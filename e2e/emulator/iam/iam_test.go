@@ -67,6 +67,12 @@ func TestEvaluate(t *testing.T) {
 		"one condition does not: a pattern": {
 			[]string{owned}, Call{"ec2:CreateTags", group, map[string]string{tag + "elbv2.k8s.aws/cluster": "", "ec2:CreateAction": "CreateVolume"}}, Decision{},
 		},
+		"a pattern for any text without the key": {
+			[]string{strings.Replace(owned, "Create?ecurity*", "*", 1)}, Call{"ec2:CreateTags", group, map[string]string{tag + "elbv2.k8s.aws/cluster": ""}}, Decision{},
+		},
+		"two statements that allow": {
+			[]string{allow, strings.Replace(allow, "Read", "Again", 1)}, Call{"ec2:DescribeTags", "*", nil}, Decision{true, false, Grant{"Read", "ec2:Describe*"}},
+		},
 		"one condition does not: a pattern without the key": {
 			[]string{owned}, Call{"ec2:CreateTags", group, map[string]string{tag + "elbv2.k8s.aws/cluster": ""}}, Decision{},
 		},

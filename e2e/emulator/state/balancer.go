@@ -5,6 +5,7 @@ package state
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +38,9 @@ type Balancer struct {
 	VPC     string
 	DNSName string
 	Zones   []Subnet
-	Created time.Time
+	// Addresses are those of its nodes, which connect to targets.
+	Addresses []netip.Addr
+	Created   time.Time
 }
 
 type balancer struct {
@@ -74,6 +77,7 @@ func (m *Machine) CreateBalancer(account string, spec BalancerSpec) (Balancer, e
 		VPC:          vpc,
 		DNSName:      spec.Name + "-" + id[:10] + "." + m.opts.Region + ".elb.amazonaws.com",
 		Zones:        zones,
+		Addresses:    m.nodeAddresses(vpc, zones),
 		Created:      now,
 	}}
 	m.balancers[b.ARN] = b
@@ -174,7 +178,7 @@ func (m *Machine) SetSubnets(arn string, subnets []string) error {
 	if err != nil {
 		return err
 	}
-	b.BalancerSpec, b.VPC, b.Zones = spec, vpc, zones
+	b.BalancerSpec, b.VPC, b.Zones, b.Addresses = spec, vpc, zones, m.nodeAddresses(vpc, zones)
 	for _, g := range m.groupsOf(b) {
 		m.reconsider(g, now)
 	}

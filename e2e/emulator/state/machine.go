@@ -28,6 +28,7 @@ type Machine struct {
 	instances map[string]Instance
 	reserved  map[string]bool
 	ec2       ec2
+	nodes     int // load balancers that got addresses so far
 }
 
 // New makes an empty machine.

@@ -1,0 +1,70 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dataplane
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+)
+
+// admits says whether security groups let the load balancer connect. One rule with a group of the load balancer is enough. Rules
+// with address ranges must hold the addresses of all its nodes, since there is no telling here which of them connects.
+func admits(in state.Inbound, protocol string, port int) bool {
+	if !in.Enforced {
+		return true
+	}
+	held := func(fits func(state.Source) bool) bool {
+		return slices.ContainsFunc(in.Rules, func(r state.Rule) bool { return covers(r, protocol, port) && fits(r.Source) })
+	}
+	if held(func(s state.Source) bool { return slices.Contains(in.Groups, s.Group) }) {
+		return true
+	}
+	outside := func(addr netip.Addr) bool {
+		return !held(func(s state.Source) bool { return s.CIDR.Contains(addr) })
+	}
+	return len(in.Addresses) > 0 && !slices.ContainsFunc(in.Addresses, outside)
+}
+
+// covers says whether a rule is about a protocol and port.
+func covers(r state.Rule, protocol string, port int) bool {
+	return r.Protocol == "-1" || r.Protocol == protocol && r.From <= port && port <= r.To
+}
+
+// admitted says whether a group's load balancer may connect to a target.
+func (p *Plane) admitted(group string, target state.Target, port int) bool {
+	return admits(p.machine.Inbound(group, target), "tcp", port)
+}
+
+// dial connects to a target. Where security groups do not let it in, nothing is heard until the time is over; a connection that
+// is there already goes on when they change.
+func (d *door) dial(ctx context.Context, target state.Target, address string) (net.Conn, error) {
+	timeout := d.plane.machine.Scaled(d.plane.opts.ConnectTimeout)
+	if d.plane.admitted(d.listener.Group, target, target.Port) {
+		dialer := net.Dialer{Timeout: timeout}
+		return dialer.DialContext(ctx, "tcp", address)
+	}
+	timer := d.plane.machine.Options().Clock.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return nil, fmt.Errorf("connecting to %s: the security groups do not let it in: %w", target.Key, os.ErrDeadlineExceeded)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// targetKey is the key of a request's target in its context.
+type targetKey struct{}
+
+// dialTarget is dial for a transport, which knows no targets.
+func (d *door) dialTarget(ctx context.Context, _, address string) (net.Conn, error) {
+	target, _ := ctx.Value(targetKey{}).(state.Target)
+	return d.dial(ctx, target, address)
+}

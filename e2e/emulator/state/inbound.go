@@ -1,0 +1,112 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// Inbound is what security groups know of the way from a load balancer to a target, now and without any lag.
+type Inbound struct {
+	// Enforced says that the target's interface is known and has security groups. Otherwise everything gets in.
+	Enforced bool
+	// Rules are those of all security groups of the interface; those from a prefix list are there once for each entry.
+	Rules []Rule
+	// Groups are the security groups of the load balancer, Addresses those of its nodes in the target's family.
+	Groups    []string
+	Addresses []netip.Addr
+}
+
+// Inbound tells of the way to a target from the load balancer of a target group. An instance is reached at its primary
+// interface.
+func (m *Machine) Inbound(groupARN string, t Target) Inbound {
+	m.enter()
+	defer m.leave()
+	g := m.groups[groupARN]
+	if g == nil || g.balancer == nil {
+		return Inbound{}
+	}
+	i, ok := m.interfaceOf(g, t)
+	if !ok || len(i.Groups) == 0 {
+		return Inbound{}
+	}
+	in := Inbound{Enforced: true, Groups: g.balancer.SecurityGroups}
+	for _, id := range i.Groups {
+		group, _ := m.ec2.groups.latest(id) // is there: it cannot be deleted before the interface
+		for _, p := range group.Ingress {
+			in.Rules = append(in.Rules, m.spelledOut(p.Rule)...)
+		}
+	}
+	to, _ := netip.ParseAddr(t.Address) // is one: it has an interface
+	for _, addr := range g.balancer.Addresses {
+		if addr.Is4() == to.Is4() {
+			in.Addresses = append(in.Addresses, addr)
+		}
+	}
+	return in
+}
+
+// interfaceOf finds the interface of a target.
+func (m *Machine) interfaceOf(g *group, t Target) (Interface, bool) {
+	addr, err := netip.ParseAddr(t.Address)
+	if err != nil || len(m.ec2.interfaces) == 0 {
+		return Interface{}, false
+	}
+	all := m.ec2.interfaces.all()
+	at := slices.IndexFunc(all, func(i Interface) bool {
+		if g.TargetType == TypeInstance {
+			return i.Instance == t.ID && i.DeviceIndex == 0
+		}
+		return i.VPC == g.VPC && i.has(addr)
+	})
+	if at < 0 {
+		return Interface{}, false
+	}
+	return all[at], true
+}
+
+// has says whether an address is the interface's own or in a prefix of it.
+func (i Interface) has(addr netip.Addr) bool {
+	return slices.Contains(i.Addresses, addr) || slices.ContainsFunc(i.Prefixes, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// spelledOut replaces a rule from a prefix list by one for each of its entries.
+func (m *Machine) spelledOut(r Rule) []Rule {
+	if r.Source.PrefixList == "" {
+		return []Rule{r}
+	}
+	var rules []Rule
+	for _, cidr := range m.ec2.prefixLists[r.Source.PrefixList].Entries {
+		rules = append(rules, Rule{r.Protocol, r.From, r.To, Source{CIDR: cidr}})
+	}
+	return rules
+}
+
+// firstNode is the place in a subnet of the first load balancer's node: AWS keeps the addresses before it.
+const firstNode = 4
+
+// nodeAddresses picks the addresses of a new load balancer: IPv4 in each of its subnets, and IPv6 where the VPC has it.
+func (m *Machine) nodeAddresses(vpc string, zones []Subnet) []netip.Addr {
+	var ranges []netip.Prefix
+	for _, zone := range zones {
+		ranges = append(ranges, zone.CIDR)
+	}
+	in, _ := m.vpc(vpc) // is there: it has subnets
+	for _, cidr := range in.CIDRs {
+		if !cidr.Addr().Is4() {
+			ranges = append(ranges, cidr)
+		}
+	}
+	var addresses []netip.Addr
+	for _, r := range ranges {
+		addr := r.Masked().Addr()
+		for range firstNode + m.nodes {
+			addr = addr.Next()
+		}
+		addresses = append(addresses, addr)
+	}
+	m.nodes++
+	return addresses
+}
