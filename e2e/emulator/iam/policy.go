@@ -5,6 +5,7 @@ package iam
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -121,21 +122,26 @@ var (
 	actionText = regexp.MustCompile(`^(\*|[a-z0-9-]+:[a-zA-Z0-9*?]+)$`)
 )
 
-func (e entry) statement(number int) (s statement, err error) {
-	s.name = e.Sid
-	if s.name == "" {
-		s.name = fmt.Sprintf("#%d", number)
-	}
-	s.deny = e.Effect == "Deny"
+func (e entry) validate() error {
 	switch {
 	case !sidText.MatchString(e.Sid):
-		return s, errors.New("its Sid has other characters than letters and digits")
+		return errors.New("its Sid has other characters than letters and digits")
 	case e.Effect != "Allow" && e.Effect != "Deny":
-		return s, fmt.Errorf("effect is %q, want Allow or Deny", e.Effect)
+		return fmt.Errorf("effect is %q, want Allow or Deny", e.Effect)
 	case len(e.Action) == 0:
-		return s, errors.New("it has no Action")
+		return errors.New("it has no Action")
 	case len(e.Resource) == 0:
-		return s, errors.New("it has no Resource")
+		return errors.New("it has no Resource")
+	}
+	return nil
+}
+
+// statement is the entry as the statement of that number.
+func (e entry) statement(number int) (s statement, err error) {
+	s.name = cmp.Or(e.Sid, fmt.Sprintf("#%d", number))
+	s.deny = e.Effect == "Deny"
+	if err := e.validate(); err != nil {
+		return s, err
 	}
 	for _, action := range e.Action {
 		if !actionText.MatchString(action) {

@@ -48,7 +48,7 @@ func (m *Machine) Inbound(groupARN string, t Target) Inbound {
 	return in
 }
 
-// interfaceOf finds the interface of a target.
+// interfaceOf finds the interface of a target, in whatever VPC: those that overlap are not told apart.
 func (m *Machine) interfaceOf(g *group, t Target) (Interface, bool) {
 	addr, err := netip.ParseAddr(t.Address)
 	if err != nil || len(m.ec2.interfaces) == 0 {
@@ -59,7 +59,7 @@ func (m *Machine) interfaceOf(g *group, t Target) (Interface, bool) {
 		if g.TargetType == TypeInstance {
 			return i.Instance == t.ID && i.DeviceIndex == 0
 		}
-		return i.VPC == g.VPC && i.has(addr)
+		return i.has(addr)
 	})
 	if at < 0 {
 		return Interface{}, false

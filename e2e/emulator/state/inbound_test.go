@@ -4,6 +4,7 @@
 package state
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -35,20 +36,26 @@ func TestInbound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	group := func(kind string, port int) string {
-		g, err := b.CreateGroup("", GroupSpec{Name: kind, Protocol: ProtocolHTTP, Port: 80, VPC: DefaultVPCID, TargetType: kind})
+	group := func(vpc, kind, lb string, port int) string {
+		g, err := b.CreateGroup("", GroupSpec{Name: fmt.Sprint("g", port), Protocol: ProtocolHTTP, Port: 80, VPC: vpc, TargetType: kind})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if port == 0 {
+		if lb == "" {
 			return g.ARN
 		}
-		if _, err := b.CreateListener(ListenerSpec{LoadBalancer: lb.ARN, Protocol: ProtocolHTTP, Port: port, Group: g.ARN}); err != nil {
+		if _, err := b.CreateListener(ListenerSpec{LoadBalancer: lb, Protocol: ProtocolHTTP, Port: port, Group: g.ARN}); err != nil {
 			t.Fatal(err)
 		}
 		return g.ARN
 	}
-	ips, instances := group(TypeIP, 80), group(TypeInstance, 81)
+	away, err := b.CreateBalancer("", BalancerSpec{Name: "away", Subnets: []string{"subnet-0a000000000000011", "subnet-0b000000000000012"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ips, instances := group(DefaultVPCID, TypeIP, lb.ARN, 80), group(DefaultVPCID, TypeInstance, lb.ARN, 81)
+	elsewhere, alone := group(PeeredVPCID, TypeIP, away.ARN, 82), group(DefaultVPCID, TypeIP, "", 83)
+	peered := []netip.Addr{netip.MustParseAddr("172.31.0.5"), netip.MustParseAddr("172.31.16.5")}
 	v4 := []netip.Addr{netip.MustParseAddr("10.0.0.4"), netip.MustParseAddr("10.64.0.4")}
 	v6 := []netip.Addr{netip.MustParseAddr("2001:db8:1200::4")}
 	spelledOut := []Rule{tcp(1, 2, "10.0.0.0/9"), tcp(1, 2, "10.128.0.0/9")}
@@ -66,7 +73,9 @@ func TestInbound(t *testing.T) {
 		"an instance's primary interface":     {instances, at(machine1, "10.1.0.2"), Inbound{true, []Rule{tcpFrom(front)}, []string{front}, v4}},
 		"an instance without interfaces":      {instances, at(machine2, "10.2.0.1"), Inbound{}},
 		"a load balancer as target":           {ips, at(lb.ARN, lb.ARN), Inbound{}},
-		"a group that is attached to nothing": {"arn", at("10.1.0.1", "10.1.0.1"), Inbound{}},
+		"a load balancer of another VPC":      {elsewhere, at("10.1.0.1", "10.1.0.1"), Inbound{true, []Rule{tcpFrom(front)}, nil, peered}},
+		"a group that is attached to nothing": {alone, at("10.1.0.1", "10.1.0.1"), Inbound{}},
+		"a group that is not there":           {"arn", at("10.1.0.1", "10.1.0.1"), Inbound{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := b.Inbound(tc.group, tc.target)
