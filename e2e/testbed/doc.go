@@ -16,5 +16,7 @@
 //	                  anything that it refused to targetgate, unless a test has that Excused, and AWS's log for calls that
 //	                  the policy does not allow
 //
-// Nothing in it does targetgate's work: it registers no target and writes no pod condition.
+// With Options.SecurityGroups, nodes have interfaces with a security group, and load balancers reach pods only by its rules.
+//
+// Nothing in it does targetgate's work: it registers no target, writes no pod condition and changes no rule later on.
 package testbed

@@ -13,20 +13,28 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
-// LaunchInstances tells AWS of the running instance behind each Node object. Start does it once; a test that adds nodes
-// does it again.
+// LaunchInstances tells AWS of the running instance behind each Node object, and with Options.SecurityGroups of its interface,
+// which has the nodes' security group. Start does it once; a test that adds nodes does it again.
 func (b *Bed) LaunchInstances(ctx context.Context) error {
 	var nodes corev1.NodeList
 	if err := b.Client.List(ctx, &nodes); err != nil {
 		return fmt.Errorf("listing nodes: %w", err)
 	}
 	for i := range nodes.Items {
-		node := &nodes.Items[i]
-		b.AWS.State().SetInstance(path.Base(node.Spec.ProviderID), state.Instance{
-			Address: internalIP(node), Zone: node.Labels[corev1.LabelTopologyZone], Running: true,
-		})
+		if err := b.launch(&nodes.Items[i]); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+func (b *Bed) launch(node *corev1.Node) error {
+	id, address := path.Base(node.Spec.ProviderID), internalIP(node)
+	b.AWS.State().SetInstance(id, state.Instance{Address: address, Zone: node.Labels[corev1.LabelTopologyZone], Running: true})
+	if !b.options.SecurityGroups {
+		return nil
+	}
+	return b.putInterface(id, address, node.Spec.PodCIDR)
 }
 
 func internalIP(node *corev1.Node) string {

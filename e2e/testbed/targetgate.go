@@ -25,7 +25,7 @@ type Targetgate struct {
 
 	number      int // 0 for the first
 	binary, dir string
-	awsURL      string
+	awsURL, vpc string
 	extra       []string // flags of the test
 	ports       ports
 	launcher    *process.Launcher
@@ -63,7 +63,8 @@ func (b *Bed) startTargetgate(ctx context.Context) error {
 
 func (b *Bed) newTargetgate(number int, free ports) *Targetgate {
 	return &Targetgate{
-		number: number, binary: b.options.Targetgate, dir: b.dir, awsURL: b.AWS.URL(), ports: free, launcher: process.NewLauncher(),
+		number: number, binary: b.options.Targetgate, dir: b.dir, awsURL: b.AWS.URL(), vpc: b.vpc(), ports: free,
+		launcher: process.NewLauncher(),
 	}
 }
 
@@ -133,7 +134,7 @@ func (t *Targetgate) keep(ctx context.Context) error {
 
 func (t *Targetgate) args() []string {
 	return append([]string{
-		"--cluster-name=e2e", "--aws-region=eu-west-1", "--aws-vpc-id=vpc-0123456789abcdef0",
+		"--cluster-name=" + clusterName, "--aws-region=eu-west-1", "--aws-vpc-id=" + t.vpc,
 		"--kubeconfig=" + t.kubeconfig(), "--leader-election-namespace=" + namespace, "--shutdown-delay=0",
 		fmt.Sprintf("--aws-api-endpoints=Elastic Load Balancing v2=%s,EC2=%s,STS=%s", t.awsURL, t.awsURL, t.awsURL),
 		fmt.Sprintf("--webhook-bind-port=%d", t.ports.webhook),

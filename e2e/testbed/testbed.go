@@ -45,6 +45,10 @@ type Options struct {
 	Args []string
 	// Nodes is how many nodes there are, default 3. Each is an EC2 instance that the emulator knows.
 	Nodes int
+	// SecurityGroups gives each node's instance a network interface with a security group (Bed.NodeSecurityGroup), so that load
+	// balancers reach pods and nodes only where its inbound rules let them, and tells targetgate the VPC of the emulator. An app's
+	// load balancer gets security groups by App.Balancer.
+	SecurityGroups bool
 	// Progress, when set, is told what is being started.
 	Progress func(string)
 }
@@ -57,6 +61,9 @@ type Bed struct {
 	Client  client.Client // an administrator's, without a cache
 
 	Targetgate *Targetgate
+
+	// NodeSecurityGroup is the id of the security group of all nodes, with Options.SecurityGroups.
+	NodeSecurityGroup string
 
 	options  Options
 	ports    ports         // of the first targetgate
@@ -180,6 +187,11 @@ func (b *Bed) startNodes(ctx context.Context) (err error) {
 	})
 	if err != nil {
 		return err
+	}
+	if b.options.SecurityGroups {
+		if err := b.createNodeSecurityGroup(); err != nil {
+			return err
+		}
 	}
 	return b.LaunchInstances(ctx)
 }
