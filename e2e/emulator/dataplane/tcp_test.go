@@ -10,6 +10,7 @@ import (
 	"net"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
@@ -36,6 +37,7 @@ func (b *bed) readOnce() error {
 		return err
 	}
 	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second)) // fails only when it is closed
 	_, err = conn.Read(make([]byte, 1))
 	return err
 }

@@ -407,6 +407,21 @@ func wantStatus(t *testing.T, err error, want int) {
 	}
 }
 
+func TestParametersThatAreNotEmulated(t *testing.T) {
+	b, group := newEC2Bed(t, Options{})
+	_, err := b.ec2().AuthorizeSecurityGroupIngress(ctx(t), &ec2.AuthorizeSecurityGroupIngressInput{
+		GroupId: &group, DryRun: aws.Bool(true), IpPermissions: []types.IpPermission{fromCIDR("10.0.0.0/8")},
+	})
+	wantCode(t, err, "UnknownParameter")
+	if g := must[state.SecurityGroup](t)(b.machine.SecurityGroup(group)); len(g.Ingress) != 0 {
+		t.Errorf("rules are %v, want none", g.Ingress)
+	}
+	_, err = b.ec2().RevokeSecurityGroupIngress(ctx(t), &ec2.RevokeSecurityGroupIngressInput{GroupId: &group, SecurityGroupRuleIds: []string{"sgr-1"}})
+	wantCode(t, err, "UnknownParameter")
+	_, err = b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{GroupNames: []string{"nodes"}})
+	wantCode(t, err, "UnknownParameter")
+}
+
 func TestFaultOfASecurityGroup(t *testing.T) {
 	b, group := newEC2Bed(t, Options{})
 	other := b.securityGroup(state.SecurityGroupSpec{Name: "other"})

@@ -65,6 +65,18 @@ func tagFields(tags map[string]string, filter string) (values []string, known bo
 	return values, known
 }
 
+// only refuses a call with other parameters, which would otherwise be ignored: a DryRun would act.
+func only(act action, parameters ...string) action {
+	return func(s *Server, q *request) (any, error) {
+		for name := range q.kids {
+			if name != "Action" && name != "Version" && !slices.Contains(parameters, name) {
+				return nil, state.Refuse("UnknownParameter", "The parameter %s is not emulated", name)
+			}
+		}
+		return act(s, q)
+	}
+}
+
 // securityGroups are the ids of security groups that a call names.
 func (q *request) securityGroups() []string {
 	ids := q.texts("GroupId")

@@ -71,11 +71,11 @@ var (
 		refusal:     ec2Refusal,
 		actions: map[string]action{
 			"DescribeVpcs":                  describeVpcs,
-			"DescribeInstances":             describeInstances,
-			"DescribeNetworkInterfaces":     describeNetworkInterfaces,
-			"DescribeSecurityGroups":        describeSecurityGroups,
-			"AuthorizeSecurityGroupIngress": authorizeSecurityGroupIngress,
-			"RevokeSecurityGroupIngress":    revokeSecurityGroupIngress,
+			"DescribeInstances":             only(describeInstances, "InstanceId", "Filter", "MaxResults", "NextToken"),
+			"DescribeNetworkInterfaces":     only(describeNetworkInterfaces, "NetworkInterfaceId", "Filter", "MaxResults", "NextToken"),
+			"DescribeSecurityGroups":        only(describeSecurityGroups, "GroupId", "Filter", "MaxResults", "NextToken"),
+			"AuthorizeSecurityGroupIngress": only(authorizeSecurityGroupIngress, "GroupId", "IpPermissions"),
+			"RevokeSecurityGroupIngress":    only(revokeSecurityGroupIngress, "GroupId", "IpPermissions"),
 		},
 	}
 	stsService = service{
