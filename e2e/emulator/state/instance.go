@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Instance is what the machine knows of an EC2 instance. Its interfaces are known by PutInterface.
@@ -47,8 +48,12 @@ func (m *Machine) ForgetInstance(id string) {
 	m.reconsiderAll(now)
 }
 
-func instanceNotFound(id string) error {
-	return Refuse("InvalidInstanceID.NotFound", "The instance ID '%s' does not exist", id)
+// instanceNotFound names all ids that are unknown.
+func instanceNotFound(ids ...string) error {
+	if len(ids) == 1 {
+		return Refuse("InvalidInstanceID.NotFound", "The instance ID '%s' does not exist", ids[0])
+	}
+	return Refuse("InvalidInstanceID.NotFound", "The instance IDs '%s' do not exist", strings.Join(ids, ", "))
 }
 
 // DescribeInstances returns an account's instances ("" is the default one) with one of the ids, or all, with their interfaces as
@@ -58,13 +63,17 @@ func (m *Machine) DescribeInstances(account string, ids ...string) ([]DescribedI
 	defer m.leave()
 	interfaces := m.ec2.interfaces.at(m.lagged(now))
 	account = m.account(account)
+	var unknown []string
 	for _, id := range ids {
 		if !wellFormed("i-", id) {
 			return nil, Refuse("InvalidInstanceID.Malformed", "Invalid id: \"%s\"", id)
 		}
 		if instance, ok := m.instances[id]; !ok || m.account(instance.Account) != account {
-			return nil, instanceNotFound(id)
+			unknown = append(unknown, id)
 		}
+	}
+	if len(unknown) > 0 {
+		return nil, instanceNotFound(unknown...)
 	}
 	var found []DescribedInstance
 	for _, id := range slices.Sorted(maps.Keys(m.instances)) {

@@ -5,6 +5,7 @@ package state
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,6 +121,10 @@ func TestDescribeInstances(t *testing.T) {
 	} {
 		_, err := b.DescribeInstances("", machine2, id)
 		wantRefusal(t, err, code)
+	}
+	_, err = b.DescribeInstances("", "i-0123456789abc0004", machine1, "i-0123456789abc0003")
+	if want := "The instance IDs 'i-0123456789abc0004, i-0123456789abc0003' do not exist"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error is %v, want %s", err, want)
 	}
 	b.ForgetInstance(machine1)
 	_, err = b.DescribeInstances("", machine1)
