@@ -1,0 +1,131 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package networking
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/suite"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// Without the rule no health check passes, and no gate opens.
+func TestRulesLetTheLoadBalancerIn(t *testing.T) {
+	app, source := newApp(t, "let-in")
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	suite.Must(t, wantRules(source, ruleFrom(source, 8080)))
+	suite.Eventually(t, "the status to say so", func() error { return wantNetworkingReady(t, app, metav1.ConditionTrue) })
+	stop := bed.UnderLoad(t, app)
+	suite.Must(t, bed.Roll(t.Context(), app, "2", nil))
+	bed.AwaitRolled(t, app)
+	stop()
+	bed.DeleteBinding(t, app)
+	bed.AwaitBindingGone(t, app)
+	suite.Must(t, wantRules(source)) // before the finalizer, so that the load balancer's security group can be deleted
+}
+
+// A rule that someone removes by hand is there again within the drift interval.
+func TestRemovedRuleComesBack(t *testing.T) {
+	app, source := newApp(t, "drift")
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	_, err := bed.AWS.State().RevokeIngress("", bed.NodeSecurityGroup, []state.Rule{ruleFrom(source, 8080)})
+	suite.Must(t, err)
+	suite.Eventually(t, "the rule to come back", func() error { return wantRules(source, ruleFrom(source, 8080)) })
+}
+
+// One binding names a security group that does not exist. Its own rule is refused, and no other binding notices.
+func TestBadSecurityGroupHurtsItsBindingOnly(t *testing.T) {
+	bad, _ := newApp(t, "bad-source")
+	bad.Change = func(b *v1beta1.TargetGroupBinding) { b.Spec.Networking = networkingFrom("sg-0123456789abcdef0", 8080) }
+	bed.Deploy(t, bad)
+	good, source := newApp(t, "good-source")
+	bed.Deploy(t, good)
+	bed.AwaitRolled(t, good)
+	suite.Must(t, wantRules(source, ruleFrom(source, 8080)))
+	suite.Eventually(t, "the status to name the group", func() error { return wantNetworkingReady(t, bad, metav1.ConditionFalse) })
+	suite.Eventually(t, "an event", func() error {
+		return bed.WantEvent(t, bad, bad.Name, "Warning", "FailedNetworkReconcile")
+	})
+	suite.Eventually(t, "its targets to be registered all the same", func() error {
+		return bed.WantThere(t, bad, suite.KeysOf(bed.Pods(t, bad), 8080))
+	})
+}
+
+// The incumbent leaves a rule from the lowest to the highest port. Nothing is changed when targetgate takes over.
+func TestTakeOverOfRulesMakesNoCall(t *testing.T) {
+	app, source := newApp(t, "take-over")
+	app.Change = func(b *v1beta1.TargetGroupBinding) { b.Spec.Networking = networkingFrom(source, 8080, 9090) }
+	merged := state.Rule{Protocol: "tcp", From: 8080, To: 9090, Source: state.Source{Group: source}}
+	suite.Must(t, bed.AWS.State().AuthorizeIngress("", bed.NodeSecurityGroup, []state.Permission{
+		{Rule: merged, Description: "elbv2.k8s.aws/targetGroupBinding=shared"},
+	}))
+	time.Sleep(time.Duration(2 * suite.Scale * float64(time.Second))) // reads of before are over
+	since := time.Now()
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	suite.Eventually(t, "the status to say so", func() error { return wantNetworkingReady(t, app, metav1.ConditionTrue) })
+	for _, call := range changesSince(since) {
+		for _, rule := range call.Rules {
+			if strings.Contains(rule.Source.String(), source) {
+				t.Errorf("%s of %v", call.Operation, call.Rules)
+			}
+		}
+	}
+	suite.Must(t, wantRules(source, merged))
+}
+
+// Pods come and go, reads of EC2 lag, and targetgate is killed three times: what is wished is there all the time, and in the end
+// nothing else is.
+func TestWishedRulesAreNeverAbsentWhilePodsChurn(t *testing.T) {
+	app, source := newApp(t, "churn")
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	other, otherSource := newApp(t, "churn-other")
+	bed.Deploy(t, other)
+	bed.AwaitRolled(t, other)
+	wished := ruleFrom(source, 8080)
+	missing, done := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(missing)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+			if err := wantRules(source, wished); err != nil {
+				missing <- err
+				return
+			}
+		}
+	}()
+	for round := range 15 { // 150 pods in 5 minutes of AWS's time
+		pods := bed.Pods(t, app)
+		bed.DeletePod(t, &pods[round%len(pods)])
+		if round%5 == 2 {
+			bed.Targetgate.Kill()
+			suite.Must(t, bed.Targetgate.Restart(t.Context()))
+		}
+		if round == 8 {
+			bed.DeleteBinding(t, other)
+		}
+		time.Sleep(2 * time.Second)
+	}
+	close(done)
+	if err := <-missing; err != nil {
+		t.Error(err)
+	}
+	bed.AwaitRolled(t, app)
+	suite.Eventually(t, "the other rule to go", func() error { return wantRules(otherSource) })
+	suite.Must(t, wantRules(source, wished))
+}
