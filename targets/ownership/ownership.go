@@ -6,7 +6,6 @@ package ownership
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -85,7 +84,7 @@ func HasSuccessor(duplicates []v1beta1.TargetGroupBinding) bool {
 	return false
 }
 
-// Released reports whether the binding is being deleted without our finalizer. Another one's may still hold it.
+// Released reports whether the binding is being deleted and no controller of bindings holds it. Someone else may.
 func Released(binding *v1beta1.TargetGroupBinding) bool {
-	return !binding.DeletionTimestamp.IsZero() && !slices.Contains(binding.Finalizers, v1beta1.Finalizer)
+	return !binding.DeletionTimestamp.IsZero() && !binding.IsHeld()
 }

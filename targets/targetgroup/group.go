@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/retry"
@@ -58,7 +57,7 @@ func New(binding *v1beta1.TargetGroupBinding, subnets *Subnets, now time.Time) *
 		deregistration: newSender[Deregistration](retry.MaxUrgentBackoff),
 		zones:          zones{vpc: binding.Spec.VpcID, subnets: subnets},
 	}
-	if !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) {
+	if !binding.IsHeld() {
 		g.seen.newTill = now.Add(SettleTime)
 	}
 	return g

@@ -7,9 +7,11 @@ const (
 	// Finalizer keeps a binding until its targets are deregistered and its gates are open. The name is the
 	// incumbent's, so that either controller can finish what the other began.
 	Finalizer = "elbv2.k8s.aws/resources"
+	// BesideFinalizer is what stands in its place while the incumbent works on other bindings of the cluster (--beside).
+	BesideFinalizer = "targetgate.dev/resources"
 
 	// CheckpointAnnotation is the incumbent's memory of its last pass. We keep no state in annotations and remove it
-	// when found, so that a return to the incumbent is not fooled by an old one.
+	// when found, so that a return to the incumbent is not fooled by an old one; beside the incumbent we empty it at the return.
 	CheckpointAnnotation = "elbv2.k8s.aws/checkpoint"
 	// CheckpointTimestampAnnotation is when that pass was, and is removed with it.
 	CheckpointTimestampAnnotation = "elbv2.k8s.aws/checkpoint-timestamp"
@@ -68,6 +70,9 @@ const (
 	ReasonConsentUnknown = "ConsentUnknown"
 	// ReasonRoleNotAllowed: --role-allowlist does not allow the role to bindings of this namespace. AWS is not asked.
 	ReasonRoleNotAllowed = "RoleNotAllowed"
+	// ReasonTwoControllers: aws-load-balancer-controller works on the binding, too. targetgate neither registers nor deregisters until
+	// it has seen nothing of that for a while. Only with --beside.
+	ReasonTwoControllers = "TwoControllers"
 	// ReasonHealthy: nothing is wrong. Used with Degraded=False.
 	ReasonHealthy = "Healthy"
 	// ReasonDeleting: the binding is being deleted.

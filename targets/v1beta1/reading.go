@@ -3,7 +3,11 @@
 
 package v1beta1
 
-import "k8s.io/apimachinery/pkg/util/intstr"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
 
 // What the fields of a binding mean, for all who read one.
 
@@ -49,4 +53,9 @@ func (b *TargetGroupBinding) GroupProtocol() Protocol {
 // RoleToAssume returns the ARN of the role for AWS calls, empty for targetgate's own, and the external ID that it asks for.
 func (b *TargetGroupBinding) RoleToAssume() (arn, externalID string) {
 	return b.Spec.IamRoleArnToAssume, b.Spec.AssumeRoleExternalId
+}
+
+// IsHeld reports whether a controller of bindings, of which there are two, keeps the binding until its targets are deregistered.
+func (b *TargetGroupBinding) IsHeld() bool {
+	return slices.Contains(b.Finalizers, Finalizer) || slices.Contains(b.Finalizers, BesideFinalizer)
 }
