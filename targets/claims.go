@@ -16,10 +16,10 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/handover"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/retry"
@@ -38,6 +38,8 @@ const claimTimeout = time.Minute
 
 // claims are those of one binding. Safe for concurrent use.
 type claims struct {
+	mode ownership.Mode
+
 	mu      sync.Mutex
 	slot    retry.Slot // of writes
 	version string     // of the binding that we last put our finalizer on, or took it off
@@ -47,8 +49,8 @@ type claims struct {
 	recordWritten bool             // there is a ConfigMap that says the same
 }
 
-func newClaims() *claims {
-	return &claims{slot: retry.Slot{MaxBackoff: retry.MaxUrgentBackoff, Category: retry.Kubernetes}}
+func newClaims(mode ownership.Mode) *claims {
+	return &claims{mode: mode, slot: retry.Slot{MaxBackoff: retry.MaxUrgentBackoff, Category: retry.Kubernetes}}
 }
 
 // claimWriter writes claims.
@@ -87,6 +89,34 @@ func (w *claimWriter) claim(
 	})
 }
 
+// take has the binding claimed from the incumbent beside the pass, and says when to come back after a failure.
+func (w *claimWriter) take(s session, binding *v1beta1.TargetGroupBinding) (retryIn time.Duration) {
+	c := s.claims
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return w.start(s, c.lacksFinalizer(binding), func(ctx context.Context) error {
+		err := w.addFinalizer(ctx, c, binding.DeepCopy())
+		if err == nil && binding.IsHeld() {
+			w.reporter.event(binding, events.Normal("Taken", "Take", "targetgate registers the targets from now on"))
+		}
+		return err
+	})
+}
+
+// giveBack has the incumbent take over beside the pass, and says when to come back after a failure.
+func (w *claimWriter) giveBack(s session, binding *v1beta1.TargetGroupBinding) (retryIn time.Duration) {
+	c := s.claims
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return w.start(s, true, func(ctx context.Context) error {
+		err := handover.GiveBack(ctx, w.client, binding)
+		if err == nil {
+			w.reporter.event(binding, events.Normal("GivenBack", "GiveBack", "aws-load-balancer-controller registers the targets from now on"))
+		}
+		return err
+	})
+}
+
 // start begins the writes of a claim if they are due and may start, and requeues the binding when they end. The caller holds
 // the lock.
 func (w *claimWriter) start(s session, due bool, write func(context.Context) error) (retryIn time.Duration) {
@@ -119,10 +149,21 @@ func (c *claims) done(now time.Time, err error) {
 	c.slot.End(now, err)
 }
 
-// lacksFinalizer reports whether the binding has no finalizer of ours, or still has the incumbent's checkpoints: the cache may
-// show it as it was before we changed that. The caller holds the lock.
+// lacksFinalizer reports whether the binding has no finalizer of ours, or still has what is removed with it: the cache may show it as it
+// was before we changed that. The caller holds the lock.
 func (c *claims) lacksFinalizer(binding *v1beta1.TargetGroupBinding) bool {
-	return binding.ResourceVersion != c.version && !finalizerIsRight(binding)
+	return binding.ResourceVersion != c.version && !c.mode.IsClaimed(binding)
+}
+
+// isOurs reports whether the binding has our finalizer, though the cache may not show it yet.
+func (c *claims) isOurs(binding *v1beta1.TargetGroupBinding) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.isOursLocked(binding)
+}
+
+func (c *claims) isOursLocked(binding *v1beta1.TargetGroupBinding) bool {
+	return c.mode.Holds(binding) || binding.ResourceVersion == c.version
 }
 
 // addsFinalizer reports whether the finalizer is being added: its end requeues the binding. A status that is written meanwhile
@@ -133,17 +174,11 @@ func (c *claims) addsFinalizer(binding *v1beta1.TargetGroupBinding) bool {
 	return c.slot.Busy && c.lacksFinalizer(binding)
 }
 
-func finalizerIsRight(binding *v1beta1.TargetGroupBinding) bool {
-	_, checkpoint := binding.Annotations[v1beta1.CheckpointAnnotation]
-	_, timestamp := binding.Annotations[v1beta1.CheckpointTimestampAnnotation]
-	return controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) && !checkpoint && !timestamp
-}
-
 // claimed says which targets may be registered: those for which everything is written. Others may leave.
 func (c *claims) claimed(binding *v1beta1.TargetGroupBinding) func(elbv2.Target) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ours := controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) || binding.ResourceVersion == c.version
+	ours := c.isOursLocked(binding)
 	record, written := c.record, c.recordWritten
 	return func(target elbv2.Target) bool {
 		_, recorded := record[target]
@@ -158,16 +193,14 @@ func (c *claims) failure() error {
 	return c.slot.Lasting()
 }
 
-// addFinalizer puts our finalizer on the binding and removes the incumbent's checkpoints; that these could not be removed
-// is an event and no error. The lock is optimistic: lists of finalizers must not be overwritten.
+// addFinalizer claims the binding in one patch; that what the incumbent left could not be removed is an event and no error, if the
+// finalizer is ours already. The lock is optimistic: lists of finalizers must not be overwritten.
 func (w *claimWriter) addFinalizer(ctx context.Context, c *claims, binding *v1beta1.TargetGroupBinding) error {
-	if finalizerIsRight(binding) {
+	if c.mode.IsClaimed(binding) {
 		return nil
 	}
 	before := binding.DeepCopy()
-	added := controllerutil.AddFinalizer(binding, v1beta1.Finalizer)
-	delete(binding.Annotations, v1beta1.CheckpointAnnotation)
-	delete(binding.Annotations, v1beta1.CheckpointTimestampAnnotation)
+	isNew := c.mode.Claim(binding)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	err := w.client.Patch(ctx, binding, patch)
 	if err == nil {
@@ -175,8 +208,8 @@ func (w *claimWriter) addFinalizer(ctx context.Context, c *claims, binding *v1be
 		return nil
 	}
 	w.tellFailed(binding, c, err, events.Warning("FailedAddFinalizer", "AddFinalizer", "%v", err))
-	if !added {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to remove the checkpoint annotations, will retry with the next pass",
+	if !isNew {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to remove what the other controller left, will retry with the next pass",
 			"binding", klog.KObj(binding))
 		return nil
 	}
@@ -227,7 +260,7 @@ func (w *claimWriter) removeFinalizer(ctx context.Context, c *claims, binding *v
 		return err
 	}
 	released := binding.DeepCopy()
-	controllerutil.RemoveFinalizer(released, v1beta1.Finalizer)
+	c.mode.Release(released)
 	err := w.client.Patch(ctx, released, client.MergeFromWithOptions(binding, client.MergeFromWithOptimisticLock{}))
 	if client.IgnoreNotFound(err) != nil {
 		w.tellFailed(binding, c, err, events.Warning("FailedRemoveFinalizer", "RemoveFinalizer", "%v", err))

@@ -47,6 +47,8 @@ type Registrar struct {
 	Recorder clientevents.EventRecorder
 	Clock    clock.PassiveClock
 
+	// Mode says whether the incumbent works on other bindings of the cluster.
+	Mode   ownership.Mode
 	Policy plan.Policy
 	// Consent is what the cluster asks of bindings before anything is done for them.
 	Consent consent.Policy
@@ -83,10 +85,12 @@ type Registrar struct {
 	rules    inboundRules
 	requeue  func(types.NamespacedName, time.Duration) // set by start
 	bindings *memories
+	fences   fences
 }
 
 // memories is what is remembered of all bindings. Safe for concurrent use.
 type memories struct {
+	mode    ownership.Mode
 	clock   clock.PassiveClock
 	subnets *targetgroup.Subnets
 
@@ -102,6 +106,7 @@ type memory struct {
 	claims *claims
 	status *status
 
+	rival    rival               // passes only
 	detached conditions.Detached // passes only
 	valve    plan.Valve          // passes only
 	told     map[string]bool     // passes only: the notices of the last one
@@ -123,7 +128,7 @@ type session struct {
 
 // prepare makes the parts that work for the registrar. They do nothing before start.
 func (r *Registrar) prepare(cache *endpoints.Cache) {
-	r.bindings = newMemories(r.Clock)
+	r.bindings = newMemories(r.Mode, r.Clock)
 	r.resolver = endpoints.NewResolver(r.Client, cache, r.LastResort)
 	r.others = others{r.Client, r.resolver}
 	r.scope = &scope.Follower{
@@ -155,17 +160,20 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 	var binding v1beta1.TargetGroupBinding
 	if err := r.Client.Get(ctx, req.NamespacedName, &binding); err != nil {
 		if apierrors.IsNotFound(err) {
-			return r.orphaned(req.NamespacedName), nil
+			return r.absent(ctx, req.NamespacedName)
 		}
 		return ctrl.Result{}, fmt.Errorf("getting binding: %w", err)
-	}
-	s := r.session(&binding)
-	if why := r.Consent.RoleRefusal(binding.Namespace, binding.Spec.IamRoleArnToAssume); why != "" {
-		return r.forbid(s, &binding, why), nil
 	}
 	duplicates, err := ownership.Duplicates(ctx, r.Client, &binding)
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if result, done, err := r.standAside(ctx, &binding, duplicates); done || err != nil {
+		return result, err
+	}
+	s := r.session(&binding)
+	if why := r.Consent.RoleRefusal(binding.Namespace, binding.Spec.IamRoleArnToAssume); why != "" {
+		return r.forbid(s, &binding, why), nil
 	}
 	if !binding.DeletionTimestamp.IsZero() {
 		return r.finalize(ctx, s, &binding, duplicates)
@@ -192,8 +200,8 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 	return session{memory: m, key: key, calls: calls}
 }
 
-func newMemories(clk clock.PassiveClock) *memories {
-	return &memories{clock: clk, subnets: targetgroup.NewSubnets(), byBinding: map[types.NamespacedName]*memory{}}
+func newMemories(mode ownership.Mode, clk clock.PassiveClock) *memories {
+	return &memories{mode: mode, clock: clk, subnets: targetgroup.NewSubnets(), byBinding: map[types.NamespacedName]*memory{}}
 }
 
 // of is what is remembered of the binding, as it is now.
@@ -202,7 +210,7 @@ func (all *memories) of(key types.NamespacedName, binding *v1beta1.TargetGroupBi
 	defer all.mu.Unlock()
 	m := all.byBinding[key]
 	if m == nil || !m.group.Is(binding) {
-		m = newMemory(binding, targetgroup.New(binding, all.subnets, all.clock.Now()), m)
+		m = newMemory(all.mode, binding, targetgroup.New(binding, all.subnets, all.clock.Now()), m)
 		all.byBinding[key] = m
 	}
 	return m
@@ -222,15 +230,17 @@ func (all *memories) forget(key types.NamespacedName) {
 	delete(all.byBinding, key)
 }
 
-// newMemory keeps of before, which may be nil, what was written and told of the same binding, and since when a refusal keeps pods from its
-// group.
-func newMemory(binding *v1beta1.TargetGroupBinding, group *targetgroup.Group, before *memory) *memory {
+// newMemory keeps of before, which may be nil, what was written and told of the same binding, since when a refusal keeps pods from its
+// group, and the writes of claims that are under way or wait after a failure.
+func newMemory(mode ownership.Mode, binding *v1beta1.TargetGroupBinding, group *targetgroup.Group, before *memory) *memory {
 	m := &memory{
 		uid: binding.UID, group: group, gates: conditions.NewGates(client.ObjectKeyFromObject(binding)),
-		claims: newClaims(), status: &status{},
+		claims: newClaims(mode), status: &status{},
 	}
 	if before != nil && before.uid == binding.UID {
-		m.gates, m.status, m.told, m.detached = before.gates, before.status, before.told, before.detached.NotAllowed()
+		m.gates, m.status, m.told, m.rival, m.detached = before.gates, before.status, before.told, before.rival, before.detached.NotAllowed()
+		m.claims = before.claims
+		m.claims.setRecord(nil, false) // to be read again
 	}
 	return m
 }
@@ -242,11 +252,7 @@ func (r *Registrar) gatedPods(key types.NamespacedName) []*corev1.Pod {
 
 // orphaned opens the gates of a binding that does not exist, beside the pass.
 func (r *Registrar) orphaned(key types.NamespacedName) ctrl.Result {
-	deleteGauges(key)
-	r.bindings.forget(key)
-	r.rules.forget(key)
-	r.resolver.Holders.Hold(key, nil)
-	r.resolver.Selectors.Drop(key)
+	r.leave(key)
 	due, wait := r.orphans.Due(key, r.gatedPods(key), r.Clock.Now())
 	r.orphans.Open(key, due, debounceInterval) // with their other gates, which are due at the same time
 	return ctrl.Result{RequeueAfter: wait}

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/budget"
@@ -44,7 +43,7 @@ func (r *Registrar) finalize(
 func (r *Registrar) empty(
 	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding, next *requeue,
 ) error {
-	if !controllerutil.ContainsFinalizer(binding, v1beta1.Finalizer) {
+	if !r.Mode.Holds(binding) {
 		return nil
 	}
 	if ownership.Owner(binding, duplicates) != nil || ownership.HasSuccessor(duplicates) {
@@ -73,6 +72,7 @@ func (r *Registrar) empty(
 	next.in(s.calls.Read(targetgroup.Reading{At: after.ReadAt.Add(plan.PollUnsettled), Class: budget.ClassOther}))
 	next.in(r.statuses.write(s, binding, statusInput{
 		generation: binding.Generation, group: after, complete: after.Complete(), claimFailure: s.claims.failure(), deleting: true,
+		promptly: r.isPrompt(binding),
 	}))
 	return nil
 }

@@ -69,7 +69,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 		next.in(r.statuses.write(s, binding, statusInput{
 			generation: binding.Generation, group: after, complete: before.Complete(), claimFailure: s.claims.failure(),
 			missing: res.Missing, plan: p, policy: r.Policy, shortfall: shortfall(binding, r.Networking != nil), pods: pods, unlisted: unlisted,
-			skipped: res.Odd[endpoints.SkippedEndpoints], hold: hold, rules: rules,
+			skipped: res.Odd[endpoints.SkippedEndpoints], hold: hold, rules: rules, promptly: r.isPrompt(binding),
 		}))
 	}
 	next.in(conditions.NextRelease(s.detached, awaited, r.Policy, r.Clock.Now()))

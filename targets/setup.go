@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -45,10 +46,13 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 		return err
 	}
 	w := r.watcher()
+	changed := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+	if r.Mode == ownership.Beside {
+		changed = predicate.Or(changed, finalizersChanged())
+	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("targets").
-		For(&v1beta1.TargetGroupBinding{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		For(&v1beta1.TargetGroupBinding{}, builder.WithPredicates(changed)).
 		Watches(&v1beta1.TargetGroupBinding{}, handler.EnqueueRequestsFromMapFunc(w.bindingsOfGroup),
 			builder.WithPredicates(duplicatesChanged())).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(w.bindingsOfService)).

@@ -31,6 +31,8 @@ type statusInput struct {
 	unsupported  string // what the spec asks for that we do not do
 	successor    bool   // that is only until another binding has let go of the group
 	forbidden    string // what the spec asks for that the cluster does not allow
+	rival        string // that another controller works on the binding
+	promptly     bool   // whoever changes the spec waits for its generation to be seen, not for AWS
 	hold         plan.Hold
 	missing      string // the Service or port that does not exist
 	plan         plan.Plan
@@ -90,7 +92,7 @@ func (v statusInput) fillNetworking(status *v1beta1.TargetGroupBindingStatus, no
 // actedOn is the newest generation of the spec that has been acted on: what it asked for was sent and AWS has accepted it, or there
 // was nothing to send, or it is refused. It is 0 when there is none; an earlier process may know of one.
 func (v statusInput) actedOn() int64 {
-	if v.unsupported != "" && !v.successor || v.forbidden != "" {
+	if v.unsupported != "" && !v.successor || v.forbidden != "" || v.promptly {
 		return v.generation
 	}
 	return v.group.Acted
@@ -129,6 +131,8 @@ func (v statusInput) ready() metav1.Condition {
 func (v statusInput) trouble() (reason, message string) {
 	err := v.group.Failure()
 	switch {
+	case v.rival != "":
+		return v1beta1.ReasonTwoControllers, v.rival
 	case v.unsupported != "":
 		return v1beta1.ReasonNotSupported, v.unsupported
 	case v.forbidden != "":

@@ -126,6 +126,14 @@ func (s *status) plan(binding *v1beta1.TargetGroupBinding, old, wanted *v1beta1.
 	return 0, true
 }
 
+// drop has what is queued not written, and reports whether a write is under way.
+func (s *status) drop() (underWay bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = nil
+	return s.sending != nil
+}
+
 // mayPass reports whether the statuses say the same but for their counts, and for calls under way where there were none.
 func mayPass(before, after v1beta1.TargetGroupBindingStatus) bool {
 	before.Targets, before.Pods = after.Targets, after.Pods

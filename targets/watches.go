@@ -35,15 +35,21 @@ type watcher struct {
 	resolver    *endpoints.Resolver
 	reporter    reporter
 	roleChanges <-chan struct{}
+	// isRegistered reports whether bindings of the namespace are ours.
+	isRegistered func(ctx context.Context, namespace string) (bool, error)
 }
 
 func (r *Registrar) watcher() *watcher {
-	return &watcher{r.Client, r.Clock, r.resolver, r.reporter, r.RoleChanges}
+	return &watcher{r.Client, r.Clock, r.resolver, r.reporter, r.RoleChanges, r.isRegistered}
 }
 
 // podEvents requeues the bindings of a pod, without delay when it leaves: its target goes at once.
 func (w *watcher) podEvents() handler.EventHandler {
-	return w.resolver.UpdatePods(podHandler{handler.EnqueueRequestsFromMapFunc(w.bindingsOfPod), w.reporter.tellTooManyGates})
+	return w.resolver.UpdatePods(podHandler{handler.EnqueueRequestsFromMapFunc(w.bindingsOfPod), func(pod *corev1.Pod) {
+		if registered, err := w.isRegistered(context.Background(), pod.Namespace); registered && err == nil {
+			w.reporter.tellTooManyGates(pod)
+		}
+	}})
 }
 
 func (w *watcher) nodeEvents() handler.EventHandler {
@@ -231,6 +237,13 @@ func (w *watcher) bindingsOfGroup(ctx context.Context, o client.Object) []reconc
 		out[i].NamespacedName = client.ObjectKeyFromObject(&duplicates[i])
 	}
 	return out
+}
+
+// finalizersChanged lets through what another controller of bindings does first.
+func finalizersChanged() predicate.Funcs {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
+	}}
 }
 
 // duplicatesChanged lets through what may change who has a target group: a binding comes, goes, lets go of it or no longer shares it.
