@@ -271,6 +271,25 @@ func TestBesideGivesBackWhenCallsHaveEnded(t *testing.T) {
 	}, pod, newSlice("web-1", pod))
 }
 
+// The group is retired then, and known anew at each pass; the pause is not.
+func TestBesidePausesAfterARefusal(t *testing.T) {
+	inBedBeside(t, registered, func(b *bed) {
+		b.run(time.Minute, webKey)
+		b.label(nil)
+		tries := 0
+		b.countWrites(func(string) error {
+			if tries++; tries > 100 {
+				t.Fatal("it tries again without a pause")
+			}
+			return errors.New("a webhook does not answer")
+		})
+		b.run(time.Minute, webKey)
+		if tries < 3 {
+			t.Errorf("%d tries in a minute, want more", tries)
+		}
+	})
+}
+
 func TestBesideFinishesDeletion(t *testing.T) {
 	for name, labels := range map[string]map[string]string{"registered": registered, "no longer registered": nil} {
 		t.Run(name, func(t *testing.T) {
