@@ -10,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/targets/consent"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/webhook/bindings"
 	"github.com/targetgate/targetgate/webhook/pods"
 	"github.com/targetgate/targetgate/webhook/review"
@@ -30,27 +31,34 @@ type Options struct {
 	MakesRules bool
 	// Termination is the termination delay of pods with a gate.
 	Termination pods.Termination
+	// Mode says whether the incumbent has its own webhooks for bindings, which then do without ours.
+	Mode ownership.Mode
 }
 
 // +kubebuilder:webhookconfiguration:mutating=true,name=targetgate-webhook
 // +kubebuilder:webhookconfiguration:mutating=false,name=targetgate-webhook
 
-// Setup registers the three handlers with the manager's webhook server. They work on every replica, leader or not.
+// Setup registers the handlers with the manager's webhook server. They work on every replica, leader or not.
 // The manager's cache must have ownership's indexes.
 func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
-	podHandler, err := pods.New(ctx, mgr, pods.Options{
+	gates, protection, err := pods.New(ctx, mgr, pods.Options{
 		Namespaces: opts.Namespaces, InjectGates: opts.InjectGates, Termination: opts.Termination,
 	})
 	if err != nil {
 		return err
 	}
-	mutating, validating := bindings.New(mgr.GetClient(), bindings.Options{
-		Clients: opts.Clients, OwnVPC: opts.OwnVPC, Namespaces: opts.Namespaces, Consent: opts.Consent,
-		MakesRules: opts.MakesRules,
-	})
-	for path, hook := range map[string]http.Handler{
-		pods.Path: podHandler, bindings.MutatePath: mutating, bindings.ValidatePath: validating,
-	} {
+	handlers := map[string]http.Handler{pods.Path: gates}
+	review.BeginCounting(review.MutationFailures, pods.Path)
+	if opts.Mode == ownership.Beside {
+		handlers[pods.ProtectPath] = protection
+		review.BeginCounting(review.MutationFailures, pods.ProtectPath)
+	} else {
+		handlers[bindings.MutatePath], handlers[bindings.ValidatePath] = bindings.New(mgr.GetClient(), bindings.Options{
+			Clients: opts.Clients, OwnVPC: opts.OwnVPC, Namespaces: opts.Namespaces, Consent: opts.Consent,
+			MakesRules: opts.MakesRules,
+		})
+	}
+	for path, hook := range handlers {
 		mgr.GetWebhookServer().Register(path, review.Timed(path, hook))
 	}
 	return nil

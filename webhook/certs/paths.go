@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +25,7 @@ import (
 // revokes it, too. It changes because an API server that cannot reach a webhook shows the path to the user.
 const (
 	tokenLife = 24 * time.Hour
-	// podPathSuffix is the path of the pod webhook: a failed call means a pod without gates.
+	// podPathSuffix is the path of the pod webhook, and ends those of others for pods: a failed call means a pod without gates.
 	podPathSuffix = "/mutate-v1-pod"
 )
 
@@ -143,7 +144,7 @@ func (p *paths) guard(next http.Handler, now func() time.Time) http.Handler {
 		switch {
 		case !p.ask || token != "" && p.valid(token, now()):
 			next.ServeHTTP(w, known)
-		case bare == podPathSuffix:
+		case strings.HasSuffix(bare, podPathSuffix):
 			p.rest.serve(w, known, next)
 		default:
 			http.NotFound(w, known)

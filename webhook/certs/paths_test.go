@@ -146,6 +146,16 @@ func TestPathOfAKeyThatIsNotHereYetStays(t *testing.T) {
 	}
 }
 
+func TestOnlyPodReviewsAreAnsweredWithoutSecret(t *testing.T) {
+	f := newSecretive(t)
+	f.mustPass(t)
+	for path, want := range map[string]bool{podPathSuffix: true, "/protect" + podPathSuffix: true, "/a": false, "/mutate-v1-node": false} {
+		if got := f.answered(path); got != want {
+			t.Errorf("%s is answered: %t, want %t", path, got, want)
+		}
+	}
+}
+
 func TestRequestsWithoutSecretAreLimited(t *testing.T) {
 	f := newSecretive(t)
 	f.mustPass(t)

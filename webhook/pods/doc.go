@@ -53,7 +53,8 @@
 //     other nodes.
 //   - The annotation is left out if it would exceed the size limit of a pod's annotations. If we are called again for such a
 //     pod, with a new container, we extend its grace period once more.
-//   - Pods without a gate are not changed.
+//   - Pods without a gate are not changed, but for those of ProtectPath: in namespaces with the label targetgate.dev/protect the incumbent
+//     registers pods and adds gates, and we add the delay alone, 15 s longer, as it deregisters later (--beside).
 //
 // preStop.sleep needs Kubernetes 1.30. An API server before 1.29 drops the unknown field, finds a preStop without a handler,
 // and rejects the pod. So we read the server's version at start-up, and below 1.30 leave the pods as they are; a log line and

@@ -29,6 +29,8 @@ type mutator struct {
 	off        bool     // pods are admitted as they are
 	namespaces []string // the watched ones; empty means all
 	protector  *protector
+
+	protectsOnly bool // pods get no gate: the incumbent registers them, and adds its own
 }
 
 // decide returns the answer for one pod. It uses the request's namespace, because the object's may not be set yet.
@@ -45,13 +47,16 @@ func (m *mutator) decide(ctx context.Context, req *podRequest) (review.Answer, e
 		return review.Answer{}, fmt.Errorf("finding bindings that cover the pod: %w", err)
 	}
 	if len(covering.bindings) == 0 {
-		return review.Answer{Warnings: ungated(covering)}, nil
+		return review.Answer{Warnings: m.ungated(covering)}, nil
 	}
 	if list := req.Object.tooLong(); list != "" {
 		return tooLong(list), nil
 	}
 	if req.Object.Spec == nil {
 		return review.Answer{}, errors.New("the pod has no spec")
+	}
+	if m.protectsOnly {
+		return m.protect(&req.Object, covering.bindings), nil
 	}
 	out := m.gate(&req.Object, covering.bindings)
 	out.Warnings = append(out.Warnings, withoutName(covering)...)
@@ -60,17 +65,27 @@ func (m *mutator) decide(ctx context.Context, req *podRequest) (review.Answer, e
 
 // gate adds the gates of the bindings, and the pod's termination delay.
 func (m *mutator) gate(pod *podView, covering []coveringBinding) review.Answer {
-	gates, protocols := make([]corev1.PodConditionType, len(covering)), make([]v1beta1.Protocol, len(covering))
+	gates := make([]corev1.PodConditionType, len(covering))
 	for i, binding := range covering {
-		gates[i], protocols[i] = binding.gate, binding.protocol
+		gates[i] = binding.gate
 	}
 	injection := readiness.Inject(pod.gates(), gates)
 	gatesInjected.Add(float64(len(injection.Add)))
-	protection := m.protector.protect(pod, protocols)
+	protection := m.protect(pod, covering)
 	return review.Answer{
-		Patch:    append(gatePatch(injection, len(pod.gates())), protectionPatch(pod, protection)...),
-		Warnings: append(protection.warnings, leftOut(injection.LeftOut)...),
+		Patch:    append(gatePatch(injection, len(pod.gates())), protection.Patch...),
+		Warnings: append(protection.Warnings, leftOut(injection.LeftOut)...),
 	}
+}
+
+// protect adds the pod's termination delay.
+func (m *mutator) protect(pod *podView, covering []coveringBinding) review.Answer {
+	protocols := make([]v1beta1.Protocol, len(covering))
+	for i, binding := range covering {
+		protocols[i] = binding.protocol
+	}
+	protection := m.protector.protect(pod, protocols)
+	return review.Answer{Patch: protectionPatch(pod, protection), Warnings: protection.warnings}
 }
 
 // leftOut warns about gates that the pod does not get.
@@ -89,8 +104,10 @@ func tooLong(list string) review.Answer {
 }
 
 // ungated warns if a Service selects the pod: the user has labelled the namespace, and so expects a gate.
-func ungated(covering coverage) []string {
+func (m *mutator) ungated(covering coverage) []string {
 	switch {
+	case m.protectsOnly:
+		return nil
 	case covering.nameless != "":
 		return withoutName(covering)
 	case covering.service == "":

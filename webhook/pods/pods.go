@@ -13,8 +13,13 @@ import (
 	"github.com/targetgate/targetgate/webhook/review"
 )
 
-// Path is the incumbent's.
-const Path = "/mutate-v1-pod"
+const (
+	// Path is the incumbent's.
+	Path = "/mutate-v1-pod"
+	// ProtectPath is for pods that the incumbent registers: they get a termination delay and no gate. It ends as Path does, by which
+	// reviews of pods are told from others.
+	ProtectPath = "/protect" + Path
+)
 
 // Options is what the handler needs besides the manager.
 type Options struct {
@@ -26,16 +31,13 @@ type Options struct {
 	Termination Termination
 }
 
-// New returns the handler of reviews of pods. It reads the manager's cache.
-func New(ctx context.Context, mgr ctrl.Manager, opts Options) (http.Handler, error) {
-	m := &mutator{
-		index:     newBindingIndex(mgr.GetClient(), clock.RealClock{}),
-		off:       !opts.InjectGates,
-		protector: newProtector(opts.Termination), namespaces: opts.Namespaces,
-	}
-	if !m.protector.canSleep {
+// New returns the handlers of reviews of pods for Path and ProtectPath. They read the manager's cache, and share their limits.
+func New(ctx context.Context, mgr ctrl.Manager, opts Options) (gates, protection http.Handler, err error) {
+	index, limiter := newBindingIndex(mgr.GetClient(), clock.RealClock{}), review.NewLimiter()
+	gate := &mutator{index: index, off: !opts.InjectGates, protector: newProtector(opts.Termination), namespaces: opts.Namespaces}
+	protect := &mutator{index: index, protectsOnly: true, protector: newProtector(opts.Termination.late()), namespaces: opts.Namespaces}
+	if !gate.protector.canSleep {
 		mgr.GetLogger().Info("Pods get no preStop sleep: it needs Kubernetes 1.30", "apiServer", opts.Termination.ServerVersion)
 	}
-	review.BeginCounting(review.MutationFailures, Path)
-	return &handler{limiter: review.NewLimiter(), mutator: m}, m.index.watch(ctx, mgr.GetCache())
+	return &handler{limiter, gate}, &handler{limiter, protect}, index.watch(ctx, mgr.GetCache())
 }

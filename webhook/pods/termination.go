@@ -44,6 +44,19 @@ type Termination struct {
 	ServerVersion string
 }
 
+// lateness is how much later the incumbent deregisters the targets of a rollout, at the median 12 s after the deletion.
+const lateness = 15 * time.Second
+
+// late is the same for pods that the incumbent deregisters.
+func (t Termination) late() Termination {
+	for _, delay := range []*time.Duration{&t.ALB, &t.NLB} {
+		if *delay > 0 {
+			*delay = min(*delay+lateness, MaxTerminationDelay)
+		}
+	}
+	return t
+}
+
 // sleepSupported reports whether the API server accepts pods with a preStop.sleep.
 func (t Termination) sleepSupported() bool {
 	server, err := version.ParseGeneric(t.ServerVersion)

@@ -1,0 +1,51 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pods
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/targets/v1beta1"
+	"github.com/targetgate/targetgate/webhook/webhooktest"
+)
+
+// In namespaces that are only protected, the incumbent adds the gate and registers the pod.
+func TestProtectedPodGetsALongerSleepAndNoGate(t *testing.T) {
+	const plain = `{"metadata":{"labels":{"app":"web"}},"spec":{"terminationGracePeriodSeconds":30,"containers":[{"name":"app"}]}}`
+	http := func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupProtocol = ptr.To(v1beta1.Protocol("HTTP")) }
+	tests := map[string]struct {
+		objects []client.Object
+		want    string
+	}{
+		"behind a binding": {
+			objects: []client.Object{webhooktest.NewService("web", map[string]string{"app": "web"}), webhooktest.NewBinding("web", http)},
+			want: `{"metadata":{"labels":{"app":"web"},"annotations":{"targetgate.dev/termination-protection":"45s"}},"spec":{` +
+				`"terminationGracePeriodSeconds":75,"containers":[{"name":"app","lifecycle":{"preStop":{"sleep":{"seconds":45}}}}]}}`,
+		},
+		"behind no binding": {objects: []client.Object{webhooktest.NewService("web", map[string]string{"app": "web"})}, want: plain},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHandler(webhooktest.NewReader(t, tc.objects...), clock.RealClock{})
+			h.mutator.protectsOnly, h.mutator.protector = true, newProtector(usual.late())
+			_, response := webhooktest.Post(t, h, reviewOf(plain))
+			if response == nil || !response.Allowed || len(response.Warnings) > 0 {
+				t.Fatalf("response %+v, want the pod admitted without a warning", response)
+			}
+			webhooktest.AssertJSON(t, tc.want, webhooktest.Patched(t, plain, string(response.Patch)))
+		})
+	}
+}
+
+func TestNoDelayIsNotLate(t *testing.T) {
+	got := Termination{ALB: 0, NLB: MaxTerminationDelay}.late()
+	if diff := cmp.Diff(Termination{NLB: MaxTerminationDelay}, got); diff != "" {
+		t.Errorf("delays (-want +got):\n%s", diff)
+	}
+}
