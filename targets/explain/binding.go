@@ -19,7 +19,13 @@ import (
 
 // bindingLinks are the links that all pods of the binding have in common.
 func (s *bindingState) bindingLinks() []Link {
-	links := []Link{s.bindingLink(), s.controllerLink()}
+	links := []Link{s.bindingLink()}
+	if l, theirs := s.registrarLink(); theirs {
+		return append(links, *l)
+	} else if l != nil {
+		links = append(links, *l)
+	}
+	links = append(links, s.controllerLink())
 	if s.abandoned() {
 		return links
 	}

@@ -41,7 +41,7 @@ type reading struct {
 }
 
 func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*bindingState, error) {
-	s := &bindingState{now: e.Clock.Now(), binding: binding, leader: readLeader(ctx, e.Reader, e.Lease), reading: e.read(ctx, binding)}
+	s := &bindingState{now: e.Clock.Now(), binding: binding, leader: readLeader(ctx, e.Reader, e.leaseOf(binding)), reading: e.read(ctx, binding)}
 	var err error
 	if s.survey, err = e.surveyor.Survey(ctx, binding, s.inGroup()); err != nil {
 		return nil, err
@@ -92,7 +92,9 @@ func (s *bindingState) gate() corev1.PodConditionType { return readiness.GateFor
 // chain is the binding's own links, and those of one pod, or of all endpoints when that is nil.
 func (s *bindingState) chain(only *corev1.Pod) Chain {
 	c := Chain{Namespace: s.binding.Namespace, Binding: s.binding.Name, Links: s.bindingLinks()}
+	_, theirs := s.registrarLink()
 	switch {
+	case theirs:
 	case !s.binding.Spec.IsIP():
 		c.Endpoints = s.nodeEndpoints()
 	case only != nil:

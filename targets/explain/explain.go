@@ -25,8 +25,8 @@ type Explainer struct {
 	// AWS is the client to ask about a binding's target group; nil asks none.
 	AWS   func(*v1beta1.TargetGroupBinding) (*elbv2.Client, error)
 	Clock clock.PassiveClock
-	// Lease is where targetgate's leader says that it lives.
-	Lease client.ObjectKey
+	// Lease is where targetgate's leader says that it lives, and BesideLease where that of one beside the incumbent does.
+	Lease, BesideLease client.ObjectKey
 	// WebhookConfiguration is the name of the MutatingWebhookConfiguration that says which pods get gates.
 	WebhookConfiguration string
 

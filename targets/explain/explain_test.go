@@ -186,6 +186,7 @@ func (w *world) explainer(t *testing.T) *Explainer {
 	}
 	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 	e := Explainer{Reader: reader, Clock: clocktesting.NewFakePassiveClock(now), Lease: leaseKey, WebhookConfiguration: "hooks"}
+	e.BesideLease = client.ObjectKey{Namespace: leaseKey.Namespace, Name: "beside"}
 	if w.aws != nil {
 		aws := elbv2.New(w.aws, budget.New("", nil, clock.RealClock{}))
 		e.AWS = func(*v1beta1.TargetGroupBinding) (*elbv2.Client, error) { return aws, nil }
