@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ import (
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/explain"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -52,7 +54,9 @@ func (o *explainOptions) explain(ctx context.Context, out, errOut io.Writer) (in
 		return 1, err
 	}
 	explainer := explain.Explainer{
-		Reader: reader, Clock: clock.RealClock{}, Lease: client.ObjectKey{Namespace: o.LeaseNamespace, Name: o.LeaseName},
+		Reader: reader, Clock: clock.RealClock{},
+		Lease:                client.ObjectKey{Namespace: o.LeaseNamespace, Name: cmp.Or(o.LeaseName, defaultLease)},
+		BesideLease:          client.ObjectKey{Namespace: o.LeaseNamespace, Name: cmp.Or(o.LeaseName, ownership.BesideLease)},
 		WebhookConfiguration: o.WebhookConfiguration,
 	}
 	if o.AWS {

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/targetgate/targetgate/targets/ownership"
 )
 
 // pluginName is the program that kubectl runs for kubectl targetgate.
@@ -95,7 +97,8 @@ func (o *explainOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Color, "color", "auto", "auto (on a terminal), always or never.")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Default: KUBECONFIG, ~/.kube/config.")
 	flags.StringVar(&o.Context, "context", "", "Context in the kubeconfig. Default: the current one.")
-	flags.StringVar(&o.LeaseName, "leader-election-id", defaultLease, "Name of targetgate's lease.")
+	flags.StringVar(&o.LeaseName, "leader-election-id", "",
+		"Name of targetgate's lease. Default: "+defaultLease+"; for bindings registered with --beside "+ownership.BesideLease+".")
 	flags.StringVar(&o.LeaseNamespace, "leader-election-namespace", "targetgate-system", "Namespace of the lease, where targetgate runs.")
 	flags.StringVar(&o.WebhookConfiguration, "webhook-configuration-name", "targetgate-webhook",
 		"Name of targetgate's MutatingWebhookConfiguration, which decides which pods get gates.")

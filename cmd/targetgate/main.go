@@ -27,6 +27,9 @@ func main() {
 	if program, yes := asksToExplain(os.Args); yes {
 		os.Exit(explainCommand(ctx, program, os.Args[1:], os.Stdout, os.Stderr))
 	}
+	if len(os.Args) > 1 && os.Args[1] == giveBack {
+		os.Exit(giveBackCommand(ctx, os.Args[2:], os.Stdout, os.Stderr))
+	}
 	err := run(ctx, os.Args[1:])
 	if errors.Is(err, pflag.ErrHelp) {
 		return
@@ -59,6 +62,7 @@ func run(ctx context.Context, args []string) error {
 	err = webhook.Setup(ctx, mgr, webhook.Options{
 		Clients: aws.clients, OwnVPC: aws.ownVPC, Namespaces: opts.WatchNamespaces, Consent: consent,
 		InjectGates: opts.InjectGates, Termination: opts.Termination, MakesRules: opts.Networking.Make,
+		Mode: opts.mode(),
 	})
 	if err != nil {
 		return err
@@ -74,6 +78,7 @@ func run(ctx context.Context, args []string) error {
 		Writer:                  &readiness.Writer{Client: mgr.GetClient().Status(), Clock: clock.RealClock{}, TwoWay: opts.Policy.TwoWay},
 		Recorder:                recorder,
 		Clock:                   clock.RealClock{},
+		Mode:                    opts.mode(),
 		Policy:                  opts.Policy,
 		Consent:                 consent,
 		RoleChanges:             roleChanges,

@@ -7,11 +7,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -19,6 +17,7 @@ import (
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/webhook/pods"
 )
@@ -40,6 +39,7 @@ type options struct {
 	RoleSessionName string
 	Sessions        accounts.Sessions
 
+	Beside                  bool
 	InjectGates             bool
 	Termination             pods.Termination
 	MaxConcurrentReconciles int
@@ -74,6 +74,7 @@ type options struct {
 const usage = `Registers pods as targets of AWS load balancers, and makes them Ready only when their targets are healthy.
 
   targetgate --cluster-name=NAME [flags]    runs the controller
+  targetgate give-back                      gives bindings back to aws-load-balancer-controller (targetgate give-back --help)
   targetgate explain                        explains why a pod gets no traffic or is not Ready (targetgate explain --help)
 
 `
@@ -104,6 +105,9 @@ func parseOptions(args []string) (*options, error) {
 		opts.Identity = name + "_" + uid
 	}
 	opts.Certificates.complete(flags)
+	if opts.Beside && !flags.Changed("leader-election-id") {
+		opts.LeaderElectionID = ownership.BesideLease
+	}
 	opts.LeaderElectionNamespace = cmp.Or(opts.LeaderElectionNamespace, opts.Certificates.SelfMade.Namespace)
 	return opts, opts.validate()
 }
@@ -137,6 +141,9 @@ func (o *options) addAWSFlags(flags *pflag.FlagSet) {
 }
 
 func (o *options) addBindingFlags(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.Beside, "beside", false,
+		"Work beside aws-load-balancer-controller: register targets only in namespaces with the label targetgate.dev/register=enabled. "+
+			"Needs the chart's ValidatingAdmissionPolicy, which keeps that controller from these bindings.")
 	flags.BoolVar(&o.InjectGates, "enable-pod-readiness-gate-inject", true, "Add readiness gates to pods at admission.")
 	flags.DurationVar(&o.Termination.ALB, "termination-delay-alb", elbv2.ServeOnALB,
 		"preStop sleep for containers that have no preStop, in pods with a gate, so that a deleted pod keeps serving for a while. "+
@@ -173,7 +180,8 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 func (o *options) addServerFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.LeaderElection, "enable-leader-election", true, "Elect a leader, so that only one replica works on bindings.")
 	flags.StringVar(&o.LeaderElectionID, "leader-election-id", defaultLease,
-		"Name of the lease. The default is aws-load-balancer-controller's, so that only one of the two can lead in a namespace.")
+		"Name of the lease. The default is aws-load-balancer-controller's, so that only one of the two can lead in a namespace; "+
+			"with --beside it is "+ownership.BesideLease+".")
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "Namespace of the lease. Default: the pod's own.")
 	flags.IntVar(&o.WebhookPort, "webhook-bind-port", 9443, "Port of the webhook server.")
 	o.Certificates.addFlags(flags)
@@ -194,6 +202,8 @@ func (o *options) validate() error {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
+	fault(o.Beside && o.LeaderElectionID == defaultLease,
+		"--leader-election-id=%s: with --beside, aws-load-balancer-controller holds that lease: want another name", o.LeaderElectionID)
 	fault(o.ClusterName == "", "--cluster-name is required")
 	fault(len(o.VpcTags) > 0 && o.VpcID == "", "--aws-vpc-tags=%v is not supported: set --aws-vpc-id", o.VpcTags)
 	fault(!validDelay(o.Termination.ALB), "--termination-delay-alb=%s: want 0 to %s", o.Termination.ALB, pods.MaxTerminationDelay)
@@ -243,6 +253,14 @@ const (
 // defaultLease is the incumbent's.
 const defaultLease = "aws-load-balancer-controller-leader"
 
+// mode is what --beside stands for.
+func (o *options) mode() ownership.Mode {
+	if o.Beside {
+		return ownership.Beside
+	}
+	return ownership.Alone
+}
+
 // minDriftInterval keeps idle target groups from using up the AWS budget.
 const minDriftInterval = 10 * time.Second
 
@@ -266,21 +284,4 @@ func (o *options) validateFeatureGates() []error {
 		}
 	}
 	return faults
-}
-
-// services are the SDK IDs of the AWS services we call.
-var services = []string{"EC2", "Elastic Load Balancing v2", "STS"}
-
-// validateEndpoints returns all faults, and the services we do not call.
-func validateEndpoints(endpoints map[string]string) (faults []error, unknown []string) {
-	for service, base := range endpoints {
-		parsed, err := url.Parse(base)
-		switch {
-		case err != nil || !strings.HasPrefix(parsed.Scheme, "http") || parsed.Host == "":
-			faults = append(faults, fmt.Errorf("--aws-api-endpoints: %s=%s: want a URL such as https://host", service, base))
-		case !slices.Contains(services, service):
-			unknown = append(unknown, service)
-		}
-	}
-	return faults, unknown
 }

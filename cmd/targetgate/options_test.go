@@ -93,7 +93,11 @@ func TestParseOptionsNamesEveryFault(t *testing.T) {
 			args: append(minimal, "--webhook-cert-dir=/certs", "--enable-leader-election=false"),
 			want: []string{"POD_NAMESPACE or --leader-election-namespace is required outside a pod, unless --security-group-rules=false"},
 		},
-		"no rules":   {args: append(minimal, "--security-group-rule-quota=0"), want: []string{"--security-group-rule-quota=0: want 1 or more"}},
+		"no rules": {args: append(minimal, "--security-group-rule-quota=0"), want: []string{"--security-group-rule-quota=0: want 1 or more"}},
+		"their lease": {
+			args: append(minimal, "--beside", "--leader-election-id=aws-load-balancer-controller-leader"),
+			want: []string{"--leader-election-id=aws-load-balancer-controller-leader: with --beside"},
+		},
 		"stray word": {args: append(minimal, "start"), want: []string{`unexpected argument "start"`}},
 	}
 	for name, tc := range tests {
@@ -106,6 +110,30 @@ func TestParseOptionsNamesEveryFault(t *testing.T) {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("error %q does not say %q", err, want)
 				}
+			}
+		})
+	}
+}
+
+func TestParseOptionsTakesAnotherLeaseBesideTheIncumbent(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "targetgate-system")
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"alone":                   {want: "aws-load-balancer-controller-leader"},
+		"beside":                  {args: []string{"--beside"}, want: "targetgate-leader"},
+		"beside, with its own":    {args: []string{"--beside", "--leader-election-id=mine"}, want: "mine"},
+		"alone, with another one": {args: []string{"--leader-election-id=mine"}, want: "mine"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			opts, err := parseOptions(append(minimal, tc.args...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if opts.LeaderElectionID != tc.want {
+				t.Errorf("lease %q, want %q", opts.LeaderElectionID, tc.want)
 			}
 		})
 	}

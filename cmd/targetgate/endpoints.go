@@ -1,0 +1,28 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// services are the SDK IDs of the AWS services we call.
+var services = []string{"EC2", "Elastic Load Balancing v2", "STS"}
+
+// validateEndpoints returns all faults, and the services we do not call.
+func validateEndpoints(endpoints map[string]string) (faults []error, unknown []string) {
+	for service, base := range endpoints {
+		parsed, err := url.Parse(base)
+		switch {
+		case err != nil || !strings.HasPrefix(parsed.Scheme, "http") || parsed.Host == "":
+			faults = append(faults, fmt.Errorf("--aws-api-endpoints: %s=%s: want a URL such as https://host", service, base))
+		case !slices.Contains(services, service):
+			unknown = append(unknown, service)
+		}
+	}
+	return faults, unknown
+}

@@ -1,0 +1,80 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/targets/handover"
+)
+
+const giveBack = "give-back"
+
+const giveBackUsage = `Gives all TargetGroupBindings that targetgate registers with --beside back to aws-load-balancer-controller, as before an uninstall.
+Removes the label targetgate.dev/register from all namespaces first. Touches no target, and asks only the API server.
+
+  targetgate give-back [flags]
+
+Exit code: 1 if a binding is left or the API server failed, 2 if the command line is wrong, otherwise 0.
+
+`
+
+// giveBackCommand runs give-back with these arguments and returns the exit code.
+func giveBackCommand(ctx context.Context, args []string, out, errOut io.Writer) int {
+	ctrl.SetLogger(logr.Discard())
+	flags := pflag.NewFlagSet("targetgate "+giveBack, pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.SetOutput(out)
+	flags.Usage = func() { fmt.Fprintf(out, giveBackUsage+"%s", flags.FlagUsages()) }
+	timeout := flags.Duration("timeout", 2*time.Minute, "How long to try again while a binding is left.")
+	kubeconfig := flags.String("kubeconfig", "", "Path to a kubeconfig file. Default: KUBECONFIG, the pod's service account.")
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return 0
+	case err == nil && flags.NArg() > 0:
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	code := 2
+	if err == nil {
+		code, err = 1, giveBackAll(ctx, *kubeconfig, *timeout, out)
+	}
+	if err != nil {
+		fmt.Fprintf(errOut, "targetgate %s: %v\n", giveBack, err)
+		return code
+	}
+	return 0
+}
+
+func giveBackAll(ctx context.Context, kubeconfig string, timeout time.Duration, out io.Writer) error {
+	cfg, err := kubeConfig(kubeconfig)
+	if err != nil {
+		return err
+	}
+	cfg.Timeout = 30 * time.Second
+	scheme, err := newScheme()
+	if err != nil {
+		return err
+	}
+	c, err := client.New(cfg, client.Options{Scheme: scheme})
+	if err != nil {
+		return fmt.Errorf("creating API client: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if err := handover.All(ctx, c, out); err != nil {
+		return fmt.Errorf("left with targetgate:\n%w", err)
+	}
+	fmt.Fprintln(out, "no binding is left with targetgate")
+	return nil
+}

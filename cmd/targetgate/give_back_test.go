@@ -1,0 +1,47 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestGiveBackSaysHowItEnded(t *testing.T) {
+	tests := map[string]struct {
+		args     []string
+		answer   int // of the API server
+		want     int
+		contains string
+	}{
+		"help":                   {args: []string{"--help"}, want: 0, contains: "--timeout"},
+		"unknown flag":           {args: []string{"--now"}, want: 2, contains: "unknown flag: --now"},
+		"stray word":             {args: []string{"shop"}, want: 2, contains: `unexpected argument "shop"`},
+		"the API server refuses": {answer: http.StatusForbidden, want: 1, contains: "left with targetgate:"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(tc.answer) }))
+			defer server.Close()
+			config := filepath.Join(t.TempDir(), "config")
+			content := "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: " + server.URL + "}}]\n" +
+				"contexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a\n"
+			if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			if got := giveBackCommand(t.Context(), append(tc.args, "--kubeconfig="+config, "--timeout=1ms"), &out, &out); got != tc.want {
+				t.Errorf("exit code %d, want %d", got, tc.want)
+			}
+			if !strings.Contains(out.String(), tc.contains) {
+				t.Errorf("output %q does not say %q", out.String(), tc.contains)
+			}
+		})
+	}
+}
