@@ -29,6 +29,8 @@ var valueCases = map[string]struct {
 	"nameOverride":              {value: `"other"`, want: `name: targetgate-other`},
 	"fullnameOverride":          {value: `"tg"`, want: `- "--webhook-ca-secret-name=tg-webhook-ca"`},
 	"additionalLabels":          {value: `{"team":"a"}`, want: `team: a`},
+	"beside.enabled":            {value: `true`, want: `- "--beside=true"`},
+	"beside.incumbentUser":      {value: `"lbc"`, with: []string{beside}, want: `expression: "request.userInfo.username == 'lbc'"`},
 	"terminationDelayALB":       {value: `"45s"`, want: `- "--termination-delay-alb=45s"`},
 	"terminationDelayNLB":       {value: `"0"`, want: `- "--termination-delay-nlb=0"`},
 	"minReadyPercent":           {value: `0`, want: `- "--min-ready-percent=0"`},

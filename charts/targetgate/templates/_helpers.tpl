@@ -48,6 +48,11 @@ labels:
 {{- end -}}
 {{- end -}}
 
+{{/* Name of the lease, as targetgate chooses it by default. */}}
+{{- define "targetgate.lease" -}}
+{{ .Values.leaderElectionID | default (ternary "targetgate-leader" "aws-load-balancer-controller-leader" .Values.beside.enabled) }}
+{{- end -}}
+
 {{- define "targetgate.webhookPort" -}}
 {{ .Values.webhookBindPort | default 9443 | int }}
 {{- end -}}
@@ -96,6 +101,7 @@ namespaceSelector:
   (list "aws-max-retries" .Values.awsMaxRetries)
   (list "aws-role-session-name" .Values.awsRoleSessionName)
   (list "aws-role-session-tags" (ternary true nil (eq true .Values.awsRoleSessionTags)))
+  (list "beside" (ternary true nil .Values.beside.enabled))
   (list "enable-pod-readiness-gate-inject" .Values.enablePodReadinessGateInject)
   (list "termination-delay-alb" .Values.terminationDelayALB)
   (list "termination-delay-nlb" .Values.terminationDelayNLB)

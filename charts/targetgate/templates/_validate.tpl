@@ -57,7 +57,21 @@
 {{- if and (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) -}}
 {{- $faults = append $faults "serviceAccount.create is false: set serviceAccount.name to an existing service account, or every pod in the namespace gets targetgate's permissions." -}}
 {{- end -}}
+{{- if .Values.beside.enabled -}}
+{{- if semverCompare "<1.30-0" .Capabilities.KubeVersion.Version -}}
+{{- $faults = append $faults "beside needs Kubernetes 1.30, for ValidatingAdmissionPolicy." -}}
+{{- end -}}
+{{- if eq (include "targetgate.lease" .) "aws-load-balancer-controller-leader" -}}
+{{- $faults = append $faults "beside.enabled needs a lease of its own: remove leaderElectionID, aws-load-balancer-controller holds that one." -}}
+{{- end -}}
+{{- if or (not .Values.beside.incumbentUser) (contains "'" .Values.beside.incumbentUser) -}}
+{{- $faults = append $faults "beside.incumbentUser must be the user name of aws-load-balancer-controller, such as system:serviceaccount:NAMESPACE:NAME." -}}
+{{- end -}}
+{{- end -}}
 {{- range .Values.extraArgs -}}
+{{- if eq "--beside" (toString . | splitList "=" | first) -}}
+{{- $faults = append $faults "extraArgs has --beside: set beside.enabled, which also installs the policy that keeps aws-load-balancer-controller from bindings." -}}
+{{- end -}}
 {{- if hasPrefix "--leader-election-id" (toString .) -}}
 {{- $faults = append $faults "extraArgs has --leader-election-id: set leaderElectionID, which also grants access to that lease." -}}
 {{- end -}}

@@ -1,0 +1,137 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package charts
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/targetgate/targetgate/targets/ownership"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+	"github.com/targetgate/targetgate/webhook/pods"
+)
+
+const beside = `beside.enabled=true`
+
+// That API servers take the policy, and whom it refuses, is a test of package e2e/chart.
+func TestPolicyKeepsTheIncumbentFromAddingItsFinalizer(t *testing.T) {
+	all := objects(t, []byte(render(t, beside, `beside.incumbentUser="system:serviceaccount:lb:lbc"`, `watchNamespace="a, b"`)))
+	spec := all["ValidatingAdmissionPolicy targetgate-beside"]["spec"]
+	want := map[string]any{
+		"failurePolicy": "Fail",
+		"matchConstraints": map[string]any{
+			"namespaceSelector": map[string]any{
+				"matchLabels":      map[string]any{ownership.RegisterLabel: ownership.Enabled},
+				"matchExpressions": []any{map[string]any{"key": "kubernetes.io/metadata.name", "operator": "In", "values": []any{"a", "b"}}},
+			},
+			"resourceRules": []any{map[string]any{
+				"apiGroups": []any{v1beta1.GroupVersion.Group}, "apiVersions": []any{"*"},
+				"operations": []any{"UPDATE"}, "resources": []any{"targetgroupbindings"},
+			}},
+		},
+		"matchConditions": []any{
+			map[string]any{"name": "incumbent", "expression": "request.userInfo.username == 'system:serviceaccount:lb:lbc'"},
+			map[string]any{"name": "supported", "expression": "object.?spec.?targetType.hasValue() && object.?spec.?targetGroupARN.orValue('') != '' " +
+				"&& !(object.?spec.?targetGroupProtocol.orValue('') in ['QUIC', 'TCP_QUIC'])"},
+		},
+		"validations": []any{map[string]any{
+			"expression": "!('" + v1beta1.Finalizer + "' in object.metadata.?finalizers.orValue([])) " +
+				"|| '" + v1beta1.Finalizer + "' in oldObject.metadata.?finalizers.orValue([])",
+			"message": "targetgate registers the targets of this binding",
+		}},
+	}
+	if diff := cmp.Diff(want, spec); diff != "" {
+		t.Errorf("policy (-want +got):\n%s", diff)
+	}
+	binding := all["ValidatingAdmissionPolicyBinding targetgate-beside"]["spec"]
+	if diff := cmp.Diff(map[string]any{"policyName": "targetgate-beside", "validationActions": []any{"Deny"}}, binding); diff != "" {
+		t.Errorf("its binding (-want +got):\n%s", diff)
+	}
+}
+
+// Provisioning by the incumbent must not depend on us, and its namespaces are none of ours.
+func TestWebhooksBesideTheIncumbent(t *testing.T) {
+	type hook struct {
+		path      string
+		selectors string
+	}
+	all := objects(t, []byte(render(t, beside)))
+	got := map[string]hook{}
+	hooks, _, err := unstructured.NestedSlice(all["MutatingWebhookConfiguration targetgate-webhook"], "webhooks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, each := range hooks {
+		h := each.(map[string]any)
+		path, _, _ := unstructured.NestedString(h, "clientConfig", "service", "path")
+		expressions, _, _ := unstructured.NestedSlice(h, "namespaceSelector", "matchExpressions")
+		var selectors []string
+		for _, e := range expressions {
+			e := e.(map[string]any)
+			selectors = append(selectors, e["key"].(string)+" "+e["operator"].(string)+" "+e["values"].([]any)[0].(string))
+		}
+		got[h["name"].(string)] = hook{path, strings.Join(selectors, ", ")}
+	}
+	want := map[string]hook{
+		"mpod.elbv2.k8s.aws":      {pods.Path, "elbv2.k8s.aws/pod-readiness-gate-inject In enabled, " + ownership.RegisterLabel + " In enabled"},
+		"mprotect.targetgate.dev": {pods.ProtectPath, ownership.ProtectLabel + " In enabled, " + ownership.RegisterLabel + " NotIn enabled"},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(hook{})); diff != "" {
+		t.Errorf("webhooks (-want +got):\n%s", diff)
+	}
+	// It is there, as targetgate tells if it is missing.
+	if hooks := all["ValidatingWebhookConfiguration targetgate-webhook"]["webhooks"]; len(hooks.([]any)) != 0 {
+		t.Errorf("validating webhooks %v, want none", hooks)
+	}
+}
+
+func TestLeaseBesideTheIncumbentIsItsOwn(t *testing.T) {
+	for name, tc := range map[string]struct {
+		values []string
+		want   string
+	}{
+		"alone":           {want: "aws-load-balancer-controller-leader"},
+		"beside":          {values: []string{beside}, want: ownership.BesideLease},
+		"beside, another": {values: []string{beside, `leaderElectionID="a"`}, want: "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if want := "resourceNames: [" + tc.want + "]"; !hasLine(render(t, tc.values...), want) {
+				t.Errorf("there is no line %q: targetgate may not take its lease", want)
+			}
+		})
+	}
+}
+
+func TestUninstallGivesBindingsBackFirst(t *testing.T) {
+	all := objects(t, []byte(render(t, beside)))
+	for _, name := range []string{"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Job"} {
+		object := unstructured.Unstructured{Object: all[name+" targetgate-give-back"]}
+		if object.Object == nil || object.GetAnnotations()["helm.sh/hook"] != "pre-delete" {
+			t.Errorf("%s is no hook before the uninstall", name)
+			continue
+		}
+		if early := object.GetAnnotations()["helm.sh/hook-weight"] == "-1"; early == (name == "Job") {
+			t.Errorf("%s comes at the wrong time", name)
+		}
+		if object.GetLabels()["app.kubernetes.io/name"] == "targetgate" {
+			t.Errorf("%s is taken for a part of targetgate", name)
+		}
+	}
+	containers, _, _ := unstructured.NestedSlice(all["Job targetgate-give-back"], "spec", "template", "spec", "containers")
+	if args, _, _ := unstructured.NestedStringSlice(containers[0].(map[string]any), "args"); !slices.Contains(args, "give-back") {
+		t.Errorf("arguments %q", args)
+	}
+}
+
+func TestNothingOfBesideIsRenderedAlone(t *testing.T) {
+	for name := range objects(t, []byte(render(t))) {
+		if strings.Contains(name, "beside") || strings.Contains(name, "give-back") {
+			t.Errorf("%s is rendered", name)
+		}
+	}
+}
