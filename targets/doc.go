@@ -17,8 +17,9 @@
 //	status.go     all of it                                 -> the binding's status; written beside the pass
 //
 // ownership says which of several bindings acts, and which targets of a shared group are its own; consent what the group's owner and the
-// cluster allow; scope which pods get gates. v1beta1, retry and writes stand at the bottom, events on these. The texts of events on
-// bindings are in reporter.go, those on pods in conditions. explain answers users' questions with the same code.
+// cluster allow; scope which pods get gates; handover gives bindings back. v1beta1, retry and writes stand at the bottom, events on
+// these. The texts of events on bindings are in reporter.go, those on pods in conditions. explain answers users' questions with the same
+// code.
 //
 // A pass never waits for AWS, nor for a write to the API server. Both are made beside it: of calls one of each kind for a group at a time,
 // whose end requeues the binding; of writes one for each pod and each status, which requeue it when they fail. What must be written before
@@ -31,6 +32,14 @@
 //	register   an EndpointSlice names the pod -> pass: plan registers it -> RegisterTargets (targetgroup/register.go) -> requeue
 //	poll       pass: its health is due (plan/reading.go) -> DescribeTargetHealth (targetgroup/read.go) -> requeue
 //	open       pass: the target is healthy (conditions/planner.go) -> patch of the pod (conditions/writer.go) -> the gate is open
+//
+// # Beside the incumbent
+//
+// Where the incumbent works on other bindings of the cluster (ownership.Beside), a pass first asks whose the binding is (beside.go):
+//
+//	take         its namespace has the label: our finalizer is put in the place of the incumbent's, which a policy keeps away from then on
+//	look         the incumbent works on it all the same (rival.go): nothing is sent until it stops
+//	give back    the label is gone: the reverse write, when no call is under way (handover); nothing is remembered
 //
 // # Locks
 //

@@ -21,8 +21,8 @@ helm install targetgate charts/targetgate --namespace targetgate-system --create
 
 The [README](../../README.md#install) says how to build the image and create the IAM role.
 
-**Does aws-load-balancer-controller run in this cluster, in any namespace? Then follow [MOVING.md](MOVING.md).** The two share a
-lease only in that controller's namespace; elsewhere both would register and deregister. If only its CRD is left, add
+**Does aws-load-balancer-controller run in this cluster, in any namespace? Then follow [BESIDE.md](BESIDE.md), to work beside it, or
+[MOVING.md](MOVING.md), to replace it.** Otherwise both would register and deregister. If only its CRD is left, add
 ` + "`--take-ownership`" + ` (Helm 3.17 or later), and with Helm 4 also ` + "`--force-conflicts`" + `, so that the CRD gets this chart's
 status fields and columns.
 
@@ -43,6 +43,8 @@ gates, new pods are not registered and old pods are not deregistered: the next r
 - To stop for good, first delete the bindings, so that targetgate deregisters their targets and opens their gates. Uninstall when
   no binding is left.
 - A pod that waits for its gate keeps waiting. Delete it: its replacement has no gate.
+
+With ` + "`beside.enabled`" + `, an uninstall first gives all bindings back to aws-load-balancer-controller ([BESIDE.md](BESIDE.md#move-it-back)).
 
 A binding that you delete after the uninstall stays in deletion, and so does its namespace: the finalizer
 ` + "`elbv2.k8s.aws/resources`" + ` waits until its targets are deregistered. Install targetgate again, and it deregisters them. Otherwise

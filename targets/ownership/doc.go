@@ -11,6 +11,7 @@
 //     explain says the same.
 //   - A binding that is being deleted hands the group over to its successor, with all targets in it: HasSuccessor. Once nothing
 //     of ours holds it, it counts no more: Released.
+//   - Which of two controllers a binding belongs to, where both work in a cluster, says its finalizer: Mode.
 //   - A binding that nothing can be done for (Incomplete) owns nothing.
 //
 // The other bindings are found in a cache with Indexes (Duplicates). Which targets of a shared group are a binding's own stands in its
