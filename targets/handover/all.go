@@ -22,27 +22,38 @@ import (
 const pause = 2 * time.Second
 
 // All gives back all bindings of the cluster, and prints what it did to out. First it takes the label from the namespaces, so that a
-// targetgate that runs takes none again. It tries until nothing is left, or ctx ends; its error names what is left then, and why.
+// targetgate that runs takes none again, and can end its calls to AWS and give back by itself. It tries until nothing is left, or ctx
+// ends; its error names what is left then, and why.
 func All(ctx context.Context, c client.Client, out io.Writer) error {
 	for {
-		left := errors.Join(unlabel(ctx, c, out), giveBackAll(ctx, c, out))
-		if left == nil {
-			return nil
+		removed, err := unlabel(ctx, c, out)
+		if removed {
+			wait(ctx)
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		left := errors.Join(err, giveBackAll(ctx, c, out))
+		if left == nil || ctx.Err() != nil {
 			return left
-		case <-timer.C:
+		}
+		if wait(ctx); ctx.Err() != nil {
+			return left
 		}
 	}
 }
 
-func unlabel(ctx context.Context, c client.Client, out io.Writer) error {
+func wait(ctx context.Context) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// unlabel reports whether any namespace had the label.
+func unlabel(ctx context.Context, c client.Client, out io.Writer) (removed bool, _ error) {
 	var list corev1.NamespaceList
 	if err := c.List(ctx, &list, client.MatchingLabels{ownership.RegisterLabel: ownership.Enabled}); err != nil {
-		return fmt.Errorf("listing namespaces: %w", err)
+		return false, fmt.Errorf("listing namespaces: %w", err)
 	}
 	var left []error
 	for i := range list.Items {
@@ -54,8 +65,9 @@ func unlabel(ctx context.Context, c client.Client, out io.Writer) error {
 			continue
 		}
 		fmt.Fprintf(out, "removed label %s from namespace %s\n", ownership.RegisterLabel, ns.Name)
+		removed = true
 	}
-	return errors.Join(left...)
+	return removed, errors.Join(left...)
 }
 
 func giveBackAll(ctx context.Context, c client.Client, out io.Writer) error {
