@@ -45,7 +45,7 @@ func (r *Registrar) standAside(
 	case !wanted:
 		return r.giveBack(r.session(binding), binding), true, nil
 	case !ours:
-		return r.take(r.session(binding), binding), true, nil
+		return r.take(ctx, r.session(binding), binding), true, nil
 	default:
 		result, done := r.watchRival(r.session(binding), binding)
 		return result, done, nil
@@ -119,11 +119,15 @@ func (r *Registrar) leave(key types.NamespacedName) {
 	r.resolver.Selectors.Drop(key)
 }
 
-// take has our finalizer put on the binding, in the place of the incumbent's, once the policy must be known to every API server.
-func (r *Registrar) take(s session, binding *v1beta1.TargetGroupBinding) ctrl.Result {
+// take has our finalizer put on the binding, in the place of the incumbent's, once the policy must be known to every API server. One whose
+// record we may not read stays with the incumbent.
+func (r *Registrar) take(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) ctrl.Result {
 	now := r.Clock.Now()
 	if wait := r.fences.wait(binding.Namespace, now); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}
+	}
+	if binding.Spec.MultiClusterTargetGroup && !r.claims.mayRecord(ctx, binding) {
+		return ctrl.Result{RequeueAfter: targetgroup.RecheckPause}
 	}
 	if binding.IsHeld() {
 		s.rival.settlesAt = now.Add(settleDelay)

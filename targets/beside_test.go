@@ -212,6 +212,27 @@ func TestBesideTouchesNothingOfOthers(t *testing.T) {
 	}
 }
 
+// Without the right to its record nothing could be registered: the incumbent, which has it, keeps the binding.
+func TestBesideLeavesSharedGroupWithoutRightToItsRecord(t *testing.T) {
+	inBedBeside(t, registered, func(b *bed) {
+		b.update(func(binding *v1beta1.TargetGroupBinding) { binding.Spec.MultiClusterTargetGroup = true })
+		b.api.Reader = interceptor.NewClient(b.cluster.(client.WithWatch), interceptor.Funcs{
+			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+				return apierrors.NewForbidden(corev1.Resource("configmaps"), "web", errors.New("no role"))
+			},
+		})
+		b.run(time.Minute, webKey)
+		if b.Mode.Holds(b.binding()) {
+			t.Error("the binding is taken")
+		}
+		b.api.Reader = b.cluster
+		b.run(time.Hour)
+		if !b.Mode.Holds(b.binding()) {
+			t.Error("the binding is not taken when there is a right")
+		}
+	})
+}
+
 func TestBesideGivesBackAndTakesAgain(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBedBeside(t, registered, func(b *bed) {

@@ -65,6 +65,12 @@ func (w *claimWriter) readRecord(ctx context.Context, binding *v1beta1.TargetGro
 	return ownership.ParseRecord(configMap.Data[ownership.RecordKey]), err == nil, client.IgnoreNotFound(err)
 }
 
+// mayRecord reports whether the API server lets us keep records.
+func (w *claimWriter) mayRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) bool {
+	_, _, err := w.readRecord(ctx, binding)
+	return !apierrors.IsForbidden(err)
+}
+
 // saveRecord brings the record of a shared group up to date.
 func (w *claimWriter) saveRecord(ctx context.Context, c *claims, binding *v1beta1.TargetGroupBinding, wanted ownership.Record) error {
 	configMap := corev1ac.ConfigMap(ownership.RecordName(binding.Name), binding.Namespace).
