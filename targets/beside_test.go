@@ -263,6 +263,10 @@ func TestBesideGivesBackAndTakesAgain(t *testing.T) {
 			t.Errorf("calls %v, want none", calls)
 		}
 		b.label(registered)
+		b.run(fenceDelay-time.Second, webKey)
+		if b.Mode.Holds(b.binding()) {
+			t.Error("the binding is taken again before the fence stands again")
+		}
 		b.run(3*testDrift, webKey)
 		if diff := cmp.Diff([]string{"own", v1beta1.BesideFinalizer}, b.binding().Finalizers); diff != "" {
 			t.Errorf("finalizers when the label is back (-want +got):\n%s", diff)
@@ -426,6 +430,23 @@ func TestBesideStopsWhileTwoControllersWork(t *testing.T) {
 			}, old, newSlice("web-1", old))
 		})
 	}
+}
+
+// What the incumbent did meanwhile is read before anything is done again.
+func TestBesideReadsTheGroupAfterTwoControllersWorked(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBedBeside(t, registered, func(b *bed) {
+		b.run(time.Minute, webKey)
+		b.aws.SetHealth(testARN, one, healthy)
+		b.run(time.Minute)
+		b.update(func(binding *v1beta1.TargetGroupBinding) { binding.Annotations[v1beta1.CheckpointAnnotation] = "c/d" })
+		b.run(time.Second, webKey)
+		b.aws.Forget(testARN, one)
+		b.run(quietTime + 5*time.Second)
+		if got := b.targets()[one.String()]; got != elbv2.StateInitial {
+			t.Errorf("the target that the incumbent deregistered is %q, want it registered again", got)
+		}
+	}, pod, newSlice("web-1", pod))
 }
 
 func TestBesideObservesGenerationBeforeAWSAnswers(t *testing.T) {
