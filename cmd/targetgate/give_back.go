@@ -20,8 +20,9 @@ import (
 
 const giveBack = "give-back"
 
-const giveBackUsage = `Gives all TargetGroupBindings that targetgate registers with --beside back to aws-load-balancer-controller, as before an uninstall.
-Removes the label targetgate.dev/register from all namespaces first. Touches no target, and asks only the API server.
+const giveBackUsage = `Gives all TargetGroupBindings that targetgate has with --beside back to aws-load-balancer-controller, as
+before an uninstall. Removes the label targetgate.dev/register from all namespaces first. Touches no target, and asks only the
+API server.
 
   targetgate give-back [flags]
 
