@@ -103,24 +103,7 @@ func (p picture) mayGo(rule ec2.Rule) bool {
 
 // sortOut says of each labelled rule that is unwanted what becomes of it.
 func (d *decision) sortOut(p picture) {
-	var ours []ec2.Permission
-	for _, permission := range p.group.Ingress {
-		rule := permission.Rule
-		if _, wanted := d.wanted[rule]; wanted || !isLabelled(permission.Description) {
-			continue
-		}
-		if entry := p.record[rule]; entry.Phase == Revoked && p.record.stale(rule, p.now) {
-			continue // the read is old
-		}
-		if rule.Source.Group != "" && p.sources == nil {
-			d.ask = append(d.ask, rule.Source.Group)
-		}
-		if !p.mayGo(rule) {
-			d.unowned = append(d.unowned, rule)
-			continue
-		}
-		ours = append(ours, permission)
-	}
+	ours := d.leftovers(p)
 	shared := len(d.unowned) > 0 || p.hasOtherTag()
 	for _, permission := range ours {
 		switch rule := permission.Rule; {
@@ -132,6 +115,26 @@ func (d *decision) sortOut(p picture) {
 			d.revokes = append(d.revokes, permission)
 		}
 	}
+}
+
+// leftovers are the labelled rules that are unwanted and ours; it notes the others. A rule that was just revoked is none: the read is
+// old.
+func (d *decision) leftovers(p picture) (ours []ec2.Permission) {
+	for _, permission := range p.group.Ingress {
+		rule := permission.Rule
+		if _, wanted := d.wanted[rule]; wanted || !isLabelled(permission.Description) || p.record.justRevoked(rule, p.now) {
+			continue
+		}
+		if rule.Source.Group != "" && p.sources == nil {
+			d.ask = append(d.ask, rule.Source.Group)
+		}
+		if !p.mayGo(rule) {
+			d.unowned = append(d.unowned, rule)
+			continue
+		}
+		ours = append(ours, permission)
+	}
+	return ours
 }
 
 // hasOtherTag reports whether the group has the tag of another cluster.
@@ -172,7 +175,7 @@ func overQuota(group string, rule ec2.Rule, count tally, quota int) error {
 		family, n = "IPv6", count.v6
 	}
 	return fmt.Errorf("security group %s has %d inbound rules for %s, and the quota is %d: %s is not added; remove rules that are not "+
-		"needed, or have AWS raise the quota (inbound rules per security group) and raise targetgate's setting", group, n, family, quota, rule)
+		"needed, or have AWS raise the quota (inbound rules per security group) and raise --security-group-rule-quota", group, n, family, quota, rule)
 }
 
 // revocable are the permissions that may go while these rules are wanted and not there: not those that let the same traffic in.

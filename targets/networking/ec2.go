@@ -5,8 +5,11 @@ package networking
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/netip"
 
+	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
 )
@@ -20,4 +23,23 @@ type EC2 interface {
 	SecurityGroups(ctx context.Context, class budget.Class, ids []string) ([]ec2.SecurityGroup, error)
 	Authorize(ctx context.Context, class budget.Class, group string, rules []ec2.Permission) error
 	Revoke(ctx context.Context, class budget.Class, group string, rules []ec2.Permission) error
+}
+
+// passing is an error that the next attempt may be without: EC2 throttles or does not answer, or a record is not written.
+type passing struct{ error }
+
+func (p passing) Unwrap() error { return p.error }
+
+func isPassing(err error) bool {
+	var p passing
+	return errors.As(err, &p)
+}
+
+// failedRead is the error of a read of what is named.
+func failedRead(what string, err error) error {
+	err = fmt.Errorf("describing %s: %w", what, err)
+	if awserr.IsDefinite(err) {
+		return err
+	}
+	return passing{err}
 }

@@ -81,9 +81,6 @@ func (p *groupPass) run(ctx context.Context) outcome {
 	d, err := p.decide(ctx, out.view)
 	if err != nil {
 		out.err = err
-		if !errors.Is(err, errNoGroup) && !awserr.IsDefinite(err) {
-			err = passing{err}
-		}
 		p.failAll(&out, err)
 		return out
 	}
@@ -123,11 +120,6 @@ func (p *groupPass) failAll(out *outcome, err error) {
 	}
 }
 
-// passing is an error that the next pass may be without: EC2 throttles or does not answer, or a record is not written.
-type passing struct{ error }
-
-func (p passing) Unwrap() error { return p.error }
-
 // errNoGroup says that EC2 does not know the security group.
 var errNoGroup = errors.New("EC2 knows no such security group")
 
@@ -135,7 +127,7 @@ var errNoGroup = errors.New("EC2 knows no such security group")
 func (p *groupPass) decide(ctx context.Context, v view) (decision, error) {
 	groups, err := p.ec2.SecurityGroups(ctx, p.class, []string{p.id})
 	if err != nil {
-		return decision{}, fmt.Errorf("describing security group %s: %w", p.id, err)
+		return decision{}, failedRead("security group "+p.id, err)
 	}
 	at := slices.IndexFunc(groups, func(g ec2.SecurityGroup) bool { return g.ID == p.id })
 	if at < 0 {
@@ -149,7 +141,7 @@ func (p *groupPass) decide(ctx context.Context, v view) (decision, error) {
 	slices.Sort(d.ask)
 	found, err := p.ec2.SecurityGroups(ctx, p.class, slices.Compact(d.ask))
 	if err != nil {
-		return decision{}, fmt.Errorf("describing the security groups that rules name: %w", err)
+		return decision{}, failedRead("the security groups that rules name", err)
 	}
 	p.picture.sources = map[string]bool{}
 	for _, source := range found {
@@ -218,7 +210,7 @@ func (p *groupPass) grant(ctx context.Context, d *decision, out *outcome) *sende
 func (p *groupPass) refusedText(rule ec2.Rule, err error) error {
 	text := fmt.Sprintf("EC2 does not add %s to security group %s: %s", rule, p.id, awserr.Message(err))
 	if ec2.IsRuleLimit(err) {
-		text += fmt.Sprintf(" (it was last seen with %d inbound rules; AWS's quota is below targetgate's setting of %d)",
+		text += fmt.Sprintf(" (it was last seen with %d inbound rules; AWS's quota is below --security-group-rule-quota=%d)",
 			len(p.picture.group.Ingress), p.picture.quota)
 	}
 	return errors.New(text)

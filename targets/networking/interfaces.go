@@ -67,7 +67,7 @@ func (f finder) byID(ctx context.Context, members []Member, at []int, places []p
 		eni := byID[members[i].BranchENI]
 		switch {
 		case err != nil:
-			places[i].err = fmt.Errorf("describing network interfaces: %w", err)
+			places[i].err = failedRead("network interfaces", err)
 		case owns(eni, members[i].Address):
 			places[i].eni = eni
 		default:
@@ -91,7 +91,7 @@ func (f finder) byInstance(ctx context.Context, members []Member, at []int, plac
 		instance, ok := byID[members[i].Instance]
 		switch {
 		case err != nil:
-			places[i].err = fmt.Errorf("describing instances: %w", err)
+			places[i].err = failedRead("instances", err)
 		case !ok:
 			places[i].err = fmt.Errorf("EC2 knows no instance %s", members[i].Instance)
 		default:
@@ -146,7 +146,7 @@ func (f finder) search(
 	}
 	if err != nil {
 		for _, i := range at {
-			places[i].err = fmt.Errorf("describing network interfaces: %w", err)
+			places[i].err = failedRead("network interfaces", err)
 		}
 		return nil
 	}

@@ -5,7 +5,6 @@ package networking
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -102,7 +101,7 @@ func (l *locator) choose(ctx context.Context, class budget.Class, places []place
 		switch {
 		case p.err != nil || p.eni.ID == "":
 		case err != nil && len(p.eni.Groups) > 1:
-			p.err = fmt.Errorf("describing security groups: %w", err)
+			p.err = failedRead("security groups", err)
 		default:
 			p.group, p.err = l.choice.of(p.eni, groups)
 		}

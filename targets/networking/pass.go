@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -31,7 +32,7 @@ func (m *Manager) pass(ctx context.Context, id string) (time.Duration, error) {
 	if errors.Is(out.err, errNoGroup) && len(out.view.wishes) == 0 {
 		return 0, m.dropGroup(ctx, id, out.view.seq)
 	}
-	m.finishPass(id, out)
+	m.finishPass(ctx, id, out)
 	if out.err != nil {
 		return 0, out.err
 	}
@@ -101,10 +102,11 @@ func (m *Manager) view(ctx context.Context, id string) view {
 	return v
 }
 
-// finishPass keeps what a pass left behind, and wakes the bindings whose State it changed.
-func (m *Manager) finishPass(id string, out outcome) {
+// finishPass keeps what a pass left behind, and wakes the bindings whose State it changed. Rules that stay are told once.
+func (m *Manager) finishPass(ctx context.Context, id string, out outcome) {
 	m.mu.Lock()
 	state := m.states[id]
+	news := len(out.unowned) != len(state.last.unowned) || len(out.kept) != len(state.last.kept)
 	state.Record, state.refusals, state.last, state.passed = out.record, out.refusals, out, true
 	var wake []types.NamespacedName
 	for key, binding := range m.known {
@@ -114,6 +116,11 @@ func (m *Manager) finishPass(id string, out outcome) {
 	}
 	m.gauge()
 	m.mu.Unlock()
+	if stay := append(slices.Clone(out.unowned), out.kept...); news && len(stay) > 0 {
+		ctrl.LoggerFrom(ctx).Info("Rules with the controllers' label stay in a security group though no binding needs them: "+
+			"remove them by hand if nothing else does", "rules", leftText(map[string][]ec2.Rule{id: stay}),
+			"notOurs", len(out.unowned), "perhapsUsedByOthers", len(out.kept))
+	}
 	for _, key := range wake {
 		m.Wake(key)
 	}
@@ -130,7 +137,7 @@ func (m *Manager) dropGroup(ctx context.Context, id string, seq uint64) error {
 	if err := m.Records.Save(ctx, id, Record{}); err != nil {
 		return err
 	}
-	m.finishPass(id, outcome{view: view{seq: seq}, record: Record{}, decided: true})
+	m.finishPass(ctx, id, outcome{view: view{seq: seq}, record: Record{}, decided: true})
 	m.groups.Add(id) // for the last time
 	return nil
 }

@@ -135,6 +135,11 @@ func (r Record) ours(rule ec2.Rule) bool {
 
 // stale reports whether a read at that time may show the rule though it is gone.
 func (r Record) stale(rule ec2.Rule, now time.Time) bool {
-	entry, known := r[rule]
-	return known && (entry.Phase == Revoking || entry.Phase == Revoked && now.Sub(entry.At) < readLag)
+	return r[rule].Phase == Revoking || r.justRevoked(rule, now)
+}
+
+// justRevoked reports whether a read at that time shows the rule, if it does, because it is old.
+func (r Record) justRevoked(rule ec2.Rule, now time.Time) bool {
+	entry := r[rule]
+	return entry.Phase == Revoked && now.Sub(entry.At) < readLag
 }

@@ -44,6 +44,9 @@ func (m *Manager) resolve(ctx context.Context, key types.NamespacedName) (time.D
 	}
 	ctx = budget.WithCharge(ctx, budget.Charge{Class: class, Tenant: key.Namespace})
 	found := m.look(ctx, class, binding, maxAge)
+	if before == resolvedBefore && readFailed(found.problems) {
+		return 0, errUnresolved // what was found before holds
+	}
 	if ctx.Err() != nil || !m.store(key, version, found) {
 		return 0, nil // a newer version is in the queue
 	}
@@ -80,6 +83,11 @@ func (m *Manager) toResolve(key types.NamespacedName) (binding Binding, version,
 // resolved reports whether all rules that the binding wishes for are known.
 func (r resolution) resolved() bool {
 	return r.fault == nil && !slices.ContainsFunc(r.problems, func(p problem) bool { return !p.final })
+}
+
+// readFailed reports whether members are unresolved because a read of EC2 failed.
+func readFailed(problems []problem) bool {
+	return slices.ContainsFunc(problems, func(p problem) bool { return isPassing(p.err) })
 }
 
 // look finds the security groups of a binding's members, and puts its wishes together. A member that is not resolved does not keep the

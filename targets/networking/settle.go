@@ -85,11 +85,19 @@ func (p *groupPass) schedule(d *decision, out *outcome, granted, revoked *sender
 	if len(d.waiting) > 0 {
 		soonest(waitingPause)
 	}
+	if unseen := out.unseen(d); len(unseen) > 0 {
+		out.leaving = append(out.leaving, unseen...)
+		soonest(settlePause)
+	}
+}
+
+// unseen are the rules of ours that are unwanted and that the read did not show: not yet, or our call never came through.
+func (out *outcome) unseen(d *decision) (rules []ec2.Rule) {
 	for rule := range out.record {
 		_, wanted := d.wanted[rule]
 		if _, present := d.present[rule]; !wanted && !present && out.record.ours(rule) {
-			out.leaving = append(out.leaving, rule) // the read does not show it yet, or our call never came through
-			soonest(settlePause)
+			rules = append(rules, rule)
 		}
 	}
+	return rules
 }

@@ -4,7 +4,6 @@
 package networking
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,6 +63,8 @@ func (m *Manager) stateOf(state *bindingState) State {
 	switch {
 	case len(missing) > 0:
 		return State{Failed, ReasonRulesMissing, events.Cut(strings.Join(missing, "; "))}
+	case readFailed(state.problems):
+		return State{Progressing, ReasonResolving, events.Cut(problemText(state.problems))}
 	case len(state.problems) > 0:
 		return State{Failed, ReasonUnresolved, events.Cut(problemText(state.problems))}
 	case pending != "":
@@ -100,8 +101,7 @@ func (m *Manager) missingOf(state *bindingState) (missing []string, pending stri
 			if !group.last.wanted[rule].Has(state.want.Key) {
 				continue
 			}
-			var soon passing
-			if errors.As(err, &soon) {
+			if isPassing(err) {
 				pending = "rules are being added to security group " + id + "; last: " + awserr.Message(err)
 				continue
 			}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -198,6 +200,9 @@ func TestN5ReleaseEndsAndNamesWhatIsLeft(t *testing.T) {
 		b.settle()
 		b.wantState("web", Progressing, ReasonReleasing, "these rules are being removed: sg-node: tcp 80 from sg-lb")
 		before := woken
+		if again := b.manager.endRelease(web.Key); again != b.setting.ReleaseTimeout-3*time.Second || woken != before {
+			b.Errorf("%s of the time are left", again)
+		}
 		time.Sleep(b.setting.ReleaseTimeout)
 		if woken == before {
 			b.Error("the binding is not woken when its time is over")
@@ -420,7 +425,7 @@ func TestQuotaOfAWSBelowTheSetting(t *testing.T) {
 		b.wantRules("sg-node", "tcp 80 from sg-lb")
 		b.wantState("web", Failed, ReasonRulesMissing, "EC2 does not add tcp 443 from sg-lb to security group sg-node: "+
 			"RulesPerSecurityGroupLimitExceeded: said EC2 (quota: inbound rules per security group, IPv4 and IPv6 counted apart) "+
-			"(it was last seen with 0 inbound rules; AWS's quota is below targetgate's setting of 60)")
+			"(it was last seen with 0 inbound rules; AWS's quota is below --security-group-rule-quota=60)")
 	})
 }
 
@@ -502,5 +507,72 @@ func TestRevokeIsCheckedAgainAfterTheGrants(t *testing.T) {
 		b.want(asking("web", from("sg-lb", 81)))
 		b.settle()
 		b.wantRules("sg-node", "tcp 80 from sg-lb", "tcp 81 from sg-lb")
+	})
+}
+
+// A read of EC2 that fails changes nothing, and is no fault of a binding.
+func TestFailedReadInADriftCheckChangesNothing(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.start()
+		b.want(asking("web", from("sg-lb", 80)))
+		b.settle()
+		before := b.manager.State(keyOf("web"))
+		b.ec2.fail = func(_ context.Context, op string, _ bool) error {
+			if op == "Instances" {
+				return apiError("RequestLimitExceeded")
+			}
+			return nil
+		}
+		time.Sleep(time.Hour)
+		if state := b.manager.State(keyOf("web")); state != before {
+			b.Errorf("state %+v, before %+v", state, before)
+		}
+		api := asking("api", from("sg-lb", 443))
+		api.Members[0].UID = "api"
+		b.want(api)
+		b.settle()
+		b.wantState("api", Progressing, ReasonResolving,
+			"cannot resolve pod ENI for pods: [shop/api: RequestLimitExceeded: said EC2]")
+	})
+}
+
+// A rule that is not written down is not added: nobody would know whose it is.
+func TestNothingIsGrantedWithoutTheRecord(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.records.fail = func(context.Context, string, bool) error { return errors.New("the API server does not answer") }
+		b.start()
+		b.want(asking("web", from("sg-lb", 80)))
+		b.settle()
+		b.wantRules("sg-node")
+		b.wantState("web", Progressing, ReasonGranting, "rules are being added to security group sg-node; last: writing the record of our rules "+
+			"of security group sg-node: the API server does not answer")
+		b.records.fail = nil
+		b.settle()
+		time.Sleep(10 * time.Second)
+		b.wantRules("sg-node", "tcp 80 from sg-lb")
+	})
+}
+
+// New wishes are urgent and charged to their namespace; drift checks are neither.
+func TestCallsAreChargedToClassesAndNamespaces(t *testing.T) {
+	inBed(t, func(b *bed) {
+		var charges []string
+		b.ec2.fail = func(ctx context.Context, op string, done bool) error {
+			if charge := budget.ChargeOf(ctx); !done {
+				charges = append(charges, fmt.Sprintf("%s %s %s", op, charge.Class, charge.Tenant))
+			}
+			return nil
+		}
+		b.start()
+		b.want(asking("web", from("sg-lb", 80)))
+		b.settle()
+		time.Sleep(b.setting.DriftInterval)
+		slices.Sort(charges)
+		want := []string{
+			"Authorize register shop", "Instances other shop", "Instances register shop", "SecurityGroups other ", "SecurityGroups register shop",
+		}
+		if got := slices.Compact(charges); !slices.Equal(got, want) {
+			b.Errorf("charges:\n got %q\nwant %q", got, want)
+		}
 	})
 }
