@@ -1,7 +1,8 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package aws is the only way to AWS. It holds no code itself; its folders do, and each imports only those below it, elbv2 and ec2 not each other:
+// Package aws is the only way to AWS. It holds no code itself; its folders do, and each imports only those below it, elbv2 and ec2
+// not each other:
 //
 //	elbv2      calls of Elastic Load Balancing, in small types of our own
 //	ec2        calls of EC2 for security groups, in small types of our own

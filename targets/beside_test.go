@@ -141,7 +141,7 @@ func TestBesideRegistersNewBindingAtOnce(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBedBeside(t, registered, func(b *bed) {
 		b.update(func(binding *v1beta1.TargetGroupBinding) { binding.Finalizers, binding.Annotations = nil, nil })
-		b.fences.see("shop", true, time.Now().Add(-time.Hour))
+		b.beside.fences.see("shop", true, time.Now().Add(-time.Hour))
 		b.run(time.Second, webKey)
 		if diff := cmp.Diff([]string{v1beta1.BesideFinalizer}, b.binding().Finalizers); diff != "" {
 			t.Errorf("finalizers (-want +got):\n%s", diff)

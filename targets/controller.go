@@ -85,7 +85,7 @@ type Registrar struct {
 	rules    inboundRules
 	requeue  func(types.NamespacedName, time.Duration) // set by start
 	bindings *memories
-	fences   fences
+	beside   *beside
 }
 
 // memories is what is remembered of all bindings. Safe for concurrent use.
@@ -140,6 +140,10 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.claims = &claimWriter{client: r.Client, uncached: r.Uncached, clock: r.Clock, reporter: r.reporter}
 	r.statuses = newStatusWriter(r.Client, r.Clock, r.reporter)
 	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, observeReady)
+	r.beside = &beside{
+		mode: r.Mode, reader: r.Client, clock: r.Clock, bindings: r.bindings, claims: r.claims, statuses: r.statuses,
+		session: r.session, leave: r.leave,
+	}
 	r.rules = newInboundRules(r.Networking, r.Client, func(key types.NamespacedName) { r.requeue(key, 0) })
 }
 
@@ -168,7 +172,7 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if result, done, err := r.standAside(ctx, &binding, duplicates); done || err != nil {
+	if result, done, err := r.beside.standAside(ctx, &binding, duplicates); done || err != nil {
 		return result, err
 	}
 	s := r.session(&binding)

@@ -72,7 +72,7 @@ func (r *Registrar) empty(
 	next.in(s.calls.Read(targetgroup.Reading{At: after.ReadAt.Add(plan.PollUnsettled), Class: budget.ClassOther}))
 	next.in(r.statuses.write(s, binding, statusInput{
 		generation: binding.Generation, group: after, complete: after.Complete(), claimFailure: s.claims.failure(), deleting: true,
-		promptly: r.isPrompt(binding),
+		promptly: r.beside.isPrompt(binding),
 	}))
 	return nil
 }

@@ -48,7 +48,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	var next requeue
 	next.in(p.NextChange)
 	// Before anything that may take its time.
-	next.in(s.calls.Deregister(p.Changes, r.coalesce(s, in, p)))
+	next.in(s.calls.Deregister(p.Changes, coalesce(s, in, p)))
 	next.in(s.calls.Register(p.Changes, s.claims.claimed(binding)))
 
 	rules, err := r.rules.want(ctx, binding, res, before)
@@ -69,7 +69,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 		next.in(r.statuses.write(s, binding, statusInput{
 			generation: binding.Generation, group: after, complete: before.Complete(), claimFailure: s.claims.failure(),
 			missing: res.Missing, plan: p, policy: r.Policy, shortfall: shortfall(binding, r.Networking != nil), pods: pods, unlisted: unlisted,
-			skipped: res.Odd[endpoints.SkippedEndpoints], hold: hold, rules: rules, promptly: r.isPrompt(binding),
+			skipped: res.Odd[endpoints.SkippedEndpoints], hold: hold, rules: rules, promptly: r.beside.isPrompt(binding),
 		}))
 	}
 	next.in(conditions.NextRelease(s.detached, awaited, r.Policy, r.Clock.Now()))
@@ -88,7 +88,7 @@ func actsOn(generation int64, group targetgroup.Snapshot, hold plan.Hold, claimF
 }
 
 // coalesce is for how long the plan's deregistrations may wait for others: not unless calls queue for AWS's budget.
-func (r *Registrar) coalesce(s session, in plan.Input, p plan.Plan) time.Duration {
+func coalesce(s session, in plan.Input, p plan.Plan) time.Duration {
 	if len(p.Deregister) == 0 || !s.calls.Client.Queued() {
 		return 0
 	}

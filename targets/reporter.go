@@ -82,7 +82,8 @@ func (s *status) eventsOf(before, after []metav1.Condition) []events.Event {
 	trouble := apimeta.FindStatusCondition(after, v1beta1.ConditionDegraded)
 	if trouble.Status == metav1.ConditionTrue {
 		s.announced = 0
-		if old := apimeta.FindStatusCondition(before, trouble.Type); old == nil || old.Status != trouble.Status || old.Message != trouble.Message {
+		old := apimeta.FindStatusCondition(before, trouble.Type)
+		if old == nil || old.Status != trouble.Status || old.Message != trouble.Message {
 			told = append(told, troubleEvent(trouble))
 		}
 		return told

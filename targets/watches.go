@@ -40,7 +40,7 @@ type watcher struct {
 }
 
 func (r *Registrar) watcher() *watcher {
-	return &watcher{r.Client, r.Clock, r.resolver, r.reporter, r.RoleChanges, r.isRegistered}
+	return &watcher{r.Client, r.Clock, r.resolver, r.reporter, r.RoleChanges, r.beside.isRegistered}
 }
 
 // podEvents requeues the bindings of a pod, without delay when it leaves: its target goes at once.

@@ -44,7 +44,8 @@ gates, new pods are not registered and old pods are not deregistered: the next r
   no binding is left.
 - A pod that waits for its gate keeps waiting. Delete it: its replacement has no gate.
 
-With ` + "`beside.enabled`" + `, an uninstall first gives all bindings back to aws-load-balancer-controller ([BESIDE.md](BESIDE.md#move-it-back)).
+With ` + "`beside.enabled`" + `, an uninstall first gives all bindings back to aws-load-balancer-controller
+([BESIDE.md](BESIDE.md#move-it-back)).
 
 A binding that you delete after the uninstall stays in deletion, and so does its namespace: the finalizer
 ` + "`elbv2.k8s.aws/resources`" + ` waits until its targets are deregistered. Install targetgate again, and it deregisters them. Otherwise

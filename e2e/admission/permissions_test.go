@@ -8,7 +8,9 @@ package admission
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,12 +18,16 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // permissions are all that targetgate is granted, and the function that needs it, in its file.
@@ -72,6 +78,7 @@ func TestEveryPermissionIsUsed(t *testing.T) {
 	t.Cleanup(func() { bed.Targetgate.Env = nil })
 	renewCA(t)
 	liveInSharedGroup(t)
+	askForRule(t)
 	suite.Eventually(t, "each permission to be used", func() error {
 		requests, err := bed.Cluster.Requests()
 		if err != nil {
@@ -149,11 +156,12 @@ func listedPermissions(t *testing.T) (out []permission) {
 }
 
 // allowed says whether the request was allowed by this permission. Server-side apply needs create, too, where there was
-// no object.
+// no object. The bed grants shared groups all ConfigMaps, and API servers name that role first.
 func (p permission) allowed(r cluster.Request) bool {
 	verb := r.Verb == p.Verb || p.Verb == "create" && r.Created
-	return verb && groupResource(r.Resource, r.Group) == p.Resource && (p.Name == "" || p.Name == r.Name) &&
-		strings.Contains(r.Grant, fmt.Sprintf("of %s \"targetgate", p.Role)) // or targetgate-shared-groups
+	granted := strings.Contains(r.Grant, fmt.Sprintf("of %s \"targetgate", p.Role)) || // or targetgate-shared-groups
+		p.Name == recordName && strings.Contains(r.Grant, "targetgate-shared-groups")
+	return verb && groupResource(r.Resource, r.Group) == p.Resource && (p.Name == "" || p.Name == r.Name) && granted
 }
 
 func renewCA(t *testing.T) {
@@ -173,5 +181,44 @@ func liveInSharedGroup(t *testing.T) {
 	suite.Must(t, bed.Scale(t.Context(), app, 2))
 	bed.AwaitRolled(t, app)
 	bed.AwaitRecord(t, app, suite.KeysOf(bed.Pods(t, app), 8080)...)
+	bed.DeleteBinding(t, app)
+}
+
+// askForRule gives a node a network interface with an open security group, and has a binding ask for a rule there.
+func askForRule(t *testing.T) {
+	t.Helper()
+	aws := bed.AWS.State()
+	group, err := aws.CreateSecurityGroup("", state.SecurityGroupSpec{Name: "permissions", Description: "open"})
+	suite.Must(t, err)
+	open := state.Permission{Rule: state.Rule{Protocol: "-1", Source: state.Source{CIDR: netip.MustParsePrefix("0.0.0.0/0")}}}
+	suite.Must(t, aws.AuthorizeIngress("", group.ID, []state.Permission{open}))
+	var nodes corev1.NodeList
+	suite.Must(t, bed.Client.List(t.Context(), &nodes))
+	node := nodes.Items[0]
+	eni := state.Interface{
+		ID: "eni-0123456789abcdef0", Instance: path.Base(node.Spec.ProviderID), Groups: []string{group.ID},
+		Addresses: []netip.Addr{netip.MustParseAddr(node.Status.Addresses[0].Address)},
+		Prefixes:  []netip.Prefix{netip.MustParsePrefix(node.Spec.PodCIDR)},
+	}
+	suite.Must(t, aws.PutInterface(eni))
+	t.Cleanup(func() { suite.Must(t, aws.DeleteInterface(eni.ID)) })
+	app := suite.NewApp("rules")
+	app.Replicas, app.PreStopSeconds, app.Node = 1, 0, node.Name
+	app.Change = func(b *v1beta1.TargetGroupBinding) {
+		anyone := v1beta1.NetworkingPeer{IPBlock: &v1beta1.IPBlock{CIDR: "10.0.0.0/8"}}
+		port := intstr.FromInt32(8080)
+		b.Spec.Networking = &v1beta1.TargetGroupBindingNetworking{Ingress: []v1beta1.NetworkingIngressRule{
+			{From: []v1beta1.NetworkingPeer{anyone}, Ports: []v1beta1.NetworkingPort{{Port: &port}}},
+		}}
+	}
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	suite.Eventually(t, "the rule to be added", func() error {
+		now, err := aws.SecurityGroup(group.ID)
+		if err == nil && len(now.Ingress) != 2 {
+			err = fmt.Errorf("%d rules, want 2", len(now.Ingress))
+		}
+		return err
+	})
 	bed.DeleteBinding(t, app)
 }

@@ -41,7 +41,9 @@ type reading struct {
 }
 
 func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*bindingState, error) {
-	s := &bindingState{now: e.Clock.Now(), binding: binding, leader: readLeader(ctx, e.Reader, e.leaseOf(binding)), reading: e.read(ctx, binding)}
+	s := &bindingState{
+		now: e.Clock.Now(), binding: binding, leader: readLeader(ctx, e.Reader, e.leaseOf(binding)), reading: e.read(ctx, binding),
+	}
 	var err error
 	if s.survey, err = e.surveyor.Survey(ctx, binding, s.inGroup()); err != nil {
 		return nil, err

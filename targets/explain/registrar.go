@@ -17,14 +17,11 @@ func (s *bindingState) registrarLink() (l *Link, theirs bool) {
 		l := link("registrar", state, format, args...)
 		return &l, theirs
 	}
-	labels := map[string]string{}
-	if s.namespace != nil {
-		labels = s.namespace.Labels
-	}
+	labels := s.namespaceLabels()
 	ours, registered := ownership.Beside.Holds(s.binding), ownership.IsRegistered(labels)
 	unfenced := ownership.Unfenced(&s.binding.Spec)
 	switch {
-	case ours && s.namespace != nil && !registered && s.binding.DeletionTimestamp.IsZero():
+	case ours && s.isGivenBack(registered):
 		return is(Waiting, true, "targetgate gives the binding back to aws-load-balancer-controller: the namespace has no label %s=%s",
 			ownership.RegisterLabel, ownership.Enabled)
 	case ours:
@@ -40,6 +37,19 @@ func (s *bindingState) registrarLink() (l *Link, theirs bool) {
 	default:
 		return nil, false
 	}
+}
+
+// namespaceLabels are nil when the namespace may not be read.
+func (s *bindingState) namespaceLabels() map[string]string {
+	if s.namespace == nil {
+		return nil
+	}
+	return s.namespace.Labels
+}
+
+// isGivenBack reports whether targetgate is to leave a binding that it has.
+func (s *bindingState) isGivenBack(registered bool) bool {
+	return s.namespace != nil && !registered && s.binding.DeletionTimestamp.IsZero()
 }
 
 // leaseOf is where the leader of those who register the binding's targets says that it lives.

@@ -91,7 +91,8 @@ func (e endpointState) unregistered() Link {
 	if e.pod == nil || fresh || e.now.Sub(readySince(e.pod)) < promptness {
 		return link("target", Waiting, "%s is not registered yet", e.endpoint.Target)
 	}
-	return link("target", Broken, "%s is not registered, although the pod's containers are ready since %s", e.endpoint.Target, stamp(readySince(e.pod))).
+	return link("target", Broken, "%s is not registered, although the pod's containers are ready since %s",
+		e.endpoint.Target, stamp(readySince(e.pod))).
 		advise("targetgate does that at once, and has not said why it did not: does it run, and watch the namespace? See its log")
 }
 

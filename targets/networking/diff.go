@@ -175,7 +175,8 @@ func overQuota(group string, rule ec2.Rule, count tally, quota int) error {
 		family, n = "IPv6", count.v6
 	}
 	return fmt.Errorf("security group %s has %d inbound rules for %s, and the quota is %d: %s is not added; remove rules that are not "+
-		"needed, or have AWS raise the quota (inbound rules per security group) and raise --security-group-rule-quota", group, n, family, quota, rule)
+		"needed, or have AWS raise the quota (inbound rules per security group) and raise --security-group-rule-quota",
+		group, n, family, quota, rule)
 }
 
 // revocable are the permissions that may go while these rules are wanted and not there: not those that let the same traffic in.

@@ -122,7 +122,7 @@ func TestRevocableRules(t *testing.T) {
 	present := labelled(rule(80, 443, "sg-lb"), rule(80, 443, "sg-2"), rule(8080, 8080, "sg-lb"))
 	var got []string
 	for _, permission := range revocable(present, Rules{rule(443, 443, "sg-lb"): {}}) {
-		got = append(got, permission.Rule.String())
+		got = append(got, permission.String())
 	}
 	if want := []string{"tcp 80-443 from sg-2", "tcp 8080 from sg-lb"}; !slices.Equal(got, want) {
 		t.Errorf("revocable %q, want %q", got, want)

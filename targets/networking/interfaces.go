@@ -42,7 +42,7 @@ func (f finder) find(ctx context.Context, members []Member) []place {
 		case m.BranchENI != "":
 			branch = append(branch, i)
 		case m.Instance == "":
-			places[i].err = errors.New("the node's spec.providerID names no EC2 instance, want aws:///<zone>/i-...")
+			places[i].err = errors.New("the node's spec.providerID names no EC2 instance, want aws:///<zone>/i-<id>")
 		default:
 			instance = append(instance, i)
 		}

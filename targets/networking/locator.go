@@ -80,22 +80,7 @@ func (l *locator) remembered(members []Member, maxAge time.Duration) (places []p
 
 // choose sets the security group of each place with an interface. Only groups of interfaces that have several are read.
 func (l *locator) choose(ctx context.Context, class budget.Class, places []place) {
-	var ids []string
-	for _, p := range places {
-		if p.err == nil && len(p.eni.Groups) > 1 {
-			ids = append(ids, p.eni.Groups...)
-		}
-	}
-	groups := map[string]ec2.SecurityGroup{}
-	var err error
-	if len(ids) > 0 {
-		slices.Sort(ids)
-		var found []ec2.SecurityGroup
-		found, err = l.ec2.SecurityGroups(ctx, class, slices.Compact(ids))
-		for _, group := range found {
-			groups[group.ID] = group
-		}
-	}
+	groups, err := l.ambiguous(ctx, class, places)
 	for i := range places {
 		p := &places[i]
 		switch {
@@ -106,6 +91,26 @@ func (l *locator) choose(ctx context.Context, class budget.Class, places []place
 			p.group, p.err = l.choice.of(p.eni, groups)
 		}
 	}
+}
+
+// ambiguous reads the security groups of interfaces that have several.
+func (l *locator) ambiguous(ctx context.Context, class budget.Class, places []place) (map[string]ec2.SecurityGroup, error) {
+	var ids []string
+	for _, p := range places {
+		if p.err == nil && len(p.eni.Groups) > 1 {
+			ids = append(ids, p.eni.Groups...)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	slices.Sort(ids)
+	found, err := l.ec2.SecurityGroups(ctx, class, slices.Compact(ids))
+	groups := map[string]ec2.SecurityGroup{}
+	for _, group := range found {
+		groups[group.ID] = group
+	}
+	return groups, err
 }
 
 func (l *locator) remember(members []Member, places []place, at []int, now time.Time) {

@@ -12,10 +12,10 @@ import (
 
 // The owner of a target group may have a say in who binds it (package consent). Where that is required, a binding without
 // consent registers nothing. What is registered already stays as long as its pod: consent may be withdrawn by accident, and a
-// group that serves is never emptied for that. Of the targets that no pod explains, only those that
-// we have seen with a pod go: the others may belong to someone else. The gates of pods that may not be registered wait as for a Service that is gone, as the
-// tag may come back, and open then. While the tag cannot be read, its last reading holds; where it has never been read, nothing is
-// registered.
+// group that serves is never emptied for that. Of the targets that no pod explains, only those that we have seen with a pod
+// go: the others may belong to someone else. The gates of pods that may not be registered wait as for a Service that is gone,
+// as the tag may come back, and open then. While the tag cannot be read, its last reading holds; where it has never been read,
+// nothing is registered.
 
 // Hold is what lack of consent keeps from happening; the zero value is nothing.
 type Hold struct {

@@ -29,8 +29,6 @@ func tcp(port int32, source ec2.Source) ec2.Permission {
 
 func cidr(s string) ec2.Source { return ec2.Source{CIDR: netip.MustParsePrefix(s)} }
 
-func fromGroup(id string) ec2.Source { return ec2.Source{Group: id} }
-
 // ranges is one permission for port 80 of TCP and IPv4 ranges.
 func ranges(cidrs ...string) types.IpPermission {
 	p := types.IpPermission{IpProtocol: aws.String("tcp"), FromPort: aws.Int32(80), ToPort: aws.Int32(80)}

@@ -81,7 +81,7 @@ func (a *API) Rules(id string) []ec2.Permission {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.SortedFunc(maps.Values(a.groups[id].rules()), func(x, y ec2.Permission) int {
-		return strings.Compare(x.Rule.String(), y.Rule.String())
+		return strings.Compare(x.String(), y.String())
 	})
 }
 

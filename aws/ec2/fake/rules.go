@@ -87,7 +87,7 @@ func ruleOf(p types.IpPermission) (ec2.Rule, error) {
 func written(rules map[ec2.Rule]ec2.Permission) []types.IpPermission {
 	byPorts := map[string]*types.IpPermission{}
 	for _, rule := range slices.SortedFunc(maps.Values(rules), func(x, y ec2.Permission) int {
-		return strings.Compare(x.Rule.String(), y.Rule.String())
+		return strings.Compare(x.String(), y.String())
 	}) {
 		key := fmt.Sprint(rule.Protocol, " ", rule.From, " ", rule.To)
 		if byPorts[key] == nil {

@@ -109,7 +109,7 @@ func canonicalPermissions(permissions []Permission) ([]Permission, error) {
 	seen := map[Rule]bool{}
 	stored := make([]Permission, len(permissions))
 	for i, p := range permissions {
-		rule, err := p.Rule.canonical()
+		rule, err := p.canonical()
 		if err := first(err, p.validate()); err != nil {
 			return nil, err
 		}
