@@ -12,6 +12,7 @@
 //	targetgroup   a snapshot of what is known of the group  -> what is there
 //	plan          both                                      -> what to register and deregister; values only
 //	targetgroup   starts the calls, beside the pass
+//	networking    inbound rules for the pods and nodes of the group; made beside the pass (rules.go hands them over)
 //	conditions    a snapshot after that                     -> what the gates say; written beside the pass
 //	plan          the same snapshot                         -> what to read next; targetgroup starts the reading
 //	status.go     all of it                                 -> the binding's status; written beside the pass
