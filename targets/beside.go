@@ -57,7 +57,11 @@ func (b *beside) standAside(
 	case !ours:
 		return b.take(ctx, b.session(binding), binding), true, nil
 	default:
-		result, done := b.watchRival(b.session(binding), binding)
+		s := b.session(binding)
+		result, done := b.watchRival(s, binding)
+		if !done && ownership.HasBoth(binding) { // it has stopped, and its finalizer is left
+			return b.take(ctx, s, binding), true, nil
+		}
 		return result, done, nil
 	}
 }
@@ -109,6 +113,7 @@ func (b *beside) isRegistered(ctx context.Context, namespace string) (bool, erro
 	}
 	var ns corev1.Namespace
 	if err := b.reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns, client.UnsafeDisableDeepCopy); err != nil {
+		b.fences.see(namespace, false, b.clock.Now()) // one that is created again is a new one
 		return false, fmt.Errorf("getting namespace: %w", err)
 	}
 	registered := ownership.IsRegistered(ns.Labels)
@@ -132,6 +137,10 @@ func (r *Registrar) absent(ctx context.Context, key types.NamespacedName) (ctrl.
 // leave forgets a binding.
 func (r *Registrar) leave(key types.NamespacedName) {
 	deleteGauges(key)
+	if m := r.bindings.find(key); m != nil { // nothing that is queued is sent any more
+		m.group.Retire()
+		m.status.drop()
+	}
 	r.bindings.forget(key)
 	r.rules.forget(key)
 	r.resolver.Holders.Hold(key, nil)

@@ -144,7 +144,7 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 		mode: r.Mode, reader: r.Client, clock: r.Clock, bindings: r.bindings, claims: r.claims, statuses: r.statuses,
 		session: r.session, leave: r.leave,
 	}
-	r.rules = newInboundRules(r.Networking, r.Client, func(key types.NamespacedName) { r.requeue(key, 0) })
+	r.rules = newInboundRules(r.Networking, r.Mode, r.Client, func(key types.NamespacedName) { r.requeue(key, 0) })
 }
 
 // start has the parts work until ctx ends: requeue starts another pass over a binding after a pause.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/networking"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -30,17 +32,19 @@ type inboundRules struct {
 }
 
 // newInboundRules needs all of settings but List and Wake.
-func newInboundRules(settings *networking.Settings, reader client.Reader, wake func(types.NamespacedName)) inboundRules {
+func newInboundRules(
+	settings *networking.Settings, mode ownership.Mode, reader client.Reader, wake func(types.NamespacedName),
+) inboundRules {
 	if settings == nil {
 		return inboundRules{}
 	}
 	own := *settings
-	own.List, own.Wake = bindingsWithNetworking(reader), wake
+	own.List, own.Wake = bindingsWithNetworking(reader, mode), wake
 	return inboundRules{networking.New(own), reader}
 }
 
 // bindingsWithNetworking lists those in the cache, without their members.
-func bindingsWithNetworking(reader client.Reader) func(context.Context) ([]networking.Binding, error) {
+func bindingsWithNetworking(reader client.Reader, mode ownership.Mode) func(context.Context) ([]networking.Binding, error) {
 	return func(ctx context.Context) ([]networking.Binding, error) {
 		var list v1beta1.TargetGroupBindingList
 		if err := reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
@@ -51,6 +55,7 @@ func bindingsWithNetworking(reader client.Reader) func(context.Context) ([]netwo
 			if b := &list.Items[i]; b.Spec.Networking != nil {
 				out = append(out, networking.Binding{
 					Key: client.ObjectKeyFromObject(b), UID: b.UID, Networking: b.Spec.Networking, Nodes: !b.Spec.IsIP(),
+					Foreign: mode == ownership.Beside && !mode.Holds(b),
 				})
 			}
 		}
@@ -75,6 +80,7 @@ func (n inboundRules) want(ctx context.Context, binding *v1beta1.TargetGroupBind
 	key := client.ObjectKeyFromObject(binding)
 	wish := networking.Binding{Key: key, UID: binding.UID, Networking: binding.Spec.Networking, Nodes: !binding.Spec.IsIP()}
 	if wish.Networking != nil {
+		wish.Incomplete = !group.Complete() || slices.ContainsFunc(slices.Collect(maps.Values(res.Endpoints)), isUnknown)
 		var err error
 		if wish.Members, err = n.members(ctx, wish.Nodes, res, group); err != nil {
 			return networking.State{}, err
@@ -113,6 +119,9 @@ func (n inboundRules) forget(key types.NamespacedName) {
 		n.manager.Forget(key)
 	}
 }
+
+// isUnknown reports whether the caches do not agree yet on what the endpoint is.
+func isUnknown(ep endpoints.Endpoint) bool { return ep.State == endpoints.Undetermined }
 
 // members are the pods or nodes that are or belong in the target group, in an order that does not change from pass to pass.
 func (n inboundRules) members(ctx context.Context, nodes bool, res endpoints.Resolution, group targetgroup.Snapshot) (

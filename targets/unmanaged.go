@@ -14,6 +14,7 @@ import (
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -28,7 +29,7 @@ func shortfall(binding *v1beta1.TargetGroupBinding, makesRules bool) string {
 		return fmt.Sprintf("metadata.name has more than %d characters, so pods get no readiness gate: "+
 			"create the binding again with a shorter name", v1beta1.MaxBindingName)
 	case binding.Spec.Networking != nil && !makesRules:
-		return "spec.networking: no security group is changed, as targetgate runs with --security-group-rules=false"
+		return "spec.networking: no security group is changed, as targetgate runs without --security-group-rules"
 	default:
 		return ""
 	}
@@ -97,13 +98,16 @@ func (r *Registrar) transfer(s session, binding *v1beta1.TargetGroupBinding) (ne
 	return r.release(s, binding, nil)
 }
 
+// releasePause is after which a binding is looked at again whose rules are being removed: nothing may be left to wake it.
+const releasePause = 5 * time.Second
+
 // release removes the finalizer, after the inbound rules that only this binding asked for. The end of these wakes the binding.
 func (r *Registrar) release(s session, binding *v1beta1.TargetGroupBinding, left *events.Event) time.Duration {
 	done, rulesLeft := r.rules.released(binding)
 	if !done {
-		return r.statuses.write(s, binding, statusInput{
+		return retry.Soonest(releasePause, r.statuses.write(s, binding, statusInput{
 			generation: binding.Generation, group: s.group.Snapshot(), deleting: true, rules: r.rules.state(s.key),
-		})
+		}))
 	}
 	return r.claims.release(s, binding, cmp.Or(left, rulesLeft))
 }

@@ -41,7 +41,7 @@ func TestParseOptionsReadsCertificateFromFiles(t *testing.T) {
 	for name, args := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("POD_NAMESPACE", "") // which files do not need
-			opts, err := parseOptions(append(args, minimal[0], "--security-group-rules=false"))
+			opts, err := parseOptions(append(args, minimal...))
 			if err != nil {
 				t.Fatal(err)
 			}

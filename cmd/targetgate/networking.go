@@ -28,7 +28,7 @@ type networkingOptions struct {
 }
 
 func (o *networkingOptions) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.Make, "security-group-rules", true,
+	flags.BoolVar(&o.Make, "security-group-rules", false,
 		"Add the inbound rules that spec.networking of bindings asks for to the security groups of their targets, and remove them again.")
 	flags.StringToStringVar(&o.ExtraTags, "service-target-eni-security-group-tags", nil,
 		"Tags of the security group that gets the rules, key=value,..., besides kubernetes.io/cluster/CLUSTER, where a network interface "+
@@ -44,8 +44,7 @@ func (o *networkingOptions) addFlags(flags *pflag.FlagSet) {
 // validate returns all faults at once. Records of the rules are kept in the namespace.
 func (o *networkingOptions) validate(namespace string) (faults []error) {
 	if o.Make && namespace == "" {
-		faults = append(faults, errors.New("POD_NAMESPACE or --leader-election-namespace is required outside a pod, unless "+
-			"--security-group-rules=false"))
+		faults = append(faults, errors.New("--security-group-rules: POD_NAMESPACE or --leader-election-namespace is required outside a pod"))
 	}
 	if o.Quota < 1 {
 		faults = append(faults, fmt.Errorf("--security-group-rule-quota=%d: want 1 or more", o.Quota))
@@ -69,7 +68,7 @@ func newNetworking(opts *options, mgr ctrl.Manager, aws *ec2.Client, ownVPC func
 	return &networking.Settings{
 		ClusterName: opts.ClusterName, VPC: ownVPC, ExtraTags: opts.Networking.ExtraTags,
 		Restricted: !opts.Networking.Unrestricted, RuleQuota: opts.Networking.Quota,
-		DriftInterval: opts.DriftInterval, ReleaseTimeout: releaseTimeout, Clock: clock.RealClock{},
+		Partial: len(opts.WatchNamespaces) > 0, DriftInterval: opts.DriftInterval, ReleaseTimeout: releaseTimeout, Clock: clock.RealClock{},
 		EC2: aws,
 		Records: &networking.ConfigMap{
 			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(),

@@ -58,7 +58,7 @@ func TestParseOptionsStartsWithArgumentsOfTheIncumbent(t *testing.T) {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
 	wantNetworking := networkingOptions{
-		Make: true, Unrestricted: true, Quota: 60, ExtraTags: map[string]string{"role": "node", "tier": "web"},
+		Unrestricted: true, Quota: 60, ExtraTags: map[string]string{"role": "node", "tier": "web"},
 	}
 	if diff := cmp.Diff(wantNetworking, opts.Networking); diff != "" {
 		t.Errorf("inbound rules (-want +got):\n%s", diff)
@@ -90,8 +90,8 @@ func TestParseOptionsNamesEveryFault(t *testing.T) {
 		"bad URL":      {args: append(minimal, "--aws-api-endpoints=EC2=nowhere"), want: []string{"--aws-api-endpoints: EC2=nowhere: want a URL"}},
 		"typing error": {args: append(minimal, "--cluster-nam=x"), want: []string{"unknown flag: --cluster-nam"}},
 		"no namespace for records": {
-			args: append(minimal, "--webhook-cert-dir=/certs", "--enable-leader-election=false"),
-			want: []string{"POD_NAMESPACE or --leader-election-namespace is required outside a pod, unless --security-group-rules=false"},
+			args: append(minimal, "--webhook-cert-dir=/certs", "--enable-leader-election=false", "--security-group-rules"),
+			want: []string{"--security-group-rules: POD_NAMESPACE or --leader-election-namespace is required outside a pod"},
 		},
 		"no rules": {args: append(minimal, "--security-group-rule-quota=0"), want: []string{"--security-group-rule-quota=0: want 1 or more"}},
 		"their lease": {

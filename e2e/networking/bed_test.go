@@ -28,7 +28,7 @@ import (
 var bed = &suite.Bed{}
 
 func TestMain(m *testing.M) {
-	bed.Main(m, testbed.Options{Scale: suite.Scale, SecurityGroups: true, Args: []string{"--drift-interval=10s"}})
+	bed.Main(m, testbed.Options{Scale: suite.Scale, SecurityGroups: true, Args: []string{"--security-group-rules", "--drift-interval=10s"}})
 }
 
 // newApp is an app whose binding asks for the pods' port from the security group of its load balancer, which is returned, too.

@@ -44,6 +44,7 @@ type picture struct {
 	unreadable bool // the record could not be read
 	wishes     map[types.NamespacedName]Rules
 	blocked    func(Flow) bool // a binding that is not resolved may wish for rules of the flow
+	foreign    func(Flow) bool // so may one that another controller works on, or that we do not see
 	sources    map[string]bool // of groups that rules name: made for our cluster; nil before they were read
 	restricted bool
 	quota      int
@@ -98,7 +99,7 @@ func decide(p picture) decision {
 
 // mayGo reports whether the rule is known to be ours.
 func (p picture) mayGo(rule ec2.Rule) bool {
-	return !p.unreadable && (p.record.ours(rule) || p.sources[rule.Source.Group])
+	return !p.unreadable && (p.record.ours(rule) || p.sources[rule.Source.Group] && !p.hasOtherTag())
 }
 
 // sortOut says of each labelled rule that is unwanted what becomes of it.
@@ -107,6 +108,8 @@ func (d *decision) sortOut(p picture) {
 	shared := len(d.unowned) > 0 || p.hasOtherTag()
 	for _, permission := range ours {
 		switch rule := permission.Rule; {
+		case p.foreign(flowOf(rule)):
+			d.kept = append(d.kept, rule)
 		case p.blocked(flowOf(rule)):
 			d.waiting = append(d.waiting, rule)
 		case shared && !p.sources[rule.Source.Group]:

@@ -49,6 +49,7 @@ func TestDecisionAboutASecurityGroup(t *testing.T) {
 		tags    map[string]string
 		sources map[string]bool
 		blocked Flow
+		foreign Flow
 		broken  bool // the record
 		want    outcome
 	}{
@@ -63,6 +64,8 @@ func TestDecisionAboutASecurityGroup(t *testing.T) {
 		"unowned rules keep ours":                        {present: labelled(web, cidr), record: ours(Granted, time.Hour, cidr), want: outcome{Unowned: []string{"tcp 80 from sg-lb"}, Kept: []string{"tcp 80 from 10.0.0.0/8"}}},
 		"the tag of another cluster keeps ours":          {present: labelled(web, cidr), record: ours(Granted, time.Hour, web, cidr), tags: map[string]string{otherTag: ""}, want: outcome{Kept: []string{"tcp 80 from 10.0.0.0/8", "tcp 80 from sg-lb"}}},
 		"but not from our cluster's load balancer":       {present: labelled(web), record: ours(Granted, time.Hour, web), tags: map[string]string{otherTag: ""}, sources: map[string]bool{"sg-lb": true}, want: outcome{Revokes: []string{"tcp 80 from sg-lb"}}},
+		"nor what we have not added there":               {present: labelled(web), tags: map[string]string{otherTag: ""}, sources: map[string]bool{"sg-lb": true}, want: outcome{Unowned: []string{"tcp 80 from sg-lb"}}},
+		"another controller's binding may wish for it":   {present: labelled(web), record: ours(Granted, time.Hour, web), foreign: flowOf(web), want: outcome{Kept: []string{"tcp 80 from sg-lb"}}},
 		"our own cluster's tag keeps nothing":            {present: labelled(web), record: ours(Granted, time.Hour, web), tags: map[string]string{clusterTag: ""}, want: outcome{Revokes: []string{"tcp 80 from sg-lb"}}},
 		"a record that cannot be read keeps all":         {present: labelled(web), record: ours(Granted, time.Hour, web), broken: true, want: outcome{Unowned: []string{"tcp 80 from sg-lb"}}},
 		"just revoked and still shown: granted again":    {present: labelled(web), wishes: Rules{web: {}}, record: ours(Revoked, time.Second, web), want: outcome{Grants: []string{"tcp 80 from sg-lb"}}},
@@ -83,6 +86,7 @@ func TestDecisionAboutASecurityGroup(t *testing.T) {
 			d := decide(picture{
 				group: ec2.SecurityGroup{ID: "sg-node", Tags: tc.tags, Ingress: tc.present}, record: tc.record, unreadable: tc.broken,
 				wishes: map[types.NamespacedName]Rules{keyOf("web"): tc.wishes}, blocked: func(f Flow) bool { return f == tc.blocked },
+				foreign: func(f Flow) bool { return f == tc.foreign },
 				sources: tc.sources, restricted: true, quota: 60, cluster: testCluster, now: noon,
 			})
 			var revokes []ec2.Rule

@@ -36,6 +36,7 @@ const (
 type view struct {
 	wishes  map[types.NamespacedName]Rules
 	blocked func(Flow) bool
+	foreign func(Flow) bool
 	seq     uint64 // of the changes that it contains
 }
 
@@ -151,7 +152,7 @@ func (p *groupPass) decide(ctx context.Context, v view) (decision, error) {
 }
 
 func (p *groupPass) decideFor(v view) decision {
-	p.picture.wishes, p.picture.blocked = v.wishes, v.blocked
+	p.picture.wishes, p.picture.blocked, p.picture.foreign = v.wishes, v.blocked, v.foreign
 	return decide(p.picture)
 }
 

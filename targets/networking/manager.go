@@ -27,8 +27,12 @@ type Binding struct {
 	UID        types.UID
 	Networking *v1beta1.TargetGroupBindingNetworking
 	// Nodes says that the members are nodes (targetType instance).
-	Nodes   bool
-	Members []Member
+	Nodes bool
+	// Foreign says, of a listed binding, that another controller works on it: its rules stay, and no deletion waits for them.
+	Foreign bool
+	// Incomplete says that there may be more members: no rule that the spec can yield is removed.
+	Incomplete bool
+	Members    []Member
 }
 
 // Settings are those of a Manager. All but ExtraTags are required.
@@ -43,6 +47,8 @@ type Settings struct {
 	Restricted bool
 	// RuleQuota is how many inbound rules a security group takes for each address family; AWS's default is 60.
 	RuleQuota int
+	// Partial says that List does not yield the bindings of all namespaces: then no rule is removed.
+	Partial bool
 	// DriftInterval is after which every security group with rules, and every member's, is read again: changes made by hand are
 	// repaired within a little more.
 	DriftInterval time.Duration

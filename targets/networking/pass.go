@@ -84,7 +84,7 @@ func (m *Manager) view(ctx context.Context, id string) view {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v := view{wishes: map[types.NamespacedName]Rules{}, seq: m.seq}
-	unresolved := sets.Set[Flow]{}
+	unresolved, foreign := sets.Set[Flow]{}, sets.Set[Flow]{}
 	for key, binding := range m.known {
 		if len(binding.wishes[id]) > 0 {
 			v.wishes[key] = binding.wishes[id]
@@ -95,9 +95,14 @@ func (m *Manager) view(ctx context.Context, id string) view {
 	}
 	for _, binding := range listed {
 		if known := m.known[binding.Key]; known == nil || known.want.UID != binding.UID && !known.released {
-			maps.Copy(unresolved, flowsOf(binding.Networking))
+			flows := unresolved
+			if binding.Foreign {
+				flows = foreign
+			}
+			maps.Copy(flows, flowsOf(binding.Networking))
 		}
 	}
+	v.foreign = func(flow Flow) bool { return m.Partial || foreign.Has(flow) }
 	v.blocked = func(flow Flow) bool { return err != nil || unresolved.Has(flow) }
 	return v
 }
@@ -137,6 +142,9 @@ func (m *Manager) dropGroup(ctx context.Context, id string, seq uint64) error {
 	if err := m.Records.Save(ctx, id, Record{}); err != nil {
 		return err
 	}
+	m.mu.Lock()
+	m.states[id].Err = nil // the record that could not be read is gone
+	m.mu.Unlock()
 	m.finishPass(ctx, id, outcome{view: view{seq: seq}, record: Record{}, decided: true})
 	m.groups.Add(id) // for the last time
 	return nil

@@ -24,9 +24,10 @@ var errUnresolved = errors.New("not all members are resolved")
 
 // resolution is what was found out about a binding.
 type resolution struct {
-	wishes   map[string]Rules
-	fault    error
-	problems []problem
+	incomplete bool // there may be more members
+	wishes     map[string]Rules
+	fault      error
+	problems   []problem
 }
 
 // resolve finds where the wishes of a binding go.
@@ -82,7 +83,7 @@ func (m *Manager) toResolve(key types.NamespacedName) (binding Binding, version,
 
 // resolved reports whether all rules that the binding wishes for are known.
 func (r resolution) resolved() bool {
-	return r.fault == nil && !slices.ContainsFunc(r.problems, func(p problem) bool { return !p.final })
+	return r.fault == nil && !r.incomplete && !slices.ContainsFunc(r.problems, func(p problem) bool { return !p.final })
 }
 
 // readFailed reports whether members are unresolved because a read of EC2 failed.
@@ -93,7 +94,7 @@ func readFailed(problems []problem) bool {
 // look finds the security groups of a binding's members, and puts its wishes together. A member that is not resolved does not keep the
 // others from getting their rules.
 func (m *Manager) look(ctx context.Context, class budget.Class, binding Binding, maxAge time.Duration) resolution {
-	found := resolution{wishes: map[string]Rules{}}
+	found := resolution{wishes: map[string]Rules{}, incomplete: binding.Incomplete}
 	asks, err := compile(binding.Networking, binding.Nodes)
 	if err != nil {
 		found.fault = err

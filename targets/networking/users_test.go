@@ -76,6 +76,52 @@ func TestN2BrokenBindingBlocksOnlyItsFlows(t *testing.T) {
 	})
 }
 
+// N-1: after a restart the target group is not read yet, and pods that are not ready are in no list.
+func TestN1RulesStayWhileMembersAreIncomplete(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.start()
+		web := asking("web", from("sg-lb", 80))
+		b.want(web)
+		b.settle()
+		b.kill()
+		b.start()
+		unread := web
+		unread.Members, unread.Incomplete = nil, true
+		b.want(unread)
+		time.Sleep(10 * time.Minute)
+		b.wantRules("sg-node", "tcp 80 from sg-lb")
+		unread.Incomplete = false
+		b.want(unread)
+		b.settle()
+		b.wantRules("sg-node")
+	})
+}
+
+// With --watch-namespace bindings of other namespaces may need the same rule.
+func TestNothingIsRemovedWhereNotAllBindingsAreSeen(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.setting.Partial = true
+		b.start()
+		b.want(asking("web", from("sg-lb", 80)))
+		b.settle()
+		b.want(asking("web"))
+		time.Sleep(10 * time.Minute)
+		b.wantRules("sg-node", "tcp 80 from sg-lb")
+	})
+}
+
+// A record that cannot be read, of a group that EC2 does not know, is dropped once.
+func TestUnreadableRecordOfUnknownGroupIsDropped(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.records.texts["sg-gone"] = "?"
+		b.start()
+		time.Sleep(10 * time.Minute)
+		if n := b.ec2.count("SecurityGroups"); n > 5 {
+			t.Errorf("%d reads in 10 minutes, want few", n)
+		}
+	})
+}
+
 // N-3: EC2 refuses a call as a whole; the guilty binding alone carries the error, and is not tried again all the time.
 func TestN3BadPeerFailsAlone(t *testing.T) {
 	inBed(t, func(b *bed) {

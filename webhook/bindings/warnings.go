@@ -100,8 +100,8 @@ func (v *validator) warnOfUnsupported(spec *v1beta1.TargetGroupBindingSpec) admi
 			"target group of protocol %s, so their pods do not become Ready", protocol))
 	}
 	if spec.Networking != nil && !v.rules {
-		out = append(out, "spec.networking: targets are registered, but no security group is changed, as targetgate runs with "+
-			"--security-group-rules=false")
+		out = append(out, "spec.networking: targets are registered, but no security group is changed, as targetgate runs "+
+			"without --security-group-rules")
 	}
 	return out
 }
