@@ -57,11 +57,7 @@ func (b *beside) standAside(
 	case !ours:
 		return b.take(ctx, b.session(binding), binding), true, nil
 	default:
-		s := b.session(binding)
-		result, done := b.watchRival(s, binding)
-		if !done && ownership.HasBoth(binding) { // it has stopped, and its finalizer is left
-			return b.take(ctx, s, binding), true, nil
-		}
+		result, done := b.watchRival(ctx, b.session(binding), binding)
 		return result, done, nil
 	}
 }
@@ -179,9 +175,12 @@ func (b *beside) giveBack(s session, binding *v1beta1.TargetGroupBinding) ctrl.R
 
 // watchRival keeps a pass from going on while the incumbent works on the binding, too, or may end a pass that it began before the
 // binding was ours.
-func (b *beside) watchRival(s session, binding *v1beta1.TargetGroupBinding) (_ ctrl.Result, done bool) {
+func (b *beside) watchRival(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (_ ctrl.Result, done bool) {
 	now := b.clock.Now()
 	wait, alarm := s.rival.look(binding, now)
+	if wait <= 0 && ownership.HasBoth(binding) { // it has stopped, and its finalizer is left
+		return b.take(ctx, s, binding), true
+	}
 	if wait <= 0 {
 		return ctrl.Result{}, false
 	}

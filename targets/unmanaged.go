@@ -109,5 +109,10 @@ func (r *Registrar) release(s session, binding *v1beta1.TargetGroupBinding, left
 			generation: binding.Generation, group: s.group.Snapshot(), deleting: true, rules: r.rules.state(s.key),
 		}))
 	}
+	if left != nil && rulesLeft != nil {
+		both := *left
+		both.Note = events.Cut(left.Note + ". " + rulesLeft.Note)
+		left = &both
+	}
 	return r.claims.release(s, binding, cmp.Or(left, rulesLeft))
 }

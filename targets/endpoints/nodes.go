@@ -116,8 +116,11 @@ func nodeStanding(node *corev1.Node, selector labels.Selector) (s State, lastRes
 	}
 }
 
+// ComputeTypeLabel is where EKS says what a node is, if it is no EC2 instance.
+const ComputeTypeLabel = "eks.amazonaws.com/compute-type"
+
 func onFargate(node *corev1.Node) bool {
-	return node.Labels["eks.amazonaws.com/compute-type"] == "fargate"
+	return node.Labels[ComputeTypeLabel] == "fargate"
 }
 
 func isExcluded(node *corev1.Node) bool {

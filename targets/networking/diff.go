@@ -4,6 +4,7 @@
 package networking
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,6 +49,7 @@ type picture struct {
 	sources    map[string]bool // of groups that rules name: made for our cluster; nil before they were read
 	restricted bool
 	quota      int
+	refusals   map[ec2.Rule]refusal // of earlier passes
 	cluster    string
 	now        time.Time
 }
@@ -151,7 +153,7 @@ func (p picture) hasOtherTag() bool {
 }
 
 // grant chooses the rules to add. It counts as EC2 does, and before the call: what would not fit is not asked for, and nothing is
-// revoked to make room.
+// revoked to make room. A rule that EC2 has refused takes no room from others.
 func (d *decision) grant(believed Rules, p picture) {
 	var missing []ec2.Rule
 	for rule := range d.wanted {
@@ -159,9 +161,15 @@ func (d *decision) grant(believed Rules, p picture) {
 			missing = append(missing, rule)
 		}
 	}
-	slices.SortFunc(missing, compareRules)
+	slices.SortFunc(missing, func(a, b ec2.Rule) int {
+		return cmp.Or(cmp.Compare(p.refusals[a].times, p.refusals[b].times), compareRules(a, b))
+	})
 	count := tallyOf(believed)
 	for _, rule := range missing {
+		if p.now.Before(p.refusals[rule].retryAt) {
+			d.grants = append(d.grants, rule) // and is not sent now (dropRefused)
+			continue
+		}
 		next := count
 		if next.add(rule); next.within(p.quota) {
 			count = next

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
@@ -72,8 +73,9 @@ type outcome struct {
 	unowned  []ec2.Rule
 	refusals map[ec2.Rule]refusal
 	again    time.Duration // when to pass again, 0 for the next drift check
-	decided  bool          // the group was read: leaving is all that is left
-	err      error         // the pass did not come to its end
+	shares   map[types.NamespacedName]*share
+	decided  bool  // the group was read: leaving is all that is left
+	err      error // the pass did not come to its end
 }
 
 // run makes the pass.
@@ -90,7 +92,7 @@ func (p *groupPass) run(ctx context.Context) outcome {
 	maps.Copy(out.missing, d.over)
 	if out.err = p.save(ctx, &out, d.next(p.picture)); out.err != nil {
 		for _, rule := range d.grants {
-			out.missing[rule] = passing{out.err}
+			out.missing[rule] = unwritten(out.err)
 		}
 		p.schedule(&d, &out, &sender{}, nil)
 		return out
@@ -108,6 +110,14 @@ func (p *groupPass) run(ctx context.Context) outcome {
 	out.err = errors.Join(out.err, p.save(ctx, &out, next))
 	p.schedule(&d, &out, granted, revoked)
 	return out
+}
+
+// unwritten is why rules are not added whose record could not be written: for good, where the API server refuses it.
+func unwritten(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
+		return err
+	}
+	return passing{err}
 }
 
 // failAll says of every wished rule that it is not known to be there.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
 // place is where rules for a member go.
@@ -72,7 +73,7 @@ func (f finder) byID(ctx context.Context, members []Member, at []int, places []p
 			places[i].eni = eni
 		default:
 			places[i].err = fmt.Errorf("network interface %s of the pod's annotation %s has not the address %s, or does not exist",
-				members[i].BranchENI, podENIAnnotation, members[i].Address)
+				members[i].BranchENI, endpoints.PodENIAnnotation, members[i].Address)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
 func nodeOf(providerID string, labels map[string]string) *corev1.Node {
@@ -29,7 +30,7 @@ func nodeOf(providerID string, labels map[string]string) *corev1.Node {
 
 func podWith(annotation string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "shop", Name: "web", UID: "web", Annotations: map[string]string{podENIAnnotation: annotation},
+		Namespace: "shop", Name: "web", UID: "web", Annotations: map[string]string{endpoints.PodENIAnnotation: annotation},
 	}, Spec: corev1.PodSpec{NodeName: "n"}}
 }
 
@@ -46,9 +47,9 @@ func eni(id string, owned ...string) ec2.Interface {
 }
 
 func TestNetworkInterfaceOfAMember(t *testing.T) {
-	fargate := map[string]string{computeTypeLabel: "fargate"}
+	fargate := map[string]string{endpoints.ComputeTypeLabel: "fargate"}
 	hyperPod := map[string]string{hyperPodLabel: "hyperpod"}
-	hybrid := map[string]string{computeTypeLabel: "hybrid"}
+	hybrid := map[string]string{endpoints.ComputeTypeLabel: "hybrid"}
 	const instance = "aws:///eu-west-1a/i-01"
 	secondary := eni("eni-2", "10.0.1.2", "10.0.2.0/28", "fd00::2", "fd00:1::/80")
 	secondary.DeviceIndex = 1

@@ -11,6 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
 // Class is how the network interface of a member is found.
@@ -25,18 +27,12 @@ const (
 )
 
 const (
-	computeTypeLabel   = "eks.amazonaws.com/compute-type"
-	hyperPodLabel      = "sagemaker.amazonaws.com/compute-type"
-	podENIAnnotation   = "vpc.amazonaws.com/pod-eni"
-	maxPodENIBytes     = 64 << 10
-	maxPodENIs         = 100
-	maxProviderIDBytes = 1 << 10
+	hyperPodLabel  = "sagemaker.amazonaws.com/compute-type"
+	maxPodENIBytes = 64 << 10
+	maxPodENIs     = 100
 )
 
-var (
-	interfaceIDPattern = regexp.MustCompile(`^eni-[0-9a-f]{1,32}$`)
-	instanceIDPattern  = regexp.MustCompile(`/(i-[0-9a-f]{1,32})$`)
-)
+var interfaceIDPattern = regexp.MustCompile(`^eni-[0-9a-f]{1,32}$`)
 
 // Member is a pod or a node that is behind a binding: what must be known of it to find its network interface, and the numbers of its
 // named ports.
@@ -72,39 +68,34 @@ func PodMember(pod *corev1.Pod, node *corev1.Node, address netip.Addr) Member {
 		m.Fault = fmt.Sprintf("there is no Node %s", pod.Spec.NodeName)
 		return m
 	}
-	m.Class, m.Instance, m.NodeAddress = classOf(node), instanceID(node.Spec.ProviderID), internalIPv4(node)
+	m.Class, m.Instance, m.NodeAddress = classOf(node), instanceID(node), internalIPv4(node)
 	if m.Class == ClassEC2 {
-		m.BranchENI = branchENI(pod.Annotations[podENIAnnotation], m.Address)
+		m.BranchENI = branchENI(pod.Annotations[endpoints.PodENIAnnotation], m.Address)
 	}
 	return m
 }
 
 // NodeMember is the node.
 func NodeMember(node *corev1.Node) Member {
-	return Member{Name: node.Name, UID: node.UID, Class: classOf(node), Instance: instanceID(node.Spec.ProviderID)}
+	return Member{Name: node.Name, UID: node.UID, Class: classOf(node), Instance: instanceID(node)}
 }
 
 func classOf(node *corev1.Node) Class {
 	switch {
-	case node.Labels[computeTypeLabel] == string(ClassFargate):
+	case node.Labels[endpoints.ComputeTypeLabel] == string(ClassFargate):
 		return ClassFargate
 	case node.Labels[hyperPodLabel] == string(ClassHyperPod):
 		return ClassHyperPod
-	case node.Labels[computeTypeLabel] == string(ClassHybrid):
+	case node.Labels[endpoints.ComputeTypeLabel] == string(ClassHybrid):
 		return ClassHybrid
 	default:
 		return ClassEC2
 	}
 }
 
-func instanceID(providerID string) string {
-	if len(providerID) > maxProviderIDBytes {
-		return ""
-	}
-	if match := instanceIDPattern.FindStringSubmatch(providerID); match != nil {
-		return match[1]
-	}
-	return ""
+func instanceID(node *corev1.Node) string {
+	id, _ := endpoints.InstanceID(node)
+	return id
 }
 
 func internalIPv4(node *corev1.Node) netip.Addr {
@@ -119,27 +110,14 @@ func internalIPv4(node *corev1.Node) netip.Addr {
 	return netip.Addr{}
 }
 
-// namedPorts are the ports of the containers that run beside the app, the first one of each name.
+// namedPorts are those that package endpoints keeps of a pod.
 func namedPorts(pod *corev1.Pod) map[string]int32 {
-	var ports map[string]int32
-	add := func(containers []corev1.Container, onlySidecars bool) {
-		for _, c := range containers {
-			if onlySidecars && (c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways) {
-				continue
-			}
-			for _, port := range c.Ports {
-				if _, known := ports[port.Name]; known || port.Name == "" {
-					continue
-				}
-				if ports == nil {
-					ports = map[string]int32{}
-				}
-				ports[port.Name] = port.ContainerPort
-			}
+	ports := map[string]int32{}
+	for i := range pod.Spec.Containers {
+		for _, port := range pod.Spec.Containers[i].Ports {
+			ports[port.Name] = port.ContainerPort
 		}
 	}
-	add(pod.Spec.Containers, false)
-	add(pod.Spec.InitContainers, true)
 	return ports
 }
 

@@ -26,6 +26,7 @@ func (m *Manager) pass(ctx context.Context, id string) (time.Duration, error) {
 		return 0, nil
 	}
 	out := p.run(budget.WithCharge(ctx, budget.Charge{Class: p.class, Tenant: tenant}))
+	out.shares = sharesOf(out)
 	if ctx.Err() != nil {
 		return 0, nil
 	}
@@ -61,6 +62,7 @@ func (m *Manager) preparePass(id string) (p *groupPass, tenant string) {
 		view: func(ctx context.Context) view { return m.view(ctx, id) },
 		picture: picture{
 			record: maps.Clone(state.Record), unreadable: state.Err != nil, restricted: m.Restricted, quota: m.RuleQuota, cluster: m.ClusterName,
+			refusals: state.refusals,
 		},
 	}, tenant
 }
@@ -84,11 +86,21 @@ func (m *Manager) view(ctx context.Context, id string) view {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v := view{wishes: map[types.NamespacedName]Rules{}, seq: m.seq}
-	unresolved, foreign := sets.Set[Flow]{}, sets.Set[Flow]{}
 	for key, binding := range m.known {
 		if len(binding.wishes[id]) > 0 {
 			v.wishes[key] = binding.wishes[id]
 		}
+	}
+	unresolved, foreign := m.mayWish(listed)
+	v.foreign = func(flow Flow) bool { return m.Partial || foreign.Has(flow) }
+	v.blocked = func(flow Flow) bool { return err != nil || unresolved.Has(flow) }
+	return v
+}
+
+// mayWish are the flows of bindings that are not resolved, and of those that another controller works on. The caller holds the lock.
+func (m *Manager) mayWish(listed []Binding) (unresolved, foreign sets.Set[Flow]) {
+	unresolved, foreign = sets.Set[Flow]{}, sets.Set[Flow]{}
+	for _, binding := range m.known {
 		if !binding.resolved && !binding.released {
 			maps.Copy(unresolved, binding.flows)
 		}
@@ -102,9 +114,7 @@ func (m *Manager) view(ctx context.Context, id string) view {
 			maps.Copy(flows, flowsOf(binding.Networking))
 		}
 	}
-	v.foreign = func(flow Flow) bool { return m.Partial || foreign.Has(flow) }
-	v.blocked = func(flow Flow) bool { return err != nil || unresolved.Has(flow) }
-	return v
+	return unresolved, foreign
 }
 
 // finishPass keeps what a pass left behind, and wakes the bindings whose State it changed. Rules that stay are told once.

@@ -142,7 +142,8 @@ func (m *Manager) store(key types.NamespacedName, version int, found resolution)
 	if found.fault == nil {
 		state.wishes = found.wishes
 	}
-	if !reflect.DeepEqual(before, state.wishes) || resolved != state.resolved {
+	switch {
+	case !reflect.DeepEqual(before, state.wishes):
 		m.seq++
 		state.seq = m.seq
 		touched := maps.Clone(before)
@@ -151,6 +152,8 @@ func (m *Manager) store(key types.NamespacedName, version int, found resolution)
 		}
 		maps.Copy(touched, state.wishes)
 		m.wakeAbout(state, touched)
+	case state.resolved && !resolved:
+		m.wakeBlocked(state)
 	}
 	wake := m.changed(state)
 	m.mu.Unlock()
@@ -176,6 +179,23 @@ func (m *Manager) wakeAbout(state *bindingState, wishes map[string]Rules) {
 	for id, group := range m.states {
 		if _, done := wishes[id]; !done && group.concerns(state) {
 			wake(id, group)
+		}
+	}
+}
+
+// wakeBlocked has the groups passed that left rules of the binding's flows as they were, because it was not resolved. Most changes of its
+// members end here: another pod on the same nodes wishes for nothing new. The caller holds the lock.
+func (m *Manager) wakeBlocked(state *bindingState) {
+	for id, group := range m.states {
+		blocked := group.last.view.blocked
+		if blocked == nil {
+			continue
+		}
+		for flow := range state.flows {
+			if blocked(flow) {
+				m.groups.AddAfter(id, gatherPause)
+				break
+			}
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/targets/events"
@@ -97,15 +99,11 @@ func (m *Manager) missingOf(state *bindingState) (missing []string, pending stri
 			pending = "rules are being added to security group " + id
 			continue
 		}
-		for rule, err := range group.last.missing {
-			if !group.last.wanted[rule].Has(state.want.Key) {
-				continue
+		if part := group.last.shares[state.want.Key]; part != nil {
+			maps.Copy(causes, part.causes)
+			if part.pending != "" {
+				pending = "rules are being added to security group " + id + "; last: " + part.pending
 			}
-			if isPassing(err) {
-				pending = "rules are being added to security group " + id + "; last: " + awserr.Message(err)
-				continue
-			}
-			causes[awserr.Message(err)] = struct{}{}
 		}
 	}
 	missing = slices.Sorted(maps.Keys(causes))
@@ -116,13 +114,45 @@ func (m *Manager) missingOf(state *bindingState) (missing []string, pending stri
 func (m *Manager) presentOf(state *bindingState) map[string][]ec2.Rule {
 	present := map[string][]ec2.Rule{}
 	for id := range state.wishes {
-		for rule, bindings := range m.states[id].last.wanted {
-			if bindings.Has(state.want.Key) {
-				present[id] = append(present[id], rule)
-			}
+		if part := m.states[id].last.shares[state.want.Key]; part != nil {
+			present[id] = part.rules
 		}
 	}
 	return present
+}
+
+// share is what a pass over a security group says of one binding. It is made outside the lock: one binding may need as many rules as all
+// others together.
+type share struct {
+	rules   []ec2.Rule          // that the binding needs
+	causes  map[string]struct{} // why some of them are missing for good
+	pending string              // why others are missing for now
+}
+
+func sharesOf(out outcome) map[types.NamespacedName]*share {
+	shares := map[types.NamespacedName]*share{}
+	for rule, bindings := range out.wanted {
+		err, missing := out.missing[rule]
+		var text string
+		if missing {
+			text = awserr.Message(err)
+		}
+		for key := range bindings {
+			part := shares[key]
+			if part == nil {
+				part = &share{causes: map[string]struct{}{}}
+				shares[key] = part
+			}
+			part.rules = append(part.rules, rule)
+			switch {
+			case missing && isPassing(err):
+				part.pending = text
+			case missing && len(part.causes) <= maxNamed:
+				part.causes[text] = struct{}{}
+			}
+		}
+	}
+	return shares
 }
 
 func presentText(present map[string][]ec2.Rule) string {

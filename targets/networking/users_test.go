@@ -76,6 +76,18 @@ func TestN2BrokenBindingBlocksOnlyItsFlows(t *testing.T) {
 	})
 }
 
+// N-3: sources that do not exist take no room from the rules of others, whose names come later.
+func TestN3RefusedRulesTakeNoRoom(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.setting.RuleQuota = 4
+		b.start()
+		b.want(asking("bad", from("sg-a1", 80), from("sg-a2", 80), from("sg-a3", 80), from("sg-a4", 80)), asking("web", from("sg-lb", 80)))
+		time.Sleep(time.Minute)
+		b.wantRules("sg-node", "tcp 80 from sg-lb")
+		b.wantState("web", Ready, ReasonRulesPresent, "sg-node: tcp 80 from sg-lb")
+	})
+}
+
 // N-1: after a restart the target group is not read yet, and pods that are not ready are in no list.
 func TestN1RulesStayWhileMembersAreIncomplete(t *testing.T) {
 	inBed(t, func(b *bed) {
