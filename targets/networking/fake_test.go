@@ -58,6 +58,13 @@ func apiError(code string) error {
 
 // group adds a security group with tags, given as key, value, key, value, and the label's rules.
 func (f *fakeEC2) group(id string, tags ...string) *fakeGroup {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.addGroup(id, tags...)
+}
+
+// addGroup is group with the lock held.
+func (f *fakeEC2) addGroup(id string, tags ...string) *fakeGroup {
 	g := &fakeGroup{tags: map[string]string{}, rules: map[ec2.Rule]string{}, byUs: Rules{}}
 	for i := 0; i+1 < len(tags); i += 2 {
 		g.tags[tags[i]] = tags[i+1]
@@ -66,13 +73,36 @@ func (f *fakeEC2) group(id string, tags ...string) *fakeGroup {
 	return g
 }
 
+// failWith has calls ask fail from now on.
+func (f *fakeEC2) failWith(fail func(ctx context.Context, op string, done bool) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fail = fail
+}
+
+func (f *fakeEC2) asked(ctx context.Context, op string, done bool) error {
+	f.mu.Lock()
+	fail := f.fail
+	f.mu.Unlock()
+	if fail == nil {
+		return nil
+	}
+	return fail(ctx, op, done)
+}
+
 // node adds an instance with one network interface of these groups, which has all addresses of 10.0.N.0/24.
-func (f *fakeEC2) node(n int, groups ...string) string {
+func (f *fakeEC2) node(n int, groups ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.addNode(n, groups...)
+}
+
+// addNode is node with the lock held.
+func (f *fakeEC2) addNode(n int, groups ...string) {
 	id := fmt.Sprintf("i-%02x", n)
 	f.instances[id] = ec2.Instance{ID: id, Interfaces: []ec2.Interface{{
 		ID: fmt.Sprintf("eni-%02x", n), Groups: groups, Prefixes: []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(n), 0}), 24)},
 	}}}
-	return id
 }
 
 func (f *fakeEC2) begin(ctx context.Context, op string) error {
@@ -91,18 +121,10 @@ func (f *fakeEC2) begin(ctx context.Context, op string) error {
 	f.mu.Lock()
 	f.calls = append(f.calls, op)
 	f.mu.Unlock()
-	if f.fail != nil {
-		return f.fail(ctx, op, false)
-	}
-	return nil
+	return f.asked(ctx, op, false)
 }
 
-func (f *fakeEC2) end(ctx context.Context, op string) error {
-	if f.fail != nil {
-		return f.fail(ctx, op, true)
-	}
-	return nil
-}
+func (f *fakeEC2) end(ctx context.Context, op string) error { return f.asked(ctx, op, true) }
 
 func (f *fakeEC2) Interfaces(ctx context.Context, _ budget.Class, ids []string) ([]ec2.Interface, error) {
 	if err := f.begin(ctx, "Interfaces"); err != nil {
@@ -308,18 +330,30 @@ func (f *fakeRecords) Save(ctx context.Context, id string, record Record) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if f.fail != nil {
-		if err := f.fail(ctx, "Save", false); err != nil {
-			return err
-		}
+	if err := f.asked(ctx, false); err != nil {
+		return err
 	}
 	f.mu.Lock()
 	if f.texts[id] = record.String(); len(record) == 0 {
 		delete(f.texts, id)
 	}
 	f.mu.Unlock()
-	if f.fail != nil {
-		return f.fail(ctx, "Save", true)
+	return f.asked(ctx, true)
+}
+
+// failWith has writes ask fail from now on.
+func (f *fakeRecords) failWith(fail func(ctx context.Context, op string, done bool) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fail = fail
+}
+
+func (f *fakeRecords) asked(ctx context.Context, done bool) error {
+	f.mu.Lock()
+	fail := f.fail
+	f.mu.Unlock()
+	if fail == nil {
+		return nil
 	}
-	return nil
+	return fail(ctx, "Save", done)
 }

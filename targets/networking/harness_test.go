@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,7 +36,10 @@ type bed struct {
 	manager *Manager
 	setting Settings
 	stop    func()
+
+	listing sync.Mutex
 	listed  map[types.NamespacedName]Binding // by the list of all bindings
+	noList  error                            // why that fails
 }
 
 // inBed runs a test on a virtual clock. Group sg-node is on i-01, sg-lb the load balancer's.
@@ -56,7 +60,11 @@ func newBed(t *testing.T) *bed {
 	b.setting = Settings{
 		ClusterName: testCluster, VPC: inVPC, Restricted: true, RuleQuota: 60, DriftInterval: 5 * time.Minute,
 		ReleaseTimeout: 2 * time.Minute, Clock: clock.RealClock{}, EC2: b.ec2, Records: b.records,
-		List: func(context.Context) ([]Binding, error) { return slices.Collect(maps.Values(b.listed)), nil },
+		List: func(context.Context) ([]Binding, error) {
+			b.listing.Lock()
+			defer b.listing.Unlock()
+			return slices.Collect(maps.Values(b.listed)), b.noList
+		},
 		Wake: func(types.NamespacedName) {},
 	}
 	return b
@@ -86,10 +94,17 @@ func (b *bed) kill() {
 	synctest.Wait()
 }
 
+// list changes what is listed.
+func (b *bed) list(change func()) {
+	b.listing.Lock()
+	defer b.listing.Unlock()
+	change()
+}
+
 // want lists the binding and hands it over.
 func (b *bed) want(bindings ...Binding) {
 	for _, binding := range bindings {
-		b.listed[binding.Key] = binding
+		b.list(func() { b.listed[binding.Key] = binding })
 		b.manager.Want(binding)
 	}
 }

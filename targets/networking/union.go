@@ -136,19 +136,31 @@ func (w Wanted) addFitting(flows []Wanted, around surroundings) {
 		return cmp.Or(len(b)-len(a), compareRules(merge(a), merge(b)))
 	})
 	quota := around.quota - reserveOf(around.quota)
-	count := around.staying.Union(w.rules())
+	counted := around.staying.Union(w.rules())
 	for _, rules := range flows {
-		count = count.Union(rules.rules())
+		for rule := range rules {
+			counted.Insert(rule)
+		}
 	}
+	count := tallyOf(counted)
 	for _, rules := range flows {
-		if tallyOf(count).within(quota) {
+		if count.within(quota) {
 			for rule, bindings := range rules {
 				w.add(rule, bindings)
 			}
 			continue
 		}
 		merged := merge(rules)
-		count = count.Difference(rules.rules().Difference(around.staying)).Insert(merged)
+		for rule := range rules {
+			if !around.staying.Has(rule) {
+				counted.Delete(rule)
+				count.remove(rule)
+			}
+		}
+		if !counted.Has(merged) {
+			counted.Insert(merged)
+			count.add(merged)
+		}
 		w.addMerged(merged, rules)
 	}
 }
@@ -187,13 +199,18 @@ func tallyOf(rules Rules) tally {
 
 // add counts a rule. One that names a group or a prefix list counts in both families. How many entries a prefix list has room for, which
 // is what EC2 counts, is not known here: it counts as 1.
-func (t *tally) add(rule ec2.Rule) {
+func (t *tally) add(rule ec2.Rule) { t.change(rule, 1) }
+
+// remove takes back what add counted.
+func (t *tally) remove(rule ec2.Rule) { t.change(rule, -1) }
+
+func (t *tally) change(rule ec2.Rule, by int) {
 	is4, is6 := familiesOf(rule)
 	if is4 {
-		t.v4++
+		t.v4 += by
 	}
 	if is6 {
-		t.v6++
+		t.v6 += by
 	}
 }
 

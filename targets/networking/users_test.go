@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,12 +47,11 @@ func TestN1NothingIsRevokedWithoutTheListOfBindings(t *testing.T) {
 		b.start()
 		b.want(asking("web", from("sg-lb", 80)))
 		b.settle()
-		list := b.manager.List
-		b.manager.List = func(context.Context) ([]Binding, error) { return nil, errors.New("no list") }
+		b.list(func() { b.noList = errors.New("no list") })
 		b.want(asking("web", from("sg-lb", 81)))
 		b.settle()
 		b.wantRules("sg-node", "tcp 80 from sg-lb", "tcp 81 from sg-lb")
-		b.manager.List = list
+		b.list(func() { b.noList = nil })
 		time.Sleep(2 * waitingPause)
 		b.wantRules("sg-node", "tcp 81 from sg-lb")
 	})
@@ -162,12 +163,12 @@ func TestN3BadPeerFailsAlone(t *testing.T) {
 // N-3: throttling is no reason to make more calls.
 func TestN3ThrottledCallIsNotSplit(t *testing.T) {
 	inBed(t, func(b *bed) {
-		b.ec2.fail = func(_ context.Context, op string, _ bool) error {
+		b.ec2.failWith(func(_ context.Context, op string, _ bool) error {
 			if op == "Authorize" {
 				return apiError("RequestLimitExceeded")
 			}
 			return nil
-		}
+		})
 		b.start()
 		b.want(asking("web", from("sg-lb", 1, 2, 3, 4, 5)))
 		time.Sleep(500 * time.Millisecond)
@@ -175,7 +176,7 @@ func TestN3ThrottledCallIsNotSplit(t *testing.T) {
 			b.Errorf("%d calls, want 1", n)
 		}
 		b.wantState("web", Progressing, ReasonGranting, "rules are being added to security group sg-node; last: RequestLimitExceeded: said EC2")
-		b.ec2.fail = nil
+		b.ec2.failWith(nil)
 		b.settle()
 		if state := b.manager.State(keyOf("web")); state.Progress != Ready {
 			b.Errorf("web is %+v", state)
@@ -225,12 +226,12 @@ func TestN5ReleaseWaitsForRulesToBeGone(t *testing.T) {
 		web := b.listed[keyOf("web")]
 		b.want(b.listed[keyOf("api")])
 		for b.manager.Release(web.Key, web.UID, web.Networking) == false {
-			b.listed[web.Key] = web
+			b.list(func() { b.listed[web.Key] = web })
 			time.Sleep(100 * time.Millisecond)
 			synctest.Wait()
 		}
 		b.wantRules("sg-node", "tcp 8080 from sg-lb")
-		delete(b.listed, web.Key)
+		b.list(func() { delete(b.listed, web.Key) })
 		b.manager.Forget(web.Key)
 		b.wantState("web", "", "", "")
 	})
@@ -239,39 +240,39 @@ func TestN5ReleaseWaitsForRulesToBeGone(t *testing.T) {
 // N-5: a release ends in time, and says what is left.
 func TestN5ReleaseEndsAndNamesWhatIsLeft(t *testing.T) {
 	inBed(t, func(b *bed) {
-		woken := 0
+		var woken atomic.Int32
 		b.setting.ReleaseTimeout = 7 * time.Minute // a drift check comes before
-		b.setting.Wake = func(types.NamespacedName) { woken++ }
+		b.setting.Wake = func(types.NamespacedName) { woken.Add(1) }
 		b.start()
 		b.want(asking("web", from("sg-lb", 80)))
 		b.settle()
-		b.ec2.fail = func(_ context.Context, op string, _ bool) error {
+		b.ec2.failWith(func(_ context.Context, op string, _ bool) error {
 			if op == "Revoke" {
 				return apiError("UnauthorizedOperation")
 			}
 			return nil
-		}
+		})
 		web := b.listed[keyOf("web")]
 		if b.manager.Release(web.Key, web.UID, web.Networking) {
 			b.Error("released at once")
 		}
 		b.settle()
 		b.wantState("web", Progressing, ReasonReleasing, "these rules are being removed: sg-node: tcp 80 from sg-lb")
-		before := woken
-		if again := b.manager.endRelease(web.Key); again != b.setting.ReleaseTimeout-3*time.Second || woken != before {
+		before := woken.Load()
+		if again := b.manager.endRelease(web.Key); again != b.setting.ReleaseTimeout-3*time.Second || woken.Load() != before {
 			b.Errorf("%s of the time are left", again)
 		}
 		time.Sleep(b.setting.ReleaseTimeout)
-		if woken == before {
+		if woken.Load() == before {
 			b.Error("the binding is not woken when its time is over")
 		}
 		b.wantState("web", Failed, ReasonRulesLeft, "these rules are left, and are removed once that is possible: sg-node: tcp 80 from sg-lb")
 		if !b.manager.Release(web.Key, web.UID, web.Networking) {
 			b.Error("not released in time")
 		}
-		delete(b.listed, web.Key)
+		b.list(func() { delete(b.listed, web.Key) })
 		b.manager.Forget(web.Key)
-		b.ec2.fail = nil
+		b.ec2.failWith(nil)
 		time.Sleep(2 * maxPause)
 		b.wantRules("sg-node")
 	})
@@ -376,14 +377,16 @@ func TestN11GrantPrecedesRevoke(t *testing.T) {
 		b.start()
 		b.want(asking("web", from("10.0.0.7/8", 80)))
 		b.settle()
+		b.ec2.mu.Lock()
 		b.ec2.calls = nil
-		b.ec2.fail = func(_ context.Context, op string, done bool) error {
+		b.ec2.mu.Unlock()
+		b.ec2.failWith(func(_ context.Context, op string, done bool) error {
 			if op == "Authorize" && !done {
-				b.ec2.fail = nil
+				b.ec2.failWith(nil)
 				b.others("sg-node", rule(81, 81, "10.0.0.0/8"))
 			}
 			return nil
-		}
+		})
 		b.want(asking("web", from("10.0.0.0/8", 81)))
 		b.settle()
 		b.wantRules("sg-node", "tcp 81 from 10.0.0.0/8")
@@ -458,16 +461,16 @@ func TestMergedRuleStaysUntilAllExactOnesAreThere(t *testing.T) {
 		b.want(asking("web", from("sg-lb", 80, 443)))
 		b.settle()
 		b.wantRules("sg-node", "tcp 80-443 from sg-lb")
-		b.ec2.fail = func(_ context.Context, op string, done bool) error {
+		b.ec2.failWith(func(_ context.Context, op string, done bool) error {
 			if op == "Authorize" && !done {
 				return apiError("InvalidParameterValue")
 			}
 			return nil
-		}
+		})
 		b.want(asking("web", from("sg-lb", 80, 443, 8080)))
 		time.Sleep(time.Hour)
 		b.wantRules("sg-node", "tcp 80-443 from sg-lb")
-		b.ec2.fail = nil
+		b.ec2.failWith(nil)
 		time.Sleep(maxRefusedPause + time.Second)
 		b.wantRules("sg-node", "tcp 443 from sg-lb", "tcp 80 from sg-lb", "tcp 8080 from sg-lb")
 	})
@@ -476,7 +479,9 @@ func TestMergedRuleStaysUntilAllExactOnesAreThere(t *testing.T) {
 // A quota of AWS that is below the setting is told with the numbers.
 func TestQuotaOfAWSBelowTheSetting(t *testing.T) {
 	inBed(t, func(b *bed) {
+		b.ec2.mu.Lock()
 		b.ec2.quota = 1
+		b.ec2.mu.Unlock()
 		b.start()
 		b.want(asking("web", from("sg-lb", 80, 443)))
 		time.Sleep(time.Second)
@@ -553,7 +558,7 @@ func TestRevokeIsCheckedAgainAfterTheGrants(t *testing.T) {
 		b.start()
 		b.want(asking("web", from("sg-lb", 80)))
 		b.settle()
-		b.ec2.fail = func(_ context.Context, op string, done bool) error {
+		b.ec2.failWith(func(_ context.Context, op string, done bool) error {
 			if op == "Authorize" && !done {
 				b.want(asking("api", from("sg-lb", 80)))
 			}
@@ -561,7 +566,7 @@ func TestRevokeIsCheckedAgainAfterTheGrants(t *testing.T) {
 				b.Error("revoked")
 			}
 			return nil
-		}
+		})
 		b.want(asking("web", from("sg-lb", 81)))
 		b.settle()
 		b.wantRules("sg-node", "tcp 80 from sg-lb", "tcp 81 from sg-lb")
@@ -575,12 +580,12 @@ func TestFailedReadInADriftCheckChangesNothing(t *testing.T) {
 		b.want(asking("web", from("sg-lb", 80)))
 		b.settle()
 		before := b.manager.State(keyOf("web"))
-		b.ec2.fail = func(_ context.Context, op string, _ bool) error {
+		b.ec2.failWith(func(_ context.Context, op string, _ bool) error {
 			if op == "Instances" {
 				return apiError("RequestLimitExceeded")
 			}
 			return nil
-		}
+		})
 		time.Sleep(time.Hour)
 		if state := b.manager.State(keyOf("web")); state != before {
 			b.Errorf("state %+v, before %+v", state, before)
@@ -597,14 +602,14 @@ func TestFailedReadInADriftCheckChangesNothing(t *testing.T) {
 // A rule that is not written down is not added: nobody would know whose it is.
 func TestNothingIsGrantedWithoutTheRecord(t *testing.T) {
 	inBed(t, func(b *bed) {
-		b.records.fail = func(context.Context, string, bool) error { return errors.New("the API server does not answer") }
+		b.records.failWith(func(context.Context, string, bool) error { return errors.New("the API server does not answer") })
 		b.start()
 		b.want(asking("web", from("sg-lb", 80)))
 		b.settle()
 		b.wantRules("sg-node")
 		b.wantState("web", Progressing, ReasonGranting, "rules are being added to security group sg-node; last: writing the record of our rules "+
 			"of security group sg-node: the API server does not answer")
-		b.records.fail = nil
+		b.records.failWith(nil)
 		b.settle()
 		time.Sleep(10 * time.Second)
 		b.wantRules("sg-node", "tcp 80 from sg-lb")
@@ -614,17 +619,22 @@ func TestNothingIsGrantedWithoutTheRecord(t *testing.T) {
 // New wishes are urgent and charged to their namespace; drift checks are neither.
 func TestCallsAreChargedToClassesAndNamespaces(t *testing.T) {
 	inBed(t, func(b *bed) {
+		var charging sync.Mutex
 		var charges []string
-		b.ec2.fail = func(ctx context.Context, op string, done bool) error {
+		b.ec2.failWith(func(ctx context.Context, op string, done bool) error {
+			charging.Lock()
+			defer charging.Unlock()
 			if charge := budget.ChargeOf(ctx); !done {
 				charges = append(charges, fmt.Sprintf("%s %s %s", op, charge.Class, charge.Tenant))
 			}
 			return nil
-		}
+		})
 		b.start()
 		b.want(asking("web", from("sg-lb", 80)))
 		b.settle()
 		time.Sleep(b.setting.DriftInterval)
+		charging.Lock()
+		defer charging.Unlock()
 		slices.Sort(charges)
 		want := []string{
 			"Authorize register shop", "Instances other shop", "Instances register shop", "SecurityGroups other ", "SecurityGroups register shop",
