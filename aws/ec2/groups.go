@@ -27,24 +27,17 @@ func (c *Client) SecurityGroups(ctx context.Context, class budget.Class, ids []s
 }
 
 func (c *Client) securityGroups(ctx context.Context, class budget.Class, ids []string) (out []SecurityGroup, err error) {
-	in := &awsec2.DescribeSecurityGroupsInput{GroupIds: ids}
-	for {
-		page, err := c.api.DescribeSecurityGroups(ctx, in, attempts(class)...)
+	pages := awsec2.NewDescribeSecurityGroupsPaginator(c.api, &awsec2.DescribeSecurityGroupsInput{GroupIds: ids})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx, attempts(class)...)
 		if err != nil {
 			return nil, err
 		}
-		for _, g := range page.SecurityGroups {
-			read, err := securityGroup(g)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, read)
+		if out, err = appendRead(out, page.SecurityGroups, securityGroup); err != nil {
+			return nil, err
 		}
-		if aws.ToString(page.NextToken) == "" {
-			return out, nil
-		}
-		in.NextToken = page.NextToken
 	}
+	return out, nil
 }
 
 func securityGroup(g types.SecurityGroup) (SecurityGroup, error) {

@@ -100,23 +100,17 @@ func families(addresses []netip.Addr) (v4, v6 []string) {
 func (c *Client) interfaces(
 	ctx context.Context, class budget.Class, in *awsec2.DescribeNetworkInterfacesInput,
 ) (out []Interface, err error) {
-	for {
-		page, err := c.api.DescribeNetworkInterfaces(ctx, in, attempts(class)...)
+	pages := awsec2.NewDescribeNetworkInterfacesPaginator(c.api, in)
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx, attempts(class)...)
 		if err != nil {
 			return nil, err
 		}
-		for _, i := range page.NetworkInterfaces {
-			read, err := networkInterface(i)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, read)
+		if out, err = appendRead(out, page.NetworkInterfaces, networkInterface); err != nil {
+			return nil, err
 		}
-		if aws.ToString(page.NextToken) == "" {
-			return out, nil
-		}
-		in.NextToken = page.NextToken
 	}
+	return out, nil
 }
 
 // Instances describes the instances of the IDs with their network interfaces, in no particular order. It is else as Interfaces.
@@ -131,24 +125,17 @@ func (c *Client) Instances(ctx context.Context, class budget.Class, ids []string
 }
 
 func (c *Client) instances(ctx context.Context, class budget.Class, ids []string) (out []Instance, err error) {
-	in := &awsec2.DescribeInstancesInput{InstanceIds: ids}
-	for {
-		page, err := c.api.DescribeInstances(ctx, in, attempts(class)...)
+	pages := awsec2.NewDescribeInstancesPaginator(c.api, &awsec2.DescribeInstancesInput{InstanceIds: ids})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx, attempts(class)...)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range page.Reservations {
-			for _, i := range r.Instances {
-				read, err := instance(i)
-				if err != nil {
-					return nil, err
-				}
-				out = append(out, read)
+			if out, err = appendRead(out, r.Instances, instance); err != nil {
+				return nil, err
 			}
 		}
-		if aws.ToString(page.NextToken) == "" {
-			return out, nil
-		}
-		in.NextToken = page.NextToken
 	}
+	return out, nil
 }

@@ -57,6 +57,18 @@ func find[T any](ctx context.Context, c *Client, class budget.Class, ids []strin
 	return found, nil
 }
 
+// appendRead appends what the SDK's values say; the first that cannot be read is an error.
+func appendRead[S, T any](out []T, values []S, read func(S) (T, error)) ([]T, error) {
+	for _, value := range values {
+		one, err := read(value)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
 // without are the calls instead of one that EC2 has refused because some of its IDs are of nothing. Each is smaller.
 func without(ids []string, err error) [][]string {
 	named := namedIn(err)

@@ -130,31 +130,25 @@ func tagsOf(tags map[string]string) (out []types.Tag) {
 func (a *API) AuthorizeSecurityGroupIngress(
 	ctx context.Context, in *awsec2.AuthorizeSecurityGroupIngressInput, _ ...func(*awsec2.Options),
 ) (*awsec2.AuthorizeSecurityGroupIngressOutput, error) {
-	rules, invalid := read(in.IpPermissions)
-	call := Call{Operation: "AuthorizeSecurityGroupIngress", Group: aws.ToString(in.GroupId), Rules: rules}
-	if err := a.begin(ctx, call); err != nil {
-		return nil, err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	g, err := a.changed(call, invalid)
+	err := a.change(ctx, "AuthorizeSecurityGroupIngress", in.GroupId, in.IpPermissions,
+		func(g *group, after map[ec2.Rule]ec2.Permission, rules []ec2.Permission) error {
+			for _, rule := range rules {
+				if err := a.refusedSource(g, rule.Source); err != nil {
+					return err
+				}
+				if _, there := after[rule.Rule]; there {
+					return duplicate(rule.Rule)
+				}
+				after[rule.Rule] = rule
+			}
+			if exceeds(after, a.quota()) {
+				return refusal("RulesPerSecurityGroupLimitExceeded", "The maximum number of rules per security group has been reached.")
+			}
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}
-	after := maps.Clone(g.rules())
-	for _, rule := range rules {
-		if err := a.refusedSource(g, rule.Source); err != nil {
-			return nil, err
-		}
-		if _, there := after[rule.Rule]; there {
-			return nil, duplicate(rule.Rule)
-		}
-		after[rule.Rule] = rule
-	}
-	if exceeds(after, a.quota()) {
-		return nil, refusal("RulesPerSecurityGroupLimitExceeded", "The maximum number of rules per security group has been reached.")
-	}
-	g.set(a.now(), after)
 	return &awsec2.AuthorizeSecurityGroupIngressOutput{Return: aws.Bool(true)}, nil
 }
 
@@ -162,26 +156,44 @@ func (a *API) AuthorizeSecurityGroupIngress(
 func (a *API) RevokeSecurityGroupIngress(
 	ctx context.Context, in *awsec2.RevokeSecurityGroupIngressInput, _ ...func(*awsec2.Options),
 ) (*awsec2.RevokeSecurityGroupIngressOutput, error) {
-	rules, invalid := read(in.IpPermissions)
-	call := Call{Operation: "RevokeSecurityGroupIngress", Group: aws.ToString(in.GroupId), Rules: rules}
-	if err := a.begin(ctx, call); err != nil {
+	err := a.change(ctx, "RevokeSecurityGroupIngress", in.GroupId, in.IpPermissions,
+		func(_ *group, after map[ec2.Rule]ec2.Permission, rules []ec2.Permission) error {
+			for _, rule := range rules {
+				if _, there := after[rule.Rule]; !there {
+					return refusal("InvalidPermission.NotFound", "The specified rule does not exist in this security group.")
+				}
+				delete(after, rule.Rule)
+			}
+			return nil
+		})
+	if err != nil {
 		return nil, err
+	}
+	return &awsec2.RevokeSecurityGroupIngressOutput{Return: aws.Bool(true)}, nil
+}
+
+// change is a call that changes the rules of a group: edit does so to a copy, which is dropped when it refuses.
+func (a *API) change(
+	ctx context.Context, operation string, id *string, permissions []types.IpPermission,
+	edit func(g *group, after map[ec2.Rule]ec2.Permission, rules []ec2.Permission) error,
+) error {
+	rules, invalid := read(permissions)
+	call := Call{Operation: operation, Group: aws.ToString(id), Rules: rules}
+	if err := a.begin(ctx, call); err != nil {
+		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	g, err := a.changed(call, invalid)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	after := maps.Clone(g.rules())
-	for _, rule := range rules {
-		if _, there := after[rule.Rule]; !there {
-			return nil, refusal("InvalidPermission.NotFound", "The specified rule does not exist in this security group.")
-		}
-		delete(after, rule.Rule)
+	if err := edit(g, after, rules); err != nil {
+		return err
 	}
 	g.set(a.now(), after)
-	return &awsec2.RevokeSecurityGroupIngressOutput{Return: aws.Bool(true)}, nil
+	return nil
 }
 
 // changed finds the group that a call is to change, and refuses rules that are none, or of which two are the same.
