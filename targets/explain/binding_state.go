@@ -45,7 +45,7 @@ func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBindin
 		now: e.Clock.Now(), binding: binding, leader: readLeader(ctx, e.Reader, e.leaseOf(binding)), reading: e.read(ctx, binding),
 	}
 	var err error
-	if s.survey, err = e.surveyor.Survey(ctx, binding, s.inGroup()); err != nil {
+	if s.survey, err = e.surveyor.Survey(ctx, binding, s.reading.targets()); err != nil {
 		return nil, err
 	}
 	if s.pods, err = e.surveyor.Pods(ctx, binding.Namespace); err != nil {
@@ -80,13 +80,14 @@ func (e *Explainer) read(ctx context.Context, binding *v1beta1.TargetGroupBindin
 }
 
 // answered reports whether AWS was asked, and has answered.
-func (s *bindingState) answered() bool { return s.reading != nil && s.reading.err == nil }
+func (r *reading) answered() bool { return r != nil && r.err == nil }
 
-func (s *bindingState) inGroup() []elbv2.Target {
-	if !s.answered() {
+// targets are those of the group, as far as they are known.
+func (r *reading) targets() []elbv2.Target {
+	if !r.answered() {
 		return nil
 	}
-	return slices.Collect(maps.Keys(s.reading.health))
+	return slices.Collect(maps.Keys(r.health))
 }
 
 func (s *bindingState) gate() corev1.PodConditionType { return readiness.GateFor(s.binding.Name) }

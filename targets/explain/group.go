@@ -32,8 +32,8 @@ func (s *bindingState) groupLink() Link {
 	case known && !attached:
 		return link("target group", Broken, "%s is attached to no load balancer: no health check runs, and no traffic comes", name).
 			advise("Have a listener or a rule of a load balancer forward to it")
-	case s.answered():
-		return link("target group", OK, "%s has %s, by AWS", name, s.healthCount())
+	case s.reading.answered():
+		return link("target group", OK, "%s has %s, by AWS", name, s.reading.healthCount())
 	case s.reading != nil:
 		return link("target group", Unknown, "AWS does not answer you: %s", awserr.Message(s.reading.err)).
 			advise("This is about your own credentials, not targetgate's; without --aws the binding's status is used")
@@ -48,7 +48,7 @@ func (s *bindingState) groupStatusLink(name string) Link {
 	if ready.Reason == "" || ready.Reason == v1beta1.ReasonReading {
 		return link("target group", Waiting, "%s has not been read by targetgate yet", name)
 	}
-	return link("target group", OK, "%s has %s%s", name, s.statusCount(), remark(ready, degraded))
+	return link("target group", OK, "%s has %s%s", name, statusCount(s.binding.Status), remark(ready, degraded))
 }
 
 // remark is what the status says beside the counts, empty when nothing is wrong or under way.
@@ -83,7 +83,7 @@ func (s *bindingState) rulesLink() Link {
 // attached reports whether a load balancer sends to the group; known is false when that was not read.
 func (s *bindingState) attached() (attached, known bool) {
 	switch facts := s.binding.Status.TargetGroup; {
-	case s.answered():
+	case s.reading.answered():
 		return s.reading.group.LoadBalancers > 0, true
 	case facts != nil:
 		return facts.LoadBalancers > 0, true
@@ -92,18 +92,18 @@ func (s *bindingState) attached() (attached, known bool) {
 	}
 }
 
-func (s *bindingState) healthCount() string {
+func (r *reading) healthCount() string {
 	healthy := 0
-	for _, h := range s.reading.health {
+	for _, h := range r.health {
 		if h.State == elbv2.StateHealthy {
 			healthy++
 		}
 	}
-	return fmt.Sprintf("%d healthy targets of %d", healthy, len(s.reading.health))
+	return fmt.Sprintf("%d healthy targets of %d", healthy, len(r.health))
 }
 
-func (s *bindingState) statusCount() string {
-	if counts := s.binding.Status.Targets; counts != nil {
+func statusCount(status v1beta1.TargetGroupBindingStatus) string {
+	if counts := status.Targets; counts != nil {
 		return fmt.Sprintf("%d healthy targets of %d, by the binding's status", counts.Healthy, counts.Registered)
 	}
 	return "no counts in the binding's status yet"

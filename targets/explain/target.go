@@ -27,7 +27,7 @@ func (e endpointState) targetLink() Link {
 		return link("target", Broken, "%s is not registered: %s", e.endpoint.Target, why).
 			advise("These are the words of AWS, or the limit of --max-targets-per-target-group; targetgate tries again by itself")
 	}
-	if e.answered() {
+	if e.reading.answered() {
 		return e.readTarget()
 	}
 	return e.toldTarget()
@@ -108,7 +108,7 @@ func (e endpointState) leavingTarget() Link {
 	if e.endpoint == nil {
 		return link("target", OK, "it no longer has one")
 	}
-	if !e.answered() {
+	if !e.reading.answered() {
 		return link("target", Waiting, "%s is deregistered at once, and drains", e.endpoint.Target)
 	}
 	switch h, there := e.reading.health[e.endpoint.Target]; {
@@ -126,7 +126,7 @@ func (e endpointState) healthLink(target Link) Link {
 	if e.endpoint == nil || target.State == Broken || target.State == Waiting {
 		return link("health", Unknown, "there is none without a registered target")
 	}
-	if e.answered() {
+	if e.reading.answered() {
 		h := e.reading.health[e.endpoint.Target]
 		return e.health(stateOf(h.State), string(h.State), h.Reason, h.Description)
 	}
@@ -144,10 +144,11 @@ func (e endpointState) toldHealth() Link {
 		return e.health(Unknown, "unavailable", c.Reason, c.Message)
 	case c.Status == corev1.ConditionFalse && strings.Contains(c.Reason, "."):
 		return e.health(stateOfReason(c.Reason), "not healthy", c.Reason, c.Message)
-	case e.allHealthy():
+	case allHealthy(e.binding.Status):
 		return link("health", OK, "all registered targets are healthy, by the binding's status")
 	default:
-		return link("health", Unknown, "not known without AWS: the binding's status has %s", e.statusCount()).advise("Ask AWS: --aws")
+		return link("health", Unknown, "not known without AWS: the binding's status has %s", statusCount(e.binding.Status)).
+			advise("Ask AWS: --aws")
 	}
 }
 
@@ -159,9 +160,9 @@ func (s *bindingState) health(state State, word, reason, description string) Lin
 		advise("%s", healthAdvice(reason, description))
 }
 
-// allHealthy reports whether the binding's status counts no target that is not.
-func (s *bindingState) allHealthy() bool {
-	counts := s.binding.Status.Targets
+// allHealthy reports whether a binding's status counts no target that is not.
+func allHealthy(status v1beta1.TargetGroupBindingStatus) bool {
+	counts := status.Targets
 	return counts != nil && counts.Registered > 0 && counts.Healthy == counts.Registered
 }
 
