@@ -19,7 +19,7 @@ import (
 )
 
 // Beside the incumbent a binding is ours from the write that puts our finalizer on it (take) to the one that gives it back. Before and
-// after these nothing is written for it, neither to AWS nor to the API server, and nothing is remembered.
+// after these nothing is written for it, neither to AWS nor to the API server, and nothing is remembered. An event is all it may get.
 
 // beside decides which bindings are ours, and takes and gives them back. Where nobody else works on bindings, all are ours.
 type beside struct {
@@ -29,7 +29,9 @@ type beside struct {
 	bindings *memories
 	claims   *claimWriter
 	statuses *statusWriter
+	reporter reporter
 	fences   fences
+	untaken  untaken
 	session  func(*v1beta1.TargetGroupBinding) session
 	leave    func(types.NamespacedName) // forgets a binding
 }
@@ -42,20 +44,23 @@ func (b *beside) standAside(
 	if b.mode != ownership.Beside {
 		return ctrl.Result{}, false, nil
 	}
-	wanted, err := b.registers(ctx, binding, duplicates)
+	why, err := b.whyNot(ctx, binding, duplicates)
 	if err != nil {
 		return ctrl.Result{}, false, err
 	}
-	key, ours := client.ObjectKeyFromObject(binding), b.isOurs(binding)
-	switch {
-	case ours && !binding.DeletionTimestamp.IsZero():
-		return ctrl.Result{}, false, nil // it takes no other finalizer, so that nobody else can deregister its targets
-	case !ours && (!wanted || !binding.DeletionTimestamp.IsZero()):
-		return b.leaveAlone(key, duplicates), true, nil
-	case !wanted:
-		return b.giveBack(b.session(binding), binding), true, nil
-	case !ours:
+	deleting := !binding.DeletionTimestamp.IsZero()
+	switch standing := b.standing(binding); {
+	case standing == left:
+		return ctrl.Result{RequeueAfter: duplicatePause}, true, nil
+	case standing == theirs && (why != "" || deleting):
+		b.leaveAlone(binding, why)
+		return recheck(duplicates), true, nil
+	case standing == theirs:
 		return b.take(ctx, b.session(binding), binding), true, nil
+	case deleting:
+		return ctrl.Result{}, false, nil
+	case standing == leaving || why != "":
+		return b.giveBack(b.session(binding), binding), true, nil
 	default:
 		result, done := b.watchRival(ctx, b.session(binding), binding)
 		return result, done, nil
@@ -63,43 +68,28 @@ func (b *beside) standAside(
 }
 
 // leaveAlone forgets a binding that is the incumbent's.
-func (b *beside) leaveAlone(key client.ObjectKey, duplicates []v1beta1.TargetGroupBinding) ctrl.Result {
-	b.leave(key)
-	if len(duplicates) > 0 {
-		return ctrl.Result{RequeueAfter: targetgroup.RecheckPause} // another namespace's label may decide
-	}
-	return ctrl.Result{}
+func (b *beside) leaveAlone(binding *v1beta1.TargetGroupBinding, why string) {
+	b.leave(client.ObjectKeyFromObject(binding))
+	b.tell(binding, why)
 }
 
-// isOurs reports whether the binding has our finalizer, though the cache may not show it yet.
-func (b *beside) isOurs(binding *v1beta1.TargetGroupBinding) bool {
+// recheck is when to look again at the incumbent's binding: another namespace's label may decide.
+func recheck(duplicates []v1beta1.TargetGroupBinding) ctrl.Result {
+	if len(duplicates) == 0 {
+		return ctrl.Result{}
+	}
+	return ctrl.Result{RequeueAfter: targetgroup.RecheckPause}
+}
+
+// standing says whose the binding is.
+func (b *beside) standing(binding *v1beta1.TargetGroupBinding) standing {
 	if m := b.bindings.find(client.ObjectKeyFromObject(binding)); m != nil && m.uid == binding.UID {
-		return m.claims.isOurs(binding)
+		return m.claims.standing(binding)
 	}
-	return b.mode.Holds(binding)
-}
-
-// registers reports whether the binding should be ours: its namespace has the label, the policy keeps the incumbent from it, and the
-// incumbent has no other binding of its target group.
-func (b *beside) registers(
-	ctx context.Context, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding,
-) (bool, error) {
-	if wanted, err := b.isFenced(ctx, binding); err != nil || !wanted {
-		return false, err
+	if b.mode.Holds(binding) {
+		return ours
 	}
-	for i := range duplicates {
-		wanted, err := b.isFenced(ctx, &duplicates[i])
-		if err != nil || !wanted && !b.mode.Holds(&duplicates[i]) {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// isFenced reports whether the incumbent is kept from the binding.
-func (b *beside) isFenced(ctx context.Context, binding *v1beta1.TargetGroupBinding) (bool, error) {
-	registered, err := b.isRegistered(ctx, binding.Namespace)
-	return registered && ownership.Unfenced(&binding.Spec) == "", err
+	return theirs
 }
 
 // isRegistered reports whether the namespace is one whose bindings are ours: all are, where nobody else works on bindings.
@@ -119,6 +109,7 @@ func (b *beside) isRegistered(ctx context.Context, namespace string) (bool, erro
 
 // absent is a pass over a binding that does not exist.
 func (r *Registrar) absent(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {
+	r.beside.untaken.forget(key)
 	registered, err := r.beside.isRegistered(ctx, key.Namespace)
 	if client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
@@ -135,7 +126,7 @@ func (r *Registrar) leave(key types.NamespacedName) {
 	deleteGauges(key)
 	if m := r.bindings.find(key); m != nil { // nothing that is queued is sent any more
 		m.group.Retire()
-		m.status.drop()
+		m.status.drop(r.Clock.Now())
 	}
 	r.bindings.forget(key)
 	r.rules.forget(key)
@@ -146,26 +137,24 @@ func (r *Registrar) leave(key types.NamespacedName) {
 // take has our finalizer put on the binding, in the place of the incumbent's, once the policy must be known to every API server. One whose
 // record we may not read stays with the incumbent.
 func (b *beside) take(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) ctrl.Result {
-	now := b.clock.Now()
-	if wait := b.fences.wait(binding.Namespace, now); wait > 0 {
+	if wait := b.fences.wait(binding.Namespace, b.clock.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}
 	}
-	if binding.Spec.MultiClusterTargetGroup && !b.claims.mayRecord(ctx, binding) {
+	if binding.Spec.MultiClusterTargetGroup && !b.mode.Holds(binding) && !b.claims.mayRecord(ctx, binding) {
+		b.tell(binding, noRecord)
 		return ctrl.Result{RequeueAfter: targetgroup.RecheckPause}
 	}
-	if binding.IsHeld() {
-		s.rival.settlesAt = now.Add(settleDelay)
-	}
+	b.untaken.forget(s.key)
 	var next requeue
 	next.in(b.claims.take(s, binding))
 	return next.result()
 }
 
 // giveBack has the incumbent's finalizer put in the place of ours when no call or write of ours is under way any more. Calls that have
-// not begun are dropped, and no target is touched.
+// not begun are dropped, and no target is touched. The next session of the binding has a group that may send again.
 func (b *beside) giveBack(s session, binding *v1beta1.TargetGroupBinding) ctrl.Result {
 	underWay := s.group.Retire()
-	if s.status.drop() || underWay {
+	if s.status.drop(b.clock.Now()) || underWay {
 		return ctrl.Result{RequeueAfter: duplicatePause}
 	}
 	var next requeue
@@ -176,8 +165,7 @@ func (b *beside) giveBack(s session, binding *v1beta1.TargetGroupBinding) ctrl.R
 // watchRival keeps a pass from going on while the incumbent works on the binding, too, or may end a pass that it began before the
 // binding was ours.
 func (b *beside) watchRival(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (_ ctrl.Result, done bool) {
-	now := b.clock.Now()
-	wait, alarm := s.rival.look(binding, now)
+	wait, alarm := s.rival.look(binding, s.claims.settled(), b.clock.Now())
 	if wait <= 0 && ownership.HasBoth(binding) { // it has stopped, and its finalizer is left
 		return b.take(ctx, s, binding), true
 	}

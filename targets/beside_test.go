@@ -163,6 +163,7 @@ func TestBesideTouchesNothingOfOthers(t *testing.T) {
 		labels map[string]string
 		change func(*bed)
 		more   []client.Object
+		told   int
 	}{
 		"the namespace has no label":        {},
 		"the label says something else":     {labels: map[string]string{ownership.RegisterLabel: "disabled"}},
@@ -175,14 +176,14 @@ func TestBesideTouchesNothingOfOthers(t *testing.T) {
 			b.update(func(binding *v1beta1.TargetGroupBinding) { binding.Finalizers = nil })
 			b.must(b.cluster.Delete(b.t.Context(), b.binding()))
 		}},
-		"targets need server IDs": {labels: registered, change: func(b *bed) {
+		"targets need server IDs": {labels: registered, told: 1, change: func(b *bed) {
 			b.changeSpec(func(s *v1beta1.TargetGroupBindingSpec) { s.TargetGroupProtocol = ptr.To(v1beta1.Protocol("QUIC")) })
 		}},
-		"the binding is not complete": {labels: registered, change: func(b *bed) {
+		"the binding is not complete": {labels: registered, told: 1, change: func(b *bed) {
 			b.changeSpec(func(s *v1beta1.TargetGroupBindingSpec) { s.TargetType = nil })
 		}},
 		"the incumbent has another binding of the group": {
-			labels: registered, more: []client.Object{newNamespace("elsewhere", nil), other()},
+			labels: registered, told: 1, more: []client.Object{newNamespace("elsewhere", nil), other()},
 		},
 		"the binding is being deleted": {labels: registered, change: func(b *bed) {
 			b.must(b.cluster.Delete(b.t.Context(), b.binding()))
@@ -201,8 +202,8 @@ func TestBesideTouchesNothingOfOthers(t *testing.T) {
 				for range 10 {
 					b.run(time.Minute, webKey)
 				}
-				if len(writes) > 0 || len(b.aws.Calls("")) > 0 || len(b.events.Events) > 0 {
-					t.Errorf("writes %q, %d calls to AWS, %d events, want none", writes, len(b.aws.Calls("")), len(b.events.Events))
+				if len(writes) > 0 || len(b.aws.Calls("")) > 0 || len(b.events.Events) != tc.told {
+					t.Errorf("writes %q, %d calls to AWS, want none; %d events, want %d", writes, len(b.aws.Calls("")), len(b.events.Events), tc.told)
 				}
 				if b.bindings.find(webKey) != nil {
 					t.Error("the binding is remembered")
@@ -222,8 +223,8 @@ func TestBesideLeavesSharedGroupWithoutRightToItsRecord(t *testing.T) {
 			},
 		})
 		b.run(time.Minute, webKey)
-		if b.Mode.Holds(b.binding()) {
-			t.Error("the binding is taken")
+		if b.Mode.Holds(b.binding()) || b.told("NotTaken") != 1 {
+			t.Error("the binding is taken, or nobody is told once why it is not")
 		}
 		b.api.Reader = b.cluster
 		b.run(time.Hour)

@@ -19,7 +19,6 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/events"
-	"github.com/targetgate/targetgate/targets/handover"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/retry"
@@ -44,6 +43,9 @@ type claims struct {
 	slot    retry.Slot // of writes
 	version string     // of the binding that we last put our finalizer on, or took it off
 	failed  string     // the reason of the event about the last change of finalizers, empty after a success
+
+	giving    giving    // of the binding back to the incumbent
+	settlesAt time.Time // until then a pass that the incumbent began before the binding was ours may end
 
 	record        ownership.Record // of a shared group, nil before it was read; replaced as a whole
 	recordWritten bool             // there is a ConfigMap that says the same
@@ -81,47 +83,20 @@ func (w *claimWriter) claim(
 	if !due && !c.slot.Busy {
 		c.slot.Clear()
 	}
-	return w.start(s, due, func(ctx context.Context) error {
+	retryIn, _ = w.start(s, due, func(ctx context.Context) error {
 		if err := w.addFinalizer(ctx, c, binding.DeepCopy()); err != nil || !changed {
 			return err
 		}
 		return w.saveRecord(ctx, c, binding, wanted)
 	})
-}
-
-// take has the binding claimed from the incumbent beside the pass, and says when to come back after a failure.
-func (w *claimWriter) take(s session, binding *v1beta1.TargetGroupBinding) (retryIn time.Duration) {
-	c := s.claims
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return w.start(s, c.lacksFinalizer(binding), func(ctx context.Context) error {
-		err := w.addFinalizer(ctx, c, binding.DeepCopy())
-		if err == nil && binding.IsHeld() {
-			w.reporter.event(binding, events.Normal("Taken", "Take", "targetgate registers the targets from now on"))
-		}
-		return err
-	})
-}
-
-// giveBack has the incumbent take over beside the pass, and says when to come back after a failure.
-func (w *claimWriter) giveBack(s session, binding *v1beta1.TargetGroupBinding) (retryIn time.Duration) {
-	c := s.claims
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return w.start(s, true, func(ctx context.Context) error {
-		err := handover.GiveBack(ctx, w.client, binding)
-		if err == nil {
-			w.reporter.event(binding, events.Normal("GivenBack", "GiveBack", "aws-load-balancer-controller registers the targets from now on"))
-		}
-		return err
-	})
+	return retryIn
 }
 
 // start begins the writes of a claim if they are due and may start, and requeues the binding when they end. The caller holds
 // the lock.
-func (w *claimWriter) start(s session, due bool, write func(context.Context) error) (retryIn time.Duration) {
+func (w *claimWriter) start(s session, due bool, write func(context.Context) error) (retryIn time.Duration, began bool) {
 	c := s.claims
-	retryIn, began := c.slot.Start(due, w.clock.Now())
+	retryIn, began = c.slot.Start(due, w.clock.Now())
 	if began {
 		go func() {
 			ctx, cancel := context.WithTimeout(w.context, claimTimeout)
@@ -134,7 +109,7 @@ func (w *claimWriter) start(s session, due bool, write func(context.Context) err
 			w.requeue(s.key)
 		}()
 	}
-	return retryIn
+	return retryIn, began
 }
 
 // done takes the end of the writes. After a conflict the cache has yet to show what it missed.
@@ -155,14 +130,8 @@ func (c *claims) lacksFinalizer(binding *v1beta1.TargetGroupBinding) bool {
 	return binding.ResourceVersion != c.version && !c.mode.IsClaimed(binding)
 }
 
-// isOurs reports whether the binding has our finalizer, though the cache may not show it yet.
+// isOurs reports whether the binding has our finalizer, though the cache may not show it yet. The caller holds the lock.
 func (c *claims) isOurs(binding *v1beta1.TargetGroupBinding) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.isOursLocked(binding)
-}
-
-func (c *claims) isOursLocked(binding *v1beta1.TargetGroupBinding) bool {
 	return c.mode.Holds(binding) || binding.ResourceVersion == c.version
 }
 
@@ -178,7 +147,7 @@ func (c *claims) addsFinalizer(binding *v1beta1.TargetGroupBinding) bool {
 func (c *claims) claimed(binding *v1beta1.TargetGroupBinding) func(elbv2.Target) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ours := c.isOursLocked(binding)
+	ours := c.isOurs(binding)
 	record, written := c.record, c.recordWritten
 	return func(target elbv2.Target) bool {
 		_, recorded := record[target]
@@ -219,7 +188,7 @@ func (w *claimWriter) addFinalizer(ctx context.Context, c *claims, binding *v1be
 func (c *claims) setVersion(version string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.version, c.failed = version, ""
+	c.version, c.failed, c.giving = version, "", giving{}
 }
 
 // tellFailed tells of a change of finalizers that failed, once for as long as it does. A conflict only asks for another try.
@@ -245,13 +214,14 @@ func (w *claimWriter) release(s session, binding *v1beta1.TargetGroupBinding, le
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	due := binding.ResourceVersion != c.version // or the cache does not show yet that it is released
-	return w.start(s, due, func(ctx context.Context) error {
+	retryIn, _ = w.start(s, due, func(ctx context.Context) error {
 		err := w.removeFinalizer(ctx, c, binding)
 		if err == nil && left != nil {
 			w.reporter.event(binding, *left)
 		}
 		return err
 	})
+	return retryIn
 }
 
 // removeFinalizer lets the API server delete the binding, once what we keep beside it is gone.

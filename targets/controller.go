@@ -142,7 +142,7 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, observeReady)
 	r.beside = &beside{
 		mode: r.Mode, reader: r.Client, clock: r.Clock, bindings: r.bindings, claims: r.claims, statuses: r.statuses,
-		session: r.session, leave: r.leave,
+		reporter: r.reporter, session: r.session, leave: r.leave,
 	}
 	r.rules = newInboundRules(r.Networking, r.Mode, r.Client, func(key types.NamespacedName) { r.requeue(key, 0) })
 }

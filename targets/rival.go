@@ -13,10 +13,11 @@ import (
 
 const (
 	// fenceDelay is how long a namespace is seen with the label before a binding there is taken: API servers learn of a new policy, and
-	// of a label, within a second or two, each for itself.
+	// of a label, within a second or two, each for itself. It is a pause and no question, as none of them answers for the others, and
+	// asking as the incumbent would need the right to impersonate it.
 	fenceDelay = 10 * time.Second
-	// settleDelay is how long nothing is done for a binding that was taken from the incumbent, whose pass may be under way. It wants the
-	// same targets, and ends with a checkpoint.
+	// settleDelay is how long nothing is done for a binding after the API server has said that it was taken from the incumbent, whose pass
+	// may be under way. It wants the same targets, and ends with a checkpoint. It is a pause, as nothing else tells that there was a pass.
 	settleDelay = 10 * time.Second
 	// quietTime is how long the incumbent must leave a binding of ours alone before we work on it again.
 	quietTime = time.Minute
@@ -31,25 +32,24 @@ type rival struct {
 	known      bool
 	checkpoint [2]string // the annotations at the last pass
 	finalizer  bool      // the incumbent's stood beside ours then
-
-	settlesAt time.Time // until then a pass from before may end
-	alarmTill time.Time
+	alarmTill  time.Time
 }
 
-// look compares the binding with the last pass, and says for how long nothing is to be done for it, and whether that is for alarm.
-func (v *rival) look(binding *v1beta1.TargetGroupBinding, now time.Time) (wait time.Duration, alarm bool) {
+// look compares the binding with the last pass, and says for how long nothing is to be done for it, and whether that is for alarm. A pass
+// that the incumbent began before the binding was ours may end until settlesAt.
+func (v *rival) look(binding *v1beta1.TargetGroupBinding, settlesAt, now time.Time) (wait time.Duration, alarm bool) {
 	before := *v
 	v.known, v.finalizer = true, ownership.HasBoth(binding)
 	v.checkpoint = [2]string{
 		binding.Annotations[v1beta1.CheckpointAnnotation], binding.Annotations[v1beta1.CheckpointTimestampAnnotation],
 	}
-	if v.finalizer && !before.finalizer || before.known && v.checkpoint != before.checkpoint && !now.Before(v.settlesAt) {
+	if v.finalizer && !before.finalizer || before.known && v.checkpoint != before.checkpoint && !now.Before(settlesAt) {
 		v.alarmTill = now.Add(quietTime)
 	}
 	if wait := v.alarmTill.Sub(now); wait > 0 {
 		return wait, true
 	}
-	return v.settlesAt.Sub(now), false
+	return settlesAt.Sub(now), false
 }
 
 // fences knows since when namespaces have the label, as this process has seen them. Safe for concurrent use.

@@ -54,7 +54,7 @@ type status struct {
 	next    *statusWrite                      // what is queued, nil when nothing is
 
 	differsSince time.Time // since when what passes see differs from that, zero when it does not
-	retryAt      time.Time // no write before this, after one that failed and may have had its effect all the same; zero otherwise
+	retryAt      time.Time // no write before this, where the status may differ from written: a write failed, or drop; zero otherwise
 	announced    int64     // the newest generation that an event has called reconciled
 
 	networkingTold string // the reason of the last event about missing inbound rules, empty when none is missing
@@ -126,11 +126,15 @@ func (s *status) plan(binding *v1beta1.TargetGroupBinding, old, wanted *v1beta1.
 	return 0, true
 }
 
-// drop has what is queued not written, and reports whether a write is under way.
-func (s *status) drop() (underWay bool) {
+// drop has what is queued not written, and reports whether a write is under way. Someone else may write the status then: the next one
+// is written whatever we wrote last.
+func (s *status) drop(now time.Time) (underWay bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next = nil
+	if s.retryAt.IsZero() {
+		s.retryAt = now
+	}
 	return s.sending != nil
 }
 

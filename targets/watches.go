@@ -246,11 +246,13 @@ func finalizersChanged() predicate.Funcs {
 	}}
 }
 
-// duplicatesChanged lets through what may change who has a target group: a binding comes, goes, lets go of it or no longer shares it.
+// duplicatesChanged lets through what may change who has a target group: a binding comes, goes, lets go of it, is taken from the incumbent
+// or given back to it, or no longer shares it.
 func duplicatesChanged() predicate.Funcs {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*v1beta1.TargetGroupBinding), e.ObjectNew.(*v1beta1.TargetGroupBinding)
 		return before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() || ownership.Released(before) != ownership.Released(after) ||
+			ownership.Beside.Holds(before) != ownership.Beside.Holds(after) ||
 			before.Spec.MultiClusterTargetGroup != after.Spec.MultiClusterTargetGroup
 	}}
 }

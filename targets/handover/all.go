@@ -86,11 +86,14 @@ func giveBackAll(ctx context.Context, c client.Client, out io.Writer) error {
 				binding.Namespace, binding.Name))
 			continue
 		}
-		if err := GiveBack(ctx, c, binding); err != nil {
+		given, err := GiveBack(ctx, c, binding)
+		if err != nil {
 			left = append(left, fmt.Errorf("%s/%s: %w", binding.Namespace, binding.Name, err))
 			continue
 		}
-		fmt.Fprintf(out, "gave back %s/%s\n", binding.Namespace, binding.Name)
+		if given {
+			fmt.Fprintf(out, "gave back %s/%s\n", binding.Namespace, binding.Name)
+		}
 	}
 	return errors.Join(left...)
 }

@@ -14,19 +14,20 @@ import (
 )
 
 // GiveBack clears our part of the binding's status, and then replaces our finalizer by the incumbent's: until then the binding is ours,
-// and GiveBack may be repeated. The locks are optimistic; a binding that is gone is no error. One that is being deleted cannot be given
-// back.
-func GiveBack(ctx context.Context, c client.Client, binding *v1beta1.TargetGroupBinding) error {
-	given := binding.DeepCopy()
-	if s := &given.Status; len(s.Conditions) > 0 || s.Targets != nil || s.Pods != nil {
-		s.Conditions, s.Targets, s.Pods = nil, nil, nil
-		if err := c.Status().Patch(ctx, given, locked(binding)); err != nil {
-			return failed("clearing the status", err)
+// and GiveBack may be repeated. The locks are optimistic. Given is false, without an error, when the binding is gone. One that is being
+// deleted cannot be given back.
+func GiveBack(ctx context.Context, c client.Client, binding *v1beta1.TargetGroupBinding) (given bool, err error) {
+	next := binding.DeepCopy()
+	if s := &next.Status; len(s.Conditions) > 0 || s.Targets != nil || s.Pods != nil || s.TargetGroup != nil {
+		s.Conditions, s.Targets, s.Pods, s.TargetGroup = nil, nil, nil, nil
+		if err := c.Status().Patch(ctx, next, locked(binding)); err != nil {
+			return false, failed("clearing the status", err)
 		}
 	}
-	before := given.DeepCopy()
-	ownership.GiveBack(given)
-	return failed("replacing the finalizer", c.Patch(ctx, given, locked(before)))
+	before := next.DeepCopy()
+	ownership.GiveBack(next)
+	err = c.Patch(ctx, next, locked(before))
+	return err == nil, failed("replacing the finalizer", err)
 }
 
 func locked(before client.Object) client.Patch {

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -29,6 +30,7 @@ import (
 func newBinding(name, finalizer string) *v1beta1.TargetGroupBinding {
 	b := fixture.Binding()
 	b.Name, b.Finalizers = name, []string{finalizer}
+	b.Status.TargetGroup = &v1beta1.TargetGroupFacts{Protocol: "HTTP"}
 	b.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(fixture.Noon)}}
 	return b
 }
@@ -66,6 +68,9 @@ func TestAllGivesBackWhatIsOurs(t *testing.T) {
 			}
 			if diff := cmp.Diff([]string{v1beta1.Finalizer}, got.Finalizers); diff != "" || len(got.Status.Conditions) != conditions {
 				t.Errorf("%s has %d conditions and finalizers (-want +got):\n%s", name, len(got.Status.Conditions), diff)
+			}
+			if kept := got.Status.TargetGroup != nil; kept != (conditions > 0) {
+				t.Errorf("%s keeps what we know of its target group: %t", name, kept)
 			}
 		}
 		var ns corev1.Namespace
@@ -128,7 +133,32 @@ func TestGiveBackRefusesAnOldBinding(t *testing.T) {
 	if err := c.Update(t.Context(), changed); err != nil {
 		t.Fatal(err)
 	}
-	if err := GiveBack(t.Context(), c, &old); err == nil {
+	if given, err := GiveBack(t.Context(), c, &old); err == nil || given {
 		t.Error("a binding that has changed is overwritten")
+	}
+}
+
+func TestGiveBackTellsOfNoBindingThatIsGone(t *testing.T) {
+	for name, refusal := range map[string]interceptor.Funcs{"before the first write": {}, "before the second": {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			return errors.Join(c.Delete(ctx, o), client.IgnoreNotFound(c.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))), c.Patch(ctx, o, p, opts...))
+		},
+	}} {
+		t.Run(name, func(t *testing.T) {
+			ours := newBinding("ours", v1beta1.BesideFinalizer)
+			var objects []client.Object
+			if refusal.Patch != nil {
+				objects = append(objects, ours.DeepCopy())
+			}
+			c := newCluster(t, refusal, objects...)
+			if len(objects) > 0 {
+				if err := c.Get(t.Context(), client.ObjectKeyFromObject(ours), ours); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if given, err := GiveBack(t.Context(), c, ours); given || err != nil {
+				t.Errorf("given %t, error %v, want neither", given, err)
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@
 package ownership
 
 import (
+	"cmp"
 	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -114,6 +115,12 @@ func Unfenced(spec *v1beta1.TargetGroupBindingSpec) string {
 	default:
 		return ""
 	}
+}
+
+// Left says why Beside leaves the binding to the incumbent though its namespace has the label, empty when it does not: the policy does
+// so, or nothing could be done for it.
+func Left(binding *v1beta1.TargetGroupBinding) string {
+	return cmp.Or(Unfenced(&binding.Spec), unworkable(binding))
 }
 
 // IsRegistered reports whether a namespace with these labels is one whose bindings Beside registers.

@@ -26,10 +26,15 @@ func Taken(spec *v1beta1.TargetGroupBindingSpec, others []v1beta1.TargetGroupBin
 // Unmanageable says why targetgate must leave the binding alone, empty when it need not, and whether that is only until the
 // group has been handed over to it.
 func Unmanageable(binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding) (why string, successor bool) {
-	if why := cmp.Or(Incomplete(&binding.Spec), unrecordable(binding)); why != "" {
+	if why := unworkable(binding); why != "" {
 		return why, false
 	}
 	return Refusal(binding, duplicates)
+}
+
+// unworkable says why nothing can be done for the binding, whatever others there are.
+func unworkable(binding *v1beta1.TargetGroupBinding) string {
+	return cmp.Or(Incomplete(&binding.Spec), unrecordable(binding))
 }
 
 // Refusal returns why a binding that exists may not act on its target group, or "", and whether it only waits for the group to
