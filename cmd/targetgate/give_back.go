@@ -4,10 +4,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -16,13 +18,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/targets/handover"
+	"github.com/targetgate/targetgate/targets/ownership"
 )
 
 const giveBack = "give-back"
 
+// defaultNamespace is where the documents install targetgate.
+const defaultNamespace = "targetgate-system"
+
 const giveBackUsage = `Gives all TargetGroupBindings that targetgate has with --beside back to aws-load-balancer-controller, as
-before an uninstall. Removes the label targetgate.dev/register from all namespaces first. Touches no target, and asks only the
-API server.
+before an uninstall. Removes the label targetgate.dev/register from all namespaces first. While a targetgate has the lease,
+waits for that one to give back, as long as it gives back a binding every two minutes. Touches no target, and asks only the API
+server.
 
   targetgate give-back [flags]
 
@@ -37,7 +44,11 @@ func giveBackCommand(ctx context.Context, args []string, out, errOut io.Writer) 
 	flags.SortFlags = false
 	flags.SetOutput(out)
 	flags.Usage = func() { fmt.Fprintf(out, giveBackUsage+"%s", flags.FlagUsages()) }
-	timeout := flags.Duration("timeout", 2*time.Minute, "How long to try again while a binding is left.")
+	timeout := flags.Duration("timeout", 5*time.Minute, "How long to try again while a binding is left.")
+	lease := client.ObjectKey{}
+	flags.StringVar(&lease.Name, "leader-election-id", ownership.BesideLease, "Name of the lease of the targetgate that may run.")
+	flags.StringVar(&lease.Namespace, "leader-election-namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), defaultNamespace),
+		"Namespace of the lease. Default: the pod's own, else "+defaultNamespace+".")
 	kubeconfig := flags.String("kubeconfig", "", "Path to a kubeconfig file. Default: KUBECONFIG, the pod's service account.")
 	err := flags.Parse(args)
 	switch {
@@ -48,7 +59,7 @@ func giveBackCommand(ctx context.Context, args []string, out, errOut io.Writer) 
 	}
 	code := 2
 	if err == nil {
-		code, err = 1, giveBackAll(ctx, *kubeconfig, *timeout, out)
+		code, err = 1, giveBackAll(ctx, *kubeconfig, lease, *timeout, out)
 	}
 	if err != nil {
 		fmt.Fprintf(errOut, "targetgate %s: %v\n", giveBack, err)
@@ -57,7 +68,7 @@ func giveBackCommand(ctx context.Context, args []string, out, errOut io.Writer) 
 	return 0
 }
 
-func giveBackAll(ctx context.Context, kubeconfig string, timeout time.Duration, out io.Writer) error {
+func giveBackAll(ctx context.Context, kubeconfig string, lease client.ObjectKey, timeout time.Duration, out io.Writer) error {
 	cfg, err := kubeConfig(kubeconfig)
 	if err != nil {
 		return err
@@ -73,7 +84,7 @@ func giveBackAll(ctx context.Context, kubeconfig string, timeout time.Duration, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := handover.All(ctx, c, out); err != nil {
+	if err := handover.All(ctx, c, lease, out); err != nil {
 		return fmt.Errorf("left with targetgate:\n%w", err)
 	}
 	fmt.Fprintln(out, "no binding is left with targetgate")

@@ -21,12 +21,15 @@ func TestGiveBackSaysHowItEnded(t *testing.T) {
 		contains string
 	}{
 		"help":                   {args: []string{"--help"}, want: 0, contains: "--timeout"},
+		"its lease, in a pod":    {args: []string{"--help"}, want: 0, contains: `(default "kube-system")`},
+		"its lease's name":       {args: []string{"--help"}, want: 0, contains: `(default "targetgate-leader")`},
 		"unknown flag":           {args: []string{"--now"}, want: 2, contains: "unknown flag: --now"},
 		"stray word":             {args: []string{"shop"}, want: 2, contains: `unexpected argument "shop"`},
 		"the API server refuses": {answer: http.StatusForbidden, want: 1, contains: "left with targetgate:"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Setenv("POD_NAMESPACE", "kube-system")
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(tc.answer) }))
 			defer server.Close()
 			config := filepath.Join(t.TempDir(), "config")

@@ -45,6 +45,8 @@ func newCluster(t *testing.T, funcs interceptor.Funcs, objects ...client.Object)
 		WithStatusSubresource(&v1beta1.TargetGroupBinding{}).WithInterceptorFuncs(funcs).Build()
 }
 
+var lease = client.ObjectKey{Namespace: "targetgate-system", Name: ownership.BesideLease}
+
 func labelled(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{ownership.RegisterLabel: ownership.Enabled, "team": "a"}}}
 }
@@ -54,7 +56,7 @@ func TestAllGivesBackWhatIsOurs(t *testing.T) {
 		c := newCluster(t, interceptor.Funcs{}, labelled("shop"),
 			newBinding("ours", v1beta1.BesideFinalizer), newBinding("theirs", v1beta1.Finalizer))
 		var out bytes.Buffer
-		if err := All(t.Context(), c, &out); err != nil {
+		if err := All(t.Context(), c, lease, &out); err != nil {
 			t.Fatal(err)
 		}
 		want := "removed label targetgate.dev/register from namespace shop\ngave back shop/ours\n"
@@ -91,7 +93,7 @@ func TestAllTriesAgainAndNamesWhatIsLeft(t *testing.T) {
 	}{
 		"one write fails":            {refusals: 1},
 		"all writes fail":            {refusals: 1000, left: "shop/ours: giving the binding back: clearing the status: no"},
-		"targetgate has to clean up": {deleting: true, left: "shop/ours is being deleted, and targetgate has to deregister its targets first"},
+		"targetgate has to clean up": {deleting: true, left: "shop/ours: it is being deleted, and targetgate has to deregister its targets first"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +114,7 @@ func TestAllTriesAgainAndNamesWhatIsLeft(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				err := All(ctx, c, &bytes.Buffer{})
+				err := All(ctx, c, lease, &bytes.Buffer{})
 				if (err == nil) != (tc.left == "") || err != nil && !strings.Contains(err.Error(), tc.left) {
 					t.Errorf("left %v, want %q", err, tc.left)
 				}
