@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -204,6 +205,8 @@ func (o *options) validate() error {
 	}
 	fault(o.Beside && o.LeaderElectionID == defaultLease,
 		"--leader-election-id=%s: with --beside, aws-load-balancer-controller holds that lease: want another name", o.LeaderElectionID)
+	fault(o.Beside && len(o.WatchNamespaces) > 0, "--beside and --watch-namespace=%s exclude each other: bindings of other namespaces may "+
+		"have the same target group, and must be seen", strings.Join(o.WatchNamespaces, ","))
 	fault(o.ClusterName == "", "--cluster-name is required")
 	fault(len(o.VpcTags) > 0 && o.VpcID == "", "--aws-vpc-tags=%v is not supported: set --aws-vpc-id", o.VpcTags)
 	fault(!validDelay(o.Termination.ALB), "--termination-delay-alb=%s: want 0 to %s", o.Termination.ALB, pods.MaxTerminationDelay)

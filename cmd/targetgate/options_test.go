@@ -98,6 +98,10 @@ func TestParseOptionsNamesEveryFault(t *testing.T) {
 			args: append(minimal, "--beside", "--leader-election-id=aws-load-balancer-controller-leader"),
 			want: []string{"--leader-election-id=aws-load-balancer-controller-leader: with --beside"},
 		},
+		"beside, with half a view": {
+			args: append(minimal, "--beside", "--watch-namespace=shop,web"),
+			want: []string{"--beside and --watch-namespace=shop,web exclude each other: bindings of other namespaces may have the same target group"},
+		},
 		"stray word": {args: append(minimal, "start"), want: []string{`unexpected argument "start"`}},
 	}
 	for name, tc := range tests {
