@@ -4,7 +4,6 @@
 package charts
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,14 +19,13 @@ const beside = `beside.enabled=true`
 
 // That API servers take the policy, and whom it refuses, is a test of package e2e/chart.
 func TestPolicyKeepsTheIncumbentFromAddingItsFinalizer(t *testing.T) {
-	all := objects(t, []byte(render(t, beside, `beside.incumbentUser="system:serviceaccount:lb:lbc"`, `watchNamespace="a, b"`)))
+	all := objects(t, []byte(render(t, beside, `beside.incumbentUser="system:serviceaccount:lb:lbc"`)))
 	spec := all["ValidatingAdmissionPolicy targetgate-beside"]["spec"]
 	want := map[string]any{
 		"failurePolicy": "Fail",
 		"matchConstraints": map[string]any{
 			"namespaceSelector": map[string]any{
-				"matchLabels":      map[string]any{ownership.RegisterLabel: ownership.Enabled},
-				"matchExpressions": []any{map[string]any{"key": "kubernetes.io/metadata.name", "operator": "In", "values": []any{"a", "b"}}},
+				"matchLabels": map[string]any{ownership.RegisterLabel: ownership.Enabled},
 			},
 			"resourceRules": []any{map[string]any{
 				"apiGroups": []any{v1beta1.GroupVersion.Group}, "apiVersions": []any{"*"},
@@ -108,8 +106,8 @@ func TestLeaseBesideTheIncumbentIsItsOwn(t *testing.T) {
 }
 
 func TestUninstallGivesBindingsBackFirst(t *testing.T) {
-	all := objects(t, []byte(render(t, beside)))
-	for _, name := range []string{"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Job"} {
+	all := objects(t, []byte(render(t, beside, `leaderElectionID="mine"`)))
+	for _, name := range []string{"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Job"} {
 		object := unstructured.Unstructured{Object: all[name+" targetgate-give-back"]}
 		if object.Object == nil || object.GetAnnotations()["helm.sh/hook"] != "pre-delete" {
 			t.Errorf("%s is no hook before the uninstall", name)
@@ -118,13 +116,75 @@ func TestUninstallGivesBindingsBackFirst(t *testing.T) {
 		if early := object.GetAnnotations()["helm.sh/hook-weight"] == "-1"; early == (name == "Job") {
 			t.Errorf("%s comes at the wrong time", name)
 		}
+		goes := "before-hook-creation,hook-succeeded,hook-failed"
+		if name == "Job" { // whose log says what is left
+			goes = "before-hook-creation,hook-succeeded"
+		}
+		if got := object.GetAnnotations()["helm.sh/hook-delete-policy"]; got != goes {
+			t.Errorf("%s goes with %s, want %s", name, got, goes)
+		}
 		if object.GetLabels()["app.kubernetes.io/name"] == "targetgate" {
 			t.Errorf("%s is taken for a part of targetgate", name)
 		}
 	}
 	containers, _, _ := unstructured.NestedSlice(all["Job targetgate-give-back"], "spec", "template", "spec", "containers")
-	if args, _, _ := unstructured.NestedStringSlice(containers[0].(map[string]any), "args"); !slices.Contains(args, "give-back") {
-		t.Errorf("arguments %q", args)
+	args, _, _ := unstructured.NestedStringSlice(containers[0].(map[string]any), "args")
+	want := []string{"give-back", "--timeout=4m", "--leader-election-id=mine", "--leader-election-namespace=" + namespace}
+	if diff := cmp.Diff(want, args); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+	rules := []any{map[string]any{
+		"apiGroups": []any{"coordination.k8s.io"}, "resources": []any{"leases"}, "resourceNames": []any{"mine"}, "verbs": []any{"get"},
+	}}
+	if diff := cmp.Diff(rules, all["Role targetgate-give-back"]["rules"]); diff != "" {
+		t.Errorf("rights in the release's namespace (-want +got):\n%s", diff)
+	}
+}
+
+// A job without rights would fail, and keep the release from being uninstalled.
+func TestNoJobGivesBackWithoutRights(t *testing.T) {
+	for name := range objects(t, []byte(render(t, beside, `rbac.create=false`))) {
+		if strings.Contains(name, "give-back") {
+			t.Errorf("%s is rendered", name)
+		}
+	}
+}
+
+func TestNotesSayWhoRegisters(t *testing.T) {
+	const (
+		register = "kubectl label namespace NAMESPACE targetgate.dev/register=enabled"
+		itself   = "`helm uninstall` first gives all bindings back"
+		byHand   = "targetgate give-back --leader-election-id=targetgate-leader --leader-election-namespace=" + namespace
+	)
+	for name, tc := range map[string]struct {
+		values      []string
+		says, omits []string
+	}{
+		"alone":                  {says: []string{"must not manage the same bindings: see MOVING.md"}, omits: []string{register, itself, byHand}},
+		"beside":                 {values: []string{beside}, says: []string{register, itself, "BESIDE.md"}, omits: []string{byHand, "MOVING.md"}},
+		"beside, without rights": {values: []string{beside, `rbac.create=false`}, says: []string{register, byHand}, omits: []string{itself}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"install", release, chart, "--namespace", namespace, "--dry-run=client", "--set-json", named}
+			for _, value := range tc.values {
+				args = append(args, "--set-json", value)
+			}
+			out, stderr, err := helm(t, args...)
+			if err != nil {
+				t.Fatalf("helm install --dry-run: %v\n%s", err, stderr)
+			}
+			_, notes, _ := strings.Cut(out, "NOTES:")
+			for _, want := range tc.says {
+				if !strings.Contains(notes, want) {
+					t.Errorf("the notes do not say %q:\n%s", want, notes)
+				}
+			}
+			for _, unwanted := range tc.omits {
+				if strings.Contains(notes, unwanted) {
+					t.Errorf("the notes say %q:\n%s", unwanted, notes)
+				}
+			}
+		})
 	}
 }
 

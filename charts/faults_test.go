@@ -32,6 +32,7 @@ func TestContradictoryValuesFailTheRender(t *testing.T) {
 		"peers without a policy":   {[]string{`networkPolicy.metricsFrom=[{}]`}, "networkPolicy.metricsFrom has no effect "},
 		"a lease without a right":  {[]string{`extraArgs=["--leader-election-id=a"]`}, "extraArgs has --leader-election-id: set leaderElectionID"},
 		"their lease beside them":  {[]string{beside, `leaderElectionID="aws-load-balancer-controller-leader"`}, "beside.enabled needs a lease of its own: "},
+		"beside, with half a view": {[]string{beside, `watchNamespace=["a","b"]`}, "beside.enabled and watchNamespace exclude each other: "},
 		"beside nobody":            {[]string{beside, `beside.incumbentUser=""`}, "beside.incumbentUser must be the user name of aws-load-balancer-controller"},
 		"beside without a policy":  {[]string{`extraArgs=["--beside"]`}, "extraArgs has --beside: set beside.enabled"},
 		"secret paths by others":   {[]string{`webhookSecretPaths=true`, `enableCertManager=true`}, "webhookSecretPaths works only with certificates that targetgate creates"},

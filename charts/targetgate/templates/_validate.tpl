@@ -64,6 +64,9 @@
 {{- if eq (include "targetgate.lease" .) "aws-load-balancer-controller-leader" -}}
 {{- $faults = append $faults "beside.enabled needs a lease of its own: remove leaderElectionID, aws-load-balancer-controller holds that one." -}}
 {{- end -}}
+{{- if include "targetgate.text" .Values.watchNamespace -}}
+{{- $faults = append $faults "beside.enabled and watchNamespace exclude each other: bindings of other namespaces may have the same target group, and must be seen. Remove watchNamespace: the label targetgate.dev/register says in which namespaces targetgate registers." -}}
+{{- end -}}
 {{- if or (not .Values.beside.incumbentUser) (contains "'" .Values.beside.incumbentUser) -}}
 {{- $faults = append $faults "beside.incumbentUser must be the user name of aws-load-balancer-controller, such as system:serviceaccount:NAMESPACE:NAME." -}}
 {{- end -}}
