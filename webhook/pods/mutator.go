@@ -40,7 +40,7 @@ func (m *mutator) decide(ctx context.Context, req *podRequest) (review.Answer, e
 		return review.Answer{}, nil
 	}
 	if req.Object.Metadata.Labels.TooLong {
-		return tooLong("labels"), nil
+		return m.tooLong("labels"), nil
 	}
 	covering, err := m.index.cover(ctx, req.Namespace, req.Object.Metadata.Labels.Value)
 	if err != nil {
@@ -50,7 +50,7 @@ func (m *mutator) decide(ctx context.Context, req *podRequest) (review.Answer, e
 		return review.Answer{Warnings: m.ungated(covering)}, nil
 	}
 	if list := req.Object.tooLong(); list != "" {
-		return tooLong(list), nil
+		return m.tooLong(list), nil
 	}
 	if req.Object.Spec == nil {
 		return review.Answer{}, errors.New("the pod has no spec")
@@ -98,8 +98,12 @@ func leftOut(count int) []string {
 }
 
 // tooLong returns the answer for a pod that no node would run. The API server may reject it; we do not.
-func tooLong(list string) review.Answer {
-	warning := fmt.Sprintf("the pod has more than %d %s, so it gets no readiness gate", review.LongestList, list)
+func (m *mutator) tooLong(list string) review.Answer {
+	lost := "readiness gate"
+	if m.protectsOnly {
+		lost = "preStop sleep"
+	}
+	warning := fmt.Sprintf("the pod has more than %d %s, so it gets no %s", review.LongestList, list, lost)
 	return review.Answer{Warnings: []string{warning}}
 }
 

@@ -4,6 +4,8 @@
 package pods
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/targets/v1beta1"
+	"github.com/targetgate/targetgate/webhook/review"
 	"github.com/targetgate/targetgate/webhook/webhooktest"
 )
 
@@ -39,6 +42,48 @@ func TestProtectedPodGetsALongerSleepAndNoGate(t *testing.T) {
 				t.Fatalf("response %+v, want the pod admitted without a warning", response)
 			}
 			webhooktest.AssertJSON(t, tc.want, webhooktest.Patched(t, plain, string(response.Patch)))
+		})
+	}
+}
+
+// The user has asked for no gate there.
+func TestWarningsAboutAProtectedPodAreAboutItsSleep(t *testing.T) {
+	const many = review.LongestList
+	web, binding := webhooktest.NewService("web", map[string]string{"app": "web"}), webhooktest.NewBinding("web")
+	labels := make([]string, many+1)
+	for i := range labels {
+		labels[i] = fmt.Sprintf(`"l%d":""`, i)
+	}
+	tests := map[string]struct {
+		objects []client.Object
+		pod     string
+		want    []string
+	}{
+		"too many labels": {
+			objects: []client.Object{web, binding}, pod: `{"metadata":{"labels":{` + strings.Join(labels, ",") + `}},"spec":{}}`,
+			want: []string{"the pod has more than 1000 labels, so it gets no preStop sleep"},
+		},
+		"too many gates": {
+			objects: []client.Object{web, binding},
+			pod:     `{"metadata":{"labels":{"app":"web"}},"spec":{"readinessGates":[` + strings.Repeat("{},", many) + `{}]}}`,
+			want:    []string{"the pod has more than 1000 readiness gates, so it gets no preStop sleep"},
+		},
+		"no binding": {objects: []client.Object{web}, pod: `{"metadata":{"labels":{"app":"web"}},"spec":{}}`},
+		"a name that no gate can have": {
+			objects: []client.Object{web, webhooktest.NewBinding(strings.Repeat("a", 64))}, pod: `{"metadata":{"labels":{"app":"web"}},"spec":{}}`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHandler(webhooktest.NewReader(t, tc.objects...), clock.RealClock{})
+			h.mutator.protectsOnly, h.mutator.protector = true, newProtector(usual.late())
+			_, response := webhooktest.Post(t, h, reviewOf(tc.pod))
+			if response == nil || !response.Allowed {
+				t.Fatalf("response %+v, want the pod admitted", response)
+			}
+			if diff := cmp.Diff(tc.want, response.Warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
 		})
 	}
 }
