@@ -179,6 +179,27 @@ func TestBesideGoesOnWhenTheLabelIsBackDuringACall(t *testing.T) {
 	}, old, newSlice("web-1", old))
 }
 
+// A give-back that is refused half-way has cleared the status, which says the same as before then.
+func TestBesideWritesAgainWhatAGiveBackCleared(t *testing.T) {
+	inBedBeside(t, registered, func(b *bed) {
+		b.run(time.Minute, webKey)
+		before := b.binding().Status
+		b.watchHandover(&handoverWrites{finalizer: func(func() error) error {
+			return apierrors.NewForbidden(corev1.Resource("targetgroupbindings"), "web", errors.New("a policy"))
+		}})
+		b.label(nil)
+		b.run(time.Second, webKey)
+		if got := b.binding().Status.Conditions; len(got) > 0 {
+			t.Fatalf("the status is not cleared: %v", got)
+		}
+		b.label(registered)
+		b.run(time.Minute, webKey)
+		if diff := cmp.Diff(before, b.binding().Status); diff != "" {
+			t.Errorf("status (-before +after):\n%s", diff)
+		}
+	})
+}
+
 // The incumbent may begin a pass until the API server has made the write, which may be long after it was sent.
 func TestBesideSettlesFromTheAnswerOn(t *testing.T) {
 	for name, lost := range map[string]bool{"the answer comes late": false, "the answer is lost": true} {
