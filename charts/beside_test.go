@@ -154,7 +154,7 @@ func TestNotesSayWhoRegisters(t *testing.T) {
 	const (
 		register = "kubectl label namespace NAMESPACE targetgate.dev/register=enabled"
 		itself   = "`helm uninstall` first gives all bindings back"
-		byHand   = "targetgate give-back --leader-election-id=targetgate-leader --leader-election-namespace=" + namespace
+		byHand   = "kubectl targetgate give-back --leader-election-id=targetgate-leader --leader-election-namespace=" + namespace
 	)
 	for name, tc := range map[string]struct {
 		values      []string

@@ -40,7 +40,8 @@
 //
 //	take         its namespace has the label: our finalizer is put in the place of the incumbent's, which a policy keeps away from then on
 //	look         the incumbent works on it all the same (rival.go): nothing is sent until it stops
-//	give back    the label is gone: the reverse write, when no call is under way (handover); nothing is remembered
+//	give back    the label is gone: the reverse write, when no call is under way (handover); nothing is remembered once it had its effect
+//	leave        nothing can be done for the binding, or another one of its group is the incumbent's: an event (untaken.go)
 //
 // # Locks
 //

@@ -37,6 +37,9 @@ Exit code: 1 if a binding is left or the API server failed, 2 if the command lin
 
 `
 
+// asksToGiveBack reports whether the command line runs give-back, which the kubectl plugin has, too.
+func asksToGiveBack(command []string) bool { return len(command) > 1 && command[1] == giveBack }
+
 // giveBackCommand runs give-back with these arguments and returns the exit code.
 func giveBackCommand(ctx context.Context, args []string, out, errOut io.Writer) int {
 	ctrl.SetLogger(logr.Discard())

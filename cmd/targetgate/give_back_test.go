@@ -48,3 +48,14 @@ func TestGiveBackSaysHowItEnded(t *testing.T) {
 		})
 	}
 }
+
+func TestGiveBackIsAskedForByItsName(t *testing.T) {
+	for command, want := range map[string]bool{
+		"/targetgate give-back": true, "kubectl-targetgate give-back --timeout=1m": true, "kubectl-targetgate explain": false,
+		"/targetgate --beside": false, "/targetgate": false,
+	} {
+		if got := asksToGiveBack(strings.Fields(command)); got != want {
+			t.Errorf("%q asks to give back: %t, want %t", command, got, want)
+		}
+	}
+}

@@ -24,11 +24,11 @@ var version = "dev"
 
 func main() {
 	ctx := ctrl.SetupSignalHandler()
+	if asksToGiveBack(os.Args) {
+		os.Exit(giveBackCommand(ctx, os.Args[2:], os.Stdout, os.Stderr))
+	}
 	if program, yes := asksToExplain(os.Args); yes {
 		os.Exit(explainCommand(ctx, program, os.Args[1:], os.Stdout, os.Stderr))
-	}
-	if len(os.Args) > 1 && os.Args[1] == giveBack {
-		os.Exit(giveBackCommand(ctx, os.Args[2:], os.Stdout, os.Stderr))
 	}
 	err := run(ctx, os.Args[1:])
 	if errors.Is(err, pflag.ErrHelp) {
