@@ -23,6 +23,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -182,22 +183,47 @@ func TestBesideGoesOnWhenTheLabelIsBackDuringACall(t *testing.T) {
 // A give-back that is refused half-way has cleared the status, which says the same as before then.
 func TestBesideWritesAgainWhatAGiveBackCleared(t *testing.T) {
 	inBedBeside(t, registered, func(b *bed) {
-		b.run(time.Minute, webKey)
+		b.hang("") // so that a new group says nothing new
+		b.run(fenceDelay+settleDelay+time.Second, webKey)
 		before := b.binding().Status
 		b.watchHandover(&handoverWrites{finalizer: func(func() error) error {
 			return apierrors.NewForbidden(corev1.Resource("targetgroupbindings"), "web", errors.New("a policy"))
 		}})
 		b.label(nil)
-		b.run(time.Second, webKey)
+		b.run(100*time.Millisecond, webKey) // one try: two failures are told
 		if got := b.binding().Status.Conditions; len(got) > 0 {
 			t.Fatalf("the status is not cleared: %v", got)
 		}
 		b.label(registered)
-		b.run(time.Minute, webKey)
+		b.run(time.Second, webKey)
 		if diff := cmp.Diff(before, b.binding().Status); diff != "" {
 			t.Errorf("status (-before +after):\n%s", diff)
 		}
 	})
+}
+
+// Who begins to work beside the incumbent has worked alone, under the incumbent's finalizer: it keeps what has the label.
+func TestBesideTakesOverFromAlone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		labels map[string]string
+		want   string
+	}{"with the label": {registered, v1beta1.BesideFinalizer}, "without": {nil, v1beta1.Finalizer}} {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod("web-0", "10.0.0.1")
+			inBed(t, func(b *bed) {
+				b.run(time.Minute, webKey)
+				b.Mode = ownership.Beside
+				b.begin(b.calls.Context)
+				b.run(time.Minute, webKey)
+				if diff := cmp.Diff([]string{tc.want}, b.binding().Finalizers); diff != "" {
+					t.Errorf("finalizers (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(map[string]elbv2.State{one.String(): elbv2.StateInitial}, b.targets()); diff != "" {
+					t.Errorf("targets (-want +got):\n%s", diff)
+				}
+			}, newNamespace("shop", tc.labels), pod, newSlice("web-1", pod))
+		})
+	}
 }
 
 // The incumbent may begin a pass until the API server has made the write, which may be long after it was sent.

@@ -24,8 +24,8 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// targetgate stands for one that has the lease. It gives the binding back some time after the command began, unless that is 0, and stops
-// renewing its lease at another.
+// targetgate stands for one that has the lease. It gives the first binding back some time after the command began, unless that is 0, the
+// next ones as long after each other, and stops renewing its lease at another time.
 type targetgate struct {
 	givesAfter, stopsAfter time.Duration
 }
@@ -54,15 +54,19 @@ func (g targetgate) works(began time.Time) interceptor.Funcs {
 			if g.givesAfter == 0 || ran < g.givesAfter {
 				return nil
 			}
-			var binding v1beta1.TargetGroupBinding
-			if err := c.Get(ctx, client.ObjectKey{Namespace: "shop", Name: "ours"}, &binding); err != nil {
+			var list v1beta1.TargetGroupBindingList
+			if err := c.List(ctx, &list); err != nil {
 				return err
 			}
-			if !slices.Contains(binding.Finalizers, v1beta1.BesideFinalizer) {
-				return nil
+			for i := range list.Items {
+				binding := &list.Items[i]
+				if due := ran >= g.givesAfter*time.Duration(i+1); due && slices.Contains(binding.Finalizers, v1beta1.BesideFinalizer) {
+					if _, err := GiveBack(ctx, c, binding); err != nil {
+						return err
+					}
+				}
 			}
-			_, err = GiveBack(ctx, c, &binding)
-			return err
+			return nil
 		},
 	}
 }
@@ -107,6 +111,23 @@ func TestAllLeavesBindingsToATargetgateThatWorks(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What it gives back shows that it works.
+func TestAllIsPatientWhileBindingsBecomeFewer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const each = 100 * time.Second
+		began := time.Now()
+		c := newCluster(t, targetgate{givesAfter: each, stopsAfter: time.Hour}.works(began), held(),
+			newBinding("a", v1beta1.BesideFinalizer), newBinding("b", v1beta1.BesideFinalizer), newBinding("c", v1beta1.BesideFinalizer))
+		var out bytes.Buffer
+		if err := All(t.Context(), c, lease, &out); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < 3*each || strings.Contains(out.String(), "gave back") {
+			t.Errorf("it takes %s, want %s at least, and gives back itself:\n%s", took, 3*each, out.String())
+		}
+	})
 }
 
 // Somebody who puts the label back would do so again.
