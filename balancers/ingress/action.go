@@ -1,0 +1,126 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Action is what is done with a request, as an annotation says it. Exactly the config of its Type is set.
+type Action struct {
+	Type                string
+	FixedResponseConfig *FixedResponse
+	RedirectConfig      *Redirect
+	ForwardConfig       *Forward
+
+	// The short form of a forward to one target group that others have made; parseAction turns it into a ForwardConfig.
+	TargetGroupARN, TargetGroupName string
+}
+
+// FixedResponse answers with a page of the load balancer's own.
+type FixedResponse struct {
+	ContentType, MessageBody string
+	StatusCode               string
+}
+
+// Redirect sends the client elsewhere. Parts that are nil stay as the client has asked for them.
+type Redirect struct {
+	Host, Path, Port, Protocol, Query *string
+	StatusCode                        string
+}
+
+// Forward sends the request to one of several target groups, by their weights.
+type Forward struct {
+	TargetGroups                []Target
+	TargetGroupStickinessConfig *Stickiness
+}
+
+// Target is one target group of a Forward: that of a Service, or one that others have made.
+type Target struct {
+	TargetGroupARN, TargetGroupName, ServiceName string
+	ServicePort                                  *intstr.IntOrString
+	Weight                                       *int32
+}
+
+// Stickiness keeps a client at the target group it was sent to.
+type Stickiness struct {
+	Enabled         *bool
+	DurationSeconds *int32
+}
+
+// The types of actions.
+const (
+	FixedResponseAction = "fixed-response"
+	RedirectAction      = "redirect"
+	ForwardAction       = "forward"
+)
+
+func parseAction(value string) (Action, error) {
+	action, err := parseJSON[Action](value)
+	if err != nil {
+		return Action{}, err
+	}
+	switch action.Type {
+	case FixedResponseAction:
+		if action.FixedResponseConfig == nil || action.FixedResponseConfig.StatusCode == "" {
+			return Action{}, errors.New("an action of type fixed-response needs fixedResponseConfig with a statusCode")
+		}
+	case RedirectAction:
+		if action.RedirectConfig == nil || action.RedirectConfig.StatusCode == "" {
+			return Action{}, errors.New("an action of type redirect needs redirectConfig with a statusCode")
+		}
+	case ForwardAction:
+		return action.forward()
+	default:
+		return Action{}, fmt.Errorf("type %.30q: want fixed-response, redirect or forward", action.Type)
+	}
+	return action, nil
+}
+
+// forward checks a forward, and turns the short form into the long one.
+func (a Action) forward() (Action, error) {
+	if short := a.TargetGroupARN != "" || a.TargetGroupName != ""; short {
+		if a.ForwardConfig != nil {
+			return Action{}, errors.New("want forwardConfig, or targetGroupARN or targetGroupName, not both")
+		}
+		a.ForwardConfig = &Forward{TargetGroups: []Target{{TargetGroupARN: a.TargetGroupARN, TargetGroupName: a.TargetGroupName}}}
+		a.TargetGroupARN, a.TargetGroupName = "", ""
+	}
+	const most = 5 // that AWS takes
+	if n := a.ForwardConfig.len(); n == 0 || n > most {
+		return Action{}, fmt.Errorf("a forward to %d target groups: want 1 to %d in forwardConfig.targetGroups", n, most)
+	}
+	for i, target := range a.ForwardConfig.TargetGroups {
+		if port := target.ServicePort; port != nil && port.Type == intstr.String {
+			*port = intstr.Parse(port.StrVal) // "80" is the number
+		}
+		if err := target.check(len(a.ForwardConfig.TargetGroups) > 1); err != nil {
+			return Action{}, fmt.Errorf("forwardConfig.targetGroups[%d]: %w", i, err)
+		}
+	}
+	return a, nil
+}
+
+func (f *Forward) len() int {
+	if f == nil {
+		return 0
+	}
+	return len(f.TargetGroups)
+}
+
+func (t Target) check(weighted bool) error {
+	foreign, service := t.TargetGroupARN != "" || t.TargetGroupName != "", t.ServiceName != ""
+	switch {
+	case foreign == service:
+		return errors.New("want serviceName with servicePort, or targetGroupARN or targetGroupName")
+	case service && t.ServicePort == nil:
+		return fmt.Errorf("service %.63q: want its servicePort, too", t.ServiceName)
+	case weighted && t.Weight == nil:
+		return errors.New("want a weight, as there are several target groups")
+	}
+	return nil
+}

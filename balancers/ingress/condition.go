@@ -1,0 +1,99 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Condition is what must hold of a request, as an annotation says it. Exactly the config of its Field is set.
+type Condition struct {
+	Field                   string
+	HostHeaderConfig        *Texts
+	PathPatternConfig       *Texts
+	HTTPHeaderConfig        *Header
+	HTTPRequestMethodConfig *Values
+	QueryStringConfig       *Query
+	SourceIPConfig          *Values
+}
+
+// Values are texts of which one must fit.
+type Values struct {
+	Values []string
+}
+
+// Texts are patterns with * and ?, or else regular expressions, of which one must fit.
+type Texts struct {
+	Values, RegexValues []string
+}
+
+// Header is a request header of which one text must fit.
+type Header struct {
+	HTTPHeaderName string
+	Texts
+}
+
+// Query is parameters of which one must be there. A parameter without a key fits by its value alone.
+type Query struct {
+	Values []Parameter
+}
+
+// Parameter is one of a query.
+type Parameter struct {
+	Key   *string
+	Value string
+}
+
+func parseConditions(value string) ([]Condition, error) {
+	conditions, err := parseJSON[[]Condition](value)
+	if err != nil {
+		return nil, err
+	}
+	for i, condition := range conditions {
+		if err := condition.check(); err != nil {
+			return nil, fmt.Errorf("[%d], field %.30q: %w", i, condition.Field, err)
+		}
+	}
+	return conditions, nil
+}
+
+func (c Condition) check() error {
+	switch c.Field {
+	case "host-header":
+		return c.HostHeaderConfig.check("hostHeaderConfig")
+	case "path-pattern":
+		return c.PathPatternConfig.check("pathPatternConfig")
+	case "http-header":
+		if c.HTTPHeaderConfig == nil || c.HTTPHeaderConfig.HTTPHeaderName == "" {
+			return errors.New("want httpHeaderConfig with an httpHeaderName")
+		}
+		return c.HTTPHeaderConfig.check("httpHeaderConfig")
+	case "http-request-method":
+		return c.HTTPRequestMethodConfig.check("httpRequestMethodConfig")
+	case "query-string":
+		if c.QueryStringConfig == nil || len(c.QueryStringConfig.Values) == 0 {
+			return errors.New("want queryStringConfig with values")
+		}
+		return nil
+	case "source-ip":
+		return c.SourceIPConfig.check("sourceIpConfig")
+	default:
+		return errors.New("want host-header, path-pattern, http-header, http-request-method, query-string or source-ip")
+	}
+}
+
+func (t *Texts) check(name string) error {
+	if t == nil || (len(t.Values) == 0) == (len(t.RegexValues) == 0) {
+		return fmt.Errorf("want %s with either values or regexValues", name)
+	}
+	return nil
+}
+
+func (v *Values) check(name string) error {
+	if v == nil || len(v.Values) == 0 {
+		return fmt.Errorf("want %s with values", name)
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Group is the Ingresses of one load balancer. An explicit group has a name that its members say, in any namespace; it has no Namespace
+// here. An implicit group has one member, whose namespace and name it has.
+type Group types.NamespacedName
+
+// String is the group's ID, as in tags and in the hashes of names.
+func (g Group) String() string {
+	if g.IsExplicit() {
+		return g.Name
+	}
+	return g.Namespace + "/" + g.Name
+}
+
+// IsExplicit reports whether members say the group's name.
+func (g Group) IsExplicit() bool { return g.Namespace == "" }
+
+// The finalizers of members. They are the incumbent's, so that either controller can finish what the other began.
+const (
+	implicitFinalizer = "ingress.k8s.aws/resources"
+	explicitFinalizer = "group.ingress.k8s.aws/"
+)
+
+// Finalizer is what each member of the group has while something in AWS is made for it.
+func (g Group) Finalizer() string {
+	if g.IsExplicit() {
+		return explicitFinalizer + g.Name
+	}
+	return implicitFinalizer
+}
+
+// GroupsHeld are the groups whose finalizers the Ingress of that name has: several while it moves from one to another.
+func GroupsHeld(ingress types.NamespacedName, finalizers []string) []Group {
+	var groups []Group
+	for _, finalizer := range finalizers {
+		name, explicit := strings.CutPrefix(finalizer, explicitFinalizer)
+		switch {
+		case explicit && CheckGroupName(name) == nil:
+			groups = append(groups, Group{Name: name})
+		case finalizer == implicitFinalizer:
+			groups = append(groups, Group(ingress))
+		}
+	}
+	return groups
+}
+
+const maxGroupName = 63
+
+var groupName = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
+
+// CheckGroupName is an error when no group may have the name.
+func CheckGroupName(name string) error {
+	if len(name) > maxGroupName || !groupName.MatchString(name) {
+		return fmt.Errorf("group name %.80q: want 1 to %d lower-case letters, digits, hyphens and dots, "+
+			"with a letter or digit at both ends", name, maxGroupName)
+	}
+	return nil
+}

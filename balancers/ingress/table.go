@@ -1,0 +1,170 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+// The annotations of a group: of its load balancer and security groups.
+var (
+	GroupName = add(Annotation{
+		Name: "group.name", Scope: OfIngress,
+		Doc: "The group that the Ingress belongs to. Its members share a load balancer, whatever their namespaces.",
+	}, func(value string) (string, error) { return value, CheckGroupName(value) })
+	GroupOrder = add(Annotation{
+		Name: "group.order", Scope: OfIngress, Default: "0",
+		Doc: "Where the Ingress's rules stand among those of its group: lower numbers first, then by namespace and name.",
+	}, intBetween(-1000, 1000))
+	LoadBalancerNameKey = add(Annotation{
+		Name: "load-balancer-name", Scope: OfGroup, Combine: Agree,
+		Doc: "The load balancer's name. It counts when the load balancer is made; a later change does nothing.",
+	}, textUpTo(32))
+	Scheme = add(Annotation{
+		Name: "scheme", Scope: OfGroup, Combine: Agree,
+		Doc: "Whether the load balancer has public addresses. The default is that of --default-load-balancer-scheme.",
+	}, oneOf("internal", "internet-facing"))
+	AddressType = add(Annotation{
+		Name: "ip-address-type", Scope: OfGroup, Combine: Agree, Default: "ipv4",
+		Doc: "The address families that clients may use.",
+	}, oneOf("ipv4", "dualstack", "dualstack-without-public-ipv4"))
+	Subnets = add(Annotation{
+		Name: "subnets", Scope: OfGroup, Combine: Agree,
+		Doc: "The load balancer's subnets, as IDs or values of their Name tags, one for each zone. Without it they are found by their tags.",
+	}, parseList)
+	SecurityGroups = add(Annotation{
+		Name: "security-groups", Scope: OfGroup, Combine: AgreeInOrder,
+		Doc: "The load balancer's security groups, as IDs or values of their Name tags, in the place of one that is made for it.",
+	}, parseList)
+	ManageBackendRules = add(Annotation{
+		Name: "manage-backend-security-group-rules", Scope: OfGroup, Combine: Agree,
+		Doc: "Whether rules from the load balancer to its targets are made although security-groups is given. " +
+			"The default is that of --enable-manage-backend-security-group-rules.",
+	}, parseBool)
+	LoadBalancerAttributes = add(Annotation{
+		Name: "load-balancer-attributes", Scope: OfGroup, Combine: MergeKeys,
+		Doc: "Attributes of the load balancer. Others are left as they are.",
+	}, parseMap)
+	WAFv2ACL = add(Annotation{
+		Name: "wafv2-acl-arn", Scope: OfGroup, Combine: Agree,
+		Doc: "The ARN of the AWS WAF web ACL of the load balancer; none takes the present one off. Without it nothing is changed.",
+	}, parseText)
+	Tags = add(Annotation{
+		Name: "tags", Scope: OfTargetGroup, Combine: MergeKeys,
+		Doc: "Tags of all that is made in AWS.",
+	}, parseMap)
+)
+
+// The annotations of listeners.
+var (
+	InboundCIDRs = add(Annotation{
+		Name: "inbound-cidrs", Scope: OfListener, Combine: Agree, Default: "0.0.0.0/0, ::/0",
+		Doc: "Which addresses may send to the listeners. It does not count beside security-groups.",
+	}, parseCIDRs)
+	PrefixLists = add(Annotation{
+		Name: "security-group-prefix-lists", Scope: OfListener, Combine: Agree,
+		Doc: "IDs of prefix lists whose addresses may send to the listeners. It does not count beside security-groups.",
+	}, parseList)
+	Certificates = add(Annotation{
+		Name: "certificate-arn", Scope: OfListener, Combine: Union,
+		Doc: "ARNs of the certificates of HTTPS listeners; the first is the default. Without it they are found in ACM by their hosts.",
+	}, parseList)
+	SSLPolicy = add(Annotation{
+		Name: "ssl-policy", Scope: OfListener, Combine: Agree,
+		Doc: "The security policy of HTTPS listeners. The default is that of --default-ssl-policy.",
+	}, parseText)
+	SSLRedirect = add(Annotation{
+		Name: "ssl-redirect", Scope: OfGroup, Combine: Agree,
+		Doc: "The port of an HTTPS listener to which all HTTP listeners of the group redirect; they have no other rules then.",
+	}, intBetween(1, 65535))
+)
+
+// The annotations of listeners and rules whose values are JSON, and what goes with them.
+var (
+	ListenPorts = add(Annotation{
+		Name: "listen-ports", Scope: OfListener, Default: `[{"HTTP": 80}], with certificate-arn [{"HTTPS": 443}]`,
+		Doc: "The listeners of the Ingress.",
+	}, parseListenPorts)
+	ListenerAttributes = add(Annotation{
+		Name: "listener-attributes.", Scope: OfListener, Combine: MergeKeys,
+		Doc: "Attributes of the listener whose protocol and port follow, such as listener-attributes.HTTPS-443. Others are left as they are.",
+	}, parseMap)
+	Actions = add(Annotation{
+		Name: "actions.", Scope: OfIngress,
+		Doc: "What is done with requests of paths whose backend has this service name and the port name use-annotation.",
+	}, parseAction)
+	Conditions = add(Annotation{
+		Name: "conditions.", Scope: OfIngress,
+		Doc: "What else must hold for requests of paths whose backend has this service name.",
+	}, parseConditions)
+	RegexPaths = add(Annotation{
+		Name: "use-regex-path-match", Scope: OfIngress, Default: "false",
+		Doc: "Whether paths of type ImplementationSpecific are regular expressions.",
+	}, parseBool)
+)
+
+// The annotations of target groups.
+var (
+	TargetType = add(Annotation{
+		Name: "target-type", Scope: OfTargetGroup,
+		Doc: "Whether nodes or pods are the targets. The default is that of --default-target-type.",
+	}, oneOf("instance", "ip"))
+	BackendProtocol = add(Annotation{
+		Name: "backend-protocol", Scope: OfTargetGroup, Default: "HTTP", Doc: "The protocol to targets.",
+	}, oneOf("HTTP", "HTTPS"))
+	BackendProtocolVersion = add(Annotation{
+		Name: "backend-protocol-version", Scope: OfTargetGroup, Default: "HTTP1", Doc: "The version of HTTP to targets.",
+	}, oneOf("HTTP1", "HTTP2", "GRPC"))
+	TargetGroupAttributes = add(Annotation{
+		Name: "target-group-attributes", Scope: OfTargetGroup,
+		Doc: "Attributes of the target groups. Others are left as they are.",
+	}, parseMap)
+	HealthCheckPort = add(Annotation{
+		Name: "healthcheck-port", Scope: OfTargetGroup, Default: "traffic-port",
+		Doc: "The port of health checks: traffic-port, a number, or the name of a port of the Service.",
+	}, parseText)
+	HealthCheckProtocol = add(Annotation{
+		Name: "healthcheck-protocol", Scope: OfTargetGroup, Doc: "The protocol of health checks. The default is that of backend-protocol.",
+	}, oneOf("HTTP", "HTTPS"))
+	HealthCheckPath = add(Annotation{
+		Name: "healthcheck-path", Scope: OfTargetGroup, Default: "/",
+		Doc: "The path of health checks. The default of GRPC is /AWS.ALB/healthcheck.",
+	}, parseText)
+	HealthCheckInterval = add(Annotation{
+		Name: "healthcheck-interval-seconds", Scope: OfTargetGroup, Default: "15", Doc: "The seconds from one health check to the next.",
+	}, intBetween(5, 300))
+	HealthCheckTimeout = add(Annotation{
+		Name: "healthcheck-timeout-seconds", Scope: OfTargetGroup, Default: "5", Doc: "The seconds that a health check may take.",
+	}, intBetween(2, 120))
+	HealthyThreshold = add(Annotation{
+		Name: "healthy-threshold-count", Scope: OfTargetGroup, Default: "2", Doc: "The passed health checks that make a target healthy.",
+	}, intBetween(2, 10))
+	UnhealthyThreshold = add(Annotation{
+		Name: "unhealthy-threshold-count", Scope: OfTargetGroup, Default: "2", Doc: "The failed health checks that make a target unhealthy.",
+	}, intBetween(2, 10))
+	SuccessCodes = add(Annotation{
+		Name: "success-codes", Scope: OfTargetGroup, Default: "200", Doc: "The status codes of a passed health check. The default of GRPC is 12.",
+	}, parseText)
+	TargetNodeLabels = add(Annotation{
+		Name: "target-node-labels", Scope: OfTargetGroup, Doc: "The labels of nodes that are targets of type instance.",
+	}, parseMap)
+	MultiCluster = add(Annotation{
+		Name: "multi-cluster-target-group", Scope: OfTargetGroup, Default: "false", Doc: "Whether other clusters register targets, too.",
+	}, parseBool)
+)
+
+// What is not built yet.
+var (
+	_ = unsupported(OfGroup, "Of the load balancer.",
+		"customer-owned-ipv4-pool", "ipam-ipv4-pool-id", "minimum-load-balancer-capacity", "wafv2-acl-name", "waf-acl-id", "web-acl-id",
+		"shield-advanced-protection")
+	_ = unsupported(OfListener, "Of HTTPS listeners.", "mutual-authentication", "create-acm-cert", "acm-pca-arn")
+	_ = unsupported(OfIngress, "Of rules.", "jwt-validation", "transforms.")
+	_ = unsupported(OfTargetGroup, "Who may pass.",
+		"auth-type", "auth-idp-cognito", "auth-idp-oidc", "auth-on-unauthenticated-request", "auth-scope", "auth-session-cookie",
+		"auth-session-timeout")
+	_ = unsupported(OfTargetGroup, "The control port of targets.", "target-control-port.")
+	_ = unsupported(OfGroup, "A Network Load Balancer in front of the load balancer.",
+		"enable-frontend-nlb", "frontend-nlb-scheme", "frontend-nlb-subnets", "frontend-nlb-eip-allocations", "frontend-nlb-security-groups",
+		"frontend-nlb-listener-port-mapping", "frontend-nlb-healthcheck-port", "frontend-nlb-healthcheck-protocol",
+		"frontend-nlb-healthcheck-path", "frontend-nlb-healthcheck-interval-seconds", "frontend-nlb-healthcheck-timeout-seconds",
+		"frontend-nlb-healthcheck-healthy-threshold-count", "frontend-nlb-healthcheck-unhealthy-threshold-count",
+		"frontend-nlb-healthcheck-success-codes", "frontend-nlb-attributes", "frontend-nlb-tags")
+)

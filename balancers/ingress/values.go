@@ -1,0 +1,131 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The parsers of annotations' values, as the incumbent reads them. Their errors say what would be right; the caller names annotation and
+// value.
+
+func parseText(value string) (string, error) { return value, nil }
+
+func parseBool(value string) (bool, error) {
+	b, err := strconv.ParseBool(value)
+	if err != nil {
+		return false, errors.New("want true or false")
+	}
+	return b, nil
+}
+
+// intBetween parses decimal integers of that range.
+func intBetween(lowest, highest int64) func(string) (int64, error) {
+	return func(value string) (int64, error) {
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < lowest || n > highest {
+			return 0, fmt.Errorf("want an integer from %d to %d", lowest, highest)
+		}
+		return n, nil
+	}
+}
+
+// oneOf parses the choices, whose case counts.
+func oneOf(choices ...string) func(string) (string, error) {
+	return func(value string) (string, error) {
+		if !slices.Contains(choices, value) {
+			return "", fmt.Errorf("want %s or %s", strings.Join(choices[:len(choices)-1], ", "), choices[len(choices)-1])
+		}
+		return value, nil
+	}
+}
+
+// textUpTo parses texts of that many bytes at most.
+func textUpTo(most int) func(string) (string, error) {
+	return func(value string) (string, error) {
+		if len(value) > most {
+			return "", fmt.Errorf("has %d characters, want at most %d", len(value), most)
+		}
+		return value, nil
+	}
+}
+
+// parseList parses what stands between commas, without blanks around it. Empty items do not count.
+func parseList(value string) ([]string, error) {
+	var items []string
+	for item := range strings.SplitSeq(value, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items, nil
+}
+
+// parseCIDRs keeps the spelling, as security groups are compared with it by their own rules.
+func parseCIDRs(value string) ([]string, error) {
+	items, err := parseList(value)
+	for _, item := range items {
+		if _, err := netip.ParsePrefix(item); err != nil {
+			return nil, fmt.Errorf("%.50q is not a CIDR such as 10.0.0.0/8 or 2001:db8::/32", item)
+		}
+	}
+	return items, err
+}
+
+// parseMap parses key=value pairs between commas. A backslash takes the next character literally, so that keys and values may have
+// commas. The same key twice: the last one counts.
+func parseMap(value string) (map[string]string, error) {
+	pairs := map[string]string{}
+	if strings.TrimSpace(value) == "" {
+		return pairs, nil
+	}
+	var key *string
+	var text strings.Builder
+	end := func() error {
+		word := strings.TrimSpace(text.String())
+		switch {
+		case key == nil:
+			return fmt.Errorf("%.50q has no equals sign, want key=value pairs with commas between them; write \\, for a comma in a value", word)
+		case *key == "":
+			return fmt.Errorf("the key before %.50q is empty", word)
+		}
+		pairs[*key] = word
+		key = nil
+		text.Reset()
+		return nil
+	}
+	escaped := false
+	for _, r := range value {
+		switch {
+		case escaped || r != '\\' && r != ',' && (r != '=' || key != nil):
+			text.WriteRune(r)
+			escaped = false
+		case r == '\\':
+			escaped = true
+		case r == '=':
+			word := strings.TrimSpace(text.String())
+			key = &word
+			text.Reset()
+		default:
+			if err := end(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return pairs, end()
+}
+
+// parseJSON parses JSON as Go decodes it: the case of field names does not count, and unknown fields are ignored.
+func parseJSON[T any](value string) (out T, err error) {
+	if err := json.Unmarshal([]byte(value), &out); err != nil {
+		return out, fmt.Errorf("is not the JSON that is wanted: %w", err)
+	}
+	return out, nil
+}
