@@ -191,31 +191,39 @@ func TestCallsTakeTokensOfTheirServiceAlone(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := &refusing{status: http.StatusServiceUnavailable, code: "RequestLimitExceeded"}
-				own := accountsAt("http://aws.test", accounts.Settings{}, server)
-				levels := own.Session(accounts.Role{}).Budget().Levels
-				before := levels()
-				if err := tc.call(t.Context(), own); err == nil || server.requests != 1 {
-					t.Fatalf("error %v after %d attempts, want one", err, server.requests)
-				}
-				var spent, slowed []string
-				for i, level := range levels() {
-					if level.Tokens < before[i].Tokens {
-						spent = append(spent, level.Operations)
-					}
-					if level.Rate < before[i].Rate {
-						slowed = append(slowed, level.Operations)
-					}
-				}
-				if !slices.Equal(spent, []string{tc.want}) {
+				// Throttling empties the bucket of the attempt, whoever has paid for it; another refusal leaves what was taken to be seen.
+				refused := &refusing{status: http.StatusForbidden, code: "UnauthorizedOperation"}
+				if spent, _ := levelsAfter(t, refused, tc.call); !slices.Equal(spent, []string{tc.want}) {
 					t.Errorf("took tokens of %v, want of %s", spent, tc.want)
 				}
+				throttled := &refusing{status: http.StatusServiceUnavailable, code: "RequestLimitExceeded"}
+				_, slowed := levelsAfter(t, throttled, tc.call)
 				if strings.HasPrefix(tc.want, "EC2:") && !slices.Equal(slowed, []string{tc.want}) {
 					t.Errorf("slowed down %v, want %s", slowed, tc.want)
 				}
 			})
 		})
 	}
+}
+
+// levelsAfter are the buckets that have fewer tokens, and those that are slower, after a call of one attempt.
+func levelsAfter(t *testing.T, server *refusing, call func(context.Context, *accounts.Accounts) error) (spent, slowed []string) {
+	t.Helper()
+	own := accountsAt("http://aws.test", accounts.Settings{}, server)
+	levels := own.Session(accounts.Role{}).Budget().Levels
+	before := levels()
+	if err := call(t.Context(), own); err == nil || server.requests != 1 {
+		t.Fatalf("error %v after %d attempts, want one", err, server.requests)
+	}
+	for i, level := range levels() {
+		if level.Tokens < before[i].Tokens {
+			spent = append(spent, level.Operations)
+		}
+		if level.Rate < before[i].Rate {
+			slowed = append(slowed, level.Operations)
+		}
+	}
+	return spent, slowed
 }
 
 // Each rule is a permission of its own, with one source that has the description.
