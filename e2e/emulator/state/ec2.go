@@ -6,6 +6,8 @@ package state
 import (
 	"regexp"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/record"
 )
 
 // ec2 is what the machine knows of security groups, prefix lists and network interfaces.
@@ -14,12 +16,14 @@ type ec2 struct {
 	interfaces  histories[Interface]
 	prefixLists map[string]PrefixList
 	quotas      map[string]int // inbound rules of a group, where they are not those of all
+	changes     *record.Log[RuleChange]
 }
 
 func newEC2() ec2 {
 	return ec2{
 		groups: histories[SecurityGroup]{}, interfaces: histories[Interface]{},
 		prefixLists: map[string]PrefixList{}, quotas: map[string]int{},
+		changes: record.New[RuleChange](0),
 	}
 }
 

@@ -31,6 +31,7 @@ func (m *Machine) AuthorizeIngress(account, id string, permissions []Permission)
 		return Refuse("RulesPerSecurityGroupLimitExceeded", "The maximum number of rules per security group has been reached.")
 	}
 	m.putSecurityGroup(g, now)
+	m.noteRules(now, id, added, false)
 	return nil
 }
 
@@ -119,5 +120,6 @@ func (m *Machine) RevokeIngress(account, id string, rules []Rule) ([]Permission,
 		g.Ingress = slices.Delete(g.Ingress, at, at+1)
 	}
 	m.putSecurityGroup(g, now)
+	m.noteRules(now, id, removed, true)
 	return removed, nil
 }
