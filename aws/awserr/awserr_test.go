@@ -46,6 +46,8 @@ func TestErrorsAreToldApart(t *testing.T) {
 		"EC2, bad credentials":  {answer("AuthFailure", ""), kinds{permission: true}},
 		"EC2, too many rules":   {answer("RulesPerSecurityGroupLimitExceeded", ""), kinds{quota: true}},
 		"EC2, bad parameter":    {answer("InvalidParameterValue", ""), kinds{invalid: true}},
+		"EC2, bad combination":  {answer("InvalidParameterCombination", ""), kinds{invalid: true}},
+		"EC2, no parameter":     {answer("MissingParameter", ""), kinds{invalid: true}},
 		"EC2, no such group":    {answer("InvalidGroup.NotFound", ""), kinds{}},
 	}
 	for name, tc := range tests {

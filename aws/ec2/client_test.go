@@ -116,18 +116,20 @@ func TestClientTriesReadingsAgainAndChangesOnce(t *testing.T) {
 	for name, call := range operations {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				wanted := map[budget.Class]int{budget.ClassOther: 6, budget.ClassAdmission: 3}
-				if changes(name) {
-					wanted = map[budget.Class]int{budget.ClassOther: 1, budget.ClassAdmission: 1}
-				}
-				for class, want := range wanted {
+				for _, tc := range []struct {
+					class         budget.Class
+					retries, want int
+				}{{budget.ClassOther, 5, 6}, {budget.ClassAdmission, 5, 3}, {budget.ClassAdmission, 1, 2}} {
+					if changes(name) {
+						tc.want = 1
+					}
 					server := &refusing{status: http.StatusInternalServerError, code: "InternalError"}
-					client := ec2.NewClient(accountsAt("http://ec2.test", accounts.Settings{MaxRetries: 5}, server))
-					if err := call(t.Context(), client, class); err == nil || awserr.HadNoEffect(err) {
+					client := ec2.NewClient(accountsAt("http://ec2.test", accounts.Settings{MaxRetries: tc.retries}, server))
+					if err := call(t.Context(), client, tc.class); err == nil || awserr.HadNoEffect(err) {
 						t.Errorf("error %v, want one that may have had an effect", err)
 					}
-					if server.requests != want {
-						t.Errorf("%d attempts of class %s, want %d", server.requests, class, want)
+					if server.requests != tc.want {
+						t.Errorf("%d attempts of class %s, want %d", server.requests, tc.class, tc.want)
 					}
 				}
 			})

@@ -38,6 +38,7 @@ func TestExpandRefusesWhatCannotBeRead(t *testing.T) {
 func FuzzExpand(f *testing.F) {
 	f.Add("tcp", int32(80), int32(80), "10.0.0.5/8", "2001:DB8::1/64", "sg-1", "pl-1", "shared")
 	f.Add("-1", int32(0), int32(65535), "0.0.0.0/0", "::/0", "sg-1", "pl-1", "")
+	f.Add("tcp", int32(80), int32(80), "10.0.0.0/8", "::ffff:10.0.0.0/104", "sg-1", "pl-1", "")
 	f.Add("icmp", int32(8), int32(-1), "10.0.0.0/33", "::ffff:10.0.0.0/104", "", "pl-1", "")
 	f.Fuzz(func(t *testing.T, protocol string, from, to int32, v4, v6, group, list, description string) {
 		in := types.IpPermission{
@@ -58,6 +59,9 @@ func FuzzExpand(f *testing.F) {
 			again := compose([]Permission{rule})
 			if len(again) != 1 {
 				t.Fatalf("%d permissions for one rule", len(again))
+			}
+			if is4 := rule.Source.CIDR.IsValid() && rule.Source.CIDR.Addr().Is4(); is4 != (len(again[0].IpRanges) > 0) {
+				t.Errorf("rule %d: %+v is written as %+v", i, rule, again[0])
 			}
 			back, err := expand(again[0])
 			if err != nil || len(back) != 1 || back[0] != rule {

@@ -31,7 +31,7 @@ func world(n int) *fake.API {
 		api.AddInstance("vpc-1", ec2.Instance{ID: fmt.Sprint("i-", k), Interfaces: []ec2.Interface{{
 			ID:          fmt.Sprint("eni-", k),
 			Addresses:   []netip.Addr{v4(k), v6(k)},
-			Prefixes:    []netip.Prefix{netip.PrefixFrom(v4(k), 28).Masked(), netip.PrefixFrom(v6(k), 80).Masked()},
+			Prefixes:    []netip.Prefix{netip.PrefixFrom(v4(k), 28), netip.PrefixFrom(v6(k), 80)},
 			Groups:      []string{fmt.Sprint("sg-", k), "sg-all"},
 			DeviceIndex: int32(k % 3),
 		}}})
@@ -249,6 +249,7 @@ func TestInterfacesAreFoundByAddress(t *testing.T) {
 		"IPv6":                  {addresses: []netip.Addr{v6(1)}, want: []int{1}, wantCalls: []int{1}},
 		"both of one interface": {addresses: []netip.Addr{v4(1), v6(1)}, want: []int{1}, wantCalls: []int{1, 1}},
 		"IPv4 in IPv6":          {addresses: []netip.Addr{mapped, v4(2)}, want: []int{2}, wantCalls: []int{1}},
+		"IPv6 with a zone":      {addresses: []netip.Addr{v6(3).WithZone("eth0"), v6(3)}, want: []int{3}, wantCalls: []int{1}},
 		"of another VPC":        {addresses: []netip.Addr{netip.MustParseAddr("10.9.9.9")}, wantCalls: []int{1}},
 		"in a delegated prefix": {addresses: []netip.Addr{netip.MustParseAddr("10.0.3.250")}, wantCalls: []int{1}},
 		"as many as in a call":  {addresses: addresses(v4, 199), want: upTo(199), wantCalls: []int{199}},
@@ -301,6 +302,96 @@ func addresses(of func(int) netip.Addr, n int) (out []netip.Addr) {
 		out = append(out, of(k))
 	}
 	return out
+}
+
+// refusedOnce refuses the first call with the code, whatever it asks for, and names an ID.
+type refusedOnce struct {
+	ec2.API
+	code, id string
+	calls    int
+}
+
+func (r *refusedOnce) refuse() error {
+	if r.calls++; r.calls == 1 {
+		return &smithy.GenericAPIError{Code: r.code, Message: "no " + r.id}
+	}
+	return nil
+}
+
+func (r *refusedOnce) DescribeSecurityGroups(ctx context.Context, in *awsec2.DescribeSecurityGroupsInput, _ ...func(*awsec2.Options)) (
+	*awsec2.DescribeSecurityGroupsOutput, error,
+) {
+	if err := r.refuse(); err != nil {
+		return nil, err
+	}
+	return r.API.DescribeSecurityGroups(ctx, in)
+}
+
+func (r *refusedOnce) DescribeInstances(ctx context.Context, in *awsec2.DescribeInstancesInput, _ ...func(*awsec2.Options)) (
+	*awsec2.DescribeInstancesOutput, error,
+) {
+	if err := r.refuse(); err != nil {
+		return nil, err
+	}
+	return r.API.DescribeInstances(ctx, in)
+}
+
+func (r *refusedOnce) DescribeNetworkInterfaces(
+	ctx context.Context, in *awsec2.DescribeNetworkInterfacesInput, _ ...func(*awsec2.Options),
+) (*awsec2.DescribeNetworkInterfacesOutput, error) {
+	if err := r.refuse(); err != nil {
+		return nil, err
+	}
+	return r.API.DescribeNetworkInterfaces(ctx, in)
+}
+
+// EC2 has several codes for an ID of nothing, and spells some of them in two ways.
+func TestEveryCodeForWhatDoesNotExistIsKnown(t *testing.T) {
+	for kind, codes := range map[string][]string{
+		"groups": {
+			"InvalidGroup.NotFound", "InvalidGroupId.Malformed", "InvalidSecurityGroupID.NotFound", "InvalidSecurityGroupID.Malformed",
+		},
+		"instances":  {"InvalidInstanceID.NotFound", "InvalidInstanceID.Malformed"},
+		"interfaces": {"InvalidNetworkInterfaceID.NotFound", "InvalidNetworkInterfaceID.Malformed", "InvalidNetworkInterfaceId.Malformed"},
+	} {
+		for _, code := range codes {
+			t.Run(code, func(t *testing.T) {
+				prefix := finders[kind].prefix
+				api := &refusedOnce{API: world(3), code: code, id: prefix + "1"}
+				got, err := finders[kind].find(t.Context(), clientOver(api), names(prefix, 3))
+				if diff := cmp.Diff([]string{prefix + "0", prefix + "2"}, got); diff != "" || err != nil {
+					t.Errorf("error %v, found (-want +got):\n%s", err, diff)
+				}
+			})
+		}
+	}
+}
+
+// pageSizes notes how large pages were asked to be.
+type pageSizes struct {
+	ec2.API
+	asked []int32
+}
+
+func (p *pageSizes) DescribeNetworkInterfaces(
+	ctx context.Context, in *awsec2.DescribeNetworkInterfacesInput, _ ...func(*awsec2.Options),
+) (*awsec2.DescribeNetworkInterfacesOutput, error) {
+	p.asked = append(p.asked, aws.ToInt32(in.MaxResults))
+	return p.API.DescribeNetworkInterfaces(ctx, in)
+}
+
+// EC2 takes 5 to 1000, and no size together with IDs. A call with neither has smaller buckets.
+func TestPagesOfInterfacesAreAsLargeAsEC2Takes(t *testing.T) {
+	api := &pageSizes{API: world(3)}
+	if _, err := clientOver(api).InterfacesByAddress(t.Context(), budget.ClassOther, "vpc-1", []netip.Addr{v4(1), v6(1)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := clientOver(api).Interfaces(t.Context(), budget.ClassOther, []string{"eni-1"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int32{1000, 1000, 0}; !slices.Equal(api.asked, want) {
+		t.Errorf("pages of %v, want %v", api.asked, want)
+	}
 }
 
 // odd is an EC2 whose answers have texts that cannot be read.
