@@ -27,26 +27,32 @@ import (
 // bed is what all tests of the package run on.
 var bed = &suite.Bed{}
 
+// lag is how old what EC2 shows is at most. It is not ten times shorter than AWS's, as targetgate's own times are not.
+const lag = 2 * time.Second
+
 func TestMain(m *testing.M) {
-	bed.Main(m, testbed.Options{Scale: suite.Scale, SecurityGroups: true, Args: []string{"--security-group-rules", "--drift-interval=10s"}})
+	bed.Main(m, testbed.Options{
+		Scale: suite.Scale, SecurityGroups: true, EC2Lag: &state.Range{Max: time.Duration(float64(lag) / suite.Scale)},
+		Args: []string{"--security-group-rules", "--drift-interval=10s"},
+	})
 }
 
 // newApp is an app whose binding asks for the pods' port from the security group of its load balancer, which is returned, too.
 func newApp(t *testing.T, name string) (app *testbed.App, source string) {
 	t.Helper()
-	source = newSource(t, name)
+	source = newSource(t, bed.ClusterName(), name)
 	app = suite.NewApp(name)
 	app.Balancer = func(s *emulator.Service) { s.SecurityGroups = []string{source} }
 	app.Change = func(b *v1beta1.TargetGroupBinding) { b.Spec.Networking = networkingFrom(source, 8080) }
 	return app, source
 }
 
-// newSource makes a security group for a load balancer, as the incumbent makes its backend security group.
-func newSource(t *testing.T, name string) string {
+// newSource makes a security group for a load balancer of a cluster, as the incumbent makes its backend security group.
+func newSource(t *testing.T, cluster, name string) string {
 	t.Helper()
 	group, err := bed.AWS.State().CreateSecurityGroup("", state.SecurityGroupSpec{
 		Name: "k8s-traffic-" + name, Description: "[k8s] Shared Backend SecurityGroup for LoadBalancer",
-		Tags: map[string]string{"elbv2.k8s.aws/cluster": "e2e", "elbv2.k8s.aws/resource": "backend-sg"},
+		Tags: map[string]string{"elbv2.k8s.aws/cluster": cluster, "elbv2.k8s.aws/resource": "backend-sg"},
 	})
 	suite.Must(t, err)
 	return group.ID
@@ -77,6 +83,19 @@ func rulesFrom(source string) (out []state.Rule, err error) {
 		}
 	}
 	return out, err
+}
+
+// changesSoFar is the position for neverRemoved of what comes now.
+func changesSoFar() int { return len(bed.AWS.State().RuleChanges(0)) }
+
+// neverRemoved is an error when one of the rules was removed from the nodes' security group, from that position on, for however short.
+func neverRemoved(since int, rules ...state.Rule) error {
+	for _, change := range bed.AWS.State().RuleChanges(since) {
+		if change.Removed && change.Group == bed.NodeSecurityGroup && slices.Contains(rules, change.Rule) {
+			return fmt.Errorf("%s was removed at %s", change.Rule, change.Time)
+		}
+	}
+	return nil
 }
 
 // wantRules is an error when the nodes' security group has other rules with that source.

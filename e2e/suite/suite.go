@@ -55,6 +55,15 @@ func (bed *Bed) run(m *testing.M, options testbed.Options) (code int, err error)
 	return code, bed.Close()
 }
 
+// StartOtherCluster starts a second cluster in the bed's AWS, until the end of the test.
+func (bed *Bed) StartOtherCluster(t *testing.T, clusterName string) *Bed {
+	t.Helper()
+	other, err := bed.Bed.StartOtherCluster(t.Context(), clusterName)
+	Must(t, err)
+	t.Cleanup(func() { Must(t, other.Close()) })
+	return &Bed{other}
+}
+
 // showLog prints the end of targetgate's log, for whoever looks for the cause.
 func (bed *Bed) showLog() {
 	log, err := os.ReadFile(bed.Targetgate.LogFile())

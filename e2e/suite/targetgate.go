@@ -44,9 +44,10 @@ func (bed *Bed) MetricLines(t *testing.T, prefix string) ([]string, error) {
 	return found, scanner.Err()
 }
 
-// WithFlags runs targetgate with these flags until the end of the test.
+// WithFlags runs targetgate with these flags until the end of the test, and then with those of before.
 func (bed *Bed) WithFlags(t *testing.T, args ...string) {
 	t.Helper()
-	t.Cleanup(func() { Must(t, bed.Targetgate.RestartWith(context.Background())) })
+	before := bed.Targetgate.Flags()
+	t.Cleanup(func() { Must(t, bed.Targetgate.RestartWith(context.Background(), before...)) })
 	Must(t, bed.Targetgate.RestartWith(t.Context(), args...))
 }

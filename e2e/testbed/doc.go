@@ -12,6 +12,7 @@
 //	Roll, AwaitRolled a rolling update of it
 //	Kill, Restart     targetgate dies at a bad moment; Keep restarts it when it ends by itself
 //	StartReplica      a second targetgate; SpreadWebhooks has the API server call both
+//	StartOtherCluster a second cluster in the same account
 //	Close             everything ends; targetgate's log is searched for data races, the API server's audit log for
 //	                  anything that it refused to targetgate, unless a test has that Excused, and AWS's log for calls that
 //	                  the policy does not allow

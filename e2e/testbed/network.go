@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	clusterName = "e2e"
+	// firstCluster is the --cluster-name of the first targetgate; see StartOtherCluster.
+	firstCluster = "e2e"
 	// otherVPC is the VPC that targetgate is told where security groups do not matter. It does not exist.
 	otherVPC = "vpc-0123456789abcdef0"
 )
@@ -28,8 +29,8 @@ func (b *Bed) vpc() string {
 // createNodeSecurityGroup makes the security group of all nodes as EKS does: with the cluster's tag, and open to itself.
 func (b *Bed) createNodeSecurityGroup() error {
 	group, err := b.AWS.State().CreateSecurityGroup("", state.SecurityGroupSpec{
-		Name: "eks-cluster-sg-" + clusterName, Description: "EKS created security group applied to ENIs of nodes",
-		Tags: map[string]string{"kubernetes.io/cluster/" + clusterName: "owned"},
+		Name: "eks-cluster-sg-" + b.clusterName, Description: "EKS created security group applied to ENIs of nodes",
+		Tags: map[string]string{"kubernetes.io/cluster/" + b.clusterName: "owned"},
 	})
 	if err != nil {
 		return fmt.Errorf("creating the nodes' security group: %w", err)

@@ -7,17 +7,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/targetgate/targetgate/e2e/emulator/iam"
 )
 
-// accessKey is who targetgate is to AWS.
-const accessKey = "targetgate"
+// AccessKey is who targetgate is to AWS.
+func (b *Bed) AccessKey() string { return "targetgate-" + b.clusterName }
+
+const assumeRolesSid = "AssumeRoles"
 
 // assumeRoles is what the README has users add to the shipped policy for target groups of other accounts.
 const assumeRoles = `{"Version": "2012-10-17", "Statement": {
-	"Sid": "AssumeRoles", "Effect": "Allow", "Action": ["sts:AssumeRole", "sts:TagSession"], "Resource": "*"
+	"Sid": "` + assumeRolesSid + `", "Effect": "Allow", "Action": ["sts:AssumeRole", "sts:TagSession"], "Resource": "*"
 }}`
 
 // policies are the shipped ones, and that for roles.
@@ -37,12 +40,17 @@ func (b *Bed) policies() ([]iam.Policy, error) {
 	return policies, nil
 }
 
+// UnusedGrants are what the shipped policy grants and targetgate has not needed since the bed was started.
+func (b *Bed) UnusedGrants() []iam.Grant {
+	return slices.DeleteFunc(b.AWS.UnusedGrants(b.AccessKey()), func(g iam.Grant) bool { return g.Statement == assumeRolesSid })
+}
+
 // unauthorized is an error when targetgate has made a call that its policies do not allow, as refusals is for Kubernetes.
 func (b *Bed) unauthorized() error {
 	seen := map[string]bool{}
 	var texts []string
 	for _, call := range b.AWS.Calls(0) {
-		if call.Unauthorized && call.Principal == accessKey && !seen[call.Operation] && !b.isExcused(call.Received) {
+		if call.Unauthorized && call.Principal == b.AccessKey() && !seen[call.Operation] && !b.isExcused(call.Received) {
 			seen[call.Operation] = true
 			texts = append(texts, fmt.Sprintf("%s, first at %s", call.Operation, call.Received.UTC().Format("15:04:05")))
 		}

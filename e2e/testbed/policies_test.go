@@ -45,6 +45,7 @@ func TestUnauthorizedCallsAreAFault(t *testing.T) {
 	}
 	defer run.Close()
 	bed := &Bed{root: "../..", AWS: run}
+	accessKey := bed.AccessKey()
 	policies, err := bed.policies()
 	if err != nil {
 		t.Fatal(err)

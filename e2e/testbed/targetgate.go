@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/targetgate/targetgate/e2e/cluster"
@@ -25,6 +26,8 @@ type Targetgate struct {
 
 	number      int // 0 for the first
 	binary, dir string
+	clusterName string
+	accessKey   string
 	awsURL, vpc string
 	extra       []string // flags of the test
 	ports       ports
@@ -63,8 +66,8 @@ func (b *Bed) startTargetgate(ctx context.Context) error {
 
 func (b *Bed) newTargetgate(number int, free ports) *Targetgate {
 	return &Targetgate{
-		number: number, binary: b.options.Targetgate, dir: b.dir, awsURL: b.AWS.URL(), vpc: b.vpc(), ports: free,
-		launcher: process.NewLauncher(),
+		number: number, binary: b.options.Targetgate, dir: b.dir, clusterName: b.clusterName, accessKey: b.AccessKey(),
+		awsURL: b.AWS.URL(), vpc: b.vpc(), ports: free, launcher: process.NewLauncher(),
 	}
 }
 
@@ -89,7 +92,7 @@ func (t *Targetgate) Restart(ctx context.Context) (err error) {
 	t.process, err = t.launcher.Start(process.Command{
 		Name: "targetgate", Binary: t.binary, Dir: t.dir, LogPath: t.LogFile(), Args: t.args(),
 		Env: append([]string{
-			"AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=secret", "GORACE=halt_on_error=1",
+			"AWS_ACCESS_KEY_ID=" + t.accessKey, "AWS_SECRET_ACCESS_KEY=secret", "GORACE=halt_on_error=1",
 			"POD_NAME=" + t.pod(), fmt.Sprintf("POD_UID=%d", t.number), "POD_NAMESPACE=" + namespace,
 		}, t.Env...),
 	})
@@ -98,6 +101,9 @@ func (t *Targetgate) Restart(ctx context.Context) (err error) {
 	}
 	return await(ctx, "targetgate to be ready", readyTimeout, t.Ready)
 }
+
+// Flags are those that were added to the flags of the bed, for RestartWith.
+func (t *Targetgate) Flags() []string { return slices.Clone(t.extra) }
 
 // RestartWith is Restart with these flags instead of those that were added before, from now on.
 func (t *Targetgate) RestartWith(ctx context.Context, args ...string) error {
@@ -134,7 +140,7 @@ func (t *Targetgate) keep(ctx context.Context) error {
 
 func (t *Targetgate) args() []string {
 	return append([]string{
-		"--cluster-name=" + clusterName, "--aws-region=eu-west-1", "--aws-vpc-id=" + t.vpc,
+		"--cluster-name=" + t.clusterName, "--aws-region=eu-west-1", "--aws-vpc-id=" + t.vpc,
 		"--kubeconfig=" + t.kubeconfig(), "--leader-election-namespace=" + namespace, "--shutdown-delay=0",
 		fmt.Sprintf("--aws-api-endpoints=Elastic Load Balancing v2=%s,EC2=%s,STS=%s", t.awsURL, t.awsURL, t.awsURL),
 		fmt.Sprintf("--webhook-bind-port=%d", t.ports.webhook),

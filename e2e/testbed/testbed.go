@@ -49,6 +49,8 @@ type Options struct {
 	// balancers reach pods and nodes only where its inbound rules let them, and tells targetgate the VPC of the emulator. An app's
 	// load balancer gets security groups by App.Balancer.
 	SecurityGroups bool
+	// EC2Lag is how old what EC2 shows may be, before scaling; nil is up to two seconds.
+	EC2Lag *state.Range
 	// Progress, when set, is told what is being started.
 	Progress func(string)
 }
@@ -65,7 +67,10 @@ type Bed struct {
 	// NodeSecurityGroup is the id of the security group of all nodes, with Options.SecurityGroups.
 	NodeSecurityGroup string
 
-	options  Options
+	options     Options
+	clusterName string
+	first       *Bed // the cluster whose AWS this one uses, nil for its own
+
 	ports    ports         // of the first targetgate
 	replicas []*Targetgate // all others
 	root     string        // of the repository
@@ -90,7 +95,10 @@ func Start(ctx context.Context, options Options) (*Bed, error) {
 	if options.Progress == nil {
 		options.Progress = func(string) {}
 	}
-	b := &Bed{options: options}
+	return start(ctx, &Bed{options: options, clusterName: firstCluster})
+}
+
+func start(ctx context.Context, b *Bed) (*Bed, error) {
 	if err := b.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the test bed: %w", err), b.Close())
 	}
@@ -157,14 +165,17 @@ func (b *Bed) startCluster(ctx context.Context) (err error) {
 }
 
 func (b *Bed) startAWS(ctx context.Context) error {
+	if b.first != nil {
+		return b.joinAWS()
+	}
 	policies, err := b.policies()
 	if err != nil {
 		return err
 	}
 	b.AWS, err = emulator.Start(context.WithoutCancel(ctx), emulator.Options{
-		State: state.Options{Scale: b.options.Scale, Timings: b.options.Timings},
+		State: state.Options{Scale: b.options.Scale, Timings: b.options.Timings, EC2Lag: b.options.EC2Lag},
 		Wire: wire.Options{
-			Latency: b.options.Latency, Limits: b.options.Limits, Policies: map[string][]iam.Policy{accessKey: policies},
+			Latency: b.options.Latency, Limits: b.options.Limits, Policies: map[string][]iam.Policy{b.AccessKey(): policies},
 			Roles: []wire.Role{{ARN: "arn:aws:iam::210987654321:role/shared", ExternalID: "handshake", SessionName: "e2e+*"}},
 		},
 	})
@@ -175,6 +186,9 @@ func (b *Bed) startNodes(ctx context.Context) (err error) {
 	nodes := kubelet.NumberedNodes(b.options.Nodes, "eu-west-1a", "eu-west-1b", "eu-west-1c")
 	if b.addresses, err = reserveAddresses(nodes); err != nil {
 		return err
+	}
+	if b.first != nil {
+		nameInstances(nodes)
 	}
 	config, err := b.Cluster.UserConfig(nodesUser, nodesGroup)
 	if err != nil {
@@ -188,7 +202,7 @@ func (b *Bed) startNodes(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.options.SecurityGroups {
+	if b.options.SecurityGroups && b.first == nil {
 		if err := b.createNodeSecurityGroup(); err != nil {
 			return err
 		}
@@ -213,7 +227,10 @@ func (b *Bed) Close() error {
 		failures = append(failures, reservation.Close())
 	}
 	if b.AWS != nil {
-		failures = append(failures, b.unauthorized(), b.AWS.Close())
+		failures = append(failures, b.unauthorized())
+		if b.first == nil {
+			failures = append(failures, b.AWS.Close())
+		}
 	}
 	if b.Cluster != nil {
 		failures = append(failures, b.refusals(), b.Cluster.Stop())
