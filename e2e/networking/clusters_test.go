@@ -136,7 +136,8 @@ func awaitReads(t *testing.T, beds ...*suite.Bed) {
 	suite.Eventually(t, "the targetgates to read the security group", func() error {
 		reads := map[string]int{}
 		for _, call := range bed.AWS.Calls(0) {
-			if call.Operation == "DescribeSecurityGroups" && call.Received.After(since) && slices.Contains(call.SecurityGroups, bed.NodeSecurityGroup) {
+			read := call.Operation == "DescribeSecurityGroups" && slices.Contains(call.SecurityGroups, bed.NodeSecurityGroup)
+			if read && call.Received.After(since) {
 				reads[call.Principal]++
 			}
 		}
