@@ -30,7 +30,7 @@ func (m *Manager) pass(ctx context.Context, id string) (time.Duration, error) {
 	if ctx.Err() != nil {
 		return 0, nil
 	}
-	if errors.Is(out.err, errNoGroup) && len(out.view.wishes) == 0 {
+	if errors.Is(out.err, errNoGroup) && len(out.view.wishes) == 0 && !out.record.young(m.Clock.Now()) {
 		return 0, m.dropGroup(ctx, id, out.view.seq)
 	}
 	m.finishPass(ctx, id, out)

@@ -143,3 +143,13 @@ func (r Record) justRevoked(rule ec2.Rule, now time.Time) bool {
 	entry := r[rule]
 	return entry.Phase == Revoked && now.Sub(entry.At) < readLag
 }
+
+// young reports whether a read at that time may be from before a rule of ours was added, and from before there was the group.
+func (r Record) young(now time.Time) bool {
+	for rule, entry := range r {
+		if r.ours(rule) && now.Sub(entry.At) < readLag {
+			return true
+		}
+	}
+	return false
+}
