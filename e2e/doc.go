@@ -13,6 +13,7 @@
 //	admission     what API servers ask of targetgate, and how they trust it
 //	faults        crashes, outages, throttling and attacks
 //	gates         when gates open, and what is told while they wait
+//	networking    inbound rules of security groups, which another cluster may share
 //	ownership     target groups in which others have a hand
 //	rollouts      pods, nodes and Services that come and go under load
 //	realtime      AWS's limits of calls; the only bed in real time
