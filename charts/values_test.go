@@ -43,7 +43,7 @@ var valueCases = map[string]struct {
 	"driftInterval":             {value: `"1m"`, want: `- "--drift-interval=1m"`},
 	"serviceTargetENISGTags":    {value: `"role=node,tier=web"`, want: `- "--service-target-eni-security-group-tags=role=node,tier=web"`},
 	"securityGroupRuleQuota":    {value: `100`, want: `- "--security-group-rule-quota=100"`},
-	"securityGroupRules":        {value: `true`, want: `- "--security-group-rules=true"`},
+	"securityGroupRules":        {value: `false`, want: `- "--security-group-rules=false"`},
 	"maxTargetsPerTargetGroup":  {value: `1000000`, want: `- "--max-targets-per-target-group=1000000"`},
 	"syncPeriod":                {value: `"1h"`, want: `- "--sync-period=1h"`},
 	"awsApiEndpoints":           {value: `"EC2=https://a,STS=https://b"`, want: `- "--aws-api-endpoints=EC2=https://a,STS=https://b"`},

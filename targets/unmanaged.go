@@ -29,7 +29,7 @@ func shortfall(binding *v1beta1.TargetGroupBinding, makesRules bool) string {
 		return fmt.Sprintf("metadata.name has more than %d characters, so pods get no readiness gate: "+
 			"create the binding again with a shorter name", v1beta1.MaxBindingName)
 	case binding.Spec.Networking != nil && !makesRules:
-		return "spec.networking: no security group is changed, as targetgate runs without --security-group-rules"
+		return "spec.networking: no security group is changed, as targetgate runs with --security-group-rules=false"
 	default:
 		return ""
 	}

@@ -6,8 +6,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -28,7 +26,7 @@ type networkingOptions struct {
 }
 
 func (o *networkingOptions) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.Make, "security-group-rules", false,
+	flags.BoolVar(&o.Make, "security-group-rules", true,
 		"Add the inbound rules that spec.networking of bindings asks for to the security groups of their targets, and remove them again.")
 	flags.StringToStringVar(&o.ExtraTags, "service-target-eni-security-group-tags", nil,
 		"Tags of the security group that gets the rules, key=value,..., besides kubernetes.io/cluster/CLUSTER, where a network interface "+
@@ -41,20 +39,9 @@ func (o *networkingOptions) addFlags(flags *pflag.FlagSet) {
 			"NetworkingReady says so.")
 }
 
-// validate returns all faults at once. Records of the rules are kept in the namespace.
-func (o *networkingOptions) validate(namespace string) (faults []error) {
-	if o.Make && namespace == "" {
-		faults = append(faults, errors.New("--security-group-rules: POD_NAMESPACE or --leader-election-namespace is required outside a pod"))
-	}
-	if o.Quota < 1 {
-		faults = append(faults, fmt.Errorf("--security-group-rule-quota=%d: want 1 or more", o.Quota))
-	}
-	return faults
-}
-
 // recordNamespace is where records of security group rules are kept: targetgate's own.
 func (o *options) recordNamespace() string {
-	return cmp.Or(o.Certificates.SelfMade.Namespace, o.LeaderElectionNamespace)
+	return cmp.Or(o.Certificates.SelfMade.Namespace, o.LeaderElectionNamespace, defaultNamespace)
 }
 
 // releaseTimeout is how long a binding that is deleted waits for its rules to go, half of what the incumbent waits for the binding.

@@ -207,6 +207,7 @@ func (o *options) validate() error {
 		"--leader-election-id=%s: with --beside, aws-load-balancer-controller holds that lease: want another name", o.LeaderElectionID)
 	fault(o.Beside && len(o.WatchNamespaces) > 0, "--beside and --watch-namespace=%s exclude each other: bindings of other namespaces may "+
 		"have the same target group, and must be seen", strings.Join(o.WatchNamespaces, ","))
+	fault(o.Networking.Quota < 1, "--security-group-rule-quota=%d: want 1 or more", o.Networking.Quota)
 	fault(o.ClusterName == "", "--cluster-name is required")
 	fault(len(o.VpcTags) > 0 && o.VpcID == "", "--aws-vpc-tags=%v is not supported: set --aws-vpc-id", o.VpcTags)
 	fault(!validDelay(o.Termination.ALB), "--termination-delay-alb=%s: want 0 to %s", o.Termination.ALB, pods.MaxTerminationDelay)
@@ -229,7 +230,6 @@ func (o *options) validate() error {
 	fault(!slices.Contains([]string{"info", "debug"}, o.LogLevel), "--log-level=%s: want info or debug", o.LogLevel)
 	faults = append(faults, o.Consent.validate(o.ClusterName)...)
 	faults = append(faults, o.Certificates.validate()...)
-	faults = append(faults, o.Networking.validate(o.recordNamespace())...)
 	endpointFaults, unknown := validateEndpoints(o.Endpoints)
 	faults = append(faults, endpointFaults...)
 	for _, service := range unknown {

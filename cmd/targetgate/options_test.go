@@ -58,7 +58,7 @@ func TestParseOptionsStartsWithArgumentsOfTheIncumbent(t *testing.T) {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
 	wantNetworking := networkingOptions{
-		Unrestricted: true, Quota: 60, ExtraTags: map[string]string{"role": "node", "tier": "web"},
+		Make: true, Unrestricted: true, Quota: 60, ExtraTags: map[string]string{"role": "node", "tier": "web"},
 	}
 	if diff := cmp.Diff(wantNetworking, opts.Networking); diff != "" {
 		t.Errorf("inbound rules (-want +got):\n%s", diff)
@@ -89,11 +89,7 @@ func TestParseOptionsNamesEveryFault(t *testing.T) {
 		"unsupported":  {args: append(minimal, "--aws-vpc-tags=Name=prod"), want: []string{"--aws-vpc-tags=map[Name:prod] is not supported: set --aws-vpc-id"}},
 		"bad URL":      {args: append(minimal, "--aws-api-endpoints=EC2=nowhere"), want: []string{"--aws-api-endpoints: EC2=nowhere: want a URL"}},
 		"typing error": {args: append(minimal, "--cluster-nam=x"), want: []string{"unknown flag: --cluster-nam"}},
-		"no namespace for records": {
-			args: append(minimal, "--webhook-cert-dir=/certs", "--enable-leader-election=false", "--security-group-rules"),
-			want: []string{"--security-group-rules: POD_NAMESPACE or --leader-election-namespace is required outside a pod"},
-		},
-		"no rules": {args: append(minimal, "--security-group-rule-quota=0"), want: []string{"--security-group-rule-quota=0: want 1 or more"}},
+		"no rules":     {args: append(minimal, "--security-group-rule-quota=0"), want: []string{"--security-group-rule-quota=0: want 1 or more"}},
 		"their lease": {
 			args: append(minimal, "--beside", "--leader-election-id=aws-load-balancer-controller-leader"),
 			want: []string{"--leader-election-id=aws-load-balancer-controller-leader: with --beside"},

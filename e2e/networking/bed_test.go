@@ -33,7 +33,7 @@ const lag = 2 * time.Second
 func TestMain(m *testing.M) {
 	bed.Main(m, testbed.Options{
 		Scale: suite.Scale, SecurityGroups: true, EC2Lag: &state.Range{Max: time.Duration(float64(lag) / suite.Scale)},
-		Args: []string{"--security-group-rules", "--drift-interval=10s"},
+		Args: []string{"--drift-interval=10s"},
 	})
 }
 

@@ -76,7 +76,7 @@ func (s *bindingState) rulesLink() Link {
 		return link("security groups", Waiting, "%s", c.Message)
 	default:
 		return link("security groups", Unknown, "targetgate has not said whether the inbound rules of spec.networking are there").
-			advise("It says so in the condition %s, if it runs with --security-group-rules", v1beta1.ConditionNetworkingReady)
+			advise("It says so in the condition %s, unless it runs with --security-group-rules=false", v1beta1.ConditionNetworkingReady)
 	}
 }
 

@@ -101,7 +101,7 @@ func (v *validator) warnOfUnsupported(spec *v1beta1.TargetGroupBindingSpec) admi
 	}
 	if spec.Networking != nil && !v.rules {
 		out = append(out, "spec.networking: targets are registered, but no security group is changed, as targetgate runs "+
-			"without --security-group-rules")
+			"with --security-group-rules=false")
 	}
 	return out
 }

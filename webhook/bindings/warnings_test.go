@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	wantNetworking = "spec.networking: targets are registered, but no security group is changed, as targetgate runs without --security-group-rules"
+	wantNetworking = "spec.networking: targets are registered, but no security group is changed, as targetgate runs with --security-group-rules=false"
 	wantNoService  = `spec.serviceRef.name: Service "web" does not exist yet: no target is registered until it does`
 	wantGrace      = `the deregistration delay is 300 s, but the grace period of pod "web-1" is only 60 s: ` +
 		"the load balancer lets requests run longer than the pod does"

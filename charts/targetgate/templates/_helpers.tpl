@@ -113,7 +113,7 @@ namespaceSelector:
   (list "target-group-consent" (ternary nil .Values.targetGroupConsent (eq "false" (toString .Values.targetGroupConsent))))
   (list "role-allowlist" (ternary nil "/etc/targetgate/roles/roles.yaml" (kindIs "invalid" .Values.roleAllowlist)))
   (list "drift-interval" .Values.driftInterval)
-  (list "security-group-rules" (ternary true nil (eq true .Values.securityGroupRules)))
+  (list "security-group-rules" (ternary false nil (eq false .Values.securityGroupRules)))
   (list "disable-restricted-sg-rules" (ternary true nil (eq true .Values.disableRestrictedSecurityGroupRules)))
   (list "service-target-eni-security-group-tags" .Values.serviceTargetENISGTags)
   (list "security-group-rule-quota" .Values.securityGroupRuleQuota)
