@@ -14,7 +14,7 @@
 //	                                                 TestN1RulesStayWhileMembersAreIncomplete,
 //	                                                 TestHistoriesKeepWishedAndForeignRulesAndLeaveNoOthers,
 //	                                                 e2e.TestWishedRulesAreNeverAbsentWhilePodsChurn
-//	N-2   one broken binding ended all revoking      TestN2BrokenBindingBlocksOnlyItsFlows
+//	N-2   one broken binding ended all revoking      TestN2BrokenBindingBlocksOnlyItsPorts
 //	      (#4896)
 //	N-3   one bad source blocked all bindings        TestN3BadPeerFailsAlone, TestN3ThrottledCallIsNotSplit,
 //	      (#3285, #3809)                             TestN3RefusedRulesTakeNoRoom,

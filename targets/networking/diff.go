@@ -44,9 +44,9 @@ type picture struct {
 	record     Record
 	unreadable bool // the record could not be read
 	wishes     map[types.NamespacedName]Rules
-	blocked    func(Flow) bool // a binding that is not resolved may wish for rules of the flow
-	foreign    func(Flow) bool // so may one that another controller works on, or that we do not see
-	sources    map[string]bool // of groups that rules name: made for our cluster; nil before they were read
+	blocked    func(ec2.Rule) bool // a binding that is not resolved may wish for the rule, or for one that it stands for
+	foreign    func(ec2.Rule) bool // so may one that another controller works on, or that we do not see
+	sources    map[string]bool     // of groups that rules name: made for our cluster; nil before they were read
 	restricted bool
 	quota      int
 	refusals   map[ec2.Rule]refusal // of earlier passes
@@ -61,6 +61,7 @@ type decision struct {
 	over    map[ec2.Rule]error // wanted and not granted because of the quota
 	revokes []ec2.Permission   // ours, unwanted
 	waiting []ec2.Rule         // ours and unwanted, but a binding that is not resolved may wish for them
+	held    []ec2.Rule         // labelled, and a binding that is not resolved may wish for them: another decision may follow
 	kept    []ec2.Rule         // ours and unwanted, but another owner of the group may rely on them
 	unowned []ec2.Rule         // labelled, unwanted, and not known to be ours
 	ask     []string           // groups that rules name, whose tags decide about them
@@ -77,7 +78,7 @@ type decision struct {
 // tells. So then only rules from groups that were made for our cluster are revoked: nobody else has use for them.
 func decide(p picture) decision {
 	d := decision{present: map[ec2.Rule]ec2.Permission{}, over: map[ec2.Rule]error{}}
-	believed, labelled, staying := Rules{}, Rules{}, Rules{}
+	believed, held, labelled, staying := Rules{}, Rules{}, Rules{}, Rules{}
 	for _, permission := range p.group.Ingress {
 		d.present[permission.Rule] = permission
 		if !isLabelled(permission.Description) || !p.mayGo(permission.Rule) {
@@ -91,8 +92,14 @@ func decide(p picture) decision {
 			labelled.Insert(permission.Rule)
 		}
 	}
+	for rule := range labelled {
+		if p.blocked(rule) {
+			held.Insert(rule)
+		}
+	}
+	d.held = held.UnsortedList()
 	d.wanted = union(p.wishes, surroundings{
-		restricted: p.restricted, quota: p.quota, labelled: labelled, staying: staying, incomplete: p.blocked,
+		restricted: p.restricted, quota: p.quota, labelled: labelled, held: held, staying: staying,
 	})
 	d.sortOut(p)
 	d.grant(believed, p)
@@ -110,9 +117,9 @@ func (d *decision) sortOut(p picture) {
 	shared := len(d.unowned) > 0 || p.hasOtherTag()
 	for _, permission := range ours {
 		switch rule := permission.Rule; {
-		case p.foreign(flowOf(rule)):
+		case p.foreign(rule):
 			d.kept = append(d.kept, rule)
-		case p.blocked(flowOf(rule)):
+		case p.blocked(rule):
 			d.waiting = append(d.waiting, rule)
 		case shared && !p.sources[rule.Source.Group]:
 			d.kept = append(d.kept, rule)

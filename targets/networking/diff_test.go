@@ -85,8 +85,8 @@ func TestDecisionAboutASecurityGroup(t *testing.T) {
 			}
 			d := decide(picture{
 				group: ec2.SecurityGroup{ID: "sg-node", Tags: tc.tags, Ingress: tc.present}, record: tc.record, unreadable: tc.broken,
-				wishes: map[types.NamespacedName]Rules{keyOf("web"): tc.wishes}, blocked: func(f Flow) bool { return f == tc.blocked },
-				foreign: func(f Flow) bool { return f == tc.foreign },
+				wishes: map[types.NamespacedName]Rules{keyOf("web"): tc.wishes}, blocked: func(r ec2.Rule) bool { return flowOf(r) == tc.blocked },
+				foreign: func(r ec2.Rule) bool { return flowOf(r) == tc.foreign },
 				sources: tc.sources, restricted: true, quota: 60, cluster: testCluster, now: noon,
 			})
 			var revokes []ec2.Rule
@@ -114,7 +114,7 @@ func TestGroupsOfLeftoversAreAskedFor(t *testing.T) {
 	d := decide(picture{
 		group:   ec2.SecurityGroup{ID: "sg-node", Ingress: labelled(rule(80, 80, "sg-lb"), rule(80, 80, "10.0.0.0/8"), rule(81, 81, "sg-lb"))},
 		wishes:  map[types.NamespacedName]Rules{keyOf("web"): {rule(81, 81, "sg-lb"): {}}},
-		blocked: func(Flow) bool { return false }, quota: 60, now: noon,
+		blocked: func(ec2.Rule) bool { return false }, quota: 60, now: noon,
 	})
 	if want := []string{"sg-lb"}; !slices.Equal(d.ask, want) {
 		t.Errorf("asked for %v, want %v", d.ask, want)
@@ -141,7 +141,7 @@ func TestGrantsBeyondTheQuotaAreHeldBackWithTheNumbers(t *testing.T) {
 	wishes := Rules{rule(80, 80, "sg-lb"): {}, rule(80, 80, "10.200.0.0/16"): {}, rule(80, 80, "2001:db8::/32"): {}}
 	d := decide(picture{
 		group: ec2.SecurityGroup{ID: "sg-node", Ingress: present}, wishes: map[types.NamespacedName]Rules{keyOf("web"): wishes},
-		blocked: func(Flow) bool { return false }, restricted: true, quota: 60, now: noon,
+		blocked: func(ec2.Rule) bool { return false }, restricted: true, quota: 60, now: noon,
 	})
 	if want := []string{"tcp 80 from 10.200.0.0/16", "tcp 80 from 2001:db8::/32"}; !slices.Equal(listOf(d.grants), want) {
 		t.Errorf("granted %q, want %q", listOf(d.grants), want)

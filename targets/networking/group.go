@@ -36,8 +36,9 @@ const (
 // view is what all bindings wish of one security group, at one time.
 type view struct {
 	wishes  map[types.NamespacedName]Rules
-	blocked func(Flow) bool
-	foreign func(Flow) bool
+	blocked func(ec2.Rule) bool
+	foreign func(ec2.Rule) bool
+	listed  bool   // all bindings were listed
 	seq     uint64 // of the changes that it contains
 }
 
@@ -69,13 +70,21 @@ type outcome struct {
 	wanted   Wanted
 	missing  map[ec2.Rule]error // wanted and not in the group, and why
 	leaving  []ec2.Rule         // ours and unwanted, and not gone yet
+	waiting  []ec2.Rule         // ours and unwanted, but a binding that is not resolved may wish for them
+	held     []ec2.Rule         // on which the decision depends until all bindings are resolved
 	kept     []ec2.Rule
 	unowned  []ec2.Rule
 	refusals map[ec2.Rule]refusal
 	again    time.Duration // when to pass again, 0 for the next drift check
 	shares   map[types.NamespacedName]*share
-	decided  bool  // the group was read: leaving is all that is left
+	decided  bool  // the group was read, and bindings were listed: leaving is all that is left
 	err      error // the pass did not come to its end
+}
+
+// flows are those of the rules that are ours, wanted, or stay for others.
+func (out *outcome) flows() sets.Set[Flow] {
+	return flowsOf(maps.Keys(out.record)).Union(flowsOf(maps.Keys(out.wanted))).
+		Union(flowsOf(slices.Values(out.leaving))).Union(flowsOf(slices.Values(out.waiting))).Union(flowsOf(slices.Values(out.kept)))
 }
 
 // run makes the pass.
@@ -87,7 +96,7 @@ func (p *groupPass) run(ctx context.Context) outcome {
 		p.failAll(&out, err)
 		return out
 	}
-	out.wanted, out.kept, out.unowned, out.decided = d.wanted, d.kept, d.unowned, true
+	out.wanted, out.waiting, out.held, out.kept, out.unowned, out.decided = d.wanted, d.waiting, d.held, d.kept, d.unowned, out.view.listed
 	p.dropRefused(&d, &out)
 	maps.Copy(out.missing, d.over)
 	if out.err = p.save(ctx, &out, d.next(p.picture)); out.err != nil {

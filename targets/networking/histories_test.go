@@ -232,7 +232,7 @@ func (h *history) change() {
 		binding.Members = append(binding.Members, podOn(1+h.random.IntN(2), fmt.Sprintf("%s-%d", key.Name, n)))
 	}
 	h.listed[key], h.changed[key] = binding, time.Now()
-	h.note("binding %s: %d members, %v", key.Name, len(binding.Members), flowsOf(binding.Networking).UnsortedList())
+	h.note("binding %s: %d members, %v", key.Name, len(binding.Members), reachOf(binding.Networking))
 	h.rewish()
 }
 

@@ -6,6 +6,7 @@ package networking
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"sync"
 	"time"
@@ -91,10 +92,10 @@ type Manager struct {
 // bindingState is what is known of a binding. Manager.mu guards it.
 type bindingState struct {
 	want     Binding
-	flows    sets.Set[Flow] // that its spec can yield
-	version  int            // of want
-	tried    int            // the version that was last looked at
-	resolved bool           // every member of want was found, and every rule is known
+	reach    Reach // of its spec
+	version  int   // of want
+	tried    int   // the version that was last looked at
+	resolved bool  // every member of want was found, and every rule is known
 
 	wishes   map[string]Rules // by security group
 	seq      uint64           // when the wishes last changed
@@ -103,6 +104,7 @@ type bindingState struct {
 
 	released  bool
 	releaseAt time.Time
+	before    map[string]Rules // the wishes until the release
 	last      State
 }
 
@@ -118,6 +120,7 @@ type problem struct {
 type groupState struct {
 	Stored
 	refusals map[ec2.Rule]refusal
+	flows    sets.Set[Flow] // of outcome; before there was a pass, of the rules of the record
 	last     outcome
 	passed   bool   // there was a pass
 	tenant   string // the namespace whose change woke it, empty for a drift check
@@ -183,12 +186,13 @@ func (m *Manager) load(ctx context.Context) bool {
 
 // take begins with the records. Bindings that are being deleted may have nothing to wait for.
 func (m *Manager) take(stored map[string]Stored) {
-	m.mu.Lock()
-	m.loaded = true
+	states := map[string]*groupState{}
 	for group, s := range stored {
-		m.states[group] = &groupState{Stored: s}
+		states[group] = &groupState{Stored: s, flows: flowsOf(maps.Keys(s.Record))}
 		m.groups.Add(group)
 	}
+	m.mu.Lock()
+	m.loaded, m.states = true, states
 	var released []types.NamespacedName
 	for key, binding := range m.known {
 		if binding.released {
@@ -245,7 +249,7 @@ func (m *Manager) Want(binding Binding) {
 		state = &bindingState{}
 		m.known[binding.Key] = state
 	}
-	state.want, state.flows = binding, flowsOf(binding.Networking)
+	state.want, state.reach = binding, reachOf(binding.Networking)
 	state.version++
 	state.resolved, state.released = false, false
 	m.bindings.Add(binding.Key)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/aws/budget"
@@ -83,46 +82,51 @@ func (m *Manager) view(ctx context.Context, id string) view {
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list bindings, no security group rule is removed")
 	}
+	v, unresolved, unseen := m.wishesOf(id, listed)
+	var foreign []Reach
+	for _, binding := range unseen {
+		if binding.Foreign {
+			foreign = append(foreign, reachOf(binding.Networking))
+		} else {
+			unresolved = append(unresolved, reachOf(binding.Networking))
+		}
+	}
+	mayBe, mayBeForeign := unionOf(unresolved...), unionOf(foreign...)
+	v.listed = err == nil
+	v.blocked = func(rule ec2.Rule) bool { return err != nil || mayBe.Touches(rule) }
+	v.foreign = func(rule ec2.Rule) bool { return m.Partial || mayBeForeign.Touches(rule) }
+	return v
+}
+
+// wishesOf are the wishes for a group, what bindings that are not resolved can ask for, and the listed bindings of which nothing else
+// is known.
+func (m *Manager) wishesOf(id string, listed []Binding) (v view, unresolved []Reach, unseen []Binding) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	v := view{wishes: map[types.NamespacedName]Rules{}, seq: m.seq}
+	v = view{wishes: map[types.NamespacedName]Rules{}, seq: m.seq}
 	for key, binding := range m.known {
 		if len(binding.wishes[id]) > 0 {
 			v.wishes[key] = binding.wishes[id]
 		}
-	}
-	unresolved, foreign := m.mayWish(listed)
-	v.foreign = func(flow Flow) bool { return m.Partial || foreign.Has(flow) }
-	v.blocked = func(flow Flow) bool { return err != nil || unresolved.Has(flow) }
-	return v
-}
-
-// mayWish are the flows of bindings that are not resolved, and of those that another controller works on. The caller holds the lock.
-func (m *Manager) mayWish(listed []Binding) (unresolved, foreign sets.Set[Flow]) {
-	unresolved, foreign = sets.Set[Flow]{}, sets.Set[Flow]{}
-	for _, binding := range m.known {
 		if !binding.resolved && !binding.released {
-			maps.Copy(unresolved, binding.flows)
+			unresolved = append(unresolved, binding.reach)
 		}
 	}
 	for _, binding := range listed {
 		if known := m.known[binding.Key]; known == nil || known.want.UID != binding.UID && !known.released {
-			flows := unresolved
-			if binding.Foreign {
-				flows = foreign
-			}
-			maps.Copy(flows, flowsOf(binding.Networking))
+			unseen = append(unseen, binding)
 		}
 	}
-	return unresolved, foreign
+	return v, unresolved, unseen
 }
 
 // finishPass keeps what a pass left behind, and wakes the bindings whose State it changed. Rules that stay are told once.
 func (m *Manager) finishPass(ctx context.Context, id string, out outcome) {
+	flows := out.flows()
 	m.mu.Lock()
 	state := m.states[id]
 	news := len(out.unowned) != len(state.last.unowned) || len(out.kept) != len(state.last.kept)
-	state.Record, state.refusals, state.last, state.passed = out.record, out.refusals, out, true
+	state.Record, state.refusals, state.flows, state.last, state.passed = out.record, out.refusals, flows, out, true
 	var wake []types.NamespacedName
 	for key, binding := range m.known {
 		if (binding.released || len(binding.wishes[id]) > 0) && m.changed(binding) {
@@ -173,25 +177,26 @@ func (m *Manager) gauge() {
 	rulesUnowned.Set(float64(unowned))
 }
 
-// leftOf are the rules of ours of these flows that should go and have not, by security group. Groups that were not passed since seq
-// count with what their records hold.
-func (m *Manager) leftOf(flows sets.Set[Flow], seq uint64) map[string][]ec2.Rule {
-	left := map[string][]ec2.Rule{}
-	for id, group := range m.states {
-		rules := group.last.leaving
-		if !group.passed || group.last.view.seq < seq || !group.last.decided {
-			rules = nil
-			for rule := range group.Record {
-				if group.Record.ours(rule) {
-					rules = append(rules, rule)
-				}
-			}
-		}
-		for _, rule := range rules {
-			if flows.Has(flowOf(rule)) {
-				left[id] = append(left[id], rule)
-			}
+// leftOf are the rules of ours that a released binding could have asked for and that should go and have not, by security group; and
+// those that stay, because another binding or owner of the group may need them. Groups that were not passed since the release count
+// with what their records hold, and what was wished of them.
+func (m *Manager) leftOf(state *bindingState) (left, needed map[string][]ec2.Rule) {
+	left, needed = map[string][]ec2.Rule{}, map[string][]ec2.Rule{}
+	add := func(to map[string][]ec2.Rule, id string, rules []ec2.Rule) {
+		if rules = state.reach.touching(rules); len(rules) > 0 {
+			to[id] = append(to[id], rules...)
 		}
 	}
-	return left
+	for id, group := range m.states {
+		switch {
+		case !group.concerns(state.reach) && len(state.before[id]) == 0:
+		case !group.passed || group.last.view.seq < state.seq || !group.last.decided:
+			add(left, id, group.Record.allOurs().Union(state.before[id]).UnsortedList())
+		default:
+			add(left, id, group.last.leaving)
+			add(needed, id, group.last.waiting)
+			add(needed, id, group.last.kept)
+		}
+	}
+	return left, needed
 }

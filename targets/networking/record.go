@@ -133,6 +133,17 @@ func (r Record) ours(rule ec2.Rule) bool {
 	return known && entry.Phase != Revoked
 }
 
+// allOurs are the rules that, if they are there, are ours.
+func (r Record) allOurs() Rules {
+	rules := Rules{}
+	for rule := range r {
+		if r.ours(rule) {
+			rules.Insert(rule)
+		}
+	}
+	return rules
+}
+
 // stale reports whether a read at that time may show the rule though it is gone.
 func (r Record) stale(rule ec2.Rule, now time.Time) bool {
 	return r[rule].Phase == Revoking || r.justRevoked(rule, now)

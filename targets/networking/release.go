@@ -11,31 +11,31 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// Release drops the wishes of a binding that is being deleted. It is done once no rule of ours is left that only this binding wished
-// for, in any security group; or after Settings.ReleaseTimeout, and the State names what is left then. Rules stay that another owner of
-// the group may rely on: they do not count. The spec is asked for because after a restart nothing else is known of the binding. The
-// binding is woken when the answer may be another one.
+// Release drops the wishes of a binding that is being deleted. It is done once no rule of ours is left that only this binding can have
+// asked for, in any security group; or after Settings.ReleaseTimeout, and the State names what is left then. Rules stay that another
+// binding, or another owner of the group, may need: nothing waits for them, and the State names them. The spec is asked for because
+// after a restart nothing else is known of the binding. The binding is woken when the answer may be another one.
 func (m *Manager) Release(key types.NamespacedName, uid types.UID, networking *v1beta1.TargetGroupBindingNetworking) (done bool) {
+	reach, started := m.releaseReach(key, uid, networking)
+	if !started && networking == nil && reach == nil {
+		return true
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	state := m.known[key]
 	if state == nil || state.want.UID != uid {
-		if networking == nil {
-			return true
-		}
 		state = &bindingState{want: Binding{Key: key, UID: uid, Networking: networking}}
 		m.known[key] = state
 	}
 	if !state.released {
 		before := state.wishes
 		m.seq++
-		state.flows = flowsOf(networking).Union(flowsOf(state.want.Networking)).Union(flowsOfWishes(before))
+		state.reach, state.before = reach, before
 		state.released, state.releaseAt, state.wishes, state.seq = true, m.Clock.Now(), nil, m.seq
 		state.version++
 		state.fault, state.problems = nil, nil
@@ -43,17 +43,32 @@ func (m *Manager) Release(key types.NamespacedName, uid types.UID, networking *v
 		m.bindings.AddAfter(key, m.ReleaseTimeout)
 	}
 	state.last = m.stateOf(state)
-	return state.last == State{} || m.timedOut(state)
+	return state.last.Progress == "" || state.last.Progress == Ready || m.timedOut(state)
 }
 
-func flowsOfWishes(wishes map[string]Rules) sets.Set[Flow] {
-	flows := sets.Set[Flow]{}
-	for _, rules := range wishes {
-		for rule := range rules {
-			flows.Insert(flowOf(rule))
-		}
+// releaseReach is what the binding can have asked for: by its spec, the one before, and the wishes that it had. It is nil for a binding
+// that is not known. What a resolution finds meanwhile is within it.
+func (m *Manager) releaseReach(key types.NamespacedName, uid types.UID, networking *v1beta1.TargetGroupBindingNetworking) (
+	reach Reach, started bool,
+) {
+	m.mu.Lock()
+	state := m.known[key]
+	known := state != nil && state.want.UID == uid
+	var wishes map[string]Rules
+	if known {
+		started, reach, wishes = state.released, state.reach, state.wishes
 	}
-	return flows
+	m.mu.Unlock()
+	switch {
+	case started:
+		return reach, true
+	case known:
+		return unionOf(reachOf(networking), reach, reachOfWishes(wishes)), false
+	case networking == nil:
+		return nil, false
+	default:
+		return reachOf(networking), false
+	}
 }
 
 func (m *Manager) timedOut(state *bindingState) bool {
@@ -68,7 +83,8 @@ func (m *Manager) endRelease(key types.NamespacedName) (again time.Duration) {
 		m.mu.Unlock()
 		return 0
 	}
-	left := leftText(m.leftOf(state.flows, state.seq))
+	rules, _ := m.leftOf(state)
+	left := leftText(rules)
 	again = m.ReleaseTimeout - m.Clock.Since(state.releaseAt)
 	m.mu.Unlock()
 	if again > 0 {

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/budget"
-	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/targets/retry"
 )
 
@@ -177,38 +176,30 @@ func (m *Manager) wakeAbout(state *bindingState, wishes map[string]Rules) {
 		wake(id, m.states[id])
 	}
 	for id, group := range m.states {
-		if _, done := wishes[id]; !done && group.concerns(state) {
+		if _, done := wishes[id]; !done && group.concerns(state.reach) {
 			wake(id, group)
 		}
 	}
 }
 
-// wakeBlocked has the groups passed that left rules of the binding's flows as they were, because it was not resolved. Most changes of its
+// wakeBlocked has the groups passed that decided about rules on the ground that the binding was not resolved. Most changes of its
 // members end here: another pod on the same nodes wishes for nothing new. The caller holds the lock.
 func (m *Manager) wakeBlocked(state *bindingState) {
 	for id, group := range m.states {
-		blocked := group.last.view.blocked
-		if blocked == nil {
-			continue
-		}
-		for flow := range state.flows {
-			if blocked(flow) {
-				m.groups.AddAfter(id, gatherPause)
-				break
-			}
+		if slices.ContainsFunc(group.last.held, state.reach.Touches) {
+			m.groups.AddAfter(id, gatherPause)
 		}
 	}
 }
 
-// concerns reports whether the group has, or had before it was passed, rules of the binding's flows that are ours or wait.
-func (g *groupState) concerns(state *bindingState) bool {
-	for rule := range g.Record {
-		if state.flows.Has(flowOf(rule)) && g.Record.ours(rule) {
+// concerns reports whether the group has rules that are ours, wanted or wait, of flows that can be asked for.
+func (g *groupState) concerns(reach Reach) bool {
+	for flow := range reach {
+		if g.flows.Has(flow) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(g.last.leaving, func(rule ec2.Rule) bool { return state.flows.Has(flowOf(rule)) }) ||
-		g.last.wanted.hasFlow(state.flows)
+	return false
 }
 
 // changed reports whether the State of the binding is another one than when it was last asked. The caller holds the lock.

@@ -5,6 +5,7 @@ package networking
 
 import (
 	"fmt"
+	"iter"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -37,6 +38,14 @@ type Flow struct {
 }
 
 func flowOf(rule ec2.Rule) Flow { return Flow{Protocol: rule.Protocol, Source: rule.Source} }
+
+func flowsOf(rules iter.Seq[ec2.Rule]) sets.Set[Flow] {
+	flows := sets.Set[Flow]{}
+	for rule := range rules {
+		flows.Insert(flowOf(rule))
+	}
+	return flows
+}
 
 // ask is one rule of a spec for every member. Its ports are numbers, or those that the member's ports of that name have.
 type ask struct {
@@ -174,33 +183,4 @@ func rulesFor(asks []ask, member Member) (rules Rules, err error) {
 		rules.Insert(rule)
 	}
 	return rules, err
-}
-
-// flowsOf are the flows that the rules of a spec can have, whatever its members are. Peers and ports with faults yield none.
-func flowsOf(networking *v1beta1.TargetGroupBindingNetworking) sets.Set[Flow] {
-	flows := sets.Set[Flow]{}
-	if networking == nil {
-		return flows
-	}
-	for _, rule := range networking.Ingress {
-		protocols := sets.Set[string]{}
-		if len(rule.Ports) == 0 {
-			protocols.Insert("tcp")
-		}
-		for _, port := range rule.Ports {
-			if protocol, fault := protocolOf(port, nil); fault == nil {
-				protocols.Insert(protocol)
-			}
-		}
-		for _, peer := range rule.From {
-			source, fault := sourceOf(peer, nil)
-			if fault != nil {
-				continue
-			}
-			for protocol := range protocols {
-				flows.Insert(Flow{Protocol: protocol, Source: source})
-			}
-		}
-	}
-	return flows
 }

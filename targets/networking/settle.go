@@ -81,7 +81,6 @@ func (p *groupPass) schedule(d *decision, out *outcome, granted, revoked *sender
 	if gone > 0 && len(d.over) > 0 {
 		soonest(morePause) // there is room now
 	}
-	out.leaving = append(out.leaving, d.waiting...)
 	if len(d.waiting) > 0 {
 		soonest(waitingPause)
 	}

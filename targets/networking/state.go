@@ -77,16 +77,28 @@ func (m *Manager) stateOf(state *bindingState) State {
 }
 
 func (m *Manager) releaseState(state *bindingState) State {
-	left := m.leftOf(state.flows, state.seq)
+	left, needed := m.leftOf(state)
+	var others string
+	if len(needed) > 0 {
+		others = "the deletion does not wait for rules that another binding, or owner of the security group, may need: " + leftText(needed)
+	}
+	tell := func(progress Progress, reason, text string) State {
+		if text += leftText(left); others != "" {
+			text += "; " + others
+		}
+		return State{progress, reason, events.Cut(text)}
+	}
 	switch {
 	case !m.loaded:
 		return State{Progressing, ReasonReleasing, "the records of security group rules are being read"}
-	case len(left) == 0:
+	case len(left) == 0 && others == "":
 		return State{}
+	case len(left) == 0:
+		return State{Ready, ReasonRulesLeft, events.Cut(others)}
 	case m.timedOut(state):
-		return State{Failed, ReasonRulesLeft, events.Cut("these rules are left, and are removed once that is possible: " + leftText(left))}
+		return tell(Failed, ReasonRulesLeft, "these rules are left, and are removed once that is possible: ")
 	default:
-		return State{Progressing, ReasonReleasing, events.Cut("these rules are being removed: " + leftText(left))}
+		return tell(Progressing, ReasonReleasing, "these rules are being removed: ")
 	}
 }
 

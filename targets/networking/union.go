@@ -31,8 +31,8 @@ type surroundings struct {
 	quota      int
 	// labelled are the rules with our label that are believed present; staying are present and will not be revoked by us.
 	labelled, staying Rules
-	// incomplete reports whether a binding that is not resolved may yet wish for rules of the flow.
-	incomplete func(Flow) bool
+	// held are the labelled ones that a binding that is not resolved may wish for.
+	held Rules
 }
 
 // union makes the rules of one security group from the wishes of all bindings.
@@ -44,13 +44,14 @@ type surroundings struct {
 //   - where the merged rule of today's wishes is present already: a take-over from the incumbent makes no call;
 //   - near the quota: the flows that save most rules are merged until the rest fits with a reserve.
 //
-// While a flow is incomplete, a present rule of its own that covers a wish satisfies it: the merge of all wishes is not known yet.
+// While a binding that is not resolved may wish for a present rule, the merge of all wishes of its flow is not known: the rule satisfies
+// the wishes that it covers.
 //
 // The form of a flow changes when its wishes change such that the merged rule is no longer today's merge, or when the number of
 // rules comes near the quota. Grants precede revokes then, too: no rule goes before all those are there that it stood for (see
 // revocable). The reserve leaves room for both forms meanwhile.
 func union(wishes map[types.NamespacedName]Rules, around surroundings) Wanted {
-	wanted, flows := Wanted{}, map[Flow]Wanted{}
+	wanted, flows, held := Wanted{}, map[Flow]Wanted{}, byFlow(around.held)
 	for key, rules := range wishes {
 		for rule := range rules {
 			if !around.restricted || rule.Source.Group == "" {
@@ -70,8 +71,8 @@ func union(wishes map[types.NamespacedName]Rules, around surroundings) Wanted {
 		switch {
 		case around.labelled.Has(merged):
 			wanted.addMerged(merged, rules)
-		case around.incomplete(flow):
-			wanted.addCovered(rules, around.labelled)
+		case len(held[flow]) > 0:
+			wanted.addCovered(rules, held[flow], around.labelled)
 		case rules[merged] != nil:
 			wanted.addMerged(merged, rules)
 		default:
@@ -109,11 +110,19 @@ func (w Wanted) addMerged(merged ec2.Rule, rules Wanted) {
 	}
 }
 
-// addCovered adds the rules of a flow, or those present that cover them: the narrowest.
-func (w Wanted) addCovered(rules Wanted, present Rules) {
+func byFlow(rules Rules) map[Flow][]ec2.Rule {
+	flows := map[Flow][]ec2.Rule{}
+	for rule := range rules {
+		flows[flowOf(rule)] = append(flows[flowOf(rule)], rule)
+	}
+	return flows
+}
+
+// addCovered adds the rules of a flow, or those held that cover them: the narrowest.
+func (w Wanted) addCovered(rules Wanted, held []ec2.Rule, present Rules) {
 	for rule, bindings := range rules {
 		best := rule
-		for other := range present {
+		for _, other := range held {
 			if covers(other, rule) && (best == rule || covers(best, other)) {
 				best = other
 			}
@@ -171,16 +180,6 @@ func (w Wanted) rules() Rules {
 		rules.Insert(rule)
 	}
 	return rules
-}
-
-// hasFlow reports whether a rule is of one of the flows.
-func (w Wanted) hasFlow(flows sets.Set[Flow]) bool {
-	for rule := range w {
-		if flows.Has(flowOf(rule)) {
-			return true
-		}
-	}
-	return false
 }
 
 // reserveOf is the part of the quota that is left free for changes of form.

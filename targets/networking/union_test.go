@@ -24,7 +24,7 @@ func TestUnionOfWishes(t *testing.T) {
 		unrestricted bool
 		labelled     Rules
 		staying      Rules
-		incomplete   bool
+		held         Rules
 		want         []string
 	}{
 		"no binding":                               {},
@@ -33,8 +33,10 @@ func TestUnionOfWishes(t *testing.T) {
 		"N-8: unrestricted is exact, even then":    {wishes: []Rules{{narrow: {}, rule(30000, 30000, "sg-1"): {}}}, unrestricted: true, staying: many, want: []string{"tcp 30000 from sg-1", "tcp 80 from sg-1"}},
 		"today's merge that is present stays":      {wishes: []Rules{{narrow: {}}, {rule(30000, 30000, "sg-1"): {}}}, labelled: Rules{wide: {}}, want: []string{"tcp 80-30000 from sg-1"}},
 		"yesterday's merge does not stay":          {wishes: []Rules{{narrow: {}}, {rule(443, 443, "sg-1"): {}}}, labelled: Rules{wide: {}}, want: []string{"tcp 443 from sg-1", "tcp 80 from sg-1"}},
-		"a present rule covers an incomplete flow": {wishes: []Rules{{narrow: {}}}, labelled: Rules{wide: {}}, incomplete: true, want: []string{"tcp 80-30000 from sg-1"}},
-		"several, of an incomplete flow":           {wishes: []Rules{{narrow: {}, rule(443, 443, "sg-1"): {}}}, labelled: Rules{wide: {}}, incomplete: true, want: []string{"tcp 80-30000 from sg-1"}},
+		"a rule that is held covers a wish":        {wishes: []Rules{{narrow: {}}}, labelled: Rules{wide: {}}, held: Rules{wide: {}}, want: []string{"tcp 80-30000 from sg-1"}},
+		"a rule that is held covers several":       {wishes: []Rules{{narrow: {}, rule(443, 443, "sg-1"): {}}}, labelled: Rules{wide: {}}, held: Rules{wide: {}}, want: []string{"tcp 80-30000 from sg-1"}},
+		"a rule that is not held covers none":      {wishes: []Rules{{narrow: {}}}, labelled: Rules{wide: {}, rule(443, 443, "sg-1"): {}}, held: Rules{rule(443, 443, "sg-1"): {}}, want: []string{"tcp 80 from sg-1"}},
+		"one of another flow that is held neither": {wishes: []Rules{{narrow: {}}}, labelled: Rules{rule(80, 30000, "sg-2"): {}}, held: Rules{rule(80, 30000, "sg-2"): {}}, want: []string{"tcp 80 from sg-1"}},
 		"ports unset and one port":                 {wishes: []Rules{{rule(0, lastPort, "sg-1"): {}}, {narrow: {}}}, want: []string{"tcp 0-65535 from sg-1"}},
 		"port 0 counts as all":                     {wishes: []Rules{{rule(0, 0, "sg-1"): {}}, {narrow: {}}}, want: []string{"tcp 0-65535 from sg-1"}},
 		"several protocols":                        {wishes: []Rules{{narrow: {}, {Protocol: "udp", From: 53, To: 53, Source: narrow.Source}: {}}}, want: []string{"tcp 80 from sg-1", "udp 53 from sg-1"}},
@@ -49,7 +51,7 @@ func TestUnionOfWishes(t *testing.T) {
 				wishes[keyOf(fmt.Sprint(n))] = rules
 			}
 			got := union(wishes, surroundings{
-				restricted: !tc.unrestricted, quota: 60, labelled: tc.labelled, staying: tc.staying, incomplete: func(Flow) bool { return tc.incomplete },
+				restricted: !tc.unrestricted, quota: 60, labelled: tc.labelled, staying: tc.staying, held: tc.held,
 			})
 			if diff := cmp.Diff(tc.want, texts(got.rules())); diff != "" {
 				t.Errorf("wanted (-want +got):\n%s", diff)
@@ -71,7 +73,7 @@ func TestUnionMergesNoMoreThanItMust(t *testing.T) {
 	}
 	delete(wishes, rule(0, 0, "sg-many"))
 	got := union(map[types.NamespacedName]Rules{keyOf("web"): wishes}, surroundings{
-		restricted: true, quota: 55, incomplete: func(Flow) bool { return false },
+		restricted: true, quota: 55,
 	})
 	want := []string{"tcp 1 from sg-few", "tcp 2-106 from sg-many", "tcp 3 from sg-few"}
 	if diff := cmp.Diff(want, texts(got.rules())); diff != "" {

@@ -57,26 +57,6 @@ func TestN1NothingIsRevokedWithoutTheListOfBindings(t *testing.T) {
 	})
 }
 
-// N-2: a broken binding blocks the rules of its own flows alone.
-func TestN2BrokenBindingBlocksOnlyItsFlows(t *testing.T) {
-	inBed(t, func(b *bed) {
-		b.ec2.group("sg-2")
-		b.start()
-		broken := asking("broken", from("sg-2", 80))
-		broken.Members = []Member{podOn(9, "broken")}
-		b.want(broken, asking("web", from("sg-lb", 80), from("sg-2", 443)))
-		b.settle()
-		b.want(asking("web"))
-		b.settle()
-		b.wantRules("sg-node", "tcp 443 from sg-2")
-		b.wantState("broken", Failed, ReasonUnresolved, "cannot resolve pod ENI for pods: [shop/broken: EC2 knows no instance i-09]")
-		b.wantState("web", Ready, ReasonRulesPresent, "no member needs a rule")
-		b.ec2.node(9, "sg-node")
-		time.Sleep(2 * time.Minute)
-		b.wantRules("sg-node", "tcp 80 from sg-2")
-	})
-}
-
 // N-3: sources that do not exist take no room from the rules of others, whose names come later.
 func TestN3RefusedRulesTakeNoRoom(t *testing.T) {
 	inBed(t, func(b *bed) {
