@@ -65,7 +65,7 @@ func union(wishes map[types.NamespacedName]Rules, around surroundings) Wanted {
 			flows[flow].add(allIfZero(rule), sets.New(key))
 		}
 	}
-	var exact []Wanted
+	var exact []flowRules
 	for flow, rules := range flows {
 		merged := merge(rules)
 		switch {
@@ -76,7 +76,7 @@ func union(wishes map[types.NamespacedName]Rules, around surroundings) Wanted {
 		case rules[merged] != nil:
 			wanted.addMerged(merged, rules)
 		default:
-			exact = append(exact, rules)
+			exact = append(exact, flowRules{rules, merged})
 		}
 	}
 	wanted.addFitting(exact, around)
@@ -139,38 +139,44 @@ func covers(a, b ec2.Rule) bool {
 	return flowOf(a) == flowOf(b) && a.From <= b.From && a.To >= b.To
 }
 
-// addFitting adds flows in their exact form, and those that save most in their merged form until all fit.
-func (w Wanted) addFitting(flows []Wanted, around surroundings) {
-	slices.SortFunc(flows, func(a, b Wanted) int {
-		return cmp.Or(len(b)-len(a), compareRules(merge(a), merge(b)))
+// flowRules are the wishes of one flow, and their merge.
+type flowRules struct {
+	exact  Wanted
+	merged ec2.Rule
+}
+
+// addFitting adds flows in their exact form, and those that save most in their merged form until all fit. It looks at each rule a fixed
+// number of times: the count is kept, not made anew.
+func (w Wanted) addFitting(flows []flowRules, around surroundings) {
+	slices.SortFunc(flows, func(a, b flowRules) int {
+		return cmp.Or(len(b.exact)-len(a.exact), compareRules(a.merged, b.merged))
 	})
 	quota := around.quota - reserveOf(around.quota)
 	counted := around.staying.Union(w.rules())
-	for _, rules := range flows {
-		for rule := range rules {
+	for _, flow := range flows {
+		for rule := range flow.exact {
 			counted.Insert(rule)
 		}
 	}
 	count := tallyOf(counted)
-	for _, rules := range flows {
+	for _, flow := range flows {
 		if count.within(quota) {
-			for rule, bindings := range rules {
+			for rule, bindings := range flow.exact {
 				w.add(rule, bindings)
 			}
 			continue
 		}
-		merged := merge(rules)
-		for rule := range rules {
+		for rule := range flow.exact {
 			if !around.staying.Has(rule) {
 				counted.Delete(rule)
 				count.remove(rule)
 			}
 		}
-		if !counted.Has(merged) {
-			counted.Insert(merged)
-			count.add(merged)
+		if !counted.Has(flow.merged) {
+			counted.Insert(flow.merged)
+			count.add(flow.merged)
 		}
-		w.addMerged(merged, rules)
+		w.addMerged(flow.merged, flow.exact)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/fixture"
 )
 
 func TestUnionOfWishes(t *testing.T) {
@@ -89,4 +90,18 @@ func TestRulesAreCountedByFamily(t *testing.T) {
 	if want := (tally{v4: 4, v6: 3}); count != want {
 		t.Errorf("%+v, want %+v", count, want)
 	}
+}
+
+// Near the quota, where every flow is merged, the work grows with the number of flows, up to 1,280 of them here.
+func TestUnionGrowsWithTheNumberOfFlows(t *testing.T) {
+	fixture.Linear(t, func(times int) {
+		wishes := Rules{}
+		for n := range 10 * times {
+			wishes.Insert(rule(80, 80, fmt.Sprintf("sg-%d", n)), rule(443, 443, fmt.Sprintf("sg-%d", n)))
+		}
+		got := union(map[types.NamespacedName]Rules{keyOf("web"): wishes}, surroundings{restricted: true, quota: 60})
+		if want := 10 * times; times > 6 && len(got) != want {
+			t.Errorf("%d rules, want %d", len(got), want)
+		}
+	})
 }
