@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,7 +54,7 @@ func (c *ConfigMap) Load(ctx context.Context) (map[string]Stored, error) {
 	defer cancel()
 	var configMap corev1.ConfigMap
 	if err := c.Reader.Get(ctx, c.Key, &configMap); err != nil {
-		return nil, fmt.Errorf("getting the records of security group rules, ConfigMap %s, which targetgate's chart creates: %w", c.Key, err)
+		return nil, fmt.Errorf("getting ConfigMap %s: %w%s", c.Key, err, advice(err))
 	}
 	records := map[string]Stored{}
 	for group, text := range configMap.Data {
@@ -61,6 +62,18 @@ func (c *ConfigMap) Load(ctx context.Context) (map[string]Stored, error) {
 		records[group] = Stored{Record: record, Err: err}
 	}
 	return records, nil
+}
+
+// advice is what to do about the error.
+func advice(err error) string {
+	switch {
+	case apierrors.IsNotFound(err):
+		return "; create it, as targetgate's chart does"
+	case apierrors.IsForbidden(err):
+		return "; allow targetgate get and patch on it, as the Role of targetgate's chart does"
+	default:
+		return ""
+	}
 }
 
 // Save implements Records.

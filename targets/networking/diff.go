@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/targetgate/targetgate/aws/ec2"
 )
@@ -171,7 +172,8 @@ func (d *decision) grant(believed Rules, p picture) {
 	slices.SortFunc(missing, func(a, b ec2.Rule) int {
 		return cmp.Or(cmp.Compare(p.refusals[a].times, p.refusals[b].times), compareRules(a, b))
 	})
-	count := tallyOf(believed)
+	present, needed := tallyOf(believed), tallyOf(sets.New(missing...))
+	count := present
 	for _, rule := range missing {
 		if p.now.Before(p.refusals[rule].retryAt) {
 			d.grants = append(d.grants, rule) // and is not sent now (dropRefused)
@@ -183,18 +185,18 @@ func (d *decision) grant(believed Rules, p picture) {
 			d.grants = append(d.grants, rule)
 			continue
 		}
-		d.over[rule] = overQuota(p.group.ID, rule, count, p.quota)
+		d.over[rule] = overQuota(p, rule, present, needed, next.v4 > p.quota)
 	}
 }
 
-func overQuota(group string, rule ec2.Rule, count tally, quota int) error {
-	family, n := "IPv4", count.v4
-	if is4, _ := familiesOf(rule); !is4 || count.v4 < quota {
-		family, n = "IPv6", count.v6
+func overQuota(p picture, rule ec2.Rule, present, needed tally, is4 bool) error {
+	family, has, more := "IPv6", present.v6, needed.v6
+	if is4 {
+		family, has, more = "IPv4", present.v4, needed.v4
 	}
-	return fmt.Errorf("security group %s has %d inbound rules for %s, and the quota is %d: %s is not added; remove rules that are not "+
-		"needed, or have AWS raise the quota (inbound rules per security group) and raise --security-group-rule-quota",
-		group, n, family, quota, rule)
+	return fmt.Errorf("security group %s has %d inbound rules for %s and needs %d more, and the quota is %d: %s is not added; remove rules "+
+		"that are not needed, or have AWS raise the quota (inbound rules per security group) and raise --security-group-rule-quota",
+		p.group.ID, has, family, more, p.quota, rule)
 }
 
 // revocable are the permissions that may go while these rules are wanted and not there: not those that let the same traffic in.

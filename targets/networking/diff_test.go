@@ -147,7 +147,7 @@ func TestGrantsBeyondTheQuotaAreHeldBackWithTheNumbers(t *testing.T) {
 		t.Errorf("granted %q, want %q", listOf(d.grants), want)
 	}
 	err := d.over[rule(80, 80, "sg-lb")]
-	const want = "security group sg-node has 60 inbound rules for IPv4, and the quota is 60: tcp 80 from sg-lb is not added"
+	const want = "security group sg-node has 59 inbound rules for IPv4 and needs 2 more, and the quota is 60: tcp 80 from sg-lb is not added"
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)
 	}

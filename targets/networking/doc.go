@@ -8,6 +8,7 @@
 //
 //	member.go      pods and nodes                       -> members: what is needed to find their network interfaces
 //	rules.go       spec.networking                      -> asks, and with a member the rules for it; values only
+//	reach.go       spec.networking                      -> which rules it can ask for, whatever its members are; values only
 //	interfaces.go  members                              -> network interfaces, by batched reads (locator.go remembers)
 //	choice.go      a network interface                  -> the one security group that gets the rules; values only
 //	union.go       the wishes of all bindings           -> the rules that must be in one group; values only
@@ -22,8 +23,8 @@
 // # What holds
 //
 // A rule is revoked only if it has the label, is ours by our record or its source, was in a fresh read, and no binding wishes for it or
-// may wish for it: a binding that is not resolved, or listed and never handed over, blocks the rules of its flows in every group.
-// What another owner of the group may rely on stays.
+// may wish for it: a binding that is not resolved, or listed and never handed over, blocks the rules that have a port in common with its
+// reach, in every group. What another owner of the group may rely on stays. A deletion waits for neither.
 //
 // A grant precedes the revoke of what it replaces, and nothing is revoked to make room. The number of rules is counted before a call.
 //
@@ -35,7 +36,7 @@
 // # Locks
 //
 // Manager.mu guards all bindingStates and groupStates. It is taken before no other lock but those of the queues, and never held
-// across a call. locator.mu guards the places that are remembered and is taken alone.
+// across a call, nor while a spec or members are compared or compiled. locator.mu guards the places that are remembered and is taken alone.
 //
 // # Words
 //
@@ -43,6 +44,7 @@
 //	wish        a rule that a binding needs in a security group because of one of its members
 //	wanted      a rule that must be in a security group: the union of the wishes
 //	flow        a protocol and a source, the part of a rule besides its ports
+//	reach       the rules that a binding can ask for, as far as its spec says
 //	exact       the form of a flow with a rule for each range that is asked for; merged: one rule from the lowest to the highest port
 //	label       the description that tells rules of the incumbent and of ours from all others
 //	ours        a rule that we have added, by our record, or whose source was made for our cluster

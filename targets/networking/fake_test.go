@@ -312,12 +312,16 @@ func (f *fakeEC2) texts(id string) []string {
 type fakeRecords struct {
 	mu    sync.Mutex
 	texts map[string]string
+	load  error // of Load
 	fail  func(ctx context.Context, op string, done bool) error
 }
 
 func (f *fakeRecords) Load(ctx context.Context) (map[string]Stored, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.load != nil {
+		return nil, f.load
+	}
 	out := map[string]Stored{}
 	for id, text := range f.texts {
 		record, err := ParseRecord(text)
@@ -339,6 +343,13 @@ func (f *fakeRecords) Save(ctx context.Context, id string, record Record) error 
 	}
 	f.mu.Unlock()
 	return f.asked(ctx, true)
+}
+
+// failLoad has reads fail from now on, or not.
+func (f *fakeRecords) failLoad(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.load = err
 }
 
 // failWith has writes ask fail from now on.

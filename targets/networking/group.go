@@ -123,10 +123,15 @@ func (p *groupPass) run(ctx context.Context) outcome {
 
 // unwritten is why rules are not added whose record could not be written: for good, where the API server refuses it.
 func unwritten(err error) error {
-	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
+	if isRefused(err) {
 		return err
 	}
 	return passing{err}
+}
+
+// isRefused reports whether the API server will refuse a record again until somebody changes something.
+func isRefused(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
 // failAll says of every wished rule that it is not known to be there.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
@@ -20,6 +21,8 @@ type place struct {
 	eni   ec2.Interface
 	group string // ID of the security group, empty for a member outside AWS: it gets no rule
 	err   error  // the member is not resolved
+	// retryAt is until when the error is remembered, zero if it is not.
+	retryAt time.Time
 }
 
 // finder finds the network interfaces of members, with a call or a few for all of them.

@@ -6,6 +6,7 @@ package networking
 import (
 	"context"
 	"maps"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/retry"
 )
 
 const (
@@ -24,8 +26,8 @@ const (
 	maxCached = 100_000
 )
 
-// locator finds the security groups of members and remembers them by the member's UID. What was not found is looked for again.
-// Safe for concurrent use.
+// locator finds the security groups of members and remembers them by the member's UID. What was not found is looked for again after
+// pauses that grow, so that members that EC2 does not know cost few calls however often they are asked for. Safe for concurrent use.
 type locator struct {
 	ec2    EC2
 	vpc    func(context.Context) (string, error)
@@ -36,10 +38,26 @@ type locator struct {
 	cache map[types.UID]cached
 }
 
-// cached is a place without an error.
+// cached is what was found, or that nothing was.
 type cached struct {
 	place
 	at time.Time
+	// Of a member that was not found: what was looked for, how often in a row, and when it is looked for again.
+	sought  identity
+	misses  int
+	retryAt time.Time
+}
+
+// identity is what a member is looked for by. It may change: an annotation or a Node comes later than the pod.
+type identity struct {
+	class             Class
+	instance, branch  string
+	address, nodeAddr netip.Addr
+	fault             string
+}
+
+func identityOf(m Member) identity {
+	return identity{m.Class, m.Instance, m.BranchENI, m.Address, m.NodeAddress, m.Fault}
 }
 
 // locate is the place of each member, by its index; what is remembered is at most as old as maxAge.
@@ -69,13 +87,20 @@ func (l *locator) remembered(members []Member, maxAge time.Duration) (places []p
 	defer l.mu.Unlock()
 	for i, m := range members {
 		known, ok := l.cache[m.UID]
-		if !ok || m.UID == "" || now.Sub(known.at) >= maxAge {
+		if !ok || m.UID == "" || !known.holds(m, now, maxAge) {
 			missing = append(missing, i)
 			continue
 		}
 		places[i] = known.place
 	}
 	return places, missing
+}
+
+func (c cached) holds(m Member, now time.Time, maxAge time.Duration) bool {
+	if c.err != nil {
+		return now.Before(c.retryAt) && c.sought == identityOf(m)
+	}
+	return now.Sub(c.at) < maxAge
 }
 
 // choose sets the security group of each place with an interface. Only groups of interfaces that have several are read.
@@ -113,6 +138,7 @@ func (l *locator) ambiguous(ctx context.Context, class budget.Class, places []pl
 	return groups, err
 }
 
+// remember keeps what was found, and what EC2 has answered of the others; a read that failed says nothing.
 func (l *locator) remember(members []Member, places []place, at []int, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,9 +149,31 @@ func (l *locator) remember(members []Member, places []place, at []int, now time.
 		maps.DeleteFunc(l.cache, func(_ types.UID, c cached) bool { return now.Sub(c.at) >= maxCacheAge })
 	}
 	for _, i := range at {
-		delete(l.cache, members[i].UID)
-		if places[i].err == nil && members[i].UID != "" && len(l.cache) < maxCached {
-			l.cache[members[i].UID] = cached{place: place{group: places[i].group}, at: now}
+		member, p := members[i], &places[i]
+		if member.UID == "" || isPassing(p.err) {
+			continue
 		}
+		known, before := l.cache[member.UID]
+		if !before && len(l.cache) >= maxCached {
+			continue
+		}
+		next := cached{place: place{group: p.group}, at: now}
+		if p.err != nil {
+			if sought := identityOf(member); known.err == nil || known.sought != sought {
+				known = cached{sought: sought}
+			}
+			next.missed(known, p.err)
+			p.retryAt = next.retryAt
+		}
+		l.cache[member.UID] = next
 	}
+}
+
+// missed notes one miss more. Times are rounded down, to half of the pause at most: members that came one after the other are looked for
+// together.
+func (c *cached) missed(before cached, err error) {
+	pause := retry.Backoff(firstPause, before.misses, maxPause)
+	c.sought, c.misses, c.err = before.sought, before.misses+1, err
+	c.retryAt = c.at.Add(pause).Truncate(pause / 2)
+	c.place.retryAt = c.retryAt
 }

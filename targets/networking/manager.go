@@ -12,12 +12,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -84,46 +82,10 @@ type Manager struct {
 
 	mu     sync.Mutex
 	loaded bool   // the records were read
+	noLoad error  // why the records could not be read yet
 	seq    uint64 // counts changes of wishes
 	known  map[types.NamespacedName]*bindingState
 	states map[string]*groupState
-}
-
-// bindingState is what is known of a binding. Manager.mu guards it.
-type bindingState struct {
-	want     Binding
-	reach    Reach // of its spec
-	version  int   // of want
-	tried    int   // the version that was last looked at
-	resolved bool  // every member of want was found, and every rule is known
-
-	wishes   map[string]Rules // by security group
-	seq      uint64           // when the wishes last changed
-	fault    error            // of the spec
-	problems []problem        // of members, sorted
-
-	released  bool
-	releaseAt time.Time
-	before    map[string]Rules // the wishes until the release
-	last      State
-}
-
-// problem is why a member is not resolved.
-type problem struct {
-	member Member
-	err    error
-	final  bool // what the member wishes for is known all the same
-}
-
-// groupState is what is known of a security group. Manager.mu guards it; record and refusals are changed by its passes alone, which
-// come one after the other.
-type groupState struct {
-	Stored
-	refusals map[ec2.Rule]refusal
-	flows    sets.Set[Flow] // of outcome; before there was a pass, of the rules of the record
-	last     outcome
-	passed   bool   // there was a pass
-	tenant   string // the namespace whose change woke it, empty for a drift check
 }
 
 // New returns a Manager that works from Start on.
@@ -174,6 +136,7 @@ func (m *Manager) load(ctx context.Context) bool {
 			return true
 		}
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to read the records of security group rules, will retry")
+		m.tellNoLoad(err)
 		timer := m.Clock.NewTimer(retry.Jitter(retry.Backoff(firstPause, failures, maxPause)))
 		select {
 		case <-ctx.Done():
@@ -181,6 +144,22 @@ func (m *Manager) load(ctx context.Context) bool {
 			return false
 		case <-timer.C():
 		}
+	}
+}
+
+// tellNoLoad wakes the bindings, whose rules wait for the records.
+func (m *Manager) tellNoLoad(err error) {
+	m.mu.Lock()
+	m.noLoad = err
+	var wake []types.NamespacedName
+	for key, binding := range m.known {
+		if m.changed(binding) {
+			wake = append(wake, key)
+		}
+	}
+	m.mu.Unlock()
+	for _, key := range wake {
+		m.Wake(key)
 	}
 }
 
@@ -192,7 +171,7 @@ func (m *Manager) take(stored map[string]Stored) {
 		m.groups.Add(group)
 	}
 	m.mu.Lock()
-	m.loaded, m.states = true, states
+	m.loaded, m.noLoad, m.states = true, nil, states
 	var released []types.NamespacedName
 	for key, binding := range m.known {
 		if binding.released {
@@ -236,10 +215,15 @@ func work[T comparable](
 // Want says what a binding asks for. The same again costs no call; it is made in every pass of the registrar. A binding without
 // spec.networking asks for nothing.
 func (m *Manager) Want(binding Binding) {
+	last := m.wanted(binding.Key)
+	if last != nil && reflect.DeepEqual(*last, binding) {
+		return
+	}
+	reach := reachOf(binding.Networking)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	state := m.known[binding.Key]
-	if state != nil && state.want.UID == binding.UID && (state.released || reflect.DeepEqual(state.want, binding)) {
+	if state != nil && state.want.UID == binding.UID && state.released {
 		return
 	}
 	if state == nil {
@@ -249,10 +233,20 @@ func (m *Manager) Want(binding Binding) {
 		state = &bindingState{}
 		m.known[binding.Key] = state
 	}
-	state.want, state.reach = binding, reachOf(binding.Networking)
+	state.want, state.reach = &binding, reach
 	state.version++
 	state.resolved, state.released = false, false
 	m.bindings.Add(binding.Key)
+}
+
+// wanted is what was last wanted of a binding, nil for nothing.
+func (m *Manager) wanted(key types.NamespacedName) *Binding {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if state := m.known[key]; state != nil {
+		return state.want
+	}
+	return nil
 }
 
 // Forget drops what is known of a binding that no longer exists.

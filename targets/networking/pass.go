@@ -6,7 +6,6 @@ package networking
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -25,7 +24,7 @@ func (m *Manager) pass(ctx context.Context, id string) (time.Duration, error) {
 		return 0, nil
 	}
 	out := p.run(budget.WithCharge(ctx, budget.Charge{Class: p.class, Tenant: tenant}))
-	out.shares = sharesOf(out)
+	out.shares = sharesOf(id, out)
 	if ctx.Err() != nil {
 		return 0, nil
 	}
@@ -60,7 +59,7 @@ func (m *Manager) preparePass(id string) (p *groupPass, tenant string) {
 		ec2: m.EC2, records: m.Records, clock: m.Clock, class: class, id: id, refusals: state.refusals,
 		view: func(ctx context.Context) view { return m.view(ctx, id) },
 		picture: picture{
-			record: maps.Clone(state.Record), unreadable: state.Err != nil, restricted: m.Restricted, quota: m.RuleQuota, cluster: m.ClusterName,
+			record: state.Record, unreadable: state.Err != nil, restricted: m.Restricted, quota: m.RuleQuota, cluster: m.ClusterName,
 			refusals: state.refusals,
 		},
 	}, tenant
@@ -125,6 +124,9 @@ func (m *Manager) finishPass(ctx context.Context, id string, out outcome) {
 	flows := out.flows()
 	m.mu.Lock()
 	state := m.states[id]
+	if !out.decided {
+		out.kept, out.unowned = state.last.kept, state.last.unowned // the last that is known
+	}
 	news := len(out.unowned) != len(state.last.unowned) || len(out.kept) != len(state.last.kept)
 	state.Record, state.refusals, state.flows, state.last, state.passed = out.record, out.refusals, flows, out, true
 	var wake []types.NamespacedName

@@ -29,7 +29,7 @@ func (m *Manager) Release(key types.NamespacedName, uid types.UID, networking *v
 	defer m.mu.Unlock()
 	state := m.known[key]
 	if state == nil || state.want.UID != uid {
-		state = &bindingState{want: Binding{Key: key, UID: uid, Networking: networking}}
+		state = &bindingState{want: &Binding{Key: key, UID: uid, Networking: networking}}
 		m.known[key] = state
 	}
 	if !state.released {
@@ -38,7 +38,7 @@ func (m *Manager) Release(key types.NamespacedName, uid types.UID, networking *v
 		state.reach, state.before = reach, before
 		state.released, state.releaseAt, state.wishes, state.seq = true, m.Clock.Now(), nil, m.seq
 		state.version++
-		state.fault, state.problems = nil, nil
+		state.fault, state.trouble = nil, trouble{}
 		m.wakeAbout(state, before)
 		m.bindings.AddAfter(key, m.ReleaseTimeout)
 	}

@@ -27,30 +27,34 @@ type resolution struct {
 	wishes     map[string]Rules
 	fault      error
 	problems   []problem
+	retryAt    time.Time // when a member is looked for again that EC2 did not know
 }
 
 // resolve finds where the wishes of a binding go.
 func (m *Manager) resolve(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
-	binding, version, before := m.toResolve(key)
-	if version == 0 {
+	due := m.toResolve(key)
+	if due.binding == nil {
 		return m.endRelease(key), nil
 	}
 	class, maxAge := budget.ClassRegister, min(maxCacheAge, m.DriftInterval)
-	if before != unseen {
+	if due.before != unseen {
 		class = budget.ClassOther
 	}
-	if before == resolvedBefore {
+	if due.before == resolvedBefore {
 		maxAge = m.DriftInterval / 10
 	}
 	ctx = budget.WithCharge(ctx, budget.Charge{Class: class, Tenant: key.Namespace})
-	found := m.look(ctx, class, binding, maxAge)
-	if before == resolvedBefore && readFailed(found.problems) {
+	found := m.look(ctx, class, *due.binding, maxAge)
+	if due.before == resolvedBefore && readFailed(found.problems) {
 		return 0, errUnresolved // what was found before holds
 	}
-	if ctx.Err() != nil || !m.store(key, version, found) {
+	if ctx.Err() != nil || !m.store(due, found) {
 		return 0, nil // a newer version is in the queue
 	}
-	if !found.resolved() {
+	switch {
+	case !found.retryAt.IsZero() && !readFailed(found.problems):
+		return max(found.retryAt.Sub(m.Clock.Now()), firstPause/2), nil
+	case !found.resolved():
 		return 0, errUnresolved
 	}
 	return retry.Jitter(m.DriftInterval), nil
@@ -63,21 +67,29 @@ const (
 	resolvedBefore // this is a drift check
 )
 
-// toResolve is the binding to look at; version 0 for none.
-func (m *Manager) toResolve(key types.NamespacedName) (binding Binding, version, before int) {
+// dueBinding is a version of a binding to look at; without a binding, there is none.
+type dueBinding struct {
+	binding *Binding
+	version int
+	before  int
+	wishes  map[string]Rules // until now
+}
+
+func (m *Manager) toResolve(key types.NamespacedName) dueBinding {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	state := m.known[key]
-	switch {
-	case state == nil || state.released:
-		return Binding{}, 0, unseen
-	case state.tried != state.version:
-		return state.want, state.version, unseen
-	case !state.resolved:
-		return state.want, state.version, unresolvedBefore
-	default:
-		return state.want, state.version, resolvedBefore
+	if state == nil || state.released {
+		return dueBinding{}
 	}
+	due := dueBinding{binding: state.want, version: state.version, before: resolvedBefore, wishes: state.wishes}
+	switch {
+	case state.tried != state.version:
+		due.before = unseen
+	case !state.resolved:
+		due.before = unresolvedBefore
+	}
+	return due
 }
 
 // resolved reports whether all rules that the binding wishes for are known.
@@ -106,6 +118,9 @@ func (m *Manager) look(ctx context.Context, class budget.Class, binding Binding,
 		member := binding.Members[i]
 		if place.err != nil {
 			found.problems = append(found.problems, problem{member: member, err: place.err})
+			if found.retryAt.IsZero() || place.retryAt.Before(found.retryAt) {
+				found.retryAt = place.retryAt
+			}
 			continue
 		}
 		if place.group == "" {
@@ -127,22 +142,25 @@ func (m *Manager) look(ctx context.Context, class budget.Class, binding Binding,
 }
 
 // store takes what was found out of a version of a binding, unless there is a newer one. After a fault of the spec the wishes stay
-// as they were: the new ones are unknown.
-func (m *Manager) store(key types.NamespacedName, version int, found resolution) bool {
+// as they were: the new ones are unknown. Only store and the end of a version change them.
+func (m *Manager) store(due dueBinding, found resolution) bool {
+	if found.fault != nil {
+		found.wishes = due.wishes
+	}
+	same, allFound := reflect.DeepEqual(due.wishes, found.wishes), found.resolved()
+	sum := trouble{text: problemText(found.problems), passing: readFailed(found.problems)}
+	key := due.binding.Key
 	m.mu.Lock()
 	state := m.known[key]
-	if state == nil || state.released || state.version != version {
+	if state == nil || state.released || state.want != due.binding {
 		m.mu.Unlock()
 		return false
 	}
 	before, resolved := state.wishes, state.resolved
-	state.tried, state.fault, state.problems = version, found.fault, found.problems
-	state.resolved = found.resolved()
-	if found.fault == nil {
-		state.wishes = found.wishes
-	}
+	state.tried, state.fault, state.trouble = due.version, found.fault, sum
+	state.resolved, state.wishes = allFound, found.wishes
 	switch {
-	case !reflect.DeepEqual(before, state.wishes):
+	case !same:
 		m.seq++
 		state.seq = m.seq
 		touched := maps.Clone(before)

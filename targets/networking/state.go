@@ -34,6 +34,7 @@ const (
 	ReasonInvalidNetworking = "InvalidNetworking"
 	ReasonUnresolved        = "UnresolvedMembers"
 	ReasonRulesMissing      = "RulesMissing"
+	ReasonRecordsUnreadable = "RecordsUnreadable"
 	ReasonReleasing         = "Releasing"
 	ReasonRulesLeft         = "RulesLeft"
 )
@@ -56,6 +57,8 @@ func (m *Manager) stateOf(state *bindingState) State {
 		return m.releaseState(state)
 	case state.want.Networking == nil && state.resolved:
 		return State{}
+	case m.noLoad != nil:
+		return noRecords(m.noLoad)
 	case state.tried != state.version:
 		return State{Progressing, ReasonResolving, "the network interfaces of the members are being looked up"}
 	case state.fault != nil:
@@ -65,15 +68,25 @@ func (m *Manager) stateOf(state *bindingState) State {
 	switch {
 	case len(missing) > 0:
 		return State{Failed, ReasonRulesMissing, events.Cut(strings.Join(missing, "; "))}
-	case readFailed(state.problems):
-		return State{Progressing, ReasonResolving, events.Cut(problemText(state.problems))}
-	case len(state.problems) > 0:
-		return State{Failed, ReasonUnresolved, events.Cut(problemText(state.problems))}
+	case state.trouble.passing:
+		return State{Progressing, ReasonResolving, events.Cut(state.trouble.text)}
+	case state.trouble.text != "":
+		return State{Failed, ReasonUnresolved, events.Cut(state.trouble.text)}
 	case pending != "":
 		return State{Progressing, ReasonGranting, events.Cut(pending)}
 	default:
-		return State{Ready, ReasonRulesPresent, events.Cut(presentText(m.presentOf(state)))}
+		return State{Ready, ReasonRulesPresent, events.Cut(m.presentText(state))}
 	}
+}
+
+// noRecords is the State while it is not known which rules are ours.
+func noRecords(err error) State {
+	progress := Progressing
+	if isRefused(err) {
+		progress = Failed
+	}
+	return State{progress, ReasonRecordsUnreadable, events.Cut("no security group is changed while the records of security group rules " +
+		"cannot be read: " + awserr.Message(err))}
 }
 
 func (m *Manager) releaseState(state *bindingState) State {
@@ -89,6 +102,8 @@ func (m *Manager) releaseState(state *bindingState) State {
 		return State{progress, reason, events.Cut(text)}
 	}
 	switch {
+	case m.noLoad != nil:
+		return noRecords(m.noLoad)
 	case !m.loaded:
 		return State{Progressing, ReasonReleasing, "the records of security group rules are being read"}
 	case len(left) == 0 && others == "":
@@ -122,26 +137,30 @@ func (m *Manager) missingOf(state *bindingState) (missing []string, pending stri
 	return missing[:min(len(missing), maxNamed)], pending
 }
 
-// presentOf are the rules in the groups that the binding needs.
-func (m *Manager) presentOf(state *bindingState) map[string][]ec2.Rule {
-	present := map[string][]ec2.Rule{}
-	for id := range state.wishes {
+// presentText names the rules in the groups that the binding needs.
+func (m *Manager) presentText(state *bindingState) string {
+	var parts []string
+	for _, id := range slices.Sorted(maps.Keys(state.wishes)) {
 		if part := m.states[id].last.shares[state.want.Key]; part != nil {
-			present[id] = part.rules
+			parts = append(parts, part.text)
 		}
 	}
-	return present
+	if len(parts) == 0 {
+		return "no member needs a rule"
+	}
+	return strings.Join(parts, "; ")
 }
 
 // share is what a pass over a security group says of one binding. It is made outside the lock: one binding may need as many rules as all
 // others together.
 type share struct {
 	rules   []ec2.Rule          // that the binding needs
+	text    string              // the group, and up to 5 of the rules
 	causes  map[string]struct{} // why some of them are missing for good
 	pending string              // why others are missing for now
 }
 
-func sharesOf(out outcome) map[types.NamespacedName]*share {
+func sharesOf(id string, out outcome) map[types.NamespacedName]*share {
 	shares := map[types.NamespacedName]*share{}
 	for rule, bindings := range out.wanted {
 		err, missing := out.missing[rule]
@@ -164,14 +183,10 @@ func sharesOf(out outcome) map[types.NamespacedName]*share {
 			}
 		}
 	}
-	return shares
-}
-
-func presentText(present map[string][]ec2.Rule) string {
-	if len(present) == 0 {
-		return "no member needs a rule"
+	for _, part := range shares {
+		part.text = leftText(map[string][]ec2.Rule{id: part.rules})
 	}
-	return leftText(present)
+	return shares
 }
 
 // problemText names unresolved members as the incumbent does.

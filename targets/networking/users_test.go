@@ -323,7 +323,7 @@ func TestN9QuotaIsCountedBeforeTheCall(t *testing.T) {
 			b.Errorf("%d calls", n)
 		}
 		state := b.manager.State(keyOf("web"))
-		const want = "security group sg-node has 60 inbound rules for IPv4, and the quota is 60: tcp 80 from sg-lb is not added"
+		const want = "security group sg-node has 60 inbound rules for IPv4 and needs 1 more, and the quota is 60: tcp 80 from sg-lb is not added"
 		if state.Progress != Failed || state.Reason != ReasonRulesMissing || !strings.HasPrefix(state.Message, want) {
 			b.Errorf("state %+v, want %s", state, want)
 		}
@@ -477,13 +477,16 @@ func TestUnchangedWishesMakeNoCall(t *testing.T) {
 		b.start()
 		b.want(asking("web", from("sg-lb", 80)))
 		b.settle()
-		before := len(b.ec2.calls)
+		before, version := len(b.ec2.calls), b.manager.known[keyOf("web")].version
 		for range 50 {
 			b.want(asking("web", from("sg-lb", 80)))
 			synctest.Wait()
 		}
 		if n := len(b.ec2.calls) - before; n != 0 {
 			b.Errorf("%d calls", n)
+		}
+		if b.manager.known[keyOf("web")].version != version {
+			b.Error("the binding was looked at again")
 		}
 	})
 }

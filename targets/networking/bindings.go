@@ -1,0 +1,55 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package networking
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/targetgate/targetgate/aws/ec2"
+)
+
+// bindingState is what is known of a binding. Manager.mu guards it.
+type bindingState struct {
+	want     *Binding // never changed
+	reach    Reach    // of its spec
+	version  int      // of want
+	tried    int      // the version that was last looked at
+	resolved bool     // every member of want was found, and every rule is known
+
+	wishes  map[string]Rules // by security group
+	seq     uint64           // when the wishes last changed
+	fault   error            // of the spec
+	trouble trouble          // of members
+
+	released  bool
+	releaseAt time.Time
+	before    map[string]Rules // the wishes until the release
+	last      State
+}
+
+// problem is why a member is not resolved.
+type problem struct {
+	member Member
+	err    error
+	final  bool // what the member wishes for is known all the same
+}
+
+// trouble sums the problems of a binding's members up.
+type trouble struct {
+	text    string // empty for none
+	passing bool   // a read of EC2 has failed
+}
+
+// groupState is what is known of a security group. Manager.mu guards it; record and refusals are changed by its passes alone, which
+// come one after the other.
+type groupState struct {
+	Stored
+	refusals map[ec2.Rule]refusal
+	flows    sets.Set[Flow] // of outcome; before there was a pass, of the rules of the record
+	last     outcome
+	passed   bool   // there was a pass
+	tenant   string // the namespace whose change woke it, empty for a drift check
+}

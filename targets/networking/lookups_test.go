@@ -1,0 +1,194 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package networking
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/aws/budget"
+
+	"k8s.io/utils/clock"
+)
+
+// Pods that EC2 does not know, and that come one after the other, cost a number of calls that does not grow with theirs.
+func TestMembersThatEC2DoesNotKnowCostFewCalls(t *testing.T) {
+	calls := func(t *testing.T, pods int) (n int) {
+		inBed(t, func(b *bed) {
+			b.start()
+			web := asking("web", from("sg-lb", 80))
+			for n := range pods { // in 100 s
+				web.Members = append(web.Members[:n:n], podOn(9, fmt.Sprint("lost-", n)))
+				b.want(web)
+				time.Sleep(100 * time.Second / time.Duration(pods))
+			}
+			time.Sleep(10 * time.Minute)
+			n = b.ec2.count("Instances")
+			b.ec2.node(9, "sg-node")
+			time.Sleep(maxPause + 3*time.Second)
+			b.wantState("web", Ready, ReasonRulesPresent, "sg-node: tcp 80 from sg-lb")
+		})
+		return n
+	}
+	// A look a second at new ones and at those of a second before, and fewer and fewer at those that are missing for longer.
+	const most = 100*4 + 10*3
+	few, many := calls(t, 100), calls(t, 1000)
+	if few > most || many > most+1000 {
+		t.Errorf("%d calls for 100 pods, %d for 1,000, want at most %d, and one more for each pod", few, many, most)
+	}
+}
+
+func TestMissesAreRememberedForGrowingTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFakeEC2()
+		l := &locator{ec2: fake, vpc: inVPC, clock: clock.RealClock{}}
+		lost := []Member{podOn(2, "lost")}
+		find := func() error { return l.locate(t.Context(), budget.ClassRegister, lost, time.Minute)[0].err }
+		for range 600 {
+			if find() == nil {
+				t.Error("a pod on an unknown instance is found")
+			}
+			time.Sleep(time.Second)
+		}
+		if n := fake.count("Instances"); n < 12 || n > 24 {
+			t.Errorf("%d calls in 10 minutes, want some 15", n)
+		}
+		before := fake.count("Instances")
+		lost[0].BranchENI = "eni-0b" // its annotation has come
+		fake.interfaces = append(fake.interfaces, eni("eni-0b", "10.0.2.7"))
+		if err := find(); err != nil || fake.count("Instances") != before {
+			t.Errorf("looked for in another way: %v", err)
+		}
+	})
+}
+
+func TestMissesOfAReadThatFailedAreNotRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFakeEC2()
+		fake.failWith(func(_ context.Context, _ string, _ bool) error { return apiError("RequestLimitExceeded") })
+		l := &locator{ec2: fake, vpc: inVPC, clock: clock.RealClock{}}
+		fake.node(1, "sg-a")
+		find := func() error {
+			return l.locate(t.Context(), budget.ClassRegister, []Member{podOn(1, "web")}, time.Minute)[0].err
+		}
+		if find() == nil {
+			t.Error("found without an answer")
+		}
+		fake.failWith(nil)
+		if err := find(); err != nil {
+			t.Errorf("after the failure: %v", err)
+		}
+	})
+}
+
+func TestMemoryOfMembersIsBounded(t *testing.T) {
+	l := &locator{clock: clock.RealClock{}}
+	members, places := make([]Member, maxCached+10), make([]place, maxCached+10)
+	at := make([]int, len(members))
+	for n := range members {
+		members[n].UID, places[n].err, at[n] = types.UID(fmt.Sprint(n)), errors.New("no such pod"), n
+	}
+	l.remember(members, places, at, noon)
+	if len(l.cache) != maxCached {
+		t.Errorf("%d are remembered, want %d", len(l.cache), maxCached)
+	}
+	l.remember(members[:1], places[:1], at[:1], noon.Add(time.Second))
+	if got := l.cache["0"].misses; got != 2 {
+		t.Errorf("%d misses of one that is remembered already, want 2", got)
+	}
+	l.remember([]Member{{UID: "later"}}, places[:1], at[:1], noon.Add(maxCacheAge))
+	if _, ok := l.cache["later"]; !ok {
+		t.Error("old ones make no room")
+	}
+}
+
+// While it is not known which rules are ours, bindings say why, and what to do.
+func TestRecordsThatCannotBeReadAreToldInTheState(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "records", errors.New("no"))
+	for name, tc := range map[string]struct {
+		err  error
+		want Progress
+	}{
+		"the API server does not answer": {err: errors.New("connection refused"), want: Progressing},
+		"the API server refuses":         {err: forbidden, want: Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBed(t, func(b *bed) {
+				var woken atomic.Int32
+				b.setting.Wake = func(types.NamespacedName) { woken.Add(1) }
+				b.records.failLoad(tc.err)
+				b.start()
+				web, gone := asking("web", from("sg-lb", 80)), asking("gone", from("sg-lb", 81))
+				b.want(web)
+				b.manager.Release(gone.Key, gone.UID, gone.Networking)
+				time.Sleep(time.Minute)
+				text := "no security group is changed while the records of security group rules cannot be read: " + tc.err.Error()
+				b.wantState("web", tc.want, ReasonRecordsUnreadable, text)
+				b.wantState("gone", tc.want, ReasonRecordsUnreadable, text)
+				if n := woken.Load(); n < 1 || n > 4 {
+					b.Errorf("bindings were woken %d times in a minute, want once for each", n)
+				}
+				b.records.failLoad(nil)
+				time.Sleep(2 * maxPause)
+				b.wantState("web", Ready, ReasonRulesPresent, "sg-node: tcp 80 from sg-lb")
+			})
+		})
+	}
+	if text := advice(forbidden); !strings.Contains(text, "allow targetgate get and patch") {
+		t.Errorf("advice %q", text)
+	}
+}
+
+// Who asks for too much hurts nobody but himself.
+func TestSpecWithTooManyRulesHurtsNobodyElse(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.start()
+		b.want(asking("web", from("sg-lb", 80, 443)))
+		b.settle()
+		large := from("sg-lb")
+		for n := range maxRules + 1 {
+			large.Ports = append(large.Ports, tcp(1000+n))
+		}
+		b.want(asking("large", large), asking("api", from("sg-lb", 8080)), asking("web", from("sg-lb", 443)))
+		b.settle()
+		b.wantRules("sg-node", "tcp 443 from sg-lb", "tcp 8080 from sg-lb")
+		b.wantState("large", Failed, ReasonInvalidNetworking, "spec.networking.ingress: asks for 1001 rules, and AWS has at most 1000 at a "+
+			"network interface: name fewer peers or ports; the rules stay as they were until this is corrected")
+		b.wantState("api", Ready, ReasonRulesPresent, "sg-node: tcp 8080 from sg-lb")
+	})
+}
+
+// A failed read forgets nothing of rules that stay: they are told once.
+func TestFailedReadForgetsNoRuleThatStays(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.others("sg-node", rule(22, 22, "10.0.0.0/8"))
+		b.start()
+		b.want(asking("web", from("sg-lb", 80)))
+		b.settle()
+		b.ec2.failWith(func(_ context.Context, op string, _ bool) error {
+			if op == "SecurityGroups" {
+				return apiError("RequestLimitExceeded")
+			}
+			return nil
+		})
+		time.Sleep(b.setting.DriftInterval * 11 / 10)
+		synctest.Wait()
+		b.manager.mu.Lock()
+		last := b.manager.states["sg-node"].last
+		b.manager.mu.Unlock()
+		if last.err == nil || len(last.unowned) != 1 {
+			b.Errorf("after a read that failed with %v, %v are known to stay, want one rule", last.err, last.unowned)
+		}
+	})
+}
