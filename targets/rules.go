@@ -19,6 +19,7 @@ import (
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/networking"
+	"github.com/targetgate/targetgate/targets/networking/members"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -125,7 +126,7 @@ func isUnknown(ep endpoints.Endpoint) bool { return ep.State == endpoints.Undete
 
 // members are the pods or nodes that are or belong in the target group, in an order that does not change from pass to pass.
 func (n inboundRules) members(ctx context.Context, nodes bool, res endpoints.Resolution, group targetgroup.Snapshot) (
-	[]networking.Member, error,
+	[]members.Member, error,
 ) {
 	byUID := map[types.UID]endpoints.Endpoint{}
 	for target, ep := range res.Endpoints {
@@ -137,12 +138,12 @@ func (n inboundRules) members(ctx context.Context, nodes bool, res endpoints.Res
 	if nodes {
 		found, err = n.nodeMembers(ctx, byUID)
 	}
-	slices.SortFunc(found, func(a, b networking.Member) int { return cmp.Compare(a.UID, b.UID) })
+	slices.SortFunc(found, func(a, b members.Member) int { return cmp.Compare(a.UID, b.UID) })
 	return found, err
 }
 
-func (n inboundRules) podMembers(ctx context.Context, byUID map[types.UID]endpoints.Endpoint) ([]networking.Member, error) {
-	var out []networking.Member
+func (n inboundRules) podMembers(ctx context.Context, byUID map[types.UID]endpoints.Endpoint) ([]members.Member, error) {
+	var out []members.Member
 	nodes := map[string]*corev1.Node{}
 	for _, ep := range byUID {
 		address, err := netip.ParseAddr(ep.Target.ID)
@@ -159,21 +160,21 @@ func (n inboundRules) podMembers(ctx context.Context, byUID map[types.UID]endpoi
 			}
 			nodes[name] = node
 		}
-		out = append(out, networking.PodMember(ep.Pod, nodes[name], address))
+		out = append(out, members.PodMember(ep.Pod, nodes[name], address))
 	}
 	return out, nil
 }
 
-func (n inboundRules) nodeMembers(ctx context.Context, byInstance map[types.UID]endpoints.Endpoint) ([]networking.Member, error) {
+func (n inboundRules) nodeMembers(ctx context.Context, byInstance map[types.UID]endpoints.Endpoint) ([]members.Member, error) {
 	var list corev1.NodeList
 	if err := n.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)
 	}
-	var out []networking.Member
+	var out []members.Member
 	for i := range list.Items {
 		id, ok := endpoints.InstanceID(&list.Items[i])
 		if _, in := byInstance[types.UID(id)]; ok && in {
-			out = append(out, networking.NodeMember(&list.Items[i]))
+			out = append(out, members.NodeMember(&list.Items[i]))
 		}
 	}
 	return out, nil

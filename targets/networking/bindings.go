@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/networking/members"
 )
 
 // bindingState is what is known of a binding. Manager.mu guards it.
@@ -32,7 +33,7 @@ type bindingState struct {
 
 // problem is why a member is not resolved.
 type problem struct {
-	member Member
+	member members.Member
 	err    error
 	final  bool // what the member wishes for is known all the same
 }

@@ -9,19 +9,20 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/targetgate/targetgate/targets/networking/members"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // asksFor80 has a binding that asks for port 80 from sg-lb, and of which something stays unknown.
 var asksFor80 = map[string]func(b *bed, old Binding){
 	"a member is not found": func(b *bed, old Binding) {
-		old.Members = []Member{podOn(9, "lost")}
+		old.Members = []members.Member{podOn(9, "lost")}
 		b.want(old)
 	},
 	"a member names another's interface": func(b *bed, old Binding) {
 		forged := podOn(1, "forged")
 		forged.BranchENI = "eni-0f"
-		old.Members = []Member{forged}
+		old.Members = []members.Member{forged}
 		b.want(old)
 	},
 	"there may be more members": func(b *bed, old Binding) {
@@ -83,7 +84,7 @@ func TestMergedRuleWaitsForABindingThatMayAskForAPortInIt(t *testing.T) {
 				b.records.texts["sg-node"] = Record{merged: {Phase: Granted, At: time.Now()}}.String()
 				b.start()
 				broken := asking("broken", from("sg-lb", tc.port))
-				broken.Members = []Member{podOn(9, "lost")}
+				broken.Members = []members.Member{podOn(9, "lost")}
 				b.want(broken)
 				b.settle()
 				b.want(asking("web", from("sg-lb", 80, 443)))

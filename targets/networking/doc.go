@@ -6,11 +6,9 @@
 //
 // # From a binding to a rule
 //
-//	member.go      pods and nodes                       -> members: what is needed to find their network interfaces
+//	members        pods and nodes                       -> members, and the one security group of each; a folder of its own
 //	rules.go       spec.networking                      -> asks, and with a member the rules for it; values only
 //	reach.go       spec.networking                      -> which rules it can ask for, whatever its members are; values only
-//	interfaces.go  members                              -> network interfaces, by batched reads (locator.go remembers)
-//	choice.go      a network interface                  -> the one security group that gets the rules; values only
 //	union.go       the wishes of all bindings           -> the rules that must be in one group; values only
 //	diff.go        these, what is present, our record   -> what to grant and revoke; values only
 //	group.go       one pass over one group: read, decide, write the record, grant, revoke, write the record (sender.go, settle.go)
@@ -36,7 +34,7 @@
 // # Locks
 //
 // Manager.mu guards all bindingStates and groupStates. It is taken before no other lock but those of the queues, and never held
-// across a call, nor while a spec or members are compared or compiled. locator.mu guards the places that are remembered and is taken alone.
+// across a call, nor while a spec or members are compared or compiled. 
 //
 // # Words
 //

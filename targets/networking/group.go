@@ -19,6 +19,7 @@ import (
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/networking/members"
 	"github.com/targetgate/targetgate/targets/retry"
 )
 
@@ -126,7 +127,7 @@ func unwritten(err error) error {
 	if isRefused(err) {
 		return err
 	}
-	return passing{err}
+	return members.Passing(err)
 }
 
 // isRefused reports whether the API server will refuse a record again until somebody changes something.
@@ -152,7 +153,7 @@ var errNoGroup = errors.New("EC2 knows no such security group")
 func (p *groupPass) decide(ctx context.Context, v view) (decision, error) {
 	groups, err := p.ec2.SecurityGroups(ctx, p.class, []string{p.id})
 	if err != nil {
-		return decision{}, failedRead("security group "+p.id, err)
+		return decision{}, members.FailedRead("security group "+p.id, err)
 	}
 	at := slices.IndexFunc(groups, func(g ec2.SecurityGroup) bool { return g.ID == p.id })
 	if at < 0 {
@@ -166,7 +167,7 @@ func (p *groupPass) decide(ctx context.Context, v view) (decision, error) {
 	slices.Sort(d.ask)
 	found, err := p.ec2.SecurityGroups(ctx, p.class, slices.Compact(d.ask))
 	if err != nil {
-		return decision{}, failedRead("the security groups that rules name", err)
+		return decision{}, members.FailedRead("the security groups that rules name", err)
 	}
 	p.picture.sources = map[string]bool{}
 	for _, source := range found {
@@ -219,7 +220,7 @@ func (p *groupPass) grant(ctx context.Context, d *decision, out *outcome) *sende
 			rulesTotal.WithLabelValues("granted").Inc()
 		case ec2.IsDuplicate(err):
 		case errors.Is(err, errNotTried) || sent.stop != nil && !awserr.IsPermission(err):
-			out.missing[rule] = passing{err}
+			out.missing[rule] = members.Passing(err)
 		default:
 			rulesTotal.WithLabelValues("refused").Inc()
 			out.missing[rule] = p.refusedText(rule, err)

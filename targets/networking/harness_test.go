@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/networking/members"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -135,7 +136,7 @@ func keyOf(name string) types.NamespacedName {
 
 // asking is a binding with one pod on i-01.
 func asking(name string, rules ...v1beta1.NetworkingIngressRule) Binding {
-	return Binding{Key: keyOf(name), UID: types.UID(name), Members: []Member{podOn(1, name)}, Networking: spec(rules...)}
+	return Binding{Key: keyOf(name), UID: types.UID(name), Members: []members.Member{podOn(1, name)}, Networking: spec(rules...)}
 }
 
 func spec(rules ...v1beta1.NetworkingIngressRule) *v1beta1.TargetGroupBindingNetworking {
@@ -143,9 +144,9 @@ func spec(rules ...v1beta1.NetworkingIngressRule) *v1beta1.TargetGroupBindingNet
 }
 
 // podOn is a pod on the node of that number. Pods of one node have one address here.
-func podOn(node int, name string) Member {
-	return Member{
-		Name: "shop/" + name, UID: types.UID(fmt.Sprintf("%s-%d", name, node)), Pod: true, Class: ClassEC2, Instance: fmt.Sprintf("i-%02x", node),
+func podOn(node int, name string) members.Member {
+	return members.Member{
+		Name: "shop/" + name, UID: types.UID(fmt.Sprintf("%s-%d", name, node)), Pod: true, Class: members.ClassEC2, Instance: fmt.Sprintf("i-%02x", node),
 		Address: netip.AddrFrom4([4]byte{10, 0, byte(node), 7}),
 	}
 }

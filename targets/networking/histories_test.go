@@ -368,7 +368,7 @@ func wishesOf(t *testing.T, binding Binding) map[string]Rules {
 	wishes := map[string]Rules{}
 	for _, member := range binding.Members {
 		group := map[string]string{"i-01": "sg-own", "i-02": "sg-both"}[member.Instance]
-		rules, _ := rulesFor(asks, member)
+		rules, _ := rulesFor(asks, member.Ports)
 		wishes[group] = rules.Union(wishes[group])
 	}
 	return wishes

@@ -16,10 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/targetgate/targetgate/aws/budget"
-
-	"k8s.io/utils/clock"
 )
 
 // Pods that EC2 does not know, and that come one after the other, cost a number of calls that does not grow with theirs.
@@ -46,70 +42,6 @@ func TestMembersThatEC2DoesNotKnowCostFewCalls(t *testing.T) {
 	few, many := calls(t, 100), calls(t, 1000)
 	if few > most || many > most+1000 {
 		t.Errorf("%d calls for 100 pods, %d for 1,000, want at most %d, and one more for each pod", few, many, most)
-	}
-}
-
-func TestMissesAreRememberedForGrowingTimes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := newFakeEC2()
-		l := &locator{ec2: fake, vpc: inVPC, clock: clock.RealClock{}}
-		lost := []Member{podOn(2, "lost")}
-		find := func() error { return l.locate(t.Context(), budget.ClassRegister, lost, time.Minute)[0].err }
-		for range 600 {
-			if find() == nil {
-				t.Error("a pod on an unknown instance is found")
-			}
-			time.Sleep(time.Second)
-		}
-		if n := fake.count("Instances"); n < 12 || n > 24 {
-			t.Errorf("%d calls in 10 minutes, want some 15", n)
-		}
-		before := fake.count("Instances")
-		lost[0].BranchENI = "eni-0b" // its annotation has come
-		fake.interfaces = append(fake.interfaces, eni("eni-0b", "10.0.2.7"))
-		if err := find(); err != nil || fake.count("Instances") != before {
-			t.Errorf("looked for in another way: %v", err)
-		}
-	})
-}
-
-func TestMissesOfAReadThatFailedAreNotRemembered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := newFakeEC2()
-		fake.failWith(func(_ context.Context, _ string, _ bool) error { return apiError("RequestLimitExceeded") })
-		l := &locator{ec2: fake, vpc: inVPC, clock: clock.RealClock{}}
-		fake.node(1, "sg-a")
-		find := func() error {
-			return l.locate(t.Context(), budget.ClassRegister, []Member{podOn(1, "web")}, time.Minute)[0].err
-		}
-		if find() == nil {
-			t.Error("found without an answer")
-		}
-		fake.failWith(nil)
-		if err := find(); err != nil {
-			t.Errorf("after the failure: %v", err)
-		}
-	})
-}
-
-func TestMemoryOfMembersIsBounded(t *testing.T) {
-	l := &locator{clock: clock.RealClock{}}
-	members, places := make([]Member, maxCached+10), make([]place, maxCached+10)
-	at := make([]int, len(members))
-	for n := range members {
-		members[n].UID, places[n].err, at[n] = types.UID(fmt.Sprint(n)), errors.New("no such pod"), n
-	}
-	l.remember(members, places, at, noon)
-	if len(l.cache) != maxCached {
-		t.Errorf("%d are remembered, want %d", len(l.cache), maxCached)
-	}
-	l.remember(members[:1], places[:1], at[:1], noon.Add(time.Second))
-	if got := l.cache["0"].misses; got != 2 {
-		t.Errorf("%d misses of one that is remembered already, want 2", got)
-	}
-	l.remember([]Member{{UID: "later"}}, places[:1], at[:1], noon.Add(maxCacheAge))
-	if _, ok := l.cache["later"]; !ok {
-		t.Error("old ones make no room")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/targetgate/targetgate/targets/networking/members"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -31,7 +32,7 @@ type Binding struct {
 	Foreign bool
 	// Incomplete says that there may be more members: no rule that the spec can yield is removed.
 	Incomplete bool
-	Members    []Member
+	Members    []members.Member
 }
 
 // Settings are those of a Manager. All but ExtraTags are required.
@@ -76,7 +77,7 @@ const (
 // Manager makes the inbound rules that bindings ask for. Safe for concurrent use; only the leader starts one.
 type Manager struct {
 	Settings
-	locator  *locator
+	locator  *members.Locator
 	bindings workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	groups   workqueue.TypedRateLimitingInterface[string]
 
@@ -95,9 +96,8 @@ func New(settings Settings) *Manager {
 	}
 	return &Manager{
 		Settings: settings,
-		locator: &locator{
-			ec2: settings.EC2, vpc: settings.VPC, clock: settings.Clock, choice: choice{settings.ClusterName, settings.ExtraTags},
-		},
+		locator: members.NewLocator(
+			settings.EC2, settings.VPC, members.Choice{Cluster: settings.ClusterName, Tags: settings.ExtraTags}, settings.Clock),
 		bindings: workqueue.NewTypedRateLimitingQueueWithConfig(limit(),
 			workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Clock: settings.Clock}),
 		groups: workqueue.NewTypedRateLimitingQueueWithConfig(

@@ -3,14 +3,18 @@
 
 package networking
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/targetgate/targetgate/targets/networking/members"
+)
 
 // Pods may give one name to different ports, as in a rollout to another port.
 func TestNamedPortIsARuleForEachNumberThatAPodHas(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.start()
 		web := asking("web", from("sg-lb", "http"))
-		web.Members = []Member{podOn(1, "old"), podOn(1, "new")}
+		web.Members = []members.Member{podOn(1, "old"), podOn(1, "new")}
 		web.Members[0].Ports, web.Members[0].UID = map[string]int32{"http": 8080}, "old"
 		web.Members[1].Ports, web.Members[1].UID = map[string]int32{"http": 9090}, "new"
 		b.want(web)

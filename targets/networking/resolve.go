@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/targets/networking/members"
 	"github.com/targetgate/targetgate/targets/retry"
 )
 
@@ -36,7 +37,7 @@ func (m *Manager) resolve(ctx context.Context, key types.NamespacedName) (time.D
 	if due.binding == nil {
 		return m.endRelease(key), nil
 	}
-	class, maxAge := budget.ClassRegister, min(maxCacheAge, m.DriftInterval)
+	class, maxAge := budget.ClassRegister, m.DriftInterval
 	if due.before != unseen {
 		class = budget.ClassOther
 	}
@@ -99,7 +100,7 @@ func (r resolution) resolved() bool {
 
 // readFailed reports whether members are unresolved because a read of EC2 failed.
 func readFailed(problems []problem) bool {
-	return slices.ContainsFunc(problems, func(p problem) bool { return isPassing(p.err) })
+	return slices.ContainsFunc(problems, func(p problem) bool { return members.IsPassing(p.err) })
 }
 
 // look finds the security groups of a binding's members, and puts its wishes together. A member that is not resolved does not keep the
@@ -114,27 +115,27 @@ func (m *Manager) look(ctx context.Context, class budget.Class, binding Binding,
 	if len(asks) == 0 {
 		return found
 	}
-	for i, place := range m.locator.locate(ctx, class, binding.Members, maxAge) {
+	for i, place := range m.locator.Locate(ctx, class, binding.Members, maxAge) {
 		member := binding.Members[i]
-		if place.err != nil {
-			found.problems = append(found.problems, problem{member: member, err: place.err})
-			if found.retryAt.IsZero() || place.retryAt.Before(found.retryAt) {
-				found.retryAt = place.retryAt
+		if place.Err != nil {
+			found.problems = append(found.problems, problem{member: member, err: place.Err})
+			if found.retryAt.IsZero() || place.RetryAt.Before(found.retryAt) {
+				found.retryAt = place.RetryAt
 			}
 			continue
 		}
-		if place.group == "" {
+		if place.Group == "" {
 			continue
 		}
-		rules, err := rulesFor(asks, member)
+		rules, err := rulesFor(asks, member.Ports)
 		if err != nil {
 			found.problems = append(found.problems, problem{member: member, err: err, final: true})
 		}
-		if found.wishes[place.group] == nil {
-			found.wishes[place.group] = Rules{}
+		if found.wishes[place.Group] == nil {
+			found.wishes[place.Group] = Rules{}
 		}
 		for rule := range rules {
-			found.wishes[place.group].Insert(rule)
+			found.wishes[place.Group].Insert(rule)
 		}
 	}
 	slices.SortStableFunc(found.problems, func(a, b problem) int { return cmp.Compare(a.member.Name, b.member.Name) })

@@ -167,13 +167,13 @@ func sourceOf(peer v1beta1.NetworkingPeer, path *field.Path) (ec2.Source, *field
 	return ec2.Source{CIDR: cidr.Masked()}, nil
 }
 
-// rulesFor are the rules for one member. A name that none of the pod's ports has is an error; the other rules hold.
-func rulesFor(asks []ask, member Member) (rules Rules, err error) {
+// rulesFor are the rules for one member with these named ports. A name that none of the pod's ports has is an error; the other rules hold.
+func rulesFor(asks []ask, ports map[string]int32) (rules Rules, err error) {
 	rules = make(Rules, len(asks))
 	for _, asked := range asks {
 		rule := ec2.Rule{Protocol: asked.Protocol, From: asked.from, To: asked.to, Source: asked.Source}
 		if asked.name != "" {
-			number, ok := member.Ports[asked.name]
+			number, ok := ports[asked.name]
 			if !ok {
 				err = fmt.Errorf("no container port is named %q", asked.name)
 				continue

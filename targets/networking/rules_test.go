@@ -4,6 +4,7 @@
 package networking
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,22 @@ import (
 
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
+
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func texts(rules Rules) []string {
+	var out []string
+	for r := range rules {
+		out = append(out, r.String())
+	}
+	slices.Sort(out)
+	return out
+}
 
 func udp(port int) v1beta1.NetworkingPort {
 	return v1beta1.NetworkingPort{Protocol: new(v1beta1.NetworkingProtocol("UDP")), Port: new(intstr.FromInt(port))}
@@ -22,11 +39,11 @@ func both(cidr, group string) v1beta1.NetworkingPeer {
 }
 
 func TestRulesOfAMember(t *testing.T) {
-	ported := Member{Ports: map[string]int32{"http": 8080}}
+	ported := map[string]int32{"http": 8080}
 	tests := map[string]struct {
 		rules   []v1beta1.NetworkingIngressRule
 		nodes   bool
-		member  Member
+		member  map[string]int32
 		want    []string
 		wantErr string
 	}{
@@ -48,7 +65,7 @@ func TestRulesOfAMember(t *testing.T) {
 		"a port that is none":         {rules: []v1beta1.NetworkingIngressRule{from("sg-1", 65536)}, wantErr: `spec.networking.ingress[0].ports[0].port: Invalid value: 65536: a port is at most 65535`},
 		"as many as AWS takes":        {rules: []v1beta1.NetworkingIngressRule{{From: make([]v1beta1.NetworkingPeer, 101), Ports: make([]v1beta1.NetworkingPort, 10)}}, wantErr: "spec.networking.ingress: asks for 1010 rules, and AWS has at most 1000 at a network interface: name fewer peers or ports"},
 		"equal ones are made once":    {rules: []v1beta1.NetworkingIngressRule{from("sg-1", 80, 80), from("sg-1", 80)}, want: []string{"tcp 80 from sg-1"}},
-		"a pod's names share numbers": {rules: []v1beta1.NetworkingIngressRule{from("sg-1", "a", "b")}, member: Member{Ports: map[string]int32{"a": 1, "b": 1}}, want: []string{"tcp 1 from sg-1"}},
+		"a pod's names share numbers": {rules: []v1beta1.NetworkingIngressRule{from("sg-1", "a", "b")}, member: map[string]int32{"a": 1, "b": 1}, want: []string{"tcp 1 from sg-1"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

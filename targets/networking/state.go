@@ -14,6 +14,7 @@ import (
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/networking/members"
 )
 
 // Progress is how far the wishes of a binding are.
@@ -176,7 +177,7 @@ func sharesOf(id string, out outcome) map[types.NamespacedName]*share {
 			}
 			part.rules = append(part.rules, rule)
 			switch {
-			case missing && isPassing(err):
+			case missing && members.IsPassing(err):
 				part.pending = text
 			case missing && len(part.causes) <= maxNamed:
 				part.causes[text] = struct{}{}

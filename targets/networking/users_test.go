@@ -19,6 +19,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/networking/members"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -265,7 +266,7 @@ func TestN6AmbiguousSecurityGroupIsToldInTheState(t *testing.T) {
 		b.ec2.node(2, "sg-2", "sg-node")
 		b.start()
 		odd := asking("odd", from("sg-lb", 80))
-		odd.Members = []Member{podOn(2, "odd")}
+		odd.Members = []members.Member{podOn(2, "odd")}
 		b.want(odd, asking("web", from("sg-lb", 443)))
 		b.settle()
 		b.wantState("odd", Failed, ReasonUnresolved, "cannot resolve pod ENI for pods: [shop/odd: expected exactly one securityGroup tagged with "+
@@ -279,7 +280,7 @@ func TestN7UnresolvedPodDoesNotStopTheOthers(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.start()
 		web := asking("web", from("sg-lb", "http", 443))
-		web.Members = []Member{podOn(9, "lost"), podOn(1, "unnamed"), podOn(1, "named")}
+		web.Members = []members.Member{podOn(9, "lost"), podOn(1, "unnamed"), podOn(1, "named")}
 		web.Members[2].Ports = map[string]int32{"http": 8080}
 		web.Members[2].UID = "named"
 		b.want(web)
@@ -396,7 +397,7 @@ func TestN13EmptyPortsAndHybridNodes(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.start()
 		web := asking("web", from("sg-lb"))
-		web.Nodes, web.Members = true, []Member{{Name: "hybrid", UID: "h", Class: ClassHybrid}, {Name: "n", UID: "n", Class: ClassEC2, Instance: "i-01"}}
+		web.Nodes, web.Members = true, []members.Member{{Name: "hybrid", UID: "h", Class: members.ClassHybrid}, {Name: "n", UID: "n", Class: members.ClassEC2, Instance: "i-01"}}
 		b.want(web)
 		b.settle()
 		b.wantRules("sg-node", "tcp 0-65535 from sg-lb")

@@ -1,20 +1,16 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package networking
+package members
 
 import (
-	"context"
 	"net/netip"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/clock"
 
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
@@ -97,7 +93,7 @@ func TestNetworkInterfaceOfAMember(t *testing.T) {
 	for name, tc := range tests {
 		all, names = append(all, tc.member), append(names, name)
 	}
-	fake := newFakeEC2()
+	fake := &fakeEC2{}
 	fake.instances, fake.interfaces = instances, interfaces
 	places := finder{ec2: fake, vpc: inVPC, class: budget.ClassRegister}.find(t.Context(), all)
 	for n, name := range names {
@@ -105,7 +101,7 @@ func TestNetworkInterfaceOfAMember(t *testing.T) {
 			if got := places[n].eni.ID; got != tests[name].want {
 				t.Errorf("interface %q, want %q", got, tests[name].want)
 			}
-			if diff := cmp.Diff(tests[name].wantErr, textOf(places[n].err)); diff != "" {
+			if diff := cmp.Diff(tests[name].wantErr, textOf(places[n].Err)); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
 			}
 		})
@@ -115,42 +111,13 @@ func TestNetworkInterfaceOfAMember(t *testing.T) {
 	}
 }
 
-func TestPlacesAreRememberedForATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := newFakeEC2()
-		fake.node(1, "sg-a")
-		l := &locator{ec2: fake, vpc: inVPC, clock: clock.RealClock{}}
-		find := func(maxAge time.Duration) string {
-			places := l.locate(t.Context(), budget.ClassRegister, []Member{podOn(1, "web"), podOn(2, "lost")}, maxAge)
-			if places[1].err == nil {
-				t.Error("a pod on an unknown instance is found")
-			}
-			return places[0].group
-		}
-		find(time.Minute)
-		fake.node(1, "sg-b")
-		if got := find(time.Minute); got != "sg-a" {
-			t.Errorf("within the time: %s, want sg-a", got)
-		}
-		time.Sleep(time.Minute)
-		if got := find(time.Minute); got != "sg-b" {
-			t.Errorf("after the time: %s, want sg-b", got)
-		}
-	})
-}
-
 func TestFailedReadIsTheMembersError(t *testing.T) {
-	fake := newFakeEC2()
+	fake := &fakeEC2{}
 	fake.node(1, "sg-a")
-	fake.fail = func(_ context.Context, op string, _ bool) error {
-		if op == "Instances" {
-			return apiError("RequestLimitExceeded")
-		}
-		return nil
-	}
+	fake.err = apiError("RequestLimitExceeded")
 	places := finder{ec2: fake}.find(t.Context(), []Member{podOn(1, "web"), {Class: ClassHybrid}})
-	if places[0].err == nil || places[1].err != nil {
-		t.Errorf("errors %v, %v, want one of the first", places[0].err, places[1].err)
+	if places[0].Err == nil || places[1].Err != nil {
+		t.Errorf("errors %v, %v, want one of the first", places[0].Err, places[1].Err)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package networking
+package members
 
 import (
 	"context"
@@ -16,13 +16,13 @@ import (
 	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
-// place is where rules for a member go.
-type place struct {
+// Place is where rules for a member go.
+type Place struct {
 	eni   ec2.Interface
-	group string // ID of the security group, empty for a member outside AWS: it gets no rule
-	err   error  // the member is not resolved
-	// retryAt is until when the error is remembered, zero if it is not.
-	retryAt time.Time
+	Group string // ID of the security group, empty for a member outside AWS: it gets no rule
+	Err   error  // the member is not resolved
+	// RetryAt is until when the error is remembered, zero if it is not.
+	RetryAt time.Time
 }
 
 // finder finds the network interfaces of members, with a call or a few for all of them.
@@ -33,20 +33,20 @@ type finder struct {
 }
 
 // find is the network interface of each member, by its index. A member outside AWS has none.
-func (f finder) find(ctx context.Context, members []Member) []place {
-	places := make([]place, len(members))
+func (f finder) find(ctx context.Context, members []Member) []Place {
+	places := make([]Place, len(members))
 	var branch, instance, address []int
 	for i, m := range members {
 		switch {
 		case m.Fault != "":
-			places[i].err = errors.New(m.Fault)
+			places[i].Err = errors.New(m.Fault)
 		case m.Class == ClassHybrid:
 		case m.Pod && (m.Class == ClassFargate || m.Class == ClassHyperPod):
 			address = append(address, i)
 		case m.BranchENI != "":
 			branch = append(branch, i)
 		case m.Instance == "":
-			places[i].err = errors.New("the node's spec.providerID names no EC2 instance, want aws:///<zone>/i-<id>")
+			places[i].Err = errors.New("the node's spec.providerID names no EC2 instance, want aws:///<zone>/i-<id>")
 		default:
 			instance = append(instance, i)
 		}
@@ -58,7 +58,7 @@ func (f finder) find(ctx context.Context, members []Member) []place {
 }
 
 // byID finds the interfaces that pods have for themselves. They must have the pod's address: the ID is from an annotation.
-func (f finder) byID(ctx context.Context, members []Member, at []int, places []place) {
+func (f finder) byID(ctx context.Context, members []Member, at []int, places []Place) {
 	if len(at) == 0 {
 		return
 	}
@@ -71,18 +71,18 @@ func (f finder) byID(ctx context.Context, members []Member, at []int, places []p
 		eni := byID[members[i].BranchENI]
 		switch {
 		case err != nil:
-			places[i].err = failedRead("network interfaces", err)
+			places[i].Err = FailedRead("network interfaces", err)
 		case owns(eni, members[i].Address):
 			places[i].eni = eni
 		default:
-			places[i].err = fmt.Errorf("network interface %s of the pod's annotation %s has not the address %s, or does not exist",
+			places[i].Err = fmt.Errorf("network interface %s of the pod's annotation %s has not the address %s, or does not exist",
 				members[i].BranchENI, endpoints.PodENIAnnotation, members[i].Address)
 		}
 	}
 }
 
 // byInstance finds a pod's interface by its address among those of its instance, prefixes included, and the primary one of a node.
-func (f finder) byInstance(ctx context.Context, members []Member, at []int, places []place) {
+func (f finder) byInstance(ctx context.Context, members []Member, at []int, places []Place) {
 	if len(at) == 0 {
 		return
 	}
@@ -95,11 +95,11 @@ func (f finder) byInstance(ctx context.Context, members []Member, at []int, plac
 		instance, ok := byID[members[i].Instance]
 		switch {
 		case err != nil:
-			places[i].err = failedRead("instances", err)
+			places[i].Err = FailedRead("instances", err)
 		case !ok:
-			places[i].err = fmt.Errorf("EC2 knows no instance %s", members[i].Instance)
+			places[i].Err = fmt.Errorf("EC2 knows no instance %s", members[i].Instance)
 		default:
-			places[i].eni, places[i].err = interfaceOf(instance, members[i])
+			places[i].eni, places[i].Err = interfaceOf(instance, members[i])
 		}
 	}
 }
@@ -123,7 +123,7 @@ func interfaceOf(instance ec2.Instance, member Member) (ec2.Interface, error) {
 
 // byAddress finds the interface of a Fargate or HyperPod pod by its address in the VPC; that of a HyperPod pod whose address is from
 // a prefix, by the address of its node.
-func (f finder) byAddress(ctx context.Context, members []Member, at []int, places []place) {
+func (f finder) byAddress(ctx context.Context, members []Member, at []int, places []Place) {
 	rest := f.search(ctx, members, at, places, func(m Member) netip.Addr { return m.Address })
 	rest = slices.DeleteFunc(rest, func(i int) bool {
 		return members[i].Class != ClassHyperPod || !members[i].NodeAddress.IsValid()
@@ -133,7 +133,7 @@ func (f finder) byAddress(ctx context.Context, members []Member, at []int, place
 
 // search looks interfaces up by these addresses, and yields the members without one among them that has the pod's address.
 func (f finder) search(
-	ctx context.Context, members []Member, at []int, places []place, addressOf func(Member) netip.Addr,
+	ctx context.Context, members []Member, at []int, places []Place, addressOf func(Member) netip.Addr,
 ) (rest []int) {
 	if len(at) == 0 {
 		return nil
@@ -150,17 +150,17 @@ func (f finder) search(
 	}
 	if err != nil {
 		for _, i := range at {
-			places[i].err = failedRead("network interfaces", err)
+			places[i].Err = FailedRead("network interfaces", err)
 		}
 		return nil
 	}
 	index := newAddressIndex(found)
 	for _, i := range at {
 		if eni, ok := index.find(members[i].Address, addressOf(members[i])); ok {
-			places[i] = place{eni: eni}
+			places[i] = Place{eni: eni}
 			continue
 		}
-		places[i].err = fmt.Errorf("no network interface in %s has the address %s", vpc, members[i].Address)
+		places[i].Err = fmt.Errorf("no network interface in %s has the address %s", vpc, members[i].Address)
 		rest = append(rest, i)
 	}
 	return rest

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package networking
+package members
 
 import (
 	"context"
@@ -24,14 +24,16 @@ const (
 	maxCacheAge = 10 * time.Minute
 	// maxCached is more than the pods and nodes of the largest clusters' bindings.
 	maxCached = 100_000
+	// The pauses of a member that was not found.
+	firstPause, maxPause = time.Second, time.Minute
 )
 
-// locator finds the security groups of members and remembers them by the member's UID. What was not found is looked for again after
+// Locator finds the security groups of members and remembers them by the member's UID. What was not found is looked for again after
 // pauses that grow, so that members that EC2 does not know cost few calls however often they are asked for. Safe for concurrent use.
-type locator struct {
+type Locator struct {
 	ec2    EC2
 	vpc    func(context.Context) (string, error)
-	choice choice
+	choice Choice
 	clock  clock.PassiveClock
 
 	mu    sync.Mutex
@@ -40,12 +42,11 @@ type locator struct {
 
 // cached is what was found, or that nothing was.
 type cached struct {
-	place
+	Place
 	at time.Time
-	// Of a member that was not found: what was looked for, how often in a row, and when it is looked for again.
-	sought  identity
-	misses  int
-	retryAt time.Time
+	// Of a member that was not found: what was looked for, and how often in a row.
+	sought identity
+	misses int
 }
 
 // identity is what a member is looked for by. It may change: an annotation or a Node comes later than the pod.
@@ -60,8 +61,14 @@ func identityOf(m Member) identity {
 	return identity{m.Class, m.Instance, m.BranchENI, m.Address, m.NodeAddress, m.Fault}
 }
 
-// locate is the place of each member, by its index; what is remembered is at most as old as maxAge.
-func (l *locator) locate(ctx context.Context, class budget.Class, members []Member, maxAge time.Duration) []place {
+// NewLocator returns a Locator for members in the VPC that vpc yields.
+func NewLocator(api EC2, vpc func(context.Context) (string, error), choice Choice, now clock.PassiveClock) *Locator {
+	return &Locator{ec2: api, vpc: vpc, choice: choice, clock: now}
+}
+
+// Locate is the place of each member, by its index; what is remembered of those that were found is at most as old as maxAge, and as 10
+// minutes.
+func (l *Locator) Locate(ctx context.Context, class budget.Class, members []Member, maxAge time.Duration) []Place {
 	places, missing := l.remembered(members, maxAge)
 	if len(missing) == 0 {
 		return places
@@ -80,9 +87,9 @@ func (l *locator) locate(ctx context.Context, class budget.Class, members []Memb
 	return places
 }
 
-func (l *locator) remembered(members []Member, maxAge time.Duration) (places []place, missing []int) {
+func (l *Locator) remembered(members []Member, maxAge time.Duration) (places []Place, missing []int) {
 	now := l.clock.Now()
-	places = make([]place, len(members))
+	places = make([]Place, len(members))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, m := range members {
@@ -91,38 +98,38 @@ func (l *locator) remembered(members []Member, maxAge time.Duration) (places []p
 			missing = append(missing, i)
 			continue
 		}
-		places[i] = known.place
+		places[i] = known.Place
 	}
 	return places, missing
 }
 
 func (c cached) holds(m Member, now time.Time, maxAge time.Duration) bool {
-	if c.err != nil {
-		return now.Before(c.retryAt) && c.sought == identityOf(m)
+	if c.Err != nil {
+		return now.Before(c.RetryAt) && c.sought == identityOf(m)
 	}
-	return now.Sub(c.at) < maxAge
+	return now.Sub(c.at) < min(maxAge, maxCacheAge)
 }
 
 // choose sets the security group of each place with an interface. Only groups of interfaces that have several are read.
-func (l *locator) choose(ctx context.Context, class budget.Class, places []place) {
+func (l *Locator) choose(ctx context.Context, class budget.Class, places []Place) {
 	groups, err := l.ambiguous(ctx, class, places)
 	for i := range places {
 		p := &places[i]
 		switch {
-		case p.err != nil || p.eni.ID == "":
+		case p.Err != nil || p.eni.ID == "":
 		case err != nil && len(p.eni.Groups) > 1:
-			p.err = failedRead("security groups", err)
+			p.Err = FailedRead("security groups", err)
 		default:
-			p.group, p.err = l.choice.of(p.eni, groups)
+			p.Group, p.Err = l.choice.of(p.eni, groups)
 		}
 	}
 }
 
 // ambiguous reads the security groups of interfaces that have several.
-func (l *locator) ambiguous(ctx context.Context, class budget.Class, places []place) (map[string]ec2.SecurityGroup, error) {
+func (l *Locator) ambiguous(ctx context.Context, class budget.Class, places []Place) (map[string]ec2.SecurityGroup, error) {
 	var ids []string
 	for _, p := range places {
-		if p.err == nil && len(p.eni.Groups) > 1 {
+		if p.Err == nil && len(p.eni.Groups) > 1 {
 			ids = append(ids, p.eni.Groups...)
 		}
 	}
@@ -139,7 +146,7 @@ func (l *locator) ambiguous(ctx context.Context, class budget.Class, places []pl
 }
 
 // remember keeps what was found, and what EC2 has answered of the others; a read that failed says nothing.
-func (l *locator) remember(members []Member, places []place, at []int, now time.Time) {
+func (l *Locator) remember(members []Member, places []Place, at []int, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cache == nil {
@@ -150,20 +157,20 @@ func (l *locator) remember(members []Member, places []place, at []int, now time.
 	}
 	for _, i := range at {
 		member, p := members[i], &places[i]
-		if member.UID == "" || isPassing(p.err) {
+		if member.UID == "" || IsPassing(p.Err) {
 			continue
 		}
 		known, before := l.cache[member.UID]
 		if !before && len(l.cache) >= maxCached {
 			continue
 		}
-		next := cached{place: place{group: p.group}, at: now}
-		if p.err != nil {
-			if sought := identityOf(member); known.err == nil || known.sought != sought {
+		next := cached{Place: Place{Group: p.Group}, at: now}
+		if p.Err != nil {
+			if sought := identityOf(member); known.Err == nil || known.sought != sought {
 				known = cached{sought: sought}
 			}
-			next.missed(known, p.err)
-			p.retryAt = next.retryAt
+			next.missed(known, p.Err)
+			p.RetryAt = next.RetryAt
 		}
 		l.cache[member.UID] = next
 	}
@@ -173,7 +180,6 @@ func (l *locator) remember(members []Member, places []place, at []int, now time.
 // together.
 func (c *cached) missed(before cached, err error) {
 	pause := retry.Backoff(firstPause, before.misses, maxPause)
-	c.sought, c.misses, c.err = before.sought, before.misses+1, err
-	c.retryAt = c.at.Add(pause).Truncate(pause / 2)
-	c.place.retryAt = c.retryAt
+	c.sought, c.misses, c.Err = before.sought, before.misses+1, err
+	c.RetryAt = c.at.Add(pause).Truncate(pause / 2)
 }

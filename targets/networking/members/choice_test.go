@@ -1,10 +1,9 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package networking
+package members
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,14 +18,10 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-func texts(rules Rules) []string {
-	var out []string
-	for r := range rules {
-		out = append(out, r.String())
-	}
-	slices.Sort(out)
-	return out
-}
+const (
+	testCluster = "shop"
+	clusterTag  = clusterTagPrefix + testCluster
+)
 
 func TestChoiceOfTheSecurityGroup(t *testing.T) {
 	tagged := func(tags ...string) map[string]string {
@@ -60,7 +55,7 @@ func TestChoiceOfTheSecurityGroup(t *testing.T) {
 			for _, id := range tc.groups {
 				groups[id] = ec2.SecurityGroup{ID: id, Tags: tc.tags[id]}
 			}
-			got, err := choice{cluster: testCluster, tags: tc.extra}.of(ec2.Interface{ID: "eni-1", Groups: tc.groups}, groups)
+			got, err := Choice{Cluster: testCluster, Tags: tc.extra}.of(ec2.Interface{ID: "eni-1", Groups: tc.groups}, groups)
 			if got != tc.want {
 				t.Errorf("chosen %q, want %q", got, tc.want)
 			}
