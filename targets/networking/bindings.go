@@ -10,24 +10,25 @@ import (
 
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/targets/networking/members"
+	"github.com/targetgate/targetgate/targets/networking/ruleset"
 )
 
 // bindingState is what is known of a binding. Manager.mu guards it.
 type bindingState struct {
-	want     *Binding // never changed
-	reach    Reach    // of its spec
-	version  int      // of want
-	tried    int      // the version that was last looked at
-	resolved bool     // every member of want was found, and every rule is known
+	want     *Binding      // never changed
+	reach    ruleset.Reach // of its spec
+	version  int           // of want
+	tried    int           // the version that was last looked at
+	resolved bool          // every member of want was found, and every rule is known
 
-	wishes  map[string]Rules // by security group
-	seq     uint64           // when the wishes last changed
-	fault   error            // of the spec
-	trouble trouble          // of members
+	wishes  map[string]ruleset.Rules // by security group
+	seq     uint64                   // when the wishes last changed
+	fault   error                    // of the spec
+	trouble trouble                  // of members
 
 	released  bool
 	releaseAt time.Time
-	before    map[string]Rules // the wishes until the release
+	before    map[string]ruleset.Rules // the wishes until the release
 	last      State
 }
 
@@ -48,8 +49,8 @@ type trouble struct {
 // come one after the other.
 type groupState struct {
 	Stored
-	refusals map[ec2.Rule]refusal
-	flows    sets.Set[Flow] // of outcome; before there was a pass, of the rules of the record
+	refusals map[ec2.Rule]ruleset.Refusal
+	flows    sets.Set[ruleset.Flow] // of outcome; before there was a pass, of the rules of the record
 	last     outcome
 	passed   bool   // there was a pass
 	tenant   string // the namespace whose change woke it, empty for a drift check

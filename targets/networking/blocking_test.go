@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/targetgate/targetgate/targets/networking/members"
+	"github.com/targetgate/targetgate/targets/networking/ruleset"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -38,7 +39,7 @@ var asksFor80 = map[string]func(b *bed, old Binding){
 	},
 	"it is far too large": func(b *bed, old Binding) {
 		old.Networking = spec(from("sg-lb", 80), v1beta1.NetworkingIngressRule{
-			From: make([]v1beta1.NetworkingPeer, maxRules), Ports: make([]v1beta1.NetworkingPort, 2),
+			From: make([]v1beta1.NetworkingPeer, 1000), Ports: make([]v1beta1.NetworkingPort, 2),
 		})
 		b.want(old)
 	},
@@ -81,7 +82,7 @@ func TestMergedRuleWaitsForABindingThatMayAskForAPortInIt(t *testing.T) {
 			inBed(t, func(b *bed) {
 				merged := rule(80, 30000, "sg-lb")
 				b.others("sg-node", merged)
-				b.records.texts["sg-node"] = Record{merged: {Phase: Granted, At: time.Now()}}.String()
+				b.records.texts["sg-node"] = ruleset.Record{merged: {Phase: ruleset.Granted, At: time.Now()}}.String()
 				b.start()
 				broken := asking("broken", from("sg-lb", tc.port))
 				broken.Members = []members.Member{podOn(9, "lost")}

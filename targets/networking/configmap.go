@@ -14,11 +14,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/targets/networking/ruleset"
 )
 
 // Stored is a record as it was loaded.
 type Stored struct {
-	Record Record
+	Record ruleset.Record
 	// Err is why the record could not be read: nothing may be revoked on its group.
 	Err error
 }
@@ -28,7 +30,7 @@ type Records interface {
 	// Load yields the records of all security groups, by their IDs.
 	Load(ctx context.Context) (map[string]Stored, error)
 	// Save replaces the record of a group. It has been written when Save returns nil. An empty record is deleted.
-	Save(ctx context.Context, group string, record Record) error
+	Save(ctx context.Context, group string, record ruleset.Record) error
 }
 
 // writeTimeout bounds a read or write of records.
@@ -58,7 +60,7 @@ func (c *ConfigMap) Load(ctx context.Context) (map[string]Stored, error) {
 	}
 	records := map[string]Stored{}
 	for group, text := range configMap.Data {
-		record, err := ParseRecord(text)
+		record, err := ruleset.ParseRecord(text)
 		records[group] = Stored{Record: record, Err: err}
 	}
 	return records, nil
@@ -77,7 +79,7 @@ func advice(err error) string {
 }
 
 // Save implements Records.
-func (c *ConfigMap) Save(ctx context.Context, group string, record Record) error {
+func (c *ConfigMap) Save(ctx context.Context, group string, record ruleset.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	var text *string

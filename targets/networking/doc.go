@@ -7,12 +7,9 @@
 // # From a binding to a rule
 //
 //	members        pods and nodes                       -> members, and the one security group of each; a folder of its own
-//	rules.go       spec.networking                      -> asks, and with a member the rules for it; values only
-//	reach.go       spec.networking                      -> which rules it can ask for, whatever its members are; values only
-//	union.go       the wishes of all bindings           -> the rules that must be in one group; values only
-//	diff.go        these, what is present, our record   -> what to grant and revoke; values only
+//	ruleset        spec, wishes, what is present, record -> which rules must be there, what to grant and revoke; a folder of its own
 //	group.go       one pass over one group: read, decide, write the record, grant, revoke, write the record (sender.go, settle.go)
-//	record.go      which rules are ours, as text; configmap.go stores it
+//	configmap.go   stores which rules are ours
 //	manager.go     queues: bindings to resolve (resolve.go), groups to pass over (pass.go); what became of it (state.go, release.go)
 //
 // A registrar hands each binding over with Want in every pass, shows its State, and before it drops the finalizer of a deleted one
@@ -34,7 +31,7 @@
 // # Locks
 //
 // Manager.mu guards all bindingStates and groupStates. It is taken before no other lock but those of the queues, and never held
-// across a call, nor while a spec or members are compared or compiled. 
+// across a call, nor while a spec or members are compared or compiled.
 //
 // # Words
 //

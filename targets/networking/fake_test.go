@@ -17,6 +17,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/networking/ruleset"
 )
 
 // fakeEC2 is EC2 in memory. Calls take or refuse all rules; reads are up to lag behind; hooks look at calls and let them fail.
@@ -39,7 +40,7 @@ type fakeEC2 struct {
 type fakeGroup struct {
 	tags     map[string]string
 	rules    map[ec2.Rule]string // descriptions
-	byUs     Rules
+	byUs     ruleset.Rules
 	versions []fakeVersion
 }
 
@@ -65,7 +66,7 @@ func (f *fakeEC2) group(id string, tags ...string) *fakeGroup {
 
 // addGroup is group with the lock held.
 func (f *fakeEC2) addGroup(id string, tags ...string) *fakeGroup {
-	g := &fakeGroup{tags: map[string]string{}, rules: map[ec2.Rule]string{}, byUs: Rules{}}
+	g := &fakeGroup{tags: map[string]string{}, rules: map[ec2.Rule]string{}, byUs: ruleset.Rules{}}
 	for i := 0; i+1 < len(tags); i += 2 {
 		g.tags[tags[i]] = tags[i+1]
 	}
@@ -222,9 +223,17 @@ func (f *fakeEC2) authorize(id string, rules []ec2.Permission, byUs bool) error 
 	if !ok {
 		return apiError("InvalidGroup.NotFound")
 	}
-	count := tallyOf(Rules{})
+	var v4, v6 int
+	count := func(rule ec2.Rule) {
+		if cidr := rule.Source.CIDR; !cidr.IsValid() || cidr.Addr().Is4() {
+			v4++
+		}
+		if cidr := rule.Source.CIDR; !cidr.IsValid() || cidr.Addr().Is6() {
+			v6++
+		}
+	}
 	for rule := range group.rules {
-		count.add(rule)
+		count(rule)
 	}
 	for _, permission := range rules {
 		if _, ok := group.rules[permission.Rule]; ok {
@@ -233,9 +242,9 @@ func (f *fakeEC2) authorize(id string, rules []ec2.Permission, byUs bool) error 
 		if source := permission.Source.Group; source != "" && f.groups[source] == nil {
 			return apiError("InvalidGroup.NotFound")
 		}
-		count.add(permission.Rule)
+		count(permission.Rule)
 	}
-	if !count.within(f.quota) {
+	if v4 > f.quota || v6 > f.quota {
 		return apiError("RulesPerSecurityGroupLimitExceeded")
 	}
 	group.change(func() {
@@ -324,13 +333,13 @@ func (f *fakeRecords) Load(ctx context.Context) (map[string]Stored, error) {
 	}
 	out := map[string]Stored{}
 	for id, text := range f.texts {
-		record, err := ParseRecord(text)
+		record, err := ruleset.ParseRecord(text)
 		out[id] = Stored{Record: record, Err: err}
 	}
 	return out, ctx.Err()
 }
 
-func (f *fakeRecords) Save(ctx context.Context, id string, record Record) error {
+func (f *fakeRecords) Save(ctx context.Context, id string, record ruleset.Record) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/targets/networking/members"
+	"github.com/targetgate/targetgate/targets/networking/ruleset"
 	"github.com/targetgate/targetgate/targets/retry"
 )
 
@@ -36,18 +37,11 @@ const (
 
 // view is what all bindings wish of one security group, at one time.
 type view struct {
-	wishes  map[types.NamespacedName]Rules
+	wishes  map[types.NamespacedName]ruleset.Rules
 	blocked func(ec2.Rule) bool
 	foreign func(ec2.Rule) bool
 	listed  bool   // all bindings were listed
 	seq     uint64 // of the changes that it contains
-}
-
-// refusal is of a rule that EC2 refuses.
-type refusal struct {
-	err     error
-	times   int
-	retryAt time.Time
 }
 
 // groupPass makes the rules of one security group what the bindings wish: it reads the group, decides, writes the record, grants,
@@ -58,24 +52,24 @@ type groupPass struct {
 	clock   clock.PassiveClock
 	class   budget.Class
 	id      string
-	picture picture // without what is read in the pass
+	picture ruleset.Picture // without what is read in the pass
 	view    func(context.Context) view
 	// refusals are those of earlier passes.
-	refusals map[ec2.Rule]refusal
+	refusals map[ec2.Rule]ruleset.Refusal
 }
 
 // outcome is what a pass leaves behind.
 type outcome struct {
 	view     view
-	record   Record
-	wanted   Wanted
+	record   ruleset.Record
+	wanted   ruleset.Wanted
 	missing  map[ec2.Rule]error // wanted and not in the group, and why
 	leaving  []ec2.Rule         // ours and unwanted, and not gone yet
 	waiting  []ec2.Rule         // ours and unwanted, but a binding that is not resolved may wish for them
 	held     []ec2.Rule         // on which the decision depends until all bindings are resolved
 	kept     []ec2.Rule
 	unowned  []ec2.Rule
-	refusals map[ec2.Rule]refusal
+	refusals map[ec2.Rule]ruleset.Refusal
 	again    time.Duration // when to pass again, 0 for the next drift check
 	shares   map[types.NamespacedName]*share
 	decided  bool  // the group was read, and bindings were listed: leaving is all that is left
@@ -83,40 +77,40 @@ type outcome struct {
 }
 
 // flows are those of the rules that are ours, wanted, or stay for others.
-func (out *outcome) flows() sets.Set[Flow] {
-	return flowsOf(maps.Keys(out.record)).Union(flowsOf(maps.Keys(out.wanted))).
-		Union(flowsOf(slices.Values(out.leaving))).Union(flowsOf(slices.Values(out.waiting))).Union(flowsOf(slices.Values(out.kept)))
+func (out *outcome) flows() sets.Set[ruleset.Flow] {
+	return ruleset.FlowsOf(maps.Keys(out.record)).Union(ruleset.FlowsOf(maps.Keys(out.wanted))).
+		Union(ruleset.FlowsOf(slices.Values(out.leaving))).Union(ruleset.FlowsOf(slices.Values(out.waiting))).Union(ruleset.FlowsOf(slices.Values(out.kept)))
 }
 
 // run makes the pass.
 func (p *groupPass) run(ctx context.Context) outcome {
-	out := outcome{view: p.view(ctx), record: p.picture.record, missing: map[ec2.Rule]error{}, refusals: map[ec2.Rule]refusal{}}
+	out := outcome{view: p.view(ctx), record: p.picture.Record, missing: map[ec2.Rule]error{}, refusals: map[ec2.Rule]ruleset.Refusal{}}
 	d, err := p.decide(ctx, out.view)
 	if err != nil {
 		out.err = err
 		p.failAll(&out, err)
 		return out
 	}
-	out.wanted, out.waiting, out.held, out.kept, out.unowned, out.decided = d.wanted, d.waiting, d.held, d.kept, d.unowned, out.view.listed
+	out.wanted, out.waiting, out.held, out.kept, out.unowned, out.decided = d.Wanted, d.Waiting, d.Held, d.Kept, d.Unowned, out.view.listed
 	p.dropRefused(&d, &out)
-	maps.Copy(out.missing, d.over)
-	if out.err = p.save(ctx, &out, d.next(p.picture)); out.err != nil {
-		for _, rule := range d.grants {
+	maps.Copy(out.missing, d.Over)
+	if out.err = p.save(ctx, &out, d.Next(p.picture)); out.err != nil {
+		for _, rule := range d.Grants {
 			out.missing[rule] = unwritten(out.err)
 		}
 		p.schedule(&d, &out, &sender{}, nil)
 		return out
 	}
-	before := p.picture.record
+	before := p.picture.Record
 	granted := p.grant(ctx, &d, &out)
 	var revoked *sender
 	if out.err == nil {
 		revoked = p.revoke(ctx, &d, &out)
 	}
-	next := Record{}
+	next := ruleset.Record{}
 	maps.Copy(next, out.record)
-	settleGrants(next, before, d.grants, granted, p.clock.Now())
-	settleRevokes(next, before, d.revokes, revoked, p.clock.Now())
+	settleGrants(next, before, d.Grants, granted, p.clock.Now())
+	settleRevokes(next, before, d.Revokes, revoked, p.clock.Now())
 	out.err = errors.Join(out.err, p.save(ctx, &out, next))
 	p.schedule(&d, &out, granted, revoked)
 	return out
@@ -137,10 +131,10 @@ func isRefused(err error) bool {
 
 // failAll says of every wished rule that it is not known to be there.
 func (p *groupPass) failAll(out *outcome, err error) {
-	out.wanted = Wanted{}
+	out.wanted = ruleset.Wanted{}
 	for key, rules := range out.view.wishes {
 		for rule := range rules {
-			out.wanted.add(rule, sets.New(key))
+			out.wanted.Add(rule, sets.New(key))
 			out.missing[rule] = err
 		}
 	}
@@ -150,52 +144,52 @@ func (p *groupPass) failAll(out *outcome, err error) {
 var errNoGroup = errors.New("EC2 knows no such security group")
 
 // decide reads the group, and the groups that decide about leftovers, and decides.
-func (p *groupPass) decide(ctx context.Context, v view) (decision, error) {
+func (p *groupPass) decide(ctx context.Context, v view) (ruleset.Decision, error) {
 	groups, err := p.ec2.SecurityGroups(ctx, p.class, []string{p.id})
 	if err != nil {
-		return decision{}, members.FailedRead("security group "+p.id, err)
+		return ruleset.Decision{}, members.FailedRead("security group "+p.id, err)
 	}
 	at := slices.IndexFunc(groups, func(g ec2.SecurityGroup) bool { return g.ID == p.id })
 	if at < 0 {
-		return decision{}, fmt.Errorf("security group %s: %w", p.id, errNoGroup)
+		return ruleset.Decision{}, fmt.Errorf("security group %s: %w", p.id, errNoGroup)
 	}
-	p.picture.group, p.picture.now = groups[at], p.clock.Now()
+	p.picture.Group, p.picture.Now = groups[at], p.clock.Now()
 	d := p.decideFor(v)
-	if len(d.ask) == 0 {
+	if len(d.Ask) == 0 {
 		return d, nil
 	}
-	slices.Sort(d.ask)
-	found, err := p.ec2.SecurityGroups(ctx, p.class, slices.Compact(d.ask))
+	slices.Sort(d.Ask)
+	found, err := p.ec2.SecurityGroups(ctx, p.class, slices.Compact(d.Ask))
 	if err != nil {
-		return decision{}, members.FailedRead("the security groups that rules name", err)
+		return ruleset.Decision{}, members.FailedRead("the security groups that rules name", err)
 	}
-	p.picture.sources = map[string]bool{}
+	p.picture.Sources = map[string]bool{}
 	for _, source := range found {
-		p.picture.sources[source.ID] = source.Tags[ownerTag] == p.picture.cluster
+		p.picture.Sources[source.ID] = source.Tags[ruleset.OwnerTag] == p.picture.Cluster
 	}
 	return p.decideFor(v), nil
 }
 
-func (p *groupPass) decideFor(v view) decision {
-	p.picture.wishes, p.picture.blocked, p.picture.foreign = v.wishes, v.blocked, v.foreign
-	return decide(p.picture)
+func (p *groupPass) decideFor(v view) ruleset.Decision {
+	p.picture.Wishes, p.picture.Blocked, p.picture.Foreign = v.wishes, v.blocked, v.foreign
+	return ruleset.Decide(p.picture)
 }
 
 // dropRefused takes out of the grants what EC2 has refused lately.
-func (p *groupPass) dropRefused(d *decision, out *outcome) {
-	d.grants = slices.DeleteFunc(d.grants, func(rule ec2.Rule) bool {
+func (p *groupPass) dropRefused(d *ruleset.Decision, out *outcome) {
+	d.Grants = slices.DeleteFunc(d.Grants, func(rule ec2.Rule) bool {
 		known, ok := p.refusals[rule]
-		if !ok || !p.picture.now.Before(known.retryAt) {
+		if !ok || !p.picture.Now.Before(known.RetryAt) {
 			return false
 		}
-		out.missing[rule], out.refusals[rule] = known.err, known
+		out.missing[rule], out.refusals[rule] = known.Err, known
 		return true
 	})
 }
 
 // save writes the record if it has changed. The record of a group that could not be read stays as it is, for people to look at.
-func (p *groupPass) save(ctx context.Context, out *outcome, next Record) error {
-	if p.picture.unreadable || maps.Equal(next, out.record) {
+func (p *groupPass) save(ctx context.Context, out *outcome, next ruleset.Record) error {
+	if p.picture.Unreadable || maps.Equal(next, out.record) {
 		return nil
 	}
 	if err := p.records.Save(ctx, p.id, next); err != nil {
@@ -206,15 +200,15 @@ func (p *groupPass) save(ctx context.Context, out *outcome, next Record) error {
 }
 
 // grant adds the missing rules. That EC2 holds a rule already is success.
-func (p *groupPass) grant(ctx context.Context, d *decision, out *outcome) *sender {
+func (p *groupPass) grant(ctx context.Context, d *ruleset.Decision, out *outcome) *sender {
 	var rules []ec2.Permission
-	for _, rule := range d.grants {
-		rules = append(rules, ec2.Permission{Rule: rule, Description: description})
+	for _, rule := range d.Grants {
+		rules = append(rules, ec2.Permission{Rule: rule, Description: ruleset.Description})
 	}
 	sent := send(ctx, rules, func(ctx context.Context, rules []ec2.Permission) error {
 		return p.ec2.Authorize(ctx, p.class, p.id, rules)
 	})
-	for _, rule := range d.grants {
+	for _, rule := range d.Grants {
 		switch err := sent.results[rule]; {
 		case err == nil:
 			rulesTotal.WithLabelValues("granted").Inc()
@@ -237,35 +231,35 @@ func (p *groupPass) refusedText(rule ec2.Rule, err error) error {
 	text := fmt.Sprintf("EC2 does not add %s to security group %s: %s", rule, p.id, awserr.Message(err))
 	if ec2.IsRuleLimit(err) {
 		text += fmt.Sprintf(" (it was last seen with %d inbound rules; AWS's quota is below --security-group-rule-quota=%d)",
-			len(p.picture.group.Ingress), p.picture.quota)
+			len(p.picture.Group.Ingress), p.picture.Quota)
 	}
 	return errors.New(text)
 }
 
-func (p *groupPass) refuse(rule ec2.Rule, err error) refusal {
-	times := p.refusals[rule].times
+func (p *groupPass) refuse(rule ec2.Rule, err error) ruleset.Refusal {
+	times := p.refusals[rule].Times
 	pause := retry.Jitter(retry.Backoff(firstRefusedPause, times, maxRefusedPause))
-	return refusal{err: err, times: times + 1, retryAt: p.clock.Now().Add(pause)}
+	return ruleset.Refusal{Err: err, Times: times + 1, RetryAt: p.clock.Now().Add(pause)}
 }
 
 // revoke removes what is still unwanted after the grants: a binding may have come to wish for it meanwhile. That EC2 does not hold a
 // rule any more is success.
-func (p *groupPass) revoke(ctx context.Context, d *decision, out *outcome) *sender {
-	if len(d.revokes) == 0 {
+func (p *groupPass) revoke(ctx context.Context, d *ruleset.Decision, out *outcome) *sender {
+	if len(d.Revokes) == 0 {
 		return nil
 	}
 	now := p.decideFor(p.view(ctx))
-	still := Rules{}
-	for _, permission := range now.revokes {
+	still := ruleset.Rules{}
+	for _, permission := range now.Revokes {
 		still.Insert(permission.Rule)
 	}
-	missing := sets.KeySet(out.missing).Union(sets.KeySet(now.over))
-	for _, rule := range now.grants {
-		if !slices.Contains(d.grants, rule) {
+	missing := sets.KeySet(out.missing).Union(sets.KeySet(now.Over))
+	for _, rule := range now.Grants {
+		if !slices.Contains(d.Grants, rule) {
 			missing.Insert(rule)
 		}
 	}
-	rules := slices.DeleteFunc(revocable(d.revokes, missing), func(permission ec2.Permission) bool { return !still.Has(permission.Rule) })
+	rules := slices.DeleteFunc(ruleset.Revocable(d.Revokes, missing), func(permission ec2.Permission) bool { return !still.Has(permission.Rule) })
 	sent := send(ctx, rules, func(ctx context.Context, rules []ec2.Permission) error {
 		return p.ec2.Revoke(ctx, p.class, p.id, rules)
 	})

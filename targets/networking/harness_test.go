@@ -20,13 +20,14 @@ import (
 
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/targets/networking/members"
+	"github.com/targetgate/targetgate/targets/networking/ruleset"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 const (
 	testCluster = "shop"
-	clusterTag  = clusterTagPrefix + testCluster
-	otherTag    = clusterTagPrefix + "till"
+	clusterTag  = "kubernetes.io/cluster/" + testCluster
+	otherTag    = "kubernetes.io/cluster/till"
 )
 
 // bed is a Manager with EC2, records and a registrar that hands all bindings over.
@@ -194,7 +195,7 @@ func rule(first, last int32, source string) ec2.Rule {
 func labelled(rules ...ec2.Rule) []ec2.Permission {
 	var out []ec2.Permission
 	for _, r := range rules {
-		out = append(out, ec2.Permission{Rule: r, Description: description})
+		out = append(out, ec2.Permission{Rule: r, Description: ruleset.Description})
 	}
 	return out
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/networking/ruleset"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -87,7 +88,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	h.ec2.random, h.ec2.lag, h.ec2.latency = rand.New(rand.NewPCG(seed, 3)), 2*time.Second, 150*time.Millisecond
 	h.ec2.group("sg-own", clusterTag, "owned")
 	h.ec2.group("sg-both", clusterTag, "owned", otherTag, "owned")
-	h.ec2.group("sg-ours", ownerTag, testCluster)
+	h.ec2.group("sg-ours", ruleset.OwnerTag, testCluster)
 	h.ec2.group("sg-any")
 	h.ec2.node(1, "sg-own")
 	h.ec2.node(2, "sg-both")
@@ -172,7 +173,7 @@ func (h *history) checkRevoke(group string, rules []ec2.Permission) {
 
 func coveredBy(wish ec2.Rule, rules map[ec2.Rule]string) bool {
 	for have := range rules {
-		if covers(have, wish) {
+		if have.Protocol == wish.Protocol && have.Source == wish.Source && have.From <= wish.From && have.To >= wish.To {
 			return true
 		}
 	}
@@ -232,7 +233,7 @@ func (h *history) change() {
 		binding.Members = append(binding.Members, podOn(1+h.random.IntN(2), fmt.Sprintf("%s-%d", key.Name, n)))
 	}
 	h.listed[key], h.changed[key] = binding, time.Now()
-	h.note("binding %s: %d members, %v", key.Name, len(binding.Members), reachOf(binding.Networking))
+	h.note("binding %s: %d members, %v", key.Name, len(binding.Members), ruleset.ReachOf(binding.Networking))
 	h.rewish()
 }
 
@@ -360,15 +361,15 @@ func (h *history) checkReady(binding Binding) {
 }
 
 // wishesOf is what a binding wishes by its spec and members, by group.
-func wishesOf(t *testing.T, binding Binding) map[string]Rules {
-	asks, err := compile(binding.Networking, false)
+func wishesOf(t *testing.T, binding Binding) map[string]ruleset.Rules {
+	asks, err := ruleset.Compile(binding.Networking, false)
 	if err != nil {
 		t.Error(err)
 	}
-	wishes := map[string]Rules{}
+	wishes := map[string]ruleset.Rules{}
 	for _, member := range binding.Members {
 		group := map[string]string{"i-01": "sg-own", "i-02": "sg-both"}[member.Instance]
-		rules, _ := rulesFor(asks, member.Ports)
+		rules, _ := asks.For(member.Ports)
 		wishes[group] = rules.Union(wishes[group])
 	}
 	return wishes
@@ -395,8 +396,8 @@ func (h *history) finish() {
 // compare checks that all wishes are met, and that what we have added is wished, exactly or merged.
 func (h *history) compare(group string) {
 	g := h.ec2.groups[group]
-	right := Rules{}
-	flows := map[Flow]Wanted{}
+	right := ruleset.Rules{}
+	flows := map[ruleset.Flow]ruleset.Wanted{}
 	for wish := range h.wished[group] {
 		if wish.Source.Group == "sg-gone" {
 			continue
@@ -405,19 +406,19 @@ func (h *history) compare(group string) {
 			h.Errorf("%s lacks %s", group, wish)
 		}
 		right.Insert(wish)
-		if flows[flowOf(wish)] == nil {
-			flows[flowOf(wish)] = Wanted{}
+		if flows[ruleset.FlowOf(wish)] == nil {
+			flows[ruleset.FlowOf(wish)] = ruleset.Wanted{}
 		}
-		flows[flowOf(wish)].add(wish, nil)
+		flows[ruleset.FlowOf(wish)].Add(wish, nil)
 	}
 	for _, wishes := range flows {
 		if merged := merge(wishes); merged.Source.Group != "" && h.setting.Restricted {
 			right.Insert(merged)
 		}
 	}
-	recorded, _ := ParseRecord(h.records.texts[group])
+	recorded, _ := ruleset.ParseRecord(h.records.texts[group])
 	for have := range g.byUs {
-		if group == "sg-both" && (have.Source.Group != "sg-ours" || !recorded.ours(have)) {
+		if group == "sg-both" && (have.Source.Group != "sg-ours" || !recorded.Ours(have)) {
 			continue // another owner is evident, and a lost answer may leave a rule that looks like theirs
 		}
 		if !right.Has(have) {
@@ -462,19 +463,31 @@ func TestTakeOversChangeNothing(t *testing.T) {
 
 // incumbents are the rules of a group as the incumbent has made them.
 func (h *history) incumbents(group string) []ec2.Rule {
-	flows, rules := map[Flow]Wanted{}, Rules{}
+	flows, rules := map[ruleset.Flow]ruleset.Wanted{}, ruleset.Rules{}
 	for wish := range h.wished[group] {
 		if wish.Source.Group == "" || !h.setting.Restricted {
 			rules.Insert(wish)
 			continue
 		}
-		if flows[flowOf(wish)] == nil {
-			flows[flowOf(wish)] = Wanted{}
+		if flows[ruleset.FlowOf(wish)] == nil {
+			flows[ruleset.FlowOf(wish)] = ruleset.Wanted{}
 		}
-		flows[flowOf(wish)].add(wish, nil)
+		flows[ruleset.FlowOf(wish)].Add(wish, nil)
 	}
 	for _, wishes := range flows {
 		rules.Insert(merge(wishes))
 	}
 	return rules.UnsortedList()
+}
+
+// merge is the rule from the lowest to the highest port of rules of one flow.
+func merge(wishes ruleset.Wanted) (merged ec2.Rule) {
+	first := true
+	for wish := range wishes {
+		if first {
+			merged, first = wish, false
+		}
+		merged.From, merged.To = min(merged.From, wish.From), max(merged.To, wish.To)
+	}
+	return merged
 }

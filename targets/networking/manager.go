@@ -17,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/targets/networking/members"
+	"github.com/targetgate/targetgate/targets/networking/ruleset"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -167,7 +168,7 @@ func (m *Manager) tellNoLoad(err error) {
 func (m *Manager) take(stored map[string]Stored) {
 	states := map[string]*groupState{}
 	for group, s := range stored {
-		states[group] = &groupState{Stored: s, flows: flowsOf(maps.Keys(s.Record))}
+		states[group] = &groupState{Stored: s, flows: ruleset.FlowsOf(maps.Keys(s.Record))}
 		m.groups.Add(group)
 	}
 	m.mu.Lock()
@@ -219,7 +220,7 @@ func (m *Manager) Want(binding Binding) {
 	if last != nil && reflect.DeepEqual(*last, binding) {
 		return
 	}
-	reach := reachOf(binding.Networking)
+	reach := ruleset.ReachOf(binding.Networking)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	state := m.known[binding.Key]

@@ -14,6 +14,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/networking/ruleset"
 	"github.com/targetgate/targetgate/targets/retry"
 )
 
@@ -28,7 +29,7 @@ func (m *Manager) pass(ctx context.Context, id string) (time.Duration, error) {
 	if ctx.Err() != nil {
 		return 0, nil
 	}
-	if errors.Is(out.err, errNoGroup) && len(out.view.wishes) == 0 && !out.record.young(m.Clock.Now()) {
+	if errors.Is(out.err, errNoGroup) && len(out.view.wishes) == 0 && !out.record.Young(m.Clock.Now()) {
 		return 0, m.dropGroup(ctx, id, out.view.seq)
 	}
 	m.finishPass(ctx, id, out)
@@ -58,9 +59,9 @@ func (m *Manager) preparePass(id string) (p *groupPass, tenant string) {
 	return &groupPass{
 		ec2: m.EC2, records: m.Records, clock: m.Clock, class: class, id: id, refusals: state.refusals,
 		view: func(ctx context.Context) view { return m.view(ctx, id) },
-		picture: picture{
-			record: state.Record, unreadable: state.Err != nil, restricted: m.Restricted, quota: m.RuleQuota, cluster: m.ClusterName,
-			refusals: state.refusals,
+		picture: ruleset.Picture{
+			Record: state.Record, Unreadable: state.Err != nil, Restricted: m.Restricted, Quota: m.RuleQuota, Cluster: m.ClusterName,
+			Refusals: state.refusals,
 		},
 	}, tenant
 }
@@ -82,15 +83,15 @@ func (m *Manager) view(ctx context.Context, id string) view {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list bindings, no security group rule is removed")
 	}
 	v, unresolved, unseen := m.wishesOf(id, listed)
-	var foreign []Reach
+	var foreign []ruleset.Reach
 	for _, binding := range unseen {
 		if binding.Foreign {
-			foreign = append(foreign, reachOf(binding.Networking))
+			foreign = append(foreign, ruleset.ReachOf(binding.Networking))
 		} else {
-			unresolved = append(unresolved, reachOf(binding.Networking))
+			unresolved = append(unresolved, ruleset.ReachOf(binding.Networking))
 		}
 	}
-	mayBe, mayBeForeign := unionOf(unresolved...), unionOf(foreign...)
+	mayBe, mayBeForeign := ruleset.UnionOf(unresolved...), ruleset.UnionOf(foreign...)
 	v.listed = err == nil
 	v.blocked = func(rule ec2.Rule) bool { return err != nil || mayBe.Touches(rule) }
 	v.foreign = func(rule ec2.Rule) bool { return m.Partial || mayBeForeign.Touches(rule) }
@@ -99,10 +100,10 @@ func (m *Manager) view(ctx context.Context, id string) view {
 
 // wishesOf are the wishes for a group, what bindings that are not resolved can ask for, and the listed bindings of which nothing else
 // is known.
-func (m *Manager) wishesOf(id string, listed []Binding) (v view, unresolved []Reach, unseen []Binding) {
+func (m *Manager) wishesOf(id string, listed []Binding) (v view, unresolved []ruleset.Reach, unseen []Binding) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	v = view{wishes: map[types.NamespacedName]Rules{}, seq: m.seq}
+	v = view{wishes: map[types.NamespacedName]ruleset.Rules{}, seq: m.seq}
 	for key, binding := range m.known {
 		if len(binding.wishes[id]) > 0 {
 			v.wishes[key] = binding.wishes[id]
@@ -155,13 +156,13 @@ func (m *Manager) dropGroup(ctx context.Context, id string, seq uint64) error {
 	if wished {
 		return errNoGroup
 	}
-	if err := m.Records.Save(ctx, id, Record{}); err != nil {
+	if err := m.Records.Save(ctx, id, ruleset.Record{}); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	m.states[id].Err = nil // the record that could not be read is gone
 	m.mu.Unlock()
-	m.finishPass(ctx, id, outcome{view: view{seq: seq}, record: Record{}, decided: true})
+	m.finishPass(ctx, id, outcome{view: view{seq: seq}, record: ruleset.Record{}, decided: true})
 	m.groups.Add(id) // for the last time
 	return nil
 }
@@ -185,7 +186,7 @@ func (m *Manager) gauge() {
 func (m *Manager) leftOf(state *bindingState) (left, needed map[string][]ec2.Rule) {
 	left, needed = map[string][]ec2.Rule{}, map[string][]ec2.Rule{}
 	add := func(to map[string][]ec2.Rule, id string, rules []ec2.Rule) {
-		if rules = state.reach.touching(rules); len(rules) > 0 {
+		if rules = state.reach.Touching(rules); len(rules) > 0 {
 			to[id] = append(to[id], rules...)
 		}
 	}
@@ -193,7 +194,7 @@ func (m *Manager) leftOf(state *bindingState) (left, needed map[string][]ec2.Rul
 		switch {
 		case !group.concerns(state.reach) && len(state.before[id]) == 0:
 		case !group.passed || group.last.view.seq < state.seq || !group.last.decided:
-			add(left, id, group.Record.allOurs().Union(state.before[id]).UnsortedList())
+			add(left, id, group.Record.AllOurs().Union(state.before[id]).UnsortedList())
 		default:
 			add(left, id, group.last.leaving)
 			add(needed, id, group.last.waiting)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/targetgate/targetgate/targets/networking/ruleset"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -49,12 +50,12 @@ func (m *Manager) Release(key types.NamespacedName, uid types.UID, networking *v
 // releaseReach is what the binding can have asked for: by its spec, the one before, and the wishes that it had. It is nil for a binding
 // that is not known. What a resolution finds meanwhile is within it.
 func (m *Manager) releaseReach(key types.NamespacedName, uid types.UID, networking *v1beta1.TargetGroupBindingNetworking) (
-	reach Reach, started bool,
+	reach ruleset.Reach, started bool,
 ) {
 	m.mu.Lock()
 	state := m.known[key]
 	known := state != nil && state.want.UID == uid
-	var wishes map[string]Rules
+	var wishes map[string]ruleset.Rules
 	if known {
 		started, reach, wishes = state.released, state.reach, state.wishes
 	}
@@ -63,11 +64,11 @@ func (m *Manager) releaseReach(key types.NamespacedName, uid types.UID, networki
 	case started:
 		return reach, true
 	case known:
-		return unionOf(reachOf(networking), reach, reachOfWishes(wishes)), false
+		return ruleset.UnionOf(ruleset.ReachOf(networking), reach, ruleset.ReachOfWishes(wishes)), false
 	case networking == nil:
 		return nil, false
 	default:
-		return reachOf(networking), false
+		return ruleset.ReachOf(networking), false
 	}
 }
 

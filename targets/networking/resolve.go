@@ -16,6 +16,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/targets/networking/members"
+	"github.com/targetgate/targetgate/targets/networking/ruleset"
 	"github.com/targetgate/targetgate/targets/retry"
 )
 
@@ -25,7 +26,7 @@ var errUnresolved = errors.New("not all members are resolved")
 // resolution is what was found out about a binding.
 type resolution struct {
 	incomplete bool // there may be more members
-	wishes     map[string]Rules
+	wishes     map[string]ruleset.Rules
 	fault      error
 	problems   []problem
 	retryAt    time.Time // when a member is looked for again that EC2 did not know
@@ -73,7 +74,7 @@ type dueBinding struct {
 	binding *Binding
 	version int
 	before  int
-	wishes  map[string]Rules // until now
+	wishes  map[string]ruleset.Rules // until now
 }
 
 func (m *Manager) toResolve(key types.NamespacedName) dueBinding {
@@ -106,8 +107,8 @@ func readFailed(problems []problem) bool {
 // look finds the security groups of a binding's members, and puts its wishes together. A member that is not resolved does not keep the
 // others from getting their rules.
 func (m *Manager) look(ctx context.Context, class budget.Class, binding Binding, maxAge time.Duration) resolution {
-	found := resolution{wishes: map[string]Rules{}, incomplete: binding.Incomplete}
-	asks, err := compile(binding.Networking, binding.Nodes)
+	found := resolution{wishes: map[string]ruleset.Rules{}, incomplete: binding.Incomplete}
+	asks, err := ruleset.Compile(binding.Networking, binding.Nodes)
 	if err != nil {
 		found.fault = err
 		return found
@@ -127,12 +128,12 @@ func (m *Manager) look(ctx context.Context, class budget.Class, binding Binding,
 		if place.Group == "" {
 			continue
 		}
-		rules, err := rulesFor(asks, member.Ports)
+		rules, err := asks.For(member.Ports)
 		if err != nil {
 			found.problems = append(found.problems, problem{member: member, err: err, final: true})
 		}
 		if found.wishes[place.Group] == nil {
-			found.wishes[place.Group] = Rules{}
+			found.wishes[place.Group] = ruleset.Rules{}
 		}
 		for rule := range rules {
 			found.wishes[place.Group].Insert(rule)
@@ -166,7 +167,7 @@ func (m *Manager) store(due dueBinding, found resolution) bool {
 		state.seq = m.seq
 		touched := maps.Clone(before)
 		if touched == nil {
-			touched = map[string]Rules{}
+			touched = map[string]ruleset.Rules{}
 		}
 		maps.Copy(touched, state.wishes)
 		m.wakeAbout(state, touched)
@@ -183,7 +184,7 @@ func (m *Manager) store(due dueBinding, found resolution) bool {
 
 // wakeAbout has the groups passed that a change of a binding's wishes can matter to: those of the wishes, and those where rules of its
 // flows wait. The caller holds the lock.
-func (m *Manager) wakeAbout(state *bindingState, wishes map[string]Rules) {
+func (m *Manager) wakeAbout(state *bindingState, wishes map[string]ruleset.Rules) {
 	wake := func(id string, group *groupState) {
 		group.tenant = state.want.Key.Namespace
 		m.groups.AddAfter(id, gatherPause)
@@ -212,7 +213,7 @@ func (m *Manager) wakeBlocked(state *bindingState) {
 }
 
 // concerns reports whether the group has rules that are ours, wanted or wait, of flows that can be asked for.
-func (g *groupState) concerns(reach Reach) bool {
+func (g *groupState) concerns(reach ruleset.Reach) bool {
 	for flow := range reach {
 		if g.flows.Has(flow) {
 			return true

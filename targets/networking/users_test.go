@@ -20,6 +20,7 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/targets/networking/members"
+	"github.com/targetgate/targetgate/targets/networking/ruleset"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -437,7 +438,7 @@ func TestMergedRuleStaysUntilAllExactOnesAreThere(t *testing.T) {
 	inBed(t, func(b *bed) {
 		merged := rule(80, 443, "sg-lb")
 		b.others("sg-node", merged)
-		b.records.texts["sg-node"] = Record{merged: {Phase: Granted, At: time.Now()}}.String()
+		b.records.texts["sg-node"] = ruleset.Record{merged: {Phase: ruleset.Granted, At: time.Now()}}.String()
 		b.start()
 		b.want(asking("web", from("sg-lb", 80, 443)))
 		b.settle()
@@ -529,7 +530,7 @@ func TestSecurityGroupThatIsGoneIsForgotten(t *testing.T) {
 		b.settle()
 		delete(b.ec2.groups, "sg-node")
 		b.want(asking("web"))
-		time.Sleep(2 * readLag)
+		time.Sleep(2 * ruleset.ReadLag)
 		if len(b.records.texts) != 0 {
 			b.Errorf("records %q", b.records.texts)
 		}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/targets/networking/ruleset"
 )
 
 var (
@@ -27,69 +28,12 @@ var (
 	prefixes = cmpopts.EquateComparable(netip.Prefix{})
 )
 
-func TestRecordIsReadAsItIsWritten(t *testing.T) {
-	record := Record{
-		rule(80, 443, "sg-1"): {Phase: Granted, At: noon}, rule(80, 80, "10.0.0.0/8"): {Phase: Revoking, At: noon.Add(time.Millisecond)},
-		rule(0, lastPort, "2001:db8::/32"): {Phase: Revoked, At: noon},
-	}
-	const want = "targetgate-rules/1\n" +
-		"revoked 2026-11-22T12:00:00Z tcp 0 65535 2001:db8::/32\n" +
-		"granted 2026-11-22T12:00:00Z tcp 80 443 sg-1\n" +
-		"revoking 2026-11-22T12:00:00.001Z tcp 80 80 10.0.0.0/8\n"
-	if diff := cmp.Diff(want, record.String()); diff != "" {
-		t.Errorf("text (-want +got):\n%s", diff)
-	}
-	got, err := ParseRecord(want)
-	if diff := cmp.Diff(record, got, prefixes); diff != "" || err != nil {
-		t.Errorf("error %v, record (-want +got):\n%s", err, diff)
-	}
-}
-
-func TestRecordThatIsNotUnderstoodIsAnError(t *testing.T) {
-	const head = "targetgate-rules/1\n"
-	for name, text := range map[string]string{
-		"nothing":            "",
-		"another version":    "targetgate-rules/2\n",
-		"too few fields":     head + "granted 2026-11-22T12:00:00Z tcp 80 443\n",
-		"an unknown phase":   head + "owned 2026-11-22T12:00:00Z tcp 80 443 sg-1\n",
-		"no time":            head + "granted noon tcp 80 443 sg-1\n",
-		"another protocol":   head + "granted 2026-11-22T12:00:00Z icmp 80 443 sg-1\n",
-		"a port too large":   head + "granted 2026-11-22T12:00:00Z tcp 80 65536 sg-1\n",
-		"no source":          head + "granted 2026-11-22T12:00:00Z tcp 80 443 \n",
-		"half a CIDR":        head + "granted 2026-11-22T12:00:00Z tcp 80 443 10.0.0.0/\n",
-		"more than can be":   strings.Repeat("x", maxRecordBytes+1),
-		"an empty last line": head + "\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			if record, err := ParseRecord(text); err == nil {
-				t.Errorf("read as %v", record)
-			}
-		})
-	}
-}
-
-func FuzzParseRecord(f *testing.F) {
-	f.Add(Record{rule(80, 443, "sg-1"): {Phase: Granted, At: noon}, rule(1, 1, "::/0"): {Phase: Revoked, At: noon}}.String())
-	f.Add("targetgate-rules/1\ngranted 2026-11-22T12:00:00+01:00 udp 80 443 10.0.0.7/8\n")
-	f.Add("targetgate-rules/1\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		record, err := ParseRecord(text)
-		if err != nil {
-			return
-		}
-		again, err := ParseRecord(record.String())
-		if diff := cmp.Diff(record, again, prefixes); diff != "" || err != nil {
-			t.Errorf("error %v, written and read again (-want +got):\n%s", err, diff)
-		}
-	})
-}
-
 func TestConfigMapKeepsRecords(t *testing.T) {
 	key := client.ObjectKey{Namespace: "targetgate-system", Name: "targetgate-security-group-rules"}
 	empty := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	api := fake.NewClientBuilder().Build()
 	records := &ConfigMap{Client: api, Reader: api, Key: key}
-	record := Record{rule(80, 443, "sg-lb"): {Phase: Granted, At: noon}}
+	record := ruleset.Record{rule(80, 443, "sg-lb"): {Phase: ruleset.Granted, At: noon}}
 	if err := records.Save(t.Context(), "sg-1", record); !apierrors.IsNotFound(err) {
 		t.Errorf("without the ConfigMap: %v, want not found", err)
 	}
@@ -122,7 +66,7 @@ func TestConfigMapKeepsRecords(t *testing.T) {
 		t.Error("a record that cannot be read has no error")
 	}
 	for range 2 {
-		if err := records.Save(t.Context(), "sg-1", Record{}); err != nil {
+		if err := records.Save(t.Context(), "sg-1", ruleset.Record{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -134,35 +78,35 @@ func TestConfigMapKeepsRecords(t *testing.T) {
 func TestRecordAfterCalls(t *testing.T) {
 	r := rule(80, 80, "sg-1")
 	duplicate, refused, lost := apiError("InvalidPermission.Duplicate"), apiError("InvalidGroup.NotFound"), errors.New("no answer")
-	granted, revoking, revoked := Record{r: {Granted, noon}}, Record{r: {Revoking, noon}}, Record{r: {Revoked, noon}}
+	granted, revoking, revoked := ruleset.Record{r: {Phase: ruleset.Granted, At: noon}}, ruleset.Record{r: {Phase: ruleset.Revoking, At: noon}}, ruleset.Record{r: {Phase: ruleset.Revoked, At: noon}}
 	tests := map[string]struct {
-		before Record
+		before ruleset.Record
 		revoke bool
 		err    error
-		want   Record
+		want   ruleset.Record
 	}{
 		"granted":                              {want: granted},
 		"granted, no answer":                   {err: lost, want: granted},
-		"granted, refused":                     {err: refused, want: Record{}},
-		"it was there, and not ours":           {err: duplicate, want: Record{}},
+		"granted, refused":                     {err: refused, want: ruleset.Record{}},
+		"it was there, and not ours":           {err: duplicate, want: ruleset.Record{}},
 		"it was there, and ours":               {before: granted, err: duplicate, want: granted},
 		"it was there, and perhaps removed":    {before: revoking, err: duplicate, want: granted},
-		"it was there, and removed by us":      {before: revoked, err: duplicate, want: Record{}},
-		"not tried yet":                        {err: errNotTried, want: Record{}},
+		"it was there, and removed by us":      {before: revoked, err: duplicate, want: ruleset.Record{}},
+		"not tried yet":                        {err: errNotTried, want: ruleset.Record{}},
 		"revoked":                              {before: granted, revoke: true, want: revoked},
 		"revoked, it was gone":                 {before: granted, revoke: true, err: apiError("InvalidPermission.NotFound"), want: revoked},
 		"revoked, refused":                     {before: granted, revoke: true, err: apiError("UnauthorizedOperation"), want: granted},
 		"revoked, no answer":                   {before: granted, revoke: true, err: lost, want: revoking},
-		"revoked by its source, not in record": {revoke: true, err: refused, want: Record{}},
+		"revoked by its source, not in record": {revoke: true, err: refused, want: ruleset.Record{}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			sent, next := &sender{results: map[ec2.Rule]error{r: tc.err}}, Record{}
+			sent, next := &sender{results: map[ec2.Rule]error{r: tc.err}}, ruleset.Record{}
 			if tc.revoke {
-				next[r] = Entry{Revoking, noon}
+				next[r] = ruleset.Entry{Phase: ruleset.Revoking, At: noon}
 				settleRevokes(next, tc.before, labelled(r), sent, noon)
 			} else {
-				next[r] = Entry{Granted, noon}
+				next[r] = ruleset.Entry{Phase: ruleset.Granted, At: noon}
 				settleGrants(next, tc.before, []ec2.Rule{r}, sent, noon)
 			}
 			if diff := cmp.Diff(tc.want, next, prefixes); diff != "" {

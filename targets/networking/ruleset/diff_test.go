@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package networking
+package ruleset
 
 import (
 	"fmt"
@@ -57,23 +57,23 @@ func TestDecisionAboutASecurityGroup(t *testing.T) {
 		"an equal rule without the label is enough":      {present: plain, wishes: Rules{web: {}}},
 		"a rule without the label is never revoked":      {present: plain, record: ours(Granted, time.Hour, web)},
 		"ours goes when nobody wishes for it":            {present: labelled(web, cidr), record: ours(Granted, time.Hour, web, cidr), want: outcome{Revokes: []string{"tcp 80 from 10.0.0.0/8", "tcp 80 from sg-lb"}}},
-		"ours waits for a binding that may wish for it":  {present: labelled(web), record: ours(Granted, time.Hour, web), blocked: flowOf(web), want: outcome{Waiting: []string{"tcp 80 from sg-lb"}}},
-		"only that flow waits":                           {present: labelled(web, cidr), record: ours(Granted, time.Hour, web, cidr), blocked: flowOf(cidr), want: outcome{Waiting: []string{"tcp 80 from 10.0.0.0/8"}, Revokes: []string{"tcp 80 from sg-lb"}}},
+		"ours waits for a binding that may wish for it":  {present: labelled(web), record: ours(Granted, time.Hour, web), blocked: FlowOf(web), want: outcome{Waiting: []string{"tcp 80 from sg-lb"}}},
+		"only that flow waits":                           {present: labelled(web, cidr), record: ours(Granted, time.Hour, web, cidr), blocked: FlowOf(cidr), want: outcome{Waiting: []string{"tcp 80 from 10.0.0.0/8"}, Revokes: []string{"tcp 80 from sg-lb"}}},
 		"N-4: what we have not added stays":              {present: labelled(web), want: outcome{Unowned: []string{"tcp 80 from sg-lb"}}},
 		"from our cluster's load balancer it goes":       {present: labelled(web), sources: map[string]bool{"sg-lb": true}, want: outcome{Revokes: []string{"tcp 80 from sg-lb"}}},
 		"unowned rules keep ours":                        {present: labelled(web, cidr), record: ours(Granted, time.Hour, cidr), want: outcome{Unowned: []string{"tcp 80 from sg-lb"}, Kept: []string{"tcp 80 from 10.0.0.0/8"}}},
 		"the tag of another cluster keeps ours":          {present: labelled(web, cidr), record: ours(Granted, time.Hour, web, cidr), tags: map[string]string{otherTag: ""}, want: outcome{Kept: []string{"tcp 80 from 10.0.0.0/8", "tcp 80 from sg-lb"}}},
 		"but not from our cluster's load balancer":       {present: labelled(web), record: ours(Granted, time.Hour, web), tags: map[string]string{otherTag: ""}, sources: map[string]bool{"sg-lb": true}, want: outcome{Revokes: []string{"tcp 80 from sg-lb"}}},
 		"nor what we have not added there":               {present: labelled(web), tags: map[string]string{otherTag: ""}, sources: map[string]bool{"sg-lb": true}, want: outcome{Unowned: []string{"tcp 80 from sg-lb"}}},
-		"another controller's binding may wish for it":   {present: labelled(web), record: ours(Granted, time.Hour, web), foreign: flowOf(web), want: outcome{Kept: []string{"tcp 80 from sg-lb"}}},
+		"another controller's binding may wish for it":   {present: labelled(web), record: ours(Granted, time.Hour, web), foreign: FlowOf(web), want: outcome{Kept: []string{"tcp 80 from sg-lb"}}},
 		"our own cluster's tag keeps nothing":            {present: labelled(web), record: ours(Granted, time.Hour, web), tags: map[string]string{clusterTag: ""}, want: outcome{Revokes: []string{"tcp 80 from sg-lb"}}},
 		"a record that cannot be read keeps all":         {present: labelled(web), record: ours(Granted, time.Hour, web), broken: true, want: outcome{Unowned: []string{"tcp 80 from sg-lb"}}},
 		"just revoked and still shown: granted again":    {present: labelled(web), wishes: Rules{web: {}}, record: ours(Revoked, time.Second, web), want: outcome{Grants: []string{"tcp 80 from sg-lb"}}},
 		"perhaps revoked, long ago: granted again":       {present: labelled(web), wishes: Rules{web: {}}, record: ours(Revoking, time.Hour, web), want: outcome{Grants: []string{"tcp 80 from sg-lb"}}},
-		"revoked long ago and there: somebody else's":    {present: labelled(web), record: ours(Revoked, readLag, web), want: outcome{Unowned: []string{"tcp 80 from sg-lb"}}},
+		"revoked long ago and there: somebody else's":    {present: labelled(web), record: ours(Revoked, ReadLag, web), want: outcome{Unowned: []string{"tcp 80 from sg-lb"}}},
 		"just revoked and still shown, not wished":       {present: labelled(web), record: ours(Revoked, time.Second, web)},
 		"perhaps revoked: revoked again":                 {present: labelled(web), record: ours(Revoking, time.Hour, web), want: outcome{Revokes: []string{"tcp 80 from sg-lb"}}},
-		"another description with the label is labelled": {present: []ec2.Permission{{Rule: web, Description: "x=y," + description}}, record: ours(Granted, time.Hour, web), want: outcome{Revokes: []string{"tcp 80 from sg-lb"}}},
+		"another description with the label is labelled": {present: []ec2.Permission{{Rule: web, Description: "x=y," + Description}}, record: ours(Granted, time.Hour, web), want: outcome{Revokes: []string{"tcp 80 from sg-lb"}}},
 		"a hand-made wider rule does not satisfy":        {present: []ec2.Permission{{Rule: rule(0, lastPort, "sg-lb")}}, wishes: Rules{web: {}}, want: outcome{Grants: []string{"tcp 80 from sg-lb"}}},
 		"grants and revokes of a change of ports (N-11)": {present: labelled(web), wishes: Rules{rule(81, 81, "sg-lb"): {}}, record: ours(Granted, time.Hour, web), want: outcome{Grants: []string{"tcp 81 from sg-lb"}, Revokes: []string{"tcp 80 from sg-lb"}}},
 		"a prefix list in the group is left alone":       {present: []ec2.Permission{{Rule: ec2.Rule{Protocol: "-1", From: -1, To: -1, Source: ec2.Source{PrefixList: "pl-1"}}}}},
@@ -83,17 +83,17 @@ func TestDecisionAboutASecurityGroup(t *testing.T) {
 			if tc.sources == nil {
 				tc.sources = map[string]bool{}
 			}
-			d := decide(picture{
-				group: ec2.SecurityGroup{ID: "sg-node", Tags: tc.tags, Ingress: tc.present}, record: tc.record, unreadable: tc.broken,
-				wishes: map[types.NamespacedName]Rules{keyOf("web"): tc.wishes}, blocked: func(r ec2.Rule) bool { return flowOf(r) == tc.blocked },
-				foreign: func(r ec2.Rule) bool { return flowOf(r) == tc.foreign },
-				sources: tc.sources, restricted: true, quota: 60, cluster: testCluster, now: noon,
+			d := Decide(Picture{
+				Group: ec2.SecurityGroup{ID: "sg-node", Tags: tc.tags, Ingress: tc.present}, Record: tc.record, Unreadable: tc.broken,
+				Wishes: map[types.NamespacedName]Rules{keyOf("web"): tc.wishes}, Blocked: func(r ec2.Rule) bool { return FlowOf(r) == tc.blocked },
+				Foreign: func(r ec2.Rule) bool { return FlowOf(r) == tc.foreign },
+				Sources: tc.sources, Restricted: true, Quota: 60, Cluster: testCluster, Now: noon,
 			})
 			var revokes []ec2.Rule
-			for _, permission := range d.revokes {
+			for _, permission := range d.Revokes {
 				revokes = append(revokes, permission.Rule)
 			}
-			got := outcome{listOf(d.grants), listOf(revokes), listOf(d.waiting), listOf(d.kept), listOf(d.unowned)}
+			got := outcome{listOf(d.Grants), listOf(revokes), listOf(d.Waiting), listOf(d.Kept), listOf(d.Unowned)}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("decision (-want +got):\n%s", diff)
 			}
@@ -111,13 +111,13 @@ func listOf(rules []ec2.Rule) []string {
 }
 
 func TestGroupsOfLeftoversAreAskedFor(t *testing.T) {
-	d := decide(picture{
-		group:   ec2.SecurityGroup{ID: "sg-node", Ingress: labelled(rule(80, 80, "sg-lb"), rule(80, 80, "10.0.0.0/8"), rule(81, 81, "sg-lb"))},
-		wishes:  map[types.NamespacedName]Rules{keyOf("web"): {rule(81, 81, "sg-lb"): {}}},
-		blocked: func(ec2.Rule) bool { return false }, quota: 60, now: noon,
+	d := Decide(Picture{
+		Group:   ec2.SecurityGroup{ID: "sg-node", Ingress: labelled(rule(80, 80, "sg-lb"), rule(80, 80, "10.0.0.0/8"), rule(81, 81, "sg-lb"))},
+		Wishes:  map[types.NamespacedName]Rules{keyOf("web"): {rule(81, 81, "sg-lb"): {}}},
+		Blocked: func(ec2.Rule) bool { return false }, Quota: 60, Now: noon,
 	})
-	if want := []string{"sg-lb"}; !slices.Equal(d.ask, want) {
-		t.Errorf("asked for %v, want %v", d.ask, want)
+	if want := []string{"sg-lb"}; !slices.Equal(d.Ask, want) {
+		t.Errorf("asked for %v, want %v", d.Ask, want)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestGroupsOfLeftoversAreAskedFor(t *testing.T) {
 func TestRevocableRules(t *testing.T) {
 	present := labelled(rule(80, 443, "sg-lb"), rule(80, 443, "sg-2"), rule(8080, 8080, "sg-lb"))
 	var got []string
-	for _, permission := range revocable(present, Rules{rule(443, 443, "sg-lb"): {}}) {
+	for _, permission := range Revocable(present, Rules{rule(443, 443, "sg-lb"): {}}) {
 		got = append(got, permission.String())
 	}
 	if want := []string{"tcp 80-443 from sg-2", "tcp 8080 from sg-lb"}; !slices.Equal(got, want) {
@@ -139,14 +139,14 @@ func TestGrantsBeyondTheQuotaAreHeldBackWithTheNumbers(t *testing.T) {
 		present = append(present, ec2.Permission{Rule: rule(1, 1, fmt.Sprintf("10.%d.0.0/16", n))})
 	}
 	wishes := Rules{rule(80, 80, "sg-lb"): {}, rule(80, 80, "10.200.0.0/16"): {}, rule(80, 80, "2001:db8::/32"): {}}
-	d := decide(picture{
-		group: ec2.SecurityGroup{ID: "sg-node", Ingress: present}, wishes: map[types.NamespacedName]Rules{keyOf("web"): wishes},
-		blocked: func(ec2.Rule) bool { return false }, restricted: true, quota: 60, now: noon,
+	d := Decide(Picture{
+		Group: ec2.SecurityGroup{ID: "sg-node", Ingress: present}, Wishes: map[types.NamespacedName]Rules{keyOf("web"): wishes},
+		Blocked: func(ec2.Rule) bool { return false }, Restricted: true, Quota: 60, Now: noon,
 	})
-	if want := []string{"tcp 80 from 10.200.0.0/16", "tcp 80 from 2001:db8::/32"}; !slices.Equal(listOf(d.grants), want) {
-		t.Errorf("granted %q, want %q", listOf(d.grants), want)
+	if want := []string{"tcp 80 from 10.200.0.0/16", "tcp 80 from 2001:db8::/32"}; !slices.Equal(listOf(d.Grants), want) {
+		t.Errorf("granted %q, want %q", listOf(d.Grants), want)
 	}
-	err := d.over[rule(80, 80, "sg-lb")]
+	err := d.Over[rule(80, 80, "sg-lb")]
 	const want = "security group sg-node has 59 inbound rules for IPv4 and needs 2 more, and the quota is 60: tcp 80 from sg-lb is not added"
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)
@@ -156,19 +156,19 @@ func TestGrantsBeyondTheQuotaAreHeldBackWithTheNumbers(t *testing.T) {
 func TestNextRecordDropsWhatIsLongGone(t *testing.T) {
 	present, gone, wanted := rule(1, 1, "sg-1"), rule(2, 2, "sg-1"), rule(3, 3, "sg-1")
 	long, lately := noon.Add(-time.Hour), noon.Add(-time.Second)
-	p := picture{record: Record{
+	p := Picture{Record: Record{
 		present: {Granted, long}, gone: {Granted, long}, wanted: {Granted, long}, rule(4, 4, "sg-1"): {Granted, lately},
 		rule(5, 5, "sg-1"): {Revoked, lately}, rule(6, 6, "sg-1"): {Revoked, long}, rule(7, 7, "sg-1"): {Revoking, long},
-	}, now: noon}
-	d := decision{
-		present: map[ec2.Rule]ec2.Permission{present: {Rule: present}}, wanted: Wanted{wanted: nil}, grants: []ec2.Rule{rule(8, 8, "sg-1")},
-		revokes: labelled(rule(9, 9, "sg-1")),
+	}, Now: noon}
+	d := Decision{
+		Present: map[ec2.Rule]ec2.Permission{present: {Rule: present}}, Wanted: Wanted{wanted: nil}, Grants: []ec2.Rule{rule(8, 8, "sg-1")},
+		Revokes: labelled(rule(9, 9, "sg-1")),
 	}
 	want := Record{
 		present: {Granted, long}, wanted: {Granted, long}, rule(4, 4, "sg-1"): {Granted, lately}, rule(5, 5, "sg-1"): {Revoked, lately},
 		rule(8, 8, "sg-1"): {Granted, noon}, rule(9, 9, "sg-1"): {Revoking, noon},
 	}
-	if diff := cmp.Diff(want, d.next(p), prefixes); diff != "" {
+	if diff := cmp.Diff(want, d.Next(p), prefixes); diff != "" {
 		t.Errorf("record (-want +got):\n%s", diff)
 	}
 }

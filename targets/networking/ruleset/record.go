@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package networking
+package ruleset
 
 import (
 	"fmt"
@@ -127,17 +127,17 @@ func parseSource(text string) (ec2.Source, error) {
 	return ec2.Source{Group: text}, nil
 }
 
-// ours reports whether the rule, if it is there, is ours.
-func (r Record) ours(rule ec2.Rule) bool {
+// Ours reports whether the rule, if it is there, is ours.
+func (r Record) Ours(rule ec2.Rule) bool {
 	entry, known := r[rule]
 	return known && entry.Phase != Revoked
 }
 
-// allOurs are the rules that, if they are there, are ours.
-func (r Record) allOurs() Rules {
+// AllOurs are the rules that, if they are there, are ours.
+func (r Record) AllOurs() Rules {
 	rules := Rules{}
 	for rule := range r {
-		if r.ours(rule) {
+		if r.Ours(rule) {
 			rules.Insert(rule)
 		}
 	}
@@ -152,13 +152,13 @@ func (r Record) stale(rule ec2.Rule, now time.Time) bool {
 // justRevoked reports whether a read at that time shows the rule, if it does, because it is old.
 func (r Record) justRevoked(rule ec2.Rule, now time.Time) bool {
 	entry := r[rule]
-	return entry.Phase == Revoked && now.Sub(entry.At) < readLag
+	return entry.Phase == Revoked && now.Sub(entry.At) < ReadLag
 }
 
-// young reports whether a read at that time may be from before a rule of ours was added, and from before there was the group.
-func (r Record) young(now time.Time) bool {
+// Young reports whether a read at that time may be from before a rule of ours was added, and from before there was the group.
+func (r Record) Young(now time.Time) bool {
 	for rule, entry := range r {
-		if r.ours(rule) && now.Sub(entry.At) < readLag {
+		if r.Ours(rule) && now.Sub(entry.At) < ReadLag {
 			return true
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package networking
+package ruleset
 
 import (
 	"slices"
@@ -69,10 +69,10 @@ func TestRulesOfAMember(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			asks, err := compile(spec(tc.rules...), tc.nodes)
+			asks, err := Compile(spec(tc.rules...), tc.nodes)
 			var rules Rules
 			if err == nil {
-				rules, err = rulesFor(asks, tc.member)
+				rules, err = asks.For(tc.member)
 			}
 			if diff := cmp.Diff(tc.wantErr, textOf(err)); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
@@ -81,7 +81,7 @@ func TestRulesOfAMember(t *testing.T) {
 				t.Errorf("rules (-want +got):\n%s", diff)
 			}
 			for rule := range rules {
-				if !reachOf(spec(tc.rules...)).Touches(rule) {
+				if !ReachOf(spec(tc.rules...)).Touches(rule) {
 					t.Errorf("the reach lacks %s", rule)
 				}
 			}
@@ -90,7 +90,7 @@ func TestRulesOfAMember(t *testing.T) {
 }
 
 func TestSpecWithManyFaultsNamesThree(t *testing.T) {
-	_, err := compile(spec(from("-", 1), from("a b", 1), from("c d", 1), from("e f", 1), from("g h", 1)), false)
+	_, err := Compile(spec(from("-", 1), from("a b", 1), from("c d", 1), from("e f", 1), from("g h", 1)), false)
 	if n := strings.Count(textOf(err), "spec.networking"); n != maxFaults {
 		t.Errorf("%d faults named in %q", n, textOf(err))
 	}

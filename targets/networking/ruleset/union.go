@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package networking
+package ruleset
 
 import (
 	"cmp"
@@ -16,7 +16,8 @@ import (
 // Wanted are the rules that must be in a security group, each with the bindings that need it.
 type Wanted map[ec2.Rule]sets.Set[types.NamespacedName]
 
-func (w Wanted) add(rule ec2.Rule, bindings sets.Set[types.NamespacedName]) {
+// Add adds a rule that these bindings need.
+func (w Wanted) Add(rule ec2.Rule, bindings sets.Set[types.NamespacedName]) {
 	if w[rule] == nil {
 		w[rule] = sets.Set[types.NamespacedName]{}
 	}
@@ -55,14 +56,14 @@ func union(wishes map[types.NamespacedName]Rules, around surroundings) Wanted {
 	for key, rules := range wishes {
 		for rule := range rules {
 			if !around.restricted || rule.Source.Group == "" {
-				wanted.add(rule, sets.New(key))
+				wanted.Add(rule, sets.New(key))
 				continue
 			}
-			flow := flowOf(rule)
+			flow := FlowOf(rule)
 			if flows[flow] == nil {
 				flows[flow] = Wanted{}
 			}
-			flows[flow].add(allIfZero(rule), sets.New(key))
+			flows[flow].Add(allIfZero(rule), sets.New(key))
 		}
 	}
 	var exact []flowRules
@@ -106,14 +107,14 @@ func merge(rules Wanted) ec2.Rule {
 
 func (w Wanted) addMerged(merged ec2.Rule, rules Wanted) {
 	for _, bindings := range rules {
-		w.add(merged, bindings)
+		w.Add(merged, bindings)
 	}
 }
 
 func byFlow(rules Rules) map[Flow][]ec2.Rule {
 	flows := map[Flow][]ec2.Rule{}
 	for rule := range rules {
-		flows[flowOf(rule)] = append(flows[flowOf(rule)], rule)
+		flows[FlowOf(rule)] = append(flows[FlowOf(rule)], rule)
 	}
 	return flows
 }
@@ -130,13 +131,13 @@ func (w Wanted) addCovered(rules Wanted, held []ec2.Rule, present Rules) {
 		if present.Has(rule) {
 			best = rule
 		}
-		w.add(best, bindings)
+		w.Add(best, bindings)
 	}
 }
 
 // covers reports whether what rule b lets in, a does, too.
 func covers(a, b ec2.Rule) bool {
-	return flowOf(a) == flowOf(b) && a.From <= b.From && a.To >= b.To
+	return FlowOf(a) == FlowOf(b) && a.From <= b.From && a.To >= b.To
 }
 
 // flowRules are the wishes of one flow, and their merge.
@@ -162,7 +163,7 @@ func (w Wanted) addFitting(flows []flowRules, around surroundings) {
 	for _, flow := range flows {
 		if count.within(quota) {
 			for rule, bindings := range flow.exact {
-				w.add(rule, bindings)
+				w.Add(rule, bindings)
 			}
 			continue
 		}

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package networking
+package ruleset
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func TestReachOfASpec(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			reach := reachOf(spec(tc.rules...))
+			reach := ReachOf(spec(tc.rules...))
 			for _, r := range tc.touched {
 				if !reach.Touches(r) {
 					t.Errorf("%s is not touched", r)
@@ -57,7 +57,7 @@ func TestReachGrowsWithTheFieldsOfTheSpec(t *testing.T) {
 		for n := range 10 * times {
 			all.From, all.Ports = append(all.From, peer(fmt.Sprintf("sg-%d", n))), append(all.Ports, tcp(2*n+2))
 		}
-		if reach := reachOf(spec(all)); !reach.Touches(rule(4, 4, "sg-1")) || reach.Touches(rule(5, 5, "sg-1")) {
+		if reach := ReachOf(spec(all)); !reach.Touches(rule(4, 4, "sg-1")) || reach.Touches(rule(5, 5, "sg-1")) {
 			t.Error("the reach is another one than that of the spec")
 		}
 	})

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package networking
+package ruleset
 
 import (
 	"fmt"
@@ -37,12 +37,14 @@ type Flow struct {
 	Source   ec2.Source
 }
 
-func flowOf(rule ec2.Rule) Flow { return Flow{Protocol: rule.Protocol, Source: rule.Source} }
+// FlowOf is the flow of a rule.
+func FlowOf(rule ec2.Rule) Flow { return Flow{Protocol: rule.Protocol, Source: rule.Source} }
 
-func flowsOf(rules iter.Seq[ec2.Rule]) sets.Set[Flow] {
+// FlowsOf are the flows of rules.
+func FlowsOf(rules iter.Seq[ec2.Rule]) sets.Set[Flow] {
 	flows := sets.Set[Flow]{}
 	for rule := range rules {
-		flows.Insert(flowOf(rule))
+		flows.Insert(FlowOf(rule))
 	}
 	return flows
 }
@@ -54,8 +56,11 @@ type ask struct {
 	name     string
 }
 
-// compile reads what a spec asks for. Its error names up to maxFaults fields and what would be right.
-func compile(networking *v1beta1.TargetGroupBindingNetworking, nodes bool) ([]ask, error) {
+// Asks is what a spec asks for.
+type Asks []ask
+
+// Compile reads what a spec asks for. Its error names up to maxFaults fields and what would be right.
+func Compile(networking *v1beta1.TargetGroupBindingNetworking, nodes bool) (Asks, error) {
 	if networking == nil {
 		return nil, nil
 	}
@@ -167,8 +172,8 @@ func sourceOf(peer v1beta1.NetworkingPeer, path *field.Path) (ec2.Source, *field
 	return ec2.Source{CIDR: cidr.Masked()}, nil
 }
 
-// rulesFor are the rules for one member with these named ports. A name that none of the pod's ports has is an error; the other rules hold.
-func rulesFor(asks []ask, ports map[string]int32) (rules Rules, err error) {
+// For are the rules for one member with these named ports. A name that none of the pod's ports has is an error; the other rules hold.
+func (asks Asks) For(ports map[string]int32) (rules Rules, err error) {
 	rules = make(Rules, len(asks))
 	for _, asked := range asks {
 		rule := ec2.Rule{Protocol: asked.Protocol, From: asked.from, To: asked.to, Source: asked.Source}

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package networking
+package ruleset
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ type Reach map[Flow][]portSet
 
 // Touches reports whether the rule has a port in common with one that can be asked for. A merged rule touches what it may stand for.
 func (r Reach) Touches(rule ec2.Rule) bool {
-	return slices.ContainsFunc(r[flowOf(rule)], func(set portSet) bool { return set.touches(ports{rule.From, rule.To}) })
+	return slices.ContainsFunc(r[FlowOf(rule)], func(set portSet) bool { return set.touches(ports{rule.From, rule.To}) })
 }
 
 func (s portSet) touches(p ports) bool {
@@ -34,8 +34,8 @@ func (s portSet) touches(p ports) bool {
 	return at < len(s) && s[at].from <= p.to
 }
 
-// touching are those of the rules that the reach touches.
-func (r Reach) touching(rules []ec2.Rule) (out []ec2.Rule) {
+// Touching are those of the rules that the reach touches.
+func (r Reach) Touching(rules []ec2.Rule) (out []ec2.Rule) {
 	for _, rule := range rules {
 		if r.Touches(rule) {
 			out = append(out, rule)
@@ -44,9 +44,9 @@ func (r Reach) touching(rules []ec2.Rule) (out []ec2.Rule) {
 	return out
 }
 
-// reachOf is what a spec can ask for, whatever its members are: a number is that port, a name may be any. Peers with faults yield
+// ReachOf is what a spec can ask for, whatever its members are: a number is that port, a name may be any. Peers with faults yield
 // nothing; a port with a fault may become any. The work grows with the fields of the spec, not with the rules that they multiply to.
-func reachOf(networking *v1beta1.TargetGroupBindingNetworking) Reach {
+func ReachOf(networking *v1beta1.TargetGroupBindingNetworking) Reach {
 	reach := Reach{}
 	if networking == nil {
 		return reach
@@ -106,8 +106,8 @@ func joined(set portSet) portSet {
 	return out
 }
 
-// reachOfWishes is what the wishes are themselves.
-func reachOfWishes(wishes map[string]Rules) Reach {
+// ReachOfWishes is what the wishes are themselves.
+func ReachOfWishes(wishes map[string]Rules) Reach {
 	reach := Reach{}
 	for _, rules := range wishes {
 		for rule := range rules {
@@ -115,14 +115,14 @@ func reachOfWishes(wishes map[string]Rules) Reach {
 			if rule.From == 0 {
 				set = allPorts
 			}
-			reach[flowOf(rule)] = append(reach[flowOf(rule)], set)
+			reach[FlowOf(rule)] = append(reach[FlowOf(rule)], set)
 		}
 	}
 	return reach
 }
 
-// unionOf is what any of these can ask for.
-func unionOf(reaches ...Reach) Reach {
+// UnionOf is what any of these can ask for.
+func UnionOf(reaches ...Reach) Reach {
 	union := Reach{}
 	for _, reach := range reaches {
 		for flow, sets := range reach {

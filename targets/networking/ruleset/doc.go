@@ -1,0 +1,12 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ruleset decides, by values alone, which inbound rules a security group must have, and what to do about those that it has. It
+// calls nobody and has no clock.
+//
+//	rules.go   spec.networking                           -> asks, and with the ports of a member the rules for it
+//	reach.go   spec.networking                           -> which rules it can ask for, whatever its members are
+//	union.go   the wishes of all bindings                -> the rules that must be in one group
+//	diff.go    these, what is present, and our record    -> what to grant and revoke
+//	record.go  which rules are ours, as text
+package ruleset
