@@ -78,8 +78,8 @@ type outcome struct {
 
 // flows are those of the rules that are ours, wanted, or stay for others.
 func (out *outcome) flows() sets.Set[ruleset.Flow] {
-	return ruleset.FlowsOf(maps.Keys(out.record)).Union(ruleset.FlowsOf(maps.Keys(out.wanted))).
-		Union(ruleset.FlowsOf(slices.Values(out.leaving))).Union(ruleset.FlowsOf(slices.Values(out.waiting))).Union(ruleset.FlowsOf(slices.Values(out.kept)))
+	others := slices.Concat(out.leaving, out.waiting, out.kept)
+	return ruleset.FlowsOf(maps.Keys(out.record)).Union(ruleset.FlowsOf(maps.Keys(out.wanted))).Union(ruleset.FlowsOf(slices.Values(others)))
 }
 
 // run makes the pass.
@@ -259,7 +259,9 @@ func (p *groupPass) revoke(ctx context.Context, d *ruleset.Decision, out *outcom
 			missing.Insert(rule)
 		}
 	}
-	rules := slices.DeleteFunc(ruleset.Revocable(d.Revokes, missing), func(permission ec2.Permission) bool { return !still.Has(permission.Rule) })
+	rules := slices.DeleteFunc(ruleset.Revocable(d.Revokes, missing), func(permission ec2.Permission) bool {
+		return !still.Has(permission.Rule)
+	})
 	sent := send(ctx, rules, func(ctx context.Context, rules []ec2.Permission) error {
 		return p.ec2.Revoke(ctx, p.class, p.id, rules)
 	})

@@ -82,7 +82,12 @@ type Manager struct {
 	bindings workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	groups   workqueue.TypedRateLimitingInterface[string]
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	memory
+}
+
+// memory is what is known of all bindings and security groups. Manager.mu guards it.
+type memory struct {
 	loaded bool   // the records were read
 	noLoad error  // why the records could not be read yet
 	seq    uint64 // counts changes of wishes
@@ -104,8 +109,7 @@ func New(settings Settings) *Manager {
 		groups: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstPause, maxPause),
 			workqueue.TypedRateLimitingQueueConfig[string]{Clock: settings.Clock}),
-		known:  map[types.NamespacedName]*bindingState{},
-		states: map[string]*groupState{},
+		memory: memory{known: map[types.NamespacedName]*bindingState{}, states: map[string]*groupState{}},
 	}
 }
 

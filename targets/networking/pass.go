@@ -66,7 +66,7 @@ func (m *Manager) preparePass(id string) (p *groupPass, tenant string) {
 	}, tenant
 }
 
-func (m *Manager) isWished(id string) bool {
+func (m *memory) isWished(id string) bool {
 	for _, binding := range m.known {
 		if len(binding.wishes[id]) > 0 {
 			return true
@@ -168,7 +168,7 @@ func (m *Manager) dropGroup(ctx context.Context, id string, seq uint64) error {
 }
 
 // gauge sets the gauges. The caller holds the lock.
-func (m *Manager) gauge() {
+func (m *memory) gauge() {
 	wanted, missing, unowned := 0, 0, 0
 	for _, group := range m.states {
 		wanted += len(group.last.wanted)
@@ -183,7 +183,7 @@ func (m *Manager) gauge() {
 // leftOf are the rules of ours that a released binding could have asked for and that should go and have not, by security group; and
 // those that stay, because another binding or owner of the group may need them. Groups that were not passed since the release count
 // with what their records hold, and what was wished of them.
-func (m *Manager) leftOf(state *bindingState) (left, needed map[string][]ec2.Rule) {
+func (m *memory) leftOf(state *bindingState) (left, needed map[string][]ec2.Rule) {
 	left, needed = map[string][]ec2.Rule{}, map[string][]ec2.Rule{}
 	add := func(to map[string][]ec2.Rule, id string, rules []ec2.Rule) {
 		if rules = state.reach.Touching(rules); len(rules) > 0 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/targets/networking/ruleset"
@@ -44,7 +45,7 @@ func (m *Manager) Release(key types.NamespacedName, uid types.UID, networking *v
 		m.bindings.AddAfter(key, m.ReleaseTimeout)
 	}
 	state.last = m.stateOf(state)
-	return state.last.Progress == "" || state.last.Progress == Ready || m.timedOut(state)
+	return state.last.Progress == "" || state.last.Progress == Ready || state.timedOut(m.Clock, m.ReleaseTimeout)
 }
 
 // releaseReach is what the binding can have asked for: by its spec, the one before, and the wishes that it had. It is nil for a binding
@@ -72,8 +73,8 @@ func (m *Manager) releaseReach(key types.NamespacedName, uid types.UID, networki
 	}
 }
 
-func (m *Manager) timedOut(state *bindingState) bool {
-	return m.Clock.Since(state.releaseAt) >= m.ReleaseTimeout
+func (s *bindingState) timedOut(clock clock.PassiveClock, timeout time.Duration) bool {
+	return clock.Since(s.releaseAt) >= timeout
 }
 
 // endRelease tells of rules that are left though the time of a release is over. Before that it says how much is left of the time.

@@ -46,7 +46,7 @@ func (m *Manager) resolve(ctx context.Context, key types.NamespacedName) (time.D
 		maxAge = m.DriftInterval / 10
 	}
 	ctx = budget.WithCharge(ctx, budget.Charge{Class: class, Tenant: key.Namespace})
-	found := m.look(ctx, class, *due.binding, maxAge)
+	found := look(ctx, m.locator, class, *due.binding, maxAge)
 	if due.before == resolvedBefore && readFailed(found.problems) {
 		return 0, errUnresolved // what was found before holds
 	}
@@ -106,7 +106,7 @@ func readFailed(problems []problem) bool {
 
 // look finds the security groups of a binding's members, and puts its wishes together. A member that is not resolved does not keep the
 // others from getting their rules.
-func (m *Manager) look(ctx context.Context, class budget.Class, binding Binding, maxAge time.Duration) resolution {
+func look(ctx context.Context, locator *members.Locator, class budget.Class, binding Binding, maxAge time.Duration) resolution {
 	found := resolution{wishes: map[string]ruleset.Rules{}, incomplete: binding.Incomplete}
 	asks, err := ruleset.Compile(binding.Networking, binding.Nodes)
 	if err != nil {
@@ -116,7 +116,7 @@ func (m *Manager) look(ctx context.Context, class budget.Class, binding Binding,
 	if len(asks) == 0 {
 		return found
 	}
-	for i, place := range m.locator.Locate(ctx, class, binding.Members, maxAge) {
+	for i, place := range locator.Locate(ctx, class, binding.Members, maxAge) {
 		member := binding.Members[i]
 		if place.Err != nil {
 			found.problems = append(found.problems, problem{member: member, err: place.Err})

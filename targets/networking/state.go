@@ -69,15 +69,20 @@ func (m *Manager) stateOf(state *bindingState) State {
 	switch {
 	case len(missing) > 0:
 		return State{Failed, ReasonRulesMissing, events.Cut(strings.Join(missing, "; "))}
-	case state.trouble.passing:
-		return State{Progressing, ReasonResolving, events.Cut(state.trouble.text)}
 	case state.trouble.text != "":
-		return State{Failed, ReasonUnresolved, events.Cut(state.trouble.text)}
+		return state.trouble.state()
 	case pending != "":
 		return State{Progressing, ReasonGranting, events.Cut(pending)}
 	default:
 		return State{Ready, ReasonRulesPresent, events.Cut(m.presentText(state))}
 	}
+}
+
+func (t trouble) state() State {
+	if t.passing {
+		return State{Progressing, ReasonResolving, events.Cut(t.text)}
+	}
+	return State{Failed, ReasonUnresolved, events.Cut(t.text)}
 }
 
 // noRecords is the State while it is not known which rules are ours.
@@ -111,7 +116,7 @@ func (m *Manager) releaseState(state *bindingState) State {
 		return State{}
 	case len(left) == 0:
 		return State{Ready, ReasonRulesLeft, events.Cut(others)}
-	case m.timedOut(state):
+	case state.timedOut(m.Clock, m.ReleaseTimeout):
 		return tell(Failed, ReasonRulesLeft, "these rules are left, and are removed once that is possible: ")
 	default:
 		return tell(Progressing, ReasonReleasing, "these rules are being removed: ")
@@ -119,7 +124,7 @@ func (m *Manager) releaseState(state *bindingState) State {
 }
 
 // missingOf is why rules of the binding are not in their groups, and which groups were not passed since the binding wished.
-func (m *Manager) missingOf(state *bindingState) (missing []string, pending string) {
+func (m *memory) missingOf(state *bindingState) (missing []string, pending string) {
 	causes := map[string]struct{}{}
 	for _, id := range slices.Sorted(maps.Keys(state.wishes)) {
 		group := m.states[id]
@@ -139,7 +144,7 @@ func (m *Manager) missingOf(state *bindingState) (missing []string, pending stri
 }
 
 // presentText names the rules in the groups that the binding needs.
-func (m *Manager) presentText(state *bindingState) string {
+func (m *memory) presentText(state *bindingState) string {
 	var parts []string
 	for _, id := range slices.Sorted(maps.Keys(state.wishes)) {
 		if part := m.states[id].last.shares[state.want.Key]; part != nil {
