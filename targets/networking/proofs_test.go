@@ -12,7 +12,9 @@ import (
 
 // The package comment of e2e/networking says which test proves what.
 func TestProofsAreThere(t *testing.T) {
-	folders := map[string]string{"": ".", "e2e.": "../../e2e/networking", "targets.": "..", "ec2.": "../../aws/ec2"}
+	folders := map[string][]string{
+		"": {".", "members", "ruleset"}, "e2e.": {"../../e2e/networking"}, "targets.": {".."}, "ec2.": {"../../aws/ec2"},
+	}
 	text, err := os.ReadFile("../../e2e/networking/doc.go")
 	if err != nil {
 		t.Fatal(err)
@@ -28,11 +30,15 @@ func TestProofsAreThere(t *testing.T) {
 	}
 }
 
-func hasTest(t *testing.T, folder, name string) bool {
+func hasTest(t *testing.T, folders []string, name string) bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, folder := range folders {
+		more, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, more...)
 	}
 	test := regexp.MustCompile(`(?m)^func ` + name + `\(t \*testing\.T\) {`)
 	for _, file := range files {
