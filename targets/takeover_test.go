@@ -105,7 +105,7 @@ func TestBesideEndsAsTheLabelSaysWhenItFlaps(t *testing.T) {
 		"after the second, whose answer is late": func(w *handoverWrites, flapped <-chan struct{}) {
 			w.finalizer = func(write func() error) error { defer func() { <-flapped }(); return write() }
 		},
-		"after the second, whose answer is lost": func(w *handoverWrites, flapped <-chan struct{}) {
+		"after the second, whose answer is lost": func(w *handoverWrites, _ <-chan struct{}) {
 			w.finalizer = func(write func() error) error { return errors.Join(write(), noAnswer) }
 		},
 		"after the answer": func(*handoverWrites, <-chan struct{}) {},

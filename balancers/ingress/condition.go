@@ -66,22 +66,30 @@ func (c Condition) check() error {
 	case "path-pattern":
 		return c.PathPatternConfig.check("pathPatternConfig")
 	case "http-header":
-		if c.HTTPHeaderConfig == nil || c.HTTPHeaderConfig.HTTPHeaderName == "" {
-			return errors.New("want httpHeaderConfig with an httpHeaderName")
-		}
-		return c.HTTPHeaderConfig.check("httpHeaderConfig")
+		return c.HTTPHeaderConfig.check()
 	case "http-request-method":
 		return c.HTTPRequestMethodConfig.check("httpRequestMethodConfig")
 	case "query-string":
-		if c.QueryStringConfig == nil || len(c.QueryStringConfig.Values) == 0 {
-			return errors.New("want queryStringConfig with values")
-		}
-		return nil
+		return c.QueryStringConfig.check()
 	case "source-ip":
 		return c.SourceIPConfig.check("sourceIpConfig")
 	default:
 		return errors.New("want host-header, path-pattern, http-header, http-request-method, query-string or source-ip")
 	}
+}
+
+func (h *Header) check() error {
+	if h == nil || h.HTTPHeaderName == "" {
+		return errors.New("want httpHeaderConfig with an httpHeaderName")
+	}
+	return h.Texts.check("httpHeaderConfig")
+}
+
+func (q *Query) check() error {
+	if q == nil || len(q.Values) == 0 {
+		return errors.New("want queryStringConfig with values")
+	}
+	return nil
 }
 
 func (t *Texts) check(name string) error {

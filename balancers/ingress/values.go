@@ -83,43 +83,44 @@ func parseCIDRs(value string) ([]string, error) {
 // commas. The same key twice: the last one counts.
 func parseMap(value string) (map[string]string, error) {
 	pairs := map[string]string{}
-	if strings.TrimSpace(value) == "" {
-		return pairs, nil
-	}
-	var key *string
-	var text strings.Builder
-	end := func() error {
-		word := strings.TrimSpace(text.String())
-		switch {
-		case key == nil:
-			return fmt.Errorf("%.50q has no equals sign, want key=value pairs with commas between them; write \\, for a comma in a value", word)
-		case *key == "":
-			return fmt.Errorf("the key before %.50q is empty", word)
+	for more := strings.TrimSpace(value) != ""; more; {
+		var pair string
+		pair, value, more = cutUnescaped(value, ',')
+		key, word, found := cutUnescaped(pair, '=')
+		if key, word = unescape(key), unescape(word); !found {
+			return nil, fmt.Errorf("%.50q has no equals sign, want key=value pairs with commas between them; write \\, for a comma in a value", key)
 		}
-		pairs[*key] = word
-		key = nil
-		text.Reset()
-		return nil
+		if key == "" {
+			return nil, fmt.Errorf("the key before %.50q is empty", word)
+		}
+		pairs[key] = word
 	}
+	return pairs, nil
+}
+
+// cutUnescaped cuts the text around the first separator without a backslash before it.
+func cutUnescaped(text string, separator byte) (before, after string, found bool) {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case separator:
+			return text[:i], text[i+1:], true
+		}
+	}
+	return text, "", false
+}
+
+// unescape takes backslashes away, but for those that stand behind another, and blanks around the text.
+func unescape(text string) string {
+	var out strings.Builder
 	escaped := false
-	for _, r := range value {
-		switch {
-		case escaped || r != '\\' && r != ',' && (r != '=' || key != nil):
-			text.WriteRune(r)
-			escaped = false
-		case r == '\\':
-			escaped = true
-		case r == '=':
-			word := strings.TrimSpace(text.String())
-			key = &word
-			text.Reset()
-		default:
-			if err := end(); err != nil {
-				return nil, err
-			}
+	for _, r := range text {
+		if escaped = r == '\\' && !escaped; !escaped {
+			out.WriteRune(r)
 		}
 	}
-	return pairs, end()
+	return strings.TrimSpace(out.String())
 }
 
 // parseJSON parses JSON as Go decodes it: the case of field names does not count, and unknown fields are ignored.
