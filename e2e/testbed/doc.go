@@ -17,6 +17,8 @@
 //	                  anything that it refused to targetgate, unless a test has that Excused, and AWS's log for calls that
 //	                  the policy does not allow
 //
+// With Options.Values, what it applies is rendered from the chart instead, by Helm.
+//
 // With Options.SecurityGroups, nodes have interfaces with a security group, and load balancers reach pods only by its rules.
 //
 // Nothing in it does targetgate's work: it registers no target, writes no pod condition and changes no rule later on.

@@ -43,6 +43,9 @@ type Options struct {
 	Timings *state.Timings
 	// Args are further flags of targetgate; see also Targetgate.RestartWith.
 	Args []string
+	// Values are some of the chart's, name=value. When set, what the chart installs with them is installed, instead of what config/ does,
+	// without its Deployment; flags are in Args all the same. That needs Helm.
+	Values []string
 	// Nodes is how many nodes there are, default 3. Each is an EC2 instance that the emulator knows.
 	Nodes int
 	// SecurityGroups gives each node's instance a network interface with a security group (Bed.NodeSecurityGroup), so that load
@@ -76,7 +79,7 @@ type Bed struct {
 	root     string        // of the repository
 	dir      string        // for files of the run, removed by Close
 
-	webhooks    string // manifest of the webhook configurations, empty for the shipped one
+	webhooks    string // manifest of the webhook configurations, empty for that in config/
 	webhookPort int    // that they lead to
 
 	addresses []net.Listener // reserve the nodes' pod addresses
