@@ -10,6 +10,7 @@
 // Tests are in packages by the bed that they need, and a package's tests share one bed, one after the other, each with its own
 // app in its own namespace. The doc.go of each says what its bed is and what belongs there; suite has what they share.
 //
+//	beside        targetgate beside aws-load-balancer-controller, whose part package incumbent plays
 //	admission     what API servers ask of targetgate, and how they trust it
 //	faults        crashes, outages, throttling and attacks
 //	gates         when gates open, and what is told while they wait

@@ -5,10 +5,12 @@ package incumbent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
+	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -55,14 +57,14 @@ func (c *passes) finish(ctx context.Context, binding *v1beta1.TargetGroupBinding
 	return c.changeFinalizers(ctx, binding, controllerutil.RemoveFinalizer)
 }
 
-// cleanUp deregisters all targets, and opens all gates.
+// cleanUp deregisters all targets, if there is still a group, and opens all gates.
 func (c *passes) cleanUp(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
 	group := binding.Spec.TargetGroupARN
 	listed, err := c.targets.list(ctx, group)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.targets.deregister(ctx, group, keys(listed))
 	}
-	if err := c.targets.deregister(ctx, group, keys(listed)); err != nil {
+	if gone := (*elbv2types.TargetGroupNotFoundException)(nil); err != nil && !errors.As(err, &gone) {
 		return err
 	}
 	return c.openGates(ctx, binding)

@@ -1,0 +1,60 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package beside
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/e2e/suite"
+	"github.com/targetgate/targetgate/e2e/testbed"
+	"github.com/targetgate/targetgate/targets/ownership"
+)
+
+// Admission has pods sleep before they stop, and the incumbent registers them, with its own gates.
+func TestProtectedNamespaceLosesNothing(t *testing.T) {
+	t.Parallel()
+	app := newApp("protected")
+	app.PreStopSeconds, app.Replicas = 0, 0
+	deploy(t, app, ownership.ProtectLabel)
+	suite.Eventually(t, "pods to get a sleep", func() error { return wantProtection(t, app) })
+	suite.Must(t, bed.Scale(t.Context(), app, 3))
+	bed.AwaitRolled(t, app)
+	awaitTheirs(t, app)
+	stop := bed.UnderLoad(t, app)
+	suite.Must(t, bed.Roll(t.Context(), app, "2", nil))
+	bed.AwaitRolled(t, app)
+	awaitTheirs(t, app)
+	stop()
+	for _, pod := range live(t, app) {
+		if g := pod.Spec.ReadinessGates; len(g) != 1 || g[0].ConditionType != app.Gate() {
+			t.Errorf("pod %s has gates %v, want that of its template alone", pod.Name, g)
+		}
+	}
+	assertNoCalls(t, app, bed.AccessKey(), time.Time{})
+	assertNoWrites(t, app)
+}
+
+// wantProtection is an error when a pod of the app, without a gate in its template, would not get the sleep for an ALB and the time for it.
+func wantProtection(t *testing.T, app *testbed.App) error {
+	t.Helper()
+	pod := app.Pod("probe")
+	pod.Spec.ReadinessGates = nil
+	if err := bed.Client.Create(t.Context(), pod, client.DryRunAll); err != nil {
+		return err
+	}
+	lifecycle, grace := pod.Spec.Containers[0].Lifecycle, *pod.Spec.TerminationGracePeriodSeconds
+	if lifecycle == nil || lifecycle.PreStop == nil || lifecycle.PreStop.Sleep == nil {
+		return fmt.Errorf("lifecycle %v", lifecycle)
+	}
+	if seconds := lifecycle.PreStop.Sleep.Seconds; seconds != 45 || grace != 30+45 || len(pod.Spec.ReadinessGates) > 0 {
+		t.Errorf("a sleep of %d s, a grace period of %d s, gates %v", seconds, grace, pod.Spec.ReadinessGates)
+	}
+	return nil
+}
