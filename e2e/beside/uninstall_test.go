@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
 	"github.com/targetgate/targetgate/e2e/cluster"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
@@ -59,18 +62,17 @@ func runJob(t *testing.T) string {
 	t.Helper()
 	rendered, err := os.ReadFile(bed.Rendered("give-back.yaml"))
 	suite.Must(t, err)
-	documents, args := "", []string{}
+	var permissions, args []string
 	for document := range strings.SplitSeq(string(rendered), "\n---\n") {
-		if !strings.Contains(document, "kind: Job") {
-			documents += document + "\n---\n"
+		var job batchv1.Job
+		if err := yaml.Unmarshal([]byte(document), &job); err == nil && job.Kind == "Job" {
+			args = job.Spec.Template.Spec.Containers[0].Args
 			continue
 		}
-		_, rest, _ := strings.Cut(document, "args: [")
-		rest, _, _ = strings.Cut(rest, "]")
-		args = strings.Split(rest, ", ")
+		permissions = append(permissions, document)
 	}
 	path := filepath.Join(t.TempDir(), "permissions.yaml")
-	suite.Must(t, os.WriteFile(path, []byte(documents), 0o600))
+	suite.Must(t, os.WriteFile(path, []byte(strings.Join(permissions, "\n---\n")), 0o600))
 	suite.Must(t, bed.Cluster.Apply(t.Context(), path))
 	config, err := bed.Cluster.ServiceAccountConfig(t.Context(), "targetgate-system", "targetgate-give-back")
 	suite.Must(t, err)
