@@ -100,9 +100,12 @@ func blockGiveBack(t *testing.T, app *testbed.App) (unblock func()) {
 			},
 			Validations: []admissionregistrationv1.Validation{{Expression: "!('elbv2.k8s.aws/resources' in object.metadata.finalizers)"}},
 		}},
-		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: meta, Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: meta.Name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-		}},
+		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+			ObjectMeta: meta,
+			Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+				PolicyName: meta.Name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+			},
+		},
 	}
 	for _, object := range objects {
 		suite.Must(t, bed.Client.Create(t.Context(), object))
