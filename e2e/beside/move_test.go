@@ -6,11 +6,15 @@
 package beside
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/incumbent"
 	"github.com/targetgate/targetgate/e2e/suite"
+	"github.com/targetgate/targetgate/e2e/testbed"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // A binding is moved to targetgate, rolled out there, moved back, and rolled out again.
@@ -51,6 +55,9 @@ func TestMoveThereAndBackTouchesNoTarget(t *testing.T) {
 func TestFlappingLabelLosesNothing(t *testing.T) {
 	t.Parallel()
 	ours, theirs := newApp("flap-ours"), newApp("flap-theirs") // at the beginning
+	for _, app := range []*testbed.App{ours, theirs} {
+		app.PreStopSeconds = 150 // 15 s here: nobody deregisters for 10 s, which are not scaled, after a binding was taken
+	}
 	deployOurs(t, ours)
 	deployTheirs(t, theirs)
 	begun, beforeOurs, beforeTheirs := time.Now(), partOf(bed.GetBinding(t, ours)), partOf(bed.GetBinding(t, theirs))
@@ -72,4 +79,35 @@ func TestFlappingLabelLosesNothing(t *testing.T) {
 	assertOnlyComersAndLeavers(t, theirs, begun)
 	assertSame(t, ours, beforeOurs)
 	assertSame(t, theirs, beforeTheirs)
+}
+
+// A pass of the incumbent that began before the binding was taken ends after that, with a checkpoint. That is no alarm.
+func TestLatePassOfTheIncumbentIsNoAlarm(t *testing.T) {
+	t.Parallel()
+	app := newApp("late")
+	deployTheirs(t, app)
+	begun := time.Now()
+	heal := bed.AWS.Inject(wire.Fault{TargetGroup: app.TargetGroup, Operation: "DeregisterTargets", Hang: 14 * time.Second})
+	defer heal()
+	suite.Must(t, bed.Scale(t.Context(), app, 2))
+	suite.Eventually(t, "the incumbent to begin", func() error {
+		if text := bed.GetBinding(t, app).Annotations[v1beta1.CheckpointAnnotation]; text != "" {
+			return fmt.Errorf("its checkpoint is %q", text)
+		}
+		return nil
+	})
+	label(t, app, true)
+	suite.Eventually(t, "the binding to be taken", func() error { return wantFinalizer(t, app, v1beta1.BesideFinalizer) })
+	if text := bed.GetBinding(t, app).Annotations[v1beta1.CheckpointAnnotation]; text != "" {
+		t.Fatalf("the pass has ended: its checkpoint is %q", text)
+	}
+	bed.AwaitRolled(t, app)
+	awaitOurs(t, app)
+	if bed.GetBinding(t, app).Annotations[v1beta1.CheckpointAnnotation] == "" {
+		t.Error("the pass has written no checkpoint")
+	}
+	if err := bed.WantEvent(t, app, app.Name, "Warning", v1beta1.ReasonTwoControllers); err == nil {
+		t.Error("there was an alarm")
+	}
+	assertOnlyComersAndLeavers(t, app, begun)
 }
