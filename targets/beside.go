@@ -163,7 +163,7 @@ func (b *beside) giveBack(s session, binding *v1beta1.TargetGroupBinding) ctrl.R
 }
 
 // watchRival keeps a pass from going on while the incumbent works on the binding, too, or may end a pass that it began before the
-// binding was ours.
+// binding was ours. The status is written all the same: a change of the spec has been seen.
 func (b *beside) watchRival(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (_ ctrl.Result, done bool) {
 	wait, alarm := s.rival.look(binding, s.claims.settled(), b.clock.Now())
 	if wait <= 0 && ownership.HasBoth(binding) { // it has stopped, and its finalizer is left
@@ -172,14 +172,17 @@ func (b *beside) watchRival(ctx context.Context, s session, binding *v1beta1.Tar
 	if wait <= 0 {
 		return ctrl.Result{}, false
 	}
-	var next requeue
-	next.in(wait)
+	why := ""
 	if alarm {
 		s.group.Retire()
-		next.in(b.statuses.write(s, binding, statusInput{
-			generation: binding.Generation, group: s.group.Snapshot(), claimFailure: s.claims.failure(), rival: rivalWorks,
-		}))
+		why = rivalWorks
 	}
+	var next requeue
+	next.in(wait)
+	next.in(b.statuses.write(s, binding, statusInput{
+		generation: binding.Generation, group: s.group.Snapshot(), claimFailure: s.claims.failure(), rival: why,
+		promptly: b.isPrompt(binding),
+	}))
 	return next.result(), true
 }
 

@@ -121,6 +121,7 @@ func TestBesideTakesBindingOnceTheFenceStands(t *testing.T) {
 		if n := len(b.aws.Calls("")); n != 0 {
 			t.Errorf("%d calls to AWS while a pass of the incumbent may be under way, want none", n)
 		}
+		b.observes("while a pass of the incumbent may be under way", 1)
 		b.run(10 * time.Second)
 		after := b.binding()
 		if diff := cmp.Diff(before.Labels, after.Labels); diff != "" {

@@ -184,7 +184,7 @@ func TestBesideGoesOnWhenTheLabelIsBackDuringACall(t *testing.T) {
 func TestBesideWritesAgainWhatAGiveBackCleared(t *testing.T) {
 	inBedBeside(t, registered, func(b *bed) {
 		b.hang("") // so that a new group says nothing new
-		b.run(fenceDelay+settleDelay+time.Second, webKey)
+		b.run(fenceDelay+settleDelay+10*time.Second, webKey)
 		before := b.binding().Status
 		b.watchHandover(&handoverWrites{finalizer: func(func() error) error {
 			return apierrors.NewForbidden(corev1.Resource("targetgroupbindings"), "web", errors.New("a policy"))

@@ -16,7 +16,8 @@ import (
 	"github.com/targetgate/targetgate/targets/ownership"
 )
 
-// Each of the two rolls an app out, side by side, and neither asks AWS about the other's or writes in its namespace.
+// Each of the two rolls an app out, side by side, and neither asks AWS about the other's or writes in its namespace. Nobody promises
+// that the incumbent's rollout loses no request.
 func TestEachRegistersItsOwn(t *testing.T) {
 	t.Parallel()
 	begun := time.Now()
@@ -28,7 +29,7 @@ func TestEachRegistersItsOwn(t *testing.T) {
 	}
 	awaitOurs(t, ours)
 	awaitTheirs(t, theirs)
-	stops := []func(){bed.UnderLoadOf(t, ours, 50), bed.UnderLoadOf(t, theirs, 50)}
+	stop := bed.UnderLoadOf(t, ours, 50)
 	for _, app := range []*testbed.App{ours, theirs} {
 		suite.Must(t, bed.Roll(t.Context(), app, "2", nil))
 	}
@@ -37,9 +38,7 @@ func TestEachRegistersItsOwn(t *testing.T) {
 	}
 	awaitOurs(t, ours)
 	awaitTheirs(t, theirs)
-	for _, stop := range stops {
-		stop()
-	}
+	stop()
 	suite.Must(t, bed.WantEvent(t, ours, ours.Name, "Warning", "FailedAddFinalizer")) // it has tried
 	assertNoCalls(t, ours, incumbent.AccessKey, begun)
 	assertNoCalls(t, theirs, bed.AccessKey(), begun)

@@ -13,5 +13,6 @@
 //	provisioner.go  what its Ingress controller does with bindings
 //
 // It lacks what no test needs: targets of type instance, shared target groups, rules of security groups, client-side limits of AWS
-// calls, webhooks, and the jitter by which it looks at settled bindings again.
+// calls, webhooks, and the jitter by which it looks at settled bindings again. It reads pods from the API server: by a cache, which may
+// not show a condition that the pass before has written, it left a gate closed that it had meant to open, and wrote a checkpoint.
 package incumbent

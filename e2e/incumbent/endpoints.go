@@ -44,7 +44,7 @@ func (c *passes) endpointsOf(ctx context.Context, binding *v1beta1.TargetGroupBi
 				continue
 			}
 			var pod corev1.Pod
-			err := c.client.Get(ctx, types.NamespacedName{Namespace: service.Namespace, Name: slice.Endpoints[i].TargetRef.Name}, &pod)
+			err := c.pods.Get(ctx, types.NamespacedName{Namespace: service.Namespace, Name: slice.Endpoints[i].TargetRef.Name}, &pod)
 			if client.IgnoreNotFound(err) != nil {
 				return nil, false, err
 			}

@@ -71,7 +71,7 @@ func Start(ctx context.Context, options Options) (*Incumbent, error) {
 		return nil, fmt.Errorf("building the incumbent's manager: %w", err)
 	}
 	c := &passes{
-		client: mgr.GetClient(), recorder: mgr.GetEventRecorder("aws-load-balancer-controller"),
+		client: mgr.GetClient(), pods: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder("aws-load-balancer-controller"),
 		targets: newGroups(options.AWS), probe: cmp.Or(options.Probe, 15*time.Second),
 	}
 	if err := c.setUp(mgr); err != nil {
@@ -95,6 +95,7 @@ func (i *Incumbent) Close() error {
 // passes are what is needed for each.
 type passes struct {
 	client   client.Client
+	pods     client.Reader
 	recorder events.EventRecorder
 	targets  *groups
 	probe    time.Duration
