@@ -48,16 +48,12 @@ func (b *beside) standAside(
 	if err != nil {
 		return ctrl.Result{}, false, err
 	}
-	deleting := !binding.DeletionTimestamp.IsZero()
 	switch standing := b.standing(binding); {
 	case standing == left:
 		return ctrl.Result{RequeueAfter: duplicatePause}, true, nil
-	case standing == theirs && (why != "" || deleting):
-		b.leaveAlone(binding, why)
-		return recheck(duplicates), true, nil
 	case standing == theirs:
-		return b.take(ctx, b.session(binding), binding), true, nil
-	case deleting:
+		return b.watchTheirs(ctx, binding, duplicates, why), true, nil
+	case !binding.DeletionTimestamp.IsZero():
 		return ctrl.Result{}, false, nil
 	case standing == leaving || why != "":
 		return b.giveBack(b.session(binding), binding), true, nil
@@ -65,6 +61,17 @@ func (b *beside) standAside(
 		result, done := b.watchRival(ctx, b.session(binding), binding)
 		return result, done, nil
 	}
+}
+
+// watchTheirs takes a binding of the incumbent's if it is to be ours. Why says why not.
+func (b *beside) watchTheirs(
+	ctx context.Context, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding, why string,
+) ctrl.Result {
+	if why == "" && binding.DeletionTimestamp.IsZero() {
+		return b.take(ctx, b.session(binding), binding)
+	}
+	b.leaveAlone(binding, why)
+	return recheck(duplicates)
 }
 
 // leaveAlone forgets a binding that is the incumbent's.
