@@ -103,9 +103,13 @@ func IsOpen(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 }
 
 // IsOpenByHealth reports whether the gate is open because the pod's target is healthy. The load balancer gives no reason for
-// that; we give one for everything else.
+// that; we give one for everything else, and where another controller has registered the target.
 func IsOpenByHealth(pod *corev1.Pod, gate corev1.PodConditionType) bool {
-	return IsOpen(pod, gate) && Condition(pod, gate).Reason == ""
+	if !IsOpen(pod, gate) {
+		return false
+	}
+	reason := Condition(pod, gate).Reason
+	return reason == "" || reason == ReasonTargetHealthy
 }
 
 // ShowsRegistration reports whether the gate's condition proves that this very pod was registered. A condition is written

@@ -148,6 +148,7 @@ func TestIsOpenByHealth(t *testing.T) {
 		"no condition":           {},
 		"closed":                 {conditions: []corev1.PodCondition{{Type: gate, Status: corev1.ConditionFalse}}},
 		"healthy":                {conditions: []corev1.PodCondition{{Type: gate, Status: corev1.ConditionTrue}}, want: true},
+		"healthy, said early":    {conditions: []corev1.PodCondition{{Type: gate, Status: corev1.ConditionTrue, Reason: ReasonTargetHealthy}}, want: true},
 		"open for other reasons": {conditions: []corev1.PodCondition{{Type: gate, Status: corev1.ConditionTrue, Reason: ReasonTimeout}}},
 	}
 	for name, tc := range tests {

@@ -38,6 +38,8 @@ const (
 	ReasonConsentMissing = "ConsentMissing"
 	// ReasonRoleNotAllowed: the binding's namespace may not use its role, and was not allowed to in time.
 	ReasonRoleNotAllowed = "RoleNotAllowed"
+	// ReasonTargetHealthy: targetgate found the target healthy, which another controller has registered and would find healthy later.
+	ReasonTargetHealthy = "TargetHealthy"
 	// ReasonTargetGroupFull: the pod's target is not registered because the target group has its maximum of targets.
 	ReasonTargetGroupFull = "TargetGroupFull"
 )
@@ -70,6 +72,14 @@ func TargetGroupFull(why string) Health {
 // NoEndpoint closes the gate of a pod that the Service selects but no EndpointSlice lists. The message is why.
 func NoEndpoint(why string) Health {
 	return Health{Status: corev1.ConditionFalse, Reason: ReasonNoEndpoint, Message: why}
+}
+
+// OpenedEarly opens the gate of a pod whose healthy target another controller has registered, which opens it, too, but later.
+func OpenedEarly(target string) Health {
+	return Health{
+		Status: corev1.ConditionTrue, Reason: ReasonTargetHealthy,
+		Message: "targetgate has found target " + target + " healthy, which aws-load-balancer-controller has registered",
+	}
 }
 
 // FromTarget returns the Health of a target that the load balancer has reported in this state since then.

@@ -51,6 +51,7 @@ type Update struct {
 	Health    readiness.Health
 	HealthyAt time.Time // the reading that found the target healthy, zero when none did
 	OwnedAt   time.Time // the registration, zero when it was before our time
+	Replaces  time.Time // when the condition was first seen that is to be replaced, zero where nobody else writes it
 }
 
 // Opens reports whether the update opens the gate.

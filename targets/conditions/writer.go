@@ -117,8 +117,8 @@ func (g *Gates) nextRetry(now time.Time) (wait time.Duration) {
 	return wait
 }
 
-// enqueue makes the update the one to write, and reports whether it has to be queued: not when the same was written just now, nor
-// while a failed write pauses.
+// enqueue makes the update the one to write, and reports whether it has to be queued: not when the same was written just now, in the
+// place of the same condition, nor while a failed write pauses.
 func (g *Gates) enqueue(u Update, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -127,7 +127,8 @@ func (g *Gates) enqueue(u Update, now time.Time) bool {
 		p = &podWrite{}
 		g.writes[u.Pod.UID] = p
 	}
-	if (p.fresh(now) || p.writing) && p.update.Health == u.Health || now.Before(p.retryAt) {
+	same := p.update.Health == u.Health && p.update.Replaces.Equal(u.Replaces)
+	if (p.fresh(now) || p.writing) && same || now.Before(p.retryAt) {
 		return false
 	}
 	overtakes := u.Opens() && !p.update.Opens()
