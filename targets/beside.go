@@ -6,6 +6,7 @@ package targets
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,7 +20,8 @@ import (
 )
 
 // Beside the incumbent a binding is ours from the write that puts our finalizer on it (take) to the one that gives it back. Before and
-// after these nothing is written for it, neither to AWS nor to the API server, and nothing is remembered. An event is all it may get.
+// after these nothing is written for it, neither to AWS nor to the API server, and nothing is remembered. An event is all it may get;
+// gates of its pods are opened where users ask for that (early.go).
 
 // beside decides which bindings are ours, and takes and gives them back. Where nobody else works on bindings, all are ours.
 type beside struct {
@@ -34,6 +36,8 @@ type beside struct {
 	untaken  untaken
 	session  func(*v1beta1.TargetGroupBinding) session
 	leave    func(types.NamespacedName) // forgets a binding
+	// early opens the gates of a binding that is not ours, where that is wanted, and says when to look again.
+	early func(context.Context, *v1beta1.TargetGroupBinding) (time.Duration, error)
 }
 
 // standAside does what is due before a binding is ours, while the incumbent works on it all the same, and when it is to be ours no
@@ -52,7 +56,8 @@ func (b *beside) standAside(
 	case standing == left:
 		return ctrl.Result{RequeueAfter: duplicatePause}, true, nil
 	case standing == theirs:
-		return b.watchTheirs(ctx, binding, duplicates, why), true, nil
+		result, err := b.watchTheirs(ctx, binding, duplicates, why)
+		return result, true, err
 	case !binding.DeletionTimestamp.IsZero():
 		return ctrl.Result{}, false, nil
 	case standing == leaving || why != "":
@@ -63,15 +68,16 @@ func (b *beside) standAside(
 	}
 }
 
-// watchTheirs takes a binding of the incumbent's if it is to be ours. Why says why not.
+// watchTheirs takes a binding of the incumbent's if it is to be ours, or opens its gates early. Why says why it is not to be.
 func (b *beside) watchTheirs(
 	ctx context.Context, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding, why string,
-) ctrl.Result {
+) (ctrl.Result, error) {
 	if why == "" && binding.DeletionTimestamp.IsZero() {
-		return b.take(ctx, b.session(binding), binding)
+		return b.take(ctx, b.session(binding), binding), nil
 	}
 	b.leaveAlone(binding, why)
-	return recheck(duplicates)
+	again, err := b.early(ctx, binding)
+	return recheck(duplicates, again), err
 }
 
 // leaveAlone forgets a binding that is the incumbent's.
@@ -80,12 +86,14 @@ func (b *beside) leaveAlone(binding *v1beta1.TargetGroupBinding, why string) {
 	b.tell(binding, why)
 }
 
-// recheck is when to look again at the incumbent's binding: another namespace's label may decide.
-func recheck(duplicates []v1beta1.TargetGroupBinding) ctrl.Result {
-	if len(duplicates) == 0 {
-		return ctrl.Result{}
+// recheck is when to look again at the incumbent's binding: after the pause, and where another namespace's label may decide.
+func recheck(duplicates []v1beta1.TargetGroupBinding, pause time.Duration) ctrl.Result {
+	var next requeue
+	next.in(pause)
+	if len(duplicates) > 0 {
+		next.in(targetgroup.RecheckPause)
 	}
-	return ctrl.Result{RequeueAfter: targetgroup.RecheckPause}
+	return next.result()
 }
 
 // standing says whose the binding is.
@@ -117,6 +125,7 @@ func (b *beside) isRegistered(ctx context.Context, namespace string) (bool, erro
 // absent is a pass over a binding that does not exist.
 func (r *Registrar) absent(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {
 	r.beside.untaken.forget(key)
+	r.early.forget(key)
 	registered, err := r.beside.isRegistered(ctx, key.Namespace)
 	if client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err

@@ -48,8 +48,10 @@ type Registrar struct {
 	Clock    clock.PassiveClock
 
 	// Mode says whether the incumbent works on other bindings of the cluster.
-	Mode   ownership.Mode
-	Policy plan.Policy
+	Mode ownership.Mode
+	// OpenIncumbentGates has gates of pods that the incumbent registers opened early, in protected namespaces.
+	OpenIncumbentGates bool
+	Policy             plan.Policy
 	// Consent is what the cluster asks of bindings before anything is done for them.
 	Consent consent.Policy
 	// RoleChanges tells when Consent allows other roles; nil when it never does.
@@ -86,6 +88,7 @@ type Registrar struct {
 	requeue  func(types.NamespacedName, time.Duration) // set by start
 	bindings *memories
 	beside   *beside
+	early    earlyGates
 }
 
 // memories is what is remembered of all bindings. Safe for concurrent use.
@@ -142,7 +145,7 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, observeReady)
 	r.beside = &beside{
 		mode: r.Mode, reader: r.Client, clock: r.Clock, bindings: r.bindings, claims: r.claims, statuses: r.statuses,
-		reporter: r.reporter, session: r.session, leave: r.leave,
+		reporter: r.reporter, session: r.session, leave: r.leave, early: r.openEarly,
 	}
 	r.rules = newInboundRules(r.Networking, r.Mode, r.Client, func(key types.NamespacedName) { r.requeue(key, 0) })
 }
@@ -198,10 +201,15 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 	if binding.DeletionTimestamp.IsZero() {
 		r.orphans.Forget(key)
 	}
+	r.early.forget(key)
 	m := r.bindings.of(key, binding)
-	aws := r.Clients.Client(accounts.RoleOf(binding)).For(key.Namespace)
-	calls := &targetgroup.Calls{Env: &r.calls, Group: m.group, Binding: key, Client: aws}
-	return session{memory: m, key: key, calls: calls}
+	return session{memory: m, key: key, calls: r.callsOf(binding, m.group)}
+}
+
+// callsOf are the calls of the binding's group, with the binding's role.
+func (r *Registrar) callsOf(binding *v1beta1.TargetGroupBinding, group *targetgroup.Group) *targetgroup.Calls {
+	aws := r.Clients.Client(accounts.RoleOf(binding)).For(binding.Namespace)
+	return &targetgroup.Calls{Env: &r.calls, Group: group, Binding: client.ObjectKeyFromObject(binding), Client: aws}
 }
 
 func newMemories(mode ownership.Mode, clk clock.PassiveClock) *memories {

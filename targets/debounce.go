@@ -97,7 +97,8 @@ func (q *debouncedQueue) left(req reconcile.Request) time.Duration {
 // terminates.
 type podHandler struct {
 	handler.EventHandler
-	came func(*corev1.Pod)
+	changed func(before, after *corev1.Pod) bool
+	came    func(*corev1.Pod)
 }
 
 // Create implements handler.EventHandler.
@@ -109,7 +110,7 @@ func (h podHandler) Create(ctx context.Context, e event.CreateEvent, queue workq
 // Update implements handler.EventHandler.
 func (h podHandler) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	before, after := e.ObjectOld.(*corev1.Pod), e.ObjectNew.(*corev1.Pod)
-	if !podChanged(before, after) {
+	if !h.changed(before, after) {
 		return
 	}
 	if !endpoints.IsTerminating(before) && endpoints.IsTerminating(after) {

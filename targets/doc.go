@@ -42,6 +42,8 @@
 //	look         the incumbent works on it all the same (rival.go): nothing is sent until it stops
 //	give back    the label is gone: the reverse write, when no call is under way (handover); nothing is remembered once it had its effect
 //	leave        nothing can be done for the binding, or another one of its group is the incumbent's: an event (untaken.go)
+//	open early   of the incumbent's bindings in protected namespaces, where users ask for that: the group is read while a pod waits
+//	             whose registration the incumbent has told of, and the gates of healthy targets are opened (early.go)
 //
 // # Locks
 //

@@ -37,15 +37,23 @@ type watcher struct {
 	roleChanges <-chan struct{}
 	// isRegistered reports whether bindings of the namespace are ours.
 	isRegistered func(ctx context.Context, namespace string) (bool, error)
+	// podChanged reports whether the change of a pod can be one for its bindings.
+	podChanged func(before, after *corev1.Pod) bool
 }
 
 func (r *Registrar) watcher() *watcher {
-	return &watcher{r.Client, r.Clock, r.resolver, r.reporter, r.RoleChanges, r.beside.isRegistered}
+	changed := podChanged
+	if r.OpenIncumbentGates {
+		changed = func(before, after *corev1.Pod) bool {
+			return podChanged(before, after) || registrationShown(before, after)
+		}
+	}
+	return &watcher{r.Client, r.Clock, r.resolver, r.reporter, r.RoleChanges, r.beside.isRegistered, changed}
 }
 
 // podEvents requeues the bindings of a pod, without delay when it leaves: its target goes at once.
 func (w *watcher) podEvents() handler.EventHandler {
-	return w.resolver.UpdatePods(podHandler{handler.EnqueueRequestsFromMapFunc(w.bindingsOfPod), func(pod *corev1.Pod) {
+	return w.resolver.UpdatePods(podHandler{handler.EnqueueRequestsFromMapFunc(w.bindingsOfPod), w.podChanged, func(pod *corev1.Pod) {
 		if registered, err := w.isRegistered(context.Background(), pod.Namespace); registered && err == nil {
 			w.reporter.tellTooManyGates(pod)
 		}

@@ -126,6 +126,11 @@ func Left(binding *v1beta1.TargetGroupBinding) string {
 // IsRegistered reports whether a namespace with these labels is one whose bindings Beside registers.
 func IsRegistered(labels map[string]string) bool { return labels[RegisterLabel] == Enabled }
 
+// IsProtected reports whether a namespace with these labels is one whose pods Beside protects, while the incumbent registers them.
+func IsProtected(labels map[string]string) bool {
+	return labels[ProtectLabel] == Enabled && !IsRegistered(labels)
+}
+
 // HasBoth reports whether the incumbent's finalizer stands beside Beside's: then no policy keeps the incumbent away.
 func HasBoth(binding *v1beta1.TargetGroupBinding) bool {
 	return slices.Contains(binding.Finalizers, v1beta1.Finalizer) && slices.Contains(binding.Finalizers, v1beta1.BesideFinalizer)
