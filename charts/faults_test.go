@@ -34,6 +34,7 @@ func TestContradictoryValuesFailTheRender(t *testing.T) {
 		"their lease beside them":  {[]string{beside, `leaderElectionID="aws-load-balancer-controller-leader"`}, "beside.enabled needs a lease of its own: "},
 		"beside, with half a view": {[]string{beside, `watchNamespace=["a","b"]`}, "beside.enabled and watchNamespace exclude each other: "},
 		"beside nobody":            {[]string{beside, `beside.incumbentUser=""`}, "beside.incumbentUser must be the user name of aws-load-balancer-controller"},
+		"their gates, alone":       {[]string{`beside.openIncumbentGates=true`}, "beside.openIncumbentGates has no effect without beside.enabled."},
 		"beside without a policy":  {[]string{`extraArgs=["--beside"]`}, "extraArgs has --beside: set beside.enabled"},
 		"secret paths by others":   {[]string{`webhookSecretPaths=true`, `enableCertManager=true`}, "webhookSecretPaths works only with certificates that targetgate creates"},
 		"callers without a policy": {[]string{`networkPolicy.webhookFrom=[{}]`}, "networkPolicy.webhookFrom has no effect "},

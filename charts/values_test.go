@@ -31,6 +31,7 @@ var valueCases = map[string]struct {
 	"additionalLabels":          {value: `{"team":"a"}`, want: `team: a`},
 	"beside.enabled":            {value: `true`, want: `- "--beside=true"`},
 	"beside.incumbentUser":      {value: `"lbc"`, with: []string{beside}, want: `expression: "request.userInfo.username == 'lbc'"`},
+	"beside.openIncumbentGates": {value: `true`, with: []string{beside}, want: `- "--open-incumbent-gates=true"`},
 	"terminationDelayALB":       {value: `"45s"`, want: `- "--termination-delay-alb=45s"`},
 	"terminationDelayNLB":       {value: `"0"`, want: `- "--termination-delay-nlb=0"`},
 	"minReadyPercent":           {value: `0`, want: `- "--min-ready-percent=0"`},

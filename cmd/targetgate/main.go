@@ -79,6 +79,7 @@ func run(ctx context.Context, args []string) error {
 		Recorder:                recorder,
 		Clock:                   clock.RealClock{},
 		Mode:                    opts.mode(),
+		OpenIncumbentGates:      opts.OpenIncumbentGates,
 		Policy:                  opts.Policy,
 		Consent:                 consent,
 		RoleChanges:             roleChanges,

@@ -41,6 +41,7 @@ type options struct {
 	Sessions        accounts.Sessions
 
 	Beside                  bool
+	OpenIncumbentGates      bool
 	InjectGates             bool
 	Termination             pods.Termination
 	MaxConcurrentReconciles int
@@ -145,6 +146,9 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Beside, "beside", false,
 		"Work beside aws-load-balancer-controller: register targets only in namespaces with the label targetgate.dev/register=enabled. "+
 			"Needs the chart's ValidatingAdmissionPolicy, which keeps that controller from these bindings.")
+	flags.BoolVar(&o.OpenIncumbentGates, "open-incumbent-gates", false,
+		"In namespaces with the label targetgate.dev/protect=enabled, open the gates of pods that aws-load-balancer-controller registers "+
+			"as soon as their targets are healthy. Needs --beside.")
 	flags.BoolVar(&o.InjectGates, "enable-pod-readiness-gate-inject", true, "Add readiness gates to pods at admission.")
 	flags.DurationVar(&o.Termination.ALB, "termination-delay-alb", elbv2.ServeOnALB,
 		"preStop sleep for containers that have no preStop, in pods with a gate, so that a deleted pod keeps serving for a while. "+
@@ -208,6 +212,7 @@ func (o *options) validate() error {
 	fault(o.Beside && len(o.WatchNamespaces) > 0, "--beside and --watch-namespace=%s exclude each other: bindings of other namespaces may "+
 		"have the same target group, and must be seen", strings.Join(o.WatchNamespaces, ","))
 	fault(o.Networking.Quota < 1, "--security-group-rule-quota=%d: want 1 or more", o.Networking.Quota)
+	fault(o.OpenIncumbentGates && !o.Beside, "--open-incumbent-gates needs --beside")
 	fault(o.ClusterName == "", "--cluster-name is required")
 	fault(len(o.VpcTags) > 0 && o.VpcID == "", "--aws-vpc-tags=%v is not supported: set --aws-vpc-id", o.VpcTags)
 	fault(!validDelay(o.Termination.ALB), "--termination-delay-alb=%s: want 0 to %s", o.Termination.ALB, pods.MaxTerminationDelay)

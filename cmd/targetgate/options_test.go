@@ -98,7 +98,8 @@ func TestParseOptionsNamesEveryFault(t *testing.T) {
 			args: append(minimal, "--beside", "--watch-namespace=shop,web"),
 			want: []string{"--beside and --watch-namespace=shop,web exclude each other: bindings of other namespaces may have the same target group"},
 		},
-		"stray word": {args: append(minimal, "start"), want: []string{`unexpected argument "start"`}},
+		"others' gates, alone": {args: append(minimal, "--open-incumbent-gates"), want: []string{"--open-incumbent-gates needs --beside"}},
+		"stray word":           {args: append(minimal, "start"), want: []string{`unexpected argument "start"`}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

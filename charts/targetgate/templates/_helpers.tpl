@@ -102,6 +102,7 @@ namespaceSelector:
   (list "aws-role-session-name" .Values.awsRoleSessionName)
   (list "aws-role-session-tags" (ternary true nil (eq true .Values.awsRoleSessionTags)))
   (list "beside" (ternary true nil .Values.beside.enabled))
+  (list "open-incumbent-gates" (ternary true nil (eq true .Values.beside.openIncumbentGates)))
   (list "enable-pod-readiness-gate-inject" .Values.enablePodReadinessGateInject)
   (list "termination-delay-alb" .Values.terminationDelayALB)
   (list "termination-delay-nlb" .Values.terminationDelayNLB)

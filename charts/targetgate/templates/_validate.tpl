@@ -71,6 +71,9 @@
 {{- $faults = append $faults "beside.incumbentUser must be the user name of aws-load-balancer-controller, such as system:serviceaccount:NAMESPACE:NAME." -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.beside.openIncumbentGates (not .Values.beside.enabled) -}}
+{{- $faults = append $faults "beside.openIncumbentGates has no effect without beside.enabled." -}}
+{{- end -}}
 {{- range .Values.extraArgs -}}
 {{- if eq "--beside" (toString . | splitList "=" | first) -}}
 {{- $faults = append $faults "extraArgs has --beside: set beside.enabled, which also installs the policy that keeps aws-load-balancer-controller from bindings." -}}
