@@ -42,7 +42,9 @@ type earlyGate struct {
 }
 
 // of is what is remembered of the binding, as it is now.
-func (e *earlyGates) of(key types.NamespacedName, binding *v1beta1.TargetGroupBinding, subnets *targetgroup.Subnets, now time.Time) *earlyGate {
+func (e *earlyGates) of(
+	key types.NamespacedName, binding *v1beta1.TargetGroupBinding, subnets *targetgroup.Subnets, now time.Time,
+) *earlyGate {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	known := e.byBinding[key]
@@ -101,7 +103,7 @@ func (r *Registrar) opensEarly(ctx context.Context, binding *v1beta1.TargetGroup
 	if !r.OpenIncumbentGates || r.Mode != ownership.Beside || !binding.DeletionTimestamp.IsZero() {
 		return false, nil
 	}
-	if !binding.Spec.IsIP() || ownership.Left(binding) != "" ||
+	if !binding.Spec.IsIP() || ownership.Incomplete(&binding.Spec) != "" ||
 		r.Consent.RoleRefusal(binding.Namespace, binding.Spec.IamRoleArnToAssume) != "" {
 		return false, nil
 	}
