@@ -157,7 +157,7 @@ func (b *beside) take(ctx context.Context, s session, binding *v1beta1.TargetGro
 		return ctrl.Result{RequeueAfter: wait}
 	}
 	if binding.Spec.MultiClusterTargetGroup && !b.mode.Holds(binding) && !b.claims.mayRecord(ctx, binding) {
-		b.tell(binding, noRecord)
+		b.tell(binding, ownership.NoRecord)
 		return ctrl.Result{RequeueAfter: targetgroup.RecheckPause}
 	}
 	b.untaken.forget(s.key)

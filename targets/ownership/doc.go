@@ -11,7 +11,8 @@
 //     explain says the same.
 //   - A binding that is being deleted hands the group over to its successor, with all targets in it: HasSuccessor. Once nothing
 //     of ours holds it, it counts no more: Released.
-//   - Which of two controllers a binding belongs to, where both work in a cluster, says its finalizer: Mode.
+//   - Which of two controllers a binding belongs to, where both work in a cluster, says its finalizer: Mode. Which it should belong to
+//     say labels of namespaces, the spec and the other bindings: NotTaken.
 //   - A binding that nothing can be done for (Incomplete) owns nothing.
 //
 // The other bindings are found in a cache with Indexes (Duplicates). Which targets of a shared group are a binding's own stands in its
