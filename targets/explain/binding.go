@@ -19,10 +19,12 @@ import (
 
 // bindingLinks are the links that all pods of the binding have in common.
 func (s *bindingState) bindingLinks() []Link {
+	l, theirs := s.registrarLink()
+	if theirs {
+		return append([]Link{s.specLink(), *l}, s.incumbentLinks()...)
+	}
 	links := []Link{s.bindingLink()}
-	if l, theirs := s.registrarLink(); theirs {
-		return append(links, *l)
-	} else if l != nil {
+	if l != nil {
 		links = append(links, *l)
 	}
 	links = append(links, s.controllerLink())
@@ -42,7 +44,6 @@ func (s *bindingState) abandoned() bool {
 }
 
 func (s *bindingState) bindingLink() Link {
-	spec := &s.binding.Spec
 	switch {
 	case !s.binding.DeletionTimestamp.IsZero():
 		return link("binding", Waiting, "is being deleted since %s: its targets are deregistered, its gates opened. %s",
@@ -57,11 +58,18 @@ func (s *bindingState) bindingLink() Link {
 			advise("Whoever runs targetgate decides that, by --role-allowlist: the chart's roleAllowlist")
 	case s.status(v1beta1.ConditionReady).Reason == v1beta1.ReasonNotSupported: // for what you may not read
 		return link("binding", Broken, "%s", s.status(v1beta1.ConditionReady).Message)
-	case !spec.IsIP():
-		return link("binding", OK, "registers nodes at the node port of Service %q: gates of pods have nothing to wait for", spec.ServiceRef.Name)
 	default:
-		return link("binding", OK, "registers pods at port %s of Service %q", spec.ServiceRef.Port.String(), spec.ServiceRef.Name)
+		return s.specLink()
 	}
+}
+
+// specLink is what the binding asks for, whoever does it.
+func (s *bindingState) specLink() Link {
+	ref := s.binding.Spec.ServiceRef
+	if !s.binding.Spec.IsIP() {
+		return link("binding", OK, "registers nodes at the node port of Service %q: gates of pods have nothing to wait for", ref.Name)
+	}
+	return link("binding", OK, "registers pods at port %s of Service %q", ref.Port.String(), ref.Name)
 }
 
 func (s *bindingState) serviceLink() Link {

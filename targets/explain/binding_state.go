@@ -17,6 +17,7 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/scope"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -30,6 +31,8 @@ type bindingState struct {
 	namespace *corev1.Namespace // nil when it may not be read
 	scope     scope.Scope       // of the pod webhook; by the namespace's label when that may not be read
 	leader    leader
+	beside    leader   // of the targetgate beside the incumbent
+	notTaken  string   // why it should not be targetgate's where that works beside the incumbent; read where its namespace has the label
 	reading   *reading // nil when AWS is not asked
 }
 
@@ -43,6 +46,7 @@ type reading struct {
 func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*bindingState, error) {
 	s := &bindingState{
 		now: e.Clock.Now(), binding: binding, leader: readLeader(ctx, e.Reader, e.leaseOf(binding)), reading: e.read(ctx, binding),
+		beside: readLeader(ctx, e.Reader, e.BesideLease),
 	}
 	var err error
 	if s.survey, err = e.surveyor.Survey(ctx, binding, s.reading.targets()); err != nil {
@@ -54,6 +58,11 @@ func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBindin
 	var ns corev1.Namespace
 	if e.Reader.Get(ctx, client.ObjectKey{Name: binding.Namespace}, &ns) == nil {
 		s.namespace = &ns
+	}
+	if ownership.IsRegistered(s.namespaceLabels()) && !ownership.Beside.Holds(binding) {
+		if s.notTaken, err = e.surveyor.NotTaken(ctx, binding); err != nil {
+			return nil, err
+		}
 	}
 	if scope, err := scope.ReadScope(ctx, e.Reader, e.WebhookConfiguration); err == nil {
 		s.scope = scope

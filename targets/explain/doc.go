@@ -7,6 +7,7 @@
 //	explain.go        which bindings a pod, a name or a namespace is about
 //	binding_state.go  all that is read of one binding: the API server and, if asked, the load balancer
 //	binding.go        its links: binding, service, slice; controller.go: targetgate; group.go: target group
+//	registrar.go      who registers its targets, beside aws-load-balancer-controller; incumbent.go: that controller's marks on it
 //	pod.go            the links of each of its pods: slice, pod, gate; target.go: target, health
 //	advice.go         what to do about AWS's reasons
 //	report.go         what comes out: chains of links; text.go prints it

@@ -11,32 +11,57 @@ import (
 )
 
 // registrarLink says who registers the targets, where targetgate and aws-load-balancer-controller both work in the cluster: nil where
-// nothing says so. Theirs is true when it is aws-load-balancer-controller, of whose work there is nothing to explain.
+// nothing says so. Theirs is true when it is aws-load-balancer-controller, of whose work only its marks on the binding can be explained.
 func (s *bindingState) registrarLink() (l *Link, theirs bool) {
-	is := func(state State, theirs bool, format string, args ...any) (*Link, bool) {
-		l := link("registrar", state, format, args...)
-		return &l, theirs
-	}
-	labels := s.namespaceLabels()
-	ours, registered := ownership.Beside.Holds(s.binding), ownership.IsRegistered(labels)
-	unfenced := ownership.Unfenced(&s.binding.Spec)
+	registered := ownership.IsRegistered(s.namespaceLabels())
 	switch {
-	case ours && s.isGivenBack(registered):
-		return is(Waiting, true, "targetgate gives the binding back to aws-load-balancer-controller: the namespace has no label %s=%s",
+	case ownership.Beside.Holds(s.binding) && s.isGivenBack(registered):
+		given := link("registrar", Waiting, "targetgate gives the binding back to aws-load-balancer-controller: the namespace has no label %s=%s",
 			ownership.RegisterLabel, ownership.Enabled)
-	case ours:
-		return is(OK, false, "targetgate registers the targets, beside aws-load-balancer-controller")
-	case s.status(v1beta1.ConditionReady).Reason != "": // by targetgate, which works alone
+		return &given, true
+	case ownership.Beside.Holds(s.binding):
+		ours := link("registrar", OK, "targetgate registers the targets, beside aws-load-balancer-controller")
+		return &ours, false
+	case !s.worksBeside() && s.status(v1beta1.ConditionReady).Reason != "": // by targetgate, which works alone
 		return nil, false
-	case registered && unfenced != "":
-		return is(OK, true, "aws-load-balancer-controller registers the targets, in spite of the namespace's label: %s", unfenced)
 	case registered:
-		return is(Waiting, true, "aws-load-balancer-controller has registered the targets, and targetgate takes the binding within half a minute")
-	case labels[ownership.ProtectLabel] == ownership.Enabled:
-		return is(OK, true, "aws-load-balancer-controller registers the targets; targetgate gives the pods a termination delay")
+		return s.untakenLink(), true
+	case ownership.IsProtected(s.namespaceLabels()):
+		protected := link("registrar", OK, "aws-load-balancer-controller registers the targets: by the namespace's label %s, targetgate gives "+
+			"pods a preStop sleep, and no readiness gate", ownership.ProtectLabel)
+		return &protected, true
+	case s.worksBeside():
+		unlabelled := link("registrar", OK, "aws-load-balancer-controller registers the targets: the namespace has no label %s=%s",
+			ownership.RegisterLabel, ownership.Enabled)
+		return &unlabelled, true
 	default:
 		return nil, false
 	}
+}
+
+// untakenLink is about a binding in a namespace with the label that targetgate does not have.
+func (s *bindingState) untakenLink() *Link {
+	l := link("registrar", Waiting, "aws-load-balancer-controller has registered the targets, and targetgate takes the binding within half "+
+		"a minute")
+	switch {
+	case s.notTaken == "" && s.binding.Spec.MultiClusterTargetGroup:
+		l = l.advise("If it does not: %s", ownership.NoRecord)
+	case s.notTaken == "":
+	case s.isTheirs() || ownership.Unfenced(&s.binding.Spec) != "":
+		l = link("registrar", OK, "aws-load-balancer-controller registers the targets, in spite of the namespace's label: %s", s.notTaken)
+	default:
+		l = link("registrar", Broken, "nobody registers the targets: the namespace's label %s keeps aws-load-balancer-controller away, and "+
+			"targetgate does not take the binding: %s", ownership.RegisterLabel, s.notTaken).
+			advise("Correct that, or leave the namespace to that controller: kubectl label namespace %s %s-",
+				s.binding.Namespace, ownership.RegisterLabel)
+	}
+	return &l
+}
+
+// worksBeside reports whether a targetgate runs beside the incumbent, by its lease.
+func (s *bindingState) worksBeside() bool {
+	gone, _ := s.beside.isGone(s.now)
+	return s.beside.lease != nil && s.beside.key != s.leader.key && !gone
 }
 
 // namespaceLabels are nil when the namespace may not be read.

@@ -5,6 +5,7 @@ package explain
 
 import (
 	"testing"
+	"time"
 
 	"k8s.io/utils/ptr"
 
@@ -18,7 +19,11 @@ func TestExplainSaysWhoRegisters(t *testing.T) {
 		w.binding.Finalizers = []string{v1beta1.BesideFinalizer}
 		w.lease.Name = "beside"
 	}
-	theirs := func(w *world) { w.binding.Finalizers, w.binding.Status.Conditions = []string{v1beta1.Finalizer}, nil }
+	theirs := func(w *world) {
+		w.binding.Finalizers, w.binding.Status.Conditions = []string{v1beta1.Finalizer}, nil
+		w.binding.Annotations = map[string]string{v1beta1.CheckpointAnnotation: "a/b"}
+	}
+	beside := func(w *world) { w.lease.Name = "beside" }
 	tests := map[string]struct {
 		set       []func(*world)
 		want      string // of the link registrar
@@ -41,8 +46,32 @@ func TestExplainSaysWhoRegisters(t *testing.T) {
 				"targets of protocol QUIC need QUIC server IDs",
 		},
 		"protected": {
-			set:  []func(*world){theirs, func(w *world) { w.namespace.Labels[ownership.ProtectLabel] = ownership.Enabled }},
-			want: "ok: aws-load-balancer-controller registers the targets; targetgate gives the pods a termination delay",
+			set: []func(*world){theirs, func(w *world) { w.namespace.Labels[ownership.ProtectLabel] = ownership.Enabled }},
+			want: "ok: aws-load-balancer-controller registers the targets: by the namespace's label targetgate.dev/protect, " +
+				"targetgate gives pods a preStop sleep, and no readiness gate",
+		},
+		"without a label, while targetgate works beside": {
+			set:  []func(*world){theirs, beside},
+			want: "ok: aws-load-balancer-controller registers the targets: the namespace has no label targetgate.dev/register=enabled",
+		},
+		"without a label, and a status of targetgate's is left": {
+			set:  []func(*world){theirs, func(w *world) { w.binding.Status = newWorld().binding.Status }, beside},
+			want: "ok: aws-load-balancer-controller registers the targets: the namespace has no label targetgate.dev/register=enabled",
+		},
+		"without a label, and targetgate has long stopped": {
+			set: []func(*world){theirs, beside, func(w *world) { w.lease.Spec.RenewTime.Time = now.Add(-time.Hour) }}, endpoints: 1, cause: "targetgate",
+		},
+		"the incumbent has another binding of the group": {
+			set: []func(*world){register, theirs, (*world).addRival},
+			want: "ok: aws-load-balancer-controller registers the targets, in spite of the namespace's label: aws-load-balancer-controller has " +
+				"TargetGroupBinding other/first of the same target group. Label its namespace, too (kubectl label namespace other " +
+				"targetgate.dev/register=enabled), or remove the label from this one",
+		},
+		"nobody registers": {
+			set: []func(*world){register, theirs, func(w *world) { w.binding.Finalizers = nil }, (*world).addRival}, cause: "registrar",
+			want: "broken: nobody registers the targets: the namespace's label targetgate.dev/register keeps aws-load-balancer-controller away, and " +
+				"targetgate does not take the binding: aws-load-balancer-controller has TargetGroupBinding other/first of the same target group. " +
+				"Label its namespace, too (kubectl label namespace other targetgate.dev/register=enabled), or remove the label from this one",
 		},
 		"a label that means nothing alone": {set: []func(*world){register}, endpoints: 1},
 	}

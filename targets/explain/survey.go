@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
@@ -50,11 +51,12 @@ func (s Survey) Selects(pod *corev1.Pod) bool { return endpoints.Selects(s.Servi
 type Surveyor struct {
 	reader    *apiReader
 	resolvers map[string]*endpoints.Resolver // by namespace
+	labelled  map[string]bool                // by namespace: it has the label by which targetgate registers beside the incumbent
 }
 
 // NewSurveyor returns a Surveyor that reads from the API server itself, where there are no indexes.
 func NewSurveyor(reader client.Reader) *Surveyor {
-	return &Surveyor{reader: newAPIReader(reader), resolvers: map[string]*endpoints.Resolver{}}
+	return &Surveyor{reader: newAPIReader(reader), resolvers: map[string]*endpoints.Resolver{}, labelled: map[string]bool{}}
 }
 
 // Survey looks at a binding. InGroup are the targets of its group, as far as they are known: the pods and nodes behind
@@ -113,6 +115,34 @@ func (s *Surveyor) Pods(ctx context.Context, namespace string) ([]corev1.Pod, er
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
 	return pods.Items, nil
+}
+
+// NotTaken says why the binding should not be targetgate's where it works beside the incumbent, by the cluster alone; empty when it should.
+// Namespaces that may not be read count as labelled: their bindings are no reason.
+func (s *Surveyor) NotTaken(ctx context.Context, binding *v1beta1.TargetGroupBinding) (string, error) {
+	duplicates, err := ownership.Duplicates(ctx, s.reader, binding)
+	if err != nil {
+		return "", err
+	}
+	return ownership.NotTaken(binding, duplicates, func(namespace string) (bool, error) { return s.isRegistered(ctx, namespace) })
+}
+
+func (s *Surveyor) isRegistered(ctx context.Context, namespace string) (bool, error) {
+	if known, ok := s.labelled[namespace]; ok {
+		return known, nil
+	}
+	var ns corev1.Namespace
+	err := s.reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns)
+	switch {
+	case apierrors.IsForbidden(err):
+		s.reader.miss("namespaces")
+		s.labelled[namespace] = true
+	case client.IgnoreNotFound(err) != nil:
+		return false, fmt.Errorf("getting namespace %s: %w", namespace, err)
+	default:
+		s.labelled[namespace] = err == nil && ownership.IsRegistered(ns.Labels)
+	}
+	return s.labelled[namespace], nil
 }
 
 // Unread are kinds of which the API server does not let us read all, so that they are taken not to be there.
