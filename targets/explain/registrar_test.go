@@ -45,6 +45,14 @@ func TestExplainSaysWhoRegisters(t *testing.T) {
 			want: "ok: aws-load-balancer-controller registers the targets, in spite of the namespace's label: " +
 				"targets of protocol QUIC need QUIC server IDs",
 		},
+		"not supported, and not begun": {
+			set: []func(*world){register, theirs, func(w *world) {
+				w.binding.Finalizers, w.binding.Spec.TargetGroupProtocol = nil, ptr.To(v1beta1.Protocol("QUIC"))
+			}},
+			cause: "incumbent",
+			want: "ok: aws-load-balancer-controller registers the targets, in spite of the namespace's label: " +
+				"targets of protocol QUIC need QUIC server IDs",
+		},
 		"protected": {
 			set: []func(*world){theirs, func(w *world) { w.namespace.Labels[ownership.ProtectLabel] = ownership.Enabled }},
 			want: "ok: aws-load-balancer-controller registers the targets: by the namespace's label targetgate.dev/protect, " +
