@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/consent"
+	"github.com/targetgate/targetgate/targets/fixture"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -100,6 +101,7 @@ func TestEarlyReadsGroupUntilTheTargetIsThere(t *testing.T) {
 	inBedEarly(t, protected, func(b *bed) {
 		b.aws.Forget(testARN, one)
 		b.aws.SetHealth(testARN, two, healthy)
+		b.aws.SetHealth(testARN, fixture.Three, healthy)
 		b.run(10*time.Second, webKey)
 		if n := b.readings(); n < 5 || n > 12 {
 			t.Errorf("%d readings in 10 s, want about one a second", n)

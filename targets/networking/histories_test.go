@@ -72,7 +72,7 @@ type history struct {
 	wished    map[string]map[ec2.Rule]time.Time // by group: wishes of living bindings, since
 	other     map[ec2.Rule]bool                 // what the other cluster wishes on sg-both
 	deleted   map[types.NamespacedName]Binding
-	changed   map[types.NamespacedName]time.Time
+	handed    map[types.NamespacedName]time.Time // when the newest version of a binding was first handed over
 	log       string
 }
 
@@ -83,7 +83,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	h := &history{
 		bed: newBed(t), random: rand.New(rand.NewPCG(seed, 1)), faults: rand.New(rand.NewPCG(seed, 2)),
 		wished: map[string]map[ec2.Rule]time.Time{}, other: map[ec2.Rule]bool{}, deleted: map[types.NamespacedName]Binding{},
-		changed: map[types.NamespacedName]time.Time{},
+		handed: map[types.NamespacedName]time.Time{},
 	}
 	h.ec2.random, h.ec2.lag, h.ec2.latency = rand.New(rand.NewPCG(seed, 3)), 2*time.Second, 150*time.Millisecond
 	h.ec2.group("sg-own", clusterTag, "owned")
@@ -232,7 +232,8 @@ func (h *history) change() {
 	for n := range h.random.IntN(3) {
 		binding.Members = append(binding.Members, podOn(1+h.random.IntN(2), fmt.Sprintf("%s-%d", key.Name, n)))
 	}
-	h.listed[key], h.changed[key] = binding, time.Now()
+	h.listed[key] = binding
+	delete(h.handed, key)
 	h.note("binding %s: %d members, %v", key.Name, len(binding.Members), ruleset.ReachOf(binding.Networking))
 	h.rewish()
 }
@@ -327,6 +328,9 @@ func (h *history) handOver() {
 	for _, binding := range h.listed {
 		if h.random.IntN(3) > 0 {
 			h.manager.Want(binding)
+			if _, before := h.handed[binding.Key]; !before {
+				h.handed[binding.Key] = time.Now()
+			}
 		}
 		h.checkReady(binding)
 	}
@@ -344,7 +348,8 @@ func (h *history) handOver() {
 // checkReady compares what a State says with what is in the groups.
 func (h *history) checkReady(binding Binding) {
 	state := h.manager.State(binding.Key)
-	if state.Progress != Ready || time.Since(h.changed[binding.Key]) < 2*time.Second {
+	handed, is := h.handed[binding.Key]
+	if state.Progress != Ready || !is || time.Since(handed) < 2*time.Second {
 		return
 	}
 	h.mu.Lock()

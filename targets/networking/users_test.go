@@ -528,9 +528,13 @@ func TestSecurityGroupThatIsGoneIsForgotten(t *testing.T) {
 		b.start()
 		b.want(asking("web", from("sg-lb", 80)))
 		b.settle()
+		b.ec2.mu.Lock()
 		delete(b.ec2.groups, "sg-node")
+		b.ec2.mu.Unlock()
 		b.want(asking("web"))
 		time.Sleep(2 * ruleset.ReadLag)
+		b.records.mu.Lock()
+		defer b.records.mu.Unlock()
 		if len(b.records.texts) != 0 {
 			b.Errorf("records %q", b.records.texts)
 		}
