@@ -7,11 +7,13 @@ package beside
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/e2e/kubelet"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/targets/ownership"
@@ -39,6 +41,46 @@ func TestProtectedNamespaceLosesNothing(t *testing.T) {
 	}
 	assertNoCalls(t, app, bed.AccessKey(), time.Time{})
 	assertNoWrites(t, app)
+}
+
+// With --open-incumbent-gates, gates in a protected namespace open by health, and targetgate writes nothing but their conditions and
+// events.
+func TestIncumbentsGatesOpenEarly(t *testing.T) {
+	bed.WithFlags(t, "--beside", "--open-incumbent-gates")
+	app := newApp("early")
+	app.PreStopSeconds = 45
+	deploy(t, app, ownership.ProtectLabel)
+	bed.AwaitRolled(t, app)
+	stop := bed.UnderLoad(t, app)
+	for _, version := range []string{"2", "3"} {
+		suite.Must(t, bed.Roll(t.Context(), app, version, nil))
+		bed.AwaitRolled(t, app)
+	}
+	awaitTheirs(t, app)
+	stop()
+	requests, err := bed.Cluster.Requests()
+	suite.Must(t, err)
+	opened := 0
+	for _, r := range requests {
+		switch {
+		case r.Namespace != app.Name || r.Resource == "events" || slices.Contains([]string{"get", "list", "watch"}, r.Verb):
+		case r.Verb == "patch" && r.Resource == "pods/status":
+			opened++
+		default:
+			t.Errorf("targetgate asked for %s %s %s/%s", r.Verb, r.Resource, r.Namespace, r.Name)
+		}
+	}
+	if opened == 0 {
+		t.Error("targetgate has opened no gate in two rollouts")
+	}
+	assertNoCalls(t, app, bed.AccessKey(), time.Time{}, "RegisterTargets", "DeregisterTargets")
+	for _, moment := range bed.Kubelet.Moments() {
+		if moment.Namespace == app.Name && moment.Event == kubelet.Ready {
+			if healthy, err := bed.Turned(app, moment.IP, "healthy"); err != nil || moment.At.Before(healthy) {
+				t.Errorf("pod %s was Ready at %s, its target healthy at %s (%v)", moment.Pod, moment.At, healthy, err)
+			}
+		}
+	}
 }
 
 // wantProtection is an error when a pod of the app, without a gate in its template, would not get the sleep for an ALB and the time for it.
