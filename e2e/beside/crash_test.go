@@ -23,10 +23,20 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// One kill -9 while each of four bindings is in another state: labelled and not taken, taken and not worked on, in the middle of a rollout,
-// and half given back.
+// Either is killed, once, while each of four bindings is in another state: labelled and not taken, taken and not worked on, in the
+// middle of a rollout, and half given back.
 func TestKillInAnyStateLosesNothing(t *testing.T) {
-	taking, taken, rolling, leaving := newApp("kill-taking"), newApp("kill-taken"), newApp("kill-rolling"), newApp("kill-leaving")
+	t.Run("of targetgate", func(t *testing.T) {
+		testKill(t, "kill-", bed.Targetgate.Kill, func() { suite.Must(t, bed.Targetgate.Restart(t.Context())) })
+	})
+	t.Run("of the incumbent", func(t *testing.T) {
+		testKill(t, "kill-theirs-", func() { killIncumbent(t) }, func() { theIncumbent(t) })
+	})
+}
+
+func testKill(t *testing.T, name string, kill, restart func()) {
+	t.Helper()
+	taking, taken, rolling, leaving := newApp(name+"taking"), newApp(name+"taken"), newApp(name+"rolling"), newApp(name+"leaving")
 	apps := []*testbed.App{taking, taken, rolling, leaving}
 	for _, app := range apps {
 		app.PreStopSeconds = 100 // 10 s here: longer than targetgate needs to come back
@@ -59,14 +69,14 @@ func TestKillInAnyStateLosesNothing(t *testing.T) {
 		}
 		return nil
 	})
-	bed.Targetgate.Kill()
+	kill()
 	for app, finalizer := range map[*testbed.App]string{
 		taking: v1beta1.Finalizer, taken: v1beta1.BesideFinalizer, rolling: v1beta1.BesideFinalizer, leaving: v1beta1.BesideFinalizer,
 	} {
 		suite.Must(t, wantFinalizer(t, app, finalizer)) // or this tests something else
 	}
 	unblock()
-	suite.Must(t, bed.Targetgate.Restart(t.Context()))
+	restart()
 
 	for _, app := range []*testbed.App{taking, taken, rolling} {
 		bed.AwaitRolled(t, app)

@@ -38,20 +38,33 @@ func TestMain(m *testing.M) {
 // theIncumbent works until the end of the program.
 func theIncumbent(t *testing.T) *incumbent.Incumbent {
 	t.Helper()
-	running, err := startIncumbent()
-	suite.Must(t, err)
-	return running
+	running.Lock()
+	defer running.Unlock()
+	if running.incumbent == nil {
+		config, err := incumbentConfig()
+		suite.Must(t, err)
+		running.incumbent, err = incumbent.Start(context.Background(), incumbent.Options{
+			Config: config, AWS: bed.AWS.URL(), Probe: time.Duration(suite.Scale * float64(15*time.Second)),
+		})
+		suite.Must(t, err)
+	}
+	return running.incumbent
 }
 
-var startIncumbent = sync.OnceValues(func() (*incumbent.Incumbent, error) {
-	config, err := incumbentConfig()
-	if err != nil {
-		return nil, err
-	}
-	return incumbent.Start(context.Background(), incumbent.Options{
-		Config: config, AWS: bed.AWS.URL(), Probe: time.Duration(suite.Scale * float64(15*time.Second)),
-	})
-})
+// running is the incumbent, nil before a test needs it, and after one has killed it.
+var running struct {
+	sync.Mutex
+	incumbent *incumbent.Incumbent
+}
+
+// killIncumbent ends the incumbent in the middle of its calls; theIncumbent starts another. No other test may run.
+func killIncumbent(t *testing.T) {
+	t.Helper()
+	running.Lock()
+	defer running.Unlock()
+	_ = running.incumbent.Close() // whatever it was about to do
+	running.incumbent = nil
+}
 
 // incumbentConfig has RBAC let the incumbent do everything.
 var incumbentConfig = sync.OnceValues(func() (*rest.Config, error) {
