@@ -41,7 +41,7 @@ demo: demo-takes .bin/targetgate .bin/control-plane ## Roll a Deployment with an
 # How long it takes is said before anything is compiled.
 .PHONY: demo-takes test-takes
 demo-takes:
-	@echo "make demo takes about 12 min on two cores while Go's caches are empty, and a minute after that."
+	@echo "make demo takes about 10 min on two cores while Go's caches are empty, and a minute after that."
 test-takes:
 	@echo "make test takes about 50 min on two cores while Go's caches are empty, and half an hour after that."
 
@@ -150,7 +150,7 @@ endif
 version = -ldflags "-X main.version=$(shell git describe --always --dirty 2>/dev/null || echo unknown)"
 
 .bin/targetgate: FORCE
-	@.tools/build $@ . 2 $(version) ./cmd/targetgate
+	@.tools/build $@ . 4 $(version) ./cmd/targetgate
 
 .bin/targetgate-race: FORCE
 	@$(with_race) .tools/build $@ . 3 $(race) $(version) ./cmd/targetgate
@@ -166,7 +166,7 @@ quick_compile = $(patsubst %,"-gcflags=%/...=-dwarf=false -d=ssa/prove/off",k8s.
 	k8s.io/kube-aggregator go.etcd.io google.golang.org/grpc github.com/google/cel-go github.com/cert-manager k8s.io/kubectl)
 
 .bin/control-plane: e2e/kubernetes/go.mod e2e/kubernetes/go.sum $(wildcard e2e/kubernetes/*.go)
-	@.tools/build $@ e2e/kubernetes 6 $(quick_compile) -ldflags "$(kubernetes_flags)" .
+	@.tools/build $@ e2e/kubernetes 5 $(quick_compile) -ldflags "$(kubernetes_flags)" .
 
 # Built after the control plane, with which they share most packages.
 .bin/cert-manager .bin/kubectl: .bin/control-plane
