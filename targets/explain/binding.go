@@ -19,9 +19,10 @@ import (
 
 // bindingLinks are the links that all pods of the binding have in common.
 func (s *bindingState) bindingLinks() []Link {
-	l, theirs := s.registrarLink()
+	registrar := s.registrar()
+	l, theirs := registrar.link()
 	if theirs {
-		return append([]Link{s.specLink(), *l}, s.incumbentLinks()...)
+		return append([]Link{s.specLink(), *l}, registrar.incumbentLinks()...)
 	}
 	links := []Link{s.bindingLink()}
 	if l != nil {

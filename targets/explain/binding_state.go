@@ -30,10 +30,10 @@ type bindingState struct {
 	pods      []corev1.Pod      // of the namespace
 	namespace *corev1.Namespace // nil when it may not be read
 	scope     scope.Scope       // of the pod webhook; by the namespace's label when that may not be read
-	leader    leader
-	beside    leader   // of the targetgate beside the incumbent
-	notTaken  string   // why it should not be targetgate's where that works beside the incumbent; read where its namespace has the label
-	reading   *reading // nil when AWS is not asked
+	leader    leader            // of the targetgate that has the binding, or would
+	beside    leader            // of the targetgate beside the incumbent
+	notTaken  string            // why targetgate should not take it beside the incumbent; read where its namespace has the label
+	reading   *reading          // nil when AWS is not asked
 }
 
 // reading is what AWS says, asked with the credentials of whoever asks for the explanation.
@@ -45,8 +45,11 @@ type reading struct {
 
 func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*bindingState, error) {
 	s := &bindingState{
-		now: e.Clock.Now(), binding: binding, leader: readLeader(ctx, e.Reader, e.leaseOf(binding)), reading: e.read(ctx, binding),
+		now: e.Clock.Now(), binding: binding, reading: e.read(ctx, binding),
 		beside: readLeader(ctx, e.Reader, e.BesideLease),
+	}
+	if s.leader = s.beside; e.leaseOf(binding) != e.BesideLease {
+		s.leader = readLeader(ctx, e.Reader, e.leaseOf(binding))
 	}
 	var err error
 	if s.survey, err = e.surveyor.Survey(ctx, binding, s.reading.targets()); err != nil {
@@ -59,7 +62,7 @@ func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBindin
 	if e.Reader.Get(ctx, client.ObjectKey{Name: binding.Namespace}, &ns) == nil {
 		s.namespace = &ns
 	}
-	if ownership.IsRegistered(s.namespaceLabels()) && !ownership.Beside.Holds(binding) {
+	if s.registrar().isLabelled() && !ownership.Beside.Holds(binding) {
 		if s.notTaken, err = e.surveyor.NotTaken(ctx, binding); err != nil {
 			return nil, err
 		}
@@ -104,7 +107,7 @@ func (s *bindingState) gate() corev1.PodConditionType { return readiness.GateFor
 // chain is the binding's own links, and those of one pod, or of all endpoints when that is nil.
 func (s *bindingState) chain(only *corev1.Pod) Chain {
 	c := Chain{Namespace: s.binding.Namespace, Binding: s.binding.Name, Links: s.bindingLinks()}
-	_, theirs := s.registrarLink()
+	_, theirs := s.registrar().link()
 	switch {
 	case theirs:
 	case !s.binding.Spec.IsIP():

@@ -118,8 +118,10 @@ func groupName(arn string) string {
 }
 
 // status is the binding's condition of that type, the zero value when there is none.
-func (s *bindingState) status(kind string) metav1.Condition {
-	if c := apimeta.FindStatusCondition(s.binding.Status.Conditions, kind); c != nil {
+func (s *bindingState) status(kind string) metav1.Condition { return conditionOf(s.binding, kind) }
+
+func conditionOf(binding *v1beta1.TargetGroupBinding, kind string) metav1.Condition {
+	if c := apimeta.FindStatusCondition(binding.Status.Conditions, kind); c != nil {
 		return *c
 	}
 	return metav1.Condition{}
