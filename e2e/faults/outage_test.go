@@ -51,7 +51,7 @@ func TestRolloutSurvivesAWSOutage(t *testing.T) {
 				bed.DeletePod(t, bed.OldestPod(t, app))
 				want--
 			}
-			suite.Throughout(t, outage, "the load balancer lost a target", func() error { return bed.WantServing(app, want) })
+			suite.Throughout(t, outage, "the load balancer lost a target", func() error { return bed.WantKept(app, want) })
 			heal()
 			bed.AwaitRolled(t, app)
 			stop()

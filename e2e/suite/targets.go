@@ -125,21 +125,30 @@ func (bed *Bed) WantHealthy(app *testbed.App, want ...state.Key) error {
 	return nil
 }
 
-// WantServing is an error when fewer targets than that are healthy, or were: a health check that a busy machine is too slow for is
-// nothing that targetgate did.
+// WantServing is an error when fewer targets than that are healthy.
 func (bed *Bed) WantServing(app *testbed.App, want int) error {
+	return bed.wantInState(app, want, state.Healthy)
+}
+
+// WantKept is an error when fewer targets than that are healthy, or were: a health check that a busy machine is too slow for is nothing
+// that targetgate did.
+func (bed *Bed) WantKept(app *testbed.App, want int) error {
+	return bed.wantInState(app, want, state.Healthy, state.Unhealthy)
+}
+
+func (bed *Bed) wantInState(app *testbed.App, want int, states ...state.HealthState) error {
 	lines, err := bed.AWS.State().Describe(app.TargetGroup, nil)
 	if err != nil {
 		return err
 	}
-	serving := 0
+	found := 0
 	for _, line := range lines {
-		if line.State == state.Healthy || line.State == state.Unhealthy {
-			serving++
+		if slices.Contains(states, line.State) {
+			found++
 		}
 	}
-	if serving < want {
-		return fmt.Errorf("%d targets serve, want %d: %v", serving, want, lines)
+	if found < want {
+		return fmt.Errorf("%d targets are %v, want %d: %v", found, states, want, lines)
 	}
 	return nil
 }
