@@ -74,7 +74,7 @@ func TestEveryPermissionIsUsed(t *testing.T) {
 	}
 	// Where API servers cannot stream lists, before 1.32 and in 1.33, a list comes before each watch.
 	bed.Targetgate.Env = []string{"KUBE_FEATURE_WatchListClient=false"}
-	bed.WithFlags(t)
+	bed.WithFlags(t) // none: it is started anew, for its environment
 	t.Cleanup(func() { bed.Targetgate.Env = nil })
 	renewCA(t)
 	liveInSharedGroup(t)
