@@ -1,0 +1,214 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import "github.com/targetgate/targetgate/balancers/stack"
+
+// Plan is the steps in order. Each may be done twice without harm, and the rest is planned again from what is seen then.
+type Plan []Step
+
+// Step is one change, and what must hold before it. A step whose Wait does not hold ends the pass; what comes after it is not done.
+type Step struct {
+	Wait   *Wait // nil for nothing
+	Change Change
+	Why    string // for users: what differs
+	// Late marks a change that no request depends on, such as a tag. It is done when the budget has room, after all others.
+	Late bool
+}
+
+// Wait is what must hold before a step. Exactly one field is set.
+type Wait struct {
+	// Active is the load balancer that must be active.
+	Active stack.Ref
+	// Healthy is the target group that must take over from Instead, which may be empty: it has a healthy target and none whose first health
+	// check is awaited, or Instead has no healthy one either.
+	Healthy, Instead stack.Ref
+	// Settled is the load balancer that no longer has its name in any status for long enough that clients have forgotten its addresses.
+	Settled stack.Ref
+}
+
+// Change is one of the types below: one call of AWS or of the API server. A stack.Ref without ID is made by an earlier step.
+type Change interface{ change() }
+
+// The changes of security groups.
+type (
+	// CreateSecurityGroup makes one without rules.
+	CreateSecurityGroup struct{ Group stack.SecurityGroup }
+	// Authorize adds rules.
+	Authorize struct {
+		Group stack.Ref
+		Rules []stack.Inbound
+	}
+	// Revoke removes rules.
+	Revoke struct {
+		Group stack.Ref
+		Rules []stack.Inbound
+	}
+	// DeleteSecurityGroup may be refused while network interfaces linger; then it is tried again later.
+	DeleteSecurityGroup struct{ Group stack.Ref }
+)
+
+// The changes of target groups.
+type (
+	// CreateTargetGroup makes one with its tags; Attributes follow by SetTargetGroupAttributes.
+	CreateTargetGroup struct{ Group stack.TargetGroup }
+	// SetHealthCheck changes the health check.
+	SetHealthCheck struct {
+		Group stack.Ref
+		Check stack.HealthCheck
+		// ProtocolVersion of the group, which says what Matcher matches.
+		ProtocolVersion string
+	}
+	// SetTargetGroupAttributes sets these and leaves others.
+	SetTargetGroupAttributes struct {
+		Group      stack.Ref
+		Attributes map[string]string
+	}
+	// DeleteTargetGroup deletes one that nothing sends to.
+	DeleteTargetGroup struct{ Group stack.Ref }
+)
+
+// The changes of load balancers.
+type (
+	// CreateLoadBalancer makes one with its tags, without listeners; Attributes follow by SetLoadBalancerAttributes.
+	CreateLoadBalancer struct{ LoadBalancer stack.LoadBalancer }
+	// SetSubnets replaces the subnets.
+	SetSubnets struct {
+		LoadBalancer stack.Ref
+		Subnets      []string
+	}
+	// SetSecurityGroups replaces the security groups.
+	SetSecurityGroups struct {
+		LoadBalancer stack.Ref
+		Groups       []stack.Ref
+	}
+	// SetAddressType changes the address families.
+	SetAddressType struct {
+		LoadBalancer stack.Ref
+		AddressType  string
+	}
+	// SetLoadBalancerAttributes sets these and leaves others.
+	SetLoadBalancerAttributes struct {
+		LoadBalancer stack.Ref
+		Attributes   map[string]string
+	}
+	// SetWebACL associates a web ACL, or none when it is "".
+	SetWebACL struct {
+		LoadBalancer stack.Ref
+		WebACL       string
+	}
+	// DeleteLoadBalancer deletes one with its listeners and rules. It is refused for a protected one, whose protection is left alone.
+	DeleteLoadBalancer struct{ LoadBalancer stack.Ref }
+)
+
+// The changes of listeners and rules. The Part of a listener that is not made yet is its port.
+type (
+	// CreateListener makes one with its default certificate and its tags, without rules.
+	CreateListener struct {
+		LoadBalancer stack.Ref
+		Listener     stack.Listener
+	}
+	// ModifyListener replaces protocol, default certificate, SSL policy and default action.
+	ModifyListener struct {
+		Listener stack.Ref
+		To       stack.Listener
+	}
+	// SetListenerAttributes sets these and leaves others.
+	SetListenerAttributes struct {
+		Listener   stack.Ref
+		Attributes map[string]string
+	}
+	// AddCertificate adds one for SNI.
+	AddCertificate struct {
+		Listener    stack.Ref
+		Certificate string
+	}
+	// RemoveCertificate removes one for SNI.
+	RemoveCertificate struct {
+		Listener    stack.Ref
+		Certificate string
+	}
+	// DeleteListener deletes one with its rules.
+	DeleteListener struct{ Listener stack.Ref }
+
+	// CreateRule makes one with its tags, at the priority of Rule. Part is how later steps name it.
+	CreateRule struct {
+		Listener stack.Ref
+		Rule     stack.Rule
+		Part     string
+	}
+	// ModifyRule replaces conditions and action.
+	ModifyRule struct {
+		Rule stack.Ref
+		To   stack.Rule
+	}
+	// SetPriorities moves rules of one listener, all at once.
+	SetPriorities struct {
+		Listener   stack.Ref
+		Priorities []RulePriority
+	}
+	// DeleteRule deletes one.
+	DeleteRule struct{ Rule stack.Ref }
+)
+
+// RulePriority is a rule's new priority.
+type RulePriority struct {
+	Rule     stack.Ref
+	Priority int32
+}
+
+// The changes of tags, of any part of AWS.
+type (
+	// Tag adds tags and replaces their values.
+	Tag struct {
+		Of   stack.Ref
+		Tags map[string]string
+	}
+	// Untag removes tags.
+	Untag struct {
+		Of   stack.Ref
+		Keys []string
+	}
+)
+
+// The changes of bindings.
+type (
+	// CreateBinding makes a TargetGroupBinding.
+	CreateBinding struct{ Binding stack.Binding }
+	// UpdateBinding replaces what differs of its spec and labels, and leaves foreign labels and annotations.
+	UpdateBinding struct{ Binding stack.Binding }
+	// DeleteBinding deletes it, and is done when it is gone.
+	DeleteBinding struct{ Namespace, Name string }
+)
+
+func (CreateSecurityGroup) change()       {}
+func (Authorize) change()                 {}
+func (Revoke) change()                    {}
+func (DeleteSecurityGroup) change()       {}
+func (CreateTargetGroup) change()         {}
+func (SetHealthCheck) change()            {}
+func (SetTargetGroupAttributes) change()  {}
+func (DeleteTargetGroup) change()         {}
+func (CreateLoadBalancer) change()        {}
+func (SetSubnets) change()                {}
+func (SetSecurityGroups) change()         {}
+func (SetAddressType) change()            {}
+func (SetLoadBalancerAttributes) change() {}
+func (SetWebACL) change()                 {}
+func (DeleteLoadBalancer) change()        {}
+func (CreateListener) change()            {}
+func (ModifyListener) change()            {}
+func (SetListenerAttributes) change()     {}
+func (AddCertificate) change()            {}
+func (RemoveCertificate) change()         {}
+func (DeleteListener) change()            {}
+func (CreateRule) change()                {}
+func (ModifyRule) change()                {}
+func (SetPriorities) change()             {}
+func (DeleteRule) change()                {}
+func (Tag) change()                       {}
+func (Untag) change()                     {}
+func (CreateBinding) change()             {}
+func (UpdateBinding) change()             {}
+func (DeleteBinding) change()             {}

@@ -1,0 +1,78 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+// Listener takes in what clients send to one port.
+type Listener struct {
+	ARN  string // of one that is seen
+	Port int32
+
+	Protocol  string // HTTP, HTTPS
+	SSLPolicy string // of HTTPS
+	// Certificates of HTTPS, by ARN: the first is the default. That one is not repeated when it stands in the list for SNI, too.
+	Certificates []string
+	// Default is what is done with requests that no rule matches.
+	Default    Action
+	Attributes map[string]string // those to be set; of one that is seen all, or nil while they are not read
+	Tags       map[string]string
+	Rules      []Rule // in the order in which they are tried, without the default
+}
+
+// Rule says what is done with some requests.
+type Rule struct {
+	ARN      string // of one that is seen
+	Priority int32  // of one that is seen; one that is wanted has its place in the list
+	Owner    string // name of the member that wants it; not known of one that is seen
+
+	Conditions []Condition // all must hold
+	Action     Action
+	Tags       map[string]string
+}
+
+// Condition holds of requests of which one of the values fits.
+type Condition struct {
+	Field  string // host-header, path-pattern, http-header, http-request-method, query-string, source-ip
+	Header string // name of the header; of http-header alone
+	Values []string
+	// Regex are the values of host-header, path-pattern and http-header as regular expressions, in place of Values.
+	Regex []string
+	Query []Parameter // the values of query-string
+}
+
+// Parameter is one of a query. Without a key it fits by its value alone.
+type Parameter struct{ Key, Value string }
+
+// Action is what is done with a request. Exactly one field is set.
+type Action struct {
+	Forward  *Forward
+	Redirect *Redirect
+	Fixed    *FixedResponse
+	// Unknown says what a rule or listener does that is seen and cannot be written as the others, such as authenticate-oidc or a
+	// transform. It equals nothing that is wanted.
+	Unknown string
+}
+
+// Forward sends a request to one of several target groups, by their weights.
+type Forward struct {
+	Groups []Weighted
+	// Sticky keeps a client at the target group it was sent to, for that many seconds; 0 for not.
+	Sticky int32
+}
+
+// Weighted is a target group with its weight. That of a single one does not count.
+type Weighted struct {
+	Group  Ref
+	Weight int32
+}
+
+// Redirect sends the client elsewhere. Parts that stay as the client has asked for them have their placeholder, as #{host}.
+type Redirect struct {
+	Protocol, Host, Port, Path, Query string
+	Status                            string // HTTP_301, HTTP_302
+}
+
+// FixedResponse answers with a page of the load balancer's own.
+type FixedResponse struct {
+	Status, ContentType, Body string
+}

@@ -1,0 +1,85 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+// ID says whose a stack is. Its tags are on all parts of the stack.
+type ID struct {
+	Cluster string
+	Kind    Kind
+	Name    string // of the group: "name", or "namespace/name"
+}
+
+// Stack is a load balancer with its parts, as it is wanted or as it is seen.
+//
+// What is wanted has one load balancer or none, and names its parts by Ref.Part. What is seen may have several, while one replaces another,
+// and every ID is known.
+type Stack struct {
+	ID ID
+	// Members are those that ask for the stack, in the order of their rules. Seen stacks have none.
+	Members        []Member
+	LoadBalancers  []LoadBalancer
+	SecurityGroups []SecurityGroup
+	TargetGroups   []TargetGroup
+	Bindings       []Binding
+}
+
+// Member is one that asks for a stack, such as an Ingress.
+type Member struct {
+	Name string // "namespace/name"; the resource tags of its target groups begin with it and a hyphen
+	// Held has what the member was given last stay as it is seen, as what it asks for now cannot be built. A held member adds nothing to
+	// what is wanted.
+	Held bool
+	// Ports of the listeners that a held member has asked for, as far as they can be read.
+	Ports []int32
+}
+
+// Ref names a part of a stack: by the ID that AWS has given it, or by its resource tag while it is not made.
+type Ref struct {
+	ID   string // ARN, or ID of a security group
+	Part string // value of the resource tag
+}
+
+// LoadBalancer is an Application Load Balancer with its listeners.
+type LoadBalancer struct {
+	ARN, DNSName string // of one that is seen
+	Active       bool   // it is seen to serve
+
+	Name      string
+	SpareName string // for one that replaces another that has the name; of one that is wanted
+
+	Scheme         string // internal, internet-facing
+	AddressType    string // ipv4, dualstack, dualstack-without-public-ipv4
+	Subnets        []string
+	SecurityGroups []Ref
+	// Attributes are those to be set; of one that is seen they are all, or nil while they are not read.
+	Attributes map[string]string
+	Tags       map[string]string
+	// WebACL is the ARN of the web ACL, "" for none; nil leaves what there is.
+	WebACL    *string
+	Listeners []Listener
+}
+
+// SecurityGroup is one that is made for load balancers.
+type SecurityGroup struct {
+	ID                string // of one that is seen
+	Name, Description string
+	// Shared is the group that all load balancers of a cluster have: it belongs to no stack, and no plan deletes it.
+	Shared  bool
+	Inbound []Inbound
+	Tags    map[string]string
+}
+
+// Inbound is a rule of a security group: one range of ports of TCP, one source.
+type Inbound struct {
+	From, To int32
+	Protocol string // "tcp"; of one that is seen any, "-1" for all
+	Source   string // CIDR in canonical form, ID of a prefix list or of a security group
+}
+
+// Binding is a TargetGroupBinding that registers a Service's endpoints.
+type Binding struct {
+	Namespace, Name string
+	Group           Ref
+	Spec            BindingSpec
+}
