@@ -113,6 +113,7 @@ type memory struct {
 	detached conditions.Detached // passes only
 	valve    plan.Valve          // passes only
 	told     map[string]bool     // passes only: the notices of the last one
+	lost     lostTargets         // passes only
 }
 
 // session is one pass over a binding: what is remembered of it, and the means to change its group.
@@ -137,7 +138,7 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.scope = &scope.Follower{
 		Namespaces: r.Client, Uncached: r.Uncached, Configuration: r.WebhookConfiguration, Injects: r.InjectsGates,
 	}
-	r.reporter = reporter{r.Recorder}
+	r.reporter = reporter{r.Recorder, r.Clock}
 	r.calls = targetgroup.Env{Clock: r.Clock, DriftInterval: r.DriftInterval, Consent: r.Consent}
 	r.orphans = conditions.NewOrphans(r.Writer, r.Recorder)
 	r.claims = &claimWriter{client: r.Client, uncached: r.Uncached, clock: r.Clock, reporter: r.reporter}

@@ -86,6 +86,13 @@ func endCounting(key types.NamespacedName) {
 	valveEngaged.DeleteLabelValues(key.Namespace, key.Name)
 }
 
+// countLost counts targets that others have deregistered.
+func countLost(binding *v1beta1.TargetGroupBinding, n int) {
+	bindingsNow.ifPresent(client.ObjectKeyFromObject(binding), func() {
+		driftRepaired.WithLabelValues(binding.Namespace, binding.Name, driftMissing).Add(float64(n))
+	})
+}
+
 // countEvent counts what an event of that reason on a binding tells.
 func countEvent(on runtime.Object, reason string) {
 	binding, ok := on.(*v1beta1.TargetGroupBinding)
@@ -96,8 +103,6 @@ func countEvent(on runtime.Object, reason string) {
 		switch reason {
 		case reasonForeignTarget:
 			driftRepaired.WithLabelValues(binding.Namespace, binding.Name, driftForeign).Inc()
-		case reasonTargetMissing:
-			driftRepaired.WithLabelValues(binding.Namespace, binding.Name, driftMissing).Inc()
 		case v1beta1.ReasonUnreadyPodsKept:
 			valveEngaged.WithLabelValues(binding.Namespace, binding.Name).Inc()
 		}

@@ -142,7 +142,7 @@ func TestDriftIsCountedFromZero(t *testing.T) {
 	setGauges(webKey, &newBinding().Status, nil)
 	before := seriesOf(t, "targetgate_drift_repaired_total")
 	countEvent(newBinding(), reasonForeignTarget)
-	countEvent(newPod("web-0", "10.0.0.1"), reasonTargetMissing)
+	countEvent(newPod("web-0", "10.0.0.1"), reasonForeignTarget)
 	setGauges(webKey, &newBinding().Status, nil)
 	want := []string{`targetgate_drift_repaired_total{kind="foreign"} 0`, `targetgate_drift_repaired_total{kind="missing"} 0`}
 	if diff := cmp.Diff(want, before); diff != "" {

@@ -6,6 +6,7 @@ package targets
 import (
 	"context"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,6 +113,30 @@ func TestRegistrarBringsLostTargetBack(t *testing.T) {
 				}
 			}, pod, newSlice("web-1", pod))
 		})
+	}
+}
+
+// A target that gets lost again and again is told of now and then, and no other is forgotten meanwhile.
+func TestLostTargetsAreToldOfNowAndThen(t *testing.T) {
+	var told []string
+	lost, start := lostTargets{}, time.Now()
+	tell := func(after time.Duration, targets ...elbv2.Target) {
+		if e, due := lost.event(targets, start.Add(after)); due {
+			told = append(told, e.Note[strings.LastIndex(e.Note, ": ")+2:])
+		}
+	}
+	two := elbv2.Target{ID: "10.0.0.2", Port: 8080}
+	tell(0)
+	tell(time.Second, one)
+	tell(2*time.Second, two, one)
+	tell(3*time.Second, two)
+	tell(lostPause)
+	tell(lostPause + time.Second)
+	tell(3 * lostPause)
+	tell(3*lostPause, one)
+	want := []string{one.String(), one.String() + ", " + two.String(), one.String()}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }
 

@@ -5,14 +5,18 @@ package targets
 
 import (
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clientevents "k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 
 	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/events"
@@ -23,6 +27,7 @@ import (
 // reporter records events. Reasons of events on bindings are the incumbent's.
 type reporter struct {
 	recorder clientevents.EventRecorder
+	clock    clock.PassiveClock
 }
 
 func (r reporter) event(on runtime.Object, e events.Event) {
@@ -40,10 +45,38 @@ func (r reporter) tell(binding *v1beta1.TargetGroupBinding, m *memory, found map
 		}
 	}
 	m.told = told
-	for _, target := range m.group.TakeLost() {
-		r.event(binding, events.Warning(reasonTargetMissing, "Register",
-			"Target %s was deregistered by someone else: it is registered again if it is still wanted", target))
+	lost := m.group.TakeLost()
+	countLost(binding, len(lost))
+	if e, due := m.lost.event(lost, r.clock.Now()); due {
+		r.event(binding, e)
 	}
+}
+
+// lostPause is between two events about targets that others deregister, or that AWS leaves out of its answers now and then.
+const lostPause = 5 * time.Minute
+
+// lostTargets are those that others have deregistered and that users have not been told of.
+type lostTargets struct {
+	untold sets.Set[string]
+	toldAt time.Time
+}
+
+// event adds to them, and is about all of them once lostPause has passed since the last event.
+func (l *lostTargets) event(lost []elbv2.Target, now time.Time) (e events.Event, due bool) {
+	if l.untold == nil {
+		l.untold = sets.Set[string]{}
+	}
+	for _, target := range lost {
+		l.untold.Insert(target.String())
+	}
+	if len(l.untold) == 0 || now.Sub(l.toldAt) < lostPause {
+		return e, false
+	}
+	e = events.Warning(reasonTargetMissing, "Register", "Others have deregistered these targets, which are registered again if they are "+
+		"still wanted: %s", strings.Join(sets.List(l.untold), ", "))
+	e.Note = events.Cut(e.Note)
+	*l = lostTargets{toldAt: now}
+	return e, true
 }
 
 // tellTooManyGates tells the owner of a pod that its gates stay closed. Gates are given at a pod's creation.
