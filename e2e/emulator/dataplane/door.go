@@ -5,12 +5,13 @@ package dataplane
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
@@ -26,14 +27,15 @@ type door struct {
 	plane    *Plane
 	listener state.Listener
 	socket   net.Listener
-	turn     atomic.Uint64
+	turns    turns
 	// close ends the door and all that goes through it.
 	close func()
 }
 
-// FrontDoor returns host:port of a listener that forwards to the group, "" when there is none.
+// FrontDoor returns host:port of a listener that forwards to the group, by its default action or a rule, that of the lowest port if there
+// are several; "" when there is none.
 func (p *Plane) FrontDoor(groupARN string) string {
-	return p.doorAddress(func(l state.Listener) bool { return l.Group == groupARN })
+	return p.doorAddress(func(l state.Listener) bool { return p.machine.Uses(l.ARN, groupARN) })
 }
 
 // ListenerDoor returns host:port of a listener, "" when there is none.
@@ -45,12 +47,16 @@ func (p *Plane) doorAddress(fits func(state.Listener) bool) string {
 	p.syncDoors()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	var found *door
 	for _, d := range p.doors {
-		if fits(d.listener) {
-			return d.socket.Addr().String()
+		if fits(d.listener) && (found == nil || d.listener.Port < found.listener.Port) {
+			found = d
 		}
 	}
-	return ""
+	if found == nil {
+		return ""
+	}
+	return found.socket.Addr().String()
 }
 
 func isARN(address string) bool { return strings.HasPrefix(address, "arn:") }
@@ -67,26 +73,27 @@ func (p *Plane) balancerAddress(arn string, port int) (string, error) {
 	return "", fmt.Errorf("finding front door: %s has no listener on port %d", arn, port)
 }
 
-// syncDoors opens and closes doors so that each TCP or HTTP listener has one.
+// syncDoors opens and closes doors so that each TCP or HTTP listener of an active load balancer has one.
 func (p *Plane) syncDoors() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	listeners, err := p.machine.Listeners("")
-	if err != nil || p.ctx.Err() != nil {
+	if p.ctx.Err() != nil {
 		return
 	}
-	wanted := map[string]bool{}
-	for _, l := range listeners {
-		wanted[l.ARN] = true
-		if p.doors[l.ARN] == nil && l.Protocol != "UDP" {
-			p.open(l)
-		}
-	}
+	listeners := p.machine.ActiveListeners()
 	for arn, d := range p.doors {
-		if !wanted[arn] {
+		same := func(l state.Listener) bool {
+			return l.ARN == arn && l.Port == d.listener.Port && l.Protocol == d.listener.Protocol
+		}
+		if !slices.ContainsFunc(listeners, same) {
 			d.close()
 			delete(p.doors, arn)
 			p.opts.Log.Info("front door closed", "listener", arn)
+		}
+	}
+	for _, l := range listeners {
+		if p.doors[l.ARN] == nil && l.Protocol != "UDP" {
+			p.open(l)
 		}
 	}
 }
@@ -98,10 +105,13 @@ func (p *Plane) open(l state.Listener) {
 		return
 	}
 	d := &door{plane: p, listener: l, socket: socket}
-	if l.Protocol == state.ProtocolHTTP {
-		d.serveHTTP()
-	} else {
-		d.serveTCP()
+	switch l.Protocol {
+	case state.ProtocolHTTP:
+		d.serveHTTP(d.guard(socket))
+	case state.ProtocolHTTPS:
+		d.serveHTTP(tls.NewListener(d.guard(socket), d.tlsConfig()))
+	default:
+		d.serveTCP(d.guard(socket))
 	}
 	p.doors[l.ARN] = d
 	p.opts.Log.Info("front door open", "address", socket.Addr().String(), "listener", l.ARN, "targetGroup", l.Group)
@@ -119,29 +129,30 @@ func (p *Plane) listen(port int) (net.Listener, error) {
 	return config.Listen(p.ctx, "tcp", net.JoinHostPort(p.opts.Host, "0"))
 }
 
-// pick takes the next target in turn and where to dial it.
-func (d *door) pick() (target state.Target, address string, err error) {
-	routes := d.plane.machine.Route(d.listener.Group)
+// pick takes a group's next target in turn and where to dial it.
+func (d *door) pick(group string) (target state.Target, address string, err error) {
+	routes := d.plane.machine.Route(group)
 	if len(routes) == 0 {
 		return state.Target{}, "", errNoTarget
 	}
-	target = routes[(d.turn.Add(1)-1)%uint64(len(routes))]
+	target = routes[d.turns.next(group)%uint64(len(routes))]
 	address, err = d.plane.address(target, target.Port)
 	return target, address, err
 }
 
 // board notes a flight to a target; ctx ends when the flight is cut, landed when it is over.
-func (d *door) board(ctx context.Context, target state.Target) (flight context.Context, landed func()) {
+func (d *door) board(ctx context.Context, group string, target state.Target) (flight context.Context, landed func()) {
 	flight, cancel := context.WithCancel(ctx)
-	done := d.plane.flights.add(flightKey{d.listener.Group, target.Key}, cancel)
+	done := d.plane.flights.add(flightKey{group, target.Key}, cancel)
 	return flight, func() {
 		done()
 		cancel()
 	}
 }
 
-func (d *door) record(start time.Time, target state.Key, status int, err error) {
-	r := Request{Start: start, End: d.plane.now(), Group: d.listener.Group, Target: target, Status: status}
+// record writes down a request that is over.
+func (d *door) record(r Request, err error) {
+	r.Listener, r.End = d.listener.ARN, d.plane.now()
 	if err != nil {
 		r.Err = err.Error()
 	}

@@ -44,9 +44,9 @@ func (p *Plane) admitted(group string, target state.Target, port int) bool {
 
 // dial connects to a target. Where security groups do not let it in, nothing is heard until the time is over; a connection that
 // is there already goes on when they change.
-func (d *door) dial(ctx context.Context, target state.Target, address string) (net.Conn, error) {
+func (d *door) dial(ctx context.Context, group string, target state.Target, address string) (net.Conn, error) {
 	timeout := d.plane.machine.Scaled(d.plane.opts.ConnectTimeout)
-	if d.plane.admitted(d.listener.Group, target, target.Port) {
+	if d.plane.admitted(group, target, target.Port) {
 		dialer := net.Dialer{Timeout: timeout}
 		return dialer.DialContext(ctx, "tcp", address)
 	}
@@ -60,11 +60,17 @@ func (d *door) dial(ctx context.Context, target state.Target, address string) (n
 	}
 }
 
-// targetKey is the key of a request's target in its context.
-type targetKey struct{}
+// routeKey is the key of a request's route in its context.
+type routeKey struct{}
+
+// route is where a request goes.
+type route struct {
+	group  string
+	target state.Target
+}
 
 // dialTarget is dial for a transport, which knows no targets.
 func (d *door) dialTarget(ctx context.Context, _, address string) (net.Conn, error) {
-	target, _ := ctx.Value(targetKey{}).(state.Target)
-	return d.dial(ctx, target, address)
+	to, _ := ctx.Value(routeKey{}).(route)
+	return d.dial(ctx, to.group, to.target, address)
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -30,7 +31,7 @@ var (
 )
 
 // serveHTTP begins to proxy requests.
-func (d *door) serveHTTP() {
+func (d *door) serveHTTP(socket net.Listener) {
 	opts, machine := d.plane.opts, d.plane.machine
 	transport := &http.Transport{
 		DialContext:           d.dialTarget,
@@ -41,11 +42,11 @@ func (d *door) serveHTTP() {
 		TLSClientConfig:       &tls.Config{InsecureSkipVerify: true}, // an ALB does not verify targets either
 	}
 	server := &http.Server{
-		Handler:           &httpDoor{door: d, transport: oneAttempt{transport}, scheme: d.scheme()},
+		Handler:           &httpDoor{door: d, transport: oneAttempt{transport}},
 		ReadHeaderTimeout: time.Minute,
 		ErrorLog:          quiet,
 	}
-	d.plane.work.Go(func() { _ = server.Serve(d.socket) }) // always ends with an error, that of close
+	d.plane.work.Go(func() { _ = server.Serve(socket) }) // always ends with an error, that of close
 	d.close = func() {
 		_ = server.Close() // what is open breaks off, as it should
 		transport.CloseIdleConnections()
@@ -53,9 +54,9 @@ func (d *door) serveHTTP() {
 	context.AfterFunc(d.plane.ctx, d.close)
 }
 
-// scheme is how the listener's targets are spoken to.
-func (d *door) scheme() string {
-	groups, err := d.plane.machine.Groups(state.GroupFilter{Account: accountOf(d.listener.Group), ARNs: []string{d.listener.Group}})
+// scheme is how a group's targets are spoken to.
+func (d *door) scheme(group string) string {
+	groups, err := d.plane.machine.Groups(state.GroupFilter{Account: accountOf(group), ARNs: []string{group}})
 	if err == nil && groups[0].Protocol == state.ProtocolHTTPS {
 		return "https"
 	}
@@ -92,26 +93,45 @@ func (emptyBody) Close() error { return nil }
 type httpDoor struct {
 	*door
 	transport http.RoundTripper
-	scheme    string
 }
 
-// ServeHTTP sends one request to one target.
+// ServeHTTP does with a request what the rules in force say.
 func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := d.plane.now()
-	target, address, err := d.pick()
 	answer := &answer{ResponseWriter: w}
-	defer func() { d.record(start, target.Key, answer.status, err) }()
+	rule, ok := d.plane.machine.Decide(d.listener.ARN, d.question(r))
+	switch {
+	case rule.Action.Redirect != nil:
+		answer.redirect(r, rule.Action.Redirect, d.listener)
+	case rule.Action.Fixed != nil:
+		answer.fixed(rule.Action.Fixed)
+	case ok:
+		d.forward(answer, r, start, rule)
+		return
+	default: // the listener is gone
+		answer.refuse(http.StatusServiceUnavailable)
+	}
+	d.record(Request{Start: start, Rule: rule.ARN, Status: answer.status}, nil)
+}
+
+// forward sends one request to one target of one of the rule's groups.
+func (d *httpDoor) forward(answer *answer, r *http.Request, start time.Time, rule state.ListenerRule) {
+	group := d.choose(rule)
+	target, address, err := d.pick(group)
+	defer func() {
+		d.record(Request{Start: start, Rule: rule.ARN, Group: group, Target: target.Key, Status: answer.status}, err)
+	}()
 	if err != nil {
 		answer.refuse(statusOf(err))
 		return
 	}
-	flight, landed := d.board(r.Context(), target)
+	flight, landed := d.board(r.Context(), group, target)
 	defer landed()
 	proxy := httputil.ReverseProxy{
 		Transport: d.transport,
 		ErrorLog:  quiet,
 		Rewrite: func(p *httputil.ProxyRequest) {
-			p.SetURL(&url.URL{Scheme: d.scheme, Host: address})
+			p.SetURL(&url.URL{Scheme: d.scheme(group), Host: address})
 			p.Out.Host = r.Host
 			p.SetXForwarded()
 		},
@@ -126,7 +146,7 @@ func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			err = blame(r.Context(), flight, errBroken)
 		}
 	}()
-	proxy.ServeHTTP(answer, r.WithContext(context.WithValue(flight, targetKey{}, target)))
+	proxy.ServeHTTP(answer, r.WithContext(context.WithValue(flight, routeKey{}, route{group, target})))
 	finished = true
 }
 

@@ -5,11 +5,14 @@ package dataplane
 
 import (
 	"cmp"
+	"crypto/tls"
 	"fmt"
 	"net/netip"
 	"time"
 
 	"github.com/go-logr/logr"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
 // Options configure a Plane; the zero value forwards from 127.0.0.1 to 127.a.b.c for a target 10.a.b.c.
@@ -22,6 +25,11 @@ type Options struct {
 	ConnectTimeout, IdleTimeout time.Duration
 	// MaxRequests is how many requests Requests keeps, the first ones; a million when 0. Traffic counts them all.
 	MaxRequests int
+	// Client translates a client's address to the one that rules and security groups of load balancers see; the other way round than
+	// MapAddress when nil: 127.a.b.c is 10.a.b.c.
+	Client func(netip.Addr) netip.Addr
+	// Certificate chooses what a client of an HTTPS listener gets; nil has all handshakes fail.
+	Certificate func(state.Listener, *tls.ClientHelloInfo) (*tls.Certificate, error)
 	// Log gets front doors as they open and close.
 	Log logr.Logger
 }
@@ -34,10 +42,25 @@ func (o Options) withDefaults() Options {
 	if o.Map == nil {
 		o.Map = MapAddress
 	}
+	if o.Client == nil {
+		o.Client = mapClient
+	}
+	if o.Certificate == nil {
+		o.Certificate = noCertificate
+	}
 	if o.Log.GetSink() == nil {
 		o.Log = logr.Discard()
 	}
 	return o
+}
+
+func mapClient(addr netip.Addr) netip.Addr {
+	if !addr.Is4() || !addr.IsLoopback() {
+		return addr
+	}
+	mapped := addr.As4()
+	mapped[0] = 10
+	return netip.AddrFrom4(mapped)
 }
 
 // MapAddress turns 10.a.b.c into 127.a.b.c, keeps loopback addresses, and refuses all others.

@@ -14,7 +14,7 @@ import (
 )
 
 // serveTCP begins to pass connections on.
-func (d *door) serveTCP() {
+func (d *door) serveTCP(socket net.Listener) {
 	ctx, cancel := context.WithCancel(d.plane.ctx)
 	d.close = func() {
 		cancel()
@@ -23,7 +23,7 @@ func (d *door) serveTCP() {
 	context.AfterFunc(ctx, func() { _ = d.socket.Close() })
 	d.plane.work.Go(func() {
 		for {
-			client, err := d.socket.Accept()
+			client, err := socket.Accept()
 			if err != nil {
 				return
 			}
@@ -35,20 +35,22 @@ func (d *door) serveTCP() {
 // pass takes one connection to one target, to the end.
 func (d *door) pass(ctx context.Context, client *net.TCPConn) {
 	start := d.plane.now()
-	target, address, err := d.pick()
+	rule, _ := d.plane.machine.Decide(d.listener.ARN, state.HTTPRequest{}) // the default one
+	group := d.choose(rule)
+	target, address, err := d.pick(group)
 	if err == nil {
-		err = d.join(ctx, client, target, address)
+		err = d.join(ctx, client, group, target, address)
 	} else {
 		reset(client)
 	}
-	d.record(start, target.Key, 0, err)
+	d.record(Request{Start: start, Group: group, Target: target.Key}, err)
 }
 
 // join carries bytes both ways until both sides are done or the flow is cut.
-func (d *door) join(ctx context.Context, client *net.TCPConn, target state.Target, address string) error {
-	flight, landed := d.board(ctx, target)
+func (d *door) join(ctx context.Context, client *net.TCPConn, group string, target state.Target, address string) error {
+	flight, landed := d.board(ctx, group, target)
 	defer landed()
-	conn, err := d.dial(flight, target, address)
+	conn, err := d.dial(flight, group, target, address)
 	if err != nil {
 		reset(client)
 		return err

@@ -15,7 +15,8 @@ import (
 // Request is one request through an ALB, or one connection through an NLB, written down when it is over.
 type Request struct {
 	Start, End time.Time
-	Group      string
+	// Listener and Rule took it in, Rule is "" for an NLB; Group is "" when the rule answered by itself, by a redirect or a fixed response.
+	Listener, Rule, Group string
 	// Target is empty when there was none to send to.
 	Target state.Key
 	// Status is what the client got: 460 when it left first, 0 for an NLB.

@@ -5,6 +5,7 @@ package state
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -29,6 +30,9 @@ type BalancerSpec struct {
 	CrossZone bool
 	// SecurityGroups are of the same VPC. With none, only rules with address ranges let its traffic through to targets.
 	SecurityGroups []string
+	// ByAPI is one that an API call asks for: it is not active at once, and its security groups hold clients off.
+	ByAPI bool
+	Tags  map[string]string
 }
 
 // Balancer is a load balancer as DescribeLoadBalancers shows it.
@@ -41,11 +45,17 @@ type Balancer struct {
 	// Addresses are those of its nodes, which connect to targets.
 	Addresses []netip.Addr
 	Created   time.Time
+	// Active says that it takes traffic in; before, it is being provisioned.
+	Active bool
 }
 
 type balancer struct {
 	Balancer
-	account string
+	account    string
+	attributes map[string]string
+	// batched says that changed rules wait for the next batch; phase is the time of one of the batches.
+	batched bool
+	phase   time.Time
 }
 
 // enabled says whether targets of a zone are used.
@@ -53,55 +63,146 @@ func (b *balancer) enabled(zone string) bool {
 	return zone == "" || zone == "all" || slices.ContainsFunc(b.Zones, func(s Subnet) bool { return s.Zone == zone })
 }
 
-// CreateBalancer makes a load balancer for an account ("" is the default one), without listeners.
+// CreateBalancer makes a load balancer for an account ("" is the default one), without listeners. The same request again returns the one
+// that is there.
 func (m *Machine) CreateBalancer(account string, spec BalancerSpec) (Balancer, error) {
 	now := m.enter()
 	defer m.leave()
-	spec.Type = cmp.Or(spec.Type, Application)
-	spec.Scheme = cmp.Or(spec.Scheme, "internet-facing")
-	spec.AddressType = cmp.Or(spec.AddressType, IPv4)
+	spec = spec.withDefaults()
 	account = m.account(account)
-	if err := m.validateBalancer(account, spec); err != nil {
+	if err := spec.validate(); err != nil {
 		return Balancer{}, err
 	}
 	vpc, zones, err := m.zones(spec)
-	if err := first(err, m.validateBalancerGroups(vpc, spec)); err != nil {
+	if err := first(err, m.validateBalancerGroups(vpc, spec.SecurityGroups)); err != nil {
 		return Balancer{}, err
 	}
-	spec.SecurityGroups = slices.Clone(spec.SecurityGroups)
+	if same, err := m.sameBalancer(account, spec); same != nil || err != nil {
+		return same.orEmpty(), err
+	}
+	if err := m.balancersQuota(account); err != nil {
+		return Balancer{}, err
+	}
 	kind := map[string]string{Application: "app", Network: "net"}[spec.Type]
 	id := m.id()
 	b := &balancer{account: account, Balancer: Balancer{
 		BalancerSpec: spec,
 		ARN:          m.arn(account, "loadbalancer/"+kind+"/"+spec.Name+"/"+id),
 		VPC:          vpc,
-		DNSName:      spec.Name + "-" + id[:10] + "." + m.opts.Region + ".elb.amazonaws.com",
+		DNSName:      spec.dnsName(id[:10], m.opts.Region),
 		Zones:        zones,
 		Addresses:    m.nodeAddresses(vpc, zones),
 		Created:      now,
+		Active:       !spec.ByAPI,
 	}}
+	b.attributes = presets(b.knownAttributes())
 	m.balancers[b.ARN] = b
+	m.putTags(b.ARN, spec.Tags, now)
+	if spec.ByAPI {
+		m.provision(b, now)
+	}
 	return b.Balancer, nil
 }
 
-func (m *Machine) validateBalancer(account string, spec BalancerSpec) error {
-	if !groupName.MatchString(spec.Name) || strings.HasPrefix(spec.Name, "internal-") {
-		return Invalid("The load balancer name '%s' is not valid", spec.Name)
-	}
-	for _, b := range m.balancers {
-		if b.account == account && b.Name == spec.Name {
-			return Refuse("DuplicateLoadBalancerName", "A load balancer with the same name '%s' exists", spec.Name)
-		}
-	}
-	return first(
-		oneOf("type", spec.Type, []string{Application, Network}),
-		oneOf("scheme", spec.Scheme, []string{"internet-facing", "internal"}),
-		oneOf("ipAddressType", spec.AddressType, []string{IPv4, "dualstack"}),
-	)
+// provision plans the moment at which a load balancer is active.
+func (m *Machine) provision(b *balancer, now time.Time) {
+	m.later(now.Add(m.draw(m.opts.Delays.Provisioning)), func(time.Time) {
+		b.Active = true
+		m.nudge()
+	})
 }
 
-func (m *Machine) validateBalancerGroups(vpc string, spec BalancerSpec) error {
-	for _, id := range spec.SecurityGroups {
+func (b *balancer) orEmpty() Balancer {
+	if b == nil {
+		return Balancer{}
+	}
+	return b.Balancer
+}
+
+func (s BalancerSpec) withDefaults() BalancerSpec {
+	s.Type = cmp.Or(s.Type, Application)
+	s.Scheme = cmp.Or(s.Scheme, "internet-facing")
+	s.AddressType = cmp.Or(s.AddressType, IPv4)
+	s.Subnets, s.SecurityGroups, s.Tags = slices.Clone(s.Subnets), slices.Clone(s.SecurityGroups), maps.Clone(s.Tags)
+	return s
+}
+
+func (s BalancerSpec) dnsName(id, region string) string {
+	name := s.Name + "-" + id
+	if s.Scheme == "internal" {
+		name = "internal-" + name
+	}
+	return name + "." + region + ".elb.amazonaws.com"
+}
+
+// sameBalancer finds the load balancer of a name. It is an error if it is another than what is asked for.
+func (m *Machine) sameBalancer(account string, spec BalancerSpec) (*balancer, error) {
+	for _, b := range m.balancers {
+		switch {
+		case b.account != account || b.Name != spec.Name:
+		case spec.ByAPI && b.sameAs(spec):
+			return b, nil
+		default:
+			return nil, Refuse("DuplicateLoadBalancerName",
+				"A load balancer with the same name '%s' exists, but with different settings", spec.Name)
+		}
+	}
+	return nil, nil
+}
+
+func (b *balancer) sameAs(spec BalancerSpec) bool {
+	same := func(a, b []string) bool {
+		return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+	}
+	return b.Type == spec.Type && b.Scheme == spec.Scheme && b.AddressType == spec.AddressType &&
+		same(b.Subnets, spec.Subnets) && same(b.SecurityGroups, spec.SecurityGroups)
+}
+
+func (m *Machine) balancersQuota(account string) error {
+	count := 0
+	for _, b := range m.balancers {
+		if b.account == account && b.ByAPI {
+			count++
+		}
+	}
+	if count >= m.opts.Quotas.Balancers {
+		return Refuse("TooManyLoadBalancers", "The maximum number of load balancers has been reached")
+	}
+	return nil
+}
+
+func (s BalancerSpec) validate() error {
+	if !groupName.MatchString(s.Name) || strings.HasPrefix(s.Name, "internal-") {
+		return Invalid("The load balancer name '%s' is not valid", s.Name)
+	}
+	if err := first(oneOf("type", s.Type, []string{Application, Network}), s.validateAddressType()); err != nil {
+		return err
+	}
+	if s.Scheme != "internet-facing" && s.Scheme != "internal" {
+		return Refuse("InvalidScheme", "The scheme '%s' is not valid", s.Scheme)
+	}
+	return CheckTags(s.Tags)
+}
+
+func (s BalancerSpec) validateAddressType() error {
+	allowed := []string{IPv4, "dualstack"}
+	if s.Type == Application {
+		allowed = append(allowed, "dualstack-without-public-ipv4")
+	}
+	if err := oneOf("ipAddressType", s.AddressType, allowed); err != nil {
+		return err
+	}
+	if s.AddressType == "dualstack-without-public-ipv4" && s.Scheme == "internal" {
+		return Refuse("InvalidConfigurationRequest", "Address type '%s' needs scheme internet-facing", s.AddressType)
+	}
+	return nil
+}
+
+func (m *Machine) validateBalancerGroups(vpc string, groups []string) error {
+	if most := m.opts.Quotas.SecurityGroupsPerBalancer; len(groups) > most {
+		return Refuse("InvalidConfigurationRequest", "A load balancer can have at most %d security groups", most)
+	}
+	for _, id := range groups {
 		if g, err := m.securityGroup(id); err != nil || g.VPC != vpc {
 			return Refuse("InvalidSecurityGroup", "The security group '%s' does not exist in VPC '%s'", id, vpc)
 		}
@@ -161,39 +262,4 @@ func (m *Machine) Balancers(account string, arns, names []string) ([]Balancer, e
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ARN, b.ARN))
 	})
 	return found, nil
-}
-
-// SetSubnets replaces a load balancer's subnets, and with them its enabled Availability Zones: targets in others are unused
-// from now on, and those in the new ones begin to be registered.
-func (m *Machine) SetSubnets(arn string, subnets []string) error {
-	now := m.enter()
-	defer m.leave()
-	b, ok := m.balancers[arn]
-	if !ok {
-		return loadBalancerNotFound()
-	}
-	spec := b.BalancerSpec
-	spec.Subnets = subnets
-	vpc, zones, err := m.zones(spec)
-	if err != nil {
-		return err
-	}
-	b.BalancerSpec, b.VPC, b.Zones, b.Addresses = spec, vpc, zones, m.nodeAddresses(vpc, zones)
-	for _, g := range m.groupsOf(b) {
-		m.reconsider(g, now)
-	}
-	return nil
-}
-
-// DeleteBalancer removes a load balancer and its listeners; deleting what is not there succeeds.
-func (m *Machine) DeleteBalancer(arn string) error {
-	now := m.enter()
-	defer m.leave()
-	for _, l := range slices.Clone(m.listeners) {
-		if l.LoadBalancer == arn {
-			m.removeListener(l, now)
-		}
-	}
-	delete(m.balancers, arn)
-	return nil
 }

@@ -54,14 +54,15 @@ type group struct {
 	ARN        string
 	account    string
 	attributes map[string]string
-	tags       map[string]string
-	balancer   *balancer
-	targets    map[Key]*target
-	members    []*target
-	routes     []Target
-	echoes     map[Key]echo
-	quotas     GroupQuotas
-	visible    *Range // instead of its timing's, nil when that holds
+	// owner is the load balancer whose listeners and rules name the group; balancer is the one that checks its targets and sends to
+	// them, the owner and, until the next batch, the one before.
+	owner, balancer *balancer
+	targets         map[Key]*target
+	members         []*target
+	routes          []Target
+	echoes          map[Key]echo
+	quotas          GroupQuotas
+	visible         *Range // instead of its timing's, nil when that holds
 }
 
 // GroupFilter picks target groups of an account; empty lists pick all.
@@ -85,8 +86,8 @@ func (m *Machine) timing(g *group) Timing {
 
 func (g *group) public() Group {
 	shown := Group{GroupSpec: g.GroupSpec, ARN: g.ARN}
-	if g.balancer != nil {
-		shown.LoadBalancers = []string{g.balancer.ARN}
+	if g.owner != nil {
+		shown.LoadBalancers = []string{g.owner.ARN}
 	}
 	return shown
 }
@@ -106,10 +107,15 @@ func (m *Machine) group(arn string) (*group, error) {
 // CreateGroup makes a target group for an account ("" is the default one), attached to nothing. The same request again
 // returns the group that is there.
 func (m *Machine) CreateGroup(account string, spec GroupSpec) (Group, error) {
-	m.enter()
+	return m.CreateTaggedGroup(account, spec, nil)
+}
+
+// CreateTaggedGroup is CreateGroup with tags. A group that is there keeps its own.
+func (m *Machine) CreateTaggedGroup(account string, spec GroupSpec, tags map[string]string) (Group, error) {
+	now := m.enter()
 	defer m.leave()
 	spec = spec.withDefaults()
-	if err := m.validateGroup(spec); err != nil {
+	if err := first(m.validateGroup(spec), CheckTags(tags)); err != nil {
 		return Group{}, err
 	}
 	account = m.account(account)
@@ -125,10 +131,10 @@ func (m *Machine) CreateGroup(account string, spec GroupSpec) (Group, error) {
 		account:   account,
 		targets:   map[Key]*target{},
 		echoes:    map[Key]echo{},
-		tags:      map[string]string{},
 	}
 	g.attributes = g.defaultAttributes()
 	m.groups[g.ARN] = g
+	m.putTags(g.ARN, tags, now)
 	m.order = append(m.order, g)
 	return g.public(), nil
 }
@@ -163,13 +169,14 @@ func (m *Machine) DeleteGroup(arn string) error {
 	if err != nil {
 		return err
 	}
-	if g.balancer != nil {
+	if g.owner != nil {
 		return Refuse("ResourceInUse", "Target group '%s' is currently in use by a listener or a rule", arn)
 	}
 	for _, t := range g.members {
 		t.life++
 	}
 	delete(m.groups, arn)
+	m.dropTags(arn)
 	m.order = slices.DeleteFunc(m.order, func(other *group) bool { return other == g })
 	return nil
 }
@@ -194,7 +201,7 @@ func (m *Machine) picks(f GroupFilter, g *group) bool {
 	return g.account == m.account(f.Account) &&
 		(len(f.ARNs) == 0 || slices.Contains(f.ARNs, g.ARN)) &&
 		(len(f.Names) == 0 || slices.Contains(f.Names, g.Name)) &&
-		(f.LoadBalancer == "" || g.balancer != nil && g.balancer.ARN == f.LoadBalancer)
+		(f.LoadBalancer == "" || g.owner != nil && g.owner.ARN == f.LoadBalancer)
 }
 
 // missing is the error for the first thing that a filter names and that is not there.

@@ -110,3 +110,34 @@ func (m *Machine) nodeAddresses(vpc string, zones []Subnet) []netip.Addr {
 	m.nodes++
 	return addresses
 }
+
+// Admits says whether the security groups of a listener's load balancer let a client in, now and without any lag. All clients are let
+// in where there are none, or where the load balancer was not made by an API call.
+func (m *Machine) Admits(listenerARN string, client netip.Addr) bool {
+	m.enter()
+	defer m.leave()
+	l := m.listener(listenerARN)
+	if l == nil || !l.balancer.ByAPI || len(l.balancer.SecurityGroups) == 0 {
+		return l != nil
+	}
+	for _, id := range l.balancer.SecurityGroups {
+		group, _ := m.ec2.groups.latest(id) // is there: it cannot be deleted before the load balancer
+		for _, p := range group.Ingress {
+			covers := p.Protocol == "-1" || p.Protocol == "tcp" && p.From <= l.Port && l.Port <= p.To
+			if covers && slices.ContainsFunc(m.spelledOut(p.Rule), func(r Rule) bool { return m.from(r.Source, client) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// from says whether an address is one of a source.
+func (m *Machine) from(s Source, addr netip.Addr) bool {
+	if s.Group == "" {
+		return s.CIDR.Contains(addr)
+	}
+	return slices.ContainsFunc(m.ec2.interfaces.all(), func(i Interface) bool {
+		return slices.Contains(i.Groups, s.Group) && i.has(addr)
+	})
+}

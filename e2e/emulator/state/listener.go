@@ -4,27 +4,76 @@
 package state
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
-// ListenerSpec asks for a listener that forwards all it gets to one target group.
+// ListenerSpec asks for a listener.
 type ListenerSpec struct {
 	LoadBalancer string
 	Protocol     string
 	Port         int
-	Group        string
+	// Group is short for a Default that forwards to it.
+	Group string
+	// Default is what is done with requests that no rule matches.
+	Default Action
+	// SSLPolicy and Certificates are for HTTPS; the first certificate is the default.
+	SSLPolicy    string
+	Certificates []string
+	Tags         map[string]string
 }
 
-// Listener is where a load balancer takes traffic in. Its target group is in use as long as it exists.
+// Listener is where a load balancer takes traffic in. Its target groups, and those of its rules, are in use as long as it exists.
+// Group is the first of its default action.
 type Listener struct {
 	ListenerSpec
 	ARN string
 }
 
-// CreateListener attaches a target group to a load balancer; its targets then begin to be registered. Protocols are
-// HTTP for an ALB, TCP (and UDP, TCP_UDP without any traffic) for an NLB: there are no certificates here.
+type listener struct {
+	Listener
+	balancer *balancer
+	// rules are in order of priority, the default one last. Its action is Listener.Default.
+	rules []ListenerRule
+	// force are the rules that the data plane follows.
+	force      []ListenerRule
+	attributes map[string]string
+}
+
+func (l *listener) public() Listener {
+	shown := l.Listener
+	shown.Certificates = slices.Clone(l.Certificates)
+	return shown
+}
+
+func (m *Machine) listener(arn string) *listener {
+	i := slices.IndexFunc(m.listeners, func(l *listener) bool { return l.ARN == arn })
+	if i < 0 {
+		return nil
+	}
+	return m.listeners[i]
+}
+
+func (s ListenerSpec) withDefaults() ListenerSpec {
+	if s.Default == (Action{}) && s.Group != "" {
+		s.Default = ForwardTo(s.Group)
+	}
+	s.Default = s.Default.withDefaults()
+	s.Group = ""
+	if groups := s.Default.groups(); len(groups) > 0 {
+		s.Group = groups[0]
+	}
+	if s.Protocol == ProtocolHTTPS {
+		s.SSLPolicy = cmp.Or(s.SSLPolicy, "ELBSecurityPolicy-2016-08")
+	}
+	s.Certificates, s.Tags = slices.Clone(s.Certificates), maps.Clone(s.Tags)
+	return s
+}
+
+// CreateListener makes a listener, which serves at once by its default action; the targets of that begin to be registered.
+// Protocols are HTTP and HTTPS for an ALB, TCP (and UDP, TCP_UDP without any traffic) for an NLB.
 func (m *Machine) CreateListener(spec ListenerSpec) (Listener, error) {
 	now := m.enter()
 	defer m.leave()
@@ -32,29 +81,48 @@ func (m *Machine) CreateListener(spec ListenerSpec) (Listener, error) {
 	if !ok {
 		return Listener{}, loadBalancerNotFound()
 	}
-	g, err := m.group(spec.Group)
-	if err != nil {
+	spec = spec.withDefaults()
+	if err := first(m.validateListener(b, "", spec), m.listenerQuota(b)); err != nil {
 		return Listener{}, err
 	}
-	if err := first(m.validateListener(b, g, spec), m.attachable(b, g)); err != nil {
-		return Listener{}, err
-	}
-	l := &Listener{ListenerSpec: spec, ARN: strings.Replace(b.ARN, ":loadbalancer/", ":listener/", 1) + "/" + m.id()}
+	l := &listener{balancer: b, Listener: Listener{
+		ListenerSpec: spec,
+		ARN:          strings.Replace(b.ARN, ":loadbalancer/", ":listener/", 1) + "/" + m.id(),
+	}}
+	l.attributes = presets(l.knownAttributes())
+	l.rules = []ListenerRule{{Listener: l.ARN, ARN: ruleARN(l.ARN, m.id()), Action: spec.Default}}
+	l.force = slices.Clone(l.rules)
 	m.listeners = append(m.listeners, l)
-	if g.balancer == nil {
-		g.balancer = b
-		m.reconsider(g, now)
-	}
+	m.putTags(l.ARN, spec.Tags, now)
+	m.use(b, now)
 	m.nudge()
-	return *l, nil
+	return l.public(), nil
 }
 
-func (m *Machine) validateListener(b *balancer, g *group, spec ListenerSpec) error {
-	taken := func(l *Listener) bool { return l.LoadBalancer == b.ARN && l.Port == spec.Port }
+func (m *Machine) listenerQuota(b *balancer) error {
+	if len(m.listenersOf(b)) >= m.opts.Quotas.ListenersPerBalancer {
+		return Refuse("TooManyListeners", "The maximum number of listeners has been reached on load balancer '%s'", b.ARN)
+	}
+	return nil
+}
+
+func (m *Machine) listenersOf(b *balancer) []*listener {
+	var found []*listener
+	for _, l := range m.listeners {
+		if l.balancer == b {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+// validateListener checks what is asked of a listener; own is its ARN if it is there already.
+func (m *Machine) validateListener(b *balancer, own string, spec ListenerSpec) error {
+	taken := func(l *listener) bool { return l.balancer == b && l.Port == spec.Port && l.ARN != own }
 	if slices.ContainsFunc(m.listeners, taken) {
 		return Refuse("DuplicateListener", "A listener already exists on this port for this load balancer '%s'", b.ARN)
 	}
-	protocols := []string{ProtocolHTTP}
+	protocols := []string{ProtocolHTTP, ProtocolHTTPS}
 	if b.Type == Network {
 		protocols = []string{ProtocolTCP, "UDP", "TCP_UDP"}
 	}
@@ -62,6 +130,34 @@ func (m *Machine) validateListener(b *balancer, g *group, spec ListenerSpec) err
 		return Refuse("UnsupportedProtocol", "Protocol '%s' is not supported for listeners of this load balancer; use %s",
 			spec.Protocol, strings.Join(protocols, ", "))
 	}
+	return first(
+		bounds{"port", spec.Port, 1, highestPort}.check(),
+		m.validateTLS(b, spec),
+		CheckTags(spec.Tags),
+		m.validateAction(b, spec.Default),
+	)
+}
+
+// validateAction checks an action of a load balancer, with the groups that it names.
+func (m *Machine) validateAction(b *balancer, a Action) error {
+	if err := a.validate(m.opts.Quotas.GroupsPerAction); err != nil {
+		return err
+	}
+	var groups []*group
+	for _, arn := range a.groups() {
+		g, err := m.group(arn)
+		if err != nil {
+			return err
+		}
+		if err := b.compatible(g); err != nil {
+			return err
+		}
+		groups = append(groups, g)
+	}
+	return m.attachable(b, groups)
+}
+
+func (b *balancer) compatible(g *group) error {
 	if g.network() != (b.Type == Network) {
 		return Refuse("IncompatibleProtocols", "The protocol '%s' of target group '%s' is not compatible with the load balancer",
 			g.Protocol, g.ARN)
@@ -69,38 +165,7 @@ func (m *Machine) validateListener(b *balancer, g *group, spec ListenerSpec) err
 	if g.VPC != "" && g.VPC != b.VPC {
 		return Refuse("InvalidConfigurationRequest", "The target group '%s' is in a different VPC '%s'", g.ARN, g.VPC)
 	}
-	return bounds{"port", spec.Port, 1, 65535}.check()
-}
-
-// attachable checks the quotas of a load balancer that would get the group.
-func (m *Machine) attachable(b *balancer, g *group) error {
-	switch {
-	case g.balancer == b:
-		return nil
-	case g.balancer != nil:
-		return Refuse("TargetGroupAssociationLimit",
-			"The following target groups cannot be associated with more than one load balancer: %s", g.ARN)
-	}
-	groups := m.groupsOf(b)
-	if b.Type == Application && len(groups) >= m.opts.Quotas.GroupsPerALB {
-		return Refuse("TooManyUniqueTargetGroupsPerLoadBalancer",
-			"The maximum number of target groups has been reached on load balancer '%s'", b.ARN)
-	}
-	var all []*target
-	for _, other := range append(groups, g) {
-		all = append(all, other.registered()...)
-	}
-	return first(m.registrationQuota(b, g, g.registered(), all), m.balancerQuota(b, all))
-}
-
-func (m *Machine) groupsOf(b *balancer) []*group {
-	var groups []*group
-	for _, g := range m.order {
-		if g.balancer == b {
-			groups = append(groups, g)
-		}
-	}
-	return groups
+	return nil
 }
 
 // Listeners lists listeners in order of creation: those with one of the ARNs, else those of a load balancer, else all.
@@ -113,7 +178,7 @@ func (m *Machine) Listeners(loadBalancer string, arns ...string) ([]Listener, er
 	var found []Listener
 	for _, l := range m.listeners {
 		if (loadBalancer == "" || l.LoadBalancer == loadBalancer) && (len(arns) == 0 || slices.Contains(arns, l.ARN)) {
-			found = append(found, *l)
+			found = append(found, l.public())
 		}
 	}
 	if len(found) < len(arns) {
@@ -122,25 +187,76 @@ func (m *Machine) Listeners(loadBalancer string, arns ...string) ([]Listener, er
 	return found, nil
 }
 
-// DeleteListener removes a listener. A group that no listener is left for is detached: its targets are unused.
+// ActiveListeners are those of load balancers that are active.
+func (m *Machine) ActiveListeners() []Listener {
+	m.enter()
+	defer m.leave()
+	var found []Listener
+	for _, l := range m.listeners {
+		if l.balancer.Active {
+			found = append(found, l.public())
+		}
+	}
+	return found
+}
+
+// ModifyListener changes what is given: a protocol, a port, a default action, a policy, the default certificate. The action reaches the data
+// plane with the next batch.
+func (m *Machine) ModifyListener(arn string, change ListenerSpec) (Listener, error) {
+	now := m.enter()
+	defer m.leave()
+	l := m.listener(arn)
+	if l == nil {
+		return Listener{}, listenerNotFound()
+	}
+	spec := l.merge(change.withDefaults())
+	if err := m.validateListener(l.balancer, arn, spec); err != nil {
+		return Listener{}, err
+	}
+	l.ListenerSpec = spec
+	l.rules[len(l.rules)-1].Action = spec.Default
+	m.changedRules(l.balancer, now)
+	m.nudge()
+	return l.public(), nil
+}
+
+// merge takes the fields of change that are given.
+func (l *listener) merge(change ListenerSpec) ListenerSpec {
+	spec := l.ListenerSpec
+	spec.Protocol = cmp.Or(change.Protocol, spec.Protocol)
+	spec.Port = cmp.Or(change.Port, spec.Port)
+	if change.Default != (Action{}) {
+		spec.Default = change.Default
+	}
+	spec.SSLPolicy = cmp.Or(change.SSLPolicy, spec.SSLPolicy)
+	if len(change.Certificates) > 0 {
+		rest := spec.Certificates[min(1, len(spec.Certificates)):]
+		spec.Certificates = append(change.Certificates[:1:1], rest...)
+	}
+	if spec.Protocol != ProtocolHTTPS {
+		spec.SSLPolicy, spec.Certificates = "", nil
+	}
+	return spec.withDefaults()
+}
+
+// DeleteListener removes a listener with its rules. A group that is not named any more is detached: its targets are unused.
 func (m *Machine) DeleteListener(arn string) error {
 	now := m.enter()
 	defer m.leave()
-	i := slices.IndexFunc(m.listeners, func(l *Listener) bool { return l.ARN == arn })
-	if i < 0 {
+	l := m.listener(arn)
+	if l == nil {
 		return listenerNotFound()
 	}
-	m.removeListener(m.listeners[i], now)
+	m.removeListener(l)
+	m.use(l.balancer, now)
 	return nil
 }
 
-func (m *Machine) removeListener(l *Listener, now time.Time) {
-	m.listeners = slices.DeleteFunc(m.listeners, func(other *Listener) bool { return other == l })
-	m.nudge()
-	g := m.groups[l.Group]
-	if slices.ContainsFunc(m.listeners, func(other *Listener) bool { return other.Group == l.Group }) {
-		return
+func (m *Machine) removeListener(l *listener) {
+	m.listeners = slices.DeleteFunc(m.listeners, func(other *listener) bool { return other == l })
+	for _, r := range l.rules {
+		m.dropTags(r.ARN)
 	}
-	g.balancer = nil
-	m.reconsider(g, now)
+	m.dropTags(l.ARN)
+	m.nudge()
 }

@@ -24,9 +24,14 @@ type Machine struct {
 	groups    map[string]*group
 	order     []*group
 	balancers map[string]*balancer
-	listeners []*Listener
+	listeners []*listener
 	instances map[string]Instance
 	reserved  map[string]bool
+	tags      histories[map[string]string]
+	// certificates are the ARNs that listeners may name.
+	certificates map[string]bool
+	// lingering are the security groups of network interfaces that deleted load balancers have left, and how many.
+	lingering map[string]int
 	ec2       ec2
 	nodes     int // load balancers that got addresses so far
 }
@@ -35,15 +40,18 @@ type Machine struct {
 func New(opts Options) *Machine {
 	opts = opts.withDefaults()
 	return &Machine{
-		opts:      opts,
-		journal:   record.New[Event](0),
-		changed:   make(chan struct{}, 1),
-		rng:       rand.New(rand.NewPCG(opts.Seed, opts.Seed)), // repeatable draws, not secrets
-		groups:    map[string]*group{},
-		balancers: map[string]*balancer{},
-		instances: map[string]Instance{},
-		reserved:  map[string]bool{},
-		ec2:       newEC2(),
+		opts:         opts,
+		journal:      record.New[Event](0),
+		changed:      make(chan struct{}, 1),
+		rng:          rand.New(rand.NewPCG(opts.Seed, opts.Seed)), // repeatable draws, not secrets
+		groups:       map[string]*group{},
+		balancers:    map[string]*balancer{},
+		instances:    map[string]Instance{},
+		reserved:     map[string]bool{},
+		tags:         histories[map[string]string]{},
+		certificates: map[string]bool{},
+		lingering:    map[string]int{},
+		ec2:          newEC2(),
 	}
 }
 

@@ -19,7 +19,8 @@ const (
 	settled             // unhealthy.draining is over
 )
 
-// moment is one step of one target. It is void once the target has moved on to another life (see target.life).
+// moment is one step of one target, or anything else that is to be done. A step is void once the target has moved on to another life (see
+// target.life).
 type moment struct {
 	at     time.Time
 	seq    int
@@ -27,6 +28,7 @@ type moment struct {
 	group  *group
 	target *target
 	life   int
+	run    func(at time.Time) // in place of a step
 }
 
 // moments is a heap, earliest first, ties in order of creation.
@@ -53,8 +55,16 @@ func (q *moments) Pop() any {
 
 // schedule plans a step of a target's present life.
 func (m *Machine) schedule(at time.Time, s step, g *group, t *target) {
+	m.push(moment{at: at, step: s, group: g, target: t, life: t.life})
+}
+
+// later plans anything that is not about a target.
+func (m *Machine) later(at time.Time, run func(at time.Time)) { m.push(moment{at: at, run: run}) }
+
+func (m *Machine) push(n moment) {
 	m.due.seq++
-	heap.Push(&m.due, moment{at: at, seq: m.due.seq, step: s, group: g, target: t, life: t.life})
+	n.seq = m.due.seq
+	heap.Push(&m.due, n)
 	if m.due.heap[0].seq == m.due.seq {
 		m.nudge()
 	}
@@ -64,7 +74,10 @@ func (m *Machine) schedule(at time.Time, s step, g *group, t *target) {
 func (m *Machine) apply(now time.Time) {
 	for m.due.Len() > 0 && !m.due.heap[0].at.After(now) {
 		next := heap.Pop(&m.due).(moment)
-		if next.life == next.target.life {
+		switch {
+		case next.run != nil:
+			next.run(next.at)
+		case next.life == next.target.life:
 			m.take(next)
 		}
 	}

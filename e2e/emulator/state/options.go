@@ -4,6 +4,7 @@
 package state
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -60,6 +61,10 @@ type Quotas struct {
 	GroupsPerALB           int
 	RegistrationsPerTarget int // how often one id may be registered behind one load balancer
 	RulesPerSecurityGroup  int // inbound, of either address family
+	// Those of load balancers; 0 is the default.
+	Balancers, ListenersPerBalancer, SecurityGroupsPerBalancer int
+	RulesPerBalancer, CertificatesPerBalancer                  int // without the default ones
+	GroupsPerAction, ValuesPerRule, WildcardsPerRule           int
 }
 
 // GroupQuotas are limits for one group alone; those that are 0 are the Quotas of all.
@@ -78,6 +83,46 @@ func DefaultQuotas() Quotas {
 		GroupsPerALB:           100,
 		RegistrationsPerTarget: 1000,
 		RulesPerSecurityGroup:  60,
+
+		Balancers: 50, ListenersPerBalancer: 50, SecurityGroupsPerBalancer: 5,
+		RulesPerBalancer: 100, CertificatesPerBalancer: 25,
+		GroupsPerAction: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
+	}
+}
+
+func (q Quotas) withDefaults() Quotas {
+	preset := DefaultQuotas()
+	for field, value := range map[*int]int{
+		&q.Balancers: preset.Balancers, &q.ListenersPerBalancer: preset.ListenersPerBalancer,
+		&q.SecurityGroupsPerBalancer: preset.SecurityGroupsPerBalancer,
+		&q.RulesPerBalancer:          preset.RulesPerBalancer, &q.CertificatesPerBalancer: preset.CertificatesPerBalancer,
+		&q.GroupsPerAction: preset.GroupsPerAction, &q.ValuesPerRule: preset.ValuesPerRule, &q.WildcardsPerRule: preset.WildcardsPerRule,
+	} {
+		*field = cmp.Or(*field, value)
+	}
+	return q
+}
+
+// Delays are how long changes of load balancers take, before scaling.
+type Delays struct {
+	// Provisioning is from the call that creates a load balancer to the moment it is active and takes traffic in.
+	Provisioning Range
+	// RuleBatch is the time between the batches with which changed rules and default actions reach the data plane. Those of one load
+	// balancer that are in one batch are followed from the same moment on.
+	RuleBatch time.Duration
+	// Release is how long the target groups of a deleted load balancer are still in use, Linger how long its security groups are.
+	Release, Linger Range
+	// Tags is how old the tags are that DescribeTags shows, drawn for each call: a later one may show older ones.
+	Tags Range
+}
+
+// DefaultDelays are what users report. New tags are shown at once.
+func DefaultDelays() Delays {
+	return Delays{
+		Provisioning: Range{2 * time.Minute, 5 * time.Minute},
+		RuleBatch:    10 * time.Second,
+		Release:      Range{time.Second, 10 * time.Second},
+		Linger:       Range{time.Minute, 2 * time.Minute},
 	}
 }
 
@@ -95,9 +140,12 @@ type Options struct {
 	Account string
 	// VPCs known to the account; DefaultVPC when empty.
 	VPCs []VPC
-	// Timings and Quotas replace the defaults as a whole.
+	// Timings, Quotas and Delays replace the defaults as a whole.
 	Timings *Timings
 	Quotas  *Quotas
+	Delays  *Delays
+	// RefuseMissing has the deletion of a load balancer that is not there be LoadBalancerNotFound; otherwise it succeeds.
+	RefuseMissing bool
 	// RejectWhileDraining refuses to register a target that is still draining; otherwise it starts anew.
 	RejectWhileDraining bool
 	// EC2Lag is how old the picture is that a call reads of security groups and interfaces, drawn for each call: a later call
@@ -134,6 +182,12 @@ func (o Options) withDefaults() Options {
 	if o.Quotas == nil {
 		quotas := DefaultQuotas()
 		o.Quotas = &quotas
+	}
+	quotas := o.Quotas.withDefaults()
+	o.Quotas = &quotas
+	if o.Delays == nil {
+		delays := DefaultDelays()
+		o.Delays = &delays
 	}
 	if o.EC2Lag == nil {
 		o.EC2Lag = &Range{Max: 2 * time.Second}

@@ -38,18 +38,18 @@ func (m *Machine) quotas(g *group, added []*target) error {
 	if len(targets) > limit {
 		return tooManyTargets(limit, "target group")
 	}
-	if g.balancer == nil {
+	if g.owner == nil {
 		return nil
 	}
-	for _, other := range m.groupsOf(g.balancer) {
+	for _, other := range m.groupsOf(g.owner) {
 		if other != g {
 			targets = append(targets, other.registered()...)
 		}
 	}
-	if err := m.registrationQuota(g.balancer, g, added, targets); err != nil {
+	if err := m.registrationQuota(g.owner, g, added, targets); err != nil {
 		return err
 	}
-	return m.balancerQuota(g.balancer, targets)
+	return m.balancerQuota(g.owner, targets)
 }
 
 func (m *Machine) balancerQuota(b *balancer, targets []*target) error {

@@ -294,14 +294,14 @@ func TestCreateListenerRefuses(t *testing.T) {
 		spec ListenerSpec
 		want string
 	}{
-		"unknown load balancer":  {ListenerSpec{"arn:x", ProtocolHTTP, 81, spare}, "LoadBalancerNotFound"},
-		"unknown group":          {ListenerSpec{b.lb, ProtocolHTTP, 81, spare + "0"}, "TargetGroupNotFound"},
-		"port taken":             {ListenerSpec{b.lb, ProtocolHTTP, 80, spare}, "DuplicateListener"},
-		"unsupported protocol":   {ListenerSpec{b.lb, ProtocolHTTPS, 81, spare}, "UnsupportedProtocol"},
-		"NLB group on an ALB":    {ListenerSpec{b.lb, ProtocolHTTP, 81, tcp.ARN}, "IncompatibleProtocols"},
-		"a second load balancer": {ListenerSpec{second.ARN, ProtocolHTTP, 80, b.group}, "TargetGroupAssociationLimit"},
-		"the same group again":   {ListenerSpec{b.lb, ProtocolHTTP, 91, b.group}, "<nil>"},
-		"bad port":               {ListenerSpec{b.lb, ProtocolHTTP, 0, spare}, "ValidationError"},
+		"unknown load balancer":  {ListenerSpec{LoadBalancer: "arn:x", Protocol: ProtocolHTTP, Port: 81, Group: spare}, "LoadBalancerNotFound"},
+		"unknown group":          {ListenerSpec{LoadBalancer: b.lb, Protocol: ProtocolHTTP, Port: 81, Group: spare + "0"}, "TargetGroupNotFound"},
+		"port taken":             {ListenerSpec{LoadBalancer: b.lb, Protocol: ProtocolHTTP, Port: 80, Group: spare}, "DuplicateListener"},
+		"unsupported protocol":   {ListenerSpec{LoadBalancer: b.lb, Protocol: "TLS", Port: 81, Group: spare}, "UnsupportedProtocol"},
+		"NLB group on an ALB":    {ListenerSpec{LoadBalancer: b.lb, Protocol: ProtocolHTTP, Port: 81, Group: tcp.ARN}, "IncompatibleProtocols"},
+		"a second load balancer": {ListenerSpec{LoadBalancer: second.ARN, Protocol: ProtocolHTTP, Port: 80, Group: b.group}, "TargetGroupAssociationLimit"},
+		"the same group again":   {ListenerSpec{LoadBalancer: b.lb, Protocol: ProtocolHTTP, Port: 91, Group: b.group}, "<nil>"},
+		"bad port":               {ListenerSpec{LoadBalancer: b.lb, Protocol: ProtocolHTTP, Port: 0, Group: spare}, "ValidationError"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -312,7 +312,7 @@ func TestCreateListenerRefuses(t *testing.T) {
 	}
 	b.attach(spare, 82)
 	third := b.addGroup(GroupSpec{Name: "third"}, 0)
-	if _, err := b.CreateListener(ListenerSpec{b.lb, ProtocolHTTP, 83, third}); code(err) != "TooManyUniqueTargetGroupsPerLoadBalancer" {
+	if _, err := b.CreateListener(ListenerSpec{LoadBalancer: b.lb, Protocol: ProtocolHTTP, Port: 83, Group: third}); code(err) != "TooManyUniqueTargetGroupsPerLoadBalancer" {
 		t.Errorf("one group too many: %v", err)
 	}
 }
@@ -325,6 +325,10 @@ func TestDeleteGroupInUse(t *testing.T) {
 	if err := b.DeleteBalancer(b.lb); err != nil {
 		t.Fatal(err)
 	}
+	if err := b.DeleteGroup(b.group); !IsCode(err, "ResourceInUse") {
+		t.Errorf("deleting a group that is not released yet: %v", err)
+	}
+	b.pass(DefaultDelays().Release.Max)
 	for range 2 {
 		if err := b.DeleteGroup(b.group); err != nil {
 			t.Errorf("deleting a free group: %v", err)

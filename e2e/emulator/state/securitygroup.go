@@ -91,6 +91,9 @@ func (m *Machine) named(id string) bool {
 			return true
 		}
 	}
+	if m.lingering[id] > 0 {
+		return true
+	}
 	for _, b := range m.balancers {
 		if slices.Contains(b.SecurityGroups, id) {
 			return true

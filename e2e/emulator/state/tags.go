@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -38,47 +39,94 @@ func CheckTags(tags map[string]string) error {
 	return nil
 }
 
-// AddTags sets tags of a target group.
+// tagged finds the tags of what has an ARN here: a load balancer, listener, rule or target group.
+func (m *Machine) tagged(arn string) (map[string]string, error) {
+	if tags, ok := m.tags.latest(arn); ok {
+		return tags, nil
+	}
+	switch {
+	case strings.Contains(arn, ":loadbalancer/"):
+		return nil, loadBalancerNotFound()
+	case strings.Contains(arn, ":listener/"):
+		return nil, listenerNotFound()
+	case strings.Contains(arn, ":listener-rule/"):
+		return nil, ruleNotFound()
+	case strings.Contains(arn, ":targetgroup/"):
+		return nil, groupNotFound()
+	}
+	return nil, Invalid("'%s' is not a valid ARN", arn)
+}
+
+func (m *Machine) putTags(arn string, tags map[string]string, now time.Time) {
+	copied := map[string]string{}
+	maps.Copy(copied, tags)
+	m.tags.put(arn, version[map[string]string]{since: now, value: copied}, m.oldestTags(now))
+}
+
+// oldestTags is the earliest time that a reader of tags may be shown at now.
+func (m *Machine) oldestTags(now time.Time) time.Time {
+	return now.Add(-m.Scaled(m.opts.Delays.Tags.Max))
+}
+
+// dropTags ends what has tags.
+func (m *Machine) dropTags(arn string) { delete(m.tags, arn) }
+
+// AddTags sets tags of a load balancer, listener, rule or target group.
 func (m *Machine) AddTags(arn string, tags map[string]string) error {
 	if err := CheckTags(tags); err != nil {
 		return err
 	}
-	m.enter()
+	now := m.enter()
 	defer m.leave()
-	g, err := m.group(arn)
+	present, err := m.tagged(arn)
 	if err != nil {
 		return err
 	}
-	added := maps.Clone(g.tags)
+	added := maps.Clone(present)
 	maps.Copy(added, tags)
 	if len(added) > mostTags {
 		return Refuse("TooManyTags", "The maximum number of tags has been reached on resource '%s'", arn)
 	}
-	g.tags = added
+	m.putTags(arn, added, now)
 	return nil
 }
 
-// RemoveTags removes tags of a target group; one that is not there is no error.
+// RemoveTags removes tags; one that is not there is no error.
 func (m *Machine) RemoveTags(arn string, keys ...string) error {
-	m.enter()
+	now := m.enter()
 	defer m.leave()
-	g, err := m.group(arn)
+	present, err := m.tagged(arn)
 	if err != nil {
 		return err
 	}
+	left := maps.Clone(present)
 	for _, key := range keys {
-		delete(g.tags, key)
+		delete(left, key)
 	}
+	m.putTags(arn, left, now)
 	return nil
 }
 
-// Tags are those of a target group.
+// Tags are those of a load balancer, listener, rule or target group, as they are now.
 func (m *Machine) Tags(arn string) (map[string]string, error) {
 	m.enter()
 	defer m.leave()
-	g, err := m.group(arn)
-	if err != nil {
-		return nil, err
+	tags, err := m.tagged(arn)
+	return maps.Clone(tags), err
+}
+
+// DescribeTags are the tags as they were some time ago (Delays.Tags): of what was not there then, none.
+func (m *Machine) DescribeTags(arns ...string) ([]map[string]string, error) {
+	now := m.enter()
+	defer m.leave()
+	at := now.Add(-m.draw(m.opts.Delays.Tags))
+	var all []map[string]string
+	for _, arn := range arns {
+		if _, err := m.tagged(arn); err != nil {
+			return nil, err
+		}
+		tags, _ := m.tags[arn].at(at)
+		all = append(all, maps.Clone(tags))
 	}
-	return maps.Clone(g.tags), nil
+	return all, nil
 }

@@ -37,7 +37,11 @@ type balancersXML struct {
 	NextMarker    string `xml:",omitempty"`
 }
 
-func balancerAnswer(b state.Balancer, code string) balancerXML {
+func balancerAnswer(b state.Balancer) balancerXML {
+	code := "provisioning"
+	if b.Active {
+		code = "active"
+	}
 	answer := balancerXML{
 		LoadBalancerArn:  b.ARN,
 		DNSName:          b.DNSName,
@@ -56,24 +60,37 @@ func balancerAnswer(b state.Balancer, code string) balancerXML {
 	return answer
 }
 
-func createLoadBalancer(s *Server, q *request) (any, error) {
+func oneBalancer(b state.Balancer, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return balancersXML{LoadBalancers: members[balancerXML]{[]balancerXML{balancerAnswer(b)}}}, nil
+}
+
+// subnets reads the subnets of CreateLoadBalancer and SetSubnets.
+func (q *request) subnets() []string {
 	subnets := q.texts("Subnets.member")
 	for _, mapping := range q.list("SubnetMappings.member") {
 		subnets = append(subnets, mapping.text("SubnetId"))
 	}
-	b, err := s.machine.CreateBalancer(q.caller.account, state.BalancerSpec{
-		Name:        q.text("Name"),
-		Type:        q.text("Type"),
-		Scheme:      q.text("Scheme"),
-		AddressType: q.text("IpAddressType"),
-		Subnets:     subnets,
+	return subnets
+}
 
-		SecurityGroups: q.texts("SecurityGroups.member"),
-	})
+func createLoadBalancer(s *Server, q *request) (any, error) {
+	tags, err := q.tagParams()
 	if err != nil {
 		return nil, err
 	}
-	return balancersXML{LoadBalancers: members[balancerXML]{[]balancerXML{balancerAnswer(b, "provisioning")}}}, nil
+	return oneBalancer(s.machine.CreateBalancer(q.caller.account, state.BalancerSpec{
+		Name:           q.text("Name"),
+		Type:           q.text("Type"),
+		Scheme:         q.text("Scheme"),
+		AddressType:    q.text("IpAddressType"),
+		Subnets:        q.subnets(),
+		SecurityGroups: q.texts("SecurityGroups.member"),
+		Tags:           tags,
+		ByAPI:          true,
+	}))
 }
 
 func deleteLoadBalancer(s *Server, q *request) (any, error) {
@@ -91,97 +108,41 @@ func describeLoadBalancers(s *Server, q *request) (any, error) {
 	}
 	answer := balancersXML{NextMarker: next}
 	for _, b := range balancers {
-		answer.LoadBalancers.Members = append(answer.LoadBalancers.Members, balancerAnswer(b, "active"))
+		answer.LoadBalancers.Members = append(answer.LoadBalancers.Members, balancerAnswer(b))
 	}
 	return answer, nil
 }
 
-type actionXML struct {
-	Type           string
-	TargetGroupArn string
+// settingXML is the answer of the calls that set one thing; each fills in its own.
+type settingXML struct {
+	AvailabilityZones *members[zoneXML]
+	SecurityGroupIDs  *members[string] `xml:"SecurityGroupIds"`
+	IPAddressType     string           `xml:"IpAddressType,omitempty"`
 }
 
-type listenerXML struct {
-	ListenerArn     string
-	LoadBalancerArn string
-	Port            int
-	Protocol        string
-	DefaultActions  members[actionXML]
-}
-
-type listenersXML struct {
-	Listeners  members[listenerXML]
-	NextMarker string `xml:",omitempty"`
-}
-
-func listenersAnswer(listeners []state.Listener, next string) listenersXML {
-	answer := listenersXML{NextMarker: next}
-	for _, l := range listeners {
-		answer.Listeners.Members = append(answer.Listeners.Members, listenerXML{
-			ListenerArn:     l.ARN,
-			LoadBalancerArn: l.LoadBalancer,
-			Port:            l.Port,
-			Protocol:        l.Protocol,
-			DefaultActions:  members[actionXML]{[]actionXML{{"forward", l.Group}}},
-		})
-	}
-	return answer
-}
-
-func createListener(s *Server, q *request) (any, error) {
-	port, err := q.number("Port")
+// setting is the load balancer as a call has left it.
+func setting(s *Server, q *request, err error) (balancerXML, error) {
 	if err != nil {
-		return nil, err
+		return balancerXML{}, err
 	}
-	group, err := q.forwardTarget()
+	balancers, err := s.machine.Balancers(q.caller.account, []string{q.text("LoadBalancerArn")}, nil)
 	if err != nil {
-		return nil, err
+		return balancerXML{}, err
 	}
-	l, err := s.machine.CreateListener(state.ListenerSpec{
-		LoadBalancer: q.text("LoadBalancerArn"),
-		Protocol:     q.text("Protocol"),
-		Port:         port,
-		Group:        group,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return listenersAnswer([]state.Listener{l}, ""), nil
+	return balancerAnswer(balancers[0]), nil
 }
 
-// forwardTarget is the one target group that the default action forwards to.
-func (q *request) forwardTarget() (string, error) {
-	actions := q.list("DefaultActions.member")
-	if len(actions) != 1 || actions[0].text("Type") != "forward" {
-		return "", state.Refuse("InvalidLoadBalancerAction", "The default action must be one 'forward' action")
-	}
-	group := actions[0].text("TargetGroupArn")
-	groups := actions[0].list("ForwardConfig.TargetGroups.member")
-	switch {
-	case len(groups) > 1:
-		return "", state.Refuse("InvalidLoadBalancerAction", "Forwarding to several target groups is not emulated")
-	case len(groups) == 1:
-		group = groups[0].text("TargetGroupArn")
-	}
-	return group, nil
+func setSubnets(s *Server, q *request) (any, error) {
+	b, err := setting(s, q, s.machine.SetSubnets(q.text("LoadBalancerArn"), q.subnets()))
+	return settingXML{AvailabilityZones: &b.AvailabilityZones, IPAddressType: b.IPAddressType}, err
 }
 
-func deleteListener(s *Server, q *request) (any, error) {
-	return struct{}{}, s.machine.DeleteListener(q.text("ListenerArn"))
+func setSecurityGroups(s *Server, q *request) (any, error) {
+	b, err := setting(s, q, s.machine.SetSecurityGroups(q.text("LoadBalancerArn"), q.texts("SecurityGroups.member")))
+	return settingXML{SecurityGroupIDs: &b.SecurityGroups}, err
 }
 
-func describeListeners(s *Server, q *request) (any, error) {
-	balancer, arns := q.text("LoadBalancerArn"), q.texts("ListenerArns.member")
-	if balancer == "" && len(arns) == 0 {
-		return nil, state.Invalid("Either listener ARNs or a load balancer ARN must be specified")
-	}
-	listeners, err := s.machine.Listeners(balancer, arns...)
-	if err != nil {
-		return nil, err
-	}
-	listeners, next, err := page(q, listeners)
-	if err != nil {
-		return nil, err
-	}
-	return listenersAnswer(listeners, next), nil
+func setIPAddressType(s *Server, q *request) (any, error) {
+	b, err := setting(s, q, s.machine.SetAddressType(q.text("LoadBalancerArn"), q.text("IpAddressType")))
+	return settingXML{IPAddressType: b.IPAddressType}, err
 }

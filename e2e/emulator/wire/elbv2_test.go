@@ -183,12 +183,12 @@ func TestTargetErrors(t *testing.T) {
 	wantCode(t, err, "TargetGroupNotFound")
 	_, err = b.elb.DescribeTags(ctx(t), &elb.DescribeTagsInput{ResourceArns: []string{missing}})
 	wantCode(t, err, "TargetGroupNotFound")
-	_, err = b.elb.DescribeRules(ctx(t), &elb.DescribeRulesInput{})
+	_, err = b.elb.DescribeTrustStores(ctx(t), &elb.DescribeTrustStoresInput{})
 	wantCode(t, err, "InvalidAction")
 }
 
 func TestLoadBalancerRoundTrip(t *testing.T) {
-	b := newBed(t, state.Options{}, Options{})
+	b := newBed(t, state.Options{Scale: 1e-9}, Options{})
 	group := b.createGroup("web")
 	subnets := []string{"subnet-0a000000000000001", "subnet-0b000000000000002"}
 	lb := must[*elb.CreateLoadBalancerOutput](t)(b.elb.CreateLoadBalancer(ctx(t), &elb.CreateLoadBalancerInput{

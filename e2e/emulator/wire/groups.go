@@ -6,8 +6,6 @@ package wire
 import (
 	"encoding/base64"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
@@ -139,11 +137,7 @@ func createTargetGroup(s *Server, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	group, err := s.machine.CreateGroup(q.caller.account, spec)
-	if err == nil {
-		err = s.machine.AddTags(group.ARN, tags)
-	}
-	return oneGroup(group, err)
+	return oneGroup(s.machine.CreateTaggedGroup(q.caller.account, spec, tags))
 }
 
 func deleteTargetGroup(s *Server, q *request) (any, error) {
@@ -240,36 +234,4 @@ func position(marker string) (int, error) {
 		return 0, state.Invalid("Invalid marker '%s'", marker)
 	}
 	return n, nil
-}
-
-type attributeXML struct {
-	Key   string
-	Value string
-}
-
-type attributesXML struct {
-	Attributes members[attributeXML]
-}
-
-func attributesAnswer(attributes map[string]string, err error) (any, error) {
-	if err != nil {
-		return nil, err
-	}
-	var answer attributesXML
-	for _, key := range slices.Sorted(maps.Keys(attributes)) {
-		answer.Attributes.Members = append(answer.Attributes.Members, attributeXML{key, attributes[key]})
-	}
-	return answer, nil
-}
-
-func describeTargetGroupAttributes(s *Server, q *request) (any, error) {
-	return attributesAnswer(s.machine.Attributes(q.text("TargetGroupArn")))
-}
-
-func modifyTargetGroupAttributes(s *Server, q *request) (any, error) {
-	changes := map[string]string{}
-	for _, a := range q.list("Attributes.member") {
-		changes[a.text("Key")] = a.text("Value")
-	}
-	return attributesAnswer(s.machine.ModifyAttributes(q.text("TargetGroupArn"), changes))
 }

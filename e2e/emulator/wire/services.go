@@ -56,6 +56,23 @@ var (
 			"CreateListener":                createListener,
 			"DeleteListener":                deleteListener,
 			"DescribeListeners":             describeListeners,
+
+			"SetSubnets":                     setSubnets,
+			"SetSecurityGroups":              setSecurityGroups,
+			"SetIpAddressType":               setIPAddressType,
+			"DescribeLoadBalancerAttributes": describeLoadBalancerAttributes,
+			"ModifyLoadBalancerAttributes":   modifyLoadBalancerAttributes,
+			"ModifyListener":                 modifyListener,
+			"DescribeListenerAttributes":     describeListenerAttributes,
+			"ModifyListenerAttributes":       modifyListenerAttributes,
+			"AddListenerCertificates":        addListenerCertificates,
+			"RemoveListenerCertificates":     removeListenerCertificates,
+			"DescribeListenerCertificates":   describeListenerCertificates,
+			"CreateRule":                     createRule,
+			"ModifyRule":                     modifyRule,
+			"DeleteRule":                     deleteRule,
+			"SetRulePriorities":              setRulePriorities,
+			"DescribeRules":                  describeRules,
 		},
 	}
 	ec2Service = service{

@@ -10,8 +10,6 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
-// Only target groups have tags here.
-
 type tagXML struct {
 	Key   string
 	Value string
@@ -29,7 +27,10 @@ type tagsXML struct {
 // mostResources is how many resources one DescribeTags may ask for.
 const mostResources = 20
 
-// tagParams reads the tags of CreateTargetGroup and AddTags.
+// mostTags is how many tags a resource may have.
+const mostTags = 50
+
+// tagParams reads the tags of AddTags and of calls that create.
 func (q *request) tagParams() (map[string]string, error) {
 	tags := map[string]string{}
 	for _, t := range q.list("Tags.member") {
@@ -37,6 +38,9 @@ func (q *request) tagParams() (map[string]string, error) {
 			return nil, state.Refuse("DuplicateTagKeys", "Tag key '%s' was specified more than once", t.text("Key"))
 		}
 		tags[t.text("Key")] = t.text("Value")
+	}
+	if len(tags) > mostTags {
+		return nil, state.Refuse("TooManyTags", "A resource can have at most %d tags", mostTags)
 	}
 	return tags, state.CheckTags(tags)
 }
@@ -68,15 +72,15 @@ func describeTags(s *Server, q *request) (any, error) {
 	if len(arns) > mostResources {
 		return nil, state.Unfit("resourceArns", arns, "have length less than or equal to 20")
 	}
+	all, err := s.machine.DescribeTags(arns...)
+	if err != nil {
+		return nil, err
+	}
 	var answer tagsXML
-	for _, arn := range arns {
-		tags, err := s.machine.Tags(arn)
-		if err != nil {
-			return nil, err
-		}
+	for i, arn := range arns {
 		described := tagDescriptionXML{ResourceArn: arn}
-		for _, key := range slices.Sorted(maps.Keys(tags)) {
-			described.Tags.Members = append(described.Tags.Members, tagXML{key, tags[key]})
+		for _, key := range slices.Sorted(maps.Keys(all[i])) {
+			described.Tags.Members = append(described.Tags.Members, tagXML{key, all[i][key]})
 		}
 		answer.TagDescriptions.Members = append(answer.TagDescriptions.Members, described)
 	}

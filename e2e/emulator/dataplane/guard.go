@@ -1,0 +1,63 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package dataplane
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+)
+
+// guarded takes in only the clients that the load balancer's security groups let in. From others nothing is heard: they can connect
+// here, as loopback has no firewall, and are never answered.
+type guarded struct {
+	net.Listener
+	door *door
+}
+
+func (d *door) guard(socket net.Listener) net.Listener { return guarded{socket, d} }
+
+// Accept waits for the next client that is let in.
+func (g guarded) Accept() (net.Conn, error) {
+	for {
+		conn, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		p := g.door.plane
+		if p.machine.Admits(g.door.listener.ARN, p.client(conn.RemoteAddr().String())) {
+			return conn, nil
+		}
+		p.work.Go(func() { g.hold(conn) })
+	}
+}
+
+// hold keeps a client waiting until it leaves.
+func (g guarded) hold(conn net.Conn) {
+	unhook := context.AfterFunc(g.door.plane.ctx, func() { _ = conn.Close() })
+	defer unhook()
+	defer conn.Close()
+	_, _ = io.Copy(io.Discard, conn) // ends when the client leaves
+}
+
+var errNoCertificate = errors.New("no certificate")
+
+// tlsConfig has Options.Certificate choose among the certificates that the listener has now.
+func (d *door) tlsConfig() *tls.Config {
+	return &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		listeners, err := d.plane.machine.Listeners("", d.listener.ARN)
+		if err != nil {
+			return nil, err
+		}
+		return d.plane.opts.Certificate(listeners[0], hello)
+	}}
+}
+
+func noCertificate(state.Listener, *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return nil, errNoCertificate
+}

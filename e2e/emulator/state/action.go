@@ -1,0 +1,157 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Action is what a listener or a rule does with a request: exactly one field is set.
+type Action struct {
+	Forward  *Forward
+	Redirect *Redirect
+	Fixed    *FixedResponse
+}
+
+// Forward sends a request to one of several target groups, by their weights.
+type Forward struct {
+	Groups []Weighted
+	// Sticky is how many seconds a client stays with its group, 0 for not at all. It is kept and shown, not acted upon.
+	Sticky int
+}
+
+// Weighted is a target group with its weight.
+type Weighted struct {
+	Group  string
+	Weight int
+}
+
+// Redirect sends the client elsewhere. Parts that are empty get their placeholder, which stands for that part of the request.
+type Redirect struct {
+	Protocol, Host, Port, Path, Query string
+	Status                            string // HTTP_301, HTTP_302
+}
+
+// FixedResponse answers with a page of the load balancer's own.
+type FixedResponse struct {
+	Status, ContentType, Body string
+}
+
+// ForwardTo is the action of most listeners: all to one group.
+func ForwardTo(group string) Action {
+	return Action{Forward: &Forward{Groups: []Weighted{{Group: group, Weight: 1}}}}
+}
+
+// groups are the target groups that the action names, whatever their weights.
+func (a Action) groups() []string {
+	if a.Forward == nil {
+		return nil
+	}
+	var arns []string
+	for _, w := range a.Forward.Groups {
+		arns = append(arns, w.Group)
+	}
+	return arns
+}
+
+// withDefaults fills in the placeholders of a redirect.
+func (a Action) withDefaults() Action {
+	if a.Redirect == nil {
+		return a
+	}
+	full := *a.Redirect
+	full.Protocol = cmp.Or(full.Protocol, "#{protocol}")
+	full.Host = cmp.Or(full.Host, "#{host}")
+	full.Port = cmp.Or(full.Port, "#{port}")
+	full.Path = cmp.Or(full.Path, "/#{path}")
+	full.Query = cmp.Or(full.Query, "#{query}")
+	return Action{Redirect: &full}
+}
+
+func invalidAction(format string, args ...any) error {
+	return Refuse("InvalidLoadBalancerAction", format, args...)
+}
+
+// validate checks an action by itself.
+func (a Action) validate(mostGroups int) error {
+	set := 0
+	for _, given := range []bool{a.Forward != nil, a.Redirect != nil, a.Fixed != nil} {
+		if given {
+			set++
+		}
+	}
+	switch {
+	case set != 1:
+		return invalidAction("An action list must have exactly one 'forward', 'redirect' or 'fixed-response' action")
+	case a.Forward != nil:
+		return a.Forward.validate(mostGroups)
+	case a.Redirect != nil:
+		return a.Redirect.validate()
+	}
+	return a.Fixed.validate()
+}
+
+// The bounds of a forward action.
+const (
+	largestWeight = 999
+	longestSticky = 604800
+)
+
+func (f *Forward) validate(mostGroups int) error {
+	if len(f.Groups) == 0 {
+		return invalidAction("A forward action must name a target group")
+	}
+	if len(f.Groups) > mostGroups {
+		return invalidAction("A forward action can have at most %d target groups", mostGroups)
+	}
+	for n, w := range f.Groups {
+		if slices.ContainsFunc(f.Groups[:n], func(other Weighted) bool { return other.Group == w.Group }) {
+			return invalidAction("Target group '%s' is given twice in one forward action", w.Group)
+		}
+		if err := (bounds{"weight", w.Weight, 0, largestWeight}).check(); err != nil {
+			return err
+		}
+	}
+	return bounds{"durationSeconds", f.Sticky, 0, longestSticky}.check()
+}
+
+func (r *Redirect) validate() error {
+	if err := oneOf("statusCode", r.Status, []string{"HTTP_301", "HTTP_302"}); err != nil {
+		return err
+	}
+	if err := oneOf("protocol", r.Protocol, []string{ProtocolHTTP, ProtocolHTTPS, "#{protocol}"}); err != nil {
+		return err
+	}
+	port, err := strconv.Atoi(r.Port)
+	switch {
+	case r.Port != "#{port}" && (err != nil || port < 1 || port > highestPort):
+		return Invalid("Redirect port '%s' must be '#{port}' or a number from 1 to 65535", r.Port)
+	case !strings.HasPrefix(r.Path, "/"):
+		return Invalid("Redirect path '%s' must begin with '/'", r.Path)
+	case r.Protocol == "#{protocol}" && r.Host == "#{host}" && r.Port == "#{port}" && r.Path == "/#{path}":
+		return invalidAction("A redirect must change at least one of protocol, host, port and path")
+	}
+	return nil
+}
+
+var (
+	fixedStatus  = regexp.MustCompile(`^[245][0-9][0-9]$`)
+	contentTypes = []string{"", "text/plain", "text/css", "text/html", "application/javascript", "application/json"}
+)
+
+const longestBody = 1024
+
+func (f *FixedResponse) validate() error {
+	if !fixedStatus.MatchString(f.Status) {
+		return Unfit("statusCode", f.Status, "satisfy regular expression pattern: "+fixedStatus.String())
+	}
+	if len(f.Body) > longestBody {
+		return Unfit("messageBody", f.Body, "have length less than or equal to 1024")
+	}
+	return oneOf("contentType", f.ContentType, contentTypes)
+}

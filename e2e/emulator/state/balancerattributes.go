@@ -1,0 +1,143 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import "maps"
+
+const attrProtection = "deletion_protection.enabled"
+
+var (
+	enabled  = attribute{preset: "true", values: boolean}
+	anyText  = attribute{free: true}
+	seconds  = func(preset string, lo, hi int) attribute { return attribute{preset: preset, lo: lo, hi: hi} }
+	xffModes = []string{"append", "preserve", "remove"}
+
+	albBalancerAttributes = map[string]attribute{
+		attrProtection:                                             disabled,
+		"access_logs.s3.enabled":                                   disabled,
+		"access_logs.s3.bucket":                                    anyText,
+		"access_logs.s3.prefix":                                    anyText,
+		"connection_logs.s3.enabled":                               disabled,
+		"connection_logs.s3.bucket":                                anyText,
+		"connection_logs.s3.prefix":                                anyText,
+		"health_check_logs.s3.enabled":                             disabled,
+		"health_check_logs.s3.bucket":                              anyText,
+		"health_check_logs.s3.prefix":                              anyText,
+		"client_keep_alive.seconds":                                seconds("3600", 60, 604800),
+		"idle_timeout.timeout_seconds":                             seconds("60", 1, 4000),
+		"load_balancing.cross_zone.enabled":                        {preset: "true", values: []string{"true"}},
+		"routing.http.desync_mitigation_mode":                      {preset: "defensive", values: []string{"monitor", "defensive", "strictest"}},
+		"routing.http.drop_invalid_header_fields.enabled":          disabled,
+		"routing.http.preserve_host_header.enabled":                disabled,
+		"routing.http.x_amzn_tls_version_and_cipher_suite.enabled": disabled,
+		"routing.http.xff_client_port.enabled":                     disabled,
+		"routing.http.xff_header_processing.mode":                  {preset: "append", values: xffModes},
+		"routing.http2.enabled":                                    enabled,
+		"waf.fail_open.enabled":                                    disabled,
+		"zonal_shift.config.enabled":                               disabled,
+	}
+
+	nlbBalancerAttributes = map[string]attribute{
+		attrProtection:                      disabled,
+		"access_logs.s3.enabled":            disabled,
+		"access_logs.s3.bucket":             anyText,
+		"access_logs.s3.prefix":             anyText,
+		"load_balancing.cross_zone.enabled": disabled,
+		"dns_record.client_routing_policy": {
+			preset: "any_availability_zone",
+			values: []string{"any_availability_zone", "availability_zone_affinity", "partial_availability_zone_affinity"},
+		},
+		"zonal_shift.config.enabled": disabled,
+	}
+
+	httpListenerAttributes = map[string]attribute{
+		"routing.http.response.server.enabled":                                  enabled,
+		"routing.http.response.strict_transport_security.header_value":          anyText,
+		"routing.http.response.access_control_allow_origin.header_value":        anyText,
+		"routing.http.response.access_control_allow_methods.header_value":       anyText,
+		"routing.http.response.access_control_allow_headers.header_value":       anyText,
+		"routing.http.response.access_control_allow_credentials.header_value":   anyText,
+		"routing.http.response.access_control_expose_headers.header_value":      anyText,
+		"routing.http.response.access_control_max_age.header_value":             anyText,
+		"routing.http.response.content_security_policy.header_value":            anyText,
+		"routing.http.response.x_content_type_options.header_value":             anyText,
+		"routing.http.response.x_frame_options.header_value":                    anyText,
+		"routing.http.request.x_amzn_mtls_clientcert_serial_number.header_name": anyText,
+		"routing.http.request.x_amzn_mtls_clientcert_issuer.header_name":        anyText,
+		"routing.http.request.x_amzn_mtls_clientcert_subject.header_name":       anyText,
+		"routing.http.request.x_amzn_mtls_clientcert_validity.header_name":      anyText,
+		"routing.http.request.x_amzn_mtls_clientcert_leaf.header_name":          anyText,
+		"routing.http.request.x_amzn_mtls_clientcert.header_name":               anyText,
+		"routing.http.request.x_amzn_tls_version.header_name":                   anyText,
+		"routing.http.request.x_amzn_tls_cipher_suite.header_name":              anyText,
+	}
+
+	tcpListenerAttributes = map[string]attribute{"tcp.idle_timeout.seconds": seconds("350", 60, 6000)}
+)
+
+func (b *balancer) knownAttributes() map[string]attribute {
+	if b.Type == Network {
+		return nlbBalancerAttributes
+	}
+	return albBalancerAttributes
+}
+
+func (l *listener) knownAttributes() map[string]attribute {
+	if l.balancer.Type == Network {
+		return tcpListenerAttributes
+	}
+	return httpListenerAttributes
+}
+
+func presets(known map[string]attribute) map[string]string {
+	preset := map[string]string{}
+	for key, a := range known {
+		preset[key] = a.preset
+	}
+	return preset
+}
+
+// checkAttributes refuses changes of which one is not known or has a value that is not allowed.
+func checkAttributes(kind string, known map[string]attribute, changes map[string]string) error {
+	for key, value := range changes {
+		a, ok := known[key]
+		if !ok {
+			return Invalid("%s attribute key '%s' is not recognized", kind, key)
+		}
+		if !a.allows(value) {
+			return Invalid("'%s' is not a valid value for attribute '%s'", value, key)
+		}
+	}
+	return nil
+}
+
+// BalancerAttributes sets some attributes of a load balancer, all or none, and returns them all.
+func (m *Machine) BalancerAttributes(arn string, changes map[string]string) (map[string]string, error) {
+	m.enter()
+	defer m.leave()
+	b, ok := m.balancers[arn]
+	if !ok {
+		return nil, loadBalancerNotFound()
+	}
+	if err := checkAttributes("Load balancer", b.knownAttributes(), changes); err != nil {
+		return nil, err
+	}
+	maps.Copy(b.attributes, changes)
+	return maps.Clone(b.attributes), nil
+}
+
+// ListenerAttributes sets some attributes of a listener, all or none, and returns them all.
+func (m *Machine) ListenerAttributes(arn string, changes map[string]string) (map[string]string, error) {
+	m.enter()
+	defer m.leave()
+	l := m.listener(arn)
+	if l == nil {
+		return nil, listenerNotFound()
+	}
+	if err := checkAttributes("Listener", l.knownAttributes(), changes); err != nil {
+		return nil, err
+	}
+	maps.Copy(l.attributes, changes)
+	return maps.Clone(l.attributes), nil
+}

@@ -1,0 +1,111 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"slices"
+	"time"
+)
+
+// SetSubnets replaces a load balancer's subnets, and with them its enabled Availability Zones: targets in others are unused
+// from now on, and those in the new ones begin to be registered.
+func (m *Machine) SetSubnets(arn string, subnets []string) error {
+	now := m.enter()
+	defer m.leave()
+	b, ok := m.balancers[arn]
+	if !ok {
+		return loadBalancerNotFound()
+	}
+	spec := b.BalancerSpec
+	spec.Subnets = slices.Clone(subnets)
+	vpc, zones, err := m.zones(spec)
+	switch {
+	case err != nil:
+		return err
+	case vpc != b.VPC:
+		return Refuse("InvalidSubnet", "The subnets are not in the VPC '%s' of the load balancer", b.VPC)
+	}
+	b.BalancerSpec, b.Zones, b.Addresses = spec, zones, m.nodeAddresses(vpc, zones)
+	for _, g := range m.order {
+		if g.balancer == b {
+			m.reconsider(g, now)
+		}
+	}
+	return nil
+}
+
+// SetSecurityGroups replaces a load balancer's security groups.
+func (m *Machine) SetSecurityGroups(arn string, groups []string) error {
+	m.enter()
+	defer m.leave()
+	b, ok := m.balancers[arn]
+	switch {
+	case !ok:
+		return loadBalancerNotFound()
+	case len(groups) == 0:
+		return Invalid("At least one security group must be specified")
+	case b.Type == Network && len(b.SecurityGroups) == 0:
+		return Refuse("InvalidConfigurationRequest", "A Network Load Balancer that was created without security groups cannot have any")
+	}
+	if err := m.validateBalancerGroups(b.VPC, groups); err != nil {
+		return err
+	}
+	b.SecurityGroups = slices.Clone(groups)
+	return nil
+}
+
+// SetAddressType replaces a load balancer's address type.
+func (m *Machine) SetAddressType(arn, addressType string) error {
+	m.enter()
+	defer m.leave()
+	b, ok := m.balancers[arn]
+	if !ok {
+		return loadBalancerNotFound()
+	}
+	spec := b.BalancerSpec
+	spec.AddressType = addressType
+	if err := spec.validateAddressType(); err != nil {
+		return err
+	}
+	b.AddressType = addressType
+	return nil
+}
+
+// DeleteBalancer removes a load balancer with its listeners and rules. Its target groups and security groups stay in use for a while.
+// Deleting what is not there succeeds, or not (Options.RefuseMissing).
+func (m *Machine) DeleteBalancer(arn string) error {
+	now := m.enter()
+	defer m.leave()
+	b, ok := m.balancers[arn]
+	switch {
+	case !ok && m.opts.RefuseMissing:
+		return loadBalancerNotFound()
+	case !ok:
+		return nil
+	case b.attributes[attrProtection] == "true":
+		return Refuse("OperationNotPermitted", "Load balancer '%s' cannot be deleted because deletion protection is enabled", arn)
+	}
+	for _, l := range m.listenersOf(b) {
+		m.removeListener(l)
+	}
+	delete(m.balancers, arn)
+	m.dropTags(arn)
+	m.release(b, now)
+	if b.ByAPI {
+		m.leaveInterfaces(b, now)
+	}
+	return nil
+}
+
+// leaveInterfaces has the network interfaces of a deleted load balancer keep its security groups busy for a while.
+func (m *Machine) leaveInterfaces(b *balancer, now time.Time) {
+	for _, id := range b.SecurityGroups {
+		m.lingering[id]++
+	}
+	m.later(now.Add(m.draw(m.opts.Delays.Linger)), func(time.Time) {
+		for _, id := range b.SecurityGroups {
+			m.lingering[id]--
+		}
+	})
+}

@@ -1,0 +1,99 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"regexp"
+	"slices"
+)
+
+// What a listener's TLS needs. Which certificate a client gets is for the data plane to choose.
+
+// PutCertificate has listeners take a certificate by its ARN, whoever holds it.
+func (m *Machine) PutCertificate(arn string) {
+	m.enter()
+	defer m.leave()
+	m.certificates[arn] = true
+}
+
+// policyName is what the names of all SSL policies look like.
+var policyName = regexp.MustCompile(`^ELBSecurityPolicy-[A-Z0-9a-z-]*20\d\d-\d\d[A-Za-z0-9-]*$`)
+
+func certificateNotFound(arn string) error {
+	return Refuse("CertificateNotFound", "Certificate '%s' not found", arn)
+}
+
+func (m *Machine) validateTLS(b *balancer, spec ListenerSpec) error {
+	if spec.Protocol != ProtocolHTTPS {
+		if len(spec.Certificates) > 0 || spec.SSLPolicy != "" {
+			return Refuse("InvalidConfigurationRequest", "Certificates and SSL policies cannot be specified for '%s' listeners", spec.Protocol)
+		}
+		return nil
+	}
+	if len(spec.Certificates) == 0 {
+		return Invalid("A certificate must be specified for HTTPS listeners")
+	}
+	if !policyName.MatchString(spec.SSLPolicy) {
+		return Refuse("SSLPolicyNotFound", "SSL policy '%s' not found", spec.SSLPolicy)
+	}
+	if !m.certificates[spec.Certificates[0]] {
+		return certificateNotFound(spec.Certificates[0])
+	}
+	return nil
+}
+
+// AddCertificates adds certificates to the list for SNI; one that is there already stays.
+func (m *Machine) AddCertificates(listenerARN string, arns []string) ([]string, error) {
+	m.enter()
+	defer m.leave()
+	l := m.listener(listenerARN)
+	if l == nil {
+		return nil, listenerNotFound()
+	}
+	if l.Protocol != ProtocolHTTPS {
+		return nil, Refuse("OperationNotPermitted", "Certificates cannot be added to a '%s' listener", l.Protocol)
+	}
+	list := slices.Clone(l.Certificates)
+	for _, arn := range arns {
+		if !m.certificates[arn] {
+			return nil, certificateNotFound(arn)
+		}
+		if !slices.Contains(list[1:], arn) {
+			list = append(list, arn)
+		}
+	}
+	count := len(list) - 1
+	for _, other := range m.listenersOf(l.balancer) {
+		if other != l {
+			count += max(0, len(other.Certificates)-1)
+		}
+	}
+	if count > m.opts.Quotas.CertificatesPerBalancer {
+		return nil, Refuse("TooManyCertificates", "The maximum number of certificates has been reached on load balancer '%s'", l.LoadBalancer)
+	}
+	l.Certificates = list
+	return list[1:], nil
+}
+
+// RemoveCertificates takes certificates from the list for SNI; one that is not in it is no error, but for the default one.
+func (m *Machine) RemoveCertificates(listenerARN string, arns []string) error {
+	m.enter()
+	defer m.leave()
+	l := m.listener(listenerARN)
+	if l == nil {
+		return listenerNotFound()
+	}
+	if len(l.Certificates) == 0 {
+		return nil
+	}
+	list := slices.Clone(l.Certificates[1:])
+	for _, arn := range arns {
+		if arn == l.Certificates[0] && !slices.Contains(list, arn) {
+			return Refuse("OperationNotPermitted", "Default certificate '%s' cannot be removed", arn)
+		}
+		list = slices.DeleteFunc(list, func(other string) bool { return other == arn })
+	}
+	l.Certificates = append(l.Certificates[:1:1], list...)
+	return nil
+}

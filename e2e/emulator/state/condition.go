@@ -1,0 +1,147 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"net/netip"
+	"regexp"
+	"strings"
+)
+
+// Fields of conditions.
+const (
+	HostHeader  = "host-header"
+	PathPattern = "path-pattern"
+	HTTPHeader  = "http-header"
+	HTTPMethod  = "http-request-method"
+	QueryString = "query-string"
+	SourceIP    = "source-ip"
+)
+
+// Condition holds of requests of which one of the values fits.
+type Condition struct {
+	Field  string
+	Header string // name, of http-header alone
+	Values []string
+	// Regex are values of host-header, path-pattern and http-header as regular expressions, in place of Values.
+	Regex []string
+	Query []Parameter // the values of query-string
+}
+
+// Parameter is one of a query. Without a key it fits by its value alone.
+type Parameter struct{ Key, Value string }
+
+// evaluations is how many values a condition has.
+func (c Condition) evaluations() int { return len(c.Values) + len(c.Regex) + len(c.Query) }
+
+// wildcards is how many * and ? its values have.
+func (c Condition) wildcards() int {
+	if c.Field == HTTPMethod || c.Field == SourceIP {
+		return 0
+	}
+	count := 0
+	texts := append([]string{}, c.Values...)
+	for _, p := range c.Query {
+		texts = append(texts, p.Key, p.Value)
+	}
+	for _, text := range texts {
+		count += strings.Count(text, "*") + strings.Count(text, "?")
+	}
+	return count
+}
+
+// Single conditions may be there once in a rule.
+var single = map[string]bool{HostHeader: true, PathPattern: true, HTTPMethod: true, SourceIP: true}
+
+// validateConditions checks all conditions of a rule.
+func (m *Machine) validateConditions(conditions []Condition) error {
+	if len(conditions) == 0 {
+		return Invalid("A condition must be specified")
+	}
+	seen, values, wildcards := map[string]bool{}, 0, 0
+	for _, c := range conditions {
+		if single[c.Field] && seen[c.Field] {
+			return Invalid("A rule can only have one '%s' condition", c.Field)
+		}
+		seen[c.Field] = true
+		if err := c.validate(); err != nil {
+			return err
+		}
+		values += c.evaluations()
+		wildcards += c.wildcards()
+	}
+	switch q := m.opts.Quotas; {
+	case values > q.ValuesPerRule:
+		return Invalid("A rule can only have '%d' condition values", q.ValuesPerRule)
+	case wildcards > q.WildcardsPerRule:
+		return Invalid("A rule can only have '%d' condition wildcards", q.WildcardsPerRule)
+	}
+	return nil
+}
+
+var (
+	hostValue   = regexp.MustCompile(`^[A-Za-z0-9.*?_-]{1,128}$`)
+	pathValue   = regexp.MustCompile(`^[A-Za-z0-9_.$/~"'@:+*?&;=%,()!\\-]{1,128}$`)
+	methodValue = regexp.MustCompile(`^[A-Z_-]{1,40}$`)
+)
+
+const longestCondition = 128
+
+func (c Condition) validate() error {
+	if c.evaluations() == 0 {
+		return Invalid("A condition value must be specified for '%s'", c.Field)
+	}
+	fits := map[string]func(string) bool{
+		HostHeader:  hostValue.MatchString,
+		PathPattern: pathValue.MatchString,
+		HTTPMethod:  methodValue.MatchString,
+		HTTPHeader:  func(v string) bool { return v != "" && len(v) <= longestCondition },
+		QueryString: func(string) bool { return false }, // has parameters
+		SourceIP:    func(v string) bool { _, err := netip.ParsePrefix(v); return err == nil },
+	}[c.Field]
+	if fits == nil {
+		return Invalid("Condition field '%s' must be one of '[path-pattern, host-header, http-header, http-request-method, query-string, source-ip]'",
+			c.Field)
+	}
+	for _, value := range c.Values {
+		if !fits(value) {
+			return Invalid("The value '%s' is not valid for a '%s' condition", value, c.Field)
+		}
+	}
+	return first(c.validateRegex(), c.validateQuery(), c.validateHeader())
+}
+
+func (c Condition) validateRegex() error {
+	if len(c.Regex) > 0 && c.Field != HostHeader && c.Field != PathPattern && c.Field != HTTPHeader {
+		return Invalid("Regular expressions cannot be used in a '%s' condition", c.Field)
+	}
+	for _, text := range c.Regex {
+		if _, err := regexp.Compile(text); err != nil || len(text) > longestCondition {
+			return Invalid("The regular expression '%s' is not valid", text)
+		}
+	}
+	return nil
+}
+
+func (c Condition) validateQuery() error {
+	if len(c.Query) > 0 && c.Field != QueryString {
+		return Invalid("Parameters cannot be used in a '%s' condition", c.Field)
+	}
+	for _, p := range c.Query {
+		if p.Value == "" || len(p.Key) > longestCondition || len(p.Value) > longestCondition {
+			return Invalid("The query parameter '%s=%s' is not valid", p.Key, p.Value)
+		}
+	}
+	return nil
+}
+
+func (c Condition) validateHeader() error {
+	if (c.Field == HTTPHeader) != (c.Header != "") {
+		return Invalid("A header name must be specified for 'http-header' conditions, and for no others")
+	}
+	if strings.EqualFold(c.Header, "host") {
+		return Invalid("The header 'Host' cannot be used in an 'http-header' condition: use 'host-header'")
+	}
+	return nil
+}
