@@ -38,9 +38,9 @@ echo 'hello from the pod' >"$work/www/index.html"
 python3 -u -m http.server --bind 127.20.0.1 --directory "$work/www" 0 >"$work/pod.log" 2>&1 &
 pod_pid=$!
 
-# eventually PATTERN FILE: prints the first match as soon as there is one.
+# eventually PATTERN FILE: prints the first match as soon as there is one. A load balancer takes up to 15 s to be active.
 eventually() {
-  for _ in $(seq 100); do
+  for _ in $(seq 250); do
     grep -oEm1 "$1" "$2" && return
     sleep 0.1
   done

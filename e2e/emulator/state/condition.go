@@ -101,8 +101,8 @@ func (c Condition) validate() error {
 		SourceIP:    func(v string) bool { _, err := netip.ParsePrefix(v); return err == nil },
 	}[c.Field]
 	if fits == nil {
-		return Invalid("Condition field '%s' must be one of '[path-pattern, host-header, http-header, http-request-method, query-string, source-ip]'",
-			c.Field)
+		return Invalid("Condition field '%s' must be one of '[path-pattern, host-header, http-header, http-request-method, "+
+			"query-string, source-ip]'", c.Field)
 	}
 	for _, value := range c.Values {
 		if !fits(value) {

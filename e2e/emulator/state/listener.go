@@ -200,8 +200,8 @@ func (m *Machine) ActiveListeners() []Listener {
 	return found
 }
 
-// ModifyListener changes what is given: a protocol, a port, a default action, a policy, the default certificate. The action reaches the data
-// plane with the next batch.
+// ModifyListener changes what is given: protocol, port, default action, policy, default certificate. The action reaches the data plane with
+// the next batch.
 func (m *Machine) ModifyListener(arn string, change ListenerSpec) (Listener, error) {
 	now := m.enter()
 	defer m.leave()

@@ -74,16 +74,25 @@ func (p *permissions) evaluate(principal string, call iam.Call) iam.Decision {
 func (s *Server) authorize(q *request) error {
 	for _, action := range q.service.permissions(q) {
 		for _, resource := range q.service.resources(s, q) {
-			decision := s.permissions.evaluate(q.caller.name, iam.Call{
-				Action: action, Resource: resource, Context: s.conditionKeys(q, resource),
-			})
-			if !decision.Allowed {
-				q.log.Unauthorized = true
-				return q.service.denied(q, action, resource, decision.Denied)
+			if err := s.permit(q, action, resource, s.conditionKeys(q, resource)); err != nil {
+				return err
 			}
 		}
 	}
-	return nil
+	if q.service.tagging == nil {
+		return nil
+	}
+	return q.service.tagging(s, q)
+}
+
+// permit refuses an action on a resource that the caller's policies do not allow.
+func (s *Server) permit(q *request, action, resource string, keys map[string]string) error {
+	decision := s.permissions.evaluate(q.caller.name, iam.Call{Action: action, Resource: resource, Context: keys})
+	if decision.Allowed {
+		return nil
+	}
+	q.log.Unauthorized = true
+	return q.service.denied(q, action, resource, decision.Denied)
 }
 
 // ownPermission is that of the operation's name.
@@ -98,31 +107,6 @@ func stsPermissions(q *request) []string {
 		return []string{"sts:AssumeRole", "sts:TagSession"}
 	}
 	return []string{"sts:AssumeRole"}
-}
-
-// elbv2Resources are those that the call names. Describe operations know no resources, and what is created has no id yet.
-func elbv2Resources(s *Server, q *request) []string {
-	if strings.HasPrefix(q.operation, "Describe") {
-		return []string{"*"}
-	}
-	prefix := "arn:aws:elasticloadbalancing:" + s.machine.Options().Region + ":" + q.caller.account + ":"
-	switch q.operation {
-	case "CreateTargetGroup":
-		return []string{prefix + "targetgroup/" + q.text("Name") + "/*"}
-	case "CreateLoadBalancer":
-		kind := map[string]string{state.Network: "net"}[q.text("Type")]
-		if kind == "" {
-			kind = "app"
-		}
-		return []string{prefix + "loadbalancer/" + kind + "/" + q.text("Name") + "/*"}
-	}
-	named := q.texts("ResourceArns.member")
-	for _, parameter := range []string{"TargetGroupArn", "LoadBalancerArn", "ListenerArn"} {
-		if arn := q.text(parameter); arn != "" {
-			named = append(named, arn)
-		}
-	}
-	return named
 }
 
 // ec2Resources are the security group of a call that changes one.
@@ -148,7 +132,7 @@ func (s *Server) conditionKeys(q *request, resource string) map[string]string {
 	return keys
 }
 
-// resourceTags are the tags of a target group or a security group, none of others.
+// resourceTags are the tags of a security group or of what ELBv2 has, none of others.
 func (s *Server) resourceTags(arn string) map[string]string {
 	if _, id, ok := strings.Cut(arn, ":security-group/"); ok {
 		group, _ := s.machine.SecurityGroup(id) // what is not there has no tags

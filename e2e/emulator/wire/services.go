@@ -19,10 +19,12 @@ type service struct {
 	// permissions are the actions that a call needs in policies, resources those that it needs each of them for.
 	permissions func(*request) []string
 	resources   func(*Server, *request) []string
-	denied      func(q *request, action, resource string, explicit bool) error
-	answer      func(namespace, operation, id string, result any) ([]byte, error)
-	refusal     func(namespace, id string, status int, e *state.Error) ([]byte, error)
-	actions     map[string]action
+	// tagging refuses a call that creates with tags and may not tag, nil is none.
+	tagging func(*Server, *request) error
+	denied  func(q *request, action, resource string, explicit bool) error
+	answer  func(namespace, operation, id string, result any) ([]byte, error)
+	refusal func(namespace, id string, status int, e *state.Error) ([]byte, error)
+	actions map[string]action
 }
 
 var (
@@ -31,6 +33,7 @@ var (
 		prefix:      "elasticloadbalancing",
 		permissions: ownPermission,
 		resources:   elbv2Resources,
+		tagging:     elbv2Tagging,
 		denied:      accessDenied,
 		namespace:   "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
 		bucket:      elbv2Bucket,
