@@ -27,12 +27,17 @@ type elbBed struct {
 
 const certificate = "arn:aws:acm:eu-west-1:123456789012:certificate/one"
 
-func newELBBed(t *testing.T) *elbBed {
+func newELBBed(t *testing.T, changes ...func(*state.Options)) *elbBed {
+	t.Helper()
 	clock := testclock.NewFakeClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
 	quotas := state.DefaultQuotas()
 	quotas.Balancers, quotas.ListenersPerBalancer, quotas.RulesPerBalancer, quotas.CertificatesPerBalancer = 2, 3, 3, 2
 	quotas.GroupsPerALB, quotas.GroupsPerAction, quotas.TargetsPerALB = 3, 2, 2
-	b := &elbBed{newBed(t, state.Options{Clock: clock, Quotas: &quotas}, Options{Limits: &Limits{}}), clock}
+	opts := state.Options{Clock: clock, Quotas: &quotas}
+	for _, change := range changes {
+		change(&opts)
+	}
+	b := &elbBed{newBed(t, opts, Options{Limits: &Limits{}}), clock}
 	for n := range 5 {
 		b.machine.PutCertificate(fmt.Sprint(certificate, n))
 	}
