@@ -6,6 +6,9 @@ package stack
 // ClusterTag is the key of the tag with the cluster's name. It is on all that a controller makes.
 const ClusterTag = "elbv2.k8s.aws/cluster"
 
+// SharedResourceTag is the key of the tag that says which part of a cluster a thing is that belongs to no stack.
+const SharedResourceTag = "elbv2.k8s.aws/resource"
+
 // Kind is the kind of object that asks for a load balancer: the prefix of its tags.
 type Kind string
 
