@@ -10,7 +10,8 @@ bin := $(CURDIR)/.bin
 
 # Files that `make generate` or `go mod tidy` writes.
 chart := charts/targetgate
-generated := config/crd config/rbac config/webhook targets/v1beta1/zz_generated.deepcopy.go go.mod go.sum \
+generated := config/crd config/rbac config/webhook go.mod go.sum \
+	targets/v1beta1/zz_generated.deepcopy.go balancers/v1beta1/zz_generated.deepcopy.go \
 	$(chart)/files/crd.yaml $(chart)/files/known-values.yaml $(chart)/README.md $(chart)/values.schema.json
 
 # The race detector needs a C compiler and its headers. RACE=required makes their absence an error.
@@ -65,8 +66,8 @@ clean: ## Remove everything built here, except Go's caches.
 
 .PHONY: generate
 generate: .bin/controller-gen ## Generate deep copies, CRD, RBAC and webhook configuration from the code's markers, and the chart's README, schema and value names.
-	@.bin/controller-gen object:headerFile=config/boilerplate.go.txt paths=./targets/v1beta1
-	@.bin/controller-gen crd paths=./targets/v1beta1 output:crd:dir=config/crd
+	@.bin/controller-gen object:headerFile=config/boilerplate.go.txt paths=./targets/v1beta1 paths=./balancers/v1beta1
+	@.bin/controller-gen crd paths=./targets/v1beta1 paths=./balancers/v1beta1 output:crd:dir=config/crd
 	@.bin/controller-gen rbac:roleName=targetgate webhook \
 		paths=./cmd/... paths=./webhook/... paths=./targets/... paths=./readiness/... \
 		output:rbac:dir=config/rbac output:webhook:dir=config/webhook
