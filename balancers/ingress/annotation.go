@@ -4,7 +4,6 @@
 package ingress
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -83,16 +82,11 @@ func (k Key[T]) In(annotations map[string]string) (value T, set bool, err error)
 	return value, true, nil
 }
 
-// Fault is what is wrong with one annotation.
-type Fault struct {
-	Annotation, Value string
-	// Reason says what would be right.
-	Reason string
-}
-
-func (f Fault) Error() string {
-	const longest = 100
-	return fmt.Sprintf("annotation %s, value %q: %s", f.Annotation, f.Value[:min(longest, len(f.Value))], f.Reason)
+// member is the annotation of a family whose name ends so.
+func (k Key[T]) member(name string) Key[T] {
+	row := *k.Annotation
+	row.Name += name
+	return Key[T]{Annotation: &row, parse: k.parse}
 }
 
 // Lookup is the row of the annotation with that name, which includes Prefix; nil if there is none.
@@ -122,15 +116,17 @@ func Table() []*Annotation {
 }
 
 // Check is what is wrong with the annotations of an Ingress or a Service, each for itself, sorted by name: values that cannot be read,
-// annotations that are not known, and those that are not supported. Annotations without Prefix are other people's.
+// annotations that are not known, and those that are not supported. The latter two are warnings. Annotations without Prefix are other
+// people's.
 func Check(annotations map[string]string) []Fault {
 	var faults []Fault
 	for name, value := range annotations {
 		if !strings.HasPrefix(name, Prefix) {
 			continue
 		}
-		if reason := reasonOf(Lookup(name), value); reason != "" {
-			faults = append(faults, Fault{Annotation: name, Value: value, Reason: reason})
+		row := Lookup(name)
+		if reason := reasonOf(row, value); reason != "" {
+			faults = append(faults, Fault{Annotation: name, Value: value, Reason: reason, Warning: row == nil || row.Unsupported})
 		}
 	}
 	slices.SortFunc(faults, func(a, b Fault) int { return strings.Compare(a.Annotation, b.Annotation) })

@@ -25,6 +25,14 @@ func LoadBalancerName(cluster string, group Group, scheme string) string {
 	return stack.Name(group.parts(), cluster, group.String(), scheme)
 }
 
+// spare is hashed at last into the names of what replaces another of the same name.
+const spare = "spare"
+
+// spareLoadBalancerName is the name of a load balancer that replaces another that has the name.
+func spareLoadBalancerName(cluster string, group Group, scheme string) string {
+	return stack.Name(group.parts(), cluster, group.String(), scheme, spare)
+}
+
 // SecurityGroupName is the name of the security group that is made for the group's load balancer.
 func SecurityGroupName(cluster string, group Group) string {
 	return stack.Name(group.parts(), cluster, group.String())
@@ -51,6 +59,19 @@ func (t TargetGroup) ResourceTag() string {
 
 // NameIn is the target group's name in a group.
 func (t TargetGroup) NameIn(cluster string, group Group) string {
+	return t.name(t.hashed(cluster, group))
+}
+
+// spareNameIn is the name of one that replaces another that has the name.
+func (t TargetGroup) spareNameIn(cluster string, group Group) string {
+	return t.name(append(t.hashed(cluster, group), spare))
+}
+
+func (t TargetGroup) name(hashed []string) string {
+	return stack.Name([]stack.Part{{Text: t.Service.Namespace, Max: 8}, {Text: t.Service.Name, Max: 8}}, hashed...)
+}
+
+func (t TargetGroup) hashed(cluster string, group Group) []string {
 	hashed := []string{
 		cluster, group.String(), t.Ingress.Namespace, t.Ingress.Name, string(t.ServiceUID), t.ServicePort.String(),
 		strconv.Itoa(int(t.Port)), t.TargetType, t.Protocol, t.ProtocolVersion,
@@ -58,5 +79,5 @@ func (t TargetGroup) NameIn(cluster string, group Group) string {
 	if t.ControlPort != 0 {
 		hashed = append(hashed, strconv.Itoa(int(t.ControlPort)))
 	}
-	return stack.Name([]stack.Part{{Text: t.Service.Namespace, Max: 8}, {Text: t.Service.Name, Max: 8}}, hashed...)
+	return hashed
 }

@@ -150,10 +150,13 @@ var (
 	}, parseBool)
 )
 
+// wafv2ACLName counts before WAFv2ACL.
+const wafv2ACLName = "wafv2-acl-name"
+
 // What is not built yet.
 var (
 	_ = unsupported(OfGroup, "Of the load balancer.",
-		"customer-owned-ipv4-pool", "ipam-ipv4-pool-id", "minimum-load-balancer-capacity", "wafv2-acl-name", "waf-acl-id", "web-acl-id",
+		"customer-owned-ipv4-pool", "ipam-ipv4-pool-id", "minimum-load-balancer-capacity", wafv2ACLName, "waf-acl-id", "web-acl-id",
 		"shield-advanced-protection")
 	_ = unsupported(OfListener, "Of HTTPS listeners.", "mutual-authentication", "create-acm-cert", "acm-pca-arn")
 	_ = unsupported(OfIngress, "Of rules.", "jwt-validation", "transforms.")

@@ -1,0 +1,105 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// access says who may send to the load balancer, and from which security group it sends to its targets.
+type access struct {
+	groups []stack.Ref           // of the load balancer
+	made   []stack.SecurityGroup // for it
+	peer   stack.Ref             // empty where targets' rules are the user's business
+}
+
+func (g *group) access() access {
+	given, options := g.list(SecurityGroups.Name), &g.in.Options
+	manage := g.get(ManageBackendRules.Name, yesNo(options.ManageBackendRules)) == "true"
+	var a access
+	for _, id := range given {
+		a.groups = append(a.groups, stack.Ref{ID: id})
+	}
+	if len(given) == 0 {
+		a.peer = stack.Ref{Part: securityGroupPart}
+		a.groups = []stack.Ref{a.peer}
+		a.made = []stack.SecurityGroup{g.managed()}
+	}
+	if !options.BackendSecurityGroups || len(given) > 0 && !manage {
+		return a
+	}
+	a.peer = stack.Ref{ID: options.BackendSecurityGroup}
+	if a.peer.ID == "" {
+		a.peer = stack.Ref{Part: backendPart}
+		a.made = append(a.made, shared(options))
+	}
+	a.groups = append(a.groups, a.peer)
+	return a
+}
+
+// managed is the security group that is made for the load balancer.
+func (g *group) managed() stack.SecurityGroup {
+	return stack.SecurityGroup{
+		Name:        SecurityGroupName(g.in.Options.Cluster, g.in.Group),
+		Description: "[k8s] Managed SecurityGroup for LoadBalancer",
+		Inbound:     g.inbound(),
+		Tags:        g.in.tagsOf(securityGroupPart, g.keys(Tags.Name)),
+	}
+}
+
+// shared is the security group that all load balancers of a cluster have.
+func shared(options *Options) stack.SecurityGroup {
+	tags := options.tags()
+	maps.Copy(tags, map[string]string{stack.ClusterTag: options.Cluster, backendTag: backendPart})
+	return stack.SecurityGroup{
+		Name:        stack.BackendSecurityGroupName(options.Cluster),
+		Description: "[k8s] Shared Backend SecurityGroup for LoadBalancer",
+		Shared:      true,
+		Tags:        tags,
+	}
+}
+
+// inbound are the rules of the security group: one for each port and source. Those of ports on which only held members listen stay.
+func (g *group) inbound() []stack.Inbound {
+	var rules []stack.Inbound
+	add := func(port int32, source string) {
+		rule := stack.Inbound{From: port, To: port, Protocol: "tcp", Source: source}
+		if !slices.Contains(rules, rule) {
+			rules = append(rules, rule)
+		}
+	}
+	for _, l := range g.listeners {
+		for _, source := range g.sources(l.port) {
+			add(l.port, source)
+		}
+	}
+	for _, rule := range g.in.seenInbound() {
+		ofBuilt := slices.ContainsFunc(g.listeners, func(l listener) bool { return l.port == rule.From })
+		ofHeld := slices.ContainsFunc(g.held, func(r *reading) bool { return r.listens(rule.From) })
+		if !ofBuilt && ofHeld {
+			rules = append(rules, rule)
+		}
+	}
+	return rules
+}
+
+// sources are who may send to a port. IPv6 is for load balancers that have it.
+func (g *group) sources(port int32) []string {
+	cidrs, lists := g.list(of(InboundCIDRs.Name, port)), g.list(of(PrefixLists.Name, port))
+	if len(cidrs)+len(lists) == 0 {
+		cidrs = []string{"0.0.0.0/0", "::/0"}
+	}
+	var sources []string
+	for _, cidr := range cidrs {
+		prefix, err := netip.ParsePrefix(cidr)
+		if err == nil && (prefix.Addr().Is4() || isDualstack(g.addressType())) {
+			sources = append(sources, prefix.Masked().String())
+		}
+	}
+	return append(sources, lists...)
+}

@@ -1,0 +1,162 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// useAnnotation is the name of the port of backends whose action an annotation says.
+const useAnnotation = "use-annotation"
+
+// actionOf is what is done with requests of a backend, whose field is given for faults.
+func (r *reading) actionOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
+	service := backend.Service
+	if service == nil {
+		return stack.Action{}, Fault{Field: field + ".resource", Reason: "resources cannot be backends of a load balancer: want a service"}
+	}
+	if service.Port.Name == useAnnotation {
+		return r.annotatedAction(service.Name, field)
+	}
+	port := intstr.FromInt32(service.Port.Number)
+	if service.Port.Name != "" {
+		port = intstr.FromString(service.Port.Name)
+	}
+	return r.forward(&Forward{TargetGroups: []Target{{ServiceName: service.Name, ServicePort: &port}}}, field)
+}
+
+// annotatedAction is the action that the annotation of that name says.
+func (r *reading) annotatedAction(name, field string) (stack.Action, error) {
+	key := Actions.member(name)
+	action, set, err := key.In(r.annotations())
+	switch {
+	case err != nil:
+		return stack.Action{}, err
+	case !set:
+		fault := Fault{Field: field, Value: name, Reason: "the annotation " + Prefix + key.Name + " does not exist: add it"}
+		return r.missing(fault, "Backend action does not exist", r.in.Options.TolerateMissingAction)
+	case action.FixedResponseConfig != nil && action.Type == FixedResponseAction:
+		config := action.FixedResponseConfig
+		return fixed(config.StatusCode, config.ContentType, config.MessageBody), nil
+	case action.Type == RedirectAction:
+		return redirect(action.RedirectConfig), nil
+	}
+	built, err := r.forward(action.ForwardConfig, field)
+	if err != nil {
+		if fault := asFault(err); fault == (Fault{Reason: fault.Reason}) {
+			fault.Annotation, fault.Value = Prefix+key.Name, r.annotations()[Prefix+key.Name]
+			err = fault
+		}
+	}
+	return built, err
+}
+
+// missing is an answer of 503 for a backend that does not exist, or else its fault.
+func (r *reading) missing(fault Fault, body string, tolerate bool) (stack.Action, error) {
+	if !tolerate {
+		return stack.Action{}, fault
+	}
+	fault.Reason += "; until then requests are answered by 503"
+	r.warnOf(fault)
+	return fixed("503", "text/plain", body), nil
+}
+
+func fixed(status, contentType, body string) stack.Action {
+	return stack.Action{Fixed: &stack.FixedResponse{Status: status, ContentType: contentType, Body: body}}
+}
+
+// What parts of a redirect have that stay as the client has asked for them.
+const (
+	sameProtocol = "#{protocol}"
+	sameHost     = "#{host}"
+	samePort     = "#{port}"
+	samePath     = "/#{path}"
+	sameQuery    = "#{query}"
+)
+
+func redirect(config *Redirect) stack.Action {
+	return stack.Action{Redirect: &stack.Redirect{
+		Protocol: ptr.Deref(config.Protocol, sameProtocol), Host: ptr.Deref(config.Host, sameHost),
+		Port: ptr.Deref(config.Port, samePort), Path: ptr.Deref(config.Path, samePath), Query: ptr.Deref(config.Query, sameQuery),
+		Status: config.StatusCode,
+	}}
+}
+
+// forward is a forward to target groups, those of Services being the member's.
+func (r *reading) forward(config *Forward, field string) (stack.Action, error) {
+	single := len(config.TargetGroups) == 1
+	if err := r.checkAccess(config.TargetGroups); err != nil {
+		return stack.Action{}, err
+	}
+	var out stack.Forward
+	for _, target := range config.TargetGroups {
+		weight := ptr.Deref(target.Weight, 1)
+		if single {
+			weight = 1
+		}
+		if weight < 0 || weight > 999 {
+			return stack.Action{}, fmt.Errorf("weight %d: want 0 to 999", weight)
+		}
+		ref, err := r.targetGroup(target)
+		if errors.Is(err, errNoService) {
+			fault := Fault{Field: field, Value: target.ServiceName, Reason: "this Service does not exist in namespace " +
+				r.member.Ingress.Namespace}
+			return r.missing(fault, "Backend service does not exist", r.in.Options.TolerateMissingService && single)
+		}
+		if err != nil {
+			return stack.Action{}, err
+		}
+		out.Groups = append(out.Groups, stack.Weighted{Group: ref, Weight: weight})
+	}
+	sticky, err := config.TargetGroupStickinessConfig.seconds()
+	out.Sticky = sticky
+	return stack.Action{Forward: &out}, err
+}
+
+func (s *Stickiness) seconds() (int32, error) {
+	if s == nil || !ptr.Deref(s.Enabled, false) {
+		return 0, nil
+	}
+	const longest = 7 * 24 * 60 * 60
+	seconds := ptr.Deref(s.DurationSeconds, 0)
+	if seconds < 1 || seconds > longest {
+		return 0, fmt.Errorf("targetGroupStickinessConfig: durationSeconds %d: want 1 to %d", seconds, longest)
+	}
+	return seconds, nil
+}
+
+var errNoService = errors.New("the Service does not exist")
+
+// targetGroup is one that others have made, or that of a Service. The latter becomes one of the member's.
+func (r *reading) targetGroup(target Target) (stack.Ref, error) {
+	switch {
+	case target.TargetGroupARN != "":
+		return stack.Ref{ID: target.TargetGroupARN}, nil
+	case target.TargetGroupName != "":
+		arn := r.in.AWS.TargetGroups[target.TargetGroupName]
+		if arn == "" {
+			return stack.Ref{}, fmt.Errorf("the account has no target group %.64q in this Region", target.TargetGroupName)
+		}
+		return stack.Ref{ID: arn}, nil
+	}
+	service := r.service(target.ServiceName)
+	if service == nil {
+		return stack.Ref{}, errNoService
+	}
+	part, err := r.addTargetGroup(service, *target.ServicePort)
+	return stack.Ref{Part: part}, err
+}
+
+func (r *reading) service(name string) *corev1.Service {
+	return r.in.Services[types.NamespacedName{Namespace: r.member.Ingress.Namespace, Name: name}]
+}

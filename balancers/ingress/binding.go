@@ -1,0 +1,64 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// The labels of a group's bindings.
+const (
+	stackLabel          = "ingress.k8s.aws/stack"
+	stackNamespaceLabel = "ingress.k8s.aws/stack-namespace"
+	stackNameLabel      = "ingress.k8s.aws/stack-name"
+)
+
+// Labels are those of the group's bindings.
+func (g Group) Labels() map[string]string {
+	if g.IsExplicit() {
+		return map[string]string{stackLabel: g.Name}
+	}
+	return map[string]string{stackNamespaceLabel: g.Namespace, stackNameLabel: g.Name}
+}
+
+// binding registers the Service's endpoints in its target group. Networking is for the peer that the group has, if it has one.
+func (b *backed) binding(group stack.TargetGroup, port intstr.IntOrString) stack.Binding {
+	spec := stack.BindingSpec{
+		Service: b.service.Name, Port: port,
+		TargetType: group.TargetType, Protocol: group.Protocol, AddressType: group.AddressType, VPC: b.in.Options.VPC,
+		Networking:   b.networking(group),
+		MultiCluster: b.multiCluster(),
+		Labels:       b.in.Group.Labels(),
+	}
+	if group.TargetType == "instance" {
+		spec.NodeSelector = override(b, TargetNodeLabels)
+	}
+	return stack.Binding{Namespace: b.service.Namespace, Name: group.Name, Group: stack.Ref{Part: group.Part}, Spec: spec}
+}
+
+// networking are the ports that the load balancer has to reach, one rule each.
+func (b *backed) networking(group stack.TargetGroup) []intstr.IntOrString {
+	if b.in.Options.UnrestrictedRules {
+		return []intstr.IntOrString{intstr.FromInt32(0)}
+	}
+	port := b.targetPort()
+	if group.TargetType == "instance" {
+		port = intstr.FromInt32(b.port.NodePort)
+	}
+	ports := []intstr.IntOrString{port}
+	if group.HealthCheck.Port != trafficPort {
+		ports = append(ports, intstr.Parse(group.HealthCheck.Port))
+	}
+	return ports
+}
+
+// multiCluster has true of the Ingress count before what the Service says.
+func (b *backed) multiCluster() bool {
+	if own, set, err := MultiCluster.In(b.annotations()); err == nil && set && own {
+		return true
+	}
+	return override(b, MultiCluster)
+}

@@ -1,0 +1,73 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+)
+
+// discoverCertificates finds those of all the member's hosts, sorted by ARN. A host without one is a fault.
+func (r *reading) discoverCertificates() {
+	found := map[string]bool{}
+	for _, host := range hostsOf(r.member.Ingress) {
+		any := false
+		for _, certificate := range r.in.AWS.Certificates {
+			if certificate.fits(host.name) && r.in.Options.allows(certificate) {
+				found[certificate.ARN], any = true, true
+			}
+		}
+		if !any {
+			r.fail(Fault{
+				Field: host.field, Value: host.name,
+				Reason: "no certificate in ACM is for this host: want one that is issued, or the annotation " + Prefix + Certificates.Name,
+			})
+		}
+	}
+	for arn := range found {
+		r.certificates = append(r.certificates, arn)
+	}
+	slices.Sort(r.certificates)
+}
+
+// host is one with the path of the field that has it.
+type host struct{ name, field string }
+
+// hostsOf are the hosts of an Ingress's rules and of its spec.tls.
+func hostsOf(ingress *networkingv1.Ingress) []host {
+	var hosts []host
+	add := func(name, field string) {
+		if name != "" && !slices.ContainsFunc(hosts, func(h host) bool { return h.name == name }) {
+			hosts = append(hosts, host{name, field})
+		}
+	}
+	for i, rule := range ingress.Spec.Rules {
+		add(rule.Host, fmt.Sprintf("spec.rules[%d].host", i))
+	}
+	for i, tls := range ingress.Spec.TLS {
+		for j, name := range tls.Hosts {
+			add(name, fmt.Sprintf("spec.tls[%d].hosts[%d]", i, j))
+		}
+	}
+	return hosts
+}
+
+// fits reports whether the certificate is for the host: by its exact name, or by a wildcard in place of its first label.
+func (c *Certificate) fits(host string) bool {
+	return slices.ContainsFunc(c.Domains, func(domain string) bool {
+		if strings.EqualFold(domain, host) {
+			return true
+		}
+		parent, wildcard := strings.CutPrefix(domain, "*.")
+		_, rest, dotted := strings.Cut(host, ".")
+		return wildcard && dotted && strings.EqualFold(parent, rest)
+	})
+}
+
+func (o *Options) allows(certificate Certificate) bool {
+	return len(o.AllowedCAs) == 0 || slices.Contains(o.AllowedCAs, certificate.CA)
+}

@@ -1,0 +1,183 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/targetgate/targetgate/balancers/v1beta1"
+)
+
+const (
+	// Controller is the spec.controller of our IngressClasses.
+	Controller = "ingress.k8s.aws/alb"
+
+	classAnnotation   = "kubernetes.io/ingress.class"
+	defaultAnnotation = "ingressclass.kubernetes.io/is-default-class"
+	// emptyClass is what an empty --ingress-class wants of classAnnotation.
+	emptyClass = "alb"
+)
+
+// Objects are those that say which Ingresses are ours.
+type Objects struct {
+	Ingresses []*networkingv1.Ingress
+	Classes   []*networkingv1.IngressClass
+	Params    []*v1beta1.IngressClassParams
+	// Namespaces are their labels, by name.
+	Namespaces map[string]map[string]string
+	// Class is --ingress-class.
+	Class string
+}
+
+// Classified is an Ingress, and what its class and its own annotations make of it.
+type Classified struct {
+	Ingress *networkingv1.Ingress
+	// Ours says that the Ingress belongs to Group.
+	Ours   bool
+	Group  Group
+	Order  int64
+	Params *v1beta1.IngressClassParams // of its class, nil for none
+	// Fault is why it is not known what the Ingress asks for, although it seems to be ours: its class, its group's name or its order.
+	Fault *Fault
+}
+
+// Classify says of each Ingress whether it is ours, and to which group it belongs. One that is being deleted belongs to none.
+func Classify(objects Objects) []Classified {
+	classified := make([]Classified, 0, len(objects.Ingresses))
+	for _, ingress := range objects.Ingresses {
+		classified = append(classified, objects.classify(ingress))
+	}
+	return classified
+}
+
+func (o Objects) classify(ingress *networkingv1.Ingress) Classified {
+	c := Classified{Ingress: ingress}
+	if ingress.DeletionTimestamp != nil {
+		return c
+	}
+	class, ours, fault := o.classOf(ingress)
+	if fault == nil && class != nil && ours {
+		c.Params, fault = o.paramsOf(ingress, class)
+	}
+	if fault == nil && ours {
+		c.Group, fault = groupOf(ingress, c.Params)
+		c.Ours = fault == nil
+	}
+	if c.Ours {
+		order, _, err := GroupOrder.In(ingress.Annotations)
+		if c.Order = order; err != nil {
+			fault = new(asFault(err))
+		}
+	}
+	if fault != nil {
+		fault.Member = nameOf(ingress)
+		c.Fault = fault
+	}
+	return c
+}
+
+// classOf is the Ingress's class and whether it is ours. There is none where the annotation decides, or nothing at all.
+func (o Objects) classOf(ingress *networkingv1.Ingress) (class *networkingv1.IngressClass, ours bool, fault *Fault) {
+	if name, ok := ingress.Annotations[classAnnotation]; ok {
+		return nil, name == o.Class || o.Class == "" && name == emptyClass, nil
+	}
+	if name := ingress.Spec.IngressClassName; name != nil {
+		i := slices.IndexFunc(o.Classes, func(class *networkingv1.IngressClass) bool { return class.Name == *name })
+		if i < 0 {
+			return nil, false, o.missing(ingress, *name)
+		}
+		return o.Classes[i], o.Classes[i].Spec.Controller == Controller, nil
+	}
+	defaults := o.defaults()
+	switch len(defaults) {
+	case 0:
+		return nil, o.Class == "", nil
+	case 1:
+		return defaults[0], defaults[0].Spec.Controller == Controller, nil
+	}
+	isOurs := func(class *networkingv1.IngressClass) bool { return class.Spec.Controller == Controller }
+	if !holdsFinalizer(ingress) && !slices.ContainsFunc(defaults, isOurs) {
+		return nil, false, nil
+	}
+	return nil, false, &Fault{
+		Field:  "spec.ingressClassName",
+		Reason: fmt.Sprintf("is not set, and %s and %s are both default classes: set it, or leave one default", defaults[0].Name, defaults[1].Name),
+	}
+}
+
+// missing is the fault of an Ingress whose class does not exist. It is ours if we have worked on it before.
+func (o Objects) missing(ingress *networkingv1.Ingress, class string) *Fault {
+	if !holdsFinalizer(ingress) {
+		return nil
+	}
+	return &Fault{Field: "spec.ingressClassName", Value: class, Reason: "this IngressClass does not exist: want one that does"}
+}
+
+func (o Objects) defaults() []*networkingv1.IngressClass {
+	var defaults []*networkingv1.IngressClass
+	for _, class := range o.Classes {
+		if class.Annotations[defaultAnnotation] == "true" {
+			defaults = append(defaults, class)
+		}
+	}
+	slices.SortFunc(defaults, func(a, b *networkingv1.IngressClass) int { return strings.Compare(a.Name, b.Name) })
+	return defaults
+}
+
+// paramsOf are the params of a class, for an Ingress in a namespace that they select.
+func (o Objects) paramsOf(ingress *networkingv1.Ingress, class *networkingv1.IngressClass) (*v1beta1.IngressClassParams, *Fault) {
+	ref, object := class.Spec.Parameters, "IngressClass "+class.Name
+	if ref == nil {
+		return nil, nil
+	}
+	if ref.APIGroup == nil || *ref.APIGroup != v1beta1.GroupVersion.Group || ref.Kind != "IngressClassParams" {
+		return nil, &Fault{Object: object, Field: "spec.parameters", Value: ref.Kind, Reason: "want IngressClassParams of elbv2.k8s.aws"}
+	}
+	i := slices.IndexFunc(o.Params, func(params *v1beta1.IngressClassParams) bool { return params.Name == ref.Name })
+	if i < 0 {
+		return nil, &Fault{Object: object, Field: "spec.parameters.name", Value: ref.Name, Reason: "these IngressClassParams do not exist"}
+	}
+	params := o.Params[i]
+	if params.Spec.NamespaceSelector == nil {
+		return params, nil
+	}
+	object = "IngressClassParams " + params.Name
+	selector, err := metav1.LabelSelectorAsSelector(params.Spec.NamespaceSelector)
+	if err != nil {
+		return nil, &Fault{Object: object, Field: "spec.namespaceSelector", Reason: err.Error()}
+	}
+	if !selector.Matches(labels.Set(o.Namespaces[ingress.Namespace])) {
+		return nil, &Fault{
+			Object: object, Field: "spec.namespaceSelector", Value: selector.String(),
+			Reason: "does not select namespace " + ingress.Namespace + ": label it, or take another class",
+		}
+	}
+	return params, nil
+}
+
+func groupOf(ingress *networkingv1.Ingress, params *v1beta1.IngressClassParams) (Group, *Fault) {
+	if params != nil && params.Spec.Group != nil {
+		name := params.Spec.Group.Name
+		if err := CheckGroupName(name); err != nil {
+			return Group{}, &Fault{Object: "IngressClassParams " + params.Name, Field: "spec.group.name", Value: name, Reason: err.Error()}
+		}
+		return Group{Name: name}, nil
+	}
+	name, explicit, err := GroupName.In(ingress.Annotations)
+	switch {
+	case err != nil:
+		return Group{}, new(asFault(err))
+	case explicit:
+		return Group{Name: name}, nil
+	}
+	return Group{Namespace: ingress.Namespace, Name: ingress.Name}, nil
+}
+
+func nameOf(ingress *networkingv1.Ingress) string { return ingress.Namespace + "/" + ingress.Name }

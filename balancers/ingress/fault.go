@@ -1,0 +1,60 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Fault is what is wrong with one annotation or field of an Ingress, or of an object that it uses.
+type Fault struct {
+	// Member is the Ingress that is held or warned, as "namespace/name".
+	Member string
+	// Object has the annotation or field if it is not the Ingress itself, such as "Service shop/web".
+	Object string
+	// Annotation is the name of one, with its prefix. Without it Field is the path of a field, such as spec.rules[0].http.paths[1].
+	Annotation, Field string
+	Value             string
+	// Reason says what would be right.
+	Reason string
+	// Warning says that the Ingress is built all the same.
+	Warning bool
+}
+
+func (f Fault) Error() string {
+	const longest = 100
+	text := f.Object
+	if text != "" {
+		text += ", "
+	}
+	switch {
+	case f.Annotation != "":
+		text += fmt.Sprintf("annotation %s, value %q: ", f.Annotation, f.Value[:min(longest, len(f.Value))])
+	case f.Field != "" && f.Value != "":
+		text += fmt.Sprintf("%s, value %q: ", f.Field, f.Value[:min(longest, len(f.Value))])
+	case f.Field != "":
+		text += f.Field + ": "
+	}
+	return text + f.Reason
+}
+
+// at is the error as a Fault of that field. Of one that is a Fault already only what is empty is filled in.
+func at(field string, err error) error {
+	if err == nil {
+		return nil
+	}
+	fault := asFault(err)
+	if fault.Annotation == "" && fault.Field == "" {
+		fault.Field = field
+	}
+	return fault
+}
+
+func asFault(err error) Fault {
+	if fault := (Fault{}); errors.As(err, &fault) {
+		return fault
+	}
+	return Fault{Reason: err.Error()}
+}

@@ -1,0 +1,62 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+)
+
+// parse reads objects of one type, with "---" between them.
+func parse[T any](t testing.TB, manifest string) []*T {
+	t.Helper()
+	var out []*T
+	for document := range strings.SplitSeq(manifest, "\n---\n") {
+		object := new(T)
+		if err := yaml.UnmarshalStrict([]byte(document), object); err != nil {
+			t.Fatalf("%v in:\n%s", err, document)
+		}
+		out = append(out, object)
+	}
+	return out
+}
+
+func byName(services ...*corev1.Service) map[types.NamespacedName]*corev1.Service {
+	out := map[types.NamespacedName]*corev1.Service{}
+	for _, service := range services {
+		out[types.NamespacedName{Namespace: service.Namespace, Name: service.Name}] = service
+	}
+	return out
+}
+
+// membersOf are the members of the only group of these Ingresses, which say their group or class themselves.
+func membersOf(t testing.TB, objects Objects, ingresses []*networkingv1.Ingress) (Group, []Member) {
+	t.Helper()
+	objects.Ingresses = ingresses
+	groups := Groups(Classify(objects))
+	if len(groups) != 1 {
+		t.Fatalf("%d groups, want 1", len(groups))
+	}
+	for group, members := range groups {
+		return group, members.Active
+	}
+	return Group{}, nil
+}
+
+// vpcSubnets are two public and two private subnets in two zones, with role tags.
+func vpcSubnets() []Subnet {
+	const zone = "availability-zone"
+	public, private := map[string]string{"kubernetes.io/role/elb": "1"}, map[string]string{"kubernetes.io/role/internal-elb": ""}
+	return []Subnet{
+		{ID: "subnet-a1", Zone: "eu-west-1a", Locale: zone, Free: 100, Public: true, Tags: public},
+		{ID: "subnet-b1", Zone: "eu-west-1b", Locale: zone, Free: 100, Public: true, Tags: public},
+		{ID: "subnet-a2", Zone: "eu-west-1a", Locale: zone, Free: 100, Tags: private},
+		{ID: "subnet-b2", Zone: "eu-west-1b", Locale: zone, Free: 100, Tags: private},
+	}
+}

@@ -1,0 +1,112 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// Input is what a group's wanted stack is built of.
+type Input struct {
+	Group Group
+	// Members are the active ones, in the order of their rules.
+	Members []Member
+	// Services are at least those of Needs that exist.
+	Services map[types.NamespacedName]*corev1.Service
+	AWS      AWS
+	// Seen is the group's stack in AWS. Where members disagree, and where one is held, its values stay.
+	Seen    stack.Stack
+	Options Options
+}
+
+// AWS is what was looked up in AWS: at least what Needs asks for.
+type AWS struct {
+	Subnets []Subnet // all of the VPC
+	// SecurityGroups are the IDs of those of the VPC by their Name tag.
+	SecurityGroups map[string][]string
+	Certificates   []Certificate // all of ACM that are issued
+	// TargetGroups are ARNs by name.
+	TargetGroups map[string]string
+}
+
+// Subnet is one of the VPC.
+type Subnet struct {
+	ID, Zone string
+	// Locale is availability-zone, local-zone, wavelength-zone or outpost.
+	Locale string
+	// Free counts its free IPv4 addresses.
+	Free   int32
+	IPv6   bool // it has an IPv6 CIDR
+	Public bool // its route table has a route to an internet gateway
+	Tags   map[string]string
+}
+
+// Certificate is an issued one of ACM.
+type Certificate struct {
+	ARN     string
+	Domains []string // its name and its alternative names
+	CA      string   // ARN of the private certificate authority, "" for none
+}
+
+// Options are the flags and feature gates that say how stacks are built.
+type Options struct {
+	Cluster, VPC string
+
+	DefaultScheme, DefaultTargetType, DefaultSSLPolicy string
+	// DefaultTags are on all that is made. ExternalTags are keys of tags that others write.
+	DefaultTags  map[string]string
+	ExternalTags []string
+	// DefaultTagsLast has all other tags count before the default ones.
+	DefaultTagsLast bool
+
+	// BackendSecurityGroups says whether load balancers have the security group that all of a cluster share. BackendSecurityGroup is its
+	// ID if somebody else has made it.
+	BackendSecurityGroups bool
+	BackendSecurityGroup  string
+	ManageBackendRules    bool
+	// UnrestrictedRules has rules from load balancers to targets be for all ports.
+	UnrestrictedRules bool
+
+	// TolerateMissingService and TolerateMissingAction have requests be answered by 503 when a Service or an actions annotation is missing.
+	TolerateMissingService, TolerateMissingAction bool
+	// AllowedCAs are the certificate authorities whose certificates are discovered; empty for all.
+	AllowedCAs []string
+	WAFv2      bool
+	// TagListenersAndRules is the gate ListenerRulesTagging.
+	TagListenersAndRules bool
+	// CheckClusterTag leaves subnets of other clusters out. ByReachability finds subnets without role tags by their routes.
+	CheckClusterTag, ByReachability bool
+	// SingleSubnet allows a load balancer with one subnet.
+	SingleSubnet bool
+
+	Limits Limits
+}
+
+// Limits are the quotas of the account.
+type Limits struct {
+	// Rules, Certificates and TargetGroups are those of a load balancer; default rules and certificates do not count.
+	Rules, Certificates, TargetGroups int
+	// ConditionValues are those of a rule.
+	ConditionValues int
+}
+
+// DefaultOptions are those without any flag.
+func DefaultOptions(cluster, vpc string) Options {
+	return Options{
+		Cluster: cluster, VPC: vpc,
+		DefaultScheme: internal, DefaultTargetType: "instance", DefaultSSLPolicy: "ELBSecurityPolicy-2016-08",
+		BackendSecurityGroups:  true,
+		TolerateMissingService: true, TolerateMissingAction: true,
+		WAFv2: true, TagListenersAndRules: true, CheckClusterTag: true, ByReachability: true,
+		Limits: Limits{Rules: 100, Certificates: 25, TargetGroups: 100, ConditionValues: 5},
+	}
+}
+
+const (
+	internal       = "internal"
+	internetFacing = "internet-facing"
+)

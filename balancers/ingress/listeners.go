@@ -1,0 +1,129 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// listener is one with the rules of its members.
+type listener struct {
+	port         int32
+	protocol     Protocol
+	redirected   bool // to the HTTPS listener: it has no rules
+	members      []*reading
+	certificates []string
+	all          []rule // before some are left out
+	rules        []rule
+}
+
+// buildListeners are those of all ports, sorted.
+func (g *group) buildListeners() []listener {
+	byPort := map[int32]*listener{}
+	for _, r := range g.built {
+		for port, protocol := range r.ports {
+			if byPort[port] == nil {
+				byPort[port] = &listener{port: port, protocol: protocol, redirected: protocol == HTTP && g.redirectPort() != ""}
+			}
+			byPort[port].members = append(byPort[port].members, r)
+		}
+	}
+	listeners := make([]listener, 0, len(byPort))
+	for _, port := range slices.Sorted(maps.Keys(byPort)) {
+		l := byPort[port]
+		if !l.redirected {
+			for _, r := range l.members {
+				l.all = append(l.all, r.rules...)
+			}
+			l.rules = optimize(l.all, l.protocol, port)
+		}
+		if l.protocol == HTTPS {
+			l.certificates = g.certificates(l)
+		}
+		listeners = append(listeners, *l)
+	}
+	return listeners
+}
+
+// certificates are those of all members on the port, each once, the first member's first. While a member on the port is held those that are
+// seen stay, and the first of them stays first if the held member is the first there.
+func (g *group) certificates(l *listener) []string {
+	var wanted, present []string
+	for _, r := range l.members {
+		wanted = append(wanted, r.certificates...)
+	}
+	onPort := func(r *reading) bool { return r.listens(l.port) }
+	if seen := seenListener(g.balancer, l.port); seen != nil && slices.ContainsFunc(g.held, onPort) {
+		present = seen.Certificates
+	}
+	first := slices.IndexFunc(g.all, onPort)
+	if slices.Contains(g.held, g.all[first]) {
+		return unique(append(slices.Clone(present), wanted...))
+	}
+	return unique(append(wanted, present...))
+}
+
+// stackListeners are the listeners as they are wanted in AWS.
+func (g *group) stackListeners() []stack.Listener {
+	out := make([]stack.Listener, 0, len(g.listeners))
+	for i := range g.listeners {
+		l := &g.listeners[i]
+		wanted := stack.Listener{
+			Port: l.port, Protocol: string(l.protocol), Certificates: l.certificates,
+			Default:    g.fallback(l),
+			Attributes: g.keys(attributesOf(l.protocol, l.port)),
+		}
+		if l.protocol == HTTPS {
+			wanted.SSLPolicy = g.get(of(SSLPolicy.Name, l.port), g.in.Options.DefaultSSLPolicy)
+		}
+		if g.in.Options.TagListenersAndRules {
+			wanted.Tags = g.in.tagsOf(strconv.Itoa(int(l.port)), g.userTags(l))
+		}
+		for i, rule := range l.rules {
+			users := rule.Tags
+			if rule.Tags = nil; g.in.Options.TagListenersAndRules {
+				rule.Tags = g.in.tagsOf(fmt.Sprintf("%d:%d", l.port, i+1), users)
+			}
+			wanted.Rules = append(wanted.Rules, rule.Rule)
+		}
+		out = append(out, wanted)
+	}
+	return out
+}
+
+// userTags are those of the members on the port.
+func (g *group) userTags(l *listener) map[string]string {
+	tags, agreed := map[string]string{}, g.keys(Tags.Name)
+	for _, r := range l.members {
+		for key := range r.tags {
+			tags[key] = agreed[key]
+		}
+	}
+	return tags
+}
+
+// fallback is what is done with requests that no rule matches: the default backend of a member on the port. That of a held member stays as
+// it is seen.
+func (g *group) fallback(l *listener) stack.Action {
+	if l.redirected {
+		return redirectAll(g.redirectPort())
+	}
+	for _, r := range l.members {
+		if r.fallback != nil {
+			return r.fallback.Action
+		}
+	}
+	seen := seenListener(g.balancer, l.port)
+	if seen != nil && slices.ContainsFunc(g.held, func(r *reading) bool {
+		return r.listens(l.port) && r.member.Ingress.Spec.DefaultBackend != nil
+	}) {
+		return seen.Default
+	}
+	return fixed("404", "text/plain", "")
+}

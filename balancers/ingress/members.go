@@ -1,0 +1,73 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/balancers/v1beta1"
+)
+
+// Member is an Ingress in its group.
+type Member struct {
+	Ingress *networkingv1.Ingress
+	Params  *v1beta1.IngressClassParams // of its class, nil for none
+	// Fault holds the member before anything of it is read.
+	Fault *Fault
+}
+
+// Members are the Ingresses of a group.
+type Members struct {
+	// Active ones belong to the group, in the order of their rules.
+	Active []Member
+	// Inactive ones have the group's finalizer and do not belong to it any more.
+	Inactive []*networkingv1.Ingress
+}
+
+// Groups are all groups that an Ingress belongs to or has the finalizer of. An Ingress with a fault in its class or group name is held in
+// the groups whose finalizers it has: what was made for it stays until somebody says what is wanted.
+func Groups(classified []Classified) map[Group]Members {
+	classified = slices.Clone(classified)
+	slices.SortStableFunc(classified, func(a, b Classified) int {
+		return cmp.Or(cmp.Compare(a.Order, b.Order), strings.Compare(nameOf(a.Ingress), nameOf(b.Ingress)))
+	})
+	groups := map[Group]Members{}
+	for _, c := range classified {
+		member := Member{Ingress: c.Ingress, Params: c.Params, Fault: c.Fault}
+		if c.Ours {
+			groups[c.Group] = groups[c.Group].with(member)
+		}
+		for _, group := range groupsHeld(c.Ingress) {
+			switch {
+			case c.Ours && group == c.Group:
+			case !c.Ours && c.Fault != nil:
+				groups[group] = groups[group].with(member)
+			default:
+				members := groups[group]
+				members.Inactive = append(members.Inactive, c.Ingress)
+				groups[group] = members
+			}
+		}
+	}
+	return groups
+}
+
+func (m Members) with(member Member) Members {
+	m.Active = append(m.Active, member)
+	return m
+}
+
+func groupsHeld(ingress *networkingv1.Ingress) []Group {
+	name := types.NamespacedName{Namespace: ingress.Namespace, Name: ingress.Name}
+	groups := GroupsHeld(name, ingress.Finalizers)
+	slices.SortFunc(groups, func(a, b Group) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(groups)
+}
+
+func holdsFinalizer(ingress *networkingv1.Ingress) bool { return len(groupsHeld(ingress)) > 0 }

@@ -1,0 +1,124 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/balancers/v1beta1"
+)
+
+// Needs is what has to be looked up before a group can be built.
+type Needs struct {
+	Services []types.NamespacedName
+	// SecurityGroups are Name tags of security groups, TargetGroups names of target groups.
+	SecurityGroups, TargetGroups []string
+	// Hosts are those whose certificates are looked for in ACM.
+	Hosts []string
+	// Subnets says that the subnets of the VPC are needed.
+	Subnets bool
+}
+
+// NeedsOf is what a group needs. Of its Input Members, Seen and Options count.
+func NeedsOf(in Input) Needs {
+	var n Needs
+	lb, schemes := in.seenLoadBalancer(), []string(nil)
+	n.Subnets = lb == nil && len(in.Members) > 0
+	for _, member := range in.Members {
+		params := member.params()
+		scheme, _, _ := Scheme.In(member.Ingress.Annotations) // a wrong one asks for nothing
+		schemes = append(schemes, cmp.Or(ptr.Deref(params.Scheme, ""), scheme))
+		subnets, _, _ := Subnets.In(member.Ingress.Annotations)
+		n.Subnets = n.Subnets || len(subnets) > 0 || params.Subnets != nil
+		n.addMember(member)
+	}
+	if schemes = slices.DeleteFunc(schemes, func(scheme string) bool { return scheme == "" }); len(schemes) == 0 {
+		schemes = []string{in.Options.DefaultScheme}
+	}
+	if lb != nil && !slices.Contains(schemes, lb.Scheme) {
+		n.Subnets = true
+	}
+	slices.SortFunc(n.Services, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	n.Services = slices.Compact(n.Services)
+	for _, list := range []*[]string{&n.SecurityGroups, &n.TargetGroups, &n.Hosts} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return n
+}
+
+func (m Member) params() v1beta1.IngressClassParamsSpec {
+	if m.Params == nil {
+		return v1beta1.IngressClassParamsSpec{}
+	}
+	return m.Params.Spec
+}
+
+func (n *Needs) addMember(member Member) {
+	ingress := member.Ingress
+	groups, _, _ := SecurityGroups.In(ingress.Annotations)
+	for _, entry := range groups {
+		if !isSecurityGroupID(entry) {
+			n.SecurityGroups = append(n.SecurityGroups, entry)
+		}
+	}
+	if certificates, set, _ := Certificates.In(ingress.Annotations); (!set || len(certificates) == 0) && len(member.params().CertificateArn) == 0 {
+		n.addHosts(ingress)
+	}
+	for _, rule := range ingress.Spec.Rules {
+		if rule.HTTP != nil {
+			for _, path := range rule.HTTP.Paths {
+				n.addBackend(ingress, path.Backend)
+			}
+		}
+	}
+	if ingress.Spec.DefaultBackend != nil {
+		n.addBackend(ingress, *ingress.Spec.DefaultBackend)
+	}
+}
+
+// addHosts adds the hosts of an Ingress that listens for HTTPS.
+func (n *Needs) addHosts(ingress *networkingv1.Ingress) {
+	ports, _, _ := ListenPorts.In(ingress.Annotations)
+	if !slices.Contains(slices.Collect(maps.Values(ports)), HTTPS) {
+		return
+	}
+	for _, host := range hostsOf(ingress) {
+		n.Hosts = append(n.Hosts, host.name)
+	}
+}
+
+func (n *Needs) addBackend(ingress *networkingv1.Ingress, backend networkingv1.IngressBackend) {
+	service := backend.Service
+	if service == nil {
+		return
+	}
+	if service.Port.Name != useAnnotation {
+		n.addService(ingress, service.Name)
+		return
+	}
+	action, _, _ := Actions.member(service.Name).In(ingress.Annotations)
+	if action.ForwardConfig == nil {
+		return
+	}
+	for _, target := range action.ForwardConfig.TargetGroups {
+		switch {
+		case target.ServiceName != "":
+			n.addService(ingress, target.ServiceName)
+		case target.TargetGroupARN == "":
+			n.TargetGroups = append(n.TargetGroups, target.TargetGroupName)
+		}
+	}
+}
+
+func (n *Needs) addService(ingress *networkingv1.Ingress, name string) {
+	n.Services = append(n.Services, types.NamespacedName{Namespace: ingress.Namespace, Name: name})
+}

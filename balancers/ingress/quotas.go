@@ -1,0 +1,197 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// quota is one of a load balancer's.
+type quota struct {
+	what  string
+	limit int
+	// wants are keys of what members want. One that several want counts once.
+	wants map[*reading][]string
+	// present are the keys of what is seen.
+	present map[string]bool
+}
+
+// checkQuotas finds the members that go over a quota.
+func (g *group) checkQuotas() map[*reading]Fault {
+	limits, rules, groups, certificates := g.in.Options.Limits, g.ruleKeys(), g.groupKeys(), g.certificateKeys()
+	for _, quota := range []quota{
+		{"rules", limits.Rules, rules, g.seenRuleKeys()},
+		{"target groups", limits.TargetGroups, groups, g.seenGroupKeys()},
+		{"certificates besides the default ones", limits.Certificates, certificates, g.seenCertificateKeys()},
+	} {
+		if faults := g.over(quota); len(faults) > 0 {
+			return faults
+		}
+	}
+	return nil
+}
+
+// over finds the members that do not fit into a quota. Those that want nothing new fit, the others are counted in their order. While a
+// member is held, all that is seen and no other wants counts as its.
+func (g *group) over(q quota) map[*reading]Fault {
+	used := map[string]bool{}
+	if len(g.held) > 0 {
+		for key := range q.present {
+			used[key] = true
+		}
+	}
+	for _, keys := range q.wants {
+		for _, key := range keys {
+			delete(used, key)
+		}
+	}
+	grows := map[*reading]int{}
+	for r, keys := range q.wants {
+		if slices.ContainsFunc(keys, func(key string) bool { return !q.present[key] }) {
+			grows[r] = 1
+		}
+	}
+	faults := map[*reading]Fault{}
+	for _, r := range slices.SortedStableFunc(slices.Values(g.built), func(a, b *reading) int { return cmp.Compare(grows[a], grows[b]) }) {
+		added := unique(slices.DeleteFunc(slices.Clone(q.wants[r]), func(key string) bool { return used[key] }))
+		if n := len(used) + len(added); n > q.limit && grows[r] > 0 {
+			faults[r] = Fault{Field: "spec", Reason: fmt.Sprintf(
+				"with this Ingress the load balancer would have %d %s, and its quota is %d: raise the quota, or take another group",
+				n, q.what, q.limit)}
+			continue
+		}
+		for _, key := range added {
+			used[key] = true
+		}
+	}
+	return faults
+}
+
+// numbered makes keys that differ: the second of one key gets a number.
+type numbered map[string]int
+
+func (n numbered) key(text string) string {
+	n[text]++
+	return fmt.Sprintf("%s#%d", text, n[text])
+}
+
+func (g *group) ruleKeys() map[*reading][]string {
+	keys, owners := map[*reading][]string{}, map[string]*reading{}
+	for _, r := range g.built {
+		owners[r.name] = r
+	}
+	for _, l := range g.listeners {
+		n := numbered{}
+		for _, rule := range l.rules {
+			r := owners[rule.Owner]
+			keys[r] = append(keys[r], n.key(conditionsKey(l.port, rule.Conditions)))
+		}
+	}
+	return keys
+}
+
+func (g *group) seenRuleKeys() map[string]bool {
+	keys := map[string]bool{}
+	if g.balancer == nil {
+		return keys
+	}
+	for _, l := range g.balancer.Listeners {
+		n := numbered{}
+		for _, rule := range l.Rules {
+			keys[n.key(conditionsKey(l.Port, rule.Conditions))] = true
+		}
+	}
+	return keys
+}
+
+// conditionsKey is the same for the same conditions in any order.
+func conditionsKey(port int32, conditions []stack.Condition) string {
+	texts := make([]string, len(conditions))
+	for i, condition := range conditions {
+		texts[i] = fmt.Sprintf("%q", condition)
+	}
+	slices.Sort(texts)
+	return fmt.Sprintf("%d %s", port, strings.Join(texts, " "))
+}
+
+func (g *group) groupKeys() map[*reading][]string {
+	keys := map[*reading][]string{}
+	for _, r := range g.built {
+		if !g.hasRules(r) {
+			continue
+		}
+		for _, rule := range r.rules {
+			keys[r] = append(keys[r], groupsOf(rule.Action)...)
+		}
+		if r.fallback != nil {
+			keys[r] = append(keys[r], groupsOf(r.fallback.Action)...)
+		}
+	}
+	return keys
+}
+
+// groupsOf are the target groups that an action sends to.
+func groupsOf(action stack.Action) []string {
+	if action.Forward == nil {
+		return nil
+	}
+	var keys []string
+	for _, weighted := range action.Forward.Groups {
+		keys = append(keys, cmp.Or(weighted.Group.Part, weighted.Group.ID))
+	}
+	return keys
+}
+
+func (g *group) seenGroupKeys() map[string]bool {
+	parts, keys := map[string]string{}, map[string]bool{}
+	for _, group := range g.in.Seen.TargetGroups {
+		parts[group.ARN] = group.Part
+	}
+	if g.balancer == nil {
+		return keys
+	}
+	for _, l := range g.balancer.Listeners {
+		for _, arn := range groupsOf(l.Default) {
+			keys[cmp.Or(parts[arn], arn)] = true
+		}
+		for _, rule := range l.Rules {
+			for _, arn := range groupsOf(rule.Action) {
+				keys[cmp.Or(parts[arn], arn)] = true
+			}
+		}
+	}
+	return keys
+}
+
+func (g *group) certificateKeys() map[*reading][]string {
+	keys := map[*reading][]string{}
+	for _, l := range g.listeners {
+		for _, r := range l.members {
+			for _, arn := range r.certificates {
+				if l.protocol == HTTPS && arn != l.certificates[0] {
+					keys[r] = append(keys[r], fmt.Sprintf("%d %s", l.port, arn))
+				}
+			}
+		}
+	}
+	return keys
+}
+
+func (g *group) seenCertificateKeys() map[string]bool {
+	keys := map[string]bool{}
+	if g.balancer == nil {
+		return keys
+	}
+	for _, l := range g.balancer.Listeners {
+		for _, arn := range l.Certificates[min(1, len(l.Certificates)):] {
+			keys[fmt.Sprintf("%d %s", l.Port, arn)] = true
+		}
+	}
+	return keys
+}

@@ -1,0 +1,116 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/v1beta1"
+)
+
+// reading is what one member asks for, by itself.
+type reading struct {
+	in     *Input
+	member Member
+	name   string
+	params v1beta1.IngressClassParamsSpec
+	// first says that the member is the first of its group: some settings of params count from there alone.
+	first bool
+	// forced are the keys of settings that the params of the first member say.
+	forced map[string]bool
+
+	faults   []Fault // that hold the member
+	warnings []Fault
+
+	ports        map[int32]Protocol // of its listeners; nil if they cannot be read
+	votes        map[string]vote    // what it says of settings that members share, by setting
+	certificates []string           // of its HTTPS listeners
+	rules        []rule             // of each of its listeners, in order
+	fallback     *rule              // the action of its default backend
+	groups       []stack.TargetGroup
+	bindings     []stack.Binding
+	tags         map[string]string // of the user, for all but target groups
+}
+
+// rule is one of a member's. Its Tags are those of the user.
+type rule struct {
+	stack.Rule
+	field string // the path of the field that asks for it
+}
+
+// read reads a member. Whatever cannot be read is a fault of its own, and the rest is read all the same.
+func read(in *Input, i int, forced map[string]bool) *reading {
+	member := in.Members[i]
+	r := &reading{in: in, member: member, name: nameOf(member.Ingress), first: i == 0, forced: forced, votes: map[string]vote{}}
+	r.params = member.params()
+	if member.Fault != nil {
+		r.fail(*member.Fault)
+	}
+	r.readTags()
+	r.readListeners()
+	r.readSettings()
+	r.readAccess()
+	r.readRules()
+	r.warn()
+	return r
+}
+
+func (r *reading) annotations() map[string]string { return r.member.Ingress.Annotations }
+
+// fail notes a fault that holds the member.
+func (r *reading) fail(err error) {
+	if err == nil {
+		return
+	}
+	fault := asFault(err)
+	fault.Member, fault.Warning = r.name, false
+	if !slices.Contains(r.faults, fault) {
+		r.faults = append(r.faults, fault)
+	}
+}
+
+func (r *reading) warnOf(fault Fault) {
+	fault.Member, fault.Warning = r.name, true
+	if !slices.Contains(r.warnings, fault) {
+		r.warnings = append(r.warnings, fault)
+	}
+}
+
+// get is the value of one of the member's annotations; a wrong one is a fault.
+func get[T any](r *reading, key Key[T]) (value T, set bool) {
+	value, set, err := key.In(r.annotations())
+	r.fail(err)
+	return value, set
+}
+
+// paramsObject names the member's params.
+func (r *reading) paramsObject() string { return "IngressClassParams " + r.member.Params.Name }
+
+// paramsFault is what is wrong with a field of the member's params.
+func (r *reading) paramsFault(field, value, reason string) Fault {
+	return Fault{Object: r.paramsObject(), Field: field, Value: value, Reason: reason}
+}
+
+// readTags reads the tags of the user.
+func (r *reading) readTags() {
+	own, _ := get(r, Tags)
+	r.fail(r.in.Options.checkTags(Fault{Annotation: Prefix + Tags.Name, Value: r.annotations()[Prefix+Tags.Name]}, own))
+	r.tags = map[string]string{}
+	maps.Copy(r.tags, own)
+	params := r.paramsTags()
+	if len(params) > 0 {
+		r.fail(r.in.Options.checkTags(Fault{Object: r.paramsObject(), Field: "spec.tags"}, params))
+	}
+	maps.Copy(r.tags, params)
+}
+
+func (r *reading) paramsTags() map[string]string {
+	tags := make(map[string]string, len(r.params.Tags))
+	for _, tag := range r.params.Tags {
+		tags[tag.Key] = tag.Value
+	}
+	return tags
+}

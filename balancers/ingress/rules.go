@@ -1,0 +1,225 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// The fields of conditions that Ingresses have of their own.
+const (
+	hostHeader  = "host-header"
+	pathPattern = "path-pattern"
+	anyPath     = "/*"
+)
+
+// readRules reads the rules that all listeners of the member get, in order, and its default backend.
+func (r *reading) readRules() {
+	r.checkUnsupported()
+	spec := r.member.Ingress.Spec
+	for i, rule := range spec.Rules {
+		if rule.HTTP == nil {
+			continue
+		}
+		for _, path := range inOrder(rule.HTTP.Paths) {
+			field := fmt.Sprintf("spec.rules[%d].http.paths[%d]", i, path.index)
+			built, err := r.rule(rule.Host, path.HTTPIngressPath, field)
+			if err != nil {
+				r.fail(at(field, err))
+				continue
+			}
+			r.rules = append(r.rules, built)
+		}
+	}
+	if spec.DefaultBackend != nil {
+		action, err := r.actionOf(*spec.DefaultBackend, "spec.defaultBackend")
+		r.fail(at("spec.defaultBackend", err))
+		r.fallback = &rule{Rule: stack.Rule{Owner: r.name, Action: action}, field: "spec.defaultBackend"}
+		for port := range r.ports {
+			r.addText(of(fallbackSetting, port), r.name, Fault{Field: "spec.defaultBackend"})
+		}
+	}
+}
+
+// fallbackSetting is the shared setting of a port that says whose default backend its listener has.
+const fallbackSetting = "default backend of port"
+
+// indexed is a path with its index in the Ingress.
+type indexed struct {
+	networkingv1.HTTPIngressPath
+	index int
+}
+
+// inOrder has paths of type Exact first, then those of Prefix, the longest first, then the others.
+func inOrder(paths []networkingv1.HTTPIngressPath) []indexed {
+	rank := func(p networkingv1.HTTPIngressPath) int {
+		switch typeOf(p) {
+		case networkingv1.PathTypeExact:
+			return 0
+		case networkingv1.PathTypePrefix:
+			return 1
+		default:
+			return 2
+		}
+	}
+	out := make([]indexed, len(paths))
+	for i, path := range paths {
+		out[i] = indexed{path, i}
+	}
+	slices.SortStableFunc(out, func(a, b indexed) int {
+		if by := cmp.Compare(rank(a.HTTPIngressPath), rank(b.HTTPIngressPath)); by != 0 || typeOf(a.HTTPIngressPath) != networkingv1.PathTypePrefix {
+			return by
+		}
+		return cmp.Compare(len(b.Path), len(a.Path))
+	})
+	return out
+}
+
+func typeOf(path networkingv1.HTTPIngressPath) networkingv1.PathType {
+	if path.PathType == nil {
+		return networkingv1.PathTypeImplementationSpecific
+	}
+	return *path.PathType
+}
+
+// rule is that of one path.
+func (r *reading) rule(host string, path networkingv1.HTTPIngressPath, field string) (rule, error) {
+	name := ""
+	if path.Backend.Service != nil {
+		name = path.Backend.Service.Name
+	}
+	if err := r.checkTransforms(name); err != nil {
+		return rule{}, err
+	}
+	conditions, err := r.conditions(host, path, name)
+	if err != nil {
+		return rule{}, err
+	}
+	action, err := r.actionOf(path.Backend, field+".backend")
+	if err != nil {
+		return rule{}, err
+	}
+	return rule{Rule: stack.Rule{Owner: r.name, Conditions: conditions, Action: action, Tags: r.tags}, field: field}, nil
+}
+
+// conditions are those of the annotation of that name, then host and path, to which the annotation may add values.
+func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, name string) ([]stack.Condition, error) {
+	key := Conditions.member(name)
+	annotated, _, err := key.In(r.annotations())
+	if err != nil {
+		return nil, err
+	}
+	hosts, paths := stack.Condition{Field: hostHeader}, stack.Condition{Field: pathPattern}
+	if host != "" {
+		hosts.Values = []string{host}
+	}
+	if err := r.setPatterns(&paths, path); err != nil {
+		return nil, err
+	}
+	var conditions []stack.Condition
+	for _, condition := range annotated {
+		switch condition.Field {
+		case hostHeader:
+			appendTexts(&hosts, *condition.HostHeaderConfig)
+		case pathPattern:
+			appendTexts(&paths, *condition.PathPatternConfig)
+		default:
+			conditions = append(conditions, condition.stack())
+		}
+	}
+	for _, condition := range []stack.Condition{hosts, paths} {
+		switch {
+		case len(condition.Values) > 0 && len(condition.Regex) > 0:
+			return nil, Fault{
+				Annotation: Prefix + key.Name, Value: r.annotations()[Prefix+key.Name],
+				Reason: condition.Field + " has values and regular expressions: want one kind, as the Ingress's own has",
+			}
+		case len(condition.Values)+len(condition.Regex) > 0:
+			conditions = append(conditions, condition)
+		}
+	}
+	if len(conditions) == 0 {
+		conditions = []stack.Condition{{Field: pathPattern, Values: []string{anyPath}}}
+	}
+	return conditions, r.checkValues(conditions)
+}
+
+// checkValues counts the values of a rule's conditions.
+func (r *reading) checkValues(conditions []stack.Condition) error {
+	values := 0
+	for _, c := range conditions {
+		values += len(c.Values) + len(c.Regex) + len(c.Query)
+	}
+	if limit := r.in.Options.Limits.ConditionValues; values > limit {
+		return fmt.Errorf("the rule has %d values in its conditions: AWS takes %d", values, limit)
+	}
+	return nil
+}
+
+// setPatterns sets the patterns of a path.
+func (r *reading) setPatterns(paths *stack.Condition, path networkingv1.HTTPIngressPath) error {
+	if path.Path == "" {
+		return nil
+	}
+	kind := typeOf(path)
+	if kind == networkingv1.PathTypeImplementationSpecific {
+		if regex, _ := get(r, RegexPaths); regex {
+			paths.Regex = []string{strings.TrimPrefix(path.Path, "/")}
+		} else {
+			paths.Values = []string{path.Path}
+		}
+		return nil
+	}
+	if strings.ContainsAny(path.Path, "*?") {
+		return Fault{Value: path.Path, Reason: "wildcards are for pathType ImplementationSpecific: want a path without * and ?"}
+	}
+	switch kind {
+	case networkingv1.PathTypeExact:
+		paths.Values = []string{path.Path}
+	case networkingv1.PathTypePrefix:
+		paths.Values = []string{anyPath}
+		if prefix := strings.TrimSuffix(path.Path, "/"); prefix != "" {
+			paths.Values = []string{prefix, prefix + anyPath}
+		}
+	default:
+		return errors.New("pathType " + string(kind) + ": want Exact, Prefix or ImplementationSpecific")
+	}
+	return nil
+}
+
+func appendTexts(condition *stack.Condition, texts Texts) {
+	condition.Values = append(condition.Values, texts.Values...)
+	condition.Regex = append(condition.Regex, texts.RegexValues...)
+}
+
+// stack is the condition as a noun of stacks, for fields other than host and path.
+func (c Condition) stack() stack.Condition {
+	out := stack.Condition{Field: c.Field}
+	switch {
+	case c.HTTPHeaderConfig != nil && c.Field == "http-header":
+		out.Header = c.HTTPHeaderConfig.HTTPHeaderName
+		appendTexts(&out, c.HTTPHeaderConfig.Texts)
+	case c.Field == "http-request-method":
+		out.Values = c.HTTPRequestMethodConfig.Values
+	case c.Field == "source-ip":
+		out.Values = c.SourceIPConfig.Values
+	case c.Field == "query-string":
+		for _, parameter := range c.QueryStringConfig.Values {
+			key := ""
+			if parameter.Key != nil {
+				key = *parameter.Key
+			}
+			out.Query = append(out.Query, stack.Parameter{Key: key, Value: parameter.Value})
+		}
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/balancers/v1beta1"
+)
+
+// forcedBy are the keys of attributes and tags that params say. Those of a group's first member count before what any member says.
+func forcedBy(params *v1beta1.IngressClassParams) map[string]bool {
+	forced := map[string]bool{}
+	if params == nil {
+		return forced
+	}
+	for _, attribute := range params.Spec.LoadBalancerAttributes {
+		forced[keyed(LoadBalancerAttributes.Name, attribute.Key)] = true
+	}
+	for _, listener := range params.Spec.Listeners {
+		for _, attribute := range listener.ListenerAttributes {
+			forced[keyed(attributesOf(Protocol(listener.Protocol), listener.Port), attribute.Key)] = true
+		}
+	}
+	for _, tag := range params.Spec.Tags {
+		forced[keyed(Tags.Name, tag.Key)] = true
+	}
+	return forced
+}
+
+// readSettings reads what the group has once, but for what is about who may reach it.
+func (r *reading) readSettings() {
+	p := &r.params
+	say(r, LoadBalancerNameKey, "spec.loadBalancerName", p.LoadBalancerName, asIs)
+	say(r, Scheme, "spec.scheme", ptr.Deref(p.Scheme, ""), asIs)
+	say(r, AddressType, "spec.ipAddressType", ptr.Deref(p.IPAddressType, ""), asIs)
+	r.readSSLRedirect()
+	r.readWebACL()
+	r.readSubnets()
+
+	if r.first {
+		r.addKeys(LoadBalancerAttributes.Name, attributes(p.LoadBalancerAttributes), Fault{Object: "IngressClassParams"})
+	}
+	own, _ := get(r, LoadBalancerAttributes)
+	r.addKeys(LoadBalancerAttributes.Name, own, Fault{Annotation: Prefix + LoadBalancerAttributes.Name})
+	r.addKeys(Tags.Name, r.tags, Fault{Annotation: Prefix + Tags.Name})
+	if tags := r.paramsTags(); len(tags) > 0 {
+		r.addKeys(Tags.Name, tags, Fault{Object: r.paramsObject(), Field: "spec.tags"})
+	}
+}
+
+func attributes(list []v1beta1.Attribute) map[string]string {
+	values := make(map[string]string, len(list))
+	for _, attribute := range list {
+		values[attribute.Key] = attribute.Value
+	}
+	return values
+}
+
+// readSSLRedirect has a port of params that cannot be read switch the redirect off, as the incumbent does.
+func (r *reading) readSSLRedirect() {
+	port := r.params.SSLRedirectPort
+	if port != "" {
+		if _, err := SSLRedirect.parse(port); err != nil {
+			r.warnOf(r.paramsFault("spec.sslRedirectPort", port, err.Error()+"; nothing is redirected"))
+			return
+		}
+	}
+	say(r, SSLRedirect, "spec.sslRedirectPort", port, decimal)
+}
+
+// readWebACL leaves the web ACL alone where it is given by name, which counts before the ARN.
+func (r *reading) readWebACL() {
+	name, ofAnnotation := r.annotations()[Prefix+wafv2ACLName]
+	if r.params.WAFv2ACLName != "" || name != "" && r.params.WAFv2ACLArn == "" {
+		if !ofAnnotation {
+			r.warnOf(r.paramsFault("spec.wafv2AclName", r.params.WAFv2ACLName, "is not supported, the web ACL is left as it is: give its ARN"))
+		}
+		return
+	}
+	arn, set := say(r, WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn, asIs)
+	if set && arn == "" {
+		r.warnOf(Fault{Annotation: Prefix + WAFv2ACL.Name, Reason: "an empty value takes the present web ACL off: write none, or leave it out"})
+	}
+}
+
+// readSubnets reads the load balancer's subnets. The vote is for IDs, or for tags after which they are chosen.
+func (r *reading) readSubnets() {
+	from, entries := Fault{Annotation: Prefix + Subnets.Name}, []string(nil)
+	if ofParams := r.params.Subnets; ofParams != nil {
+		from = Fault{Object: r.paramsObject(), Field: "spec.subnets"}
+		if len(ofParams.IDs) == 0 {
+			r.addText(Subnets.Name, selector(ofParams.Tags), from)
+			return
+		}
+		for _, id := range ofParams.IDs {
+			entries = append(entries, string(id))
+		}
+	} else {
+		entries, _ = get(r, Subnets)
+	}
+	if len(entries) == 0 {
+		return
+	}
+	ids, err := r.in.AWS.subnetIDs(entries)
+	if err != nil {
+		from.Value, from.Reason = strings.Join(entries, ","), err.Error()
+		r.fail(from)
+		return
+	}
+	r.add(Subnets.Name, strings.Join(ids, ","), from)
+}
+
+// addText adds a vote whose text is no list.
+func (r *reading) addText(setting, text string, from Fault) {
+	from.Member, from.Value = r.name, text
+	r.votes[setting] = vote{text: text, same: text, from: from}
+}
+
+// readAccess reads who may send to the load balancer, and whether it may send to its targets.
+func (r *reading) readAccess() {
+	if entries, set := get(r, SecurityGroups); set && len(entries) > 0 {
+		from := Fault{Annotation: Prefix + SecurityGroups.Name, Value: r.annotations()[Prefix+SecurityGroups.Name]}
+		if ids, err := r.in.AWS.securityGroupIDs(entries); err != nil {
+			from.Reason = err.Error()
+			r.fail(from)
+		} else {
+			r.add(SecurityGroups.Name, strings.Join(ids, ","), from)
+		}
+	}
+	manage, set := get(r, ManageBackendRules)
+	switch {
+	case set && manage && !r.in.Options.BackendSecurityGroups:
+		r.fail(Fault{
+			Annotation: Prefix + ManageBackendRules.Name, Value: "true",
+			Reason: "needs the shared security group, which --enable-backend-security-group=false switches off",
+		})
+	case set:
+		r.add(ManageBackendRules.Name, yesNo(manage), Fault{Annotation: Prefix + ManageBackendRules.Name})
+	}
+}
+
+// securityGroupIDs are the IDs among the entries, then those of the names, in order.
+func (a *AWS) securityGroupIDs(entries []string) ([]string, error) {
+	var ids, ofNames []string
+	for _, entry := range entries {
+		if isSecurityGroupID(entry) {
+			ids = append(ids, entry)
+			continue
+		}
+		found := a.SecurityGroups[entry]
+		if len(found) != 1 {
+			return nil, fmt.Errorf("%d security groups of the VPC have the tag Name=%s: want one", len(found), entry)
+		}
+		ofNames = append(ofNames, found...)
+	}
+	return append(ids, ofNames...), nil
+}
+
+func isSecurityGroupID(entry string) bool { return strings.HasPrefix(entry, "sg-") }

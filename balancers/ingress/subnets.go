@@ -1,0 +1,211 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// tagsPrefix begins the vote for subnets by their tags.
+const tagsPrefix = "tags:"
+
+// selector writes tags that subnets must have as a vote.
+func selector(tags map[string][]string) string {
+	text, err := json.Marshal(tags) // with its keys sorted
+	if err != nil {
+		panic(err) // no map of texts has one
+	}
+	return tagsPrefix + string(text)
+}
+
+// subnetIDs are the IDs of entries that are IDs or names. A name that is there n times takes the n subnets of that name.
+func (a *AWS) subnetIDs(entries []string) ([]string, error) {
+	var ids, names []string
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry, "subnet-") {
+			names = append(names, entry)
+			continue
+		}
+		if a.subnet(entry) == nil {
+			return nil, fmt.Errorf("the VPC has no subnet %s", entry)
+		}
+		ids = append(ids, entry)
+	}
+	for _, name := range unique(names) {
+		want, found := count(names, name), a.named(name)
+		if len(found) != want {
+			return nil, fmt.Errorf("%d subnets of the VPC have the tag Name=%s: want %d", len(found), name, want)
+		}
+		ids = append(ids, found...)
+	}
+	return ids, nil
+}
+
+func count(items []string, item string) (n int) {
+	for _, other := range items {
+		if other == item {
+			n++
+		}
+	}
+	return n
+}
+
+func (a *AWS) named(name string) []string {
+	var ids []string
+	for _, subnet := range a.Subnets {
+		if subnet.Tags["Name"] == name {
+			ids = append(ids, subnet.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (a *AWS) subnet(id string) *Subnet {
+	for i := range a.Subnets {
+		if a.Subnets[i].ID == id {
+			return &a.Subnets[i]
+		}
+	}
+	return nil
+}
+
+// subnets are those of the load balancer, as the vote for them says; else those it has, else those that are found by their tags.
+func (in *Input) subnets(vote, scheme, addressType string, present []string) ([]string, error) {
+	dualstack := isDualstack(addressType)
+	var subnets []Subnet
+	switch text, byTags := strings.CutPrefix(vote, tagsPrefix); {
+	case byTags:
+		var tags map[string][]string
+		if err := json.Unmarshal([]byte(text), &tags); err != nil {
+			return nil, err
+		}
+		subnets = in.onePerZone(in.AWS.Subnets, func(s Subnet) bool { return s.hasAll(tags) && in.eligible(s, dualstack) })
+	case vote != "":
+		var err error
+		if subnets, err = in.AWS.explicit(strings.Split(vote, ","), dualstack); err != nil {
+			return nil, err
+		}
+	case len(present) > 0:
+		return present, nil
+	default:
+		subnets = in.discover(scheme, dualstack)
+	}
+	if err := in.Options.checkSubnets(subnets); err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(subnets))
+	for i, subnet := range subnets {
+		ids[i] = subnet.ID
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+func isDualstack(addressType string) bool { return strings.HasPrefix(addressType, "dualstack") }
+
+// explicit are the subnets of these IDs: one for each zone.
+func (a *AWS) explicit(ids []string, dualstack bool) ([]Subnet, error) {
+	var subnets []Subnet
+	zones := map[string]string{}
+	for _, id := range ids {
+		subnet := a.subnet(id)
+		if subnet == nil {
+			return nil, fmt.Errorf("the VPC has no subnet %s", id)
+		}
+		switch other, taken := zones[subnet.Zone]; {
+		case taken:
+			return nil, fmt.Errorf("subnets %s and %s are both in zone %s: want one for each zone", other, id, subnet.Zone)
+		case dualstack && !subnet.IPv6:
+			return nil, fmt.Errorf("subnet %s has no IPv6 CIDR, which a dualstack load balancer needs", id)
+		}
+		zones[subnet.Zone] = id
+		subnets = append(subnets, *subnet)
+	}
+	return subnets, nil
+}
+
+// discover finds subnets by the tag of their role; if none has it, by their routes.
+func (in *Input) discover(scheme string, dualstack bool) []Subnet {
+	role := "kubernetes.io/role/internal-elb"
+	if scheme == internetFacing {
+		role = "kubernetes.io/role/elb"
+	}
+	tagged := func(s Subnet) bool {
+		value, ok := s.Tags[role]
+		return ok && (value == "" || value == "1")
+	}
+	if slices.ContainsFunc(in.AWS.Subnets, tagged) || !in.Options.ByReachability {
+		return in.onePerZone(in.AWS.Subnets, func(s Subnet) bool { return tagged(s) && in.eligible(s, dualstack) })
+	}
+	return in.onePerZone(in.AWS.Subnets, func(s Subnet) bool {
+		return s.Public == (scheme == internetFacing) && in.eligible(s, dualstack)
+	})
+}
+
+func (s *Subnet) hasAll(tags map[string][]string) bool {
+	for key, values := range tags {
+		if value, ok := s.Tags[key]; !ok || !slices.Contains(values, value) {
+			return false
+		}
+	}
+	return true
+}
+
+const clusterTagPrefix = "kubernetes.io/cluster/"
+
+// eligible reports whether a subnet can be chosen: it is not other clusters' alone, and has free addresses.
+func (in *Input) eligible(s Subnet, dualstack bool) bool {
+	const leastFree = 8
+	_, ours := s.Tags[clusterTagPrefix+in.Options.Cluster]
+	others := slices.ContainsFunc(slices.Collect(maps.Keys(s.Tags)), func(key string) bool { return strings.HasPrefix(key, clusterTagPrefix) })
+	return s.Free >= leastFree && (s.IPv6 || !dualstack) && (ours || !others || !in.Options.CheckClusterTag)
+}
+
+// onePerZone takes one of those that fit in each zone: one that is tagged for the cluster first, then that of the lowest ID.
+func (in *Input) onePerZone(subnets []Subnet, fits func(Subnet) bool) []Subnet {
+	rank := func(s Subnet) int {
+		if _, ours := s.Tags[clusterTagPrefix+in.Options.Cluster]; ours {
+			return 0
+		}
+		return 1
+	}
+	sorted := slices.SortedFunc(slices.Values(subnets), func(a, b Subnet) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.ID, b.ID))
+	})
+	var out []Subnet
+	zones := map[string]bool{}
+	for _, subnet := range sorted {
+		if fits(subnet) && !zones[subnet.Zone] {
+			zones[subnet.Zone] = true
+			out = append(out, subnet)
+		}
+	}
+	return out
+}
+
+// checkSubnets is an error if no load balancer can have these.
+func (o *Options) checkSubnets(subnets []Subnet) error {
+	if len(subnets) == 0 {
+		return errors.New("no subnet is found: tag subnets with kubernetes.io/role/elb or kubernetes.io/role/internal-elb, or name them in " +
+			Prefix + Subnets.Name)
+	}
+	locale := subnets[0].Locale
+	for _, subnet := range subnets[1:] {
+		if subnet.Locale != locale {
+			return fmt.Errorf("subnet %s is of a %s and %s of a %s: want all of one kind",
+				subnets[0].ID, locale, subnet.ID, subnet.Locale)
+		}
+	}
+	if len(subnets) == 1 && locale == "availability-zone" && !o.SingleSubnet {
+		return fmt.Errorf("subnet %s is the only one: want subnets in at least 2 zones", subnets[0].ID)
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+const (
+	trafficPort = "traffic-port"
+	grpc        = "GRPC"
+)
+
+// backed is a port of a Service as the backend of a member.
+type backed struct {
+	*reading
+	service *corev1.Service
+	port    *corev1.ServicePort
+	err     error // the first of the annotations
+}
+
+// override is the value of an annotation of the Service, else of the Ingress, else of the table.
+func override[T any](b *backed, key Key[T]) (value T) {
+	object, annotations := "", b.annotations()
+	if _, ok := b.service.Annotations[Prefix+key.Name]; ok {
+		object, annotations = b.serviceObject(), b.service.Annotations
+	}
+	value, set, err := key.In(annotations)
+	if err != nil && b.err == nil {
+		fault := asFault(err)
+		fault.Object = object
+		b.err = fault
+	}
+	if !set && key.Default != "" {
+		value, _ = key.parse(key.Default) // a test parses all defaults
+	}
+	return value
+}
+
+func (b *backed) serviceObject() string {
+	return "Service " + b.service.Namespace + "/" + b.service.Name
+}
+
+// fault is what is wrong with the Service.
+func (b *backed) fault(field, value, reason string) error {
+	return Fault{Object: b.serviceObject(), Field: field, Value: value, Reason: reason}
+}
+
+// addTargetGroup adds the target group of a Service's port, once, with its binding.
+func (r *reading) addTargetGroup(service *corev1.Service, port intstr.IntOrString) (part string, err error) {
+	b := &backed{reading: r, service: service, port: portOf(service, port)}
+	ingress := r.member.Ingress
+	id := TargetGroup{
+		Ingress:    types.NamespacedName{Namespace: ingress.Namespace, Name: ingress.Name},
+		Service:    types.NamespacedName{Namespace: service.Namespace, Name: service.Name},
+		ServiceUID: service.UID, ServicePort: port,
+	}
+	part = id.ResourceTag()
+	if slices.ContainsFunc(r.groups, func(group stack.TargetGroup) bool { return group.Part == part }) {
+		return part, nil
+	}
+	if b.port == nil {
+		return "", b.fault("spec.ports", port.String(), "the Service has no port with this name or number: want one that it has")
+	}
+	group, err := b.build(id)
+	if err != nil {
+		return "", err
+	}
+	r.groups = append(r.groups, group)
+	r.bindings = append(r.bindings, b.binding(group, port))
+	return part, b.err
+}
+
+func portOf(service *corev1.Service, port intstr.IntOrString) *corev1.ServicePort {
+	for i := range service.Spec.Ports {
+		if p := &service.Spec.Ports[i]; port.Type == intstr.String && p.Name == port.StrVal || port.Type == intstr.Int && p.Port == port.IntVal {
+			return p
+		}
+	}
+	return nil
+}
+
+// build is the target group of that name and port.
+func (b *backed) build(id TargetGroup) (stack.TargetGroup, error) {
+	id.TargetType, id.Protocol, id.ProtocolVersion = b.targetType(), override(b, BackendProtocol), override(b, BackendProtocolVersion)
+	number, err := b.number(id.TargetType)
+	if err != nil {
+		return stack.TargetGroup{}, err
+	}
+	id.Port = number
+	check, err := b.healthCheck(id)
+	if err != nil {
+		return stack.TargetGroup{}, err
+	}
+	tags, err := b.tagsOfGroup()
+	if err != nil {
+		return stack.TargetGroup{}, err
+	}
+	cluster := b.in.Options.Cluster
+	return stack.TargetGroup{
+		Part: id.ResourceTag(), Owner: b.name,
+		Name: id.NameIn(cluster, b.in.Group), SpareName: id.spareNameIn(cluster, b.in.Group),
+		TargetType: id.TargetType, Protocol: id.Protocol, ProtocolVersion: id.ProtocolVersion,
+		Port: id.Port, AddressType: b.family(),
+		HealthCheck: check,
+		Attributes:  override(b, TargetGroupAttributes),
+		Tags:        b.in.tagsOf(id.ResourceTag(), tags),
+	}, b.err
+}
+
+func (b *backed) targetType() string {
+	if b.params.TargetType != "" {
+		return b.params.TargetType
+	}
+	if kind := override(b, TargetType); kind != "" {
+		return kind
+	}
+	return b.in.Options.DefaultTargetType
+}
+
+// number is the port of the target group: where targets are ports of nodes, theirs; 1 if the pods' port has a name.
+func (b *backed) number(targetType string) (int32, error) {
+	switch target := b.targetPort(); {
+	case targetType == "instance" && b.port.NodePort == 0:
+		return 0, b.fault("spec.ports", strconv.Itoa(int(b.port.Port)),
+			"the port has no node port: want a Service of type NodePort or LoadBalancer, or target-type ip")
+	case targetType == "instance":
+		return b.port.NodePort, nil
+	case target.Type == intstr.String:
+		return 1, nil
+	default:
+		return target.IntVal, nil
+	}
+}
+
+func (b *backed) targetPort() intstr.IntOrString {
+	if b.port.TargetPort == (intstr.IntOrString{}) {
+		return intstr.FromInt32(b.port.Port)
+	}
+	return b.port.TargetPort
+}
+
+func (b *backed) family() string {
+	if slices.Contains(b.service.Spec.IPFamilies, corev1.IPv6Protocol) {
+		return "ipv6"
+	}
+	return "ipv4"
+}
+
+// healthCheck is how targets are checked.
+func (b *backed) healthCheck(id TargetGroup) (stack.HealthCheck, error) {
+	port, err := b.healthCheckPort(id.TargetType)
+	if err != nil {
+		return stack.HealthCheck{}, err
+	}
+	check := stack.HealthCheck{
+		Port: port, Protocol: override(b, HealthCheckProtocol), Path: override(b, HealthCheckPath),
+		Interval: int32(override(b, HealthCheckInterval)), Timeout: int32(override(b, HealthCheckTimeout)),
+		Healthy: int32(override(b, HealthyThreshold)), Unhealthy: int32(override(b, UnhealthyThreshold)),
+		Matcher: override(b, SuccessCodes),
+	}
+	if check.Protocol == "" {
+		check.Protocol = id.Protocol
+	}
+	if id.ProtocolVersion == grpc {
+		if !b.has(HealthCheckPath.Name) {
+			check.Path = "/AWS.ALB/healthcheck"
+		}
+		if !b.has(SuccessCodes.Name) {
+			check.Matcher = "12"
+		}
+	}
+	return check, b.err
+}
+
+// has reports whether the Service or the Ingress has the annotation.
+func (b *backed) has(name string) bool {
+	_, ofService := b.service.Annotations[Prefix+name]
+	_, ofIngress := b.annotations()[Prefix+name]
+	return ofService || ofIngress
+}
+
+// healthCheckPort is traffic-port or a number. The annotation may also name a port of the Service.
+func (b *backed) healthCheckPort(targetType string) (string, error) {
+	text := override(b, HealthCheckPort)
+	if text == trafficPort {
+		return text, nil
+	}
+	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
+		if n < 1 || n > 65535 {
+			return "", b.healthCheckPortFault(text, "want a port from 1 to 65535")
+		}
+		return text, nil
+	}
+	port := portOf(b.service, intstr.FromString(text))
+	if port == nil {
+		return "", b.healthCheckPortFault(text, "want traffic-port, a number, or the name of a port of "+b.serviceObject())
+	}
+	other := &backed{reading: b.reading, service: b.service, port: port}
+	if target := other.targetPort(); targetType == "ip" && target.Type == intstr.String {
+		return "", b.healthCheckPortFault(text, fmt.Sprintf("this port's targetPort is the name %q, which is no port of a health check: want a number",
+			target.StrVal))
+	}
+	number, err := other.number(targetType)
+	return strconv.Itoa(int(number)), err
+}
+
+func (b *backed) healthCheckPortFault(text, reason string) error {
+	fault := Fault{Annotation: Prefix + HealthCheckPort.Name, Value: text, Reason: reason}
+	if _, ok := b.service.Annotations[fault.Annotation]; ok {
+		fault.Object = b.serviceObject()
+	}
+	return fault
+}
+
+// tagsOfGroup are the user's tags: those of the Ingress, under those of the Service, under those of params.
+func (b *backed) tagsOfGroup() (map[string]string, error) {
+	tags := map[string]string{}
+	maps.Copy(tags, b.tags)
+	own, _, err := Tags.In(b.service.Annotations)
+	fault := Fault{Object: b.serviceObject(), Annotation: Prefix + Tags.Name, Value: b.service.Annotations[Prefix+Tags.Name]}
+	if err != nil {
+		fault.Reason = asFault(err).Reason
+		return nil, fault
+	}
+	maps.Copy(tags, own)
+	maps.Copy(tags, b.paramsTags())
+	return tags, b.in.Options.checkTags(fault, own)
+}

@@ -1,0 +1,157 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// vote is what a member says of a setting that its group, or those that listen on a port, have once.
+type vote struct {
+	text string
+	// same is equal for votes that mean the same.
+	same string
+	from Fault // what says it, without a Reason
+}
+
+// of is the name of a shared setting of a port.
+func of(name string, port int32) string { return name + " " + strconv.Itoa(int(port)) }
+
+// keyed is the name of a shared setting that is one key of several.
+func keyed(name, key string) string { return name + "[" + key + "]" }
+
+// add adds a vote. A list is the same in any order.
+func (r *reading) add(setting, text string, from Fault) {
+	same := text
+	if strings.Contains(text, ",") {
+		items := strings.Split(text, ",")
+		slices.Sort(items)
+		same = strings.Join(items, ",")
+	}
+	from.Member, from.Value = r.name, text
+	r.votes[setting] = vote{text: text, same: same, from: from}
+}
+
+// addKeys adds a vote for each key of a setting. What the first member's params say of a key holds for all.
+func (r *reading) addKeys(name string, values map[string]string, from Fault) {
+	for key, value := range values {
+		setting := keyed(name, key)
+		if r.forced[setting] && !(r.first && from.Object != "") {
+			continue
+		}
+		from.Member, from.Value = r.name, value
+		r.votes[setting] = vote{text: value, same: value, from: from}
+	}
+}
+
+// say has the member vote for a value of its params, else for that of its annotation, and returns it.
+func say[T any](r *reading, key Key[T], field, ofParams string, text func(T) string) (string, bool) {
+	from := Fault{Annotation: Prefix + key.Name}
+	value, set := *new(T), false
+	if ofParams != "" {
+		from = Fault{Object: r.paramsObject(), Field: field}
+		parsed, err := key.parse(ofParams)
+		if err != nil {
+			r.fail(r.paramsFault(field, ofParams, err.Error()))
+			return "", false
+		}
+		value, set = parsed, true
+	} else {
+		value, set = get(r, key)
+	}
+	if !set {
+		return "", false
+	}
+	r.add(key.Name, text(value), from)
+	return text(value), true
+}
+
+func asIs(text string) string      { return text }
+func commas(items []string) string { return strings.Join(items, ",") }
+func decimal(n int64) string       { return strconv.FormatInt(n, 10) }
+func yesNo(b bool) string          { return strconv.FormatBool(b) }
+
+// agreed is what holds for the group.
+type agreed struct {
+	votes map[string]vote
+}
+
+func (a agreed) get(setting, otherwise string) string {
+	if vote, ok := a.votes[setting]; ok {
+		return vote.text
+	}
+	return otherwise
+}
+
+func (a agreed) list(setting string) []string {
+	items, _ := parseList(a.get(setting, "")) // parseList has no errors
+	return items
+}
+
+// keys are the values of a setting that has several keys.
+func (a agreed) keys(name string) map[string]string {
+	values := map[string]string{}
+	for setting, vote := range a.votes {
+		if key, ok := strings.CutPrefix(setting, name+"["); ok {
+			values[strings.TrimSuffix(key, "]")] = vote.text
+		}
+	}
+	return values
+}
+
+// agree finds what holds for the group. A member joins if it contradicts neither those before it nor, where a member wants what is seen, the
+// load balancer that is seen; else a fault says with whom it disagrees.
+func agree(readings []*reading, seen map[string]vote) (agreed, map[*reading]Fault) {
+	a, faults := agreed{votes: map[string]vote{}}, map[*reading]Fault{}
+	for setting, vote := range seen {
+		wanted := func(r *reading) bool { return r.votes[setting].same == vote.same && r.says(setting) }
+		if slices.ContainsFunc(readings, wanted) {
+			a.votes[setting] = vote
+		}
+	}
+	for _, r := range readings {
+		if fault, ok := r.contradicts(a); ok {
+			faults[r] = fault
+			continue
+		}
+		for setting, vote := range r.votes {
+			if _, ok := a.votes[setting]; !ok {
+				a.votes[setting] = vote
+			}
+		}
+	}
+	return a, faults
+}
+
+func (r *reading) says(setting string) bool {
+	_, ok := r.votes[setting]
+	return ok
+}
+
+// contradicts is the fault of a member that says something else than what is agreed on, if it does.
+func (r *reading) contradicts(a agreed) (Fault, bool) {
+	for _, setting := range slices.Sorted(maps.Keys(r.votes)) {
+		mine := r.votes[setting]
+		if other, ok := a.votes[setting]; ok && other.same != mine.same {
+			fault := mine.from
+			fault.Reason = "the group has " + strconv.Quote(other.text) + ", as " + other.who() + ": want the same, or nothing"
+			return fault, true
+		}
+	}
+	return Fault{}, false
+}
+
+func (v vote) who() string {
+	if v.from.Member == "" {
+		return "the load balancer has it"
+	}
+	name := v.from.Annotation
+	if name == "" {
+		name = v.from.Object + ", " + v.from.Field + ","
+	}
+	return name + " of Ingress " + v.from.Member + " says"
+}

@@ -1,0 +1,91 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"fmt"
+	"slices"
+)
+
+// warn notes what the user should know and does not hold the member: annotations that are not known, not supported or wrong where nothing
+// needs them, and settings of params that are not supported.
+func (r *reading) warn() {
+	for _, fault := range Check(r.annotations()) {
+		isFault := func(other Fault) bool { return other.Annotation == fault.Annotation && other.Object == "" }
+		if slices.ContainsFunc(r.faults, isFault) || fault.Annotation == Prefix+authType && fault.Value == "none" {
+			continue
+		}
+		r.warnOf(fault)
+	}
+	if value, ok := r.annotations()[Prefix+ListenPorts.Name]; ok {
+		r.warnOfPortTwice(value)
+	}
+	if r.params.MinimumLoadBalancerCapacity != nil {
+		r.warnOf(r.paramsFault("spec.minimumLoadBalancerCapacity", "", "is not supported, the capacity is left as it is"))
+	}
+	if r.params.IPAMConfiguration != nil {
+		r.warnOf(r.paramsFault("spec.ipamConfiguration", "", "is not supported, the addresses are left as they are"))
+	}
+}
+
+func (r *reading) warnOfPortTwice(value string) {
+	entries, err := parseJSON[[]map[Protocol]int32](value)
+	if err != nil {
+		return
+	}
+	seen := map[int32]bool{}
+	for _, entry := range entries {
+		for _, port := range entry {
+			if seen[port] {
+				r.warnOf(Fault{
+					Annotation: Prefix + ListenPorts.Name, Value: value,
+					Reason: fmt.Sprintf("port %d is there twice, and its protocol is %s: want it once", port, r.ports[port]),
+				})
+			}
+			seen[port] = true
+		}
+	}
+}
+
+// warnings are those that need the whole group.
+func (g *group) warnings() map[*reading][]Fault {
+	warnings := map[*reading][]Fault{}
+	warn := func(r *reading, fault Fault) {
+		fault.Member, fault.Warning = r.name, true
+		if !slices.Contains(warnings[r], fault) {
+			warnings[r] = append(warnings[r], fault)
+		}
+	}
+	for _, r := range g.built {
+		if !g.hasRules(r) {
+			vote := g.votes[SSLRedirect.Name]
+			warn(r, Fault{
+				Annotation: Prefix + SSLRedirect.Name, Value: vote.text,
+				Reason: "the group redirects HTTP, as " + vote.who() + ", and this Ingress has no HTTPS listener, so that its rules are " +
+					"nowhere: add one in " + Prefix + ListenPorts.Name,
+			})
+		}
+	}
+	for i := range g.listeners {
+		g.warnOfShadows(&g.listeners[i], warn)
+	}
+	return warnings
+}
+
+// warnOfShadows finds rules that no request reaches, as an earlier one takes all of theirs.
+func (g *group) warnOfShadows(l *listener, warn func(*reading, Fault)) {
+	owners := map[string]*reading{}
+	for _, r := range l.members {
+		owners[r.name] = r
+	}
+	for i, later := range l.all {
+		for _, earlier := range l.all[:i] {
+			if covers(earlier.Conditions, later.Conditions) && !leadsToItself(earlier.Rule, l.protocol, l.port) {
+				warn(owners[later.Owner], Fault{Field: later.field, Reason: "no request reaches this rule, as " + earlier.field +
+					" of Ingress " + earlier.Owner + " stands before it and takes all of its requests"})
+				break
+			}
+		}
+	}
+}
