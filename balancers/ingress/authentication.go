@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The annotations of who may pass and of changed requests. None of them is built: a member that needs one is held, so that nothing is served
-// that the user wants to be protected.
+// The annotations of who may pass and of changed requests. None of them is built: a member that needs one is held, so that nothing is
+// served that the user wants to be protected.
 const (
 	authType      = "auth-type"
 	jwtValidation = "jwt-validation"

@@ -107,8 +107,9 @@ func (o Objects) classOf(ingress *networkingv1.Ingress) (class *networkingv1.Ing
 		return nil, false, nil
 	}
 	return nil, false, &Fault{
-		Field:  "spec.ingressClassName",
-		Reason: fmt.Sprintf("is not set, and %s and %s are both default classes: set it, or leave one default", defaults[0].Name, defaults[1].Name),
+		Field: "spec.ingressClassName",
+		Reason: fmt.Sprintf("is not set, and %s and %s are both default classes: set it, or leave one default",
+			defaults[0].Name, defaults[1].Name),
 	}
 }
 

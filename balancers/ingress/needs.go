@@ -70,7 +70,7 @@ func (n *Needs) addMember(member Member) {
 			n.SecurityGroups = append(n.SecurityGroups, entry)
 		}
 	}
-	if certificates, set, _ := Certificates.In(ingress.Annotations); (!set || len(certificates) == 0) && len(member.params().CertificateArn) == 0 {
+	if certificates, _, _ := Certificates.In(ingress.Annotations); len(certificates)+len(member.params().CertificateArn) == 0 {
 		n.addHosts(ingress)
 	}
 	for _, rule := range ingress.Spec.Rules {

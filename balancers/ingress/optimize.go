@@ -10,8 +10,8 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// optimize leaves out what no request can need on the listener: redirects that lead to themselves, and rules behind a redirect that takes all
-// of their requests.
+// optimize leaves out what no request can need on the listener: redirects that lead to themselves, and rules behind a redirect that takes
+// all of their requests.
 func optimize(rules []rule, protocol Protocol, port int32) []rule {
 	var out []rule
 	for _, next := range rules {

@@ -76,10 +76,11 @@ func inOrder(paths []networkingv1.HTTPIngressPath) []indexed {
 		out[i] = indexed{path, i}
 	}
 	slices.SortStableFunc(out, func(a, b indexed) int {
-		if by := cmp.Compare(rank(a.HTTPIngressPath), rank(b.HTTPIngressPath)); by != 0 || typeOf(a.HTTPIngressPath) != networkingv1.PathTypePrefix {
-			return by
+		by := cmp.Compare(rank(a.HTTPIngressPath), rank(b.HTTPIngressPath))
+		if by == 0 && typeOf(a.HTTPIngressPath) == networkingv1.PathTypePrefix {
+			return cmp.Compare(len(b.Path), len(a.Path))
 		}
-		return cmp.Compare(len(b.Path), len(a.Path))
+		return by
 	})
 	return out
 }

@@ -93,6 +93,9 @@ func portOf(service *corev1.Service, port intstr.IntOrString) *corev1.ServicePor
 // build is the target group of that name and port.
 func (b *backed) build(id TargetGroup) (stack.TargetGroup, error) {
 	id.TargetType, id.Protocol, id.ProtocolVersion = b.targetType(), override(b, BackendProtocol), override(b, BackendProtocolVersion)
+	if b.err != nil {
+		return stack.TargetGroup{}, b.err
+	}
 	number, err := b.number(id.TargetType)
 	if err != nil {
 		return stack.TargetGroup{}, err
@@ -208,8 +211,8 @@ func (b *backed) healthCheckPort(targetType string) (string, error) {
 	}
 	other := &backed{reading: b.reading, service: b.service, port: port}
 	if target := other.targetPort(); targetType == "ip" && target.Type == intstr.String {
-		return "", b.healthCheckPortFault(text, fmt.Sprintf("this port's targetPort is the name %q, which is no port of a health check: want a number",
-			target.StrVal))
+		return "", b.healthCheckPortFault(text, fmt.Sprintf(
+			"this port's targetPort is the name %q, which is no port of a health check: want a number", target.StrVal))
 	}
 	number, err := other.number(targetType)
 	return strconv.Itoa(int(number)), err

@@ -103,8 +103,8 @@ func (a agreed) keys(name string) map[string]string {
 	return values
 }
 
-// agree finds what holds for the group. A member joins if it contradicts neither those before it nor, where a member wants what is seen, the
-// load balancer that is seen; else a fault says with whom it disagrees.
+// agree finds what holds for the group. A member joins if it contradicts neither those before it nor, where a member wants what is seen,
+// the load balancer that is seen; else a fault says with whom it disagrees.
 func agree(readings []*reading, seen map[string]vote) (agreed, map[*reading]Fault) {
 	a, faults := agreed{votes: map[string]vote{}}, map[*reading]Fault{}
 	for setting, vote := range seen {

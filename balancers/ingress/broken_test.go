@@ -1,0 +1,268 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/v1beta1"
+)
+
+// three is a group with the members shop/a, shop/b and shop/c, which are alike.
+func three(t testing.TB) Input {
+	t.Helper()
+	in := Input{
+		Group:   Group{Name: "edge"},
+		Options: DefaultOptions("prod-1", "vpc-1"),
+		AWS: AWS{Subnets: vpcSubnets(), Certificates: []Certificate{
+			{ARN: "arn:acm:wild", Domains: []string{"*.example.com"}},
+		}},
+	}
+	var services []*corev1.Service
+	for _, name := range []string{"a", "b", "c"} {
+		in.Members = append(in.Members, Member{Ingress: parse[networkingv1.Ingress](t, strings.ReplaceAll(`
+metadata:
+  namespace: shop
+  name: NAME
+  annotations:
+    alb.ingress.kubernetes.io/group.name: edge
+    alb.ingress.kubernetes.io/target-type: ip
+    alb.ingress.kubernetes.io/listen-ports: '[{"HTTP": 80}, {"HTTPS": 443}]'
+spec:
+  rules:
+  - host: NAME.example.com
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: NAME, port: {number: 80}}}}
+      - {path: /old, pathType: Exact, backend: {service: {name: act, port: {name: use-annotation}}}}
+`, "NAME", name))[0]})
+		services = append(services, parse[corev1.Service](t, strings.ReplaceAll(
+			`{metadata: {namespace: shop, name: NAME, uid: uid-NAME}, spec: {ports: [{name: http, port: 80, targetPort: 8080}]}}`, "NAME", name))[0])
+		annotate(&in, len(in.Members)-1, Prefix+"actions.act", `{"type":"redirect","redirectConfig":{"path":"/new","statusCode":"HTTP_302"}}`)
+	}
+	in.Services = byName(services...)
+	return in
+}
+
+func annotate(in *Input, member int, name, value string) {
+	in.Members[member].Ingress.Annotations[name] = value
+}
+
+func (in *Input) service(name string) *corev1.Service {
+	for key, service := range in.Services {
+		if key.Name == name {
+			return service
+		}
+	}
+	return nil
+}
+
+// rulesOf are the rules of all listeners but those of one member, without the tags in which their priorities are.
+func rulesOf(s stack.Stack, without string) map[int32][]stack.Rule {
+	rules := map[int32][]stack.Rule{}
+	for _, balancer := range s.LoadBalancers {
+		for _, listener := range balancer.Listeners {
+			for _, rule := range listener.Rules {
+				if rule.Tags = nil; rule.Owner != without {
+					rules[listener.Port] = append(rules[listener.Port], rule)
+				}
+			}
+		}
+	}
+	return rules
+}
+
+// breaks are ways to break shop/b, with what its fault says.
+var breaks = map[string]struct {
+	annotation, value string
+	do                func(in *Input, b *networkingv1.Ingress)
+	fault             string
+}{
+	"a scheme that is none":                {annotation: "scheme", value: "public", fault: `scheme, value "public": want internal or internet-facing`},
+	"another scheme":                       {annotation: "scheme", value: "internet-facing", do: agreeOn("scheme", "internal"), fault: `the group has "internal", as alb.ingress.kubernetes.io/scheme of Ingress shop/a says: want the same`},
+	"another address type":                 {annotation: "ip-address-type", value: "dualstack", do: agreeOn("ip-address-type", "ipv4"), fault: `the group has "ipv4"`},
+	"another name of the load balancer":    {annotation: "load-balancer-name", value: "b", do: agreeOn("load-balancer-name", "a"), fault: `the group has "a"`},
+	"a name that is too long":              {annotation: "load-balancer-name", value: strings.Repeat("b", 33), fault: "want at most 32"},
+	"another web ACL":                      {annotation: "wafv2-acl-arn", value: "b", do: agreeOn("wafv2-acl-arn", "a"), fault: `the group has "a"`},
+	"other subnets":                        {annotation: "subnets", value: "subnet-a1,subnet-b1", do: agreeOn("subnets", "subnet-a2,subnet-b2"), fault: `the group has "subnet-a2,subnet-b2"`},
+	"a subnet that does not exist":         {annotation: "subnets", value: "subnet-z", fault: "the VPC has no subnet subnet-z"},
+	"a subnet name that does not exist":    {annotation: "subnets", value: "blue", fault: "0 subnets of the VPC have the tag Name=blue"},
+	"two subnets of a zone":                {annotation: "subnets", value: "subnet-a1,subnet-a2", fault: "are both in zone eu-west-1a"},
+	"one subnet":                           {annotation: "subnets", value: "subnet-a1", fault: "want subnets in at least 2 zones"},
+	"other security groups":                {annotation: "security-groups", value: "sg-b", do: agreeOn("security-groups", "sg-a"), fault: `the group has "sg-a"`},
+	"a security group that does not exist": {annotation: "security-groups", value: "blue", fault: "0 security groups of the VPC have the tag Name=blue"},
+	"rules without the shared group": {
+		annotation: "manage-backend-security-group-rules", value: "true",
+		do: func(in *Input, _ *networkingv1.Ingress) { in.Options.BackendSecurityGroups = false }, fault: "needs the shared security group",
+	},
+	"another value of an attribute":         {annotation: "load-balancer-attributes", value: "k=b", do: agreeOn("load-balancer-attributes", "k=a"), fault: `value "b": the group has "a"`},
+	"attributes that are no map":            {annotation: "load-balancer-attributes", value: "k", fault: "has no equals sign"},
+	"another value of a tag":                {annotation: "tags", value: "team=b", do: agreeOn("tags", "team=a"), fault: `value "b": the group has "a"`},
+	"a tag of the controller":               {annotation: "tags", value: "ingress.k8s.aws/stack=x", fault: "is the controller's own"},
+	"a tag that is left to others":          {annotation: "tags", value: "cost=x", do: func(in *Input, _ *networkingv1.Ingress) { in.Options.ExternalTags = []string{"cost"} }, fault: "--external-managed-tags"},
+	"ports that are no JSON":                {annotation: "listen-ports", value: "80", fault: "is not the JSON that is wanted"},
+	"no port":                               {annotation: "listen-ports", value: "[]", fault: "want at least one listener"},
+	"another protocol on a port":            {annotation: "listen-ports", value: `[{"HTTPS":80}]`, fault: `the group has "HTTP"`},
+	"a protocol that is none":               {annotation: "listen-ports", value: `[{"TCP":80}]`, fault: `protocol "TCP": want HTTP or HTTPS`},
+	"addresses that are none":               {annotation: "inbound-cidrs", value: "10.0.0.0", fault: "is not a CIDR"},
+	"other addresses":                       {annotation: "inbound-cidrs", value: "10.0.0.0/8", do: agreeOn("inbound-cidrs", "10.1.0.0/16"), fault: `the group has "10.1.0.0/16"`},
+	"other prefix lists":                    {annotation: "security-group-prefix-lists", value: "pl-b", do: agreeOn("security-group-prefix-lists", "pl-a"), fault: `the group has "pl-a"`},
+	"another policy":                        {annotation: "ssl-policy", value: "b", do: agreeOn("ssl-policy", "a"), fault: `the group has "a"`},
+	"a redirect to no listener":             {annotation: "ssl-redirect", value: "8443", fault: "no HTTPS listener of the group has this port"},
+	"a redirect to a port that is none":     {annotation: "ssl-redirect", value: "https", fault: "want an integer from 1 to 65535"},
+	"another redirect":                      {annotation: "ssl-redirect", value: "8443", do: agreeOn("ssl-redirect", "443"), fault: `the group has "443"`},
+	"another value of a listener attribute": {annotation: "listener-attributes.HTTP-80", value: "k=b", do: agreeOn("listener-attributes.HTTP-80", "k=a"), fault: `the group has "a"`},
+	"a host without certificate":            {do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].Host = "b.example.org" }, fault: `spec.rules[0].host, value "b.example.org": no certificate in ACM`},
+	"a TLS host without certificate": {do: func(_ *Input, b *networkingv1.Ingress) {
+		b.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"b.example.com", "x.y.example.com"}}}
+	}, fault: `spec.tls[0].hosts[1], value "x.y.example.com"`},
+	"a certificate of another authority": {do: func(in *Input, b *networkingv1.Ingress) {
+		b.Spec.Rules[0].Host = "b.example.org"
+		in.AWS.Certificates = append(in.AWS.Certificates, Certificate{ARN: "arn:acm:b", Domains: []string{"b.example.org"}, CA: "b"})
+		in.AWS.Certificates[0].CA, in.Options.AllowedCAs = "a", []string{"a"}
+	}, fault: "no certificate in ACM is for this host"},
+	"HTTPS without hosts": {annotation: "listen-ports", value: `[{"HTTPS":8443}]`, do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].Host = "" }, fault: "port 8443 is HTTPS and has no certificate"},
+	"two default backends": {do: func(in *Input, b *networkingv1.Ingress) {
+		backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "a", Port: networkingv1.ServiceBackendPort{Number: 80}}}
+		in.Members[0].Ingress.Spec.DefaultBackend, b.Spec.DefaultBackend = &backend, &backend
+	}, fault: `spec.defaultBackend, value "shop/b": the group has "shop/a"`},
+	"a Service without the port":         {do: func(in *Input, _ *networkingv1.Ingress) { in.service("b").Spec.Ports[0].Port = 81 }, fault: `Service shop/b, spec.ports, value "80": the Service has no port`},
+	"nodes as targets without node port": {annotation: "target-type", value: "instance", fault: "has no node port"},
+	"a missing Service, not tolerated": {do: func(in *Input, b *networkingv1.Ingress) {
+		in.Options.TolerateMissingService = false
+		b.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name = "x"
+	}, fault: `paths[0].backend, value "x": this Service does not exist`},
+	"a missing action, not tolerated": {do: func(in *Input, b *networkingv1.Ingress) {
+		in.Options.TolerateMissingAction = false
+		delete(b.Annotations, Prefix+"actions.act")
+	}, fault: "the annotation alb.ingress.kubernetes.io/actions.act does not exist"},
+	"a missing Service among several": {annotation: "actions.act", value: weighted("b", "x"), fault: `value "x": this Service does not exist in namespace shop`},
+	"a target group that is unknown":  {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, fault: `actions.act, value`},
+	"a weight that is none":           {annotation: "actions.act", value: strings.Replace(weighted("b", "b"), `"weight":1`, `"weight":1000`, 1), fault: "weight 1000: want 0 to 999"},
+	"an action that is no JSON":       {annotation: "actions.act", value: "{", fault: "is not the JSON that is wanted"},
+	"an action of no type":            {annotation: "actions.act", value: "{}", fault: "want fixed-response, redirect or forward"},
+	"conditions that are no JSON":     {annotation: "conditions.b", value: "x", fault: "is not the JSON that is wanted"},
+	"conditions of no field":          {annotation: "conditions.b", value: `[{"field":"x"}]`, fault: "want host-header"},
+	"conditions of both kinds":        {annotation: "conditions.b", value: `[{"field":"host-header","hostHeaderConfig":{"regexValues":["x"]}}]`, fault: "host-header has values and regular expressions"},
+	"too many values":                 {annotation: "conditions.b", value: `[{"field":"source-ip","sourceIpConfig":{"values":["1","2","3","4","5"]}}]`, fault: "the rule has 7 values in its conditions: AWS takes 5"},
+	"a wildcard":                      {do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].HTTP.Paths[1].Path = "/*" }, fault: `spec.rules[0].http.paths[1], value "/*": wildcards are for pathType ImplementationSpecific`},
+	"a resource as backend": {do: func(_ *Input, b *networkingv1.Ingress) {
+		b.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{}}
+	}, fault: "resources cannot be backends"},
+	"transforms":                          {annotation: "transforms.b", value: "[]", fault: "transforms are not supported"},
+	"authentication":                      {annotation: "auth-type", value: "oidc", fault: "authentication is not supported"},
+	"authentication of the Service":       {do: annotateService("auth-type", "cognito"), fault: `Service shop/b, annotation alb.ingress.kubernetes.io/auth-type, value "cognito": authentication`},
+	"tokens":                              {annotation: "jwt-validation", value: "{}", fault: "the validation of tokens is not supported"},
+	"mutual TLS":                          {annotation: "mutual-authentication", value: `[{"port":443,"mode":"verify"}]`, fault: `mode "verify" is not supported`},
+	"regular expressions, or not":         {annotation: "use-regex-path-match", value: "maybe", do: anyPathType, fault: "want true or false"},
+	"a target type that is none":          {annotation: "target-type", value: "pod", fault: "want instance or ip"},
+	"a target type that is the Service's": {do: annotateService("target-type", "pod"), fault: `Service shop/b, annotation alb.ingress.kubernetes.io/target-type, value "pod"`},
+	"a protocol of targets":               {annotation: "backend-protocol", value: "TCP", fault: "want HTTP or HTTPS"},
+	"a protocol version":                  {annotation: "backend-protocol-version", value: "HTTP3", fault: "want HTTP1, HTTP2 or GRPC"},
+	"attributes of target groups":         {annotation: "target-group-attributes", value: "k", fault: "has no equals sign"},
+	"a health check port that is none":    {annotation: "healthcheck-port", value: "admin", fault: "want traffic-port, a number, or the name of a port of Service shop/b"},
+	"a health check port that has a name": {annotation: "healthcheck-port", value: "http", do: func(in *Input, _ *networkingv1.Ingress) {
+		in.service("b").Spec.Ports[0].TargetPort.Type, in.service("b").Spec.Ports[0].TargetPort.StrVal = 1, "web"
+	}, fault: `this port's targetPort is the name "web"`},
+	"an interval":           {annotation: "healthcheck-interval-seconds", value: "1", fault: "want an integer from 5 to 300"},
+	"a tag of the Service":  {do: annotateService("tags", "elbv2.k8s.aws/cluster=x"), fault: "Service shop/b, annotation alb.ingress.kubernetes.io/tags"},
+	"a Service of IPv6":     {do: func(in *Input, _ *networkingv1.Ingress) { in.service("b").Spec.IPFamilies = []corev1.IPFamily{"IPv6"} }, fault: "the Service has IPv6 in spec.ipFamilies, and the load balancer is ipv4"},
+	"an order that is none": {do: func(in *Input, _ *networkingv1.Ingress) { in.Members[1].Fault = &Fault{Reason: "no order"} }, fault: "no order"},
+	"params of a scheme that is none": {do: func(in *Input, _ *networkingv1.Ingress) {
+		in.Members[1].Params = &v1beta1.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1beta1.IngressClassParamsSpec{Scheme: new("x")}}
+	}, fault: `IngressClassParams p, spec.scheme, value "x"`},
+	"more rules than the quota": {do: func(in *Input, b *networkingv1.Ingress) {
+		in.Options.Limits.Rules = 9
+		path := b.Spec.Rules[0].HTTP.Paths[0]
+		path.Path = "/more"
+		b.Spec.Rules[0].HTTP.Paths = append(b.Spec.Rules[0].HTTP.Paths, path)
+	}, fault: "the load balancer would have 10 rules, and its quota is 9"},
+	"more target groups than the quota": {annotation: "actions.act", value: weighted("b", "c"), do: func(in *Input, _ *networkingv1.Ingress) {
+		in.Options.Limits.TargetGroups = 2
+		in.Members = append(in.Members[:1:1], in.Members[2], in.Members[1])
+	}, fault: "the load balancer would have 4 target groups, and its quota is 2"},
+	"more certificates than the quota": {do: func(in *Input, b *networkingv1.Ingress) {
+		in.Options.Limits.Certificates = 1
+		b.Spec.Rules[0].Host = "b.example.org"
+		for _, arn := range []string{"1", "2"} {
+			in.AWS.Certificates = append(in.AWS.Certificates, Certificate{ARN: arn, Domains: []string{"b.example.org"}})
+		}
+	}, fault: "the load balancer would have 2 certificates besides the default ones, and its quota is 1"},
+}
+
+func agreeOn(name, value string) func(*Input, *networkingv1.Ingress) {
+	return func(in *Input, _ *networkingv1.Ingress) { annotate(in, 0, Prefix+name, value) }
+}
+
+func annotateService(name, value string) func(*Input, *networkingv1.Ingress) {
+	return func(in *Input, _ *networkingv1.Ingress) {
+		in.service("b").Annotations = map[string]string{Prefix + name: value}
+	}
+}
+
+func anyPathType(_ *Input, b *networkingv1.Ingress) {
+	b.Spec.Rules[0].HTTP.Paths[0].PathType = new(networkingv1.PathTypeImplementationSpecific)
+}
+
+func weighted(services ...string) string {
+	targets := make([]string, len(services))
+	for i, service := range services {
+		targets[i] = fmt.Sprintf(`{"serviceName":%q,"servicePort":80,"weight":1}`, service)
+	}
+	return `{"type":"forward","forwardConfig":{"targetGroups":[` + strings.Join(targets, ",") + `]}}`
+}
+
+// A member that is broken in any way is held and says why; the others are built as if it were not there.
+func TestBrokenMemberHarmsOnlyItself(t *testing.T) {
+	for name, tc := range breaks {
+		t.Run(name, func(t *testing.T) {
+			in := three(t)
+			b := in.Members[1].Ingress
+			if tc.annotation != "" {
+				annotate(&in, 1, Prefix+tc.annotation, tc.value)
+			}
+			if tc.do != nil {
+				tc.do(&in, b)
+			}
+			got, faults := Build(in)
+			without := in
+			without.Members = slices.DeleteFunc(slices.Clone(in.Members), func(m Member) bool { return m.Ingress == b })
+			want, _ := Build(without)
+			if diff := cmp.Diff(rulesOf(want, ""), rulesOf(got, "shop/b"), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("rules of the others (-without it +with it):\n%s", diff)
+			}
+			if diff := cmp.Diff(want.TargetGroups, got.TargetGroups, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("target groups (-without it +with it):\n%s", diff)
+			}
+			for _, member := range got.Members {
+				if member.Held != (member.Name == "shop/b") {
+					t.Errorf("%s is held: %v", member.Name, member.Held)
+				}
+			}
+			if !slices.ContainsFunc(faults, func(f Fault) bool {
+				return f.Member == "shop/b" && !f.Warning && strings.Contains(f.Error(), tc.fault)
+			}) {
+				t.Errorf("no fault %q of shop/b in %v", tc.fault, faults)
+			}
+			for _, fault := range faults {
+				if !fault.Warning && fault.Member != "shop/b" {
+					t.Errorf("%s has a fault: %v", fault.Member, fault)
+				}
+			}
+			if len(want.LoadBalancers) != 1 || len(rulesOf(want, "")) == 0 {
+				t.Errorf("the others have no rules: the test shows nothing")
+			}
+		})
+	}
+}
