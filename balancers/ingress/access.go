@@ -80,8 +80,7 @@ func (g *group) inbound() []stack.Inbound {
 	}
 	for _, rule := range g.in.seenInbound() {
 		ofBuilt := slices.ContainsFunc(g.listeners, func(l listener) bool { return l.port == rule.From })
-		ofHeld := slices.ContainsFunc(g.held, func(r *reading) bool { return r.listens(rule.From) })
-		if !ofBuilt && ofHeld {
+		if !ofBuilt && g.heldOn(rule.From) {
 			rules = append(rules, rule)
 		}
 	}

@@ -25,6 +25,7 @@ func Build(in Input) (stack.Stack, []Fault) {
 		}
 	}
 	seen := in.seenVotes()
+	in.addSeenFallbacks(all, seen)
 	for {
 		g := newGroup(&in, all, seen)
 		late := g.check()
@@ -45,20 +46,21 @@ type group struct {
 	held  []*reading
 	agreed
 	conflicts map[*reading]Fault
+	seen      map[string]vote
 	balancer  *stack.LoadBalancer // that is seen
 	subnets   []string
 	listeners []listener
 }
 
 func newGroup(in *Input, all []*reading, seen map[string]vote) *group {
-	g := &group{in: in, all: all, balancer: in.seenLoadBalancer()}
+	g := &group{in: in, all: all, seen: seen, balancer: in.seenLoadBalancer()}
 	var candidates []*reading
 	for _, r := range all {
 		if len(r.faults) == 0 {
 			candidates = append(candidates, r)
 		}
 	}
-	g.agreed, g.conflicts = agree(candidates, seen)
+	g.agreed, g.conflicts = agree(candidates, pinned(all, seen))
 	for _, r := range all {
 		if _, conflict := g.conflicts[r]; conflict || len(r.faults) > 0 {
 			g.held = append(g.held, r)
@@ -66,14 +68,19 @@ func newGroup(in *Input, all []*reading, seen map[string]vote) *group {
 			g.built = append(g.built, r)
 		}
 	}
-	g.keep(seen)
+	g.keep()
 	g.listeners = g.buildListeners()
 	return g
 }
 
+// heldOn reports whether a held member has, or may have, a listener on the port.
+func (g *group) heldOn(port int32) bool {
+	return slices.ContainsFunc(g.held, func(r *reading) bool { return r.listens(port) })
+}
+
 // keep has settings stay as they are seen of which held members alone speak, or may speak.
-func (g *group) keep(seen map[string]vote) {
-	for setting, vote := range seen {
+func (g *group) keep() {
+	for setting, vote := range g.seen {
 		if _, ok := g.votes[setting]; ok || setting == Subnets.Name || setting == LoadBalancerNameKey.Name {
 			continue
 		}
@@ -163,7 +170,7 @@ func (g *group) webACL() *string {
 	switch {
 	case !ok || !g.in.Options.WAFv2:
 		return nil
-	case vote.text == "none":
+	case vote.text == noWebACL:
 		return new("")
 	}
 	return &vote.text

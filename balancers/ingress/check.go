@@ -4,6 +4,7 @@
 package ingress
 
 import (
+	"slices"
 	"strconv"
 )
 
@@ -41,13 +42,13 @@ func (g *group) checkRedirect() map[*reading]Fault {
 	if err != nil {
 		return nil
 	}
-	for _, r := range g.all {
+	for _, r := range g.built {
 		if r.ports[int32(port)] == HTTPS {
 			return nil
 		}
 	}
-	if seen := seenListener(g.balancer, int32(port)); seen != nil && seen.Protocol == string(HTTPS) && len(g.held) > 0 {
-		return nil
+	if seen := seenListener(g.balancer, int32(port)); seen != nil && seen.Protocol == string(HTTPS) && g.heldOn(seen.Port) {
+		return nil // it stays
 	}
 	return g.voters(SSLRedirect.Name, "no HTTPS listener of the group has this port: want one that has, as in "+Prefix+ListenPorts.Name)
 }
@@ -83,28 +84,57 @@ func (g *group) checkCertificates() map[*reading]Fault {
 	return faults
 }
 
-// checkSubnets finds the subnets. If they cannot be found, those who named them have the fault, else those who want another scheme than the
-// load balancer has, else all.
+// checkSubnets finds the subnets. If there are none, that member has the fault without which there are; else those who speak of them.
 func (g *group) checkSubnets() map[*reading]Fault {
 	if len(g.built) == 0 {
 		return nil
 	}
-	var present []string
-	if g.balancer != nil && g.balancer.Scheme == g.scheme() {
-		present = g.balancer.Subnets
-	}
-	subnets, err := g.in.subnets(g.get(Subnets.Name, ""), g.scheme(), g.addressType(), present)
+	subnets, err := g.findSubnets(g.agreed)
 	if g.subnets = subnets; err == nil {
 		return nil
 	}
-	for _, setting := range []string{Subnets.Name, Scheme.Name} {
-		if faults := g.voters(setting, err.Error()); len(faults) > 0 {
-			return faults
+	speaks := func(r *reading) bool {
+		return slices.ContainsFunc(subnetSettings, func(setting string) bool { return r.says(setting) })
+	}
+	for _, r := range slices.Backward(g.built) {
+		if !speaks(r) || len(g.built) == 1 {
+			continue
+		}
+		others := slices.DeleteFunc(slices.Clone(g.built), func(other *reading) bool { return other == r })
+		without, _ := agree(others, pinned(others, g.seen))
+		if _, stillWrong := g.findSubnets(without); stillWrong == nil {
+			return map[*reading]Fault{r: r.subnetFault(err)}
 		}
 	}
 	faults := map[*reading]Fault{}
 	for _, r := range g.built {
-		faults[r] = Fault{Field: "spec", Reason: err.Error()}
+		if speaks(r) || !slices.ContainsFunc(g.built, speaks) {
+			faults[r] = r.subnetFault(err)
+		}
 	}
 	return faults
+}
+
+// subnetSettings are those that the choice of subnets depends on.
+var subnetSettings = []string{Subnets.Name, AddressType.Name, Scheme.Name}
+
+func (r *reading) subnetFault(err error) Fault {
+	fault := Fault{Field: "spec"}
+	for _, setting := range subnetSettings {
+		if vote, ok := r.votes[setting]; ok {
+			fault = vote.from
+			break
+		}
+	}
+	fault.Reason = err.Error()
+	return fault
+}
+
+func (g *group) findSubnets(a agreed) ([]string, error) {
+	scheme, addressType := a.get(Scheme.Name, g.in.Options.DefaultScheme), a.get(AddressType.Name, AddressType.Default)
+	var present []string
+	if g.balancer != nil && g.balancer.Scheme == scheme {
+		present = g.balancer.Subnets
+	}
+	return g.in.subnets(a.get(Subnets.Name, ""), scheme, addressType, present)
 }

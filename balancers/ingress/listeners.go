@@ -59,7 +59,7 @@ func (g *group) certificates(l *listener) []string {
 		wanted = append(wanted, r.certificates...)
 	}
 	onPort := func(r *reading) bool { return r.listens(l.port) }
-	if seen := seenListener(g.balancer, l.port); seen != nil && slices.ContainsFunc(g.held, onPort) {
+	if seen := seenListener(g.balancer, l.port); seen != nil && g.heldOn(l.port) {
 		present = seen.Certificates
 	}
 	first := slices.IndexFunc(g.all, onPort)

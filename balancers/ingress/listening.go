@@ -26,7 +26,8 @@ func (r *reading) readListeners() {
 		ports = map[int32]Protocol{80: HTTP}
 	}
 	r.ports = ports
-	for port, protocol := range ports {
+	for _, port := range slices.Sorted(maps.Keys(ports)) {
+		protocol := ports[port]
 		r.add(of(protocolSetting, port), string(protocol), Fault{Annotation: Prefix + ListenPorts.Name})
 		r.readAttributes(port, protocol)
 	}

@@ -149,10 +149,7 @@ func groupsOf(action stack.Action) []string {
 }
 
 func (g *group) seenGroupKeys() map[string]bool {
-	parts, keys := map[string]string{}, map[string]bool{}
-	for _, group := range g.in.Seen.TargetGroups {
-		parts[group.ARN] = group.Part
-	}
+	parts, keys := g.in.seenParts(), map[string]bool{}
 	if g.balancer == nil {
 		return keys
 	}

@@ -4,6 +4,7 @@
 package ingress
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -38,6 +39,9 @@ func (in *Input) seenVotes() map[string]vote {
 		r.add(SecurityGroups.Name, strings.Join(given, ","), Fault{})
 		r.add(ManageBackendRules.Name, yesNo(backend), Fault{})
 	}
+	if lb.WebACL != nil {
+		r.add(WAFv2ACL.Name, cmp.Or(*lb.WebACL, noWebACL), Fault{})
+	}
 	r.addKeys(LoadBalancerAttributes.Name, lb.Attributes, Fault{})
 	r.addKeys(Tags.Name, lb.Tags, Fault{})
 	for _, part := range []string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()} {
@@ -47,6 +51,34 @@ func (in *Input) seenVotes() map[string]vote {
 		r.addSeenListener(listener, in.seenInbound())
 	}
 	return r.votes
+}
+
+// addSeenFallbacks adds whose default backends the listeners have, as far as their target groups tell.
+func (in *Input) addSeenFallbacks(readings []*reading, seen map[string]vote) {
+	lb, parts := in.seenLoadBalancer(), in.seenParts()
+	if lb == nil {
+		return
+	}
+	for _, listener := range lb.Listeners {
+		for _, r := range readings {
+			if r.fallback == nil {
+				continue
+			}
+			wanted := groupsOf(r.fallback.Action)
+			if slices.ContainsFunc(groupsOf(listener.Default), func(arn string) bool { return slices.Contains(wanted, cmp.Or(parts[arn], arn)) }) {
+				seen[of(fallbackSetting, listener.Port)] = vote{text: r.name, same: r.name}
+			}
+		}
+	}
+}
+
+// seenParts are the parts of the target groups that are seen, by ARN.
+func (in *Input) seenParts() map[string]string {
+	parts := map[string]string{}
+	for _, group := range in.Seen.TargetGroups {
+		parts[group.ARN] = group.Part
+	}
+	return parts
 }
 
 func (r *reading) addSeenListener(listener stack.Listener, inbound []stack.Inbound) {

@@ -4,7 +4,9 @@
 package ingress
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"k8s.io/utils/ptr"
@@ -35,7 +37,7 @@ func forcedBy(params *v1beta1.IngressClassParams) map[string]bool {
 // readSettings reads what the group has once, but for what is about who may reach it.
 func (r *reading) readSettings() {
 	p := &r.params
-	say(r, LoadBalancerNameKey, "spec.loadBalancerName", p.LoadBalancerName, asIs)
+	r.readName()
 	say(r, Scheme, "spec.scheme", ptr.Deref(p.Scheme, ""), asIs)
 	say(r, AddressType, "spec.ipAddressType", ptr.Deref(p.IPAddressType, ""), asIs)
 	r.readSSLRedirect()
@@ -50,6 +52,18 @@ func (r *reading) readSettings() {
 	r.addKeys(Tags.Name, r.tags, Fault{Annotation: Prefix + Tags.Name})
 	if tags := r.paramsTags(); len(tags) > 0 {
 		r.addKeys(Tags.Name, tags, Fault{Object: r.paramsObject(), Field: "spec.tags"})
+	}
+}
+
+var loadBalancerName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
+
+// readName checks the load balancer's name where it will be made. The name of one that is seen does not change.
+func (r *reading) readName() {
+	name, set := say(r, LoadBalancerNameKey, "spec.loadBalancerName", r.params.LoadBalancerName, asIs)
+	if set && r.in.seenLoadBalancer() == nil && (!loadBalancerName.MatchString(name) || strings.HasPrefix(name, "internal-")) {
+		fault := r.votes[LoadBalancerNameKey.Name].from
+		fault.Reason = "want letters, digits and hyphens, no hyphen at either end, and not internal- at the beginning"
+		r.fail(fault)
 	}
 }
 
@@ -73,6 +87,9 @@ func (r *reading) readSSLRedirect() {
 	say(r, SSLRedirect, "spec.sslRedirectPort", port, decimal)
 }
 
+// noWebACL takes the present web ACL off.
+const noWebACL = "none"
+
 // readWebACL leaves the web ACL alone where it is given by name, which counts before the ARN.
 func (r *reading) readWebACL() {
 	name, ofAnnotation := r.annotations()[Prefix+wafv2ACLName]
@@ -82,8 +99,8 @@ func (r *reading) readWebACL() {
 		}
 		return
 	}
-	arn, set := say(r, WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn, asIs)
-	if set && arn == "" {
+	say(r, WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn, func(arn string) string { return cmp.Or(arn, noWebACL) })
+	if arn, set := r.annotations()[Prefix+WAFv2ACL.Name]; set && arn == "" && r.params.WAFv2ACLArn == "" {
 		r.warnOf(Fault{Annotation: Prefix + WAFv2ACL.Name, Reason: "an empty value takes the present web ACL off: write none, or leave it out"})
 	}
 }

@@ -6,7 +6,6 @@ package ingress
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -97,6 +96,10 @@ func (in *Input) subnets(vote, scheme, addressType string, present []string) ([]
 		return present, nil
 	default:
 		subnets = in.discover(scheme, dualstack)
+	}
+	if len(subnets) == 0 {
+		return nil, fmt.Errorf("no subnet of the VPC fits a load balancer that is %s and %s: tag subnets with kubernetes.io/role/elb for "+
+			"internet-facing or kubernetes.io/role/internal-elb for internal ones, or name them in %s", scheme, addressType, Prefix+Subnets.Name)
 	}
 	if err := in.Options.checkSubnets(subnets); err != nil {
 		return nil, err
@@ -193,10 +196,6 @@ func (in *Input) onePerZone(subnets []Subnet, fits func(Subnet) bool) []Subnet {
 
 // checkSubnets is an error if no load balancer can have these.
 func (o *Options) checkSubnets(subnets []Subnet) error {
-	if len(subnets) == 0 {
-		return errors.New("no subnet is found: tag subnets with kubernetes.io/role/elb or kubernetes.io/role/internal-elb, or name them in " +
-			Prefix + Subnets.Name)
-	}
 	locale := subnets[0].Locale
 	for _, subnet := range subnets[1:] {
 		if subnet.Locale != locale {

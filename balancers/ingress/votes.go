@@ -48,7 +48,7 @@ func (r *reading) addKeys(name string, values map[string]string, from Fault) {
 	}
 }
 
-// say has the member vote for a value of its params, else for that of its annotation, and returns it.
+// say has the member vote for a value of its params, else for that of its annotation, and returns it. One without text does not count.
 func say[T any](r *reading, key Key[T], field, ofParams string, text func(T) string) (string, bool) {
 	from := Fault{Annotation: Prefix + key.Name}
 	value, set := *new(T), false
@@ -63,7 +63,7 @@ func say[T any](r *reading, key Key[T], field, ofParams string, text func(T) str
 	} else {
 		value, set = get(r, key)
 	}
-	if !set {
+	if !set || text(value) == "" {
 		return "", false
 	}
 	r.add(key.Name, text(value), from)
@@ -103,16 +103,21 @@ func (a agreed) keys(name string) map[string]string {
 	return values
 }
 
-// agree finds what holds for the group. A member joins if it contradicts neither those before it nor, where a member wants what is seen,
-// the load balancer that is seen; else a fault says with whom it disagrees.
-func agree(readings []*reading, seen map[string]vote) (agreed, map[*reading]Fault) {
-	a, faults := agreed{votes: map[string]vote{}}, map[*reading]Fault{}
+// pinned are the votes of what is seen that a member shares, even one that is held: they count before all others.
+func pinned(readings []*reading, seen map[string]vote) map[string]vote {
+	pins := map[string]vote{}
 	for setting, vote := range seen {
-		wanted := func(r *reading) bool { return r.votes[setting].same == vote.same && r.says(setting) }
-		if slices.ContainsFunc(readings, wanted) {
-			a.votes[setting] = vote
+		if slices.ContainsFunc(readings, func(r *reading) bool { return r.says(setting) && r.votes[setting].same == vote.same }) {
+			pins[setting] = vote
 		}
 	}
+	return pins
+}
+
+// agree finds what holds for the group. A member joins if it contradicts neither the pins nor those before it; else a fault says with whom it
+// disagrees.
+func agree(readings []*reading, pins map[string]vote) (agreed, map[*reading]Fault) {
+	a, faults := agreed{votes: maps.Clone(pins)}, map[*reading]Fault{}
 	for _, r := range readings {
 		if fault, ok := r.contradicts(a); ok {
 			faults[r] = fault
