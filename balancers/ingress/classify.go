@@ -4,6 +4,7 @@
 package ingress
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,7 +87,7 @@ func (o Objects) classify(ingress *networkingv1.Ingress) Classified {
 // classOf is the Ingress's class and whether it is ours. There is none where the annotation decides, or nothing at all.
 func (o Objects) classOf(ingress *networkingv1.Ingress) (class *networkingv1.IngressClass, ours bool, fault *Fault) {
 	if name, ok := ingress.Annotations[classAnnotation]; ok {
-		return nil, name == o.Class || o.Class == "" && name == emptyClass, nil
+		return nil, name == cmp.Or(o.Class, emptyClass), nil
 	}
 	if name := ingress.Spec.IngressClassName; name != nil {
 		i := slices.IndexFunc(o.Classes, func(class *networkingv1.IngressClass) bool { return class.Name == *name })

@@ -1,0 +1,174 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/targetgate/targetgate/balancers/v1beta1"
+)
+
+const testClasses = `
+metadata: {name: alb}
+spec: {controller: ingress.k8s.aws/alb}
+---
+metadata: {name: nginx}
+spec: {controller: k8s.io/ingress-nginx}
+---
+metadata: {name: team}
+spec: {controller: ingress.k8s.aws/alb, parameters: {apiGroup: elbv2.k8s.aws, kind: IngressClassParams, name: team}}
+---
+metadata: {name: without-params}
+spec: {controller: ingress.k8s.aws/alb, parameters: {apiGroup: elbv2.k8s.aws, kind: IngressClassParams, name: gone}}
+---
+metadata: {name: other-params}
+spec: {controller: ingress.k8s.aws/alb, parameters: {apiGroup: v1, kind: ConfigMap, name: team}}
+---
+metadata: {name: bad-group}
+spec: {controller: ingress.k8s.aws/alb, parameters: {apiGroup: elbv2.k8s.aws, kind: IngressClassParams, name: bad-group}}`
+
+const testParams = `
+metadata: {name: team}
+spec: {group: {name: team}, namespaceSelector: {matchLabels: {team: a}}}
+---
+metadata: {name: bad-group}
+spec: {group: {name: Team}}`
+
+func TestClassify(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ingress  string // metadata and spec
+		class    string // --ingress-class, alb unless said
+		flag     bool   // class is said
+		defaults []string
+		want     string // the group; "" if it is not ours
+		params   string
+		fault    string
+	}{
+		"the annotation alone decides": {
+			ingress: `{metadata: {annotations: {kubernetes.io/ingress.class: alb}}, spec: {ingressClassName: nginx}}`, want: "shop/web",
+		},
+		"the annotation of another":                   {ingress: `{metadata: {annotations: {kubernetes.io/ingress.class: nginx}}, spec: {ingressClassName: alb}}`},
+		"the annotation as the flag says":             {ingress: `{metadata: {annotations: {kubernetes.io/ingress.class: mine}}}`, class: "mine", flag: true, want: "shop/web"},
+		"the annotation with an empty flag":           {ingress: `{metadata: {annotations: {kubernetes.io/ingress.class: alb}}}`, flag: true, want: "shop/web"},
+		"the class, whatever the flag":                {ingress: `{spec: {ingressClassName: alb}}`, class: "mine", flag: true, want: "shop/web"},
+		"the class of another":                        {ingress: `{spec: {ingressClassName: nginx}}`},
+		"the class of another, with our finalizer":    {ingress: `{metadata: {finalizers: [ingress.k8s.aws/resources]}, spec: {ingressClassName: nginx}}`},
+		"a class that does not exist":                 {ingress: `{spec: {ingressClassName: gone}}`},
+		"a class that does not exist, of one of ours": {ingress: `{metadata: {finalizers: [ingress.k8s.aws/resources]}, spec: {ingressClassName: gone}}`, fault: `spec.ingressClassName, value "gone"`},
+		"no class":                     {ingress: `{}`},
+		"no class, with an empty flag": {ingress: `{}`, flag: true, want: "shop/web"},
+		"our default class":            {ingress: `{}`, defaults: []string{"alb"}, want: "shop/web"},
+		"another's default class, with an empty flag":   {ingress: `{}`, flag: true, defaults: []string{"nginx"}},
+		"two default classes":                           {ingress: `{}`, defaults: []string{"nginx", "alb"}, fault: "alb and nginx are both default classes"},
+		"two default classes, and a class":              {ingress: `{spec: {ingressClassName: alb}}`, defaults: []string{"nginx", "alb"}, want: "shop/web"},
+		"two default classes, and an annotation":        {ingress: `{metadata: {annotations: {kubernetes.io/ingress.class: alb}}}`, defaults: []string{"nginx", "alb"}, want: "shop/web"},
+		"params in a namespace that they select":        {ingress: `{metadata: {namespace: a}, spec: {ingressClassName: team}}`, want: "team", params: "team"},
+		"params in another namespace":                   {ingress: `{spec: {ingressClassName: team}}`, fault: "IngressClassParams team, spec.namespaceSelector, value \"team=a\": does not select namespace shop"},
+		"params that do not exist":                      {ingress: `{spec: {ingressClassName: without-params}}`, fault: `spec.parameters.name, value "gone"`},
+		"parameters of another kind":                    {ingress: `{spec: {ingressClassName: other-params}}`, fault: "want IngressClassParams of elbv2.k8s.aws"},
+		"a group by annotation":                         {ingress: `{metadata: {annotations: {alb.ingress.kubernetes.io/group.name: edge}}, spec: {ingressClassName: alb}}`, want: "edge"},
+		"a group by params before the annotation":       {ingress: `{metadata: {namespace: a, annotations: {alb.ingress.kubernetes.io/group.name: edge}}, spec: {ingressClassName: team}}`, want: "team", params: "team"},
+		"a group name that is none":                     {ingress: `{metadata: {annotations: {alb.ingress.kubernetes.io/group.name: Edge}}, spec: {ingressClassName: alb}}`, fault: `group.name, value "Edge"`},
+		"a group name of params that is none":           {ingress: `{spec: {ingressClassName: bad-group}}`, params: "bad-group", fault: `IngressClassParams bad-group, spec.group.name, value "Team"`},
+		"an order that is none stays in its group":      {ingress: `{metadata: {annotations: {alb.ingress.kubernetes.io/group.order: "1001"}}, spec: {ingressClassName: alb}}`, want: "shop/web", fault: "want an integer from -1000 to 1000"},
+		"one that is being deleted":                     {ingress: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {ingressClassName: alb}}`},
+		"one of a missing class that is being deleted":  {ingress: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [ingress.k8s.aws/resources]}, spec: {ingressClassName: gone}}`},
+		"an annotation of ours that is empty":           {ingress: `{metadata: {annotations: {kubernetes.io/ingress.class: ""}}}`},
+		"an annotation that is empty as the empty flag": {ingress: `{metadata: {annotations: {kubernetes.io/ingress.class: ""}}}`, flag: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ingress := parse[networkingv1.Ingress](t, tc.ingress)[0]
+			if ingress.Name = "web"; ingress.Namespace == "" {
+				ingress.Namespace = "shop"
+			}
+			objects := Objects{
+				Ingresses: []*networkingv1.Ingress{ingress}, Class: "alb",
+				Classes:    parse[networkingv1.IngressClass](t, testClasses),
+				Params:     parse[v1beta1.IngressClassParams](t, testParams),
+				Namespaces: map[string]map[string]string{"a": {"team": "a"}},
+			}
+			if tc.flag {
+				objects.Class = tc.class
+			}
+			for _, class := range objects.Classes {
+				for _, name := range tc.defaults {
+					if class.Name == name {
+						class.Annotations = map[string]string{"ingressclass.kubernetes.io/is-default-class": "true"}
+					}
+				}
+			}
+			got := Classify(objects)[0]
+			group, params, fault := "", "", ""
+			if got.Ours {
+				group = got.Group.String()
+			}
+			if got.Params != nil {
+				params = got.Params.Name
+			}
+			if got.Fault != nil {
+				fault = got.Fault.Error()
+			}
+			if group != tc.want || params != tc.params || (fault == "") != (tc.fault == "") || !strings.Contains(fault, tc.fault) {
+				t.Errorf("group %q, params %q, fault %q; want %q, %q, %q", group, params, fault, tc.want, tc.params, tc.fault)
+			}
+		})
+	}
+}
+
+func TestGroups(t *testing.T) {
+	ingresses := parse[networkingv1.Ingress](t, `
+metadata: {namespace: b, name: second, annotations: {alb.ingress.kubernetes.io/group.name: edge}}
+spec: {ingressClassName: alb}
+---
+metadata: {namespace: a, name: third, annotations: {alb.ingress.kubernetes.io/group.name: edge, alb.ingress.kubernetes.io/group.order: "10"}}
+spec: {ingressClassName: alb}
+---
+metadata: {namespace: z, name: first, annotations: {alb.ingress.kubernetes.io/group.name: edge, alb.ingress.kubernetes.io/group.order: "-1"}}
+spec: {ingressClassName: alb}
+---
+metadata: {namespace: a, name: moving, annotations: {alb.ingress.kubernetes.io/group.name: other}, finalizers: [group.ingress.k8s.aws/edge, group.ingress.k8s.aws/other]}
+spec: {ingressClassName: alb}
+---
+metadata: {namespace: a, name: deleted, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [group.ingress.k8s.aws/edge]}
+spec: {ingressClassName: alb}
+---
+metadata: {namespace: a, name: left, finalizers: [group.ingress.k8s.aws/edge]}
+spec: {ingressClassName: nginx}
+---
+metadata: {namespace: a, name: unknown, annotations: {alb.ingress.kubernetes.io/group.name: Edge}, finalizers: [group.ingress.k8s.aws/edge]}
+spec: {ingressClassName: alb}
+---
+metadata: {namespace: a, name: alone}
+spec: {ingressClassName: alb}
+---
+metadata: {namespace: a, name: foreign}
+spec: {ingressClassName: nginx}`)
+	got := map[string]string{}
+	for group, members := range Groups(Classify(Objects{Ingresses: ingresses, Classes: parse[networkingv1.IngressClass](t, testClasses), Class: "alb"})) {
+		var text []string
+		for _, member := range members.Active {
+			name := nameOf(member.Ingress)
+			if member.Fault != nil {
+				name += "(held)"
+			}
+			text = append(text, name)
+		}
+		text = append(text, "|")
+		for _, ingress := range members.Inactive {
+			text = append(text, nameOf(ingress))
+		}
+		got[group.String()] = strings.Join(text, " ")
+	}
+	if diff := cmp.Diff(map[string]string{
+		"edge":    "z/first a/unknown(held) b/second a/third | a/deleted a/left a/moving",
+		"other":   "a/moving |",
+		"a/alone": "a/alone |",
+	}, got); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+}
