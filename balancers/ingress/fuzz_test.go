@@ -117,7 +117,7 @@ func FuzzBuild(f *testing.F) {
 // A member that is broken in two ways is no worse than one that is broken in one.
 func TestTwoFaultsOfOneMember(t *testing.T) {
 	names, random := slices.Sorted(maps.Keys(breaks)), rand.New(rand.NewPCG(1, 2))
-	for range 500 {
+	for range 150 {
 		one, two := names[random.IntN(len(names))], names[random.IntN(len(names))]
 		in := three(t)
 		for _, way := range []string{one, two} {

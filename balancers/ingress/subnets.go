@@ -199,7 +199,7 @@ func (o *Options) checkSubnets(subnets []Subnet) error {
 	locale := subnets[0].Locale
 	for _, subnet := range subnets[1:] {
 		if subnet.Locale != locale {
-			return fmt.Errorf("subnet %s is of a %s and %s of a %s: want all of one kind",
+			return fmt.Errorf("subnet %s is in a zone of kind %s, %s of kind %s: want all of one kind",
 				subnets[0].ID, locale, subnet.ID, subnet.Locale)
 		}
 	}

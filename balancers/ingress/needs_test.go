@@ -1,0 +1,68 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+func TestNeeds(t *testing.T) {
+	named := func(names ...string) []types.NamespacedName {
+		var out []types.NamespacedName
+		for _, name := range names {
+			out = append(out, types.NamespacedName{Namespace: "shop", Name: name})
+		}
+		return out
+	}
+	hosts := []string{"a.example.com", "b.example.com", "c.example.com"}
+	seen := stack.Stack{LoadBalancers: []stack.LoadBalancer{{Scheme: "internal"}}}
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		seen        stack.Stack
+		want        Needs
+	}{
+		"nothing is seen yet":     {want: Needs{Services: named("a", "b", "c"), Hosts: hosts, Subnets: true}},
+		"a load balancer is seen": {seen: seen, want: Needs{Services: named("a", "b", "c"), Hosts: hosts}},
+		"of another scheme": {
+			seen: seen, annotations: map[string]string{"scheme": "internet-facing"},
+			want: Needs{Services: named("a", "b", "c"), Hosts: hosts, Subnets: true},
+		},
+		"names": {
+			seen: seen, annotations: map[string]string{
+				"security-groups": "sg-1,blue", "subnets": "blue", "certificate-arn": "arn",
+				"actions.act": `{"type":"forward","forwardConfig":{"targetGroups":[
+					{"serviceName":"x","servicePort":80,"weight":1},{"targetGroupName":"y","weight":1},{"targetGroupARN":"z","weight":1}]}}`,
+			},
+			want: Needs{
+				Services: named("a", "b", "c", "x"), SecurityGroups: []string{"blue"}, TargetGroups: []string{"y"},
+				Hosts: []string{"b.example.com", "c.example.com"}, Subnets: true,
+			},
+		},
+		"no HTTPS": {
+			seen: seen, annotations: map[string]string{"listen-ports": `[{"HTTP":80}]`},
+			want: Needs{Services: named("a", "b", "c"), Hosts: []string{"b.example.com", "c.example.com"}},
+		},
+		"what cannot be read": {
+			seen: seen, annotations: map[string]string{"listen-ports": `x`, "actions.act": "{", "scheme": "public"},
+			want: Needs{Services: named("a", "b", "c"), Hosts: []string{"b.example.com", "c.example.com"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := three(t)
+			in.Seen = tc.seen
+			for key, value := range tc.annotations {
+				annotate(&in, 0, Prefix+key, value)
+			}
+			if diff := cmp.Diff(tc.want, NeedsOf(in), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("needs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,183 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/v1beta1"
+)
+
+// Params count before annotations; some of them count from the first member alone.
+func TestParams(t *testing.T) {
+	in := three(t)
+	for i := range in.AWS.Subnets {
+		in.AWS.Subnets[i].IPv6 = true
+	}
+	attribute := func(key, value string) []v1beta1.Attribute { return []v1beta1.Attribute{{Key: key, Value: value}} }
+	in.Members[0].Params = &v1beta1.IngressClassParams{Spec: v1beta1.IngressClassParamsSpec{
+		Scheme: new("internet-facing"), IPAddressType: new("dualstack"), LoadBalancerName: "params",
+		Subnets:      &v1beta1.Subnets{IDs: []v1beta1.SubnetID{"subnet-a1", "subnet-b1"}},
+		InboundCIDRs: []string{"10.0.0.0/8"}, LegacyPrefixListsIDs: []string{"pl-1"},
+		CertificateArn: []string{"arn:params"}, SSLPolicy: "params", SSLRedirectPort: "443", WAFv2ACLArn: "arn:params",
+		LoadBalancerAttributes: attribute("k", "params"),
+		Listeners: []v1beta1.Listener{
+			{Protocol: "HTTPS", Port: 443, ListenerAttributes: attribute("k", "params")}, {Protocol: "HTTPS", Port: 8443, ListenerAttributes: attribute("k", "params")},
+		},
+		Tags: []v1beta1.Tag{{Key: "k", Value: "params"}},
+	}}
+	in.Members[1].Params = &v1beta1.IngressClassParams{Spec: v1beta1.IngressClassParamsSpec{
+		LoadBalancerAttributes: append(attribute("k", "second"), attribute("other", "second")...),
+	}}
+	for name, value := range map[string]string{
+		"scheme": "internal", "ip-address-type": "ipv4", "load-balancer-name": "annotation", "subnets": "subnet-a2,subnet-b2", "inbound-cidrs": "11.0.0.0/8",
+		"security-group-prefix-lists": "pl-2", "certificate-arn": "arn:annotation", "ssl-policy": "annotation", "ssl-redirect": "80", "wafv2-acl-arn": "arn:annotation",
+	} {
+		annotate(&in, 0, Prefix+name, value)
+	}
+	for i := range in.Members { // the keys that the first member's params say hold for all
+		annotate(&in, i, Prefix+"load-balancer-attributes", fmt.Sprintf("k=%d", i))
+		annotate(&in, i, Prefix+"listener-attributes.HTTPS-443", fmt.Sprintf("k=%d", i))
+		annotate(&in, i, Prefix+"tags", fmt.Sprintf("k=%d", i))
+	}
+	got, faults := Build(in)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	tags := func(s string) map[string]string {
+		tags := stack.Tags("prod-1", stack.Ingresses, "edge", s)
+		tags["k"] = "params"
+		return tags
+	}
+	balancer := got.LoadBalancers[0]
+	for i := range balancer.Listeners {
+		balancer.Listeners[i].Rules = nil
+	}
+	if diff := cmp.Diff(stack.LoadBalancer{
+		Name: "params", Scheme: "internet-facing", AddressType: "dualstack", Subnets: []string{"subnet-a1", "subnet-b1"},
+		SecurityGroups: []stack.Ref{{Part: "ManagedLBSecurityGroup"}, {Part: "backend-sg"}},
+		Attributes:     map[string]string{"k": "params"}, Tags: tags("LoadBalancer"), WebACL: new("arn:params"),
+		Listeners: []stack.Listener{
+			{Port: 80, Protocol: "HTTP", Default: redirectAll("443"), Tags: tags("80")},
+			{
+				Port: 443, Protocol: "HTTPS", SSLPolicy: "params", Certificates: []string{"arn:params", "arn:acm:wild"},
+				Default: fixed("404", "text/plain", ""), Attributes: map[string]string{"k": "params"}, Tags: tags("443"),
+			},
+		},
+	}, balancer, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(stack.LoadBalancer{}, "SpareName")); diff != "" {
+		t.Errorf("load balancer (-want +got):\n%s", diff)
+	}
+	var sources []string
+	for _, rule := range got.SecurityGroups[0].Inbound {
+		sources = append(sources, fmt.Sprint(rule.From, " ", rule.Source))
+	}
+	if diff := cmp.Diff([]string{"80 10.0.0.0/8", "80 pl-1", "443 10.0.0.0/8", "443 pl-1"}, sources); diff != "" {
+		t.Errorf("inbound rules (-want +got):\n%s", diff)
+	}
+}
+
+// The certificates of a port are those of all members, the default one the first of the first that has one.
+func TestCertificates(t *testing.T) {
+	in := three(t)
+	in.AWS.Certificates = []Certificate{
+		{ARN: "z", Domains: []string{"a.example.com", "other"}}, {ARN: "y", Domains: []string{"*.EXAMPLE.com"}},
+		{ARN: "x", Domains: []string{"*.a.example.com"}}, {ARN: "w", Domains: []string{"example.com"}}, {ARN: "v", Domains: []string{"*.b.example.com"}},
+	}
+	annotate(&in, 1, Prefix+"certificate-arn", "second,z,second")
+	annotate(&in, 1, Prefix+"group.order", "5")
+	got, faults := Build(in)
+	if diff := cmp.Diff([]string{"y", "z", "second"}, got.LoadBalancers[0].Listeners[1].Certificates); diff != "" || len(faults) > 0 {
+		t.Errorf("faults %v, certificates (-want +got):\n%s", faults, diff)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	for name, tc := range map[string]struct {
+		annotations map[string]string // of shop/b
+		params      v1beta1.IngressClassParamsSpec
+		want        []string
+	}{
+		"an annotation that is none":        {annotations: map[string]string{"shceme": "internal"}, want: []string{`annotation alb.ingress.kubernetes.io/shceme, value "internal": no annotation has this name, it is ignored`}},
+		"one that is not supported":         {annotations: map[string]string{"shield-advanced-protection": "true"}, want: []string{"this annotation is not supported, what it asks for is left as it is"}},
+		"no authentication":                 {annotations: map[string]string{"auth-type": "none"}},
+		"a wrong value that nothing needs":  {annotations: map[string]string{"listener-attributes.HTTP-8080": "k"}, want: []string{"has no equals sign"}},
+		"a port twice":                      {annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443},{"HTTP":80}]`}, want: []string{"port 80 is there twice, and its protocol is HTTP: want it once"}},
+		"an empty web ACL":                  {annotations: map[string]string{"wafv2-acl-arn": ""}, want: []string{"an empty value takes the present web ACL off"}},
+		"a web ACL by name":                 {annotations: map[string]string{"wafv2-acl-arn": "arn", "wafv2-acl-name": "name"}, want: []string{"this annotation is not supported"}},
+		"a web ACL by name of params":       {params: v1beta1.IngressClassParamsSpec{WAFv2ACLName: "name", WAFv2ACLArn: "arn"}, want: []string{"IngressClassParams p, spec.wafv2AclName"}},
+		"a redirect of params that is none": {params: v1beta1.IngressClassParamsSpec{SSLRedirectPort: "https"}, want: []string{"nothing is redirected"}},
+		"capacity of params":                {params: v1beta1.IngressClassParamsSpec{MinimumLoadBalancerCapacity: &v1beta1.MinimumLoadBalancerCapacity{}}, want: []string{"the capacity is left as it is"}},
+		"addresses of params":               {params: v1beta1.IngressClassParamsSpec{IPAMConfiguration: &v1beta1.IPAMConfiguration{}}, want: []string{"the addresses are left as they are"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := three(t)
+			for key, value := range tc.annotations {
+				annotate(&in, 1, Prefix+key, value)
+			}
+			in.Members[1].Params = &v1beta1.IngressClassParams{Spec: tc.params}
+			in.Members[1].Params.Name = "p"
+			got, faults := Build(in)
+			if len(faults) != len(tc.want) || got.Members[1].Held {
+				t.Fatalf("held: %v, faults %v", got.Members[1].Held, faults)
+			}
+			for i, fault := range faults {
+				if !strings.Contains(fault.Error(), tc.want[i]) || !fault.Warning || fault.Member != "shop/b" {
+					t.Errorf("fault %+v, want %s", fault, tc.want[i])
+				}
+			}
+			if acl := got.LoadBalancers[0].WebACL; (acl != nil) != (name == "an empty web ACL") {
+				t.Errorf("web ACL %v", acl)
+			}
+		})
+	}
+}
+
+// A redirect of the group takes the rules away of an Ingress that listens for HTTP alone: that one is told.
+func TestRedirectTakesRulesAway(t *testing.T) {
+	in := three(t)
+	annotate(&in, 0, Prefix+"ssl-redirect", "443")
+	annotate(&in, 2, Prefix+"listen-ports", `[{"HTTP":80}]`)
+	got, faults := Build(in)
+	if len(faults) != 1 || faults[0].Member != "shop/c" || !faults[0].Warning ||
+		!strings.Contains(faults[0].Error(), "alb.ingress.kubernetes.io/ssl-redirect of Ingress shop/a says") {
+		t.Errorf("faults %+v", faults)
+	}
+	if slices.ContainsFunc(got.TargetGroups, func(g stack.TargetGroup) bool { return g.Owner == "shop/c" }) || len(lines(got, 80)) != 0 || len(lines(got, 443)) != 4 {
+		t.Errorf("rules %v, %v", lines(got, 80), lines(got, 443))
+	}
+}
+
+// At a quota the member is held that wants something new, whatever its place; what is held counts as well.
+func TestQuotaHoldsWhoGrows(t *testing.T) {
+	in := three(t)
+	in.Options.Limits.Rules = 13
+	before, _ := Build(in)
+	in.Seen = made(before)
+	paths := &in.Members[0].Ingress.Spec.Rules[0].HTTP.Paths
+	more := (*paths)[0]
+	more.Path = "/more"
+	*paths = append(*paths, more)
+	got, faults := Build(in)
+	if !got.Members[0].Held || got.Members[1].Held || got.Members[2].Held || !strings.Contains(faults[0].Error(), "would have 14 rules, and its quota is 13") {
+		t.Errorf("members %+v, faults %v", got.Members, faults)
+	}
+	*paths = (*paths)[:2]
+	broken(&in) // shop/b keeps its 4 rules
+	paths = &in.Members[2].Ingress.Spec.Rules[0].HTTP.Paths
+	*paths = append(*paths, more)
+	if got, _ = Build(in); got.Members[0].Held || !got.Members[1].Held || !got.Members[2].Held {
+		t.Errorf("members %+v", got.Members)
+	}
+	in.Options.Limits.Rules = 14
+	if got, _ = Build(in); got.Members[2].Held {
+		t.Errorf("members %+v", got.Members)
+	}
+}

@@ -1,0 +1,120 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestSubnets(t *testing.T) {
+	change := func(id string, do func(*Subnet)) func(*Input) {
+		return func(in *Input) { do(in.AWS.subnet(id)) }
+	}
+	tag := func(key, value string) func(*Subnet) {
+		return func(s *Subnet) { s.Tags = map[string]string{key: value} }
+	}
+	untag := func(in *Input) {
+		for i := range in.AWS.Subnets {
+			in.AWS.Subnets[i].Tags = nil
+		}
+	}
+	add := func(s Subnet) func(*Input) {
+		return func(in *Input) { in.AWS.Subnets = append(in.AWS.Subnets, s) }
+	}
+	const zone = "availability-zone"
+	internalRole := "kubernetes.io/role/internal-elb"
+	for name, tc := range map[string]struct {
+		vote, scheme, addressType string
+		present                   []string
+		do                        func(*Input)
+		want                      []string
+		fault                     string
+	}{
+		"by the role of internal ones": {want: []string{"subnet-a2", "subnet-b2"}},
+		"by the role of public ones":   {scheme: internetFacing, want: []string{"subnet-a1", "subnet-b1"}},
+		"a role with another value":    {do: change("subnet-a2", tag(internalRole, "0")), fault: "subnet subnet-b2 is the only one"},
+		"by routes where none has a role": {
+			do: untag, want: []string{"subnet-a2", "subnet-b2"},
+		},
+		"not by routes if that is switched off": {
+			do: func(in *Input) { untag(in); in.Options.ByReachability = false }, fault: "no subnet of the VPC fits a load balancer that is internal and ipv4",
+		},
+		"the lowest ID of a zone": {do: add(Subnet{ID: "subnet-a0", Zone: "eu-west-1a", Locale: zone, Free: 8, Tags: map[string]string{internalRole: ""}}), want: []string{"subnet-a0", "subnet-b2"}},
+		"one of the cluster before the lowest ID": {
+			do:   add(Subnet{ID: "subnet-a9", Zone: "eu-west-1a", Locale: zone, Free: 8, Tags: map[string]string{internalRole: "", "kubernetes.io/cluster/prod-1": "shared"}}),
+			want: []string{"subnet-a9", "subnet-b2"},
+		},
+		"not one of another cluster": {
+			do:    change("subnet-a2", func(s *Subnet) { s.Tags = map[string]string{internalRole: "", "kubernetes.io/cluster/other": "owned"} }),
+			fault: "subnet subnet-b2 is the only one",
+		},
+		"one of another cluster if that is not checked": {
+			do: func(in *Input) {
+				in.Options.CheckClusterTag = false
+				in.AWS.subnet("subnet-a2").Tags = map[string]string{internalRole: "", "kubernetes.io/cluster/other": "owned"}
+			},
+			want: []string{"subnet-a2", "subnet-b2"},
+		},
+		"not one with 7 free addresses":            {do: change("subnet-a2", func(s *Subnet) { s.Free = 7 }), fault: "want subnets in at least 2 zones"},
+		"one alone if that is allowed":             {do: func(in *Input) { in.AWS.subnet("subnet-a2").Free, in.Options.SingleSubnet = 7, true }, want: []string{"subnet-b2"}},
+		"one alone in an outpost":                  {vote: "subnet-a2", do: change("subnet-a2", func(s *Subnet) { s.Locale = "outpost" }), want: []string{"subnet-a2"}},
+		"different locales":                        {do: change("subnet-a2", func(s *Subnet) { s.Locale = "local-zone" }), fault: "subnet subnet-a2 is in a zone of kind local-zone, subnet-b2 of kind availability-zone"},
+		"without IPv6 for dualstack":               {addressType: "dualstack", fault: "internal and dualstack"},
+		"present ones stay":                        {present: []string{"subnet-gone"}, want: []string{"subnet-gone"}},
+		"named ones count before present ones":     {vote: "subnet-b1,subnet-a1", present: []string{"subnet-gone"}, want: []string{"subnet-a1", "subnet-b1"}},
+		"named ones without IPv6 for dualstack":    {vote: "subnet-a1,subnet-b1", addressType: "dualstack", fault: "subnet-a1 has no IPv6 CIDR"},
+		"by tags":                                  {vote: `tags:{"kubernetes.io/role/elb":["0","1"]}`, want: []string{"subnet-a1", "subnet-b1"}},
+		"by tags of which one is missing":          {vote: `tags:{"kubernetes.io/role/elb":["1"],"a":["b"]}`, fault: "no subnet of the VPC fits"},
+		"by tags that count before present ones":   {vote: `tags:{"kubernetes.io/role/elb":["1"]}`, present: []string{"subnet-gone"}, want: []string{"subnet-a1", "subnet-b1"}},
+		"by tags, not those with 7 free addresses": {vote: `tags:{"kubernetes.io/role/elb":["1"]}`, do: change("subnet-a1", func(s *Subnet) { s.Free = 7 }), fault: "subnet-b1 is the only one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := Input{AWS: AWS{Subnets: vpcSubnets()}, Options: DefaultOptions("prod-1", "vpc-1")}
+			if tc.do != nil {
+				tc.do(&in)
+			}
+			if tc.scheme == "" {
+				tc.scheme = internal
+			}
+			if tc.addressType == "" {
+				tc.addressType = "ipv4"
+			}
+			got, err := in.subnets(tc.vote, tc.scheme, tc.addressType, tc.present)
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("subnets (-want +got):\n%s", diff)
+			}
+			if (err != nil) != (tc.fault != "") || err != nil && !strings.Contains(err.Error(), tc.fault) {
+				t.Errorf("error %v, want %q", err, tc.fault)
+			}
+		})
+	}
+}
+
+func TestSubnetIDs(t *testing.T) {
+	aws := AWS{Subnets: vpcSubnets()}
+	for i, name := range []string{"blue", "red", "blue", "green"} {
+		aws.Subnets[i].Tags = map[string]string{"Name": name}
+	}
+	for entries, want := range map[string]string{
+		"subnet-b1,subnet-a1": "subnet-b1,subnet-a1",
+		"blue,blue,green":     "subnet-a1,subnet-a2,subnet-b2",
+		"green,subnet-a1":     "subnet-a1,subnet-b2",
+		"blue":                "2 subnets of the VPC have the tag Name=blue: want 1",
+		"red,red":             "1 subnets of the VPC have the tag Name=red: want 2",
+		"subnet-z":            "the VPC has no subnet subnet-z",
+	} {
+		got, err := aws.subnetIDs(strings.Split(entries, ","))
+		text := strings.Join(got, ",")
+		if err != nil {
+			text = err.Error()
+		}
+		if text != want {
+			t.Errorf("%s: %s, want %s", entries, text, want)
+		}
+	}
+}
