@@ -1,0 +1,213 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// Applier does the steps of plans. It is safe for concurrent use, as long as no stack is in two passes at once.
+type Applier struct {
+	// Calls are those of steps that requests depend on, Late those of the others.
+	Calls, Late Calls
+	// Bindings reads and writes TargetGroupBindings.
+	Bindings client.Client
+	// View is told what was done.
+	View View
+	// VPC is the one that parts are made in.
+	VPC string
+}
+
+// View is what is known to be in AWS.
+type View interface {
+	// Note takes in a change that was made, with the IDs of all its references, and what it has made.
+	Note(id stack.ID, change plan.Change, made Made)
+	// Forget has the stack read again, as it is no longer certain what there is.
+	Forget(id stack.ID)
+}
+
+// Pass is one pass over a stack.
+type Pass struct {
+	ID   stack.ID
+	Plan plan.Plan
+	// Unsettled is for how long a load balancer must still be kept for clients that know its addresses, 0 for no longer; by its ARN.
+	Unsettled func(arn string) time.Duration
+}
+
+// Result is what came of a pass.
+type Result struct {
+	// Done are the steps that were done.
+	Done []plan.Step
+	// Failures are the steps that were tried and failed.
+	Failures []Failure
+	// Later are the removals that AWS refuses for as long as something else is not gone; they are no failures.
+	Later []Failure
+	// LeftOut are the steps that were not tried because of failures.
+	LeftOut []plan.Step
+	// Wait is what ended the pass, nil when all steps had their turn.
+	Wait *plan.Wait
+	// Again is when the next pass may do more, apart from what failed; 0 when there is nothing more to do.
+	Again time.Duration
+}
+
+// Failure is a step with its error.
+type Failure struct {
+	Step plan.Step
+	Err  error
+}
+
+// Pauses until something that is waited for may have happened.
+const (
+	laterPause = 10 * time.Second
+	latePause  = time.Second
+)
+
+// maxLate is how many late steps a pass does: other groups wait for its worker.
+const maxLate = 20
+
+// doing is a pass in progress.
+type doing struct {
+	*Applier
+	Calls
+	pass    Pass
+	refs    refs
+	blocked blocked
+	result  Result
+	// uncertain says that what there is may not be what the view says.
+	uncertain bool
+}
+
+// Run does the steps in their order, the late ones after all others. What comes after a wait is not done, nor what must not be done
+// because of a failure; the rest is. It ends early when nobody knows what came of a call, or when ctx ends.
+func (a *Applier) Run(ctx context.Context, pass Pass) Result {
+	d := &doing{Applier: a, Calls: a.Calls, pass: pass, refs: refs{}}
+	if d.steps(ctx, func(s plan.Step) bool { return !s.Late }, len(pass.Plan)) {
+		d.Calls = a.Late
+		d.steps(ctx, func(s plan.Step) bool { return s.Late }, maxLate)
+	}
+	if d.uncertain {
+		a.View.Forget(pass.ID)
+	}
+	return d.result
+}
+
+// steps does at most so many of these steps. It reports whether others may follow.
+func (d *doing) steps(ctx context.Context, these func(plan.Step) bool, most int) bool {
+	for _, step := range d.pass.Plan {
+		if !these(step) {
+			continue
+		}
+		if most == 0 {
+			d.again(latePause)
+			return false
+		}
+		most--
+		if ctx.Err() != nil || !d.step(ctx, step) {
+			return false
+		}
+	}
+	return true
+}
+
+// step does one step, unless it must wait or is left out. It reports whether others may follow.
+func (d *doing) step(ctx context.Context, step plan.Step) bool {
+	kind, known := kinds[reflect.TypeOf(step.Change)]
+	if !known {
+		return d.fail(plan.Step{Change: step.Change}, sets, fmt.Errorf("a step of type %T is not known", step.Change))
+	}
+	change, missing := d.refs.resolve(step.Change)
+	if len(missing) > 0 || !d.isWaitable(step.Wait) || d.blocked.isLeftOut(change, kind.effect) {
+		d.blocked.failed(change, kind.effect)
+		d.result.LeftOut = append(d.result.LeftOut, step)
+		return true
+	}
+	if pause, err := d.wait(ctx, step.Wait); err != nil {
+		return d.fail(step, kind.effect, err)
+	} else if pause > 0 {
+		d.result.Wait = step.Wait
+		d.again(pause)
+		return false
+	}
+	made, err := kind.do(d, ctx, change)
+	if kind.effect == removes && isGone(err) {
+		err = nil
+	}
+	switch {
+	case err == nil:
+		d.done(step, change, made)
+		return true
+	case kind.effect == removes && isLater(err):
+		d.later(step, err)
+		return true
+	default:
+		return d.fail(step, kind.effect, err)
+	}
+}
+
+// isWaitable reports whether what is waited for will ever be there: no step has failed to make it.
+func (d *doing) isWaitable(wait *plan.Wait) bool {
+	return wait == nil || d.refs.ref(wait.Active)+d.refs.ref(wait.Healthy)+d.refs.ref(wait.Settled) != ""
+}
+
+func (d *doing) done(step plan.Step, change plan.Change, made Made) {
+	if part := d.part(change); part != "" {
+		d.refs[part] = made.ID
+	}
+	d.View.Note(d.pass.ID, change, made)
+	d.result.Done = append(d.result.Done, step)
+}
+
+func (d *doing) later(step plan.Step, err error) {
+	if _, ok := step.Change.(plan.DeleteBinding); ok {
+		d.blocked.lingering = true
+	}
+	d.result.Later = append(d.result.Later, Failure{step, err})
+	d.again(laterPause)
+}
+
+// fail takes in a failure. Others may follow if AWS has refused this step and would not refuse any.
+func (d *doing) fail(step plan.Step, e effect, err error) bool {
+	change, _ := d.refs.resolve(step.Change)
+	d.blocked.failed(change, e)
+	d.result.Failures = append(d.result.Failures, Failure{step, err})
+	d.uncertain = d.uncertain || !isCertain(err)
+	return isAlone(err)
+}
+
+// again has the next pass come within the pause.
+func (d *doing) again(pause time.Duration) {
+	if d.result.Again == 0 || pause < d.result.Again {
+		d.result.Again = pause
+	}
+}
+
+// resource is the value of the resource tag: that of a stack's part, or of what all stacks of the cluster share.
+func (d *doing) resource(tags map[string]string) string {
+	if part := tags[d.pass.ID.Kind.ResourceTag()]; part != "" {
+		return part
+	}
+	return tags[stack.SharedResourceTag]
+}
+
+// isOwn reports whether tags are those by which what these are on is found again: it is the part that the other tags ask for.
+func (d *doing) isOwn(tags, wanted map[string]string) bool {
+	kind := d.pass.ID.Kind
+	for _, key := range []string{stack.ClusterTag, kind.StackTag(), kind.ResourceTag(), stack.SharedResourceTag} {
+		if tags[key] != wanted[key] {
+			return false
+		}
+	}
+	return true
+}
+
+func port(number int32) string { return strconv.Itoa(int(number)) }

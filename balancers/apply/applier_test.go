@@ -1,0 +1,369 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+var shop = stack.ID{Cluster: "prod", Kind: stack.Ingresses, Name: "shop"}
+
+const (
+	prefix      = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:"
+	balancerARN = prefix + "loadbalancer/app/lb/1"
+	listenerARN = prefix + "listener/app/lb/1/443"
+	otherARN    = prefix + "listener/app/lb/1/80"
+)
+
+func ruleARN(listener, name string) string {
+	return strings.Replace(listener, ":listener/", ":listener-rule/", 1) + "/" + name
+}
+
+// noted is a view that remembers what it was told.
+type noted struct {
+	notes  []string
+	forgot int
+}
+
+func (n *noted) Note(_ stack.ID, change plan.Change, made Made) {
+	n.notes = append(n.notes, strings.TrimSpace(fmt.Sprintf("%T %s", change, made.ID)))
+}
+func (n *noted) Forget(stack.ID) { n.forgot++ }
+
+func run(t *testing.T, f *fakeAWS, steps ...plan.Step) (Result, *noted) {
+	t.Helper()
+	view := &noted{}
+	a := &Applier{Calls: f.clients(), Late: f.clients(), View: view, VPC: "vpc-1"}
+	return a.Run(t.Context(), Pass{ID: shop, Plan: steps, Unsettled: func(string) time.Duration { return time.Minute }}), view
+}
+
+func do(changes ...plan.Change) (steps []plan.Step) {
+	for _, change := range changes {
+		steps = append(steps, plan.Step{Change: change})
+	}
+	return steps
+}
+
+func forwardTo(ref stack.Ref) stack.Action {
+	return stack.Action{Forward: &stack.Forward{Groups: []stack.Weighted{{Group: ref}}}}
+}
+
+// newRule makes the rule of that priority, which forwards to a target group with that Part.
+func newRule(listener string, priority int32, group string) plan.CreateRule {
+	return plan.CreateRule{
+		Listener: stack.Ref{ID: listener}, Part: "rule" + port(priority),
+		Rule: stack.Rule{Priority: priority, Action: forwardTo(stack.Ref{Part: group})},
+	}
+}
+
+func newGroup(name string) plan.CreateTargetGroup {
+	return plan.CreateTargetGroup{Group: stack.TargetGroup{Name: name, Part: name}}
+}
+
+func deleteRule(listener, name string) plan.DeleteRule {
+	return plan.DeleteRule{Rule: stack.Ref{ID: ruleARN(listener, name)}}
+}
+
+func groupAnswer(arn string) *elbv2.CreateTargetGroupOutput {
+	return &elbv2.CreateTargetGroupOutput{TargetGroups: []types.TargetGroup{{TargetGroupArn: &arn}}}
+}
+
+func ruleAnswer(arn string) *elbv2.CreateRuleOutput {
+	return &elbv2.CreateRuleOutput{Rules: []types.Rule{{RuleArn: &arn}}}
+}
+
+// good answers that the target groups a and b are made, and the rules 7 and 8.
+func good() *fakeAWS {
+	return &fakeAWS{errs: map[string]error{}, answers: map[string]any{
+		"CreateTargetGroup a": groupAnswer("tg-a"), "CreateTargetGroup b": groupAnswer("tg-b"),
+		"CreateRule 7": ruleAnswer("rule-7"), "CreateRule 8": ruleAnswer("rule-8"),
+	}}
+}
+
+func TestRunHandsOnWhatEarlierStepsHaveMade(t *testing.T) {
+	f := good()
+	result, view := run(t, f, do(newGroup("a"), newRule(listenerARN, 7, "a"), plan.SetPriorities{
+		Listener: stack.Ref{ID: listenerARN}, Priorities: []plan.RulePriority{{Rule: stack.Ref{Part: "rule7"}, Priority: 1}},
+	})...)
+	if diff := cmp.Diff([]string{"CreateTargetGroup a", "CreateRule 7", "SetRulePriorities rule-7=1"}, f.calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if arn := *f.inputs[1].(*elbv2.CreateRuleInput).Actions[0].ForwardConfig.TargetGroups[0].TargetGroupArn; arn != "tg-a" {
+		t.Errorf("the rule forwards to %s, want the group that was made", arn)
+	}
+	if diff := cmp.Diff([]string{"plan.CreateTargetGroup tg-a", "plan.CreateRule rule-7", "plan.SetPriorities"}, view.notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	if len(result.Done) != 3 || len(result.Failures)+len(result.LeftOut) > 0 || result.Again != 0 || view.forgot != 0 {
+		t.Errorf("result %+v, forgot %d times", result, view.forgot)
+	}
+}
+
+func TestAFailedStepStopsOnlyWhatDependsOnIt(t *testing.T) {
+	old, other := deleteRule(listenerARN, "old"), deleteRule(otherARN, "old")
+	oldCall, otherCall := "DeleteRule "+old.Rule.ID, "DeleteRule "+other.Rule.ID
+	priorities := plan.SetPriorities{Listener: stack.Ref{ID: listenerARN}}
+	deleteGroup := plan.DeleteTargetGroup{Group: stack.Ref{ID: "tg-old"}}
+	attributes := plan.SetLoadBalancerAttributes{LoadBalancer: stack.Ref{ID: balancerARN}}
+	for name, tc := range map[string]struct {
+		refused string
+		code    string
+		steps   []plan.Step
+		want    []string
+		leftOut int
+		forgot  int
+	}{
+		"a rule that AWS refuses keeps the old rules of its listener and all target groups": {
+			refused: "CreateRule 7", code: "InvalidLoadBalancerAction",
+			steps:   do(newGroup("a"), newRule(listenerARN, 7, "a"), newRule(listenerARN, 8, "a"), priorities, old, other, deleteGroup),
+			want:    []string{"CreateTargetGroup a", "CreateRule 7", "CreateRule 8", otherCall},
+			leftOut: 3,
+		},
+		"a target group that AWS refuses leaves its rules out, and what they would replace": {
+			refused: "CreateTargetGroup a", code: "TooManyTargetGroups",
+			steps:   do(newGroup("a"), newGroup("b"), newRule(listenerARN, 7, "a"), newRule(otherARN, 8, "b"), old, other),
+			want:    []string{"CreateTargetGroup a", "CreateTargetGroup b", "CreateRule 8", otherCall},
+			leftOut: 2,
+		},
+		"a setting that AWS refuses stops nothing": {
+			refused: "ModifyLoadBalancerAttributes " + balancerARN, code: "InvalidConfigurationRequest",
+			steps: do(attributes, old, deleteGroup),
+			want:  []string{"ModifyLoadBalancerAttributes " + balancerARN, oldCall, "DeleteTargetGroup tg-old"},
+		},
+		"a removal that AWS refuses stops nothing": {
+			refused: oldCall, code: "OperationNotPermitted",
+			steps: do(old, other, deleteGroup), want: []string{oldCall, otherCall, "DeleteTargetGroup tg-old"},
+		},
+		"what is not as it was seen is read again": {
+			refused: "CreateRule 7", code: "PriorityInUse",
+			steps:   do(newGroup("a"), newRule(listenerARN, 7, "a"), old, other),
+			want:    []string{"CreateTargetGroup a", "CreateRule 7", otherCall},
+			leftOut: 1, forgot: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := good()
+			f.errs[tc.refused] = refusal(tc.code)
+			result, view := run(t, f, tc.steps...)
+			if diff := cmp.Diff(tc.want, f.calls); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			if len(result.LeftOut) != tc.leftOut || len(result.Failures) != 1 || view.forgot != tc.forgot {
+				t.Errorf("%d left out, failures %v, forgot %d times", len(result.LeftOut), result.Failures, view.forgot)
+			}
+		})
+	}
+}
+
+func TestAnErrorOfUnknownOutcomeEndsThePass(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err    error
+		forgot int
+	}{
+		"no answer":     {errors.New("connection reset"), 1},
+		"AWS's fault":   {refusal("InternalFailure"), 1},
+		"too many":      {refusal("Throttling"), 0},
+		"out of a zone": {refusal("ServiceUnavailable"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := good()
+			f.errs["CreateRule 7"] = tc.err
+			result, view := run(t, f, do(newGroup("a"), newRule(listenerARN, 7, "a"), newRule(otherARN, 8, "a"))...)
+			if diff := cmp.Diff([]string{"CreateTargetGroup a", "CreateRule 7"}, f.calls); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			if len(result.Failures) != 1 || view.forgot != tc.forgot {
+				t.Errorf("result %+v, forgot %d times", result, view.forgot)
+			}
+		})
+	}
+}
+
+func TestRemovalsOfWhatIsGoneOrInUse(t *testing.T) {
+	balancer, group := plan.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: balancerARN}}, plan.DeleteTargetGroup{Group: stack.Ref{ID: "tg"}}
+	f := good()
+	f.errs["DeleteLoadBalancer "+balancerARN] = refusal("LoadBalancerNotFound")
+	f.errs["DeleteTargetGroup tg"] = refusal("ResourceInUse")
+	f.errs["DeleteSecurityGroup sg-1"] = refusal("DependencyViolation")
+	f.errs["DeleteSecurityGroup sg-2"] = refusal("InvalidGroup.NotFound")
+	result, view := run(t, f, do(balancer, group, plan.DeleteSecurityGroup{Group: stack.Ref{ID: "sg-1"}},
+		plan.DeleteSecurityGroup{Group: stack.Ref{ID: "sg-2"}})...)
+	if diff := cmp.Diff([]string{"plan.DeleteLoadBalancer", "plan.DeleteSecurityGroup"}, view.notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	if len(result.Failures) != 0 || len(result.Later) != 2 || result.Again != laterPause {
+		t.Errorf("result %+v", result)
+	}
+}
+
+func TestWaits(t *testing.T) {
+	lb := func(state types.LoadBalancerStateEnum) *elbv2.DescribeLoadBalancersOutput {
+		return &elbv2.DescribeLoadBalancersOutput{LoadBalancers: []types.LoadBalancer{{State: &types.LoadBalancerState{Code: state}}}}
+	}
+	targets := func(states ...types.TargetHealthStateEnum) *elbv2.DescribeTargetHealthOutput {
+		out := &elbv2.DescribeTargetHealthOutput{}
+		for _, state := range states {
+			out.TargetHealthDescriptions = append(out.TargetHealthDescriptions,
+				types.TargetHealthDescription{TargetHealth: &types.TargetHealth{State: state}})
+		}
+		return out
+	}
+	const healthy, initial, unhealthy = types.TargetHealthStateEnumHealthy, types.TargetHealthStateEnumInitial, types.TargetHealthStateEnumUnhealthy
+	active := plan.Wait{Active: stack.Ref{ID: balancerARN}}
+	takeOver := plan.Wait{Healthy: stack.Ref{ID: "new"}, Instead: stack.Ref{ID: "old"}}
+	for name, tc := range map[string]struct {
+		wait     plan.Wait
+		balancer types.LoadBalancerStateEnum
+		new, old *elbv2.DescribeTargetHealthOutput
+		gone     bool
+		want     time.Duration
+	}{
+		"an active load balancer":                       {wait: active, balancer: types.LoadBalancerStateEnumActive},
+		"one that is being provisioned":                 {wait: active, balancer: types.LoadBalancerStateEnumProvisioning, want: activePause},
+		"a new group that is healthy":                   {wait: takeOver, new: targets(healthy, unhealthy), old: targets(healthy)},
+		"a new group with a target that is checked":     {wait: takeOver, new: targets(healthy, initial), old: targets(healthy), want: healthyPause},
+		"a new group without targets":                   {wait: takeOver, new: targets(), old: targets(healthy), want: healthyPause},
+		"a new group that is as unhealthy as the old":   {wait: takeOver, new: targets(unhealthy), old: targets(unhealthy)},
+		"a new group in place of one that has no ARN":   {wait: plan.Wait{Healthy: stack.Ref{ID: "new"}}, new: targets(unhealthy)},
+		"a new group in place of one that is gone":      {wait: takeOver, new: targets(initial), gone: true},
+		"a load balancer that clients still may be at":  {wait: plan.Wait{Settled: stack.Ref{ID: balancerARN}}, want: time.Minute},
+		"a part that no step of this pass has made yet": {wait: plan.Wait{Active: stack.Ref{Part: "LoadBalancer"}}, want: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := good()
+			f.answers["DescribeLoadBalancers "+balancerARN] = lb(tc.balancer)
+			if tc.new != nil {
+				f.answers["DescribeTargetHealth new"] = tc.new
+			}
+			if tc.old != nil {
+				f.answers["DescribeTargetHealth old"] = tc.old
+			}
+			if tc.gone {
+				f.errs["DescribeTargetHealth old"] = refusal("TargetGroupNotFound")
+			}
+			steps := append(do(newGroup("a")), plan.Step{Wait: &tc.wait, Change: newGroup("b")})
+			steps = append(steps, do(newRule(listenerARN, 7, "a"))...)
+			result, _ := run(t, f, steps...)
+			switch {
+			case tc.want < 0 && len(result.LeftOut) == 1 && len(result.Done) == 2:
+			case result.Again != tc.want || (result.Wait != nil) != (tc.want > 0):
+				t.Errorf("again in %v, want %v; waits for %+v", result.Again, tc.want, result.Wait)
+			case tc.want > 0 && len(result.Done) != 1:
+				t.Errorf("%d steps were done, want the one before the wait", len(result.Done))
+			}
+		})
+	}
+}
+
+func TestLateStepsComeLastAndAreBounded(t *testing.T) {
+	f := good()
+	var steps []plan.Step
+	for i := range maxLate + 5 {
+		steps = append(steps, plan.Step{Late: true, Change: plan.Tag{Of: stack.Ref{ID: fmt.Sprint("arn-", i)}, Tags: map[string]string{"a": "b"}}})
+	}
+	result, _ := run(t, f, append(steps, do(newGroup("a"))...)...)
+	if f.calls[0] != "CreateTargetGroup a" || len(f.calls) != 1+maxLate || result.Again != latePause {
+		t.Errorf("%d calls, first %s, again in %v", len(f.calls), f.calls[0], result.Again)
+	}
+	f = good()
+	f.errs["CreateTargetGroup a"] = errors.New("no answer")
+	if run(t, f, append(steps, do(newGroup("a"))...)...); len(f.calls) != 1 {
+		t.Errorf("calls %v after one without an answer", f.calls)
+	}
+}
+
+func TestTheEndOfTheContextEndsThePass(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	f := good()
+	a := &Applier{Calls: f.clients(), View: &noted{}}
+	if result := a.Run(ctx, Pass{ID: shop, Plan: do(newGroup("a"))}); len(f.calls) > 0 || len(result.Done) > 0 {
+		t.Errorf("calls %v", f.calls)
+	}
+}
+
+// What exists already is taken when its tags are ours, and refused when they are not.
+func TestCreateOfWhatExists(t *testing.T) {
+	tags := stack.Tags("prod", stack.Ingresses, "shop", "shop/web-api:80")
+	change := plan.CreateTargetGroup{Group: stack.TargetGroup{Name: "k8s-a", Part: "shop/web-api:80", Tags: tags}}
+	for name, tc := range map[string]struct {
+		tags map[string]string
+		ours bool
+	}{
+		"ours":                     {tags: tags, ours: true},
+		"of another stack":         {tags: stack.Tags("prod", stack.Ingresses, "other", "shop/web-api:80")},
+		"of another cluster":       {tags: stack.Tags("test", stack.Ingresses, "shop", "shop/web-api:80")},
+		"of another part":          {tags: stack.Tags("prod", stack.Ingresses, "shop", "shop/web-api:81")},
+		"without tags, so by hand": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := good()
+			f.errs["CreateTargetGroup k8s-a"] = refusal("DuplicateTargetGroupName")
+			f.answers["DescribeTargetGroups k8s-a"] = &elbv2.DescribeTargetGroupsOutput{TargetGroups: []types.TargetGroup{{TargetGroupArn: aws.String("tg-a")}}}
+			description := types.TagDescription{}
+			for key, value := range tc.tags {
+				description.Tags = append(description.Tags, types.Tag{Key: &key, Value: &value})
+			}
+			f.answers["DescribeTags tg-a"] = &elbv2.DescribeTagsOutput{TagDescriptions: []types.TagDescription{description}}
+			result, view := run(t, f, do(change)...)
+			if tc.ours && (len(result.Done) != 1 || view.notes[0] != "plan.CreateTargetGroup tg-a" || view.forgot != 1) {
+				t.Errorf("result %+v, notes %v, forgot %d times: want it taken, and read", result, view.notes, view.forgot)
+			}
+			if !tc.ours && (len(result.Failures) != 1 || !strings.Contains(result.Failures[0].Err.Error(), "does not have this stack's tags")) {
+				t.Errorf("result %+v, want it refused", result)
+			}
+		})
+	}
+}
+
+func TestTagsNeverTouchTheClustersTag(t *testing.T) {
+	f := good()
+	tags := map[string]string{stack.ClusterTag: "prod", "team": "shop"}
+	run(t, f, do(plan.Tag{Of: stack.Ref{ID: "arn"}, Tags: tags}, plan.Tag{Of: stack.Ref{ID: "sg-1"}, Tags: tags},
+		plan.Untag{Of: stack.Ref{ID: "arn"}, Keys: []string{stack.ClusterTag}})...)
+	want := []any{&elbv2.AddTagsInput{ResourceArns: []string{"arn"}, Tags: []types.Tag{{Key: aws.String("team"), Value: aws.String("shop")}}}}
+	if diff := cmp.Diff(want, f.inputs[:1], cmpopts.IgnoreUnexported(elbv2.AddTagsInput{}, types.Tag{})); diff != "" {
+		t.Errorf("inputs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"AddTags arn", "CreateTags sg-1"}, f.calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestEachTypeOfChangeHasItsRow(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../plan/step.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for of := range kinds {
+		known[of.Name()] = true
+	}
+	for _, decl := range file.Decls {
+		method, ok := decl.(*ast.FuncDecl)
+		if !ok || method.Name.Name != "change" {
+			continue
+		}
+		if of := method.Recv.List[0].Type.(*ast.Ident).Name; !known[of] {
+			t.Errorf("plan.%s has no row", of)
+		}
+	}
+}

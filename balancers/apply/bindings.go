@@ -1,0 +1,134 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// bindingError is a step about a binding that failed at the API server: steps that are calls of AWS may be done all the same.
+type bindingError struct {
+	doing string
+	key   client.ObjectKey
+	err   error
+}
+
+func (e *bindingError) Error() string {
+	return fmt.Sprintf("%s TargetGroupBinding %s: %v", e.doing, e.key, e.err)
+}
+
+func (e *bindingError) Unwrap() error { return e.err }
+
+func (d *doing) createBinding(ctx context.Context, c plan.CreateBinding) error {
+	binding := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: c.Binding.Namespace, Name: c.Binding.Name}}
+	setBinding(binding, c.Binding)
+	err := d.Bindings.Create(ctx, binding)
+	if apierrors.IsAlreadyExists(err) {
+		return d.writeBinding(ctx, "taking over", c.Binding)
+	}
+	return failed("creating", c.Binding, err)
+}
+
+func (d *doing) updateBinding(ctx context.Context, c plan.UpdateBinding) error {
+	return d.writeBinding(ctx, "updating", c.Binding)
+}
+
+// writeBinding makes a binding that exists the one that is wanted. It must be this stack's, by its labels, and of the same target group.
+func (d *doing) writeBinding(ctx context.Context, doing string, wanted stack.Binding) error {
+	found := &v1beta1.TargetGroupBinding{}
+	key := client.ObjectKey{Namespace: wanted.Namespace, Name: wanted.Name}
+	if err := d.Bindings.Get(ctx, key, found); err != nil {
+		return failed(doing, wanted, err)
+	}
+	for label, value := range wanted.Spec.Labels {
+		if found.Labels[label] != value {
+			return failed(doing, wanted, fmt.Errorf("it exists without the label %s=%s, so it is not this stack's: delete it", label, value))
+		}
+	}
+	if arn := found.Spec.TargetGroupARN; arn != wanted.Group.ID {
+		return failed(doing, wanted, fmt.Errorf("it exists for another target group, %s, and will be replaced", arn))
+	}
+	before := found.DeepCopy()
+	setBinding(found, wanted)
+	return failed(doing, wanted, d.Bindings.Patch(ctx, found, client.MergeFrom(before)))
+}
+
+// deleteBinding is done when the binding is gone: until then the registrar takes its targets out of the group.
+func (d *doing) deleteBinding(ctx context.Context, c plan.DeleteBinding) error {
+	of := stack.Binding{Namespace: c.Namespace, Name: c.Name}
+	binding := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}}
+	if err := client.IgnoreNotFound(d.Bindings.Delete(ctx, binding)); err != nil {
+		return failed("deleting", of, err)
+	}
+	err := d.Bindings.Get(ctx, client.ObjectKeyFromObject(binding), binding)
+	if err == nil {
+		return errLingers
+	}
+	return failed("deleting", of, client.IgnoreNotFound(err))
+}
+
+func failed(doing string, binding stack.Binding, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &bindingError{doing, client.ObjectKey{Namespace: binding.Namespace, Name: binding.Name}, err}
+}
+
+// setBinding writes what the stack says into the object, and leaves what it says nothing of.
+func setBinding(to *v1beta1.TargetGroupBinding, from stack.Binding) {
+	if to.Labels == nil && len(from.Spec.Labels) > 0 {
+		to.Labels = map[string]string{}
+	}
+	for label, value := range from.Spec.Labels {
+		to.Labels[label] = value
+	}
+	to.Spec.TargetGroupARN = from.Group.ID
+	to.Spec.TargetType = some(v1beta1.TargetType(from.Spec.TargetType))
+	to.Spec.TargetGroupProtocol = some(v1beta1.Protocol(from.Spec.Protocol))
+	to.Spec.IPAddressType = some(v1beta1.IPAddressType(from.Spec.AddressType))
+	to.Spec.VpcID = from.Spec.VPC
+	to.Spec.ServiceRef = v1beta1.ServiceReference{Name: from.Spec.Service, Port: from.Spec.Port}
+	to.Spec.MultiClusterTargetGroup = from.Spec.MultiCluster
+	to.Spec.Networking = networking(from.Spec)
+	to.Spec.NodeSelector = nil
+	if len(from.Spec.NodeSelector) > 0 {
+		to.Spec.NodeSelector = &metav1.LabelSelector{MatchLabels: from.Spec.NodeSelector}
+	}
+}
+
+// networking has one rule for each port, as the incumbent writes them.
+func networking(spec stack.BindingSpec) *v1beta1.TargetGroupBindingNetworking {
+	if spec.Networking == nil {
+		return nil
+	}
+	out := &v1beta1.TargetGroupBindingNetworking{}
+	for _, number := range spec.Networking {
+		port := v1beta1.NetworkingPort{Protocol: ptr.To(v1beta1.NetworkingProtocol("TCP"))}
+		if all := number.StrVal == "" && number.IntVal == 0; !all {
+			port.Port = &number
+		}
+		out.Ingress = append(out.Ingress, v1beta1.NetworkingIngressRule{
+			From:  []v1beta1.NetworkingPeer{{SecurityGroup: &v1beta1.SecurityGroup{GroupID: spec.Peer.ID}}},
+			Ports: []v1beta1.NetworkingPort{port},
+		})
+	}
+	return out
+}
+
+func some[T ~string](text T) *T {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

@@ -1,0 +1,94 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"strings"
+
+	"github.com/targetgate/targetgate/balancers/plan"
+)
+
+// effect says what a failure of a step means for other steps, and what failures of others mean for it.
+type effect int
+
+const (
+	// sets: a setting that nothing else depends on. Neither stops the other.
+	sets effect = iota
+	// makes: something new, which harms nothing that there is. It is done whatever has failed, as long as what it refers to is there. Where
+	// it fails, what might have been in use until then stays.
+	makes
+	// moves: requests go elsewhere afterwards. It is done if nothing that should have been made there has failed.
+	moves
+	// removes: as moves, but nothing depends on its success.
+	removes
+)
+
+// blocked are the places where nothing is moved or removed any longer, as a step has failed there.
+type blocked struct {
+	listeners map[string]bool
+	// stack is everything that is in no listener: target groups, bindings, security groups, load balancers.
+	stack bool
+	// lingering says that a binding is not gone yet, whose registrar still needs its target group.
+	lingering bool
+}
+
+// isLeftOut reports whether the change must not be made after what has failed.
+func (b *blocked) isLeftOut(change plan.Change, e effect) bool {
+	if e != moves && e != removes {
+		return false
+	}
+	if _, ok := change.(plan.DeleteTargetGroup); ok && b.lingering {
+		return true
+	}
+	if listener := listenerOf(change); listener != "" {
+		return b.listeners[listener]
+	}
+	return b.stack
+}
+
+// failed takes the change for failed, or for left out.
+func (b *blocked) failed(change plan.Change, e effect) {
+	if e != makes && e != moves {
+		return
+	}
+	b.stack = true
+	if listener := listenerOf(change); listener != "" {
+		if b.listeners == nil {
+			b.listeners = map[string]bool{}
+		}
+		b.listeners[listener] = true
+	}
+}
+
+// listenerOf is the listener whose requests alone the change is about, "" when there is no such listener.
+func listenerOf(change plan.Change) string {
+	switch c := change.(type) {
+	case plan.ModifyListener:
+		return listenerPath(c.Listener.ID)
+	case plan.AddCertificate:
+		return listenerPath(c.Listener.ID)
+	case plan.RemoveCertificate:
+		return listenerPath(c.Listener.ID)
+	case plan.CreateRule:
+		return listenerPath(c.Listener.ID)
+	case plan.SetPriorities:
+		return listenerPath(c.Listener.ID)
+	case plan.ModifyRule:
+		return listenerPath(c.Rule.ID)
+	case plan.DeleteRule:
+		return listenerPath(c.Rule.ID)
+	}
+	return ""
+}
+
+// listenerPath is what the ARNs of a listener and of its rules have in common: "app/NAME/ID/ID".
+func listenerPath(arn string) string {
+	if _, path, ok := strings.Cut(arn, ":listener/"); ok {
+		return path
+	}
+	if _, path, ok := strings.Cut(arn, ":listener-rule/"); ok {
+		return path[:max(strings.LastIndex(path, "/"), 0)]
+	}
+	return ""
+}

@@ -1,0 +1,59 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/ec2"
+)
+
+// isGone reports whether AWS says that what a call is about does not exist.
+func isGone(err error) bool {
+	return ec2.IsGroupNotFound(err) || awserr.HasCode(err,
+		"RuleNotFound", "ListenerNotFound", "TargetGroupNotFound", "LoadBalancerNotFound", "ResourceNotFound")
+}
+
+// errLingers says of a binding that it is being deleted.
+var errLingers = errors.New("the binding is there until the registrar has emptied its target group")
+
+// isLater reports whether a removal is refused only because something else is not gone yet.
+func isLater(err error) bool {
+	return errors.Is(err, errLingers) || awserr.HasCode(err, "ResourceInUse", "DependencyViolation")
+}
+
+// IsStale reports whether a step was refused because something is not as it was seen.
+func IsStale(err error) bool {
+	return isGone(err) || ec2.IsDuplicate(err) || ec2.IsRuleNotFound(err) || awserr.HasCode(err,
+		"PriorityInUse", "DuplicateListener", "DuplicateLoadBalancerName", "DuplicateTargetGroupName", "InvalidGroup.Duplicate")
+}
+
+// foreignError says that a name is taken by something that is not ours.
+type foreignError struct{ what, name, holder string }
+
+func (e *foreignError) Error() string {
+	return fmt.Sprintf("the name %s is taken by %s %s, which does not have this stack's tags: delete or rename it", e.name, e.what, e.holder)
+}
+
+// refusedError is a step that cannot be written as a call: no call was made, and other steps may be done.
+type refusedError struct{ error }
+
+func (e refusedError) Unwrap() error { return e.error }
+
+func refuse(err error) error { return refusedError{err} }
+
+// isAlone reports whether a failure says nothing of the steps after it: AWS has refused this one, or we have, or the API server.
+func isAlone(err error) bool {
+	var refused refusedError
+	var foreign *foreignError
+	var binding *bindingError
+	return awserr.IsDefinite(err) || errors.As(err, &refused) || errors.As(err, &foreign) || errors.As(err, &binding)
+}
+
+// isCertain reports whether what there is after a failure is what there was before it, and what was seen.
+func isCertain(err error) bool {
+	return !IsStale(err) && (awserr.HadNoEffect(err) || isAlone(err))
+}

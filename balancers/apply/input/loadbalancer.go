@@ -1,0 +1,41 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package input
+
+import (
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// CreateLoadBalancer has no attributes: AWS takes them in a call of their own.
+func CreateLoadBalancer(b stack.LoadBalancer) *elasticloadbalancingv2.CreateLoadBalancerInput {
+	return &elasticloadbalancingv2.CreateLoadBalancerInput{
+		Name:           aws.String(b.Name),
+		Type:           types.LoadBalancerTypeEnumApplication,
+		Scheme:         types.LoadBalancerSchemeEnum(b.Scheme),
+		IpAddressType:  types.IpAddressType(b.AddressType),
+		SubnetMappings: Subnets(b.Subnets),
+		SecurityGroups: IDs(b.SecurityGroups),
+		Tags:           Tags(b.Tags),
+	}
+}
+
+// Subnets are those of the IDs.
+func Subnets(ids []string) (out []types.SubnetMapping) {
+	for _, id := range ids {
+		out = append(out, types.SubnetMapping{SubnetId: aws.String(id)})
+	}
+	return out
+}
+
+// IDs are those of the parts.
+func IDs(refs []stack.Ref) (out []string) {
+	for _, ref := range refs {
+		out = append(out, ref.ID)
+	}
+	return out
+}

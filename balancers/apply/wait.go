@@ -1,0 +1,85 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// How often what is waited for is asked about: load balancers take minutes, health checks some seconds each.
+const (
+	activePause  = 10 * time.Second
+	healthyPause = 5 * time.Second
+)
+
+// wait says when to look again whether what is waited for holds, 0 if it holds or nothing is waited for.
+func (d *doing) wait(ctx context.Context, wait *plan.Wait) (pause time.Duration, err error) {
+	switch none := (stack.Ref{}); {
+	case wait == nil:
+		return 0, nil
+	case wait.Active != none:
+		return d.waitActive(ctx, d.refs.ref(wait.Active))
+	case wait.Healthy != none:
+		return d.waitHealthy(ctx, d.refs.ref(wait.Healthy), d.refs.ref(wait.Instead))
+	default:
+		return d.pass.Unsettled(d.refs.ref(wait.Settled)), nil
+	}
+}
+
+func (d *doing) waitActive(ctx context.Context, arn string) (time.Duration, error) {
+	out, err := d.ELB.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{LoadBalancerArns: []string{arn}})
+	if err != nil {
+		return 0, err
+	}
+	for _, b := range out.LoadBalancers {
+		if b.State != nil && (b.State.Code == types.LoadBalancerStateEnumActive || b.State.Code == types.LoadBalancerStateEnumActiveImpaired) {
+			return 0, nil
+		}
+	}
+	return activePause, nil
+}
+
+func (d *doing) waitHealthy(ctx context.Context, arn, instead string) (time.Duration, error) {
+	healthy, awaited, err := d.health(ctx, arn)
+	if err != nil || healthy > 0 && awaited == 0 {
+		return 0, err
+	}
+	if instead == "" {
+		return 0, nil
+	}
+	serving, _, err := d.health(ctx, instead)
+	if isGone(err) {
+		return 0, nil
+	}
+	if err != nil || serving == 0 {
+		return 0, err
+	}
+	return healthyPause, nil
+}
+
+// health counts the healthy targets of a target group, and those whose first health check is awaited.
+func (d *doing) health(ctx context.Context, arn string) (healthy, awaited int, err error) {
+	out, err := d.ELB.DescribeTargetHealth(ctx, &elbv2.DescribeTargetHealthInput{TargetGroupArn: aws.String(arn)})
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, t := range out.TargetHealthDescriptions {
+		switch {
+		case t.TargetHealth == nil:
+		case t.TargetHealth.State == types.TargetHealthStateEnumHealthy:
+			healthy++
+		case t.TargetHealth.State == types.TargetHealthStateEnumInitial:
+			awaited++
+		}
+	}
+	return healthy, awaited, nil
+}
