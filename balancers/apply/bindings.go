@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -124,6 +125,45 @@ func networking(spec stack.BindingSpec) *v1beta1.TargetGroupBindingNetworking {
 		})
 	}
 	return out
+}
+
+// Binding is what the object says, as the stack has it. What a stack cannot say, such as rules for addresses, is left out: it differs from
+// what is wanted then.
+func Binding(object *v1beta1.TargetGroupBinding) stack.Binding {
+	spec := object.Spec
+	out := stack.Binding{
+		Namespace: object.Namespace, Name: object.Name, Group: stack.Ref{ID: spec.TargetGroupARN},
+		Spec: stack.BindingSpec{
+			Service: spec.ServiceRef.Name, Port: spec.ServiceRef.Port,
+			TargetType:  string(ptr.Deref(spec.TargetType, "")),
+			Protocol:    string(ptr.Deref(spec.TargetGroupProtocol, "")),
+			AddressType: string(ptr.Deref(spec.IPAddressType, "")),
+			VPC:         spec.VpcID, MultiCluster: spec.MultiClusterTargetGroup, Labels: object.Labels,
+		},
+	}
+	if spec.NodeSelector != nil {
+		out.Spec.NodeSelector = spec.NodeSelector.MatchLabels
+	}
+	if spec.Networking != nil {
+		out.Spec.Networking, out.Spec.Peer = ports(spec.Networking.Ingress)
+	}
+	return out
+}
+
+// ports are those of rules as networking writes them, and the security group that they are for.
+func ports(rules []v1beta1.NetworkingIngressRule) (out []intstr.IntOrString, peer stack.Ref) {
+	out = []intstr.IntOrString{}
+	for _, rule := range rules {
+		for _, from := range rule.From {
+			if from.SecurityGroup != nil {
+				peer.ID = from.SecurityGroup.GroupID
+			}
+		}
+		for _, port := range rule.Ports {
+			out = append(out, ptr.Deref(port.Port, intstr.IntOrString{}))
+		}
+	}
+	return out, peer
 }
 
 func some[T ~string](text T) *T {
