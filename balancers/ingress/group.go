@@ -67,3 +67,12 @@ func CheckGroupName(name string) error {
 	}
 	return nil
 }
+
+// GroupOfLabels is the group whose labels these are, as of one of its bindings.
+func GroupOfLabels(labels map[string]string) (group Group, ok bool) {
+	if name := labels[stackLabel]; name != "" {
+		return Group{Name: name}, true
+	}
+	group = Group{Namespace: labels[stackNamespaceLabel], Name: labels[stackNameLabel]}
+	return group, group.Namespace != "" && group.Name != ""
+}
