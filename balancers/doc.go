@@ -11,5 +11,17 @@
 //	v1beta1    the API IngressClassParams: settings of all Ingresses of a class
 //	stack      the nouns of all these, whatever object asks for a load balancer
 //
-// ingress and plan are values only: they make no call.
+// ingress and plan are values only: they make no call. The controller stands in this folder. A pass of it is over one group
+// (Reconciler.Reconcile):
+//
+//	load.go        the Ingresses of the group, what is seen, the stack that is wanted
+//	finalizers.go  a finalizer before anything is made for a member, off again when nothing of it serves
+//	refusals.go    what AWS has refused to a member: it is held at what it has, so that the others go on
+//	status.go      the load balancer's name, in the status of each member
+//	events.go      what members are told, each of itself, and once
+//	memory.go      what is remembered until the next pass; a restart loses nothing that is needed
+//	watches.go     which groups a change in the cluster concerns
+//
+// A member that moves from one group to another is held in the old one until the new one serves it. A load balancer that replaces another
+// gets into the status when all is there, and the other one goes when clients have had the time to follow.
 package balancers

@@ -84,6 +84,9 @@ func change[C plan.Change](e effect, do func(*doing, context.Context, C) error) 
 	return create(e, func(d *doing, ctx context.Context, c C) (Made, error) { return Made{}, do(d, ctx, c) })
 }
 
+// Removes reports whether the change takes something away: a group is not done before it is made.
+func Removes(change plan.Change) bool { return kinds[reflect.TypeOf(change)].effect == removes }
+
 // part is how later steps name what the change makes, "" when it makes nothing that has an ID.
 func (d *doing) part(change plan.Change) string {
 	switch c := change.(type) {

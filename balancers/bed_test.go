@@ -1,0 +1,204 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	testingclock "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// bed runs passes against an API server that is not one, and an AWS of which only the stack of each group is there.
+type bed struct {
+	*Reconciler
+	t     *testing.T
+	clock *testingclock.FakeClock
+
+	seen     map[string]stack.Stack // by group
+	wanted   stack.Stack            // of the last pass
+	apply    func(pass apply.Pass) apply.Result
+	viewErr  error
+	patchErr error
+
+	events  []string
+	writes  []string
+	planned int
+}
+
+func newBed(t *testing.T, objects ...client.Object) *bed {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme), ingressapi.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	b := &bed{t: t, clock: testingclock.NewFakeClock(time.Unix(1_700_000_000, 0)), seen: map[string]stack.Stack{}}
+	b.apply = func(apply.Pass) apply.Result { return apply.Result{} }
+	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithStatusSubresource(&networkingv1.Ingress{}).Build(), interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if b.patchErr != nil {
+				return b.patchErr
+			}
+			b.writes = append(b.writes, "patch "+o.GetName())
+			return c.Patch(ctx, o, patch, opts...)
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			b.writes = append(b.writes, sub+" "+o.GetName())
+			return c.SubResource(sub).Patch(ctx, o, patch, opts...)
+		},
+	})
+	b.Reconciler = &Reconciler{
+		Client: c, Recorder: b, Clock: b.clock, View: b, Facts: b, Planner: b, Applier: b,
+		Options: ingress.DefaultOptions("prod", "vpc-1"), Class: "alb", DriftInterval: time.Hour,
+	}
+	return b
+}
+
+func (b *bed) Eventf(on, _ runtime.Object, kind, reason, _, note string, args ...any) {
+	b.events = append(b.events, fmt.Sprintf("%s %s %s: %s", on.(*networkingv1.Ingress).Name, kind, reason, fmt.Sprintf(note, args...)))
+}
+
+func (b *bed) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
+	out := b.seen[id.Name]
+	out.ID = id
+	out.LoadBalancers = slices.Clone(out.LoadBalancers)
+	return out, b.viewErr
+}
+
+func (b *bed) Lookup(context.Context, ingress.Needs) (ingress.AWS, error) {
+	subnet := func(id, zone string) ingress.Subnet {
+		return ingress.Subnet{ID: id, Zone: zone, Locale: "availability-zone", Free: 100, Tags: map[string]string{"kubernetes.io/role/internal-elb": "1"}}
+	}
+	return ingress.AWS{Subnets: []ingress.Subnet{subnet("subnet-a", "a"), subnet("subnet-b", "b")}}, nil
+}
+
+func (b *bed) Plan(wanted, _ stack.Stack) plan.Plan {
+	b.wanted = wanted
+	b.planned++
+	return plan.Plan{}
+}
+
+func (b *bed) Run(_ context.Context, pass apply.Pass) apply.Result { return b.apply(pass) }
+
+// pass makes one over the group.
+func (b *bed) pass(group ingress.Group) (ctrl.Result, error) {
+	return b.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: types.NamespacedName(group)})
+}
+
+// mustPass makes one without an error.
+func (b *bed) mustPass(group ingress.Group) ctrl.Result {
+	b.t.Helper()
+	result, err := b.pass(group)
+	if err != nil {
+		b.t.Fatalf("pass over %s: %v", group, err)
+	}
+	return result
+}
+
+// take returns what there is in the list, and empties it.
+func take(list *[]string) []string {
+	out := *list
+	*list = nil
+	return out
+}
+
+func (b *bed) get(name string) *networkingv1.Ingress {
+	b.t.Helper()
+	out := &networkingv1.Ingress{}
+	if err := b.Client.Get(b.t.Context(), types.NamespacedName{Namespace: "shop", Name: name}, out); err != nil {
+		b.t.Fatal(err)
+	}
+	return out
+}
+
+// exists reports whether the Ingress is still there.
+func (b *bed) exists(name string) bool {
+	return b.Client.Get(b.t.Context(), types.NamespacedName{Namespace: "shop", Name: name}, &networkingv1.Ingress{}) == nil
+}
+
+func (b *bed) edit(name string, edit func(*networkingv1.Ingress)) {
+	b.t.Helper()
+	out := b.get(name)
+	edit(out)
+	if err := b.Client.Update(b.t.Context(), out); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bed) delete(name string) {
+	b.t.Helper()
+	if err := b.Client.Delete(b.t.Context(), b.get(name)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+var edge, other = ingress.Group{Name: "edge"}, ingress.Group{Name: "other"}
+
+// ingressOf is one of the group, for a host of its name and the Service web.
+func ingressOf(name string, group ingress.Group) *networkingv1.Ingress {
+	prefix := networkingv1.PathTypePrefix
+	backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}}}
+	return &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID("uid-" + name), Annotations: map[string]string{
+			"kubernetes.io/ingress.class":           "alb",
+			"alb.ingress.kubernetes.io/group.name":  group.Name,
+			"alb.ingress.kubernetes.io/target-type": "ip",
+		}},
+		Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{Host: name + ".example.com", IngressRuleValue: networkingv1.IngressRuleValue{
+			HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: &prefix, Backend: backend}}},
+		}}}},
+	}
+}
+
+func served(i *networkingv1.Ingress, host string, finalizers ...ingress.Group) *networkingv1.Ingress {
+	for _, group := range finalizers {
+		i.Finalizers = append(i.Finalizers, group.Finalizer())
+	}
+	if host != "" {
+		i.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{Hostname: host, Ports: []networkingv1.IngressPortStatus{{Port: 80}}}}
+	}
+	return i
+}
+
+func webService() *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "uid-service"},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
+	}
+}
+
+func balancer(name string, active bool, ports ...int32) stack.LoadBalancer {
+	out := stack.LoadBalancer{ARN: "arn-" + name, DNSName: "K8s-" + name + ".elb.amazonaws.com", Name: name, Scheme: "internal", AddressType: "ipv4", Active: active}
+	for _, port := range ports {
+		out.Listeners = append(out.Listeners, stack.Listener{Port: port, Protocol: "HTTP"})
+	}
+	return out
+}
+
+// see has the group's stack in AWS have these load balancers.
+func (b *bed) see(group ingress.Group, balancers ...stack.LoadBalancer) {
+	b.seen[group.String()] = stack.Stack{LoadBalancers: balancers}
+}

@@ -1,0 +1,130 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/balancers/ingress"
+)
+
+// Reasons of events. They are the incumbent's, apart from reasonWarning.
+const (
+	reasonReconciled      = "SuccessfullyReconciled"
+	reasonAddFinalizer    = "FailedAddFinalizer"
+	reasonRemoveFinalizer = "FailedRemoveFinalizer"
+	reasonUpdateStatus    = "FailedUpdateStatus"
+	reasonBuild           = "FailedBuildModel"
+	reasonDeploy          = "FailedDeployModel"
+	reasonWarning         = "IngressWarning"
+)
+
+const (
+	action       = "Reconcile"
+	deployFailed = "Failed deploy model due to %s"
+)
+
+// faultPause is when a group with a fault is built again: what it lacks may have come to AWS, such as a certificate.
+const faultPause = time.Minute
+
+// notice is what a member is told in a pass.
+type notice struct {
+	on *networkingv1.Ingress
+	told
+}
+
+// told is what a member was told: not again before it was otherwise.
+type told struct {
+	uid                types.UID
+	kind, reason, note string
+}
+
+// maxNote is what the API server takes.
+const maxNote = 1000
+
+func (p *pass) tell(member *networkingv1.Ingress, kind, reason, format string, args ...any) {
+	note := fmt.Sprintf(format, args...)
+	p.notices = append(p.notices, notice{member, told{member.UID, kind, reason, note[:min(maxNote, len(note))]}})
+}
+
+func (p *pass) warn(member *networkingv1.Ingress, reason, format string, args ...any) {
+	p.failing = true
+	p.tell(member, corev1.EventTypeWarning, reason, format, args...)
+}
+
+// warnAll tells all members of the group, also those that are being deleted.
+func (p *pass) warnAll(reason, format string, args ...any) {
+	for _, member := range p.members.Active {
+		p.warn(member.Ingress, reason, format, args...)
+	}
+	for _, member := range p.members.Inactive {
+		p.warn(member, reason, format, args...)
+	}
+}
+
+// wholeGroup tells all members of an error that ended the pass.
+func (p *pass) wholeGroup(errs, err error) error {
+	reason := reasonBuild
+	if p.built {
+		reason = reasonDeploy
+	}
+	p.warnAll(reason, "Failed to work on group %s due to %s", p.group, awserr.Message(err))
+	return join(errs, err)
+}
+
+// tellFaults tells each member what is wrong with it, and no other.
+func (p *pass) tellFaults(faults []ingress.Fault) {
+	for _, fault := range faults {
+		member := p.member(fault.Member)
+		switch {
+		case member == nil || p.isLeaving(member):
+		case fault.Warning:
+			p.tell(member, corev1.EventTypeWarning, reasonWarning, "%s", fault.Error())
+		case strings.HasPrefix(fault.Reason, refused): // which the pass that it was refused to has told
+			p.warn(member, reasonDeploy, deployFailed, strings.TrimPrefix(fault.Reason, refused))
+		default:
+			p.warn(member, reasonBuild, "Failed build model due to %s", fault.Error())
+			p.soon(faultPause)
+		}
+	}
+}
+
+// tellSuccess tells those whose wishes are fulfilled, if there was something to do.
+func (p *pass) tellSuccess(errs error) {
+	if errs != nil || len(p.result.Done) == 0 || p.result.Wait != nil || len(p.result.LeftOut) > 0 {
+		return
+	}
+	failed := map[types.UID]bool{}
+	for _, notice := range p.notices {
+		failed[notice.uid] = failed[notice.uid] || notice.reason != reasonWarning
+	}
+	for _, member := range p.members.Active {
+		if !failed[member.Ingress.UID] {
+			p.tell(member.Ingress, corev1.EventTypeNormal, reasonReconciled, "Successfully reconciled")
+		}
+	}
+}
+
+// record has the events written that were not written in the pass before.
+func (p *pass) record() {
+	now := map[told]bool{}
+	for _, n := range p.notices {
+		if !p.memory.told[n.told] && !now[n.told] {
+			p.Recorder.Eventf(n.on, nil, n.kind, n.reason, action, "%s", n.note)
+		}
+		now[n.told] = n.reason != reasonReconciled
+	}
+	if !p.built { // what a build would have said again is not over
+		maps.Copy(now, p.memory.told)
+	}
+	p.memory.told = now
+}

@@ -1,0 +1,87 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// claim puts the group's finalizer on all active members, before anything is made for them. One that cannot have it is left out of this
+// pass.
+func (p *pass) claim(ctx context.Context) (errs error) {
+	var claimed []ingress.Member
+	for _, member := range p.members.Active {
+		if !controllerutil.ContainsFinalizer(member.Ingress, p.group.Finalizer()) {
+			err := p.patch(ctx, member.Ingress, controllerutil.AddFinalizer)
+			if err != nil {
+				errs = join(errs, p.finalizerFailed(member.Ingress, reasonAddFinalizer, "adding", err))
+				continue
+			}
+		}
+		claimed = append(claimed, member)
+	}
+	p.members.Active = claimed
+	return errs
+}
+
+// release takes the group's finalizer off the members that do not belong to it any more, when nothing that serves is left of them.
+func (p *pass) release(ctx context.Context) (errs error) {
+	if len(p.members.Inactive) == 0 || !p.isTakenAway() {
+		return nil
+	}
+	for _, member := range p.members.Inactive {
+		if err := p.patch(ctx, member, controllerutil.RemoveFinalizer); err != nil {
+			errs = join(errs, p.finalizerFailed(member, reasonRemoveFinalizer, "removing", err))
+			continue
+		}
+		p.memory.forget(member.UID)
+	}
+	return errs
+}
+
+// isTakenAway reports whether nothing that serves is left of inactive members. What lingers, such as a security group with interfaces,
+// does not count: a later pass removes it, by its tags. Nor does a load balancer that somebody has protected from deletion.
+func (p *pass) isTakenAway() bool {
+	if len(p.seen.LoadBalancers) == 0 {
+		return true
+	}
+	if len(p.result.LeftOut) > 0 || p.result.Wait != nil && p.result.Wait.Settled == (stack.Ref{}) {
+		return false
+	}
+	return !slices.ContainsFunc(p.result.Failures, func(f apply.Failure) bool { return apply.Removes(f.Step.Change) && !isProtected(f) })
+}
+
+func isProtected(f apply.Failure) bool {
+	_, balancer := f.Step.Change.(plan.DeleteLoadBalancer)
+	return balancer && awserr.HasCode(f.Err, "OperationNotPermitted")
+}
+
+// patch changes the finalizers. The lock keeps those that others write at the same time.
+func (p *pass) patch(ctx context.Context, member *networkingv1.Ingress, change func(client.Object, string) bool) error {
+	changed := member.DeepCopy()
+	change(changed, p.group.Finalizer())
+	lock := client.MergeFromWithOptions(member, client.MergeFromWithOptimisticLock{})
+	return client.IgnoreNotFound(p.Client.Patch(ctx, changed, lock))
+}
+
+// finalizerFailed tells the member, unless somebody else has only been faster.
+func (p *pass) finalizerFailed(member *networkingv1.Ingress, reason, doing string, err error) error {
+	if !apierrors.IsConflict(err) {
+		p.warn(member, reason, "Failed %s finalizer due to %v", doing, err)
+	}
+	return fmt.Errorf("%s finalizer of Ingress %s: %w", doing, nameOf(member), err)
+}

@@ -1,0 +1,154 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/ingress"
+	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// objects are those that say whose Ingresses are, as the cache has them: they are not written to.
+func (r *Reconciler) objects(ctx context.Context) (ingress.Objects, error) {
+	var (
+		ingresses  networkingv1.IngressList
+		classes    networkingv1.IngressClassList
+		params     ingressapi.IngressClassParamsList
+		namespaces corev1.NamespaceList
+	)
+	for _, list := range []client.ObjectList{&ingresses, &classes, &params, &namespaces} {
+		if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return ingress.Objects{}, fmt.Errorf("listing %T: %w", list, err)
+		}
+	}
+	out := ingress.Objects{Class: r.Class, Namespaces: map[string]map[string]string{}}
+	for i := range ingresses.Items {
+		out.Ingresses = append(out.Ingresses, &ingresses.Items[i])
+	}
+	for i := range classes.Items {
+		out.Classes = append(out.Classes, &classes.Items[i])
+	}
+	for i := range params.Items {
+		out.Params = append(out.Params, &params.Items[i])
+	}
+	for _, namespace := range namespaces.Items {
+		out.Namespaces[namespace.Name] = namespace.Labels
+	}
+	return out, nil
+}
+
+// load finds the members of the group. Those that are active in another group are set apart.
+func (p *pass) load(ctx context.Context) (ingress.Members, error) {
+	objects, err := p.objects(ctx)
+	if err != nil {
+		return ingress.Members{}, err
+	}
+	classified := ingress.Classify(objects)
+	members := ingress.Groups(classified)[p.group]
+	p.elsewhere = map[types.UID]bool{}
+	for _, c := range classified {
+		if c.Ours && c.Group != p.group {
+			p.elsewhere[c.Ingress.UID] = true
+		}
+	}
+	inactive := members.Inactive
+	members.Inactive = nil
+	for _, member := range inactive {
+		if p.elsewhere[member.UID] {
+			p.leaving = append(p.leaving, member)
+		} else {
+			members.Inactive = append(members.Inactive, member)
+		}
+	}
+	return members, nil
+}
+
+// observe reads what there is in AWS, and the bindings of the group.
+func (p *pass) observe(ctx context.Context) (err error) {
+	if p.seen, err = p.View.Stack(ctx, p.id); err != nil {
+		return err
+	}
+	p.noteNames()
+	var bindings v1beta1.TargetGroupBindingList
+	if err := p.Client.List(ctx, &bindings, client.MatchingLabels(p.group.Labels())); err != nil {
+		return fmt.Errorf("listing TargetGroupBindings: %w", err)
+	}
+	for i := range bindings.Items {
+		p.seen.Bindings = append(p.seen.Bindings, apply.Binding(&bindings.Items[i]))
+	}
+	return nil
+}
+
+// leavingPause is how often it is looked whether a member that leaves is served by its new group.
+const leavingPause = 30 * time.Second
+
+// keepLeaving holds the members that another group has for as long as clients may come here for them: until that group has written its
+// load balancer into their status, and some time on. Those for which that is over are inactive.
+func (p *pass) keepLeaving() {
+	var kept []*networkingv1.Ingress
+	for _, member := range p.leaving {
+		if len(p.seen.LoadBalancers) == 0 || !p.memory.isStaying(member.UID, p.isServed(member), p.Clock.Now()) {
+			p.members.Inactive = append(p.members.Inactive, member)
+			continue
+		}
+		kept = append(kept, member)
+		fault := ingress.Fault{Member: nameOf(member), Reason: "it stays until its new group serves it"}
+		p.members.Active = append(p.members.Active, ingress.Member{Ingress: member, Fault: &fault})
+		p.soon(leavingPause)
+	}
+	p.leaving = kept
+}
+
+// build makes the stack that is wanted. Without members that needs nothing, so that it never fails.
+func (p *pass) build(ctx context.Context) error {
+	p.wanted.ID = p.id
+	if len(p.members.Active) == 0 {
+		p.built = true
+		return nil
+	}
+	in := ingress.Input{Group: p.group, Members: p.holdRefused(), Seen: p.seen, Options: p.Options}
+	needs := ingress.NeedsOf(in)
+	var err error
+	if in.AWS, err = p.Facts.Lookup(ctx, needs); err != nil {
+		return err
+	}
+	if in.Services, err = p.services(ctx, needs.Services); err != nil {
+		return err
+	}
+	var faults []ingress.Fault
+	p.wanted, faults = ingress.Build(in)
+	p.built = true
+	p.tellFaults(faults)
+	return nil
+}
+
+func (p *pass) services(ctx context.Context, keys []types.NamespacedName) (map[types.NamespacedName]*corev1.Service, error) {
+	out := map[types.NamespacedName]*corev1.Service{}
+	for _, key := range keys {
+		service := &corev1.Service{}
+		err := p.Client.Get(ctx, key, service)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("getting Service %s: %w", key, err)
+		}
+		if err == nil {
+			out[key] = service
+		}
+	}
+	return out, nil
+}
+
+func nameOf(member *networkingv1.Ingress) string { return member.Namespace + "/" + member.Name }
+
+func join(errs ...error) error { return errors.Join(errs...) }

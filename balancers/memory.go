@@ -1,0 +1,122 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+)
+
+// memories are what is remembered of groups from pass to pass. Nothing of it is needed: after a restart waits begin again, and users are
+// told again.
+type memories struct {
+	mu     sync.Mutex // guards the map; a memory is touched by the one pass over its group alone
+	groups map[ingress.Group]*memory
+}
+
+// memory is what is remembered of a group.
+type memory struct {
+	told    map[told]bool
+	refused map[types.UID]refusal
+	// moved is when the name of a load balancer was in no status any longer, by ARN.
+	moved map[string]time.Time
+	// left is when a member that another group has got that one's load balancer as its status.
+	left map[types.UID]time.Time
+}
+
+func (m *memories) of(group ingress.Group) *memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.groups == nil {
+		m.groups = map[ingress.Group]*memory{}
+	}
+	if m.groups[group] == nil {
+		m.groups[group] = &memory{
+			told: map[told]bool{}, refused: map[types.UID]refusal{}, moved: map[string]time.Time{}, left: map[types.UID]time.Time{},
+		}
+	}
+	return m.groups[group]
+}
+
+func (m *memories) forget(group ingress.Group) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.groups, group)
+}
+
+func (m *memory) forget(member types.UID) {
+	delete(m.refused, member)
+	delete(m.left, member)
+}
+
+// isStaying reports whether clients may still come to the group for a member that has left it.
+func (m *memory) isStaying(member types.UID, served bool, now time.Time) bool {
+	if served {
+		delete(m.left, member)
+		return true
+	}
+	if m.left[member].IsZero() {
+		m.left[member] = now
+	}
+	return now.Before(m.left[member].Add(settleTime))
+}
+
+// movedFrom takes in that the load balancer is in no status; when it is not known since when, since now.
+func (m *memory) movedFrom(arn string, now time.Time) {
+	if m.moved[arn].IsZero() {
+		m.moved[arn] = now
+	}
+}
+
+// movedTo takes in that the load balancer is in a status.
+func (m *memory) movedTo(arn string) { delete(m.moved, arn) }
+
+func (m *memory) unsettled(arn string, now time.Time) time.Duration {
+	if m.moved[arn].IsZero() {
+		return settleTime
+	}
+	return max(0, m.moved[arn].Add(settleTime).Sub(now))
+}
+
+// refusal is what AWS has refused to a member. The member is held until it says something else, or for a while.
+type refusal struct {
+	note        string
+	spec        networkingv1.IngressSpec
+	annotations map[string]string
+	until       time.Time
+	pause       time.Duration
+}
+
+// Pauses until what AWS has refused is asked for again.
+const (
+	firstRefusalPause   = time.Minute
+	longestRefusalPause = 10 * time.Minute
+)
+
+func (m *memory) refuse(member *networkingv1.Ingress, note string, now time.Time) {
+	pause := min(max(firstRefusalPause, 2*m.refused[member.UID].pause), longestRefusalPause)
+	m.refused[member.UID] = refusal{
+		note: note, spec: *member.Spec.DeepCopy(), annotations: maps.Clone(member.Annotations), until: now.Add(pause), pause: pause,
+	}
+}
+
+// refusalOf is what the member is held for, and for how long; 0 for nothing.
+func (m *memory) refusalOf(member *networkingv1.Ingress, now time.Time) (note string, left time.Duration) {
+	r, ok := m.refused[member.UID]
+	if !ok || !now.Before(r.until) {
+		return "", 0
+	}
+	if !equality.Semantic.DeepEqual(r.spec, member.Spec) || !maps.Equal(r.annotations, member.Annotations) {
+		delete(m.refused, member.UID)
+		return "", 0
+	}
+	return r.note, r.until.Sub(now)
+}

@@ -1,0 +1,145 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"context"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// Reconciler makes what is in AWS agree with Ingresses. A request is a group, by its name. Passes over one group come one after the other;
+// those over others run beside them and wait for none of its errors.
+type Reconciler struct {
+	// Client reads from caches and writes to the API server.
+	Client   client.Client
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+
+	View    View
+	Facts   Facts
+	Planner Planner
+	Applier Applier
+
+	// Options say how stacks are built, Class is --ingress-class.
+	Options ingress.Options
+	Class   string
+	// MaxConcurrentReconciles is how many groups are worked on at once.
+	MaxConcurrentReconciles int
+	// DriftInterval is how often a group is compared with AWS though nothing has changed in the cluster.
+	DriftInterval time.Duration
+
+	memories memories
+}
+
+// View is what is known to be in AWS.
+type View interface {
+	// Stack is what is seen of a stack, without its bindings. The caller may change it.
+	Stack(ctx context.Context, id stack.ID) (stack.Stack, error)
+}
+
+// Facts looks things up in AWS that belong to no stack.
+type Facts interface {
+	Lookup(ctx context.Context, needs ingress.Needs) (ingress.AWS, error)
+}
+
+// Planner says by which steps what is seen becomes what is wanted.
+type Planner interface {
+	Plan(wanted, seen stack.Stack) plan.Plan
+}
+
+// Applier does steps.
+type Applier interface {
+	Run(ctx context.Context, pass apply.Pass) apply.Result
+}
+
+// Reconcile makes one pass over a group. Its error has the pass repeated with a growing pause; what waits for time alone is no error.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	p := &pass{Reconciler: r, group: ingress.Group(req.NamespacedName), names: map[string]bool{}}
+	p.id = stack.ID{Cluster: r.Options.Cluster, Kind: stack.Ingresses, Name: p.group.String()}
+	p.memory = r.memories.of(p.group)
+	err := p.run(ctx)
+	p.record()
+	observePass(p.group, p.isEmpty(), err == nil && !p.failing, r.Clock.Now())
+	if p.isEmpty() && p.again == 0 && err == nil {
+		r.memories.forget(p.group)
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	p.soon(r.DriftInterval)
+	return ctrl.Result{RequeueAfter: p.again}, nil
+}
+
+// pass is one pass over a group.
+type pass struct {
+	*Reconciler
+	group   ingress.Group
+	id      stack.ID
+	memory  *memory
+	members ingress.Members
+	// elsewhere are the Ingresses of other groups. Leaving are those of them that stay here until they are served there.
+	elsewhere    map[types.UID]bool
+	leaving      []*networkingv1.Ingress
+	seen, wanted stack.Stack
+	names        map[string]bool // of the load balancers that were seen, in lower case
+	result       apply.Result
+	notices      []notice
+	built        bool // the wanted stack could be built
+	failing      bool // a member is told of a failure
+	again        time.Duration
+}
+
+// run is the pass, step by step.
+func (p *pass) run(ctx context.Context) (err error) {
+	if p.members, err = p.load(ctx); err != nil {
+		return err
+	}
+	errs := p.claim(ctx)
+	if err := p.observe(ctx); err != nil {
+		return p.wholeGroup(errs, err)
+	}
+	if p.isEmpty() && len(p.seen.LoadBalancers) > 0 {
+		return errs // nobody says whose it is: what only a finalizer could tell us to delete is left alone
+	}
+	p.keepLeaving()
+	if err := p.build(ctx); err != nil {
+		return p.wholeGroup(errs, err)
+	}
+	p.result = p.Applier.Run(ctx, apply.Pass{ID: p.id, Plan: p.Planner.Plan(p.wanted, p.seen), Unsettled: p.unsettled})
+	p.soon(p.result.Again)
+	errs = join(errs, p.tellFailures())
+	if p.seen, err = p.View.Stack(ctx, p.id); err != nil {
+		return p.wholeGroup(errs, err)
+	}
+	p.noteNames()
+	errs = join(errs, p.writeStatuses(ctx))
+	errs = join(errs, p.release(ctx))
+	p.tellSuccess(errs)
+	return errs
+}
+
+// isEmpty reports whether no Ingress belongs to the group, or has its finalizer.
+func (p *pass) isEmpty() bool {
+	return len(p.members.Active)+len(p.members.Inactive)+len(p.leaving) == 0
+}
+
+// soon has the next pass come within the pause, if it is one.
+func (p *pass) soon(pause time.Duration) {
+	if pause > 0 && (p.again == 0 || pause < p.again) {
+		p.again = pause
+	}
+}

@@ -1,0 +1,353 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/smithy-go"
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+const oldHost, newHost = "k8s-old.elb.amazonaws.com", "k8s-new.elb.amazonaws.com"
+
+func refusedWith(change plan.Change, code string) apply.Result {
+	step := plan.Step{Change: change, Why: "it is wanted"}
+	return apply.Result{Failures: []apply.Failure{{Step: step, Err: &smithy.GenericAPIError{Code: code, Message: "no", Fault: smithy.FaultClient}}}}
+}
+
+func TestAMemberHasItsFinalizerFirstAndItsStatusWhileTheLoadBalancerIsProvisioned(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("a", edge))
+	b.apply = func(apply.Pass) apply.Result {
+		if got := b.get("a").Finalizers; !slices.Contains(got, edge.Finalizer()) {
+			t.Errorf("finalizers %v when AWS is called", got)
+		}
+		b.see(edge, balancer("new", false, 443, 80))
+		return apply.Result{Done: []plan.Step{{}}}
+	}
+	b.mustPass(edge)
+	want := []networkingv1.IngressLoadBalancerIngress{{Hostname: newHost, Ports: []networkingv1.IngressPortStatus{{Port: 80}, {Port: 443}}}}
+	if diff := cmp.Diff(want, b.get("a").Status.LoadBalancer.Ingress); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"a Normal SuccessfullyReconciled: Successfully reconciled"}, take(&b.events)); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	take(&b.writes)
+	b.apply = func(apply.Pass) apply.Result { return apply.Result{} }
+	if result := b.mustPass(edge); result.RequeueAfter != time.Hour {
+		t.Errorf("again in %v, want the drift interval", result.RequeueAfter)
+	}
+	if len(b.writes)+len(b.events) > 0 {
+		t.Errorf("a pass with nothing to do writes %v, and tells %v", b.writes, b.events)
+	}
+}
+
+// The incumbent's state is taken over without a write.
+func TestTheFirstPassOverWhatIsRightWritesNothing(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
+	b.see(edge, balancer("old", true, 80))
+	b.mustPass(edge)
+	if len(b.writes)+len(b.events) > 0 {
+		t.Errorf("writes %v, events %v", b.writes, b.events)
+	}
+}
+
+func TestABadMemberIsToldAloneAndOnce(t *testing.T) {
+	bad := ingressOf("bad", edge)
+	bad.Annotations["alb.ingress.kubernetes.io/scheme"] = "public"
+	b := newBed(t, webService(), ingressOf("good", edge), bad)
+	for range 2 {
+		if result := b.mustPass(edge); result.RequeueAfter != faultPause {
+			t.Errorf("again in %v, want %v", result.RequeueAfter, faultPause)
+		}
+	}
+	if len(b.events) != 1 || !strings.HasPrefix(b.events[0], "bad Warning FailedBuildModel: Failed build model due to annotation alb.ingress.kubernetes.io/scheme") {
+		t.Errorf("events %q, want one on the bad member", b.events)
+	}
+	if len(b.wanted.LoadBalancers) != 1 || len(b.wanted.Members) != 2 || !b.wanted.Members[0].Held || b.wanted.Members[1].Held {
+		t.Errorf("wanted %+v, want the load balancer of the good member", b.wanted)
+	}
+	b.edit("bad", func(i *networkingv1.Ingress) { i.Annotations["alb.ingress.kubernetes.io/scheme"] = "internal" })
+	b.mustPass(edge)
+	b.edit("bad", func(i *networkingv1.Ingress) { i.Annotations["alb.ingress.kubernetes.io/scheme"] = "public" })
+	if b.mustPass(edge); len(b.events) != 2 {
+		t.Errorf("events %q, want it told again when it is wrong again", b.events)
+	}
+}
+
+func TestAMemberToWhomAWSRefusesSomethingIsHeld(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("bad", edge), ingressOf("good", edge))
+	b.apply = func(apply.Pass) apply.Result {
+		return refusedWith(plan.CreateRule{Rule: stack.Rule{Owner: "shop/bad"}}, "InvalidLoadBalancerAction")
+	}
+	if result := b.mustPass(edge); result.RequeueAfter != heldSoon {
+		t.Errorf("again in %v, want %v", result.RequeueAfter, heldSoon)
+	}
+	b.apply = func(apply.Pass) apply.Result { return apply.Result{} }
+	if result := b.mustPass(edge); !b.wanted.Members[0].Held || b.wanted.Members[1].Held || result.RequeueAfter != firstRefusalPause {
+		t.Errorf("members %+v, again in %v; want the bad one held for a while", b.wanted.Members, result.RequeueAfter)
+	}
+	if diff := cmp.Diff([]string{"bad Warning FailedDeployModel: Failed deploy model due to it is wanted: InvalidLoadBalancerAction: no"}, b.events); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	b.clock.Step(firstRefusalPause)
+	if b.mustPass(edge); b.wanted.Members[0].Held {
+		t.Error("the member is held after the pause")
+	}
+}
+
+func TestAMemberThatIsEditedIsHeldNoLonger(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("bad", edge))
+	b.apply = func(apply.Pass) apply.Result {
+		return refusedWith(plan.CreateTargetGroup{Group: stack.TargetGroup{Owner: "shop/bad"}}, "InvalidConfigurationRequest")
+	}
+	b.mustPass(edge)
+	b.apply = func(apply.Pass) apply.Result { return apply.Result{} }
+	if b.mustPass(edge); !b.wanted.Members[0].Held {
+		t.Error("the member is not held")
+	}
+	b.edit("bad", func(i *networkingv1.Ingress) { i.Annotations["alb.ingress.kubernetes.io/healthcheck-path"] = "/health" })
+	if b.mustPass(edge); b.wanted.Members[0].Held {
+		t.Error("the member is held after it was edited")
+	}
+}
+
+func TestAFailureOfTheGroupIsToldToAll(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change plan.Change
+		code   string
+	}{
+		"of its load balancer":          {plan.CreateLoadBalancer{}, "TooManyLoadBalancers"},
+		"of a rule, by the policy":      {plan.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "AccessDenied"},
+		"of a rule that is there since": {plan.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "PriorityInUse"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			leaver := served(ingressOf("gone", edge), "", edge)
+			b := newBed(t, webService(), ingressOf("a", edge), ingressOf("b", edge), leaver)
+			b.delete("gone")
+			b.see(edge, balancer("old", true, 80))
+			b.apply = func(apply.Pass) apply.Result { return refusedWith(tc.change, tc.code) }
+			_, err := b.pass(edge)
+			if err == nil || b.get("a").Status.LoadBalancer.Ingress == nil {
+				t.Errorf("error %v, status %v: want an error, and the status all the same", err, b.get("a").Status)
+			}
+			want := 1
+			if _, ok := tc.change.(plan.CreateLoadBalancer); ok {
+				want = 3
+			}
+			if len(b.events) != want {
+				t.Errorf("events %q, want %d", b.events, want)
+			}
+			if b.apply = func(apply.Pass) apply.Result { return apply.Result{} }; len(b.mustHeld()) != 0 {
+				t.Errorf("members %v are held", b.mustHeld())
+			}
+		})
+	}
+}
+
+// mustHeld are the members that are held in the next pass.
+func (b *bed) mustHeld() (held []string) {
+	b.mustPass(edge)
+	for _, member := range b.wanted.Members {
+		if member.Held {
+			held = append(held, member.Name)
+		}
+	}
+	return held
+}
+
+func TestAnIngressIsGoneWhenNothingOfItServes(t *testing.T) {
+	protected := refusedWith(plan.DeleteLoadBalancer{}, "OperationNotPermitted")
+	for name, tc := range map[string]struct {
+		result   apply.Result
+		balancer bool
+		gone     bool
+	}{
+		"nothing is left":                              {gone: true},
+		"the load balancer serves others":              {balancer: true, gone: true},
+		"the load balancer is protected":               {balancer: true, result: protected, gone: true},
+		"a security group lingers":                     {balancer: true, result: apply.Result{Later: []apply.Failure{{}}, Again: time.Minute}, gone: true},
+		"its rule cannot be deleted":                   {balancer: true, result: refusedWith(plan.DeleteRule{}, "OperationNotPermitted")},
+		"steps were left out":                          {balancer: true, result: apply.Result{LeftOut: []plan.Step{{}}}},
+		"a target group must be healthy first":         {balancer: true, result: apply.Result{Wait: &plan.Wait{Healthy: stack.Ref{ID: "tg"}}}},
+		"only clients of the old name are awaited":     {balancer: true, result: apply.Result{Wait: &plan.Wait{Settled: stack.Ref{ID: "arn"}}}, gone: true},
+		"the load balancer is gone, and a step failed": {result: apply.Result{LeftOut: []plan.Step{{}}}, gone: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, served(ingressOf("a", edge), oldHost, edge))
+			b.delete("a")
+			b.see(edge, balancer("old", true, 80))
+			b.apply = func(apply.Pass) apply.Result {
+				if !tc.balancer {
+					b.see(edge)
+				}
+				return tc.result
+			}
+			if _, err := b.pass(edge); (err != nil) != (len(tc.result.Failures) > 0) {
+				t.Errorf("error %v", err)
+			}
+			if b.exists("a") == tc.gone {
+				t.Errorf("the Ingress exists: %v", !tc.gone)
+			}
+			if len(tc.result.Failures) > 0 && len(b.events) != 1 {
+				t.Errorf("events %q, want one on the Ingress that is deleted", b.events)
+			}
+		})
+	}
+}
+
+func TestWhatLingersIsRemovedByLaterPasses(t *testing.T) {
+	b := newBed(t)
+	b.seen["edge"] = stack.Stack{SecurityGroups: []stack.SecurityGroup{{ID: "sg-1"}}}
+	b.apply = func(apply.Pass) apply.Result { return apply.Result{Again: laterThis} }
+	if result := b.mustPass(edge); b.planned != 1 || result.RequeueAfter != laterThis {
+		t.Errorf("planned %d times, again in %v", b.planned, result.RequeueAfter)
+	}
+	b.apply = func(apply.Pass) apply.Result { return apply.Result{} }
+	if result := b.mustPass(edge); result.RequeueAfter != 0 || len(b.memories.groups) != 0 {
+		t.Errorf("again in %v, memory %v: want the group forgotten", result.RequeueAfter, b.memories.groups)
+	}
+}
+
+const laterThis = 7 * time.Second
+
+func TestALoadBalancerThatNoIngressSpeaksForIsLeftAlone(t *testing.T) {
+	b := newBed(t)
+	b.see(edge, balancer("old", true, 80))
+	if result := b.mustPass(edge); b.planned != 0 || result.RequeueAfter != 0 {
+		t.Errorf("planned %d times, again in %v", b.planned, result.RequeueAfter)
+	}
+}
+
+func TestAnIngressOfAnotherClassIsLetGo(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge), served(ingressOf("b", edge), "nginx.example.com", edge))
+	for _, name := range []string{"a", "b"} {
+		b.edit(name, func(i *networkingv1.Ingress) { i.Annotations["kubernetes.io/ingress.class"] = "nginx" })
+	}
+	b.see(edge, balancer("old", true, 80))
+	b.mustPass(edge)
+	if got := b.get("a"); len(got.Finalizers) > 0 || len(got.Status.LoadBalancer.Ingress) > 0 {
+		t.Errorf("finalizers %v, status %v", got.Finalizers, got.Status)
+	}
+	if got := b.get("b"); len(got.Finalizers) > 0 || len(got.Status.LoadBalancer.Ingress) != 1 {
+		t.Errorf("finalizers %v, status %v: want the status that others have written", got.Finalizers, got.Status)
+	}
+}
+
+func TestAMemberThatMovesIsServedByEitherGroup(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", other), oldHost, edge))
+	b.see(edge, balancer("old", true, 80))
+	b.see(other, balancer("new", false, 80))
+
+	if b.mustPass(edge); len(b.wanted.Members) != 1 || !b.wanted.Members[0].Held || len(b.events) > 0 {
+		t.Errorf("members %+v, events %q: want it held where it is served", b.wanted.Members, b.events)
+	}
+	if b.mustPass(other); hostname(b.get("a")) != oldHost {
+		t.Errorf("its status is %s before its new load balancer is active", hostname(b.get("a")))
+	}
+	b.see(other, balancer("new", true, 80))
+	if b.mustPass(other); hostname(b.get("a")) != newHost {
+		t.Errorf("its status is %s, want its new load balancer", hostname(b.get("a")))
+	}
+	if b.mustPass(edge); !slices.Contains(b.get("a").Finalizers, edge.Finalizer()) || len(b.wanted.Members) != 1 {
+		t.Errorf("it is let go while clients may know its old load balancer")
+	}
+	b.clock.Step(settleTime)
+	if b.mustPass(edge); slices.Contains(b.get("a").Finalizers, edge.Finalizer()) || len(b.wanted.Members) != 0 {
+		t.Errorf("it is not let go: finalizers %v", b.get("a").Finalizers)
+	}
+	if hostname(b.get("a")) != newHost {
+		t.Errorf("its status is %s after it was let go", hostname(b.get("a")))
+	}
+}
+
+func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
+	b.see(edge, balancer("old", true, 80), balancer("new", true, 80))
+	var left time.Duration
+	wait := &plan.Wait{Healthy: stack.Ref{ID: "tg"}}
+	b.apply = func(pass apply.Pass) apply.Result {
+		left = pass.Unsettled("arn-old")
+		return apply.Result{Wait: wait, Again: time.Minute}
+	}
+	if b.mustPass(edge); hostname(b.get("a")) != oldHost || left != settleTime {
+		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
+	}
+	wait = &plan.Wait{Settled: stack.Ref{ID: "arn-old"}}
+	b.clock.Step(time.Hour)
+	if b.mustPass(edge); hostname(b.get("a")) != newHost || left != settleTime {
+		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
+	}
+	b.clock.Step(time.Minute)
+	if b.mustPass(edge); left != settleTime-time.Minute {
+		t.Errorf("%v left a minute after the status moved", left)
+	}
+	b.clock.Step(settleTime)
+	if b.mustPass(edge); left != 0 {
+		t.Errorf("%v left after the time", left)
+	}
+}
+
+func TestAFinalizerThatCannotBeWritten(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "ingresses"}, "a", errors.New("changed"))
+	for name, tc := range map[string]struct {
+		err    error
+		events int
+	}{
+		"somebody was faster": {conflict, 0},
+		"a refusal":           {errors.New("denied by policy"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, webService(), ingressOf("a", edge), served(ingressOf("b", edge), "", edge))
+			b.patchErr = tc.err
+			if _, err := b.pass(edge); err == nil || len(b.events) != tc.events {
+				t.Errorf("error %v, events %q", err, b.events)
+			}
+			if len(b.wanted.Members) != 1 || b.wanted.Members[0].Name != "shop/b" {
+				t.Errorf("members %+v, want the one with the finalizer alone", b.wanted.Members)
+			}
+		})
+	}
+}
+
+func TestAnErrorOfTheViewIsToldOnceAndKeepsWhatWasTold(t *testing.T) {
+	bad := ingressOf("bad", edge)
+	bad.Annotations["alb.ingress.kubernetes.io/scheme"] = "public"
+	b := newBed(t, webService(), bad, ingressOf("a", edge))
+	b.mustPass(edge)
+	b.viewErr = errors.New("no answer")
+	for range 2 {
+		if _, err := b.pass(edge); err == nil {
+			t.Error("no error")
+		}
+	}
+	b.viewErr = nil
+	b.mustPass(edge)
+	if len(b.events) != 3 {
+		t.Errorf("events %q, want the fault once, and the error once on each member", b.events)
+	}
+}
+
+func TestImplicitGroupsHaveOneMember(t *testing.T) {
+	a := ingressOf("a", edge)
+	delete(a.Annotations, "alb.ingress.kubernetes.io/group.name")
+	b := newBed(t, webService(), a, ingressOf("b", edge))
+	b.mustPass(ingress.Group{Namespace: "shop", Name: "a"})
+	if len(b.wanted.Members) != 1 || b.wanted.ID.Name != "shop/a" || !slices.Equal(b.get("a").Finalizers, []string{"ingress.k8s.aws/resources"}) {
+		t.Errorf("wanted %+v, finalizers %v", b.wanted, b.get("a").Finalizers)
+	}
+}

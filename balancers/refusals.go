@@ -1,0 +1,108 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// holdRefused are the active members, those held to whom AWS has refused something: others of their group go on without them, and they
+// keep what they have.
+func (p *pass) holdRefused() []ingress.Member {
+	members := slices.Clone(p.members.Active)
+	for i, member := range members {
+		if note, left := p.memory.refusalOf(member.Ingress, p.Clock.Now()); left > 0 && member.Fault == nil {
+			members[i].Fault = &ingress.Fault{Member: nameOf(member.Ingress), Reason: refused + note}
+			p.soon(left)
+		}
+	}
+	return members
+}
+
+// refused begins the fault of a member that is held because of AWS.
+const refused = "AWS has refused it: "
+
+// heldSoon is when a pass follows one in which AWS has refused something to a member: the others wait for it.
+const heldSoon = time.Second
+
+// tellFailures tells members what has failed: that for which one member is to blame to that one, who is held from now on, all else to
+// all. Its error is for what has no member to hold.
+func (p *pass) tellFailures() (errs error) {
+	for _, failure := range p.result.Failures {
+		note := fmt.Sprintf("%s: %s", failure.Step.Why, awserr.Message(failure.Err))
+		if member := p.member(ownerOf(failure.Step.Change, p.wanted, p.seen)); member != nil {
+			p.warn(member, reasonDeploy, deployFailed, note)
+			if isHoldable(failure.Err) {
+				p.memory.refuse(member, note, p.Clock.Now())
+				p.soon(heldSoon)
+				continue
+			}
+		} else {
+			p.warnAll(reasonDeploy, deployFailed, note)
+		}
+		errs = join(errs, fmt.Errorf("%s: %w", failure.Step.Why, failure.Err))
+	}
+	return errs
+}
+
+// isHoldable reports whether AWS has refused what was asked for, and not for a reason that concerns everybody.
+func isHoldable(err error) bool {
+	return awserr.IsDefinite(err) && !awserr.IsPermission(err) && !apply.IsStale(err)
+}
+
+func (p *pass) member(name string) *networkingv1.Ingress {
+	for _, member := range p.members.Active {
+		if nameOf(member.Ingress) == name {
+			return member.Ingress
+		}
+	}
+	return nil
+}
+
+// ownerOf is the name of the member that wants the change, "" when it is not that of one alone.
+func ownerOf(change plan.Change, wanted, seen stack.Stack) string {
+	switch c := change.(type) {
+	case plan.CreateRule:
+		return c.Rule.Owner
+	case plan.ModifyRule:
+		return c.To.Owner
+	case plan.CreateTargetGroup:
+		return c.Group.Owner
+	case plan.SetHealthCheck:
+		return ownerOfGroup(c.Group, wanted, seen)
+	case plan.SetTargetGroupAttributes:
+		return ownerOfGroup(c.Group, wanted, seen)
+	case plan.CreateBinding:
+		return ownerOfGroup(c.Binding.Group, wanted, seen)
+	case plan.UpdateBinding:
+		return ownerOfGroup(c.Binding.Group, wanted, seen)
+	}
+	return ""
+}
+
+// ownerOfGroup is the name of the member that wants the target group.
+func ownerOfGroup(ref stack.Ref, wanted, seen stack.Stack) string {
+	part := ref.Part
+	for _, group := range seen.TargetGroups {
+		if ref.ID != "" && group.ARN == ref.ID {
+			part = group.Part
+		}
+	}
+	for _, group := range wanted.TargetGroups {
+		if part != "" && group.Part == part {
+			return group.Owner
+		}
+	}
+	return ""
+}

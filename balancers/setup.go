@@ -1,0 +1,64 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// Pauses after passes that failed, by how many have failed in a row.
+const (
+	minBackoff = 100 * time.Millisecond
+	maxBackoff = 30 * time.Second
+)
+
+// DefaultConcurrentReconciles is the incumbent's. Passes wait for AWS, but its budget is the same for all of them.
+const DefaultConcurrentReconciles = 3
+
+// SetupWithManager adds the reconciler to the manager. It runs on the leader only.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	generation := builder.WithPredicates(
+		predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("ingress").
+		Watches(&networkingv1.Ingress{}, handler.EnqueueRequestsFromMapFunc(r.ofIngress), builder.WithPredicates(saysOtherwise(ingressSpec))).
+		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.ofService), builder.WithPredicates(saysOtherwise(serviceSpec))).
+		Watches(&networkingv1.IngressClass{}, handler.EnqueueRequestsFromMapFunc(r.ofClass), generation).
+		Watches(&ingressapi.IngressClassParams{}, handler.EnqueueRequestsFromMapFunc(r.ofParams), generation).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace), builder.WithPredicates(labelsChanged())).
+		Watches(&v1beta1.TargetGroupBinding{}, handler.EnqueueRequestsFromMapFunc(ofBinding), builder.WithPredicates(bindingChanged())).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, maxBackoff),
+		}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("building the ingress controller: %w", err)
+	}
+	return nil
+}
+
+// bindingChanged passes what others do to our bindings, and their end, for which steps wait. What is created we have created.
+func bindingChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() },
+	}
+}

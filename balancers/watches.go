@@ -1,0 +1,121 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+)
+
+// requests are those of all groups that Ingresses of which these holds belong to, or have the finalizer of. Each group is there once.
+func (r *Reconciler) requests(ctx context.Context, these func(*networkingv1.Ingress) bool) []reconcile.Request {
+	objects, err := r.objects(ctx)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the groups of Ingresses")
+		return nil
+	}
+	objects.Ingresses = slices.DeleteFunc(objects.Ingresses, func(i *networkingv1.Ingress) bool { return !these(i) })
+	return requestsOf(objects)
+}
+
+func requestsOf(objects ingress.Objects) (out []reconcile.Request) {
+	for group := range ingress.Groups(ingress.Classify(objects)) {
+		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName(group)})
+	}
+	return out
+}
+
+// ofIngress are the groups of an Ingress as the event has it, which may be one that has left a group.
+func (r *Reconciler) ofIngress(ctx context.Context, object client.Object) []reconcile.Request {
+	objects, err := r.objects(ctx)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the groups of an Ingress")
+		return nil
+	}
+	objects.Ingresses = []*networkingv1.Ingress{object.(*networkingv1.Ingress)}
+	return requestsOf(objects)
+}
+
+func (r *Reconciler) ofService(ctx context.Context, service client.Object) []reconcile.Request {
+	return r.requests(ctx, func(i *networkingv1.Ingress) bool {
+		if i.Namespace != service.GetNamespace() {
+			return false
+		}
+		needs := ingress.NeedsOf(ingress.Input{Members: []ingress.Member{{Ingress: i}}})
+		return slices.Contains(needs.Services, client.ObjectKeyFromObject(service))
+	})
+}
+
+// ofClass are the groups of Ingresses of that class. Those that name none may be of it, too.
+func (r *Reconciler) ofClass(ctx context.Context, class client.Object) []reconcile.Request {
+	return r.requests(ctx, func(i *networkingv1.Ingress) bool {
+		return i.Spec.IngressClassName == nil || *i.Spec.IngressClassName == class.GetName()
+	})
+}
+
+func (r *Reconciler) ofParams(ctx context.Context, params client.Object) []reconcile.Request {
+	var classes networkingv1.IngressClassList
+	if err := r.Client.List(ctx, &classes, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the classes of IngressClassParams")
+		return nil
+	}
+	names := map[string]bool{}
+	for _, class := range classes.Items {
+		if ref := class.Spec.Parameters; ref != nil && ref.Name == params.GetName() {
+			names[class.Name] = true
+		}
+	}
+	return r.requests(ctx, func(i *networkingv1.Ingress) bool {
+		return len(names) > 0 && (i.Spec.IngressClassName == nil || names[*i.Spec.IngressClassName])
+	})
+}
+
+func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
+	return r.requests(ctx, func(i *networkingv1.Ingress) bool { return i.Namespace == namespace.GetName() })
+}
+
+// ofBinding is the group whose labels the binding has.
+func ofBinding(_ context.Context, binding client.Object) []reconcile.Request {
+	group, ok := ingress.GroupOfLabels(binding.GetLabels())
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName(group)}}
+}
+
+// saysOtherwise passes changes of what users say in objects: of their spec, annotations or deletion. Some kinds have no generation.
+func saysOtherwise(spec func(client.Object) any) predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return !equality.Semantic.DeepEqual(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()) ||
+			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil) ||
+			!equality.Semantic.DeepEqual(spec(e.ObjectOld), spec(e.ObjectNew))
+	}}
+}
+
+func ingressSpec(o client.Object) any { return o.(*networkingv1.Ingress).Spec }
+func serviceSpec(o client.Object) any { return o.(*corev1.Service).Spec }
+func labelsOf(o client.Object) any    { return o.GetLabels() }
+
+// labelsChanged passes a namespace that may be selected otherwise.
+func labelsChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return !equality.Semantic.DeepEqual(labelsOf(e.ObjectOld), labelsOf(e.ObjectNew))
+		},
+	}
+}
