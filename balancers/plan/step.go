@@ -182,6 +182,10 @@ type (
 	DeleteBinding struct{ Namespace, Name string }
 )
 
+// Nothing changes nothing. Its step is there for its Wait.
+type Nothing struct{}
+
+func (Nothing) change()                   {}
 func (CreateSecurityGroup) change()       {}
 func (Authorize) change()                 {}
 func (Revoke) change()                    {}

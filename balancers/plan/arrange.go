@@ -1,0 +1,160 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"slices"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// place is a rule's place in the final order.
+type place struct {
+	final stack.Rule // what is to stand there in the end
+	now   stack.Rule // what one that is created has first: final, but for target groups that cannot serve yet
+	// seen is the rule that takes the place: it has this content or is changed to have it. It is nil when one is created.
+	seen   *stack.Rule
+	reused bool // seen has other content, and is to be changed
+}
+
+func (p *place) isMatched() bool { return p.seen != nil && !p.reused }
+
+// arrangement is how the rules of one listener become those that are wanted.
+type arrangement struct {
+	places  []*place
+	surplus []*stack.Rule // seen, and to be deleted, in their order
+	left    []stack.Rule  // wanted, and not created because of the quota
+}
+
+// match pairs what is wanted with what is seen: first what is wholly equal, then what is equal when target groups of one Service count as
+// one. Of several that are equal the first seen is taken.
+func match(wanted []*place, seen []*stack.Rule, service naming) {
+	for _, name := range []naming{byID, service} {
+		index := map[string][]*stack.Rule{}
+		for _, rule := range seen {
+			if !taken(wanted, rule) && rule.Action.Unknown == "" {
+				key := ruleKey(*rule, name)
+				index[key] = append(index[key], rule)
+			}
+		}
+		for _, p := range wanted {
+			key := ruleKey(p.final, name)
+			if p.seen == nil && len(index[key]) > 0 {
+				p.seen, index[key] = index[key][0], index[key][1:]
+			}
+		}
+	}
+}
+
+func taken(places []*place, rule *stack.Rule) bool {
+	return slices.ContainsFunc(places, func(p *place) bool { return p.seen == rule })
+}
+
+// created are the places for which there is no rule yet.
+func (a *arrangement) created() []*place {
+	var list []*place
+	for _, p := range a.places {
+		if p.seen == nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// growth is by how many rules the listener grows.
+func (a *arrangement) growth() int { return len(a.created()) - len(a.surplus) }
+
+// moves says whether a rule must get another priority before the new ones can be created at theirs.
+func (a *arrangement) moves() bool {
+	for i, p := range a.places {
+		if p.seen != nil && p.seen.Priority != int32(i+1) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(a.surplus, func(rule *stack.Rule) bool { return int(rule.Priority) <= len(a.places) })
+}
+
+// fit reuses surplus rules for new ones, in place, when room is less than is to be created, and leaves out the last of what has no room
+// even so. It reuses one, too, when that is the only change, as one call then does it all at once.
+func (a *arrangement) fit(room int) {
+	room = max(room, 0)
+	created := a.created()
+	if over := len(created) - room - len(a.surplus); over > 0 {
+		a.leaveOut(created[len(created)-over:])
+		created = created[:len(created)-over]
+	}
+	if a.isOneChange(created) {
+		a.reuse(created[0], a.surplus[0])
+		return
+	}
+	a.pair(len(created) - room)
+}
+
+func (a *arrangement) leaveOut(places []*place) {
+	for _, p := range places {
+		a.left = append(a.left, p.final)
+	}
+	a.places = slices.DeleteFunc(a.places, func(p *place) bool { return slices.Contains(places, p) })
+}
+
+// isOneChange holds when one rule stands in the place of the only new one, and all others stay.
+func (a *arrangement) isOneChange(created []*place) bool {
+	if len(created) != 1 || len(a.surplus) != 1 {
+		return false
+	}
+	for i, p := range a.places {
+		if p.seen == nil && a.surplus[0].Priority != int32(i+1) || p.seen != nil && p.seen.Priority != int32(i+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// pair reuses n surplus rules: first those that stand between the same rules as the new one and go to the same target groups, then those
+// that stand between the same rules, then any.
+func (a *arrangement) pair(n int) {
+	nearby := func(p *place, rule *stack.Rule) bool { return a.before(p) == a.beforeSeen(rule) }
+	alike := func(p *place, rule *stack.Rule) bool {
+		return nearby(p, rule) && actionKey(p.now.Action, byID) == actionKey(rule.Action, byID)
+	}
+	for _, fits := range []func(*place, *stack.Rule) bool{alike, nearby, func(*place, *stack.Rule) bool { return true }} {
+		for _, p := range a.created() {
+			i := slices.IndexFunc(a.surplus, func(rule *stack.Rule) bool { return fits(p, rule) })
+			if n > 0 && i >= 0 {
+				a.reuse(p, a.surplus[i])
+				n--
+			}
+		}
+	}
+}
+
+// before is how many matched rules stand before a place.
+func (a *arrangement) before(p *place) int {
+	n := 0
+	for _, other := range a.places {
+		if other == p {
+			break
+		}
+		if other.isMatched() {
+			n++
+		}
+	}
+	return n
+}
+
+// beforeSeen is how many matched rules are tried before a surplus one.
+func (a *arrangement) beforeSeen(rule *stack.Rule) int {
+	n := 0
+	for _, other := range a.places {
+		if other.isMatched() && other.seen.Priority < rule.Priority {
+			n++
+		}
+	}
+	return n
+}
+
+func (a *arrangement) reuse(p *place, rule *stack.Rule) {
+	p.seen, p.reused = rule, true
+	a.surplus = slices.DeleteFunc(a.surplus, func(other *stack.Rule) bool { return other == rule })
+}

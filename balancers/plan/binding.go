@@ -1,0 +1,100 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// bind has bindings register targets, before rules send to them. A binding belongs to its target group, whatever its name.
+func (p *planner) bind() {
+	for _, binding := range p.wanted.Bindings {
+		i := slices.IndexFunc(p.groups, func(g *targetGroup) bool { return g.wanted.Part == binding.Group.Part })
+		if i < 0 {
+			continue
+		}
+		g := p.groups[i]
+		binding.Group, binding.Spec.Peer = g.ref(), p.securityGroup(binding.Spec.Peer)
+		seen := p.bindingOf(g)
+		switch {
+		case seen == nil:
+			if g.name == g.wanted.SpareName || p.isTaken(binding) {
+				binding.Name = g.wanted.SpareName
+			}
+			p.do("nothing registers the target group's targets", CreateBinding{binding})
+		case !sameSpec(binding.Spec, seen.Spec):
+			binding.Name = seen.Name
+			p.do("it differs", UpdateBinding{binding})
+		}
+	}
+}
+
+func (p *planner) bindingOf(g *targetGroup) *stack.Binding {
+	for i, binding := range p.seen.Bindings {
+		if g.seen != nil && binding.Group.ID == g.seen.ARN {
+			return &p.seen.Bindings[i]
+		}
+	}
+	return nil
+}
+
+func (p *planner) isTaken(binding stack.Binding) bool {
+	return slices.ContainsFunc(p.seen.Bindings, func(other stack.Binding) bool {
+		return other.Namespace == binding.Namespace && other.Name == binding.Name
+	})
+}
+
+// sameSpec leaves labels of others aside.
+func sameSpec(wanted, seen stack.BindingSpec) bool {
+	for key, value := range wanted.Labels {
+		if seen.Labels[key] != value {
+			return false
+		}
+	}
+	return wanted.Service == seen.Service && wanted.Port == seen.Port && wanted.TargetType == seen.TargetType &&
+		wanted.Protocol == seen.Protocol && wanted.AddressType == seen.AddressType && wanted.VPC == seen.VPC &&
+		(wanted.Networking == nil) == (seen.Networking == nil) && slices.Equal(wanted.Networking, seen.Networking) &&
+		(wanted.Networking == nil || byID(wanted.Peer) == byID(seen.Peer)) &&
+		maps.Equal(wanted.NodeSelector, seen.NodeSelector) && wanted.MultiCluster == seen.MultiCluster
+}
+
+// deleteUnused deletes target groups that no route needs any more, each after its bindings, and bindings without a target group. What
+// another load balancer sends to stays.
+func (p *planner) deleteUnused() {
+	for _, group := range p.seen.TargetGroups {
+		if p.isUnused(&group) {
+			p.deleted[group.ARN] = true
+			p.deleteBindings(group.ARN)
+			p.do("no member wants it", DeleteTargetGroup{seenGroup(&group)})
+		}
+	}
+	if !p.anyHeld {
+		for _, binding := range p.seen.Bindings {
+			known := func(g stack.TargetGroup) bool { return g.ARN == binding.Group.ID }
+			if !p.deleted[binding.Group.ID] && !slices.ContainsFunc(p.seen.TargetGroups, known) {
+				p.deleted[binding.Group.ID] = true
+				p.deleteBindings(binding.Group.ID)
+			}
+		}
+	}
+}
+
+func (p *planner) deleteBindings(group string) {
+	for _, binding := range p.seen.Bindings {
+		if binding.Group.ID == group {
+			p.do("no member wants its target group", DeleteBinding{binding.Namespace, binding.Name})
+		}
+	}
+}
+
+func (p *planner) isUnused(group *stack.TargetGroup) bool {
+	ref := seenGroup(group)
+	elsewhere := func(arn string) bool { return p.balancer == nil || arn != p.balancer.ARN }
+	return !p.deleted[group.ARN] && !p.isHeld(group.ARN) && !slices.ContainsFunc(group.LoadBalancers, elsewhere) &&
+		!slices.ContainsFunc(p.groups, func(g *targetGroup) bool { return g.ref() == ref }) &&
+		!slices.ContainsFunc(p.routes, func(r *route) bool { return has(r.now.Action, ref) })
+}

@@ -1,0 +1,88 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// naming gives a target group the name by which it is compared.
+type naming func(stack.Ref) string
+
+// byID tells all target groups apart. Those that are not made yet have their resource tag.
+func byID(group stack.Ref) string {
+	if group.ID != "" {
+		return group.ID
+	}
+	return "part " + group.Part
+}
+
+// ruleKey is equal for two rules when AWS does the same by both. It is the incumbent's comparison, so that adopting its rules changes
+// none.
+func ruleKey(rule stack.Rule, name naming) string {
+	return conditionsKey(rule.Conditions) + " -> " + actionKey(rule.Action, name)
+}
+
+// conditionsKey leaves the order of conditions aside, and keeps that of their values.
+func conditionsKey(conditions []stack.Condition) string {
+	keys := make([]string, len(conditions))
+	for i, c := range conditions {
+		keys[i] = fmt.Sprintf("%q %q %q %q %q", c.Field, strings.ToLower(c.Header), c.Values, c.Regex, c.Query)
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, "; ")
+}
+
+func actionKey(action stack.Action, name naming) string {
+	switch {
+	case action.Unknown != "":
+		return fmt.Sprintf("unknown %q", action.Unknown)
+	case action.Forward != nil:
+		return forwardKey(*action.Forward, name)
+	case action.Redirect != nil:
+		return fmt.Sprintf("redirect %q", filled(*action.Redirect))
+	case action.Fixed != nil:
+		return fmt.Sprintf("fixed %q", *action.Fixed)
+	}
+	return ""
+}
+
+// forwardKey leaves the order of target groups aside. The weight of a single one does not count, nor does its stickiness.
+func forwardKey(forward stack.Forward, name naming) string {
+	weights := map[string]int32{}
+	for _, group := range forward.Groups {
+		weights[name(group.Group)] += group.Weight
+	}
+	if len(weights) == 1 {
+		return fmt.Sprintf("forward %q", keys(weights))
+	}
+	var parts []string
+	for _, group := range keys(weights) {
+		parts = append(parts, fmt.Sprintf("%q:%d", group, weights[group]))
+	}
+	return fmt.Sprintf("forward %s sticky %d", strings.Join(parts, " "), forward.Sticky)
+}
+
+// filled has the placeholders that AWS puts in where a redirect says nothing.
+func filled(r stack.Redirect) stack.Redirect {
+	return stack.Redirect{
+		Protocol: cmp.Or(r.Protocol, "#{protocol}"), Host: cmp.Or(r.Host, "#{host}"), Port: cmp.Or(r.Port, "#{port}"),
+		Path: cmp.Or(r.Path, "/#{path}"), Query: cmp.Or(r.Query, "#{query}"), Status: r.Status,
+	}
+}
+
+// keys of a map, in order.
+func keys[V any](of map[string]V) []string {
+	list := make([]string, 0, len(of))
+	for key := range of {
+		list = append(list, key)
+	}
+	slices.Sort(list)
+	return list
+}

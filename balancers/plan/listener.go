@@ -1,0 +1,240 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// listener is one that is wanted, or kept for a held member, or is to be deleted.
+type listener struct {
+	wanted stack.Listener  // its rules apart
+	seen   *stack.Listener // nil when it is created
+	gone   bool            // it is to be deleted
+	route  *route          // of the default action
+	arrangement
+}
+
+func (l *listener) ref() stack.Ref {
+	if l.seen != nil {
+		return listenerRef(l.seen)
+	}
+	return stack.Ref{Part: strconv.Itoa(int(l.wanted.Port))}
+}
+
+func listenerRef(l *stack.Listener) stack.Ref {
+	return stack.Ref{ID: l.ARN, Part: strconv.Itoa(int(l.Port))}
+}
+
+// findListeners matches listeners by their ports, and their rules by content.
+func (p *planner) findListeners() {
+	for _, wanted := range p.wanted.LoadBalancers[0].Listeners {
+		p.listen = append(p.listen, p.findListener(wanted))
+	}
+	if p.balancer == nil {
+		return
+	}
+	for i := range p.balancer.Listeners {
+		seen := &p.balancer.Listeners[i]
+		if slices.ContainsFunc(p.listen, func(l *listener) bool { return l.wanted.Port == seen.Port }) {
+			continue
+		}
+		l := p.listenerOf(p.keep(*seen), seen)
+		forHeld := func(at *place) bool { return p.isForHeld(at.seen) }
+		l.gone = !p.keepsPort(seen.Port) && p.heldOf(seen.Default) < 0 && !slices.ContainsFunc(l.places, forHeld)
+		p.listen = append(p.listen, l)
+	}
+}
+
+func (p *planner) findListener(wanted stack.Listener) *listener {
+	if p.balancer != nil {
+		for i := range p.balancer.Listeners {
+			if seen := &p.balancer.Listeners[i]; seen.Port == wanted.Port {
+				return p.listenerOf(p.holdBack(wanted, seen), seen)
+			}
+		}
+	}
+	return p.listenerOf(wanted, nil)
+}
+
+func (p *planner) listenerOf(wanted stack.Listener, seen *stack.Listener) *listener {
+	l := &listener{wanted: wanted, seen: seen}
+	l.wanted.Default, l.wanted.Rules = p.resolved(wanted.Default), nil
+	for _, rule := range wanted.Rules {
+		rule.Action = p.resolved(rule.Action)
+		l.places = append(l.places, &place{final: rule})
+	}
+	if seen != nil {
+		p.findRules(l)
+	}
+	for _, at := range l.places {
+		at.now = at.final
+		at.now.Action = p.action(at.final.Action, stack.Action{}, nil)
+	}
+	return l
+}
+
+// findRules matches the rules of a listener, and puts those of held members in their places.
+func (p *planner) findRules(l *listener) {
+	var held, free []*stack.Rule
+	for _, rule := range slices.SortedFunc(slices.Values(l.seen.Rules), byPriority) {
+		if p.isForHeld(&rule) {
+			held = append(held, &rule)
+		} else {
+			free = append(free, &rule)
+		}
+	}
+	match(l.places, free, p.service)
+	p.placeHeld(l, held)
+	for _, rule := range free {
+		switch {
+		case taken(l.places, rule):
+		case p.isKept(l, rule):
+			l.placeBehind(rule, append(slices.Clone(held), free...))
+		default:
+			l.surplus = append(l.surplus, rule)
+		}
+	}
+}
+
+func byPriority(a, b stack.Rule) int { return cmp.Compare(a.Priority, b.Priority) }
+
+// changeListeners makes all listeners and their rules as they are wanted, those that need room at the quota last. Requests for which a
+// target group is to take over go where they went.
+func (p *planner) changeListeners() {
+	room, need := p.options.Rules, 0
+	for _, l := range p.listen {
+		if l.seen != nil {
+			room -= len(l.seen.Rules)
+		}
+		if !l.gone {
+			need += len(l.created())
+		}
+	}
+	order := slices.SortedStableFunc(slices.Values(p.listen), func(a, b *listener) int { return cmp.Compare(a.growth(), b.growth()) })
+	if need > room {
+		room += p.deleteListeners()
+	}
+	for _, l := range order {
+		if !l.gone {
+			l.fit(room)
+			for _, rule := range l.left {
+				p.overflow = append(p.overflow, Overflow{Port: l.wanted.Port, Rule: rule})
+			}
+			room -= l.growth()
+			p.changeListener(l)
+		}
+	}
+	p.deleteListeners()
+}
+
+// deleteListeners returns how many rules are deleted with them.
+func (p *planner) deleteListeners() int {
+	n := 0
+	for _, l := range p.listen {
+		if l.gone && l.seen != nil {
+			p.do("no member listens on port "+strconv.Itoa(int(l.seen.Port)), DeleteListener{l.ref()})
+			n += len(l.seen.Rules)
+			l.seen = nil
+		}
+	}
+	return n
+}
+
+func (p *planner) changeListener(l *listener) {
+	start := len(p.routes)
+	l.route = &route{listener: l, final: stack.Rule{Action: l.wanted.Default}}
+	p.routes = append(p.routes, l.route)
+	if l.seen == nil {
+		p.createListener(l)
+		p.createRules(l, 0)
+		return
+	}
+	l.route.now = stack.Rule{Action: l.seen.Default}
+	becomesHTTPS := l.seen.Protocol != "HTTPS"
+	if !becomesHTTPS {
+		p.addCertificates(l)
+	}
+	p.changeRules(l)
+	p.swap(p.routes[start+1:], nil)
+	p.modifyListener(l)
+	if becomesHTTPS {
+		p.addCertificates(l)
+	}
+	p.removeCertificates(l)
+	p.deleteRules(l)
+	if differ := differing(l.wanted.Attributes, l.seen.Attributes); len(differ) > 0 {
+		p.do("attributes differ", SetListenerAttributes{l.ref(), differ})
+	}
+}
+
+func (p *planner) createListener(l *listener) {
+	why := "a member listens on port " + strconv.Itoa(int(l.wanted.Port))
+	l.route.now = stack.Rule{Action: p.action(l.wanted.Default, stack.Action{}, nil)}
+	created := l.wanted
+	created.Default = l.route.now.Action
+	p.do(why, CreateListener{p.to(), created})
+	p.addCertificates(l)
+	if len(created.Attributes) > 0 {
+		p.do(why, SetListenerAttributes{l.ref(), created.Attributes})
+	}
+}
+
+// modifyListener changes the default action as far as it can serve now, and the rest with it.
+func (p *planner) modifyListener(l *listener) {
+	seen, wanted := l.seen, l.wanted
+	wanted.Default = p.action(l.route.final.Action, l.route.now.Action, nil)
+	var why string
+	switch {
+	case seen.Protocol != wanted.Protocol:
+		why = "its protocol differs"
+	case wanted.Protocol == "HTTPS" && seen.SSLPolicy != wanted.SSLPolicy:
+		why = "its SSL policy differs"
+	case wanted.Protocol == "HTTPS" && first(seen.Certificates) != first(wanted.Certificates):
+		why = "its default certificate differs"
+	case actionKey(seen.Default, byID) != actionKey(wanted.Default, byID):
+		why = "its default action differs"
+	default:
+		return
+	}
+	l.route.now.Action = wanted.Default
+	p.do(why, ModifyListener{l.ref(), wanted})
+}
+
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+// addCertificates adds those for SNI: all, the default one too, as the load balancer does not choose it by the client's kinds of keys
+// otherwise.
+func (p *planner) addCertificates(l *listener) {
+	if l.wanted.Protocol != "HTTPS" {
+		return
+	}
+	for i, certificate := range l.wanted.Certificates {
+		if l.seen == nil || !slices.Contains(l.seen.Certificates, certificate) {
+			if !slices.Contains(l.wanted.Certificates[:i], certificate) {
+				p.do("the listener does not have it", AddCertificate{l.ref(), certificate})
+			}
+		}
+	}
+}
+
+func (p *planner) removeCertificates(l *listener) {
+	if l.wanted.Protocol != "HTTPS" || l.seen.Protocol != "HTTPS" {
+		return
+	}
+	for _, certificate := range l.seen.Certificates {
+		if !slices.Contains(l.wanted.Certificates, certificate) {
+			p.do("no member wants it", RemoveCertificate{l.ref(), certificate})
+		}
+	}
+}

@@ -1,0 +1,115 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"slices"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// prepareLoadBalancer creates the load balancer, or changes the one that is seen in place.
+func (p *planner) prepareLoadBalancer() {
+	wanted := p.wanted.LoadBalancers[0]
+	wanted.SecurityGroups = slices.Clone(wanted.SecurityGroups)
+	for i, group := range wanted.SecurityGroups {
+		wanted.SecurityGroups[i] = p.securityGroup(group)
+	}
+	if p.balancer == nil {
+		p.createLoadBalancer(wanted)
+		return
+	}
+	if !sameSet(ids(wanted.SecurityGroups), ids(p.balancer.SecurityGroups)) {
+		p.do("its security groups differ", SetSecurityGroups{p.to(), wanted.SecurityGroups})
+	}
+	toIPv4 := wanted.AddressType == "ipv4" // then the subnets need no IPv6 any more; else they need it first
+	if toIPv4 {
+		p.setAddressType(&wanted)
+	}
+	if !sameSet(wanted.Subnets, p.balancer.Subnets) {
+		p.do("its subnets differ", SetSubnets{p.to(), wanted.Subnets})
+	}
+	if !toIPv4 {
+		p.setAddressType(&wanted)
+	}
+	if differ := differing(wanted.Attributes, p.balancer.Attributes); len(differ) > 0 {
+		p.do("attributes differ", SetLoadBalancerAttributes{p.to(), differ})
+	}
+	if acl := p.balancer.WebACL; wanted.WebACL != nil && (acl == nil || *acl != *wanted.WebACL) {
+		p.do("its web ACL differs", SetWebACL{p.to(), *wanted.WebACL})
+	}
+}
+
+func (p *planner) setAddressType(wanted *stack.LoadBalancer) {
+	if wanted.AddressType != p.balancer.AddressType {
+		p.do("its address type differs", SetAddressType{p.to(), wanted.AddressType})
+	}
+}
+
+func (p *planner) createLoadBalancer(wanted stack.LoadBalancer) {
+	why := "it does not exist"
+	if len(p.old) > 0 {
+		why = "it replaces one with another scheme, which cannot be changed"
+	}
+	isTaken := func(b stack.LoadBalancer) bool { return b.Name == wanted.Name }
+	if slices.ContainsFunc(p.old, isTaken) {
+		wanted.Name = wanted.SpareName
+	}
+	wanted.Listeners = nil
+	p.do(why, CreateLoadBalancer{wanted})
+	if len(wanted.Attributes) > 0 {
+		p.do(why, SetLoadBalancerAttributes{p.to(), wanted.Attributes})
+	}
+	if wanted.WebACL != nil && *wanted.WebACL != "" {
+		p.do(why, SetWebACL{p.to(), *wanted.WebACL})
+	}
+}
+
+// replaceLoadBalancer deletes former load balancers once clients do not come to them any more. While one of them is protected, what it
+// needs stays.
+func (p *planner) replaceLoadBalancer() {
+	if len(p.old) == 0 || p.anyHeld {
+		return
+	}
+	const why = "it replaces one that clients still come to"
+	if p.balancer == nil || !p.balancer.Active {
+		p.doAfter(Wait{Active: p.to()}, why, Nothing{})
+	}
+	for _, g := range p.groups {
+		if g.instead != nil && slices.ContainsFunc(p.routes, func(r *route) bool { return has(r.now.Action, g.ref()) }) {
+			p.doAfter(Wait{Healthy: g.ref(), Instead: seenGroup(g.instead)}, why, Nothing{})
+		}
+	}
+	for _, balancer := range p.old {
+		ref := balancerRef(&balancer)
+		p.doAfter(Wait{Settled: ref}, "another has replaced it", DeleteLoadBalancer{ref})
+		p.release(balancer.ARN)
+	}
+	p.deleteUnused()
+	p.revoke(true)
+}
+
+// release notes that a load balancer sends to no target group any more.
+func (p *planner) release(balancer string) {
+	groups := slices.Clone(p.seen.TargetGroups)
+	for i := range groups {
+		groups[i].LoadBalancers = slices.DeleteFunc(slices.Clone(groups[i].LoadBalancers), func(arn string) bool { return arn == balancer })
+	}
+	p.seen.TargetGroups = groups
+}
+
+func ids(refs []stack.Ref) []string {
+	list := make([]string, len(refs))
+	for i, ref := range refs {
+		list[i] = byID(ref)
+	}
+	return list
+}
+
+func sameSet(a, b []string) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(slices.Compact(a), slices.Compact(b))
+}

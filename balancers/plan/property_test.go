@@ -1,0 +1,282 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// TestEachPrefixOfAPlanKeepsEachRoute is the promise of the package, over pairs of stacks.
+func TestEachPrefixOfAPlanKeepsEachRoute(t *testing.T) {
+	pairs := 10_000
+	if testing.Short() {
+		pairs = 1000
+	}
+	for seed := range uint64(pairs) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		a := generate(r)
+		b := change(r, a)
+		if r.IntN(4) == 0 {
+			b = generate(r)
+		}
+		if len(b.Members) > 0 && r.IntN(4) == 0 {
+			b.Members = slices.Clone(b.Members)
+			b.Members[r.IntN(len(b.Members))].Held = true
+		}
+		room := pick(r, 100, 100, 2, 1, 0)
+		if err := checkPair(a, b, room); err != nil {
+			a, b, err = shrink(a, b, room, err)
+			t.Fatalf("seed %d, room for %d: %v\nfrom %+v\nto   %+v\n%s", seed, room, err, a, b, explain(a, b, room))
+		}
+	}
+}
+
+func newWorld() *world {
+	return &world{limit: 1000, made: map[string]string{}, healthy: map[string]bool{}}
+}
+
+// run does all steps, each twice, and calls check after each.
+func (w *world) run(plan Plan, check func() error) error {
+	w.made = map[string]string{}
+	for i, step := range plan {
+		if err := w.await(step.Wait); err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+		for range 2 {
+			if err := w.do(step.Change); err != nil {
+				return fmt.Errorf("step %d: %w", i, err)
+			}
+			if err := check(); err != nil {
+				return fmt.Errorf("after step %d, %T: %w", i, step.Change, err)
+			}
+		}
+	}
+	return nil
+}
+
+// rest is some time later: all targets are healthy.
+func (w *world) rest() {
+	for _, g := range w.TargetGroups {
+		w.healthy[g.ARN] = true
+	}
+}
+
+func (w *world) rules() int {
+	n := 0
+	for _, b := range w.LoadBalancers {
+		for _, l := range b.Listeners {
+			n += len(l.Rules)
+		}
+	}
+	return n
+}
+
+func nothing() error { return nil }
+
+// checkPair says what promise is broken on the way from one stack to another, when the quota leaves room for that many rules.
+func checkPair(from, to genStack, room int) error {
+	w := newWorld()
+	first, _ := Make(from.want(), w.Stack, Options{Rules: 1000})
+	if err := w.run(first, nothing); err != nil {
+		return fmt.Errorf("the first stack: %w", err)
+	}
+	w.rest()
+	gaps(w)
+	wanted, before := to.want(), w.answers()
+	w.limit = max(1, w.rules()+room)
+	options := Options{Rules: w.limit}
+	plan, over := Make(wanted, w.Stack, options)
+	end := w.clone()
+	if err := end.run(plan, nothing); err != nil {
+		return err
+	}
+	end.rest()
+	after := end.answers()
+	promise := func(w *world) func() error {
+		return func() error {
+			if room < 100 {
+				return nil // at the quota not all can be kept
+			}
+			return kept(before, after, w.answers())
+		}
+	}
+	if err := verify(end, wanted, over, options); err != nil {
+		return fmt.Errorf("in the end: %w", err)
+	}
+	for n := range len(plan) {
+		again := w.clone()
+		if err := again.run(plan[:n], promise(again)); err != nil {
+			return err
+		}
+		rest, over := Make(wanted, again.Stack, options)
+		if err := again.run(rest, promise(again)); err != nil {
+			return fmt.Errorf("planned again after %d steps: %w", n, err)
+		}
+		again.rest()
+		if err := verify(again, wanted, over, options); err != nil {
+			return fmt.Errorf("planned again after %d steps: %w", n, err)
+		}
+	}
+	return w.run(plan, promise(w))
+}
+
+// gaps leaves gaps between the priorities of rules on port 80, as others may have.
+func gaps(w *world) {
+	for i := range w.LoadBalancers {
+		for j := range w.LoadBalancers[i].Listeners {
+			l := &w.LoadBalancers[i].Listeners[j]
+			for k := range l.Rules {
+				if len(l.Rules)%3 == 2 {
+					l.Rules[k].Priority = 3*l.Rules[k].Priority - 2
+				}
+			}
+		}
+	}
+}
+
+// kept says which request gets another answer than both before and after.
+func kept(before, after, now map[request]string) error {
+	for _, r := range universe {
+		if before[r] == after[r] && now[r] != before[r] && before[r] != "" {
+			return fmt.Errorf("%+v: %s before and after, but now %q", r, before[r], now[r])
+		}
+	}
+	return nil
+}
+
+// verify says what differs from what is wanted when all is done.
+func verify(w *world, wanted stack.Stack, over []Overflow, options Options) error {
+	if again, _ := Make(wanted, w.Stack, options); len(again) > 0 {
+		return fmt.Errorf("planned again: %+v", again)
+	}
+	if len(w.LoadBalancers) != len(wanted.LoadBalancers) {
+		return fmt.Errorf("%d load balancers", len(w.LoadBalancers))
+	}
+	if len(wanted.LoadBalancers) == 0 {
+		if n := len(w.TargetGroups) + len(w.Bindings) + len(w.SecurityGroups); n > 0 {
+			return fmt.Errorf("%d parts are left", n)
+		}
+		return nil
+	}
+	if slices.ContainsFunc(wanted.Members, func(m stack.Member) bool { return m.Held }) || len(over) > 0 {
+		return nil
+	}
+	if diff := cmp.Diff(outline(wanted, wanted), outline(w.Stack, wanted)); diff != "" {
+		return fmt.Errorf("wanted, seen:\n%s", diff)
+	}
+	return nil
+}
+
+// outline is what can be compared of a stack: without IDs and names.
+func outline(s, wanted stack.Stack) []string {
+	part := func(ref stack.Ref) string {
+		for _, g := range s.TargetGroups {
+			if g.ARN != "" && g.ARN == ref.ID {
+				return "part " + g.Part
+			}
+		}
+		return byID(ref)
+	}
+	var list []string
+	for _, g := range s.TargetGroups {
+		list = append(list, fmt.Sprint("group ", g.Part, g.TargetType, g.Attributes, g.Tags))
+	}
+	for _, b := range s.Bindings {
+		list = append(list, fmt.Sprint("binding ", part(b.Group), b.Spec))
+	}
+	for _, g := range s.SecurityGroups {
+		list = append(list, fmt.Sprint("security group ", len(g.Inbound), len(without(g.Inbound, wanted.SecurityGroups[0].Inbound)), g.Tags))
+	}
+	for _, b := range s.LoadBalancers {
+		slices.Sort(b.Subnets)
+		list = append(list, fmt.Sprint("balancer ", b.Scheme, b.AddressType, b.Subnets, b.Attributes, len(b.SecurityGroups), b.Tags))
+		for _, l := range b.Listeners {
+			certificates := slices.Sorted(slices.Values(l.Certificates))
+			list = append(list, fmt.Sprint("listener ", l.Port, l.Protocol, l.SSLPolicy, first(l.Certificates), certificates, l.Tags, actionKey(l.Default, part)))
+			for i, r := range l.Rules {
+				at, tags := max(int(r.Priority), 1), r.Tags
+				if r.Priority == 0 {
+					at, tags = i+1, maps.Clone(r.Tags)
+					tags["ingress.k8s.aws/resource"] = fmt.Sprint(l.Port, ":", at)
+				}
+				list = append(list, fmt.Sprint("rule ", l.Port, ":", at, ruleKey(r, part), tags))
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// shrink leaves out what the failure does not need.
+func shrink(a, b genStack, room int, err error) (genStack, genStack, error) {
+	for again := true; again; {
+		again = false
+		for _, small := range smaller(a, b) {
+			if failed := checkPair(small[0], small[1], room); failed != nil {
+				a, b, err, again = small[0], small[1], failed, true
+				break
+			}
+		}
+	}
+	return a, b, err
+}
+
+func smaller(a, b genStack) [][2]genStack {
+	var all [][2]genStack
+	for _, s := range simpler(a) {
+		all = append(all, [2]genStack{s, b})
+	}
+	for _, s := range simpler(b) {
+		all = append(all, [2]genStack{a, s})
+	}
+	return all
+}
+
+// simpler are stacks with one thing less.
+func simpler(s genStack) []genStack {
+	var all []genStack
+	if s.Internal || s.Dual || s.Given {
+		plain := s
+		plain.Internal, plain.Dual, plain.Given = false, false, false
+		all = append(all, plain)
+	}
+	for i, m := range s.Members {
+		less := s
+		less.Members = slices.Delete(slices.Clone(s.Members), i, i+1)
+		all = append(all, less)
+		for j := range m.Rules {
+			fewer := s
+			fewer.Members = slices.Clone(s.Members)
+			fewer.Members[i].Rules = slices.Delete(slices.Clone(m.Rules), j, j+1)
+			all = append(all, fewer)
+		}
+	}
+	return all
+}
+
+// explain prints the plan of a failure.
+func explain(a, b genStack, room int) string {
+	w := newWorld()
+	first, _ := Make(a.want(), w.Stack, Options{Rules: 1000})
+	if w.run(first, nothing) != nil {
+		return ""
+	}
+	gaps(w)
+	w.limit = max(1, w.rules()+room)
+	plan, _ := Make(b.want(), w.Stack, Options{Rules: w.limit})
+	var out strings.Builder
+	for i, step := range plan {
+		fmt.Fprintf(&out, "%d wait %+v: %T %+v\n", i, step.Wait, step.Change, step.Change)
+	}
+	return out.String()
+}

@@ -1,0 +1,106 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+type request struct {
+	port       int32
+	host, path string
+}
+
+// universe are requests that tell apart all rules that the generator makes.
+var universe = func() []request {
+	var all []request
+	for _, port := range []int32{80, 443} {
+		for _, host := range []string{"a.test", "B.test", "c.test", "other"} {
+			for _, path := range []string{"/", "/a", "/a/b", "/b", "/c"} {
+				all = append(all, request{port, host, path})
+			}
+		}
+	}
+	return all
+}()
+
+func (w *world) answers() map[request]string {
+	all := map[request]string{}
+	for _, r := range universe {
+		all[r] = w.answer(r)
+	}
+	return all
+}
+
+// answer says who answers a request: Services, or the load balancer by itself. It is "" when nobody listens.
+func (w *world) answer(r request) string {
+	b := w.balancer(stack.Ref{ID: w.client})
+	if b == nil {
+		return ""
+	}
+	for _, l := range b.Listeners {
+		if l.Port == r.port {
+			action, priority := l.Default, int32(60000)
+			for _, rule := range l.Rules {
+				if rule.Priority < priority && matches(rule, r) {
+					action, priority = rule.Action, rule.Priority
+				}
+			}
+			return w.who(action)
+		}
+	}
+	return ""
+}
+
+func (w *world) who(action stack.Action) string {
+	if action.Forward == nil {
+		return actionKey(action, byID)
+	}
+	var who []string
+	for _, g := range action.Forward.Groups {
+		if weightOf(action, g.Group.ID) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(w.Bindings, func(b stack.Binding) bool { return b.Group.ID == g.Group.ID })
+		switch {
+		case i < 0:
+			who = append(who, "nobody is bound to "+g.Group.ID)
+		case !w.healthy[g.Group.ID]:
+			who = append(who, "no target is healthy in "+g.Group.ID)
+		default:
+			who = append(who, serviceOf(w.Bindings[i]))
+		}
+	}
+	slices.Sort(who)
+	return fmt.Sprint(slices.Compact(who))
+}
+
+func matches(rule stack.Rule, r request) bool {
+	for _, c := range rule.Conditions {
+		fits := slices.ContainsFunc(c.Values, func(value string) bool {
+			if c.Field == "host-header" {
+				return glob(strings.ToLower(value), strings.ToLower(r.host))
+			}
+			return glob(value, r.path)
+		})
+		if !fits {
+			return false
+		}
+	}
+	return true
+}
+
+func glob(pattern, text string) bool {
+	switch {
+	case pattern == "":
+		return text == ""
+	case pattern[0] == '*':
+		return glob(pattern[1:], text) || text != "" && glob(pattern, text[1:])
+	}
+	return text != "" && (pattern[0] == '?' || pattern[0] == text[0]) && glob(pattern[1:], text[1:])
+}

@@ -1,0 +1,139 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// lowest is the lowest priority that a rule can have.
+const lowest = 50000
+
+// changeRules brings the rules of a listener that is seen into their final order: new ones are created behind all others, then all are
+// moved at once, those that are to be deleted behind the rest. A request for which the rules before and after agree meets no other at
+// any time: behind all others a new rule gets only what no rule matched; once all are moved, the first rule that matches is the final
+// one, or, when none is, the one that matched before.
+func (p *planner) changeRules(l *listener) {
+	if !l.moves() {
+		p.createRules(l, 0)
+		return
+	}
+	bottom := int32(0)
+	for _, rule := range l.seen.Rules {
+		bottom = max(bottom, rule.Priority)
+	}
+	if created := len(l.created()); created > 0 {
+		if int(bottom)+created > lowest {
+			bottom = p.compact(l)
+		}
+		p.createRules(l, bottom)
+	} else {
+		p.routeSeen(l)
+	}
+	p.prioritise(l)
+}
+
+// compact moves the rules up, in their order, for there is no room behind them.
+func (p *planner) compact(l *listener) int32 {
+	list := make([]RulePriority, 0, len(l.seen.Rules))
+	for i, rule := range l.sorted() {
+		if rule.Priority != int32(i+1) {
+			list = append(list, RulePriority{ruleRef(l, rule), int32(i + 1)})
+		}
+		rule.Priority = int32(i + 1)
+	}
+	p.do("there is no room behind the last rule", SetPriorities{l.ref(), list})
+	return int32(len(l.seen.Rules))
+}
+
+// createRules creates the new rules in their order: at their final priorities when bottom is 0, else behind it.
+func (p *planner) createRules(l *listener, bottom int32) {
+	for i, at := range l.places {
+		if at.seen != nil {
+			continue
+		}
+		rule := at.now
+		if rule.Priority = int32(i + 1); bottom > 0 {
+			bottom++
+			rule.Priority = bottom
+		}
+		part := l.part(i)
+		rule.Tags = p.ruleTags(rule.Tags, part)
+		p.do("a member wants it", CreateRule{l.ref(), rule, part})
+	}
+	p.routeSeen(l)
+}
+
+// part is the resource tag of a rule: its port and its place.
+func (l *listener) part(i int) string {
+	return strconv.Itoa(int(l.wanted.Port)) + ":" + strconv.Itoa(i+1)
+}
+
+// ruleTags are the tags of a rule with its place. Rules without tags have no place in them either.
+func (p *planner) ruleTags(tags map[string]string, part string) map[string]string {
+	if tags == nil {
+		return nil
+	}
+	tags = maps.Clone(tags)
+	tags[p.wanted.ID.Kind.ResourceTag()] = part
+	return tags
+}
+
+// routeSeen notes for later what the rules do once they are in their places.
+func (p *planner) routeSeen(l *listener) {
+	for i, at := range l.places {
+		r := &route{listener: l, rule: stack.Ref{Part: l.part(i)}, final: at.final, now: at.now}
+		if at.seen != nil {
+			r.rule, r.now = ruleRef(l, at.seen), *at.seen
+		}
+		p.routes = append(p.routes, r)
+	}
+}
+
+// prioritise moves all rules of a listener to their places at once, and the surplus behind them.
+func (p *planner) prioritise(l *listener) {
+	var list []RulePriority
+	for i, at := range l.places {
+		switch {
+		case at.seen == nil:
+			list = append(list, RulePriority{stack.Ref{Part: l.part(i)}, int32(i + 1)})
+		case at.seen.Priority != int32(i+1):
+			list = append(list, RulePriority{ruleRef(l, at.seen), int32(i + 1)})
+		}
+	}
+	for i, rule := range l.surplus {
+		if place := int32(len(l.places) + i + 1); rule.Priority != place {
+			list = append(list, RulePriority{ruleRef(l, rule), place})
+		}
+	}
+	p.do("the order differs", SetPriorities{l.ref(), list})
+}
+
+// deleteRules deletes the surplus, the last first, so that the first that matches a request is the last to go.
+func (p *planner) deleteRules(l *listener) {
+	for i := len(l.surplus) - 1; i >= 0; i-- {
+		p.do("no member wants it", DeleteRule{ruleRef(l, l.surplus[i])})
+	}
+}
+
+func ruleRef(l *listener, rule *stack.Rule) stack.Ref {
+	return stack.Ref{ID: rule.ARN, Part: strconv.Itoa(int(l.wanted.Port)) + ":" + strconv.Itoa(int(rule.Priority))}
+}
+
+// sorted are all rules that are seen, as they are tried.
+func (l *listener) sorted() []*stack.Rule {
+	list := append([]*stack.Rule{}, l.surplus...)
+	for _, at := range l.places {
+		if at.seen != nil {
+			list = append(list, at.seen)
+		}
+	}
+	slices.SortFunc(list, func(a, b *stack.Rule) int { return cmp.Compare(a.Priority, b.Priority) })
+	return list
+}

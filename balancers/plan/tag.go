@@ -1,0 +1,75 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// formerTags are those of the incumbent's former versions, besides kubernetes.io/cluster/NAME. They are never removed.
+var formerTags = []string{
+	"kubernetes.io/cluster-name", "kubernetes.io/namespace", "kubernetes.io/ingress-name", "kubernetes.io/service-name",
+	"kubernetes.io/service-port", "ingress.k8s.aws/cluster",
+}
+
+// tag brings the tags of all parts that are seen and stay to what is wanted.
+func (p *planner) tag() {
+	if p.balancer != nil {
+		p.retag(p.to(), p.wanted.LoadBalancers[0].Tags, p.balancer.Tags)
+	}
+	for _, group := range p.wanted.SecurityGroups {
+		if seen := p.seenSecurityGroup(p.partOf(&group)); seen != nil {
+			p.retag(stack.Ref{ID: seen.ID, Part: p.partOf(seen)}, group.Tags, seen.Tags)
+		}
+	}
+	for _, g := range p.groups {
+		if g.seen != nil {
+			p.retag(g.ref(), g.wanted.Tags, g.seen.Tags)
+		}
+	}
+	for _, l := range p.listen {
+		if l.gone || l.seen == nil {
+			continue
+		}
+		p.retag(l.ref(), l.wanted.Tags, l.seen.Tags)
+		for i, at := range l.places {
+			if at.seen != nil {
+				p.retag(ruleRef(l, at.seen), p.ruleTags(at.final.Tags, l.part(i)), at.seen.Tags)
+			}
+		}
+	}
+}
+
+// retag does nothing to a part of which no tags are wanted. By the cluster's tag it was found; nobody may set that one later.
+func (p *planner) retag(of stack.Ref, wanted, seen map[string]string) {
+	if wanted == nil {
+		return
+	}
+	add := map[string]string{}
+	for key, value := range wanted {
+		if has, ok := seen[key]; (!ok || has != value) && key != stack.ClusterTag {
+			add[key] = value
+		}
+	}
+	if len(add) > 0 {
+		p.doLate("tags differ", Tag{of, add})
+	}
+	var remove []string
+	for _, key := range keys(seen) {
+		if _, ok := wanted[key]; !ok && !p.keepsTag(key) {
+			remove = append(remove, key)
+		}
+	}
+	if len(remove) > 0 {
+		p.doLate("no member wants them", Untag{of, remove})
+	}
+}
+
+func (p *planner) keepsTag(key string) bool {
+	return key == stack.ClusterTag || strings.HasPrefix(key, "aws:") || slices.Contains(formerTags, key) ||
+		key == "kubernetes.io/cluster/"+p.wanted.ID.Cluster || p.options.KeepTag != nil && p.options.KeepTag(key)
+}

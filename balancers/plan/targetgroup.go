@@ -1,0 +1,190 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"slices"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// targetGroup is one that is wanted.
+type targetGroup struct {
+	wanted stack.TargetGroup
+	seen   *stack.TargetGroup // nil when it is created
+	name   string
+	// before serves in its place until it is healthy; nil when nothing does, or when it serves already.
+	before *stack.TargetGroup
+	// instead does so on another load balancer, which this one's replaces.
+	instead *stack.TargetGroup
+}
+
+func (g *targetGroup) ref() stack.Ref {
+	if g.seen != nil {
+		return seenGroup(g.seen)
+	}
+	return stack.Ref{Part: g.wanted.Part}
+}
+
+// matchTargetGroups finds for each that is wanted the one that is seen, or the one that serves in its place until it is created and
+// healthy: the former one of its name, or another of the same Service.
+func (p *planner) matchTargetGroups() {
+	p.nameServices()
+	for _, wanted := range p.wanted.TargetGroups {
+		g := &targetGroup{wanted: wanted, name: wanted.Name}
+		for i := range p.seen.TargetGroups {
+			group := &p.seen.TargetGroups[i]
+			if p.fits(group, &wanted) && (g.seen == nil || p.isSentTo(group.ARN) && !p.isSentTo(g.seen.ARN)) {
+				g.seen = group
+			}
+			if group.Name == g.name {
+				g.name = wanted.SpareName
+			}
+		}
+		if g.seen != nil {
+			g.name = g.seen.Name
+		}
+		p.groups = append(p.groups, g)
+	}
+	for _, g := range p.groups {
+		serves := g.seen != nil && p.isSentTo(g.seen.ARN)
+		if !serves && sendsTo(&p.wanted.LoadBalancers[0], byID(stack.Ref{Part: g.wanted.Part})) {
+			g.before = p.predecessor(g, p.isSentTo)
+		}
+		g.instead = p.predecessor(g, p.isElsewhere)
+	}
+}
+
+// fits says whether a target group that is seen is the wanted one, or can only be replaced.
+func (p *planner) fits(seen, wanted *stack.TargetGroup) bool {
+	elsewhere := func(arn string) bool { return p.balancer == nil || arn != p.balancer.ARN }
+	return seen.Part == wanted.Part && seen.TargetType == wanted.TargetType && seen.Protocol == wanted.Protocol &&
+		seen.ProtocolVersion == wanted.ProtocolVersion && !slices.ContainsFunc(seen.LoadBalancers, elsewhere)
+}
+
+// predecessor serves the same Service as g. The former one of g's name comes before others.
+func (p *planner) predecessor(g *targetGroup, serves func(arn string) bool) *stack.TargetGroup {
+	var found *stack.TargetGroup
+	for i := range p.seen.TargetGroups {
+		group := &p.seen.TargetGroups[i]
+		if group == g.seen || !serves(group.ARN) || p.service(seenGroup(group)) != p.service(stack.Ref{Part: g.wanted.Part}) {
+			continue
+		}
+		if found == nil || group.Part == g.wanted.Part && found.Part != g.wanted.Part {
+			found = group
+		}
+	}
+	return found
+}
+
+// isSentTo says whether the load balancer that stays sends requests to a target group.
+func (p *planner) isSentTo(arn string) bool { return p.balancer != nil && sendsTo(p.balancer, arn) }
+
+func (p *planner) isElsewhere(arn string) bool {
+	return slices.ContainsFunc(p.old, func(b stack.LoadBalancer) bool { return sendsTo(&b, arn) })
+}
+
+func sendsTo(balancer *stack.LoadBalancer, name string) bool {
+	for _, listener := range balancer.Listeners {
+		if weightOf(listener.Default, name) > 0 {
+			return true
+		}
+		for _, rule := range listener.Rules {
+			if weightOf(rule.Action, name) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// weightOf is the weight with which an action sends to a target group, named by byID; at least 1 for a single one.
+func weightOf(action stack.Action, name string) int32 {
+	if action.Forward == nil {
+		return 0
+	}
+	for _, group := range action.Forward.Groups {
+		if byID(group.Group) == name {
+			if len(action.Forward.Groups) == 1 {
+				return max(1, group.Weight)
+			}
+			return group.Weight
+		}
+	}
+	return 0
+}
+
+// nameServices names for each target group, by ID or wanted part, the Service that it sends to, as far as bindings tell.
+func (p *planner) nameServices() {
+	p.services = map[string]string{}
+	for _, binding := range p.wanted.Bindings {
+		p.services[byID(binding.Group)] = serviceOf(binding)
+	}
+	for _, group := range p.seen.TargetGroups {
+		p.services[group.ARN] = p.service(stack.Ref{Part: group.Part})
+	}
+	for _, binding := range p.seen.Bindings {
+		p.services[byID(binding.Group)] = serviceOf(binding)
+	}
+}
+
+func serviceOf(b stack.Binding) string {
+	return "service " + b.Namespace + "/" + b.Spec.Service + ":" + b.Spec.Port.String()
+}
+
+// service compares target groups by their Service. A forward to any of them reaches the same pods.
+func (p *planner) service(group stack.Ref) string {
+	if service, ok := p.services[byID(group)]; ok {
+		return service
+	}
+	return byID(group)
+}
+
+// resolve gives what is wanted the ID of what is seen.
+func (p *planner) resolve(group stack.Ref) stack.Ref {
+	for _, g := range p.groups {
+		if group.ID == "" && g.wanted.Part == group.Part {
+			return g.ref()
+		}
+	}
+	return group
+}
+
+// prepareTargetGroups creates what is missing, and changes health checks and attributes.
+func (p *planner) prepareTargetGroups() {
+	for _, g := range p.groups {
+		if g.seen == nil {
+			p.createTargetGroup(g)
+			continue
+		}
+		if g.seen.HealthCheck != g.wanted.HealthCheck {
+			p.do("its health check differs", SetHealthCheck{g.ref(), g.wanted.HealthCheck, g.wanted.ProtocolVersion})
+		}
+		if differ := differing(g.wanted.Attributes, g.seen.Attributes); len(differ) > 0 {
+			p.do("attributes differ", SetTargetGroupAttributes{g.ref(), differ})
+		}
+	}
+}
+
+func (p *planner) createTargetGroup(g *targetGroup) {
+	group, why := g.wanted, "it does not exist"
+	if group.Name = g.name; g.before != nil || g.instead != nil {
+		why = "it replaces one that cannot be changed"
+	}
+	p.do(why, CreateTargetGroup{group})
+	if len(group.Attributes) > 0 {
+		p.do(why, SetTargetGroupAttributes{g.ref(), group.Attributes})
+	}
+}
+
+// differing are the attributes to be set. None is when those that are seen were not read.
+func differing(wanted, seen map[string]string) map[string]string {
+	differ := map[string]string{}
+	for key, value := range wanted {
+		if seen != nil && seen[key] != value {
+			differ[key] = value
+		}
+	}
+	return differ
+}

@@ -1,0 +1,465 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// world is what AWS and the cluster have. It refuses what they would.
+type world struct {
+	stack.Stack
+	limit   int
+	next    int
+	made    map[string]string // ID by kind and part, of those that the present plan has made
+	healthy map[string]bool   // target groups, by ARN
+	client  string            // ARN of the load balancer that clients come to
+}
+
+func (w *world) clone() *world {
+	c := *w
+	c.made, c.healthy = maps.Clone(w.made), maps.Clone(w.healthy)
+	c.SecurityGroups, c.TargetGroups = slices.Clone(w.SecurityGroups), slices.Clone(w.TargetGroups)
+	c.Bindings, c.LoadBalancers = slices.Clone(w.Bindings), slices.Clone(w.LoadBalancers)
+	for i := range c.LoadBalancers {
+		b := &c.LoadBalancers[i]
+		b.Listeners = slices.Clone(b.Listeners)
+		for j := range b.Listeners {
+			b.Listeners[j].Rules = slices.Clone(b.Listeners[j].Rules)
+		}
+	}
+	return &c
+}
+
+func (w *world) make(kind, part string) string {
+	w.next++
+	id := fmt.Sprintf("%s-%d", kind, w.next)
+	w.made[kind+part] = id
+	return id
+}
+
+func (w *world) id(kind string, ref stack.Ref) string {
+	if ref.ID != "" {
+		return ref.ID
+	}
+	return w.made[kind+ref.Part]
+}
+
+// await makes true what a step waits for, or refuses to when it never would be.
+func (w *world) await(wait *Wait) error {
+	switch {
+	case wait == nil:
+	case wait.Healthy != (stack.Ref{}):
+		id := w.id("tg", wait.Healthy)
+		bound := slices.ContainsFunc(w.Bindings, func(b stack.Binding) bool { return b.Group.ID == id })
+		g := w.group(id)
+		if g == nil || !bound || len(g.LoadBalancers) == 0 {
+			return fmt.Errorf("waits for ever for %s: bound %v", id, bound)
+		}
+		w.healthy[id] = true
+	case wait.Settled != (stack.Ref{}):
+		for _, b := range w.LoadBalancers {
+			if b.ARN != wait.Settled.ID {
+				w.client = b.ARN
+			}
+		}
+	}
+	return nil
+}
+
+func (w *world) group(id string) *stack.TargetGroup {
+	for i := range w.TargetGroups {
+		if w.TargetGroups[i].ARN == id {
+			return &w.TargetGroups[i]
+		}
+	}
+	return nil
+}
+
+func (w *world) balancer(ref stack.Ref) *stack.LoadBalancer {
+	id := w.id("lb", ref)
+	for i := range w.LoadBalancers {
+		if w.LoadBalancers[i].ARN == id {
+			return &w.LoadBalancers[i]
+		}
+	}
+	return nil
+}
+
+func (w *world) listener(ref stack.Ref) (*stack.LoadBalancer, *stack.Listener) {
+	id := w.id("ls", ref)
+	for i := range w.LoadBalancers {
+		for j := range w.LoadBalancers[i].Listeners {
+			if w.LoadBalancers[i].Listeners[j].ARN == id {
+				return &w.LoadBalancers[i], &w.LoadBalancers[i].Listeners[j]
+			}
+		}
+	}
+	return nil, nil
+}
+
+func (w *world) rule(ref stack.Ref) *stack.Rule {
+	id := w.id("rule", ref)
+	for i := range w.LoadBalancers {
+		for j := range w.LoadBalancers[i].Listeners {
+			l := &w.LoadBalancers[i].Listeners[j]
+			for k := range l.Rules {
+				if l.Rules[k].ARN == id {
+					return &l.Rules[k]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (w *world) action(a stack.Action) stack.Action {
+	if a.Forward == nil {
+		return a
+	}
+	f := stack.Forward{Sticky: a.Forward.Sticky}
+	for _, g := range a.Forward.Groups {
+		g.Group = stack.Ref{ID: w.id("tg", g.Group)}
+		f.Groups = append(f.Groups, g)
+	}
+	return stack.Action{Forward: &f}
+}
+
+// do does a change, and then finds out which load balancer sends to which target group.
+func (w *world) do(change Change) error {
+	if err := w.apply(change); err != nil {
+		return fmt.Errorf("%T %+v: %w", change, change, err)
+	}
+	for i := range w.TargetGroups {
+		g := &w.TargetGroups[i]
+		g.LoadBalancers = nil
+		for _, b := range w.LoadBalancers {
+			if refers(&b, g.ARN) {
+				g.LoadBalancers = append(g.LoadBalancers, b.ARN)
+			}
+		}
+		if len(g.LoadBalancers) > 1 {
+			return fmt.Errorf("%T: target group %s has two load balancers", change, g.ARN)
+		}
+	}
+	for _, b := range w.LoadBalancers {
+		n := 0
+		for _, l := range b.Listeners {
+			n += len(l.Rules)
+		}
+		if n > w.limit {
+			return fmt.Errorf("%T: %d rules", change, n)
+		}
+	}
+	return nil
+}
+
+func refers(b *stack.LoadBalancer, id string) bool {
+	ref := stack.Ref{ID: id}
+	for _, l := range b.Listeners {
+		if has(l.Default, ref) || slices.ContainsFunc(l.Rules, func(r stack.Rule) bool { return has(r.Action, ref) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) apply(change Change) error {
+	switch c := change.(type) {
+	case Nothing, SetHealthCheck, SetWebACL:
+		return nil
+	case CreateSecurityGroup, Authorize, Revoke, DeleteSecurityGroup:
+		return w.applySecurityGroup(change)
+	case CreateTargetGroup, SetTargetGroupAttributes, DeleteTargetGroup:
+		return w.applyTargetGroup(change)
+	case CreateBinding, UpdateBinding, DeleteBinding:
+		return w.applyBinding(change)
+	case CreateLoadBalancer, SetSubnets, SetSecurityGroups, SetAddressType, SetLoadBalancerAttributes, DeleteLoadBalancer:
+		return w.applyLoadBalancer(change)
+	case CreateListener, ModifyListener, SetListenerAttributes, AddCertificate, RemoveCertificate, DeleteListener:
+		return w.applyListener(change)
+	case CreateRule, ModifyRule, SetPriorities, DeleteRule:
+		return w.applyRule(change)
+	case Tag:
+		return w.retag(c.Of, c.Tags, nil)
+	case Untag:
+		return w.retag(c.Of, nil, c.Keys)
+	}
+	return fmt.Errorf("unknown change")
+}
+
+func (w *world) retag(of stack.Ref, add map[string]string, remove []string) error {
+	edit := func(id string, tags *map[string]string) {
+		if id == of.ID {
+			*tags = maps.Clone(*tags)
+			if *tags == nil {
+				*tags = map[string]string{}
+			}
+			maps.Copy(*tags, add)
+			for _, key := range remove {
+				delete(*tags, key)
+			}
+		}
+	}
+	for i := range w.SecurityGroups {
+		edit(w.SecurityGroups[i].ID, &w.SecurityGroups[i].Tags)
+	}
+	for i := range w.TargetGroups {
+		edit(w.TargetGroups[i].ARN, &w.TargetGroups[i].Tags)
+	}
+	for i := range w.LoadBalancers {
+		b := &w.LoadBalancers[i]
+		edit(b.ARN, &b.Tags)
+		for j := range b.Listeners {
+			edit(b.Listeners[j].ARN, &b.Listeners[j].Tags)
+			for k := range b.Listeners[j].Rules {
+				edit(b.Listeners[j].Rules[k].ARN, &b.Listeners[j].Rules[k].Tags)
+			}
+		}
+	}
+	return nil
+}
+
+func (w *world) applySecurityGroup(change Change) error {
+	find := func(ref stack.Ref) *stack.SecurityGroup {
+		for i := range w.SecurityGroups {
+			if w.SecurityGroups[i].ID == w.id("sg", ref) {
+				return &w.SecurityGroups[i]
+			}
+		}
+		return nil
+	}
+	switch c := change.(type) {
+	case CreateSecurityGroup:
+		if slices.ContainsFunc(w.SecurityGroups, func(g stack.SecurityGroup) bool { return g.Name == c.Group.Name }) {
+			return nil
+		}
+		c.Group.ID, c.Group.Inbound = w.make("sg", c.Group.Tags["ingress.k8s.aws/resource"]), nil
+		w.SecurityGroups = append(w.SecurityGroups, c.Group)
+	case Authorize:
+		g := find(c.Group)
+		if g == nil {
+			return fmt.Errorf("no such group")
+		}
+		g.Inbound = append(slices.Clone(g.Inbound), without(c.Rules, g.Inbound)...)
+	case Revoke:
+		g := find(c.Group)
+		g.Inbound = without(g.Inbound, c.Rules)
+	case DeleteSecurityGroup:
+		for _, b := range w.LoadBalancers {
+			if slices.ContainsFunc(b.SecurityGroups, func(r stack.Ref) bool { return r.ID == c.Group.ID }) {
+				return fmt.Errorf("in use")
+			}
+		}
+		w.SecurityGroups = slices.DeleteFunc(w.SecurityGroups, func(g stack.SecurityGroup) bool { return g.ID == c.Group.ID })
+	}
+	return nil
+}
+
+func (w *world) applyTargetGroup(change Change) error {
+	switch c := change.(type) {
+	case CreateTargetGroup:
+		for _, g := range w.TargetGroups {
+			if g.Name == c.Group.Name {
+				if g.ARN == w.made["tg"+c.Group.Part] {
+					return nil
+				}
+				return fmt.Errorf("duplicate name")
+			}
+		}
+		c.Group.ARN, c.Group.Owner, c.Group.SpareName, c.Group.Attributes = w.make("tg", c.Group.Part), "", "", map[string]string{}
+		w.TargetGroups = append(w.TargetGroups, c.Group)
+	case SetTargetGroupAttributes:
+		g := w.group(w.id("tg", c.Group))
+		g.Attributes = merged(g.Attributes, c.Attributes)
+	case DeleteTargetGroup:
+		for _, b := range w.LoadBalancers {
+			if refers(&b, c.Group.ID) {
+				return fmt.Errorf("in use")
+			}
+		}
+		if slices.ContainsFunc(w.Bindings, func(b stack.Binding) bool { return b.Group.ID == c.Group.ID }) {
+			return fmt.Errorf("still bound")
+		}
+		w.TargetGroups = slices.DeleteFunc(w.TargetGroups, func(g stack.TargetGroup) bool { return g.ARN == c.Group.ID })
+	}
+	return nil
+}
+
+func merged(a, b map[string]string) map[string]string {
+	c := map[string]string{}
+	maps.Copy(c, a)
+	maps.Copy(c, b)
+	return c
+}
+
+func (w *world) applyBinding(change Change) error {
+	find := func(namespace, name string) int {
+		return slices.IndexFunc(w.Bindings, func(b stack.Binding) bool { return b.Namespace == namespace && b.Name == name })
+	}
+	switch c := change.(type) {
+	case CreateBinding:
+		group := stack.Ref{ID: w.id("tg", c.Binding.Group)}
+		if w.group(group.ID) == nil {
+			return fmt.Errorf("no target group")
+		}
+		if i := find(c.Binding.Namespace, c.Binding.Name); i >= 0 {
+			if w.Bindings[i].Group != group {
+				return fmt.Errorf("duplicate name")
+			}
+			return nil
+		}
+		c.Binding.Group, c.Binding.Spec.Peer = group, stack.Ref{ID: w.id("sg", c.Binding.Spec.Peer)}
+		w.Bindings = append(w.Bindings, c.Binding)
+	case UpdateBinding:
+		i := find(c.Binding.Namespace, c.Binding.Name)
+		c.Binding.Group, c.Binding.Spec.Peer = stack.Ref{ID: w.id("tg", c.Binding.Group)}, stack.Ref{ID: w.id("sg", c.Binding.Spec.Peer)}
+		w.Bindings[i] = c.Binding
+	case DeleteBinding:
+		if i := find(c.Namespace, c.Name); i >= 0 {
+			w.Bindings = slices.Delete(slices.Clone(w.Bindings), i, i+1)
+		}
+	}
+	return nil
+}
+
+func (w *world) applyLoadBalancer(change Change) error {
+	switch c := change.(type) {
+	case CreateLoadBalancer:
+		for _, b := range w.LoadBalancers {
+			if b.Name == c.LoadBalancer.Name {
+				if b.ARN == w.made["lb"+balancerPart] {
+					return nil
+				}
+				return fmt.Errorf("duplicate name")
+			}
+		}
+		b := c.LoadBalancer
+		b.ARN, b.SpareName, b.Attributes = w.make("lb", balancerPart), "", map[string]string{}
+		b.SecurityGroups = slices.Clone(b.SecurityGroups)
+		for i, ref := range b.SecurityGroups {
+			b.SecurityGroups[i] = stack.Ref{ID: w.id("sg", ref)}
+		}
+		w.LoadBalancers = append(w.LoadBalancers, b)
+		if w.client == "" {
+			w.client = b.ARN
+		}
+	case SetSubnets:
+		w.balancer(c.LoadBalancer).Subnets = c.Subnets
+	case SetSecurityGroups:
+		b := w.balancer(c.LoadBalancer)
+		b.SecurityGroups = nil
+		for _, ref := range c.Groups {
+			b.SecurityGroups = append(b.SecurityGroups, stack.Ref{ID: w.id("sg", ref)})
+		}
+	case SetAddressType:
+		w.balancer(c.LoadBalancer).AddressType = c.AddressType
+	case SetLoadBalancerAttributes:
+		b := w.balancer(c.LoadBalancer)
+		b.Attributes = merged(b.Attributes, c.Attributes)
+	case DeleteLoadBalancer:
+		w.LoadBalancers = slices.DeleteFunc(w.LoadBalancers, func(b stack.LoadBalancer) bool { return b.ARN == c.LoadBalancer.ID })
+	}
+	return nil
+}
+
+func (w *world) applyListener(change Change) error {
+	switch c := change.(type) {
+	case CreateListener:
+		b := w.balancer(c.LoadBalancer)
+		if b == nil {
+			return fmt.Errorf("no load balancer")
+		}
+		l := c.Listener
+		if slices.ContainsFunc(b.Listeners, func(o stack.Listener) bool { return o.Port == l.Port }) {
+			return nil
+		}
+		l.ARN, l.Rules, l.Attributes = w.make("ls", strconv.Itoa(int(l.Port))), nil, map[string]string{}
+		l.Certificates, l.Default = l.Certificates[:min(1, len(l.Certificates))], w.action(l.Default)
+		b.Listeners = append(b.Listeners, l)
+		return nil
+	case ModifyListener:
+		_, l := w.listener(c.Listener)
+		l.Protocol, l.SSLPolicy, l.Default = c.To.Protocol, c.To.SSLPolicy, w.action(c.To.Default)
+		if first := first(c.To.Certificates); first != "" {
+			rest := slices.DeleteFunc(slices.Clone(l.Certificates), func(s string) bool { return s == first })
+			l.Certificates = append([]string{first}, rest...)
+		} else {
+			l.Certificates = nil
+		}
+	case SetListenerAttributes:
+		_, l := w.listener(c.Listener)
+		l.Attributes = merged(l.Attributes, c.Attributes)
+	case AddCertificate:
+		_, l := w.listener(c.Listener)
+		if l.Protocol != "HTTPS" {
+			return fmt.Errorf("a certificate for %s", l.Protocol)
+		}
+		if !slices.Contains(l.Certificates, c.Certificate) {
+			l.Certificates = append(slices.Clone(l.Certificates), c.Certificate)
+		}
+	case RemoveCertificate:
+		_, l := w.listener(c.Listener)
+		if first(l.Certificates) == c.Certificate {
+			return fmt.Errorf("the default certificate")
+		}
+		l.Certificates = slices.DeleteFunc(slices.Clone(l.Certificates), func(s string) bool { return s == c.Certificate })
+	case DeleteListener:
+		if b, l := w.listener(c.Listener); l != nil {
+			b.Listeners = slices.DeleteFunc(b.Listeners, func(o stack.Listener) bool { return o.ARN == c.Listener.ID })
+		}
+	}
+	return nil
+}
+
+func (w *world) applyRule(change Change) error {
+	switch c := change.(type) {
+	case CreateRule:
+		_, l := w.listener(c.Listener)
+		if l == nil {
+			return fmt.Errorf("no listener")
+		}
+		for _, r := range l.Rules {
+			if r.Priority == c.Rule.Priority {
+				if r.ARN == w.made["rule"+c.Part] {
+					return nil
+				}
+				return fmt.Errorf("priority in use")
+			}
+		}
+		c.Rule.ARN, c.Rule.Owner, c.Rule.Action = w.make("rule", c.Part), "", w.action(c.Rule.Action)
+		if c.Rule.Priority < 1 || c.Rule.Priority > 50000 {
+			return fmt.Errorf("priority out of range")
+		}
+		l.Rules = append(l.Rules, c.Rule)
+	case ModifyRule:
+		r := w.rule(c.Rule)
+		r.Conditions, r.Action = c.To.Conditions, w.action(c.To.Action)
+	case SetPriorities:
+		_, l := w.listener(c.Listener)
+		for _, p := range c.Priorities {
+			w.rule(p.Rule).Priority = p.Priority
+		}
+		taken := map[int32]bool{}
+		for _, r := range l.Rules {
+			if taken[r.Priority] {
+				return fmt.Errorf("priority %d twice", r.Priority)
+			}
+			taken[r.Priority] = true
+		}
+	case DeleteRule:
+		for i := range w.LoadBalancers {
+			for j := range w.LoadBalancers[i].Listeners {
+				l := &w.LoadBalancers[i].Listeners[j]
+				l.Rules = slices.DeleteFunc(l.Rules, func(r stack.Rule) bool { return r.ARN == c.Rule.ID })
+			}
+		}
+	}
+	return nil
+}
