@@ -5,8 +5,8 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -33,22 +33,38 @@ func ruleKey(rule stack.Rule, name naming) string {
 func conditionsKey(conditions []stack.Condition) string {
 	keys := make([]string, len(conditions))
 	for i, c := range conditions {
-		keys[i] = fmt.Sprintf("%q %q %q %q %q", c.Field, strings.ToLower(c.Header), c.Values, c.Regex, c.Query)
+		list := []string{c.Field, strings.ToLower(c.Header), joined(c.Values), joined(c.Regex)}
+		for _, parameter := range c.Query {
+			list = append(list, parameter.Key, parameter.Value)
+		}
+		keys[i] = joined(list)
 	}
 	slices.Sort(keys)
-	return strings.Join(keys, "; ")
+	return joined(keys)
+}
+
+// joined is equal for equal lists alone.
+func joined(list []string) string {
+	var key strings.Builder
+	for _, text := range list {
+		key.WriteString(strconv.Itoa(len(text)))
+		key.WriteByte(':')
+		key.WriteString(text)
+	}
+	return key.String()
 }
 
 func actionKey(action stack.Action, name naming) string {
 	switch {
 	case action.Unknown != "":
-		return fmt.Sprintf("unknown %q", action.Unknown)
+		return "unknown " + action.Unknown
 	case action.Forward != nil:
 		return forwardKey(*action.Forward, name)
 	case action.Redirect != nil:
-		return fmt.Sprintf("redirect %q", filled(*action.Redirect))
+		r := filled(*action.Redirect)
+		return "redirect " + joined([]string{r.Protocol, r.Host, r.Port, r.Path, r.Query, r.Status})
 	case action.Fixed != nil:
-		return fmt.Sprintf("fixed %q", *action.Fixed)
+		return "fixed " + joined([]string{action.Fixed.Status, action.Fixed.ContentType, action.Fixed.Body})
 	}
 	return ""
 }
@@ -60,13 +76,13 @@ func forwardKey(forward stack.Forward, name naming) string {
 		weights[name(group.Group)] += group.Weight
 	}
 	if len(weights) == 1 {
-		return fmt.Sprintf("forward %q", keys(weights))
+		return "forward " + joined(keys(weights))
 	}
-	var parts []string
+	list := []string{strconv.Itoa(int(forward.Sticky))}
 	for _, group := range keys(weights) {
-		parts = append(parts, fmt.Sprintf("%q:%d", group, weights[group]))
+		list = append(list, group, strconv.Itoa(int(weights[group])))
 	}
-	return fmt.Sprintf("forward %s sticky %d", strings.Join(parts, " "), forward.Sticky)
+	return "forward " + joined(list)
 }
 
 // filled has the placeholders that AWS puts in where a redirect says nothing.

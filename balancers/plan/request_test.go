@@ -4,7 +4,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -20,7 +19,7 @@ type request struct {
 var universe = func() []request {
 	var all []request
 	for _, port := range []int32{80, 443} {
-		for _, host := range []string{"a.test", "B.test", "c.test", "other"} {
+		for _, host := range []string{"a.test", "b.test", "c.test", "other"} {
 			for _, path := range []string{"/", "/a", "/a/b", "/b", "/c"} {
 				all = append(all, request{port, host, path})
 			}
@@ -58,8 +57,11 @@ func (w *world) answer(r request) string {
 }
 
 func (w *world) who(action stack.Action) string {
-	if action.Forward == nil {
-		return actionKey(action, byID)
+	switch {
+	case action.Redirect != nil:
+		return "redirect " + action.Redirect.Port
+	case action.Fixed != nil:
+		return "fixed " + action.Fixed.Status
 	}
 	var who []string
 	for _, g := range action.Forward.Groups {
@@ -70,21 +72,21 @@ func (w *world) who(action stack.Action) string {
 		switch {
 		case i < 0:
 			who = append(who, "nobody is bound to "+g.Group.ID)
-		case !w.healthy[g.Group.ID]:
+		case !w.healthy[g.Group.ID] && !w.lenient:
 			who = append(who, "no target is healthy in "+g.Group.ID)
 		default:
-			who = append(who, serviceOf(w.Bindings[i]))
+			who = append(who, w.Bindings[i].Spec.Service)
 		}
 	}
 	slices.Sort(who)
-	return fmt.Sprint(slices.Compact(who))
+	return strings.Join(slices.Compact(who), ", ")
 }
 
 func matches(rule stack.Rule, r request) bool {
 	for _, c := range rule.Conditions {
 		fits := slices.ContainsFunc(c.Values, func(value string) bool {
 			if c.Field == "host-header" {
-				return glob(strings.ToLower(value), strings.ToLower(r.host))
+				return glob(strings.ToLower(value), r.host)
 			}
 			return glob(value, r.path)
 		})

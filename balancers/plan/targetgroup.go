@@ -63,12 +63,14 @@ func (p *planner) fits(seen, wanted *stack.TargetGroup) bool {
 		seen.ProtocolVersion == wanted.ProtocolVersion && !slices.ContainsFunc(seen.LoadBalancers, elsewhere)
 }
 
-// predecessor serves the same Service as g. The former one of g's name comes before others.
+// predecessor serves the same Service as g. The former one of g's name comes before others. Those of held members are left to them, as
+// their rules are told by them.
 func (p *planner) predecessor(g *targetGroup, serves func(arn string) bool) *stack.TargetGroup {
 	var found *stack.TargetGroup
 	for i := range p.seen.TargetGroups {
 		group := &p.seen.TargetGroups[i]
-		if group == g.seen || !serves(group.ARN) || p.service(seenGroup(group)) != p.service(stack.Ref{Part: g.wanted.Part}) {
+		if group == g.seen || p.isHeld(group.ARN) || !serves(group.ARN) ||
+			p.service(seenGroup(group)) != p.service(stack.Ref{Part: g.wanted.Part}) {
 			continue
 		}
 		if found == nil || group.Part == g.wanted.Part && found.Part != g.wanted.Part {

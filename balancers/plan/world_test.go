@@ -20,6 +20,7 @@ type world struct {
 	made    map[string]string // ID by kind and part, of those that the present plan has made
 	healthy map[string]bool   // target groups, by ARN
 	client  string            // ARN of the load balancer that clients come to
+	lenient bool              // target groups answer though they are not healthy
 }
 
 func (w *world) clone() *world {

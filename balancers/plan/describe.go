@@ -1,0 +1,254 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// String says in one line what the step does.
+func (s Step) String() string {
+	text := describe(s.Change)
+	if s.Wait == nil {
+		return text
+	}
+	if _, only := s.Change.(Nothing); only {
+		return "wait until " + s.Wait.String()
+	}
+	return text + ", once " + s.Wait.String()
+}
+
+// String says what must hold.
+func (w Wait) String() string {
+	switch {
+	case w.Active != stack.Ref{}:
+		return balancerText(w.Active) + " is active"
+	case w.Settled != stack.Ref{}:
+		return "clients have forgotten the addresses of " + balancerText(w.Settled)
+	case w.Instead != stack.Ref{}:
+		return "target group " + groupText(w.Healthy) + " is as healthy as the one before"
+	}
+	return "target group " + groupText(w.Healthy) + " is healthy"
+}
+
+// MarshalJSON gives each step as an object with the keys change (the name of its type), text, why, wait and late, the last two only if
+// they are set. Other programs may rely on them.
+func (p Plan) MarshalJSON() ([]byte, error) {
+	type step struct {
+		Change string `json:"change"`
+		Text   string `json:"text"`
+		Why    string `json:"why"`
+		Wait   string `json:"wait,omitempty"`
+		Late   bool   `json:"late,omitempty"`
+	}
+	steps := make([]step, len(p))
+	for i, s := range p {
+		steps[i] = step{Change: reflect.TypeOf(s.Change).Name(), Text: describe(s.Change), Why: s.Why, Late: s.Late}
+		if s.Wait != nil {
+			steps[i].Wait = s.Wait.String()
+		}
+	}
+	return json.Marshal(steps)
+}
+
+func describe(change Change) string {
+	for _, describe := range []func(Change) string{describeGroups, describeBalancer, describeListener, describeRule} {
+		if text := describe(change); text != "" {
+			return text
+		}
+	}
+	return "do nothing"
+}
+
+func describeGroups(change Change) string {
+	switch c := change.(type) {
+	case CreateSecurityGroup:
+		return "create security group " + c.Group.Name
+	case Authorize:
+		return "let in " + inboundText(c.Rules) + " by security group " + refText(c.Group)
+	case Revoke:
+		return "no longer let in " + inboundText(c.Rules) + " by security group " + refText(c.Group)
+	case DeleteSecurityGroup:
+		return "delete security group " + refText(c.Group)
+	case CreateTargetGroup:
+		return "create target group " + c.Group.Part + " named " + c.Group.Name
+	case SetHealthCheck:
+		return "change the health check of target group " + groupText(c.Group)
+	case SetTargetGroupAttributes:
+		return "set " + mapText(c.Attributes) + " of target group " + groupText(c.Group)
+	case DeleteTargetGroup:
+		return "delete target group " + refText(c.Group)
+	}
+	return describeBinding(change)
+}
+
+func describeBinding(change Change) string {
+	switch c := change.(type) {
+	case CreateBinding:
+		return fmt.Sprintf("create binding %s/%s of Service %s:%s to target group %s",
+			c.Binding.Namespace, c.Binding.Name, c.Binding.Spec.Service, c.Binding.Spec.Port.String(), groupText(c.Binding.Group))
+	case UpdateBinding:
+		return "update binding " + c.Binding.Namespace + "/" + c.Binding.Name
+	case DeleteBinding:
+		return "delete binding " + c.Namespace + "/" + c.Name
+	case Tag:
+		return "tag " + refText(c.Of) + " with " + mapText(c.Tags)
+	case Untag:
+		return "remove tags " + strings.Join(c.Keys, ", ") + " from " + refText(c.Of)
+	}
+	return ""
+}
+
+func describeBalancer(change Change) string {
+	switch c := change.(type) {
+	case CreateLoadBalancer:
+		return "create " + c.LoadBalancer.Scheme + " load balancer " + c.LoadBalancer.Name
+	case SetSubnets:
+		return "set subnets " + strings.Join(c.Subnets, ", ") + " of " + balancerText(c.LoadBalancer)
+	case SetSecurityGroups:
+		texts := make([]string, len(c.Groups))
+		for i, group := range c.Groups {
+			texts[i] = refText(group)
+		}
+		return "set security groups " + strings.Join(texts, ", ") + " of " + balancerText(c.LoadBalancer)
+	case SetAddressType:
+		return "set address type " + c.AddressType + " of " + balancerText(c.LoadBalancer)
+	case SetLoadBalancerAttributes:
+		return "set " + mapText(c.Attributes) + " of " + balancerText(c.LoadBalancer)
+	case SetWebACL:
+		if c.WebACL == "" {
+			return "remove the web ACL of " + balancerText(c.LoadBalancer)
+		}
+		return "set web ACL " + c.WebACL + " of " + balancerText(c.LoadBalancer)
+	case DeleteLoadBalancer:
+		return "delete " + balancerText(c.LoadBalancer)
+	}
+	return ""
+}
+
+func describeListener(change Change) string {
+	switch c := change.(type) {
+	case CreateListener:
+		return fmt.Sprintf("create listener %d: %s, by default %s", c.Listener.Port, c.Listener.Protocol, actionText(c.Listener.Default))
+	case ModifyListener:
+		return fmt.Sprintf("change listener %d: %s, by default %s", c.To.Port, c.To.Protocol, actionText(c.To.Default))
+	case SetListenerAttributes:
+		return "set " + mapText(c.Attributes) + " of listener " + c.Listener.Part
+	case AddCertificate:
+		return "add certificate " + c.Certificate + " to listener " + c.Listener.Part
+	case RemoveCertificate:
+		return "remove certificate " + c.Certificate + " from listener " + c.Listener.Part
+	case DeleteListener:
+		return "delete listener " + c.Listener.Part
+	}
+	return ""
+}
+
+func describeRule(change Change) string {
+	switch c := change.(type) {
+	case CreateRule:
+		return "create rule " + c.Part + ": " + ruleText(c.Rule)
+	case ModifyRule:
+		return "change rule " + c.Rule.Part + ": " + ruleText(c.To)
+	case SetPriorities:
+		return fmt.Sprintf("move %d rules of listener %s", len(c.Priorities), c.Listener.Part)
+	case DeleteRule:
+		return "delete rule " + c.Rule.Part
+	}
+	return ""
+}
+
+var fieldNames = map[string]string{
+	"host-header": "host", "path-pattern": "path", "http-request-method": "method", "query-string": "query",
+}
+
+func ruleText(rule stack.Rule) string {
+	var texts []string
+	for _, c := range rule.Conditions {
+		name := cmp.Or(fieldNames[c.Field], c.Field)
+		values := append(slices.Clone(c.Values), c.Regex...)
+		for _, parameter := range c.Query {
+			values = append(values, strings.TrimPrefix(parameter.Key+"="+parameter.Value, "="))
+		}
+		if c.Header != "" {
+			name = "header " + c.Header
+		}
+		texts = append(texts, name+" "+strings.Join(values, " or "))
+	}
+	return strings.Join(texts, ", ") + " " + actionText(rule.Action)
+}
+
+func actionText(action stack.Action) string {
+	switch {
+	case action.Forward != nil && len(action.Forward.Groups) == 1:
+		return "to target group " + groupText(action.Forward.Groups[0].Group)
+	case action.Forward != nil:
+		texts := make([]string, len(action.Forward.Groups))
+		for i, group := range action.Forward.Groups {
+			texts[i] = groupText(group.Group) + " (weight " + strconv.Itoa(int(group.Weight)) + ")"
+		}
+		return "to target groups " + strings.Join(texts, ", ")
+	case action.Redirect != nil:
+		r := filled(*action.Redirect)
+		return fmt.Sprintf("redirect to %s://%s:%s%s?%s", r.Protocol, r.Host, r.Port, r.Path, r.Query)
+	case action.Fixed != nil:
+		return "answer " + action.Fixed.Status
+	}
+	return action.Unknown
+}
+
+func inboundText(rules []stack.Inbound) string {
+	texts := make([]string, len(rules))
+	for i, rule := range rules {
+		ports := strconv.Itoa(int(rule.From))
+		if rule.To != rule.From {
+			ports += "-" + strconv.Itoa(int(rule.To))
+		}
+		texts[i] = rule.Source + " to port " + ports
+	}
+	return strings.Join(texts, ", ")
+}
+
+func mapText(values map[string]string) string {
+	texts := make([]string, 0, len(values))
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		texts = append(texts, key+"="+values[key])
+	}
+	return strings.Join(texts, ", ")
+}
+
+// groupText is the resource tag of a target group; of one that others have made its ARN.
+func groupText(group stack.Ref) string {
+	if group.Part != "" {
+		return group.Part
+	}
+	return group.ID
+}
+
+// refText names a part so that it can be told from another that it replaces.
+func refText(ref stack.Ref) string {
+	switch {
+	case ref.ID == "":
+		return ref.Part
+	case ref.Part == "":
+		return ref.ID
+	}
+	return ref.Part + " (" + ref.ID + ")"
+}
+
+func balancerText(ref stack.Ref) string {
+	if ref.ID == "" {
+		return "the new load balancer"
+	}
+	return "load balancer " + ref.ID
+}
