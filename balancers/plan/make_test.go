@@ -1,0 +1,244 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// shop is a generated stack of one member with a rule per path, all of one Service.
+func shop(paths ...string) genStack {
+	m := genMember{Name: "ns/shop", Type: "ip"}
+	for _, path := range paths {
+		m.Rules = append(m.Rules, genRule{Port: 80, Host: "a.test", Path: path, To: []genTarget{{0, 1}}})
+	}
+	return genStack{Members: []genMember{m}}
+}
+
+func texts(plan Plan) []string {
+	list := []string{}
+	for _, step := range plan {
+		text := step.String()
+		if step.Late {
+			text = "late: " + text
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+func TestAPlanHasTheseSteps(t *testing.T) {
+	other := func(s genStack, edit func(m *genMember)) genStack {
+		s.Members = slices.Clone(s.Members)
+		s.Members[0].Rules = slices.Clone(s.Members[0].Rules)
+		edit(&s.Members[0])
+		return s
+	}
+	two := genStack{Members: []genMember{
+		{Name: "ns/k", Type: "ip", Rules: []genRule{{Port: 80, Path: "/k", To: []genTarget{{1, 1}}}}},
+		{Name: "ns/shop", Type: "ip", Rules: []genRule{
+			{Port: 80, Path: "/a", To: []genTarget{{0, 1}}}, {Port: 80, Path: "/r", Other: "redirect"}, {Port: 443, Path: "/a", To: []genTarget{{0, 1}}},
+		}},
+	}}
+	held := other(two, func(*genMember) {})
+	held.Members[1].Held = true
+	held.Members[0].Rules = []genRule{{Port: 80, Path: "/new", To: []genTarget{{1, 1}}}}
+	internal := shop("/a")
+	internal.Internal = true
+
+	for name, test := range map[string]struct {
+		from, to genStack
+		want     []string
+	}{
+		"nothing when nothing differs": {shop("/a", "/b"), shop("/a", "/b"), []string{}},
+		"one call when one path differs": {shop("/a", "/b", "/c"), shop("/a", "/x", "/c"), []string{
+			"change rule 80:2: host a.test, path /x to target group ns/shop-s0:80",
+		}},
+		"one call for a rule at the end": {shop("/a"), shop("/a", "/b"), []string{
+			"create rule 80:2: host a.test, path /b to target group ns/shop-s0:80",
+		}},
+		"two calls and late tags for a rule in front": {shop("/a", "/b"), shop("/x", "/a", "/b"), []string{
+			"create rule 80:1: host a.test, path /x to target group ns/shop-s0:80",
+			"move 3 rules of listener 80",
+			"late: tag 80:1 (R1) with ingress.k8s.aws/resource=80:2",
+			"late: tag 80:2 (R2) with ingress.k8s.aws/resource=80:3",
+		}},
+		"two calls and late tags when a rule goes": {shop("/a", "/b"), shop("/b"), []string{
+			"move 2 rules of listener 80",
+			"delete rule 80:1",
+			"late: tag 80:2 (R2) with ingress.k8s.aws/resource=80:1",
+		}},
+		"another target type waits for healthy targets": {shop("/a"), other(shop("/a"), func(m *genMember) { m.Type = "instance" }), []string{
+			"create target group ns/shop-s0:80 named ns/shop-s0:80instance",
+			"set delay=30 of target group ns/shop-s0:80",
+			"create binding ns/ns/shop-s0:80instance of Service s0:80 to target group ns/shop-s0:80",
+			"change rule 80:1: host a.test, path /a to target groups T1 (weight 1), ns/shop-s0:80 (weight 0)",
+			"change rule 80:1: host a.test, path /a to target group ns/shop-s0:80, once target group ns/shop-s0:80 is as healthy as the one before",
+			"delete binding ns/ns/shop-s0:80ip",
+			"delete target group ns/shop-s0:80 (T1)",
+		}},
+		"another scheme makes all anew first": {shop("/a"), internal, []string{
+			"create internal load balancer spare",
+			"set idle=60 of the new load balancer",
+			"create target group ns/shop-s0:80 named ns/shop-s0:80ip-spare",
+			"set delay=30 of target group ns/shop-s0:80",
+			"create binding ns/ns/shop-s0:80ip-spare of Service s0:80 to target group ns/shop-s0:80",
+			"create listener 80: HTTP, by default answer 404",
+			"create rule 80:1: host a.test, path /a to target group ns/shop-s0:80",
+			"wait until the new load balancer is active",
+			"wait until target group ns/shop-s0:80 is as healthy as the one before",
+			"delete load balancer B1, once clients have forgotten the addresses of load balancer B1",
+			"delete binding ns/ns/shop-s0:80ip",
+			"delete target group ns/shop-s0:80 (T1)",
+		}},
+		"the load balancer goes first when no member is left": {shop("/a"), genStack{}, []string{
+			"delete load balancer B1",
+			"delete binding ns/ns/shop-s0:80ip",
+			"delete target group ns/shop-s0:80 (T1)",
+			"delete security group ManagedLBSecurityGroup (S1)",
+		}},
+		"a held member keeps its listener, rules and target groups": {two, held, []string{
+			"change rule 80:1: path /new to target group ns/k-s1:80",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.settle(t, test.from)
+			plan, _ := Make(test.to.want(), w.Stack, Options{})
+			if diff := cmp.Diff(test.want, texts(plan)); diff != "" {
+				t.Errorf("want, got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// settle makes the world what a generated stack asks for, with IDs that can be written down.
+func (w *world) settle(t *testing.T, s genStack) {
+	t.Helper()
+	plan, _ := Make(s.want(), w.Stack, Options{})
+	if err := w.run(plan, nothing); err != nil {
+		t.Fatal(err)
+	}
+	w.rest()
+	names, counts := map[string]string{}, map[string]int{}
+	short := func(kind, id string) string {
+		if names[id] == "" {
+			counts[kind]++
+			names[id] = kind + fmt.Sprint(counts[kind])
+		}
+		return names[id]
+	}
+	action := func(a *stack.Action) {
+		if a.Forward != nil {
+			for i := range a.Forward.Groups {
+				a.Forward.Groups[i].Group.ID = short("T", a.Forward.Groups[i].Group.ID)
+			}
+		}
+	}
+	for i := range w.TargetGroups {
+		w.TargetGroups[i].ARN = short("T", w.TargetGroups[i].ARN)
+		for j := range w.TargetGroups[i].LoadBalancers {
+			w.TargetGroups[i].LoadBalancers[j] = short("B", w.TargetGroups[i].LoadBalancers[j])
+		}
+	}
+	for i := range w.Bindings {
+		w.Bindings[i].Group.ID = short("T", w.Bindings[i].Group.ID)
+	}
+	for i := range w.SecurityGroups {
+		w.SecurityGroups[i].ID = short("S", w.SecurityGroups[i].ID)
+	}
+	for i := range w.LoadBalancers {
+		b := &w.LoadBalancers[i]
+		b.ARN = short("B", b.ARN)
+		for j := range b.SecurityGroups {
+			b.SecurityGroups[j].ID = short("S", b.SecurityGroups[j].ID)
+		}
+		for j := range b.Listeners {
+			l := &b.Listeners[j]
+			l.ARN = short("L", l.ARN)
+			action(&l.Default)
+			for k := range l.Rules {
+				l.Rules[k].ARN = short("R", l.Rules[k].ARN)
+				action(&l.Rules[k].Action)
+			}
+		}
+	}
+}
+
+func TestOneOfAHundredRulesIsChangedWithoutALoss(t *testing.T) {
+	var paths []string
+	for i := range 100 {
+		paths = append(paths, fmt.Sprintf("/%d", i))
+	}
+	from := shop(paths...)
+	for name, place := range map[string]int{"the first": 0, "one in the middle": 50, "the last": 99} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.settle(t, from)
+			w.limit = 100
+			changed := slices.Clone(paths)
+			changed[place] = "/x"
+			plan, over := Make(shop(changed...).want(), w.Stack, Options{})
+			if len(plan) != 1 || len(over) > 0 {
+				t.Errorf("want one call, got %q, %v left out", texts(plan), over)
+			}
+		})
+	}
+	t.Run("one that is taken away while another is added elsewhere", func(t *testing.T) {
+		w := newWorld()
+		w.settle(t, from)
+		w.limit = 100
+		changed := append([]string{"/x"}, paths[1:50]...)
+		changed = append(append(changed, paths[51:]...), "/y")
+		plan, _ := Make(shop(changed...).want(), w.Stack, Options{})
+		calls := slices.DeleteFunc(slices.Clone(plan), func(s Step) bool { return s.Late })
+		if err := w.run(plan, nothing); err != nil || len(calls) > 4 {
+			t.Errorf("%v: want at most 4 calls, got %q", err, texts(calls))
+		}
+	})
+}
+
+func TestRulesBeyondTheQuotaAreLeftOutAndNamed(t *testing.T) {
+	w := newWorld()
+	w.settle(t, shop("/a", "/b"))
+	w.limit = 2
+	plan, over := Make(shop("/x", "/a", "/b", "/y").want(), w.Stack, Options{Rules: 2})
+	if len(plan) > 0 || len(over) != 2 || over[0].Rule.Owner != "ns/shop" || over[0].Port != 80 {
+		t.Errorf("planned %q, left out %+v", texts(plan), over)
+	}
+}
+
+func TestTagsOfOthersStay(t *testing.T) {
+	w := newWorld()
+	w.settle(t, shop("/a"))
+	for key := range map[string]int{"aws:x": 0, "kubernetes.io/cluster/c": 0, "kubernetes.io/namespace": 0, "team": 0, "stray": 0} {
+		if err := w.retag(stack.Ref{ID: "B1"}, map[string]string{key: "v"}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan, _ := Make(shop("/a").want(), w.Stack, Options{KeepTag: func(key string) bool { return key == "team" }})
+	if diff := cmp.Diff([]string{"late: remove tags stray from LoadBalancer (B1)"}, texts(plan)); diff != "" {
+		t.Errorf("want, got:\n%s", diff)
+	}
+}
+
+func TestAPlanInJSON(t *testing.T) {
+	plan := Plan{{
+		Wait: &Wait{Settled: stack.Ref{ID: "b"}}, Change: DeleteLoadBalancer{stack.Ref{ID: "b"}}, Why: "another has replaced it", Late: true,
+	}}
+	got, err := json.Marshal(plan)
+	want := `[{"change":"DeleteLoadBalancer","text":"delete load balancer b","why":"another has replaced it",` +
+		`"wait":"clients have forgotten the addresses of load balancer b","late":true}]`
+	if err != nil || strings.TrimSpace(string(got)) != want {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
