@@ -76,15 +76,15 @@ func (a *arrangement) moves() bool {
 }
 
 // fit reuses surplus rules for new ones, in place, when room is less than is to be created, and leaves out the last of what has no room
-// even so. It reuses one, too, when that is the only change, as one call then does it all at once.
-func (a *arrangement) fit(room int) {
+// even so. It reuses one, too, when that is the only change, the default action included, as one call then does it all at once.
+func (a *arrangement) fit(room int, sameDefault bool) {
 	room = max(room, 0)
 	created := a.created()
 	if over := len(created) - room - len(a.surplus); over > 0 {
 		a.leaveOut(created[len(created)-over:])
 		created = created[:len(created)-over]
 	}
-	if a.isOneChange(created) {
+	if sameDefault && a.isOneChange(created) {
 		a.reuse(created[0], a.surplus[0])
 		return
 	}

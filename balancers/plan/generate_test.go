@@ -50,19 +50,36 @@ func generate(r *rand.Rand) genStack {
 		}
 		s.Members = append(s.Members, m)
 	}
+	return s.withOneDefault()
+}
+
+// withOneDefault leaves to each port its first default action, as members may not have several.
+func (s genStack) withOneDefault() genStack {
+	seen := map[int32]bool{}
+	for i := range s.Members {
+		m := &s.Members[i]
+		m.Rules = slices.DeleteFunc(slices.Clone(m.Rules), func(rule genRule) bool {
+			again := rule.Host == "" && rule.Path == "" && seen[rule.Port]
+			seen[rule.Port] = seen[rule.Port] || rule.Host == "" && rule.Path == ""
+			return again
+		})
+	}
 	return s
 }
 
 func generateRule(r *rand.Rand) genRule {
 	rule := genRule{
-		Port: pick[int32](r, 80, 80, 443), Host: pick(r, "", "a.test", "b.test", "*.test", "A.*"), Path: pick(r, "", "/*", "/a", "/a*", "/?", "/b"),
+		Port: pick[int32](r, 80, 80, 443), Host: pick(r, "", "", "a.test", "b.test", "*.test", "A.*"), Path: pick(r, "", "", "/*", "/a", "/a*", "/?", "/b"),
+	}
+	if r.IntN(6) == 0 {
+		rule.Host, rule.Path = "", ""
 	}
 	if r.IntN(5) == 0 {
 		rule.Other = pick(r, "redirect", "fixed")
 		return rule
 	}
 	for range pick(r, 1, 1, 1, 2) {
-		rule.To = append(rule.To, genTarget{r.IntN(3), pick[int32](r, 1, 1, 2, 0)})
+		rule.To = append(rule.To, genTarget{pick(r, 0, 0, 1, 2), pick[int32](r, 1, 1, 2, 0)})
 	}
 	if len(rule.To) == 1 || rule.To[0].Service == rule.To[1].Service || rule.To[0].Weight+rule.To[1].Weight == 0 {
 		rule.To = rule.To[:1]
@@ -107,7 +124,7 @@ func change(r *rand.Rand, s genStack) genStack {
 			s.Members = slices.Delete(s.Members, i, i+1)
 		}
 	}
-	return s
+	return s.withOneDefault()
 }
 
 // want is the stack that a generated one asks for.

@@ -52,14 +52,14 @@ func (p *planner) placeHeld(l *listener, held []*stack.Rule) {
 	}
 }
 
-// isKept says whether a rule that nobody can be named for may be a held member's. A rule for the same requests that a good member wants is
-// there in its stead.
+// isKept says whether a rule that nobody can be named for may be a held member's. A new rule for the same requests that a good member
+// wants is there in its stead.
 func (p *planner) isKept(l *listener, rule *stack.Rule) bool {
 	if !p.anyHeld || p.isOurs(rule.Action) {
 		return false
 	}
 	key := conditionsKey(rule.Conditions)
-	return !slices.ContainsFunc(l.places, func(at *place) bool { return conditionsKey(at.final.Conditions) == key })
+	return !slices.ContainsFunc(l.places, func(at *place) bool { return at.seen == nil && conditionsKey(at.final.Conditions) == key })
 }
 
 // isOurs says whether an action sends to a target group of the stack.
@@ -85,18 +85,23 @@ func (l *listener) placeBehind(rule *stack.Rule, seen []*stack.Rule) {
 func (p *planner) keep(seen stack.Listener) stack.Listener {
 	seen.Rules, seen.Tags, seen.Attributes = nil, nil, nil
 	if p.isOurs(seen.Default) && p.heldOf(seen.Default) < 0 {
-		seen.Default = stack.Action{Fixed: &stack.FixedResponse{Status: "404", ContentType: "text/plain"}}
+		seen.Default = notFound
 	}
 	return seen
 }
+
+// notFound is the default action of a listener for which no member wants another.
+var notFound = stack.Action{Fixed: &stack.FixedResponse{Status: "404", ContentType: "text/plain"}}
 
 // holdBack leaves to held members the certificates and the default action that may be theirs.
 func (p *planner) holdBack(wanted stack.Listener, seen *stack.Listener) stack.Listener {
 	if !p.anyHeld {
 		return wanted
 	}
-	if p.heldOf(seen.Default) >= 0 && wanted.Default.Fixed != nil {
-		wanted.Default = seen.Default
+	if p.heldOf(seen.Default) >= 0 || !p.isOurs(seen.Default) {
+		if actionKey(wanted.Default, byID) == actionKey(notFound, byID) {
+			wanted.Default = seen.Default
+		}
 	}
 	if wanted.Protocol != "HTTPS" || seen.Protocol != "HTTPS" {
 		return wanted

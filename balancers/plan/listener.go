@@ -122,7 +122,7 @@ func (p *planner) changeListeners() {
 	}
 	for _, l := range order {
 		if !l.gone {
-			l.fit(room)
+			l.fit(room, l.seen != nil && actionKey(l.seen.Default, p.service) == actionKey(l.wanted.Default, p.service))
 			for _, rule := range l.left {
 				p.overflow = append(p.overflow, Overflow{Port: l.wanted.Port, Rule: rule})
 			}

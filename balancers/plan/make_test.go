@@ -6,6 +6,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -52,8 +53,14 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 	held := other(two, func(*genMember) {})
 	held.Members[1].Held = true
 	held.Members[0].Rules = []genRule{{Port: 80, Path: "/new", To: []genTarget{{1, 1}}}}
-	internal := shop("/a")
-	internal.Internal = true
+	internal, dual, given := shop("/a"), shop("/a"), shop("/a")
+	internal.Internal, dual.Dual, given.Given = true, true, true
+	secure := genStack{Members: []genMember{
+		{Name: "ns/k", Type: "ip", Rules: []genRule{{Port: 443, Path: "/k", To: []genTarget{{1, 1}}}}},
+		{Name: "ns/z", Type: "ip", Rules: []genRule{{Port: 443, Path: "/z", To: []genTarget{{2, 1}}}}},
+	}}
+	swapped := genStack{Members: []genMember{secure.Members[1], secure.Members[0]}}
+	secureOne := genStack{Members: secure.Members[1:]}
 
 	for name, test := range map[string]struct {
 		from, to genStack
@@ -62,6 +69,14 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 		"nothing when nothing differs": {shop("/a", "/b"), shop("/a", "/b"), []string{}},
 		"one call when one path differs": {shop("/a", "/b", "/c"), shop("/a", "/x", "/c"), []string{
 			"change rule 80:2: host a.test, path /x to target group ns/shop-s0:80",
+		}},
+		"a rule is not changed in place when the default action may take its requests": {shop("/a"), other(shop("/b"), func(m *genMember) {
+			m.Rules = append(m.Rules, genRule{Port: 80, To: []genTarget{{0, 1}}})
+		}), []string{
+			"create rule 80:1: host a.test, path /b to target group ns/shop-s0:80",
+			"move 2 rules of listener 80",
+			"change listener 80: HTTP, by default to target group ns/shop-s0:80",
+			"delete rule 80:1",
 		}},
 		"one call for a rule at the end": {shop("/a"), shop("/a", "/b"), []string{
 			"create rule 80:2: host a.test, path /b to target group ns/shop-s0:80",
@@ -99,6 +114,38 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"delete load balancer B1, once clients have forgotten the addresses of load balancer B1",
 			"delete binding ns/ns/shop-s0:80ip",
 			"delete target group ns/shop-s0:80 (T1)",
+		}},
+		"subnets have IPv6 before the load balancer needs it": {shop("/a"), dual, []string{
+			"set subnets s3, s2 of load balancer B1", "set address type dualstack of load balancer B1", "set idle=90 of load balancer B1",
+		}},
+		"subnets have IPv6 for as long as the load balancer needs it": {dual, shop("/a"), []string{
+			"set address type ipv4 of load balancer B1", "set subnets s1, s2 of load balancer B1", "set idle=60 of load balancer B1",
+		}},
+		"the security group goes once the load balancer has another": {shop("/a"), given, []string{
+			"set security groups sg-given of load balancer B1", "delete security group ManagedLBSecurityGroup (S1)",
+		}},
+		"another port is let in before, and the former listener goes last": {shop("/a"), other(shop("/a"), func(m *genMember) { m.Rules[0].Port = 443 }), []string{
+			"let in 0.0.0.0/0 to port 443 by security group ManagedLBSecurityGroup (S1)",
+			"create listener 443: HTTPS, by default answer 404",
+			"add certificate cert-ns/shop to listener 443",
+			"create rule 443:1: host a.test, path /a to target group ns/shop-s0:80",
+			"delete listener 80",
+			"no longer let in 0.0.0.0/0 to port 80 by security group ManagedLBSecurityGroup (S1)",
+		}},
+		"another default certificate": {secure, swapped, []string{
+			"move 2 rules of listener 443",
+			"change listener 443: HTTPS, by default answer 404",
+			"late: tag 443:2 (R2) with ingress.k8s.aws/resource=443:1",
+			"late: tag 443:1 (R1) with ingress.k8s.aws/resource=443:2",
+		}},
+		"a certificate goes once it is not the default one": {secure, secureOne, []string{
+			"move 2 rules of listener 443",
+			"change listener 443: HTTPS, by default answer 404",
+			"remove certificate cert-ns/k from listener 443",
+			"delete rule 443:1",
+			"delete binding ns/ns/k-s1:80ip",
+			"delete target group ns/k-s1:80 (T1)",
+			"late: tag 443:2 (R2) with ingress.k8s.aws/resource=443:1",
 		}},
 		"the load balancer goes first when no member is left": {shop("/a"), genStack{}, []string{
 			"delete load balancer B1",
@@ -240,5 +287,25 @@ func TestAPlanInJSON(t *testing.T) {
 		`"wait":"clients have forgotten the addresses of load balancer b","late":true}]`
 	if err != nil || strings.TrimSpace(string(got)) != want {
 		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+func TestHoldingMembersChangesNothing(t *testing.T) {
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		from := generate(r)
+		to := from
+		to.Members = slices.Clone(from.Members)
+		for i := range to.Members {
+			to.Members[i].Held = r.IntN(2) == 0
+		}
+		w := newWorld()
+		first, _ := Make(from.want(), w.Stack, Options{})
+		if err := w.run(first, nothing); err != nil {
+			t.Fatal(err)
+		}
+		if plan, _ := Make(to.want(), w.Stack, Options{}); len(plan) > 0 {
+			t.Fatalf("seed %d: %+v: want no step, got %q", seed, to, texts(plan))
+		}
 	}
 }
