@@ -92,12 +92,13 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"delete rule 80:1",
 			"late: tag 80:2 (R2) with ingress.k8s.aws/resource=80:1",
 		}},
-		"another target type waits for healthy targets": {shop("/a"), other(shop("/a"), func(m *genMember) { m.Type = "instance" }), []string{
+		"another target type waits for healthy targets": {shop("/a", "/b"), other(shop("/a", "/b"), func(m *genMember) { m.Type = "instance" }), []string{
 			"create target group ns/shop-s0:80 named ns/shop-s0:80instance",
 			"set delay=30 of target group ns/shop-s0:80",
 			"create binding ns/ns/shop-s0:80instance of Service s0:80 to target group ns/shop-s0:80",
 			"change rule 80:1: host a.test, path /a to target groups T1 (weight 1), ns/shop-s0:80 (weight 0)",
 			"change rule 80:1: host a.test, path /a to target group ns/shop-s0:80, once target group ns/shop-s0:80 is as healthy as the one before",
+			"change rule 80:2: host a.test, path /b to target group ns/shop-s0:80",
 			"delete binding ns/ns/shop-s0:80ip",
 			"delete target group ns/shop-s0:80 (T1)",
 		}},
@@ -252,6 +253,42 @@ func TestOneOfAHundredRulesIsChangedWithoutALoss(t *testing.T) {
 			t.Errorf("%v: want at most 4 calls, got %q", err, texts(calls))
 		}
 	})
+}
+
+func TestRulesWithGapsBetweenTheirPriorities(t *testing.T) {
+	for name, test := range map[string]struct {
+		seen []int32 // priorities of /a, /b
+		want genStack
+		plan []string
+	}{
+		"a rule behind the gap does not get the place of a new one before others": {[]int32{2, 3}, shop("/x", "/a"), []string{
+			"create rule 80:1: host a.test, path /x to target group ns/shop-s0:80",
+			"delete rule 80:3",
+			"late: tag 80:2 (R1) with ingress.k8s.aws/resource=80:2",
+		}},
+		"rules move up when there is no room behind the last": {[]int32{49999, 50000}, shop("/a", "/x", "/b"), []string{
+			"move 2 rules of listener 80",
+			"create rule 80:2: host a.test, path /x to target group ns/shop-s0:80",
+			"move 2 rules of listener 80",
+			"late: tag 80:2 (R2) with ingress.k8s.aws/resource=80:3",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.settle(t, shop("/a", "/b"))
+			rules := w.LoadBalancers[0].Listeners[0].Rules
+			for i := range rules {
+				rules[i].Priority = test.seen[i]
+			}
+			plan, _ := Make(test.want.want(), w.Stack, Options{})
+			if diff := cmp.Diff(test.plan, texts(plan)); diff != "" {
+				t.Errorf("want, got:\n%s", diff)
+			}
+			if err := w.run(plan, nothing); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 func TestRulesBeyondTheQuotaAreLeftOutAndNamed(t *testing.T) {
