@@ -87,7 +87,6 @@ func (p *planner) replaceLoadBalancer() {
 		p.release(balancer.ARN)
 	}
 	p.deleteUnused()
-	p.revoke(true)
 }
 
 // release notes that a load balancer sends to no target group any more.

@@ -26,6 +26,10 @@ type Overflow struct {
 
 // Make plans how what is seen becomes what is wanted. When no step waits and all are done, it plans nothing more. What is wanted must name
 // its parts by Ref.Part, or by Ref.ID when they are not the stack's. Attributes that are nil because they are not read are left alone.
+// Without members all is deleted; with members and without a wanted load balancer nothing is done.
+//
+// The order is: security groups, load balancer, target groups with their bindings, listeners with their rules, what nobody needs any more,
+// tags, and at last what has to wait: target groups that take over from others, and the end of a load balancer that is replaced.
 //
 // While a member is held, its parts stay as they are seen; so do parts that may be its own as far as can be told, other load balancers
 // than the one that has its target groups, and the scheme of that one.
@@ -50,7 +54,7 @@ func Make(wanted, seen stack.Stack, options Options) (Plan, []Overflow) {
 	p.prepareTargetGroups()
 	p.bind()
 	p.changeListeners()
-	p.revoke(false)
+	p.revoke()
 	p.deleteUnused()
 	p.tag()
 	p.takeOver()

@@ -36,10 +36,10 @@ func (w *world) answers() map[request]string {
 	return all
 }
 
-// answer says who answers a request: Services, or the load balancer by itself. It is "" when nobody listens.
+// answer says who answers a request: Services, or the load balancer by itself. It is "" when nobody listens, or is let in.
 func (w *world) answer(r request) string {
 	b := w.balancer(stack.Ref{ID: w.client})
-	if b == nil {
+	if b == nil || !w.letsIn(b, r.port) {
 		return ""
 	}
 	for _, l := range b.Listeners {
@@ -54,6 +54,15 @@ func (w *world) answer(r request) string {
 		}
 	}
 	return ""
+}
+
+// letsIn says whether one of the load balancer's security groups lets clients in. One that is given does.
+func (w *world) letsIn(b *stack.LoadBalancer, port int32) bool {
+	return slices.ContainsFunc(b.SecurityGroups, func(ref stack.Ref) bool {
+		return ref.ID == "sg-given" || slices.ContainsFunc(w.SecurityGroups, func(g stack.SecurityGroup) bool {
+			return g.ID == ref.ID && slices.ContainsFunc(g.Inbound, func(rule stack.Inbound) bool { return rule.From == port })
+		})
+	})
 }
 
 func (w *world) who(action stack.Action) string {

@@ -54,32 +54,19 @@ func (p *planner) prepareSecurityGroups() {
 	}
 }
 
-// revoke removes rules that are not wanted. What may be for a held member stays, and so does, until all is replaced, what is for a load
-// balancer that is being replaced.
-func (p *planner) revoke(replaced bool) {
+// revoke removes rules that are not wanted. What may be for a held member stays.
+func (p *planner) revoke() {
 	for _, group := range p.wanted.SecurityGroups {
 		seen := p.seenSecurityGroup(p.partOf(&group))
 		if seen == nil || group.Shared {
 			continue
 		}
-		rules := slices.DeleteFunc(without(seen.Inbound, group.Inbound), func(rule stack.Inbound) bool {
-			isOld := p.isOldPort(rule)
-			return p.keepsPort(rule.From) || isOld != replaced
-		})
-		if len(rules) > 0 {
-			p.do("no member wants it", Revoke{stack.Ref{ID: seen.ID, Part: p.partOf(seen)}, rules})
+		surplus := without(seen.Inbound, group.Inbound)
+		surplus = slices.DeleteFunc(surplus, func(rule stack.Inbound) bool { return p.keepsPort(rule.From) })
+		if len(surplus) > 0 {
+			p.do("no member wants it", Revoke{stack.Ref{ID: seen.ID, Part: p.partOf(seen)}, surplus})
 		}
 	}
-}
-
-// isOldPort says whether a rule is for a port on which only a load balancer listens that is being replaced.
-func (p *planner) isOldPort(rule stack.Inbound) bool {
-	if slices.ContainsFunc(p.listen, func(l *listener) bool { return !l.gone && l.wanted.Port == rule.From }) {
-		return false
-	}
-	return slices.ContainsFunc(p.old, func(b stack.LoadBalancer) bool {
-		return slices.ContainsFunc(b.Listeners, func(l stack.Listener) bool { return rule.From <= l.Port && l.Port <= rule.To })
-	})
 }
 
 // without are the rules that are not in others.

@@ -60,8 +60,10 @@ func (p *planner) waiting(group stack.Ref, done []*targetGroup) *targetGroup {
 	return nil
 }
 
+// has says whether an action names a target group, with whatever weight.
 func has(action stack.Action, group stack.Ref) bool {
-	return action.Forward != nil && slices.ContainsFunc(action.Forward.Groups, func(w stack.Weighted) bool { return byID(w.Group) == byID(group) })
+	same := func(w stack.Weighted) bool { return byID(w.Group) == byID(group) }
+	return action.Forward != nil && slices.ContainsFunc(action.Forward.Groups, same)
 }
 
 // add adds the weight to that of the same target group.
