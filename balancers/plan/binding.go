@@ -48,18 +48,25 @@ func (p *planner) isTaken(binding stack.Binding) bool {
 	})
 }
 
-// sameSpec leaves labels of others aside.
+// sameSpec leaves labels of others aside, and the peer of a binding without rules.
 func sameSpec(wanted, seen stack.BindingSpec) bool {
 	for key, value := range wanted.Labels {
 		if seen.Labels[key] != value {
 			return false
 		}
 	}
-	return wanted.Service == seen.Service && wanted.Port == seen.Port && wanted.TargetType == seen.TargetType &&
-		wanted.Protocol == seen.Protocol && wanted.AddressType == seen.AddressType && wanted.VPC == seen.VPC &&
-		(wanted.Networking == nil) == (seen.Networking == nil) && slices.Equal(wanted.Networking, seen.Networking) &&
-		(wanted.Networking == nil || byID(wanted.Peer) == byID(seen.Peer)) &&
-		maps.Equal(wanted.NodeSelector, seen.NodeSelector) && wanted.MultiCluster == seen.MultiCluster
+	type plain struct {
+		texts        [6]string
+		rules, multi bool
+	}
+	of := func(s stack.BindingSpec) plain {
+		p := plain{rules: s.Networking != nil, multi: s.MultiCluster}
+		p.texts = [6]string{s.Service, s.Port.String(), s.TargetType, s.Protocol, s.AddressType, s.VPC}
+		return p
+	}
+	samePeer := wanted.Networking == nil || byID(wanted.Peer) == byID(seen.Peer)
+	return of(wanted) == of(seen) && samePeer && slices.Equal(wanted.Networking, seen.Networking) &&
+		maps.Equal(wanted.NodeSelector, seen.NodeSelector)
 }
 
 // deleteUnused deletes target groups that no route needs any more, each after its bindings, and bindings without a target group. What

@@ -32,20 +32,7 @@ func (g *targetGroup) ref() stack.Ref {
 func (p *planner) matchTargetGroups() {
 	p.nameServices()
 	for _, wanted := range p.wanted.TargetGroups {
-		g := &targetGroup{wanted: wanted, name: wanted.Name}
-		for i := range p.seen.TargetGroups {
-			group := &p.seen.TargetGroups[i]
-			if p.fits(group, &wanted) && (g.seen == nil || p.isSentTo(group.ARN) && !p.isSentTo(g.seen.ARN)) {
-				g.seen = group
-			}
-			if group.Name == g.name {
-				g.name = wanted.SpareName
-			}
-		}
-		if g.seen != nil {
-			g.name = g.seen.Name
-		}
-		p.groups = append(p.groups, g)
+		p.groups = append(p.groups, p.matchTargetGroup(wanted))
 	}
 	for _, g := range p.groups {
 		serves := g.seen != nil && p.isSentTo(g.seen.ARN)
@@ -54,6 +41,24 @@ func (p *planner) matchTargetGroups() {
 		}
 		g.instead = p.predecessor(g, p.isElsewhere)
 	}
+}
+
+// matchTargetGroup takes one to which requests are sent rather than another.
+func (p *planner) matchTargetGroup(wanted stack.TargetGroup) *targetGroup {
+	g := &targetGroup{wanted: wanted, name: wanted.Name}
+	for i := range p.seen.TargetGroups {
+		group := &p.seen.TargetGroups[i]
+		if p.fits(group, &wanted) && (g.seen == nil || p.isSentTo(group.ARN) && !p.isSentTo(g.seen.ARN)) {
+			g.seen = group
+		}
+		if group.Name == wanted.Name {
+			g.name = wanted.SpareName
+		}
+	}
+	if g.seen != nil {
+		g.name = g.seen.Name
+	}
+	return g
 }
 
 // fits says whether a target group that is seen is the wanted one, or can only be replaced.
