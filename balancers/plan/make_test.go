@@ -301,6 +301,92 @@ func TestRulesBeyondTheQuotaAreLeftOutAndNamed(t *testing.T) {
 	}
 }
 
+func TestWhatOthersHaveChangedIsSetRight(t *testing.T) {
+	none := []string{}
+	for name, test := range map[string]struct {
+		edit func(w *world)
+		want []string
+	}{
+		"the node selector of a binding":  {func(w *world) { w.Bindings[0].Spec.NodeSelector = map[string]string{"a": "b"} }, []string{"update binding ns/ns/shop-s0:80ip"}},
+		"a label of others on a binding":  {func(w *world) { w.Bindings[0].Spec.Labels = map[string]string{"a": "b"} }, none},
+		"the name of a binding":           {func(w *world) { w.Bindings[0].Name = "x" }, none},
+		"a binding that is gone":          {func(w *world) { w.Bindings = nil }, []string{"create binding ns/ns/shop-s0:80ip of Service s0:80 to target group ns/shop-s0:80"}},
+		"a health check":                  {func(w *world) { w.TargetGroups[0].HealthCheck.Path = "/x" }, []string{"change the health check of target group ns/shop-s0:80"}},
+		"port and name of a target group": {func(w *world) { w.TargetGroups[0].Port, w.TargetGroups[0].Name = 7, "x" }, none},
+		"an attribute":                    {func(w *world) { w.TargetGroups[0].Attributes = map[string]string{"delay": "1"} }, []string{"set delay=30 of target group ns/shop-s0:80"}},
+		"attributes that are not read":    {func(w *world) { w.TargetGroups[0].Attributes = nil }, none},
+		"the order of subnets":            {func(w *world) { w.LoadBalancers[0].Subnets = []string{"s2", "s1"} }, none},
+		"a security group that lets in more": {func(w *world) {
+			w.SecurityGroups[0].Inbound = append(w.SecurityGroups[0].Inbound, stack.Inbound{From: 22, To: 22, Protocol: "tcp", Source: "0.0.0.0/0"})
+		}, []string{"no longer let in 0.0.0.0/0 to port 22 by security group ManagedLBSecurityGroup (S1)"}},
+		"a target group of another part": {func(w *world) {
+			w.TargetGroups = append(w.TargetGroups, stack.TargetGroup{ARN: "T9", Part: "ns/gone-s0:80"})
+		}, []string{"delete target group ns/gone-s0:80 (T9)"}},
+		"a target group that a load balancer of others sends to": {func(w *world) {
+			w.TargetGroups = append(w.TargetGroups, stack.TargetGroup{ARN: "T9", Part: "ns/gone-s0:80", LoadBalancers: []string{"other"}})
+		}, none},
+		"a rule that cannot be written": {func(w *world) {
+			l := &w.LoadBalancers[0].Listeners[0]
+			l.Rules = append(l.Rules, stack.Rule{ARN: "R9", Priority: 9, Action: stack.Action{Unknown: "authenticate-oidc"}})
+		}, []string{"delete rule 80:9"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.settle(t, shop("/a"))
+			test.edit(w)
+			plan, _ := Make(shop("/a").want(), w.Stack, Options{})
+			if diff := cmp.Diff(test.want, texts(plan)); diff != "" {
+				t.Errorf("want, got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRulesAreEqualAsTheIncumbentComparesThem(t *testing.T) {
+	forward := func(weights ...int32) stack.Action {
+		f := &stack.Forward{}
+		for i, weight := range weights {
+			f.Groups = append(f.Groups, stack.Weighted{Group: stack.Ref{ID: fmt.Sprint(i)}, Weight: weight})
+		}
+		return stack.Action{Forward: f}
+	}
+	turned := forward(1, 2)
+	slices.Reverse(turned.Forward.Groups)
+	host := stack.Condition{Field: "host-header", Values: []string{"a", "b"}}
+	path := stack.Condition{Field: "path-pattern", Values: []string{"/"}}
+	for name, test := range map[string]struct {
+		a, b stack.Rule
+		want bool
+	}{
+		"placeholders of a redirect": {
+			stack.Rule{Action: stack.Action{Redirect: &stack.Redirect{Port: "443", Status: "HTTP_301"}}},
+			stack.Rule{Action: stack.Action{Redirect: &stack.Redirect{
+				Protocol: "#{protocol}", Host: "#{host}", Port: "443", Path: "/#{path}", Query: "#{query}", Status: "HTTP_301",
+			}}}, true,
+		},
+		"the weight of a single target group": {stack.Rule{Action: forward(0)}, stack.Rule{Action: forward(1)}, true},
+		"the weights of two":                  {stack.Rule{Action: forward(1, 2)}, stack.Rule{Action: forward(1, 3)}, false},
+		"the order of target groups":          {stack.Rule{Action: forward(1, 2)}, stack.Rule{Action: turned}, true},
+		"the order of conditions": {
+			stack.Rule{Conditions: []stack.Condition{host, path}}, stack.Rule{Conditions: []stack.Condition{path, host}}, true,
+		},
+		"the order of values": {
+			stack.Rule{Conditions: []stack.Condition{host}},
+			stack.Rule{Conditions: []stack.Condition{{Field: "host-header", Values: []string{"b", "a"}}}}, false,
+		},
+		"a fixed response": {
+			stack.Rule{Action: stack.Action{Fixed: &stack.FixedResponse{Status: "404"}}},
+			stack.Rule{Action: stack.Action{Fixed: &stack.FixedResponse{Status: "404", Body: "x"}}}, false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := ruleKey(test.a, byID) == ruleKey(test.b, byID); got != test.want {
+				t.Errorf("equal: %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
 func TestTagsOfOthersStay(t *testing.T) {
 	w := newWorld()
 	w.settle(t, shop("/a"))
