@@ -14,6 +14,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
 // made is the stack as AWS shows it once it is made: with IDs, without what is known of wanted ones alone.
@@ -228,6 +229,31 @@ func TestSeenDefaultBackendWins(t *testing.T) {
 	got, _ = Build(in)
 	if diff := cmp.Diff(in.Seen.LoadBalancers[0].Listeners[0].Default, got.LoadBalancers[0].Listeners[0].Default); diff != "" {
 		t.Errorf("default of a held member (-seen +wanted):\n%s", diff)
+	}
+}
+
+// What a member's params have brought into the group stays when they are gone, as nobody knows what it says then.
+func TestSettingsOfGoneParamsStay(t *testing.T) {
+	in := three(t)
+	in.Members[1].Params = &v1beta1.IngressClassParams{Spec: v1beta1.IngressClassParamsSpec{
+		Scheme: new("internet-facing"), SSLRedirectPort: "443", SSLPolicy: "b", InboundCIDRs: []string{"10.0.0.0/8"},
+	}}
+	before, _ := Build(in)
+	in.Seen = made(before)
+	in.Members[1].Params, in.Members[1].Fault = nil, &Fault{Reason: "its params are gone"}
+	after, _ := Build(in)
+	compareKept(t, in.Seen, made(after))
+}
+
+// A load balancer of another scheme gets other subnets.
+func TestSchemeChanges(t *testing.T) {
+	in := three(t)
+	before, _ := Build(in)
+	in.Seen = made(before)
+	annotate(&in, 0, Prefix+"scheme", "internet-facing")
+	after, faults := Build(in)
+	if diff := cmp.Diff([]string{"subnet-a1", "subnet-b1"}, after.LoadBalancers[0].Subnets); diff != "" || len(faults) > 0 {
+		t.Errorf("faults %v, subnets (-want +got):\n%s", faults, diff)
 	}
 }
 

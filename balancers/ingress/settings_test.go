@@ -161,6 +161,11 @@ func TestQuotaHoldsWhoGrows(t *testing.T) {
 	in.Options.Limits.Rules = 13
 	before, _ := Build(in)
 	in.Seen = made(before)
+	in.Options.Limits.Rules = 5 // what is there already is not the members' fault
+	if got, faults := Build(in); len(faults) > 0 || len(rulesOf(got, "")) != 2 {
+		t.Errorf("faults %v", faults)
+	}
+	in.Options.Limits.Rules = 13
 	paths := &in.Members[0].Ingress.Spec.Rules[0].HTTP.Paths
 	more := (*paths)[0]
 	more.Path = "/more"
