@@ -18,9 +18,9 @@ type access struct {
 	peer   stack.Ref             // empty where targets' rules are the user's business
 }
 
-func (g *group) access() access {
-	given, options := g.list(SecurityGroups.Name), &g.in.Options
-	manage := g.get(ManageBackendRules.Name, yesNo(options.ManageBackendRules)) == "true"
+func (d *draft) access() access {
+	given, options := d.list(SecurityGroups.Name), &d.in.Options
+	manage := d.get(ManageBackendRules.Name, yesNo(options.ManageBackendRules)) == "true"
 	var a access
 	for _, id := range given {
 		a.groups = append(a.groups, stack.Ref{ID: id})
@@ -28,7 +28,7 @@ func (g *group) access() access {
 	if len(given) == 0 {
 		a.peer = stack.Ref{Part: securityGroupPart}
 		a.groups = []stack.Ref{a.peer}
-		a.made = []stack.SecurityGroup{g.managed()}
+		a.made = []stack.SecurityGroup{d.managed()}
 	}
 	if !options.BackendSecurityGroups || len(given) > 0 && !manage {
 		return a
@@ -43,12 +43,12 @@ func (g *group) access() access {
 }
 
 // managed is the security group that is made for the load balancer.
-func (g *group) managed() stack.SecurityGroup {
+func (d *draft) managed() stack.SecurityGroup {
 	return stack.SecurityGroup{
-		Name:        SecurityGroupName(g.in.Options.Cluster, g.in.Group),
+		Name:        SecurityGroupName(d.in.Options.Cluster, d.in.Group),
 		Description: "[k8s] Managed SecurityGroup for LoadBalancer",
-		Inbound:     g.inbound(),
-		Tags:        g.in.tagsOf(securityGroupPart, g.keys(Tags.Name)),
+		Inbound:     d.inbound(),
+		Tags:        d.in.tagsOf(securityGroupPart, d.keys(Tags.Name)),
 	}
 }
 
@@ -65,7 +65,7 @@ func shared(options *Options) stack.SecurityGroup {
 }
 
 // inbound are the rules of the security group: one for each port and source. Those of ports on which only held members listen stay.
-func (g *group) inbound() []stack.Inbound {
+func (d *draft) inbound() []stack.Inbound {
 	var rules []stack.Inbound
 	add := func(port int32, source string) {
 		rule := stack.Inbound{From: port, To: port, Protocol: "tcp", Source: source}
@@ -73,14 +73,14 @@ func (g *group) inbound() []stack.Inbound {
 			rules = append(rules, rule)
 		}
 	}
-	for _, l := range g.listeners {
-		for _, source := range g.sources(l.port) {
+	for _, l := range d.listeners {
+		for _, source := range d.sources(l.port) {
 			add(l.port, source)
 		}
 	}
-	for _, rule := range g.in.seenInbound() {
-		ofBuilt := slices.ContainsFunc(g.listeners, func(l listener) bool { return l.port == rule.From })
-		if !ofBuilt && g.heldOn(rule.From) {
+	for _, rule := range d.in.seenInbound() {
+		ofBuilt := slices.ContainsFunc(d.listeners, func(l listener) bool { return l.port == rule.From })
+		if !ofBuilt && d.heldOn(rule.From) {
 			rules = append(rules, rule)
 		}
 	}
@@ -88,15 +88,15 @@ func (g *group) inbound() []stack.Inbound {
 }
 
 // sources are who may send to a port. IPv6 is for load balancers that have it.
-func (g *group) sources(port int32) []string {
-	cidrs, lists := g.list(of(InboundCIDRs.Name, port)), g.list(of(PrefixLists.Name, port))
+func (d *draft) sources(port int32) []string {
+	cidrs, lists := d.list(of(InboundCIDRs.Name, port)), d.list(of(PrefixLists.Name, port))
 	if len(cidrs)+len(lists) == 0 {
 		cidrs = []string{"0.0.0.0/0", "::/0"}
 	}
 	var sources []string
 	for _, cidr := range cidrs {
 		prefix, err := netip.ParsePrefix(cidr)
-		if err == nil && (prefix.Addr().Is4() || isDualstack(g.addressType())) {
+		if err == nil && (prefix.Addr().Is4() || isDualstack(d.addressType())) {
 			sources = append(sources, prefix.Masked().String())
 		}
 	}

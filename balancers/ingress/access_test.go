@@ -118,3 +118,14 @@ func TestInbound(t *testing.T) {
 		})
 	}
 }
+
+// Members that name the same security groups in another order agree: the order is the first member's.
+func TestOrderOfSecurityGroups(t *testing.T) {
+	in := three(t)
+	annotate(&in, 0, Prefix+"security-groups", "sg-2,sg-1")
+	annotate(&in, 1, Prefix+"security-groups", "sg-1,sg-2")
+	got, faults := Build(in)
+	if diff := cmp.Diff([]stack.Ref{{ID: "sg-2"}, {ID: "sg-1"}}, got.LoadBalancers[0].SecurityGroups); diff != "" || len(faults) > 0 {
+		t.Errorf("faults %v, security groups (-want +got):\n%s", faults, diff)
+	}
+}

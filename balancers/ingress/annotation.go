@@ -53,7 +53,7 @@ const (
 	Apart Combine = iota
 	// Agree is one value: members may be silent, and those that are not must say the same.
 	Agree
-	// AgreeInOrder is Agree for lists whose order counts; in those of Agree it does not.
+	// AgreeInOrder is Agree for lists that stay in the order of the first member that says one.
 	AgreeInOrder
 	// AgreeAll is one value that all members must say.
 	AgreeAll

@@ -100,6 +100,7 @@ var breaks = map[string]struct {
 	"a subnet name that does not exist":    {annotation: "subnets", value: "blue", fault: "0 subnets of the VPC have the tag Name=blue"},
 	"two subnets of a zone":                {annotation: "subnets", value: "subnet-a1,subnet-a2", fault: "are both in zone eu-west-1a"},
 	"one subnet":                           {annotation: "subnets", value: "subnet-a1", fault: "want subnets in at least 2 zones"},
+	"dualstack without subnets for it":     {annotation: "ip-address-type", value: "dualstack", do: agreeOn("scheme", "internal"), fault: `ip-address-type, value "dualstack": no subnet of the VPC fits a load balancer that is internal and dualstack`},
 	"other security groups":                {annotation: "security-groups", value: "sg-b", do: agreeOn("security-groups", "sg-a"), fault: `the group has "sg-a"`},
 	"a security group that does not exist": {annotation: "security-groups", value: "blue", fault: "0 security groups of the VPC have the tag Name=blue"},
 	"rules without the shared group": {

@@ -27,10 +27,10 @@ func Build(in Input) (stack.Stack, []Fault) {
 	seen := in.seenVotes()
 	in.addSeenFallbacks(all, seen)
 	for {
-		g := newGroup(&in, all, seen)
-		late := g.check()
+		d := newDraft(&in, all, seen)
+		late := d.check()
 		if len(late) == 0 {
-			return g.stack(), g.faults()
+			return d.stack(), d.faults()
 		}
 		for r, fault := range late {
 			r.fail(fault)
@@ -38,8 +38,8 @@ func Build(in Input) (stack.Stack, []Fault) {
 	}
 }
 
-// group is what is wanted by the members that are built.
-type group struct {
+// draft is what is wanted by the members that are built.
+type draft struct {
 	in    *Input
 	all   []*reading
 	built []*reading
@@ -52,40 +52,40 @@ type group struct {
 	listeners []listener
 }
 
-func newGroup(in *Input, all []*reading, seen map[string]vote) *group {
-	g := &group{in: in, all: all, seen: seen, balancer: in.seenLoadBalancer()}
+func newDraft(in *Input, all []*reading, seen map[string]vote) *draft {
+	d := &draft{in: in, all: all, seen: seen, balancer: in.seenLoadBalancer()}
 	var candidates []*reading
 	for _, r := range all {
 		if len(r.faults) == 0 {
 			candidates = append(candidates, r)
 		}
 	}
-	g.agreed, g.conflicts = agree(candidates, pinned(all, seen))
+	d.agreed, d.conflicts = agree(candidates, pinned(all, seen))
 	for _, r := range all {
-		if _, conflict := g.conflicts[r]; conflict || len(r.faults) > 0 {
-			g.held = append(g.held, r)
+		if _, conflict := d.conflicts[r]; conflict || len(r.faults) > 0 {
+			d.held = append(d.held, r)
 		} else {
-			g.built = append(g.built, r)
+			d.built = append(d.built, r)
 		}
 	}
-	g.keep()
-	g.listeners = g.buildListeners()
-	return g
+	d.keep()
+	d.listeners = d.buildListeners()
+	return d
 }
 
 // heldOn reports whether a held member has, or may have, a listener on the port.
-func (g *group) heldOn(port int32) bool {
-	return slices.ContainsFunc(g.held, func(r *reading) bool { return r.listens(port) })
+func (d *draft) heldOn(port int32) bool {
+	return slices.ContainsFunc(d.held, func(r *reading) bool { return r.listens(port) })
 }
 
 // keep has settings stay as they are seen of which held members alone speak, or may speak.
-func (g *group) keep() {
-	for setting, vote := range g.seen {
-		if _, ok := g.votes[setting]; ok || setting == Subnets.Name || setting == LoadBalancerNameKey.Name {
+func (d *draft) keep() {
+	for setting, vote := range d.seen {
+		if _, ok := d.votes[setting]; ok || setting == Subnets.Name || setting == LoadBalancerNameKey.Name {
 			continue
 		}
-		if slices.ContainsFunc(g.held, func(r *reading) bool { return r.maySay(setting) }) {
-			g.votes[setting] = vote
+		if slices.ContainsFunc(d.held, func(r *reading) bool { return r.maySay(setting) }) {
+			d.votes[setting] = vote
 		}
 	}
 }
@@ -95,9 +95,9 @@ func (r *reading) maySay(setting string) bool {
 	if r.says(setting) || r.member.Fault != nil {
 		return true
 	}
-	name, _, ofPort := strings.Cut(setting, " ")
-	name, _, _ = strings.Cut(name, "[")
-	return ofPort && r.ports == nil ||
+	name, _, ofKey := strings.Cut(setting, "[")
+	name, _, ofPort := strings.Cut(name, " ")
+	return ofPort && !ofKey && r.ports == nil ||
 		slices.ContainsFunc(r.faults, func(fault Fault) bool { return fault.Annotation == Prefix+name && fault.Object == "" })
 }
 
@@ -107,40 +107,40 @@ func (r *reading) listens(port int32) bool {
 	return ok || r.ports == nil
 }
 
-func (g *group) scheme() string      { return g.get(Scheme.Name, g.in.Options.DefaultScheme) }
-func (g *group) addressType() string { return g.get(AddressType.Name, AddressType.Default) }
+func (d *draft) scheme() string      { return d.get(Scheme.Name, d.in.Options.DefaultScheme) }
+func (d *draft) addressType() string { return d.get(AddressType.Name, AddressType.Default) }
 
 // redirectPort is that to which HTTP listeners redirect; "" for none.
-func (g *group) redirectPort() string { return g.get(SSLRedirect.Name, "") }
+func (d *draft) redirectPort() string { return d.get(SSLRedirect.Name, "") }
 
 // stack is what is wanted.
-func (g *group) stack() stack.Stack {
-	in := g.in
+func (d *draft) stack() stack.Stack {
+	in := d.in
 	out := stack.Stack{ID: stack.ID{Cluster: in.Options.Cluster, Kind: stack.Ingresses, Name: in.Group.String()}}
-	for _, r := range g.all {
+	for _, r := range d.all {
 		member := stack.Member{Name: r.name}
-		if slices.Contains(g.held, r) {
+		if slices.Contains(d.held, r) {
 			member.Held, member.Ports = true, slices.Sorted(maps.Keys(r.ports))
 		}
 		out.Members = append(out.Members, member)
 	}
-	if len(g.built) == 0 {
+	if len(d.built) == 0 {
 		return out
 	}
-	access := g.access()
+	access := d.access()
 	out.SecurityGroups = access.made
 	out.LoadBalancers = []stack.LoadBalancer{{
-		Name:      g.get(LoadBalancerNameKey.Name, LoadBalancerName(in.Options.Cluster, in.Group, g.scheme())),
-		SpareName: spareLoadBalancerName(in.Options.Cluster, in.Group, g.scheme()),
-		Scheme:    g.scheme(), AddressType: g.addressType(), Subnets: g.subnets,
+		Name:      d.get(LoadBalancerNameKey.Name, LoadBalancerName(in.Options.Cluster, in.Group, d.scheme())),
+		SpareName: spareLoadBalancerName(in.Options.Cluster, in.Group, d.scheme()),
+		Scheme:    d.scheme(), AddressType: d.addressType(), Subnets: d.subnets,
 		SecurityGroups: access.groups,
-		Attributes:     g.keys(LoadBalancerAttributes.Name),
-		Tags:           in.tagsOf(loadBalancerPart, g.keys(Tags.Name)),
-		WebACL:         g.webACL(),
-		Listeners:      g.stackListeners(),
+		Attributes:     d.keys(LoadBalancerAttributes.Name),
+		Tags:           in.tagsOf(loadBalancerPart, d.keys(Tags.Name)),
+		WebACL:         d.webACL(),
+		Listeners:      d.stackListeners(),
 	}}
-	for _, r := range g.built {
-		if !g.hasRules(r) {
+	for _, r := range d.built {
+		if !d.hasRules(r) {
 			continue
 		}
 		out.TargetGroups = append(out.TargetGroups, r.groups...)
@@ -155,9 +155,9 @@ func (g *group) stack() stack.Stack {
 }
 
 // hasRules reports whether a listener of the member has its rules.
-func (g *group) hasRules(r *reading) bool {
+func (d *draft) hasRules(r *reading) bool {
 	for _, protocol := range r.ports {
-		if protocol != HTTP || g.redirectPort() == "" {
+		if protocol != HTTP || d.redirectPort() == "" {
 			return true
 		}
 	}
@@ -165,10 +165,10 @@ func (g *group) hasRules(r *reading) bool {
 }
 
 // webACL is nil where nobody says one.
-func (g *group) webACL() *string {
-	vote, ok := g.votes[WAFv2ACL.Name]
+func (d *draft) webACL() *string {
+	vote, ok := d.votes[WAFv2ACL.Name]
 	switch {
-	case !ok || !g.in.Options.WAFv2:
+	case !ok || !d.in.Options.WAFv2:
 		return nil
 	case vote.text == noWebACL:
 		return new("")
@@ -177,12 +177,12 @@ func (g *group) webACL() *string {
 }
 
 // faults are those of all members, in their order.
-func (g *group) faults() []Fault {
+func (d *draft) faults() []Fault {
 	var faults []Fault
-	warned := g.warnings()
-	for _, r := range g.all {
+	warned := d.warnings()
+	for _, r := range d.all {
 		faults = append(faults, r.faults...)
-		if conflict, ok := g.conflicts[r]; ok {
+		if conflict, ok := d.conflicts[r]; ok {
 			faults = append(faults, conflict)
 		}
 		faults = append(faults, r.warnings...)

@@ -10,8 +10,8 @@ import (
 
 // check is what is wrong with members in the light of what the group agrees on. The first kind of fault is enough: what follows is checked
 // without the members that have it. It finds the subnets of the load balancer, too.
-func (g *group) check() map[*reading]Fault {
-	for _, check := range []func() map[*reading]Fault{g.checkFamilies, g.checkRedirect, g.checkCertificates, g.checkSubnets, g.checkQuotas} {
+func (d *draft) check() map[*reading]Fault {
+	for _, check := range []func() map[*reading]Fault{d.checkFamilies, d.checkRedirect, d.checkCertificates, d.checkSubnets, d.checkQuotas} {
 		if faults := check(); len(faults) > 0 {
 			return faults
 		}
@@ -20,14 +20,14 @@ func (g *group) check() map[*reading]Fault {
 }
 
 // checkFamilies finds targets of a family that the load balancer has not.
-func (g *group) checkFamilies() map[*reading]Fault {
+func (d *draft) checkFamilies() map[*reading]Fault {
 	faults := map[*reading]Fault{}
-	for _, r := range g.built {
+	for _, r := range d.built {
 		for _, group := range r.groups {
-			if group.AddressType == "ipv6" && !isDualstack(g.addressType()) {
+			if group.AddressType == "ipv6" && !isDualstack(d.addressType()) {
 				faults[r] = Fault{
 					Field: "spec", Value: group.Part,
-					Reason: "the Service has IPv6 in spec.ipFamilies, and the load balancer is " + g.addressType() +
+					Reason: "the Service has IPv6 in spec.ipFamilies, and the load balancer is " + d.addressType() +
 						": want " + Prefix + AddressType.Name + " dualstack, or a Service of IPv4 alone",
 				}
 			}
@@ -37,26 +37,26 @@ func (g *group) checkFamilies() map[*reading]Fault {
 }
 
 // checkRedirect finds those that redirect to a port that is no HTTPS listener.
-func (g *group) checkRedirect() map[*reading]Fault {
-	port, err := strconv.ParseInt(g.redirectPort(), 10, 32)
+func (d *draft) checkRedirect() map[*reading]Fault {
+	port, err := strconv.ParseInt(d.redirectPort(), 10, 32)
 	if err != nil {
 		return nil
 	}
-	for _, r := range g.built {
+	for _, r := range d.built {
 		if r.ports[int32(port)] == HTTPS {
 			return nil
 		}
 	}
-	if seen := seenListener(g.balancer, int32(port)); seen != nil && seen.Protocol == string(HTTPS) && g.heldOn(seen.Port) {
+	if seen := seenListener(d.balancer, int32(port)); seen != nil && seen.Protocol == string(HTTPS) && d.heldOn(seen.Port) {
 		return nil // it stays
 	}
-	return g.voters(SSLRedirect.Name, "no HTTPS listener of the group has this port: want one that has, as in "+Prefix+ListenPorts.Name)
+	return d.voters(SSLRedirect.Name, "no HTTPS listener of the group has this port: want one that has, as in "+Prefix+ListenPorts.Name)
 }
 
 // voters have a fault of what they say of the setting.
-func (g *group) voters(setting, reason string) map[*reading]Fault {
+func (d *draft) voters(setting, reason string) map[*reading]Fault {
 	faults := map[*reading]Fault{}
-	for _, r := range g.built {
+	for _, r := range d.built {
 		if vote, ok := r.votes[setting]; ok {
 			fault := vote.from
 			fault.Reason = reason
@@ -67,9 +67,9 @@ func (g *group) voters(setting, reason string) map[*reading]Fault {
 }
 
 // checkCertificates finds HTTPS listeners without one.
-func (g *group) checkCertificates() map[*reading]Fault {
+func (d *draft) checkCertificates() map[*reading]Fault {
 	faults := map[*reading]Fault{}
-	for _, l := range g.listeners {
+	for _, l := range d.listeners {
 		if l.protocol != HTTPS || len(l.certificates) > 0 {
 			continue
 		}
@@ -85,30 +85,30 @@ func (g *group) checkCertificates() map[*reading]Fault {
 }
 
 // checkSubnets finds the subnets. If there are none, that member has the fault without which there are; else those who speak of them.
-func (g *group) checkSubnets() map[*reading]Fault {
-	if len(g.built) == 0 {
+func (d *draft) checkSubnets() map[*reading]Fault {
+	if len(d.built) == 0 {
 		return nil
 	}
-	subnets, err := g.findSubnets(g.agreed)
-	if g.subnets = subnets; err == nil {
+	subnets, err := d.findSubnets(d.agreed)
+	if d.subnets = subnets; err == nil {
 		return nil
 	}
 	speaks := func(r *reading) bool {
 		return slices.ContainsFunc(subnetSettings, func(setting string) bool { return r.says(setting) })
 	}
-	for _, r := range slices.Backward(g.built) {
-		if !speaks(r) || len(g.built) == 1 {
+	for _, r := range slices.Backward(d.built) {
+		if !speaks(r) || len(d.built) == 1 {
 			continue
 		}
-		others := slices.DeleteFunc(slices.Clone(g.built), func(other *reading) bool { return other == r })
-		without, _ := agree(others, pinned(others, g.seen))
-		if _, stillWrong := g.findSubnets(without); stillWrong == nil {
+		others := slices.DeleteFunc(slices.Clone(d.built), func(other *reading) bool { return other == r })
+		without, _ := agree(others, pinned(others, d.seen))
+		if _, stillWrong := d.findSubnets(without); stillWrong == nil {
 			return map[*reading]Fault{r: r.subnetFault(err)}
 		}
 	}
 	faults := map[*reading]Fault{}
-	for _, r := range g.built {
-		if speaks(r) || !slices.ContainsFunc(g.built, speaks) {
+	for _, r := range d.built {
+		if speaks(r) || !slices.ContainsFunc(d.built, speaks) {
 			faults[r] = r.subnetFault(err)
 		}
 	}
@@ -130,11 +130,11 @@ func (r *reading) subnetFault(err error) Fault {
 	return fault
 }
 
-func (g *group) findSubnets(a agreed) ([]string, error) {
-	scheme, addressType := a.get(Scheme.Name, g.in.Options.DefaultScheme), a.get(AddressType.Name, AddressType.Default)
+func (d *draft) findSubnets(a agreed) ([]string, error) {
+	scheme, addressType := a.get(Scheme.Name, d.in.Options.DefaultScheme), a.get(AddressType.Name, AddressType.Default)
 	var present []string
-	if g.balancer != nil && g.balancer.Scheme == scheme {
-		present = g.balancer.Subnets
+	if d.balancer != nil && d.balancer.Scheme == scheme {
+		present = d.balancer.Subnets
 	}
-	return g.in.subnets(a.get(Subnets.Name, ""), scheme, addressType, present)
+	return d.in.subnets(a.get(Subnets.Name, ""), scheme, addressType, present)
 }

@@ -24,12 +24,12 @@ type listener struct {
 }
 
 // buildListeners are those of all ports, sorted.
-func (g *group) buildListeners() []listener {
+func (d *draft) buildListeners() []listener {
 	byPort := map[int32]*listener{}
-	for _, r := range g.built {
+	for _, r := range d.built {
 		for port, protocol := range r.ports {
 			if byPort[port] == nil {
-				byPort[port] = &listener{port: port, protocol: protocol, redirected: protocol == HTTP && g.redirectPort() != ""}
+				byPort[port] = &listener{port: port, protocol: protocol, redirected: protocol == HTTP && d.redirectPort() != ""}
 			}
 			byPort[port].members = append(byPort[port].members, r)
 		}
@@ -44,7 +44,7 @@ func (g *group) buildListeners() []listener {
 			l.rules = optimize(l.all, l.protocol, port)
 		}
 		if l.protocol == HTTPS {
-			l.certificates = g.certificates(l)
+			l.certificates = d.certificates(l)
 		}
 		listeners = append(listeners, *l)
 	}
@@ -53,42 +53,42 @@ func (g *group) buildListeners() []listener {
 
 // certificates are those of all members on the port, each once, the first member's first. While a member on the port is held those that are
 // seen stay, and the first of them stays first if the held member is the first there.
-func (g *group) certificates(l *listener) []string {
+func (d *draft) certificates(l *listener) []string {
 	var wanted, present []string
 	for _, r := range l.members {
 		wanted = append(wanted, r.certificates...)
 	}
 	onPort := func(r *reading) bool { return r.listens(l.port) }
-	if seen := seenListener(g.balancer, l.port); seen != nil && g.heldOn(l.port) {
+	if seen := seenListener(d.balancer, l.port); seen != nil && d.heldOn(l.port) {
 		present = seen.Certificates
 	}
-	first := slices.IndexFunc(g.all, onPort)
-	if slices.Contains(g.held, g.all[first]) {
+	first := slices.IndexFunc(d.all, onPort)
+	if slices.Contains(d.held, d.all[first]) {
 		return unique(append(slices.Clone(present), wanted...))
 	}
 	return unique(append(wanted, present...))
 }
 
 // stackListeners are the listeners as they are wanted in AWS.
-func (g *group) stackListeners() []stack.Listener {
-	out := make([]stack.Listener, 0, len(g.listeners))
-	for i := range g.listeners {
-		l := &g.listeners[i]
+func (d *draft) stackListeners() []stack.Listener {
+	out := make([]stack.Listener, 0, len(d.listeners))
+	for i := range d.listeners {
+		l := &d.listeners[i]
 		wanted := stack.Listener{
 			Port: l.port, Protocol: string(l.protocol), Certificates: l.certificates,
-			Default:    g.fallback(l),
-			Attributes: g.keys(attributesOf(l.protocol, l.port)),
+			Default:    d.fallback(l),
+			Attributes: d.keys(attributesOf(l.protocol, l.port)),
 		}
 		if l.protocol == HTTPS {
-			wanted.SSLPolicy = g.get(of(SSLPolicy.Name, l.port), g.in.Options.DefaultSSLPolicy)
+			wanted.SSLPolicy = d.get(of(SSLPolicy.Name, l.port), d.in.Options.DefaultSSLPolicy)
 		}
-		if g.in.Options.TagListenersAndRules {
-			wanted.Tags = g.in.tagsOf(strconv.Itoa(int(l.port)), g.userTags(l))
+		if d.in.Options.TagListenersAndRules {
+			wanted.Tags = d.in.tagsOf(strconv.Itoa(int(l.port)), d.userTags(l))
 		}
 		for i, rule := range l.rules {
 			users := rule.Tags
-			if rule.Tags = nil; g.in.Options.TagListenersAndRules {
-				rule.Tags = g.in.tagsOf(fmt.Sprintf("%d:%d", l.port, i+1), users)
+			if rule.Tags = nil; d.in.Options.TagListenersAndRules {
+				rule.Tags = d.in.tagsOf(fmt.Sprintf("%d:%d", l.port, i+1), users)
 			}
 			wanted.Rules = append(wanted.Rules, rule.Rule)
 		}
@@ -98,8 +98,8 @@ func (g *group) stackListeners() []stack.Listener {
 }
 
 // userTags are those of the members on the port.
-func (g *group) userTags(l *listener) map[string]string {
-	tags, agreed := map[string]string{}, g.keys(Tags.Name)
+func (d *draft) userTags(l *listener) map[string]string {
+	tags, agreed := map[string]string{}, d.keys(Tags.Name)
 	for _, r := range l.members {
 		for key := range r.tags {
 			tags[key] = agreed[key]
@@ -110,17 +110,17 @@ func (g *group) userTags(l *listener) map[string]string {
 
 // fallback is what is done with requests that no rule matches: the default backend of a member on the port. That of a held member stays as
 // it is seen.
-func (g *group) fallback(l *listener) stack.Action {
+func (d *draft) fallback(l *listener) stack.Action {
 	if l.redirected {
-		return redirectAll(g.redirectPort())
+		return redirectAll(d.redirectPort())
 	}
 	for _, r := range l.members {
 		if r.fallback != nil {
 			return r.fallback.Action
 		}
 	}
-	seen := seenListener(g.balancer, l.port)
-	if seen != nil && slices.ContainsFunc(g.held, func(r *reading) bool {
+	seen := seenListener(d.balancer, l.port)
+	if seen != nil && slices.ContainsFunc(d.held, func(r *reading) bool {
 		return r.listens(l.port) && r.member.Ingress.Spec.DefaultBackend != nil
 	}) {
 		return seen.Default

@@ -31,21 +31,20 @@ func leadsToItself(rule stack.Rule, protocol Protocol, port int32) bool {
 	if to == nil {
 		return false
 	}
-	hosts, paths := valuesOf(rule.Conditions, hostHeader), valuesOf(rule.Conditions, pathPattern)
-	if slices.ContainsFunc(rule.Conditions, func(c stack.Condition) bool { return c.Field == pathPattern && len(c.Regex) > 0 }) {
+	regex := func(c stack.Condition) bool { return c.Field == pathPattern && len(c.Regex) > 0 }
+	if slices.ContainsFunc(rule.Conditions, regex) || to.Query != sameQuery {
 		return false
 	}
-	return (to.Host == sameHost || slices.Contains(hosts, to.Host)) &&
-		(to.Path == samePath || slices.Contains(paths, to.Path)) &&
-		(to.Port == samePort || to.Port == strconv.Itoa(int(port))) &&
-		(to.Protocol == sameProtocol || to.Protocol == string(protocol)) &&
-		to.Query == sameQuery
+	return slices.Contains(append(valuesOf(rule.Conditions, hostHeader), sameHost), to.Host) &&
+		slices.Contains(append(valuesOf(rule.Conditions, pathPattern), samePath), to.Path) &&
+		slices.Contains([]string{samePort, strconv.Itoa(int(port))}, to.Port) &&
+		slices.Contains([]string{sameProtocol, string(protocol)}, to.Protocol)
 }
 
 func valuesOf(conditions []stack.Condition, field string) []string {
 	for _, condition := range conditions {
 		if condition.Field == field {
-			return condition.Values
+			return slices.Clip(condition.Values)
 		}
 	}
 	return nil

@@ -23,14 +23,14 @@ type quota struct {
 }
 
 // checkQuotas finds the members that go over a quota.
-func (g *group) checkQuotas() map[*reading]Fault {
-	limits, rules, groups, certificates := g.in.Options.Limits, g.ruleKeys(), g.groupKeys(), g.certificateKeys()
+func (d *draft) checkQuotas() map[*reading]Fault {
+	limits, rules, groups, certificates := d.in.Options.Limits, d.ruleKeys(), d.groupKeys(), d.certificateKeys()
 	for _, quota := range []quota{
-		{"rules", limits.Rules, rules, g.seenRuleKeys()},
-		{"target groups", limits.TargetGroups, groups, g.seenGroupKeys()},
-		{"certificates besides the default ones", limits.Certificates, certificates, g.seenCertificateKeys()},
+		{"rules", limits.Rules, rules, d.seenRuleKeys()},
+		{"target groups", limits.TargetGroups, groups, d.seenGroupKeys()},
+		{"certificates besides the default ones", limits.Certificates, certificates, d.seenCertificateKeys()},
 	} {
-		if faults := g.over(quota); len(faults) > 0 {
+		if faults := d.over(quota); len(faults) > 0 {
 			return faults
 		}
 	}
@@ -39,9 +39,9 @@ func (g *group) checkQuotas() map[*reading]Fault {
 
 // over finds the members that do not fit into a quota. Those that want nothing new fit, the others are counted in their order. While a
 // member is held, all that is seen and no other wants counts as its.
-func (g *group) over(q quota) map[*reading]Fault {
+func (d *draft) over(q quota) map[*reading]Fault {
 	used := map[string]bool{}
-	if len(g.held) > 0 {
+	if len(d.held) > 0 {
 		for key := range q.present {
 			used[key] = true
 		}
@@ -58,7 +58,7 @@ func (g *group) over(q quota) map[*reading]Fault {
 		}
 	}
 	faults := map[*reading]Fault{}
-	for _, r := range slices.SortedStableFunc(slices.Values(g.built), func(a, b *reading) int { return cmp.Compare(grows[a], grows[b]) }) {
+	for _, r := range slices.SortedStableFunc(slices.Values(d.built), func(a, b *reading) int { return cmp.Compare(grows[a], grows[b]) }) {
 		added := unique(slices.DeleteFunc(slices.Clone(q.wants[r]), func(key string) bool { return used[key] }))
 		if n := len(used) + len(added); n > q.limit && grows[r] > 0 {
 			faults[r] = Fault{Field: "spec", Reason: fmt.Sprintf(
@@ -81,12 +81,12 @@ func (n numbered) key(text string) string {
 	return fmt.Sprintf("%s#%d", text, n[text])
 }
 
-func (g *group) ruleKeys() map[*reading][]string {
+func (d *draft) ruleKeys() map[*reading][]string {
 	keys, owners := map[*reading][]string{}, map[string]*reading{}
-	for _, r := range g.built {
+	for _, r := range d.built {
 		owners[r.name] = r
 	}
-	for _, l := range g.listeners {
+	for _, l := range d.listeners {
 		n := numbered{}
 		for _, rule := range l.rules {
 			r := owners[rule.Owner]
@@ -96,12 +96,12 @@ func (g *group) ruleKeys() map[*reading][]string {
 	return keys
 }
 
-func (g *group) seenRuleKeys() map[string]bool {
+func (d *draft) seenRuleKeys() map[string]bool {
 	keys := map[string]bool{}
-	if g.balancer == nil {
+	if d.balancer == nil {
 		return keys
 	}
-	for _, l := range g.balancer.Listeners {
+	for _, l := range d.balancer.Listeners {
 		n := numbered{}
 		for _, rule := range l.Rules {
 			keys[n.key(conditionsKey(l.Port, rule.Conditions))] = true
@@ -120,10 +120,10 @@ func conditionsKey(port int32, conditions []stack.Condition) string {
 	return fmt.Sprintf("%d %s", port, strings.Join(texts, " "))
 }
 
-func (g *group) groupKeys() map[*reading][]string {
+func (d *draft) groupKeys() map[*reading][]string {
 	keys := map[*reading][]string{}
-	for _, r := range g.built {
-		if !g.hasRules(r) {
+	for _, r := range d.built {
+		if !d.hasRules(r) {
 			continue
 		}
 		for _, rule := range r.rules {
@@ -148,12 +148,12 @@ func groupsOf(action stack.Action) []string {
 	return keys
 }
 
-func (g *group) seenGroupKeys() map[string]bool {
-	parts, keys := g.in.seenParts(), map[string]bool{}
-	if g.balancer == nil {
+func (d *draft) seenGroupKeys() map[string]bool {
+	parts, keys := d.in.seenParts(), map[string]bool{}
+	if d.balancer == nil {
 		return keys
 	}
-	for _, l := range g.balancer.Listeners {
+	for _, l := range d.balancer.Listeners {
 		for _, arn := range groupsOf(l.Default) {
 			keys[cmp.Or(parts[arn], arn)] = true
 		}
@@ -166,9 +166,9 @@ func (g *group) seenGroupKeys() map[string]bool {
 	return keys
 }
 
-func (g *group) certificateKeys() map[*reading][]string {
+func (d *draft) certificateKeys() map[*reading][]string {
 	keys := map[*reading][]string{}
-	for _, l := range g.listeners {
+	for _, l := range d.listeners {
 		for _, r := range l.members {
 			for _, arn := range r.certificates {
 				if l.protocol == HTTPS && arn != l.certificates[0] {
@@ -180,12 +180,12 @@ func (g *group) certificateKeys() map[*reading][]string {
 	return keys
 }
 
-func (g *group) seenCertificateKeys() map[string]bool {
+func (d *draft) seenCertificateKeys() map[string]bool {
 	keys := map[string]bool{}
-	if g.balancer == nil {
+	if d.balancer == nil {
 		return keys
 	}
-	for _, l := range g.balancer.Listeners {
+	for _, l := range d.balancer.Listeners {
 		for _, arn := range l.Certificates[min(1, len(l.Certificates)):] {
 			keys[fmt.Sprintf("%d %s", l.Port, arn)] = true
 		}

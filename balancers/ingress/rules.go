@@ -126,25 +126,15 @@ func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, nam
 	if err := r.setPatterns(&paths, path); err != nil {
 		return nil, err
 	}
-	var conditions []stack.Condition
-	for _, condition := range annotated {
-		switch condition.Field {
-		case hostHeader:
-			appendTexts(&hosts, *condition.HostHeaderConfig)
-		case pathPattern:
-			appendTexts(&paths, *condition.PathPatternConfig)
-		default:
-			conditions = append(conditions, condition.stack())
-		}
-	}
+	conditions := distribute(annotated, &hosts, &paths)
 	for _, condition := range []stack.Condition{hosts, paths} {
-		switch {
-		case len(condition.Values) > 0 && len(condition.Regex) > 0:
+		if len(condition.Values) > 0 && len(condition.Regex) > 0 {
 			return nil, Fault{
 				Annotation: Prefix + key.Name, Value: r.annotations()[Prefix+key.Name],
 				Reason: condition.Field + " has values and regular expressions: want one kind, as the Ingress's own has",
 			}
-		case len(condition.Values)+len(condition.Regex) > 0:
+		}
+		if len(condition.Values)+len(condition.Regex) > 0 {
 			conditions = append(conditions, condition)
 		}
 	}
@@ -152,6 +142,21 @@ func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, nam
 		conditions = []stack.Condition{{Field: pathPattern, Values: []string{anyPath}}}
 	}
 	return conditions, r.checkValues(conditions)
+}
+
+// distribute adds values to hosts and paths, and returns the other conditions.
+func distribute(annotated []Condition, hosts, paths *stack.Condition) (others []stack.Condition) {
+	for _, condition := range annotated {
+		switch condition.Field {
+		case hostHeader:
+			appendTexts(hosts, *condition.HostHeaderConfig)
+		case pathPattern:
+			appendTexts(paths, *condition.PathPatternConfig)
+		default:
+			others = append(others, condition.stack())
+		}
+	}
+	return others
 }
 
 // checkValues counts the values of a rule's conditions.

@@ -114,8 +114,8 @@ func pinned(readings []*reading, seen map[string]vote) map[string]vote {
 	return pins
 }
 
-// agree finds what holds for the group. A member joins if it contradicts neither the pins nor those before it; else a fault says with whom it
-// disagrees.
+// agree finds what holds for the group. A member joins if it contradicts neither the pins nor those before it; else a fault says with whom
+// it disagrees.
 func agree(readings []*reading, pins map[string]vote) (agreed, map[*reading]Fault) {
 	a, faults := agreed{votes: maps.Clone(pins)}, map[*reading]Fault{}
 	for _, r := range readings {

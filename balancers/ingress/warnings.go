@@ -49,7 +49,7 @@ func (r *reading) warnOfPortTwice(value string) {
 }
 
 // warnings are those that need the whole group.
-func (g *group) warnings() map[*reading][]Fault {
+func (d *draft) warnings() map[*reading][]Fault {
 	warnings := map[*reading][]Fault{}
 	warn := func(r *reading, fault Fault) {
 		fault.Member, fault.Warning = r.name, true
@@ -57,9 +57,9 @@ func (g *group) warnings() map[*reading][]Fault {
 			warnings[r] = append(warnings[r], fault)
 		}
 	}
-	for _, r := range g.built {
-		if !g.hasRules(r) {
-			vote := g.votes[SSLRedirect.Name]
+	for _, r := range d.built {
+		if !d.hasRules(r) {
+			vote := d.votes[SSLRedirect.Name]
 			warn(r, Fault{
 				Annotation: Prefix + SSLRedirect.Name, Value: vote.text,
 				Reason: "the group redirects HTTP, as " + vote.who() + ", and this Ingress has no HTTPS listener, so that its rules are " +
@@ -67,14 +67,14 @@ func (g *group) warnings() map[*reading][]Fault {
 			})
 		}
 	}
-	for i := range g.listeners {
-		g.warnOfShadows(&g.listeners[i], warn)
+	for i := range d.listeners {
+		d.warnOfShadows(&d.listeners[i], warn)
 	}
 	return warnings
 }
 
 // warnOfShadows finds rules that no request reaches, as an earlier one takes all of theirs.
-func (g *group) warnOfShadows(l *listener, warn func(*reading, Fault)) {
+func (d *draft) warnOfShadows(l *listener, warn func(*reading, Fault)) {
 	owners := map[string]*reading{}
 	for _, r := range l.members {
 		owners[r.name] = r
