@@ -97,7 +97,7 @@ func (d *draft) stackListeners() []stack.Listener {
 	return out
 }
 
-// userTags are those of the members on the port.
+// userTags are those of the members on the port. Those that a listener is seen to have of held members stay.
 func (d *draft) userTags(l *listener) map[string]string {
 	tags, agreed := map[string]string{}, d.keys(Tags.Name)
 	for _, r := range l.members {
@@ -105,7 +105,23 @@ func (d *draft) userTags(l *listener) map[string]string {
 			tags[key] = agreed[key]
 		}
 	}
+	seen := seenListener(d.balancer, l.port)
+	for key, value := range agreed {
+		if seen != nil && hasKey(seen.Tags, key) && d.heldSays(l.port, keyed(Tags.Name, key)) {
+			tags[key] = value
+		}
+	}
 	return tags
+}
+
+func hasKey(tags map[string]string, key string) bool {
+	_, ok := tags[key]
+	return ok
+}
+
+// heldSays reports whether a held member on the port says, or may say, something of the setting.
+func (d *draft) heldSays(port int32, setting string) bool {
+	return slices.ContainsFunc(d.held, func(r *reading) bool { return r.listens(port) && r.maySay(setting) })
 }
 
 // fallback is what is done with requests that no rule matches: the default backend of a member on the port. That of a held member stays as
