@@ -177,6 +177,17 @@ func TestRules(t *testing.T) {
 - http: {paths: [{path: /a, pathType: Exact, backend: {service: {name: web, port: {number: 80}}}}]}`,
 			http: []string{"10.0.0.0/8 /* -> HTTP_301 HTTPS #{host} 443 /#{path} #{query}", "/a -> shop/web-web:80*1"},
 		},
+		"a redirect with a header takes nothing from those with another": {
+			annotations: map[string]string{
+				"actions.ssl":    toHTTPS,
+				"conditions.ssl": `[{"field":"http-header","httpHeaderConfig":{"httpHeaderName":"X","values":["1"]}}]`,
+				"conditions.web": `[{"field":"http-header","httpHeaderConfig":{"httpHeaderName":"Y","values":["1"]}}]`,
+			},
+			rules: `
+- http: {paths: [{backend: {service: {name: ssl, port: {name: use-annotation}}}}]}
+- http: {paths: [{backend: {service: {name: web, port: {number: 80}}}}]}`,
+			http: []string{"{http-header X [1] [] []} -> HTTP_301 HTTPS #{host} 443 /#{path} #{query}", "{http-header Y [1] [] []} -> shop/web-web:80*1"},
+		},
 		"a rule behind another that takes all is kept": {
 			rules: `
 - http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}
