@@ -1,11 +1,13 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package aws is the only way to AWS. It holds no code itself; its folders do, and each imports only those below it, elbv2 and ec2
+// Package aws is the only way to AWS. It holds no code itself; its folders do, and each imports only those below it, the services
 // not each other:
 //
-//	elbv2      calls of Elastic Load Balancing, in small types of our own
-//	ec2        calls of EC2 for security groups, in small types of our own
+//	elbv2      calls of Elastic Load Balancing: for targets in small types of our own, for what is provisioned in the SDK's
+//	ec2        calls of EC2: for the rules of security groups in small types of our own, for what is provisioned in the SDK's
+//	acm        calls of Certificate Manager
+//	wafv2      calls of WAF
 //	accounts   who we are: sessions of the roles that users name, their credentials, and the metrics of calls
 //	budget     how many calls an account may send, and whose turn it is
 //	awserr     what an error of a call means

@@ -56,6 +56,23 @@ func IsQuota(err error) bool {
 	return HasCode(err, slices.Collect(maps.Keys(quotas))...)
 }
 
+// IsNameTaken reports whether AWS did not make something because there is another one with its name, its port or its priority.
+func IsNameTaken(err error) bool {
+	return HasCode(err, "DuplicateLoadBalancerName", "DuplicateTargetGroupName", "DuplicateListener", "PriorityInUse", "InvalidGroup.Duplicate")
+}
+
+// IsGone reports whether AWS says that what a call is about does not exist.
+func IsGone(err error) bool {
+	return HasCode(err, "LoadBalancerNotFound", "ListenerNotFound", "RuleNotFound", "TargetGroupNotFound", "InvalidGroup.NotFound")
+}
+
+// IsInUse reports whether AWS did not delete something because something else uses it.
+func IsInUse(err error) bool { return HasCode(err, "ResourceInUse", "DependencyViolation") }
+
+// IsProtected reports whether AWS does not do what a call asks for to what it is about: to delete a load balancer that is protected from
+// that, or a default rule.
+func IsProtected(err error) bool { return HasCode(err, "OperationNotPermitted") }
+
 // IsInvalid reports whether AWS refused the call because of its parameters: trying the same again is of no use.
 func IsInvalid(err error) bool {
 	return HasCode(err, CodeValidation, CodeInvalidTarget, "InvalidParameterValue", "InvalidParameterCombination", "MissingParameter")

@@ -26,14 +26,14 @@ type bucket struct {
 	filled    time.Time // when tokens and pace were last brought up to date
 	underWay  int       // calls that have their token and no answer yet
 	queues    [classCount]queue
-	passed    int // tokens that went to others since the last one of ClassOther
+	passed    int // tokens that went to others since the last one of a class that was overdue, or of ClassOther and those after it
 	timer     clock.Timer
 }
 
 const (
-	// patience is how long a call of ClassOther stands behind registrations and health: with many groups to ask
-	// there is always one of these, and settings would never be read. After that, of every othersTurn tokens one goes to
-	// such a call, and no more: otherwise many of them would delay calls that pods wait for.
+	// patience is how long a call of ClassOther, or of one after it, stands behind registrations and health: with many
+	// groups to ask there is always one of these, and settings would never be read. After that, of every othersTurn tokens
+	// one goes to such a call, and no more: otherwise many of them would delay calls that pods wait for.
 	patience   = 10 * time.Second
 	othersTurn = 5
 
@@ -185,26 +185,41 @@ func (b *bucket) take(class Class) {
 	switch class {
 	case ClassAdmission:
 		b.admission--
-	case ClassOther:
-		b.passed = 1
+	case ClassOther, ClassProvision, ClassLate:
+		if overdue := b.overdue(); overdue == class || overdue == classCount {
+			b.passed = 1
+		}
 	}
+}
+
+// overdue is the class of the call that has waited longest of ClassOther and those after it, if that is for too long; classCount for
+// none. The caller holds the lock.
+func (b *bucket) overdue() Class {
+	overdue, before := classCount, b.filled.Add(-patience+1)
+	for class := ClassOther; class < classCount; class++ {
+		if b.queues[class].len() > 0 && b.queues[class].waitsSince().Before(before) {
+			overdue, before = class, b.queues[class].waitsSince()
+		}
+	}
+	return overdue
 }
 
 // next is the class whose turn it is, and how many tokens have to come in before that; classCount when no call waits. The
 // caller holds the lock.
 func (b *bucket) next() (next Class, lack float64) {
-	others := b.queues[ClassOther].len() > 0 && b.passed >= othersTurn &&
-		b.filled.Sub(b.queues[ClassOther].waitsSince()) >= patience
+	overdue := b.overdue()
 	for _, turn := range []struct {
 		class Class
 		may   bool
 	}{
 		{ClassDeregister, true},
-		{ClassOther, others},
+		{overdue, overdue < classCount && b.passed >= othersTurn},
 		{ClassRegister, true},
 		{ClassAdmission, b.admission >= 1},
 		{ClassWaitingHealth, true},
 		{ClassOther, true},
+		{ClassProvision, true},
+		{ClassLate, true},
 	} {
 		if turn.may && b.queues[turn.class].len() > 0 {
 			return turn.class, b.price(turn.class) - b.tokens

@@ -17,7 +17,8 @@ import (
 
 // Class is the urgency of a call. Of the calls that wait for the same bucket the lowest class goes first; within a class
 // the tenants take turns. ClassAdmission has a fifth of the bucket, for which it goes before ClassWaitingHealth, and never
-// more. ClassOther gets every fifth token after 10 s, or the more urgent ones could keep it waiting for ever.
+// more. ClassOther and those after it get every fifth token between them after 10 s, or the more urgent ones could keep them
+// waiting for ever.
 type Class int
 
 // The classes, most urgent first.
@@ -27,13 +28,15 @@ const (
 	ClassWaitingHealth              // a pod waits for its health checks
 	ClassAdmission                  // a user waits for a binding to be created
 	ClassOther                      // nobody waits, or what it was for has failed before
+	ClassProvision                  // a load balancer is made, changed or looked at
+	ClassLate                       // as ClassProvision, and no request depends on it
 
 	classCount // how many there are
 )
 
 // String is the class as metrics name it.
 func (c Class) String() string {
-	return [classCount]string{"deregister", "register", "waiting-health", "admission", "other"}[c]
+	return [classCount]string{"deregister", "register", "waiting-health", "admission", "other", "provision", "late"}[c]
 }
 
 // Budget rations HTTP attempts of one account, retries included. It is safe for concurrent use. The nil Budget, of an account that

@@ -33,7 +33,7 @@ func spend(ctx context.Context, budget *Budget, operation string) error {
 	return err
 }
 
-// Rule 9: deregister, register, (admission,) health of pods that wait, everything else.
+// Rule 9: deregister, register, (admission,) health of pods that wait, everything else of pods, load balancers.
 func TestBudgetServesClassesInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := oneAtATime()
@@ -45,7 +45,7 @@ func TestBudgetServesClassesInOrder(t *testing.T) {
 			name  string
 			class Class
 		}{
-			{"other", ClassOther}, {"health", ClassWaitingHealth}, {"admission", ClassAdmission}, {"register 1", ClassRegister},
+			{"late", ClassLate}, {"provision", ClassProvision}, {"other", ClassOther}, {"health", ClassWaitingHealth}, {"admission", ClassAdmission}, {"register 1", ClassRegister},
 			{"deregister 1", ClassDeregister}, {"register 2", ClassRegister}, {"deregister 2", ClassDeregister},
 		} {
 			go func() {
@@ -57,10 +57,10 @@ func TestBudgetServesClassesInOrder(t *testing.T) {
 			synctest.Wait() // they queue in this order
 		}
 		var got []string
-		for range 7 {
+		for range 9 {
 			got = append(got, <-served)
 		}
-		want := []string{"deregister 1", "deregister 2", "register 1", "register 2", "admission", "health", "other"}
+		want := []string{"deregister 1", "deregister 2", "register 1", "register 2", "admission", "health", "other", "provision", "late"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("order of service (-want +got):\n%s", diff)
 		}
@@ -86,6 +86,31 @@ func TestBudgetServesLowestClassEventually(t *testing.T) {
 		}
 		if waited := time.Since(start); waited < patience || waited > patience+2*time.Second {
 			t.Errorf("waited %s, want %s", waited, patience)
+		}
+	})
+}
+
+// The lower classes share every fifth token: none of them keeps another waiting for ever, nor all of them a pod.
+func TestBudgetServesLowerClassesInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := oneAtATime()
+		ctx, stop := context.WithCancel(t.Context())
+		var served [classCount]atomic.Int64
+		for class, callers := range map[Class]int{ClassWaitingHealth: 5, ClassOther: 20, ClassProvision: 20, ClassLate: 20} {
+			for range callers {
+				go func() {
+					for spend(WithCharge(ctx, Charge{Class: class}), budget, "Any") == nil {
+						served[class].Add(1)
+					}
+				}()
+			}
+		}
+		time.Sleep(10*time.Minute + patience)
+		stop()
+		for class, least := range map[Class]int64{ClassWaitingHealth: 470, ClassOther: 35, ClassProvision: 35, ClassLate: 35} {
+			if got := served[class].Load(); got < least {
+				t.Errorf("%d calls of class %s in ten minutes, want at least %d", got, class, least)
+			}
 		}
 	})
 }

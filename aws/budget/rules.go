@@ -14,17 +14,19 @@ import (
 
 // The services with rules, by the SDK's names, as used in --aws-api-endpoints and --aws-api-throttle.
 const (
+	ACM   = "ACM"
 	EC2   = "EC2"
 	ELBv2 = "Elastic Load Balancing v2"
 	STS   = "STS"
+	WAFv2 = "WAFV2"
 )
 
 // ownServices are those that are called with the program's own identity alone, or that AWS charges to it.
-var ownServices = []string{EC2, STS}
+var ownServices = []string{ACM, EC2, STS, WAFv2}
 
 // Rule is a token bucket for the operations it matches; the first rule that matches counts.
 type Rule struct {
-	Service    string // EC2, ELBv2 or STS; ELBv2 when empty
+	Service    string // one of the constants above; ELBv2 when empty
 	Operations *regexp.Regexp
 	Rate       float64 // tokens a second, more than 0
 	Burst      int     // tokens that AWS's bucket holds, at least 1
@@ -64,19 +66,31 @@ func rulesOf(service string, rules []Rule) []Rule {
 //
 // Of EC2 it is half for rules of security groups, of which AWS counts additions and removals apart (5 a second each, burst 50), and for
 // all descriptions together half of what AWS grants for those of one kind without filters (10 a second, burst 50).
+//
+// What makes and changes load balancers has all of what AWS grants for changes of settings (3 a second, burst 20), as few others make
+// them; AWS publishes no figure for creations and deletions, of which the same is assumed. Security groups and their tags have half of
+// what AWS grants for changes (5 a second, burst 50), ACM half of its quotas (10 a second for descriptions, 1 for lists, of which there
+// were no bursts), and WAF the incumbent's own limits.
 func DefaultRules() []Rule {
 	return []Rule{
 		{Operations: regexp.MustCompile("^(Register|Deregister)Targets$"), Rate: 4, Burst: 20},
 		{Operations: regexp.MustCompile("^Describe"), Rate: 25, Burst: 100},
+		{Operations: regexp.MustCompile("^Modify"), Rate: 3, Burst: 20},
+		{Operations: regexp.MustCompile("^(Create|Delete|Set|Add|Remove)"), Rate: 3, Burst: 20},
 		{Service: EC2, Operations: regexp.MustCompile("^AuthorizeSecurityGroupIngress$"), Rate: 2.5, Burst: 25},
 		{Service: EC2, Operations: regexp.MustCompile("^RevokeSecurityGroupIngress$"), Rate: 2.5, Burst: 25},
+		{Service: EC2, Operations: regexp.MustCompile("^(Create|Delete)(SecurityGroup|Tags)$"), Rate: 2.5, Burst: 25},
 		{Service: EC2, Operations: regexp.MustCompile("^Describe"), Rate: 5, Burst: 25},
 		{Service: STS, Operations: regexp.MustCompile("."), Rate: 25, Burst: 100},
+		{Service: ACM, Operations: regexp.MustCompile("^Describe"), Rate: 5, Burst: 5},
+		{Service: ACM, Operations: regexp.MustCompile("^List"), Rate: 0.5, Burst: 1},
+		{Service: WAFv2, Operations: regexp.MustCompile("^(Associate|Disassociate)"), Rate: 0.5, Burst: 1},
+		{Service: WAFv2, Operations: regexp.MustCompile("^GetWebACLForResource$"), Rate: 1, Burst: 1},
 	}
 }
 
 // ParseRules reads ELBv2:operationRegex=rate:burst,... as --aws-api-throttle gives it. The services whose calls are
-// rationed are "EC2", "Elastic Load Balancing v2" and "STS"; skipped are the parts for others. An empty string gives no rules.
+// rationed are "ACM", "EC2", "Elastic Load Balancing v2", "STS" and "WAFV2"; skipped are the parts for others. An empty string gives no rules.
 func ParseRules(s string) (rules []Rule, skipped []string, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		if part == "" {

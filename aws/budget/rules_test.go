@@ -21,7 +21,7 @@ func TestParseRules(t *testing.T) {
 		"empty":          {in: ""},
 		"two rules":      {in: "Elastic Load Balancing v2:^Register=4:20,Elastic Load Balancing v2:^Describe=0.5:1", wantRules: 2},
 		"other service":  {in: "WAF Regional:^AssociateWebACL=0.5:1,Elastic Load Balancing v2:.=1:1", wantRules: 1, wantSkipped: 1},
-		"each service":   {in: "EC2:^Describe=1:1,STS:.=1:1,Elastic Load Balancing v2:.=1:1", wantRules: 3},
+		"each service":   {in: "EC2:^Describe=1:1,STS:.=1:1,Elastic Load Balancing v2:.=1:1,ACM:.=1:1,WAFV2:^Get=1:1", wantRules: 5},
 		"no operation":   {in: "nonsense", wantErr: "want ELBv2:operationRegex=rate:burst"},
 		"no equals sign": {in: "Elastic Load Balancing v2:^Describe", wantErr: "no ="},
 		"bad pattern":    {in: "Elastic Load Balancing v2:(=1:1", wantErr: "operation pattern"},
@@ -45,22 +45,29 @@ func TestParseRules(t *testing.T) {
 
 func TestDefaultRulesKnowsEveryOperation(t *testing.T) {
 	budget := New("", nil, clock.RealClock{})
-	for _, operation := range []string{
-		"RegisterTargets", "DeregisterTargets", "DescribeTargetHealth", "DescribeTargetGroups", "DescribeTargetGroupAttributes",
+	for service, operations := range map[string][]string{
+		ELBv2: {
+			"RegisterTargets", "DeregisterTargets", "DescribeTargetHealth", "DescribeTargetGroups", "DescribeTargetGroupAttributes",
+			"CreateLoadBalancer", "SetSubnets", "AddTags", "RemoveTags", "DeleteRule", "ModifyListener", "SetRulePriorities",
+		},
+		EC2: {
+			"AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeInstances", "DescribeNetworkInterfaces", "DescribeSecurityGroups",
+			"CreateSecurityGroup", "DeleteSecurityGroup", "CreateTags", "DeleteTags",
+		},
+		ACM:   {"ListCertificates", "DescribeCertificate"},
+		WAFv2: {"GetWebACLForResource", "AssociateWebACL", "DisassociateWebACL"},
 	} {
-		if budget.bucketFor(ELBv2, operation) == nil {
-			t.Errorf("%s is charged to no bucket", operation)
-		}
-	}
-	for _, operation := range []string{
-		"AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeInstances", "DescribeNetworkInterfaces", "DescribeSecurityGroups",
-	} {
-		if budget.bucketFor(EC2, operation) == nil {
-			t.Errorf("%s is charged to no bucket", operation)
+		for _, operation := range operations {
+			if budget.bucketFor(service, operation) == nil {
+				t.Errorf("%s of %s is charged to no bucket", operation, service)
+			}
 		}
 	}
 	if budget.bucketFor(EC2, "AuthorizeSecurityGroupIngress") == budget.bucketFor(EC2, "RevokeSecurityGroupIngress") {
 		t.Error("AuthorizeSecurityGroupIngress and RevokeSecurityGroupIngress share a bucket, AWS counts them apart")
+	}
+	if budget.bucketFor(ELBv2, "RegisterTargets") == budget.bucketFor(ELBv2, "CreateRule") {
+		t.Error("registrations and what makes load balancers share a bucket")
 	}
 	if budget.bucketFor(ELBv2, "RegisterTargets") != budget.bucketFor(ELBv2, "DeregisterTargets") {
 		t.Error("RegisterTargets and DeregisterTargets have buckets of their own, AWS counts them together")
@@ -78,9 +85,9 @@ func TestServicesHaveBucketsOfTheirOwn(t *testing.T) {
 		rules   []Rule
 		want    map[string]float64 // the rate of Describe calls, by service; none is free
 	}{
-		"own account":                 {rules: rules, want: map[string]float64{EC2: 1, ELBv2: 2, STS: 3}},
-		"own account, by default":     {want: map[string]float64{EC2: 5, ELBv2: 25, STS: 25}},
-		"own account, rules of EC2":   {rules: rules[:1], want: map[string]float64{EC2: 1, ELBv2: 25, STS: 25}},
+		"own account":                 {rules: rules, want: map[string]float64{ACM: 5, EC2: 1, ELBv2: 2, STS: 3}},
+		"own account, by default":     {want: map[string]float64{ACM: 5, EC2: 5, ELBv2: 25, STS: 25}},
+		"own account, rules of EC2":   {rules: rules[:1], want: map[string]float64{ACM: 5, EC2: 1, ELBv2: 25, STS: 25}},
 		"another account":             {account: "1", rules: rules, want: map[string]float64{ELBv2: 2}},
 		"another account, by default": {account: "1", want: map[string]float64{ELBv2: 25}},
 	}
@@ -88,7 +95,7 @@ func TestServicesHaveBucketsOfTheirOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			budget := New(tc.account, tc.rules, clock.RealClock{})
 			got := map[string]float64{}
-			for _, service := range []string{EC2, ELBv2, STS, "WAF Regional"} {
+			for _, service := range []string{ACM, EC2, ELBv2, STS, "WAF Regional"} {
 				if bucket := budget.bucketFor(service, "DescribeAny"); bucket != nil {
 					got[service] = bucket.rule.Rate
 				}

@@ -1,7 +1,8 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package elbv2 is the only way to the load balancers' API: target groups, their targets and the targets' health.
+// Package elbv2 is the only way to the load balancers' API: target groups, their targets and the targets' health, and in provision.go,
+// describe.go, changes.go and listenerchanges.go load balancers with all that belongs to them, in the SDK's types.
 //
 // The seam is narrow. api.go names exactly the SDK calls that are made; client.go is the facade over them and speaks in this
 // package's own small types. A call first sees to the credentials of its session (aws/accounts), then takes a token from the

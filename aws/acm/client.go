@@ -1,0 +1,101 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package acm is the only way to AWS Certificate Manager: which certificates there are, and for which domains.
+package acm
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsacm "github.com/aws/aws-sdk-go-v2/service/acm"
+	"github.com/aws/aws-sdk-go-v2/service/acm/types"
+
+	"github.com/targetgate/targetgate/aws/accounts"
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/budget"
+)
+
+// ServiceID is the SDK's name of the service.
+const ServiceID = budget.ACM
+
+// Client reads the certificates of the program's own account. It is safe for concurrent use and holds no lock during a call.
+type Client struct {
+	api     *awsacm.Client
+	session *accounts.Session
+	class   budget.Class
+}
+
+// NewClient returns the client whose calls are charged to the class. No call is made.
+func NewClient(a *accounts.Accounts, class budget.Class) *Client {
+	return &Client{api: awsacm.NewFromConfig(a.Config(ServiceID)), session: a.Session(accounts.Role{}), class: class}
+}
+
+// Certificate is one as ACM describes it.
+type Certificate struct {
+	ARN      string
+	Domains  []string // its name and its alternative names, each once
+	Status   string   // ISSUED, ...
+	KeyType  string   // RSA_2048, ...
+	CA       string   // ARN of the private certificate authority, "" for none
+	Imported bool     // its domains may change, as another one can be imported in its place
+	NotAfter time.Time
+}
+
+// Issued are the ARNs of all certificates that are issued, of every type of key.
+func (c *Client) Issued(ctx context.Context) (arns []string, err error) {
+	pages := awsacm.NewListCertificatesPaginator(c.api, &awsacm.ListCertificatesInput{
+		CertificateStatuses: []types.CertificateStatus{types.CertificateStatusIssued},
+		Includes:            &types.Filters{KeyTypes: types.KeyAlgorithm("").Values()}, // or ACM lists RSA of 1,024 and 2,048 bits alone
+		MaxItems:            aws.Int32(1000),
+	})
+	if ctx, err = c.session.Prepare(ctx, c.class, ""); err != nil {
+		return nil, fmt.Errorf("listing certificates: %w", err)
+	}
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("listing certificates: %w", err)
+		}
+		for _, summary := range page.CertificateSummaryList {
+			arns = append(arns, aws.ToString(summary.CertificateArn))
+		}
+	}
+	return arns, nil
+}
+
+// Certificate describes one certificate. The error satisfies IsNotFound when there is none.
+func (c *Client) Certificate(ctx context.Context, arn string) (Certificate, error) {
+	ctx, err := c.session.Prepare(ctx, c.class, "")
+	if err != nil {
+		return Certificate{}, fmt.Errorf("describing certificate %s: %w", arn, err)
+	}
+	out, err := c.api.DescribeCertificate(ctx, &awsacm.DescribeCertificateInput{CertificateArn: &arn})
+	if err != nil {
+		return Certificate{}, fmt.Errorf("describing certificate %s: %w", arn, err)
+	}
+	if out.Certificate == nil {
+		return Certificate{}, fmt.Errorf("describing certificate %s: ACM has answered without a certificate", arn)
+	}
+	return certificate(*out.Certificate), nil
+}
+
+// IsNotFound reports whether a certificate does not exist.
+func IsNotFound(err error) bool { return awserr.HasCode(err, "ResourceNotFoundException") }
+
+func certificate(d types.CertificateDetail) Certificate {
+	out := Certificate{
+		ARN: aws.ToString(d.CertificateArn), Status: string(d.Status), KeyType: string(d.KeyAlgorithm),
+		CA: aws.ToString(d.CertificateAuthorityArn), Imported: d.Type == types.CertificateTypeImported, NotAfter: aws.ToTime(d.NotAfter),
+	}
+	known := map[string]bool{"": true}
+	for _, domain := range append([]string{aws.ToString(d.DomainName)}, d.SubjectAlternativeNames...) {
+		if !known[domain] {
+			known[domain] = true
+			out.Domains = append(out.Domains, domain)
+		}
+	}
+	return out
+}
