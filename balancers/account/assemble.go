@@ -1,0 +1,117 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// assemble has the stacks that were swept, without details, and the security groups that they share. What we have deleted is left out;
+// what we have made has its tags. The caller holds the lock.
+func (v *View) assemble(s swept) (entries map[stack.ID]*entry, shared []stack.SecurityGroup, err error) {
+	entries = map[stack.ID]*entry{}
+	of := func(id stack.ID) *stack.Stack {
+		if entries[id] == nil {
+			entries[id] = &entry{seen: stack.Stack{ID: id}}
+		}
+		return &entries[id].seen
+	}
+	for _, b := range s.balancers {
+		tags, id, part := v.owned(aws.ToString(b.LoadBalancerArn), s.tags[aws.ToString(b.LoadBalancerArn)])
+		if part == loadBalancerPart {
+			of(id).LoadBalancers = append(of(id).LoadBalancers, loadBalancer(b, tags))
+		}
+	}
+	for _, g := range s.groups {
+		tags, id, part := v.owned(aws.ToString(g.TargetGroupArn), s.tags[aws.ToString(g.TargetGroupArn)])
+		if isOwnGroup(part) {
+			of(id).TargetGroups = append(of(id).TargetGroups, targetGroup(g, part, tags))
+		}
+	}
+	for _, g := range s.security {
+		group, err := securityGroup(g)
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, id, part := v.owned(group.ID, group.Tags); part == securityGroupPart {
+			of(id).SecurityGroups = append(of(id).SecurityGroups, group)
+		} else if isShared(v.Cluster, group.Tags) && v.gone[group.ID].IsZero() {
+			group.Shared = true
+			shared = append(shared, group)
+		}
+	}
+	for _, e := range entries {
+		sortParts(&e.seen)
+	}
+	return entries, shared, nil
+}
+
+// owned is whose part something is. What we have made a short time ago has the tags that we gave it, though AWS does not show them yet;
+// what we have deleted is nobody's.
+func (v *View) owned(arn string, tags map[string]string) (shown map[string]string, id stack.ID, part string) {
+	if !v.gone[arn].IsZero() {
+		return nil, stack.ID{}, ""
+	}
+	if id, part = owner(v.Cluster, tags); part == "" {
+		tags = v.made[arn].tags
+		id, part = owner(v.Cluster, tags)
+	}
+	return tags, id, part
+}
+
+// dropOld forgets what AWS has had the time to show. The caller holds the lock.
+func (v *View) dropOld(now time.Time) {
+	for arn, m := range v.made {
+		if now.Sub(m.at) >= lag {
+			delete(v.made, arn)
+		}
+	}
+	for arn, at := range v.gone {
+		if now.Sub(at) >= lag {
+			delete(v.gone, arn)
+		}
+	}
+}
+
+// isYoung reports whether a part of the stack was made a short time ago. The caller holds the lock.
+func (v *View) isYoung(s stack.Stack) bool {
+	var young stack.Stack
+	v.addYoung(&young, s)
+	return len(young.LoadBalancers)+len(young.TargetGroups)+len(young.SecurityGroups) > 0
+}
+
+// addYoung adds the parts that were made a short time ago and are not listed by AWS yet. The caller holds the lock.
+func (v *View) addYoung(now *stack.Stack, old stack.Stack) {
+	for _, b := range old.LoadBalancers {
+		same := func(other stack.LoadBalancer) bool { return other.ARN == b.ARN }
+		if v.made[b.ARN].tags != nil && !slices.ContainsFunc(now.LoadBalancers, same) {
+			now.LoadBalancers = append(now.LoadBalancers, b)
+		}
+	}
+	for _, g := range old.TargetGroups {
+		same := func(other stack.TargetGroup) bool { return other.ARN == g.ARN }
+		if v.made[g.ARN].tags != nil && !slices.ContainsFunc(now.TargetGroups, same) {
+			now.TargetGroups = append(now.TargetGroups, g)
+		}
+	}
+	for _, g := range old.SecurityGroups {
+		same := func(other stack.SecurityGroup) bool { return other.ID == g.ID }
+		if v.made[g.ID].tags != nil && !slices.ContainsFunc(now.SecurityGroups, same) {
+			now.SecurityGroups = append(now.SecurityGroups, g)
+		}
+	}
+}
+
+// sortParts has parts in the same order each time.
+func sortParts(s *stack.Stack) {
+	slices.SortFunc(s.LoadBalancers, func(a, b stack.LoadBalancer) int { return strings.Compare(a.ARN, b.ARN) })
+	slices.SortFunc(s.TargetGroups, func(a, b stack.TargetGroup) int { return strings.Compare(a.ARN, b.ARN) })
+	slices.SortFunc(s.SecurityGroups, func(a, b stack.SecurityGroup) int { return strings.Compare(a.ID, b.ID) })
+}

@@ -1,0 +1,55 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import (
+	"context"
+
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+
+	"github.com/targetgate/targetgate/aws/acm"
+)
+
+// ELB are the calls of Elastic Load Balancing. Each answers with all pages.
+type ELB interface {
+	DescribeLoadBalancers(context.Context, *elbv2.DescribeLoadBalancersInput) (*elbv2.DescribeLoadBalancersOutput, error)
+	DescribeTargetGroups(context.Context, *elbv2.DescribeTargetGroupsInput) (*elbv2.DescribeTargetGroupsOutput, error)
+	// DescribeTags takes any number of ARNs.
+	DescribeTags(context.Context, *elbv2.DescribeTagsInput) (*elbv2.DescribeTagsOutput, error)
+	DescribeListeners(context.Context, *elbv2.DescribeListenersInput) (*elbv2.DescribeListenersOutput, error)
+	DescribeRules(context.Context, *elbv2.DescribeRulesInput) (*elbv2.DescribeRulesOutput, error)
+	DescribeListenerCertificates(context.Context, *elbv2.DescribeListenerCertificatesInput) (
+		*elbv2.DescribeListenerCertificatesOutput, error)
+	DescribeLoadBalancerAttributes(context.Context, *elbv2.DescribeLoadBalancerAttributesInput) (
+		*elbv2.DescribeLoadBalancerAttributesOutput, error)
+	DescribeTargetGroupAttributes(context.Context, *elbv2.DescribeTargetGroupAttributesInput) (
+		*elbv2.DescribeTargetGroupAttributesOutput, error)
+	DescribeListenerAttributes(context.Context, *elbv2.DescribeListenerAttributesInput) (*elbv2.DescribeListenerAttributesOutput, error)
+}
+
+// SecurityGroups are the calls of EC2 for security groups. Each answers with all pages.
+type SecurityGroups interface {
+	DescribeSecurityGroups(context.Context, *awsec2.DescribeSecurityGroupsInput) (*awsec2.DescribeSecurityGroupsOutput, error)
+}
+
+// Network are the calls of EC2 for what load balancers are made in. Each answers with all pages.
+type Network interface {
+	SecurityGroups
+	DescribeSubnets(context.Context, *awsec2.DescribeSubnetsInput) (*awsec2.DescribeSubnetsOutput, error)
+	DescribeRouteTables(context.Context, *awsec2.DescribeRouteTablesInput) (*awsec2.DescribeRouteTablesOutput, error)
+	DescribeAvailabilityZones(context.Context, *awsec2.DescribeAvailabilityZonesInput) (*awsec2.DescribeAvailabilityZonesOutput, error)
+}
+
+// WebACLs are the calls of WAF.
+type WebACLs interface {
+	// WebACL is the ARN of the web ACL that guards the load balancer, "" for none.
+	WebACL(ctx context.Context, loadBalancer string) (string, error)
+}
+
+// Certificates are the calls of Certificate Manager.
+type Certificates interface {
+	Issued(context.Context) ([]string, error)
+	Certificate(ctx context.Context, arn string) (acm.Certificate, error)
+}

@@ -1,0 +1,159 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// readDetails reads the listeners and the attributes of a stack.
+func (v *View) readDetails(ctx context.Context, s *stack.Stack) error {
+	for i := range s.LoadBalancers {
+		if err := v.readLoadBalancer(ctx, &s.LoadBalancers[i]); err != nil {
+			return err
+		}
+	}
+	for i := range s.TargetGroups {
+		group := &s.TargetGroups[i]
+		out, err := v.ELB.DescribeTargetGroupAttributes(ctx,
+			&elbv2.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(group.ARN)})
+		if err != nil {
+			return err
+		}
+		group.Attributes = map[string]string{}
+		for _, a := range out.Attributes {
+			group.Attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
+		}
+	}
+	return nil
+}
+
+func (v *View) readLoadBalancer(ctx context.Context, b *stack.LoadBalancer) error {
+	attributes, err := v.ELB.DescribeLoadBalancerAttributes(ctx,
+		&elbv2.DescribeLoadBalancerAttributesInput{LoadBalancerArn: aws.String(b.ARN)})
+	if err != nil {
+		return err
+	}
+	b.Attributes = map[string]string{}
+	for _, a := range attributes.Attributes {
+		b.Attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
+	}
+	listeners, err := v.ELB.DescribeListeners(ctx, &elbv2.DescribeListenersInput{LoadBalancerArn: aws.String(b.ARN)})
+	if err != nil {
+		return err
+	}
+	b.Listeners = nil
+	for _, described := range listeners.Listeners {
+		l := listener(described)
+		if err := v.readListener(ctx, &l); err != nil {
+			return err
+		}
+		b.Listeners = append(b.Listeners, l)
+	}
+	return v.readListenerTags(ctx, b)
+}
+
+func (v *View) readListener(ctx context.Context, l *stack.Listener) error {
+	arn := aws.String(l.ARN)
+	rules, err := v.ELB.DescribeRules(ctx, &elbv2.DescribeRulesInput{ListenerArn: arn})
+	if err != nil {
+		return err
+	}
+	for _, described := range rules.Rules {
+		if !aws.ToBool(described.IsDefault) {
+			l.Rules = append(l.Rules, rule(described))
+		}
+	}
+	sortRules(l)
+	attributes, err := v.ELB.DescribeListenerAttributes(ctx, &elbv2.DescribeListenerAttributesInput{ListenerArn: arn})
+	if err != nil {
+		return err
+	}
+	l.Attributes = map[string]string{}
+	for _, a := range attributes.Attributes {
+		l.Attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
+	}
+	if l.Protocol != string(types.ProtocolEnumHttps) {
+		return nil
+	}
+	certificates, err := v.ELB.DescribeListenerCertificates(ctx, &elbv2.DescribeListenerCertificatesInput{ListenerArn: arn})
+	if err != nil {
+		return err
+	}
+	l.Certificates = certificateList(certificates.Certificates)
+	return nil
+}
+
+// readListenerTags reads the tags of all listeners and rules.
+func (v *View) readListenerTags(ctx context.Context, b *stack.LoadBalancer) error {
+	tags := map[string]*map[string]string{}
+	var arns []string
+	for i := range b.Listeners {
+		l := &b.Listeners[i]
+		tags[l.ARN], arns = &l.Tags, append(arns, l.ARN)
+		for j := range l.Rules {
+			tags[l.Rules[j].ARN], arns = &l.Rules[j].Tags, append(arns, l.Rules[j].ARN)
+		}
+	}
+	return eachTags(ctx, v.ELB, arns, func(arn string, read map[string]string) {
+		if to := tags[arn]; to != nil {
+			*to = read
+		}
+	})
+}
+
+// readStates reads which load balancers have become active.
+func (v *View) readStates(ctx context.Context, s *stack.Stack) error {
+	for i := range s.LoadBalancers {
+		b := &s.LoadBalancers[i]
+		if b.Active {
+			continue
+		}
+		out, err := v.ELB.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{LoadBalancerArns: []string{b.ARN}})
+		if err != nil {
+			v.forgetIfGone(s.ID, err)
+			return err
+		}
+		for _, described := range out.LoadBalancers {
+			b.Active = isActive(described)
+		}
+	}
+	return nil
+}
+
+// ReadWebACLs reads the web ACLs of a stack that are not known. WAF allows one such call a second, so whoever does not change web ACLs does
+// not ask for them.
+func (v *View) ReadWebACLs(ctx context.Context, id stack.ID) error {
+	seen, e, changed := v.look(id)
+	if e == nil || v.WAF == nil {
+		return nil
+	}
+	for i := range seen.LoadBalancers {
+		b := &seen.LoadBalancers[i]
+		if b.WebACL != nil {
+			continue
+		}
+		acl, err := v.WAF.WebACL(ctx, b.ARN)
+		if err != nil {
+			return err
+		}
+		b.WebACL = &acl
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if e := v.entries[id]; e != nil && e.changed == changed {
+		for i := range min(len(e.seen.LoadBalancers), len(seen.LoadBalancers)) {
+			if e.seen.LoadBalancers[i].ARN == seen.LoadBalancers[i].ARN {
+				e.seen.LoadBalancers[i].WebACL = seen.LoadBalancers[i].WebACL
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package account has the stacks that are seen in the AWS account, in one view for all of them, and what else of the account stacks are
+// built of.
+//
+//	view.go      the stacks: who asks for one gets a copy
+//	sweep.go     one reading of all load balancers, target groups and security groups of the cluster
+//	details.go   what is read of a stack when it is asked for first
+//	assemble.go  stacks of what was swept
+//	note.go      what our own steps have changed, of security groups, target groups and tags
+//	notebalancer.go  of load balancers, listeners and rules
+//	ownership.go whose a thing is, by its tags
+//	read.go      load balancers, target groups and security groups, as the SDK has them
+//	rules.go     listeners and rules, likewise
+//	facts.go     subnets, security groups by name and certificates
+//	clients.go   the calls that are made
+//
+// All that is known is guarded by one lock, which is held for no call.
+package account

@@ -1,0 +1,189 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// Note takes in a change that was made, with the IDs of all its references, and what it has made. A change that the view does not
+// understand has the stack be read again.
+func (v *View) Note(id stack.ID, change plan.Change, done apply.Made) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.tick++
+	e := v.entries[id]
+	if e == nil {
+		e = &entry{seen: stack.Stack{ID: id}, detailed: true, looked: v.Clock.Now()}
+		if v.entries == nil {
+			v.entries = map[stack.ID]*entry{}
+		}
+		v.entries[id] = e
+	}
+	e.changed = v.tick
+	n := noting{View: v, seen: &e.seen, entry: e, done: done}
+	if !n.securityGroup(change) && !n.targetGroup(change) && !n.loadBalancer(change) && !n.listener(change) && !n.rule(change) {
+		n.tags(change)
+	}
+	n.attach()
+}
+
+// noting is a change being taken in. The caller holds the lock.
+type noting struct {
+	*View
+	*entry
+	seen *stack.Stack
+	done apply.Made
+}
+
+// create takes note of what was made with its tags.
+func (n *noting) create(tags map[string]string) {
+	if n.made == nil {
+		n.made = map[string]made{}
+	}
+	n.made[n.done.ID] = made{tags: maps.Clone(tags), at: n.Clock.Now()}
+	n.View.tags = put(n.View.tags, n.done.ID, maps.Clone(tags))
+}
+
+func (n *noting) remove(id string) {
+	n.gone = put(n.gone, id, n.Clock.Now())
+	delete(n.made, id)
+}
+
+// put sets a key of a map that may be nil.
+func put[K comparable, V any](to map[K]V, key K, value V) map[K]V {
+	if to == nil {
+		to = map[K]V{}
+	}
+	to[key] = value
+	return to
+}
+
+// merge sets keys of attributes that are known.
+func merge(to, from map[string]string) {
+	if to != nil {
+		maps.Copy(to, from)
+	}
+}
+
+func (n *noting) securityGroup(change plan.Change) bool {
+	switch c := change.(type) {
+	case plan.CreateSecurityGroup:
+		group := copyOf(c.Group)
+		group.ID, group.Inbound = n.done.ID, nil
+		n.create(group.Tags)
+		if group.Shared {
+			n.shared = append(n.shared, group)
+		} else {
+			n.seen.SecurityGroups = append(n.seen.SecurityGroups, group)
+		}
+	case plan.Authorize:
+		if g := n.findSecurityGroup(c.Group.ID); g != nil {
+			for _, rule := range c.Rules {
+				if !slices.Contains(g.Inbound, rule) {
+					g.Inbound = append(g.Inbound, rule)
+				}
+			}
+		}
+	case plan.Revoke:
+		if g := n.findSecurityGroup(c.Group.ID); g != nil {
+			g.Inbound = slices.DeleteFunc(g.Inbound, func(rule stack.Inbound) bool { return slices.Contains(c.Rules, rule) })
+		}
+	case plan.DeleteSecurityGroup:
+		n.remove(c.Group.ID)
+		is := func(g stack.SecurityGroup) bool { return g.ID == c.Group.ID }
+		n.seen.SecurityGroups = slices.DeleteFunc(n.seen.SecurityGroups, is)
+		n.shared = slices.DeleteFunc(n.shared, is)
+	default:
+		return false
+	}
+	return true
+}
+
+func (n *noting) findSecurityGroup(id string) *stack.SecurityGroup {
+	for _, groups := range [][]stack.SecurityGroup{n.seen.SecurityGroups, n.shared} {
+		for i := range groups {
+			if groups[i].ID == id {
+				return &groups[i]
+			}
+		}
+	}
+	return nil
+}
+
+func (n *noting) targetGroup(change plan.Change) bool {
+	switch c := change.(type) {
+	case plan.CreateTargetGroup:
+		group := copyOf(c.Group)
+		group.ARN, group.Owner, group.SpareName = n.done.ID, "", ""
+		group.LoadBalancers, group.Attributes = nil, map[string]string{}
+		n.create(group.Tags)
+		n.seen.TargetGroups = append(n.seen.TargetGroups, group)
+	case plan.SetHealthCheck:
+		if g := n.findTargetGroup(c.Group.ID); g != nil {
+			g.HealthCheck = c.Check
+		}
+	case plan.SetTargetGroupAttributes:
+		if g := n.findTargetGroup(c.Group.ID); g != nil {
+			merge(g.Attributes, c.Attributes)
+		}
+	case plan.DeleteTargetGroup:
+		n.remove(c.Group.ID)
+		n.seen.TargetGroups = slices.DeleteFunc(n.seen.TargetGroups, func(g stack.TargetGroup) bool { return g.ARN == c.Group.ID })
+	default:
+		return false
+	}
+	return true
+}
+
+func (n *noting) findTargetGroup(arn string) *stack.TargetGroup {
+	for i := range n.seen.TargetGroups {
+		if n.seen.TargetGroups[i].ARN == arn {
+			return &n.seen.TargetGroups[i]
+		}
+	}
+	return nil
+}
+
+// tags takes in changes of tags, of any part.
+func (n *noting) tags(change plan.Change) {
+	switch c := change.(type) {
+	case plan.Tag:
+		if tags := n.findTags(c.Of.ID); tags != nil {
+			*tags = maps.Clone(*tags)
+			for key, value := range c.Tags {
+				*tags = put(*tags, key, value)
+			}
+		}
+	case plan.Untag:
+		if tags := n.findTags(c.Of.ID); tags != nil {
+			*tags = maps.Clone(*tags)
+			maps.DeleteFunc(*tags, func(key, _ string) bool { return slices.Contains(c.Keys, key) })
+		}
+	}
+}
+
+func (n *noting) findTags(id string) *map[string]string {
+	if g := n.findSecurityGroup(id); g != nil {
+		return &g.Tags
+	}
+	if g := n.findTargetGroup(id); g != nil {
+		return &g.Tags
+	}
+	if b := n.findLoadBalancer(id); b != nil {
+		return &b.Tags
+	}
+	if l := n.findListener(id); l != nil {
+		return &l.Tags
+	}
+	if l, i := n.findRule(id); l != nil {
+		return &l.Rules[i].Tags
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import (
+	"slices"
+
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+func (n *noting) loadBalancer(change plan.Change) bool {
+	switch c := change.(type) {
+	case plan.CreateLoadBalancer:
+		b, none := copyOf(c.LoadBalancer), ""
+		b.ARN, b.DNSName, b.Active, b.SpareName = n.done.ID, n.done.DNSName, false, ""
+		b.SecurityGroups, b.Attributes, b.Listeners, b.WebACL = ids(b.SecurityGroups), map[string]string{}, nil, &none
+		slices.Sort(b.Subnets)
+		n.create(b.Tags)
+		n.seen.LoadBalancers = append(n.seen.LoadBalancers, b)
+	case plan.DeleteLoadBalancer:
+		n.remove(c.LoadBalancer.ID)
+		n.seen.LoadBalancers = slices.DeleteFunc(n.seen.LoadBalancers, func(b stack.LoadBalancer) bool { return b.ARN == c.LoadBalancer.ID })
+		for i := range n.seen.TargetGroups {
+			g := &n.seen.TargetGroups[i]
+			g.LoadBalancers = slices.DeleteFunc(g.LoadBalancers, func(arn string) bool { return arn == c.LoadBalancer.ID })
+		}
+	case plan.SetSubnets:
+		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.Subnets = slices.Sorted(slices.Values(c.Subnets)) })
+	case plan.SetSecurityGroups:
+		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.SecurityGroups = ids(c.Groups) })
+	case plan.SetAddressType:
+		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.AddressType = c.AddressType })
+	case plan.SetLoadBalancerAttributes:
+		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { merge(b.Attributes, c.Attributes) })
+	case plan.SetWebACL:
+		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.WebACL = &c.WebACL })
+	default:
+		return false
+	}
+	return true
+}
+
+// ids are references as they are seen.
+func ids(refs []stack.Ref) (out []stack.Ref) {
+	for _, ref := range refs {
+		out = append(out, stack.Ref{ID: ref.ID})
+	}
+	return out
+}
+
+func (n *noting) eachLoadBalancer(ref stack.Ref, do func(*stack.LoadBalancer)) {
+	if b := n.findLoadBalancer(ref.ID); b != nil {
+		do(b)
+	}
+}
+
+func (n *noting) findLoadBalancer(arn string) *stack.LoadBalancer {
+	for i := range n.seen.LoadBalancers {
+		if n.seen.LoadBalancers[i].ARN == arn {
+			return &n.seen.LoadBalancers[i]
+		}
+	}
+	return nil
+}
+
+func (n *noting) listener(change plan.Change) bool {
+	switch c := change.(type) {
+	case plan.CreateListener:
+		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) {
+			l := copyOf(c.Listener)
+			l.ARN, l.Rules, l.Attributes = n.done.ID, nil, map[string]string{}
+			l.Certificates, l.Default = l.Certificates[:min(1, len(l.Certificates))], seenAction(l.Default)
+			b.Listeners = append(b.Listeners, l)
+		})
+	case plan.ModifyListener:
+		n.eachListener(c.Listener, func(l *stack.Listener) {
+			l.Protocol, l.SSLPolicy, l.Default = c.To.Protocol, c.To.SSLPolicy, seenAction(copyOf(c.To.Default))
+			if !slices.Equal(l.Certificates[:min(1, len(l.Certificates))], c.To.Certificates[:min(1, len(c.To.Certificates))]) {
+				n.detailed = false // whether the former default one is in the list for SNI, too, only AWS knows
+			}
+		})
+	case plan.SetListenerAttributes:
+		n.eachListener(c.Listener, func(l *stack.Listener) { merge(l.Attributes, c.Attributes) })
+	case plan.AddCertificate:
+		n.eachListener(c.Listener, func(l *stack.Listener) {
+			if !slices.Contains(l.Certificates, c.Certificate) {
+				l.Certificates = append(l.Certificates, c.Certificate)
+			}
+		})
+	case plan.RemoveCertificate:
+		n.eachListener(c.Listener, func(l *stack.Listener) {
+			if i := slices.Index(l.Certificates, c.Certificate); i > 0 { // the default one stays
+				l.Certificates = slices.Delete(l.Certificates, i, i+1)
+			}
+		})
+	case plan.DeleteListener:
+		for i := range n.seen.LoadBalancers {
+			b := &n.seen.LoadBalancers[i]
+			b.Listeners = slices.DeleteFunc(b.Listeners, func(l stack.Listener) bool { return l.ARN == c.Listener.ID })
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func (n *noting) eachListener(ref stack.Ref, do func(*stack.Listener)) {
+	if l := n.findListener(ref.ID); l != nil {
+		do(l)
+	}
+}
+
+func (n *noting) findListener(arn string) *stack.Listener {
+	for i := range n.seen.LoadBalancers {
+		for j := range n.seen.LoadBalancers[i].Listeners {
+			if l := &n.seen.LoadBalancers[i].Listeners[j]; l.ARN == arn {
+				return l
+			}
+		}
+	}
+	return nil
+}
+
+func (n *noting) rule(change plan.Change) bool {
+	switch c := change.(type) {
+	case plan.CreateRule:
+		n.eachListener(c.Listener, func(l *stack.Listener) {
+			r := copyOf(c.Rule)
+			r.ARN, r.Owner, r.Action = n.done.ID, "", seenAction(r.Action)
+			l.Rules = append(l.Rules, r)
+			sortRules(l)
+		})
+	case plan.ModifyRule:
+		if l, i := n.findRule(c.Rule.ID); l != nil {
+			to := copyOf(c.To)
+			l.Rules[i].Conditions, l.Rules[i].Action = to.Conditions, seenAction(to.Action)
+		}
+	case plan.SetPriorities:
+		for _, p := range c.Priorities {
+			if l, i := n.findRule(p.Rule.ID); l != nil {
+				l.Rules[i].Priority = p.Priority
+			}
+		}
+		n.eachListener(c.Listener, sortRules)
+	case plan.DeleteRule:
+		if l, i := n.findRule(c.Rule.ID); l != nil {
+			l.Rules = slices.Delete(l.Rules, i, i+1)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func (n *noting) findRule(arn string) (*stack.Listener, int) {
+	for i := range n.seen.LoadBalancers {
+		for j := range n.seen.LoadBalancers[i].Listeners {
+			l := &n.seen.LoadBalancers[i].Listeners[j]
+			if k := slices.IndexFunc(l.Rules, func(r stack.Rule) bool { return r.ARN == arn }); k >= 0 {
+				return l, k
+			}
+		}
+	}
+	return nil, 0
+}
+
+// seenAction has references as they are seen. It is the caller's own.
+func seenAction(a stack.Action) stack.Action {
+	if a.Forward != nil {
+		for i := range a.Forward.Groups {
+			a.Forward.Groups[i].Group.Part = ""
+		}
+	}
+	return a
+}
+
+// attach has target groups be those of the load balancers whose listeners send to them.
+func (n *noting) attach() {
+	for i := range n.seen.TargetGroups {
+		g := &n.seen.TargetGroups[i]
+		for j := range n.seen.LoadBalancers {
+			b := &n.seen.LoadBalancers[j]
+			if !n.detailed {
+				continue // its listeners are not known
+			}
+			g.LoadBalancers = slices.DeleteFunc(g.LoadBalancers, func(arn string) bool { return arn == b.ARN })
+			if sendsTo(b, g.ARN) {
+				g.LoadBalancers = append(g.LoadBalancers, b.ARN)
+			}
+		}
+	}
+}
+
+func sendsTo(b *stack.LoadBalancer, group string) bool {
+	has := func(a stack.Action) bool {
+		return a.Forward != nil && slices.ContainsFunc(a.Forward.Groups, func(w stack.Weighted) bool { return w.Group.ID == group })
+	}
+	return slices.ContainsFunc(b.Listeners, func(l stack.Listener) bool {
+		return has(l.Default) || slices.ContainsFunc(l.Rules, func(r stack.Rule) bool { return has(r.Action) })
+	})
+}

@@ -1,0 +1,121 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+func listener(l types.Listener) stack.Listener {
+	return stack.Listener{
+		ARN: aws.ToString(l.ListenerArn), Port: aws.ToInt32(l.Port), Protocol: string(l.Protocol), SSLPolicy: aws.ToString(l.SslPolicy),
+		Default: action(l.DefaultActions, nil),
+	}
+}
+
+// certificateList has the default certificate first. AWS lists it again when it stands in the list for SNI, too.
+func certificateList(certificates []types.Certificate) (out []string) {
+	for _, standard := range []bool{true, false} {
+		for _, c := range certificates {
+			if arn := aws.ToString(c.CertificateArn); aws.ToBool(c.IsDefault) == standard && !slices.Contains(out, arn) {
+				out = append(out, arn)
+			}
+		}
+	}
+	return out
+}
+
+func rule(r types.Rule) stack.Rule {
+	priority, _ := strconv.ParseInt(aws.ToString(r.Priority), 10, 32) // only the default rule has another one
+	out := stack.Rule{ARN: aws.ToString(r.RuleArn), Priority: int32(priority), Action: action(r.Actions, r.Transforms)}
+	for _, c := range r.Conditions {
+		out.Conditions = append(out.Conditions, condition(c))
+	}
+	return out
+}
+
+func sortRules(l *stack.Listener) {
+	slices.SortStableFunc(l.Rules, func(a, b stack.Rule) int { return cmp.Compare(a.Priority, b.Priority) })
+}
+
+// condition reads a condition. Those for hosts and paths may have their values in its former form alone.
+func condition(c types.RuleCondition) stack.Condition {
+	out := stack.Condition{Field: aws.ToString(c.Field)}
+	switch {
+	case c.HostHeaderConfig != nil:
+		out.Values, out.Regex = c.HostHeaderConfig.Values, c.HostHeaderConfig.RegexValues
+	case c.PathPatternConfig != nil:
+		out.Values, out.Regex = c.PathPatternConfig.Values, c.PathPatternConfig.RegexValues
+	case c.HttpHeaderConfig != nil:
+		out.Header = aws.ToString(c.HttpHeaderConfig.HttpHeaderName)
+		out.Values, out.Regex = c.HttpHeaderConfig.Values, c.HttpHeaderConfig.RegexValues
+	case c.HttpRequestMethodConfig != nil:
+		out.Values = c.HttpRequestMethodConfig.Values
+	case c.SourceIpConfig != nil:
+		out.Values = c.SourceIpConfig.Values
+	case c.QueryStringConfig != nil:
+		for _, pair := range c.QueryStringConfig.Values {
+			out.Query = append(out.Query, stack.Parameter{Key: aws.ToString(pair.Key), Value: aws.ToString(pair.Value)})
+		}
+	default:
+		out.Values = append(slices.Clone(c.Values), c.RegexValues...)
+	}
+	return out
+}
+
+// action reads the one action of a rule. Several, and transforms, are not known.
+func action(actions []types.Action, transforms []types.RuleTransform) stack.Action {
+	if len(actions) == 1 && len(transforms) == 0 {
+		switch a := actions[0]; {
+		case a.Type == types.ActionTypeEnumForward:
+			return stack.Action{Forward: forward(a)}
+		case a.RedirectConfig != nil:
+			r := a.RedirectConfig
+			return stack.Action{Redirect: &stack.Redirect{
+				Protocol: aws.ToString(r.Protocol), Host: aws.ToString(r.Host), Port: aws.ToString(r.Port), Path: aws.ToString(r.Path),
+				Query: aws.ToString(r.Query), Status: string(r.StatusCode),
+			}}
+		case a.FixedResponseConfig != nil:
+			f := a.FixedResponseConfig
+			return stack.Action{Fixed: &stack.FixedResponse{
+				Status: aws.ToString(f.StatusCode), ContentType: aws.ToString(f.ContentType), Body: aws.ToString(f.MessageBody),
+			}}
+		}
+	}
+	var names []string
+	for _, a := range actions {
+		names = append(names, string(a.Type))
+	}
+	for _, t := range transforms {
+		names = append(names, string(t.Type))
+	}
+	return stack.Action{Unknown: cmp.Or(strings.Join(names, ", "), "nothing")}
+}
+
+// forward reads where requests are sent. The weight that AWS leaves out is 1.
+func forward(a types.Action) *stack.Forward {
+	if a.ForwardConfig == nil {
+		return &stack.Forward{Groups: []stack.Weighted{{Group: stack.Ref{ID: aws.ToString(a.TargetGroupArn)}, Weight: 1}}}
+	}
+	out := &stack.Forward{}
+	for _, g := range a.ForwardConfig.TargetGroups {
+		weight := int32(1)
+		if g.Weight != nil {
+			weight = *g.Weight
+		}
+		out.Groups = append(out.Groups, stack.Weighted{Group: stack.Ref{ID: aws.ToString(g.TargetGroupArn)}, Weight: weight})
+	}
+	if s := a.ForwardConfig.TargetGroupStickinessConfig; s != nil && aws.ToBool(s.Enabled) {
+		out.Sticky = aws.ToInt32(s.DurationSeconds)
+	}
+	return out
+}

@@ -1,0 +1,209 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	"k8s.io/utils/clock"
+
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// View is what is known of the stacks of one cluster in one VPC. One sweep reads them all, once in an interval; our own steps keep it true
+// in between. It is safe for concurrent use; of one stack, steps must not be done while it is asked for.
+type View struct {
+	ELB     ELB
+	EC2     SecurityGroups
+	WAF     WebACLs // nil when web ACLs are nobody's business
+	Clock   clock.PassiveClock
+	Cluster string
+	VPC     string
+	// Interval is how old a sweep may be.
+	Interval time.Duration
+
+	flights singleflight.Group
+
+	mu      sync.Mutex
+	tick    int // counts what was noted and forgotten
+	swept   time.Time
+	entries map[stack.ID]*entry
+	shared  []stack.SecurityGroup
+	// forgotten are the stacks that are no longer known, with the tick of that.
+	forgotten map[stack.ID]int
+	// tags are those of all load balancers and target groups of the VPC, by ARN; nil of those that are not ours.
+	tags map[string]map[string]string
+	// made and gone are the ARNs and IDs of what we have made and deleted a short time ago: sweeps may not know of it yet.
+	made map[string]made
+	gone map[string]time.Time
+}
+
+// entry is what is known of a stack. Whoever changes it holds the lock.
+type entry struct {
+	seen     stack.Stack
+	detailed bool // listeners and attributes have been read
+	changed  int  // tick of the last step that was noted
+	looked   time.Time
+}
+
+// made is something that we have made: its tags, and when.
+type made struct {
+	tags map[string]string
+	at   time.Time
+}
+
+// lag is for how long AWS may not show what we have made, its tags, or that we have deleted something.
+const lag = 5 * time.Minute
+
+// statePause is how old the state of a load balancer may be that is not active yet.
+const statePause = 5 * time.Second
+
+// Stack is what is seen of a stack, without bindings. The caller may change it. Web ACLs are nil unless ReadWebACLs has read them.
+func (v *View) Stack(ctx context.Context, id stack.ID) (stack.Stack, error) {
+	for {
+		if err := v.refresh(ctx, id); err != nil {
+			return stack.Stack{}, err
+		}
+		seen, e, changed := v.look(id)
+		switch {
+		case e == nil:
+			return seen, nil
+		case !e.detailed:
+			if err := v.readDetails(ctx, &seen); err != nil {
+				v.forgetIfGone(id, err)
+				return stack.Stack{}, err
+			}
+		case v.isWaiting(seen, e.looked):
+			if err := v.readStates(ctx, &seen); err != nil {
+				return stack.Stack{}, err
+			}
+		default:
+			return v.withShared(seen), nil
+		}
+		v.keep(id, seen, changed)
+	}
+}
+
+// look is a copy of what is known of a stack, as of that tick; the entry is a copy, too, nil when there is nothing of the stack.
+func (v *View) look(id stack.ID) (stack.Stack, *entry, int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	e := v.entries[id]
+	if e == nil {
+		return stack.Stack{ID: id, SecurityGroups: copyOf(v.shared)}, nil, 0
+	}
+	copied := *e
+	return copyOf(e.seen), &copied, e.changed
+}
+
+// keep takes in what was read of a stack, unless something else was noted or swept meanwhile.
+func (v *View) keep(id stack.ID, seen stack.Stack, changed int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if e := v.entries[id]; e != nil && e.changed == changed {
+		e.seen, e.detailed, e.looked = seen, true, v.Clock.Now()
+	}
+}
+
+func (v *View) withShared(seen stack.Stack) stack.Stack {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	seen.SecurityGroups = append(seen.SecurityGroups, copyOf(v.shared)...)
+	return seen
+}
+
+// isWaiting reports whether a load balancer may have become active since.
+func (v *View) isWaiting(seen stack.Stack, looked time.Time) bool {
+	return v.Clock.Since(looked) >= statePause &&
+		slices.ContainsFunc(seen.LoadBalancers, func(lb stack.LoadBalancer) bool { return !lb.Active })
+}
+
+// Forget has this stack alone be read again, as it is no longer certain what there is of it.
+func (v *View) Forget(id stack.ID) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.forgotten == nil {
+		v.forgotten = map[stack.ID]int{}
+	}
+	v.tick++
+	v.forgotten[id] = v.tick
+}
+
+func (v *View) forgetIfGone(id stack.ID, err error) {
+	if awserr.IsGone(err) {
+		v.Forget(id)
+	}
+}
+
+// refresh has the account swept if the last sweep is too old, or began before the stack was forgotten. All who wait share one sweep, which
+// goes on when one of them gives up.
+func (v *View) refresh(ctx context.Context, id stack.ID) error {
+	for v.isOld(id) {
+		swept := v.flights.DoChan("sweep", func() (any, error) {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTimeout)
+			defer cancel()
+			return nil, v.sweep(ctx)
+		})
+		select {
+		case result := <-swept:
+			if result.Err != nil {
+				return result.Err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (v *View) isOld(id stack.ID) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.isDue() || v.forgotten[id] > 0
+}
+
+// isDue reports whether all must be swept. The caller holds the lock.
+func (v *View) isDue() bool { return v.swept.IsZero() || v.Clock.Since(v.swept) >= v.Interval }
+
+// copyOf shares nothing with the value that could be written.
+func copyOf[T any](value T) T {
+	copied := reflect.New(reflect.TypeFor[T]()).Elem()
+	copyInto(copied, reflect.ValueOf(value))
+	return copied.Interface().(T) //nolint:forcetypeassert // it is made as one
+}
+
+func copyInto(to, from reflect.Value) {
+	to.Set(from)
+	switch from.Kind() {
+	case reflect.Pointer:
+		if !from.IsNil() {
+			to.Set(reflect.New(from.Type().Elem()))
+			copyInto(to.Elem(), from.Elem())
+		}
+	case reflect.Struct:
+		for i := range from.NumField() {
+			copyInto(to.Field(i), from.Field(i))
+		}
+	case reflect.Slice:
+		if !from.IsNil() {
+			to.Set(reflect.MakeSlice(from.Type(), from.Len(), from.Len()))
+			for i := range from.Len() {
+				copyInto(to.Index(i), from.Index(i))
+			}
+		}
+	case reflect.Map: // of values that are not shared
+		if !from.IsNil() {
+			to.Set(reflect.MakeMapWithSize(from.Type(), from.Len()))
+			for _, key := range from.MapKeys() {
+				to.SetMapIndex(key, from.MapIndex(key))
+			}
+		}
+	}
+}
