@@ -159,9 +159,12 @@ func TestParseReadsWhatIsShipped(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", file.Name(), err)
 		}
-		register := Call{"elasticloadbalancing:RegisterTargets", "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/a/b", nil}
-		if !Evaluate([]Policy{p}, register).Allowed {
-			t.Errorf("%s does not allow RegisterTargets", file.Name())
+		needed := Call{"elasticloadbalancing:RegisterTargets", "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/a/b", nil}
+		if file.Name() == "load-balancers.json" {
+			needed = Call{"elasticloadbalancing:CreateRule", "arn:aws:elasticloadbalancing:eu-west-1:123456789012:listener/app/a/b/c", nil}
+		}
+		if !Evaluate([]Policy{p}, needed).Allowed {
+			t.Errorf("%s does not allow %s", file.Name(), needed.Action)
 		}
 	}
 }
