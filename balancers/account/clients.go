@@ -34,14 +34,6 @@ type SecurityGroups interface {
 	DescribeSecurityGroups(context.Context, *awsec2.DescribeSecurityGroupsInput) (*awsec2.DescribeSecurityGroupsOutput, error)
 }
 
-// Network are the calls of EC2 for what load balancers are made in. Each answers with all pages.
-type Network interface {
-	SecurityGroups
-	DescribeSubnets(context.Context, *awsec2.DescribeSubnetsInput) (*awsec2.DescribeSubnetsOutput, error)
-	DescribeRouteTables(context.Context, *awsec2.DescribeRouteTablesInput) (*awsec2.DescribeRouteTablesOutput, error)
-	DescribeAvailabilityZones(context.Context, *awsec2.DescribeAvailabilityZonesInput) (*awsec2.DescribeAvailabilityZonesOutput, error)
-}
-
 // WebACLs are the calls of WAF.
 type WebACLs interface {
 	// WebACL is the ARN of the web ACL that guards the load balancer, "" for none.

@@ -13,7 +13,7 @@
 //	ownership.go whose a thing is, by its tags
 //	read.go      load balancers, target groups and security groups, as the SDK has them
 //	rules.go     listeners and rules, likewise
-//	facts.go     subnets, security groups by name and certificates
+//	certificates.go  issued certificates
 //	clients.go   the calls that are made
 //
 // All that is known is guarded by one lock, which is held for no call.

@@ -1,0 +1,128 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	"k8s.io/utils/clock"
+
+	"github.com/targetgate/targetgate/aws/acm"
+)
+
+// Issued has the issued certificates of the account. It is safe for concurrent use.
+type Issued struct {
+	ACM   Certificates
+	Clock clock.PassiveClock
+
+	flights singleflight.Group
+	mu      sync.Mutex // guards what follows; held for no call
+	listed  time.Time
+	all     []described
+}
+
+// described is a certificate, and when it was described.
+type described struct {
+	acm.Certificate
+	at time.Time
+}
+
+// How old what is known of certificates may be: which there are, and their domains. Another certificate can be imported under the ARN of
+// an imported one; others keep their domains.
+const (
+	listAge     = 30 * time.Second
+	importedAge = 5 * time.Minute
+	issuedAge   = 10 * time.Hour
+)
+
+// Certificates are those that are issued, by ARN. One that was issued half a minute ago is among them. The caller may change the list, not
+// the domains.
+func (i *Issued) Certificates(ctx context.Context) ([]acm.Certificate, error) {
+	if known, isYoung := i.known(); isYoung {
+		return plain(known), nil
+	}
+	read := i.flights.DoChan("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTimeout)
+		defer cancel()
+		return nil, i.read(ctx)
+	})
+	select {
+	case result := <-read:
+		known, _ := i.known()
+		return plain(known), result.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (i *Issued) known() (all []described, isYoung bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.all, !i.listed.IsZero() && i.Clock.Since(i.listed) < listAge
+}
+
+func plain(all []described) (out []acm.Certificate) {
+	for _, d := range all {
+		out = append(out, d.Certificate)
+	}
+	return out
+}
+
+// isOld reports whether the certificate may have other domains by now.
+func (d described) isOld(now time.Time) bool {
+	if d.Imported {
+		return now.Sub(d.at) >= importedAge
+	}
+	return now.Sub(d.at) >= issuedAge
+}
+
+// read lists the certificates, and describes those of which nothing is known, or something too old. What was described stays known when a
+// later call fails.
+func (i *Issued) read(ctx context.Context) error {
+	now := i.Clock.Now()
+	arns, err := i.ACM.Issued(ctx)
+	if err != nil {
+		return err
+	}
+	slices.Sort(arns)
+	before, _ := i.known()
+	var all []described
+	for _, arn := range arns {
+		at := slices.IndexFunc(before, func(d described) bool { return d.ARN == arn })
+		if at >= 0 && !before[at].isOld(now) {
+			all = append(all, before[at])
+			continue
+		}
+		certificate, err := i.ACM.Certificate(ctx, arn)
+		switch {
+		case acm.IsNotFound(err):
+		case err != nil:
+			i.keep(append(all, before...), time.Time{})
+			return err
+		default:
+			all = append(all, described{certificate, now})
+		}
+	}
+	i.keep(all, now)
+	return nil
+}
+
+func (i *Issued) keep(all []described, listed time.Time) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	slices.SortStableFunc(all, func(a, b described) int { return b.at.Compare(a.at) }) // of two, the younger one
+	known := map[string]bool{}
+	all = slices.DeleteFunc(all, func(d described) bool {
+		twice := known[d.ARN]
+		known[d.ARN] = true
+		return twice
+	})
+	slices.SortFunc(all, func(a, b described) int { return strings.Compare(a.ARN, b.ARN) })
+	i.all, i.listed = all, listed
+}
