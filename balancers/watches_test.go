@@ -1,0 +1,106 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+func TestWhichGroupsAChangeConcerns(t *testing.T) {
+	classed := ingressOf("classed", ingress.Group{Name: "classed"})
+	delete(classed.Annotations, "kubernetes.io/ingress.class")
+	classed.Spec.IngressClassName = ptr.To("public")
+	api := ingressOf("api", ingress.Group{Name: "api"})
+	api.Spec.Rules[0].HTTP.Paths[0].Backend.Service = &networkingv1.IngressServiceBackend{Name: "forward", Port: networkingv1.ServiceBackendPort{Name: "use-annotation"}}
+	api.Annotations["alb.ingress.kubernetes.io/actions.forward"] = `{"type":"forward","forwardConfig":{"targetGroups":[{"serviceName":"api","servicePort":80}]}}`
+	foreign := ingressOf("foreign", ingress.Group{Name: "foreign"})
+	foreign.Annotations["kubernetes.io/ingress.class"] = "nginx"
+	away := ingressOf("away", ingress.Group{Name: "away"})
+	away.Namespace = "elsewhere"
+	class := &networkingv1.IngressClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "public"},
+		Spec: networkingv1.IngressClassSpec{
+			Controller: ingress.Controller,
+			Parameters: &networkingv1.IngressClassParametersReference{APIGroup: ptr.To("elbv2.k8s.aws"), Kind: "IngressClassParams", Name: "params"},
+		},
+	}
+	params := &ingressapi.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "params"}}
+	b := newBed(t, served(ingressOf("a", edge), "", other), classed, api, foreign, away, class, params)
+	service := func(name string) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+	}
+	binding := func(labels map[string]string) *v1beta1.TargetGroupBinding {
+		return &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
+	}
+	deleted := served(ingressOf("deleted", edge), "", edge)
+	deleted.DeletionTimestamp = ptr.To(metav1.Now())
+	ctx := t.Context()
+	for name, tc := range map[string]struct {
+		got  []reconcile.Request
+		want []string
+	}{
+		"an Ingress: its group, and the one whose finalizer it has": {b.ofIngress(ctx, b.get("a")), []string{"/edge", "/other"}},
+		"an Ingress that is deleted: that of its finalizer":         {b.ofIngress(ctx, deleted), []string{"/edge"}},
+		"an Ingress of another class: none":                         {b.ofIngress(ctx, foreign), nil},
+		"a Service of paths":                                        {b.ofService(ctx, service("web")), []string{"/classed", "/edge", "/other"}},
+		"a Service of an action":                                    {b.ofService(ctx, service("api")), []string{"/api"}},
+		"a Service that no Ingress names":                           {b.ofService(ctx, service("db")), nil},
+		"a class":                                                   {b.ofClass(ctx, class), []string{"/api", "/away", "/classed", "/edge", "/other"}},
+		"params":                                                    {b.ofParams(ctx, params), []string{"/api", "/away", "/classed", "/edge", "/other"}},
+		"params that no class names":                                {b.ofParams(ctx, &ingressapi.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), nil},
+		"a namespace":                                               {b.ofNamespace(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}), []string{"/away"}},
+		"a binding of a group":                                      {ofBinding(ctx, binding(edge.Labels())), []string{"/edge"}},
+		"a binding of one Ingress":                                  {ofBinding(ctx, binding(ingress.Group{Namespace: "shop", Name: "a"}.Labels())), []string{"shop/a"}},
+		"a binding that users made":                                 {ofBinding(ctx, binding(map[string]string{"a": "b"})), nil},
+		"a binding with half a label":                               {ofBinding(ctx, binding(map[string]string{"ingress.k8s.aws/stack-name": "a"})), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, request := range tc.got {
+				got = append(got, request.String())
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOnlyWhatUsersSayIsAChange(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*networkingv1.Ingress)
+		want   bool
+	}{
+		"nothing":       {func(*networkingv1.Ingress) {}, false},
+		"its status":    {func(i *networkingv1.Ingress) { served(i, "host") }, false},
+		"a finalizer":   {func(i *networkingv1.Ingress) { served(i, "", edge) }, false},
+		"an annotation": {func(i *networkingv1.Ingress) { i.Annotations["a"] = "b" }, true},
+		"its spec":      {func(i *networkingv1.Ingress) { i.Spec.Rules = nil }, true},
+		"its deletion":  {func(i *networkingv1.Ingress) { i.DeletionTimestamp = ptr.To(metav1.Now()) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, after := ingressOf("a", edge), ingressOf("a", edge)
+			tc.change(after)
+			var objects = [2]client.Object{before, after}
+			if got := saysOtherwise(ingressSpec).Update(event.UpdateEvent{ObjectOld: objects[0], ObjectNew: objects[1]}); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
