@@ -248,6 +248,26 @@ func TestAnIngressOfAnotherClassIsLetGo(t *testing.T) {
 	}
 }
 
+func TestAStatusIsClearedWhenTheLoadBalancerWentInTheSamePass(t *testing.T) {
+	b := newBed(t, served(ingressOf("a", edge), oldHost, edge))
+	b.edit("a", func(i *networkingv1.Ingress) { i.Annotations["kubernetes.io/ingress.class"] = "nginx" })
+	b.see(edge, balancer("old", true, 80))
+	b.apply = func(apply.Pass) apply.Result {
+		b.see(edge)
+		return apply.Result{}
+	}
+	if b.mustPass(edge); hostname(b.get("a")) != "" {
+		t.Errorf("status %s, want none", hostname(b.get("a")))
+	}
+}
+
+func TestAMemberLeavesAGroupWithoutLoadBalancerAtOnce(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", other), oldHost, edge))
+	if b.mustPass(edge); len(b.get("a").Finalizers) > 0 {
+		t.Errorf("finalizers %v", b.get("a").Finalizers)
+	}
+}
+
 func TestAMemberThatMovesIsServedByEitherGroup(t *testing.T) {
 	b := newBed(t, webService(), served(ingressOf("a", other), oldHost, edge))
 	b.see(edge, balancer("old", true, 80))

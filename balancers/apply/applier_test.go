@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
@@ -100,7 +102,8 @@ func good() *fakeAWS {
 
 func TestRunHandsOnWhatEarlierStepsHaveMade(t *testing.T) {
 	f := good()
-	result, view := run(t, f, do(newGroup("a"), newRule(listenerARN, 7, "a"), plan.SetPriorities{
+	change := newRule(listenerARN, 7, "a")
+	result, view := run(t, f, do(newGroup("a"), change, plan.SetPriorities{
 		Listener: stack.Ref{ID: listenerARN}, Priorities: []plan.RulePriority{{Rule: stack.Ref{Part: "rule7"}, Priority: 1}},
 	})...)
 	if diff := cmp.Diff([]string{"CreateTargetGroup a", "CreateRule 7", "SetRulePriorities rule-7=1"}, f.calls); diff != "" {
@@ -111,6 +114,9 @@ func TestRunHandsOnWhatEarlierStepsHaveMade(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"plan.CreateTargetGroup tg-a", "plan.CreateRule rule-7", "plan.SetPriorities"}, view.notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	if given := change.Rule.Action.Forward.Groups[0].Group; given != (stack.Ref{Part: "a"}) {
+		t.Errorf("the plan was changed: the rule forwards to %+v", given)
 	}
 	if len(result.Done) != 3 || len(result.Failures)+len(result.LeftOut) > 0 || result.Again != 0 || view.forgot != 0 {
 		t.Errorf("result %+v, forgot %d times", result, view.forgot)
@@ -264,7 +270,7 @@ func TestWaits(t *testing.T) {
 			result, _ := run(t, f, steps...)
 			switch {
 			case tc.want < 0 && len(result.LeftOut) == 1 && len(result.Done) == 2:
-			case result.Again != tc.want || (result.Wait != nil) != (tc.want > 0):
+			case len(result.Failures) > 0 || result.Again != tc.want || (result.Wait != nil) != (tc.want > 0):
 				t.Errorf("again in %v, want %v; waits for %+v", result.Again, tc.want, result.Wait)
 			case tc.want > 0 && len(result.Done) != 1:
 				t.Errorf("%d steps were done, want the one before the wait", len(result.Done))
@@ -329,6 +335,53 @@ func TestCreateOfWhatExists(t *testing.T) {
 			}
 			if !tc.ours && (len(result.Failures) != 1 || !strings.Contains(result.Failures[0].Err.Error(), "does not have this stack's tags")) {
 				t.Errorf("result %+v, want it refused", result)
+			}
+		})
+	}
+}
+
+func TestCreateOfASecurityGroupThatExists(t *testing.T) {
+	tags := stack.Tags("prod", stack.Ingresses, "shop", "ManagedLBSecurityGroup")
+	change := plan.CreateSecurityGroup{Group: stack.SecurityGroup{Name: "k8s-shop", Tags: tags}}
+	for name, tc := range map[string]struct {
+		tags map[string]string
+		ours bool
+	}{
+		"ours":    {tags, true},
+		"foreign": {map[string]string{"Name": "k8s-shop"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, group := good(), ec2types.SecurityGroup{GroupId: aws.String("sg-1")}
+			for key, value := range tc.tags {
+				group.Tags = append(group.Tags, ec2types.Tag{Key: &key, Value: &value})
+			}
+			f.errs["CreateSecurityGroup k8s-shop"] = refusal("InvalidGroup.Duplicate")
+			f.answers["DescribeSecurityGroups k8s-shop"] = &awsec2.DescribeSecurityGroupsOutput{SecurityGroups: []ec2types.SecurityGroup{group}}
+			rules := plan.Authorize{Group: stack.Ref{Part: "ManagedLBSecurityGroup"}}
+			result, view := run(t, f, do(change, rules)...)
+			if tc.ours && (f.calls[len(f.calls)-1] != "Authorize sg-1" || view.forgot != 1) || !tc.ours && (len(result.Failures) != 1 || len(result.LeftOut) != 1) {
+				t.Errorf("result %+v, calls %v, forgot %d times", result, f.calls, view.forgot)
+			}
+		})
+	}
+}
+
+func TestCreateOfALoadBalancerThatExists(t *testing.T) {
+	tags := stack.Tags("prod", stack.Ingresses, "shop", "LoadBalancer")
+	for scheme, ours := range map[types.LoadBalancerSchemeEnum]bool{"internal": true, "internet-facing": false} {
+		t.Run(string(scheme), func(t *testing.T) {
+			f, description := good(), types.TagDescription{}
+			for key, value := range tags {
+				description.Tags = append(description.Tags, types.Tag{Key: &key, Value: &value})
+			}
+			f.errs["CreateLoadBalancer k8s-shop"] = refusal("DuplicateLoadBalancerName")
+			f.answers["DescribeTags arn"] = &elbv2.DescribeTagsOutput{TagDescriptions: []types.TagDescription{description}}
+			f.answers["DescribeLoadBalancers k8s-shop"] = &elbv2.DescribeLoadBalancersOutput{LoadBalancers: []types.LoadBalancer{{
+				LoadBalancerArn: aws.String("arn"), DNSName: aws.String("dns"), Scheme: scheme,
+			}}}
+			result, view := run(t, f, do(plan.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Name: "k8s-shop", Scheme: "internal", Tags: tags}})...)
+			if ours != (len(result.Done) == 1) || ours != (len(result.Failures) == 0) || view.forgot != 1 {
+				t.Errorf("result %+v, forgot %d times; want it taken: %v", result, view.forgot, ours)
 			}
 		})
 	}

@@ -61,6 +61,8 @@ var kinds = table(
 	change(sets, (*doing).tag),
 	change(sets, (*doing).untag),
 
+	change(sets, (*doing).nothing),
+
 	change(makes, (*doing).createBinding),
 	change(makes, (*doing).updateBinding),
 	change(removes, (*doing).deleteBinding),

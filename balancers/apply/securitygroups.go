@@ -109,3 +109,6 @@ func (d *doing) untag(ctx context.Context, c plan.Untag) (err error) {
 	}
 	return err
 }
+
+// nothing is the change of a step that is there for its wait.
+func (d *doing) nothing(context.Context, plan.Nothing) error { return nil }
