@@ -42,6 +42,7 @@ type bed struct {
 	apply    func(pass apply.Pass) apply.Result
 	viewErr  error
 	patchErr error
+	overflow []plan.Overflow
 
 	events  []string
 	writes  []string
@@ -95,10 +96,10 @@ func (b *bed) Lookup(context.Context, ingress.Needs) (ingress.AWS, error) {
 	return ingress.AWS{Subnets: []ingress.Subnet{subnet("subnet-a", "a"), subnet("subnet-b", "b")}}, nil
 }
 
-func (b *bed) Plan(wanted, _ stack.Stack) plan.Plan {
+func (b *bed) Plan(wanted, _ stack.Stack) (plan.Plan, []plan.Overflow) {
 	b.wanted = wanted
 	b.planned++
-	return plan.Plan{}
+	return plan.Plan{}, b.overflow
 }
 
 func (b *bed) Run(_ context.Context, pass apply.Pass) apply.Result { return b.apply(pass) }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/plan"
 )
 
 // Reasons of events. They are the incumbent's, apart from reasonWarning.
@@ -94,6 +95,20 @@ func (p *pass) tellFaults(faults []ingress.Fault) {
 		default:
 			p.warn(member, reasonBuild, "Failed build model due to %s", fault.Error())
 			p.soon(faultPause)
+		}
+	}
+}
+
+// tellOverflow tells members which of their rules the load balancer has no room for.
+func (p *pass) tellOverflow(overflow []plan.Overflow) {
+	missing := map[string]int{}
+	for _, over := range overflow {
+		missing[over.Rule.Owner]++
+	}
+	for name, count := range missing {
+		if member := p.member(name); member != nil {
+			p.warn(member, reasonDeploy, deployFailed,
+				fmt.Sprintf("the quota of rules of a load balancer: %d rules are missing, take some out of the group or raise it", count))
 		}
 	}
 }

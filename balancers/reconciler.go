@@ -55,9 +55,17 @@ type Facts interface {
 	Lookup(ctx context.Context, needs ingress.Needs) (ingress.AWS, error)
 }
 
-// Planner says by which steps what is seen becomes what is wanted.
+// Planner says by which steps what is seen becomes what is wanted, and which rules have no room.
 type Planner interface {
-	Plan(wanted, seen stack.Stack) plan.Plan
+	Plan(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow)
+}
+
+// PlannerFunc is a function as a Planner.
+type PlannerFunc func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow)
+
+// Plan implements Planner.
+func (f PlannerFunc) Plan(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
+	return f(wanted, seen)
 }
 
 // Applier does steps.
@@ -119,7 +127,9 @@ func (p *pass) run(ctx context.Context) (err error) {
 	if err := p.build(ctx); err != nil {
 		return p.wholeGroup(errs, err)
 	}
-	p.result = p.Applier.Run(ctx, apply.Pass{ID: p.id, Plan: p.Planner.Plan(p.wanted, p.seen), Unsettled: p.unsettled})
+	steps, overflow := p.Planner.Plan(p.wanted, p.seen)
+	p.tellOverflow(overflow)
+	p.result = p.Applier.Run(ctx, apply.Pass{ID: p.id, Plan: steps, Unsettled: p.unsettled})
 	p.soon(p.result.Again)
 	errs = join(errs, p.tellFailures())
 	if p.seen, err = p.View.Stack(ctx, p.id); err != nil {

@@ -40,7 +40,7 @@ const heldSoon = time.Second
 // all. Its error is for what has no member to hold.
 func (p *pass) tellFailures() (errs error) {
 	for _, failure := range p.result.Failures {
-		note := fmt.Sprintf("%s: %s", failure.Step.Why, awserr.Message(failure.Err))
+		note := fmt.Sprintf("%s: %s", failure.Step, awserr.Message(failure.Err))
 		if member := p.member(ownerOf(failure.Step.Change, p.wanted, p.seen)); member != nil {
 			p.warn(member, reasonDeploy, deployFailed, note)
 			if isHoldable(failure.Err) {
@@ -51,7 +51,7 @@ func (p *pass) tellFailures() (errs error) {
 		} else {
 			p.warnAll(reasonDeploy, deployFailed, note)
 		}
-		errs = join(errs, fmt.Errorf("%s: %w", failure.Step.Why, failure.Err))
+		errs = join(errs, fmt.Errorf("%s: %w", failure.Step, failure.Err))
 	}
 	return errs
 }
