@@ -10,6 +10,14 @@ import (
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	"github.com/targetgate/targetgate/aws/ec2"
+	provisioning "github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/aws/wafv2"
+)
+
+var (
+	_ ELB            = (*provisioning.Provisioner)(nil)
+	_ SecurityGroups = (*ec2.Provisioner)(nil)
+	_ WebACLs        = (*wafv2.Client)(nil)
 )
 
 // Calls are the calls that steps are made of, charged to one class of the budget.
@@ -44,7 +52,6 @@ type LoadBalancers interface {
 
 // Listeners are the calls about listeners and their certificates.
 type Listeners interface {
-	DescribeListeners(context.Context, *elbv2.DescribeListenersInput) (*elbv2.DescribeListenersOutput, error)
 	CreateListener(context.Context, *elbv2.CreateListenerInput) (*elbv2.CreateListenerOutput, error)
 	ModifyListener(context.Context, *elbv2.ModifyListenerInput) (*elbv2.ModifyListenerOutput, error)
 	ModifyListenerAttributes(context.Context, *elbv2.ModifyListenerAttributesInput) (*elbv2.ModifyListenerAttributesOutput, error)

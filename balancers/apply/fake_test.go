@@ -107,10 +107,6 @@ func (f *fakeAWS) DeleteLoadBalancer(_ context.Context, in *elbv2.DeleteLoadBala
 	return answer[elbv2.DeleteLoadBalancerOutput](f, in, "DeleteLoadBalancer", *in.LoadBalancerArn)
 }
 
-func (f *fakeAWS) DescribeListeners(_ context.Context, in *elbv2.DescribeListenersInput) (*elbv2.DescribeListenersOutput, error) {
-	return answer[elbv2.DescribeListenersOutput](f, in, "DescribeListeners", *in.LoadBalancerArn)
-}
-
 func (f *fakeAWS) CreateListener(_ context.Context, in *elbv2.CreateListenerInput) (*elbv2.CreateListenerOutput, error) {
 	return answer[elbv2.CreateListenerOutput](f, in, "CreateListener", port(*in.Port))
 }
