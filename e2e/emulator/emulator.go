@@ -107,6 +107,9 @@ func (e *Emulator) Inject(f wire.Fault) (remove func()) { return e.wire.Inject(f
 // FrontDoor returns host:port at which a group's load balancer takes traffic in, "" when it is attached to none.
 func (e *Emulator) FrontDoor(groupARN string) string { return e.plane.FrontDoor(groupARN) }
 
+// Resolve returns host:port of the front door behind a load balancer's DNS name and a port, see dataplane.Plane.Resolve.
+func (e *Emulator) Resolve(host string, port int) (string, error) { return e.plane.Resolve(host, port) }
+
 // Requests returns the finished requests through front doors from position since on.
 func (e *Emulator) Requests(since int) []dataplane.Request { return e.plane.Requests(since) }
 

@@ -19,6 +19,6 @@
 // Pods have addresses in 10.0.0.0/8 that only the API knows; their servers listen on the same address in 127.0.0.0/8.
 // Options.Map translates.
 //
-// Not emulated: TLS at the front door, UDP, HTTP/2 and gRPC to targets, Lambda functions (502), WebSocket time limits,
+// Not emulated: UDP, HTTP/2 and gRPC to targets, Lambda functions (502), WebSocket time limits,
 // addresses of clients that a Network Load Balancer keeps: to security groups, all traffic is the load balancer's own.
 package dataplane

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"io"
 	"net"
-
-	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
 // guarded takes in only the clients that the load balancer's security groups let in. From others nothing is heard: they can connect
@@ -56,8 +54,4 @@ func (d *door) tlsConfig() *tls.Config {
 		}
 		return d.plane.opts.Certificate(listeners[0], hello)
 	}}
-}
-
-func noCertificate(state.Listener, *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	return nil, errNoCertificate
 }

@@ -28,7 +28,7 @@ type Options struct {
 	// Client translates a client's address to the one that rules and security groups of load balancers see; the other way round than
 	// MapAddress when nil: 127.a.b.c is 10.a.b.c.
 	Client func(netip.Addr) netip.Addr
-	// Certificate chooses what a client of an HTTPS listener gets; nil has all handshakes fail.
+	// Certificate chooses what a client of an HTTPS listener gets; nil chooses among the listener's certificates of ACM as an ALB does.
 	Certificate func(state.Listener, *tls.ClientHelloInfo) (*tls.Certificate, error)
 	// Log gets front doors as they open and close.
 	Log logr.Logger
@@ -44,9 +44,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Client == nil {
 		o.Client = mapClient
-	}
-	if o.Certificate == nil {
-		o.Certificate = noCertificate
 	}
 	if o.Log.GetSink() == nil {
 		o.Log = logr.Discard()

@@ -35,6 +35,9 @@ type Plane struct {
 // Start begins to drive the machine, which must run on the real clock.
 func Start(ctx context.Context, machine *state.Machine, opts Options) *Plane {
 	opts = opts.withDefaults()
+	if opts.Certificate == nil {
+		opts.Certificate = certificateFor(machine)
+	}
 	p := &Plane{
 		machine: machine,
 		opts:    opts,

@@ -24,8 +24,8 @@
 // says when to come back; Report says how a check went; Route says who gets traffic. Any other call applies what is due
 // first, so a reader never sees the past, whoever drives. Times in the journal are those of the moment itself.
 //
-// Of EC2 it knows instances, network interfaces, and security groups with their inbound rules. A call that reads them is shown
-// how they were some time ago (Options.EC2Lag), each call another time; a call that changes them acts on what is there now. What it has
+// Of EC2 it knows subnets and routes, instances, network interfaces, and security groups with their inbound rules. A call that
+// reads them is shown how they were some time ago (Options.EC2Lag), each call another time; a call that changes them acts on what is there now. What it has
 // done to inbound rules is in a journal of its own (RuleChanges).
 //
 // All durations of the load balancer (including health check interval and timeout, and the deregistration delay) are
@@ -33,5 +33,5 @@
 //
 // Not emulated: slow start, stickiness, weights, zonal shifts, target group health thresholds (their attributes are kept
 // and returned), Gateway Load Balancers, QUIC server ids, health checks of Lambda functions. Security groups
-// have no outbound rules, and rules have no ids or tags.
+// have no outbound rules, and rules have no ids or tags. Subnets and routes are given with Options; only tags and free addresses change.
 package state

@@ -10,18 +10,21 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/record"
 )
 
-// ec2 is what the machine knows of security groups, prefix lists and network interfaces.
+// ec2 is what the machine knows of security groups, prefix lists, network interfaces, and what changes in subnets.
 type ec2 struct {
 	groups      histories[SecurityGroup]
 	interfaces  histories[Interface]
+	subnetTags  histories[map[string]string]
+	free        map[string]int // addresses of a subnet, where they are not all
 	prefixLists map[string]PrefixList
 	quotas      map[string]int // inbound rules of a group, where they are not those of all
 	changes     *record.Log[RuleChange]
 }
 
-func newEC2() ec2 {
+func newEC2(vpcs []VPC) ec2 {
 	return ec2{
 		groups: histories[SecurityGroup]{}, interfaces: histories[Interface]{},
+		subnetTags: firstTags(vpcs), free: map[string]int{},
 		prefixLists: map[string]PrefixList{}, quotas: map[string]int{},
 		changes: record.New[RuleChange](0),
 	}
@@ -36,7 +39,7 @@ func (m *Machine) lagged(now time.Time) time.Time { return now.Add(-m.draw(*m.op
 // hexID makes an id as EC2 does: a prefix and 17 hexadecimal digits.
 func (m *Machine) hexID(prefix string) string { return prefix + "0" + m.id() }
 
-var ec2ID = regexp.MustCompile(`^(i|eni|sg|pl)-([0-9a-f]{8}|[0-9a-f]{17})$`)
+var ec2ID = regexp.MustCompile(`^(i|eni|sg|pl|subnet)-([0-9a-f]{8}|[0-9a-f]{17})$`)
 
 // wellFormed says whether an id is one of a kind, such as sg-.
 func wellFormed(prefix, id string) bool {

@@ -33,6 +33,8 @@ type Machine struct {
 	// lingering are the security groups of network interfaces that deleted load balancers have left, and how many.
 	lingering map[string]int
 	ec2       ec2
+	acm       acm
+	waf       waf
 	nodes     int // load balancers that got addresses so far
 }
 
@@ -51,7 +53,8 @@ func New(opts Options) *Machine {
 		tags:         histories[map[string]string]{},
 		certificates: map[string]bool{},
 		lingering:    map[string]int{},
-		ec2:          newEC2(),
+		ec2:          newEC2(opts.VPCs),
+		waf:          newWAF(),
 	}
 }
 

@@ -61,7 +61,10 @@ func (m *Machine) validateSecurityGroup(spec SecurityGroupSpec) error {
 			return Refuse("InvalidGroup.Duplicate", "The security group '%s' already exists for VPC '%s'", spec.Name, spec.VPC)
 		}
 	}
-	return CheckTags(spec.Tags)
+	if len(spec.Tags) > mostTags {
+		return Refuse("TagLimitExceeded", "The maximum number of tags has been reached on the security group '%s'", spec.Name)
+	}
+	return CheckResourceTags(spec.Tags)
 }
 
 func (m *Machine) putSecurityGroup(g SecurityGroup, now time.Time) {
@@ -143,39 +146,21 @@ func (m *Machine) DescribeSecurityGroups(account string, ids ...string) ([]Secur
 	return slices.DeleteFunc(seen, func(g SecurityGroup) bool { return len(ids) > 0 && !slices.Contains(ids, g.ID) }), nil
 }
 
-// TagSecurityGroup sets tags of a security group.
+// TagSecurityGroup sets tags of a security group of the default account.
 func (m *Machine) TagSecurityGroup(id string, tags map[string]string) error {
-	if err := CheckTags(tags); err != nil {
-		return err
-	}
-	return m.changeTags(id, func(now map[string]string) { maps.Copy(now, tags) })
+	return m.TagResources("", []string{id}, tags)
 }
 
-// UntagSecurityGroup removes tags of a security group; one that is not there is no error.
+// UntagSecurityGroup removes tags of a security group of the default account; one that is not there is no error.
 func (m *Machine) UntagSecurityGroup(id string, keys ...string) error {
-	return m.changeTags(id, func(now map[string]string) {
-		for _, key := range keys {
-			delete(now, key)
-		}
-	})
-}
-
-func (m *Machine) changeTags(id string, change func(map[string]string)) error {
-	now := m.enter()
-	defer m.leave()
-	g, err := m.securityGroup(id)
-	if err != nil {
-		return err
+	if len(keys) == 0 {
+		return nil
 	}
-	tags := map[string]string{}
-	maps.Copy(tags, g.Tags)
-	change(tags)
-	if len(tags) > mostTags {
-		return Refuse("TagLimitExceeded", "The maximum number of tags has been reached on resource '%s'", id)
+	var tags []TagFilter
+	for _, key := range keys {
+		tags = append(tags, TagFilter{Key: key})
 	}
-	g.Tags = tags
-	m.putSecurityGroup(g, now)
-	return nil
+	return m.UntagResources("", []string{id}, tags...)
 }
 
 // SetRuleQuota changes how many inbound rules of either address family a security group may have; 0 is the quota of all.

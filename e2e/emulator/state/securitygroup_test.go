@@ -222,7 +222,7 @@ func TestCreateSecurityGroupRefuses(t *testing.T) {
 		"an unknown VPC":  {SecurityGroupSpec{Name: "a", VPC: "vpc-00000000"}, "InvalidVpcID.NotFound"},
 		"no name":         {SecurityGroupSpec{}, "MissingParameter"},
 		"a name in use":   {SecurityGroupSpec{Name: "nodes"}, "InvalidGroup.Duplicate"},
-		"a reserved tag":  {SecurityGroupSpec{Name: "a", Tags: map[string]string{"aws:a": "b"}}, "ValidationError"},
+		"a reserved tag":  {SecurityGroupSpec{Name: "a", Tags: map[string]string{"aws:a": "b"}}, "InvalidParameterValue"},
 		"another VPC":     {SecurityGroupSpec{Name: "nodes", VPC: PeeredVPCID}, ""},
 		"a tag like EKS'": {SecurityGroupSpec{Name: "b", Tags: map[string]string{"kubernetes.io/cluster/a": "owned"}}, ""},
 	} {

@@ -16,20 +16,30 @@ type VPC struct {
 	Account string
 	CIDRs   []netip.Prefix
 	Subnets []Subnet
+	// RouteTables decide which subnets are public. With none, all of them are.
+	RouteTables []RouteTable
 }
 
 // Subnet is a part of a VPC in one Availability Zone.
 type Subnet struct {
 	ID   string
 	Zone string
+	// CIDR is its IPv4 range, or its IPv6 range if it has no other.
 	CIDR netip.Prefix
+	// CIDR6 is the IPv6 range beside an IPv4 one, if any.
+	CIDR6 netip.Prefix
+	// Tags are those that it begins with, see Machine.TagResources.
+	Tags map[string]string
+	// Outpost is the ARN of the Outpost that it is on, if any.
+	Outpost string
 }
 
 // DefaultVPCID names the VPC of DefaultVPC.
 const DefaultVPCID = "vpc-0a1b2c3d4e5f60718"
 
 // DefaultVPC covers 10.0.0.0/8 and an IPv6 range with subnets in the zones a, b and c of the region, far larger than AWS
-// allows, so that any pod address a test bed picks is inside. Its secondary range 100.64.0.0/16 has no subnet.
+// allows, so that any pod address a test bed picks is inside. Its secondary range 100.64.0.0/16 has no subnet. All subnets are
+// public; those with IPv4 are tagged for load balancers of either scheme and have an IPv6 range beside.
 func DefaultVPC(region string) VPC {
 	return VPC{
 		ID: DefaultVPCID,
@@ -39,11 +49,18 @@ func DefaultVPC(region string) VPC {
 			netip.MustParsePrefix("2001:db8:1200::/56"),
 		},
 		Subnets: []Subnet{
-			{"subnet-0a000000000000001", region + "a", netip.MustParsePrefix("10.0.0.0/10")},
-			{"subnet-0b000000000000002", region + "b", netip.MustParsePrefix("10.64.0.0/10")},
-			{"subnet-0c000000000000003", region + "c", netip.MustParsePrefix("10.128.0.0/9")},
-			{"subnet-0a000000000000006", region + "a", netip.MustParsePrefix("2001:db8:1200::/64")},
+			forBalancers("subnet-0a000000000000001", region+"a", "10.0.0.0/10", "2001:db8:1200:a0::/64"),
+			forBalancers("subnet-0b000000000000002", region+"b", "10.64.0.0/10", "2001:db8:1200:b0::/64"),
+			forBalancers("subnet-0c000000000000003", region+"c", "10.128.0.0/9", "2001:db8:1200:c0::/64"),
+			{ID: "subnet-0a000000000000006", Zone: region + "a", CIDR: netip.MustParsePrefix("2001:db8:1200::/64")},
 		},
+	}
+}
+
+func forBalancers(id, zone, cidr, cidr6 string) Subnet {
+	return Subnet{
+		ID: id, Zone: zone, CIDR: netip.MustParsePrefix(cidr), CIDR6: netip.MustParsePrefix(cidr6),
+		Tags: map[string]string{"kubernetes.io/role/elb": "1", "kubernetes.io/role/internal-elb": "1"},
 	}
 }
 
@@ -57,8 +74,8 @@ func PeeredVPC(region string) VPC {
 		ID:    PeeredVPCID,
 		CIDRs: []netip.Prefix{netip.MustParsePrefix("172.31.0.0/16")},
 		Subnets: []Subnet{
-			{"subnet-0a000000000000011", region + "a", netip.MustParsePrefix("172.31.0.0/20")},
-			{"subnet-0b000000000000012", region + "b", netip.MustParsePrefix("172.31.16.0/20")},
+			{ID: "subnet-0a000000000000011", Zone: region + "a", CIDR: netip.MustParsePrefix("172.31.0.0/20")},
+			{ID: "subnet-0b000000000000012", Zone: region + "b", CIDR: netip.MustParsePrefix("172.31.16.0/20")},
 		},
 	}
 }
@@ -92,7 +109,7 @@ func (m *Machine) vpc(id string) (VPC, bool) {
 // zoneOf finds the zone of the subnet an address is in.
 func (v VPC) zoneOf(addr netip.Addr) (string, bool) {
 	for _, subnet := range v.Subnets {
-		if subnet.CIDR.Contains(addr) {
+		if subnet.CIDR.Contains(addr) || subnet.CIDR6.Contains(addr) {
 			return subnet.Zone, true
 		}
 	}

@@ -79,10 +79,10 @@ func (s *Server) authorize(q *request) error {
 			}
 		}
 	}
-	if q.service.tagging == nil {
+	if q.service.further == nil {
 		return nil
 	}
-	return q.service.tagging(s, q)
+	return q.service.further(s, q)
 }
 
 // permit refuses an action on a resource that the caller's policies do not allow.
@@ -109,36 +109,36 @@ func stsPermissions(q *request) []string {
 	return []string{"sts:AssumeRole"}
 }
 
-// ec2Resources are the security group of a call that changes one.
-func ec2Resources(s *Server, q *request) []string {
-	if strings.HasPrefix(q.operation, "Describe") {
-		return []string{"*"}
-	}
-	return []string{"arn:aws:ec2:" + s.machine.Options().Region + ":" + q.caller.account + ":security-group/" + q.text("GroupId")}
-}
-
 func stsResources(_ *Server, q *request) []string { return []string{q.text("RoleArn")} }
 
 // conditionKeys are what conditions may ask about: the tags of the resource and those in the call.
 func (s *Server) conditionKeys(q *request, resource string) map[string]string {
 	keys := map[string]string{}
-	for key, value := range s.resourceTags(resource) {
+	for key, value := range s.resourceTags(q, resource) {
 		keys["aws:ResourceTag/"+key] = value
 	}
-	tags, _ := q.tagParams() // what is wrong with them is answered by the operation
-	for key, value := range tags {
+	for key, value := range q.requestTags() {
 		keys["aws:RequestTag/"+key] = value
 	}
 	return keys
 }
 
-// resourceTags are the tags of a security group or of what ELBv2 has, none of others.
-func (s *Server) resourceTags(arn string) map[string]string {
-	if _, id, ok := strings.Cut(arn, ":security-group/"); ok {
-		group, _ := s.machine.SecurityGroup(id) // what is not there has no tags
-		return maps.Clone(group.Tags)
+// requestTags are those of a call; what is wrong with them is answered by the operation.
+func (q *request) requestTags() map[string]string {
+	if q.service.prefix == ec2Prefix {
+		tags, _ := q.ec2Tags()
+		return tags
 	}
-	tags, _ := s.machine.Tags(arn) // the same
+	tags, _ := q.tagParams()
+	return tags
+}
+
+// resourceTags are the tags of what an ARN names, none of what has none here.
+func (s *Server) resourceTags(q *request, arn string) map[string]string {
+	if strings.HasPrefix(arn, "arn:aws:ec2:") {
+		return s.machine.ResourceTags(q.caller.account, arn[strings.LastIndex(arn, "/")+1:])
+	}
+	tags, _ := s.machine.Tags(arn) // what is not there has no tags
 	return tags
 }
 

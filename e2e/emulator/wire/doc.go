@@ -1,8 +1,9 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire speaks AWS's query protocol for ELBv2, EC2 (VPCs, instances, interfaces, inbound rules of security groups) and STS
-// on one HTTP endpoint, well enough for an unmodified AWS SDK or command line client: a form comes in, XML goes out.
+// Package wire speaks AWS's query protocol for ELBv2, EC2 (VPCs, subnets, instances, interfaces, security groups, tags) and STS
+// on one HTTP endpoint, well enough for an unmodified AWS SDK or command line client: a form comes in, XML goes out. Calls with a
+// header X-Amz-Target are of the JSON protocol: ACM (to list and describe certificates) and WAFv2 (to associate Web ACLs).
 //
 // A call goes through the same stations as at AWS: parse, authenticate, throttle, authorize, act on the state machine,
 // answer. Half of Options.Latency passes before the call acts and half after. Every call ends up in the log that Calls
@@ -18,8 +19,8 @@
 // Throttling is by token buckets, one set for each account, in real time: the factor that scales the load balancers'
 // times does not scale the limits of the API.
 //
-// What is read of security groups and interfaces may be old (state.Options.EC2Lag). Not emulated: the ids of rules, and answers
-// to changes of rules that say more than that they were made.
+// What is read of security groups, interfaces and the tags of subnets may be old (state.Options.EC2Lag). Not emulated: the ids of rules, and
+// answers to changes of rules that say more than that they were made.
 //
 // Faults (Inject) spoil calls for tests: they answer errors, hang, act and then drop the connection, cut answers off,
 // or leave targets out of them.

@@ -50,7 +50,7 @@ func TestDescribeVpcs(t *testing.T) {
 	}
 	_, err := b.ec2().DescribeVpcs(ctx(t), &ec2api.DescribeVpcsInput{VpcIds: []string{"vpc-00000000"}})
 	wantCode(t, err, "InvalidVpcID.NotFound")
-	_, err = b.ec2().DescribeSubnets(ctx(t), &ec2api.DescribeSubnetsInput{})
+	_, err = b.ec2().DescribeVolumes(ctx(t), &ec2api.DescribeVolumesInput{})
 	wantCode(t, err, "InvalidAction")
 }
 

@@ -30,6 +30,9 @@ type Limits struct {
 	// EC2 limits each of its operations by itself: Describe operations, of these DescribeInstances,
 	// DescribeNetworkInterfaces and DescribeSecurityGroups without filters and pages, and all that change something.
 	EC2Describe, EC2Unfiltered, EC2Change Limit
+	// ACM and WAFRead limit each operation by itself. WAFAssociate is for AssociateWebACL and for DisassociateWebACL, WAFLookup for
+	// GetWebACLForResource, WAFRead for the others of WAFv2.
+	ACM, WAFAssociate, WAFLookup, WAFRead Limit
 }
 
 // DefaultLimits are those that AWS documents.
@@ -42,6 +45,11 @@ func DefaultLimits() Limits {
 		EC2Describe:   Limit{Capacity: 100, Refill: 20},
 		EC2Unfiltered: Limit{Capacity: 50, Refill: 10},
 		EC2Change:     Limit{Capacity: 50, Refill: 5},
+
+		ACM:          Limit{Capacity: 10, Refill: 10},
+		WAFAssociate: Limit{Capacity: 1, Refill: 0.5},
+		WAFLookup:    Limit{Capacity: 1, Refill: 1},
+		WAFRead:      Limit{Capacity: 5, Refill: 5},
 	}
 }
 

@@ -3,12 +3,7 @@
 
 package wire
 
-import (
-	"maps"
-	"slices"
-
-	"github.com/targetgate/targetgate/e2e/emulator/state"
-)
+import "github.com/targetgate/targetgate/e2e/emulator/state"
 
 type tagItemXML struct {
 	Key   string `xml:"key"`
@@ -84,14 +79,10 @@ func securityGroupFields(g state.SecurityGroup, filter string) ([]string, bool) 
 }
 
 func securityGroupAnswer(g state.SecurityGroup) securityGroupXML {
-	answer := securityGroupXML{
+	return securityGroupXML{
 		OwnerID: g.Account, GroupID: g.ID, GroupName: g.Name, Description: g.Description, VpcID: g.VPC,
-		Permissions: items[permissionXML]{permissionAnswers(g)},
+		Permissions: items[permissionXML]{permissionAnswers(g)}, Tags: items[tagItemXML]{tagItems(g.Tags)},
 	}
-	for _, key := range slices.Sorted(maps.Keys(g.Tags)) {
-		answer.Tags.Items = append(answer.Tags.Items, tagItemXML{key, g.Tags[key]})
-	}
-	return answer
 }
 
 // permissionAnswers puts the rules of one protocol and range of ports together, as EC2 does.

@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"time"
@@ -117,8 +118,11 @@ func (s *Server) process(q *request, r *http.Request) (any, error) {
 	return act(s, q)
 }
 
-// parse reads the form and finds the operation by its name and version.
+// parse reads the form and finds the operation by its name and version, or both as the JSON protocol has them.
 func (q *request) parse(r *http.Request) (action, error) {
+	if target := r.Header.Get("X-Amz-Target"); target != "" {
+		return q.parseJSON(r, target)
+	}
 	q.service = elbv2Service // the form of errors for what cannot be understood
 	if err := r.ParseForm(); err != nil {
 		return nil, state.Refuse("MalformedQueryString", "The request could not be read: %v", err)
@@ -165,7 +169,7 @@ func (q *request) send(w http.ResponseWriter, status int, body []byte) {
 	if q.fault.Drop {
 		panic(http.ErrAbortHandler) // closes the connection without an answer
 	}
-	w.Header().Set("Content-Type", "text/xml")
+	w.Header().Set("Content-Type", cmp.Or(q.service.contentType, "text/xml"))
 	w.Header().Set("X-Amzn-Requestid", q.log.RequestID)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)

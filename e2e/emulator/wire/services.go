@@ -10,17 +10,19 @@ type action func(*Server, *request) (any, error)
 
 // service is one AWS service: how it wraps answers and what it can do.
 type service struct {
-	version   string
+	version   string // or the first part of X-Amz-Target
 	prefix    string // of its actions in policies
 	namespace string
+	// contentType is that of answers, text/xml when empty.
+	contentType string
 	// bucket names the token bucket of a call and its size, nil is none; overload is the answer when it is empty.
 	bucket   func(Limits, *request) (kind string, limit Limit)
 	overload state.Error
 	// permissions are the actions that a call needs in policies, resources those that it needs each of them for.
 	permissions func(*request) []string
 	resources   func(*Server, *request) []string
-	// tagging refuses a call that creates with tags and may not tag, nil is none.
-	tagging func(*Server, *request) error
+	// further refuses a call that needs one more action and may not do that, such as to tag what it creates; nil is none.
+	further func(*Server, *request) error
 	denied  func(q *request, action, resource string, explicit bool) error
 	answer  func(namespace, operation, id string, result any) ([]byte, error)
 	refusal func(namespace, id string, status int, e *state.Error) ([]byte, error)
@@ -33,7 +35,7 @@ var (
 		prefix:      "elasticloadbalancing",
 		permissions: ownPermission,
 		resources:   elbv2Resources,
-		tagging:     elbv2Tagging,
+		further:     elbv2Tagging,
 		denied:      accessDenied,
 		namespace:   "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
 		bucket:      elbv2Bucket,
@@ -80,9 +82,10 @@ var (
 	}
 	ec2Service = service{
 		version:     "2016-11-15",
-		prefix:      "ec2",
+		prefix:      ec2Prefix,
 		permissions: ownPermission,
 		resources:   ec2Resources,
+		further:     ec2Tagging,
 		denied:      unauthorized,
 		namespace:   "http://ec2.amazonaws.com/doc/2016-11-15/",
 		bucket:      ec2Bucket,
@@ -94,6 +97,13 @@ var (
 			"DescribeInstances":             only(describeInstances, "InstanceId", "Filter", "MaxResults", "NextToken"),
 			"DescribeNetworkInterfaces":     only(describeNetworkInterfaces, "NetworkInterfaceId", "Filter", "MaxResults", "NextToken"),
 			"DescribeSecurityGroups":        only(describeSecurityGroups, "GroupId", "Filter", "MaxResults", "NextToken"),
+			"DescribeSubnets":               only(describeSubnets, "SubnetId", "Filter", "MaxResults", "NextToken"),
+			"DescribeRouteTables":           only(describeRouteTables, "RouteTableId", "Filter", "MaxResults", "NextToken"),
+			"DescribeAvailabilityZones":     only(describeZones, "ZoneName", "Filter", "AllAvailabilityZones"),
+			"CreateSecurityGroup":           only(createSecurityGroup, "GroupName", "GroupDescription", "VpcId", "TagSpecification"),
+			"DeleteSecurityGroup":           only(deleteSecurityGroup, "GroupId"),
+			"CreateTags":                    only(createTags, "ResourceId", "Tag"),
+			"DeleteTags":                    only(deleteTags, "ResourceId", "Tag"),
 			"AuthorizeSecurityGroupIngress": only(authorizeSecurityGroupIngress, "GroupId", "IpPermissions"),
 			"RevokeSecurityGroupIngress":    only(revokeSecurityGroupIngress, "GroupId", "IpPermissions"),
 		},

@@ -1,0 +1,50 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"slices"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+)
+
+type availabilityZoneXML struct {
+	Name   string `xml:"zoneName"`
+	ID     string `xml:"zoneId"`
+	State  string `xml:"zoneState"`
+	Type   string `xml:"zoneType"`
+	Region string `xml:"regionName"`
+	OptIn  string `xml:"optInStatus"`
+}
+
+// describeZones answers all zones at once: the operation has no pages.
+func describeZones(s *Server, q *request) (any, error) {
+	zones, names := s.machine.Zones(), q.texts("ZoneName")
+	for _, name := range names {
+		if !slices.ContainsFunc(zones, func(z state.Zone) bool { return z.Name == name }) {
+			return nil, invalidParameter("Invalid availability zone: [%s]", name)
+		}
+	}
+	zones = slices.DeleteFunc(zones, func(z state.Zone) bool { return len(names) > 0 && !slices.Contains(names, z.Name) })
+	return listing[state.Zone, availabilityZoneXML]{
+		set: "availabilityZoneInfo",
+		id:  func(z state.Zone) string { return z.Name },
+		has: zoneFields,
+		answer: func(z state.Zone) availabilityZoneXML {
+			return availabilityZoneXML{z.Name, z.ID, "available", z.Type, s.machine.Options().Region, "opt-in-not-required"}
+		},
+	}.page(q, zones)
+}
+
+func zoneFields(z state.Zone, filter string) (values []string, known bool) {
+	switch filter {
+	case "zone-name":
+		return []string{z.Name}, true
+	case "zone-id":
+		return []string{z.ID}, true
+	case "zone-type":
+		return []string{z.Type}, true
+	}
+	return nil, false
+}
