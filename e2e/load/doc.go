@@ -15,5 +15,6 @@
 //
 // Every request counts under its status code, or, when no complete answer came, under one of the kinds of failure: refused
 // (no connection), reset, closed (the connection ended without a complete answer), timeout, other. All but 200 is a failure.
-// Only http URLs are understood; redirects are answers.
+// Only http and https URLs are understood; redirects are answers. A handshake that fails is of the kind other, if the connection is not
+// broken.
 package load

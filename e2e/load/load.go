@@ -4,11 +4,15 @@
 package load
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
@@ -26,6 +30,10 @@ type Options struct {
 	KeepAlive bool
 	// Header is added to every request; a Host in it is sent as the request's host.
 	Header http.Header
+	// Dial connects to a host and port; nil is an ordinary dialer. See package names.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// TLS is for https. Its ServerName is the URL's host when empty.
+	TLS *tls.Config
 }
 
 // Load is a running load. It is safe for concurrent use.
@@ -101,7 +109,10 @@ func (l *Load) schedule(ctx context.Context) {
 
 // work sends requests, one at a time, on one connection.
 func (l *Load) work() {
-	w := worker{request: l.request, timeout: l.options.Timeout, keepAlive: l.options.KeepAlive}
+	w := worker{
+		request: l.request, timeout: l.options.Timeout, keepAlive: l.options.KeepAlive,
+		dial: l.options.Dial, tls: l.options.tls(l.request.URL.Hostname()),
+	}
 	defer w.close()
 	for due := range l.due {
 		sent := time.Now()
@@ -110,13 +121,26 @@ func (l *Load) work() {
 	}
 }
 
+// tls is nil for http.
+func (o Options) tls(host string) *tls.Config {
+	if !strings.HasPrefix(o.URL, "https:") {
+		return nil
+	}
+	config := o.TLS.Clone()
+	if config == nil {
+		config = &tls.Config{}
+	}
+	config.ServerName = cmp.Or(config.ServerName, host)
+	return config
+}
+
 func (o Options) request() (*http.Request, error) {
 	target, err := url.Parse(o.URL)
 	if err != nil {
 		return nil, err
 	}
-	if target.Scheme != "http" || target.Host == "" {
-		return nil, fmt.Errorf("want an http URL, not %q", o.URL)
+	if target.Scheme != "http" && target.Scheme != "https" || target.Host == "" {
+		return nil, fmt.Errorf("want an http or https URL, not %q", o.URL)
 	}
 	if o.Rate <= 0 {
 		return nil, errors.New("rate must be above 0")

@@ -247,7 +247,7 @@ func TestLoadEndsWithItsContext(t *testing.T) {
 
 func TestOptionsAreValidated(t *testing.T) {
 	cases := map[string]Options{
-		"https":  {URL: "https://127.0.0.1", Rate: 1},
+		"ftp":    {URL: "ftp://127.0.0.1", Rate: 1},
 		"no URL": {Rate: 1},
 		"rate":   {URL: "http://127.0.0.1"},
 		"syntax": {URL: "http://%zz", Rate: 1},

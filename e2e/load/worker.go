@@ -5,6 +5,8 @@ package load
 
 import (
 	"bufio"
+	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -28,6 +30,8 @@ type worker struct {
 	request   *http.Request
 	timeout   time.Duration
 	keepAlive bool
+	dial      func(ctx context.Context, network, address string) (net.Conn, error) // nil is an ordinary dialer
+	tls       *tls.Config                                                          // nil for http
 
 	connection net.Conn // nil when there is none
 	reader     *bufio.Reader
@@ -76,13 +80,32 @@ func (w *worker) connect(deadline time.Time) error {
 	if w.connection != nil {
 		return nil
 	}
-	dialer := net.Dialer{Deadline: deadline}
-	connection, err := dialer.Dial("tcp", hostPort(w.request))
+	connection, err := w.open(deadline)
 	if err != nil {
 		return err
 	}
 	w.connection, w.reader = connection, bufio.NewReader(connection)
 	return nil
+}
+
+// open makes a connection, and for https the handshake on it.
+func (w *worker) open(deadline time.Time) (net.Conn, error) {
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	dial := w.dial
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	connection, err := dial(ctx, "tcp", hostPort(w.request))
+	if err != nil || w.tls == nil {
+		return connection, err
+	}
+	secured := tls.Client(connection, w.tls)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = connection.Close() // the handshake has failed already
+		return nil, err
+	}
+	return secured, nil
 }
 
 func (w *worker) close() {
@@ -95,6 +118,9 @@ func (w *worker) close() {
 
 // isOpen looks, without waiting, whether an idle connection has been closed or reset by the other side.
 func isOpen(connection net.Conn) bool {
+	if secured, ok := connection.(*tls.Conn); ok {
+		connection = secured.NetConn()
+	}
 	raw, err := connection.(*net.TCPConn).SyscallConn()
 	if err != nil {
 		return false
@@ -110,7 +136,7 @@ func isOpen(connection net.Conn) bool {
 func hostPort(request *http.Request) string {
 	port := request.URL.Port()
 	if port == "" {
-		port = "80"
+		port = map[string]string{"http": "80", "https": "443"}[request.URL.Scheme]
 	}
 	return net.JoinHostPort(request.URL.Hostname(), port)
 }
