@@ -5,7 +5,7 @@
 //
 // A test bed is a real control plane (cluster, built from kubernetes), nodes that open real sockets (kubelet), load balancers
 // that really probe and forward (emulator), and the targetgate binary as a separate process; testbed puts them together.
-// Package load sends requests.
+// Package load sends requests; package names has clients reach load balancers by host name.
 //
 // Tests are in packages by the bed that they need, and a package's tests share one bed, one after the other, each with its own
 // app in its own namespace. The doc.go of each says what its bed is and what belongs there; suite has what they share.

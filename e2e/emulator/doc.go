@@ -5,7 +5,7 @@
 //
 // It has three parts: state decides what happens to targets and when, wire answers AWS clients (to those whom iam allows it),
 // dataplane checks targets and forwards traffic. Start runs all three in this process on loopback sockets; the program in cmd
-// does the same for any AWS client.
+// does the same for any AWS client. Resolve leads from the DNS name of a load balancer to its front door, see package names.
 //
 // It never registers, deregisters or marks anything by itself: that is the job of the program under test.
 package emulator

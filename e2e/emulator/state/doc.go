@@ -25,7 +25,8 @@
 // first, so a reader never sees the past, whoever drives. Times in the journal are those of the moment itself.
 //
 // Of EC2 it knows subnets and routes, instances, network interfaces, and security groups with their inbound rules. A call that
-// reads them is shown how they were some time ago (Options.EC2Lag), each call another time; a call that changes them acts on what is there now. What it has
+// reads them is shown how they were some time ago (Options.EC2Lag), each call another time; a call that changes them acts on
+// what is there now. What it has
 // done to inbound rules is in a journal of its own (RuleChanges).
 //
 // All durations of the load balancer (including health check interval and timeout, and the deregistration delay) are

@@ -19,7 +19,8 @@
 // Throttling is by token buckets, one set for each account, in real time: the factor that scales the load balancers'
 // times does not scale the limits of the API.
 //
-// What is read of security groups, interfaces and the tags of subnets may be old (state.Options.EC2Lag). Not emulated: the ids of rules, and
+// What is read of security groups, interfaces and the tags of subnets may be old (state.Options.EC2Lag). Not emulated: the ids
+// of rules, and
 // answers to changes of rules that say more than that they were made.
 //
 // Faults (Inject) spoil calls for tests: they answer errors, hang, act and then drop the connection, cut answers off,

@@ -136,7 +136,8 @@ func listWebACLs(s *Server, q *request) (any, error) {
 		return nil, err
 	}
 	if scope != state.ScopeRegional && scope != state.ScopeCloudFront {
-		return nil, state.Refuse("WAFInvalidParameterException", "Error reason: The scope is not valid., field: SCOPE_VALUE, parameter: %s", scope)
+		return nil, state.Refuse("WAFInvalidParameterException",
+			"Error reason: The scope is not valid., field: SCOPE_VALUE, parameter: %s", scope)
 	}
 	acls, next, err := numberedPage(s.machine.WebACLs(q.caller.account, scope), cmp.Or(size, largestWebACLPage), q.text("NextMarker"),
 		"WAFInvalidParameterException")
