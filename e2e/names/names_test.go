@@ -27,6 +27,7 @@ func TestAddressesByName(t *testing.T) {
 	n.Alias("shop.example.com", balancer)
 	n.Alias("WWW.example.com.", "shop.example.com")
 	n.Alias("*.example.com", "other.eu-west-1.elb.amazonaws.com")
+	n.Alias("*.example.net", balancer)
 	n.Alias("moved.example.com", "other.eu-west-1.elb.amazonaws.com")
 	n.Alias("moved.example.com", balancer)
 	n.Alias("gone.example.org", balancer)
@@ -40,6 +41,8 @@ func TestAddressesByName(t *testing.T) {
 		"moved.example.com:80":     "127.0.0.1:8080",
 		"Shop.Example.com.:80":     "127.0.0.1:8080",
 		"any.example.com:80":       "",
+		"any.example.net:80":       "127.0.0.1:8080",
+		"a.any.example.net:80":     "",
 		"deep.shop.example.com:80": "",
 		"gone.example.org:80":      "",
 		"a.example.org:80":         "",
