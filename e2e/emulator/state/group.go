@@ -24,6 +24,9 @@ const (
 	TypeALB      = "alb"
 )
 
+// VersionGRPC is the protocol version of groups whose health checks match gRPC codes. Their targets cannot be healthy here.
+const VersionGRPC = "GRPC"
+
 // Address types of groups and load balancers.
 const (
 	IPv4 = "ipv4"

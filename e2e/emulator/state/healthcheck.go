@@ -85,6 +85,9 @@ func (s GroupSpec) checkDefaults() HealthCheck {
 	}
 	c.Path = "/"
 	c.Matcher = cmp.Or(c.Matcher, "200-399")
+	if s.ProtocolVersion == VersionGRPC {
+		c.Path, c.Matcher = "/AWS.ALB/healthcheck", "12"
+	}
 	switch {
 	case s.application():
 		c.Timeout = 5

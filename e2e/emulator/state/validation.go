@@ -15,7 +15,7 @@ var (
 
 	groupProtocols = []string{ProtocolHTTP, ProtocolHTTPS, ProtocolTCP, "TLS", "UDP", "TCP_UDP", "QUIC", "TCP_QUIC"}
 	targetTypes    = []string{TypeInstance, TypeIP, TypeLambda, TypeALB}
-	versions       = []string{"", "HTTP1", "HTTP2", "GRPC"}
+	versions       = []string{"", "HTTP1", "HTTP2", VersionGRPC}
 )
 
 func oneOf(name, value string, allowed []string) error {
@@ -130,8 +130,11 @@ func (s GroupSpec) validateMatcher() error {
 		}
 		return nil
 	}
-	highest := 599
-	if s.application() {
+	lowest, highest := 200, 599
+	switch {
+	case s.ProtocolVersion == VersionGRPC:
+		lowest, highest = 0, 99
+	case s.application():
 		highest = 499
 	}
 	ranges, err := parseMatcher(c.Matcher)
@@ -139,8 +142,8 @@ func (s GroupSpec) validateMatcher() error {
 		return Invalid("Health check matcher HTTP code '%s' is not valid", c.Matcher)
 	}
 	for _, r := range ranges {
-		if r[0] < 200 || r[1] > highest || r[0] > r[1] {
-			return Invalid("Health check matcher HTTP code '%s' must be within '200-%d' inclusive", c.Matcher, highest)
+		if r[0] < lowest || r[1] > highest || r[0] > r[1] {
+			return Invalid("Health check matcher HTTP code '%s' must be within '%d-%d' inclusive", c.Matcher, lowest, highest)
 		}
 	}
 	return nil

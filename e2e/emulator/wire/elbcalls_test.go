@@ -227,3 +227,24 @@ func TestTagsOfAllResources(t *testing.T) {
 		t.Errorf("tags after two minutes (-want +got):\n%s", diff)
 	}
 }
+
+func TestGRPCGroupsMatchGRPCCodes(t *testing.T) {
+	b := newELBBed(t)
+	in := &elb.CreateTargetGroupInput{
+		Name: aws.String("rpc"), Protocol: "HTTP", ProtocolVersion: aws.String("GRPC"), Port: aws.Int32(80), VpcId: aws.String(state.DefaultVPCID),
+	}
+	made := must[*elb.CreateTargetGroupOutput](t)(b.elb.CreateTargetGroup(ctx(t), in)).TargetGroups[0]
+	if *made.Matcher.GrpcCode != "12" || made.Matcher.HttpCode != nil || *made.HealthCheckPath != "/AWS.ALB/healthcheck" {
+		t.Errorf("group is %+v, matcher %+v", made, made.Matcher)
+	}
+	for code, want := range map[string]string{"0-99": "", "100": "ValidationError"} {
+		_, err := b.elb.ModifyTargetGroup(ctx(t), &elb.ModifyTargetGroupInput{
+			TargetGroupArn: made.TargetGroupArn, Matcher: &types.Matcher{GrpcCode: &code},
+		})
+		wantCode(t, err, want)
+	}
+	_, err := b.elb.ModifyTargetGroup(ctx(t), &elb.ModifyTargetGroupInput{
+		TargetGroupArn: made.TargetGroupArn, Matcher: &types.Matcher{HttpCode: aws.String("200")},
+	})
+	wantCode(t, err, "ValidationError")
+}

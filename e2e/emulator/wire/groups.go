@@ -33,7 +33,8 @@ type groupXML struct {
 }
 
 type matcherXML struct {
-	HTTPCode string `xml:"HttpCode"`
+	HTTPCode string `xml:"HttpCode,omitempty"`
+	GRPCCode string `xml:"GrpcCode,omitempty"`
 }
 
 type groupsXML struct {
@@ -62,8 +63,11 @@ func groupAnswer(g state.Group) groupXML {
 		TargetType:                 g.TargetType,
 		IPAddressType:              g.AddressType,
 	}
-	if c.Matcher != "" {
-		answer.Matcher = &matcherXML{c.Matcher}
+	switch {
+	case g.ProtocolVersion == state.VersionGRPC:
+		answer.Matcher = &matcherXML{GRPCCode: c.Matcher}
+	case c.Matcher != "":
+		answer.Matcher = &matcherXML{HTTPCode: c.Matcher}
 	}
 	return answer
 }
@@ -75,13 +79,20 @@ func oneGroup(g state.Group, err error) (any, error) {
 	return groupsXML{TargetGroups: members[groupXML]{[]groupXML{groupAnswer(g)}}}, nil
 }
 
-// checkParams reads the health check settings of CreateTargetGroup and ModifyTargetGroup.
-func (q *request) checkParams() (state.HealthCheck, error) {
+// checkParams reads the health check settings of CreateTargetGroup and ModifyTargetGroup for a group of a protocol version.
+func (q *request) checkParams(version string) (state.HealthCheck, error) {
+	matcher, other := "Matcher.HttpCode", "Matcher.GrpcCode"
+	if version == state.VersionGRPC {
+		matcher, other = other, matcher
+	}
+	if q.text(other) != "" {
+		return state.HealthCheck{}, state.Invalid("%s cannot be specified for protocol version '%s'", other, version)
+	}
 	check := state.HealthCheck{
 		Protocol: q.text("HealthCheckProtocol"),
 		Port:     q.text("HealthCheckPort"),
 		Path:     q.text("HealthCheckPath"),
-		Matcher:  q.text("Matcher.HttpCode"),
+		Matcher:  q.text(matcher),
 	}
 	for name, field := range map[string]*int{
 		"HealthCheckIntervalSeconds": &check.Interval,
@@ -112,7 +123,7 @@ func (q *request) checkEnabled(targetType string) error {
 }
 
 func createTargetGroup(s *Server, q *request) (any, error) {
-	check, err := q.checkParams()
+	check, err := q.checkParams(q.text("ProtocolVersion"))
 	if err != nil {
 		return nil, err
 	}
@@ -145,15 +156,15 @@ func deleteTargetGroup(s *Server, q *request) (any, error) {
 }
 
 func modifyTargetGroup(s *Server, q *request) (any, error) {
-	check, err := q.checkParams()
-	if err != nil {
-		return nil, err
-	}
 	groups, err := s.machine.Groups(state.GroupFilter{Account: q.caller.account, ARNs: []string{q.text("TargetGroupArn")}})
 	if err != nil {
 		return nil, err
 	}
 	if err := q.checkEnabled(groups[0].TargetType); err != nil {
+		return nil, err
+	}
+	check, err := q.checkParams(groups[0].ProtocolVersion)
+	if err != nil {
 		return nil, err
 	}
 	return oneGroup(s.machine.ModifyGroup(groups[0].ARN, check))
