@@ -110,6 +110,9 @@ func (e *Emulator) FrontDoor(groupARN string) string { return e.plane.FrontDoor(
 // Resolve returns host:port of the front door behind a load balancer's DNS name and a port, see dataplane.Plane.Resolve.
 func (e *Emulator) Resolve(host string, port int) (string, error) { return e.plane.Resolve(host, port) }
 
+// ListenerDoor returns host:port of a listener, "" until its load balancer is active.
+func (e *Emulator) ListenerDoor(listenerARN string) string { return e.plane.ListenerDoor(listenerARN) }
+
 // Requests returns the finished requests through front doors from position since on.
 func (e *Emulator) Requests(since int) []dataplane.Request { return e.plane.Requests(since) }
 

@@ -47,7 +47,7 @@ func TestRunTakesHelpForSuccess(t *testing.T) {
 }
 
 func TestBuildReadsFlags(t *testing.T) {
-	o := options{scale: 1, describe: "1/2", register: "0/0", modify: "3/0.5", roles: []string{"arn:a", "arn:b,secret"}}
+	o := options{scale: 1, describe: "1/2", register: "0/0", modify: "3/0.5", other: "5/6", roles: []string{"arn:a", "arn:b,secret"}}
 	got, err := o.build()
 	if err != nil {
 		t.Fatal(err)
@@ -55,6 +55,7 @@ func TestBuildReadsFlags(t *testing.T) {
 	wantLimits := wire.DefaultLimits()
 	wantLimits.Describe, wantLimits.Register = wire.Limit{Capacity: 1, Refill: 2}, wire.Limit{}
 	wantLimits.Modify = wire.Limit{Capacity: 3, Refill: 0.5}
+	wantLimits.Other = wire.Limit{Capacity: 5, Refill: 6}
 	if diff := cmp.Diff(&wantLimits, got.Wire.Limits); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}

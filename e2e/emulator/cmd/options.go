@@ -30,6 +30,7 @@ type options struct {
 	describe       string
 	register       string
 	modify         string
+	other          string
 	roles          []string
 }
 
@@ -45,6 +46,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.describe, "describe-limit", "200/50", "calls at once / a second for Describe*; 0/0 is no limit")
 	fs.StringVar(&o.register, "register-limit", "20/4", "the same for RegisterTargets and DeregisterTargets together")
 	fs.StringVar(&o.modify, "modify-limit", "20/3", "the same for Modify*")
+	fs.StringVar(&o.other, "other-limit", "20/3", "the same for Create*, Delete*, Set*, Add* and Remove*, for each of these by itself")
 	fs.StringArrayVar(&o.roles, "role", nil, "ARN of a role that may be assumed, with ,EXTERNAL-ID if one is asked for; may be repeated")
 }
 
@@ -76,6 +78,7 @@ func (o *options) limits() (wire.Limits, error) {
 		{"--describe-limit", o.describe, &limits.Describe},
 		{"--register-limit", o.register, &limits.Register},
 		{"--modify-limit", o.modify, &limits.Modify},
+		{"--other-limit", o.other, &limits.Other},
 	} {
 		limit, err := parseLimit(flag.text)
 		if err != nil {

@@ -8,7 +8,9 @@
 // own goroutine, which ends with the check), opens and closes front doors as listeners come and go, and ends what is in
 // flight to a target when the machine says so. Nothing ticks in between.
 //
-// A front door is a socket on loopback for one listener. The ALB's is a reverse proxy that spreads requests evenly, keeps
+// A front door is a socket on loopback for one listener of an active load balancer. The ALB's does with a request what the rules in
+// force say: it redirects, answers by itself, or forwards to one of the rule's target groups by their weights, also to one that has no
+// target. The record of a request has the rule and the group. Forwarding, it is a reverse proxy that spreads requests evenly, keeps
 // connections to targets open, and hides nothing: a request goes to one target only, once, and a target that refuses or
 // closes is a 502, no target a 503, no answer in time a 504. The NLB's is a TCP proxy that gives each connection to one
 // target; where that fails, the client's connection is reset.
@@ -16,9 +18,14 @@
 // Where a target's interface is known and has security groups, a connection needs a rule of theirs, for the port and from the
 // load balancer's security groups or addresses. Without one nothing is heard: a check times out, a request is a 504.
 //
+// The security groups of a load balancer that an API call has made let clients in, by their addresses and the listener's port. From one that
+// is not let in nothing is heard.
+//
 // Pods have addresses in 10.0.0.0/8 that only the API knows; their servers listen on the same address in 127.0.0.0/8.
 // Options.Map translates.
 //
-// Not emulated: UDP, HTTP/2 and gRPC to targets, Lambda functions (502), WebSocket time limits,
+// Options.Certificate chooses the certificates of HTTPS listeners.
+//
+// Not emulated: TLS at Network Load Balancers, UDP, HTTP/2 and gRPC to targets, Lambda functions (502), WebSocket time limits,
 // addresses of clients that a Network Load Balancer keeps: to security groups, all traffic is the load balancer's own.
 package dataplane

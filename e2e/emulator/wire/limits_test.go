@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go"
 	testclock "k8s.io/utils/clock/testing"
 
@@ -31,6 +33,14 @@ func TestThrottling(t *testing.T) {
 		_, err := b.elb.ModifyTargetGroup(ctx(t), &elb.ModifyTargetGroupInput{TargetGroupArn: &arn})
 		return err
 	}
+	untag := func() error {
+		_, err := b.elb.RemoveTags(ctx(t), &elb.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: []string{"a"}})
+		return err
+	}
+	tag := func() error {
+		_, err := b.elb.AddTags(ctx(t), &elb.AddTagsInput{ResourceArns: []string{arn}, Tags: []types.Tag{{Key: aws.String("a"), Value: aws.String("b")}}})
+		return err
+	}
 	cases := []struct {
 		name             string
 		call, alsoCounts func() error
@@ -39,6 +49,8 @@ func TestThrottling(t *testing.T) {
 		{"describe", describe, describe, 200, 50},
 		{"register and deregister", register, deregister, 20, 4},
 		{"modify", modify, modify, 20, 3},
+		{"remove", untag, untag, 20, 3},
+		{"add, beside remove", tag, tag, 20, 3},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -60,8 +72,8 @@ func TestThrottling(t *testing.T) {
 			throttled++
 		}
 	}
-	if throttled != 6 {
-		t.Errorf("%d throttled calls in the log, want 6", throttled)
+	if throttled != 10 {
+		t.Errorf("%d throttled calls in the log, want 10", throttled)
 	}
 	b.server.SetLimits(Limits{})
 	for range 300 {

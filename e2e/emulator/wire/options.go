@@ -25,7 +25,8 @@ type Limits struct {
 	Register Limit
 	// Modify is shared by all ELBv2 operations whose name begins so.
 	Modify Limit
-	// Other is for ELBv2's Create and Delete operations. STS has no limit here.
+	// Other is for all other ELBv2 operations, one for each first word of their names: Create, Delete, Set, Add and Remove. AWS does not
+	// document these, the default is that of Modify. STS has no limit here.
 	Other Limit
 	// EC2 limits each of its operations by itself: Describe operations, of these DescribeInstances,
 	// DescribeNetworkInterfaces and DescribeSecurityGroups without filters and pages, and all that change something.
@@ -41,6 +42,7 @@ func DefaultLimits() Limits {
 		Describe: Limit{Capacity: 200, Refill: 50},
 		Register: Limit{Capacity: 20, Refill: 4},
 		Modify:   Limit{Capacity: 20, Refill: 3},
+		Other:    Limit{Capacity: 20, Refill: 3},
 
 		EC2Describe:   Limit{Capacity: 100, Refill: 20},
 		EC2Unfiltered: Limit{Capacity: 50, Refill: 10},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
 // throttle holds the buckets of all accounts.
@@ -62,7 +63,13 @@ func elbv2Bucket(limits Limits, q *request) (kind string, limit Limit) {
 	case strings.HasPrefix(q.operation, "Modify"):
 		return "modify", limits.Modify
 	}
-	return "other", limits.Other
+	return q.verb(), limits.Other
+}
+
+// verb is the first word of the operation's name.
+func (q *request) verb() string {
+	at := strings.IndexFunc(q.operation[1:], unicode.IsUpper)
+	return q.operation[:at+1]
 }
 
 // ec2Bucket is an operation's own.
