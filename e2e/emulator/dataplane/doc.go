@@ -18,8 +18,8 @@
 // Where a target's interface is known and has security groups, a connection needs a rule of theirs, for the port and from the
 // load balancer's security groups or addresses. Without one nothing is heard: a check times out, a request is a 504.
 //
-// The security groups of a load balancer that an API call has made let clients in, by their addresses and the listener's port. From one that
-// is not let in nothing is heard.
+// The security groups of a load balancer that an API call has made let clients in, by their addresses and the listener's port. A client
+// that is not let in hears nothing.
 //
 // Pods have addresses in 10.0.0.0/8 that only the API knows; their servers listen on the same address in 127.0.0.0/8.
 // Options.Map translates.

@@ -24,9 +24,9 @@
 // says when to come back; Report says how a check went; Route says who gets traffic. Any other call applies what is due
 // first, so a reader never sees the past, whoever drives. Times in the journal are those of the moment itself.
 //
-// A load balancer that an API call asks for is provisioned for some minutes (Delays.Provisioning) before it takes anything in. Its listeners
-// have rules, which decide what is done with a request (Decide). Changed rules are shown at once; the data plane follows them in batches:
-// all changes of a load balancer up to the batch are in force from the same moment on, those before and after it are seen apart. A target
+// A load balancer that an API call asks for is provisioned for some minutes (Delays.Provisioning) before it takes anything in. Its
+// listeners have rules, which decide what is done with a request (Decide). Changed rules are shown at once; the data plane follows them
+// in batches: all changes of a load balancer up to the batch are in force from the same moment on, later ones are seen apart. A target
 // group that any listener or rule names is in use, even with weight 0 and for requests that never come: its targets are checked. It may
 // belong to one load balancer only. A rule in force may still name one that is in use no more: deleted, it answers 503.
 //
@@ -34,13 +34,13 @@
 //
 // Of EC2 it knows subnets and routes, instances, network interfaces, and security groups with their inbound rules. A call that
 // reads them is shown how they were some time ago (Options.EC2Lag), each call another time; a call that changes them acts on
-// what is there now. What it has
-// done to inbound rules is in a journal of its own (RuleChanges).
+// what is there now. What it has done to inbound rules is in a journal of its own (RuleChanges).
 //
 // All durations of the load balancer (including health check interval and timeout, and the deregistration delay) are
 // multiplied by one factor, Options.Scale. The clock is injected and random choices come from one seeded source.
 //
-// Not emulated: slow start, stickiness (also that of rules), zonal shifts, authentication and transforms in rules, trust stores, target group health thresholds (their attributes are kept
-// and returned), Gateway Load Balancers, QUIC server ids, health checks of Lambda functions. Security groups
-// have no outbound rules, and rules have no ids or tags. Subnets and routes are given with Options; only tags and free addresses change.
+// Not emulated: slow start, stickiness (also that of rules), zonal shifts, target group health thresholds (their attributes are kept
+// and returned), authentication and transforms in rules, trust stores, Gateway Load Balancers, QUIC server ids, health
+// checks of Lambda functions. Security groups have no outbound rules, and their rules have no ids or tags. Subnets and
+// routes are given with Options; only tags and free addresses change.
 package state
