@@ -183,6 +183,7 @@ func TestAnIngressIsGoneWhenNothingOfItServes(t *testing.T) {
 		"the load balancer is protected":               {balancer: true, result: protected, gone: true},
 		"a security group lingers":                     {balancer: true, result: apply.Result{Later: []apply.Failure{{}}, Again: time.Minute}, gone: true},
 		"its rule cannot be deleted":                   {balancer: true, result: refusedWith(plan.DeleteRule{}, "OperationNotPermitted")},
+		"an attribute of the load balancer is refused": {balancer: true, result: refusedWith(plan.SetLoadBalancerAttributes{}, "InvalidConfigurationRequest"), gone: true},
 		"steps were left out":                          {balancer: true, result: apply.Result{LeftOut: []plan.Step{{}}}},
 		"a target group must be healthy first":         {balancer: true, result: apply.Result{Wait: &plan.Wait{Healthy: stack.Ref{ID: "tg"}}}},
 		"only clients of the old name are awaited":     {balancer: true, result: apply.Result{Wait: &plan.Wait{Settled: stack.Ref{ID: "arn"}}}, gone: true},
