@@ -114,7 +114,8 @@ test: test-takes test-unit test-e2e ## Run unit tests, then end-to-end tests; wi
 .PHONY: test-unit
 test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random order.
 	$(call timed,unit tests (some 6 min),$(with_race) go test $(race) -shuffle=on -timeout 20m ./...)
-	$(if $(race),$(call timed,all histories of the registrar's model (some 2 min),go test ./targets -run '^TestModel$$'))
+	$(if $(race),$(call timed,all histories of the registrar's model and pairs of stacks (some 2 min), \
+		go test ./targets ./balancers/plan -run '^(TestModel|TestEachPrefixOfAPlanKeepsEachRoute)$$'))
 
 .PHONY: test-e2e
 test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager .bin/kubectl ## Run targetgate against a real control plane and an emulated AWS.

@@ -58,7 +58,8 @@ func IsQuota(err error) bool {
 
 // IsNameTaken reports whether AWS did not make something because there is another one with its name, its port or its priority.
 func IsNameTaken(err error) bool {
-	return HasCode(err, "DuplicateLoadBalancerName", "DuplicateTargetGroupName", "DuplicateListener", "PriorityInUse", "InvalidGroup.Duplicate")
+	return HasCode(err,
+		"DuplicateLoadBalancerName", "DuplicateTargetGroupName", "DuplicateListener", "PriorityInUse", "InvalidGroup.Duplicate")
 }
 
 // IsGone reports whether AWS says that what a call is about does not exist.

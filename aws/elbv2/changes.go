@@ -31,7 +31,7 @@ func (p *Provisioner) SetSecurityGroups(ctx context.Context, in *awselbv2.SetSec
 }
 
 // SetIpAddressType changes the address families of a load balancer.
-func (p *Provisioner) SetIpAddressType(ctx context.Context, in *awselbv2.SetIpAddressTypeInput) (
+func (p *Provisioner) SetIpAddressType(ctx context.Context, in *awselbv2.SetIpAddressTypeInput) ( //nolint:revive // the SDK's name
 	*awselbv2.SetIpAddressTypeOutput, error,
 ) {
 	return call(ctx, p, "setting the address type of load balancer", in.LoadBalancerArn, (*awselbv2.Client).SetIpAddressType, in)

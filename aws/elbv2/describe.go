@@ -17,7 +17,8 @@ func (p *Provisioner) DescribeLoadBalancers(ctx context.Context, in *awselbv2.De
 	*awselbv2.DescribeLoadBalancersOutput, error,
 ) {
 	all := &awselbv2.DescribeLoadBalancersOutput{}
-	return all, paged(ctx, p, "describing load balancers", one(append(in.LoadBalancerArns, in.Names...)), (*awselbv2.Client).DescribeLoadBalancers, in,
+	what := one(append(in.LoadBalancerArns, in.Names...))
+	return all, paged(ctx, p, "describing load balancers", what, (*awselbv2.Client).DescribeLoadBalancers, in,
 		func(in *awselbv2.DescribeLoadBalancersInput, page *awselbv2.DescribeLoadBalancersOutput) bool {
 			all.LoadBalancers = append(all.LoadBalancers, page.LoadBalancers...)
 			return follow(&in.Marker, page.NextMarker)
@@ -29,7 +30,8 @@ func (p *Provisioner) DescribeTargetGroups(ctx context.Context, in *awselbv2.Des
 	*awselbv2.DescribeTargetGroupsOutput, error,
 ) {
 	all := &awselbv2.DescribeTargetGroupsOutput{}
-	return all, paged(ctx, p, "describing target groups", one(append(in.TargetGroupArns, in.Names...)), (*awselbv2.Client).DescribeTargetGroups, in,
+	what := one(append(in.TargetGroupArns, in.Names...))
+	return all, paged(ctx, p, "describing target groups", what, (*awselbv2.Client).DescribeTargetGroups, in,
 		func(in *awselbv2.DescribeTargetGroupsInput, page *awselbv2.DescribeTargetGroupsOutput) bool {
 			all.TargetGroups = append(all.TargetGroups, page.TargetGroups...)
 			return follow(&in.Marker, page.NextMarker)

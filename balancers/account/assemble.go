@@ -35,10 +35,18 @@ func (v *View) assemble(s swept) (entries map[stack.ID]*entry, shared []stack.Se
 			of(id).TargetGroups = append(of(id).TargetGroups, targetGroup(g, part, tags))
 		}
 	}
+	shared, err = v.assembleSecurityGroups(s, of)
+	for _, e := range entries {
+		sortParts(&e.seen)
+	}
+	return entries, shared, err
+}
+
+func (v *View) assembleSecurityGroups(s swept, of func(stack.ID) *stack.Stack) (shared []stack.SecurityGroup, err error) {
 	for _, g := range s.security {
 		group, err := securityGroup(g)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if _, id, part := v.owned(group.ID, group.Tags); part == securityGroupPart {
 			of(id).SecurityGroups = append(of(id).SecurityGroups, group)
@@ -47,10 +55,7 @@ func (v *View) assemble(s swept) (entries map[stack.ID]*entry, shared []stack.Se
 			shared = append(shared, group)
 		}
 	}
-	for _, e := range entries {
-		sortParts(&e.seen)
-	}
-	return entries, shared, nil
+	return shared, nil
 }
 
 // owned is whose part something is. What we have made a short time ago has the tags that we gave it, though AWS does not show them yet;

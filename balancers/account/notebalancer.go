@@ -83,6 +83,19 @@ func (n *noting) listener(change plan.Change) bool {
 		})
 	case plan.SetListenerAttributes:
 		n.eachListener(c.Listener, func(l *stack.Listener) { merge(l.Attributes, c.Attributes) })
+	case plan.DeleteListener:
+		for i := range n.seen.LoadBalancers {
+			b := &n.seen.LoadBalancers[i]
+			b.Listeners = slices.DeleteFunc(b.Listeners, func(l stack.Listener) bool { return l.ARN == c.Listener.ID })
+		}
+	default:
+		return n.certificate(change)
+	}
+	return true
+}
+
+func (n *noting) certificate(change plan.Change) bool {
+	switch c := change.(type) {
 	case plan.AddCertificate:
 		n.eachListener(c.Listener, func(l *stack.Listener) {
 			if !slices.Contains(l.Certificates, c.Certificate) {
@@ -95,11 +108,6 @@ func (n *noting) listener(change plan.Change) bool {
 				l.Certificates = slices.Delete(l.Certificates, i, i+1)
 			}
 		})
-	case plan.DeleteListener:
-		for i := range n.seen.LoadBalancers {
-			b := &n.seen.LoadBalancers[i]
-			b.Listeners = slices.DeleteFunc(b.Listeners, func(l stack.Listener) bool { return l.ARN == c.Listener.ID })
-		}
 	default:
 		return false
 	}

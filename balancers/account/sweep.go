@@ -154,17 +154,7 @@ func (v *View) takeIn(s swept) error {
 	if err != nil {
 		return err
 	}
-	for id, old := range v.entries {
-		switch now := entries[id]; {
-		case old.changed > s.began:
-			entries[id] = old
-		case now == nil && v.isYoung(old.seen):
-			entries[id] = old
-		case now != nil:
-			v.addYoung(&now.seen, old.seen)
-			v.keepDetails(id, now, old, s)
-		}
-	}
+	v.keepNoted(entries, s)
 	for id, at := range v.forgotten {
 		if at <= s.began && (entries[id] == nil || entries[id].changed <= s.began) {
 			delete(v.forgotten, id)
@@ -178,6 +168,21 @@ func (v *View) takeIn(s swept) error {
 	}
 	v.entries, v.tags = entries, s.tags
 	return nil
+}
+
+// keepNoted has entries keep what was noted since the sweep began, and what AWS does not show yet. The caller holds the lock.
+func (v *View) keepNoted(entries map[stack.ID]*entry, s swept) {
+	for id, old := range v.entries {
+		switch now := entries[id]; {
+		case old.changed > s.began:
+			entries[id] = old
+		case now == nil && v.isYoung(old.seen):
+			entries[id] = old
+		case now != nil:
+			v.addYoung(&now.seen, old.seen)
+			v.keepDetails(id, now, old, s)
+		}
+	}
 }
 
 // keepDetails has a stack keep what is known of it when the sweep was for another stack's sake. Its own parts may be others: then all of

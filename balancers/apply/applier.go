@@ -125,8 +125,8 @@ func (d *doing) step(ctx context.Context, step plan.Step) bool {
 	if !known {
 		return d.fail(plan.Step{Change: step.Change}, sets, fmt.Errorf("a step of type %T is not known", step.Change))
 	}
-	change, missing := d.refs.resolve(step.Change)
-	if len(missing) > 0 || !d.isWaitable(step.Wait) || d.blocked.isLeftOut(change, kind.effect) {
+	change, leftOut := d.resolve(step, kind.effect)
+	if leftOut {
 		d.blocked.failed(change, kind.effect)
 		d.result.LeftOut = append(d.result.LeftOut, step)
 		return true
@@ -139,19 +139,21 @@ func (d *doing) step(ctx context.Context, step plan.Step) bool {
 		return false
 	}
 	made, err := kind.do(d, ctx, change)
-	if kind.effect == removes && isGone(err) {
-		err = nil
-	}
-	switch {
-	case err == nil:
+	switch removing := kind.effect == removes; {
+	case err == nil, removing && isGone(err):
 		d.done(step, change, made)
-		return true
-	case kind.effect == removes && isLater(err):
+	case removing && isLater(err):
 		d.later(step, err)
-		return true
 	default:
 		return d.fail(step, kind.effect, err)
 	}
+	return true
+}
+
+// resolve is the step's change with IDs, and whether it is left out because of steps that failed.
+func (d *doing) resolve(step plan.Step, effect effect) (change plan.Change, leftOut bool) {
+	change, missing := d.refs.resolve(step.Change)
+	return change, len(missing) > 0 || !d.isWaitable(step.Wait) || d.blocked.isLeftOut(change, effect)
 }
 
 // isWaitable reports whether what is waited for will ever be there: no step has failed to make it.

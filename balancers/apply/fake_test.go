@@ -95,7 +95,9 @@ func (f *fakeAWS) SetSecurityGroups(_ context.Context, in *elbv2.SetSecurityGrou
 	return answer[elbv2.SetSecurityGroupsOutput](f, in, "SetSecurityGroups", *in.LoadBalancerArn)
 }
 
-func (f *fakeAWS) SetIpAddressType(_ context.Context, in *elbv2.SetIpAddressTypeInput) (*elbv2.SetIpAddressTypeOutput, error) {
+func (f *fakeAWS) SetIpAddressType( //nolint:revive // the SDK's name
+	_ context.Context, in *elbv2.SetIpAddressTypeInput,
+) (*elbv2.SetIpAddressTypeOutput, error) {
 	return answer[elbv2.SetIpAddressTypeOutput](f, in, "SetIpAddressType", *in.LoadBalancerArn)
 }
 

@@ -15,13 +15,13 @@ import (
 func (r *reading) discoverCertificates() {
 	found := map[string]bool{}
 	for _, host := range hostsOf(r.member.Ingress) {
-		any := false
+		fits := false
 		for _, certificate := range r.in.AWS.Certificates {
 			if certificate.fits(host.name) && r.in.Options.allows(certificate) {
-				found[certificate.ARN], any = true, true
+				found[certificate.ARN], fits = true, true
 			}
 		}
-		if !any {
+		if !fits {
 			r.fail(Fault{
 				Field: host.field, Value: host.name,
 				Reason: "no certificate in ACM is for this host: want one that is issued, or the annotation " + Prefix + Certificates.Name,

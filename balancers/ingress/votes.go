@@ -40,7 +40,7 @@ func (r *reading) add(setting, text string, from Fault) {
 func (r *reading) addKeys(name string, values map[string]string, from Fault) {
 	for key, value := range values {
 		setting := keyed(name, key)
-		if r.forced[setting] && !(r.first && from.Object != "") {
+		if r.forced[setting] && (!r.first || from.Object == "") {
 			continue
 		}
 		from.Member, from.Value = r.name, value
@@ -51,7 +51,8 @@ func (r *reading) addKeys(name string, values map[string]string, from Fault) {
 // say has the member vote for a value of its params, else for that of its annotation, and returns it. One without text does not count.
 func say[T any](r *reading, key Key[T], field, ofParams string, text func(T) string) (string, bool) {
 	from := Fault{Annotation: Prefix + key.Name}
-	value, set := *new(T), false
+	var value T
+	var set bool
 	if ofParams != "" {
 		from = Fault{Object: r.paramsObject(), Field: field}
 		parsed, err := key.parse(ofParams)

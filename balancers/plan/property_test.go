@@ -18,11 +18,8 @@ import (
 
 // TestEachPrefixOfAPlanKeepsEachRoute is the promise of the package, over pairs of stacks.
 func TestEachPrefixOfAPlanKeepsEachRoute(t *testing.T) {
-	pairs, shards := uint64(10_000), uint64(4)
-	if testing.Short() {
-		pairs = 1000
-	}
-	for shard := range shards {
+	const shards = 4
+	for shard := range uint64(shards) {
 		t.Run(fmt.Sprint("shard ", shard), func(t *testing.T) {
 			t.Parallel()
 			for seed := shard; seed < pairs && !t.Failed(); seed += shards {

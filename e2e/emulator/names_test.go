@@ -58,7 +58,8 @@ func TestClientsReachALoadBalancerByAliasOverTLS(t *testing.T) {
 	if body, err := io.ReadAll(response.Body); string(body) != "shop" || err != nil {
 		t.Errorf("body is %q (%v), want shop", body, err)
 	}
-	if _, err := client.Get("https://other.example.com/"); err == nil {
+	if response, err := client.Get("https://other.example.com/"); err == nil {
+		response.Body.Close()
 		t.Error("a host without an alias is reached")
 	}
 }

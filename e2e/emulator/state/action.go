@@ -127,9 +127,8 @@ func (r *Redirect) validate() error {
 	if err := oneOf("protocol", r.Protocol, []string{ProtocolHTTP, ProtocolHTTPS, "#{protocol}"}); err != nil {
 		return err
 	}
-	port, err := strconv.Atoi(r.Port)
 	switch {
-	case r.Port != "#{port}" && (err != nil || port < 1 || port > highestPort):
+	case r.Port != "#{port}" && !isPort(r.Port):
 		return Invalid("Redirect port '%s' must be '#{port}' or a number from 1 to 65535", r.Port)
 	case !strings.HasPrefix(r.Path, "/"):
 		return Invalid("Redirect path '%s' must begin with '/'", r.Path)
@@ -137,6 +136,11 @@ func (r *Redirect) validate() error {
 		return invalidAction("A redirect must change at least one of protocol, host, port and path")
 	}
 	return nil
+}
+
+func isPort(text string) bool {
+	port, err := strconv.Atoi(text)
+	return err == nil && port >= 1 && port <= highestPort
 }
 
 var (

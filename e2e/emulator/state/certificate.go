@@ -24,7 +24,7 @@ func certificateNotFound(arn string) error {
 	return Refuse("CertificateNotFound", "Certificate '%s' not found", arn)
 }
 
-func (m *Machine) validateTLS(b *balancer, spec ListenerSpec) error {
+func (m *Machine) validateTLS(spec ListenerSpec) error {
 	if spec.Protocol != ProtocolHTTPS {
 		if len(spec.Certificates) > 0 || spec.SSLPolicy != "" {
 			return Refuse("InvalidConfigurationRequest", "Certificates and SSL policies cannot be specified for '%s' listeners", spec.Protocol)

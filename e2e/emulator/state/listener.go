@@ -132,7 +132,7 @@ func (m *Machine) validateListener(b *balancer, own string, spec ListenerSpec) e
 	}
 	return first(
 		bounds{"port", spec.Port, 1, highestPort}.check(),
-		m.validateTLS(b, spec),
+		m.validateTLS(spec),
 		CheckTags(spec.Tags),
 		m.validateAction(b, spec.Default),
 	)

@@ -6,7 +6,6 @@ package wire
 import (
 	"fmt"
 	"testing"
-
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"

@@ -46,7 +46,7 @@ func (q *request) parseJSON(r *http.Request, target string) (action, error) {
 	if err := decoder.Decode(&body); err != nil {
 		return nil, state.Refuse("SerializationException", "The request could not be read: %v", err)
 	}
-	q.params.fill(body)
+	q.fill(body)
 	return act, nil
 }
 

@@ -1,0 +1,9 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build race
+
+package plan
+
+// pairs are fewer where each takes some ten times as long.
+const pairs = 1000
