@@ -43,6 +43,8 @@ type bed struct {
 	viewErr  error
 	patchErr error
 	overflow []plan.Overflow
+	webACL   string // of all load balancers, when it is asked for
+	asked    int    // how often it was
 
 	events  []string
 	writes  []string
@@ -87,6 +89,14 @@ func (b *bed) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 	out.ID = id
 	out.LoadBalancers = slices.Clone(out.LoadBalancers)
 	return out, b.viewErr
+}
+
+func (b *bed) ReadWebACLs(_ context.Context, id stack.ID) error {
+	b.asked++
+	for i := range b.seen[id.Name].LoadBalancers {
+		b.seen[id.Name].LoadBalancers[i].WebACL = &b.webACL
+	}
+	return nil
 }
 
 func (b *bed) Lookup(context.Context, ingress.Needs) (ingress.AWS, error) {

@@ -83,18 +83,20 @@ func (m *maker) Authorize(_ context.Context, group string, _ []ec2.Permission) e
 	return nil
 }
 
-// account is a view that is told of all that is made.
-type account struct{ seen stack.Stack }
+// world is a view that is told of all that is made.
+type world struct{ seen stack.Stack }
 
-func (a *account) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
+func (a *world) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 	out := a.seen
 	out.ID = id
 	return out, nil
 }
 
-func (a *account) Forget(stack.ID) {}
+func (a *world) ReadWebACLs(context.Context, stack.ID) error { return nil }
 
-func (a *account) Note(_ stack.ID, change plan.Change, made apply.Made) {
+func (a *world) Forget(stack.ID) {}
+
+func (a *world) Note(_ stack.ID, change plan.Change, made apply.Made) {
 	switch c := change.(type) {
 	case plan.CreateSecurityGroup:
 		c.Group.ID, c.Group.Inbound = made.ID, nil
@@ -146,7 +148,7 @@ func TestACrashAfterAnyCallMakesNothingTwice(t *testing.T) {
 func callsUntilDone(t *testing.T, after int) []string {
 	t.Helper()
 	b := newBed(t, webService(), ingressOf("a", edge), ingressOf("b", edge))
-	m, view := &maker{after: after}, &account{}
+	m, view := &maker{after: after}, &world{}
 	calls := apply.Calls{ELB: m, EC2: m}
 	b.View = view
 	b.Planner = PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
@@ -174,7 +176,7 @@ func callsUntilDone(t *testing.T, after int) []string {
 }
 
 // hosts are those that rules are for.
-func (a *account) hosts() map[string]bool {
+func (a *world) hosts() map[string]bool {
 	out := map[string]bool{}
 	for _, rule := range a.seen.LoadBalancers[0].Listeners[0].Rules {
 		for _, condition := range rule.Conditions {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/stack"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -89,6 +91,24 @@ func (p *pass) observe(ctx context.Context) (err error) {
 		p.seen.Bindings = append(p.seen.Bindings, apply.Binding(&bindings.Items[i]))
 	}
 	return nil
+}
+
+// observeWebACLs reads the web ACLs that are seen when one is wanted: for all groups it would take long, as AWS answers one such call a
+// second.
+func (p *pass) observeWebACLs(ctx context.Context) error {
+	wants := func(b stack.LoadBalancer) bool { return b.WebACL != nil }
+	isUnknown := func(b stack.LoadBalancer) bool { return b.WebACL == nil }
+	if !slices.ContainsFunc(p.wanted.LoadBalancers, wants) || !slices.ContainsFunc(p.seen.LoadBalancers, isUnknown) {
+		return nil
+	}
+	if err := p.View.ReadWebACLs(ctx, p.id); err != nil {
+		return err
+	}
+	bindings := p.seen.Bindings
+	seen, err := p.View.Stack(ctx, p.id)
+	p.seen = seen
+	p.seen.Bindings = bindings
+	return err
 }
 
 // leavingPause is how often it is looked whether a member that leaves is served by its new group.

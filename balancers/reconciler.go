@@ -48,6 +48,8 @@ type Reconciler struct {
 type View interface {
 	// Stack is what is seen of a stack, without its bindings. The caller may change it.
 	Stack(ctx context.Context, id stack.ID) (stack.Stack, error)
+	// ReadWebACLs has Stack say from now on which web ACLs the stack's load balancers have.
+	ReadWebACLs(ctx context.Context, id stack.ID) error
 }
 
 // Facts looks things up in AWS that belong to no stack.
@@ -125,6 +127,9 @@ func (p *pass) run(ctx context.Context) (err error) {
 	}
 	p.keepLeaving()
 	if err := p.build(ctx); err != nil {
+		return p.wholeGroup(errs, err)
+	}
+	if err := p.observeWebACLs(ctx); err != nil {
 		return p.wholeGroup(errs, err)
 	}
 	steps, overflow := p.Planner.Plan(p.wanted, p.seen)

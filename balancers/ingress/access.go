@@ -55,7 +55,7 @@ func (d *draft) managed() stack.SecurityGroup {
 // shared is the security group that all load balancers of a cluster have.
 func shared(options *Options) stack.SecurityGroup {
 	tags := options.tags()
-	maps.Copy(tags, map[string]string{stack.ClusterTag: options.Cluster, backendTag: backendPart})
+	maps.Copy(tags, map[string]string{stack.ClusterTag: options.Cluster, stack.SharedResourceTag: backendPart})
 	return stack.SecurityGroup{
 		Name:        stack.BackendSecurityGroupName(options.Cluster),
 		Description: "[k8s] Shared Backend SecurityGroup for LoadBalancer",

@@ -16,10 +16,12 @@ const (
 	loadBalancerPart  = "LoadBalancer"
 	securityGroupPart = "ManagedLBSecurityGroup"
 	backendPart       = "backend-sg"
-
-	// backendTag is the key of the resource tag of the security group that all load balancers of a cluster share.
-	backendTag = "elbv2.k8s.aws/resource"
 )
+
+// IsTrackingTag reports whether what is made is found again by the tag of that key: users may not set it.
+func IsTrackingTag(key string) bool {
+	return slices.Contains([]string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()}, key)
+}
 
 // tagsOf are all tags of a part of the stack. Users' tags count the less the earlier they come; what finds the part again counts most.
 func (in *Input) tagsOf(part string, users ...map[string]string) map[string]string {
@@ -43,10 +45,9 @@ func (o *Options) tags(users ...map[string]string) map[string]string {
 
 // checkTags is the fault with the Reason filled in when users may not set one of the tags.
 func (o *Options) checkTags(fault Fault, tags map[string]string) error {
-	taken := []string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()}
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		switch {
-		case slices.Contains(taken, key):
+		case IsTrackingTag(key):
 			fault.Reason = fmt.Sprintf("the tag %s is the controller's own: leave it out", key)
 			return fault
 		case slices.Contains(o.ExternalTags, key):

@@ -1,0 +1,65 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"context"
+
+	"github.com/targetgate/targetgate/balancers/account"
+	"github.com/targetgate/targetgate/balancers/ingress"
+)
+
+// Lookup answers what groups need to know of the account.
+type Lookup struct {
+	Network      *account.Network
+	Certificates *account.Issued
+}
+
+var _ Facts = (*Lookup)(nil)
+
+// Lookup implements Facts.
+func (l *Lookup) Lookup(ctx context.Context, needs ingress.Needs) (out ingress.AWS, err error) {
+	if needs.Subnets {
+		if err := l.subnets(ctx, &out); err != nil {
+			return out, err
+		}
+	}
+	if len(needs.Hosts) > 0 {
+		if err := l.certificates(ctx, &out); err != nil {
+			return out, err
+		}
+	}
+	out.SecurityGroups, out.TargetGroups = map[string][]string{}, map[string]string{}
+	for _, name := range needs.SecurityGroups {
+		if out.SecurityGroups[name], err = l.Network.SecurityGroups(ctx, name); err != nil {
+			return out, err
+		}
+	}
+	for _, name := range needs.TargetGroups {
+		arn, err := l.Network.TargetGroup(ctx, name)
+		if err != nil {
+			return out, err
+		}
+		if arn != "" {
+			out.TargetGroups[name] = arn
+		}
+	}
+	return out, nil
+}
+
+func (l *Lookup) subnets(ctx context.Context, out *ingress.AWS) error {
+	subnets, err := l.Network.Subnets(ctx)
+	for _, subnet := range subnets {
+		out.Subnets = append(out.Subnets, ingress.Subnet(subnet))
+	}
+	return err
+}
+
+func (l *Lookup) certificates(ctx context.Context, out *ingress.AWS) error {
+	issued, err := l.Certificates.Certificates(ctx)
+	for _, c := range issued {
+		out.Certificates = append(out.Certificates, ingress.Certificate{ARN: c.ARN, Domains: c.Domains, CA: c.CA})
+	}
+	return err
+}
