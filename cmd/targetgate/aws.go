@@ -21,6 +21,7 @@ import (
 
 // aws is the program's access to AWS.
 type aws struct {
+	known   *accounts.Accounts
 	clients *elbv2.Clients
 	ec2     *ec2.Client
 	ownVPC  func(context.Context) (string, error)
@@ -49,7 +50,7 @@ func newAWS(ctx context.Context, opts *options) (*aws, error) {
 	if err := metrics.Registry.Register(known); err != nil {
 		return nil, fmt.Errorf("registering AWS budget metrics: %w", err)
 	}
-	return &aws{clients: elbv2.NewClients(known), ec2: ec2.NewClient(known), ownVPC: ownVPC(opts.VpcID, cfg)}, nil
+	return &aws{known: known, clients: elbv2.NewClients(known), ec2: ec2.NewClient(known), ownVPC: ownVPC(opts.VpcID, cfg)}, nil
 }
 
 // ownVPC returns the flag's value, or asks the instance metadata service each time: the VPC is rarely needed.

@@ -8,10 +8,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/targetgate/targetgate/aws/budget"
 )
 
 // services are the SDK IDs of the AWS services we call.
-var services = []string{"EC2", "Elastic Load Balancing v2", "STS"}
+var services = []string{budget.ACM, budget.EC2, budget.ELBv2, budget.STS, budget.WAFv2}
 
 // validateEndpoints returns all faults, and the services we do not call.
 func validateEndpoints(endpoints map[string]string) (faults []error, unknown []string) {

@@ -94,5 +94,8 @@ func run(ctx context.Context, args []string) error {
 	if err := registrar.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
+	if err := setUpProvisioning(ctx, opts, mgr, aws, recorder); err != nil {
+		return err
+	}
 	return mgr.Start(duck.context())
 }

@@ -50,6 +50,7 @@ type options struct {
 	Unattached              string
 	Consent                 consentOptions
 	Networking              networkingOptions
+	Provision               provisionOptions
 	DriftInterval           time.Duration
 	EndpointsFailOpen       bool
 
@@ -102,7 +103,8 @@ func parseOptions(args []string) (*options, error) {
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q: want flags, or explain as the first argument (see targetgate --help)", flags.Arg(0))
 	}
-	opts.notices = setIgnoredFlags(flags)
+	opts.notices = append(setIgnoredFlags(flags), opts.Provision.complete(flags, opts.ClusterName, opts.Networking.Unrestricted)...)
+	slices.Sort(opts.notices)
 	if name, uid := os.Getenv("POD_NAME"), os.Getenv("POD_UID"); name != "" && uid != "" {
 		opts.Identity = name + "_" + uid
 	}
@@ -176,13 +178,15 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 			"By default an open gate stays open.")
 	o.Consent.addFlags(flags)
 	o.Networking.addFlags(flags)
+	o.Provision.addFlags(flags)
 	flags.DurationVar(&o.DriftInterval, "drift-interval", 5*time.Minute,
 		"How often to compare each target group with the cluster when nothing has changed. Random jitter shortens it by up to a fifth.")
 	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Hour, "How often to reconcile every binding when nothing has changed.")
 	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespace", nil, "Namespaces to watch. Default: all.")
 	flags.StringToStringVar(&o.FeatureGates, "feature-gates", nil,
 		"EndpointsFailOpen=true|false: when no other endpoint is left, register those on nodes of unknown state (default true). "+
-			"Other feature gates of aws-load-balancer-controller are ignored.")
+			"With --provision: ListenerRulesTagging, SubnetsClusterTagCheck, SubnetDiscoveryByReachability (default true), ALBSingleSubnet, "+
+			"EnableDefaultTagsLowPriority (default false). Other feature gates of aws-load-balancer-controller are ignored.")
 }
 
 func (o *options) addServerFlags(flags *pflag.FlagSet) {
@@ -238,6 +242,7 @@ func (o *options) validate() error {
 	fault(!slices.Contains([]string{"info", "debug"}, o.LogLevel), "--log-level=%s: want info or debug", o.LogLevel)
 	faults = append(faults, o.Consent.validate(o.ClusterName)...)
 	faults = append(faults, o.Certificates.validate()...)
+	faults = append(faults, o.Provision.validate(o.Beside)...)
 	endpointFaults, unknown := validateEndpoints(o.Endpoints)
 	faults = append(faults, endpointFaults...)
 	for _, service := range unknown {
@@ -290,7 +295,7 @@ func (o *options) validateFeatureGates() []error {
 			faults = append(faults, fmt.Errorf("--feature-gates: %s=%s: want true or false", gate, value))
 		case gate == endpointsFailOpen:
 			o.EndpointsFailOpen = on
-		default:
+		case !o.Provision.featureGate(gate, on):
 			o.notices = append(o.notices, "feature-gates: "+gate)
 		}
 	}

@@ -1,0 +1,195 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+	clientevents "k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/targetgate/targetgate/aws/acm"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/aws/wafv2"
+	"github.com/targetgate/targetgate/balancers"
+	"github.com/targetgate/targetgate/balancers/account"
+	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// provisionOptions say which load balancers are made of Ingresses. Names, meanings and defaults are the incumbent's, apart from Enabled and
+// DriftInterval.
+type provisionOptions struct {
+	Enabled       bool
+	Class         string
+	Workers       int
+	DriftInterval time.Duration
+	// ForbidClassAnnotation and ForbidGroupName have the webhook refuse new uses of annotations.
+	ForbidClassAnnotation, ForbidGroupName bool
+	Ingress                                ingress.Options
+
+	names []string // of these flags, apart from --provision
+}
+
+func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
+	all.BoolVar(&o.Enabled, "provision", false,
+		"Make Application Load Balancers of Ingresses. Without it the flags from here to --ingress-drift-interval have no effect.")
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	i := &o.Ingress
+	*i = ingress.DefaultOptions("", "")
+	flags.StringVar(&o.Class, "ingress-class", "alb",
+		"Value of the annotation kubernetes.io/ingress.class of Ingresses that are ours. If empty, those without any class are ours, too.")
+	flags.BoolVar(&o.ForbidClassAnnotation, "disable-ingress-class-annotation", false,
+		"Refuse new uses of the annotation kubernetes.io/ingress.class.")
+	flags.BoolVar(&o.ForbidGroupName, "disable-ingress-group-name-annotation", false,
+		"Refuse new uses of the annotation alb.ingress.kubernetes.io/group.name.")
+	flags.StringVar(&i.DefaultScheme, "default-load-balancer-scheme", i.DefaultScheme,
+		"Scheme of load balancers whose Ingresses say none: internal or internet-facing.")
+	flags.StringVar(&i.DefaultTargetType, "default-target-type", i.DefaultTargetType, "Targets where nothing says which: instance or ip.")
+	flags.StringVar(&i.DefaultSSLPolicy, "default-ssl-policy", i.DefaultSSLPolicy, "Security policy of HTTPS listeners that say none.")
+	flags.StringToStringVar(&i.DefaultTags, "default-tags", nil, "Tags of all that is made, key=value,...")
+	flags.StringSliceVar(&i.ExternalTags, "external-managed-tags", nil, "Keys of tags that others write: they are left alone.")
+	flags.BoolVar(&i.BackendSecurityGroups, "enable-backend-security-group", i.BackendSecurityGroups,
+		"Give all load balancers one more security group that they share, which targets let in.")
+	flags.StringVar(&i.BackendSecurityGroup, "backend-security-group", "", "ID of that security group. Default: one is made.")
+	flags.BoolVar(&i.ManageBackendRules, "enable-manage-backend-security-group-rules", false,
+		"Let load balancers with security groups of the user's own reach their targets, too. Needs --enable-backend-security-group.")
+	flags.BoolVar(&i.TolerateMissingService, "tolerate-non-existent-backend-service", i.TolerateMissingService,
+		"Answer 503 for a Service that does not exist. Otherwise its Ingress stays as it was.")
+	flags.BoolVar(&i.TolerateMissingAction, "tolerate-non-existent-backend-action", i.TolerateMissingAction,
+		"Answer 503 for an actions annotation that does not exist. Otherwise its Ingress stays as it was.")
+	flags.StringSliceVar(&i.AllowedCAs, "allowed-certificate-authority-arns", nil,
+		"ARNs of private certificate authorities: only certificates of these are found by host. Default: all certificates are.")
+	flags.BoolVar(&i.WAFv2, "enable-wafv2", i.WAFv2, "Associate load balancers with AWS WAF web ACLs.")
+	flags.IntVar(&i.Limits.Rules, "load-balancer-rule-quota", i.Limits.Rules,
+		"How many rules AWS lets a load balancer have. Rules beyond it are not added, and an event says so.")
+	flags.IntVar(&i.Limits.Certificates, "load-balancer-certificate-quota", i.Limits.Certificates,
+		"How many certificates AWS lets a load balancer have. An Ingress that goes beyond it stays as it was, and an event says so.")
+	flags.IntVar(&o.Workers, "ingress-max-concurrent-reconciles", balancers.DefaultConcurrentReconciles,
+		"Maximum groups of Ingresses reconciled in parallel.")
+	flags.DurationVar(&o.DriftInterval, "ingress-drift-interval", time.Hour,
+		"How often to compare load balancers with their Ingresses when nothing has changed.")
+	flags.VisitAll(func(f *pflag.Flag) {
+		o.names = append(o.names, f.Name)
+		all.AddFlag(f)
+	})
+}
+
+// complete adds what other flags say. It returns the notices of flags that were set and have no effect.
+func (o *provisionOptions) complete(flags *pflag.FlagSet, cluster string, unrestrictedRules bool) (notices []string) {
+	o.Ingress.Cluster, o.Ingress.UnrestrictedRules = cluster, unrestrictedRules
+	if o.Enabled {
+		return nil
+	}
+	for _, name := range o.names {
+		if flags.Changed(name) {
+			notices = append(notices, name)
+		}
+	}
+	return notices
+}
+
+var securityGroupID = regexp.MustCompile(`^sg-[0-9a-f]+$`)
+
+// validate returns all faults.
+func (o *provisionOptions) validate(beside bool) (faults []error) {
+	fault := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	i := &o.Ingress
+	fault(o.Enabled && beside, "--provision and --beside exclude each other: aws-load-balancer-controller makes the load balancers there")
+	fault(!slices.Contains([]string{"internal", "internet-facing"}, i.DefaultScheme),
+		"--default-load-balancer-scheme=%s: want internal or internet-facing", i.DefaultScheme)
+	fault(!slices.Contains([]string{"instance", "ip"}, i.DefaultTargetType), "--default-target-type=%s: want instance or ip", i.DefaultTargetType)
+	fault(i.BackendSecurityGroup != "" && !securityGroupID.MatchString(i.BackendSecurityGroup),
+		"--backend-security-group=%s: want an ID such as sg-0123456789abcdef0", i.BackendSecurityGroup)
+	fault(i.ManageBackendRules && !i.BackendSecurityGroups,
+		"--enable-manage-backend-security-group-rules needs --enable-backend-security-group")
+	fault(o.Workers < 1, "--ingress-max-concurrent-reconciles=%d: want 1 or more", o.Workers)
+	fault(i.Limits.Rules < 1, "--load-balancer-rule-quota=%d: want 1 or more", i.Limits.Rules)
+	fault(i.Limits.Certificates < 1, "--load-balancer-certificate-quota=%d: want 1 or more", i.Limits.Certificates)
+	fault(o.DriftInterval < minDriftInterval, "--ingress-drift-interval=%s: want %s or more", o.DriftInterval, minDriftInterval)
+	for _, key := range slices.Sorted(maps.Keys(i.DefaultTags)) {
+		fault(ingress.IsTrackingTag(key), "--default-tags: %s is a tag by which load balancers are found again: want another key", key)
+		fault(slices.Contains(i.ExternalTags, key), "--default-tags: %s is in --external-managed-tags, too: want it in one of them", key)
+	}
+	for _, key := range i.ExternalTags {
+		fault(ingress.IsTrackingTag(key), "--external-managed-tags: %s is a tag by which load balancers are found again", key)
+	}
+	return faults
+}
+
+// featureGate sets one of the incumbent's. It reports whether the gate has an effect.
+func (o *provisionOptions) featureGate(name string, on bool) bool {
+	gates := map[string]*bool{
+		"ListenerRulesTagging":          &o.Ingress.TagListenersAndRules,
+		"SubnetsClusterTagCheck":        &o.Ingress.CheckClusterTag,
+		"SubnetDiscoveryByReachability": &o.Ingress.ByReachability,
+		"ALBSingleSubnet":               &o.Ingress.SingleSubnet,
+		"EnableDefaultTagsLowPriority":  &o.Ingress.DefaultTagsLast,
+	}
+	if gate, known := gates[name]; known && o.Enabled {
+		*gate = on
+		return true
+	}
+	return false
+}
+
+// The RBAC of provisioning is in config/provision: without --provision none of it is needed.
+
+// setUpProvisioning adds the controller that makes load balancers of Ingresses, if it is asked for.
+func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws *aws, recorder clientevents.EventRecorder) error {
+	o := &opts.Provision
+	if !o.Enabled {
+		return nil
+	}
+	vpc, err := aws.ownVPC(ctx)
+	if err != nil {
+		return err
+	}
+	o.Ingress.VPC = vpc
+	elb, network := elbv2.NewProvisioner(aws.known, budget.ClassProvision), ec2.NewProvisioner(aws.known, budget.ClassProvision)
+	waf, now := wafv2.NewClient(aws.known, budget.ClassProvision), clock.RealClock{}
+	view := &account.View{
+		ELB: elb, EC2: network, WAF: waf, Clock: now, Cluster: opts.ClusterName, VPC: vpc, Interval: o.DriftInterval,
+	}
+	reconciler := &balancers.Reconciler{
+		Client: mgr.GetClient(), Recorder: recorder, Clock: now, View: view,
+		Facts: &balancers.Lookup{
+			Network:      &account.Network{EC2: network, ELB: elb, Clock: now, VPC: vpc},
+			Certificates: &account.Issued{ACM: acm.NewClient(aws.known, budget.ClassProvision), Clock: now},
+		},
+		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
+			return plan.Make(wanted, seen, o.planOptions())
+		}),
+		Applier: &apply.Applier{
+			Calls: apply.Calls{ELB: elb, EC2: network, WAF: waf},
+			Late: apply.Calls{
+				ELB: elb.As(budget.ClassLate), EC2: network.As(budget.ClassLate), WAF: wafv2.NewClient(aws.known, budget.ClassLate),
+			},
+			Bindings: mgr.GetClient(), View: view, VPC: vpc,
+		},
+		Options: o.Ingress, Class: o.Class, MaxConcurrentReconciles: o.Workers, DriftInterval: o.DriftInterval,
+	}
+	return reconciler.SetupWithManager(mgr)
+}
+
+func (o *provisionOptions) planOptions() plan.Options {
+	return plan.Options{
+		Rules: o.Ingress.Limits.Rules, KeepTag: func(key string) bool { return slices.Contains(o.Ingress.ExternalTags, key) },
+	}
+}

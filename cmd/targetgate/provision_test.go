@@ -1,0 +1,90 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+)
+
+func TestProvisioningIsOffAndHasTheDefaultsOfTheIncumbent(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "targetgate-system")
+	opts, err := parseOptions(minimal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := opts.Provision
+	if o.Enabled || o.Class != "alb" || o.Workers != 3 || o.DriftInterval != time.Hour {
+		t.Errorf("%+v, want it off, class alb, 3 workers, 1h", o)
+	}
+	if diff := cmp.Diff(ingress.DefaultOptions("prod", ""), o.Ingress); diff != "" {
+		t.Errorf("options of load balancers (-want +got):\n%s", diff)
+	}
+	if len(opts.notices) > 0 {
+		t.Errorf("notices %q, want none", opts.notices)
+	}
+}
+
+func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "targetgate-system")
+	flags := []string{
+		"--ingress-class=internal", "--default-target-type=ip", "--default-tags=team=web", "--external-managed-tags=cost,owner",
+		"--enable-wafv2=false", "--feature-gates=ALBSingleSubnet=true,SubnetsClusterTagCheck=false,IngressPlanAnnotation=true",
+		"--disable-restricted-sg-rules",
+	}
+	off, err := parseOptions(append(minimal, flags...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ingress-class", "default-tags", "enable-wafv2", "feature-gates: ALBSingleSubnet"} {
+		if !slices.Contains(off.notices, name) {
+			t.Errorf("notices %q do not say that %s has no effect", off.notices, name)
+		}
+	}
+	on, err := parseOptions(append(append(minimal, "--provision"), flags...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"feature-gates: IngressPlanAnnotation"}, on.notices); diff != "" {
+		t.Errorf("notices (-want +got):\n%s", diff)
+	}
+	want := ingress.DefaultOptions("prod", "")
+	want.DefaultTargetType, want.WAFv2, want.SingleSubnet, want.CheckClusterTag, want.UnrestrictedRules = "ip", false, true, false, true
+	want.DefaultTags, want.ExternalTags = map[string]string{"team": "web"}, []string{"cost", "owner"}
+	if diff := cmp.Diff(want, on.Provision.Ingress); diff != "" {
+		t.Errorf("options of load balancers (-want +got):\n%s", diff)
+	}
+	keeps := on.Provision.planOptions().KeepTag
+	if !keeps("cost") || keeps("team") {
+		t.Error("want the tag cost be left to others, and team not")
+	}
+}
+
+func TestFaultsOfProvisioning(t *testing.T) {
+	_, err := parseOptions(append(minimal, "--provision", "--beside", "--default-load-balancer-scheme=public", "--default-target-type=pod",
+		"--backend-security-group=web", "--enable-backend-security-group=false", "--enable-manage-backend-security-group-rules",
+		"--ingress-max-concurrent-reconciles=0", "--load-balancer-rule-quota=0", "--load-balancer-certificate-quota=0", "--ingress-drift-interval=1s",
+		"--default-tags=elbv2.k8s.aws/cluster=x,cost=y", "--external-managed-tags=cost,ingress.k8s.aws/stack"))
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		"--provision and --beside exclude each other", "--default-load-balancer-scheme=public: want internal or internet-facing",
+		"--default-target-type=pod: want instance or ip", "--backend-security-group=web: want an ID",
+		"--enable-manage-backend-security-group-rules needs --enable-backend-security-group", "--ingress-max-concurrent-reconciles=0: want 1 or more",
+		"--load-balancer-rule-quota=0: want 1 or more", "--load-balancer-certificate-quota=0: want 1 or more", "--ingress-drift-interval=1s: want 10s or more",
+		"--default-tags: elbv2.k8s.aws/cluster is a tag", "--default-tags: cost is in --external-managed-tags, too",
+		"--external-managed-tags: ingress.k8s.aws/stack is a tag",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %q does not say %q", err, want)
+		}
+	}
+}
