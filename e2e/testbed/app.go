@@ -50,6 +50,9 @@ type App struct {
 	// DeregistrationDelay of the target group in seconds, default 60.
 	DeregistrationDelay int
 
+	// Unbound has neither load balancer nor binding: an Ingress asks for them.
+	Unbound bool
+
 	// Balancer, Service, Change and Template, when set, change what Deploy creates before it is created: load balancer
 	// and target group, Service, binding, and the pods' template.
 	Balancer func(*emulator.Service)
@@ -81,14 +84,16 @@ func (b *Bed) Deploy(ctx context.Context, a *App) (err error) {
 	if a.DeregistrationDelay == 0 {
 		a.DeregistrationDelay = 60
 	}
-	balancer := emulator.Service{HealthCheck: a.HealthCheck, DeregistrationDelay: &a.DeregistrationDelay}
-	apply(a.Balancer, &balancer)
-	a.TargetGroup, a.URL, err = b.AWS.CreateService(a.Name, balancer)
-	if err != nil {
-		return err
-	}
 	objects := []client.Object{a.namespace(), a.service()}
-	for _, object := range append(objects, a.Binding()) {
+	if !a.Unbound {
+		balancer := emulator.Service{HealthCheck: a.HealthCheck, DeregistrationDelay: &a.DeregistrationDelay}
+		apply(a.Balancer, &balancer)
+		if a.TargetGroup, a.URL, err = b.AWS.CreateService(a.Name, balancer); err != nil {
+			return err
+		}
+		objects = append(objects, a.Binding())
+	}
+	for _, object := range objects {
 		err := b.Client.Create(ctx, object)
 		if _, shared := object.(*corev1.Namespace); shared && a.Namespace != "" {
 			err = client.IgnoreAlreadyExists(err)

@@ -48,7 +48,14 @@ func (b *Bed) install(ctx context.Context) error {
 	if b.options.Values != nil {
 		return errors.Join(b.Cluster.Apply(ctx, filepath.Join(b.root, "config/crd")), b.installChart(ctx))
 	}
-	return b.Cluster.Apply(ctx, filepath.Join(b.root, "config/crd"), filepath.Join(b.root, "config/rbac"))
+	folders := []string{"config/crd", "config/rbac"}
+	if b.options.Provisioning {
+		folders = append(folders, "config/provision")
+	}
+	for i, folder := range folders {
+		folders[i] = filepath.Join(b.root, folder)
+	}
+	return b.Cluster.Apply(ctx, folders...)
 }
 
 // installWebhooks applies the shipped configuration. That the API server trusts targetgate is targetgate's own work.

@@ -25,12 +25,20 @@ const assumeRoles = `{"Version": "2012-10-17", "Statement": {
 
 // policies are the shipped ones, and that for roles.
 func (b *Bed) policies() ([]iam.Policy, error) {
-	shipped, err := os.ReadFile(filepath.Join(b.root, "config/iam/bindings-and-security-groups.json"))
-	if err != nil {
-		return nil, err
+	files := []string{"bindings-and-security-groups.json"}
+	if b.options.Provisioning {
+		files = append(files, "load-balancers.json")
+	}
+	texts := []string{assumeRoles}
+	for _, file := range files {
+		shipped, err := os.ReadFile(filepath.Join(b.root, "config/iam", file))
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, string(shipped))
 	}
 	var policies []iam.Policy
-	for _, text := range []string{string(shipped), assumeRoles} {
+	for _, text := range texts {
 		policy, err := iam.Parse([]byte(text))
 		if err != nil {
 			return nil, err

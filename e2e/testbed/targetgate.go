@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/targetgate/targetgate/e2e/cluster"
@@ -29,6 +30,7 @@ type Targetgate struct {
 	clusterName string
 	accessKey   string
 	awsURL, vpc string
+	provisions  bool
 	extra       []string // flags of the test
 	ports       ports
 	launcher    *process.Launcher
@@ -67,7 +69,7 @@ func (b *Bed) startTargetgate(ctx context.Context) error {
 func (b *Bed) newTargetgate(number int, free ports) *Targetgate {
 	return &Targetgate{
 		number: number, binary: b.options.Targetgate, dir: b.dir, clusterName: b.clusterName, accessKey: b.AccessKey(),
-		awsURL: b.AWS.URL(), vpc: b.vpc(), ports: free, launcher: process.NewLauncher(),
+		awsURL: b.AWS.URL(), vpc: b.vpc(), provisions: b.options.Provisioning, ports: free, launcher: process.NewLauncher(),
 	}
 }
 
@@ -142,11 +144,20 @@ func (t *Targetgate) args() []string {
 	return append([]string{
 		"--cluster-name=" + t.clusterName, "--aws-region=eu-west-1", "--aws-vpc-id=" + t.vpc,
 		"--kubeconfig=" + t.kubeconfig(), "--leader-election-namespace=" + namespace, "--shutdown-delay=0",
-		fmt.Sprintf("--aws-api-endpoints=Elastic Load Balancing v2=%s,EC2=%s,STS=%s", t.awsURL, t.awsURL, t.awsURL),
+		fmt.Sprintf("--provision=%t", t.provisions), t.endpoints(),
 		fmt.Sprintf("--webhook-bind-port=%d", t.ports.webhook),
 		fmt.Sprintf("--health-probe-bind-addr=127.0.0.1:%d", t.ports.health),
 		fmt.Sprintf("--metrics-bind-addr=127.0.0.1:%d", t.ports.metrics),
 	}, t.extra...)
+}
+
+// endpoints is the flag that has all of AWS be the emulator.
+func (t *Targetgate) endpoints() string {
+	var all []string
+	for _, service := range []string{"ACM", "EC2", "Elastic Load Balancing v2", "STS", "WAFV2"} {
+		all = append(all, service+"="+t.awsURL)
+	}
+	return "--aws-api-endpoints=" + strings.Join(all, ",")
 }
 
 // Ready is nil when targetgate says that it is ready, and otherwise says which of its checks failed.

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/e2e/cluster"
 	"github.com/targetgate/targetgate/e2e/emulator"
 	"github.com/targetgate/targetgate/e2e/emulator/iam"
@@ -52,6 +53,9 @@ type Options struct {
 	// balancers reach pods and nodes only where its inbound rules let them, and tells targetgate the VPC of the emulator. An app's
 	// load balancer gets security groups by App.Balancer.
 	SecurityGroups bool
+	// Provisioning has targetgate make load balancers of Ingresses, with the rights and the policy that it needs for that. It goes with
+	// SecurityGroups.
+	Provisioning bool
 	// EC2Lag is how old what EC2 shows may be, before scaling; nil is up to two seconds.
 	EC2Lag *state.Range
 	// Progress, when set, is told what is being started.
@@ -160,7 +164,7 @@ func (b *Bed) startCluster(ctx context.Context) (err error) {
 		return err
 	}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme), ingressapi.AddToScheme(scheme)); err != nil {
 		return err
 	}
 	b.Client, err = client.New(b.Cluster.AdminConfig(), client.Options{Scheme: scheme})
