@@ -32,6 +32,8 @@ type Options struct {
 	Header http.Header
 	// Dial connects to a host and port; nil is an ordinary dialer. See package names.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Answered reports whether the one has answered who should have; nil is for anybody. An answer of 200 by another is a failure.
+	Answered func(http.Header) bool
 	// TLS is for https. Its ServerName is the URL's host when empty.
 	TLS *tls.Config
 }
@@ -111,7 +113,7 @@ func (l *Load) schedule(ctx context.Context) {
 func (l *Load) work() {
 	w := worker{
 		request: l.request, timeout: l.options.Timeout, keepAlive: l.options.KeepAlive,
-		dial: l.options.Dial, tls: l.options.tls(l.request.URL.Hostname()),
+		dial: l.options.Dial, answered: l.options.Answered, tls: l.options.tls(l.request.URL.Hostname()),
 	}
 	defer w.close()
 	for due := range l.due {

@@ -25,12 +25,16 @@ const (
 	Other   = "other"
 )
 
+// Stranger is the status of a request that was answered by another than Options.Answered wants.
+const Stranger = "answered by another"
+
 // worker sends requests on one connection and reads the answers.
 type worker struct {
 	request   *http.Request
 	timeout   time.Duration
 	keepAlive bool
 	dial      func(ctx context.Context, network, address string) (net.Conn, error) // nil is an ordinary dialer
+	answered  func(http.Header) bool                                               // nil for anybody
 	tls       *tls.Config                                                          // nil for http
 
 	connection net.Conn // nil when there is none
@@ -40,36 +44,39 @@ type worker struct {
 // ask sends the request once and returns its status or kind of failure.
 func (w *worker) ask() string {
 	deadline := time.Now().Add(w.timeout)
-	status, keep, err := w.exchange(deadline)
+	response, keep, err := w.exchange(deadline)
 	if err != nil || !keep {
 		w.close()
 	}
 	if err != nil {
 		return kind(err)
 	}
-	return strconv.Itoa(status)
+	if response.StatusCode == http.StatusOK && w.answered != nil && !w.answered(response.Header) {
+		return Stranger
+	}
+	return strconv.Itoa(response.StatusCode)
 }
 
-// exchange returns the status and whether the connection can be used again.
-func (w *worker) exchange(deadline time.Time) (status int, keep bool, err error) {
+// exchange returns the answer, whose body it has read, and whether the connection can be used again.
+func (w *worker) exchange(deadline time.Time) (response *http.Response, keep bool, err error) {
 	if err := w.connect(deadline); err != nil {
-		return 0, false, err
+		return nil, false, err
 	}
 	if err := w.connection.SetDeadline(deadline); err != nil {
-		return 0, false, err
+		return nil, false, err
 	}
 	if err := w.request.Write(w.connection); err != nil {
-		return 0, false, err
+		return nil, false, err
 	}
-	response, err := http.ReadResponse(w.reader, w.request)
+	response, err = http.ReadResponse(w.reader, w.request)
 	if err != nil {
-		return 0, false, err
+		return nil, false, err
 	}
 	defer response.Body.Close()
 	if _, err := io.Copy(io.Discard, response.Body); err != nil {
-		return 0, false, err
+		return nil, false, err
 	}
-	return response.StatusCode, w.keepAlive && !response.Close, nil
+	return response, w.keepAlive && !response.Close, nil
 }
 
 // connect makes sure of a connection that the server has not closed yet.
