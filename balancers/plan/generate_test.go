@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -23,6 +24,7 @@ type (
 	genMember struct {
 		Name, Type string
 		Held       bool
+		Backend    int // port of its Services, 80 when it is 0
 		Rules      []genRule
 	}
 	genRule struct {
@@ -98,7 +100,7 @@ func change(r *rand.Rand, s genStack) genStack {
 		i := r.IntN(len(s.Members))
 		m := &s.Members[i]
 		m.Rules = slices.Clone(m.Rules)
-		switch r.IntN(12) {
+		switch r.IntN(13) {
 		case 0:
 			m.Type = pick(r, "ip", "instance")
 		case 1, 2, 3:
@@ -121,6 +123,8 @@ func change(r *rand.Rand, s genStack) genStack {
 		case 10:
 			s.Internal, s.Dual, s.Given = r.IntN(3) == 0, r.IntN(3) == 0, r.IntN(3) == 0
 		case 11:
+			m.Backend = pick(r, 80, 81)
+		case 12:
 			s.Members = slices.Delete(s.Members, i, i+1)
 		}
 	}
@@ -217,7 +221,8 @@ func target(out *stack.Stack, m genMember, rule genRule, tags func(string) map[s
 	forward := &stack.Forward{}
 	for _, to := range rule.To {
 		service := fmt.Sprintf("s%d", to.Service)
-		part := m.Name + "-" + service + ":80"
+		port := intstr.FromInt(cmp.Or(m.Backend, 80))
+		part := m.Name + "-" + service + ":" + port.String()
 		forward.Groups = append(forward.Groups, stack.Weighted{Group: stack.Ref{Part: part}, Weight: to.Weight})
 		if slices.ContainsFunc(out.TargetGroups, func(g stack.TargetGroup) bool { return g.Part == part }) {
 			continue
@@ -229,7 +234,7 @@ func target(out *stack.Stack, m genMember, rule genRule, tags func(string) map[s
 		out.TargetGroups = append(out.TargetGroups, group)
 		out.Bindings = append(out.Bindings, stack.Binding{
 			Namespace: "ns", Name: group.Name, Group: stack.Ref{Part: part},
-			Spec: stack.BindingSpec{Service: service, Port: intstr.FromInt32(80), TargetType: m.Type},
+			Spec: stack.BindingSpec{Service: service, Port: port, TargetType: m.Type},
 		})
 	}
 	return stack.Action{Forward: forward}

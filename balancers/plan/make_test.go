@@ -102,6 +102,15 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"delete binding ns/ns/shop-s0:80ip",
 			"delete target group ns/shop-s0:80 (T1)",
 		}},
+		"another port of the Service waits for healthy targets, too": {shop("/a"), other(shop("/a"), func(m *genMember) { m.Backend = 81 }), []string{
+			"create target group ns/shop-s0:81 named ns/shop-s0:81ip",
+			"set delay=30 of target group ns/shop-s0:81",
+			"create binding ns/ns/shop-s0:81ip of Service s0:81 to target group ns/shop-s0:81",
+			"change rule 80:1: host a.test, path /a to target groups T1 (weight 1), ns/shop-s0:81 (weight 0)",
+			"change rule 80:1: host a.test, path /a to target group ns/shop-s0:81, once target group ns/shop-s0:81 is as healthy as the one before",
+			"delete binding ns/ns/shop-s0:80ip",
+			"delete target group ns/shop-s0:80 (T1)",
+		}},
 		"another scheme makes all anew first": {shop("/a"), internal, []string{
 			"create internal load balancer spare",
 			"set idle=60 of the new load balancer",

@@ -5,6 +5,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -68,21 +69,36 @@ func (p *planner) fits(seen, wanted *stack.TargetGroup) bool {
 		seen.ProtocolVersion == wanted.ProtocolVersion && !slices.ContainsFunc(seen.LoadBalancers, elsewhere)
 }
 
-// predecessor serves the same Service as g. The former one of g's name comes before others. Those of held members are left to them, as
-// their rules are told by them.
+// predecessor serves the same Service as g, if need be another port of it: pods that answer are better than none that are healthy. The
+// former one of g's name comes before others, and the same port before others. Those of held members are left to them, as their rules are
+// told by them.
 func (p *planner) predecessor(g *targetGroup, serves func(arn string) bool) *stack.TargetGroup {
 	var found *stack.TargetGroup
+	best := 0
 	for i := range p.seen.TargetGroups {
 		group := &p.seen.TargetGroups[i]
-		if group == g.seen || p.isHeld(group.ARN) || !serves(group.ARN) ||
-			p.service(seenGroup(group)) != p.service(stack.Ref{Part: g.wanted.Part}) {
+		if group == g.seen || p.isHeld(group.ARN) || !serves(group.ARN) {
 			continue
 		}
-		if found == nil || group.Part == g.wanted.Part && found.Part != g.wanted.Part {
-			found = group
+		if likeness := p.likeness(group, g); likeness > best {
+			found, best = group, likeness
 		}
 	}
 	return found
+}
+
+// likeness is 0 for a target group of another Service than that of g.
+func (p *planner) likeness(group *stack.TargetGroup, g *targetGroup) int {
+	before, after := p.service(seenGroup(group)), p.service(stack.Ref{Part: g.wanted.Part})
+	switch {
+	case withoutPort(before) != withoutPort(after):
+		return 0
+	case before != after:
+		return 1
+	case group.Part != g.wanted.Part:
+		return 2
+	}
+	return 3
 }
 
 // isSentTo says whether the load balancer that stays sends requests to a target group.
@@ -139,6 +155,8 @@ func (p *planner) nameServices() {
 func serviceOf(b stack.Binding) string {
 	return "service " + b.Namespace + "/" + b.Spec.Service + ":" + b.Spec.Port.String()
 }
+
+func withoutPort(service string) string { return service[:max(strings.LastIndex(service, ":"), 0)] }
 
 // service compares target groups by their Service. A forward to any of them reaches the same pods.
 func (p *planner) service(group stack.Ref) string {
