@@ -75,7 +75,7 @@ func newBed(t *testing.T, objects ...client.Object) *bed {
 	})
 	b.Reconciler = &Reconciler{
 		Client: c, Recorder: b, Clock: b.clock, View: b, Facts: b, Planner: b, Applier: b,
-		Options: ingress.DefaultOptions("prod", "vpc-1"), Class: "alb", DriftInterval: time.Hour,
+		Options: ingress.DefaultOptions("prod", "vpc-1"), Class: "alb", DriftInterval: time.Hour, SettleTime: DefaultSettleTime,
 	}
 	return b
 }

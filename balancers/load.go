@@ -119,14 +119,15 @@ const leavingPause = 30 * time.Second
 func (p *pass) keepLeaving() {
 	var kept []*networkingv1.Ingress
 	for _, member := range p.leaving {
-		if len(p.seen.LoadBalancers) == 0 || !p.memory.isStaying(member.UID, p.isServed(member), p.Clock.Now()) {
+		stays := p.memory.staying(member.UID, p.isServed(member), p.Clock.Now(), p.SettleTime)
+		if len(p.seen.LoadBalancers) == 0 || stays == 0 {
 			p.members.Inactive = append(p.members.Inactive, member)
 			continue
 		}
 		kept = append(kept, member)
 		fault := ingress.Fault{Member: nameOf(member), Reason: "it stays until its new group serves it"}
 		p.members.Active = append(p.members.Active, ingress.Member{Ingress: member, Fault: &fault})
-		p.soon(leavingPause)
+		p.soon(stays)
 	}
 	p.leaving = kept
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
 )
 
@@ -28,11 +29,13 @@ type memory struct {
 	refused map[types.UID]refusal
 	// moved is when the name of a load balancer was in no status any longer, by ARN.
 	moved map[string]time.Time
+	// rerouted is when rules were changed last. As far as is known that may have been just before this memory began.
+	rerouted time.Time
 	// left is when a member that another group has got that one's load balancer as its status.
 	left map[types.UID]time.Time
 }
 
-func (m *memories) of(group ingress.Group) *memory {
+func (m *memories) of(group ingress.Group, now time.Time) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.groups == nil {
@@ -41,6 +44,7 @@ func (m *memories) of(group ingress.Group) *memory {
 	if m.groups[group] == nil {
 		m.groups[group] = &memory{
 			told: map[told]bool{}, refused: map[types.UID]refusal{}, moved: map[string]time.Time{}, left: map[types.UID]time.Time{},
+			rerouted: now,
 		}
 	}
 	return m.groups[group]
@@ -57,16 +61,28 @@ func (m *memory) forget(member types.UID) {
 	delete(m.left, member)
 }
 
-// isStaying reports whether clients may still come to the group for a member that has left it.
-func (m *memory) isStaying(member types.UID, served bool, now time.Time) bool {
+// staying is for how long clients may still come to the group for a member that has left it, 0 for no longer. While the group still
+// serves it, that is not known: it is asked again after leavingPause.
+func (m *memory) staying(member types.UID, served bool, now time.Time, settle time.Duration) time.Duration {
 	if served {
 		delete(m.left, member)
-		return true
+		return leavingPause
 	}
 	if m.left[member].IsZero() {
 		m.left[member] = now
 	}
-	return now.Before(m.left[member].Add(settleTime))
+	return max(0, m.left[member].Add(settle).Sub(now))
+}
+
+// kept is for how long target groups must be kept, as load balancers may follow rules that were changed before.
+func (m *memory) kept(now time.Time) time.Duration {
+	return max(0, m.rerouted.Add(apply.RuleLag).Sub(now))
+}
+
+func (m *memory) noteRerouted(rerouted bool, now time.Time) {
+	if rerouted {
+		m.rerouted = now
+	}
 }
 
 // movedFrom takes in that the load balancer is in no status; when it is not known since when, since now.
@@ -79,11 +95,11 @@ func (m *memory) movedFrom(arn string, now time.Time) {
 // movedTo takes in that the load balancer is in a status.
 func (m *memory) movedTo(arn string) { delete(m.moved, arn) }
 
-func (m *memory) unsettled(arn string, now time.Time) time.Duration {
+func (m *memory) unsettled(arn string, now time.Time, settle time.Duration) time.Duration {
 	if m.moved[arn].IsZero() {
-		return settleTime
+		return settle
 	}
-	return max(0, m.moved[arn].Add(settleTime).Sub(now))
+	return max(0, m.moved[arn].Add(settle).Sub(now))
 }
 
 // refusal is what AWS has refused to a member. The member is held until it says something else, or for a while.

@@ -40,6 +40,8 @@ type Reconciler struct {
 	MaxConcurrentReconciles int
 	// DriftInterval is how often a group is compared with AWS though nothing has changed in the cluster.
 	DriftInterval time.Duration
+	// SettleTime is for how long a load balancer serves on when its name is in no status any longer.
+	SettleTime time.Duration
 
 	memories memories
 }
@@ -79,7 +81,7 @@ type Applier interface {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	p := &pass{Reconciler: r, group: ingress.Group(req.NamespacedName), names: map[string]bool{}}
 	p.id = stack.ID{Cluster: r.Options.Cluster, Kind: stack.Ingresses, Name: p.group.String()}
-	p.memory = r.memories.of(p.group)
+	p.memory = r.memories.of(p.group, r.Clock.Now())
 	err := p.run(ctx)
 	p.record()
 	observePass(p.group, p.isEmpty(), err == nil && !p.failing, r.Clock.Now())
@@ -134,7 +136,8 @@ func (p *pass) run(ctx context.Context) (err error) {
 	}
 	steps, overflow := p.Planner.Plan(p.wanted, p.seen)
 	p.tellOverflow(overflow)
-	p.result = p.Applier.Run(ctx, apply.Pass{ID: p.id, Plan: steps, Unsettled: p.unsettled})
+	p.result = p.Applier.Run(ctx, apply.Pass{ID: p.id, Plan: steps, Unsettled: p.unsettled, Kept: p.memory.kept(p.Clock.Now())})
+	p.memory.noteRerouted(p.result.Rerouted, p.Clock.Now())
 	p.soon(p.result.Again)
 	errs = join(errs, p.tellFailures())
 	if p.seen, err = p.View.Stack(ctx, p.id); err != nil {

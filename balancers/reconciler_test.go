@@ -288,7 +288,7 @@ func TestAMemberThatMovesIsServedByEitherGroup(t *testing.T) {
 	if b.mustPass(edge); !slices.Contains(b.get("a").Finalizers, edge.Finalizer()) || len(b.wanted.Members) != 1 {
 		t.Errorf("it is let go while clients may know its old load balancer")
 	}
-	b.clock.Step(settleTime)
+	b.clock.Step(DefaultSettleTime)
 	if b.mustPass(edge); slices.Contains(b.get("a").Finalizers, edge.Finalizer()) || len(b.wanted.Members) != 0 {
 		t.Errorf("it is not let go: finalizers %v", b.get("a").Finalizers)
 	}
@@ -306,22 +306,48 @@ func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
 		left = pass.Unsettled("arn-old")
 		return apply.Result{Wait: wait, Again: time.Minute}
 	}
-	if b.mustPass(edge); hostname(b.get("a")) != oldHost || left != settleTime {
+	if b.mustPass(edge); hostname(b.get("a")) != oldHost || left != DefaultSettleTime {
 		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
 	}
 	wait = &plan.Wait{Settled: stack.Ref{ID: "arn-old"}}
 	b.clock.Step(time.Hour)
-	if b.mustPass(edge); hostname(b.get("a")) != newHost || left != settleTime {
+	if b.mustPass(edge); hostname(b.get("a")) != newHost || left != DefaultSettleTime {
 		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
 	}
 	b.clock.Step(time.Minute)
-	if b.mustPass(edge); left != settleTime-time.Minute {
+	if b.mustPass(edge); left != DefaultSettleTime-time.Minute {
 		t.Errorf("%v left a minute after the status moved", left)
 	}
-	b.clock.Step(settleTime)
+	b.clock.Step(DefaultSettleTime)
 	if b.mustPass(edge); left != 0 {
 		t.Errorf("%v left after the time", left)
 	}
+}
+
+// After a start it is not known when rules were changed last: as far as that goes, just now.
+func TestTargetGroupsAreKeptForAWhileAfterRulesWereChanged(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
+	b.see(edge, balancer("old", true, 80))
+	var kept time.Duration
+	rerouted := false
+	b.apply = func(pass apply.Pass) apply.Result {
+		kept = pass.Kept
+		return apply.Result{Rerouted: rerouted}
+	}
+	pass := func(after, want time.Duration) {
+		t.Helper()
+		b.clock.Step(after)
+		if b.mustPass(edge); kept != want {
+			t.Errorf("kept for %s, want %s", kept, want)
+		}
+	}
+	pass(0, apply.RuleLag)
+	pass(apply.RuleLag-time.Second, time.Second)
+	rerouted = true
+	pass(time.Hour, 0)
+	rerouted = false
+	pass(time.Second, apply.RuleLag-time.Second)
+	pass(apply.RuleLag, 0)
 }
 
 func TestAFinalizerThatCannotBeWritten(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// settleTime is for how long a load balancer serves on when its name is in no status any longer: DNS records that others make of the
-// status, their time to live, and clients that keep addresses and connections.
-const settleTime = 10 * time.Minute
+// DefaultSettleTime is enough for DNS records that others make of the status, their time to live, and clients that keep addresses and
+// connections.
+const DefaultSettleTime = 10 * time.Minute
 
 // writeStatuses writes the load balancer into the status of each active member, also while it is provisioned, and takes it out
 // of the status of those that have left.
@@ -161,5 +161,5 @@ func (p *pass) noteMoved(shown *stack.LoadBalancer) {
 
 // unsettled is for how long the load balancer must still serve, 0 for no longer.
 func (p *pass) unsettled(arn string) time.Duration {
-	return p.memory.unsettled(arn, p.Clock.Now())
+	return p.memory.unsettled(arn, p.Clock.Now(), p.SettleTime)
 }

@@ -105,7 +105,12 @@ func saysOtherwise(spec func(client.Object) any) predicate.Predicate {
 	}}
 }
 
-func ingressSpec(o client.Object) any { return o.(*networkingv1.Ingress).Spec }
+// ingressSpec has the status, too: a group that the Ingress has left waits until that of its new one is there.
+func ingressSpec(o client.Object) any {
+	i := o.(*networkingv1.Ingress)
+	return []any{i.Spec, i.Status.LoadBalancer}
+}
+
 func serviceSpec(o client.Object) any { return o.(*corev1.Service).Spec }
 func labelsOf(o client.Object) any    { return o.GetLabels() }
 

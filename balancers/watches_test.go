@@ -82,13 +82,14 @@ func TestWhichGroupsAChangeConcerns(t *testing.T) {
 	}
 }
 
+// Its status counts, too: a group that it has left waits for that.
 func TestOnlyWhatUsersSayIsAChange(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*networkingv1.Ingress)
 		want   bool
 	}{
 		"nothing":       {func(*networkingv1.Ingress) {}, false},
-		"its status":    {func(i *networkingv1.Ingress) { served(i, "host") }, false},
+		"its status":    {func(i *networkingv1.Ingress) { served(i, "host") }, true},
 		"a finalizer":   {func(i *networkingv1.Ingress) { served(i, "", edge) }, false},
 		"an annotation": {func(i *networkingv1.Ingress) { i.Annotations["a"] = "b" }, true},
 		"its spec":      {func(i *networkingv1.Ingress) { i.Spec.Rules = nil }, true},

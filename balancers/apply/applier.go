@@ -5,6 +5,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -42,7 +43,12 @@ type Pass struct {
 	Plan plan.Plan
 	// Unsettled is for how long a load balancer must still be kept for clients that know its addresses, 0 for no longer; by its ARN.
 	Unsettled func(arn string) time.Duration
+	// Kept is for how long target groups and their targets must still be kept, as load balancers may follow the rules of an earlier pass.
+	Kept time.Duration
 }
+
+// RuleLag is for how long load balancers may follow rules that have been changed. AWS states no bound; users have seen some 10 s.
+const RuleLag = 20 * time.Second
 
 // Result is what came of a pass.
 type Result struct {
@@ -54,6 +60,8 @@ type Result struct {
 	Later []Failure
 	// LeftOut are the steps that were not tried because of failures.
 	LeftOut []plan.Step
+	// Rerouted says that load balancers may follow former rules for RuleLag.
+	Rerouted bool
 	// Wait is what ended the pass, nil when all steps had their turn.
 	Wait *plan.Wait
 	// Again is when the next pass may do more, apart from what failed; 0 when there is nothing more to do.
@@ -138,6 +146,10 @@ func (d *doing) step(ctx context.Context, step plan.Step) bool {
 		d.again(pause)
 		return false
 	}
+	if d.mustKeep(change) {
+		d.later(step, errKept)
+		return true
+	}
 	made, err := kind.do(d, ctx, change)
 	switch removing := kind.effect == removes; {
 	case err == nil, removing && isGone(err):
@@ -165,6 +177,7 @@ func (d *doing) done(step plan.Step, change plan.Change, made Made) {
 	if part := d.part(change); part != "" {
 		d.refs[part] = made.ID
 	}
+	d.noteRerouted(change)
 	d.View.Note(d.pass.ID, change, made)
 	d.result.Done = append(d.result.Done, step)
 }
@@ -174,6 +187,10 @@ func (d *doing) later(step plan.Step, err error) {
 		d.blocked.lingering = true
 	}
 	d.result.Later = append(d.result.Later, Failure{step, err})
+	if errors.Is(err, errKept) {
+		d.again(d.pass.Kept)
+		return
+	}
 	d.again(laterPause)
 }
 

@@ -52,9 +52,16 @@ func (n *noted) Forget(stack.ID) { n.forgot++ }
 
 func run(t *testing.T, f *fakeAWS, steps ...plan.Step) (Result, *noted) {
 	t.Helper()
+	return runPass(t, f, Pass{Plan: steps})
+}
+
+// runPass runs a pass over the stack.
+func runPass(t *testing.T, f *fakeAWS, pass Pass) (Result, *noted) {
+	t.Helper()
 	view := &noted{}
 	a := &Applier{Calls: f.clients(), Late: f.clients(), View: view, VPC: "vpc-1"}
-	return a.Run(t.Context(), Pass{ID: shop, Plan: steps, Unsettled: func(string) time.Duration { return time.Minute }}), view
+	pass.ID, pass.Unsettled = shop, func(string) time.Duration { return time.Minute }
+	return a.Run(t.Context(), pass), view
 }
 
 func do(changes ...plan.Change) (steps []plan.Step) {
@@ -123,11 +130,41 @@ func TestRunHandsOnWhatEarlierStepsHaveMade(t *testing.T) {
 	}
 }
 
+// Rule 15: load balancers follow former rules for some seconds.
+func TestTargetGroupsAreKeptWhileRequestsMayComeToThem(t *testing.T) {
+	rule, group := deleteRule(listenerARN, "old"), plan.DeleteTargetGroup{Group: stack.Ref{ID: "tg-old"}}
+	ruleCall, groupCall := "DeleteRule "+rule.Rule.ID, "DeleteTargetGroup tg-old"
+	for name, tc := range map[string]struct {
+		steps    []plan.Step
+		kept     time.Duration
+		want     []string
+		rerouted bool
+		again    time.Duration
+	}{
+		"no rule was changed":                {steps: do(group), want: []string{groupCall}},
+		"one was changed in this pass":       {steps: do(rule, group), want: []string{ruleCall}, rerouted: true, again: RuleLag},
+		"one was changed in an earlier pass": {steps: do(group), kept: time.Second, want: nil, again: time.Second},
+		"one is changed later":               {steps: do(group, rule), want: []string{groupCall, ruleCall}, rerouted: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := good()
+			result, _ := runPass(t, f, Pass{Plan: tc.steps, Kept: tc.kept})
+			if diff := cmp.Diff(tc.want, f.calls); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			if result.Rerouted != tc.rerouted || result.Again != tc.again || len(result.Failures) > 0 {
+				t.Errorf("result %+v, want rerouted %v, again in %s", result, tc.rerouted, tc.again)
+			}
+		})
+	}
+}
+
 func TestAFailedStepStopsOnlyWhatDependsOnIt(t *testing.T) {
 	old, other := deleteRule(listenerARN, "old"), deleteRule(otherARN, "old")
 	oldCall, otherCall := "DeleteRule "+old.Rule.ID, "DeleteRule "+other.Rule.ID
 	priorities := plan.SetPriorities{Listener: stack.Ref{ID: listenerARN}}
 	deleteGroup := plan.DeleteTargetGroup{Group: stack.Ref{ID: "tg-old"}}
+	deleteSecurity := plan.DeleteSecurityGroup{Group: stack.Ref{ID: "sg-old"}}
 	attributes := plan.SetLoadBalancerAttributes{LoadBalancer: stack.Ref{ID: balancerARN}}
 	for name, tc := range map[string]struct {
 		refused string
@@ -151,12 +188,12 @@ func TestAFailedStepStopsOnlyWhatDependsOnIt(t *testing.T) {
 		},
 		"a setting that AWS refuses stops nothing": {
 			refused: "ModifyLoadBalancerAttributes " + balancerARN, code: "InvalidConfigurationRequest",
-			steps: do(attributes, old, deleteGroup),
-			want:  []string{"ModifyLoadBalancerAttributes " + balancerARN, oldCall, "DeleteTargetGroup tg-old"},
+			steps: do(attributes, deleteGroup, old),
+			want:  []string{"ModifyLoadBalancerAttributes " + balancerARN, "DeleteTargetGroup tg-old", oldCall},
 		},
 		"a removal that AWS refuses stops nothing": {
 			refused: oldCall, code: "OperationNotPermitted",
-			steps: do(old, other, deleteGroup), want: []string{oldCall, otherCall, "DeleteTargetGroup tg-old"},
+			steps: do(old, other, deleteSecurity), want: []string{oldCall, otherCall, "DeleteSecurityGroup sg-old"},
 		},
 		"what is not as it was seen is read again": {
 			refused: "CreateRule 7", code: "PriorityInUse",

@@ -92,3 +92,20 @@ func listenerPath(arn string) string {
 	}
 	return ""
 }
+
+// mustKeep reports whether requests may still come to what is removed, by rules that were changed a short time ago.
+func (d *doing) mustKeep(change plan.Change) bool {
+	switch change.(type) {
+	case plan.DeleteBinding, plan.DeleteTargetGroup:
+		return d.pass.Kept > 0
+	}
+	return false
+}
+
+// noteRerouted takes in that requests may go elsewhere after a change.
+func (d *doing) noteRerouted(change plan.Change) {
+	switch change.(type) {
+	case plan.ModifyListener, plan.DeleteListener, plan.ModifyRule, plan.SetPriorities, plan.DeleteRule:
+		d.result.Rerouted, d.pass.Kept = true, RuleLag
+	}
+}

@@ -20,6 +20,9 @@ func isGone(err error) bool {
 // errLingers says of a binding that it is being deleted.
 var errLingers = errors.New("the binding is there until the registrar has emptied its target group")
 
+// errKept is that of what load balancers may still send requests to.
+var errKept = errors.New("load balancers may follow former rules for some seconds")
+
 // isLater reports whether a removal is refused only because something else is not gone yet.
 func isLater(err error) bool {
 	return errors.Is(err, errLingers) || awserr.HasCode(err, "ResourceInUse", "DependencyViolation")

@@ -29,13 +29,14 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// provisionOptions say which load balancers are made of Ingresses. Names, meanings and defaults are the incumbent's, apart from Enabled and
-// DriftInterval.
+// provisionOptions say which load balancers are made of Ingresses. Names, meanings and defaults are the incumbent's, apart from Enabled,
+// DriftInterval and SettleTime.
 type provisionOptions struct {
 	Enabled       bool
 	Class         string
 	Workers       int
 	DriftInterval time.Duration
+	SettleTime    time.Duration
 	// ForbidClassAnnotation and ForbidGroupName have the webhook refuse new uses of annotations.
 	ForbidClassAnnotation, ForbidGroupName bool
 	Ingress                                ingress.Options
@@ -45,7 +46,7 @@ type provisionOptions struct {
 
 func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 	all.BoolVar(&o.Enabled, "provision", false,
-		"Make Application Load Balancers of Ingresses. Without it the flags from here to --ingress-drift-interval have no effect.")
+		"Make Application Load Balancers of Ingresses. Without it the flags from here to --load-balancer-settle-time have no effect.")
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	i := &o.Ingress
 	*i = ingress.DefaultOptions("", "")
@@ -81,6 +82,9 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 		"Maximum groups of Ingresses reconciled in parallel.")
 	flags.DurationVar(&o.DriftInterval, "ingress-drift-interval", time.Hour,
 		"How often to compare load balancers with their Ingresses when nothing has changed.")
+	flags.DurationVar(&o.SettleTime, "load-balancer-settle-time", balancers.DefaultSettleTime,
+		"How long a load balancer that was replaced, or that an Ingress has left, serves on after its name has left the status: "+
+			"for DNS records to follow, and clients.")
 	flags.VisitAll(func(f *pflag.Flag) {
 		o.names = append(o.names, f.Name)
 		all.AddFlag(f)
@@ -123,6 +127,7 @@ func (o *provisionOptions) validate(beside bool) (faults []error) {
 	fault(i.Limits.Rules < 1, "--load-balancer-rule-quota=%d: want 1 or more", i.Limits.Rules)
 	fault(i.Limits.Certificates < 1, "--load-balancer-certificate-quota=%d: want 1 or more", i.Limits.Certificates)
 	fault(o.DriftInterval < minDriftInterval, "--ingress-drift-interval=%s: want %s or more", o.DriftInterval, minDriftInterval)
+	fault(o.SettleTime < 0, "--load-balancer-settle-time=%s: want 0 or more", o.SettleTime)
 	for _, key := range slices.Sorted(maps.Keys(i.DefaultTags)) {
 		fault(ingress.IsTrackingTag(key), "--default-tags: %s is a tag by which load balancers are found again: want another key", key)
 		fault(slices.Contains(i.ExternalTags, key), "--default-tags: %s is in --external-managed-tags, too: want it in one of them", key)
@@ -184,6 +189,7 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 			Bindings: mgr.GetClient(), View: view, VPC: vpc,
 		},
 		Options: o.Ingress, Class: o.Class, MaxConcurrentReconciles: o.Workers, DriftInterval: o.DriftInterval,
+		SettleTime: o.SettleTime,
 	}
 	return reconciler.SetupWithManager(mgr)
 }
