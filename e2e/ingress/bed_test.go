@@ -8,6 +8,7 @@ package ingress
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"slices"
@@ -30,8 +31,19 @@ import (
 
 var bed = &suite.Bed{}
 
+// settle is for how long a load balancer that was replaced serves on.
+const settle = 5 * time.Second
+
+// atOnce is how many tests run side by side: each waits most of the time, until load balancers are active.
+const atOnce = "6"
+
 func TestMain(m *testing.M) {
-	bed.Main(m, testbed.Options{Scale: suite.Scale, SecurityGroups: true, Provisioning: true})
+	flag.Parse()
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		panic(err)
+	}
+	bed.Main(m, testbed.Options{Scale: suite.Scale, SecurityGroups: true, Provisioning: true,
+		Args: []string{"--load-balancer-settle-time=" + settle.String()}})
 }
 
 const prefix = "alb.ingress.kubernetes.io/"
@@ -141,11 +153,18 @@ func answeredBy(t *testing.T, app *testbed.App, balancer, host, path string) err
 // underLoad sends requests to the path of the host all the time; one that is not answered by a pod of the app fails the test at stop.
 func underLoad(t *testing.T, app *testbed.App, balancer, host, path string) (stop func()) {
 	t.Helper()
+	return underLoadBy(t, app, resolver(host, balancer), host, path)
+}
+
+// underLoadBy is underLoad for names that others keep.
+func underLoadBy(t *testing.T, app *testbed.App, resolver *names.Names, host, path string) (stop func()) {
+	t.Helper()
 	l, err := load.Start(t.Context(), load.Options{
-		URL: "http://" + host + path, Rate: 50, Dial: resolver(host, balancer).DialContext,
+		URL: "http://" + host + path, Rate: 50, Dial: resolver.DialContext,
 		Answered: func(header http.Header) bool { return strings.HasPrefix(header.Get("X-Pod"), app.Name+"-") },
 	})
 	suite.Must(t, err)
+	since, sinceRequests := callsSoFar(), len(bed.AWS.Requests(0))
 	return func() {
 		t.Helper()
 		result := l.Stop()
@@ -154,7 +173,18 @@ func underLoad(t *testing.T, app *testbed.App, balancer, host, path string) (sto
 		}
 		t.Errorf("%d of %d requests to %s%s failed: %v", result.Failed, result.Requests, host, path, result.ByStatus)
 		for _, failure := range result.Failures[:min(3, len(result.Failures))] {
-			t.Errorf("one of them at %s: %s", failure.Sent.UTC().Format("15:04:05.000"), failure.Status)
+			t.Errorf("one of them at %s: %s", failure.Sent.UTC().Format(milliseconds), failure.Status)
+		}
+		for _, request := range bed.AWS.Requests(sinceRequests) {
+			if request.Status != http.StatusOK {
+				t.Errorf("%s %s: %d by rule %s from %s: %s", request.Start.UTC().Format(milliseconds), request.Group, request.Status, request.Rule,
+					request.Target, request.Err)
+			}
+		}
+		for _, call := range bed.AWS.Calls(since) {
+			if call.Principal == bed.AccessKey() && !isRead(call) {
+				t.Errorf("%s %s %s%v: %d", call.Received.UTC().Format(milliseconds), call.Operation, call.TargetGroup, call.Targets, call.Status)
+			}
 		}
 	}
 }
@@ -165,11 +195,14 @@ func change(t *testing.T, ingress *networkingv1.Ingress, edit func(*networkingv1
 	suite.Change(t, bed, ingress, edit)
 }
 
-// isWrite reports whether the call changes something in AWS other than targets.
-func isWrite(call wire.Call) bool {
-	return !strings.HasPrefix(call.Operation, "Describe") && !strings.HasPrefix(call.Operation, "List") &&
-		!strings.HasPrefix(call.Operation, "Get") && !strings.HasSuffix(call.Operation, "Targets") && !call.Unauthorized
+const milliseconds = "15:04:05.000"
+
+func isRead(call wire.Call) bool {
+	return slices.ContainsFunc([]string{"Describe", "List", "Get"}, func(verb string) bool { return strings.HasPrefix(call.Operation, verb) })
 }
+
+// isWrite reports whether the call changes something in AWS other than targets.
+func isWrite(call wire.Call) bool { return !isRead(call) && !strings.HasSuffix(call.Operation, "Targets") }
 
 // writesSince are targetgate's.
 func writesSince(since int) (out []string) {

@@ -19,6 +19,7 @@ import (
 // The plain one: a class by name, paths of type Prefix, targets of type instance, and subnets and a security group that targetgate finds
 // and makes.
 func TestPlainIngress(t *testing.T) {
+	t.Parallel()
 	web, api := newApp("plain"), newApp("plain-api")
 	api.Namespace = web.Name
 	for _, app := range []*testbed.App{web, api} {
