@@ -202,7 +202,9 @@ func isRead(call wire.Call) bool {
 }
 
 // isWrite reports whether the call changes something in AWS other than targets.
-func isWrite(call wire.Call) bool { return !isRead(call) && !strings.HasSuffix(call.Operation, "Targets") }
+func isWrite(call wire.Call) bool {
+	return !isRead(call) && !strings.HasSuffix(call.Operation, "Targets")
+}
 
 // writesSince are targetgate's.
 func writesSince(since int) (out []string) {

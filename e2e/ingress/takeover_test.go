@@ -1,0 +1,296 @@
+//go:build e2e
+
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/suite"
+	"github.com/targetgate/targetgate/e2e/testbed"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+func mustPrefix(text string) netip.Prefix { return netip.MustParsePrefix(text) }
+
+// pair is a group of two Ingresses in two namespaces, with what the contract says of many things: a certificate, attributes, tags,
+// an order, an action of an annotation, several types of path.
+type pair struct {
+	group                  string
+	first, second          *testbed.App
+	certificate            string
+	firstIngress, secondIn *networkingv1.Ingress
+}
+
+// newPair deploys the apps, whose Services have names that begin with that.
+func newPair(t *testing.T, name string) *pair {
+	t.Helper()
+	certificate, err := bed.AWS.State().AddCertificate("", state.CertificateSpec{Domains: []string{name + ".example.com"}})
+	suite.Must(t, err)
+	p := &pair{group: name, first: newApp(name + "-1"), second: newApp(name + "-2"), certificate: certificate.ARN}
+	for _, app := range []*testbed.App{p.first, p.second} {
+		app.Gated = false // so that pods are as they are with either controller
+		bed.Deploy(t, app)
+	}
+	first := rule(p.first.Name+".example.com", "/ "+p.first.Name, "/exact "+p.first.Name)
+	first.HTTP.Paths[1].PathType = ptr.To(networkingv1.PathTypeExact)
+	p.firstIngress = newIngress(p.first.Name, []networkingv1.IngressRule{first}, "group.name="+name, "target-type=ip", "scheme=internet-facing",
+		`listen-ports=[{"HTTP": 80}, {"HTTPS": 443}]`, "certificate-arn="+p.certificate, "load-balancer-attributes=idle_timeout.timeout_seconds=120")
+	second := rule(p.second.Name+".example.com", "/old moved", "/ "+p.second.Name)
+	second.HTTP.Paths[0].PathType = ptr.To(networkingv1.PathTypeImplementationSpecific)
+	second.HTTP.Paths[0].Backend.Service.Port = networkingv1.ServiceBackendPort{Name: "use-annotation"}
+	p.secondIn = newIngress(p.second.Name, []networkingv1.IngressRule{second}, "group.name="+name, "target-type=ip", "group.order=10", "tags=team=two",
+		`actions.moved={"type": "redirect", "redirectConfig": {"protocol": "HTTPS", "port": "443", "statusCode": "HTTP_301"}}`,
+		"healthcheck-path=/healthz", "target-group-attributes=deregistration_delay.timeout_seconds=30")
+	return p
+}
+
+// want is what aws-load-balancer-controller makes of the pair, by the contract.
+func (p *pair) want(t *testing.T) estate {
+	t.Helper()
+	name, cluster := p.group, bed.ClusterName()
+	team := func(tags map[string]string) map[string]string {
+		tags = maps.Clone(tags)
+		tags["team"] = "two"
+		return tags
+	}
+	balancer, managed := hashed(readable(name, 17), cluster, name, "internet-facing"), hashed(readable(name, 17), cluster, name)
+	backend := hashed("traffic-"+readable(cluster, 232), cluster)
+	firstGroup, secondGroup := p.targetGroup(t, p.first), p.targetGroup(t, p.second)
+	secondGroup.HealthCheck.Path, secondGroup.Tags = "/healthz", team(secondGroup.Tags)
+	secondGroup.Attributes = map[string]string{"deregistration_delay.timeout_seconds": "30"}
+	tags := func(part string) map[string]string { return stackTags(name, part) }
+	to := func(priority int, host, path string, action state.Action, tags map[string]string) rules {
+		return rules{state.ListenerRule{Priority: priority, Action: action, Conditions: []state.Condition{
+			{Field: "host-header", Values: []string{host}}, {Field: "path-pattern", Values: []string{path}},
+		}}, tags}
+	}
+	forward := func(group targetGroup) state.Action {
+		return state.Action{Forward: &state.Forward{Groups: []state.Weighted{{Group: group.Name, Weight: 1}}}}
+	}
+	moved := state.Action{Redirect: &state.Redirect{
+		Protocol: "HTTPS", Host: "#{host}", Port: "443", Path: "/#{path}", Query: "#{query}", Status: "HTTP_301",
+	}}
+	nothing := state.Action{Fixed: &state.FixedResponse{Status: "404", ContentType: "text/plain"}}
+	one, two := p.first.Name+".example.com", p.second.Name+".example.com"
+	return estate{
+		Group: name,
+		LoadBalancer: state.BalancerSpec{
+			Name: balancer, Type: state.Application, Scheme: "internet-facing", AddressType: state.IPv4, ByAPI: true,
+			Subnets:        []string{"subnet-0a000000000000001", "subnet-0b000000000000002", "subnet-0c000000000000003"},
+			SecurityGroups: []string{managed, backend}, Tags: team(tags("LoadBalancer")),
+		},
+		Attributes: map[string]string{"idle_timeout.timeout_seconds": "120"},
+		SecurityGroups: []securityGroup{
+			{SecurityGroupSpec: state.SecurityGroupSpec{
+				Name: managed, Description: "[k8s] Managed SecurityGroup for LoadBalancer", Tags: team(tags("ManagedLBSecurityGroup")),
+			}, Rules: []string{"tcp 443-443 0.0.0.0/0", "tcp 80-80 0.0.0.0/0"}},
+			{SecurityGroupSpec: state.SecurityGroupSpec{
+				Name: backend, Description: "[k8s] Shared Backend SecurityGroup for LoadBalancer",
+				Tags: map[string]string{"elbv2.k8s.aws/cluster": cluster, "elbv2.k8s.aws/resource": "backend-sg"},
+			}},
+		},
+		TargetGroups: []targetGroup{firstGroup, secondGroup},
+		Listeners: []listener{
+			{ListenerSpec: state.ListenerSpec{Protocol: "HTTP", Port: 80, Default: nothing, Tags: team(tags("80"))}, Rules: []rules{
+				to(1, one, "/exact", forward(firstGroup), tags("80:1")), to(2, one, "/*", forward(firstGroup), tags("80:2")),
+				to(3, two, "/*", forward(secondGroup), team(tags("80:3"))), to(4, two, "/old", moved, team(tags("80:4"))), // by their types
+			}},
+			{ListenerSpec: state.ListenerSpec{
+				Protocol: "HTTPS", Port: 443, Default: nothing, Tags: tags("443"), SSLPolicy: "ELBSecurityPolicy-2016-08",
+				Certificates: []string{p.certificate, p.certificate}, // the default one is in the list for SNI, too
+			}, Rules: []rules{
+				to(1, one, "/exact", forward(firstGroup), tags("443:1")), to(2, one, "/*", forward(firstGroup), tags("443:2")),
+			}},
+		},
+	}
+}
+
+func readable(text string, most int) string {
+	text = strings.ReplaceAll(text, "-", "")
+	return text[:min(most, len(text))]
+}
+
+// targetGroup is that of port 80 of the app's Service, without annotations.
+func (p *pair) targetGroup(t *testing.T, app *testbed.App) targetGroup {
+	t.Helper()
+	service := &corev1.Service{}
+	suite.Must(t, bed.Client.Get(t.Context(), app.Key(), service))
+	return targetGroup{
+		GroupSpec: state.GroupSpec{
+			Name: hashed(readable(app.Name, 8)+"-"+readable(app.Name, 8), bed.ClusterName(), p.group, app.Name, app.Name, string(service.UID),
+				"80", "8080", "ip", "HTTP", "HTTP1"),
+			Protocol: "HTTP", ProtocolVersion: "HTTP1", Port: 8080, VPC: state.DefaultVPCID, TargetType: "ip", AddressType: state.IPv4,
+			HealthCheck: state.HealthCheck{
+				Protocol: "HTTP", Port: "traffic-port", Path: "/", Interval: 15, Timeout: 5, HealthyThreshold: 2, UnhealthyThreshold: 2, Matcher: "200",
+			},
+		},
+		Tags: stackTags(p.group, fmt.Sprintf("%s/%s-%s:80", app.Name, app.Name, app.Name)),
+	}
+}
+
+// binding is that of an app, to the target group of that name and ARN.
+func (p *pair) binding(app *testbed.App, name, arn, backend string) *v1beta1.TargetGroupBinding {
+	port, tcp := intstr.FromInt32(8080), v1beta1.NetworkingProtocol("TCP")
+	return &v1beta1.TargetGroupBinding{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: app.Name, Name: name, Labels: map[string]string{"ingress.k8s.aws/stack": p.group},
+		},
+		Spec: v1beta1.TargetGroupBindingSpec{
+			TargetGroupARN: arn, TargetType: ptr.To(v1beta1.TargetTypeIP), TargetGroupProtocol: ptr.To(v1beta1.Protocol("HTTP")),
+			ServiceRef:    v1beta1.ServiceReference{Name: app.Name, Port: intstr.FromInt32(80)},
+			IPAddressType: ptr.To(v1beta1.IPAddressTypeIPv4), VpcID: state.DefaultVPCID,
+			Networking: &v1beta1.TargetGroupBindingNetworking{Ingress: []v1beta1.NetworkingIngressRule{{
+				From:  []v1beta1.NetworkingPeer{{SecurityGroup: &v1beta1.SecurityGroup{GroupID: backend}}},
+				Ports: []v1beta1.NetworkingPort{{Protocol: &tcp, Port: &port}},
+			}}},
+		},
+	}
+}
+
+// backendGroup is the ID of the security group that all load balancers share, once it is shown.
+func backendGroup(t *testing.T) (group string) {
+	t.Helper()
+	suite.Eventually(t, "the security group that load balancers share", func() error {
+		all, err := tagged()
+		for id, tags := range all {
+			if tags["elbv2.k8s.aws/resource"] == "backend-sg" {
+				group = id
+				return err
+			}
+		}
+		return errors.Join(err, errors.New("there is none"))
+	})
+	return group
+}
+
+// Rule 13: what aws-load-balancer-controller has made is adopted without a change, in AWS and in the cluster.
+func TestTakeOverChangesNothing(t *testing.T) {
+	p := newPair(t, "adopted")
+	bed.AwaitRolled(t, p.first)
+	bed.AwaitRolled(t, p.second)
+	flags := bed.Targetgate.Flags()
+	bed.WithFlags(t, append(flags, "--provision=false")...) // so that it registers targets alone
+	want := p.want(t)
+	groups, host, err := want.layDown()
+	suite.Must(t, err)
+	backend := backendGroup(t)
+	for i, app := range []*testbed.App{p.first, p.second} {
+		name := want.TargetGroups[i].Name
+		suite.Must(t, bed.Client.Create(t.Context(), p.binding(app, name, groups[name], backend)))
+	}
+	for _, ingress := range []*networkingv1.Ingress{p.firstIngress, p.secondIn} {
+		ingress.Finalizers = []string{"group.ingress.k8s.aws/" + p.group}
+		suite.Must(t, bed.Client.Create(t.Context(), ingress))
+		ingress.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{
+			Hostname: strings.ToLower(host), Ports: []networkingv1.IngressPortStatus{{Port: 80, Protocol: "TCP"}, {Port: 443, Protocol: "TCP"}},
+		}}
+		suite.Must(t, bed.Client.Status().Update(t.Context(), ingress))
+	}
+	answers := func() error {
+		return errors.Join(answeredBy(t, p.first, host, p.first.Name+".example.com", "/exact"),
+			answeredBy(t, p.second, host, p.second.Name+".example.com", "/"))
+	}
+	suite.Eventually(t, "answers", answers)
+	since, began := callsSoFar(), time.Now()
+	suite.Must(t, bed.Targetgate.RestartWith(t.Context(), flags...))
+	suite.Eventually(t, "a pass over the group", func() error {
+		return bed.WantMetric(t, `targetgate_ingress_group_failing{group="`+p.group+`"} 0`)
+	})
+	suite.Must(t, answers())
+	if writes := writesSince(since); len(writes) > 0 {
+		t.Errorf("AWS was changed: %v", writes)
+	}
+	requests, err := bed.Cluster.Requests()
+	suite.Must(t, err)
+	for _, r := range requests {
+		if r.Received.After(began) && isNoticed(r) {
+			t.Errorf("the cluster was changed: %s %s %s/%s", r.Verb, r.Resource, r.Namespace, r.Name)
+		}
+	}
+	got, err := readEstate(want)
+	suite.Must(t, err)
+	if diff := compare(want, got); diff != "" {
+		t.Errorf("in AWS there is (-want +got):\n%s", diff)
+	}
+	for _, ingress := range []*networkingv1.Ingress{p.firstIngress, p.secondIn} {
+		suite.Must(t, bed.Client.Delete(context.Background(), ingress))
+	}
+	awaitGone(t, p.firstIngress, p.group)
+}
+
+// isNoticed reports whether a user could notice the request: it writes an Ingress, or a binding beyond its status.
+func isNoticed(r cluster.Request) bool {
+	return slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) &&
+		(strings.HasPrefix(r.Resource, "ingresses") || r.Resource == "targetgroupbindings")
+}
+
+// compare is the difference of two estates. The order of what has none does not count.
+func compare(want, got estate) string {
+	return cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(estate{}, "Bindings"),
+		cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
+		cmpopts.SortSlices(func(a, b securityGroup) bool { return a.Name < b.Name }),
+		cmpopts.SortSlices(func(a, b targetGroup) bool { return a.Name < b.Name }),
+		cmpopts.SortSlices(func(a, b listener) bool { return a.Port < b.Port }),
+		cmpopts.SortSlices(func(a, b string) bool { return a < b }))
+}
+
+// What targetgate makes is what aws-load-balancer-controller makes: so that one finds nothing to change either.
+func TestWhatIsMadeIsWhatTheIncumbentMakes(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, "made")
+	create(t, p.firstIngress)
+	create(t, p.secondIn)
+	host := awaitHost(t, p.secondIn)
+	suite.Eventually(t, "answers", func() error {
+		return errors.Join(answeredBy(t, p.first, host, p.first.Name+".example.com", "/exact"),
+			answeredBy(t, p.second, host, p.second.Name+".example.com", "/"))
+	})
+	want := p.want(t)
+	suite.Eventually(t, "what the other controller makes", func() error {
+		got, err := readEstate(want)
+		if diff := compare(want, got); err == nil && diff != "" {
+			err = fmt.Errorf("there is (-want +got):\n%s", diff)
+		}
+		return err
+	})
+	suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(p.firstIngress), p.firstIngress))
+	if want := []string{"group.ingress.k8s.aws/" + p.group}; !slices.Equal(p.firstIngress.Finalizers, want) {
+		t.Errorf("finalizers %q, want %q", p.firstIngress.Finalizers, want)
+	}
+	backend := backendGroup(t)
+	for i, app := range []*testbed.App{p.first, p.second} {
+		name := want.TargetGroups[i].Name
+		groups, err := bed.AWS.State().Groups(state.GroupFilter{Names: []string{name}})
+		suite.Must(t, err)
+		wanted, got := p.binding(app, name, groups[0].ARN, backend), &v1beta1.TargetGroupBinding{}
+		suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(wanted), got))
+		if diff := cmp.Diff(wanted.Spec, got.Spec); diff != "" {
+			t.Errorf("binding %s (-want +got):\n%s", name, diff)
+		}
+		if !maps.Equal(got.Labels, wanted.Labels) || len(got.Annotations)+len(got.OwnerReferences) > 0 {
+			t.Errorf("binding %s has %v, want the labels %v alone", name, got.ObjectMeta, wanted.Labels)
+		}
+	}
+}
