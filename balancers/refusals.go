@@ -41,7 +41,7 @@ const heldSoon = time.Second
 func (p *pass) tellFailures() (errs error) {
 	for _, failure := range p.result.Failures {
 		note := fmt.Sprintf("%s: %s", failure.Step, awserr.Message(failure.Err))
-		if member := p.member(ownerOf(failure.Step.Change, p.wanted, p.seen)); member != nil {
+		if member := p.member(ownerOf(failure, p.wanted, p.seen)); member != nil {
 			p.warn(member, reasonDeploy, deployFailed, note)
 			if isHoldable(failure.Err) {
 				p.memory.refuse(member, note, p.Clock.Now())
@@ -70,9 +70,19 @@ func (p *pass) member(name string) *networkingv1.Ingress {
 	return nil
 }
 
-// ownerOf is the name of the member that wants the change, "" when it is not that of one alone.
-func ownerOf(change plan.Change, wanted, seen stack.Stack) string {
-	switch c := change.(type) {
+// ownerOf is the name of the member that wants what has failed, "" when it is not that of one alone.
+func ownerOf(failure apply.Failure, wanted, seen stack.Stack) string {
+	switch c := failure.Step.Change.(type) {
+	case plan.CreateListener:
+		return ownerOfListener(c.Listener.Port, failure.Err, wanted)
+	case plan.ModifyListener:
+		return ownerOfListener(c.To.Port, failure.Err, wanted)
+	case plan.AddCertificate:
+		for _, listener := range wantedListeners(wanted) {
+			if owner := listener.Owners[c.Certificate]; owner != "" {
+				return owner
+			}
+		}
 	case plan.CreateRule:
 		return c.Rule.Owner
 	case plan.ModifyRule:
@@ -89,6 +99,33 @@ func ownerOf(change plan.Change, wanted, seen stack.Stack) string {
 		return ownerOfGroup(c.Binding.Group, wanted, seen)
 	}
 	return ""
+}
+
+// ownerOfListener is the name of the member that wants the default certificate if that is what AWS refuses, else of the only one that has
+// rules there.
+func ownerOfListener(port int32, err error, wanted stack.Stack) (owner string) {
+	for _, listener := range wantedListeners(wanted) {
+		if listener.Port != port {
+			continue
+		}
+		if awserr.HasCode(err, "CertificateNotFound", "UnsupportedCertificate") && len(listener.Certificates) > 0 {
+			return listener.Owners[listener.Certificates[0]]
+		}
+		for _, rule := range listener.Rules {
+			if owner != "" && owner != rule.Owner {
+				return ""
+			}
+			owner = rule.Owner
+		}
+	}
+	return owner
+}
+
+func wantedListeners(wanted stack.Stack) (out []stack.Listener) {
+	for _, balancer := range wanted.LoadBalancers {
+		out = append(out, balancer.Listeners...)
+	}
+	return out
 }
 
 // ownerOfGroup is the name of the member that wants the target group.

@@ -29,6 +29,8 @@ type blocked struct {
 	listeners map[string]bool
 	// stack is everything that is in no listener: target groups, bindings, security groups, load balancers.
 	stack bool
+	// all is that, and what is in listeners: what could not be made may be to take requests from any of them.
+	all bool
 	// lingering says that a binding is not gone yet, whose registrar still needs its target group.
 	lingering bool
 }
@@ -42,9 +44,9 @@ func (b *blocked) isLeftOut(change plan.Change, e effect) bool {
 		return true
 	}
 	if listener := listenerOf(change); listener != "" {
-		return b.listeners[listener]
+		return b.all || b.listeners[listener]
 	}
-	return b.stack
+	return b.all || b.stack
 }
 
 // failed takes the change for failed, or for left out.
@@ -52,7 +54,7 @@ func (b *blocked) failed(change plan.Change, e effect) {
 	if e != makes && e != moves {
 		return
 	}
-	b.stack = true
+	b.stack, b.all = true, b.all || e == makes
 	if listener := listenerOf(change); listener != "" {
 		if b.listeners == nil {
 			b.listeners = map[string]bool{}

@@ -183,6 +183,7 @@ spec: {ports: [{name: http, port: 80, targetPort: http}]}
 				{
 					Port: 443, Protocol: "HTTPS", SSLPolicy: "ELBSecurityPolicy-2016-08",
 					Certificates: []string{"arn:aws:acm:eu-west-1:1:certificate/1"},
+					Owners:       map[string]string{"arn:aws:acm:eu-west-1:1:certificate/1": "app/app"},
 					Default:      notFound, Tags: tags("443"), Rules: rule("443:1"),
 				},
 			},

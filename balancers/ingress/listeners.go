@@ -4,6 +4,7 @@
 package ingress
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,7 +20,8 @@ type listener struct {
 	redirected   bool // to the HTTPS listener: it has no rules
 	members      []*reading
 	certificates []string
-	all          []rule // before some are left out
+	owners       map[string]string // of certificates
+	all          []rule            // before some are left out
 	rules        []rule
 }
 
@@ -55,8 +57,12 @@ func (d *draft) buildListeners() []listener {
 // seen stay, and the first of them stays first if the held member is the first there.
 func (d *draft) certificates(l *listener) []string {
 	var wanted, present []string
+	l.owners = map[string]string{}
 	for _, r := range l.members {
-		wanted = append(wanted, r.certificates...)
+		for _, certificate := range r.certificates {
+			wanted = append(wanted, certificate)
+			l.owners[certificate] = cmp.Or(l.owners[certificate], r.name)
+		}
 	}
 	onPort := func(r *reading) bool { return r.listens(l.port) }
 	if seen := seenListener(d.balancer, l.port); seen != nil && d.heldOn(l.port) {
@@ -75,7 +81,7 @@ func (d *draft) stackListeners() []stack.Listener {
 	for i := range d.listeners {
 		l := &d.listeners[i]
 		wanted := stack.Listener{
-			Port: l.port, Protocol: string(l.protocol), Certificates: l.certificates,
+			Port: l.port, Protocol: string(l.protocol), Certificates: l.certificates, Owners: l.owners,
 			Default:    d.fallback(l),
 			Attributes: d.keys(attributesOf(l.protocol, l.port)),
 		}

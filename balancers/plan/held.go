@@ -5,6 +5,8 @@ package plan
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -59,7 +61,16 @@ func (p *planner) isKept(l *listener, rule *stack.Rule) bool {
 		return false
 	}
 	key := conditionsKey(rule.Conditions)
-	return !slices.ContainsFunc(l.places, func(at *place) bool { return at.seen == nil && conditionsKey(at.final.Conditions) == key })
+	return !slices.ContainsFunc(l.places, func(at *place) bool {
+		return (at.seen == nil || p.isBegun(at.seen)) && conditionsKey(at.final.Conditions) == key
+	})
+}
+
+// isBegun says whether a rule was created behind all others by a pass that ended before it could move it up, to the place that its tag names.
+func (p *planner) isBegun(rule *stack.Rule) bool {
+	_, place, _ := strings.Cut(rule.Tags[p.wanted.ID.Kind.ResourceTag()], ":")
+	number, err := strconv.Atoi(place)
+	return err == nil && number < int(rule.Priority)
 }
 
 // isOurs says whether an action sends to a target group of the stack.

@@ -17,6 +17,8 @@ type listener struct {
 	seen   *stack.Listener // nil when it is created
 	gone   bool            // it is to be deleted
 	route  *route          // of the default action
+	rules  []*route        // of its rules
+	moved  bool            // its rules are to be moved
 	arrangement
 }
 
@@ -104,8 +106,9 @@ func (p *planner) findRules(l *listener) {
 
 func byPriority(a, b stack.Rule) int { return cmp.Compare(a.Priority, b.Priority) }
 
-// changeListeners makes all listeners and their rules as they are wanted, those that need room at the quota last. Requests for which a
-// target group is to take over go where they went.
+// changeListeners makes all listeners and their rules as they are wanted. What is new is made on all of them before anything is moved or
+// deleted on one: a member may go from one to another, and AWS may refuse what it wants there. At the quota they are changed one by one,
+// those that need room last. Requests for which a target group is to take over go where they went.
 func (p *planner) changeListeners() {
 	room, need := p.options.Rules, 0
 	for _, l := range p.listen {
@@ -117,17 +120,25 @@ func (p *planner) changeListeners() {
 		}
 	}
 	order := slices.SortedStableFunc(slices.Values(p.listen), func(a, b *listener) int { return cmp.Compare(a.growth(), b.growth()) })
-	if need > room {
+	order = slices.DeleteFunc(order, func(l *listener) bool { return l.gone })
+	oneByOne := need > room
+	if oneByOne {
 		room += p.deleteListeners()
 	}
 	for _, l := range order {
-		if !l.gone {
-			l.fit(room, l.seen != nil && actionKey(l.seen.Default, p.service) == actionKey(l.wanted.Default, p.service))
-			for _, rule := range l.left {
-				p.overflow = append(p.overflow, Overflow{Port: l.wanted.Port, Rule: rule})
-			}
-			room -= l.growth()
-			p.changeListener(l)
+		l.fit(room, l.seen != nil && actionKey(l.seen.Default, p.service) == actionKey(l.wanted.Default, p.service))
+		for _, rule := range l.left {
+			p.overflow = append(p.overflow, Overflow{Port: l.wanted.Port, Rule: rule})
+		}
+		room -= l.growth()
+		p.extendListener(l)
+		if oneByOne {
+			p.finishListener(l)
+		}
+	}
+	for _, l := range order {
+		if !oneByOne {
+			p.finishListener(l)
 		}
 	}
 	p.deleteListeners()
@@ -146,7 +157,8 @@ func (p *planner) deleteListeners() int {
 	return n
 }
 
-func (p *planner) changeListener(l *listener) {
+// extendListener makes what is new.
+func (p *planner) extendListener(l *listener) {
 	start := len(p.routes)
 	l.route = &route{listener: l, final: stack.Rule{Action: l.wanted.Default}}
 	p.routes = append(p.routes, l.route)
@@ -156,14 +168,24 @@ func (p *planner) changeListener(l *listener) {
 		return
 	}
 	l.route.now = stack.Rule{Action: l.seen.Default}
-	becomesHTTPS := l.seen.Protocol != "HTTPS"
-	if !becomesHTTPS {
+	if l.seen.Protocol == "HTTPS" {
 		p.addCertificates(l)
 	}
-	p.changeRules(l)
-	p.swap(p.routes[start+1:], nil)
+	p.addRules(l)
+	l.rules = slices.Clone(p.routes[start+1:])
+}
+
+// finishListener moves, changes and deletes what there was.
+func (p *planner) finishListener(l *listener) {
+	if l.seen == nil {
+		return
+	}
+	if l.moved {
+		p.prioritise(l)
+	}
+	p.swap(l.rules, nil)
 	p.modifyListener(l)
-	if becomesHTTPS {
+	if l.seen.Protocol != "HTTPS" {
 		p.addCertificates(l)
 	}
 	p.removeCertificates(l)

@@ -62,11 +62,26 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 	swapped := genStack{Members: []genMember{secure.Members[1], secure.Members[0]}}
 	secureOne := genStack{Members: secure.Members[1:]}
 
+	both := genStack{Members: []genMember{
+		{Name: "ns/a", Type: "ip", Rules: []genRule{{Port: 80, Path: "/a", To: []genTarget{{0, 1}}}}},
+		{Name: "ns/k", Type: "ip", Rules: []genRule{{Port: 80, Path: "/k", To: []genTarget{{1, 1}}}, {Port: 443, Path: "/k", To: []genTarget{{1, 1}}}}},
+	}}
+
 	for name, test := range map[string]struct {
 		from, to genStack
 		want     []string
 	}{
 		"nothing when nothing differs": {shop("/a", "/b"), shop("/a", "/b"), []string{}},
+		"what is new on one listener is there before the old one goes": {both, other(both, func(m *genMember) { m.Rules[0].Port = 443 }), []string{
+			"add certificate cert-ns/a to listener 443",
+			"create rule 443:1: path /a to target group ns/a-s0:80",
+			"move 2 rules of listener 80",
+			"delete rule 80:1",
+			"move 2 rules of listener 443",
+			"change listener 443: HTTPS, by default answer 404",
+			"late: tag 80:2 (R3) with ingress.k8s.aws/resource=80:1",
+			"late: tag 443:1 (R1) with ingress.k8s.aws/resource=443:2",
+		}},
 		"one call when one path differs": {shop("/a", "/b", "/c"), shop("/a", "/x", "/c"), []string{
 			"change rule 80:2: host a.test, path /x to target group ns/shop-s0:80",
 		}},

@@ -15,12 +15,12 @@ import (
 // lowest is the lowest priority that a rule can have.
 const lowest = 50000
 
-// changeRules brings the rules of a listener that is seen into their final order: new ones are created behind all others, then all are
-// moved at once, those that are to be deleted behind the rest. A request for which the rules before and after agree meets no other at
+// addRules creates the new rules of a listener that is seen. If others must be moved, they are created behind all others, then all are
+// moved at once by prioritise, those that are to be deleted behind the rest. A request for which the rules before and after agree meets no other at
 // any time: behind all others a new rule gets only what no rule matched; once all are moved, the first rule that matches is the final
 // one, or, when none is, the one that matched before.
-func (p *planner) changeRules(l *listener) {
-	if !l.moves() {
+func (p *planner) addRules(l *listener) {
+	if l.moved = l.moves(); !l.moved {
 		p.createRules(l, 0)
 		return
 	}
@@ -28,15 +28,15 @@ func (p *planner) changeRules(l *listener) {
 	for _, rule := range l.seen.Rules {
 		bottom = max(bottom, rule.Priority)
 	}
-	if created := len(l.created()); created > 0 {
-		if int(bottom)+created > lowest {
-			bottom = p.compact(l)
-		}
-		p.createRules(l, bottom)
-	} else {
+	created := len(l.created())
+	if created == 0 {
 		p.routeSeen(l)
+		return
 	}
-	p.prioritise(l)
+	if int(bottom)+created > lowest {
+		bottom = p.compact(l)
+	}
+	p.createRules(l, bottom)
 }
 
 // compact moves the rules up, in their order, for there is no room behind them.

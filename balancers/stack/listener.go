@@ -12,6 +12,8 @@ type Listener struct {
 	SSLPolicy string // of HTTPS
 	// Certificates of HTTPS, by ARN: the first is the default. That one is not repeated when it stands in the list for SNI, too.
 	Certificates []string
+	// Owners are the names of the members that want a certificate, the first one of each, by ARN; of a listener that is wanted.
+	Owners map[string]string
 	// Default is what is done with requests that no rule matches.
 	Default    Action
 	Attributes map[string]string // those to be set; of one that is seen all, or nil while they are not read
