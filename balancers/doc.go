@@ -20,6 +20,7 @@
 //	status.go      the load balancer's name, in the status of each member
 //	events.go      what members are told, each of itself, and once
 //	memory.go      what is remembered until the next pass; a restart loses nothing that is needed
+//	proposal.go    what a pass would do, for those who only ask
 //	watches.go     which groups a change in the cluster concerns
 //
 // A member that moves from one group to another is held in the old one until the new one serves it. A load balancer that replaces another

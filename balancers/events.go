@@ -14,8 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/awserr"
-	"github.com/targetgate/targetgate/balancers/ingress"
-	"github.com/targetgate/targetgate/balancers/plan"
 )
 
 // Reasons of events. They are the incumbent's, apart from reasonWarning.
@@ -83,8 +81,8 @@ func (p *pass) wholeGroup(errs, err error) error {
 }
 
 // tellFaults tells each member what is wrong with it, and no other.
-func (p *pass) tellFaults(faults []ingress.Fault) {
-	for _, fault := range faults {
+func (p *pass) tellFaults() {
+	for _, fault := range p.faults {
 		member := p.member(fault.Member)
 		switch {
 		case member == nil || p.isLeaving(member):
@@ -100,9 +98,9 @@ func (p *pass) tellFaults(faults []ingress.Fault) {
 }
 
 // tellOverflow tells members which of their rules the load balancer has no room for.
-func (p *pass) tellOverflow(overflow []plan.Overflow) {
+func (p *pass) tellOverflow() {
 	missing := map[string]int{}
-	for _, over := range overflow {
+	for _, over := range p.overflow {
 		missing[over.Rule.Owner]++
 	}
 	for name, count := range missing {

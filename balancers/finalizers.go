@@ -25,7 +25,7 @@ import (
 func (p *pass) claim(ctx context.Context) (errs error) {
 	var claimed []ingress.Member
 	for _, member := range p.members.Active {
-		if !controllerutil.ContainsFinalizer(member.Ingress, p.group.Finalizer()) {
+		if !p.isClaimed(member.Ingress) {
 			err := p.patch(ctx, member.Ingress, controllerutil.AddFinalizer)
 			if err != nil {
 				errs = join(errs, p.finalizerFailed(member.Ingress, reasonAddFinalizer, "adding", err))
@@ -36,6 +36,11 @@ func (p *pass) claim(ctx context.Context) (errs error) {
 	}
 	p.members.Active = claimed
 	return errs
+}
+
+// isClaimed reports whether the member has the group's finalizer.
+func (p *pass) isClaimed(member *networkingv1.Ingress) bool {
+	return controllerutil.ContainsFinalizer(member, p.group.Finalizer())
 }
 
 // release takes the group's finalizer off the members that do not belong to it any more, when nothing that serves is left of them.

@@ -148,10 +148,8 @@ func (p *pass) build(ctx context.Context) error {
 	if in.Services, err = p.services(ctx, needs.Services); err != nil {
 		return err
 	}
-	var faults []ingress.Fault
-	p.wanted, faults = ingress.Build(in)
+	p.wanted, p.faults = ingress.Build(in)
 	p.built = true
-	p.tellFaults(faults)
 	return nil
 }
 

@@ -79,9 +79,7 @@ type Applier interface {
 
 // Reconcile makes one pass over a group. Its error has the pass repeated with a growing pause; what waits for time alone is no error.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	p := &pass{Reconciler: r, group: ingress.Group(req.NamespacedName), names: map[string]bool{}}
-	p.id = stack.ID{Cluster: r.Options.Cluster, Kind: stack.Ingresses, Name: p.group.String()}
-	p.memory = r.memories.of(p.group, r.Clock.Now())
+	p := r.newPass(ingress.Group(req.NamespacedName))
 	err := p.run(ctx)
 	p.record()
 	observePass(p.group, p.isEmpty(), err == nil && !p.failing, r.Clock.Now())
@@ -96,6 +94,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: p.again}, nil
 }
 
+func (r *Reconciler) newPass(group ingress.Group) *pass {
+	return &pass{
+		Reconciler: r, group: group, names: map[string]bool{},
+		id:     stack.ID{Cluster: r.Options.Cluster, Kind: stack.Ingresses, Name: group.String()},
+		memory: r.memories.of(group, r.Clock.Now()),
+	}
+}
+
 // pass is one pass over a group.
 type pass struct {
 	*Reconciler
@@ -107,6 +113,8 @@ type pass struct {
 	elsewhere    map[types.UID]bool
 	leaving      []*networkingv1.Ingress
 	seen, wanted stack.Stack
+	faults       []ingress.Fault
+	overflow     []plan.Overflow
 	names        map[string]bool // of the load balancers that were seen, in lower case
 	result       apply.Result
 	notices      []notice
@@ -121,21 +129,15 @@ func (p *pass) run(ctx context.Context) (err error) {
 		return err
 	}
 	errs := p.claim(ctx)
-	if err := p.observe(ctx); err != nil {
+	steps, err := p.propose(ctx)
+	p.tellFaults()
+	p.tellOverflow()
+	if err != nil {
 		return p.wholeGroup(errs, err)
 	}
-	if p.isEmpty() && len(p.seen.LoadBalancers) > 0 {
-		return errs // nobody says whose it is: what only a finalizer could tell us to delete is left alone
+	if p.isOrphaned() {
+		return errs
 	}
-	p.keepLeaving()
-	if err := p.build(ctx); err != nil {
-		return p.wholeGroup(errs, err)
-	}
-	if err := p.observeWebACLs(ctx); err != nil {
-		return p.wholeGroup(errs, err)
-	}
-	steps, overflow := p.Planner.Plan(p.wanted, p.seen)
-	p.tellOverflow(overflow)
 	p.result = p.Applier.Run(ctx, apply.Pass{ID: p.id, Plan: steps, Unsettled: p.unsettled, Kept: p.memory.kept(p.Clock.Now())})
 	p.memory.noteRerouted(p.result.Rerouted, p.Clock.Now())
 	p.soon(p.result.Again)
@@ -149,6 +151,27 @@ func (p *pass) run(ctx context.Context) (err error) {
 	p.tellSuccess(errs)
 	return errs
 }
+
+// propose finds by which steps what is seen becomes what the members want. It writes nothing.
+func (p *pass) propose(ctx context.Context) (plan.Plan, error) {
+	if err := p.observe(ctx); err != nil || p.isOrphaned() {
+		return nil, err
+	}
+	p.keepLeaving()
+	if err := p.build(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.observeWebACLs(ctx); err != nil {
+		return nil, err
+	}
+	var steps plan.Plan
+	steps, p.overflow = p.Planner.Plan(p.wanted, p.seen)
+	return steps, nil
+}
+
+// isOrphaned reports whether a load balancer is seen of which nobody says whose it is: what only a finalizer could tell us to delete is
+// left alone.
+func (p *pass) isOrphaned() bool { return p.isEmpty() && len(p.seen.LoadBalancers) > 0 }
 
 // isEmpty reports whether no Ingress belongs to the group, or has its finalizer.
 func (p *pass) isEmpty() bool {

@@ -25,7 +25,7 @@ const DefaultSettleTime = 10 * time.Minute
 func (p *pass) writeStatuses(ctx context.Context) (errs error) {
 	if shown := p.shown(); shown != nil {
 		for _, member := range p.members.Active {
-			if !p.isLeaving(member.Ingress) && !p.mustWait(member.Ingress, shown) {
+			if p.isToShow(member.Ingress, shown) {
 				_, err := p.writeStatus(ctx, member.Ingress, statusOf(shown))
 				errs = join(errs, err)
 			}
@@ -35,12 +35,22 @@ func (p *pass) writeStatuses(ctx context.Context) (errs error) {
 		}
 	}
 	for i, member := range p.members.Inactive {
-		if member.DeletionTimestamp == nil && p.names[hostname(member)] {
+		if p.isToForget(member) {
 			written, err := p.writeStatus(ctx, member, nil)
 			p.members.Inactive[i], errs = written, join(errs, err)
 		}
 	}
 	return errs
+}
+
+// isToShow reports whether the status of an active member is to have the load balancer.
+func (p *pass) isToShow(member *networkingv1.Ingress, shown *stack.LoadBalancer) bool {
+	return !p.isLeaving(member) && !p.mustWait(member, shown)
+}
+
+// isToForget reports whether the status of an inactive member is to be emptied.
+func (p *pass) isToForget(member *networkingv1.Ingress) bool {
+	return member.DeletionTimestamp == nil && p.names[hostname(member)]
 }
 
 // shown is the load balancer that clients are to find; nil for none. While one replaces another, it is the old one until all that the old
@@ -118,7 +128,7 @@ func statusOf(balancer *stack.LoadBalancer) []networkingv1.IngressLoadBalancerIn
 func (p *pass) writeStatus(
 	ctx context.Context, member *networkingv1.Ingress, entries []networkingv1.IngressLoadBalancerIngress,
 ) (*networkingv1.Ingress, error) {
-	if slices.Equal(shape(member.Status.LoadBalancer.Ingress), shape(entries)) {
+	if isStatus(member, entries) {
 		return member, nil
 	}
 	changed := member.DeepCopy()
@@ -129,6 +139,11 @@ func (p *pass) writeStatus(
 		return member, fmt.Errorf("writing status of Ingress %s: %w", nameOf(member), err)
 	}
 	return changed, nil
+}
+
+// isStatus reports whether the status has these already.
+func isStatus(member *networkingv1.Ingress, entries []networkingv1.IngressLoadBalancerIngress) bool {
+	return slices.Equal(shape(member.Status.LoadBalancer.Ingress), shape(entries))
 }
 
 // shape is what counts of a status.

@@ -1,0 +1,160 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+)
+
+// Proposal is what a pass over a group would do, and why.
+type Proposal struct {
+	Group ingress.Group
+	// Members belong to the group, in the order of their rules. Leaving ones belong to another group, and stay until that one serves them.
+	Members, Leaving []string
+	// Faults are those of members: one that is no warning holds its member. Overflow are rules for which the quota has no room.
+	Faults   []ingress.Fault
+	Overflow []plan.Overflow
+	// Plan is for AWS and the bindings, Writes are for the Ingresses.
+	Plan   plan.Plan
+	Writes []Write
+	// Orphaned says that there is a load balancer of the group and no Ingress: it is left alone.
+	Orphaned bool
+}
+
+// Write is one of an Ingress.
+type Write struct {
+	Ingress string `json:"ingress"` // "namespace/name"
+	Text    string `json:"text"`
+}
+
+// Propose says what a pass over the group would do. It writes nothing, so that of the Reconciler it needs what reads and what plans. A
+// pass that has to wait may do less than what is proposed; what it leaves is proposed again.
+func (r *Reconciler) Propose(ctx context.Context, group ingress.Group) (Proposal, error) {
+	p := r.newPass(group)
+	out := Proposal{Group: group}
+	var err error
+	if p.members, err = p.load(ctx); err != nil {
+		return out, err
+	}
+	out.Writes = p.claims()
+	for _, member := range p.members.Active {
+		out.Members = append(out.Members, nameOf(member.Ingress))
+	}
+	if out.Plan, err = p.propose(ctx); err != nil {
+		return out, err
+	}
+	out.Orphaned, out.Overflow = p.isOrphaned(), p.overflow
+	for _, member := range p.leaving {
+		out.Leaving = append(out.Leaving, nameOf(member))
+	}
+	out.Faults = slices.DeleteFunc(slices.Clone(p.faults), func(f ingress.Fault) bool { return slices.Contains(out.Leaving, f.Member) })
+	out.Writes = append(out.Writes, p.statuses(out.Plan)...)
+	for _, member := range p.members.Inactive {
+		out.Writes = append(out.Writes, Write{nameOf(member), "remove the finalizer " + group.Finalizer()})
+	}
+	return out, nil
+}
+
+// GroupsOf are the groups that an object concerns, which may be an Ingress, a Service, an IngressClass or IngressClassParams, in order;
+// those of all Ingresses for nil.
+func (r *Reconciler) GroupsOf(ctx context.Context, object client.Object) ([]ingress.Group, error) {
+	objects, err := r.objects(ctx) // what the functions below only log
+	if err != nil {
+		return nil, err
+	}
+	requests := requestsOf(objects)
+	if object != nil {
+		requests = r.requestsFor(ctx, object)
+	}
+	var out []ingress.Group
+	for _, request := range requests {
+		out = append(out, ingress.Group(request.NamespacedName))
+	}
+	slices.SortFunc(out, func(a, b ingress.Group) int { return strings.Compare(a.String(), b.String()) })
+	return out, nil
+}
+
+func (r *Reconciler) requestsFor(ctx context.Context, object client.Object) []reconcile.Request {
+	switch object.(type) {
+	case *networkingv1.Ingress:
+		return r.ofIngress(ctx, object)
+	case *corev1.Service:
+		return r.ofService(ctx, object)
+	case *networkingv1.IngressClass:
+		return r.ofClass(ctx, object)
+	case *ingressapi.IngressClassParams:
+		return r.ofParams(ctx, object)
+	}
+	return nil
+}
+
+// claims are the finalizers that active members get.
+func (p *pass) claims() (out []Write) {
+	for _, member := range p.members.Active {
+		if !p.isClaimed(member.Ingress) {
+			out = append(out, Write{nameOf(member.Ingress), "add the finalizer " + p.group.Finalizer()})
+		}
+	}
+	return out
+}
+
+// statuses are the statuses that change when all steps are done.
+func (p *pass) statuses(steps plan.Plan) (out []Write) {
+	isNew := slices.ContainsFunc(steps, func(s plan.Step) bool { _, is := s.Change.(plan.CreateLoadBalancer); return is })
+	shown := p.shown()
+	for _, member := range p.members.Active {
+		switch {
+		case p.isLeaving(member.Ingress):
+		case isNew:
+			out = append(out, Write{nameOf(member.Ingress), "write the name of the new load balancer to the status, once it serves"})
+		case shown != nil:
+			if entries := statusOf(after(*shown, steps)); !isStatus(member.Ingress, entries) {
+				out = append(out, Write{nameOf(member.Ingress), "write " + statusText(entries[0]) + " to the status"})
+			}
+		}
+	}
+	for _, member := range p.members.Inactive {
+		if p.isToForget(member) {
+			out = append(out, Write{nameOf(member), "empty the status"})
+		}
+	}
+	return out
+}
+
+// after is the load balancer with the listeners that it has when the steps are done.
+func after(balancer stack.LoadBalancer, steps plan.Plan) *stack.LoadBalancer {
+	balancer.Listeners = slices.Clone(balancer.Listeners)
+	for _, step := range steps {
+		switch change := step.Change.(type) {
+		case plan.CreateListener:
+			if change.LoadBalancer.ID == balancer.ARN {
+				balancer.Listeners = append(balancer.Listeners, change.Listener)
+			}
+		case plan.DeleteListener:
+			balancer.Listeners = slices.DeleteFunc(balancer.Listeners, func(l stack.Listener) bool { return l.ARN == change.Listener.ID })
+		}
+	}
+	return &balancer
+}
+
+func statusText(entry networkingv1.IngressLoadBalancerIngress) string {
+	ports := make([]string, len(entry.Ports))
+	for i, port := range entry.Ports {
+		ports[i] = fmt.Sprint(port.Port)
+	}
+	return entry.Hostname + " with ports " + strings.Join(ports, ", ")
+}
