@@ -12,7 +12,7 @@ bin := $(CURDIR)/.bin
 chart := charts/targetgate
 generated := config/crd config/rbac config/webhook go.mod go.sum \
 	targets/v1beta1/zz_generated.deepcopy.go balancers/v1beta1/zz_generated.deepcopy.go \
-	$(chart)/files/crd.yaml $(chart)/files/known-values.yaml $(chart)/README.md $(chart)/values.schema.json
+	$(chart)/files/crd.yaml $(chart)/files/ingressclassparams-crd.yaml $(chart)/files/known-values.yaml $(chart)/README.md $(chart)/values.schema.json
 
 # The race detector needs a C compiler and its headers. RACE=required makes their absence an error.
 race := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <pthread.h>' | $$(go env CC) -E - >/dev/null 2>&1 && echo -race)
@@ -72,6 +72,7 @@ generate: .bin/controller-gen ## Generate deep copies, CRD, RBAC and webhook con
 		paths=./cmd/... paths=./webhook/... paths=./targets/... paths=./readiness/... \
 		output:rbac:dir=config/rbac output:webhook:dir=config/webhook
 	@cp config/crd/elbv2.k8s.aws_targetgroupbindings.yaml $(chart)/files/crd.yaml
+	@cp config/crd/elbv2.k8s.aws_ingressclassparams.yaml $(chart)/files/ingressclassparams-crd.yaml
 	@go run ./charts/generate $(chart)
 
 .PHONY: fmt

@@ -137,11 +137,42 @@ namespaceSelector:
   (list "shutdown-delay" (printf "%ds" (int .Values.shutdownDelaySeconds)))
   (list "log-level" .Values.logLevel)
 -}}
+{{- if .Values.provision -}}
+{{- $tags := list -}}
+{{- range $key, $value := .Values.defaultTags -}}
+{{- $tags = append $tags (printf "%s=%v" $key $value) -}}
+{{- end -}}
+{{- $flags = concat $flags (list
+  (list "provision" true)
+  (list "default-load-balancer-scheme" .Values.defaultLoadBalancerScheme)
+  (list "default-target-type" .Values.defaultTargetType)
+  (list "default-ssl-policy" .Values.defaultSSLPolicy)
+  (list "default-tags" $tags)
+  (list "external-managed-tags" .Values.externalManagedTags)
+  (list "enable-backend-security-group" .Values.enableBackendSecurityGroup)
+  (list "backend-security-group" .Values.backendSecurityGroup)
+  (list "enable-manage-backend-security-group-rules" .Values.enableManageBackendSecurityGroupRules)
+  (list "tolerate-non-existent-backend-service" .Values.tolerateNonExistentBackendService)
+  (list "tolerate-non-existent-backend-action" .Values.tolerateNonExistentBackendAction)
+  (list "allowed-certificate-authority-arns" .Values.certDiscovery.allowedCertificateAuthorityARNs)
+  (list "enable-wafv2" .Values.enableWafv2)
+  (list "disable-ingress-class-annotation" .Values.disableIngressClassAnnotation)
+  (list "disable-ingress-group-name-annotation" .Values.disableIngressGroupNameAnnotation)
+  (list "ingress-max-concurrent-reconciles" .Values.ingressMaxConcurrentReconciles)
+  (list "ingress-drift-interval" .Values.ingressDriftInterval)
+  (list "load-balancer-rule-quota" .Values.loadBalancerRuleQuota)
+  (list "load-balancer-certificate-quota" .Values.loadBalancerCertificateQuota)
+  (list "load-balancer-settle-time" .Values.loadBalancerSettleTime)
+) -}}
+{{- end -}}
 {{- range $flags }}
 {{- $text := include "targetgate.text" (last .) }}
 {{- if $text }}
 - {{ printf "--%s=%s" (first .) $text | quote }}
 {{- end }}
+{{- end }}
+{{- if .Values.provision }}
+- {{ printf "--ingress-class=%s" .Values.ingressClass | quote }}
 {{- end }}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}

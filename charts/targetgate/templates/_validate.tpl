@@ -71,12 +71,18 @@
 {{- $faults = append $faults "beside.incumbentUser must be the user name of aws-load-balancer-controller, such as system:serviceaccount:NAMESPACE:NAME." -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.provision .Values.beside.enabled -}}
+{{- $faults = append $faults "provision and beside.enabled exclude each other: aws-load-balancer-controller makes the load balancers there." -}}
+{{- end -}}
 {{- if and .Values.beside.openIncumbentGates (not .Values.beside.enabled) -}}
 {{- $faults = append $faults "beside.openIncumbentGates has no effect without beside.enabled." -}}
 {{- end -}}
 {{- range .Values.extraArgs -}}
 {{- if eq "--beside" (toString . | splitList "=" | first) -}}
 {{- $faults = append $faults "extraArgs has --beside: set beside.enabled, which also installs the policy that keeps aws-load-balancer-controller from bindings." -}}
+{{- end -}}
+{{- if eq "--provision" (toString . | splitList "=" | first) -}}
+{{- $faults = append $faults "extraArgs has --provision: set provision, which also grants what it needs." -}}
 {{- end -}}
 {{- if hasPrefix "--leader-election-id" (toString .) -}}
 {{- $faults = append $faults "extraArgs has --leader-election-id: set leaderElectionID, which also grants access to that lease." -}}
