@@ -108,6 +108,9 @@ func (r *reading) forward(config *Forward, field string) (stack.Action, error) {
 			return stack.Action{}, fmt.Errorf("weight %d: want 0 to 999", weight)
 		}
 		ref, err := r.targetGroup(target)
+		if errors.Is(err, errNoService) && r.in.alone {
+			continue
+		}
 		if errors.Is(err, errNoService) {
 			fault := Fault{Field: field, Value: target.ServiceName, Reason: "this Service does not exist in namespace " +
 				r.member.Ingress.Namespace}
@@ -144,7 +147,7 @@ func (r *reading) targetGroup(target Target) (stack.Ref, error) {
 		return stack.Ref{ID: target.TargetGroupARN}, nil
 	case target.TargetGroupName != "":
 		arn := r.in.AWS.TargetGroups[target.TargetGroupName]
-		if arn == "" {
+		if arn == "" && !r.in.alone {
 			return stack.Ref{}, fmt.Errorf("the account has no target group %.64q in this Region", target.TargetGroupName)
 		}
 		return stack.Ref{ID: arn}, nil

@@ -21,7 +21,7 @@ func (r *reading) discoverCertificates() {
 				found[certificate.ARN], fits = true, true
 			}
 		}
-		if !fits {
+		if !fits && !r.in.alone {
 			r.fail(Fault{
 				Field: host.field, Value: host.name,
 				Reason: "no certificate in ACM is for this host: want one that is issued, or the annotation " + Prefix + Certificates.Name,

@@ -21,6 +21,8 @@ type Input struct {
 	// Seen is the group's stack in AWS. Where members disagree, and where one is held, its values stay.
 	Seen    stack.Stack
 	Options Options
+
+	alone bool // AWS was not asked, and Services may be missing: what is named counts as there
 }
 
 // AWS is what was looked up in AWS: at least what Needs asks for.

@@ -120,7 +120,7 @@ func (r *reading) readSubnets() {
 	} else {
 		entries, _ = get(r, Subnets)
 	}
-	if len(entries) == 0 {
+	if len(entries) == 0 || r.in.alone {
 		return
 	}
 	ids, err := r.in.AWS.subnetIDs(entries)
@@ -140,7 +140,7 @@ func (r *reading) addText(setting, text string, from Fault) {
 
 // readAccess reads who may send to the load balancer, and whether it may send to its targets.
 func (r *reading) readAccess() {
-	if entries, set := get(r, SecurityGroups); set && len(entries) > 0 {
+	if entries, set := get(r, SecurityGroups); set && len(entries) > 0 && !r.in.alone {
 		from := Fault{Annotation: Prefix + SecurityGroups.Name, Value: r.annotations()[Prefix+SecurityGroups.Name]}
 		if ids, err := r.in.AWS.securityGroupIDs(entries); err != nil {
 			from.Reason = err.Error()

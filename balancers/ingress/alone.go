@@ -1,0 +1,36 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// CheckAlone is what is wrong with a member as far as it shows without AWS and without the rest of its group. A Service that is not there
+// is no fault: it may come.
+func CheckAlone(member Member, services map[types.NamespacedName]*corev1.Service, options Options) []Fault {
+	in := Input{Members: []Member{member}, Services: services, Options: options, alone: true}
+	r := read(&in, 0, forcedBy(member.Params))
+	return append(r.faults, r.warnings...)
+}
+
+// CheckConditions is the first fault of an annotation of conditions that a backend of the Ingress names; nil for none.
+func CheckConditions(ingress *networkingv1.Ingress) error {
+	for _, rule := range ingress.Spec.Rules {
+		if rule.HTTP == nil {
+			continue
+		}
+		for _, path := range rule.HTTP.Paths {
+			if path.Backend.Service == nil {
+				continue
+			}
+			if _, _, err := Conditions.member(path.Backend.Service.Name).In(ingress.Annotations); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

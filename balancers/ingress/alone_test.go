@@ -1,0 +1,50 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"strings"
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+)
+
+// What AWS alone knows is taken for granted, and so are Services that may come.
+func TestCheckAlone(t *testing.T) {
+	plain := func(annotations map[string]string) *networkingv1.Ingress {
+		out := &networkingv1.Ingress{}
+		out.Namespace, out.Name, out.Annotations = "shop", "web", annotations
+		out.Spec.Rules = []networkingv1.IngressRule{{Host: "a.example.com", IngressRuleValue: networkingv1.IngressRuleValue{
+			HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{
+				Path: "/", PathType: new(networkingv1.PathTypePrefix),
+				Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
+					Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80},
+				}},
+			}}},
+		}}}
+		return out
+	}
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		want        string // of the only fault, "" for none
+	}{
+		"nothing":                    {},
+		"names that AWS knows":       {annotations: map[string]string{"security-groups": "web", "subnets": "one,two"}},
+		"hosts without certificates": {annotations: map[string]string{"listen-ports": `[{"HTTPS": 443}]`}},
+		"a wrong value":              {annotations: map[string]string{"scheme": "public"}, want: "scheme"},
+		"an unknown annotation":      {annotations: map[string]string{"sceme": "internal"}, want: "sceme"},
+		"what is not supported":      {annotations: map[string]string{"auth-type": "oidc"}, want: "auth-type"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			annotations := map[string]string{}
+			for key, value := range tc.annotations {
+				annotations[Prefix+key] = value
+			}
+			faults := CheckAlone(Member{Ingress: plain(annotations)}, nil, DefaultOptions("prod", "vpc-1"))
+			if tc.want == "" && len(faults) > 0 || tc.want != "" && (len(faults) != 1 || !strings.Contains(faults[0].Error(), tc.want)) {
+				t.Errorf("faults %v, want one of %q", faults, tc.want)
+			}
+		})
+	}
+}
