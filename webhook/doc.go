@@ -9,13 +9,16 @@
 // Bindings (package bindings): at creation, the webhook fills in from the target group what the user left out. It rejects what
 // contradicts another object or AWS. The CRD itself rejects what the object alone shows to be wrong.
 //
-// Both stand on package review, which reads and answers reviews within limits, and are called through the port of package
+// Ingresses and IngressClassParams (package ingresses), when load balancers are made of them: what aws-load-balancer-controller refuses is
+// refused, all else that is wrong is a warning.
+//
+// They stand on package review, which reads and answers reviews within limits, and are called through the port of package
 // server, with the certificates of package certs:
 //
 //	server  connections, headers, TLS
 //	certs   certificates, caBundle, who may call
 //	review  memory and time of reviews, answers, metrics
-//	pods, bindings
+//	pods, bindings, ingresses
 //
 // Bindings in namespaces that are not watched belong to another installation, and are admitted as they are.
 //

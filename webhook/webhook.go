@@ -12,6 +12,7 @@ import (
 	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/webhook/bindings"
+	"github.com/targetgate/targetgate/webhook/ingresses"
 	"github.com/targetgate/targetgate/webhook/pods"
 	"github.com/targetgate/targetgate/webhook/review"
 )
@@ -33,6 +34,8 @@ type Options struct {
 	Termination pods.Termination
 	// Mode says whether the incumbent has its own webhooks for bindings, which then do without ours.
 	Mode ownership.Mode
+	// Ingresses says how Ingresses are reviewed; nil when load balancers are made by somebody else.
+	Ingresses *ingresses.Options
 }
 
 // +kubebuilder:webhookconfiguration:mutating=true,name=targetgate-webhook
@@ -57,6 +60,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 			Clients: opts.Clients, OwnVPC: opts.OwnVPC, Namespaces: opts.Namespaces, Consent: opts.Consent,
 			MakesRules: opts.MakesRules,
 		})
+	}
+	if opts.Ingresses != nil {
+		handlers[ingresses.Path], handlers[ingresses.ParamsPath] = ingresses.New(mgr.GetClient(), *opts.Ingresses)
 	}
 	for path, hook := range handlers {
 		mgr.GetWebhookServer().Register(path, review.Timed(path, hook))

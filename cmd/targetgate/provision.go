@@ -27,6 +27,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/webhook/ingresses"
 )
 
 // provisionOptions say which load balancers are made of Ingresses. Names, meanings and defaults are the incumbent's, apart from Enabled,
@@ -197,5 +198,15 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 func (o *provisionOptions) planOptions() plan.Options {
 	return plan.Options{
 		Rules: o.Ingress.Limits.Rules, KeepTag: func(key string) bool { return slices.Contains(o.Ingress.ExternalTags, key) },
+	}
+}
+
+// reviews is nil without --provision.
+func (o *provisionOptions) reviews() *ingresses.Options {
+	if !o.Enabled {
+		return nil
+	}
+	return &ingresses.Options{
+		Class: o.Class, ForbidClassAnnotation: o.ForbidClassAnnotation, ForbidGroupName: o.ForbidGroupName, Build: o.Ingress,
 	}
 }

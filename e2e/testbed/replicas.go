@@ -91,7 +91,11 @@ func (b *Bed) ReplaceWebhooks(ctx context.Context, manifest string) error {
 // pointWebhooks applies the webhook configurations, with another port.
 func (b *Bed) pointWebhooks(ctx context.Context, port int) error {
 	b.webhookPort = port
-	return b.Cluster.InstallWebhooks(ctx, cmp.Or(b.webhooks, filepath.Join(b.root, "config/webhook/manifests.yaml")), port)
+	shipped := "config/webhook/manifests.yaml"
+	if b.options.Provisioning {
+		shipped = "config/provision/webhook/manifests.yaml"
+	}
+	return b.Cluster.InstallWebhooks(ctx, cmp.Or(b.webhooks, filepath.Join(b.root, shipped)), port)
 }
 
 func (s *Spreader) accept() {

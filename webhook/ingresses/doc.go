@@ -1,0 +1,9 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ingresses answers reviews of Ingresses and IngressClassParams, when load balancers are made of them.
+//
+// It refuses what aws-load-balancer-controller refuses, at the same paths. All else that is wrong is a warning, from the same code that
+// builds load balancers (package balancers/ingress), so that nobody's pipeline fails where it did not fail before. An update that changes
+// neither spec nor annotations is always admitted: finalizers must come off, whatever has become of the class.
+package ingresses

@@ -1,0 +1,142 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingresses
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+)
+
+// validator decides about Ingresses.
+type validator struct {
+	reader  client.Reader
+	options Options
+}
+
+func (v *validator) review(ctx context.Context, req *request) (verdict, error) {
+	if req.Operation != admissionv1.Create && req.Operation != admissionv1.Update {
+		return verdict{}, nil
+	}
+	now, before := &networkingv1.Ingress{}, &networkingv1.Ingress{}
+	if err := json.Unmarshal(req.Object, now); err != nil {
+		return verdict{}, fmt.Errorf("decoding the Ingress: %w", err)
+	}
+	if req.Operation == admissionv1.Update {
+		if err := json.Unmarshal(req.OldObject, before); err != nil {
+			return verdict{}, fmt.Errorf("decoding the former Ingress: %w", err)
+		}
+		same := equality.Semantic.DeepEqual(now.Spec, before.Spec) && equality.Semantic.DeepEqual(now.Annotations, before.Annotations)
+		if same || now.DeletionTimestamp != nil {
+			return verdict{}, nil
+		}
+	}
+	objects, err := v.objects(ctx, now)
+	if err != nil {
+		return verdict{}, err
+	}
+	classified := ingress.Classify(objects)[0]
+	if refusal := v.refusal(now, before, objects, classified); refusal != "" {
+		return verdict{refusal: refusal}, nil
+	}
+	warnings, err := v.warnings(ctx, classified)
+	return verdict{warnings: warnings}, err
+}
+
+// objects are those that say whose the Ingress is.
+func (v *validator) objects(ctx context.Context, now *networkingv1.Ingress) (ingress.Objects, error) {
+	var classes networkingv1.IngressClassList
+	var params ingressapi.IngressClassParamsList
+	for _, list := range []client.ObjectList{&classes, &params} {
+		if err := v.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return ingress.Objects{}, fmt.Errorf("listing %T: %w", list, err)
+		}
+	}
+	out := ingress.Objects{Class: v.options.Class, Ingresses: []*networkingv1.Ingress{now}, Namespaces: map[string]map[string]string{}}
+	for i := range classes.Items {
+		out.Classes = append(out.Classes, &classes.Items[i])
+	}
+	for i := range params.Items {
+		out.Params = append(out.Params, &params.Items[i])
+	}
+	namespace := &corev1.Namespace{}
+	if err := v.reader.Get(ctx, types.NamespacedName{Name: now.Namespace}, namespace); client.IgnoreNotFound(err) != nil {
+		return ingress.Objects{}, fmt.Errorf("getting namespace %s: %w", now.Namespace, err)
+	}
+	out.Namespaces[now.Namespace] = namespace.Labels
+	return out, nil
+}
+
+// refusal is why the Ingress is refused, "" if it is not: for what aws-load-balancer-controller refuses, as far as this change makes it.
+func (v *validator) refusal(now, before *networkingv1.Ingress, objects ingress.Objects, c ingress.Classified) string {
+	if class := ptr.Deref(now.Spec.IngressClassName, ""); class != "" && !hasClassAnnotation(now) &&
+		class != ptr.Deref(before.Spec.IngressClassName, "") &&
+		!slices.ContainsFunc(objects.Classes, func(c *networkingv1.IngressClass) bool { return c.Name == class }) {
+		return fmt.Sprintf("spec.ingressClassName %q: there is no IngressClass of this name: create it, or name one that there is", class)
+	}
+	if c.Fault != nil && c.Fault.Field == "spec.ingressClassName" && before.Name == "" {
+		return c.Fault.Error()
+	}
+	if !c.Ours {
+		return ""
+	}
+	if v.options.ForbidClassAnnotation && hasClassAnnotation(now) && now.Annotations[classAnnotation] != before.Annotations[classAnnotation] {
+		return fmt.Sprintf("new usage of the annotation %s is forbidden by --disable-ingress-class-annotation: set spec.ingressClassName",
+			classAnnotation)
+	}
+	const group = ingress.Prefix + "group.name"
+	if name, set := now.Annotations[group]; v.options.ForbidGroupName && set && name != before.Annotations[group] {
+		return fmt.Sprintf("new usage of the annotation %s is forbidden by --disable-ingress-group-name-annotation: "+
+			"use a class whose IngressClassParams set spec.group.name", group)
+	}
+	if err := ingress.CheckConditions(now); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+const classAnnotation = "kubernetes.io/ingress.class"
+
+func hasClassAnnotation(i *networkingv1.Ingress) bool {
+	_, set := i.Annotations[classAnnotation]
+	return set
+}
+
+// warnings are what else is wrong with an Ingress of ours.
+func (v *validator) warnings(ctx context.Context, c ingress.Classified) (out []string, err error) {
+	if !c.Ours {
+		if c.Fault != nil {
+			out = append(out, c.Fault.Error())
+		}
+		return out, nil
+	}
+	member := ingress.Member{Ingress: c.Ingress, Params: c.Params, Fault: c.Fault}
+	services := map[types.NamespacedName]*corev1.Service{}
+	for _, key := range ingress.NeedsOf(ingress.Input{Members: []ingress.Member{member}}).Services {
+		service := &corev1.Service{}
+		err := v.reader.Get(ctx, key, service)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("getting Service %s: %w", key, err)
+		}
+		if err == nil {
+			services[key] = service
+		}
+	}
+	for _, fault := range ingress.CheckAlone(member, services, v.options.Build) {
+		out = append(out, fault.Error())
+	}
+	return out, nil
+}

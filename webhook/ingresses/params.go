@@ -1,0 +1,76 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingresses
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+)
+
+// reviewParams refuses what aws-load-balancer-controller refuses of IngressClassParams, with all faults at once.
+func reviewParams(_ context.Context, req *request) (verdict, error) {
+	if req.Operation != admissionv1.Create && req.Operation != admissionv1.Update {
+		return verdict{}, nil
+	}
+	params := &ingressapi.IngressClassParams{}
+	if err := json.Unmarshal(req.Object, params); err != nil {
+		return refuse("the IngressClassParams cannot be read: %v", err), nil // the CRD refuses it, too, and says where
+	}
+	if params.DeletionTimestamp != nil {
+		return verdict{}, nil
+	}
+	faults := slices.Concat(cidrFaults(params.Spec.InboundCIDRs), subnetFaults(params.Spec.Subnets))
+	return verdict{refusal: strings.Join(faults, "; ")}, nil
+}
+
+func cidrFaults(cidrs []string) (faults []string) {
+	for i, text := range cidrs {
+		prefix, err := netip.ParsePrefix(text)
+		switch {
+		case err != nil:
+			faults = append(faults, fmt.Sprintf("spec.inboundCIDRs[%d], value %.60q: want a CIDR such as 10.0.0.0/8", i, text))
+		case prefix != prefix.Masked():
+			faults = append(faults, fmt.Sprintf("spec.inboundCIDRs[%d], value %q: has host bits, want %s", i, text, prefix.Masked()))
+		}
+	}
+	return faults
+}
+
+func subnetFaults(subnets *ingressapi.Subnets) (faults []string) {
+	if subnets == nil {
+		return nil
+	}
+	if (len(subnets.IDs) == 0) == (len(subnets.Tags) == 0) {
+		faults = append(faults, "spec.subnets: want either ids or tags")
+	}
+	faults = append(faults, twice("spec.subnets.ids", subnets.IDs)...)
+	for _, key := range slices.Sorted(maps.Keys(subnets.Tags)) {
+		field := fmt.Sprintf("spec.subnets.tags[%.60s]", key)
+		if len(subnets.Tags[key]) == 0 {
+			faults = append(faults, field+": want a value")
+		}
+		faults = append(faults, twice(field, subnets.Tags[key])...)
+	}
+	return faults
+}
+
+func twice[T ~string](field string, values []T) (faults []string) {
+	known := map[T]bool{}
+	for _, value := range values {
+		if known[value] {
+			faults = append(faults, fmt.Sprintf("%s, value %.60q: is there twice, want it once", field, string(value)))
+		}
+		known[value] = true
+	}
+	return faults
+}
