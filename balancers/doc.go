@@ -8,6 +8,7 @@
 //	account    the stack that is seen, in one view of the AWS account for all groups
 //	plan       by which steps the one becomes the other, and what each waits for
 //	apply      does the steps
+//	preview    says what would be done, and does nothing
 //	v1beta1    the API IngressClassParams: settings of all Ingresses of a class
 //	stack      the nouns of all these, whatever object asks for a load balancer
 //

@@ -88,6 +88,20 @@ func (r *Reconciler) GroupsOf(ctx context.Context, object client.Object) ([]ingr
 	return out, nil
 }
 
+// Strays are the faults of Ingresses that seem to be ours and belong to no group because of them. A pass does nothing for them.
+func (r *Reconciler) Strays(ctx context.Context) (out []ingress.Fault, err error) {
+	objects, err := r.objects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range ingress.Classify(objects) {
+		if c.Fault != nil && len(ingress.Groups([]ingress.Classified{c})) == 0 {
+			out = append(out, *c.Fault)
+		}
+	}
+	return out, nil
+}
+
 func (r *Reconciler) requestsFor(ctx context.Context, object client.Object) []reconcile.Request {
 	switch object.(type) {
 	case *networkingv1.Ingress:

@@ -37,6 +37,7 @@ func TestAProposalIsWhatThePassAppliesAndWritesNothing(t *testing.T) {
 	bad := ingressOf("bad", edge)
 	bad.Annotations["alb.ingress.kubernetes.io/scheme"] = "public"
 	left := served(ingressOf("left", other), oldHost, edge)
+	left.Status.LoadBalancer.Ingress[0].Ports = nil
 	b := newBed(t, webService(), ingressOf("good", edge), bad, left).planning()
 	b.see(edge, balancer("old", true, 80))
 	proposed := b.propose(edge)
@@ -58,6 +59,9 @@ func TestAProposalIsWhatThePassAppliesAndWritesNothing(t *testing.T) {
 	if !slices.Equal(proposed.Members, []string{"shop/bad", "shop/good"}) || !slices.Equal(proposed.Leaving, []string{"shop/left"}) {
 		t.Errorf("members %v, leaving %v", proposed.Members, proposed.Leaving)
 	}
+	if slices.ContainsFunc(proposed.Writes, func(w Write) bool { return w.Ingress == "shop/left" }) {
+		t.Errorf("writes %v, want none of what another group has", proposed.Writes)
+	}
 	if len(proposed.Faults) != 1 || proposed.Faults[0].Member != "shop/bad" {
 		t.Errorf("faults %v, want that of the bad member", proposed.Faults)
 	}
@@ -73,7 +77,10 @@ func TestAProposalNamesTheWritesOfIngresses(t *testing.T) {
 		seen    []stack.LoadBalancer
 		want    []Write
 	}{
-		{name: "all is right", objects: []client.Object{served(ingressOf("a", edge), oldHost, edge)}, seen: []stack.LoadBalancer{balancer("old", true, 80)}},
+		{
+			name: "all is right", objects: []client.Object{served(ingressOf("a", edge), oldHost, edge)},
+			seen: []stack.LoadBalancer{balancer("old", true, 80)},
+		},
 		{name: "new", objects: []client.Object{ingressOf("a", edge)}, want: []Write{
 			{"shop/a", "add the finalizer group.ingress.k8s.aws/edge"},
 			{"shop/a", "write the name of the new load balancer to the status, once it serves"},

@@ -1,0 +1,279 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	testingclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/targetgate/targetgate/balancers"
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// account is an AWS in which stacks are seen.
+type account struct {
+	seen map[string]stack.Stack
+	errs map[string]error
+}
+
+func (a *account) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
+	out := a.seen[id.Name]
+	out.ID, out.LoadBalancers = id, slices.Clone(out.LoadBalancers)
+	return out, a.errs[id.Name]
+}
+
+func (*account) ReadWebACLs(context.Context, stack.ID) error { return nil }
+
+func (*account) Lookup(context.Context, ingress.Needs) (out ingress.AWS, _ error) {
+	for _, zone := range []string{"a", "b"} {
+		out.Subnets = append(out.Subnets, ingress.Subnet{
+			ID: "subnet-" + zone, Zone: zone, Locale: "availability-zone", Free: 100, Tags: map[string]string{"kubernetes.io/role/internal-elb": "1"},
+		})
+	}
+	return out, nil
+}
+
+// newPreview is of a cluster with the objects of these documents, in which nothing may be written.
+func newPreview(t *testing.T, aws *account, documents string, namespaces ...string) *Preview {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme), ingressapi.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	objects := parse(t, documents)
+	for _, object := range objects {
+		settle(object, nil)
+	}
+	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			t.Error("something is written")
+			return nil
+		},
+	})
+	snapshot := NewSnapshot(c, namespaces)
+	return &Preview{Snapshot: snapshot, Reconciler: &balancers.Reconciler{
+		Client: snapshot, Clock: testingclock.NewFakeClock(time.Unix(1_700_000_000, 0)), View: aws, Facts: aws,
+		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
+			return plan.Make(wanted, seen, plan.Options{})
+		}),
+		Options: ingress.DefaultOptions("prod", "vpc-1"), Class: "alb",
+	}}
+}
+
+func parse(t *testing.T, documents string) []client.Object {
+	t.Helper()
+	objects, _, err := Objects(strings.NewReader(documents), "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+// ingressOf is one of group edge, for a host of its name.
+func ingressOf(name string, annotations ...string) string {
+	text := "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: " + name + "\n  annotations:\n" +
+		"    kubernetes.io/ingress.class: alb\n    alb.ingress.kubernetes.io/target-type: ip\n    alb.ingress.kubernetes.io/group.name: edge\n"
+	for _, annotation := range annotations {
+		text += "    alb.ingress.kubernetes.io/" + annotation + "\n"
+	}
+	return text + "spec:\n  rules:\n  - host: " + name + ".example.com\n    http:\n      paths:\n" +
+		"      - {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}\n---\n"
+}
+
+const webService = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80, targetPort: 8080}]}\n---\n"
+
+func must(t *testing.T) func(Report, error) Report {
+	return func(report Report, err error) Report {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report
+	}
+}
+
+func text(t *testing.T, report Report) string {
+	t.Helper()
+	var out strings.Builder
+	if err := report.Text(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// golden compares with a file, which UPDATE=1 writes.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	name = "testdata/" + name
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(name, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got), UPDATE=1 writes it:\n%s", name, diff)
+	}
+}
+
+func TestTheReportOfAGroup(t *testing.T) {
+	p := newPreview(t, &account{}, webService+ingressOf("a")+ingressOf("b", "scheme: public")+ingressOf("c", "colour: red"))
+	report := must(t)(p.Group(t.Context(), "edge"))
+	golden(t, "group.txt", text(t, report))
+	out, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "group.json", string(out)+"\n")
+	var decoded Report
+	if err := json.Unmarshal(out, &decoded); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(report, decoded); diff != "" {
+		t.Errorf("decoded (-want +got):\n%s", diff)
+	}
+	if !report.Changes || !report.IsFaulty() {
+		t.Errorf("changes %t, faulty %t, want both", report.Changes, report.IsFaulty())
+	}
+}
+
+// Whatever there is: asked twice, the answer is the same, and Ingresses of the file change it only while they differ.
+func TestPlansAreTheSameTwice(t *testing.T) {
+	random := rand.New(rand.NewSource(1))
+	for range 30 {
+		documents := webService
+		for _, name := range []string{"a", "b", "c", "d"} {
+			if random.Intn(2) == 0 {
+				documents += ingressOf(name, []string{"scheme: internal", "scheme: public", "group.order: '5'", "tags: a=b"}[random.Intn(4)])
+			}
+		}
+		once, twice := newPreview(t, &account{}, documents), newPreview(t, &account{}, documents)
+		first := must(t)(once.All(t.Context()))
+		if diff := cmp.Diff(first, must(t)(once.All(t.Context()))); diff != "" {
+			t.Errorf("asked again (-first +second):\n%s", diff)
+		}
+		report := must(t)(twice.Objects(t.Context(), parse(t, documents)))
+		if diff := cmp.Diff(first.Groups, report.Groups); diff != "" {
+			t.Errorf("a file with what there is (-without +with):\n%s", diff)
+		}
+	}
+}
+
+func TestObjectsOfAFileStandInPlaceOfTheClusters(t *testing.T) {
+	cluster := webService + ingressOf("a")
+	for _, c := range []struct {
+		name, file string
+		has, not   []string
+		notes      int
+	}{
+		{"another host", strings.ReplaceAll(ingressOf("a"), "a.example.com", "z.example.com"), []string{"host z.example.com"}, []string{"a.example"}, 0},
+		{"one more", ingressOf("b"), []string{"host a.example.com", "host b.example.com"}, nil, 0},
+		{"a Service", strings.ReplaceAll(webService, "port: 80,", "port: 81,"), []string{"Ingress shop/a is not served as it asks"}, nil, 0},
+		{"another Service", strings.ReplaceAll(webService, "name: web", "name: api"), []string{"Nothing would change, in 0 groups"}, nil, 1},
+		{"another class", strings.ReplaceAll(ingressOf("b"), "class: alb", "class: nginx"), []string{"belongs to no group"}, []string{"create"}, 1},
+	} {
+		p := newPreview(t, &account{}, cluster)
+		must(t)(p.All(t.Context())) // what was read before does not count
+		report := must(t)(p.Objects(t.Context(), parse(t, c.file)))
+		got := text(t, report)
+		for _, want := range c.has {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: does not say %q:\n%s", c.name, want, got)
+			}
+		}
+		for _, no := range c.not {
+			if strings.Contains(got, no) {
+				t.Errorf("%s: says %q:\n%s", c.name, no, got)
+			}
+		}
+		if len(report.Notes) != c.notes {
+			t.Errorf("%s: notes %q", c.name, report.Notes)
+		}
+	}
+}
+
+func TestWhatIsAppliedKeepsWhatOthersHaveWritten(t *testing.T) {
+	there := parse(t, ingressOf("a"))[0].(*networkingv1.Ingress)
+	there.UID, there.Finalizers = "uid-a", []string{"group.ingress.k8s.aws/edge"}
+	there.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{Hostname: "x"}}
+	object := parse(t, ingressOf("a"))[0].(*networkingv1.Ingress)
+	if settle(object, there); object.UID != "uid-a" || len(object.Finalizers) != 1 || len(object.Status.LoadBalancer.Ingress) != 1 {
+		t.Errorf("%+v, want UID, finalizers and status of the cluster's", object)
+	}
+	old, service := parse(t, webService)[0].(*corev1.Service), parse(t, webService)[0].(*corev1.Service)
+	old.Spec.Ports[0].NodePort = 30080
+	service.Spec.Type, service.Spec.Ports[0].NodePort = corev1.ServiceTypeNodePort, 31000
+	if settle(service, old); service.Spec.Ports[0].NodePort != 31000 {
+		t.Errorf("node port %d, want that of the file", service.Spec.Ports[0].NodePort)
+	}
+	for kind, want := range map[corev1.ServiceType]int32{corev1.ServiceTypeNodePort: 30080, "": 0} {
+		service.Spec.Type, service.Spec.Ports[0].NodePort = kind, 0
+		if settle(service, old); service.Spec.Ports[0].NodePort != want {
+			t.Errorf("type %q: node port %d, want %d", kind, service.Spec.Ports[0].NodePort, want)
+		}
+	}
+}
+
+func TestOneGroupThatCannotBeReadStopsNoOther(t *testing.T) {
+	other := strings.ReplaceAll(ingressOf("z"), "name: edge", "name: other")
+	p := newPreview(t, &account{errs: map[string]error{"edge": errors.New("AWS is away")}}, webService+ingressOf("a")+other)
+	report := must(t)(p.All(t.Context()))
+	got := text(t, report)
+	if !strings.Contains(got, "not known, as it failed: AWS is away") || !strings.Contains(got, "Group other: shop/z\n  1. ") || !report.IsFaulty() {
+		t.Errorf("faulty %t, got\n%s", report.IsFaulty(), got)
+	}
+}
+
+func TestASnapshotHasTheWatchedNamespacesAlone(t *testing.T) {
+	p := newPreview(t, &account{}, webService+ingressOf("a"), "elsewhere")
+	if report := must(t)(p.All(t.Context())); len(report.Groups) != 0 {
+		t.Errorf("groups %v, want none", report.Groups)
+	}
+}
+
+func TestIngressesThatSeemToBeOursAndBelongToNoGroupAreNamed(t *testing.T) {
+	class := "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: alb}\nspec: {controller: ingress.k8s.aws/alb, " +
+		"parameters: {apiGroup: elbv2.k8s.aws, kind: IngressClassParams, name: gone}}\n---\n"
+	stray := strings.ReplaceAll(strings.ReplaceAll(ingressOf("a"), "    kubernetes.io/ingress.class: alb\n", ""), "spec:\n", "spec:\n  ingressClassName: alb\n")
+	p := newPreview(t, &account{}, class+webService+stray)
+	for name, ask := range map[string]func() (Report, error){
+		"all":     func() (Report, error) { return p.All(t.Context()) },
+		"Ingress": func() (Report, error) { return p.Ingress(t.Context(), client.ObjectKey{Namespace: "shop", Name: "a"}) },
+	} {
+		if report := must(t)(ask()); len(report.Faults) != 1 || !strings.Contains(report.Faults[0].Text, "do not exist") || !report.IsFaulty() {
+			t.Errorf("%s: %+v", name, report)
+		}
+	}
+}
+
+func TestTextHasNothingThatATerminalActsOn(t *testing.T) {
+	report := Report{Groups: []Group{{Name: "edge", Steps: []Step{{Text: "path /\x1b[2Jx\u202e", Why: "y"}}}}}
+	if got := text(t, report); strings.ContainsAny(got, "\x1b\u202e") {
+		t.Errorf("%q", got)
+	}
+}

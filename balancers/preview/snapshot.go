@@ -1,0 +1,122 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Snapshot is a client that reads all objects of a kind once, however often they are listed, and writes nothing. It is for one goroutine.
+type Snapshot struct {
+	client.Client // of dry runs
+	namespaces    []string
+	proposed      []client.Object
+	read          map[reflect.Type][]client.Object
+}
+
+// NewSnapshot is one of the cluster; of these namespaces, or of all when none is given.
+func NewSnapshot(c client.Client, namespaces []string) *Snapshot {
+	return &Snapshot{Client: client.NewDryRunClient(c), namespaces: namespaces, read: map[reflect.Type][]client.Object{}}
+}
+
+// Propose has objects stand in place of the cluster's with their names, as if they had been applied: what the API server and controllers
+// have written to those stays. It returns those that are new.
+func (s *Snapshot) Propose(ctx context.Context, objects []client.Object) (created []client.Object, err error) {
+	for _, object := range objects {
+		there := object.DeepCopyObject().(client.Object)
+		err := s.Client.Get(ctx, client.ObjectKeyFromObject(object), there)
+		switch {
+		case apierrors.IsNotFound(err):
+			created, there = append(created, object), nil
+		case err != nil:
+			return nil, fmt.Errorf("getting %T %s: %w", object, client.ObjectKeyFromObject(object), err)
+		}
+		settle(object, there)
+		s.proposed = append(s.proposed, object)
+	}
+	clear(s.read)
+	return created, nil
+}
+
+// Get reads one object. What is proposed counts.
+func (s *Snapshot) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+	i := slices.IndexFunc(s.proposed, func(o client.Object) bool {
+		return client.ObjectKeyFromObject(o) == key && reflect.TypeOf(o) == reflect.TypeOf(into)
+	})
+	if i < 0 {
+		return s.Client.Get(ctx, key, into, opts...)
+	}
+	reflect.ValueOf(into).Elem().Set(reflect.ValueOf(s.proposed[i].DeepCopyObject()).Elem())
+	return nil
+}
+
+// List lists objects by their labels. What is proposed counts.
+func (s *Snapshot) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	o := (&client.ListOptions{}).ApplyOptions(opts)
+	if o.FieldSelector != nil || o.Namespace != "" {
+		return fmt.Errorf("listing %T: a snapshot is listed by labels alone", list)
+	}
+	all, err := s.all(ctx, list)
+	if err != nil {
+		return err
+	}
+	var out []runtime.Object
+	for _, object := range all {
+		if o.LabelSelector == nil || o.LabelSelector.Matches(labels.Set(object.GetLabels())) {
+			out = append(out, object)
+		}
+	}
+	return apimeta.SetList(list, out)
+}
+
+// all are the objects of a kind. They are not written to.
+func (s *Snapshot) all(ctx context.Context, list client.ObjectList) ([]client.Object, error) {
+	kind := reflect.TypeOf(list)
+	if objects, ok := s.read[kind]; ok {
+		return objects, nil
+	}
+	into := list.DeepCopyObject().(client.ObjectList)
+	if err := s.Client.List(ctx, into); err != nil {
+		return nil, err
+	}
+	var objects []client.Object
+	item := itemOf(into)
+	err := apimeta.EachListItem(into, func(o runtime.Object) error {
+		object := o.(client.Object)
+		if s.watches(object) && !slices.ContainsFunc(s.proposed, func(p client.Object) bool { return isSame(p, object) }) {
+			objects = append(objects, object)
+		}
+		return nil
+	})
+	for _, object := range s.proposed {
+		if reflect.TypeOf(object).Elem() == item && s.watches(object) {
+			objects = append(objects, object)
+		}
+	}
+	s.read[kind] = objects
+	return objects, err
+}
+
+func (s *Snapshot) watches(o client.Object) bool {
+	return len(s.namespaces) == 0 || o.GetNamespace() == "" || slices.Contains(s.namespaces, o.GetNamespace())
+}
+
+// itemOf is the type of the items of a list.
+func itemOf(list client.ObjectList) reflect.Type {
+	items, _ := reflect.TypeOf(list).Elem().FieldByName("Items")
+	return items.Type.Elem()
+}
+
+func isSame(a, b client.Object) bool {
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && client.ObjectKeyFromObject(a) == client.ObjectKeyFromObject(b)
+}
