@@ -49,7 +49,7 @@ func explainCommand(ctx context.Context, program string, args []string, out, err
 
 // explain returns exit code 1 if a link is broken, and with every error.
 func (o *explainOptions) explain(ctx context.Context, out, errOut io.Writer) (int, error) {
-	reader, namespace, err := o.connect()
+	reader, namespace, err := connect(o.Kubeconfig, o.Context, o.Namespace)
 	if err != nil {
 		return 1, err
 	}
@@ -93,12 +93,12 @@ func (o *explainOptions) ask(ctx context.Context, explainer *explain.Explainer, 
 	}
 }
 
-// connect returns a client of the API server, and the namespace to explain.
-func (o *explainOptions) connect() (client.Reader, string, error) {
+// connect returns a client with a user's own rights, and the namespace that is given, else the context's.
+func connect(kubeconfig, kubeContext, given string) (client.Client, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.Kubeconfig
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.Context}
-	overrides.Context.Namespace = o.Namespace
+	rules.ExplicitPath = kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: kubeContext}
+	overrides.Context.Namespace = given
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	cfg, err := loader.ClientConfig()
 	if err != nil {
@@ -113,11 +113,11 @@ func (o *explainOptions) connect() (client.Reader, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	reader, err := client.New(cfg, client.Options{Scheme: scheme})
+	c, err := client.New(cfg, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, "", fmt.Errorf("creating API client: %w", err)
 	}
-	return reader, namespace, nil
+	return c, namespace, nil
 }
 
 // awsClients returns AWS clients with the credentials that the SDK finds and the Region of the target group's ARN. Like
@@ -144,12 +144,16 @@ func (o *explainOptions) awsClients(ctx context.Context) func(*v1beta1.TargetGro
 
 func (o *explainOptions) print(out io.Writer, report explain.Report) error {
 	if o.Output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(report)
+		return printJSON(out, report)
 	}
 	return report.Text(out, o.Kind == kindPod, o.Color == "always" || o.Color == "auto" && isTerminal(out))
+}
+
+func printJSON(out io.Writer, report any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(report)
 }
 
 // isTerminal reports whether out is a terminal that shows colours, unless the user asked for none (no-color.org).

@@ -79,6 +79,7 @@ const usage = `Registers pods as targets of AWS load balancers, and makes them R
   targetgate --cluster-name=NAME [flags]    runs the controller
   targetgate give-back                      gives bindings back to aws-load-balancer-controller (targetgate give-back --help)
   targetgate explain                        explains why a pod gets no traffic or is not Ready (targetgate explain --help)
+  targetgate plan                           says what would change in AWS for Ingresses, and why (targetgate plan --help)
 
 `
 
@@ -101,7 +102,7 @@ func parseOptions(args []string) (*options, error) {
 		return nil, pflag.ErrHelp
 	}
 	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q: want flags, or explain as the first argument (see targetgate --help)", flags.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q: want flags, or a command as the first argument (see targetgate --help)", flags.Arg(0))
 	}
 	opts.notices = append(setIgnoredFlags(flags), opts.Provision.complete(flags, opts.ClusterName, opts.Networking.Unrestricted)...)
 	slices.Sort(opts.notices)
@@ -121,30 +122,6 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	o.addAWSFlags(flags)
 	o.addBindingFlags(flags)
 	o.addServerFlags(flags)
-}
-
-func (o *options) addAWSFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Region, "aws-region", "", "AWS Region. Default: AWS_REGION, AWS_DEFAULT_REGION, instance metadata.")
-	flags.StringVar(&o.VpcID, "aws-vpc-id", "", "ID of the cluster's VPC. Default: read from instance metadata when needed.")
-	flags.StringToStringVar(&o.VpcTags, "aws-vpc-tags", nil, "Not supported. Ignored if --aws-vpc-id is set.")
-	hide(flags, "aws-vpc-tags")
-	flags.StringToStringVar(&o.Endpoints, "aws-api-endpoints", nil,
-		"Base URLs by service ID, such as \"Elastic Load Balancing v2=https://...,EC2=https://...,STS=https://...\".")
-	flags.StringVar(&o.throttleText, "aws-api-throttle", "",
-		"Rate limits (token buckets) for AWS calls, retries included: serviceID:operationRegex=rate:burst,... (default "+
-			"\"Elastic Load Balancing v2:^(Register|Deregister)Targets$=4:20,Elastic Load Balancing v2:^Describe=25:100,"+
-			"Elastic Load Balancing v2:^Modify=3:20,Elastic Load Balancing v2:^(Create|Delete|Set|Add|Remove)=3:20,"+
-			"EC2:^AuthorizeSecurityGroupIngress$=2.5:25,EC2:^RevokeSecurityGroupIngress$=2.5:25,"+
-			"EC2:^(Create|Delete)(SecurityGroup|Tags)$=2.5:25,EC2:^Describe=5:25,STS:.=25:100,ACM:^Describe=5:5,ACM:^List=0.5:1,"+
-			"WAFV2:^(Associate|Disassociate)=0.5:1,WAFV2:^GetWebACLForResource$=1:1\"). "+
-			"Rules for a service replace all of its defaults.")
-	flags.StringVar(&o.RoleSessionName, "aws-role-session-name", sessionOfBinding,
-		"Name of assumed-role sessions: binding is CLUSTER+NAMESPACE+BINDING, cluster is AWS-LBC-CLUSTER as in aws-load-balancer-controller.")
-	flags.BoolVar(&o.Sessions.Tagged, "aws-role-session-tags", false,
-		"Tag assumed-role sessions with targetgate.dev/cluster, /namespace and /binding. "+
-			"targetgate's own role and the trust policy of every assumed role must allow sts:TagSession.")
-	flags.IntVar(&o.MaxRetries, "aws-max-retries", 10,
-		"Maximum retries of a failed AWS call. Registrations, deregistrations and health reads are retried until they succeed.")
 }
 
 func (o *options) addBindingFlags(flags *pflag.FlagSet) {
@@ -220,8 +197,6 @@ func (o *options) validate() error {
 		"have the same target group, and must be seen", strings.Join(o.WatchNamespaces, ","))
 	fault(o.Networking.Quota < 1, "--security-group-rule-quota=%d: want 1 or more", o.Networking.Quota)
 	fault(o.OpenIncumbentGates && !o.Beside, "--open-incumbent-gates needs --beside")
-	fault(o.ClusterName == "", "--cluster-name is required")
-	fault(len(o.VpcTags) > 0 && o.VpcID == "", "--aws-vpc-tags=%v is not supported: set --aws-vpc-id", o.VpcTags)
 	fault(!validDelay(o.Termination.ALB), "--termination-delay-alb=%s: want 0 to %s", o.Termination.ALB, pods.MaxTerminationDelay)
 	fault(!validDelay(o.Termination.NLB), "--termination-delay-nlb=%s: want 0 to %s", o.Termination.NLB, pods.MaxTerminationDelay)
 	fault(o.Policy.MaxTargets < 0, "--max-targets-per-target-group=%d: want 0 or more", o.Policy.MaxTargets)
@@ -231,10 +206,6 @@ func (o *options) validate() error {
 	o.Policy.ReadyWhenUnattached = o.Unattached == "ready"
 	fault(o.Policy.ReadinessTimeout < 0, "--readiness-timeout=%s: want 0 or more", o.Policy.ReadinessTimeout)
 	fault(o.DriftInterval < minDriftInterval, "--drift-interval=%s: want %s or more", o.DriftInterval, minDriftInterval)
-	fault(!slices.Contains([]string{sessionOfBinding, sessionOfCluster}, o.RoleSessionName),
-		"--aws-role-session-name=%s: want %s or %s", o.RoleSessionName, sessionOfBinding, sessionOfCluster)
-	o.Sessions.Cluster, o.Sessions.NamedByCluster = o.ClusterName, o.RoleSessionName == sessionOfCluster
-	fault(o.MaxRetries < 0, "--aws-max-retries=%d: want 0 or more", o.MaxRetries)
 	fault(o.MaxConcurrentReconciles < 1, "--targetgroupbinding-max-concurrent-reconciles=%d: want 1 or more", o.MaxConcurrentReconciles)
 	fault(o.MaxBackoff <= 0, "--targetgroupbinding-max-exponential-backoff-delay=%s: want more than 0", o.MaxBackoff)
 	fault(o.ShutdownDelay < 0, "--shutdown-delay=%s: want 0 or more", o.ShutdownDelay)
@@ -243,28 +214,8 @@ func (o *options) validate() error {
 	faults = append(faults, o.Consent.validate(o.ClusterName)...)
 	faults = append(faults, o.Certificates.validate()...)
 	faults = append(faults, o.Provision.validate(o.Beside)...)
-	endpointFaults, unknown := validateEndpoints(o.Endpoints)
-	faults = append(faults, endpointFaults...)
-	for _, service := range unknown {
-		o.notices = append(o.notices, "aws-api-endpoints: "+service)
-	}
-	faults = append(faults, o.validateFeatureGates()...)
-	var err error
-	var skipped []string
-	if o.Throttle, skipped, err = budget.ParseRules(o.throttleText); err != nil {
-		faults = append(faults, fmt.Errorf("--aws-api-throttle: %w", err))
-	}
-	for _, part := range skipped {
-		o.notices = append(o.notices, "aws-api-throttle: "+part)
-	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, o.validateAWS()...)...)
 }
-
-// Values of --aws-role-session-name.
-const (
-	sessionOfBinding = "binding"
-	sessionOfCluster = "cluster"
-)
 
 // defaultLease is the incumbent's.
 const defaultLease = "aws-load-balancer-controller-leader"

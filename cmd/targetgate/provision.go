@@ -15,6 +15,7 @@ import (
 	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/acm"
 	"github.com/targetgate/targetgate/aws/budget"
@@ -168,31 +169,53 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 		return err
 	}
 	o.Ingress.VPC = vpc
-	elb, network := elbv2.NewProvisioner(aws.known, budget.ClassProvision), ec2.NewProvisioner(aws.known, budget.ClassProvision)
-	waf, now := wafv2.NewClient(aws.known, budget.ClassProvision), clock.RealClock{}
-	view := &account.View{
-		ELB: elb, EC2: network, WAF: waf, Clock: now, Cluster: opts.ClusterName, VPC: vpc, Interval: o.DriftInterval,
+	calls := newProvisionCalls(aws)
+	reconciler := newReconciler(opts, calls, mgr.GetClient())
+	reconciler.Recorder = recorder
+	reconciler.Applier = &apply.Applier{
+		Calls: apply.Calls{ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf},
+		Late: apply.Calls{
+			ELB: calls.elb.As(budget.ClassLate), EC2: calls.ec2.As(budget.ClassLate), WAF: wafv2.NewClient(aws.known, budget.ClassLate),
+		},
+		Bindings: mgr.GetClient(), View: reconciler.View.(*account.View), VPC: vpc,
 	}
-	reconciler := &balancers.Reconciler{
-		Client: mgr.GetClient(), Recorder: recorder, Clock: now, View: view,
+	return reconciler.SetupWithManager(mgr)
+}
+
+// provisionCalls are the clients of AWS for load balancers.
+type provisionCalls struct {
+	elb *elbv2.Provisioner
+	ec2 *ec2.Provisioner
+	waf *wafv2.Client
+	acm *acm.Client
+}
+
+func newProvisionCalls(aws *aws) provisionCalls {
+	return provisionCalls{
+		elb: elbv2.NewProvisioner(aws.known, budget.ClassProvision), ec2: ec2.NewProvisioner(aws.known, budget.ClassProvision),
+		waf: wafv2.NewClient(aws.known, budget.ClassProvision), acm: acm.NewClient(aws.known, budget.ClassProvision),
+	}
+}
+
+// newReconciler is one that can propose. To do what it proposes it needs an Applier and a Recorder.
+func newReconciler(opts *options, calls provisionCalls, c client.Client) *balancers.Reconciler {
+	o, now := &opts.Provision, clock.RealClock{}
+	vpc := o.Ingress.VPC
+	return &balancers.Reconciler{
+		Client: c, Clock: now,
+		View: &account.View{
+			ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, Clock: now, Cluster: opts.ClusterName, VPC: vpc, Interval: o.DriftInterval,
+		},
 		Facts: &balancers.Lookup{
-			Network:      &account.Network{EC2: network, ELB: elb, Clock: now, VPC: vpc},
-			Certificates: &account.Issued{ACM: acm.NewClient(aws.known, budget.ClassProvision), Clock: now},
+			Network:      &account.Network{EC2: calls.ec2, ELB: calls.elb, Clock: now, VPC: vpc},
+			Certificates: &account.Issued{ACM: calls.acm, Clock: now},
 		},
 		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
 			return plan.Make(wanted, seen, o.planOptions())
 		}),
-		Applier: &apply.Applier{
-			Calls: apply.Calls{ELB: elb, EC2: network, WAF: waf},
-			Late: apply.Calls{
-				ELB: elb.As(budget.ClassLate), EC2: network.As(budget.ClassLate), WAF: wafv2.NewClient(aws.known, budget.ClassLate),
-			},
-			Bindings: mgr.GetClient(), View: view, VPC: vpc,
-		},
 		Options: o.Ingress, Class: o.Class, MaxConcurrentReconciles: o.Workers, DriftInterval: o.DriftInterval,
 		SettleTime: o.SettleTime,
 	}
-	return reconciler.SetupWithManager(mgr)
 }
 
 func (o *provisionOptions) planOptions() plan.Options {

@@ -1,0 +1,74 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/targetgate/targetgate/aws/budget"
+)
+
+func (o *options) addAWSFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Region, "aws-region", "", "AWS Region. Default: AWS_REGION, AWS_DEFAULT_REGION, instance metadata.")
+	flags.StringVar(&o.VpcID, "aws-vpc-id", "", "ID of the cluster's VPC. Default: read from instance metadata when needed.")
+	flags.StringToStringVar(&o.VpcTags, "aws-vpc-tags", nil, "Not supported. Ignored if --aws-vpc-id is set.")
+	hide(flags, "aws-vpc-tags")
+	flags.StringToStringVar(&o.Endpoints, "aws-api-endpoints", nil,
+		"Base URLs by service ID, such as \"Elastic Load Balancing v2=https://...,EC2=https://...,STS=https://...\".")
+	flags.StringVar(&o.throttleText, "aws-api-throttle", "",
+		"Rate limits (token buckets) for AWS calls, retries included: serviceID:operationRegex=rate:burst,... (default "+
+			"\"Elastic Load Balancing v2:^(Register|Deregister)Targets$=4:20,Elastic Load Balancing v2:^Describe=25:100,"+
+			"Elastic Load Balancing v2:^Modify=3:20,Elastic Load Balancing v2:^(Create|Delete|Set|Add|Remove)=3:20,"+
+			"EC2:^AuthorizeSecurityGroupIngress$=2.5:25,EC2:^RevokeSecurityGroupIngress$=2.5:25,"+
+			"EC2:^(Create|Delete)(SecurityGroup|Tags)$=2.5:25,EC2:^Describe=5:25,STS:.=25:100,ACM:^Describe=5:5,ACM:^List=0.5:1,"+
+			"WAFV2:^(Associate|Disassociate)=0.5:1,WAFV2:^GetWebACLForResource$=1:1\"). "+
+			"Rules for a service replace all of its defaults.")
+	flags.StringVar(&o.RoleSessionName, "aws-role-session-name", sessionOfBinding,
+		"Name of assumed-role sessions: binding is CLUSTER+NAMESPACE+BINDING, cluster is AWS-LBC-CLUSTER as in aws-load-balancer-controller.")
+	flags.BoolVar(&o.Sessions.Tagged, "aws-role-session-tags", false,
+		"Tag assumed-role sessions with targetgate.dev/cluster, /namespace and /binding. "+
+			"targetgate's own role and the trust policy of every assumed role must allow sts:TagSession.")
+	flags.IntVar(&o.MaxRetries, "aws-max-retries", 10,
+		"Maximum retries of a failed AWS call. Registrations, deregistrations and health reads are retried until they succeed.")
+}
+
+// validateAWS returns the faults of what plan takes, too, apart from those of provisioning.
+func (o *options) validateAWS() []error {
+	var faults []error
+	fault := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	fault(o.ClusterName == "", "--cluster-name is required")
+	fault(len(o.VpcTags) > 0 && o.VpcID == "", "--aws-vpc-tags=%v is not supported: set --aws-vpc-id", o.VpcTags)
+	fault(!slices.Contains([]string{sessionOfBinding, sessionOfCluster}, o.RoleSessionName),
+		"--aws-role-session-name=%s: want %s or %s", o.RoleSessionName, sessionOfBinding, sessionOfCluster)
+	o.Sessions.Cluster, o.Sessions.NamedByCluster = o.ClusterName, o.RoleSessionName == sessionOfCluster
+	fault(o.MaxRetries < 0, "--aws-max-retries=%d: want 0 or more", o.MaxRetries)
+	endpointFaults, unknown := validateEndpoints(o.Endpoints)
+	faults = append(faults, endpointFaults...)
+	for _, service := range unknown {
+		o.notices = append(o.notices, "aws-api-endpoints: "+service)
+	}
+	faults = append(faults, o.validateFeatureGates()...)
+	var err error
+	var skipped []string
+	if o.Throttle, skipped, err = budget.ParseRules(o.throttleText); err != nil {
+		faults = append(faults, fmt.Errorf("--aws-api-throttle: %w", err))
+	}
+	for _, part := range skipped {
+		o.notices = append(o.notices, "aws-api-throttle: "+part)
+	}
+	return faults
+}
+
+// Values of --aws-role-session-name.
+const (
+	sessionOfBinding = "binding"
+	sessionOfCluster = "cluster"
+)
