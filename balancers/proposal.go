@@ -28,6 +28,8 @@ type Proposal struct {
 	// Faults are those of members: one that is no warning holds its member. Overflow are rules for which the quota has no room.
 	Faults   []ingress.Fault
 	Overflow []plan.Overflow
+	// Wanted is what the members want.
+	Wanted stack.Stack
 	// Plan is for AWS and the bindings, Writes are for the Ingresses.
 	Plan   plan.Plan
 	Writes []Write
@@ -57,7 +59,7 @@ func (r *Reconciler) Propose(ctx context.Context, group ingress.Group) (Proposal
 	if out.Plan, err = p.propose(ctx); err != nil {
 		return out, err
 	}
-	out.Orphaned, out.Overflow = p.isOrphaned(), p.overflow
+	out.Wanted, out.Orphaned, out.Overflow = p.wanted, p.isOrphaned(), p.overflow
 	for _, member := range p.leaving {
 		out.Leaving = append(out.Leaving, nameOf(member))
 	}

@@ -172,6 +172,9 @@ var fieldNames = map[string]string{
 	"host-header": "host", "path-pattern": "path", "http-request-method": "method", "query-string": "query",
 }
 
+// RuleText says in one line what a rule matches, and what it does.
+func RuleText(rule stack.Rule) string { return ruleText(rule) }
+
 func ruleText(rule stack.Rule) string {
 	var texts []string
 	for _, c := range rule.Conditions {

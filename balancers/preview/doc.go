@@ -8,5 +8,6 @@
 //	snapshot.go  the cluster, read once
 //	file.go      objects of a file, as they would be in the cluster
 //	preview.go   which groups are asked
+//	routes.go    where requests for an Ingress go, as far as the cluster says
 //	report.go    what comes out; text.go prints it
 package preview

@@ -56,7 +56,7 @@ func (*account) Lookup(context.Context, ingress.Needs) (out ingress.AWS, _ error
 }
 
 // newPreview is of a cluster with the objects of these documents, in which nothing may be written.
-func newPreview(t *testing.T, aws *account, documents string, namespaces ...string) *Preview {
+func newPreview(t *testing.T, aws *account, documents string, more ...client.Object) *Preview {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme), ingressapi.AddToScheme(scheme)); err != nil {
@@ -66,13 +66,13 @@ func newPreview(t *testing.T, aws *account, documents string, namespaces ...stri
 	for _, object := range objects {
 		settle(object, nil)
 	}
-	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), interceptor.Funcs{
+	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, more...)...).Build(), interceptor.Funcs{
 		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
 			t.Error("something is written")
 			return nil
 		},
 	})
-	snapshot := NewSnapshot(c, namespaces)
+	snapshot := NewSnapshot(c, nil)
 	return &Preview{Snapshot: snapshot, Reconciler: &balancers.Reconciler{
 		Client: snapshot, Clock: testingclock.NewFakeClock(time.Unix(1_700_000_000, 0)), View: aws, Facts: aws,
 		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
@@ -250,7 +250,8 @@ func TestOneGroupThatCannotBeReadStopsNoOther(t *testing.T) {
 }
 
 func TestASnapshotHasTheWatchedNamespacesAlone(t *testing.T) {
-	p := newPreview(t, &account{}, webService+ingressOf("a"), "elsewhere")
+	p := newPreview(t, &account{}, webService+ingressOf("a"))
+	p.Snapshot.namespaces = []string{"elsewhere"}
 	if report := must(t)(p.All(t.Context())); len(report.Groups) != 0 {
 		t.Errorf("groups %v, want none", report.Groups)
 	}

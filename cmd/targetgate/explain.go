@@ -62,7 +62,7 @@ func (o *explainOptions) explain(ctx context.Context, out, errOut io.Writer) (in
 	if o.AWS {
 		explainer.AWS = o.awsClients(ctx)
 	}
-	report, err := o.ask(ctx, explain.New(explainer), namespace)
+	report, err := o.ask(ctx, reader, explain.New(explainer), namespace)
 	if apimeta.IsNoMatchError(err) {
 		err = fmt.Errorf("the API server does not know TargetGroupBinding (is the CRD installed?): %w", err)
 	}
@@ -81,11 +81,13 @@ func (o *explainOptions) explain(ctx context.Context, out, errOut io.Writer) (in
 	return 0, nil
 }
 
-func (o *explainOptions) ask(ctx context.Context, explainer *explain.Explainer, namespace string) (explain.Report, error) {
+func (o *explainOptions) ask(ctx context.Context, c client.Client, explainer *explain.Explainer, namespace string) (explain.Report, error) {
 	key := client.ObjectKey{Namespace: namespace, Name: o.Name}
 	switch o.Kind {
 	case kindPod:
 		return explainer.Pod(ctx, key)
+	case kindIngress:
+		return o.explainIngress(ctx, c, explainer, key)
 	case kindBinding:
 		return explainer.Binding(ctx, key)
 	default:

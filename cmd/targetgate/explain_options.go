@@ -23,6 +23,7 @@ gate, names the first broken one, and says what to do. Read-only.
 
   %[1]s explain pod NAME         one pod, with every link
   %[1]s explain tgb NAME         a TargetGroupBinding, with all its pods
+  %[1]s explain ingress NAME     an Ingress (or NAMESPACE/NAME): its rules, and the TargetGroupBindings behind them
   %[1]s explain                  all TargetGroupBindings of the namespace
 
 Exit code: 1 if a link is broken or the check failed, 2 if the command line is wrong, otherwise 0.
@@ -43,6 +44,8 @@ type explainOptions struct {
 	Region    string
 	Endpoints map[string]string
 
+	IngressClass string
+
 	LeaseName, LeaseNamespace string
 	WebhookConfiguration      string
 }
@@ -50,12 +53,14 @@ type explainOptions struct {
 const (
 	kindPod     = "pod"
 	kindBinding = "targetgroupbinding"
+	kindIngress = "ingress"
 )
 
 // kinds maps the names that kubectl accepts for a kind.
 var kinds = map[string]string{
 	"pod": kindPod, "pods": kindPod, "po": kindPod,
 	"targetgroupbinding": kindBinding, "targetgroupbindings": kindBinding, "tgb": kindBinding,
+	"ingress": kindIngress, "ingresses": kindIngress, "ing": kindIngress,
 }
 
 // asksToExplain reports whether the command line runs explain, and the name by which users call the program.
@@ -97,6 +102,7 @@ func (o *explainOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Color, "color", "auto", "auto (on a terminal), always or never.")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Default: KUBECONFIG, ~/.kube/config.")
 	flags.StringVar(&o.Context, "context", "", "Context in the kubeconfig. Default: the current one.")
+	flags.StringVar(&o.IngressClass, "ingress-class", "alb", "For ingress: the flag of targetgate with that name.")
 	flags.StringVar(&o.LeaseName, "leader-election-id", "",
 		"Name of targetgate's lease. Default: "+defaultLease+"; for bindings registered with --beside "+ownership.BesideLease+".")
 	flags.StringVar(&o.LeaseNamespace, "leader-election-namespace", "targetgate-system", "Namespace of the lease, where targetgate runs.")
@@ -117,7 +123,10 @@ func (o *explainOptions) takeSubject(args []string) error {
 	}
 	kind, known := kinds[strings.ToLower(args[0])]
 	if !known {
-		return fmt.Errorf("cannot explain a %q: want pod or targetgroupbinding (tgb)", args[0])
+		return fmt.Errorf("cannot explain a %q: want pod, targetgroupbinding (tgb) or ingress", args[0])
+	}
+	if kind == kindIngress {
+		return o.takeIngress(args[1])
 	}
 	o.Kind, o.Name = kind, args[1]
 	return nil

@@ -42,6 +42,9 @@ func TestExplainTakesSubject(t *testing.T) {
 		"pod with a slash": {[]string{"explain", "po/web-0", "-n", "shop"}, kindPod, "web-0"},
 		"binding":          {[]string{"explain", "-n", "shop", "tgb", "web"}, kindBinding, "web"},
 		"binding in full":  {[]string{"explain", "-n", "shop", "TargetGroupBinding", "web"}, kindBinding, "web"},
+		"ingress":          {[]string{"explain", "ing", "web", "-n", "shop"}, kindIngress, "web"},
+		"its namespace":    {[]string{"explain", "ingress", "shop/web", "-n", "other"}, kindIngress, "web"},
+		"in one word":      {[]string{"explain", "ingress/shop/web"}, kindIngress, "web"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts, err := parseExplainOptions("targetgate", tc.args, &strings.Builder{})
@@ -68,7 +71,7 @@ func TestExplainEndsWithCode(t *testing.T) {
 		"help":            {[]string{"explain", "--help"}, 0, ""},
 		"no word":         {nil, 2, "kubectl targetgate: usage: kubectl targetgate explain ... (see --help)"},
 		"unknown flag":    {[]string{"explain", "--pod"}, 2, "unknown flag: --pod"},
-		"unknown kind":    {[]string{"explain", "service", "web"}, 2, `cannot explain a "service": want pod or targetgroupbinding (tgb)`},
+		"unknown kind":    {[]string{"explain", "service", "web"}, 2, `cannot explain a "service": want pod, targetgroupbinding (tgb) or ingress`},
 		"no name":         {[]string{"explain", "pod"}, 2, `want a kind and a name, such as pod web-0 or tgb web, not "pod"`},
 		"two names":       {[]string{"explain", "pod", "a", "b"}, 2, "want a kind and a name"},
 		"unknown output":  {[]string{"explain", "-o", "yaml"}, 2, "--output=yaml: want text or json"},

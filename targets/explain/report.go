@@ -45,10 +45,16 @@ type Endpoint struct {
 type Chain struct {
 	Namespace string     `json:"namespace"`
 	Binding   string     `json:"binding,omitempty"` // empty when none has to do with the pod
-	Links     []Link     `json:"links"`             // of the binding
+	Ingress   string     `json:"ingress,omitempty"` // of a chain that is about an Ingress, and no binding
+	Links     []Link     `json:"links"`             // of the binding, or the Ingress
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
 	// Cause is the first broken link, or the first one that waits when none is broken; nil when there is neither.
 	Cause *Cause `json:"cause,omitempty"`
+}
+
+// OfIngress is the chain of an Ingress.
+func OfIngress(namespace, name string, links []Link) Chain {
+	return concluded(Chain{Namespace: namespace, Ingress: name, Links: links})
 }
 
 // Cause is a link, and whose.

@@ -53,6 +53,9 @@ func (p *printer) chain(c *Chain) {
 	if c.Binding != "" {
 		p.line("TargetGroupBinding %s/%s", c.Namespace, c.Binding)
 	}
+	if c.Ingress != "" {
+		p.line("Ingress %s/%s", c.Namespace, c.Ingress)
+	}
 	p.links("  ", c.Links)
 	well := 0
 	for i := range c.Endpoints {

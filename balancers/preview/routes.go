@@ -1,0 +1,190 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/balancers"
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// Routes is where requests for an Ingress go, as far as the cluster says.
+type Routes struct {
+	Group   string   // "" when the Ingress belongs to none
+	Members []string // of the group, in the order of their rules
+	// Hostname is that of the load balancer in the status.
+	Hostname string
+	Faults   []ingress.Fault
+	// Routes are in the order of their rules; those of a held Ingress are not known.
+	Routes []Route
+	// Lost are Services of routes, as "name:port", whose binding does not exist. Bindings are those of all others, each once.
+	Lost     []string
+	Bindings []string
+}
+
+// Route is one rule. Ports are those of the listeners that have it.
+type Route struct {
+	Text  string
+	Ports []int32
+}
+
+// RoutesOf finds the routes of an Ingress with the code that makes rules of it. It asks nothing of AWS: settings that have to be looked
+// up there are not checked. Class is --ingress-class.
+func RoutesOf(ctx context.Context, c client.Client, class string, key client.ObjectKey) (Routes, error) {
+	object := &networkingv1.Ingress{}
+	if err := c.Get(ctx, key, object); err != nil {
+		return Routes{}, fmt.Errorf("getting Ingress in namespace %s: %w", key.Namespace, err)
+	}
+	snapshot, options := NewSnapshot(c, nil), ingress.DefaultOptions("any", "any")
+	options.DefaultTargetType = "ip" // which wants no node port, where nothing says which
+	reconciler := &balancers.Reconciler{
+		Client: snapshot, Clock: clock.RealClock{}, View: nowhere{}, Facts: nowhere{}, Class: class, Options: options,
+		Planner: balancers.PlannerFunc(func(stack.Stack, stack.Stack) (plan.Plan, []plan.Overflow) { return nil, nil }),
+	}
+	out := Routes{}
+	if entries := object.Status.LoadBalancer.Ingress; len(entries) > 0 {
+		out.Hostname = entries[0].Hostname
+	}
+	if err := snapshot.withoutAWS(ctx); err != nil {
+		return out, err
+	}
+	return out, out.find(ctx, reconciler, object)
+}
+
+// find fills in what the Ingress's group says of it.
+func (r *Routes) find(ctx context.Context, reconciler *balancers.Reconciler, object *networkingv1.Ingress) error {
+	groups, err := reconciler.GroupsOf(ctx, object)
+	if err != nil {
+		return err
+	}
+	isIts := func(f ingress.Fault) bool { return f.Member == nameOf(object) }
+	for _, group := range groups {
+		proposal, err := reconciler.Propose(ctx, group)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(proposal.Members, nameOf(object)) {
+			r.Group, r.Members = group.String(), proposal.Members
+			r.Faults = slices.DeleteFunc(proposal.Faults, func(f ingress.Fault) bool { return !isIts(f) })
+			r.take(nameOf(object), proposal.Wanted)
+			return r.bind(ctx, reconciler.Client, group, proposal.Wanted, nameOf(object))
+		}
+	}
+	strays, err := reconciler.Strays(ctx)
+	r.Faults = slices.DeleteFunc(strays, func(f ingress.Fault) bool { return !isIts(f) })
+	return err
+}
+
+// take takes the rules of the member.
+func (r *Routes) take(member string, wanted stack.Stack) {
+	for _, balancer := range wanted.LoadBalancers {
+		for _, listener := range balancer.Listeners {
+			for _, rule := range listener.Rules {
+				if rule.Owner == member {
+					r.add(plan.RuleText(rule), listener.Port)
+				}
+			}
+		}
+	}
+}
+
+func (r *Routes) add(text string, port int32) {
+	i := slices.IndexFunc(r.Routes, func(route Route) bool { return route.Text == text && !slices.Contains(route.Ports, port) })
+	if i < 0 {
+		r.Routes = append(r.Routes, Route{Text: text, Ports: []int32{port}})
+		return
+	}
+	r.Routes[i].Ports = append(r.Routes[i].Ports, port)
+}
+
+// bind finds the bindings of the member's Services in its group. Of several Ingresses with one Service all bindings are taken: they have
+// the same pods.
+func (r *Routes) bind(ctx context.Context, c client.Client, group ingress.Group, wanted stack.Stack, member string) error {
+	var there v1beta1.TargetGroupBindingList
+	if err := c.List(ctx, &there, client.MatchingLabels(group.Labels())); err != nil {
+		return fmt.Errorf("listing TargetGroupBindings: %w", err)
+	}
+	for _, binding := range wanted.Bindings {
+		if !isOf(wanted, binding, member) {
+			continue
+		}
+		found := false
+		for _, other := range there.Items {
+			ref := other.Spec.ServiceRef
+			if other.Namespace == binding.Namespace && ref.Name == binding.Spec.Service && ref.Port == binding.Spec.Port {
+				found = true
+				r.Bindings = append(r.Bindings, other.Name)
+			}
+		}
+		if !found {
+			r.Lost = append(r.Lost, binding.Spec.Service+":"+binding.Spec.Port.String())
+		}
+	}
+	slices.Sort(r.Bindings)
+	return nil
+}
+
+// isOf reports whether the binding's target group is the member's.
+func isOf(wanted stack.Stack, binding stack.Binding, member string) bool {
+	return slices.ContainsFunc(wanted.TargetGroups, func(g stack.TargetGroup) bool {
+		return g.Part == binding.Group.Part && g.Owner == member
+	})
+}
+
+// withoutAWS takes from Ingresses and params what has to be looked up in AWS, and says nothing of where requests go.
+func (s *Snapshot) withoutAWS(ctx context.Context) error {
+	var ingresses networkingv1.IngressList
+	var params ingressapi.IngressClassParamsList
+	for _, list := range []client.ObjectList{&ingresses, &params} {
+		if err := s.List(ctx, list); err != nil {
+			return fmt.Errorf("listing %T: %w", list, err)
+		}
+	}
+	for i := range ingresses.Items {
+		object := ingresses.Items[i].DeepCopy()
+		delete(object.Annotations, ingress.Prefix+ingress.Subnets.Name)
+		delete(object.Annotations, ingress.Prefix+ingress.SecurityGroups.Name)
+		s.proposed = append(s.proposed, object)
+	}
+	for i := range params.Items {
+		object := params.Items[i].DeepCopy()
+		object.Spec.Subnets = nil
+		s.proposed = append(s.proposed, object)
+	}
+	clear(s.read)
+	return nil
+}
+
+// nowhere is an AWS with nothing in it, which has what is needed.
+type nowhere struct{}
+
+func (nowhere) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
+	return stack.Stack{ID: id}, nil
+}
+func (nowhere) ReadWebACLs(context.Context, stack.ID) error { return nil }
+
+func (nowhere) Lookup(_ context.Context, needs ingress.Needs) (ingress.AWS, error) {
+	out := ingress.AWS{TargetGroups: map[string]string{}, Certificates: []ingress.Certificate{{ARN: "any", Domains: needs.Hosts}}}
+	for _, zone := range []string{"a", "b"} {
+		out.Subnets = append(out.Subnets, ingress.Subnet{
+			ID: "subnet-" + zone, Zone: zone, Locale: "availability-zone", Free: 100,
+			Tags: map[string]string{"kubernetes.io/role/internal-elb": "1", "kubernetes.io/role/elb": "1"},
+		})
+	}
+	for _, name := range needs.TargetGroups {
+		out.TargetGroups[name] = name
+	}
+	return out, nil
+}

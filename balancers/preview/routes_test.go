@@ -1,0 +1,75 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+func bindingOf(name, service string, port int32) *v1beta1.TargetGroupBinding {
+	b := &v1beta1.TargetGroupBinding{}
+	b.Namespace, b.Name, b.Labels = "shop", name, ingress.Group{Name: "edge"}.Labels()
+	b.Spec.ServiceRef = v1beta1.ServiceReference{Name: service, Port: intstr.FromInt32(port)}
+	return b
+}
+
+func routesOf(t *testing.T, documents string, bindings ...client.Object) Routes {
+	t.Helper()
+	p := newPreview(t, &account{}, documents, bindings...)
+	out, err := RoutesOf(t.Context(), p.Snapshot.Client, "alb", client.ObjectKey{Namespace: "shop", Name: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestRoutesOfAnIngress(t *testing.T) {
+	// The settings of these annotations are in AWS.
+	a := ingressOf("a", `listen-ports: '[{"HTTP": 80}, {"HTTPS": 443}]'`, "subnets: subnet-1,subnet-2", "security-groups: mine")
+	got := routesOf(t, webService+ingressOf("0")+a, bindingOf("k8s-web", "web", 80), bindingOf("k8s-other", "other", 80))
+	want := Routes{
+		Group: "edge", Members: []string{"shop/0", "shop/a"}, Bindings: []string{"k8s-web"},
+		Routes: []Route{{Text: "host a.example.com, path /* to target group shop/a-web:80", Ports: []int32{80, 443}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRoutesThatLeadNowhere(t *testing.T) {
+	shadowed := strings.ReplaceAll(ingressOf("a"), "a.example.com", "0.example.com")
+	for _, c := range []struct {
+		name, documents string
+		fault           string
+		lost            []string
+	}{
+		{"no binding", webService + ingressOf("a"), "", []string{"web:80"}},
+		{"no Service", ingressOf("a"), "this Service does not exist in namespace shop; until then requests are answered by 503", nil},
+		{"an earlier rule takes all", webService + ingressOf("0") + shadowed, "no request reaches this rule, as spec.rules[0].http.paths[0] of Ingress " +
+			"shop/0 stands before it", []string{"web:80"}},
+		{"held", webService + ingressOf("a", "scheme: public"), "want internal or internet-facing", nil},
+	} {
+		got := routesOf(t, c.documents)
+		if diff := cmp.Diff(c.lost, got.Lost); diff != "" {
+			t.Errorf("%s: lost (-want +got):\n%s", c.name, diff)
+		}
+		if (len(got.Faults) > 0) != (c.fault != "") || c.fault != "" && !strings.Contains(got.Faults[0].Error(), c.fault) {
+			t.Errorf("%s: faults %v, want %q", c.name, got.Faults, c.fault)
+		}
+	}
+}
+
+func TestRoutesOfAnIngressThatIsNotOurs(t *testing.T) {
+	if got := routesOf(t, webService+strings.ReplaceAll(ingressOf("a"), "class: alb", "class: nginx")); got.Group != "" || len(got.Routes) > 0 {
+		t.Errorf("%+v, want no group", got)
+	}
+}

@@ -1,0 +1,104 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/balancers/preview"
+	"github.com/targetgate/targetgate/targets/explain"
+)
+
+// explainIngress explains an Ingress: its routes, and each binding behind them with its pods.
+func (o *explainOptions) explainIngress(ctx context.Context, c client.Client, explainer *explain.Explainer, key client.ObjectKey) (
+	explain.Report, error,
+) {
+	routes, err := preview.RoutesOf(ctx, c, o.IngressClass, key)
+	if err != nil {
+		return explain.Report{}, err
+	}
+	report := explain.Report{
+		Chains: []explain.Chain{explain.OfIngress(key.Namespace, key.Name, ingressLinks(key, routes))},
+		Notes:  []string{"what has to be looked up in AWS is not checked here: see targetgate plan " + key.String()},
+	}
+	for _, binding := range routes.Bindings {
+		of, err := explainer.Binding(ctx, client.ObjectKey{Namespace: key.Namespace, Name: binding})
+		if err != nil {
+			return report, err
+		}
+		report.Chains = append(report.Chains, of.Chains...)
+		for _, note := range of.Notes {
+			if !slices.Contains(report.Notes, note) {
+				report.Notes = append(report.Notes, note)
+			}
+		}
+	}
+	return report, nil
+}
+
+// ingressLinks are the links from an Ingress to its bindings: first what is wrong, in the order in which requests meet it.
+func ingressLinks(key client.ObjectKey, r preview.Routes) []explain.Link {
+	links := []explain.Link{groupLink(key, r)}
+	add := func(name string, state explain.State, seen, advice string) {
+		links = append(links, explain.Link{Name: name, State: state, Seen: seen, Advice: advice})
+	}
+	for _, fault := range r.Faults {
+		switch {
+		case !fault.Warning:
+			add("ingress", explain.Broken, fault.Error(), "Until that is changed the load balancer keeps what the Ingress was given last")
+		case strings.HasPrefix(fault.Field, "spec."): // requests do not go where the Ingress says
+			add("rule", explain.Broken, fault.Error(), "")
+		default:
+			add("ingress", explain.Unknown, fault.Error(), "")
+		}
+	}
+	if r.Group == "" {
+		return links
+	}
+	if r.Hostname == "" {
+		add("status", explain.Waiting, "has no load balancer yet",
+			"targetgate writes it when there is one; the Ingress's events say what it waits for")
+	} else {
+		add("status", explain.OK, "the load balancer is "+r.Hostname, "")
+	}
+	for _, route := range r.Routes {
+		add("rule", explain.OK, fmt.Sprintf("%s, by listeners %s", route.Text, strings.Trim(fmt.Sprint(route.Ports), "[]")), "")
+	}
+	for _, service := range r.Lost {
+		add("binding", explain.Broken, "the group has no TargetGroupBinding of Service "+service,
+			"targetgate --provision makes it: the Ingress's events say what it has failed at, targetgate plan what it would do")
+	}
+	return links
+}
+
+func groupLink(key client.ObjectKey, r preview.Routes) explain.Link {
+	switch place := slices.Index(r.Members, key.String()); {
+	case r.Group != "":
+		seen := fmt.Sprintf("%s, of which it is number %d of %d", r.Group, place+1, len(r.Members))
+		return explain.Link{Name: "group", State: explain.OK, Seen: seen}
+	case len(r.Faults) > 0:
+		return explain.Link{Name: "group", State: explain.Broken, Seen: "belongs to none, because of a fault"}
+	}
+	return explain.Link{
+		Name: "group", State: explain.Broken, Seen: "is not targetgate's: its class is another one, or does not exist",
+		Advice: "Set spec.ingressClassName to an IngressClass of controller ingress.k8s.aws/alb",
+	}
+}
+
+// takeIngress reads the name of an Ingress, with its namespace or without.
+func (o *explainOptions) takeIngress(name string) error {
+	if namespace, rest, both := strings.Cut(name, "/"); both {
+		if namespace == "" || rest == "" || strings.Contains(rest, "/") {
+			return fmt.Errorf("want ingress NAMESPACE/NAME, not %q", name)
+		}
+		o.Namespace, name = namespace, rest
+	}
+	o.Kind, o.Name = kindIngress, name
+	return nil
+}
