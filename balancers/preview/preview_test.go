@@ -272,6 +272,27 @@ func TestIngressesThatSeemToBeOursAndBelongToNoGroupAreNamed(t *testing.T) {
 	}
 }
 
+// Neither AWS nor a binding, a finalizer or a status would change.
+func TestATakeOverWithNothingToDoSaysSo(t *testing.T) {
+	served := strings.ReplaceAll(ingressOf("a"), "  name: a\n", "  name: a\n  finalizers: [group.ingress.k8s.aws/edge]\n")
+	served = strings.ReplaceAll(served, "---\n", "status: {loadBalancer: {ingress: [{hostname: lb, ports: [{port: 80, protocol: TCP}]}]}}\n---\n")
+	seen := stack.Stack{LoadBalancers: []stack.LoadBalancer{{
+		ARN: "arn-lb", DNSName: "LB", Active: true, Scheme: "internal", AddressType: "ipv4", Listeners: []stack.Listener{{Port: 80, Protocol: "HTTP"}},
+	}}}
+	for documents, want := range map[string]string{
+		served: "Nothing would change, in 1 group.\n",
+		strings.ReplaceAll(served, "hostname: lb", "hostname: other"): "Group edge: shop/a\n  Ingress shop/a: write lb with ports 80 to the status\n" +
+			"0 steps, and 1 write to Ingresses. Nothing is to be said of 0 other groups.\n",
+	} {
+		p := newPreview(t, &account{seen: map[string]stack.Stack{"edge": seen}}, webService+documents)
+		p.Reconciler.Planner = balancers.PlannerFunc(func(stack.Stack, stack.Stack) (plan.Plan, []plan.Overflow) { return nil, nil })
+		report := must(t)(p.All(t.Context()))
+		if got := text(t, report); got != want || report.Changes != strings.HasPrefix(want, "Group") || report.IsFaulty() {
+			t.Errorf("changes %t, got\n%s\nwant\n%s", report.Changes, got, want)
+		}
+	}
+}
+
 func TestTextHasNothingThatATerminalActsOn(t *testing.T) {
 	report := Report{Groups: []Group{{Name: "edge", Steps: []Step{{Text: "path /\x1b[2Jx\u202e", Why: "y"}}}}}
 	if got := text(t, report); strings.ContainsAny(got, "\x1b\u202e") {
