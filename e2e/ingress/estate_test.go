@@ -64,7 +64,17 @@ func stackTags(group, part string) map[string]string {
 // layDown makes the estate in AWS. It returns the ARNs of the target groups by name, and the load balancer's name in DNS.
 func (e estate) layDown() (groups map[string]string, host string, err error) {
 	aws, ids := bed.AWS.State(), map[string]string{}
+	there, err := aws.DescribeSecurityGroups("")
+	if err != nil {
+		return nil, "", err
+	}
+	for _, group := range there {
+		ids[group.Name] = group.ID
+	}
 	for _, group := range e.SecurityGroups {
+		if ids[group.Name] != "" {
+			continue // that which load balancers share
+		}
 		made, err := aws.CreateSecurityGroup("", group.SecurityGroupSpec)
 		if err != nil {
 			return nil, "", err

@@ -82,7 +82,6 @@ func TestABadMemberHurtsItselfAlone(t *testing.T) {
 		{"listen-ports", "nonsense", "listen-ports"},
 		{"scheme", "internet-facing", "scheme"},
 		{"certificate-arn", "arn:aws:acm:eu-west-1:123456789012:certificate/0", "certificate"},
-		{"conditions.isolated", `[{"field": "path-pattern"}]`, "conditions.isolated"},
 		{"target-group-attributes", "no.such.attribute=1", "no.such.attribute"},
 		{"group.order", "5000", "group.order"},
 		{"success-codes", "9999", "9999"},

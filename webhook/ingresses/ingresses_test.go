@@ -148,6 +148,7 @@ func TestReviewsOfIngresses(t *testing.T) {
 			before:  newIngress("", "kubernetes.io/ingress.class=alb"),
 			options: Options{ForbidClassAnnotation: true},
 		},
+		"a group": {now: newIngress("alb", "group.name=edge")},
 		"a forbidden group": {
 			now: newIngress("alb", "group.name=edge"), options: Options{ForbidGroupName: true}, refused: "group.name",
 		},
