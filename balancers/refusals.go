@@ -78,11 +78,7 @@ func ownerOf(failure apply.Failure, wanted, seen stack.Stack) string {
 	case plan.ModifyListener:
 		return ownerOfListener(c.To.Port, failure.Err, wanted)
 	case plan.AddCertificate:
-		for _, listener := range wantedListeners(wanted) {
-			if owner := listener.Owners[c.Certificate]; owner != "" {
-				return owner
-			}
-		}
+		return ownerOfCertificate(c.Certificate, wanted)
 	case plan.CreateRule:
 		return c.Rule.Owner
 	case plan.ModifyRule:
@@ -97,6 +93,16 @@ func ownerOf(failure apply.Failure, wanted, seen stack.Stack) string {
 		return ownerOfGroup(c.Binding.Group, wanted, seen)
 	case plan.UpdateBinding:
 		return ownerOfGroup(c.Binding.Group, wanted, seen)
+	}
+	return ""
+}
+
+// ownerOfCertificate is the name of the first member that wants the certificate.
+func ownerOfCertificate(certificate string, wanted stack.Stack) string {
+	for _, listener := range wantedListeners(wanted) {
+		if owner := listener.Owners[certificate]; owner != "" {
+			return owner
+		}
 	}
 	return ""
 }

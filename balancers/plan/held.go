@@ -66,7 +66,8 @@ func (p *planner) isKept(l *listener, rule *stack.Rule) bool {
 	})
 }
 
-// isBegun says whether a rule was created behind all others by a pass that ended before it could move it up, to the place that its tag names.
+// isBegun says whether a rule was created behind all others by a pass that ended before it could move it up, to the place that its tag
+// names.
 func (p *planner) isBegun(rule *stack.Rule) bool {
 	_, place, _ := strings.Cut(rule.Tags[p.wanted.ID.Kind.ResourceTag()], ":")
 	number, err := strconv.Atoi(place)

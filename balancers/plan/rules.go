@@ -16,9 +16,9 @@ import (
 const lowest = 50000
 
 // addRules creates the new rules of a listener that is seen. If others must be moved, they are created behind all others, then all are
-// moved at once by prioritise, those that are to be deleted behind the rest. A request for which the rules before and after agree meets no other at
-// any time: behind all others a new rule gets only what no rule matched; once all are moved, the first rule that matches is the final
-// one, or, when none is, the one that matched before.
+// moved at once by prioritise, those that are to be deleted behind the rest. A request for which the rules before and after agree meets no
+// other at any time: behind all others a new rule gets only what no rule matched; once all are moved, the first rule that matches is the
+// final one, or, when none is, the one that matched before.
 func (p *planner) addRules(l *listener) {
 	if l.moved = l.moves(); !l.moved {
 		p.createRules(l, 0)

@@ -59,7 +59,7 @@ func parsePlanOptions(args []string, out io.Writer) (*planOptions, error) {
 	own.SortFlags = false
 	o.addOwnFlags(own)
 	all.AddFlagSet(own)
-	o.options.addFlags(all)
+	o.addFlags(all)
 	addIgnoredFlags(all)
 	o.hideOthers(all, own)
 	all.Usage = func() { fmt.Fprintf(out, planUsage+"%s", all.FlagUsages()) }
@@ -68,7 +68,7 @@ func parsePlanOptions(args []string, out io.Writer) (*planOptions, error) {
 	}
 	o.Provision.Enabled = true
 	o.Provision.complete(all, o.ClusterName, o.Networking.Unrestricted)
-	faults := append(o.options.validateAWS(), o.Provision.validate(false)...)
+	faults := append(o.validateAWS(), o.Provision.validate(false)...)
 	return o, errors.Join(append(faults, o.takeSubject(all.Args()))...)
 }
 

@@ -120,7 +120,8 @@ func (o *provisionOptions) validate(beside bool) (faults []error) {
 	fault(o.Enabled && beside, "--provision and --beside exclude each other: aws-load-balancer-controller makes the load balancers there")
 	fault(!slices.Contains([]string{"internal", "internet-facing"}, i.DefaultScheme),
 		"--default-load-balancer-scheme=%s: want internal or internet-facing", i.DefaultScheme)
-	fault(!slices.Contains([]string{"instance", "ip"}, i.DefaultTargetType), "--default-target-type=%s: want instance or ip", i.DefaultTargetType)
+	fault(!slices.Contains([]string{"instance", "ip"}, i.DefaultTargetType),
+		"--default-target-type=%s: want instance or ip", i.DefaultTargetType)
 	fault(i.BackendSecurityGroup != "" && !securityGroupID.MatchString(i.BackendSecurityGroup),
 		"--backend-security-group=%s: want an ID such as sg-0123456789abcdef0", i.BackendSecurityGroup)
 	fault(i.ManageBackendRules && !i.BackendSecurityGroups,

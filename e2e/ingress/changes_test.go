@@ -44,7 +44,7 @@ func targetGroups(group string) (out []string, err error) {
 	groups, groupsErr := bed.AWS.State().Groups(emulated.GroupFilter{})
 	for _, g := range groups {
 		if tags := all[g.ARN]; tags["ingress.k8s.aws/stack"] == group {
-			out = append(out, tags["ingress.k8s.aws/resource"]+" "+string(g.TargetType))
+			out = append(out, tags["ingress.k8s.aws/resource"]+" "+g.TargetType)
 		}
 	}
 	slices.Sort(out)

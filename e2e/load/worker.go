@@ -44,39 +44,45 @@ type worker struct {
 // ask sends the request once and returns its status or kind of failure.
 func (w *worker) ask() string {
 	deadline := time.Now().Add(w.timeout)
-	response, keep, err := w.exchange(deadline)
+	answer, keep, err := w.exchange(deadline)
 	if err != nil || !keep {
 		w.close()
 	}
 	if err != nil {
 		return kind(err)
 	}
-	if response.StatusCode == http.StatusOK && w.answered != nil && !w.answered(response.Header) {
+	if answer.status == http.StatusOK && w.answered != nil && !w.answered(answer.header) {
 		return Stranger
 	}
-	return strconv.Itoa(response.StatusCode)
+	return strconv.Itoa(answer.status)
 }
 
-// exchange returns the answer, whose body it has read, and whether the connection can be used again.
-func (w *worker) exchange(deadline time.Time) (response *http.Response, keep bool, err error) {
+// reply is an answer without its body.
+type reply struct {
+	status int
+	header http.Header
+}
+
+// exchange returns the answer and whether the connection can be used again.
+func (w *worker) exchange(deadline time.Time) (answer reply, keep bool, err error) {
 	if err := w.connect(deadline); err != nil {
-		return nil, false, err
+		return reply{}, false, err
 	}
 	if err := w.connection.SetDeadline(deadline); err != nil {
-		return nil, false, err
+		return reply{}, false, err
 	}
 	if err := w.request.Write(w.connection); err != nil {
-		return nil, false, err
+		return reply{}, false, err
 	}
-	response, err = http.ReadResponse(w.reader, w.request)
+	response, err := http.ReadResponse(w.reader, w.request)
 	if err != nil {
-		return nil, false, err
+		return reply{}, false, err
 	}
 	defer response.Body.Close()
 	if _, err := io.Copy(io.Discard, response.Body); err != nil {
-		return nil, false, err
+		return reply{}, false, err
 	}
-	return response, w.keepAlive && !response.Close, nil
+	return reply{response.StatusCode, response.Header}, w.keepAlive && !response.Close, nil
 }
 
 // connect makes sure of a connection that the server has not closed yet.

@@ -82,17 +82,29 @@ func (v *validator) objects(ctx context.Context, now *networkingv1.Ingress) (ing
 
 // refusal is why the Ingress is refused, "" if it is not: for what aws-load-balancer-controller refuses, as far as this change makes it.
 func (v *validator) refusal(now, before *networkingv1.Ingress, objects ingress.Objects, c ingress.Classified) string {
-	if class := ptr.Deref(now.Spec.IngressClassName, ""); class != "" && !hasClassAnnotation(now) &&
-		class != ptr.Deref(before.Spec.IngressClassName, "") &&
-		!slices.ContainsFunc(objects.Classes, func(c *networkingv1.IngressClass) bool { return c.Name == class }) {
+	switch class := ptr.Deref(now.Spec.IngressClassName, ""); {
+	case class != ptr.Deref(before.Spec.IngressClassName, "") && !hasClassAnnotation(now) && isMissing(class, objects):
 		return fmt.Sprintf("spec.ingressClassName %q: there is no IngressClass of this name: create it, or name one that there is", class)
-	}
-	if c.Fault != nil && c.Fault.Field == "spec.ingressClassName" && before.Name == "" {
+	case c.Fault != nil && c.Fault.Field == "spec.ingressClassName" && before.Name == "":
 		return c.Fault.Error()
-	}
-	if !c.Ours {
+	case !c.Ours:
 		return ""
 	}
+	if refusal := v.forbidden(now, before); refusal != "" {
+		return refusal
+	}
+	if err := ingress.CheckConditions(now); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func isMissing(class string, objects ingress.Objects) bool {
+	return class != "" && !slices.ContainsFunc(objects.Classes, func(c *networkingv1.IngressClass) bool { return c.Name == class })
+}
+
+// forbidden says which new use of an annotation a flag forbids.
+func (v *validator) forbidden(now, before *networkingv1.Ingress) string {
 	if v.options.ForbidClassAnnotation && hasClassAnnotation(now) && now.Annotations[classAnnotation] != before.Annotations[classAnnotation] {
 		return fmt.Sprintf("new usage of the annotation %s is forbidden by --disable-ingress-class-annotation: set spec.ingressClassName",
 			classAnnotation)
@@ -101,9 +113,6 @@ func (v *validator) refusal(now, before *networkingv1.Ingress, objects ingress.O
 	if name, set := now.Annotations[group]; v.options.ForbidGroupName && set && name != before.Annotations[group] {
 		return fmt.Sprintf("new usage of the annotation %s is forbidden by --disable-ingress-group-name-annotation: "+
 			"use a class whose IngressClassParams set spec.group.name", group)
-	}
-	if err := ingress.CheckConditions(now); err != nil {
-		return err.Error()
 	}
 	return ""
 }

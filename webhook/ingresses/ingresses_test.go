@@ -131,6 +131,7 @@ func TestReviewsOfIngresses(t *testing.T) {
 		"a missing class, beside the other": {now: newIngress("gone", "kubernetes.io/ingress.class=nginx")},
 		"a class that has gone":             {now: newIngress("gone", "scheme=internal"), before: newIngress("gone")},
 		"to a missing class":                {now: newIngress("gone"), before: newIngress("alb"), refused: `spec.ingressClassName "gone"`},
+		"without a class any longer":        {now: newIngress(""), before: newIngress("alb")},
 		"one that is deleted":               {now: deleted, before: newIngress("gone")},
 		"two default classes": {
 			now: newIngress(""), more: []client.Object{class("one", ours, true), class("two", ours, true)}, refused: "both default classes",
