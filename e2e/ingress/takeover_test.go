@@ -6,11 +6,16 @@
 package ingress
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -214,6 +219,14 @@ func TestTakeOverChangesNothing(t *testing.T) {
 	}
 	suite.Eventually(t, "answers", answers)
 	since, began := callsSoFar(), time.Now()
+	if out, code := runPlan(t, nil, "--group="+p.group); code != 0 {
+		t.Errorf("plan ends with %d, want 0, as nothing would change:\n%s", code, out)
+	}
+	changed := p.firstIngress.DeepCopy()
+	changed.Spec.Rules[0].HTTP.Paths[0].Path = "/planned"
+	if out, code := runPlan(t, changed, "-f", "-"); code != 2 || !strings.Contains(out, "/planned") {
+		t.Errorf("plan of a file with another path ends with %d, want 2:\n%s", code, out)
+	}
 	suite.Must(t, bed.Targetgate.RestartWith(t.Context(), flags...))
 	suite.Eventually(t, "a pass over the group", func() error {
 		return bed.WantMetric(t, `targetgate_ingress_group_failing{group="`+p.group+`"} 0`)
@@ -238,6 +251,32 @@ func TestTakeOverChangesNothing(t *testing.T) {
 		suite.Must(t, bed.Client.Delete(context.Background(), ingress))
 	}
 	awaitGone(t, p.firstIngress, p.group)
+}
+
+// runPlan runs targetgate plan as a user with the object on its standard input, if there is one.
+func runPlan(t *testing.T, object client.Object, args ...string) (out string, code int) {
+	t.Helper()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	suite.Must(t, cluster.WriteKubeconfig(kubeconfig, bed.Cluster.AdminConfig()))
+	endpoints := "--aws-api-endpoints=Elastic Load Balancing v2=" + bed.AWS.URL() + ",EC2=" + bed.AWS.URL() + ",ACM=" + bed.AWS.URL()
+	cmd := exec.CommandContext(t.Context(), os.Getenv("TARGETGATE_BINARY"), append([]string{
+		"plan", "--kubeconfig=" + kubeconfig, "--cluster-name=" + bed.ClusterName(), "--aws-region=eu-west-1",
+		"--aws-vpc-id=" + state.DefaultVPCID, endpoints,
+	}, args...)...)
+	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=developer", "AWS_SECRET_ACCESS_KEY=secret")
+	if object != nil {
+		object.GetObjectKind().SetGroupVersionKind(networkingv1.SchemeGroupVersion.WithKind("Ingress"))
+		object.SetManagedFields(nil)
+		text, err := json.Marshal(object)
+		suite.Must(t, err)
+		cmd.Stdin = bytes.NewReader(text)
+	}
+	printed, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return string(printed), exit.ExitCode()
+	}
+	suite.Must(t, err)
+	return string(printed), 0
 }
 
 // isNoticed reports whether a user could notice the request: it writes an Ingress, or a binding beyond its status.
