@@ -33,18 +33,6 @@ func (p *Provisioner) DescribeSubnets(ctx context.Context, in *awsec2.DescribeSu
 		})
 }
 
-// DescribeVpcs reads the VPCs of the IDs: all pages as one.
-func (p *Provisioner) DescribeVpcs(ctx context.Context, in *awsec2.DescribeVpcsInput) (
-	*awsec2.DescribeVpcsOutput, error,
-) {
-	all := &awsec2.DescribeVpcsOutput{}
-	return all, paged(ctx, p, "describing VPCs", (*awsec2.Client).DescribeVpcs, in,
-		func(in *awsec2.DescribeVpcsInput, page *awsec2.DescribeVpcsOutput) bool {
-			all.Vpcs = append(all.Vpcs, page.Vpcs...)
-			return follow(&in.NextToken, page.NextToken)
-		})
-}
-
 // DescribeRouteTables reads the route tables that pass the filters: all pages as one.
 func (p *Provisioner) DescribeRouteTables(ctx context.Context, in *awsec2.DescribeRouteTablesInput) (
 	*awsec2.DescribeRouteTablesOutput, error,
