@@ -1,8 +1,8 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package balancers is to make load balancers of Ingresses, as aws-load-balancer-controller does. It is being built, and no program uses
-// it yet. An Ingress goes through its folders in this order:
+// Package balancers makes load balancers of Ingresses, as aws-load-balancer-controller does. An Ingress goes through its folders in this
+// order:
 //
 //	ingress    what Ingresses say: their group, their annotations, the stack that they want
 //	account    the stack that is seen, in one view of the AWS account for all groups

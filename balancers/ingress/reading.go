@@ -5,7 +5,6 @@ package ingress
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
@@ -24,6 +23,7 @@ type reading struct {
 
 	faults   []Fault // that hold the member
 	warnings []Fault
+	noted    map[Fault]bool // both
 
 	ports        map[int32]Protocol // of its listeners; nil if they cannot be read
 	votes        map[string]vote    // what it says of settings that members share, by setting
@@ -67,16 +67,26 @@ func (r *reading) fail(err error) {
 	}
 	fault := asFault(err)
 	fault.Member, fault.Warning = r.name, false
-	if !slices.Contains(r.faults, fault) {
+	if r.isNew(fault) {
 		r.faults = append(r.faults, fault)
 	}
 }
 
 func (r *reading) warnOf(fault Fault) {
 	fault.Member, fault.Warning = r.name, true
-	if !slices.Contains(r.warnings, fault) {
+	if r.isNew(fault) {
 		r.warnings = append(r.warnings, fault)
 	}
+}
+
+// isNew reports whether the fault is noted for the first time.
+func (r *reading) isNew(fault Fault) bool {
+	if r.noted == nil {
+		r.noted = map[Fault]bool{}
+	}
+	before := r.noted[fault]
+	r.noted[fault] = true
+	return !before
 }
 
 // get is the value of one of the member's annotations; a wrong one is a fault.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
 )
 
 func main() {
@@ -41,6 +43,9 @@ func run(chart string) error {
 	}
 	if err := os.WriteFile(filepath.Join(chart, "README.md"), readme(values, ignored), 0o600); err != nil {
 		return fmt.Errorf("writing README: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(chart, "ANNOTATIONS.md"), annotations(ingress.Table()), 0o600); err != nil {
+		return fmt.Errorf("writing annotations: %w", err)
 	}
 	return nil
 }

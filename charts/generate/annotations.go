@@ -1,0 +1,78 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+)
+
+const annotationsIntro = `<!-- Generated from balancers/ingress/table.go by ` + "`make generate`" + `. -->
+# Annotations of Ingresses
+
+All names begin with ` + "`" + ingress.Prefix + "`" + `; one that ends in a dot goes on with a name of yours. Members of a group
+share a load balancer: the column "in a group" says what becomes of their values. An annotation for target groups may also be on the
+Service, and then counts before that of the Ingress. Settings of the class's IngressClassParams count before both.
+
+A value that is wrong holds its Ingress: it stays as it is in AWS, and an event on it says what is wrong. The others of its group
+go on.
+
+| annotation | for | default | in a group | meaning |
+|---|---|---|---|---|
+`
+
+const unsupportedIntro = `
+## Not supported
+
+An event on the Ingress names such an annotation. What it asks for is left as it is in AWS, if another controller has made it. An
+Ingress is held if it would be served otherwise than it asks for: with ` + "`auth-type`, `jwt-validation`, `transforms.` or " +
+	"`mutual-authentication`, unless their value is `none` or the mode `off`" + `.
+
+`
+
+var scopes = map[ingress.Scope]string{
+	ingress.OfGroup: "load balancer", ingress.OfListener: "listeners", ingress.OfIngress: "Ingress", ingress.OfTargetGroup: "target groups",
+}
+
+var combinations = map[ingress.Combine]string{
+	ingress.Apart:        "each its own",
+	ingress.Agree:        "one value, of those that have one",
+	ingress.AgreeInOrder: "one list, of those that have one; the first one's order",
+	ingress.AgreeAll:     "one value, of all",
+	ingress.Union:        "all together",
+	ingress.MergeKeys:    "all keys; one value for each",
+}
+
+// annotations returns a table of those that are supported, and a list of the others, by what they are about.
+func annotations(table []*ingress.Annotation) []byte {
+	out := bytes.NewBufferString(annotationsIntro)
+	unsupported := map[string][]string{}
+	for _, row := range table {
+		if row.Unsupported {
+			unsupported[row.Doc] = append(unsupported[row.Doc], "`"+row.Name+"`")
+			continue
+		}
+		fallback := ""
+		if row.Default != "" {
+			fallback = "`" + row.Default + "`"
+		}
+		cells := []string{"`" + row.Name + "`", scopes[row.Scope], fallback, combinations[row.Combine], row.Doc}
+		fmt.Fprintf(out, "| %s |\n", strings.ReplaceAll(strings.Join(cells, " | "), "|  |", "| |"))
+	}
+	out.WriteString(unsupportedIntro)
+	topics := make([]string, 0, len(unsupported))
+	for topic := range unsupported {
+		topics = append(topics, topic)
+	}
+	slices.SortFunc(topics, func(a, b string) int { return cmp.Compare(unsupported[a][0], unsupported[b][0]) })
+	for _, topic := range topics {
+		fmt.Fprintf(out, "- %s: %s.\n", strings.TrimSuffix(topic, "."), strings.Join(unsupported[topic], ", "))
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,103 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package charts
+
+import (
+	"encoding/json"
+	"iter"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/aws/elbv2"
+)
+
+func TestPolicyAllowsWhatIsCalled(t *testing.T) {
+	var want []string
+	for method := range reflect.TypeFor[elbv2.API]().Methods() {
+		want = append(want, "elasticloadbalancing:"+method.Name)
+	}
+	if diff := cmp.Diff(want, actions(t, "bindings.json")); diff != "" {
+		t.Errorf("bindings.json (-called +allowed):\n%s", diff)
+	}
+	for method := range reflect.TypeFor[ec2.API]().Methods() {
+		want = append(want, "ec2:"+method.Name)
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, actions(t, "bindings-and-security-groups.json")); diff != "" {
+		t.Errorf("bindings-and-security-groups.json (-called +allowed):\n%s", diff)
+	}
+}
+
+// What provisioning calls besides, under IAM's names. The policy is attached in addition to bindings-and-security-groups.json.
+func TestPolicyOfLoadBalancersAllowsWhatIsCalled(t *testing.T) {
+	want := []string{
+		"acm:DescribeCertificate", "acm:ListCertificates", "wafv2:AssociateWebACL", "wafv2:DisassociateWebACL", "wafv2:GetWebACLForResource",
+		"ec2:AuthorizeSecurityGroupIngress", "ec2:RevokeSecurityGroupIngress", // Authorize and Revoke
+		// Not called: CreateLoadBalancer, GetWebACLForResource and AssociateWebACL need them.
+		"iam:CreateServiceLinkedRole", "wafv2:GetWebACL", "elasticloadbalancing:SetWebAcl",
+	}
+	calls := func(prefix string, methods iter.Seq[reflect.Method]) {
+		for method := range methods {
+			if !slices.Contains([]string{"For", "As", "Authorize", "Revoke"}, method.Name) {
+				want = append(want, prefix+method.Name)
+			}
+		}
+	}
+	calls("elasticloadbalancing:", reflect.TypeFor[*elbv2.Provisioner]().Methods())
+	calls("ec2:", reflect.TypeFor[*ec2.Provisioner]().Methods())
+	slices.Sort(want)
+	if diff := cmp.Diff(want, slices.Compact(actions(t, "load-balancers.json"))); diff != "" {
+		t.Errorf("load-balancers.json (-called +allowed):\n%s", diff)
+	}
+}
+
+// unconditional are the changes that may be allowed on everything: IAM knows no condition that all their objects meet.
+var unconditional = []string{
+	"ec2:CreateSecurityGroup", "wafv2:AssociateWebACL", "wafv2:DisassociateWebACL",
+	"elasticloadbalancing:AddListenerCertificates", "elasticloadbalancing:CreateListener", "elasticloadbalancing:CreateRule",
+	"elasticloadbalancing:DeleteListener", "elasticloadbalancing:DeleteRule", "elasticloadbalancing:ModifyListener",
+	"elasticloadbalancing:ModifyRule", "elasticloadbalancing:RemoveListenerCertificates", "elasticloadbalancing:SetRulePriorities",
+	"elasticloadbalancing:SetWebAcl",
+}
+
+var reads = regexp.MustCompile(`:(Describe|Get|List)`)
+
+// actions are what a policy of config/iam allows, sorted. What changes something may not be allowed on everything.
+func actions(t *testing.T, file string) []string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("../config/iam", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var policy struct {
+		Statement []struct {
+			Effect    string
+			Action    []string
+			Resource  any
+			Condition map[string]any
+		}
+	}
+	if err := json.Unmarshal(content, &policy); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, statement := range policy.Statement {
+		for _, action := range statement.Action {
+			limited := statement.Resource != "*" || len(statement.Condition) > 0
+			if !limited && !reads.MatchString(action) && !slices.Contains(unconditional, action) {
+				t.Errorf("%s: %s is allowed on everything", file, action)
+			}
+			out = append(out, action)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
