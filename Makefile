@@ -12,7 +12,7 @@ bin := $(CURDIR)/.bin
 chart := charts/targetgate
 generated := config/crd config/rbac config/webhook config/provision/webhook go.mod go.sum \
 	targets/v1beta1/zz_generated.deepcopy.go balancers/v1beta1/zz_generated.deepcopy.go \
-	$(chart)/files/crd.yaml $(chart)/files/ingressclassparams-crd.yaml $(chart)/files/known-values.yaml $(chart)/README.md $(chart)/values.schema.json
+	$(chart)/files/crd.yaml $(chart)/files/ingressclassparams-crd.yaml $(chart)/files/known-values.yaml $(chart)/README.md $(chart)/ANNOTATIONS.md $(chart)/values.schema.json
 
 # The race detector needs a C compiler and its headers. RACE=required makes their absence an error.
 race := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <pthread.h>' | $$(go env CC) -E - >/dev/null 2>&1 && echo -race)
@@ -65,7 +65,7 @@ clean: ## Remove everything built here, except Go's caches.
 ##@ Change
 
 .PHONY: generate
-generate: .bin/controller-gen ## Generate deep copies, CRD, RBAC and webhook configuration from the code's markers, and the chart's README, schema and value names.
+generate: .bin/controller-gen ## Generate deep copies, CRD, RBAC and webhook configuration from the code's markers, and the chart's README, annotations, schema and value names.
 	@.bin/controller-gen object:headerFile=config/boilerplate.go.txt paths=./targets/v1beta1 paths=./balancers/v1beta1
 	@.bin/controller-gen crd paths=./targets/v1beta1 paths=./balancers/v1beta1 output:crd:dir=config/crd
 	@.bin/controller-gen rbac:roleName=targetgate webhook \

@@ -4,21 +4,14 @@
 package charts
 
 import (
-	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
-
-	"github.com/targetgate/targetgate/aws/ec2"
-	"github.com/targetgate/targetgate/aws/elbv2"
 )
 
 const keep = "helm.sh/resource-policy"
@@ -98,50 +91,4 @@ func TestCRDIsKeptOnUninstall(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(chart, "crds")); err == nil {
 		t.Error("Helm never upgrades what is in crds/")
 	}
-}
-
-func TestPolicyAllowsWhatIsCalled(t *testing.T) {
-	var want []string
-	for method := range reflect.TypeFor[elbv2.API]().Methods() {
-		want = append(want, "elasticloadbalancing:"+method.Name)
-	}
-	if diff := cmp.Diff(want, actions(t, "bindings.json")); diff != "" {
-		t.Errorf("bindings.json (-called +allowed):\n%s", diff)
-	}
-	for method := range reflect.TypeFor[ec2.API]().Methods() {
-		want = append(want, "ec2:"+method.Name)
-	}
-	slices.Sort(want)
-	if diff := cmp.Diff(want, actions(t, "bindings-and-security-groups.json")); diff != "" {
-		t.Errorf("bindings-and-security-groups.json (-called +allowed):\n%s", diff)
-	}
-}
-
-// actions are what a policy of config/iam allows, sorted. What changes something may not be allowed on everything.
-func actions(t *testing.T, file string) []string {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join("../config/iam", file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var policy struct {
-		Statement []struct {
-			Effect, Resource string
-			Action           []string
-		}
-	}
-	if err := json.Unmarshal(content, &policy); err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for _, statement := range policy.Statement {
-		for _, action := range statement.Action {
-			if statement.Resource == "*" && !strings.Contains(action, ":Describe") {
-				t.Errorf("%s: %s is allowed on everything", file, action)
-			}
-			out = append(out, action)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
