@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // Reasons of events. They are the incumbent's, apart from reasonWarning.
@@ -108,6 +109,24 @@ func (p *pass) tellOverflow() {
 			p.warn(member, reasonDeploy, deployFailed,
 				fmt.Sprintf("the quota of rules of a load balancer: %d rules are missing, take some out of the group or raise it", count))
 		}
+	}
+}
+
+// patience is how long a target group may take to get healthy before its member is told.
+const patience = 3 * time.Minute
+
+// tellWait tells a member whose target group does not take over because it has no healthy target, after a while.
+func (p *pass) tellWait() {
+	part := ""
+	if p.result.Wait != nil {
+		part = p.result.Wait.Healthy.Part
+	}
+	now := p.Clock.Now()
+	since := p.memory.noteWait(part, now)
+	member := p.member(ownerOfGroup(stack.Ref{Part: part}, p.wanted, p.seen))
+	if now.Sub(since) >= patience && member != nil {
+		p.tell(member, corev1.EventTypeWarning, reasonWarning,
+			"target group %s has no healthy target: until it has, requests go where they went before", part)
 	}
 }
 

@@ -4,7 +4,9 @@
 package balancers
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // memories are what is remembered of groups from pass to pass. Nothing of it is needed: after a restart waits begin again, and users are
@@ -31,8 +34,16 @@ type memory struct {
 	moved map[string]time.Time
 	// rerouted is when rules were changed last. As far as is known that may have been just before this memory began.
 	rerouted time.Time
+	// waiting are the target groups for whose health passes have waited since nothing had to wait: the last one longest ago first.
+	waiting []waiting
 	// left is when a member that another group has got that one's load balancer as its status.
 	left map[types.UID]time.Time
+}
+
+// waiting is a target group that cannot take over yet, by the value of its resource tag.
+type waiting struct {
+	part  string
+	since time.Time
 }
 
 func (m *memories) of(group ingress.Group, now time.Time) *memory {
@@ -83,6 +94,32 @@ func (m *memory) noteRerouted(rerouted bool, now time.Time) {
 	if rerouted {
 		m.rerouted = now
 	}
+}
+
+// noteWait takes in for which target group a pass has waited, "" for none. It returns since when.
+func (m *memory) noteWait(part string, now time.Time) (since time.Time) {
+	if part == "" {
+		m.waiting = nil
+		return now
+	}
+	w := waiting{part, now}
+	if i := m.waits(part); i >= 0 {
+		w = m.waiting[i]
+		m.waiting = slices.Delete(m.waiting, i, i+1)
+	}
+	m.waiting = append(m.waiting, w)
+	return w.since
+}
+
+// waits is the target group's place among those that are waited for, -1 for none.
+func (m *memory) waits(part string) int {
+	return slices.IndexFunc(m.waiting, func(w waiting) bool { return w.part == part })
+}
+
+// inTurn puts target groups that are waited for behind all others, so that one that never gets healthy holds up no other: what waits ends
+// a pass.
+func (m *memory) inTurn(groups []stack.TargetGroup) {
+	slices.SortStableFunc(groups, func(a, b stack.TargetGroup) int { return cmp.Compare(m.waits(a.Part), m.waits(b.Part)) })
 }
 
 // movedFrom takes in that the load balancer is in no status; when it is not known since when, since now.

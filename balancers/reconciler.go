@@ -141,6 +141,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	p.result = p.Applier.Run(ctx, apply.Pass{ID: p.id, Plan: steps, Unsettled: p.unsettled, Kept: p.memory.kept(p.Clock.Now())})
 	p.memory.noteRerouted(p.result.Rerouted, p.Clock.Now())
 	p.soon(p.result.Again)
+	p.tellWait()
 	errs = join(errs, p.tellFailures())
 	if p.seen, err = p.View.Stack(ctx, p.id); err != nil {
 		return p.wholeGroup(errs, err)
@@ -164,6 +165,7 @@ func (p *pass) propose(ctx context.Context) (plan.Plan, error) {
 	if err := p.observeWebACLs(ctx); err != nil {
 		return nil, err
 	}
+	p.memory.inTurn(p.wanted.TargetGroups)
 	var steps plan.Plan
 	steps, p.overflow = p.Planner.Plan(p.wanted, p.seen)
 	return steps, nil

@@ -350,6 +350,50 @@ func TestTargetGroupsAreKeptForAWhileAfterRulesWereChanged(t *testing.T) {
 	pass(apply.RuleLag, 0)
 }
 
+// Rule 14: what waits ends a pass, so it comes last in the next one. Its member is told after a while.
+func TestATargetGroupThatNeverGetsHealthyHoldsUpNoOther(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge), served(ingressOf("b", edge), oldHost, edge),
+		served(ingressOf("c", edge), oldHost, edge))
+	b.see(edge, balancer("old", true, 80))
+	var waits string
+	b.apply = func(apply.Pass) apply.Result {
+		if waits == "" {
+			return apply.Result{}
+		}
+		return apply.Result{Wait: &plan.Wait{Healthy: stack.Ref{Part: part(waits)}}, Again: time.Second}
+	}
+	pass := func(member string, want ...string) {
+		t.Helper()
+		waits = member
+		b.mustPass(edge)
+		var got []string
+		for _, group := range b.wanted.TargetGroups {
+			got = append(got, group.Owner)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("order of take-overs (-want +got):\n%s", diff)
+		}
+	}
+	pass("a", "shop/a", "shop/b", "shop/c")
+	pass("b", "shop/b", "shop/c", "shop/a")
+	pass("a", "shop/c", "shop/a", "shop/b")
+	take(&b.events)
+	b.clock.Step(patience - time.Second)
+	if pass("b", "shop/c", "shop/b", "shop/a"); len(b.events) > 0 {
+		t.Errorf("events %q before it has taken long", b.events)
+	}
+	b.clock.Step(time.Second)
+	pass("b", "shop/c", "shop/a", "shop/b")
+	if events := take(&b.events); len(events) != 1 || !strings.HasPrefix(events[0], "b Warning") || !strings.Contains(events[0], part("b")) {
+		t.Errorf("events %q, want one about b", events)
+	}
+	pass("", "shop/c", "shop/a", "shop/b")
+	pass("", "shop/a", "shop/b", "shop/c")
+}
+
+// part is the resource tag of the member's target group.
+func part(member string) string { return "shop/" + member + "-web:80" }
+
 func TestAFinalizerThatCannotBeWritten(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "ingresses"}, "a", errors.New("changed"))
 	for name, tc := range map[string]struct {

@@ -228,3 +228,25 @@ func TestMemberMovesToAnotherGroupUnderLoad(t *testing.T) {
 		return nil
 	})
 }
+
+// A target group that never gets healthy does not take over, and holds up no other member's.
+func TestATakeOverThatCannotComeHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	app := newApp("stuck")
+	app.Service = func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeNodePort }
+	members, balancer := serveGroup(t, app, 2)
+	bad, good := members[0], members[1]
+	stopBad := underLoad(t, app, balancer, bad.Name+".example.com", "/")
+	stopGood := underLoad(t, app, balancer, good.Name+".example.com", "/")
+	change(t, bad, func(i *networkingv1.Ingress) {
+		i.Annotations[prefix+"target-type"], i.Annotations[prefix+"success-codes"] = "instance", "418"
+	})
+	part := func(m *networkingv1.Ingress) string { return "stuck/" + m.Name + "-stuck:80" }
+	awaitTargetGroups(t, "stuck", part(bad)+" instance", part(bad)+" ip", part(good)+" ip")
+	change(t, good, func(i *networkingv1.Ingress) { i.Annotations[prefix+"target-type"] = "instance" })
+	awaitTargetGroups(t, "stuck", part(bad)+" instance", part(bad)+" ip", part(good)+" instance")
+	change(t, bad, func(i *networkingv1.Ingress) { delete(i.Annotations, prefix+"success-codes") })
+	awaitTargetGroups(t, "stuck", part(bad)+" instance", part(good)+" instance")
+	stopGood()
+	stopBad()
+}
