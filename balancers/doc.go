@@ -20,6 +20,7 @@
 //	refusals.go    what AWS has refused to a member: it is held at what it has, so that the others go on
 //	status.go      the load balancer's name, in the status of each member
 //	events.go      what members are told, each of itself, and once
+//	leftovers.go   groups without any Ingress of which something is left in AWS
 //	memory.go      what is remembered until the next pass; a restart loses nothing that is needed
 //	proposal.go    what a pass would do, for those who only ask
 //	watches.go     which groups a change in the cluster concerns

@@ -57,6 +57,7 @@ func (p *pass) load(ctx context.Context) (ingress.Members, error) {
 	if err != nil {
 		return ingress.Members{}, err
 	}
+	p.mentioned = isMentioned(p.group, objects.Ingresses)
 	classified := ingress.Classify(objects)
 	members := ingress.Groups(classified)[p.group]
 	p.elsewhere = map[types.UID]bool{}

@@ -32,6 +32,8 @@ type Reconciler struct {
 	Facts   Facts
 	Planner Planner
 	Applier Applier
+	// Stacks finds what former processes have left; nil when there may be Ingresses that are not seen.
+	Stacks Stacks
 
 	// Options say how stacks are built, Class is --ingress-class.
 	Options ingress.Options
@@ -111,6 +113,7 @@ type pass struct {
 	members ingress.Members
 	// elsewhere are the Ingresses of other groups. Leaving are those of them that stay here until they are served there.
 	elsewhere    map[types.UID]bool
+	mentioned    bool // an Ingress names the group, whoever's it is
 	leaving      []*networkingv1.Ingress
 	seen, wanted stack.Stack
 	faults       []ingress.Fault
@@ -171,9 +174,9 @@ func (p *pass) propose(ctx context.Context) (plan.Plan, error) {
 	return steps, nil
 }
 
-// isOrphaned reports whether a load balancer is seen of which nobody says whose it is: what only a finalizer could tell us to delete is
-// left alone.
-func (p *pass) isOrphaned() bool { return p.isEmpty() && len(p.seen.LoadBalancers) > 0 }
+// isOrphaned reports whether there is something that nobody of ours asks for, and that is left alone: a load balancer, as only a finalizer
+// could tell us to delete it, or what another controller may be making.
+func (p *pass) isOrphaned() bool { return p.isEmpty() && (p.mentioned || len(p.seen.LoadBalancers) > 0) }
 
 // isEmpty reports whether no Ingress belongs to the group, or has its finalizer.
 func (p *pass) isEmpty() bool {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -36,7 +37,11 @@ const DefaultConcurrentReconciles = 3
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	generation := builder.WithPredicates(
 		predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))
-	err := ctrl.NewControllerManagedBy(mgr).
+	controllers := ctrl.NewControllerManagedBy(mgr)
+	if r.Stacks != nil {
+		controllers.WatchesRawSource(source.Func(r.enqueueLeftovers))
+	}
+	err := controllers.
 		Named("ingress").
 		Watches(&networkingv1.Ingress{}, handler.EnqueueRequestsFromMapFunc(r.ofIngress), builder.WithPredicates(saysOtherwise(ingressSpec))).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.ofService), builder.WithPredicates(saysOtherwise(serviceSpec))).

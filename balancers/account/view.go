@@ -5,6 +5,7 @@ package account
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -89,6 +90,16 @@ func (v *View) Stack(ctx context.Context, id stack.ID) (stack.Stack, error) {
 		}
 		v.keep(id, seen, changed)
 	}
+}
+
+// Stacks are the IDs of all stacks that have a part in AWS.
+func (v *View) Stacks(ctx context.Context) ([]stack.ID, error) {
+	if err := v.refresh(ctx, stack.ID{}); err != nil {
+		return nil, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Collect(maps.Keys(v.entries)), nil
 }
 
 // look is a copy of what is known of a stack, as of that tick; the entry is a copy, too, nil when there is nothing of the stack.

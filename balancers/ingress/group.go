@@ -23,6 +23,14 @@ func (g Group) String() string {
 	return g.Namespace + "/" + g.Name
 }
 
+// GroupNamed is the group of that String.
+func GroupNamed(id string) Group {
+	if namespace, name, implicit := strings.Cut(id, "/"); implicit {
+		return Group{Namespace: namespace, Name: name}
+	}
+	return Group{Name: id}
+}
+
 // IsExplicit reports whether members say the group's name.
 func (g Group) IsExplicit() bool { return g.Namespace == "" }
 

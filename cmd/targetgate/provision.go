@@ -173,12 +173,16 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 	calls := newProvisionCalls(aws)
 	reconciler := newReconciler(opts, calls, mgr.GetClient())
 	reconciler.Recorder = recorder
+	view := reconciler.View.(*account.View) //nolint:forcetypeassert // newReconciler makes it
+	if len(opts.WatchNamespaces) == 0 {
+		reconciler.Stacks = view
+	}
 	reconciler.Applier = &apply.Applier{
 		Calls: apply.Calls{ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf},
 		Late: apply.Calls{
 			ELB: calls.elb.As(budget.ClassLate), EC2: calls.ec2.As(budget.ClassLate), WAF: wafv2.NewClient(aws.known, budget.ClassLate),
 		},
-		Bindings: mgr.GetClient(), View: reconciler.View.(*account.View), VPC: vpc,
+		Bindings: mgr.GetClient(), View: view, VPC: vpc,
 	}
 	return reconciler.SetupWithManager(mgr)
 }

@@ -1,0 +1,71 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// Stacks lists what there is in AWS.
+type Stacks interface {
+	// Stacks are the IDs of all that have a part there.
+	Stacks(ctx context.Context) ([]stack.ID, error)
+}
+
+// leftoverPause is when the stacks are listed again after a failure.
+const leftoverPause = time.Minute
+
+// enqueueLeftovers has passes be made over all groups of which there is something in AWS, at the start and in each drift interval: also
+// over those without any Ingress, of which a former process has left something, such as a security group that lingered.
+func (r *Reconciler) enqueueLeftovers(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	go func() {
+		for ctx.Err() == nil {
+			pause := r.DriftInterval
+			requests, err := r.leftovers(ctx)
+			if err != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "Failed to list what there is in AWS")
+				pause = leftoverPause
+			}
+			for _, request := range requests {
+				queue.Add(request)
+			}
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return nil
+}
+
+func (r *Reconciler) leftovers(ctx context.Context) (out []reconcile.Request, err error) {
+	ids, err := r.Stacks.Stacks(ctx)
+	for _, id := range ids {
+		if id.Kind == stack.Ingresses {
+			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName(ingress.GroupNamed(id.Name))})
+		}
+	}
+	return out, err
+}
+
+// isMentioned reports whether an Ingress names the group, or has its name, whoever's it is: then another controller may be at work.
+func isMentioned(group ingress.Group, all []*networkingv1.Ingress) bool {
+	return slices.ContainsFunc(all, func(i *networkingv1.Ingress) bool {
+		if !group.IsExplicit() {
+			return i.Namespace == group.Namespace && i.Name == group.Name
+		}
+		return i.Annotations[ingress.Prefix+ingress.GroupName.Name] == group.Name
+	})
+}

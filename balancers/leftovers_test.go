@@ -1,0 +1,96 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// listed are the stacks that there are in AWS.
+type listed struct {
+	ids []stack.ID
+	err error
+}
+
+func (l listed) Stacks(context.Context) ([]stack.ID, error) { return l.ids, l.err }
+
+func TestGroupsOfWhatIsLeft(t *testing.T) {
+	b := newBed(t)
+	b.Stacks = listed{ids: []stack.ID{
+		{Cluster: "prod", Kind: stack.Ingresses, Name: "edge"}, {Cluster: "prod", Kind: stack.Ingresses, Name: "shop/web"},
+		{Cluster: "prod", Kind: "service.k8s.aws", Name: "shop/nlb"},
+	}}
+	want := []reconcile.Request{
+		{NamespacedName: types.NamespacedName{Name: "edge"}}, {NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}},
+	}
+	got, err := b.leftovers(t.Context())
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("requests (-want +got):\n%s\nerror %v", diff, err)
+	}
+	b.Stacks = listed{err: errors.New("no answer")}
+	if _, err := b.leftovers(t.Context()); err == nil {
+		t.Error("no error, want that of AWS")
+	}
+}
+
+func TestWhatIsLeftIsAskedForAtTheStart(t *testing.T) {
+	b := newBed(t)
+	b.Stacks = listed{ids: []stack.ID{{Kind: stack.Ingresses, Name: "edge"}}}
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer queue.ShutDown()
+	if err := b.enqueueLeftovers(t.Context(), queue); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := queue.Get(); ingress.Group(got.NamespacedName) != edge {
+		t.Errorf("group %v, want %v", got, edge)
+	}
+}
+
+// Rule 17: what another controller may be making is left alone, and so is a load balancer of which nobody says that it may go.
+func TestOnlyWhatNobodyAsksForIsCollected(t *testing.T) {
+	foreign := ingressOf("foreign", edge)
+	foreign.Annotations["kubernetes.io/ingress.class"] = "other"
+	named := ingressOf("web", other)
+	named.Annotations = nil
+	named.Spec.IngressClassName = ptr.To("other")
+	web := ingress.Group{Namespace: "shop", Name: "web"}
+	left := stack.Stack{TargetGroups: []stack.TargetGroup{{ARN: "tg"}}, SecurityGroups: []stack.SecurityGroup{{ID: "sg"}}}
+	serving := left
+	serving.LoadBalancers = []stack.LoadBalancer{balancer("old", true, 80)}
+	for name, tc := range map[string]struct {
+		group   ingress.Group
+		seen    stack.Stack
+		objects []client.Object
+		want    int // plans
+	}{
+		"nobody asks for it":                        {edge, left, nil, 1},
+		"another controller's Ingress names it":     {edge, left, []client.Object{foreign}, 0},
+		"another controller's Ingress has its name": {web, left, []client.Object{named}, 0},
+		"another group is named":                    {other, left, []client.Object{foreign}, 1},
+		"it has a load balancer":                    {edge, serving, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, tc.objects...)
+			b.seen[tc.group.String()] = tc.seen
+			if b.mustPass(tc.group); b.planned != tc.want {
+				t.Errorf("%d plans, want %d", b.planned, tc.want)
+			}
+			if len(b.wanted.Members)+len(b.wanted.LoadBalancers) > 0 {
+				t.Errorf("wanted %+v, want nothing", b.wanted)
+			}
+		})
+	}
+}
