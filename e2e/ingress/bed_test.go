@@ -42,6 +42,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", atOnce); err != nil {
 		panic(err)
 	}
+	bed.Finally = everyPermissionIsUsed
 	bed.Main(m, testbed.Options{Scale: suite.Scale, SecurityGroups: true, Provisioning: true,
 		Args: []string{"--load-balancer-settle-time=" + settle.String()}})
 }

@@ -5,6 +5,8 @@ package suite
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -23,7 +25,11 @@ const Root = "../.."
 const awsLatency = 40 * time.Millisecond
 
 // Bed is the test bed that all tests of a package run on. Main starts it.
-type Bed struct{ *testbed.Bed }
+type Bed struct {
+	*testbed.Bed
+	// Finally, when set, checks what all tests of the package must have done together. It is not called when only some were run.
+	Finally func() error
+}
 
 // Main starts the bed, runs the tests of the package, closes the bed and ends the program. The options lack the programs,
 // whose paths are in the environment, and the latency of AWS.
@@ -52,7 +58,10 @@ func (bed *Bed) run(m *testing.M, options testbed.Options) (code int, err error)
 	if code != 0 {
 		bed.showLog()
 	}
-	return code, bed.Close()
+	if code == 0 && bed.Finally != nil && flag.Lookup("test.run").Value.String() == "" {
+		err = bed.Finally()
+	}
+	return code, errors.Join(err, bed.Close())
 }
 
 // StartOtherCluster starts a second cluster in the bed's AWS, until the end of the test.
@@ -61,7 +70,7 @@ func (bed *Bed) StartOtherCluster(t *testing.T, clusterName string) *Bed {
 	other, err := bed.Bed.StartOtherCluster(t.Context(), clusterName)
 	Must(t, err)
 	t.Cleanup(func() { Must(t, other.Close()) })
-	return &Bed{other}
+	return &Bed{Bed: other}
 }
 
 // showLog prints the end of targetgate's log, for whoever looks for the cause.

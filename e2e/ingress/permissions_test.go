@@ -1,0 +1,40 @@
+//go:build e2e
+
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/targetgate/targetgate/e2e/emulator/iam"
+	"github.com/targetgate/targetgate/e2e/suite"
+)
+
+// forAWS are the permissions that AWS asks for when others are used, which the emulator does not.
+var forAWS = []string{"iam:CreateServiceLinkedRole", "wafv2:GetWebACL", "elasticloadbalancing:SetWebAcl"}
+
+// everyPermissionIsUsed is rule 23: an error when the policy for load balancers grants what no test has needed.
+func everyPermissionIsUsed() error {
+	content, err := os.ReadFile(filepath.Join(suite.Root, "config/iam/load-balancers.json"))
+	if err != nil {
+		return err
+	}
+	var policy struct{ Statement []struct{ Sid string } }
+	if err := json.Unmarshal(content, &policy); err != nil {
+		return err
+	}
+	unused := slices.DeleteFunc(bed.UnusedGrants(), func(g iam.Grant) bool {
+		isOurs := slices.ContainsFunc(policy.Statement, func(s struct{ Sid string }) bool { return s.Sid == g.Statement })
+		return !isOurs || slices.Contains(forAWS, g.Action)
+	})
+	if len(unused) > 0 {
+		return fmt.Errorf("config/iam/load-balancers.json grants what no test has needed: %v", unused)
+	}
+	return nil
+}
