@@ -29,7 +29,7 @@ const (
 // balancer's health check, and every request.
 var unaccepted = map[string]string{"HEALTH_STATUS": "503", "STATUS": "503"}
 
-// perform plays both acts.
+// perform plays both acts of rollouts.
 func (s *scenario) perform(ctx context.Context) (r report, err error) {
 	r = report{Scale: s.scale, Replicas: replicas, Rate: rate}
 	s.progress.Say("act 1: rolling both to version %s, which works", goodVersion)

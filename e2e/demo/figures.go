@@ -41,9 +41,11 @@ type act struct {
 // rollouts are both, the gated one first.
 func (a act) rollouts() []rollout { return []rollout{a.Gated, a.Plain} }
 
-// report is the whole run: a rollout to a version that works, and one to a version that the load balancer does not accept.
+// report is the whole run: a rollout to a version that works, one to a version that the load balancer does not accept, and changes of an
+// Ingress.
 type report struct {
 	First, Second act
+	Third         thirdAct
 	Scale         float64
 	Replicas      int32
 	Rate          float64 // requests a second to each app
@@ -70,6 +72,9 @@ func (r report) verdict() error {
 	}
 	if err := r.Second.verdict(); err != nil {
 		return fmt.Errorf("act 2: %w", err)
+	}
+	if err := r.Third.verdict(); err != nil {
+		return fmt.Errorf("act 3: %w", err)
 	}
 	return nil
 }

@@ -32,12 +32,32 @@ func TestReportVerdict(t *testing.T) {
 			shown := act{Gated: rollout{Load: fine}, Plain: rollout{Load: bad}}
 			asked := act{Gated: rollout{Load: tc.gated}, Plain: rollout{Load: tc.plain}}
 			for _, r := range []report{{First: asked, Second: shown}, {First: shown, Second: asked}} {
+				r.Third = thirdAct{Page: fine, API: fine}
 				err := r.verdict()
 				if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("got %v, want %q", err, tc.want)
 				}
 			}
 		})
+	}
+}
+
+func TestVerdictOfTheThirdAct(t *testing.T) {
+	fine := load.Result{Requests: 10}
+	bad := load.Result{Requests: 10, Failed: 1, ByStatus: map[string]int{"200": 9, load.Stranger: 1}}
+	for _, tc := range []struct {
+		act  thirdAct
+		want string
+	}{
+		{thirdAct{Page: fine, API: fine}, ""},
+		{thirdAct{Page: bad, API: fine}, "1 of 10 requests to / failed (1 × answered by another)"},
+		{thirdAct{Page: fine, API: bad}, "1 of 10 requests to /api failed"},
+		{thirdAct{Page: fine}, "no request was sent"},
+	} {
+		err := tc.act.verdict()
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("got %v, want %q", err, tc.want)
+		}
 	}
 }
 

@@ -36,7 +36,15 @@ func sample() report {
 		Plain: rollout{Name: "plain", Setup: []setting{{"preStop sleep", "none"}}, Lanes: plain, Took: s(1), Failed: []time.Duration{s(3), s(4)},
 			Load: load.Result{Requests: 12340, Failed: 2, ByStatus: map[string]int{"200": 12338, "502": 1, load.Reset: 1}}},
 	}
-	return report{Scale: 0.2, Replicas: 1, Rate: 100, First: first, Second: sampleSecond(), Version: "v0", Date: start}
+	return report{Scale: 0.2, Replicas: 1, Rate: 100, First: first, Second: sampleSecond(), Third: sampleThird(), Version: "v0", Date: start}
+}
+
+func sampleThird() thirdAct {
+	return thirdAct{
+		LoadBalancer: "internal-k8s-shop-shop-0123456789.eu-west-1.elb.amazonaws.com", Replaced: s(7), Inserted: s(1),
+		Page: load.Result{Requests: 700, ByStatus: map[string]int{"200": 700}},
+		API:  load.Result{Requests: 701, ByStatus: map[string]int{"200": 701}},
+	}
 }
 
 // sampleSecond is an act in which gated stops, and plain goes on.
@@ -72,7 +80,7 @@ func TestTerminalTableIsNarrowAndPlain(t *testing.T) {
 		t.Error("escape codes without colours")
 	}
 	for _, want := range []string{"12,345", "2 (0.0 %)", "502 Bad Gateway", "connection reset", "! 3.0 s before healthy",
-		"! 4.0 s before last request", "2.0 s after healthy", "5 times faster", "ACT 2", "0 of 1", "targetgate v0"} {
+		"! 4.0 s before last request", "2.0 s after healthy", "5 times faster", "ACT 2", "0 of 1", "ACT 3", "after 7.0 s", "targetgate v0"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out.String())
 		}

@@ -202,7 +202,7 @@ func (a act) failures() []tableRow {
 			if r.Load.Failed == 0 {
 				return tableCell{Text: "0", Good: true}
 			}
-			return tableCell{Text: thousands(r.Load.Failed), Remark: failedShare(r), Bad: true}
+			return tableCell{Text: thousands(r.Load.Failed), Remark: failedShare(r.Load), Bad: true}
 		}),
 	}
 	for _, status := range failureStatuses(a.Gated.Load, a.Plain.Load) {

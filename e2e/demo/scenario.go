@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
@@ -36,7 +37,7 @@ type scenario struct {
 
 // play runs the whole scenario and leaves nothing behind, however it ends.
 func play(ctx context.Context, opts options, p *run.Progress) (r report, err error) {
-	bedOptions := testbed.Options{Scale: opts.scale, Progress: func(step string) { p.Say("starting: %s", step) }}
+	bedOptions := testbed.Options{Scale: opts.scale, SecurityGroups: true, Provisioning: true, Progress: func(step string) { p.Say("starting: %s", step) }}
 	err = opts.OnBed(ctx, bedOptions, func(bed *testbed.Bed) (err error) {
 		defer p.Say("stopping everything")
 		s := &scenario{options: opts, bed: bed, progress: p, seen: newRoster(), loads: map[*testbed.App]*load.Load{}}
@@ -45,14 +46,37 @@ func play(ctx context.Context, opts options, p *run.Progress) (r report, err err
 			return err
 		}
 		defer stop()
-		if err = s.deploy(ctx); err == nil {
-			r, err = s.perform(ctx)
+		if err = s.openNodes(); err == nil {
+			r, err = s.playActs(ctx)
 		}
 		if err != nil {
 			return errors.Join(err, bed.Targetgate.Failure())
 		}
 		return nil
 	})
+	return r, err
+}
+
+// openNodes lets the load balancers of both apps, which stand for those of others, reach all pods.
+func (s *scenario) openNodes() error {
+	all := state.Rule{Protocol: "-1", Source: state.Source{CIDR: netip.MustParsePrefix("0.0.0.0/0")}}
+	return s.bed.AWS.State().AuthorizeIngress("", s.bed.NodeSecurityGroup, []state.Permission{{Rule: all}})
+}
+
+func (s *scenario) playActs(ctx context.Context) (r report, err error) {
+	s.progress.Say("deploying an Ingress with two paths, whose load balancer is made meanwhile")
+	shop, err := s.deployShop(ctx)
+	if err != nil {
+		return r, err
+	}
+	if err := s.deploy(ctx); err != nil {
+		return r, err
+	}
+	if r, err = s.perform(ctx); err != nil {
+		return r, err
+	}
+	s.progress.Say("act 3: changing the Ingress under load: another port of its Service, and a rule in the middle")
+	r.Third, err = shop.act(ctx)
 	return r, err
 }
 

@@ -36,6 +36,7 @@ func writeTerminal(out io.Writer, r report, p paint) error {
 	t.line("")
 	t.firstAct(r.First)
 	t.secondAct(r.Second)
+	t.thirdAct(r.Third)
 	t.paragraphs(timesStory(r), fmt.Sprintf("targetgate %s, %s", r.Version, r.Date.Format("2006-01-02 15:04")))
 	t.line("")
 	return t.Flush()
@@ -63,6 +64,24 @@ func (t *terminal) secondAct(a act) {
 	t.rule()
 	t.paragraphs(a.secondStories()...)
 	t.line("")
+}
+
+func (t *terminal) thirdAct(a thirdAct) {
+	t.line(t.paint.bold("ACT 3: an Ingress is changed under load"))
+	t.row("", plainText(shopHost+"/"), plainText(shopHost+"/api"))
+	t.rule()
+	result := func(of func(load.Result) cell) []cell { return []cell{of(a.Page), of(a.API)} }
+	t.row("requests", result(func(r load.Result) cell { return plainText(thousands(r.Requests)) })...)
+	t.row("failed", result(failures)...)
+	for _, status := range failureStatuses(a.Page, a.API) {
+		t.row("  "+statusTitle(status), result(func(r load.Result) cell { return plainText(count(r.ByStatus[status])) })...)
+	}
+	t.row("new target group serves", plainText("after "+seconds(a.Replaced)), plainText(absent))
+	t.row("new rule in the middle", plainText("after "+seconds(a.Inserted)), plainText("after "+seconds(a.Inserted)))
+	t.rule()
+	t.paragraphs("targetgate made "+a.LoadBalancer+" of the Ingress. Then the Ingress named another port of its Service for /, "+
+		"which replaces the target group: the new one took over once its targets were healthy. At last a rule was inserted between the "+
+		"two. An answer by the other path's pods counts as failed.", "")
 }
 
 func (t *terminal) heading(title string, a act) {
@@ -126,15 +145,17 @@ const (
 
 func plainText(text string) cell { return cell{text: text} }
 
-func failedCell(r rollout) cell {
-	if r.Load.Failed == 0 {
+func failedCell(r rollout) cell { return failures(r.Load) }
+
+func failures(result load.Result) cell {
+	if result.Failed == 0 {
 		return cell{"0", goodNews}
 	}
-	return cell{fmt.Sprintf("%s (%s)", thousands(r.Load.Failed), failedShare(r)), badNews}
+	return cell{fmt.Sprintf("%s (%s)", thousands(result.Failed), failedShare(result)), badNews}
 }
 
-func failedShare(r rollout) string {
-	return fmt.Sprintf("%.1f %%", 100*float64(r.Load.Failed)/float64(r.Load.Requests))
+func failedShare(result load.Result) string {
+	return fmt.Sprintf("%.1f %%", 100*float64(result.Failed)/float64(result.Requests))
 }
 
 func momentCell(l lane, m moment) cell {
