@@ -38,6 +38,7 @@ func TestWhatAFormerProcessLeftIsCollected(t *testing.T) {
 	t.Cleanup(func() {
 		suite.Must(t, aws.DeleteBalancer(balancer.ARN))
 		suite.Must(t, aws.DeleteGroup(target))
+		suite.Eventually(t, "the load balancer to leave its security group", func() error { return aws.DeleteSecurityGroup(security) })
 	})
 	suite.Must(t, bed.Targetgate.Restart(t.Context()))
 	suite.Eventually(t, "the rest to be gone", func() error {
