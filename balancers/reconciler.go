@@ -176,7 +176,9 @@ func (p *pass) propose(ctx context.Context) (plan.Plan, error) {
 
 // isOrphaned reports whether there is something that nobody of ours asks for, and that is left alone: a load balancer, as only a finalizer
 // could tell us to delete it, or what another controller may be making.
-func (p *pass) isOrphaned() bool { return p.isEmpty() && (p.mentioned || len(p.seen.LoadBalancers) > 0) }
+func (p *pass) isOrphaned() bool {
+	return p.isEmpty() && (p.mentioned || len(p.seen.LoadBalancers) > 0)
+}
 
 // isEmpty reports whether no Ingress belongs to the group, or has its finalizer.
 func (p *pass) isEmpty() bool {

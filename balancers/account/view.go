@@ -158,6 +158,9 @@ func (v *View) forgetIfGone(id stack.ID, err error) {
 func (v *View) refresh(ctx context.Context, id stack.ID) error {
 	for v.isOld(id) {
 		swept := v.flights.DoChan("sweep", func() (any, error) {
+			if !v.isOld(id) {
+				return nil, nil // a sweep has ended since it was asked for
+			}
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTimeout)
 			defer cancel()
 			return nil, v.sweep(ctx)
