@@ -210,6 +210,13 @@ func balancer(name string, active bool, ports ...int32) stack.LoadBalancer {
 }
 
 // see has the group's stack in AWS have these load balancers.
+// seeGroup adds a target group to what is seen.
+func (b *bed) seeGroup(group ingress.Group, part string) {
+	s := b.seen[group.String()]
+	s.TargetGroups = append(s.TargetGroups, stack.TargetGroup{ARN: "arn-" + part, Part: part})
+	b.seen[group.String()] = s
+}
+
 func (b *bed) see(group ingress.Group, balancers ...stack.LoadBalancer) {
 	b.seen[group.String()] = stack.Stack{LoadBalancers: balancers}
 }

@@ -4,6 +4,7 @@
 package balancers
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -118,8 +119,8 @@ const patience = 3 * time.Minute
 // tellWait tells a member whose target group does not take over because it has no healthy target, after a while.
 func (p *pass) tellWait() {
 	part := ""
-	if p.result.Wait != nil {
-		part = p.result.Wait.Healthy.Part
+	for _, wait := range p.result.Waits {
+		part = cmp.Or(part, wait.Healthy.Part)
 	}
 	now := p.Clock.Now()
 	since := p.memory.noteWait(part, now)
@@ -132,7 +133,7 @@ func (p *pass) tellWait() {
 
 // tellSuccess tells those whose wishes are fulfilled, if there was something to do.
 func (p *pass) tellSuccess(errs error) {
-	if errs != nil || len(p.result.Done) == 0 || p.result.Wait != nil || len(p.result.LeftOut) > 0 {
+	if errs != nil || len(p.result.Done) == 0 || len(p.result.Waits) > 0 || len(p.result.LeftOut) > 0 {
 		return
 	}
 	failed := map[types.UID]bool{}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,10 +46,10 @@ func (p *pass) isClaimed(member *networkingv1.Ingress) bool {
 
 // release takes the group's finalizer off the members that do not belong to it any more, when nothing that serves is left of them.
 func (p *pass) release(ctx context.Context) (errs error) {
-	if len(p.members.Inactive) == 0 || !p.isTakenAway() {
-		return nil
-	}
 	for _, member := range p.members.Inactive {
+		if !p.isTakenAway(member) {
+			continue
+		}
 		if err := p.patch(ctx, member, controllerutil.RemoveFinalizer); err != nil {
 			errs = join(errs, p.finalizerFailed(member, reasonRemoveFinalizer, "removing", err))
 			continue
@@ -58,16 +59,28 @@ func (p *pass) release(ctx context.Context) (errs error) {
 	return errs
 }
 
-// isTakenAway reports whether nothing that serves is left of inactive members. What lingers, such as a security group with interfaces,
+// isTakenAway reports whether nothing that serves is left of an inactive member. What lingers, such as a security group with interfaces,
 // does not count: a later pass removes it, by its tags. Nor does a load balancer that somebody has protected from deletion.
-func (p *pass) isTakenAway() bool {
+func (p *pass) isTakenAway(member *networkingv1.Ingress) bool {
 	if len(p.seen.LoadBalancers) == 0 {
 		return true
 	}
-	if len(p.result.LeftOut) > 0 || p.result.Wait != nil && p.result.Wait.Settled == (stack.Ref{}) {
+	if len(p.result.LeftOut) > 0 || p.awaitsHealth() && p.hasTargetGroup(member) {
 		return false
 	}
 	return !slices.ContainsFunc(p.result.Failures, func(f apply.Failure) bool { return apply.Removes(f.Step.Change) && !isProtected(f) })
+}
+
+// awaitsHealth reports whether something new does not serve yet.
+func (p *pass) awaitsHealth() bool {
+	return slices.ContainsFunc(p.result.Waits, func(w plan.Wait) bool { return w.Settled == (stack.Ref{}) })
+}
+
+// hasTargetGroup reports whether a target group of an inactive member is there.
+func (p *pass) hasTargetGroup(member *networkingv1.Ingress) bool {
+	return slices.ContainsFunc(p.seen.TargetGroups, func(g stack.TargetGroup) bool {
+		return strings.HasPrefix(g.Part, nameOf(member)+"-") && ownerOfGroup(stack.Ref{Part: g.Part}, p.wanted, p.seen) == ""
+	})
 }
 
 func isProtected(f apply.Failure) bool {

@@ -173,9 +173,11 @@ func (b *bed) mustHeld() (held []string) {
 
 func TestAnIngressIsGoneWhenNothingOfItServes(t *testing.T) {
 	protected := refusedWith(plan.DeleteLoadBalancer{}, "OperationNotPermitted")
+	unhealthy := apply.Result{Waits: []plan.Wait{{Healthy: stack.Ref{Part: part("b")}}}}
 	for name, tc := range map[string]struct {
 		result   apply.Result
 		balancer bool
+		group    string // the resource tag of a target group that is left
 		gone     bool
 	}{
 		"nothing is left":                              {gone: true},
@@ -185,8 +187,9 @@ func TestAnIngressIsGoneWhenNothingOfItServes(t *testing.T) {
 		"its rule cannot be deleted":                   {balancer: true, result: refusedWith(plan.DeleteRule{}, "OperationNotPermitted")},
 		"an attribute of the load balancer is refused": {balancer: true, result: refusedWith(plan.SetLoadBalancerAttributes{}, "InvalidConfigurationRequest"), gone: true},
 		"steps were left out":                          {balancer: true, result: apply.Result{LeftOut: []plan.Step{{}}}},
-		"a target group must be healthy first":         {balancer: true, result: apply.Result{Wait: &plan.Wait{Healthy: stack.Ref{ID: "tg"}}}},
-		"only clients of the old name are awaited":     {balancer: true, result: apply.Result{Wait: &plan.Wait{Settled: stack.Ref{ID: "arn"}}}, gone: true},
+		"its target group serves until another does":   {balancer: true, group: part("a"), result: unhealthy},
+		"the target group of another one is awaited":   {balancer: true, group: part("b"), result: unhealthy, gone: true},
+		"only clients of the old name are awaited":     {balancer: true, result: apply.Result{Waits: []plan.Wait{{Settled: stack.Ref{ID: "arn"}}}}, gone: true},
 		"the load balancer is gone, and a step failed": {result: apply.Result{LeftOut: []plan.Step{{}}}, gone: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,6 +199,9 @@ func TestAnIngressIsGoneWhenNothingOfItServes(t *testing.T) {
 			b.apply = func(apply.Pass) apply.Result {
 				if !tc.balancer {
 					b.see(edge)
+				}
+				if tc.group != "" {
+					b.seeGroup(edge, tc.group)
 				}
 				return tc.result
 			}
@@ -301,15 +307,15 @@ func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
 	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
 	b.see(edge, balancer("old", true, 80), balancer("new", true, 80))
 	var left time.Duration
-	wait := &plan.Wait{Healthy: stack.Ref{ID: "tg"}}
+	wait := plan.Wait{Healthy: stack.Ref{ID: "tg"}}
 	b.apply = func(pass apply.Pass) apply.Result {
 		left = pass.Unsettled("arn-old")
-		return apply.Result{Wait: wait, Again: time.Minute}
+		return apply.Result{Waits: []plan.Wait{wait}, Again: time.Minute}
 	}
 	if b.mustPass(edge); hostname(b.get("a")) != oldHost || left != DefaultSettleTime {
 		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
 	}
-	wait = &plan.Wait{Settled: stack.Ref{ID: "arn-old"}}
+	wait = plan.Wait{Settled: stack.Ref{ID: "arn-old"}}
 	b.clock.Step(time.Hour)
 	if b.mustPass(edge); hostname(b.get("a")) != newHost || left != DefaultSettleTime {
 		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
@@ -360,7 +366,7 @@ func TestATargetGroupThatNeverGetsHealthyHoldsUpNoOther(t *testing.T) {
 		if waits == "" {
 			return apply.Result{}
 		}
-		return apply.Result{Wait: &plan.Wait{Healthy: stack.Ref{Part: part(waits)}}, Again: time.Second}
+		return apply.Result{Waits: []plan.Wait{{Healthy: stack.Ref{Part: part(waits)}}}, Again: time.Second}
 	}
 	pass := func(member string, want ...string) {
 		t.Helper()

@@ -13,6 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -57,8 +58,9 @@ func (p *pass) isToForget(member *networkingv1.Ingress) bool {
 // one may go for is there.
 func (p *pass) shown() *stack.LoadBalancer {
 	balancers := p.seen.LoadBalancers
-	if wait := p.result.Wait; wait != nil && wait.Settled != (stack.Ref{}) {
-		if i := slices.IndexFunc(balancers, func(b stack.LoadBalancer) bool { return b.ARN != wait.Settled.ID }); i >= 0 {
+	for _, wait := range p.result.Waits {
+		isNew := func(b stack.LoadBalancer) bool { return wait.Settled != (stack.Ref{}) && b.ARN != wait.Settled.ID }
+		if i := slices.IndexFunc(balancers, isNew); i >= 0 {
 			return &balancers[i]
 		}
 	}
@@ -83,11 +85,19 @@ func (p *pass) shown() *stack.LoadBalancer {
 
 // mustWait reports whether clients of the member are served elsewhere, and would not be here yet.
 func (p *pass) mustWait(member *networkingv1.Ingress, shown *stack.LoadBalancer) bool {
-	if hostname(member) == "" || p.isServed(member) || shown.Active && p.result.Wait == nil && len(p.result.LeftOut) == 0 {
+	if hostname(member) == "" || p.isServed(member) || shown.Active && !p.awaits(member) && len(p.result.LeftOut) == 0 {
 		return false
 	}
 	p.soon(leavingPause)
 	return true
+}
+
+// awaits reports whether something that is to serve the member does not yet. What is for another member alone does not count.
+func (p *pass) awaits(member *networkingv1.Ingress) bool {
+	return slices.ContainsFunc(slices.Concat(p.result.Waits, p.result.Behind), func(w plan.Wait) bool {
+		owner := ownerOfGroup(w.Healthy, p.wanted, p.seen)
+		return owner == "" || owner == nameOf(member)
+	})
 }
 
 func (p *pass) isLeaving(member *networkingv1.Ingress) bool {

@@ -62,8 +62,8 @@ type Result struct {
 	LeftOut []plan.Step
 	// Rerouted says that load balancers may follow former rules for RuleLag.
 	Rerouted bool
-	// Wait is what ended the pass, nil when all steps had their turn.
-	Wait *plan.Wait
+	// Waits are those that do not hold. Behind them are the waits of steps that did not have their turn.
+	Waits, Behind []plan.Wait
 	// Again is when the next pass may do more, apart from what failed; 0 when there is nothing more to do.
 	Again time.Duration
 }
@@ -91,12 +91,13 @@ type doing struct {
 	refs    refs
 	blocked blocked
 	result  Result
+	waiting bool // a wait does not hold; steps that begin anew do not care
 	// uncertain says that what there is may not be what the view says.
 	uncertain bool
 }
 
-// Run does the steps in their order, the late ones after all others. What comes after a wait is not done, nor what must not be done
-// because of a failure; the rest is. It ends early when nobody knows what came of a call, or when ctx ends.
+// Run does the steps in their order, the late ones after all others. What depends on a wait is not done, nor what must not be done because
+// of a failure; the rest is. It ends early when nobody knows what came of a call, or when ctx ends.
 func (a *Applier) Run(ctx context.Context, pass Pass) Result {
 	d := &doing{Applier: a, Calls: a.Calls, pass: pass, refs: refs{}}
 	if d.steps(ctx, func(s plan.Step) bool { return !s.Late }, len(pass.Plan)) {
@@ -112,7 +113,7 @@ func (a *Applier) Run(ctx context.Context, pass Pass) Result {
 // steps does at most so many of these steps. It reports whether others may follow.
 func (d *doing) steps(ctx context.Context, these func(plan.Step) bool, most int) bool {
 	for _, step := range d.pass.Plan {
-		if !these(step) {
+		if !these(step) || d.isBehind(step) {
 			continue
 		}
 		if most == 0 {
@@ -125,6 +126,15 @@ func (d *doing) steps(ctx context.Context, these func(plan.Step) bool, most int)
 		}
 	}
 	return true
+}
+
+// isBehind reports whether a step depends on a wait that does not hold.
+func (d *doing) isBehind(step plan.Step) bool {
+	d.waiting = d.waiting && !step.Anew && !step.Late
+	if d.waiting && step.Wait != nil {
+		d.result.Behind = append(d.result.Behind, *step.Wait)
+	}
+	return d.waiting
 }
 
 // step does one step, unless it must wait or is left out. It reports whether others may follow.
@@ -142,9 +152,10 @@ func (d *doing) step(ctx context.Context, step plan.Step) bool {
 	if pause, err := d.wait(ctx, step.Wait); err != nil {
 		return d.fail(step, kind.effect, err)
 	} else if pause > 0 {
-		d.result.Wait = step.Wait
+		d.result.Waits = append(d.result.Waits, *step.Wait)
+		d.waiting = true
 		d.again(pause)
-		return false
+		return true
 	}
 	if d.mustKeep(change) {
 		d.later(step, errKept)

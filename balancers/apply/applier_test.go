@@ -314,12 +314,31 @@ func TestWaits(t *testing.T) {
 			result, _ := run(t, f, steps...)
 			switch {
 			case tc.want < 0 && len(result.LeftOut) == 1 && len(result.Done) == 2:
-			case len(result.Failures) > 0 || result.Again != tc.want || (result.Wait != nil) != (tc.want > 0):
-				t.Errorf("again in %v, want %v; waits for %+v", result.Again, tc.want, result.Wait)
+			case len(result.Failures) > 0 || result.Again != tc.want || (len(result.Waits) > 0) != (tc.want > 0):
+				t.Errorf("again in %v, want %v; waits for %+v", result.Again, tc.want, result.Waits)
 			case tc.want > 0 && len(result.Done) != 1:
 				t.Errorf("%d steps were done, want the one before the wait", len(result.Done))
 			}
 		})
+	}
+}
+
+func TestAWaitHoldsUpWhatDependsOnItAlone(t *testing.T) {
+	f := good()
+	f.answers["DescribeLoadBalancers "+balancerARN] = &elbv2.DescribeLoadBalancersOutput{}
+	behind := plan.Wait{Settled: stack.Ref{ID: balancerARN}}
+	result, _ := run(t, f,
+		plan.Step{Late: true, Change: plan.Tag{Of: stack.Ref{ID: "arn-1"}, Tags: map[string]string{"a": "b"}}},
+		plan.Step{Wait: &plan.Wait{Active: stack.Ref{ID: balancerARN}}, Change: plan.Nothing{}},
+		plan.Step{Wait: &behind, Change: newGroup("a")},
+		plan.Step{Anew: true, Change: newGroup("b")},
+	)
+	want := []string{"DescribeLoadBalancers " + balancerARN, "CreateTargetGroup b", "AddTags arn-1"}
+	if diff := cmp.Diff(want, f.calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if len(result.Waits) != 1 || !cmp.Equal(result.Behind, []plan.Wait{behind}) || result.Again != activePause {
+		t.Errorf("waits %+v, behind %+v, again in %v", result.Waits, result.Behind, result.Again)
 	}
 }
 

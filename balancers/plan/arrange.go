@@ -16,6 +16,8 @@ type place struct {
 	// seen is the rule that takes the place: it has this content or is changed to have it. It is nil when one is created.
 	seen   *stack.Rule
 	reused bool // seen has other content, and is to be changed
+	// meanwhile is what it does until target groups that have to wait can do what is final.
+	meanwhile stack.Action
 }
 
 func (p *place) isMatched() bool { return p.seen != nil && !p.reused }
@@ -28,21 +30,33 @@ type arrangement struct {
 }
 
 // match pairs what is wanted with what is seen: first what is wholly equal, then what is equal when target groups of one Service count as
-// one. Of several that are equal the first seen is taken.
-func match(wanted []*place, seen []*stack.Rule, service naming) {
-	for _, name := range []naming{byID, service} {
-		index := map[string][]*stack.Rule{}
-		for _, rule := range seen {
-			if !taken(wanted, rule) && rule.Action.Unknown == "" {
-				key := ruleKey(*rule, name)
-				index[key] = append(index[key], rule)
-			}
+// one. Of several that are equal the first seen is taken. Those that send to a fresh target group are paired with what is for the same
+// requests at last: no request that is answered alike before and after is answered by that target group, so their actions can change at any
+// time.
+func match(wanted []*place, seen []*stack.Rule, service naming, isFresh func(stack.Action) bool) {
+	for _, key := range []func(stack.Rule) string{
+		func(r stack.Rule) string { return ruleKey(r, byID) },
+		func(r stack.Rule) string { return ruleKey(r, service) },
+	} {
+		pair(wanted, seen, key)
+	}
+	fresh := slices.DeleteFunc(slices.Clone(wanted), func(p *place) bool { return !isFresh(p.final.Action) })
+	left := slices.DeleteFunc(slices.Clone(seen), func(r *stack.Rule) bool { return taken(wanted, r) })
+	pair(fresh, left, func(r stack.Rule) string { return conditionsKey(r.Conditions) })
+}
+
+// pair pairs what has no pair yet by that key.
+func pair(wanted []*place, seen []*stack.Rule, key func(stack.Rule) string) {
+	index := map[string][]*stack.Rule{}
+	for _, rule := range seen {
+		if !taken(wanted, rule) && rule.Action.Unknown == "" {
+			index[key(*rule)] = append(index[key(*rule)], rule)
 		}
-		for _, p := range wanted {
-			key := ruleKey(p.final, name)
-			if p.seen == nil && len(index[key]) > 0 {
-				p.seen, index[key] = index[key][0], index[key][1:]
-			}
+	}
+	for _, p := range wanted {
+		key := key(p.final)
+		if p.seen == nil && len(index[key]) > 0 {
+			p.seen, index[key] = index[key][0], index[key][1:]
 		}
 	}
 }

@@ -19,6 +19,8 @@ type listener struct {
 	route  *route          // of the default action
 	rules  []*route        // of its rules
 	moved  bool            // its rules are to be moved
+	// meanwhile is what the default action does until target groups that have to wait can do what is final.
+	meanwhile stack.Action
 	arrangement
 }
 
@@ -53,6 +55,23 @@ func (p *planner) findListeners() {
 	}
 }
 
+// beginRoutes finds what each rule and default action does first.
+func (p *planner) beginRoutes() {
+	p.findMeanwhile()
+	for _, l := range p.listen {
+		l.route = &route{listener: l, final: stack.Rule{Action: l.wanted.Default}, meanwhile: l.meanwhile}
+		if l.seen != nil {
+			l.route.now = stack.Rule{Action: l.seen.Default}
+		} else {
+			l.route.now = stack.Rule{Action: p.action(l.wanted.Default, stack.Action{}, l.meanwhile, nil)}
+		}
+		for _, at := range l.places {
+			at.now = at.final
+			at.now.Action = p.action(at.final.Action, stack.Action{}, at.meanwhile, nil)
+		}
+	}
+}
+
 func (p *planner) findListener(wanted stack.Listener) *listener {
 	if p.balancer != nil {
 		for i := range p.balancer.Listeners {
@@ -74,10 +93,6 @@ func (p *planner) listenerOf(wanted stack.Listener, seen *stack.Listener) *liste
 	if seen != nil {
 		p.findRules(l)
 	}
-	for _, at := range l.places {
-		at.now = at.final
-		at.now.Action = p.action(at.final.Action, stack.Action{}, nil)
-	}
 	return l
 }
 
@@ -91,7 +106,7 @@ func (p *planner) findRules(l *listener) {
 			free = append(free, &rule)
 		}
 	}
-	match(l.places, free, p.service)
+	match(l.places, free, p.service, p.sendsToFresh)
 	p.placeHeld(l, held)
 	for _, rule := range free {
 		switch {
@@ -160,14 +175,12 @@ func (p *planner) deleteListeners() int {
 // extendListener makes what is new.
 func (p *planner) extendListener(l *listener) {
 	start := len(p.routes)
-	l.route = &route{listener: l, final: stack.Rule{Action: l.wanted.Default}}
 	p.routes = append(p.routes, l.route)
 	if l.seen == nil {
 		p.createListener(l)
 		p.createRules(l, 0)
 		return
 	}
-	l.route.now = stack.Rule{Action: l.seen.Default}
 	if l.seen.Protocol == "HTTPS" {
 		p.addCertificates(l)
 	}
@@ -197,7 +210,6 @@ func (p *planner) finishListener(l *listener) {
 
 func (p *planner) createListener(l *listener) {
 	why := "a member listens on port " + strconv.Itoa(int(l.wanted.Port))
-	l.route.now = stack.Rule{Action: p.action(l.wanted.Default, stack.Action{}, nil)}
 	created := l.wanted
 	created.Default = l.route.now.Action
 	p.do(why, CreateListener{p.to(), created})
@@ -210,7 +222,7 @@ func (p *planner) createListener(l *listener) {
 // modifyListener changes the default action as far as it can serve now, and the rest with it.
 func (p *planner) modifyListener(l *listener) {
 	seen, wanted := l.seen, l.wanted
-	wanted.Default = p.action(l.route.final.Action, l.route.now.Action, nil)
+	wanted.Default = p.action(l.route.final.Action, l.route.now.Action, l.meanwhile, nil)
 	var why string
 	switch {
 	case seen.Protocol != wanted.Protocol:

@@ -77,8 +77,8 @@ func (p *planner) replaceLoadBalancer() {
 		p.doAfter(Wait{Active: p.to()}, why, Nothing{})
 	}
 	for _, g := range p.groups {
-		if g.instead != nil && slices.ContainsFunc(p.routes, func(r *route) bool { return has(r.now.Action, g.ref()) }) {
-			p.doAfter(Wait{Healthy: g.ref(), Instead: seenGroup(g.instead)}, why, Nothing{})
+		if g.elsewhere != nil && slices.ContainsFunc(p.routes, func(r *route) bool { return has(r.now.Action, g.ref()) }) {
+			p.doAfter(Wait{Healthy: g.ref(), Instead: seenGroup(g.elsewhere)}, why, Nothing{})
 		}
 	}
 	for _, balancer := range p.old {

@@ -29,7 +29,7 @@ type Overflow struct {
 // Without members all is deleted; with members and without a wanted load balancer nothing is done.
 //
 // The order is: security groups, load balancer, target groups with their bindings, listeners with their rules, what nobody needs any more,
-// tags, and at last what has to wait: target groups that take over from others, and the end of a load balancer that is replaced.
+// tags, and at last what has to wait: the end of a load balancer that is replaced, and target groups that take over from others.
 //
 // While a member is held, its parts stay as they are seen; so do parts that may be its own as far as can be told, other load balancers
 // than the one that has its target groups, and the scheme of that one.
@@ -48,6 +48,7 @@ func Make(wanted, seen stack.Stack, options Options) (Plan, []Overflow) {
 	p.chooseLoadBalancer()
 	p.matchTargetGroups()
 	p.findListeners()
+	p.beginRoutes()
 
 	p.prepareSecurityGroups()
 	p.prepareLoadBalancer()
@@ -57,9 +58,10 @@ func Make(wanted, seen stack.Stack, options Options) (Plan, []Overflow) {
 	p.revoke()
 	p.deleteUnused()
 	p.tag()
-	p.takeOver()
+	known := p.attachAll()
 	p.replaceLoadBalancer()
 	p.deleteSecurityGroups()
+	p.takeOver(known)
 	return p.plan, p.overflow
 }
 

@@ -126,6 +126,34 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"delete binding ns/ns/shop-s0:80ip",
 			"delete target group ns/shop-s0:80 (T1)",
 		}},
+		"another Service waits for healthy targets, too": {shop("/a"), other(shop("/a"), func(m *genMember) { m.Rules[0].To[0].Service = 1 }), []string{
+			"create target group ns/shop-s1:80 named ns/shop-s1:80ip",
+			"set delay=30 of target group ns/shop-s1:80",
+			"create binding ns/ns/shop-s1:80ip of Service s1:80 to target group ns/shop-s1:80",
+			"change rule 80:1: host a.test, path /a to target groups T1 (weight 1), ns/shop-s1:80 (weight 0)",
+			"change rule 80:1: host a.test, path /a to target group ns/shop-s1:80, once target group ns/shop-s1:80 is as healthy as the one before",
+			"delete binding ns/ns/shop-s0:80ip",
+			"delete target group ns/shop-s0:80 (T1)",
+		}},
+		"a new rule leaves its requests to the one that serves them until then": {shop("/*"), other(shop("/b", "/*"), func(m *genMember) {
+			m.Rules[0].To = []genTarget{{1, 1}}
+		}), []string{
+			"create target group ns/shop-s1:80 named ns/shop-s1:80ip",
+			"set delay=30 of target group ns/shop-s1:80",
+			"create binding ns/ns/shop-s1:80ip of Service s1:80 to target group ns/shop-s1:80",
+			"create rule 80:1: host a.test, path /b to target groups T1 (weight 1), ns/shop-s1:80 (weight 0)",
+			"move 2 rules of listener 80",
+			"late: tag 80:1 (R1) with ingress.k8s.aws/resource=80:2",
+			"change rule 80:1: host a.test, path /b to target group ns/shop-s1:80, once target group ns/shop-s1:80 is as healthy as the one before",
+		}},
+		"a new rule for requests that nobody serves waits for nothing": {shop("/a"), other(shop("/a", "/b"), func(m *genMember) {
+			m.Rules[1].To = []genTarget{{1, 1}}
+		}), []string{
+			"create target group ns/shop-s1:80 named ns/shop-s1:80ip",
+			"set delay=30 of target group ns/shop-s1:80",
+			"create binding ns/ns/shop-s1:80ip of Service s1:80 to target group ns/shop-s1:80",
+			"create rule 80:2: host a.test, path /b to target group ns/shop-s1:80",
+		}},
 		"another scheme makes all anew first": {shop("/a"), internal, []string{
 			"create internal load balancer spare",
 			"set idle=60 of the new load balancer",

@@ -6,4 +6,4 @@
 package plan
 
 // pairs is how many pairs of stacks TestEachPrefixOfAPlanKeepsEachRoute plans.
-const pairs = 10_000
+const pairs = 20_000

@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -113,22 +114,26 @@ func checkPair(from, to genStack, room int) error {
 		return fmt.Errorf("in the end: %w", err)
 	}
 	same := agreed(before, after)
+	passed := w.passed(end, before, after)
 	if room < 100 {
-		same = nil // at the quota not all can be kept
+		same, passed = nil, nil // at the quota not all can be kept
+	}
+	if w.lenient || !stays(from, to) || sharesService(wanted, w.Stack) {
+		passed = nil
 	}
 	n := 0
 	return w.run(plan, func() error {
-		if err := w.keeps(before, same); err != nil {
+		if err := errors.Join(w.keeps(before, same), w.serves(passed)); err != nil {
 			return err
 		}
 		again := w.clone()
 		rest, over := Make(wanted, again.Stack, options)
 		check := nothing
 		if n++; n%4 == 0 {
-			check = func() error { return again.keeps(before, same) }
+			check = func() error { return errors.Join(again.keeps(before, same), again.serves(passed)) }
 		}
 		if err := again.run(rest, check); err != nil {
-			return fmt.Errorf("and planned again: %w", err)
+			return fmt.Errorf("and planned again: %w\n%s", err, lines(rest))
 		}
 		again.rest()
 		if err := verify(again, wanted, over, options); err != nil {
@@ -165,6 +170,36 @@ func (w *world) keeps(before map[request]string, requests []request) error {
 		}
 	}
 	return nil
+}
+
+// serves says which request nobody serves.
+func (w *world) serves(requests []request) error {
+	for _, r := range requests {
+		if now := w.answer(r); !isServed(now) {
+			return fmt.Errorf("%+v: served before and after, but now %q", r, now)
+		}
+	}
+	return nil
+}
+
+// stays says whether each member stays.
+func stays(from, to genStack) bool {
+	return !slices.ContainsFunc(from.Members, func(m genMember) bool {
+		return !slices.ContainsFunc(to.Members, func(other genMember) bool { return other.Name == m.Name })
+	})
+}
+
+// sharesService says whether a Service that is new has two target groups. The one that is healthy first may serve for the other, which is
+// not found out.
+func sharesService(wanted, seen stack.Stack) bool {
+	n := map[string]int{}
+	for _, b := range wanted.Bindings {
+		n[b.Spec.Service]++
+	}
+	for _, b := range seen.Bindings {
+		n[b.Spec.Service] = 0
+	}
+	return slices.Max(append(slices.Collect(maps.Values(n)), 0)) > 1
 }
 
 // verify says what differs from what is wanted when all is done.
@@ -287,6 +322,10 @@ func explain(a, b genStack, room int) string {
 	gaps(w)
 	w.limit = max(1, w.rules()+room)
 	plan, _ := Make(b.want(), w.Stack, Options{Rules: w.limit})
+	return lines(plan)
+}
+
+func lines(plan Plan) string {
 	var out strings.Builder
 	for i, step := range plan {
 		fmt.Fprintf(&out, "%d %s\n", i, step)

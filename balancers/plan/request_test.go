@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ type request struct {
 var universe = func() []request {
 	var all []request
 	for _, port := range []int32{80, 443} {
-		for _, host := range []string{"a.test", "b.test", "c.test", "other"} {
+		for _, host := range []string{"a.test", "b.test", "c.test", "a.other", "other"} {
 			for _, path := range []string{"/", "/a", "/a/b", "/b", "/c"} {
 				all = append(all, request{port, host, path})
 			}
@@ -42,19 +43,53 @@ func (w *world) answer(r request) string {
 	if b == nil || !w.letsIn(b, r.port) {
 		return ""
 	}
-	for _, l := range b.Listeners {
-		if l.Port == r.port {
-			action, priority := l.Default, int32(60000)
-			for _, rule := range l.Rules {
-				if rule.Priority < priority && matches(rule, r) {
-					action, priority = rule.Action, rule.Priority
-				}
-			}
-			return w.who(action)
-		}
+	if rule := ruleFor(b, r); rule != nil {
+		return w.who(rule.Action)
 	}
 	return ""
 }
+
+// ruleFor is the rule that answers a request, with priority 60000 for the default action; nil without a listener.
+func ruleFor(b *stack.LoadBalancer, r request) *stack.Rule {
+	for _, l := range b.Listeners {
+		if l.Port == r.port {
+			found := stack.Rule{Action: l.Default, Priority: 60000}
+			for _, rule := range l.Rules {
+				if rule.Priority < found.Priority && matches(rule, r) {
+					found = rule
+				}
+			}
+			return &found
+		}
+	}
+	return nil
+}
+
+// passed are the requests that one rule's target groups serve, and that a rule is to pass on to others: all for which it holds.
+func (w *world) passed(end *world, before, after map[request]string) []request {
+	from, to := w.balancer(stack.Ref{ID: w.client}), end.balancer(stack.Ref{ID: end.client})
+	if from == nil || to == nil || from.ARN != to.ARN {
+		return nil
+	}
+	var list []request
+	for _, r := range universe {
+		if before[r] == after[r] || !isServed(before[r]) || !isServed(after[r]) {
+			continue
+		}
+		was, is := ruleFor(from, r), ruleFor(to, r)
+		if !slices.ContainsFunc(universe, func(other request) bool {
+			return other.port == r.port && matches(*is, other) && ruleFor(from, other).Priority != was.Priority
+		}) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// isServed says whether a Service answers.
+func isServed(answer string) bool { return served.MatchString(answer) }
+
+var served = regexp.MustCompile(`^s\d(, s\d)*$`)
 
 // letsIn says whether one of the load balancer's security groups lets clients in. One that is given does.
 func (w *world) letsIn(b *stack.LoadBalancer, port int32) bool {

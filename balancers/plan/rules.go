@@ -88,7 +88,7 @@ func (p *planner) ruleTags(tags map[string]string, part string) map[string]strin
 // routeSeen notes for later what the rules do once they are in their places.
 func (p *planner) routeSeen(l *listener) {
 	for i, at := range l.places {
-		r := &route{listener: l, rule: stack.Ref{Part: l.part(i)}, final: at.final, now: at.now}
+		r := &route{listener: l, rule: stack.Ref{Part: l.part(i)}, final: at.final, now: at.now, meanwhile: at.meanwhile}
 		if at.seen != nil {
 			r.rule, r.now = ruleRef(l, at.seen), *at.seen
 		}

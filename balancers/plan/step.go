@@ -8,11 +8,14 @@ import "github.com/targetgate/targetgate/balancers/stack"
 // Plan is the steps in order. Each may be done twice without harm, and the rest is planned again from what is seen then.
 type Plan []Step
 
-// Step is one change, and what must hold before it. A step whose Wait does not hold ends the pass; what comes after it is not done.
+// Step is one change, and what must hold before it. A step whose Wait does not hold is not done, nor is what comes after it until a step
+// that begins anew.
 type Step struct {
 	Wait   *Wait // nil for nothing
 	Change Change
 	Why    string // for users: what differs
+	// Anew marks a step that, as those after it, depends on no wait before it.
+	Anew bool
 	// Late marks a change that no request depends on, such as a tag. It is done when the budget has room, after all others.
 	Late bool
 }

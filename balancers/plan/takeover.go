@@ -14,6 +14,7 @@ type route struct {
 	listener   *listener
 	rule       stack.Ref // none of a default action
 	final, now stack.Rule
+	meanwhile  stack.Action // until target groups that have to wait can do what is final
 }
 
 // resolved is an action whose target groups have the IDs of those that are seen.
@@ -32,9 +33,15 @@ func (p *planner) resolved(action stack.Action) stack.Action {
 
 // action is what a route to final may do when of the target groups for which another still serves only those in done may take over. A
 // target group that now has weight 0 there keeps it until it takes over: so the load balancer checks its health.
-func (p *planner) action(final, now stack.Action, done []*targetGroup) stack.Action {
+func (p *planner) action(final, now, meanwhile stack.Action, done []*targetGroup) stack.Action {
 	if final.Forward == nil {
 		return final
+	}
+	if coming := p.coming(final, done); len(coming) > 0 {
+		if now.Forward != nil && servingKey(now) == servingKey(meanwhile) {
+			meanwhile = now
+		}
+		return attachedTo(meanwhile, coming)
 	}
 	forward := stack.Forward{Sticky: final.Forward.Sticky}
 	var waiting []stack.Ref
@@ -89,16 +96,23 @@ func attached(forward stack.Forward, groups ...stack.Ref) stack.Action {
 	return stack.Action{Forward: &forward}
 }
 
-// swap has routes do what they may do now. The first change waits for what is given.
-func (p *planner) swap(routes []*route, done []*targetGroup, wait ...*Wait) {
+// isToBeSent says whether a route does not send to a target group yet as another has to wait, too.
+func (p *planner) isToBeSent(g *targetGroup) bool {
+	name := byID(g.ref())
+	return slices.ContainsFunc(p.routes, func(r *route) bool { return weightOf(r.final.Action, name) > 0 && weightOf(r.now.Action, name) == 0 })
+}
+
+// swap has routes do what they may do now. The first change waits for what is given. It is false when there is nothing to change.
+func (p *planner) swap(routes []*route, done []*targetGroup, wait ...*Wait) (changed bool) {
 	for _, r := range routes {
 		to := r.final
-		to.Action = p.action(r.final.Action, r.now.Action, done)
+		to.Action = p.action(r.final.Action, r.now.Action, r.meanwhile, done)
 		if ruleKey(to, byID) != ruleKey(r.now, byID) {
 			p.change(r, to, wait...)
-			wait = nil
+			wait, changed = nil, true
 		}
 	}
+	return changed
 }
 
 // change has a route do something else.
@@ -116,38 +130,52 @@ func (p *planner) change(r *route, to stack.Rule, wait ...*Wait) {
 	p.plan = append(p.plan, step)
 }
 
-// takeOver has new target groups take over from those that serve in their place: the load balancer gets to know all of them, with weight
-// 0, so that it checks their health. Then they take over one by one, and what has served before goes.
-func (p *planner) takeOver() {
-	var known []*targetGroup
+// attachAll names those that have to wait in routes, with weight 0, so that the load balancer checks their health. It returns those for
+// which there is room.
+func (p *planner) attachAll() (known []*targetGroup) {
 	for _, g := range p.groups {
-		if g.before != nil && p.attach(g) {
+		if g.instead() != (stack.Ref{}) && p.attach(g) {
 			known = append(known, g)
 		}
 	}
+	return known
+}
+
+// takeOver has target groups take over one by one from those that serve in their place, and what has served before goes. Those that are
+// known to the load balancer wait until they are healthy.
+func (p *planner) takeOver(known []*targetGroup) {
+	start := len(p.plan)
 	var done []*targetGroup
 	for _, g := range p.groups {
-		if g.before == nil {
+		instead := g.instead()
+		if instead == (stack.Ref{}) {
 			continue
 		}
 		done = append(done, g)
 		var wait []*Wait
 		if slices.Contains(known, g) {
-			wait = []*Wait{{Healthy: g.ref(), Instead: seenGroup(g.before)}}
+			wait = []*Wait{{Healthy: g.ref(), Instead: instead}}
 		}
-		p.swap(p.routes, done, wait...)
+		if changed := p.swap(p.routes, done, wait...); !changed && len(wait) > 0 && p.isToBeSent(g) {
+			p.doAfter(*wait[0], "another has to be healthy too", Nothing{})
+		}
 		p.deleteUnused()
+	}
+	if len(p.plan) > start {
+		p.plan[start].Anew = true
 	}
 }
 
-// attach names a target group in a route that is to send to it. It is false when no route has room for it: an action has at most 5.
+// mostGroups is how many target groups an action may name.
+const mostGroups = 5
+
+// attach names a target group in a route that is to send to it. It is false when no route has room for it.
 func (p *planner) attach(g *targetGroup) bool {
-	const most = 5
-	if slices.ContainsFunc(p.routes, func(r *route) bool { return has(r.now.Action, g.ref()) }) {
+	if slices.ContainsFunc(p.routes, func(r *route) bool { return has(r.now.Action, g.ref()) && has(r.final.Action, g.ref()) }) {
 		return true
 	}
 	for _, r := range p.routes {
-		if now := r.now.Action.Forward; now != nil && has(r.final.Action, g.ref()) && len(now.Groups) < most {
+		if now := r.now.Action.Forward; now != nil && has(r.final.Action, g.ref()) && len(now.Groups) < mostGroups {
 			to := r.now
 			to.Action = attached(*now, g.ref())
 			p.change(r, to)

@@ -15,10 +15,23 @@ type targetGroup struct {
 	wanted stack.TargetGroup
 	seen   *stack.TargetGroup // nil when it is created
 	name   string
-	// before serves in its place until it is healthy; nil when nothing does, or when it serves already.
+	// before serves the same Service in its place until it is healthy; nil when nothing does, or when it serves already.
 	before *stack.TargetGroup
-	// instead does so on another load balancer, which this one's replaces.
-	instead *stack.TargetGroup
+	// fresh says that no request is sent to it or to its Service yet, and some are to be. While a load balancer is replaced, none is: what
+	// the new one has serves nobody yet.
+	fresh bool
+	// meanwhile serves, until it is healthy, requests that it is to serve; none unless it is fresh.
+	meanwhile stack.Ref
+	// elsewhere does what before does on another load balancer, which this one's replaces.
+	elsewhere *stack.TargetGroup
+}
+
+// instead is what serves until it may take over; none if it need not wait.
+func (g *targetGroup) instead() stack.Ref {
+	if g.before != nil {
+		return seenGroup(g.before)
+	}
+	return g.meanwhile
 }
 
 func (g *targetGroup) ref() stack.Ref {
@@ -39,8 +52,9 @@ func (p *planner) matchTargetGroups() {
 		serves := g.seen != nil && p.isSentTo(g.seen.ARN)
 		if !serves && sendsTo(&p.wanted.LoadBalancers[0], byID(stack.Ref{Part: g.wanted.Part})) {
 			g.before = p.predecessor(g, p.isSentTo)
+			g.fresh = g.before == nil && len(p.old) == 0
 		}
-		g.instead = p.predecessor(g, p.isElsewhere)
+		g.elsewhere = p.predecessor(g, p.isElsewhere)
 	}
 }
 
@@ -194,7 +208,7 @@ func (p *planner) prepareTargetGroups() {
 
 func (p *planner) createTargetGroup(g *targetGroup) {
 	group, why := g.wanted, "it does not exist"
-	if group.Name = g.name; g.before != nil || g.instead != nil {
+	if group.Name = g.name; g.before != nil || g.elsewhere != nil {
 		why = "it replaces one that cannot be changed"
 	}
 	p.do(why, CreateTargetGroup{group})

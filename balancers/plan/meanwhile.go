@@ -1,0 +1,221 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// unavailable is what a load balancer answers without a healthy target.
+var unavailable = stack.Action{Fixed: &stack.FixedResponse{Status: "503", ContentType: "text/plain"}}
+
+// sendsToFresh says whether an action sends to a target group to which nothing was sent.
+func (p *planner) sendsToFresh(action stack.Action) bool {
+	return slices.ContainsFunc(p.groups, func(g *targetGroup) bool { return g.fresh && weightOf(action, byID(g.ref())) > 0 })
+}
+
+// findMeanwhile finds who serves, until fresh target groups are healthy, the requests that they are to serve: what serves them now. A
+// target group that is waited for by one route is not sent to by any.
+func (p *planner) findMeanwhile() {
+	for _, l := range p.listen {
+		if l.seen == nil {
+			continue
+		}
+		if p.sendsToFresh(l.wanted.Default) {
+			now := l.answering(len(l.places), nil)
+			if now == (stack.Action{}) {
+				now = l.seen.Default
+			}
+			l.meanwhile = p.meanwhile(l.wanted.Default, now)
+		}
+		for i, at := range l.places {
+			switch {
+			case !p.sendsToFresh(at.final.Action):
+			case at.isMatched():
+				at.meanwhile = p.meanwhile(at.final.Action, at.seen.Action)
+			default:
+				at.meanwhile = p.meanwhile(at.final.Action, l.answering(i, at.final.Conditions))
+			}
+		}
+	}
+}
+
+// meanwhile is what a route to final does while it waits, when now answers its requests. The fresh target groups in final learn of it.
+func (p *planner) meanwhile(final, now stack.Action) stack.Action {
+	switch {
+	case now.Fixed != nil || now.Redirect != nil:
+		return now
+	case now.Forward == nil || !p.maySendOn(now):
+		return stack.Action{}
+	}
+	for _, g := range p.groups {
+		if g.fresh && g.meanwhile == (stack.Ref{}) && weightOf(final, byID(g.ref())) > 0 {
+			i := slices.IndexFunc(now.Forward.Groups, func(w stack.Weighted) bool { return weightOf(now, byID(w.Group)) > 0 })
+			g.meanwhile = now.Forward.Groups[i].Group
+		}
+	}
+	return now
+}
+
+// maySendOn says whether others than its owner may use the action for a while: it sends requests to target groups of good members alone.
+func (p *planner) maySendOn(action stack.Action) bool {
+	sent := false
+	for _, w := range action.Forward.Groups {
+		i := slices.IndexFunc(p.seen.TargetGroups, func(g stack.TargetGroup) bool { return g.ARN == w.Group.ID })
+		if i < 0 || p.isHeld(w.Group.ID) || !p.isOfMember(&p.seen.TargetGroups[i]) {
+			return false
+		}
+		sent = sent || weightOf(action, byID(w.Group)) > 0
+	}
+	return sent
+}
+
+// isOfMember says whether a target group is one of a member's that has not left.
+func (p *planner) isOfMember(group *stack.TargetGroup) bool {
+	return slices.ContainsFunc(p.wanted.Members, func(m stack.Member) bool { return strings.HasPrefix(group.Part, m.Name+"-") })
+}
+
+// coming are the target groups to which final sends, and which have to wait.
+func (p *planner) coming(final stack.Action, done []*targetGroup) []stack.Ref {
+	var list []stack.Ref
+	for _, g := range p.groups {
+		if g.meanwhile != (stack.Ref{}) && weightOf(final, byID(g.ref())) > 0 && !slices.Contains(done, g) {
+			list = append(list, g.ref())
+		}
+	}
+	return list
+}
+
+// attachedTo is what a route does while it waits for target groups: the load balancer gets to know them, and it is seen whose the rule is.
+func attachedTo(meanwhile stack.Action, coming []stack.Ref) stack.Action {
+	if meanwhile.Forward == nil {
+		if meanwhile.Fixed != nil || meanwhile.Redirect != nil {
+			return meanwhile
+		}
+		return unavailable
+	}
+	coming = slices.DeleteFunc(coming, func(g stack.Ref) bool { return has(meanwhile, g) })
+	return attached(*meanwhile.Forward, coming[:max(0, min(len(coming), mostGroups-len(meanwhile.Forward.Groups)))]...)
+}
+
+// servingKey is equal for actions that send the same requests to the same target groups.
+func servingKey(action stack.Action) string {
+	if action.Forward == nil {
+		return actionKey(action, byID)
+	}
+	forward := stack.Forward{Sticky: action.Forward.Sticky}
+	for _, w := range action.Forward.Groups {
+		if weightOf(action, byID(w.Group)) > 0 {
+			forward.Groups = append(forward.Groups, w)
+		}
+	}
+	return forwardKey(forward, byID)
+}
+
+// answering is the action that now answers all requests that the rule in a place is to answer, none if several may. What is wanted in a
+// place before it leaves it no request.
+func (l *listener) answering(at int, conditions []stack.Condition) stack.Action {
+	for _, rule := range slices.SortedFunc(slices.Values(l.seen.Rules), byPriority) {
+		isBefore := func(p *place) bool { return p.isMatched() && p.seen.ARN == rule.ARN }
+		switch {
+		case slices.ContainsFunc(l.places[:at], isBefore):
+		case covers(rule.Conditions, conditions):
+			return rule.Action
+		case !apart(rule.Conditions, conditions):
+			return stack.Action{}
+		}
+	}
+	return l.seen.Default
+}
+
+// covers says whether wide hold whenever narrow do, as far as can be told.
+func covers(wide, narrow []stack.Condition) bool {
+	return !slices.ContainsFunc(wide, func(w stack.Condition) bool {
+		all := w.Field == "path-pattern" && (slices.Contains(w.Values, "/*") || slices.Contains(w.Values, "*"))
+		return !all && !slices.ContainsFunc(narrow, func(n stack.Condition) bool { return implies(n, w) })
+	})
+}
+
+// implies says whether w holds whenever n does, as far as can be told.
+func implies(n, w stack.Condition) bool {
+	if conditionsKey([]stack.Condition{n}) == conditionsKey([]stack.Condition{w}) {
+		return true
+	}
+	if !isPattern(n) || n.Field != w.Field || !isPattern(w) {
+		return false
+	}
+	return !slices.ContainsFunc(n.Values, func(value string) bool {
+		return !slices.ContainsFunc(w.Values, func(pattern string) bool { return fits(folded(w, pattern), folded(n, value)) })
+	})
+}
+
+// apart says whether no request fulfils both, as far as can be told.
+func apart(a, b []stack.Condition) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x.Field == y.Field && isPattern(x) && isPattern(y) && areApart(x, y) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func areApart(x, y stack.Condition) bool {
+	return !slices.ContainsFunc(x.Values, func(a string) bool {
+		return slices.ContainsFunc(y.Values, func(b string) bool { return mayMeet(folded(x, a), folded(y, b)) })
+	})
+}
+
+// isPattern says whether the condition's values are patterns of a host or a path.
+func isPattern(c stack.Condition) bool {
+	return len(c.Values) > 0 && len(c.Regex) == 0 && (c.Field == "host-header" || c.Field == "path-pattern")
+}
+
+// folded is a pattern in lower case where case does not count.
+func folded(c stack.Condition, pattern string) string {
+	if c.Field == "host-header" {
+		return strings.ToLower(pattern)
+	}
+	return pattern
+}
+
+const wildcards = "*?"
+
+// fits says whether all that matches text, itself a pattern, matches pattern. It may be wrong for adjacent wildcards, and is false then.
+func fits(pattern, text string) bool {
+	p, t, star, mark := 0, 0, -1, 0
+	for t < len(text) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, t
+			p++
+		case p < len(pattern) && (pattern[p] == text[t] || pattern[p] == '?' && text[t] != '*'):
+			p, t = p+1, t+1
+		case star >= 0:
+			mark++
+			p, t = star+1, mark
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// mayMeet says whether something may match both patterns. It compares what stands before the first and behind the last wildcard.
+func mayMeet(a, b string) bool {
+	if !strings.ContainsAny(a, wildcards) {
+		return fits(b, a)
+	}
+	if !strings.ContainsAny(b, wildcards) {
+		return fits(a, b)
+	}
+	headA, headB := a[:strings.IndexAny(a, wildcards)], b[:strings.IndexAny(b, wildcards)]
+	tailA, tailB := a[strings.LastIndexAny(a, wildcards)+1:], b[strings.LastIndexAny(b, wildcards)+1:]
+	return (strings.HasPrefix(headA, headB) || strings.HasPrefix(headB, headA)) &&
+		(strings.HasSuffix(tailA, tailB) || strings.HasSuffix(tailB, tailA))
+}
