@@ -99,7 +99,9 @@ func attached(forward stack.Forward, groups ...stack.Ref) stack.Action {
 // isToBeSent says whether a route does not send to a target group yet as another has to wait, too.
 func (p *planner) isToBeSent(g *targetGroup) bool {
 	name := byID(g.ref())
-	return slices.ContainsFunc(p.routes, func(r *route) bool { return weightOf(r.final.Action, name) > 0 && weightOf(r.now.Action, name) == 0 })
+	return slices.ContainsFunc(p.routes, func(r *route) bool {
+		return weightOf(r.final.Action, name) > 0 && weightOf(r.now.Action, name) == 0
+	})
 }
 
 // swap has routes do what they may do now. The first change waits for what is given. It is false when there is nothing to change.

@@ -37,7 +37,9 @@ type scenario struct {
 
 // play runs the whole scenario and leaves nothing behind, however it ends.
 func play(ctx context.Context, opts options, p *run.Progress) (r report, err error) {
-	bedOptions := testbed.Options{Scale: opts.scale, SecurityGroups: true, Provisioning: true, Progress: func(step string) { p.Say("starting: %s", step) }}
+	bedOptions := testbed.Options{
+		Scale: opts.scale, SecurityGroups: true, Provisioning: true, Progress: func(step string) { p.Say("starting: %s", step) },
+	}
 	err = opts.OnBed(ctx, bedOptions, func(bed *testbed.Bed) (err error) {
 		defer p.Say("stopping everything")
 		s := &scenario{options: opts, bed: bed, progress: p, seen: newRoster(), loads: map[*testbed.App]*load.Load{}}
