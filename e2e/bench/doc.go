@@ -11,6 +11,8 @@
 //	rollout.go      a rolling update of all apps of a bed at once, and its figures
 //	growth.go       many pods deployed at once, then kill -9 and restart, and the figures of both
 //	admission.go    pod reviews with more and more bindings, and their figures
+//	estate.go       Ingresses on a bed: what they lead to, what is left of them
+//	ingress.go      the scenarios with Ingresses
 //	reviewer.go     posts reviews like an API server
 //	roster.go       turns what the API server shows of pods into counts and times (pure)
 //	measure.go      turns pods, journal and calls into delays (pure)
@@ -50,6 +52,15 @@
 //	review, 99 %               from posting one of these reviews until its answer has been read
 //	restart                    from the start of the process after a kill -9 until it is ready and has read every
 //	                           target group. Calls are counted until 10 s later
+//
+//	name in the status         from the request that creates the Ingress until a list of all shows its load balancer
+//	right                      from the change until host and paths of the Ingress lead, by the rules that the load balancer's API
+//	                           shows, to target groups of their Services in which both pods are registered
+//	all gone                   from the first deletion until no load balancer, target group or security group of a stack is left
+//	AWS calls, of Ingresses    all calls of targetgate, those of the registrar as well, until AWS was not called for 6 s
+//
+// For Ingresses a load balancer is active after 60 s, and its interfaces are released 15 s after its deletion. There are limits in
+// ingress-hundred alone: 4 calls a second of each kind that changes something, 50 describe calls.
 //
 // Each growth run has two variants: each binding in its own namespace, or all in one (-in-one).
 //

@@ -41,6 +41,10 @@ const (
 	memoryEmpty     = "  of it before the first pod"
 	memoryRestarted = "restart: peak memory"
 
+	restartQuiet  = "restart: quiet after"
+	restartCalls  = "restart: AWS calls"
+	restartWrites = "restart: calls that change something"
+
 	// Of each of these there is one for every number of bindings; see admissionFigure.
 	cpuPerReview  = "CPU per review"
 	reviewLatency = "review, 99 %"
@@ -89,6 +93,54 @@ var expectations = map[string]map[string]expectation{
 		took:          want(105, 117),
 		cpu:           want(4, 8.4),
 	},
+	"ingress": {
+		"created: name in the status, median": want(1, 1.7),
+		"created: right, last":                want(1.5, 2),
+		"created: AWS calls":                  want(30, 45),
+		restartCalls:                          want(8, 18),
+		restartWrites:                         wantOnly(0),
+		"deleted: load balancers gone":        want(0.3, 0.3),
+		"deleted: all gone":                   want(17, 15.5),
+		"deleted: AWS calls":                  want(18, 32),
+		"HTTPS: name in the status, median":   want(1, 1.9),
+		"HTTPS: right, last":                  want(1.5, 2.2),
+		"HTTPS: AWS calls":                    want(32, 47),
+		"second host with TLS: right":         want(0.5, 1.2),
+		"second host with TLS: AWS calls":     want(6, 27),
+		"certificate issued later: right":     want(15, 63),
+	},
+	"ingress-group": {
+		"created: name in the status, median": want(3, 15),
+		"created: right, last":                want(12, 35),
+		"created: AWS calls":                  want(330, 626),
+		"one path changed: right":             want(0.5, 7.2),
+		"one path changed: AWS calls":         want(4, 115),
+		"one member deleted: right":           want(1, 13.5),
+		"one member deleted: AWS calls":       want(8, 216),
+		"one member added: right, last":       want(1, 13.9),
+		"one member added: AWS calls":         want(12, 222),
+		restartQuiet:                          want(3, 9.6),
+		restartCalls:                          want(30, 124),
+		restartWrites:                         wantOnly(0),
+	},
+	"ingress-apart": {
+		"created: name in the status, median": want(3, 143),
+		"created: right, last":                want(12, 32),
+		"created: AWS calls":                  want(330, 789),
+		"created: CPU of targetgate":          want(2, 4.7),
+	},
+	"ingress-broken": ofFaults(),
+	"ingress-hundred": {
+		"created: name in the status, median": want(15, 47),
+		"created: right, last":                want(96, 98),
+		"created: AWS calls":                  want(1300, 2525),
+		"created: throttled calls":            want(0, 151),
+		"an idle minute: AWS calls":           wantOnly(0),
+		"deleted: load balancers gone":        want(30, 418),
+		"deleted: all gone":                   want(60, 435),
+		"deleted: AWS calls":                  want(700, 2107),
+		"deleted: refused calls":              knownOnly(702),
+	},
 	"admission": {
 		admissionFigure(cpuPerReview, 1):    want(0.35, 1.7),
 		admissionFigure(cpuPerReview, 100):  want(0.35, 2.7),
@@ -121,6 +173,17 @@ var expectations = map[string]map[string]expectation{
 		againRegister:   wantOnly(0),
 		againDeregister: wantOnly(0),
 	},
+}
+
+// ofFaults are the same for each fault of one member. The incumbent changed nothing while there was one, but for a missing Service.
+func ofFaults() map[string]expectation {
+	broken := map[string]expectation{}
+	for fault := range faults {
+		broken[fault+": change of another"] = wantOnly(1)
+		broken[fault+": new member"] = wantOnly(1)
+		broken[fault+": AWS calls in 28 s"] = want(10, 251)
+	}
+	return broken
 }
 
 // expected is what is known of a figure in a scenario.

@@ -155,6 +155,8 @@ func changesTargets(call wire.Call) bool {
 	return call.Operation == register || call.Operation == deregister
 }
 
+func isRefused(call wire.Call) bool { return call.Code != "" }
+
 func isOf(operation string) func(wire.Call) bool {
 	return func(call wire.Call) bool { return call.Operation == operation }
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -35,6 +36,9 @@ type scenario struct {
 	// Growth deploys the pods, and restarts targetgate. Admission has pods reviewed that are never created. Otherwise pods
 	// are deployed and then replaced.
 	Growth, Admission bool
+	// Ingresses measures what becomes of Ingresses. Limited has AWS's limits there.
+	Ingresses func(context.Context, *estate) error
+	Limited   bool
 	// OneNamespace holds all bindings; otherwise each has its own.
 	OneNamespace bool
 }
@@ -45,6 +49,11 @@ var scenarios = []scenario{
 	{Name: "bare", Title: "one Deployment is rolled under load, no preStop in the pod", Bindings: 1, Replicas: 8, Rate: 500},
 	{Name: "load", Title: "30 Deployments are rolled at once under load, preStop 10 s", Bindings: 30, Replicas: 6, PreStop: 10, Rate: 100},
 	{Name: "rush", Title: "50 Deployments are rolled at once", Bindings: 50, Replicas: 10, PreStop: 10},
+	{Name: "ingress", Title: "one Ingress with 3 paths, then one with HTTPS", Replicas: 2, Ingresses: oneIngress},
+	{Name: "ingress-group", Title: "a group of 50 Ingresses with 2 paths each, created at once", Replicas: 2, Ingresses: groupAtOnce},
+	{Name: "ingress-apart", Title: "a group of 50 Ingresses with 2 paths each, created 40 ms apart", Replicas: 2, Ingresses: groupApart},
+	{Name: "ingress-broken", Title: "a group of 10 Ingresses, one of them broken", Replicas: 2, Ingresses: brokenMember},
+	{Name: "ingress-hundred", Title: "100 Ingresses, each with a load balancer", Replicas: 2, Ingresses: hundred, Limited: true},
 	{Name: "admission", Title: "pods of 10 kB are reviewed, 16 at a time", Bindings: slices.Max(admissionSteps), Admission: true},
 }
 
@@ -70,13 +79,16 @@ func (s scenario) quick() scenario {
 	return s
 }
 
-func (s scenario) pods() int { return s.Bindings * s.Replicas }
+func (s scenario) pods() int { return max(1, s.Bindings) * s.Replicas }
 
 func (s scenario) nodes() int { return max(3, (s.pods()+podsPerNode-1)/podsPerNode) }
 
 // size reads like "50 x 10 pods".
 func size(bindings, replicas int) string {
-	if replicas == 0 {
+	switch {
+	case bindings == 0:
+		return fmt.Sprintf("%d pods", replicas)
+	case replicas == 0:
 		return fmt.Sprintf("up to %d bindings", bindings)
 	}
 	return fmt.Sprintf("%d x %d pods", bindings, replicas)

@@ -17,7 +17,9 @@ func TestChoose(t *testing.T) {
 		want         []string
 		wantErr      bool
 	}{
-		"all":               {scenarioNames(), "", []string{"one", "bare", "load", "rush", "admission"}, false},
+		"all":               {scenarioNames(), "", []string{
+			"one", "bare", "load", "rush", "ingress", "ingress-group", "ingress-apart", "ingress-broken", "ingress-hundred", "admission",
+		}, false},
 		"in another order":  {"rush, one", "", []string{"rush", "one"}, false},
 		"growth alone":      {"", "100,5000", []string{"growth-100", "growth-100-in-one", "growth-5000", "growth-5000-in-one"}, false},
 		"both":              {"one", "20", []string{"one", "growth-20", "growth-20-in-one"}, false},

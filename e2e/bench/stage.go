@@ -57,6 +57,8 @@ func (s *stage) perform(ctx context.Context) (err error) {
 	}
 	defer stop()
 	switch {
+	case s.Ingresses != nil:
+		return s.provision(ctx)
 	case s.Growth:
 		return s.grow(ctx)
 	case s.Admission:
@@ -69,6 +71,9 @@ func (s *stage) perform(ctx context.Context) (err error) {
 // bedOptions are of the bed that the scenario runs on.
 func (s scenario) bedOptions() testbed.Options {
 	o := testbed.Options{Timings: timings(), Nodes: s.nodes()}
+	if s.Ingresses != nil {
+		s.provisioning(&o)
+	}
 	if s.Admission {
 		o.Limits, o.Args = &wire.Limits{}, []string{unlimited}
 	}

@@ -42,6 +42,9 @@ type Options struct {
 	Limits *wire.Limits
 	// Timings are how long load balancers take, before scaling; nil is what users and AWS report.
 	Timings *state.Timings
+	// Quotas are AWS's, and Delays how long what it makes and deletes takes, before scaling; nil is what AWS documents and users report.
+	Quotas *state.Quotas
+	Delays *state.Delays
 	// Args are further flags of targetgate; see also Targetgate.RestartWith.
 	Args []string
 	// Values are some of the chart's, name=value. When set, what the chart installs with them is installed, instead of what config/ does,
@@ -180,7 +183,9 @@ func (b *Bed) startAWS(ctx context.Context) error {
 		return err
 	}
 	b.AWS, err = emulator.Start(context.WithoutCancel(ctx), emulator.Options{
-		State: state.Options{Scale: b.options.Scale, Timings: b.options.Timings, EC2Lag: b.options.EC2Lag},
+		State: state.Options{
+			Scale: b.options.Scale, Timings: b.options.Timings, Quotas: b.options.Quotas, Delays: b.options.Delays, EC2Lag: b.options.EC2Lag,
+		},
 		Wire: wire.Options{
 			Latency: b.options.Latency, Limits: b.options.Limits, Policies: map[string][]iam.Policy{b.AccessKey(): policies},
 			Roles: []wire.Role{{ARN: "arn:aws:iam::210987654321:role/shared", ExternalID: "handshake", SessionName: "e2e+*"}},

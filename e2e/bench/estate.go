@@ -1,0 +1,305 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/wire"
+	"github.com/targetgate/targetgate/e2e/run"
+	"github.com/targetgate/targetgate/e2e/testbed"
+)
+
+// estate is the Ingresses of a scenario, all in one namespace. Their Services all have the pods of one app.
+type estate struct {
+	*stage
+	app *testbed.App
+}
+
+const (
+	estateNamespace = "estate"
+	ingressTimeout  = 4 * time.Minute
+	annotation      = "alb.ingress.kubernetes.io/"
+	stackTag        = "ingress.k8s.aws/stack"
+	resourceTag     = "ingress.k8s.aws/resource"
+)
+
+// provisioning changes the options of a bed to what the incumbent was measured with: a load balancer is active after 60 s, its interfaces
+// are released 15 s after its deletion. There may be 100 load balancers.
+func (s *scenario) provisioning(o *testbed.Options) {
+	o.SecurityGroups, o.Provisioning = true, true
+	quotas, delays := state.DefaultQuotas(), state.DefaultDelays()
+	quotas.Balancers = 200
+	delays.Provisioning = state.Range{Min: time.Minute, Max: time.Minute}
+	delays.Linger = state.Range{Min: 15 * time.Second, Max: 15 * time.Second}
+	o.Quotas, o.Delays = &quotas, &delays
+	if s.Limited {
+		limits := wire.DefaultLimits()
+		limits.Register, limits.Modify, limits.Other = mutating, mutating, mutating
+		o.Limits = &limits
+		return
+	}
+	o.Limits, o.Args = &wire.Limits{}, []string{unlimited + "," + strings.ReplaceAll(strings.TrimPrefix(unlimited, "--aws-api-throttle="),
+		"Elastic Load Balancing v2", "EC2")}
+}
+
+// mutating is the limit of calls that change something, as the incumbent had it.
+var mutating = wire.Limit{Capacity: 20, Refill: 4}
+
+// provision deploys the pods, and has the scenario measured.
+func (s *stage) provision(ctx context.Context) error {
+	e := &estate{stage: s, app: &testbed.App{Name: "pods", Namespace: estateNamespace, Replicas: int32(s.Replicas), Unbound: true}}
+	if err := s.bed.Deploy(ctx, e.app); err != nil {
+		return err
+	}
+	if err := s.awaitPods(ctx, oldVersion, deployTimeout); err != nil {
+		return err
+	}
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	return s.Ingresses(ctx, e)
+}
+
+// serve makes an Ingress of that name for the host NAME.example.com, with so many paths and a Service for each, and does not create it.
+func (e *estate) serve(ctx context.Context, name string, paths int, annotations ...string) (*networkingv1.Ingress, error) {
+	out := &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{Namespace: estateNamespace, Name: name, Annotations: map[string]string{annotation + "target-type": "ip"}},
+		Spec:       networkingv1.IngressSpec{IngressClassName: ptr.To("alb")},
+	}
+	for _, text := range annotations {
+		key, value, _ := strings.Cut(text, "=")
+		out.Annotations[annotation+key] = value
+	}
+	list := make([]networkingv1.HTTPIngressPath, paths)
+	for i := range list {
+		service := fmt.Sprintf("%s-%d", name, i)
+		if err := e.createService(ctx, service); err != nil {
+			return nil, err
+		}
+		list[i] = networkingv1.HTTPIngressPath{
+			Path: fmt.Sprintf("/path-%d", i), PathType: ptr.To(networkingv1.PathTypeExact), Backend: backendOf(service),
+		}
+	}
+	out.Spec.Rules = []networkingv1.IngressRule{{
+		Host: name + ".example.com", IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: list}},
+	}}
+	return out, nil
+}
+
+func backendOf(service string) networkingv1.IngressBackend {
+	return networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
+		Name: service, Port: networkingv1.ServiceBackendPort{Number: 80},
+	}}
+}
+
+func (e *estate) createService(ctx context.Context, name string) error {
+	var template corev1.Service
+	if err := e.bed.Client.Get(ctx, e.app.Key(), &template); err != nil {
+		return err
+	}
+	err := e.bed.Client.Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: estateNamespace, Name: name},
+		Spec:       corev1.ServiceSpec{Selector: template.Spec.Selector, Ports: template.Spec.Ports},
+	})
+	if err != nil {
+		return fmt.Errorf("creating Service %s: %w", name, err)
+	}
+	return nil
+}
+
+// change edits an Ingress.
+func (e *estate) change(ctx context.Context, ingress *networkingv1.Ingress, edit func(*networkingv1.Ingress)) error {
+	changed := ingress.DeepCopy()
+	edit(changed)
+	return e.bed.Client.Patch(ctx, changed, client.MergeFrom(ingress))
+}
+
+// hostNames are the load balancers in the statuses of all Ingresses.
+func (e *estate) hostNames(ctx context.Context) (map[string]string, error) {
+	var list networkingv1.IngressList
+	if err := e.bed.Client.List(ctx, &list, client.InNamespace(estateNamespace)); err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, i := range list.Items {
+		if entries := i.Status.LoadBalancer.Ingress; len(entries) > 0 {
+			out[i.Name] = entries[0].Hostname
+		}
+	}
+	return out, nil
+}
+
+// routes tell of each "load balancer host path" the resource tag of the target group to which it leads, if all pods are registered there.
+func (e *estate) routes() map[string]string {
+	out, aws := map[string]string{}, e.bed.AWS.State()
+	balancers, _ := aws.Balancers("", nil, nil)
+	for _, b := range balancers {
+		listeners, _ := aws.Listeners(b.ARN)
+		for _, l := range listeners {
+			rules, _ := aws.Rules(l.ARN) // what is gone meanwhile has none
+			for _, rule := range rules {
+				if resource := e.leadsTo(rule.Action); resource != "" {
+					out[strings.ToLower(b.DNSName)+" "+valueOf(rule, "host-header")+" "+valueOf(rule, "path-pattern")] = resource
+				}
+			}
+		}
+	}
+	return out
+}
+
+func valueOf(rule state.ListenerRule, field string) string {
+	for _, c := range rule.Conditions {
+		if c.Field == field && len(c.Values) > 0 {
+			return c.Values[0]
+		}
+	}
+	return ""
+}
+
+func (e *estate) leadsTo(action state.Action) string {
+	if action.Forward == nil || len(action.Forward.Groups) != 1 {
+		return ""
+	}
+	group := action.Forward.Groups[0].Group
+	tags, err := e.bed.AWS.State().Tags(group)
+	health, healthErr := e.bed.AWS.State().Describe(group, nil)
+	if errors.Join(err, healthErr) != nil || len(health) != e.Replicas {
+		return ""
+	}
+	return tags[resourceTag]
+}
+
+// isRight says whether host and paths of an Ingress lead to its Services, at the load balancer.
+func isRight(ingress *networkingv1.Ingress, balancer string, routes map[string]string) bool {
+	for _, rule := range ingress.Spec.Rules {
+		for _, path := range rule.HTTP.Paths {
+			want := fmt.Sprintf("%s/%s-%s:80", ingress.Namespace, ingress.Name, path.Backend.Service.Name)
+			if routes[strings.ToLower(balancer)+" "+rule.Host+" "+path.Path] != want {
+				return false
+			}
+		}
+	}
+	return balancer != ""
+}
+
+// times are when each Ingress had its load balancer's name in the status, and when it was right, since the beginning.
+type times struct{ named, right []time.Duration }
+
+// awaitRight waits for all of the Ingresses, each created at its time.
+func (e *estate) awaitRight(ctx context.Context, created map[*networkingv1.Ingress]time.Time) (out times, err error) {
+	named, right := map[string]bool{}, map[string]bool{}
+	err = e.await(ctx, ingressTimeout, func() (bool, string) {
+		hosts, err := e.hostNames(ctx)
+		if err != nil {
+			return false, err.Error()
+		}
+		routes := e.routes()
+		for ingress, at := range created {
+			name := ingress.Name
+			if hosts[name] != "" && !named[name] {
+				named[name], out.named = true, append(out.named, time.Since(at))
+			}
+			if !right[name] && isRight(ingress, hosts[name], routes) {
+				right[name], out.right = true, append(out.right, time.Since(at))
+			}
+		}
+		return len(right) == len(created), fmt.Sprintf("%d of %d Ingresses have a load balancer, %d are right", len(named), len(created), len(right))
+	})
+	return out, err
+}
+
+// awaitGone waits until no load balancer of these stacks is left, and then until nothing is. It is empty for all stacks.
+func (e *estate) awaitGone(ctx context.Context, since time.Time) (balancers, all time.Duration, err error) {
+	err = e.await(ctx, ingressTimeout, func() (bool, string) {
+		left, total := e.left()
+		if left == 0 && balancers == 0 {
+			balancers = time.Since(since)
+		}
+		return total == 0, fmt.Sprintf("%d load balancers are left, %d parts in all", left, total)
+	})
+	return balancers, time.Since(since), err
+}
+
+// left counts what stacks have in AWS.
+func (e *estate) left() (balancers, all int) {
+	aws := e.bed.AWS.State()
+	isOurs := func(tags map[string]string) bool { return tags[stackTag] != "" }
+	list, _ := aws.Balancers("", nil, nil)
+	for _, b := range list {
+		if tags, err := aws.Tags(b.ARN); err == nil && isOurs(tags) {
+			balancers++
+		}
+	}
+	groups, _ := aws.Groups(state.GroupFilter{})
+	for _, g := range groups {
+		if tags, err := aws.Tags(g.ARN); err == nil && isOurs(tags) {
+			all++
+		}
+	}
+	security, _ := aws.DescribeSecurityGroups("")
+	for _, g := range security {
+		if isOurs(g.Tags) {
+			all++
+		}
+	}
+	return balancers, all + balancers
+}
+
+// counted does something, waits until AWS is not called any more, and counts targetgate's calls.
+func (e *estate) counted(ctx context.Context, name string, do func() error) error {
+	before := len(e.bed.AWS.Calls(0))
+	if err := do(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	err := e.settle(ctx)
+	calls := e.callsSince(before)
+	e.result.count(name+": AWS calls", len(calls))
+	e.note(name, calls)
+	return err
+}
+
+func (e *estate) callsSince(before int) []wire.Call {
+	return slices.DeleteFunc(slices.Clone(e.bed.AWS.Calls(before)), func(c wire.Call) bool { return c.Principal != e.bed.AccessKey() })
+}
+
+// note says what calls were made, for those who look for needless ones.
+func (e *estate) note(name string, calls []wire.Call) {
+	e.Say("  %s: %s", name, operations(byOperation(calls)))
+}
+
+// restarted kills targetgate, has it come back, and measures the calls until it is quiet.
+func (e *estate) restarted(ctx context.Context) error {
+	before, begin := len(e.bed.AWS.Calls(0)), time.Now()
+	e.bed.Targetgate.Kill()
+	if err := errors.Join(e.bed.Targetgate.Restart(ctx), run.Pause(ctx, watched)); err != nil {
+		return err
+	}
+	err := e.settle(ctx)
+	calls := e.callsSince(before)
+	quiet, writes := time.Duration(0), 0
+	for _, c := range calls {
+		quiet = max(quiet, c.Answered.Sub(begin))
+		if !isDescribe(c) && !strings.HasPrefix(c.Operation, "List") && !strings.HasPrefix(c.Operation, "Get") {
+			writes++
+		}
+	}
+	e.result.time(restartQuiet, quiet)
+	e.result.count(restartCalls, len(calls))
+	e.result.count(restartWrites, writes)
+	e.note("restart", calls)
+	return err
+}

@@ -1,0 +1,321 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/run"
+)
+
+const (
+	groupSize, pathsEach = 50, 2
+	apart                = 40 * time.Millisecond
+	idleMinute           = time.Minute
+)
+
+// create creates Ingresses, with a pause after each, and returns when each was.
+func (e *estate) create(ctx context.Context, pause time.Duration, list ...*networkingv1.Ingress) (map[*networkingv1.Ingress]time.Time, error) {
+	created := map[*networkingv1.Ingress]time.Time{}
+	for _, ingress := range list {
+		at := time.Now()
+		if err := e.bed.Client.Create(ctx, ingress); err != nil {
+			return nil, fmt.Errorf("creating Ingress %s: %w", ingress.Name, err)
+		}
+		created[ingress] = at
+		if err := run.Pause(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+	return created, nil
+}
+
+// created measures the creation of Ingresses until AWS is not called any more.
+func (e *estate) created(ctx context.Context, name string, pause time.Duration, list ...*networkingv1.Ingress) error {
+	return e.counted(ctx, name, func() error {
+		created, err := e.create(ctx, pause, list...)
+		if err != nil {
+			return err
+		}
+		took, err := e.awaitRight(ctx, created)
+		e.result.time(name+": name in the status, median", quantile(took.named, 0.5))
+		e.result.time(name+": right, last", slices.Max(append(took.right, 0)))
+		return err
+	})
+}
+
+// changed measures a change until these Ingresses are right.
+func (e *estate) changed(ctx context.Context, name string, change func() error, right ...*networkingv1.Ingress) error {
+	return e.counted(ctx, name, func() error {
+		begin := time.Now()
+		if err := change(); err != nil {
+			return err
+		}
+		since := map[*networkingv1.Ingress]time.Time{}
+		for _, ingress := range right {
+			since[ingress] = begin
+		}
+		took, err := e.awaitRight(ctx, since)
+		e.result.time(name+": right", slices.Max(append(took.right, 0)))
+		return err
+	})
+}
+
+// edit changes an Ingress in the cluster, and takes in what it is then.
+func (e *estate) edit(ctx context.Context, ingress *networkingv1.Ingress, edit func(*networkingv1.Ingress)) func() error {
+	return func() error {
+		before := ingress.DeepCopy()
+		edit(ingress)
+		after := ingress.DeepCopy()
+		return e.change(ctx, before, func(i *networkingv1.Ingress) { i.Spec, i.Annotations = after.Spec, after.Annotations })
+	}
+}
+
+// deleted measures the deletion of Ingresses until nothing is left of them.
+func (e *estate) deleted(ctx context.Context, name string, list ...*networkingv1.Ingress) error {
+	return e.counted(ctx, name, func() error {
+		begin := time.Now()
+		for _, ingress := range list {
+			if err := e.bed.Client.Delete(ctx, ingress); err != nil {
+				return fmt.Errorf("deleting Ingress %s: %w", ingress.Name, err)
+			}
+		}
+		balancers, all, err := e.awaitGone(ctx, begin)
+		e.result.time(name+": load balancers gone", balancers)
+		e.result.time(name+": all gone", all)
+		return err
+	})
+}
+
+// oneIngress measures the life of one Ingress, and then what TLS adds.
+func oneIngress(ctx context.Context, e *estate) error {
+	plain, err := e.serve(ctx, "plain", 3)
+	if err != nil {
+		return err
+	}
+	for _, do := range []func() error{
+		func() error { return e.created(ctx, "created", 0, plain) },
+		func() error { return e.restarted(ctx) },
+		func() error { return e.deleted(ctx, "deleted", plain) },
+		func() error { return e.secure(ctx) },
+	} {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *estate) addCertificate(host string) error {
+	_, err := e.bed.AWS.State().AddCertificate("", state.CertificateSpec{Domains: []string{host}})
+	return err
+}
+
+// secure measures an Ingress with HTTPS and a redirect, a second host with a certificate, and a third one whose certificate is issued
+// when it is already there.
+func (e *estate) secure(ctx context.Context) error {
+	const second, third = "second.example.com", "third.example.com"
+	secure, err := e.serve(ctx, "secure", 1, `listen-ports=[{"HTTP":80},{"HTTPS":443}]`, "ssl-redirect=443")
+	if err := errors.Join(err, e.addCertificate("secure.example.com"), e.addCertificate(second)); err != nil {
+		return err
+	}
+	if err := e.created(ctx, "HTTPS", 0, secure); err != nil {
+		return err
+	}
+	addHost := func(host string) func(*networkingv1.Ingress) {
+		return func(i *networkingv1.Ingress) {
+			rule := *i.Spec.Rules[0].DeepCopy()
+			rule.Host = host
+			i.Spec.Rules = append(i.Spec.Rules, rule)
+		}
+	}
+	if err := e.changed(ctx, "second host with TLS", e.edit(ctx, secure, addHost(second)), secure); err != nil {
+		return err
+	}
+	late, err := e.serve(ctx, "late", 1, `listen-ports=[{"HTTPS":443}]`)
+	if err != nil {
+		return err
+	}
+	late.Spec.Rules[0].Host = third
+	if _, err := e.create(ctx, watched, late); err != nil {
+		return err
+	}
+	return e.changed(ctx, "certificate issued later", func() error { return e.addCertificate(third) }, late)
+}
+
+// members are those of a group, with a number for each.
+func (e *estate) members(ctx context.Context, count int) ([]*networkingv1.Ingress, error) {
+	list := make([]*networkingv1.Ingress, count)
+	for i := range list {
+		var err error
+		if list[i], err = e.serve(ctx, fmt.Sprintf("member-%02d", i), pathsEach, "group.name=all"); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func groupApart(ctx context.Context, e *estate) error {
+	list, err := e.members(ctx, groupSize)
+	if err != nil {
+		return err
+	}
+	begin, err := e.mark()
+	if err != nil {
+		return err
+	}
+	if err := e.created(ctx, "created", apart, list...); err != nil {
+		return err
+	}
+	end, err := e.mark()
+	e.result.time("created: CPU of targetgate", end.cpu-begin.cpu)
+	return err
+}
+
+// groupAtOnce measures a group, and then changes of one member when there are some 100 rules.
+func groupAtOnce(ctx context.Context, e *estate) error {
+	list, err := e.members(ctx, groupSize)
+	if err != nil {
+		return err
+	}
+	added, err := e.serve(ctx, "member-25-added", pathsEach, "group.name=all")
+	if err != nil {
+		return err
+	}
+	last := list[groupSize-1]
+	newPath := func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Path = "/changed" }
+	for _, do := range []func() error{
+		func() error { return e.created(ctx, "created", 0, list...) },
+		func() error {
+			return e.changed(ctx, "one path changed", e.edit(ctx, list[groupSize/2], newPath), list[groupSize/2])
+		},
+		func() error { return e.memberDeleted(ctx, list[0], last) },
+		func() error { return e.created(ctx, "one member added", 0, added) },
+		func() error { return e.restarted(ctx) },
+	} {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// memberDeleted measures the deletion of the first member until its finalizer is off and the others are right.
+func (e *estate) memberDeleted(ctx context.Context, member *networkingv1.Ingress, others ...*networkingv1.Ingress) error {
+	return e.changed(ctx, "one member deleted", func() error {
+		if err := e.bed.Client.Delete(ctx, member); err != nil {
+			return fmt.Errorf("deleting Ingress %s: %w", member.Name, err)
+		}
+		return e.await(ctx, ingressTimeout, func() (bool, string) {
+			for route := range e.routes() {
+				if strings.Contains(route, " "+member.Spec.Rules[0].Host+" ") {
+					return false, "the rules of the deleted member are there"
+				}
+			}
+			return true, ""
+		})
+	}, others...)
+}
+
+// hundred measures Ingresses that all have load balancers of their own, within AWS's limits, then a minute in which nothing happens, then
+// their deletion.
+func hundred(ctx context.Context, e *estate) error {
+	list := make([]*networkingv1.Ingress, 100)
+	for i := range list {
+		var err error
+		if list[i], err = e.serve(ctx, fmt.Sprintf("alone-%02d", i), 1); err != nil {
+			return err
+		}
+	}
+	before := len(e.bed.AWS.Calls(0))
+	if err := e.created(ctx, "created", 0, list...); err != nil {
+		return err
+	}
+	e.result.count("created: throttled calls", matching(e.callsSince(before), isThrottled))
+	before = len(e.bed.AWS.Calls(0))
+	if err := run.Pause(ctx, idleMinute); err != nil {
+		return err
+	}
+	e.result.count("an idle minute: AWS calls", len(e.callsSince(before)))
+	before = len(e.bed.AWS.Calls(0))
+	err := e.deleted(ctx, "deleted", list...)
+	e.result.count("deleted: refused calls", matching(e.callsSince(before), isRefused))
+	return err
+}
+
+// faults break a member, each in another way.
+var faults = map[string]func(*networkingv1.Ingress){
+	"missing Service":    func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Backend = backendOf("none") },
+	"missing port":       func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Port.Number = 99 },
+	"bad JSON":           func(i *networkingv1.Ingress) { i.Annotations[annotation+"listen-ports"] = "{" },
+	"bad number":         func(i *networkingv1.Ingress) { i.Annotations[annotation+"healthcheck-interval-seconds"] = "often" },
+	"another scheme":     func(i *networkingv1.Ingress) { i.Annotations[annotation+"scheme"] = "internet-facing" },
+	"no certificate":     func(i *networkingv1.Ingress) { i.Annotations[annotation+"listen-ports"] = `[{"HTTPS":443}]` },
+	"a rule AWS refuses": func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Path = "/" + strings.Repeat("a", 200) },
+}
+
+// brokenMember measures, for each fault of one member, a change of another and a new member.
+func brokenMember(ctx context.Context, e *estate) error {
+	list, err := e.members(ctx, 10)
+	if err != nil {
+		return err
+	}
+	if err := e.created(ctx, "created", 0, list...); err != nil {
+		return err
+	}
+	for n, fault := range slices.Sorted(maps.Keys(faults)) {
+		if err := e.broken(ctx, fault, list[0], list[1], n); err != nil {
+			return fmt.Errorf("%s: %w", fault, err)
+		}
+	}
+	return nil
+}
+
+// brokenFor is how long the calls are counted while a member is broken, as they were for the incumbent.
+const brokenFor = 28 * time.Second
+
+func (e *estate) broken(ctx context.Context, fault string, bad, other *networkingv1.Ingress, number int) error {
+	whole, before := bad.DeepCopy(), len(e.bed.AWS.Calls(0))
+	added, err := e.serve(ctx, fmt.Sprintf("new-%d", number), 1, "group.name=all")
+	if err := errors.Join(err, e.edit(ctx, bad, faults[fault])()); err != nil {
+		return err
+	}
+	end := time.Now().Add(brokenFor)
+	if err := run.Pause(ctx, watched); err != nil {
+		return err
+	}
+	path := fmt.Sprintf("/changed-%d", number)
+	begin := time.Now()
+	if err := e.edit(ctx, other, func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Path = path })(); err != nil {
+		return err
+	}
+	changed, err := e.awaitRight(ctx, map[*networkingv1.Ingress]time.Time{other: begin})
+	if err != nil {
+		return err
+	}
+	created, err := e.create(ctx, 0, added)
+	if err != nil {
+		return err
+	}
+	served, err := e.awaitRight(ctx, created)
+	e.result.time(fault+": change of another", slices.Max(append(changed.right, 0)))
+	e.result.time(fault+": new member", slices.Max(append(served.right, 0)))
+	if err := errors.Join(err, run.Pause(ctx, time.Until(end))); err != nil {
+		return err
+	}
+	calls := e.callsSince(before)
+	e.result.count(fault+": AWS calls in 28 s", len(calls))
+	e.note(fault, calls)
+	err = e.edit(ctx, bad, func(i *networkingv1.Ingress) { i.Spec, i.Annotations = whole.Spec, whole.Annotations })()
+	return errors.Join(err, e.settle(ctx))
+}
