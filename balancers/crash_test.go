@@ -92,7 +92,7 @@ func (a *world) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 	return out, nil
 }
 
-func (a *world) ReadWebACLs(context.Context, stack.ID) error { return nil }
+func (a *world) Complete(context.Context, stack.Stack) (bool, error) { return false, nil }
 
 func (a *world) Forget(stack.ID) {}
 

@@ -35,7 +35,7 @@ const (
 )
 
 // faultPause is when a group with a fault is built again: what it lacks may have come to AWS, such as a certificate.
-const faultPause = time.Minute
+const faultPause = 10 * time.Second
 
 // notice is what a member is told in a pass.
 type notice struct {

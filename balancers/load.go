@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
-	"github.com/targetgate/targetgate/balancers/stack"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -94,20 +92,14 @@ func (p *pass) observe(ctx context.Context) (err error) {
 	return nil
 }
 
-// observeWebACLs reads the web ACLs that are seen when one is wanted: for all groups it would take long, as AWS answers one such call a
-// second.
-func (p *pass) observeWebACLs(ctx context.Context) error {
-	wants := func(b stack.LoadBalancer) bool { return b.WebACL != nil }
-	isUnknown := func(b stack.LoadBalancer) bool { return b.WebACL == nil }
-	if !slices.ContainsFunc(p.wanted.LoadBalancers, wants) || !slices.ContainsFunc(p.seen.LoadBalancers, isUnknown) {
-		return nil
-	}
-	if err := p.View.ReadWebACLs(ctx, p.id); err != nil {
+// complete has all be seen that what is wanted is compared with.
+func (p *pass) complete(ctx context.Context) error {
+	read, err := p.View.Complete(ctx, p.wanted)
+	if err != nil || !read {
 		return err
 	}
 	bindings := p.seen.Bindings
-	seen, err := p.View.Stack(ctx, p.id)
-	p.seen = seen
+	p.seen, err = p.View.Stack(ctx, p.id)
 	p.seen.Bindings = bindings
 	return err
 }

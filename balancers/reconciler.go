@@ -52,8 +52,8 @@ type Reconciler struct {
 type View interface {
 	// Stack is what is seen of a stack, without its bindings. The caller may change it.
 	Stack(ctx context.Context, id stack.ID) (stack.Stack, error)
-	// ReadWebACLs has Stack say from now on which web ACLs the stack's load balancers have.
-	ReadWebACLs(ctx context.Context, id stack.ID) error
+	// Complete has Stack say from now on, of what is wanted, also what takes many calls or scarce ones. It is false when it did already.
+	Complete(ctx context.Context, wanted stack.Stack) (bool, error)
 }
 
 // Facts looks things up in AWS that belong to no stack.
@@ -165,7 +165,7 @@ func (p *pass) propose(ctx context.Context) (plan.Plan, error) {
 	if err := p.build(ctx); err != nil {
 		return nil, err
 	}
-	if err := p.observeWebACLs(ctx); err != nil {
+	if err := p.complete(ctx); err != nil {
 		return nil, err
 	}
 	p.memory.inTurn(p.wanted.TargetGroups)

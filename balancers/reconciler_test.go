@@ -458,3 +458,16 @@ func TestImplicitGroupsHaveOneMember(t *testing.T) {
 		t.Errorf("wanted %+v, finalizers %v", b.wanted, b.get("a").Finalizers)
 	}
 }
+
+func TestWhatIsWantedIsComparedWithAllThatIsReadForIt(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("a", edge))
+	b.see(edge, balancer("edge", true, 80))
+	b.complete = func(wanted stack.Stack) bool {
+		b.seen["edge"].LoadBalancers[0].WebACL = &wanted.TargetGroups[0].Part
+		return true
+	}
+	b.mustPass(edge)
+	if acl := b.compared.LoadBalancers[0].WebACL; acl == nil || *acl != part("a") {
+		t.Errorf("it is compared with the web ACL %v, want what was read for the wanted stack", acl)
+	}
+}

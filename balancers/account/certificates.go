@@ -36,12 +36,12 @@ type described struct {
 // How old what is known of certificates may be: which there are, and their domains. Another certificate can be imported under the ARN of
 // an imported one; others keep their domains.
 const (
-	listAge     = 30 * time.Second
+	listAge     = 10 * time.Second
 	importedAge = 5 * time.Minute
 	issuedAge   = 10 * time.Hour
 )
 
-// Certificates are those that are issued, by ARN. One that was issued half a minute ago is among them. The caller may change the list, not
+// Certificates are those that are issued, by ARN. One that was issued 10 seconds ago is among them. The caller may change the list, not
 // the domains.
 func (i *Issued) Certificates(ctx context.Context) ([]acm.Certificate, error) {
 	if known, isYoung := i.known(); isYoung {

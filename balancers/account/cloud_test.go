@@ -98,6 +98,7 @@ func (c *cloud) DescribeLoadBalancerAttributes(context.Context, *elbv2.DescribeL
 func (c *cloud) DescribeTargetGroupAttributes(context.Context, *elbv2.DescribeTargetGroupAttributesInput) (
 	*elbv2.DescribeTargetGroupAttributesOutput, error,
 ) {
+	defer c.count("TargetGroupAttributes")()
 	return &elbv2.DescribeTargetGroupAttributesOutput{}, nil
 }
 

@@ -5,6 +5,7 @@ package account
 
 import (
 	"context"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -13,23 +14,11 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// readDetails reads the listeners and the attributes of a stack.
+// readDetails reads the listeners and the attributes of a stack's load balancers.
 func (v *View) readDetails(ctx context.Context, s *stack.Stack) error {
 	for i := range s.LoadBalancers {
 		if err := v.readLoadBalancer(ctx, &s.LoadBalancers[i]); err != nil {
 			return err
-		}
-	}
-	for i := range s.TargetGroups {
-		group := &s.TargetGroups[i]
-		out, err := v.ELB.DescribeTargetGroupAttributes(ctx,
-			&elbv2.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(group.ARN)})
-		if err != nil {
-			return err
-		}
-		group.Attributes = map[string]string{}
-		for _, a := range out.Attributes {
-			group.Attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
 		}
 	}
 	return nil
@@ -128,32 +117,53 @@ func (v *View) readStates(ctx context.Context, s *stack.Stack) error {
 	return nil
 }
 
-// ReadWebACLs reads the web ACLs of a stack that are not known. WAF allows one such call a second, so whoever does not change web ACLs does
-// not ask for them.
-func (v *View) ReadWebACLs(ctx context.Context, id stack.ID) error {
-	seen, e, changed := v.look(id)
-	if e == nil || v.WAF == nil {
-		return nil
+// Complete reads what Stack does not, where something is wanted to compare it with: attributes of target groups, one call for each, and
+// web ACLs, of which WAF allows one call a second. Stack says it from then on. It is false when there was nothing to read.
+func (v *View) Complete(ctx context.Context, wanted stack.Stack) (bool, error) {
+	seen, e, changed := v.look(wanted.ID)
+	if e == nil {
+		return false, nil
 	}
+	read := false
+	for i := range seen.TargetGroups {
+		group := &seen.TargetGroups[i]
+		wants := func(w stack.TargetGroup) bool { return w.Part == group.Part && len(w.Attributes) > 0 }
+		if group.Attributes == nil && slices.ContainsFunc(wanted.TargetGroups, wants) {
+			read = true
+			if err := v.readAttributes(ctx, group); err != nil {
+				v.forgetIfGone(wanted.ID, err)
+				return false, err
+			}
+		}
+	}
+	wantsACL := func(w stack.LoadBalancer) bool { return w.WebACL != nil }
 	for i := range seen.LoadBalancers {
 		b := &seen.LoadBalancers[i]
-		if b.WebACL != nil {
-			continue
+		if b.WebACL == nil && v.WAF != nil && slices.ContainsFunc(wanted.LoadBalancers, wantsACL) {
+			read = true
+			acl, err := v.WAF.WebACL(ctx, b.ARN)
+			if err != nil {
+				return false, err
+			}
+			b.WebACL = &acl
 		}
-		acl, err := v.WAF.WebACL(ctx, b.ARN)
-		if err != nil {
-			return err
-		}
-		b.WebACL = &acl
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if e := v.entries[id]; e != nil && e.changed == changed {
-		for i := range min(len(e.seen.LoadBalancers), len(seen.LoadBalancers)) {
-			if e.seen.LoadBalancers[i].ARN == seen.LoadBalancers[i].ARN {
-				e.seen.LoadBalancers[i].WebACL = seen.LoadBalancers[i].WebACL
-			}
-		}
+	if e := v.entries[wanted.ID]; e != nil && e.changed == changed {
+		e.seen = seen
+	}
+	return read, nil
+}
+
+func (v *View) readAttributes(ctx context.Context, group *stack.TargetGroup) error {
+	out, err := v.ELB.DescribeTargetGroupAttributes(ctx, &elbv2.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(group.ARN)})
+	if err != nil {
+		return err
+	}
+	group.Attributes = map[string]string{}
+	for _, a := range out.Attributes {
+		group.Attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
 	}
 	return nil
 }

@@ -66,7 +66,8 @@ const lag = 5 * time.Minute
 // statePause is how old the state of a load balancer may be that is not active yet.
 const statePause = 5 * time.Second
 
-// Stack is what is seen of a stack, without bindings. The caller may change it. Web ACLs are nil unless ReadWebACLs has read them.
+// Stack is what is seen of a stack, without bindings. The caller may change it. Web ACLs and the attributes of target groups are
+// nil unless Complete has read them.
 func (v *View) Stack(ctx context.Context, id stack.ID) (stack.Stack, error) {
 	for {
 		if err := v.refresh(ctx, id); err != nil {

@@ -44,7 +44,7 @@ func (a *account) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 	return out, a.errs[id.Name]
 }
 
-func (*account) ReadWebACLs(context.Context, stack.ID) error { return nil }
+func (*account) Complete(context.Context, stack.Stack) (bool, error) { return false, nil }
 
 func (*account) Lookup(context.Context, ingress.Needs) (out ingress.AWS, _ error) {
 	for _, zone := range []string{"a", "b"} {

@@ -158,7 +158,7 @@ func (e *estate) members(ctx context.Context, count int) ([]*networkingv1.Ingres
 	list := make([]*networkingv1.Ingress, count)
 	for i := range list {
 		var err error
-		if list[i], err = e.serve(ctx, fmt.Sprintf("member-%02d", i), pathsEach, "group.name=all"); err != nil {
+		if list[i], err = e.serve(ctx, fmt.Sprintf("member-%02d", i), pathsEach, "group.name=all", "scheme=internal"); err != nil {
 			return nil, err
 		}
 	}
@@ -188,7 +188,7 @@ func groupAtOnce(ctx context.Context, e *estate) error {
 	if err != nil {
 		return err
 	}
-	added, err := e.serve(ctx, "member-25-added", pathsEach, "group.name=all")
+	added, err := e.serve(ctx, "member-25-added", pathsEach, "group.name=all", "scheme=internal")
 	if err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ const brokenFor = 28 * time.Second
 
 func (e *estate) broken(ctx context.Context, fault string, bad, other *networkingv1.Ingress, number int) error {
 	whole, before := bad.DeepCopy(), len(e.bed.AWS.Calls(0))
-	added, err := e.serve(ctx, fmt.Sprintf("new-%d", number), 1, "group.name=all")
+	added, err := e.serve(ctx, fmt.Sprintf("new-%d", number), 1, "group.name=all", "scheme=internal")
 	if err := errors.Join(err, e.edit(ctx, bad, faults[fault])()); err != nil {
 		return err
 	}
