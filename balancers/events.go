@@ -133,7 +133,7 @@ func (p *pass) tellWait() {
 
 // tellSuccess tells those whose wishes are fulfilled, if there was something to do.
 func (p *pass) tellSuccess(errs error) {
-	if errs != nil || len(p.result.Done) == 0 || len(p.result.Waits) > 0 || len(p.result.LeftOut) > 0 {
+	if errs != nil || p.begun || len(p.result.Done) == 0 || len(p.result.Waits) > 0 || len(p.result.LeftOut) > 0 {
 		return
 	}
 	failed := map[types.UID]bool{}

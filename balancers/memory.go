@@ -16,6 +16,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -34,6 +35,8 @@ type memory struct {
 	moved map[string]time.Time
 	// rerouted is when rules were changed last. As far as is known that may have been just before this memory began.
 	rerouted time.Time
+	// done is when a step was done last that was not a late one.
+	done time.Time
 	// waiting are the target groups for whose health passes have waited since nothing had to wait: the last one longest ago first.
 	waiting []waiting
 	// left is when a member that another group has got that one's load balancer as its status.
@@ -90,8 +93,16 @@ func (m *memory) kept(now time.Time) time.Duration {
 	return max(0, m.rerouted.Add(apply.RuleLag).Sub(now))
 }
 
-func (m *memory) noteRerouted(rerouted bool, now time.Time) {
-	if rerouted {
+// late is for how long late steps must still wait.
+func (m *memory) late(now time.Time) time.Duration {
+	return max(0, m.done.Add(apply.LateDelay).Sub(now))
+}
+
+func (m *memory) noteDone(result apply.Result, now time.Time) {
+	if slices.ContainsFunc(result.Done, func(s plan.Step) bool { return !s.Late }) {
+		m.done = now
+	}
+	if result.Rerouted {
 		m.rerouted = now
 	}
 }

@@ -5,6 +5,7 @@ package balancers
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -122,6 +123,7 @@ type pass struct {
 	result       apply.Result
 	notices      []notice
 	built        bool // the wanted stack could be built
+	begun        bool // it is left to the next pass to do the rest
 	failing      bool // a member is told of a failure
 	again        time.Duration
 }
@@ -141,8 +143,11 @@ func (p *pass) run(ctx context.Context) (err error) {
 	if p.isOrphaned() {
 		return errs
 	}
-	p.result = p.Applier.Run(ctx, apply.Pass{ID: p.id, Plan: steps, Unsettled: p.unsettled, Kept: p.memory.kept(p.Clock.Now())})
-	p.memory.noteRerouted(p.result.Rerouted, p.Clock.Now())
+	now := p.Clock.Now()
+	p.result = p.Applier.Run(ctx, apply.Pass{
+		ID: p.id, Plan: p.begin(steps), Unsettled: p.unsettled, Kept: p.memory.kept(now), Late: p.memory.late(now),
+	})
+	p.memory.noteDone(p.result, p.Clock.Now())
 	p.soon(p.result.Again)
 	p.tellWait()
 	errs = join(errs, p.tellFailures())
@@ -154,6 +159,21 @@ func (p *pass) run(ctx context.Context) (err error) {
 	errs = join(errs, p.release(ctx))
 	p.tellSuccess(errs)
 	return errs
+}
+
+// begin is the steps to do. A pass that makes the first load balancer of a group ends there: its name is all that statuses need, and all
+// that clients can use until it is active.
+func (p *pass) begin(steps plan.Plan) plan.Plan {
+	i := slices.IndexFunc(steps, func(s plan.Step) bool {
+		_, makes := s.Change.(plan.CreateLoadBalancer)
+		return makes
+	})
+	if i < 0 || len(p.seen.LoadBalancers) > 0 {
+		return steps
+	}
+	p.begun = true
+	p.soon(time.Millisecond)
+	return steps[:i+1]
 }
 
 // propose finds by which steps what is seen becomes what the members want. It writes nothing.

@@ -356,6 +356,30 @@ func TestTargetGroupsAreKeptForAWhileAfterRulesWereChanged(t *testing.T) {
 	pass(apply.RuleLag, 0)
 }
 
+func TestLateStepsWaitUntilTheRestHasBeenDoneForAWhile(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
+	b.see(edge, balancer("old", true, 80))
+	var late time.Duration
+	var done []plan.Step
+	b.apply = func(pass apply.Pass) apply.Result {
+		late = pass.Late
+		return apply.Result{Done: done}
+	}
+	pass := func(step plan.Step, want time.Duration) {
+		t.Helper()
+		done = []plan.Step{step}
+		if b.mustPass(edge); late != want {
+			t.Errorf("late steps wait for %s, want %s", late, want)
+		}
+		b.clock.Step(time.Second)
+	}
+	pass(plan.Step{Late: true}, 0)
+	pass(plan.Step{}, 0)
+	pass(plan.Step{Late: true}, apply.LateDelay-time.Second)
+	b.clock.Step(time.Hour)
+	pass(plan.Step{}, 0)
+}
+
 // Rule 14: what waits ends a pass, so it comes last in the next one. Its member is told after a while.
 func TestATargetGroupThatNeverGetsHealthyHoldsUpNoOther(t *testing.T) {
 	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge), served(ingressOf("b", edge), oldHost, edge),
@@ -469,5 +493,23 @@ func TestWhatIsWantedIsComparedWithAllThatIsReadForIt(t *testing.T) {
 	b.mustPass(edge)
 	if acl := b.compared.LoadBalancers[0].WebACL; acl == nil || *acl != part("a") {
 		t.Errorf("it is compared with the web ACL %v, want what was read for the wanted stack", acl)
+	}
+}
+
+func TestTheStatusHasTheNameBeforeTheRestIsMade(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("a", edge))
+	b.steps = plan.Plan{{Change: plan.CreateLoadBalancer{}}, {Change: plan.CreateTargetGroup{}}}
+	var did int
+	b.apply = func(pass apply.Pass) apply.Result {
+		did = len(pass.Plan)
+		b.see(edge, balancer("old", false, 80))
+		return apply.Result{Done: pass.Plan}
+	}
+	result := b.mustPass(edge)
+	if hostname(b.get("a")) != oldHost || did != 1 || result.RequeueAfter != time.Millisecond || len(b.events) != 0 {
+		t.Errorf("status %q, %d steps, again in %v, events %q", hostname(b.get("a")), did, result.RequeueAfter, b.events)
+	}
+	if result := b.mustPass(edge); did != 2 || result.RequeueAfter == time.Millisecond || len(b.events) != 1 {
+		t.Errorf("%d steps, again in %v, events %q, want the rest to be done", did, result.RequeueAfter, b.events)
 	}
 }

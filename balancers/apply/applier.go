@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -45,6 +46,8 @@ type Pass struct {
 	Unsettled func(arn string) time.Duration
 	// Kept is for how long target groups and their targets must still be kept, as load balancers may follow the rules of an earlier pass.
 	Kept time.Duration
+	// Late is for how long late steps must still wait, as other steps were done by an earlier pass.
+	Late time.Duration
 }
 
 // RuleLag is for how long load balancers may follow rules that have been changed. AWS states no bound; users have seen some 10 s.
@@ -96,13 +99,26 @@ type doing struct {
 	uncertain bool
 }
 
-// Run does the steps in their order, the late ones after all others. What depends on a wait is not done, nor what must not be done because
-// of a failure; the rest is. It ends early when nobody knows what came of a call, or when ctx ends.
+// LateDelay is for how long nothing else must have been done before late steps are: one rule that is inserted or deleted has the tags of
+// all behind it changed, and the next one again.
+const LateDelay = 30 * time.Second
+
+// Run does the steps in their order, the late ones after all others, once none of those was done for LateDelay. What depends on a wait is
+// not done, nor what must not be done because of a failure; the rest is. It ends early when nobody knows what came of a call, or when ctx
+// ends.
 func (a *Applier) Run(ctx context.Context, pass Pass) Result {
 	d := &doing{Applier: a, Calls: a.Calls, pass: pass, refs: refs{}}
-	if d.steps(ctx, func(s plan.Step) bool { return !s.Late }, len(pass.Plan)) {
-		d.Calls = a.Late
-		d.steps(ctx, func(s plan.Step) bool { return s.Late }, maxLate)
+	isLate := func(s plan.Step) bool { return s.Late }
+	if d.steps(ctx, func(s plan.Step) bool { return !s.Late }, len(pass.Plan)) && slices.ContainsFunc(pass.Plan, isLate) {
+		switch {
+		case len(d.result.Done) > 0:
+			d.again(LateDelay)
+		case pass.Late > 0:
+			d.again(pass.Late)
+		default:
+			d.Calls = a.Late
+			d.steps(ctx, isLate, maxLate)
+		}
 	}
 	if d.uncertain {
 		a.View.Forget(pass.ID)

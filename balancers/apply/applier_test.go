@@ -333,7 +333,7 @@ func TestAWaitHoldsUpWhatDependsOnItAlone(t *testing.T) {
 		plan.Step{Wait: &behind, Change: newGroup("a")},
 		plan.Step{Anew: true, Change: newGroup("b")},
 	)
-	want := []string{"DescribeLoadBalancers " + balancerARN, "CreateTargetGroup b", "AddTags arn-1"}
+	want := []string{"DescribeLoadBalancers " + balancerARN, "CreateTargetGroup b"}
 	if diff := cmp.Diff(want, f.calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
@@ -348,9 +348,16 @@ func TestLateStepsComeLastAndAreBounded(t *testing.T) {
 	for i := range maxLate + 5 {
 		steps = append(steps, plan.Step{Late: true, Change: plan.Tag{Of: stack.Ref{ID: fmt.Sprint("arn-", i)}, Tags: map[string]string{"a": "b"}}})
 	}
-	result, _ := run(t, f, append(steps, do(newGroup("a"))...)...)
-	if f.calls[0] != "CreateTargetGroup a" || len(f.calls) != 1+maxLate || result.Again != latePause {
-		t.Errorf("%d calls, first %s, again in %v", len(f.calls), f.calls[0], result.Again)
+	if result, _ := run(t, f, append(steps, do(newGroup("a"))...)...); len(f.calls) != 1 || result.Again != LateDelay {
+		t.Errorf("calls %v, again in %v, want no late step beside another", f.calls, result.Again)
+	}
+	f = good()
+	if result, _ := runPass(t, f, Pass{Plan: steps, Late: time.Second}); len(f.calls) > 0 || result.Again != time.Second {
+		t.Errorf("calls %v, again in %v, want no late step yet", f.calls, result.Again)
+	}
+	f = good()
+	if result, _ := run(t, f, steps...); len(f.calls) != maxLate || result.Again != latePause {
+		t.Errorf("%d calls, again in %v", len(f.calls), result.Again)
 	}
 	f = good()
 	f.errs["CreateTargetGroup a"] = errors.New("no answer")

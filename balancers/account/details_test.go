@@ -1,0 +1,70 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import (
+	"context"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// firewall has the same web ACL for all load balancers.
+type firewall struct{ asked int }
+
+func (f *firewall) WebACL(context.Context, string) (string, error) {
+	f.asked++
+	return "acl", nil
+}
+
+// Attributes take a call for each target group, and AWS answers one call a second that asks for a web ACL.
+func TestWhatTakesManyCallsIsReadWhereItIsWanted(t *testing.T) {
+	c, waf := newCloud(), &firewall{}
+	c.add("balancer", tagged("g"))
+	c.addGroup("first", "g", "shop/a-web:80")
+	c.addGroup("second", "g", "shop/b-web:80")
+	v, _ := viewOf(c)
+	v.WAF = waf
+	complete := func(wanted stack.Stack) bool {
+		t.Helper()
+		wanted.ID = id("g")
+		if _, err := v.Stack(t.Context(), wanted.ID); err != nil {
+			t.Fatal(err)
+		}
+		read, err := v.Complete(t.Context(), wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read
+	}
+	group := func(part string, attributes map[string]string) stack.Stack {
+		return stack.Stack{TargetGroups: []stack.TargetGroup{{Part: part, Attributes: attributes}}}
+	}
+	if complete(group("shop/a-web:80", nil)) || c.calls["TargetGroupAttributes"] != 0 || waf.asked != 0 {
+		t.Errorf("calls %v, web ACL asked for %d times: nothing is wanted", c.calls, waf.asked)
+	}
+	sticky := group("shop/b-web:80", map[string]string{"stickiness.enabled": "true"})
+	if !complete(sticky) || complete(sticky) || c.calls["TargetGroupAttributes"] != 1 {
+		t.Errorf("calls %v, want one, for the target group of which attributes are wanted", c.calls)
+	}
+	guarded := stack.Stack{LoadBalancers: []stack.LoadBalancer{{WebACL: aws.String("acl")}}}
+	if !complete(guarded) || complete(guarded) || waf.asked != 1 {
+		t.Errorf("the web ACL is asked for %d times, want once", waf.asked)
+	}
+	seen, err := v.Stack(t.Context(), id("g"))
+	if err != nil || *seen.LoadBalancers[0].WebACL != "acl" || seen.TargetGroups[0].Attributes != nil || seen.TargetGroups[1].Attributes == nil {
+		t.Errorf("stack %+v, error %v: want the web ACL, and attributes of the second target group alone", seen, err)
+	}
+}
+
+// addGroup adds a target group with the tags of a stack's part.
+func (c *cloud) addGroup(arn, name, part string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.groups = append(c.groups, types.TargetGroup{TargetGroupArn: aws.String(arn), VpcId: aws.String("vpc")})
+	c.tags[arn] = stack.Tags("c", stack.Ingresses, name, part)
+}
