@@ -6,6 +6,8 @@ package ingress
 import (
 	"fmt"
 	"slices"
+
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // warn notes what the user should know and does not hold the member: annotations that are not known, not supported or wrong where nothing
@@ -81,7 +83,7 @@ func (d *draft) warnOfShadows(l *listener, warn func(*reading, Fault)) {
 	}
 	for i, later := range l.all {
 		for _, earlier := range l.all[:i] {
-			if covers(earlier.Conditions, later.Conditions) && !leadsToItself(earlier.Rule, l.protocol, l.port) {
+			if stack.Covers(earlier.Conditions, later.Conditions) && !leadsToItself(earlier.Rule, l.protocol, l.port) {
 				warn(owners[later.Owner], Fault{Field: later.field, Reason: "no request reaches this rule, as " + earlier.field +
 					" of Ingress " + earlier.Owner + " stands before it and takes all of its requests"})
 				break

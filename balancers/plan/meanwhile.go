@@ -123,99 +123,11 @@ func (l *listener) answering(at int, conditions []stack.Condition) stack.Action 
 		isBefore := func(p *place) bool { return p.isMatched() && p.seen.ARN == rule.ARN }
 		switch {
 		case slices.ContainsFunc(l.places[:at], isBefore):
-		case covers(rule.Conditions, conditions):
+		case stack.Covers(rule.Conditions, conditions):
 			return rule.Action
-		case !apart(rule.Conditions, conditions):
+		case !stack.Apart(rule.Conditions, conditions):
 			return stack.Action{}
 		}
 	}
 	return l.seen.Default
-}
-
-// covers says whether wide hold whenever narrow do, as far as can be told.
-func covers(wide, narrow []stack.Condition) bool {
-	return !slices.ContainsFunc(wide, func(w stack.Condition) bool {
-		all := w.Field == "path-pattern" && (slices.Contains(w.Values, "/*") || slices.Contains(w.Values, "*"))
-		return !all && !slices.ContainsFunc(narrow, func(n stack.Condition) bool { return implies(n, w) })
-	})
-}
-
-// implies says whether w holds whenever n does, as far as can be told.
-func implies(n, w stack.Condition) bool {
-	if conditionsKey([]stack.Condition{n}) == conditionsKey([]stack.Condition{w}) {
-		return true
-	}
-	if !isPattern(n) || n.Field != w.Field || !isPattern(w) {
-		return false
-	}
-	return !slices.ContainsFunc(n.Values, func(value string) bool {
-		return !slices.ContainsFunc(w.Values, func(pattern string) bool { return fits(folded(w, pattern), folded(n, value)) })
-	})
-}
-
-// apart says whether no request fulfils both, as far as can be told.
-func apart(a, b []stack.Condition) bool {
-	for _, x := range a {
-		for _, y := range b {
-			if x.Field == y.Field && isPattern(x) && isPattern(y) && areApart(x, y) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func areApart(x, y stack.Condition) bool {
-	return !slices.ContainsFunc(x.Values, func(a string) bool {
-		return slices.ContainsFunc(y.Values, func(b string) bool { return mayMeet(folded(x, a), folded(y, b)) })
-	})
-}
-
-// isPattern says whether the condition's values are patterns of a host or a path.
-func isPattern(c stack.Condition) bool {
-	return len(c.Values) > 0 && len(c.Regex) == 0 && (c.Field == "host-header" || c.Field == "path-pattern")
-}
-
-// folded is a pattern in lower case where case does not count.
-func folded(c stack.Condition, pattern string) string {
-	if c.Field == "host-header" {
-		return strings.ToLower(pattern)
-	}
-	return pattern
-}
-
-const wildcards = "*?"
-
-// fits says whether all that matches text, itself a pattern, matches pattern. It may be wrong for adjacent wildcards, and is false then.
-func fits(pattern, text string) bool {
-	p, t, star, mark := 0, 0, -1, 0
-	for t < len(text) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, t
-			p++
-		case p < len(pattern) && (pattern[p] == text[t] || pattern[p] == '?' && text[t] != '*'):
-			p, t = p+1, t+1
-		case star >= 0:
-			mark++
-			p, t = star+1, mark
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
-}
-
-// mayMeet says whether something may match both patterns. It compares what stands before the first and behind the last wildcard.
-func mayMeet(a, b string) bool {
-	if !strings.ContainsAny(a, wildcards) {
-		return fits(b, a)
-	}
-	if !strings.ContainsAny(b, wildcards) {
-		return fits(a, b)
-	}
-	headA, headB := a[:strings.IndexAny(a, wildcards)], b[:strings.IndexAny(b, wildcards)]
-	tailA, tailB := a[strings.LastIndexAny(a, wildcards)+1:], b[strings.LastIndexAny(b, wildcards)+1:]
-	return (strings.HasPrefix(headA, headB) || strings.HasPrefix(headB, headA)) &&
-		(strings.HasSuffix(tailA, tailB) || strings.HasSuffix(tailB, tailA))
 }
