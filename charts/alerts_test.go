@@ -115,6 +115,13 @@ var scenarios = map[string]map[string]scenario{
 		"counted again from 0": {series: []string{drift("web", "foreign", "9x20 0x40")}, at: 40 * time.Minute},
 		"one of each":          {series: []string{drift("web", "foreign", "0x5 2x60"), drift("web", "missing", "0x5 2x60"), drift("api", "missing", "0x5 2x60")}, at: 40 * time.Minute},
 	},
+	"TargetgateIngressGroupFailing": {
+		"for half an hour":         {series: []string{failing("shop", podA, "0x5 1x30"), failing("blog", podA, "0x40")}, at: 30 * time.Minute, want: []string{"group shop"}},
+		"after a leader change":    {series: []string{failing("shop", podA, "1x10 stale"), failing("shop", podB, "_x10 1x30")}, at: 20 * time.Minute, want: []string{"group shop"}},
+		"for fourteen minutes":     {series: []string{failing("shop", podA, "0x5 1x14 0x30")}, at: 19 * time.Minute},
+		"none":                     {series: []string{failing("shop", podA, "0x40")}, at: 30 * time.Minute},
+		"of a leader that is gone": {series: []string{failing("shop", podA, "1x10 stale"), failing("shop", podB, "_x10 0x40")}, at: 30 * time.Minute},
+	},
 	"TargetgateSecurityGroupRulesMissing": {
 		"for half an hour":         {series: []string{withPod(missingRules("0x5 2x30"), podA), withPod(missingRules("0x40"), podB)}, at: 30 * time.Minute, want: []string{"Security groups"}},
 		"for nine minutes":         {series: []string{withPod(missingRules("0x5 2x9 0x30"), podA)}, at: 14 * time.Minute},
@@ -209,6 +216,10 @@ func waiting(name, pod, values string) string {
 
 func condition(name, kind, status, reason, values string) string {
 	return `targetgate_binding_condition{namespace="shop",name="` + name + `",type="` + kind + `",status="` + status + `",reason="` + reason + `"} ` + values
+}
+
+func failing(group, pod, values string) string {
+	return `targetgate_ingress_group_failing{group="` + group + `",` + pod + `} ` + values
 }
 
 func missingRules(values string) string {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/targetgate/targetgate/aws/accounts"
+	_ "github.com/targetgate/targetgate/balancers"
 	"github.com/targetgate/targetgate/charts/rules"
 	_ "github.com/targetgate/targetgate/readiness"
 	_ "github.com/targetgate/targetgate/targets"
@@ -151,7 +152,7 @@ func TestMetricsOfTheIncumbentAreThere(t *testing.T) {
 // Five thousand pods must not be as many series.
 func TestMetricsHaveHelpUnitsAndFewSeries(t *testing.T) {
 	ours := regexp.MustCompile(`^(targetgate|awslbc|aws_api)_`)
-	counted := regexp.MustCompile(`_(total|seconds|duration|retries|tokens|rate|calls|waiting|pods|targets|condition|leader|trusted|rules)$`)
+	counted := regexp.MustCompile(`_(total|seconds|duration|retries|tokens|rate|calls|waiting|pods|targets|condition|leader|trusted|failing|rules)$`)
 	several := []string{"pod", "pod_name", "uid", "ip", "target", "node", "message", "request_id"}
 	for name, m := range registered(t) {
 		if !ours.MatchString(name) {
