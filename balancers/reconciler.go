@@ -143,6 +143,9 @@ func (p *pass) run(ctx context.Context) (err error) {
 	if p.isOrphaned() {
 		return errs
 	}
+	if shown := p.shown(); shown != nil && !shown.Active { // clients cannot use it yet: its name can be known before the rest is made
+		errs = join(errs, p.writeStatuses(ctx))
+	}
 	now := p.Clock.Now()
 	p.result = p.Applier.Run(ctx, apply.Pass{
 		ID: p.id, Plan: p.begin(steps), Unsettled: p.unsettled, Kept: p.memory.kept(now), Late: p.memory.late(now),

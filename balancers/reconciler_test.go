@@ -513,3 +513,20 @@ func TestTheStatusHasTheNameBeforeTheRestIsMade(t *testing.T) {
 		t.Errorf("%d steps, again in %v, events %q, want the rest to be done", did, result.RequeueAfter, b.events)
 	}
 }
+
+// An active load balancer is different: DNS would lead clients there before it has rules for them.
+func TestAMemberThatJoinsHasTheNameAtOnceUntilTheLoadBalancerIsActive(t *testing.T) {
+	for _, active := range []bool{false, true} {
+		b := newBed(t, webService(), ingressOf("a", edge))
+		b.see(edge, balancer("old", active, 80))
+		b.apply = func(apply.Pass) apply.Result {
+			if early := hostname(b.get("a")) != ""; early == active {
+				t.Errorf("active: %v; status before the rest is made: %v", active, early)
+			}
+			return apply.Result{}
+		}
+		if b.mustPass(edge); hostname(b.get("a")) != oldHost {
+			t.Errorf("active: %v; status %q", active, hostname(b.get("a")))
+		}
+	}
+}

@@ -120,8 +120,8 @@ func (d *draft) userTags(l *listener) map[string]string {
 	return tags
 }
 
-func hasKey(tags map[string]string, key string) bool {
-	_, ok := tags[key]
+func hasKey[V any](of map[string]V, key string) bool {
+	_, ok := of[key]
 	return ok
 }
 

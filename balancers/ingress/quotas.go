@@ -18,7 +18,7 @@ type quota struct {
 	limit int
 	// wants are keys of what members want. One that several want counts once.
 	wants map[*reading][]string
-	// present are the keys of what is seen.
+	// present are the keys of what is seen: true for what may be a held member's.
 	present map[string]bool
 }
 
@@ -37,12 +37,12 @@ func (d *draft) checkQuotas() map[*reading]Fault {
 	return nil
 }
 
-// over finds the members that do not fit into a quota. Those that want nothing new fit, the others are counted in their order. While a
-// member is held, all that is seen and no other wants counts as its.
+// over finds the members that do not fit into a quota. Those that want nothing new fit, the others are counted in their order. What may be
+// a held member's counts as its unless another one wants it.
 func (d *draft) over(q quota) map[*reading]Fault {
 	used := map[string]bool{}
-	if len(d.held) > 0 {
-		for key := range q.present {
+	for key, mayBeHeld := range q.present {
+		if mayBeHeld {
 			used[key] = true
 		}
 	}
@@ -53,7 +53,7 @@ func (d *draft) over(q quota) map[*reading]Fault {
 	}
 	grows := map[*reading]int{}
 	for r, keys := range q.wants {
-		if slices.ContainsFunc(keys, func(key string) bool { return !q.present[key] }) {
+		if slices.ContainsFunc(keys, func(key string) bool { return !hasKey(q.present, key) }) {
 			grows[r] = 1
 		}
 	}
@@ -104,10 +104,20 @@ func (d *draft) seenRuleKeys() map[string]bool {
 	for _, l := range d.balancer.Listeners {
 		n := numbered{}
 		for _, rule := range l.Rules {
-			keys[n.key(conditionsKey(l.Port, rule.Conditions))] = true
+			keys[n.key(conditionsKey(l.Port, rule.Conditions))] = d.mayBeHeld(groupsOf(rule.Action)...)
 		}
 	}
 	return keys
+}
+
+// mayBeHeld reports whether what sends to these target groups may be a held member's: not if they are all of others.
+func (d *draft) mayBeHeld(arns ...string) bool {
+	parts := d.in.seenParts()
+	isOfOthers := func(arn string) bool {
+		part, ours := parts[arn]
+		return ours && !slices.ContainsFunc(d.held, func(r *reading) bool { return strings.HasPrefix(part, r.name+"-") })
+	}
+	return len(d.held) > 0 && (len(arns) == 0 || slices.ContainsFunc(arns, func(arn string) bool { return !isOfOthers(arn) }))
 }
 
 // conditionsKey is the same for the same conditions in any order.
@@ -155,11 +165,11 @@ func (d *draft) seenGroupKeys() map[string]bool {
 	}
 	for _, l := range d.balancer.Listeners {
 		for _, arn := range groupsOf(l.Default) {
-			keys[cmp.Or(parts[arn], arn)] = true
+			keys[cmp.Or(parts[arn], arn)] = d.mayBeHeld(arn)
 		}
 		for _, rule := range l.Rules {
 			for _, arn := range groupsOf(rule.Action) {
-				keys[cmp.Or(parts[arn], arn)] = true
+				keys[cmp.Or(parts[arn], arn)] = d.mayBeHeld(arn)
 			}
 		}
 	}
@@ -187,7 +197,7 @@ func (d *draft) seenCertificateKeys() map[string]bool {
 	}
 	for _, l := range d.balancer.Listeners {
 		for _, arn := range l.Certificates[min(1, len(l.Certificates)):] {
-			keys[fmt.Sprintf("%d %s", l.Port, arn)] = true
+			keys[fmt.Sprintf("%d %s", l.Port, arn)] = d.mayBeHeld()
 		}
 	}
 	return keys

@@ -186,4 +186,9 @@ func TestQuotaHoldsWhoGrows(t *testing.T) {
 	if got, _ = Build(in); got.Members[2].Held {
 		t.Errorf("members %+v", got.Members)
 	}
+	in.Options.Limits.Rules = 13
+	*paths = slices.Delete(*paths, 0, 1) // its rule is not the held member's, and makes room
+	if got, _ = Build(in); got.Members[0].Held || !got.Members[1].Held || got.Members[2].Held {
+		t.Errorf("members %+v", got.Members)
+	}
 }

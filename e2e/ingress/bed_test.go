@@ -219,8 +219,8 @@ func writesSince(since int) (out []string) {
 
 func callsSoFar() int { return len(bed.AWS.Calls(0)) }
 
-// awaitGone waits until the Ingress is gone, and all that was made for its group.
-func awaitGone(t *testing.T, ingress *networkingv1.Ingress, group string) {
+// awaitDeleted waits until the Ingress is gone.
+func awaitDeleted(t *testing.T, ingress *networkingv1.Ingress) {
 	t.Helper()
 	suite.Eventually(t, "Ingress "+ingress.Name+" to be gone", func() error {
 		err := bed.Client.Get(t.Context(), client.ObjectKeyFromObject(ingress), &networkingv1.Ingress{})
@@ -229,6 +229,12 @@ func awaitGone(t *testing.T, ingress *networkingv1.Ingress, group string) {
 		}
 		return client.IgnoreNotFound(err)
 	})
+}
+
+// awaitGone waits until the Ingress is gone, and all that was made for its group.
+func awaitGone(t *testing.T, ingress *networkingv1.Ingress, group string) {
+	t.Helper()
+	awaitDeleted(t, ingress)
 	suite.Eventually(t, "all that was made for "+group+" to be gone", func() error {
 		left, err := leftOf(group)
 		if len(left) > 0 {

@@ -66,7 +66,7 @@ func TestProductionManifest(t *testing.T) {
 			t.Errorf("%s has the load balancer %s, want %s...", ingress.Name, host, begin)
 		}
 		suite.Eventually(t, "answers over HTTP", func() error { return answeredBy(t, app, host, "app.example.com", "/any") })
-		suite.Eventually(t, "answers over HTTPS", func() error { return answersOverTLS(host, certificate) })
+		suite.Eventually(t, "answers over HTTPS", func() error { return answersOverTLS(host, "app.example.com", certificate) })
 		balancer, _ := aws.BalancerNamed(host)
 		attributes, err := aws.BalancerAttributes(balancer.ARN, nil)
 		suite.Must(t, err)
@@ -95,16 +95,16 @@ func TestProductionManifest(t *testing.T) {
 	}
 }
 
-func answersOverTLS(balancer string, certificate emulated.Certificate) error {
+func answersOverTLS(balancer, host string, certificate emulated.Certificate) error {
 	parsed, err := x509.ParseCertificate(certificate.Pair.Certificate[0])
 	if err != nil {
 		return err
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(parsed)
-	transport := resolver("app.example.com", balancer).Transport(roots)
+	transport := resolver(host, balancer).Transport(roots)
 	defer transport.CloseIdleConnections()
-	response, err := (&http.Client{Transport: transport}).Get("https://app.example.com/")
+	response, err := (&http.Client{Transport: transport}).Get("https://" + host + "/")
 	if err != nil {
 		return err
 	}
