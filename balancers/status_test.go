@@ -1,0 +1,122 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"testing"
+	"time"
+
+	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
+	b.see(edge, balancer("old", true, 80), balancer("new", true, 80))
+	var left time.Duration
+	wait := plan.Wait{Healthy: stack.Ref{ID: "tg"}}
+	b.apply = func(pass apply.Pass) apply.Result {
+		left = pass.Unsettled("arn-old")
+		return apply.Result{Waits: []plan.Wait{wait}, Again: time.Minute}
+	}
+	if b.mustPass(edge); hostname(b.get("a")) != oldHost || left != DefaultSettleTime {
+		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
+	}
+	wait = plan.Wait{Settled: stack.Ref{ID: "arn-old"}}
+	b.clock.Step(time.Hour)
+	if b.mustPass(edge); hostname(b.get("a")) != newHost || left != DefaultSettleTime {
+		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
+	}
+	b.clock.Step(time.Minute)
+	if b.mustPass(edge); left != DefaultSettleTime-time.Minute {
+		t.Errorf("%v left a minute after the status moved", left)
+	}
+	b.clock.Step(DefaultSettleTime)
+	if b.mustPass(edge); left != 0 {
+		t.Errorf("%v left after the time", left)
+	}
+}
+
+func TestTheStatusHasTheNameBeforeTheRestIsMade(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("a", edge))
+	b.steps = plan.Plan{{Change: plan.CreateLoadBalancer{}}, {Change: plan.CreateTargetGroup{}}}
+	var did int
+	b.apply = func(pass apply.Pass) apply.Result {
+		did = len(pass.Plan)
+		b.see(edge, balancer("old", false, 80))
+		return apply.Result{Done: pass.Plan}
+	}
+	result := b.mustPass(edge)
+	if hostname(b.get("a")) != oldHost || did != 1 || result.RequeueAfter != time.Millisecond || len(b.events) != 0 {
+		t.Errorf("status %q, %d steps, again in %v, events %q", hostname(b.get("a")), did, result.RequeueAfter, b.events)
+	}
+	if result := b.mustPass(edge); did != 2 || result.RequeueAfter == time.Millisecond || len(b.events) != 1 {
+		t.Errorf("%d steps, again in %v, events %q, want the rest to be done", did, result.RequeueAfter, b.events)
+	}
+}
+
+// An active load balancer is different: DNS would lead clients there before it has rules for them.
+func TestAMemberThatJoinsHasTheNameAtOnceUntilTheLoadBalancerIsActive(t *testing.T) {
+	for _, active := range []bool{false, true} {
+		b := newBed(t, webService(), ingressOf("a", edge))
+		b.see(edge, balancer("old", active, 80))
+		b.apply = func(apply.Pass) apply.Result {
+			if early := hostname(b.get("a")) != ""; early == active {
+				t.Errorf("active: %v; status before the rest is made: %v", active, early)
+			}
+			return apply.Result{}
+		}
+		if b.mustPass(edge); hostname(b.get("a")) != oldHost {
+			t.Errorf("active: %v; status %q", active, hostname(b.get("a")))
+		}
+	}
+}
+
+func TestAnIngressIsGoneWhenNothingOfItServes(t *testing.T) {
+	protected := refusedWith(plan.DeleteLoadBalancer{}, "OperationNotPermitted")
+	unhealthy := apply.Result{Waits: []plan.Wait{{Healthy: stack.Ref{Part: part("b")}}}}
+	for name, tc := range map[string]struct {
+		result   apply.Result
+		balancer bool
+		group    string // the resource tag of a target group that is left
+		gone     bool
+	}{
+		"nothing is left":                              {gone: true},
+		"the load balancer serves others":              {balancer: true, gone: true},
+		"the load balancer is protected":               {balancer: true, result: protected, gone: true},
+		"a security group lingers":                     {balancer: true, result: apply.Result{Later: []apply.Failure{{}}, Again: time.Minute}, gone: true},
+		"its rule cannot be deleted":                   {balancer: true, result: refusedWith(plan.DeleteRule{}, "OperationNotPermitted")},
+		"an attribute of the load balancer is refused": {balancer: true, result: refusedWith(plan.SetLoadBalancerAttributes{}, "InvalidConfigurationRequest"), gone: true},
+		"steps were left out":                          {balancer: true, result: apply.Result{LeftOut: []plan.Step{{}}}},
+		"its target group serves until another does":   {balancer: true, group: part("a"), result: unhealthy},
+		"the target group of another one is awaited":   {balancer: true, group: part("b"), result: unhealthy, gone: true},
+		"only clients of the old name are awaited":     {balancer: true, result: apply.Result{Waits: []plan.Wait{{Settled: stack.Ref{ID: "arn"}}}}, gone: true},
+		"the load balancer is gone, and a step failed": {result: apply.Result{LeftOut: []plan.Step{{}}}, gone: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, served(ingressOf("a", edge), oldHost, edge))
+			b.delete("a")
+			b.see(edge, balancer("old", true, 80))
+			b.apply = func(apply.Pass) apply.Result {
+				if !tc.balancer {
+					b.see(edge)
+				}
+				if tc.group != "" {
+					b.seeGroup(edge, tc.group)
+				}
+				return tc.result
+			}
+			if _, err := b.pass(edge); (err != nil) != (len(tc.result.Failures) > 0) {
+				t.Errorf("error %v", err)
+			}
+			if b.exists("a") == tc.gone {
+				t.Errorf("the Ingress exists: %v", !tc.gone)
+			}
+			if len(tc.result.Failures) > 0 && len(b.events) != 1 {
+				t.Errorf("events %q, want one on the Ingress that is deleted", b.events)
+			}
+		})
+	}
+}
