@@ -31,6 +31,9 @@ type Block struct {
 // Moves reports whether the block is about the move from another controller, and back.
 func (b Block) Moves() bool { return filepath.Base(b.Document) == "MOVING.md" }
 
+// Provisions reports whether the block is about load balancers of Ingresses.
+func (b Block) Provisions() bool { return filepath.Base(b.Document) == "INGRESS.md" }
+
 // Installs reports whether the block is about an installation, and needs Helm.
 func (b Block) Installs() bool { return b.Moves() || strings.Contains(b.Commands, "helm ") }
 

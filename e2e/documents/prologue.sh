@@ -33,4 +33,5 @@ go() { :; }
 aws() { :; }
 docker() { :; }
 eksctl() { :; }
+curl() { :; }
 openssl() { cat >/dev/null; }

@@ -1,0 +1,59 @@
+//go:build e2e
+
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/e2e/documents"
+	"github.com/targetgate/targetgate/e2e/suite"
+)
+
+// A newcomer goes by INGRESS.md, from an app to a page and to the end of the load balancer. e2e/chart has installed as it says.
+func TestCommandsOfTheDocument(t *testing.T) {
+	t.Parallel()
+	app := newApp("web")
+	app.Namespace = "shop"
+	bed.Deploy(t, app)
+	dir := t.TempDir()
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	suite.Must(t, cluster.WriteKubeconfig(kubeconfig, bed.Cluster.AdminConfig()))
+	shell := &documents.Shell{
+		Dir: dir, Env: []string{"KUBECONFIG=" + kubeconfig, "GORACE=exitcode=66"},
+		Programs: map[string]string{
+			"kubectl":            filepath.Join(filepath.Dir(os.Getenv("TARGETGATE_CONTROL_PLANE")), "kubectl"),
+			"kubectl-targetgate": os.Getenv("TARGETGATE_BINARY"),
+		},
+	}
+	blocks, err := documents.Read(suite.Root)
+	suite.Must(t, err)
+	ingress, asked := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}, false
+	for _, block := range blocks {
+		if !block.Provisions() || block.Installs() {
+			continue
+		}
+		out, err := shell.Run(t.Context(), block)
+		suite.Must(t, err)
+		switch {
+		case strings.Contains(block.Commands, "curl"):
+			suite.Must(t, answeredBy(t, app, awaitHost(t, ingress), "shop.example.com", "/"))
+			asked = true
+		case strings.Contains(block.Commands, "explain") && !strings.Contains(out, "shop.example.com"):
+			t.Errorf("the explanation does not name the host:\n%s", out)
+		}
+	}
+	if !asked {
+		t.Error("the document asks for no page")
+	}
+	awaitGone(t, ingress, "shop/web")
+}
