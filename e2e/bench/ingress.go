@@ -24,6 +24,12 @@ const (
 	idleMinute           = time.Minute
 )
 
+// Tags that change because rules were moved are written lateDelay after the last change.
+const (
+	lateTags  = "half a minute later, tags"
+	lateDelay = 31 * time.Second
+)
+
 // create creates Ingresses, with a pause after each, and returns when each was.
 func (e *estate) create(ctx context.Context, pause time.Duration, list ...*networkingv1.Ingress) (map[*networkingv1.Ingress]time.Time, error) {
 	created := map[*networkingv1.Ingress]time.Time{}
@@ -201,6 +207,7 @@ func groupAtOnce(ctx context.Context, e *estate) error {
 		},
 		func() error { return e.memberDeleted(ctx, list[0], last) },
 		func() error { return e.created(ctx, "one member added", 0, added) },
+		func() error { return e.counted(ctx, lateTags, func() error { return run.Pause(ctx, lateDelay) }) },
 		func() error { return e.restarted(ctx) },
 	} {
 		if err := do(); err != nil {
