@@ -121,7 +121,7 @@ func TestRulesRoute(t *testing.T) {
 	made := map[string]state.ListenerRule{
 		"/one": a.rule(1, "/one", state.ForwardTo(a.groups["one"])), "/one*": a.rule(2, "/one*", state.ForwardTo(a.groups["two"])),
 		"/empty": a.rule(3, "/empty", state.ForwardTo(a.groups["empty"])),
-		"/away":  a.rule(4, "/away*", state.Action{Redirect: &state.Redirect{Protocol: "HTTPS", Port: "443", Path: "/x/#{path}", Status: "HTTP_301"}}),
+		"/away":  a.rule(4, "/away*", state.Action{Redirect: &state.Redirect{Protocol: "HTTPS", Port: "443", Path: "/x/#{path}", Query: "#{query}", Status: "HTTP_301"}}),
 		"/stop":  a.rule(5, "/stop", state.Action{Fixed: &state.FixedResponse{Status: "418", Body: "stop"}}),
 		"/none":  a.rule(6, "/none", a.weighted(map[string]int{"one": 0, "two": 0})),
 		"/split": a.rule(7, "/split", a.weighted(map[string]int{"one": 0, "empty": 5})),
@@ -257,9 +257,10 @@ func TestChangedPortHasAnotherDoor(t *testing.T) {
 
 func TestHTTPSListenerWithoutCertificatesEndsHandshakes(t *testing.T) {
 	a := newAPI(t, state.Delays{})
-	a.machine.PutCertificate("arn:a")
+	const arn = "arn:aws:acm:eu-west-1:123456789012:certificate/a"
+	a.machine.PutCertificate(arn)
 	secure, err := a.machine.CreateListener(state.ListenerSpec{
-		LoadBalancer: a.lb, Protocol: state.ProtocolHTTPS, Port: 443, Certificates: []string{"arn:a"}, Default: a.listener.Default,
+		LoadBalancer: a.lb, Protocol: state.ProtocolHTTPS, Port: 443, Certificates: []string{arn}, Default: a.listener.Default,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Action is what a listener or a rule does with a request: exactly one field is set.
@@ -31,7 +32,8 @@ type Weighted struct {
 	Weight int
 }
 
-// Redirect sends the client elsewhere. Parts that are empty get their placeholder, which stands for that part of the request.
+// Redirect sends the client elsewhere. Parts that are empty get their placeholder, which stands for that part of the request; an empty query
+// is none.
 type Redirect struct {
 	Protocol, Host, Port, Path, Query string
 	Status                            string // HTTP_301, HTTP_302
@@ -69,7 +71,6 @@ func (a Action) withDefaults() Action {
 	full.Host = cmp.Or(full.Host, "#{host}")
 	full.Port = cmp.Or(full.Port, "#{port}")
 	full.Path = cmp.Or(full.Path, "/#{path}")
-	full.Query = cmp.Or(full.Query, "#{query}")
 	return Action{Redirect: &full}
 }
 
@@ -120,12 +121,20 @@ func (f *Forward) validate(mostGroups int) error {
 	return bounds{"durationSeconds", f.Sticky, 0, longestSticky}.check()
 }
 
+// longestPart is the length of a redirect's host, path and query, in the API's model.
+const longestPart = 128
+
 func (r *Redirect) validate() error {
 	if err := oneOf("statusCode", r.Status, []string{"HTTP_301", "HTTP_302"}); err != nil {
 		return err
 	}
 	if err := oneOf("protocol", r.Protocol, []string{ProtocolHTTP, ProtocolHTTPS, "#{protocol}"}); err != nil {
 		return err
+	}
+	for name, part := range map[string]string{"host": r.Host, "path": r.Path, "query": r.Query} {
+		if utf8.RuneCountInString(part) > longestPart {
+			return Unfit(name, part, "have length less than or equal to 128")
+		}
 	}
 	switch {
 	case r.Port != "#{port}" && !isPort(r.Port):
@@ -154,7 +163,7 @@ func (f *FixedResponse) validate() error {
 	if !fixedStatus.MatchString(f.Status) {
 		return Unfit("statusCode", f.Status, "satisfy regular expression pattern: "+fixedStatus.String())
 	}
-	if len(f.Body) > longestBody {
+	if utf8.RuneCountInString(f.Body) > longestBody {
 		return Unfit("messageBody", f.Body, "have length less than or equal to 1024")
 	}
 	return oneOf("contentType", f.ContentType, contentTypes)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -16,13 +17,24 @@ const (
 	attrCutUnhealthy   = "target_health_state.unhealthy.connection_termination.enabled"
 	attrUnhealthyDrain = "target_health_state.unhealthy.draining_interval_seconds"
 	attrCrossZone      = "load_balancing.cross_zone.enabled"
+
+	attrAlgorithm  = "load_balancing.algorithm.type"
+	attrAnomaly    = "load_balancing.algorithm.anomaly_mitigation"
+	attrSlowStart  = "slow_start.duration_seconds"
+	attrSticky     = "stickiness.enabled"
+	attrStickyType = "stickiness.type"
+	attrCookie     = "stickiness.app_cookie.cookie_name"
 )
 
-// attribute is a target group attribute: its default, and either the values it takes or the range of a number.
+// mostMinimum is more targets than any quota allows.
+const mostMinimum = 1_000_000
+
+// attribute is an attribute: its default, and either the values it takes or the range of a number, with one more value beside it.
 type attribute struct {
 	preset string
 	values []string
 	lo, hi int
+	also   string
 	free   bool
 }
 
@@ -32,22 +44,23 @@ var (
 	delayAttribute     = attribute{preset: "300", lo: 0, hi: 3600}
 	crossZoneAttribute = attribute{preset: "use_load_balancer_configuration", values: append(boolean, "use_load_balancer_configuration")}
 	algorithms         = []string{"round_robin", "least_outstanding_requests", "weighted_random"}
-	oneTarget          = attribute{preset: "1", free: true}
-	off                = attribute{preset: "off", free: true}
+	oneTarget          = attribute{preset: "1", lo: 1, hi: mostMinimum}
+	oneTargetOrOff     = attribute{preset: "1", lo: 1, hi: mostMinimum, also: "off"}
+	off                = attribute{preset: "off", lo: 1, hi: 100, also: "off"}
 	disabled           = attribute{preset: "false", values: boolean}
 
 	albAttributes = map[string]attribute{
-		attrDelay:                                     delayAttribute,
-		attrCrossZone:                                 crossZoneAttribute,
-		"stickiness.enabled":                          disabled,
-		"stickiness.type":                             {preset: "lb_cookie", values: []string{"lb_cookie", "app_cookie"}},
-		"stickiness.app_cookie.cookie_name":           {free: true},
-		"stickiness.app_cookie.duration_seconds":      {preset: "86400", lo: 1, hi: 604800},
-		"stickiness.lb_cookie.duration_seconds":       {preset: "86400", lo: 1, hi: 604800},
-		"slow_start.duration_seconds":                 {preset: "0", lo: 0, hi: 900},
-		"load_balancing.algorithm.type":               {preset: "round_robin", values: algorithms},
-		"load_balancing.algorithm.anomaly_mitigation": {preset: "off", values: []string{"on", "off"}},
-		"target_group_health.dns_failover.minimum_healthy_targets.count":                 oneTarget,
+		attrDelay:                                delayAttribute,
+		attrCrossZone:                            crossZoneAttribute,
+		attrSticky:                               disabled,
+		attrStickyType:                           {preset: "lb_cookie", values: []string{"lb_cookie", "app_cookie"}},
+		attrCookie:                               {free: true},
+		"stickiness.app_cookie.duration_seconds": {preset: "86400", lo: 1, hi: 604800},
+		"stickiness.lb_cookie.duration_seconds":  {preset: "86400", lo: 1, hi: 604800},
+		attrSlowStart:                            {preset: "0", lo: 30, hi: 900, also: "0"},
+		attrAlgorithm:                            {preset: "round_robin", values: algorithms},
+		attrAnomaly:                              {preset: "off", values: []string{"on", "off"}},
+		"target_group_health.dns_failover.minimum_healthy_targets.count":                 oneTargetOrOff,
 		"target_group_health.dns_failover.minimum_healthy_targets.percentage":            off,
 		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.count":      oneTarget,
 		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.percentage": off,
@@ -63,7 +76,7 @@ var (
 		"proxy_protocol_v2.enabled":  disabled,
 		"stickiness.enabled":         disabled,
 		"stickiness.type":            {preset: "source_ip", values: []string{"source_ip", "source_ip_dest_ip_proto"}},
-		"target_group_health.dns_failover.minimum_healthy_targets.count":                 oneTarget,
+		"target_group_health.dns_failover.minimum_healthy_targets.count":                 oneTargetOrOff,
 		"target_group_health.dns_failover.minimum_healthy_targets.percentage":            off,
 		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.count":      oneTarget,
 		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.percentage": off,
@@ -74,7 +87,7 @@ var (
 
 func (a attribute) allows(value string) bool {
 	switch {
-	case a.free:
+	case a.free, a.also != "" && value == a.also:
 		return true
 	case a.values != nil:
 		return slices.Contains(a.values, value)
@@ -121,17 +134,33 @@ func (m *Machine) ModifyAttributes(groupARN string, changes map[string]string) (
 	if err != nil {
 		return nil, err
 	}
-	for key, value := range changes {
-		a, ok := g.knownAttributes()[key]
-		if !ok {
-			return nil, Invalid("Target group attribute key '%s' is not recognized", key)
-		}
-		if !a.allows(value) {
-			return nil, Invalid("'%s' is not a valid value for target group attribute '%s'", value, key)
-		}
+	if err := checkAttributes("Target group", g.knownAttributes(), changes); err != nil {
+		return nil, err
 	}
-	maps.Copy(g.attributes, changes)
-	return maps.Clone(g.attributes), nil
+	changed := maps.Clone(g.attributes)
+	maps.Copy(changed, changes)
+	if err := checkTogether(changed); err != nil {
+		return nil, err
+	}
+	g.attributes = changed
+	return maps.Clone(changed), nil
+}
+
+// checkTogether refuses attributes of a target group that exclude each other, as the API reference (TargetGroupAttribute) and the user guide
+// (slow start mode) have it.
+func checkTogether(all map[string]string) error {
+	algorithm := all[attrAlgorithm]
+	switch {
+	case strings.HasPrefix(all[attrCookie], "AWSALB"):
+		return Invalid("The cookie name '%s' begins with a prefix that is reserved", all[attrCookie])
+	case all[attrSticky] == "true" && all[attrStickyType] == "app_cookie" && all[attrCookie] == "":
+		return Invalid("A cookie name must be specified for stickiness type 'app_cookie'")
+	case all[attrAnomaly] == "on" && algorithm != "weighted_random":
+		return Refuse("InvalidConfigurationRequest", "Anomaly mitigation needs the load balancing algorithm 'weighted_random'")
+	case all[attrSlowStart] != "" && all[attrSlowStart] != "0" && algorithm != "round_robin":
+		return Refuse("InvalidConfigurationRequest", "Slow start cannot be used with the load balancing algorithm '%s'", algorithm)
+	}
+	return nil
 }
 
 // zonal says whether an ALB's node sends to targets of its own zone alone.

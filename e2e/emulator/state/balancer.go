@@ -203,6 +203,9 @@ func (m *Machine) validateBalancerGroups(vpc string, groups []string) error {
 		return Refuse("InvalidConfigurationRequest", "A load balancer can have at most %d security groups", most)
 	}
 	for _, id := range groups {
+		if !wellFormed("sg-", id) {
+			return Invalid("The security group ID '%s' is not valid", id)
+		}
 		if g, err := m.securityGroup(id); err != nil || g.VPC != vpc {
 			return Refuse("InvalidSecurityGroup", "The security group '%s' does not exist in VPC '%s'", id, vpc)
 		}

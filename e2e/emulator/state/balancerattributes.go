@@ -3,7 +3,11 @@
 
 package state
 
-import "maps"
+import (
+	"maps"
+	"regexp"
+	"unicode/utf8"
+)
 
 const attrProtection = "deletion_protection.enabled"
 
@@ -98,9 +102,20 @@ func presets(known map[string]attribute) map[string]string {
 	return preset
 }
 
+// The bounds of attributes in the API's model.
+var attributeKey = regexp.MustCompile(`^[a-zA-Z0-9._]{1,256}$`)
+
+const longestAttribute = 1024
+
 // checkAttributes refuses changes of which one is not known or has a value that is not allowed.
 func checkAttributes(kind string, known map[string]attribute, changes map[string]string) error {
 	for key, value := range changes {
+		if !attributeKey.MatchString(key) {
+			return Unfit("attributes.member.key", key, "satisfy regular expression pattern: "+attributeKey.String())
+		}
+		if utf8.RuneCountInString(value) > longestAttribute {
+			return Unfit("attributes.member.value", value, "have length less than or equal to 1024")
+		}
 		a, ok := known[key]
 		if !ok {
 			return Invalid("%s attribute key '%s' is not recognized", kind, key)
@@ -123,8 +138,15 @@ func (m *Machine) BalancerAttributes(arn string, changes map[string]string) (map
 	if err := checkAttributes("Load balancer", b.knownAttributes(), changes); err != nil {
 		return nil, err
 	}
-	maps.Copy(b.attributes, changes)
-	return maps.Clone(b.attributes), nil
+	changed := maps.Clone(b.attributes)
+	maps.Copy(changed, changes)
+	for _, log := range []string{"access_logs", "connection_logs", "health_check_logs"} {
+		if changed[log+".s3.enabled"] == "true" && changed[log+".s3.bucket"] == "" { // LoadBalancerAttribute in the API reference
+			return nil, Refuse("InvalidConfigurationRequest", "The attribute '%s.s3.bucket' is required when the logs are enabled", log)
+		}
+	}
+	b.attributes = changed
+	return maps.Clone(changed), nil
 }
 
 // ListenerAttributes sets some attributes of a listener, all or none, and returns them all.

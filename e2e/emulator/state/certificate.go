@@ -20,6 +20,9 @@ func (m *Machine) PutCertificate(arn string) {
 // policyName is what the names of all SSL policies look like.
 var policyName = regexp.MustCompile(`^ELBSecurityPolicy-[A-Z0-9a-z-]*20\d\d-\d\d[A-Za-z0-9-]*$`)
 
+// certificateARN is what the ARNs of certificates look like, which ACM or IAM keeps.
+var certificateARN = regexp.MustCompile(`^arn:[^:]+:(acm|iam):[^:]*:[^:]*:(server-)?certificate/.+$`)
+
 func certificateNotFound(arn string) error {
 	return Refuse("CertificateNotFound", "Certificate '%s' not found", arn)
 }
@@ -37,8 +40,15 @@ func (m *Machine) validateTLS(spec ListenerSpec) error {
 	if !policyName.MatchString(spec.SSLPolicy) {
 		return Refuse("SSLPolicyNotFound", "SSL policy '%s' not found", spec.SSLPolicy)
 	}
-	if !m.certificates[spec.Certificates[0]] {
-		return certificateNotFound(spec.Certificates[0])
+	return m.validateCertificate(spec.Certificates[0])
+}
+
+func (m *Machine) validateCertificate(arn string) error {
+	if !certificateARN.MatchString(arn) {
+		return Invalid("Certificate ARN '%s' is not valid", arn)
+	}
+	if !m.certificates[arn] {
+		return certificateNotFound(arn)
 	}
 	return nil
 }
@@ -56,8 +66,8 @@ func (m *Machine) AddCertificates(listenerARN string, arns []string) ([]string, 
 	}
 	list := slices.Clone(l.Certificates)
 	for _, arn := range arns {
-		if !m.certificates[arn] {
-			return nil, certificateNotFound(arn)
+		if err := m.validateCertificate(arn); err != nil {
+			return nil, err
 		}
 		if !slices.Contains(list[1:], arn) {
 			list = append(list, arn)

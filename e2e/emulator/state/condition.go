@@ -81,6 +81,9 @@ func (m *Machine) validateConditions(conditions []Condition) error {
 }
 
 var (
+	// As the API reference has it: a host name must have a "." (HostHeaderConditionConfig), header names have 40 characters of RFC 7230
+	// (HttpHeaderConditionConfig).
+	headerName  = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,40}$")
 	hostValue   = regexp.MustCompile(`^[A-Za-z0-9.*?_-]{1,128}$`)
 	pathValue   = regexp.MustCompile(`^[A-Za-z0-9_.$/~"'@:+*?&;=%,()!\\-]{1,128}$`)
 	methodValue = regexp.MustCompile(`^[A-Z_-]{1,40}$`)
@@ -93,7 +96,7 @@ func (c Condition) validate() error {
 		return Invalid("A condition value must be specified for '%s'", c.Field)
 	}
 	fits := map[string]func(string) bool{
-		HostHeader:  hostValue.MatchString,
+		HostHeader:  func(v string) bool { return hostValue.MatchString(v) && strings.Contains(v, ".") },
 		PathPattern: pathValue.MatchString,
 		HTTPMethod:  methodValue.MatchString,
 		HTTPHeader:  func(v string) bool { return v != "" && len(v) <= longestCondition },
@@ -117,7 +120,7 @@ func (c Condition) validateRegex() error {
 		return Invalid("Regular expressions cannot be used in a '%s' condition", c.Field)
 	}
 	for _, text := range c.Regex {
-		if _, err := regexp.Compile(text); err != nil || len(text) > longestCondition {
+		if _, err := regexp.Compile(text); err != nil || text == "" || len(text) > longestCondition {
 			return Invalid("The regular expression '%s' is not valid", text)
 		}
 	}
@@ -139,6 +142,9 @@ func (c Condition) validateQuery() error {
 func (c Condition) validateHeader() error {
 	if (c.Field == HTTPHeader) != (c.Header != "") {
 		return Invalid("A header name must be specified for 'http-header' conditions, and for no others")
+	}
+	if c.Header != "" && !headerName.MatchString(c.Header) {
+		return Invalid("The header name '%s' is not valid", c.Header)
 	}
 	if strings.EqualFold(c.Header, "host") {
 		return Invalid("The header 'Host' cannot be used in an 'http-header' condition: use 'host-header'")

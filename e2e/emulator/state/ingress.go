@@ -59,6 +59,9 @@ func (g SecurityGroup) index(r Rule) int {
 // validateSource checks that a group may name a source.
 func (m *Machine) validateSource(g SecurityGroup, s Source) error {
 	if s.PrefixList != "" {
+		if !wellFormed("pl-", s.PrefixList) {
+			return Refuse("InvalidPrefixListID.Malformed", "Invalid id: \"%s\" (expecting \"pl-...\")", s.PrefixList)
+		}
 		if _, ok := m.ec2.prefixLists[s.PrefixList]; !ok {
 			return Refuse("InvalidPrefixListID.NotFound", "The prefix list ID '%s' does not exist", s.PrefixList)
 		}

@@ -134,12 +134,12 @@ func (m *Machine) validateListener(b *balancer, own string, spec ListenerSpec) e
 		bounds{"port", spec.Port, 1, highestPort}.check(),
 		m.validateTLS(spec),
 		CheckTags(spec.Tags),
-		m.validateAction(b, spec.Default),
+		m.validateAction(b, spec.Protocol, spec.Default),
 	)
 }
 
-// validateAction checks an action of a load balancer, with the groups that it names.
-func (m *Machine) validateAction(b *balancer, a Action) error {
+// validateAction checks an action of a listener with that protocol, with the groups that it names.
+func (m *Machine) validateAction(b *balancer, protocol string, a Action) error {
 	if err := a.validate(m.opts.Quotas.GroupsPerAction); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (m *Machine) validateAction(b *balancer, a Action) error {
 		if err != nil {
 			return err
 		}
-		if err := b.compatible(g); err != nil {
+		if err := first(b.compatible(g), g.behind(protocol)); err != nil {
 			return err
 		}
 		groups = append(groups, g)
@@ -164,6 +164,15 @@ func (b *balancer) compatible(g *group) error {
 	}
 	if g.VPC != "" && g.VPC != b.VPC {
 		return Refuse("InvalidConfigurationRequest", "The target group '%s' is in a different VPC '%s'", g.ARN, g.VPC)
+	}
+	return nil
+}
+
+// behind refuses groups of HTTP/2 and gRPC where clients do not use TLS, in AWS's own words (aws/copilot-cli #4551,
+// aws-load-balancer-controller #4497).
+func (g *group) behind(protocol string) error {
+	if protocol == ProtocolHTTP && (g.ProtocolVersion == "HTTP2" || g.ProtocolVersion == VersionGRPC) {
+		return invalidAction("Listener protocol 'HTTP' is not supported with a target group with the protocol-version '%s'", g.ProtocolVersion)
 	}
 	return nil
 }

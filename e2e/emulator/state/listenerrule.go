@@ -85,7 +85,7 @@ func (m *Machine) validateRule(l *listener, r ListenerRule) error {
 	return first(
 		bounds{"priority", r.Priority, 1, lastPriority}.check(),
 		m.validateConditions(r.Conditions),
-		m.validateAction(l.balancer, r.Action),
+		m.validateAction(l.balancer, l.Protocol, r.Action),
 	)
 }
 

@@ -41,6 +41,8 @@ func TestCreateGroupRefuses(t *testing.T) {
 		"matcher not a number":   {func(s *GroupSpec) { s.HealthCheck.Matcher = "ok" }, "ValidationError"},
 		"TCP check of an ALB":    {func(s *GroupSpec) { s.HealthCheck.Protocol = ProtocolTCP }, "ValidationError"},
 		"check port":             {func(s *GroupSpec) { s.HealthCheck.Port = "http" }, "ValidationError"},
+		"relative check path":    {func(s *GroupSpec) { s.HealthCheck.Path = "health" }, "ValidationError"},
+		"long check path":        {func(s *GroupSpec) { s.HealthCheck.Path = "/" + strings.Repeat("a", 1024) }, "ValidationError"},
 		"lambda with a port":     {func(s *GroupSpec) { s.TargetType = TypeLambda }, "InvalidConfigurationRequest"},
 		"alb behind HTTP":        {func(s *GroupSpec) { s.TargetType = TypeALB }, "InvalidConfigurationRequest"},
 		"matcher of a TCP check": {func(s *GroupSpec) { s.Protocol, s.HealthCheck.Matcher = ProtocolTCP, "200" }, "InvalidConfigurationRequest"},
@@ -363,5 +365,55 @@ func TestAccountsAreApart(t *testing.T) {
 	}
 	if _, err := b.Groups(GroupFilter{Account: "999999999999", Names: []string{"web"}}); !IsCode(err, "TargetGroupNotFound") {
 		t.Errorf("another account's name: %v", err)
+	}
+}
+
+func TestAttributesThatAreRefused(t *testing.T) {
+	cases := map[string]struct {
+		changes map[string]string
+		want    string
+	}{
+		"slow start":                     {map[string]string{attrSlowStart: "30"}, "<nil>"},
+		"slow start switched off":        {map[string]string{attrSlowStart: "0"}, "<nil>"},
+		"slow start of 29 s":             {map[string]string{attrSlowStart: "29"}, "ValidationError"},
+		"slow start, other algorithm":    {map[string]string{attrSlowStart: "30", attrAlgorithm: "weighted_random"}, "InvalidConfigurationRequest"},
+		"mitigation":                     {map[string]string{attrAnomaly: "on", attrAlgorithm: "weighted_random"}, "<nil>"},
+		"mitigation, other algorithm":    {map[string]string{attrAnomaly: "on"}, "InvalidConfigurationRequest"},
+		"a cookie":                       {map[string]string{attrSticky: "true", attrStickyType: "app_cookie", attrCookie: "a"}, "<nil>"},
+		"a cookie without a name":        {map[string]string{attrSticky: "true", attrStickyType: "app_cookie"}, "ValidationError"},
+		"a cookie of the load balancer":  {map[string]string{attrCookie: "AWSALBTG"}, "ValidationError"},
+		"a share of 101":                 {map[string]string{"target_group_health.dns_failover.minimum_healthy_targets.percentage": "101"}, "ValidationError"},
+		"no minimum":                     {map[string]string{"target_group_health.dns_failover.minimum_healthy_targets.count": "off"}, "<nil>"},
+		"no minimum where one is needed": {map[string]string{"target_group_health.unhealthy_state_routing.minimum_healthy_targets.count": "off"}, "ValidationError"},
+		"a key with a blank":             {map[string]string{"a b": "c"}, "ValidationError"},
+		"a long value":                   {map[string]string{attrCookie: strings.Repeat("a", 1025)}, "ValidationError"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := New(Options{})
+			g, err := m.CreateGroup("", GroupSpec{Name: "g", Protocol: ProtocolHTTP, Port: 80, VPC: DefaultVPCID, TargetType: TypeIP})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.ModifyAttributes(g.ARN, tc.changes); code(err) != tc.want {
+				t.Errorf("answer is %v, want %s", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestLogsNeedABucket(t *testing.T) {
+	m := New(Options{})
+	b, err := m.CreateBalancer("", BalancerSpec{Name: "b", Subnets: []string{"subnet-0a000000000000001", "subnet-0b000000000000002"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.BalancerAttributes(b.ARN, map[string]string{"access_logs.s3.enabled": "true"}); code(err) != "InvalidConfigurationRequest" {
+		t.Errorf("without a bucket: %v", err)
+	}
+	for _, changes := range []map[string]string{{"access_logs.s3.bucket": "logs"}, {"access_logs.s3.enabled": "true"}} {
+		if _, err := m.BalancerAttributes(b.ARN, changes); err != nil {
+			t.Errorf("with a bucket: %v", err)
+		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 var (
@@ -100,7 +102,7 @@ func (s GroupSpec) validateHealthCheck() error {
 	if s.TargetType == TypeLambda {
 		return nil
 	}
-	return first(s.validateCheckProtocol(), s.validateCheckPort(), s.validateMatcher())
+	return first(s.validateCheckProtocol(), s.validateCheckPort(), s.validateCheckPath(), s.validateMatcher())
 }
 
 func (s GroupSpec) validateCheckProtocol() error {
@@ -118,6 +120,23 @@ func (s GroupSpec) validateCheckPort() error {
 	port, err := strconv.Atoi(s.HealthCheck.Port)
 	if err != nil || port < 1 || port > 65535 {
 		return Invalid("Health check port '%s' must be 'traffic-port' or a number from 1 to 65535", s.HealthCheck.Port)
+	}
+	return nil
+}
+
+// longestPath is the length of a health check's path, in the API's model.
+const longestPath = 1024
+
+func (s GroupSpec) validateCheckPath() error {
+	path := s.HealthCheck.Path
+	if s.HealthCheck.Protocol == ProtocolTCP {
+		return nil
+	}
+	if !strings.HasPrefix(path, "/") {
+		return Invalid("Health check path '%s' must begin with a '/' character", path)
+	}
+	if utf8.RuneCountInString(path) > longestPath {
+		return Unfit("healthCheckPath", path, "have length less than or equal to 1024")
 	}
 	return nil
 }

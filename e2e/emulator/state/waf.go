@@ -3,7 +3,10 @@
 
 package state
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+)
 
 // Scopes of Web ACLs.
 const (
@@ -67,6 +70,9 @@ func (m *Machine) SetUnreachable(balancer string, unreachable bool) {
 	m.waf.unavailable[balancer] = unreachable
 }
 
+// webACLARN is what the ARNs of Web ACLs look like.
+var webACLARN = regexp.MustCompile(`^arn:[^:]+:wafv2:[^:]+:\d{12}:(regional|global)/webacl/[^/]+/[^/]+$`)
+
 // AssociateWebACL gives an Application Load Balancer of an account a Web ACL, instead of the one that it had.
 func (m *Machine) AssociateWebACL(account, aclARN, balancer string) error {
 	m.enter()
@@ -76,6 +82,10 @@ func (m *Machine) AssociateWebACL(account, aclARN, balancer string) error {
 	}
 	acl, ok := m.waf.find(aclARN)
 	switch {
+	case !webACLARN.MatchString(aclARN):
+		return Refuse("WAFInvalidParameterException",
+			"Error reason: The ARN isn't valid. A valid ARN begins with arn: and includes other information separated by colons or slashes., "+
+				"field: WEB_ACL, parameter: %s", aclARN)
 	case !ok || acl.Account != m.account(account):
 		return noWAFItem()
 	case acl.Scope != ScopeRegional:

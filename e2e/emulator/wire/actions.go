@@ -88,7 +88,7 @@ func (p *params) action() (state.Action, error) {
 	case "redirect":
 		c := p.at("RedirectConfig")
 		return state.Action{Redirect: &state.Redirect{
-			Protocol: c.text("Protocol"), Host: c.text("Host"), Port: c.text("Port"), Path: c.text("Path"), Query: c.text("Query"),
+			Protocol: c.text("Protocol"), Host: c.text("Host"), Port: c.text("Port"), Path: c.text("Path"), Query: c.query(),
 			Status: c.text("StatusCode"),
 		}}, nil
 	case "fixed-response":
@@ -99,6 +99,14 @@ func (p *params) action() (state.Action, error) {
 	default:
 		return state.Action{}, state.Refuse("InvalidLoadBalancerAction", "The action type '%s' is not emulated", kind)
 	}
+}
+
+// query is that of a redirect: one that is given and empty drops the client's.
+func (p *params) query() string {
+	if p.at("Query") == nil {
+		return "#{query}"
+	}
+	return p.text("Query")
 }
 
 func (p *params) forward() (*state.Forward, error) {

@@ -5,6 +5,7 @@ package wire
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -116,6 +117,9 @@ func TestListenerCodes(t *testing.T) {
 	action := func(a ...types.Action) func(*elb.CreateListenerInput) {
 		return func(in *elb.CreateListenerInput) { in.DefaultActions = a }
 	}
+	h2 := *must[*elb.CreateTargetGroupOutput](t)(b.elb.CreateTargetGroup(ctx(t), &elb.CreateTargetGroupInput{
+		Name: aws.String("h2"), Protocol: "HTTP", Port: aws.Int32(80), VpcId: aws.String(state.DefaultVPCID), ProtocolVersion: aws.String("HTTP2"),
+	})).TargetGroups[0].TargetGroupArn
 	loop := types.Action{Type: "redirect", RedirectConfig: &types.RedirectActionConfig{StatusCode: "HTTP_301"}}
 	for name, tc := range map[string]struct {
 		change func(*elb.CreateListenerInput)
@@ -126,6 +130,7 @@ func TestListenerCodes(t *testing.T) {
 		"a protocol of the other type": {func(in *elb.CreateListenerInput) { in.Protocol = "TCP" }, "UnsupportedProtocol"},
 		"no such certificate":          {tls(policy, certificate+"x"), "CertificateNotFound"},
 		"two default certificates":     {tls(policy, certificate, certificate+"1"), "TooManyCertificates"},
+		"a certificate of no form":     {tls(policy, "certificate"), "ValidationError"},
 		"no such policy":               {tls("Mine", certificate), "SSLPolicyNotFound"},
 		"HTTPS without a certificate":  {tls(policy), "ValidationError"},
 		"no such group":                {action(forward(one + "x")), "TargetGroupNotFound"},
@@ -134,6 +139,7 @@ func TestListenerCodes(t *testing.T) {
 		"three groups in an action":    {action(forward(one, two, three)), "InvalidLoadBalancerAction"},
 		"a group twice in an action":   {action(forward(one, one)), "InvalidLoadBalancerAction"},
 		"a redirect to itself":         {action(loop), "InvalidLoadBalancerAction"},
+		"HTTP to a group of HTTP/2":    {action(forward(h2)), "InvalidLoadBalancerAction"},
 		"another one's group": {func(in *elb.CreateListenerInput) {
 			in.LoadBalancerArn, in.DefaultActions = &other, []types.Action{forward(one)}
 		}, "TargetGroupAssociationLimit"},
@@ -187,6 +193,20 @@ func TestRuleCodes(t *testing.T) {
 			in.Conditions = []types.RuleCondition{{Field: &field, Values: values}}
 		}
 	}
+	header := func(name, value string) func(*elb.CreateRuleInput) {
+		return func(in *elb.CreateRuleInput) {
+			in.Conditions = []types.RuleCondition{{Field: aws.String("http-header"), HttpHeaderConfig: &types.HttpHeaderConditionConfig{
+				HttpHeaderName: &name, Values: []string{value},
+			}}}
+		}
+	}
+	to := func(change func(*types.RedirectActionConfig)) func(*elb.CreateRuleInput) {
+		return func(in *elb.CreateRuleInput) {
+			config := &types.RedirectActionConfig{StatusCode: "HTTP_301"}
+			change(config)
+			in.Actions = []types.Action{{Type: "redirect", RedirectConfig: config}}
+		}
+	}
 	for name, tc := range map[string]struct {
 		change func(*elb.CreateRuleInput)
 		want   string
@@ -201,6 +221,11 @@ func TestRuleCodes(t *testing.T) {
 		"six values":                  {values("path-pattern", "/1", "/2", "/3", "/4", "/5", "/6"), "ValidationError"},
 		"six wildcards":               {values("path-pattern", "/******"), "ValidationError"},
 		"a host with a slash":         {values("host-header", "a/b"), "ValidationError"},
+		"a host without a dot":        {values("host-header", "localhost"), "ValidationError"},
+		"a long path to go to":        {to(func(c *types.RedirectActionConfig) { c.Path = aws.String("/" + strings.Repeat("a", 128)) }), "ValidationError"},
+		"a long host to go to":        {to(func(c *types.RedirectActionConfig) { c.Host = aws.String(strings.Repeat("a", 129)) }), "ValidationError"},
+		"a header of 41 characters":   {header(strings.Repeat("a", 41), "a"), "ValidationError"},
+		"a header with a blank":       {header("X A", "a"), "ValidationError"},
 		"a field's values elsewhere":  {values("source-ip", "10.0.0.0/8"), "ValidationError"},
 	} {
 		t.Run(name, func(t *testing.T) {
