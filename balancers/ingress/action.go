@@ -4,10 +4,17 @@
 package ingress
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 )
 
 // Action is what is done with a request, as an annotation says it. Exactly the config of its Type is set.
@@ -27,7 +34,8 @@ type FixedResponse struct {
 	StatusCode               string
 }
 
-// Redirect sends the client elsewhere. Parts that are nil stay as the client has asked for them.
+// Redirect sends the client elsewhere. Parts that are nil or empty stay as the client has asked for them, but for an empty query, which is
+// none.
 type Redirect struct {
 	Host, Path, Port, Protocol, Query *string
 	StatusCode                        string
@@ -69,17 +77,64 @@ func parseAction(value string) (Action, error) {
 		if action.FixedResponseConfig == nil || action.FixedResponseConfig.StatusCode == "" {
 			return Action{}, errors.New("an action of type fixed-response needs fixedResponseConfig with a statusCode")
 		}
+		return action, action.FixedResponseConfig.check()
 	case RedirectAction:
 		if action.RedirectConfig == nil || action.RedirectConfig.StatusCode == "" {
 			return Action{}, errors.New("an action of type redirect needs redirectConfig with a statusCode")
 		}
+		return action, action.RedirectConfig.check()
 	case ForwardAction:
 		return action.forward()
 	default:
 		return Action{}, fmt.Errorf("type %.30q: want fixed-response, redirect or forward", action.Type)
 	}
-	return action, nil
 }
+
+var fixedStatus = regexp.MustCompile(`^[245]\d\d$`)
+
+// check is what AWS takes.
+func (f *FixedResponse) check() error {
+	const longest = 1024
+	types := []string{"text/plain", "text/css", "text/html", "application/javascript", "application/json"}
+	switch n := utf8.RuneCountInString(f.MessageBody); {
+	case !fixedStatus.MatchString(f.StatusCode):
+		return fmt.Errorf("fixedResponseConfig.statusCode %.10q: want 2xx, 4xx or 5xx", f.StatusCode)
+	case f.ContentType != "" && !slices.Contains(types, f.ContentType):
+		return fmt.Errorf("fixedResponseConfig.contentType %.50q: want one of %s", f.ContentType, strings.Join(types, ", "))
+	case n > longest:
+		return fmt.Errorf("fixedResponseConfig.messageBody has %d characters, want at most %d", n, longest)
+	}
+	return nil
+}
+
+// check is what AWS takes.
+func (r *Redirect) check() error {
+	const longest = 128
+	for i, text := range []*string{r.Host, r.Path, r.Query} {
+		if n := utf8.RuneCountInString(ptr.Deref(text, "")); n > longest {
+			name := []string{"host", "path", "query"}[i]
+			return fmt.Errorf("redirectConfig.%s has %d characters, want at most %d", name, n, longest)
+		}
+	}
+	port := part(r.Port, samePort)
+	switch protocol := part(r.Protocol, sameProtocol); {
+	case r.StatusCode != "HTTP_301" && r.StatusCode != "HTTP_302":
+		return fmt.Errorf("redirectConfig.statusCode %.10q: want HTTP_301 or HTTP_302", r.StatusCode)
+	case !slices.Contains([]string{sameProtocol, string(HTTP), string(HTTPS)}, protocol):
+		return fmt.Errorf("redirectConfig.protocol %.20q: want HTTP, HTTPS or %s", protocol, sameProtocol)
+	case !strings.HasPrefix(part(r.Path, samePath), "/"):
+		return fmt.Errorf("redirectConfig.path %.50q: want a slash at its beginning", *r.Path)
+	case port == samePort:
+		return nil
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return fmt.Errorf("redirectConfig.port %.10q: want 1 to 65535, or %s", port, samePort)
+	}
+	return nil
+}
+
+// part is that of a redirect; what is empty counts as not given, as AWS takes nothing empty but a query.
+func part(text *string, same string) string { return cmp.Or(ptr.Deref(text, ""), same) }
 
 // forward checks a forward, and turns the short form into the long one.
 func (a Action) forward() (Action, error) {

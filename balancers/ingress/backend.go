@@ -86,10 +86,19 @@ const (
 
 func redirect(config *Redirect) stack.Action {
 	return stack.Action{Redirect: &stack.Redirect{
-		Protocol: ptr.Deref(config.Protocol, sameProtocol), Host: ptr.Deref(config.Host, sameHost),
-		Port: ptr.Deref(config.Port, samePort), Path: ptr.Deref(config.Path, samePath), Query: ptr.Deref(config.Query, sameQuery),
+		Protocol: part(config.Protocol, sameProtocol), Host: part(config.Host, sameHost),
+		Port: part(config.Port, samePort), Path: part(config.Path, samePath), Query: ptr.Deref(config.Query, sameQuery),
 		Status: config.StatusCode,
 	}}
+}
+
+// errStays is that of a redirect that AWS refuses, as it changes nothing that matters.
+var errStays = errors.New("the redirect leads to where it is: want another protocol, host, port or path in redirectConfig")
+
+// stays reports whether the action redirects to the same place, but perhaps for the query.
+func stays(action stack.Action) bool {
+	to := action.Redirect
+	return to != nil && to.Protocol == sameProtocol && to.Host == sameHost && to.Port == samePort && to.Path == samePath
 }
 
 // forward is a forward to target groups, those of Services being the member's.

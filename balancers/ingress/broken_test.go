@@ -148,16 +148,29 @@ var breaks = map[string]struct {
 		in.Options.TolerateMissingAction = false
 		delete(b.Annotations, Prefix+"actions.act")
 	}, fault: "the annotation alb.ingress.kubernetes.io/actions.act does not exist"},
-	"a missing Service among several": {annotation: "actions.act", value: weighted("b", "x"), fault: `value "x": this Service does not exist in namespace shop`},
-	"a target group that is unknown":  {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, fault: `actions.act, value`},
-	"a weight that is none":           {annotation: "actions.act", value: strings.Replace(weighted("b", "b"), `"weight":1`, `"weight":1000`, 1), fault: "weight 1000: want 0 to 999"},
-	"an action that is no JSON":       {annotation: "actions.act", value: "{", fault: "is not the JSON that is wanted"},
-	"an action of no type":            {annotation: "actions.act", value: "{}", fault: "want fixed-response, redirect or forward"},
-	"conditions that are no JSON":     {annotation: "conditions.b", value: "x", fault: "is not the JSON that is wanted"},
-	"conditions of no field":          {annotation: "conditions.b", value: `[{"field":"x"}]`, fault: "want host-header"},
-	"conditions of both kinds":        {annotation: "conditions.b", value: `[{"field":"host-header","hostHeaderConfig":{"regexValues":["x"]}}]`, fault: "host-header has values and regular expressions"},
-	"too many values":                 {annotation: "conditions.b", value: `[{"field":"source-ip","sourceIpConfig":{"values":["1","2","3","4","5"]}}]`, fault: "the rule has 7 values in its conditions: AWS takes 5"},
-	"a wildcard":                      {do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].HTTP.Paths[1].Path = "/*" }, fault: `spec.rules[0].http.paths[1], value "/*": wildcards are for pathType ImplementationSpecific`},
+	"a missing Service among several":   {annotation: "actions.act", value: weighted("b", "x"), fault: `value "x": this Service does not exist in namespace shop`},
+	"a target group that is unknown":    {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, fault: `actions.act, value`},
+	"a weight that is none":             {annotation: "actions.act", value: strings.Replace(weighted("b", "b"), `"weight":1`, `"weight":1000`, 1), fault: "weight 1000: want 0 to 999"},
+	"an action that is no JSON":         {annotation: "actions.act", value: "{", fault: "is not the JSON that is wanted"},
+	"an action of no type":              {annotation: "actions.act", value: "{}", fault: "want fixed-response, redirect or forward"},
+	"an answer of a redirect":           {annotation: "actions.act", value: `{"type":"fixed-response","fixedResponseConfig":{"statusCode":"301"}}`, fault: `statusCode "301": want 2xx, 4xx or 5xx`},
+	"an answer of a picture":            {annotation: "actions.act", value: `{"type":"fixed-response","fixedResponseConfig":{"statusCode":"200","contentType":"image/png"}}`, fault: `contentType "image/png": want one of text/plain`},
+	"an answer that is too long":        {annotation: "actions.act", value: `{"type":"fixed-response","fixedResponseConfig":{"statusCode":"200","messageBody":"` + strings.Repeat("a", 1025) + `"}}`, fault: "messageBody has 1025 characters, want at most 1024"},
+	"a redirect of another status":      {annotation: "actions.act", value: redirectOf(`"path":"/a","statusCode":"HTTP_307"`), fault: `statusCode "HTTP_307": want HTTP_301 or HTTP_302`},
+	"a redirect to a relative path":     {annotation: "actions.act", value: redirectOf(`"path":"a","statusCode":"HTTP_302"`), fault: `redirectConfig.path "a": want a slash`},
+	"a redirect to port 0":              {annotation: "actions.act", value: redirectOf(`"port":"0","statusCode":"HTTP_302"`), fault: `redirectConfig.port "0": want 1 to 65535`},
+	"a redirect to port 65536":          {annotation: "actions.act", value: redirectOf(`"port":"65536","statusCode":"HTTP_302"`), fault: `redirectConfig.port "65536": want 1 to 65535`},
+	"a redirect to another protocol":    {annotation: "actions.act", value: redirectOf(`"protocol":"http","statusCode":"HTTP_302"`), fault: `redirectConfig.protocol "http": want HTTP, HTTPS`},
+	"a redirect to a long host":         {annotation: "actions.act", value: redirectOf(`"host":"` + strings.Repeat("a", 129) + `","statusCode":"HTTP_302"`), fault: "redirectConfig.host has 129 characters"},
+	"a redirect to itself, other query": {annotation: "actions.act", value: redirectOf(`"query":"a=b","statusCode":"HTTP_302"`), fault: "paths[1]: the redirect leads to where it is"},
+	"a default backend that redirects to itself": {annotation: "actions.act", value: redirectOf(`"statusCode":"HTTP_302"`), do: func(_ *Input, b *networkingv1.Ingress) {
+		b.Spec.DefaultBackend = b.Spec.Rules[0].HTTP.Paths[1].Backend.DeepCopy()
+	}, fault: "spec.defaultBackend: the redirect leads to where it is"},
+	"conditions that are no JSON": {annotation: "conditions.b", value: "x", fault: "is not the JSON that is wanted"},
+	"conditions of no field":      {annotation: "conditions.b", value: `[{"field":"x"}]`, fault: "want host-header"},
+	"conditions of both kinds":    {annotation: "conditions.b", value: `[{"field":"host-header","hostHeaderConfig":{"regexValues":["x"]}}]`, fault: "host-header has values and regular expressions"},
+	"too many values":             {annotation: "conditions.b", value: `[{"field":"source-ip","sourceIpConfig":{"values":["1","2","3","4","5"]}}]`, fault: "the rule has 7 values in its conditions: AWS takes 5"},
+	"a wildcard":                  {do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].HTTP.Paths[1].Path = "/*" }, fault: `spec.rules[0].http.paths[1], value "/*": wildcards are for pathType ImplementationSpecific`},
 	"a resource as backend": {do: func(_ *Input, b *networkingv1.Ingress) {
 		b.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{}}
 	}, fault: "resources cannot be backends"},
@@ -215,6 +228,8 @@ func annotateService(name, value string) func(*Input, *networkingv1.Ingress) {
 func anyPathType(_ *Input, b *networkingv1.Ingress) {
 	b.Spec.Rules[0].HTTP.Paths[0].PathType = new(networkingv1.PathTypeImplementationSpecific)
 }
+
+func redirectOf(config string) string { return `{"type":"redirect","redirectConfig":{` + config + `}}` }
 
 func weighted(services ...string) string {
 	targets := make([]string, len(services))

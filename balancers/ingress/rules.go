@@ -42,6 +42,9 @@ func (r *reading) readRules() {
 	}
 	if spec.DefaultBackend != nil {
 		action, err := r.actionOf(*spec.DefaultBackend, "spec.defaultBackend")
+		if err == nil && stays(action) {
+			err = errStays
+		}
 		r.fail(at("spec.defaultBackend", err))
 		r.fallback = &rule{Rule: stack.Rule{Owner: r.name, Action: action}, field: "spec.defaultBackend"}
 		for port := range r.ports {
@@ -109,7 +112,11 @@ func (r *reading) rule(host string, path networkingv1.HTTPIngressPath, field str
 	if err != nil {
 		return rule{}, err
 	}
-	return rule{Rule: stack.Rule{Owner: r.name, Conditions: conditions, Action: action, Tags: r.tags}, field: field}, nil
+	built := rule{Rule: stack.Rule{Owner: r.name, Conditions: conditions, Action: action, Tags: r.tags}, field: field}
+	if stays(action) && !leadsToItself(built.Rule, HTTP, 0) { // else no listener has it
+		return rule{}, errStays
+	}
+	return built, nil
 }
 
 // conditions are those of the annotation of that name, then host and path, to which the annotation may add values.

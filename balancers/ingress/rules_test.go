@@ -163,9 +163,9 @@ func TestRules(t *testing.T) {
 			http: []string{"a.com /old -> HTTP_302 #{protocol} #{host} #{port} /new #{query}"},
 		},
 		"a redirect with a query does not lead to itself": {
-			annotations: map[string]string{"actions.to": `{"type":"redirect","redirectConfig":{"query":"a=b","statusCode":"HTTP_302"}}`},
+			annotations: map[string]string{"actions.to": `{"type":"redirect","redirectConfig":{"host":"a.com","query":"a=b","statusCode":"HTTP_302"}}`},
 			rules:       `[{host: a.com, http: {paths: [{backend: {service: {name: to, port: {name: use-annotation}}}}]}}]`,
-			http:        []string{"a.com -> HTTP_302 #{protocol} #{host} #{port} /#{path} a=b"},
+			http:        []string{"a.com -> HTTP_302 #{protocol} a.com #{port} /#{path} a=b"},
 		},
 		"a redirect with a condition of a header takes nothing from others": {
 			annotations: map[string]string{
