@@ -166,11 +166,25 @@ var breaks = map[string]struct {
 	"a default backend that redirects to itself": {annotation: "actions.act", value: redirectOf(`"statusCode":"HTTP_302"`), do: func(_ *Input, b *networkingv1.Ingress) {
 		b.Spec.DefaultBackend = b.Spec.Rules[0].HTTP.Paths[1].Backend.DeepCopy()
 	}, fault: "spec.defaultBackend: the redirect leads to where it is"},
-	"conditions that are no JSON": {annotation: "conditions.b", value: "x", fault: "is not the JSON that is wanted"},
-	"conditions of no field":      {annotation: "conditions.b", value: `[{"field":"x"}]`, fault: "want host-header"},
-	"conditions of both kinds":    {annotation: "conditions.b", value: `[{"field":"host-header","hostHeaderConfig":{"regexValues":["x"]}}]`, fault: "host-header has values and regular expressions"},
-	"too many values":             {annotation: "conditions.b", value: `[{"field":"source-ip","sourceIpConfig":{"values":["1","2","3","4","5"]}}]`, fault: "the rule has 7 values in its conditions: AWS takes 5"},
-	"a wildcard":                  {do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].HTTP.Paths[1].Path = "/*" }, fault: `spec.rules[0].http.paths[1], value "/*": wildcards are for pathType ImplementationSpecific`},
+	"conditions that are no JSON":     {annotation: "conditions.b", value: "x", fault: "is not the JSON that is wanted"},
+	"conditions of no field":          {annotation: "conditions.b", value: `[{"field":"x"}]`, fault: "want host-header"},
+	"conditions of both kinds":        {annotation: "conditions.b", value: `[{"field":"host-header","hostHeaderConfig":{"regexValues":["x"]}}]`, fault: "host-header has values and regular expressions"},
+	"too many values":                 {annotation: "conditions.b", value: `[{"field":"source-ip","sourceIpConfig":{"values":["1","2","3","4","5"]}}]`, fault: "the rule has 7 values in its conditions: AWS takes 5"},
+	"a wildcard":                      {do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].HTTP.Paths[1].Path = "/*" }, fault: `spec.rules[0].http.paths[1], value "/*": wildcards are for pathType ImplementationSpecific`},
+	"two conditions of methods":       {annotation: "conditions.b", value: `[{"field":"http-request-method","httpRequestMethodConfig":{"values":["GET"]}},{"field":"http-request-method","httpRequestMethodConfig":{"values":["HEAD"]}}]`, fault: "two conditions of http-request-method"},
+	"a method in small letters":       {annotation: "conditions.b", value: `[{"field":"http-request-method","httpRequestMethodConfig":{"values":["get"]}}]`, fault: `conditions.b, value "[{\"field\":\"http-request-method\",\"httpRequestMethodConfig\":{\"values\":[\"get\"]}}]": http-request-method "get": want`},
+	"too many wildcards":              {annotation: "conditions.b", value: `[{"field":"path-pattern","pathPatternConfig":{"values":["/*/*/*/*/*/*"]}}]`, fault: "the rule has 7 wildcards in its conditions: AWS takes 6"},
+	"a source that is no CIDR":        {annotation: "conditions.b", value: `[{"field":"source-ip","sourceIpConfig":{"values":["10.0.0.1"]}}]`, fault: `source-ip "10.0.0.1": want a CIDR`},
+	"a header that is none":           {annotation: "conditions.b", value: `[{"field":"http-header","httpHeaderConfig":{"httpHeaderName":"X A","values":["a"]}}]`, fault: `httpHeaderName "X A"`},
+	"a header for the host":           {annotation: "conditions.b", value: `[{"field":"http-header","httpHeaderConfig":{"httpHeaderName":"Host","values":["a"]}}]`, fault: "host-header for the host"},
+	"a header with a long value":      {annotation: "conditions.b", value: `[{"field":"http-header","httpHeaderConfig":{"httpHeaderName":"X-A","values":["` + strings.Repeat("a", 129) + `"]}}]`, fault: "want 1 to 128 characters"},
+	"a regular expression of no form": {annotation: "conditions.b", value: `[{"field":"http-header","httpHeaderConfig":{"httpHeaderName":"X-A","regexValues":["(a"]}}]`, fault: `"(a" is no regular expression`},
+	"a parameter without a value":     {annotation: "conditions.b", value: `[{"field":"query-string","queryStringConfig":{"values":[{"key":"a"}]}}]`, fault: `query-string "a=": want a value`},
+	"a host without a dot":            {annotation: "conditions.b", value: `[{"field":"host-header","hostHeaderConfig":{"values":["localhost"]}}]`, fault: `host-header "localhost": want 1 to 128 letters`},
+	"a path that is too long": {do: func(_ *Input, b *networkingv1.Ingress) {
+		b.Spec.Rules[0].HTTP.Paths[0].Path = "/" + strings.Repeat("a", 126)
+	}, fault: "spec.rules[0].http.paths[0]: path-pattern"},
+	"a path with a blank": {do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].HTTP.Paths[0].Path = "/a b" }, fault: `spec.rules[0].http.paths[0]: path-pattern "/a b": want 1 to 128 letters`},
 	"a resource as backend": {do: func(_ *Input, b *networkingv1.Ingress) {
 		b.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{}}
 	}, fault: "resources cannot be backends"},

@@ -67,11 +67,11 @@ func (c Condition) check() error {
 		return c.PathPatternConfig.check("pathPatternConfig")
 	case "http-header":
 		return c.HTTPHeaderConfig.check()
-	case "http-request-method":
+	case requestMethod:
 		return c.HTTPRequestMethodConfig.check("httpRequestMethodConfig")
 	case "query-string":
 		return c.QueryStringConfig.check()
-	case "source-ip":
+	case sourceIP:
 		return c.SourceIPConfig.check("sourceIpConfig")
 	default:
 		return errors.New("want host-header, path-pattern, http-header, http-request-method, query-string or source-ip")

@@ -92,8 +92,8 @@ type Options struct {
 type Limits struct {
 	// Rules, Certificates and TargetGroups are those of a load balancer; default rules and certificates do not count.
 	Rules, Certificates, TargetGroups int
-	// ConditionValues are those of a rule.
-	ConditionValues int
+	// ConditionValues and ConditionWildcards are those of a rule.
+	ConditionValues, ConditionWildcards int
 }
 
 // DefaultOptions are those without any flag.
@@ -104,7 +104,7 @@ func DefaultOptions(cluster, vpc string) Options {
 		BackendSecurityGroups:  true,
 		TolerateMissingService: true, TolerateMissingAction: true,
 		WAFv2: true, TagListenersAndRules: true, CheckClusterTag: true, ByReachability: true,
-		Limits: Limits{Rules: 100, Certificates: 25, TargetGroups: 100, ConditionValues: 5},
+		Limits: Limits{Rules: 100, Certificates: 25, TargetGroups: 100, ConditionValues: 5, ConditionWildcards: 6},
 	}
 }
 

@@ -22,6 +22,12 @@ const (
 	anyPath     = "/*"
 )
 
+// The fields of conditions that only annotations have, and at most once.
+const (
+	requestMethod = "http-request-method"
+	sourceIP      = "source-ip"
+)
+
 // readRules reads the rules that all listeners of the member get, in order, and its default backend.
 func (r *reading) readRules() {
 	r.checkUnsupported()
@@ -133,13 +139,15 @@ func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, nam
 	if err := r.setPatterns(&paths, path); err != nil {
 		return nil, err
 	}
+	if err := checkPatterns([]stack.Condition{hosts, paths}); err != nil {
+		return nil, err
+	}
+	fault := Fault{Annotation: Prefix + key.Name, Value: r.annotations()[Prefix+key.Name]}
 	conditions := distribute(annotated, &hosts, &paths)
 	for _, condition := range []stack.Condition{hosts, paths} {
 		if len(condition.Values) > 0 && len(condition.Regex) > 0 {
-			return nil, Fault{
-				Annotation: Prefix + key.Name, Value: r.annotations()[Prefix+key.Name],
-				Reason: condition.Field + " has values and regular expressions: want one kind, as the Ingress's own has",
-			}
+			fault.Reason = condition.Field + " has values and regular expressions: want one kind, as the Ingress's own has"
+			return nil, fault
 		}
 		if len(condition.Values)+len(condition.Regex) > 0 {
 			conditions = append(conditions, condition)
@@ -148,7 +156,14 @@ func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, nam
 	if len(conditions) == 0 {
 		conditions = []stack.Condition{{Field: pathPattern, Values: []string{anyPath}}}
 	}
-	return conditions, r.checkValues(conditions)
+	if err := r.in.Options.checkCounts(conditions); err != nil {
+		return nil, err
+	}
+	if err := checkPatterns(conditions); err != nil {
+		fault.Reason = err.Error()
+		return nil, fault
+	}
+	return conditions, nil
 }
 
 // distribute adds values to hosts and paths, and returns the other conditions.
@@ -164,18 +179,6 @@ func distribute(annotated []Condition, hosts, paths *stack.Condition) (others []
 		}
 	}
 	return others
-}
-
-// checkValues counts the values of a rule's conditions.
-func (r *reading) checkValues(conditions []stack.Condition) error {
-	values := 0
-	for _, c := range conditions {
-		values += len(c.Values) + len(c.Regex) + len(c.Query)
-	}
-	if limit := r.in.Options.Limits.ConditionValues; values > limit {
-		return fmt.Errorf("the rule has %d values in its conditions: AWS takes %d", values, limit)
-	}
-	return nil
 }
 
 // setPatterns sets the patterns of a path.
@@ -221,9 +224,9 @@ func (c Condition) stack() stack.Condition {
 	case c.HTTPHeaderConfig != nil && c.Field == "http-header":
 		out.Header = c.HTTPHeaderConfig.HTTPHeaderName
 		appendTexts(&out, c.HTTPHeaderConfig.Texts)
-	case c.Field == "http-request-method":
+	case c.Field == requestMethod:
 		out.Values = c.HTTPRequestMethodConfig.Values
-	case c.Field == "source-ip":
+	case c.Field == sourceIP:
 		out.Values = c.SourceIPConfig.Values
 	case c.Field == "query-string":
 		for _, parameter := range c.QueryStringConfig.Values {

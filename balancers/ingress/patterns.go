@@ -1,0 +1,129 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// What AWS takes as the values of conditions.
+const (
+	longestValue = 128
+	allowedHost  = "1 to 128 letters, digits and ._-*? with a dot among them"
+	allowedPath  = `1 to 128 letters, digits and _-.$/~"'@:+*?&;=%,()!\`
+)
+
+var (
+	hostValue  = regexp.MustCompile(`^[A-Za-z0-9.*?_-]{1,128}$`)
+	pathValue  = regexp.MustCompile(`^[A-Za-z0-9_.$/~"'@:+*?&;=%,()!\\-]{1,128}$`)
+	method     = regexp.MustCompile(`^[A-Z_-]{1,40}$`)
+	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,40}$")
+)
+
+// checkPatterns is the first value of conditions that AWS does not take.
+func checkPatterns(conditions []stack.Condition) error {
+	for _, c := range conditions {
+		for _, value := range c.Values {
+			if want := wantOf(c.Field, value); want != "" {
+				return fmt.Errorf("%s %.50q: want %s", c.Field, value, want)
+			}
+		}
+		for _, expression := range c.Regex {
+			if !isText(expression) || isBroken(expression) {
+				return fmt.Errorf("%s: %.50q is no regular expression of 1 to %d characters", c.Field, expression, longestValue)
+			}
+		}
+		for _, p := range c.Query {
+			if !isText(p.Value) || p.Key != "" && !isText(p.Key) {
+				return fmt.Errorf("%s %.50q: want a value, and at most %d characters", c.Field, p.Key+"="+p.Value, longestValue)
+			}
+		}
+		if c.Header != "" && (!headerName.MatchString(c.Header) || strings.EqualFold(c.Header, "host")) {
+			return fmt.Errorf("httpHeaderName %.50q: want 1 to 40 characters of a header's name, and host-header for the host", c.Header)
+		}
+	}
+	return nil
+}
+
+// wantOf is what would be right in the place of the value, "" if it is right.
+func wantOf(field, value string) string {
+	switch field {
+	case hostHeader:
+		if !hostValue.MatchString(value) || !strings.Contains(value, ".") {
+			return allowedHost
+		}
+	case pathPattern:
+		if !pathValue.MatchString(value) {
+			return allowedPath
+		}
+	case requestMethod:
+		if !method.MatchString(value) {
+			return "1 to 40 of A-Z, - and _"
+		}
+	case sourceIP:
+		if _, err := netip.ParsePrefix(value); err != nil {
+			return "a CIDR such as 10.0.0.0/8 or 2001:db8::/32"
+		}
+	default:
+		if !isText(value) {
+			return fmt.Sprintf("1 to %d characters", longestValue)
+		}
+	}
+	return ""
+}
+
+func isText(value string) bool { return value != "" && utf8.RuneCountInString(value) <= longestValue }
+
+// isBroken reports whether an expression is none in any dialect: AWS does not say which is its own.
+func isBroken(expression string) bool {
+	var broken *syntax.Error
+	_, err := syntax.Parse(expression, syntax.Perl)
+	return errors.As(err, &broken) && slices.Contains([]syntax.ErrorCode{
+		syntax.ErrMissingParen, syntax.ErrUnexpectedParen, syntax.ErrMissingBracket, syntax.ErrMissingRepeatArgument,
+		syntax.ErrTrailingBackslash,
+	}, broken.Code)
+}
+
+// checkCounts finds what a rule may have once, or some times, and has more often.
+func (o *Options) checkCounts(conditions []stack.Condition) error {
+	values, wildcards, once := 0, 0, map[string]bool{}
+	for _, c := range conditions {
+		if once[c.Field] && (c.Field == requestMethod || c.Field == sourceIP) {
+			return errors.New("the rule has two conditions of " + c.Field + ": want one, with the values of both")
+		}
+		once[c.Field] = true
+		values += len(c.Values) + len(c.Regex) + len(c.Query)
+		wildcards += wildcardsOf(c)
+	}
+	switch {
+	case values > o.Limits.ConditionValues:
+		return fmt.Errorf("the rule has %d values in its conditions: AWS takes %d", values, o.Limits.ConditionValues)
+	case wildcards > o.Limits.ConditionWildcards:
+		return fmt.Errorf("the rule has %d wildcards in its conditions: AWS takes %d", wildcards, o.Limits.ConditionWildcards)
+	}
+	return nil
+}
+
+func wildcardsOf(c stack.Condition) (n int) {
+	if c.Field == requestMethod || c.Field == sourceIP {
+		return 0
+	}
+	texts := slices.Clone(c.Values)
+	for _, p := range c.Query {
+		texts = append(texts, p.Key, p.Value)
+	}
+	for _, text := range texts {
+		n += strings.Count(text, "*") + strings.Count(text, "?")
+	}
+	return n
+}
