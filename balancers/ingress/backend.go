@@ -4,8 +4,11 @@
 package ingress
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -128,6 +131,10 @@ func (r *reading) forward(config *Forward, field string) (stack.Action, error) {
 		if err != nil {
 			return stack.Action{}, err
 		}
+		same := func(other stack.Weighted) bool { return other.Group == ref && ref != stack.Ref{} }
+		if slices.ContainsFunc(out.Groups, same) {
+			return stack.Action{}, fmt.Errorf("target group %s is there twice: want it once, with the sum of the weights", cmp.Or(ref.Part, ref.ID))
+		}
 		out.Groups = append(out.Groups, stack.Weighted{Group: ref, Weight: weight})
 	}
 	sticky, err := config.TargetGroupStickinessConfig.seconds()
@@ -149,9 +156,13 @@ func (s *Stickiness) seconds() (int32, error) {
 
 var errNoService = errors.New("the Service does not exist")
 
+var targetGroupARN = regexp.MustCompile(`^arn:[^:]+:elasticloadbalancing:[^:]*:[^:]*:targetgroup/.+$`)
+
 // targetGroup is one that others have made, or that of a Service. The latter becomes one of the member's.
 func (r *reading) targetGroup(target Target) (stack.Ref, error) {
 	switch {
+	case target.TargetGroupARN != "" && !targetGroupARN.MatchString(target.TargetGroupARN):
+		return stack.Ref{}, fmt.Errorf("targetGroupARN %.100q: want the ARN of a target group", target.TargetGroupARN)
 	case target.TargetGroupARN != "":
 		return stack.Ref{ID: target.TargetGroupARN}, nil
 	case target.TargetGroupName != "":

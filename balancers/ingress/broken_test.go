@@ -184,7 +184,9 @@ var breaks = map[string]struct {
 	"a path that is too long": {do: func(_ *Input, b *networkingv1.Ingress) {
 		b.Spec.Rules[0].HTTP.Paths[0].Path = "/" + strings.Repeat("a", 126)
 	}, fault: "spec.rules[0].http.paths[0]: path-pattern"},
-	"a path with a blank": {do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].HTTP.Paths[0].Path = "/a b" }, fault: `spec.rules[0].http.paths[0]: path-pattern "/a b": want 1 to 128 letters`},
+	"a path with a blank":           {do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].HTTP.Paths[0].Path = "/a b" }, fault: `spec.rules[0].http.paths[0]: path-pattern "/a b": want 1 to 128 letters`},
+	"a target group twice":          {annotation: "actions.act", value: weighted("b", "b"), fault: "target group shop/b-b:80 is there twice: want it once"},
+	"a target group by another ARN": {annotation: "actions.act", value: `{"type":"forward","targetGroupARN":"arn:aws:elasticloadbalancing:eu-west-1:1:loadbalancer/app/a/b"}`, fault: "want the ARN of a target group"},
 	"a resource as backend": {do: func(_ *Input, b *networkingv1.Ingress) {
 		b.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{}}
 	}, fault: "resources cannot be backends"},

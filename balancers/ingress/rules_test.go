@@ -116,10 +116,10 @@ func TestRules(t *testing.T) {
 		},
 		"weights and stickiness": {
 			annotations: map[string]string{"actions.split": `{"type":"forward","forwardConfig":{"targetGroups":[
-				{"serviceName":"web","servicePort":80,"weight":90},{"targetGroupARN":"arn:other","weight":10},{"targetGroupName":"named","weight":0}],
+				{"serviceName":"web","servicePort":80,"weight":90},{"targetGroupARN":"arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup/other/1","weight":10},{"targetGroupName":"named","weight":0}],
 				"targetGroupStickinessConfig":{"enabled":true,"durationSeconds":60}}}`},
 			rules: `[{http: {paths: [{backend: {service: {name: split, port: {name: use-annotation}}}}]}}]`,
-			http:  []string{"/* -> shop/web-web:80*90 arn:other*10 arn:named*0 sticky 60"},
+			http:  []string{"/* -> shop/web-web:80*90 arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup/other/1*10 arn:named*0 sticky 60"},
 		},
 		"a Service and an action that do not exist": {
 			rules: `
