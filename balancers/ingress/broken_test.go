@@ -187,6 +187,10 @@ var breaks = map[string]struct {
 	"a path with a blank":           {do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].HTTP.Paths[0].Path = "/a b" }, fault: `spec.rules[0].http.paths[0]: path-pattern "/a b": want 1 to 128 letters`},
 	"a target group twice":          {annotation: "actions.act", value: weighted("b", "b"), fault: "target group shop/b-b:80 is there twice: want it once"},
 	"a target group by another ARN": {annotation: "actions.act", value: `{"type":"forward","targetGroupARN":"arn:aws:elasticloadbalancing:eu-west-1:1:loadbalancer/app/a/b"}`, fault: "want the ARN of a target group"},
+	"gRPC on HTTP":                  {annotation: "backend-protocol-version", value: "GRPC", fault: `paths[0], value "shop/b-b:80": the targets are reached by GRPC, which AWS does not have behind HTTP, as on port 80`},
+	"HTTP/2 as default backend on HTTP": {annotation: "backend-protocol-version", value: "HTTP2", do: func(_ *Input, b *networkingv1.Ingress) {
+		b.Spec.DefaultBackend, b.Spec.Rules = b.Spec.Rules[0].HTTP.Paths[0].Backend.DeepCopy(), nil
+	}, fault: `spec.defaultBackend, value "shop/b-b:80": the targets are reached by HTTP2`},
 	"a resource as backend": {do: func(_ *Input, b *networkingv1.Ingress) {
 		b.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{}}
 	}, fault: "resources cannot be backends"},

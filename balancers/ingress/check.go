@@ -4,6 +4,7 @@
 package ingress
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 )
@@ -11,7 +12,7 @@ import (
 // check is what is wrong with members in the light of what the group agrees on. The first kind of fault is enough: what follows is checked
 // without the members that have it. It finds the subnets of the load balancer, too.
 func (d *draft) check() map[*reading]Fault {
-	for _, check := range []func() map[*reading]Fault{d.checkFamilies, d.checkRedirect, d.checkCertificates, d.checkSubnets, d.checkQuotas} {
+	for _, check := range []func() map[*reading]Fault{d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkCertificates, d.checkSubnets, d.checkQuotas} {
 		if faults := check(); len(faults) > 0 {
 			return faults
 		}
@@ -29,6 +30,35 @@ func (d *draft) checkFamilies() map[*reading]Fault {
 					Field: "spec", Value: group.Part,
 					Reason: "the Service has IPv6 in spec.ipFamilies, and the load balancer is " + d.addressType() +
 						": want " + Prefix + AddressType.Name + " dualstack, or a Service of IPv4 alone",
+				}
+			}
+		}
+	}
+	return faults
+}
+
+// checkVersions finds rules of HTTP listeners that send to targets by HTTP/2 or gRPC: AWS has those behind HTTPS alone.
+func (d *draft) checkVersions() map[*reading]Fault {
+	owners := map[string]*reading{}
+	versions := map[string]string{} // by target group
+	for _, r := range d.built {
+		owners[r.name] = r
+		for _, group := range r.groups {
+			versions[group.Part] = group.ProtocolVersion
+		}
+	}
+	faults := map[*reading]Fault{}
+	for _, l := range d.listeners {
+		if l.protocol != HTTP || l.redirected {
+			continue
+		}
+		for _, rule := range append(slices.Clone(l.rules), l.fallbacks()...) {
+			for _, part := range groupsOf(rule.Action) {
+				r, version := owners[rule.Owner], versions[part]
+				if _, known := faults[r]; !known && (version == "HTTP2" || version == grpc) {
+					faults[r] = Fault{Field: rule.field, Value: part, Reason: fmt.Sprintf(
+						"the targets are reached by %s, which AWS does not have behind HTTP, as on port %d: want HTTPS alone in %s, or a redirect in %s",
+						version, l.port, Prefix+ListenPorts.Name, Prefix+SSLRedirect.Name)}
 				}
 			}
 		}

@@ -130,16 +130,24 @@ func (d *draft) heldSays(port int32, setting string) bool {
 	return slices.ContainsFunc(d.held, func(r *reading) bool { return r.listens(port) && r.maySay(setting) })
 }
 
+// fallbacks are the default backends of the members on the port: those that are built together have one at most.
+func (l *listener) fallbacks() (out []rule) {
+	for _, r := range l.members {
+		if r.fallback != nil {
+			out = append(out, *r.fallback)
+		}
+	}
+	return out
+}
+
 // fallback is what is done with requests that no rule matches: the default backend of a member on the port. That of a held member stays as
 // it is seen.
 func (d *draft) fallback(l *listener) stack.Action {
 	if l.redirected {
 		return redirectAll(d.redirectPort())
 	}
-	for _, r := range l.members {
-		if r.fallback != nil {
-			return r.fallback.Action
-		}
+	if fallbacks := l.fallbacks(); len(fallbacks) > 0 {
+		return fallbacks[0].Action
 	}
 	seen := seenListener(d.balancer, l.port)
 	if seen != nil && slices.ContainsFunc(d.held, func(r *reading) bool {

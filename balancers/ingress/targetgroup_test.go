@@ -54,13 +54,13 @@ func TestTargetGroup(t *testing.T) {
 			},
 		},
 		"gRPC": {
-			service: map[string]string{"backend-protocol-version": "GRPC"},
+			ingress: map[string]string{"listen-ports": `[{"HTTPS":443}]`}, service: map[string]string{"backend-protocol-version": "GRPC"},
 			want: func(g *stack.TargetGroup, _ *stack.BindingSpec) {
 				g.ProtocolVersion, g.HealthCheck.Path, g.HealthCheck.Matcher = "GRPC", "/AWS.ALB/healthcheck", "12"
 			},
 		},
 		"gRPC with a path of its own": {
-			service: map[string]string{"backend-protocol-version": "GRPC", "healthcheck-path": "/x", "success-codes": "0"},
+			ingress: map[string]string{"listen-ports": `[{"HTTPS":443}]`}, service: map[string]string{"backend-protocol-version": "GRPC", "healthcheck-path": "/x", "success-codes": "0"},
 			want: func(g *stack.TargetGroup, _ *stack.BindingSpec) {
 				g.ProtocolVersion, g.HealthCheck.Path, g.HealthCheck.Matcher = "GRPC", "/x", "0"
 			},
