@@ -191,6 +191,11 @@ var breaks = map[string]struct {
 	"HTTP/2 as default backend on HTTP": {annotation: "backend-protocol-version", value: "HTTP2", do: func(_ *Input, b *networkingv1.Ingress) {
 		b.Spec.DefaultBackend, b.Spec.Rules = b.Spec.Rules[0].HTTP.Paths[0].Backend.DeepCopy(), nil
 	}, fault: `spec.defaultBackend, value "shop/b-b:80": the targets are reached by HTTP2`},
+	"a health check of a relative path":   {annotation: "healthcheck-path", value: "health", fault: `healthcheck-path, value "health": want a slash`},
+	"a health check that takes too long":  {annotation: "healthcheck-timeout-seconds", value: "15", fault: `healthcheck-timeout-seconds, value "15": health checks are every 15 s and may take 15 s`},
+	"health checks that are too frequent": {do: annotateService("healthcheck-interval-seconds", "5"), fault: `Service shop/b, annotation alb.ingress.kubernetes.io/healthcheck-interval-seconds, value "5": health checks are every 5 s and may take 5 s`},
+	"a code of no health check":           {annotation: "success-codes", value: "200,500", fault: `success-codes, value "200,500": want codes from 200 to 499`},
+	"codes the wrong way round":           {annotation: "success-codes", value: "299-200", fault: "want codes from 200 to 499"},
 	"a resource as backend": {do: func(_ *Input, b *networkingv1.Ingress) {
 		b.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{}}
 	}, fault: "resources cannot be backends"},

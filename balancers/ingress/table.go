@@ -126,7 +126,7 @@ var (
 	HealthCheckPath = add(Annotation{
 		Name: "healthcheck-path", Scope: OfTargetGroup, Default: "/",
 		Doc: "The path of health checks. The default of GRPC is /AWS.ALB/healthcheck.",
-	}, parseText)
+	}, parseCheckPath)
 	HealthCheckInterval = add(Annotation{
 		Name: "healthcheck-interval-seconds", Scope: OfTargetGroup, Default: "15", Doc: "The seconds from one health check to the next.",
 	}, intBetween(5, 300))

@@ -183,7 +183,30 @@ func (b *backed) healthCheck(id TargetGroup) (stack.HealthCheck, error) {
 			check.Matcher = "12"
 		}
 	}
-	return check, b.err
+	if b.err != nil {
+		return check, b.err
+	}
+	return check, b.checkHealthCheck(check, id.ProtocolVersion)
+}
+
+// checkHealthCheck finds values that AWS does not take together.
+func (b *backed) checkHealthCheck(check stack.HealthCheck, version string) error {
+	lowest, highest := 200, 499
+	if version == grpc {
+		lowest, highest = 0, 99
+	}
+	if err := codesWithin(check.Matcher, lowest, highest); err != nil {
+		return b.annotationFault(SuccessCodes.Name, check.Matcher, err.Error())
+	}
+	if check.Timeout < check.Interval {
+		return nil
+	}
+	name, value := HealthCheckTimeout.Name, check.Timeout
+	if !b.has(name) {
+		name, value = HealthCheckInterval.Name, check.Interval
+	}
+	return b.annotationFault(name, strconv.Itoa(int(value)), fmt.Sprintf(
+		"health checks are every %d s and may take %d s: want an interval that is longer than the timeout", check.Interval, check.Timeout))
 }
 
 // has reports whether the Service or the Ingress has the annotation.
@@ -219,7 +242,12 @@ func (b *backed) healthCheckPort(targetType string) (string, error) {
 }
 
 func (b *backed) healthCheckPortFault(text, reason string) error {
-	fault := Fault{Annotation: Prefix + HealthCheckPort.Name, Value: text, Reason: reason}
+	return b.annotationFault(HealthCheckPort.Name, text, reason)
+}
+
+// annotationFault is what is wrong with an annotation of the Service, or else of the Ingress.
+func (b *backed) annotationFault(name, text, reason string) error {
+	fault := Fault{Annotation: Prefix + name, Value: text, Reason: reason}
 	if _, ok := b.service.Annotations[fault.Annotation]; ok {
 		fault.Object = b.serviceObject()
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // The parsers of annotations' values, as the incumbent reads them. Their errors say what would be right; the caller names annotation and
@@ -55,6 +56,31 @@ func textUpTo(most int) func(string) (string, error) {
 		}
 		return value, nil
 	}
+}
+
+// parseCheckPath parses paths of health checks.
+func parseCheckPath(value string) (string, error) {
+	const longest = 1024
+	if n := utf8.RuneCountInString(value); !strings.HasPrefix(value, "/") || n > longest {
+		return "", fmt.Errorf("want a slash and what follows it, at most %d characters", longest)
+	}
+	return value, nil
+}
+
+// codesWithin is an error unless the text is codes or ranges of codes of that range, with commas between them.
+func codesWithin(text string, lowest, highest int) error {
+	for part := range strings.SplitSeq(text, ",") {
+		low, high, isRange := strings.Cut(strings.TrimSpace(part), "-")
+		if !isRange {
+			high = low
+		}
+		from, err := strconv.Atoi(low)
+		to, err2 := strconv.Atoi(high)
+		if err != nil || err2 != nil || from < lowest || to > highest || from > to {
+			return fmt.Errorf("want codes from %d to %d such as %d or %d-%d, with commas between them", lowest, highest, lowest, lowest, highest)
+		}
+	}
+	return nil
 }
 
 // parseList parses what stands between commas, without blanks around it. Empty items do not count.
