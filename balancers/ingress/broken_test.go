@@ -196,6 +196,25 @@ var breaks = map[string]struct {
 	"health checks that are too frequent": {do: annotateService("healthcheck-interval-seconds", "5"), fault: `Service shop/b, annotation alb.ingress.kubernetes.io/healthcheck-interval-seconds, value "5": health checks are every 5 s and may take 5 s`},
 	"a code of no health check":           {annotation: "success-codes", value: "200,500", fault: `success-codes, value "200,500": want codes from 200 to 499`},
 	"codes the wrong way round":           {annotation: "success-codes", value: "299-200", fault: "want codes from 200 to 499"},
+	"a timeout of no time":                {annotation: "load-balancer-attributes", value: "idle_timeout.timeout_seconds=0", fault: "idle_timeout.timeout_seconds=0: want an integer from 1 to 4000"},
+	"a key that is none":                  {annotation: "load-balancer-attributes", value: "idle timeout=1", fault: `"idle timeout" is no key of an attribute`},
+	"a switch that is none":               {annotation: "listener-attributes.HTTP-80", value: "routing.http.response.server.enabled=no", fault: "routing.http.response.server.enabled=no: want true or false"},
+	"a delay that is too long":            {annotation: "target-group-attributes", value: "deregistration_delay.timeout_seconds=3601", fault: "want an integer from 0 to 3600"},
+	"a slow start that is too fast":       {do: annotateService("target-group-attributes", "slow_start.duration_seconds=29"), fault: "slow_start.duration_seconds=29: want an integer from 30 to 900, or 0"},
+	"a slow start of another algorithm":   {annotation: "target-group-attributes", value: "slow_start.duration_seconds=30,load_balancing.algorithm.type=weighted_random", fault: "want 0"},
+	"a cookie of the load balancer":       {annotation: "target-group-attributes", value: "stickiness.app_cookie.cookie_name=AWSALB-a", fault: "does not begin with AWSALB"},
+	"an attribute of params": {do: func(in *Input, _ *networkingv1.Ingress) {
+		in.Members[0], in.Members[1] = in.Members[1], in.Members[0]
+		in.Members[0].Params = &v1beta1.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1beta1.IngressClassParamsSpec{
+			LoadBalancerAttributes: []v1beta1.Attribute{{Key: "idle_timeout.timeout_seconds", Value: "0"}},
+		}}
+	}, fault: "IngressClassParams p, spec.loadBalancerAttributes: idle_timeout.timeout_seconds=0"},
+	"an attribute of a listener in params": {do: func(in *Input, _ *networkingv1.Ingress) {
+		in.Members[0], in.Members[1] = in.Members[1], in.Members[0]
+		in.Members[0].Params = &v1beta1.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1beta1.IngressClassParamsSpec{
+			Listeners: []v1beta1.Listener{{Protocol: "HTTP", Port: 80, ListenerAttributes: []v1beta1.Attribute{{Key: "a b"}}}},
+		}}
+	}, fault: `IngressClassParams p, spec.listeners: "a b" is no key of an attribute`},
 	"a resource as backend": {do: func(_ *Input, b *networkingv1.Ingress) {
 		b.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{}}
 	}, fault: "resources cannot be backends"},

@@ -45,6 +45,7 @@ func (r *reading) readSettings() {
 	r.readSubnets()
 
 	if r.first {
+		balancerAttributes.checkParams(r, "spec.loadBalancerAttributes", p.LoadBalancerAttributes)
 		r.addKeys(LoadBalancerAttributes.Name, attributes(p.LoadBalancerAttributes), Fault{Object: "IngressClassParams"})
 	}
 	own, _ := get(r, LoadBalancerAttributes)

@@ -41,7 +41,7 @@ var (
 	LoadBalancerAttributes = add(Annotation{
 		Name: "load-balancer-attributes", Scope: OfGroup, Combine: MergeKeys,
 		Doc: "Attributes of the load balancer. Others are left as they are.",
-	}, parseMap)
+	}, balancerAttributes.parse)
 	WAFv2ACL = add(Annotation{
 		Name: "wafv2-acl-arn", Scope: OfGroup, Combine: Agree,
 		Doc: "The ARN of the AWS WAF web ACL of the load balancer; none takes the present one off. Without it nothing is changed.",
@@ -85,7 +85,7 @@ var (
 	ListenerAttributes = add(Annotation{
 		Name: "listener-attributes.", Scope: OfListener, Combine: MergeKeys,
 		Doc: "Attributes of the listener whose protocol and port follow, such as listener-attributes.HTTPS-443. Others are left as they are.",
-	}, parseMap)
+	}, listenerAttributes.parse)
 	Actions = add(Annotation{
 		Name: "actions.", Scope: OfIngress,
 		Doc: "What is done with requests of paths whose backend has this service name and the port name use-annotation.",
@@ -115,7 +115,7 @@ var (
 	TargetGroupAttributes = add(Annotation{
 		Name: "target-group-attributes", Scope: OfTargetGroup,
 		Doc: "Attributes of the target groups. Others are left as they are.",
-	}, parseMap)
+	}, parseGroupAttributes)
 	HealthCheckPort = add(Annotation{
 		Name: "healthcheck-port", Scope: OfTargetGroup, Default: "traffic-port",
 		Doc: "The port of health checks: traffic-port, a number, or the name of a port of the Service.",
