@@ -215,6 +215,13 @@ var breaks = map[string]struct {
 			Listeners: []v1beta1.Listener{{Protocol: "HTTP", Port: 80, ListenerAttributes: []v1beta1.Attribute{{Key: "a b"}}}},
 		}}
 	}, fault: `IngressClassParams p, spec.listeners: "a b" is no key of an attribute`},
+	"a tag of AWS":                   {annotation: "tags", value: "aws:a=b", fault: `the key "aws:a": want`},
+	"a tag with a star":              {annotation: "tags", value: "a*=b", fault: `the key "a*": want 1 to 128 letters`},
+	"a tag with a star in its value": {do: annotateService("tags", "a=*"), fault: `the value "*" of the tag a: want`},
+	"a long tag":                     {annotation: "tags", value: "a=" + strings.Repeat("b", 257), fault: "of the tag a: want at most 256"},
+	"too many tags":                  {annotation: "tags", value: tagged("a", 48), fault: "the target group would have 51 tags"},
+	"too many tags of the Service":   {annotation: "tags", value: tagged("a", 24), do: annotateService("tags", tagged("b", 24)), fault: "Service shop/b, annotation alb.ingress.kubernetes.io/tags"},
+	"too many tags of the group":     {annotation: "tags", value: tagged("a", 24), do: agreeOn("tags", tagged("b", 24)), fault: "the load balancer would have 48 tags of the user's, and its quota is 47"},
 	"a resource as backend": {do: func(_ *Input, b *networkingv1.Ingress) {
 		b.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{}}
 	}, fault: "resources cannot be backends"},
@@ -271,6 +278,14 @@ func annotateService(name, value string) func(*Input, *networkingv1.Ingress) {
 
 func anyPathType(_ *Input, b *networkingv1.Ingress) {
 	b.Spec.Rules[0].HTTP.Paths[0].PathType = new(networkingv1.PathTypeImplementationSpecific)
+}
+
+func tagged(key string, n int) string {
+	tags := make([]string, n)
+	for i := range tags {
+		tags[i] = fmt.Sprintf("%s%d=x", key, i)
+	}
+	return strings.Join(tags, ",")
 }
 
 func redirectOf(config string) string { return `{"type":"redirect","redirectConfig":{` + config + `}}` }

@@ -29,6 +29,7 @@ func (d *draft) checkQuotas() map[*reading]Fault {
 		{"rules", limits.Rules, rules, d.seenRuleKeys()},
 		{"target groups", limits.TargetGroups, groups, d.seenGroupKeys()},
 		{"certificates besides the default ones", limits.Certificates, certificates, d.seenCertificateKeys()},
+		{"tags of the user's", mostTags - len(d.in.tagsOf(loadBalancerPart)), d.tagKeys(), d.seenTagKeys()},
 	} {
 		if faults := d.over(quota); len(faults) > 0 {
 			return faults
@@ -62,7 +63,7 @@ func (d *draft) over(q quota) map[*reading]Fault {
 		added := unique(slices.DeleteFunc(slices.Clone(q.wants[r]), func(key string) bool { return used[key] }))
 		if n := len(used) + len(added); n > q.limit && grows[r] > 0 {
 			faults[r] = Fault{Field: "spec", Reason: fmt.Sprintf(
-				"with this Ingress the load balancer would have %d %s, and its quota is %d: raise the quota, or take another group",
+				"with this Ingress the load balancer would have %d %s, and its quota is %d: want fewer, another group, or a higher quota",
 				n, q.what, q.limit)}
 			continue
 		}

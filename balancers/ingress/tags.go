@@ -6,7 +6,9 @@ package ingress
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -53,7 +55,50 @@ func (o *Options) checkTags(fault Fault, tags map[string]string) error {
 		case slices.Contains(o.ExternalTags, key):
 			fault.Reason = fmt.Sprintf("the tag %s is left to others by --external-managed-tags: leave it out", key)
 			return fault
+		case !tagKey.MatchString(key) || strings.HasPrefix(strings.ToLower(key), "aws:"):
+			fault.Reason = fmt.Sprintf("the key %.50q: want 1 to 128 %s, and not aws: at the beginning", key, tagCharacters)
+			return fault
+		case !tagValue.MatchString(tags[key]):
+			fault.Reason = fmt.Sprintf("the value %.50q of the tag %s: want at most 256 %s", tags[key], key, tagCharacters)
+			return fault
 		}
 	}
 	return nil
+}
+
+// mostTags is how many tags AWS takes of each thing.
+const mostTags = 50
+
+// What tags of load balancers are made of.
+const tagCharacters = "letters, digits, blanks and _.:/=+-@"
+
+var (
+	tagKey   = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]{1,128}$`)
+	tagValue = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]{0,256}$`)
+)
+
+// tagKeys are the keys of the tags that members give to what they share, without those that it has anyway.
+func (d *draft) tagKeys() map[*reading][]string {
+	keys, own := map[*reading][]string{}, d.in.tagsOf(loadBalancerPart)
+	for _, r := range d.built {
+		for _, key := range slices.Sorted(maps.Keys(r.tags)) {
+			if !hasKey(own, key) {
+				keys[r] = append(keys[r], key)
+			}
+		}
+	}
+	return keys
+}
+
+// seenTagKeys are those of the load balancer that is seen.
+func (d *draft) seenTagKeys() map[string]bool {
+	keys, own := map[string]bool{}, d.in.tagsOf(loadBalancerPart)
+	if d.balancer == nil {
+		return keys
+	}
+	for key := range d.balancer.Tags {
+		keys[key] = !hasKey(own, key)
+	}
+	maps.DeleteFunc(keys, func(_ string, counts bool) bool { return !counts })
+	return keys
 }

@@ -266,5 +266,15 @@ func (b *backed) tagsOfGroup() (map[string]string, error) {
 	}
 	maps.Copy(tags, own)
 	maps.Copy(tags, b.paramsTags())
-	return tags, b.in.Options.checkTags(fault, own)
+	if err := b.in.Options.checkTags(fault, own); err != nil {
+		return nil, err
+	}
+	if n := len(b.in.tagsOf("", tags)); n > mostTags {
+		if len(own) == 0 {
+			fault = Fault{Annotation: Prefix + Tags.Name, Value: b.annotations()[Prefix+Tags.Name]}
+		}
+		fault.Reason = fmt.Sprintf("the target group would have %d tags with ours and --default-tags: AWS takes %d", n, mostTags)
+		return nil, fault
+	}
+	return tags, nil
 }
