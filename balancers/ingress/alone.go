@@ -11,8 +11,8 @@ import (
 
 // CheckAlone is what is wrong with a member as far as it shows without AWS and without the rest of its group. A Service that is not there
 // is no fault: it may come.
-func CheckAlone(member Member, services map[types.NamespacedName]*corev1.Service, options Options) []Fault {
-	in := Input{Members: []Member{member}, Services: services, Options: options, alone: true}
+func CheckAlone(group Group, member Member, services map[types.NamespacedName]*corev1.Service, options Options) []Fault {
+	in := Input{Group: group, Members: []Member{member}, Services: services, Options: options, alone: true}
 	r := read(&in, 0, forcedBy(member.Params))
 	return append(r.faults, r.warnings...)
 }

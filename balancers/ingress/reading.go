@@ -4,6 +4,7 @@
 package ingress
 
 import (
+	"fmt"
 	"maps"
 
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -49,6 +50,7 @@ func read(in *Input, i int, forced map[string]bool) *reading {
 	if member.Fault != nil {
 		r.fail(*member.Fault)
 	}
+	r.checkName()
 	r.readTags()
 	r.readListeners()
 	r.readSettings()
@@ -56,6 +58,16 @@ func read(in *Input, i int, forced map[string]bool) *reading {
 	r.readRules()
 	r.warn()
 	return r
+}
+
+// checkName finds names of Ingresses that are too long for the labels of their bindings.
+func (r *reading) checkName() {
+	const longest = 63
+	if name := r.in.Group.Name; !r.in.Group.IsExplicit() && len(name) > longest {
+		r.fail(Fault{Field: "metadata.name", Value: name, Reason: fmt.Sprintf(
+			"has %d characters, and an Ingress without a group may have %d, as a label of its TargetGroupBindings has its name: want a shorter one, or %s",
+			len(name), longest, Prefix+GroupName.Name)})
+	}
 }
 
 func (r *reading) annotations() map[string]string { return r.member.Ingress.Annotations }

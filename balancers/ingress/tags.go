@@ -66,8 +66,11 @@ func (o *Options) checkTags(fault Fault, tags map[string]string) error {
 	return nil
 }
 
-// mostTags is how many tags AWS takes of each thing.
-const mostTags = 50
+// What AWS takes: so many tags of each thing, with values of so many characters.
+const (
+	mostTags        = 50
+	longestTagValue = 256
+)
 
 // What tags of load balancers are made of.
 const tagCharacters = "letters, digits, blanks and _.:/=+-@"

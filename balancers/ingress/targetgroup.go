@@ -72,6 +72,11 @@ func (r *reading) addTargetGroup(service *corev1.Service, port intstr.IntOrStrin
 	if b.port == nil {
 		return "", b.fault("spec.ports", port.String(), "the Service has no port with this name or number: want one that it has")
 	}
+	if len(part) > longestTagValue {
+		return "", Fault{Field: "metadata.name", Value: ingress.Name, Reason: fmt.Sprintf(
+			"the target group's tag %q would have %d characters, and AWS takes %d: want shorter names of Ingress and Service",
+			stack.Ingresses.ResourceTag(), len(part), longestTagValue)}
+	}
 	group, err := b.build(id)
 	if err != nil {
 		return "", err

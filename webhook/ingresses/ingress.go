@@ -144,7 +144,7 @@ func (v *validator) warnings(ctx context.Context, c ingress.Classified) (out []s
 			services[key] = service
 		}
 	}
-	for _, fault := range ingress.CheckAlone(member, services, v.options.Build) {
+	for _, fault := range ingress.CheckAlone(c.Group, member, services, v.options.Build) {
 		out = append(out, fault.Error())
 	}
 	return out, nil
