@@ -94,7 +94,7 @@ var breaks = map[string]struct {
 	"another address type":                 {annotation: "ip-address-type", value: "dualstack", do: agreeOn("ip-address-type", "ipv4"), fault: `the group has "ipv4"`},
 	"another name of the load balancer":    {annotation: "load-balancer-name", value: "b", do: agreeOn("load-balancer-name", "a"), fault: `the group has "a"`},
 	"a name that is too long":              {annotation: "load-balancer-name", value: strings.Repeat("b", 33), fault: "want at most 32"},
-	"another web ACL":                      {annotation: "wafv2-acl-arn", value: "b", do: agreeOn("wafv2-acl-arn", "a"), fault: `the group has "a"`},
+	"another web ACL":                      {annotation: "wafv2-acl-arn", value: aclARN("b"), do: agreeOn("wafv2-acl-arn", aclARN("a")), fault: `the group has "` + aclARN("a") + `"`},
 	"other subnets":                        {annotation: "subnets", value: "subnet-a1,subnet-b1", do: agreeOn("subnets", "subnet-a2,subnet-b2"), fault: `the group has "subnet-a2,subnet-b2"`},
 	"a subnet that does not exist":         {annotation: "subnets", value: "subnet-z", fault: "the VPC has no subnet subnet-z"},
 	"a subnet name that does not exist":    {annotation: "subnets", value: "blue", fault: "0 subnets of the VPC have the tag Name=blue"},
@@ -222,6 +222,14 @@ var breaks = map[string]struct {
 	"too many tags":                  {annotation: "tags", value: tagged("a", 48), fault: "the target group would have 51 tags"},
 	"too many tags of the Service":   {annotation: "tags", value: tagged("a", 24), do: annotateService("tags", tagged("b", 24)), fault: "Service shop/b, annotation alb.ingress.kubernetes.io/tags"},
 	"too many tags of the group":     {annotation: "tags", value: tagged("a", 24), do: agreeOn("tags", tagged("b", 24)), fault: "the load balancer would have 48 tags of the user's, and its quota is 47"},
+	"a certificate of no form":       {annotation: "certificate-arn", value: "b", fault: `certificate-arn, value "b": "b": want the ARN of a certificate`},
+	"a certificate of params of no form": {do: func(in *Input, _ *networkingv1.Ingress) {
+		in.Members[1].Params = &v1beta1.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1beta1.IngressClassParamsSpec{CertificateArn: []string{""}}}
+	}, fault: "IngressClassParams p, spec.certificateArn: want ARNs"},
+	"a security group of no form":                        {annotation: "security-groups", value: "sg-x", fault: `"sg-x": want an ID such as sg-`},
+	"a prefix list of no form":                           {annotation: "security-group-prefix-lists", value: "x", fault: `"x": want an ID such as pl-`},
+	"a web ACL of no form":                               {annotation: "wafv2-acl-arn", value: "acl", fault: "want the ARN of a regional web ACL, or none"},
+	"an internal load balancer without public addresses": {annotation: "ip-address-type", value: "dualstack-without-public-ipv4", fault: "the load balancer is internal: want another type"},
 	"a resource as backend": {do: func(_ *Input, b *networkingv1.Ingress) {
 		b.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{}}
 	}, fault: "resources cannot be backends"},

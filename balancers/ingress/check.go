@@ -12,12 +12,22 @@ import (
 // check is what is wrong with members in the light of what the group agrees on. The first kind of fault is enough: what follows is checked
 // without the members that have it. It finds the subnets of the load balancer, too.
 func (d *draft) check() map[*reading]Fault {
-	for _, check := range []func() map[*reading]Fault{d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkCertificates, d.checkSubnets, d.checkQuotas} {
+	for _, check := range []func() map[*reading]Fault{
+		d.checkAddressType, d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkCertificates, d.checkSubnets, d.checkQuotas,
+	} {
 		if faults := check(); len(faults) > 0 {
 			return faults
 		}
 	}
 	return nil
+}
+
+// checkAddressType finds load balancers that are to have no public addresses of one family where there are none of the other.
+func (d *draft) checkAddressType() map[*reading]Fault {
+	if d.addressType() != onlyPublicIPv6 || d.scheme() == internetFacing {
+		return nil
+	}
+	return d.voters(AddressType.Name, "the load balancer is "+d.scheme()+": want another type, or the scheme "+internetFacing)
 }
 
 // checkFamilies finds targets of a family that the load balancer has not.

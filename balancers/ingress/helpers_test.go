@@ -60,3 +60,7 @@ func vpcSubnets() []Subnet {
 		{ID: "subnet-b2", Zone: "eu-west-1b", Locale: zone, Free: 100, Tags: private},
 	}
 }
+
+func certARN(name string) string { return "arn:aws:acm:eu-west-1:1:certificate/" + name }
+
+func aclARN(name string) string { return "arn:aws:wafv2:eu-west-1:1:regional/webacl/" + name + "/1" }

@@ -111,4 +111,7 @@ func DefaultOptions(cluster, vpc string) Options {
 const (
 	internal       = "internal"
 	internetFacing = "internet-facing"
+
+	// onlyPublicIPv6 is an address type of load balancers that are internet-facing.
+	onlyPublicIPv6 = "dualstack-without-public-ipv4"
 )

@@ -38,8 +38,11 @@ func (r *reading) readListeners() {
 }
 
 func (r *reading) explicitCertificates() []string {
-	if len(r.params.CertificateArn) > 0 {
-		return r.params.CertificateArn
+	if ofParams := r.params.CertificateArn; len(ofParams) > 0 {
+		if _, err := parseCertificates(strings.Join(ofParams, ",")); err != nil || slices.Contains(ofParams, "") {
+			r.fail(r.paramsFault("spec.certificateArn", strings.Join(ofParams, ","), "want ARNs of certificates of ACM or IAM"))
+		}
+		return ofParams
 	}
 	certificates, _ := get(r, Certificates)
 	return certificates

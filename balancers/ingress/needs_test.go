@@ -36,7 +36,7 @@ func TestNeeds(t *testing.T) {
 		},
 		"names": {
 			seen: seen, annotations: map[string]string{
-				"security-groups": "sg-1,blue", "subnets": "blue", "certificate-arn": "arn",
+				"security-groups": "sg-1,blue", "subnets": "blue", "certificate-arn": certARN("a"),
 				"actions.act": `{"type":"forward","forwardConfig":{"targetGroups":[
 					{"serviceName":"x","servicePort":80,"weight":1},{"targetGroupName":"y","weight":1},{"targetGroupARN":"z","weight":1}]}}`,
 			},

@@ -134,7 +134,7 @@ func TestRules(t *testing.T) {
 			},
 		},
 		"a redirect to HTTPS takes all on HTTP, and is left out on HTTPS": {
-			annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443}]`, "certificate-arn": "arn", "actions.ssl": toHTTPS},
+			annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443}]`, "certificate-arn": certARN("a"), "actions.ssl": toHTTPS},
 			rules: `
 - http: {paths: [{path: /*, backend: {service: {name: ssl, port: {name: use-annotation}}}}]}
 - http: {paths: [{path: /a, pathType: Exact, backend: {service: {name: web, port: {number: 80}}}}]}
@@ -198,7 +198,7 @@ func TestRules(t *testing.T) {
 			},
 		},
 		"ssl-redirect": {
-			annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443}]`, "certificate-arn": "arn", "ssl-redirect": "443"},
+			annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443}]`, "certificate-arn": certARN("a"), "ssl-redirect": "443"},
 			rules:       `[{http: {paths: [{backend: {service: {name: web, port: {number: 80}}}}]}}]`,
 			https:       []string{"/* -> shop/web-web:80*1"},
 		},

@@ -90,10 +90,10 @@ func TestSettingsOfHeldMemberStay(t *testing.T) {
 		"prefix lists":               {"security-group-prefix-lists": "pl-b"},
 		"policy":                     {"ssl-policy": "b"},
 		"redirect":                   {"ssl-redirect": "443"},
-		"web ACL":                    {"wafv2-acl-arn": "arn:b"},
+		"web ACL":                    {"wafv2-acl-arn": aclARN("b")},
 		"attributes":                 {"load-balancer-attributes": "k=v", "listener-attributes.HTTP-80": "k=v"},
 		"tags":                       {"tags": "team=b"},
-		"certificate":                {"certificate-arn": "arn:b"},
+		"certificate":                {"certificate-arn": certARN("b")},
 		"port and its addresses":     {"listen-ports": otherPort, "inbound-cidrs": "10.0.0.0/8"},
 	} {
 		for _, way := range []string{"of a Service's port", "of its own annotation", "of its params"} {
@@ -133,7 +133,7 @@ func breakAnnotations(in *Input, annotations map[string]string) {
 	broken(in)
 	for _, name := range slices.Sorted(maps.Keys(annotations)) {
 		switch name {
-		case "wafv2-acl-arn", "certificate-arn", "security-group-prefix-lists", "ssl-policy": // any text can be read
+		case "ssl-policy": // any text can be read
 		case "security-groups":
 			annotate(in, 1, Prefix+name, "no-such-name")
 		default:
@@ -185,7 +185,7 @@ func TestSeenValueWins(t *testing.T) {
 		"redirect":        {"ssl-redirect", "8443", "443", "443"},
 		"attribute":       {"load-balancer-attributes", "k=1", "k=2", "2"},
 		"policy":          {"ssl-policy", "1", "2", "2"},
-		"web ACL":         {"wafv2-acl-arn", "none", "arn", "arn"},
+		"web ACL":         {"wafv2-acl-arn", "none", aclARN("a"), aclARN("a")},
 		"inbound":         {"inbound-cidrs", "10.0.0.0/8", "11.0.0.0/8", "11.0.0.0/8"},
 	} {
 		t.Run(name, func(t *testing.T) {

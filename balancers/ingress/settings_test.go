@@ -27,7 +27,7 @@ func TestParams(t *testing.T) {
 		Scheme: new("internet-facing"), IPAddressType: new("dualstack"), LoadBalancerName: "params",
 		Subnets:      &v1beta1.Subnets{IDs: []v1beta1.SubnetID{"subnet-a1", "subnet-b1"}},
 		InboundCIDRs: []string{"10.0.0.0/8"}, LegacyPrefixListsIDs: []string{"pl-1"},
-		CertificateArn: []string{"arn:params"}, SSLPolicy: "params", SSLRedirectPort: "443", WAFv2ACLArn: "arn:params",
+		CertificateArn: []string{certARN("params")}, SSLPolicy: "params", SSLRedirectPort: "443", WAFv2ACLArn: aclARN("params"),
 		LoadBalancerAttributes: attribute("k", "params"),
 		Listeners: []v1beta1.Listener{
 			{Protocol: "HTTPS", Port: 443, ListenerAttributes: attribute("k", "params")}, {Protocol: "HTTPS", Port: 8443, ListenerAttributes: attribute("k", "params")},
@@ -39,7 +39,7 @@ func TestParams(t *testing.T) {
 	}}
 	for name, value := range map[string]string{
 		"scheme": "internal", "ip-address-type": "ipv4", "load-balancer-name": "annotation", "subnets": "subnet-a2,subnet-b2", "inbound-cidrs": "11.0.0.0/8",
-		"security-group-prefix-lists": "pl-2", "certificate-arn": "arn:annotation", "ssl-policy": "annotation", "ssl-redirect": "80", "wafv2-acl-arn": "arn:annotation",
+		"security-group-prefix-lists": "pl-2", "certificate-arn": certARN("annotation"), "ssl-policy": "annotation", "ssl-redirect": "80", "wafv2-acl-arn": aclARN("annotation"),
 	} {
 		annotate(&in, 0, Prefix+name, value)
 	}
@@ -64,11 +64,11 @@ func TestParams(t *testing.T) {
 	if diff := cmp.Diff(stack.LoadBalancer{
 		Name: "params", Scheme: "internet-facing", AddressType: "dualstack", Subnets: []string{"subnet-a1", "subnet-b1"},
 		SecurityGroups: []stack.Ref{{Part: "ManagedLBSecurityGroup"}, {Part: "backend-sg"}},
-		Attributes:     map[string]string{"k": "params"}, Tags: tags("LoadBalancer"), WebACL: new("arn:params"),
+		Attributes:     map[string]string{"k": "params"}, Tags: tags("LoadBalancer"), WebACL: new(aclARN("params")),
 		Listeners: []stack.Listener{
 			{Port: 80, Protocol: "HTTP", Default: redirectAll("443"), Tags: tags("80")},
 			{
-				Port: 443, Protocol: "HTTPS", SSLPolicy: "params", Certificates: []string{"arn:params", "arn:acm:wild"},
+				Port: 443, Protocol: "HTTPS", SSLPolicy: "params", Certificates: []string{certARN("params"), "arn:acm:wild"},
 				Default: fixed("404", "text/plain", ""), Attributes: map[string]string{"k": "params"}, Tags: tags("443"),
 			},
 		},
@@ -89,13 +89,13 @@ func TestParams(t *testing.T) {
 func TestCertificates(t *testing.T) {
 	in := three(t)
 	in.AWS.Certificates = []Certificate{
-		{ARN: "z", Domains: []string{"a.example.com", "other"}}, {ARN: "y", Domains: []string{"*.EXAMPLE.com"}},
+		{ARN: certARN("z"), Domains: []string{"a.example.com", "other"}}, {ARN: certARN("y"), Domains: []string{"*.EXAMPLE.com"}},
 		{ARN: "x", Domains: []string{"*.a.example.com"}}, {ARN: "w", Domains: []string{"example.com"}}, {ARN: "v", Domains: []string{"*.b.example.com"}},
 	}
-	annotate(&in, 1, Prefix+"certificate-arn", "second,z,second")
+	annotate(&in, 1, Prefix+"certificate-arn", certARN("second")+","+certARN("z")+","+certARN("second"))
 	annotate(&in, 1, Prefix+"group.order", "5")
 	got, faults := Build(in)
-	if diff := cmp.Diff([]string{"y", "z", "second"}, got.LoadBalancers[0].Listeners[1].Certificates); diff != "" || len(faults) > 0 {
+	if diff := cmp.Diff([]string{certARN("y"), certARN("z"), certARN("second")}, got.LoadBalancers[0].Listeners[1].Certificates); diff != "" || len(faults) > 0 {
 		t.Errorf("faults %v, certificates (-want +got):\n%s", faults, diff)
 	}
 }
@@ -112,8 +112,8 @@ func TestWarnings(t *testing.T) {
 		"a wrong value that nothing needs":  {annotations: map[string]string{"listener-attributes.HTTP-8080": "k"}, want: []string{"has no equals sign"}},
 		"a port twice":                      {annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443},{"HTTP":80}]`}, want: []string{"port 80 is there twice, and its protocol is HTTP: want it once"}},
 		"an empty web ACL":                  {annotations: map[string]string{"wafv2-acl-arn": ""}, want: []string{"an empty value takes the present web ACL off"}},
-		"a web ACL by name":                 {annotations: map[string]string{"wafv2-acl-arn": "arn", "wafv2-acl-name": "name"}, want: []string{"this annotation is not supported"}},
-		"a web ACL by name of params":       {params: v1beta1.IngressClassParamsSpec{WAFv2ACLName: "name", WAFv2ACLArn: "arn"}, want: []string{"IngressClassParams p, spec.wafv2AclName"}},
+		"a web ACL by name":                 {annotations: map[string]string{"wafv2-acl-arn": aclARN("a"), "wafv2-acl-name": "name"}, want: []string{"this annotation is not supported"}},
+		"a web ACL by name of params":       {params: v1beta1.IngressClassParamsSpec{WAFv2ACLName: "name", WAFv2ACLArn: aclARN("a")}, want: []string{"IngressClassParams p, spec.wafv2AclName"}},
 		"a redirect of params that is none": {params: v1beta1.IngressClassParamsSpec{SSLRedirectPort: "https"}, want: []string{"nothing is redirected"}},
 		"capacity of params":                {params: v1beta1.IngressClassParamsSpec{MinimumLoadBalancerCapacity: &v1beta1.MinimumLoadBalancerCapacity{}}, want: []string{"the capacity is left as it is"}},
 		"addresses of params":               {params: v1beta1.IngressClassParamsSpec{IPAMConfiguration: &v1beta1.IPAMConfiguration{}}, want: []string{"the addresses are left as they are"}},

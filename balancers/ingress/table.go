@@ -24,7 +24,7 @@ var (
 	AddressType = add(Annotation{
 		Name: "ip-address-type", Scope: OfGroup, Combine: Agree, Default: "ipv4",
 		Doc: "The address families that clients may use.",
-	}, oneOf("ipv4", "dualstack", "dualstack-without-public-ipv4"))
+	}, oneOf("ipv4", "dualstack", onlyPublicIPv6))
 	Subnets = add(Annotation{
 		Name: "subnets", Scope: OfGroup, Combine: Agree,
 		Doc: "The load balancer's subnets, as IDs or values of their Name tags, one for each zone. Without it they are found by their tags.",
@@ -32,7 +32,7 @@ var (
 	SecurityGroups = add(Annotation{
 		Name: "security-groups", Scope: OfGroup, Combine: AgreeInOrder,
 		Doc: "The load balancer's security groups, as IDs or values of their Name tags, in the place of one that is made for it.",
-	}, parseList)
+	}, parseSecurityGroups)
 	ManageBackendRules = add(Annotation{
 		Name: "manage-backend-security-group-rules", Scope: OfGroup, Combine: Agree,
 		Doc: "Whether rules from the load balancer to its targets are made although security-groups is given. " +
@@ -45,7 +45,7 @@ var (
 	WAFv2ACL = add(Annotation{
 		Name: "wafv2-acl-arn", Scope: OfGroup, Combine: Agree,
 		Doc: "The ARN of the AWS WAF web ACL of the load balancer; none takes the present one off. Without it nothing is changed.",
-	}, parseText)
+	}, parseWebACL)
 	Tags = add(Annotation{
 		Name: "tags", Scope: OfTargetGroup, Combine: MergeKeys,
 		Doc: "Tags of all that is made in AWS.",
@@ -61,11 +61,11 @@ var (
 	PrefixLists = add(Annotation{
 		Name: "security-group-prefix-lists", Scope: OfListener, Combine: Agree,
 		Doc: "IDs of prefix lists whose addresses may send to the listeners. It does not count beside security-groups.",
-	}, parseList)
+	}, parsePrefixLists)
 	Certificates = add(Annotation{
 		Name: "certificate-arn", Scope: OfListener, Combine: Union,
 		Doc: "ARNs of the certificates of HTTPS listeners; the first is the default. Without it they are found in ACM by their hosts.",
-	}, parseList)
+	}, parseCertificates)
 	SSLPolicy = add(Annotation{
 		Name: "ssl-policy", Scope: OfListener, Combine: Agree,
 		Doc: "The security policy of HTTPS listeners. The default is that of --default-ssl-policy.",

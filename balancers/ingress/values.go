@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,6 +93,36 @@ func parseList(value string) ([]string, error) {
 		}
 	}
 	return items, nil
+}
+
+// listOf parses lists of which each item with the prefix is of that form; want says what would be right.
+func listOf(prefix string, form *regexp.Regexp, want string) func(string) ([]string, error) {
+	return func(value string) ([]string, error) {
+		items, err := parseList(value)
+		for _, item := range items {
+			if strings.HasPrefix(item, prefix) && !form.MatchString(item) {
+				return nil, fmt.Errorf("%.100q: want %s", item, want)
+			}
+		}
+		return items, err
+	}
+}
+
+var (
+	parseCertificates = listOf("", regexp.MustCompile(`^arn:[^:]+:(acm|iam):[^:]*:[^:]*:(server-)?certificate/.+$`),
+		"the ARN of a certificate of ACM or IAM")
+	parseSecurityGroups = listOf("sg-", regexp.MustCompile(`^sg-[0-9a-f]+$`), "an ID such as sg-0123456789abcdef0, or a Name tag")
+	parsePrefixLists    = listOf("", regexp.MustCompile(`^pl-[0-9a-f]+$`), "an ID such as pl-0123456789abcdef0")
+)
+
+var webACLARN = regexp.MustCompile(`^arn:[^:]+:wafv2:[^:]+:[^:]+:regional/webacl/[^/]+/[^/]+$`)
+
+// parseWebACL parses what may take the present web ACL off, too.
+func parseWebACL(value string) (string, error) {
+	if value != "" && value != noWebACL && !webACLARN.MatchString(value) {
+		return "", errors.New("want the ARN of a regional web ACL, or none")
+	}
+	return value, nil
 }
 
 // parseCIDRs keeps the spelling, as security groups are compared with it by their own rules.
