@@ -21,7 +21,9 @@
 //	chart         the chart, installed on a cluster without nodes
 //	controlplane  cluster and kubelet, without targetgate
 //
-// These have the build tag e2e, and nothing but tests that need a control plane: `make test-e2e` runs all tests of all packages
+// Package accepted, without a bed, applies groups of odd Ingresses to the emulator in process; it runs with the unit tests.
+//
+// The others have the build tag e2e, and nothing but tests that need a control plane: `make test-e2e` runs all tests of all packages
 // in which files have that tag, two packages at a time. It builds the programs and passes their paths in TARGETGATE_BINARY,
 // TARGETGATE_CONTROL_PLANE and TARGETGATE_CERT_MANAGER (cert-manager's controllers and cainjector).
 //

@@ -1,0 +1,186 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package accepted
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/targetgate/targetgate/aws/accounts"
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/aws/wafv2"
+	"github.com/targetgate/targetgate/balancers/account"
+	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/wire"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// cloud is an account without load balancers, with all that the SDK's calls need.
+type cloud struct {
+	machine *state.Machine
+	view    *account.View
+	applier *apply.Applier
+	reader  func() *account.View // one that knows nothing yet
+	webACL  string
+	group   string // a security group
+}
+
+// inProcess sends requests without a socket.
+type inProcess struct{ http.Handler }
+
+func (p inProcess) Do(request *http.Request) (*http.Response, error) {
+	recorder := httptest.NewRecorder()
+	p.ServeHTTP(recorder, request)
+	return recorder.Result(), nil
+}
+
+// The certificates of the account.
+const (
+	certificate = "arn:aws:acm:eu-west-1:123456789012:certificate/one"
+	another     = "arn:aws:acm:eu-west-1:123456789012:certificate/two"
+)
+
+func newCloud(t testing.TB) *cloud {
+	t.Helper()
+	quotas := state.DefaultQuotas()
+	quotas.WildcardsPerRule = 6 // the user guide says 5, its page of quotas 6: no fault before it is sure
+	c := &cloud{machine: state.New(state.Options{Delays: &state.Delays{}, EC2Lag: &state.Range{}, Quotas: &quotas})}
+	c.machine.PutCertificate(certificate)
+	c.machine.PutCertificate(another)
+	c.webACL = c.machine.AddWebACL("", "acl", state.ScopeRegional).ARN
+	group, err := c.machine.CreateSecurityGroup("", state.SecurityGroupSpec{Name: "given", Description: "given"})
+	if err := errors.Join(err, c.machine.PutPrefixList(state.PrefixList{ID: "pl-0123456789abcdef0", MaxEntries: 1})); err != nil {
+		t.Fatal(err)
+	}
+	c.group = group.ID
+
+	endpoints := map[string]string{}
+	var unlimited []budget.Rule
+	for _, service := range []string{elbv2.ServiceID, ec2.ServiceID, wafv2.ServiceID, budget.STS} {
+		endpoints[service] = "http://aws.test"
+		unlimited = append(unlimited, budget.Rule{Service: service, Operations: regexp.MustCompile("."), Rate: 1e6, Burst: 1e6})
+	}
+	known := accounts.New(aws.Config{
+		Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
+		HTTPClient: inProcess{wire.New(c.machine, wire.Options{Limits: &wire.Limits{}})},
+	}, accounts.Settings{Endpoints: endpoints, Throttle: unlimited})
+	calls := apply.Calls{
+		ELB: elbv2.NewProvisioner(known, budget.ClassProvision), EC2: ec2.NewProvisioner(known, budget.ClassProvision),
+		WAF: wafv2.NewClient(known, budget.ClassProvision),
+	}
+	c.reader = func() *account.View {
+		return &account.View{
+			ELB: elbv2.NewProvisioner(known, budget.ClassProvision), EC2: ec2.NewProvisioner(known, budget.ClassProvision),
+			WAF: wafv2.NewClient(known, budget.ClassProvision), Clock: clock.RealClock{}, Cluster: cluster, VPC: state.DefaultVPCID,
+			Interval: time.Hour,
+		}
+	}
+	c.view = c.reader()
+	scheme := runtime.NewScheme()
+	if err := v1beta1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c.applier = &apply.Applier{
+		Calls: calls, Late: calls, Bindings: fake.NewClientBuilder().WithScheme(scheme).Build(), View: c.view, VPC: state.DefaultVPCID,
+	}
+	return c
+}
+
+const cluster = "prod-1"
+
+// facts are what is looked up in AWS.
+func (c *cloud) facts() ingress.AWS {
+	out := ingress.AWS{
+		SecurityGroups: map[string][]string{"given": {c.group}},
+		TargetGroups:   map[string]string{},
+		Certificates:   []ingress.Certificate{{ARN: certificate, Domains: []string{"*.example.com", "example.com"}}},
+	}
+	for _, subnet := range c.machine.Options().VPCs[0].Subnets {
+		out.Subnets = append(out.Subnets, ingress.Subnet{
+			ID: subnet.ID, Zone: subnet.Zone, Locale: "availability-zone", Free: 100, IPv6: subnet.CIDR6.IsValid(), Public: true,
+			Tags: subnet.Tags,
+		})
+	}
+	return out
+}
+
+// refusal is what AWS has refused.
+type refusal struct {
+	step plan.Step
+	err  error
+}
+
+func (r refusal) String() string { return fmt.Sprintf("%s: %s", r.step, awserr.Message(r.err)) }
+
+// apply has AWS be as is wanted. It returns what AWS refuses.
+func (c *cloud) apply(t testing.TB, wanted stack.Stack) (refusals []refusal) {
+	t.Helper()
+	seen, err := c.view.Stack(t.Context(), wanted.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, overflow := plan.Make(wanted, seen, plan.Options{})
+	if len(overflow) > 0 {
+		t.Errorf("the load balancer has no room for %v", overflow)
+	}
+	result := c.applier.Run(t.Context(), apply.Pass{ID: wanted.ID, Plan: steps, Unsettled: func(string) time.Duration { return 0 }})
+	for _, failure := range append(slices.Clone(result.Failures), result.Later...) {
+		refusals = append(refusals, refusal{failure.Step, failure.Err})
+		if !awserr.IsDefinite(failure.Err) {
+			t.Errorf("no answer of AWS: %v", refusals[len(refusals)-1])
+		}
+	}
+	if len(refusals) == 0 && len(result.Done) != len(steps) {
+		t.Errorf("%d of %d steps were done; waits for %+v, left out %v", len(result.Done), len(steps), result.Waits, result.LeftOut)
+	}
+	return refusals
+}
+
+// again is what is wanted in a second pass, which reads what there is, with its steps.
+func (c *cloud) again(t testing.TB, in ingress.Input) (stack.Stack, plan.Plan) {
+	t.Helper()
+	id := stack.ID{Cluster: cluster, Kind: stack.Ingresses, Name: in.Group.String()}
+	view := c.reader()
+	var bindings v1beta1.TargetGroupBindingList
+	if err := c.applier.Bindings.List(t.Context(), &bindings); err != nil {
+		t.Fatal(err)
+	}
+	look := func() {
+		t.Helper()
+		var err error
+		if in.Seen, err = view.Stack(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		for i := range bindings.Items {
+			in.Seen.Bindings = append(in.Seen.Bindings, apply.Binding(&bindings.Items[i]))
+		}
+	}
+	look()
+	wanted, _ := ingress.Build(in)
+	if _, err := view.Complete(t.Context(), wanted); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	steps, _ := plan.Make(wanted, in.Seen, plan.Options{})
+	return wanted, steps
+}
