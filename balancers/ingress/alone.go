@@ -4,9 +4,13 @@
 package ingress
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
 // CheckAlone is what is wrong with a member as far as it shows without AWS and without the rest of its group. A Service that is not there
@@ -15,6 +19,12 @@ func CheckAlone(group Group, member Member, services map[types.NamespacedName]*c
 	in := Input{Group: group, Members: []Member{member}, Services: services, Options: options, alone: true}
 	r := read(&in, 0, forcedBy(member.Params))
 	return append(r.faults, r.warnings...)
+}
+
+// CheckParams is what is wrong with params as far as it shows without AWS and without an Ingress of their class.
+func CheckParams(params *v1beta1.IngressClassParams, options Options) []Fault {
+	member := Member{Ingress: &networkingv1.Ingress{}, Params: params}
+	return slices.DeleteFunc(CheckAlone(Group{}, member, nil, options), func(f Fault) bool { return f.Object == "" })
 }
 
 // CheckConditions is the first fault of an annotation of conditions that a backend of the Ingress names; nil for none.

@@ -45,7 +45,7 @@ func New(reader client.Reader, options Options) (ingresses, params http.Handler)
 	for _, path := range []string{Path, ParamsPath} {
 		review.BeginCounting(review.ValidationFailures, path)
 	}
-	return &handler{limiter, checks.review}, &handler{limiter, reviewParams}
+	return &handler{limiter, checks.review}, &handler{limiter, checks.reviewParams}
 }
 
 // handler answers reviews.

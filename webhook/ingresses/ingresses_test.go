@@ -216,11 +216,18 @@ func TestReviewsOfParams(t *testing.T) {
 		return spec(func(p *ingressapi.IngressClassParamsSpec) { p.InboundCIDRs = list })
 	}
 	for name, tc := range map[string]struct {
-		params *ingressapi.IngressClassParams
-		want   string
+		params       *ingressapi.IngressClassParams
+		want, warned string
 	}{
-		"nothing":               {params: spec(func(*ingressapi.IngressClassParamsSpec) {})},
-		"good ranges":           {params: cidrs("10.0.0.0/8", "2001:db8::/32")},
+		"nothing":     {params: spec(func(*ingressapi.IngressClassParamsSpec) {})},
+		"good ranges": {params: cidrs("10.0.0.0/8", "2001:db8::/32")},
+		"an attribute": {params: spec(func(p *ingressapi.IngressClassParamsSpec) {
+			p.LoadBalancerAttributes = []ingressapi.Attribute{{Key: "idle_timeout.timeout_seconds", Value: "0"}}
+		}), warned: "IngressClassParams alb, spec.loadBalancerAttributes: idle_timeout.timeout_seconds=0: want an integer from 1 to 4000"},
+		"a certificate": {params: spec(func(p *ingressapi.IngressClassParamsSpec) { p.CertificateArn = []string{"x"} }), warned: "want ARNs of certificates"},
+		"capacity": {params: spec(func(p *ingressapi.IngressClassParamsSpec) {
+			p.MinimumLoadBalancerCapacity = &ingressapi.MinimumLoadBalancerCapacity{CapacityUnits: 1}
+		}), warned: "is not supported"},
 		"no range":              {params: cidrs("10.0.0.0"), want: `spec.inboundCIDRs[0], value "10.0.0.0": want a CIDR`},
 		"host bits":             {params: cidrs("10.0.0.0/8", "10.1.2.3/8"), want: `spec.inboundCIDRs[1], value "10.1.2.3/8": has host bits, want 10.0.0.0/8`},
 		"subnets by IDs":        {params: subnets(ingressapi.Subnets{IDs: []ingressapi.SubnetID{"subnet-1", "subnet-2"}})},
@@ -231,7 +238,7 @@ func TestReviewsOfParams(t *testing.T) {
 		"a tag's value twice":   {params: subnets(ingressapi.Subnets{Tags: map[string][]string{"tier": {"a", "a"}}}), want: `spec.subnets.tags[tier], value "a": is there twice`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			check(t, ask(t, newServer(t, Options{}), ParamsPath, tc.params, nil), tc.want, "")
+			check(t, ask(t, newServer(t, Options{}), ParamsPath, tc.params, nil), tc.want, tc.warned)
 		})
 	}
 	both := cidrs("x", "y")

@@ -14,11 +14,13 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 
+	"github.com/targetgate/targetgate/balancers/ingress"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
-// reviewParams refuses what aws-load-balancer-controller refuses of IngressClassParams, with all faults at once.
-func reviewParams(_ context.Context, req *request) (verdict, error) {
+// reviewParams refuses what aws-load-balancer-controller refuses of IngressClassParams, with all faults at once, and warns of what else would
+// hold an Ingress.
+func (v *validator) reviewParams(_ context.Context, req *request) (verdict, error) {
 	if req.Operation != admissionv1.Create && req.Operation != admissionv1.Update {
 		return verdict{}, nil
 	}
@@ -30,7 +32,11 @@ func reviewParams(_ context.Context, req *request) (verdict, error) {
 		return verdict{}, nil
 	}
 	faults := slices.Concat(cidrFaults(params.Spec.InboundCIDRs), subnetFaults(params.Spec.Subnets))
-	return verdict{refusal: strings.Join(faults, "; ")}, nil
+	var warnings []string
+	for _, fault := range ingress.CheckParams(params, v.options.Build) {
+		warnings = append(warnings, fault.Error())
+	}
+	return verdict{refusal: strings.Join(faults, "; "), warnings: warnings}, nil
 }
 
 func cidrFaults(cidrs []string) (faults []string) {
