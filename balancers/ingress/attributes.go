@@ -43,16 +43,16 @@ var (
 	listenerAttributes = known{"routing.http.response.server.enabled": attributeSwitch}
 
 	groupAttributes = known{
-		"deregistration_delay.timeout_seconds":   only(intBetween(0, 3600)),
-		"load_balancing.cross_zone.enabled":      only(oneOf("true", "false", "use_load_balancer_configuration")),
-		algorithmAttribute:                       only(oneOf("round_robin", "least_outstanding_requests", "weighted_random")),
-		anomalyAttribute:                         only(oneOf("on", "off")),
-		slowStartAttribute:                       or("0", only(intBetween(30, 900))),
-		stickyAttribute:                          attributeSwitch,
-		stickyTypeAttribute:                      only(oneOf("lb_cookie", "app_cookie")),
-		cookieAttribute:                          ownCookie,
-		"stickiness.app_cookie.duration_seconds": only(intBetween(1, 604800)),
-		"stickiness.lb_cookie.duration_seconds":  only(intBetween(1, 604800)),
+		"deregistration_delay.timeout_seconds":                                           only(intBetween(0, 3600)),
+		"load_balancing.cross_zone.enabled":                                              only(oneOf("true", "false", "use_load_balancer_configuration")),
+		algorithmAttribute:                                                               only(oneOf("round_robin", "least_outstanding_requests", "weighted_random")),
+		anomalyAttribute:                                                                 only(oneOf("on", "off")),
+		slowStartAttribute:                                                               or("0", only(intBetween(30, 900))),
+		"stickiness.enabled":                                                             attributeSwitch,
+		"stickiness.type":                                                                only(oneOf("lb_cookie", "app_cookie")),
+		"stickiness.app_cookie.cookie_name":                                              ownCookie,
+		"stickiness.app_cookie.duration_seconds":                                         only(intBetween(1, 604800)),
+		"stickiness.lb_cookie.duration_seconds":                                          only(intBetween(1, 604800)),
 		"target_group_health.dns_failover.minimum_healthy_targets.count":                 or("off", only(intBetween(1, 1<<31))),
 		"target_group_health.dns_failover.minimum_healthy_targets.percentage":            or("off", only(intBetween(1, 100))),
 		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.count":      only(intBetween(1, 1<<31)),
@@ -62,12 +62,9 @@ var (
 
 // The attributes of target groups that depend on each other.
 const (
-	algorithmAttribute  = "load_balancing.algorithm.type"
-	anomalyAttribute    = "load_balancing.algorithm.anomaly_mitigation"
-	slowStartAttribute  = "slow_start.duration_seconds"
-	stickyAttribute     = "stickiness.enabled"
-	stickyTypeAttribute = "stickiness.type"
-	cookieAttribute     = "stickiness.app_cookie.cookie_name"
+	algorithmAttribute = "load_balancing.algorithm.type"
+	anomalyAttribute   = "load_balancing.algorithm.anomaly_mitigation"
+	slowStartAttribute = "slow_start.duration_seconds"
 )
 
 func only[T any](parse func(string) (T, error)) func(string) error {
@@ -148,15 +145,14 @@ func parseGroupAttributes(value string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	algorithm, other := given[algorithmAttribute]
-	_, named := given[cookieAttribute]
-	switch slowStart := given[slowStartAttribute]; {
-	case other && algorithm != "weighted_random" && given[anomalyAttribute] == "on":
+	slow := given[slowStartAttribute] != "" && given[slowStartAttribute] != "0"
+	switch algorithm := given[algorithmAttribute]; {
+	case algorithm == "":
+		return given, nil
+	case algorithm != "weighted_random" && given[anomalyAttribute] == "on":
 		return nil, fmt.Errorf("%s=on needs %s=weighted_random", anomalyAttribute, algorithmAttribute)
-	case other && algorithm != "round_robin" && slowStart != "" && slowStart != "0":
+	case algorithm != "round_robin" && slow:
 		return nil, fmt.Errorf("%s is for %s=round_robin: want 0", slowStartAttribute, algorithmAttribute)
-	case named && given[cookieAttribute] == "" && given[stickyAttribute] == "true" && given[stickyTypeAttribute] == "app_cookie":
-		return nil, fmt.Errorf("%s=app_cookie needs %s", stickyTypeAttribute, cookieAttribute)
 	}
 	return given, nil
 }

@@ -110,14 +110,11 @@ func (r *reading) forward(config *Forward, field string) (stack.Action, error) {
 	if err := r.checkAccess(config.TargetGroups); err != nil {
 		return stack.Action{}, err
 	}
-	var out stack.Forward
+	var out targets
 	for _, target := range config.TargetGroups {
-		weight := ptr.Deref(target.Weight, 1)
-		if single {
-			weight = 1
-		}
-		if weight < 0 || weight > 999 {
-			return stack.Action{}, fmt.Errorf("weight %d: want 0 to 999", weight)
+		weight, err := target.weight(single)
+		if err != nil {
+			return stack.Action{}, err
 		}
 		ref, err := r.targetGroup(target)
 		if errors.Is(err, errNoService) && r.in.alone {
@@ -131,15 +128,32 @@ func (r *reading) forward(config *Forward, field string) (stack.Action, error) {
 		if err != nil {
 			return stack.Action{}, err
 		}
-		same := func(other stack.Weighted) bool { return other.Group == ref && ref != stack.Ref{} }
-		if slices.ContainsFunc(out.Groups, same) {
+		if out.has(ref) {
 			return stack.Action{}, fmt.Errorf("target group %s is there twice: want it once, with the sum of the weights", cmp.Or(ref.Part, ref.ID))
 		}
-		out.Groups = append(out.Groups, stack.Weighted{Group: ref, Weight: weight})
+		out = append(out, stack.Weighted{Group: ref, Weight: weight})
 	}
 	sticky, err := config.TargetGroupStickinessConfig.seconds()
-	out.Sticky = sticky
-	return stack.Action{Forward: &out}, err
+	return stack.Action{Forward: &stack.Forward{Groups: out, Sticky: sticky}}, err
+}
+
+// targets are those of a forward.
+type targets []stack.Weighted
+
+func (t targets) has(ref stack.Ref) bool {
+	return slices.ContainsFunc(t, func(other stack.Weighted) bool { return other.Group == ref && ref != stack.Ref{} })
+}
+
+// weight is that of the target; of a single one it does not count.
+func (t Target) weight(single bool) (int32, error) {
+	weight := ptr.Deref(t.Weight, 1)
+	if single {
+		weight = 1
+	}
+	if weight < 0 || weight > 999 {
+		return 0, fmt.Errorf("weight %d: want 0 to 999", weight)
+	}
+	return weight, nil
 }
 
 func (s *Stickiness) seconds() (int32, error) {

@@ -33,23 +33,31 @@ var (
 // checkPatterns is the first value of conditions that AWS does not take.
 func checkPatterns(conditions []stack.Condition) error {
 	for _, c := range conditions {
+		if c.Header != "" && (!headerName.MatchString(c.Header) || strings.EqualFold(c.Header, "host")) {
+			return fmt.Errorf("httpHeaderName %.50q: want 1 to 40 characters of a header's name, and host-header for the host", c.Header)
+		}
 		for _, value := range c.Values {
 			if want := wantOf(c.Field, value); want != "" {
 				return fmt.Errorf("%s %.50q: want %s", c.Field, value, want)
 			}
 		}
-		for _, expression := range c.Regex {
-			if !isText(expression) || isBroken(expression) {
-				return fmt.Errorf("%s: %.50q is no regular expression of 1 to %d characters", c.Field, expression, longestValue)
-			}
+		if err := checkOthers(c); err != nil {
+			return err
 		}
-		for _, p := range c.Query {
-			if !isText(p.Value) || p.Key != "" && !isText(p.Key) {
-				return fmt.Errorf("%s %.50q: want a value, and at most %d characters", c.Field, p.Key+"="+p.Value, longestValue)
-			}
+	}
+	return nil
+}
+
+// checkOthers is the first regular expression or parameter that AWS does not take.
+func checkOthers(c stack.Condition) error {
+	for _, expression := range c.Regex {
+		if !isText(expression) || isBroken(expression) {
+			return fmt.Errorf("%s: %.50q is no regular expression of 1 to %d characters", c.Field, expression, longestValue)
 		}
-		if c.Header != "" && (!headerName.MatchString(c.Header) || strings.EqualFold(c.Header, "host")) {
-			return fmt.Errorf("httpHeaderName %.50q: want 1 to 40 characters of a header's name, and host-header for the host", c.Header)
+	}
+	for _, p := range c.Query {
+		if !isText(p.Value) || p.Key != "" && !isText(p.Key) {
+			return fmt.Errorf("%s %.50q: want a value, and at most %d characters", c.Field, p.Key+"="+p.Value, longestValue)
 		}
 	}
 	return nil

@@ -65,8 +65,8 @@ func (r *reading) checkName() {
 	const longest = 63
 	if name := r.in.Group.Name; !r.in.Group.IsExplicit() && len(name) > longest {
 		r.fail(Fault{Field: "metadata.name", Value: name, Reason: fmt.Sprintf(
-			"has %d characters, and an Ingress without a group may have %d, as a label of its TargetGroupBindings has its name: want a shorter one, or %s",
-			len(name), longest, Prefix+GroupName.Name)})
+			"has %d characters, and an Ingress without a group may have %d, as a label of its TargetGroupBindings has its name: "+
+				"want a shorter one, or %s", len(name), longest, Prefix+GroupName.Name)})
 	}
 }
 

@@ -1,9 +1,9 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package accepted tests that AWS accepts what balancers ask of it, whatever Ingresses, Services and IngressClassParams say: groups with odd
-// members are built, planned and applied to the emulated AWS, in this process and without a cluster. What AWS would refuse for a reason
-// that can be known is a fault of one member when the group is built.
+// Package accepted tests that AWS accepts what balancers ask of it, whatever Ingresses, Services and IngressClassParams say: groups with
+// odd members are built, planned and applied to the emulated AWS, in this process and without a cluster. What AWS would refuse for a
+// reason that can be known is a fault of one member when the group is built.
 //
 //	bed_test.go       an empty account, and a pass over a group
 //	quirks_test.go    what may be odd about a member

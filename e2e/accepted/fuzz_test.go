@@ -34,7 +34,7 @@ func (m *member) texts(t testing.TB) (annotations, spec, service string) {
 
 // Any Ingress with any Service that API servers take.
 func FuzzIngress(f *testing.F) {
-	for _, q := range quirks() {
+	for _, q := range specQuirks() {
 		m := newMember("b")
 		m.add(q)
 		annotations, spec, service := m.texts(f)

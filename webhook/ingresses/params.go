@@ -18,8 +18,8 @@ import (
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
-// reviewParams refuses what aws-load-balancer-controller refuses of IngressClassParams, with all faults at once, and warns of what else would
-// hold an Ingress.
+// reviewParams refuses what aws-load-balancer-controller refuses of IngressClassParams, with all faults at once, and warns of what else
+// would hold an Ingress.
 func (v *validator) reviewParams(_ context.Context, req *request) (verdict, error) {
 	if req.Operation != admissionv1.Create && req.Operation != admissionv1.Update {
 		return verdict{}, nil

@@ -32,8 +32,8 @@ type Weighted struct {
 	Weight int
 }
 
-// Redirect sends the client elsewhere. Parts that are empty get their placeholder, which stands for that part of the request; an empty query
-// is none.
+// Redirect sends the client elsewhere. Parts that are empty get their placeholder, which stands for that part of the request; an empty
+// query is none.
 type Redirect struct {
 	Protocol, Host, Port, Path, Query string
 	Status                            string // HTTP_301, HTTP_302
@@ -131,10 +131,8 @@ func (r *Redirect) validate() error {
 	if err := oneOf("protocol", r.Protocol, []string{ProtocolHTTP, ProtocolHTTPS, "#{protocol}"}); err != nil {
 		return err
 	}
-	for name, part := range map[string]string{"host": r.Host, "path": r.Path, "query": r.Query} {
-		if utf8.RuneCountInString(part) > longestPart {
-			return Unfit(name, part, "have length less than or equal to 128")
-		}
+	if err := r.validateLengths(); err != nil {
+		return err
 	}
 	switch {
 	case r.Port != "#{port}" && !isPort(r.Port):
@@ -143,6 +141,15 @@ func (r *Redirect) validate() error {
 		return Invalid("Redirect path '%s' must begin with '/'", r.Path)
 	case r.Protocol == "#{protocol}" && r.Host == "#{host}" && r.Port == "#{port}" && r.Path == "/#{path}":
 		return invalidAction("A redirect must change at least one of protocol, host, port and path")
+	}
+	return nil
+}
+
+func (r *Redirect) validateLengths() error {
+	for name, part := range map[string]string{"host": r.Host, "path": r.Path, "query": r.Query} {
+		if utf8.RuneCountInString(part) > longestPart {
+			return Unfit(name, part, "have length less than or equal to 128")
+		}
 	}
 	return nil
 }

@@ -146,8 +146,8 @@ func (m *Machine) ModifyAttributes(groupARN string, changes map[string]string) (
 	return maps.Clone(changed), nil
 }
 
-// checkTogether refuses attributes of a target group that exclude each other, as the API reference (TargetGroupAttribute) and the user guide
-// (slow start mode) have it.
+// checkTogether refuses attributes of a target group that exclude each other, as the API reference (TargetGroupAttribute) and the user
+// guide (slow start mode) have it.
 func checkTogether(all map[string]string) error {
 	algorithm := all[attrAlgorithm]
 	switch {
