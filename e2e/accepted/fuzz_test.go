@@ -5,7 +5,9 @@ package accepted
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -192,4 +194,29 @@ func isParams(spec *v1beta1.IngressClassParamsSpec) bool {
 		}
 	}
 	return true
+}
+
+// Any text of any annotation, of the Ingress and of the Service, with any host and path.
+func FuzzTexts(f *testing.F) {
+	names := slices.Sorted(maps.Keys(values))
+	for i, name := range names {
+		for _, text := range values[name] {
+			f.Add(uint(i), text, "b.example.com", "/", uint(0))
+		}
+	}
+	types := []networkingv1.PathType{networkingv1.PathTypePrefix, networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific}
+	f.Fuzz(func(t *testing.T, name uint, text, host, path string, kind uint) {
+		m := newMember("b")
+		annotation := ingress.Prefix + names[name%uint(len(names))]
+		m.ingress.Annotations[annotation] = text
+		if kind%2 == 0 && ingress.Lookup(annotation).Scope == ingress.OfTargetGroup {
+			m.web.Annotations[annotation] = text
+		}
+		m.ingress.Spec.Rules[0].Host = host
+		m.path().Path, m.path().PathType = path, &types[kind/2%3]
+		if m.quirks = []string{"fuzzed"}; !isIngress(&m.ingress.Spec) {
+			t.Skip("an API server refuses it")
+		}
+		check(t, []*member{newMember("a"), m})
+	})
 }
