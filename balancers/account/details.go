@@ -124,34 +124,51 @@ func (v *View) Complete(ctx context.Context, wanted stack.Stack) (bool, error) {
 	if e == nil {
 		return false, nil
 	}
-	read := false
+	groups, err := v.completeTargetGroups(ctx, &seen, wanted)
+	if err != nil {
+		v.forgetIfGone(wanted.ID, err)
+		return false, err
+	}
+	balancers, err := v.completeWebACLs(ctx, &seen, wanted)
+	if err != nil {
+		return false, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if e := v.entries[wanted.ID]; e != nil && e.changed == changed {
+		e.seen = seen
+	}
+	return groups || balancers, nil
+}
+
+func (v *View) completeTargetGroups(ctx context.Context, seen *stack.Stack, wanted stack.Stack) (read bool, err error) {
 	for i := range seen.TargetGroups {
 		group := &seen.TargetGroups[i]
 		wants := func(w stack.TargetGroup) bool { return w.Part == group.Part && len(w.Attributes) > 0 }
 		if group.Attributes == nil && slices.ContainsFunc(wanted.TargetGroups, wants) {
 			read = true
 			if err := v.readAttributes(ctx, group); err != nil {
-				v.forgetIfGone(wanted.ID, err)
 				return false, err
 			}
 		}
 	}
-	wantsACL := func(w stack.LoadBalancer) bool { return w.WebACL != nil }
+	return read, nil
+}
+
+func (v *View) completeWebACLs(ctx context.Context, seen *stack.Stack, wanted stack.Stack) (read bool, err error) {
+	wants := func(w stack.LoadBalancer) bool { return w.WebACL != nil }
+	if v.WAF == nil || !slices.ContainsFunc(wanted.LoadBalancers, wants) {
+		return false, nil
+	}
 	for i := range seen.LoadBalancers {
 		b := &seen.LoadBalancers[i]
-		if b.WebACL == nil && v.WAF != nil && slices.ContainsFunc(wanted.LoadBalancers, wantsACL) {
-			read = true
+		if b.WebACL == nil {
 			acl, err := v.WAF.WebACL(ctx, b.ARN)
 			if err != nil {
 				return false, err
 			}
-			b.WebACL = &acl
+			b.WebACL, read = &acl, true
 		}
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if e := v.entries[wanted.ID]; e != nil && e.changed == changed {
-		e.seen = seen
 	}
 	return read, nil
 }

@@ -17,7 +17,7 @@ func TestChoose(t *testing.T) {
 		want         []string
 		wantErr      bool
 	}{
-		"all":               {scenarioNames(), "", []string{
+		"all": {scenarioNames(), "", []string{
 			"one", "bare", "load", "rush", "ingress", "ingress-group", "ingress-apart", "ingress-broken", "ingress-hundred", "admission",
 		}, false},
 		"in another order":  {"rush, one", "", []string{"rush", "one"}, false},

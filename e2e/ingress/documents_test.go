@@ -24,7 +24,7 @@ func TestCommandsOfTheDocument(t *testing.T) {
 	t.Parallel()
 	app := newApp("web")
 	app.Namespace = "shop"
-	bed.Deploy(t, app)
+	suite.Must(t, bed.Bed.Deploy(t.Context(), app))
 	dir := t.TempDir()
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	suite.Must(t, cluster.WriteKubeconfig(kubeconfig, bed.Cluster.AdminConfig()))
@@ -46,7 +46,7 @@ func TestCommandsOfTheDocument(t *testing.T) {
 		suite.Must(t, err)
 		switch {
 		case strings.Contains(block.Commands, "curl"):
-			suite.Must(t, answeredBy(t, app, awaitHost(t, ingress), "shop.example.com", "/"))
+			suite.Eventually(t, "the page", func() error { return answeredBy(t, app, awaitHost(t, ingress), "shop.example.com", "/") })
 			asked = true
 		case strings.Contains(block.Commands, "explain") && !strings.Contains(out, "shop.example.com"):
 			t.Errorf("the explanation does not name the host:\n%s", out)

@@ -35,7 +35,7 @@ func TestAnotherServiceTakesOverUnderLoad(t *testing.T) {
 	suite.Throughout(t, ruleLag, "the first Service serves while the other one has no pod", func() error {
 		return answeredBy(t, app, balancer, host, "/part")
 	})
-	suite.Must(t, bed.Bed.Scale(t.Context(), next, 2))
+	suite.Must(t, bed.Scale(t.Context(), next, 2))
 	suite.Eventually(t, "the other one to serve", func() error { return answeredBy(t, next, balancer, host, "/part") })
 	lead("/ handover-next")
 	awaitTargetGroups(t, "handover/handover", "handover/handover-handover-next:80 ip")
