@@ -87,7 +87,7 @@ func (p *pass) tellFaults() {
 	for _, fault := range p.faults {
 		member := p.member(fault.Member)
 		switch {
-		case member == nil || p.isLeaving(member):
+		case member == nil || p.isLeaving(member) || p.unclaimed[member.UID]: // who are told of that
 		case fault.Warning:
 			p.tell(member, corev1.EventTypeWarning, reasonWarning, "%s", fault.Error())
 		case strings.HasPrefix(fault.Reason, refused): // which the pass that it was refused to has told

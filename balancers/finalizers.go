@@ -21,21 +21,26 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// claim puts the group's finalizer on all active members, before anything is made for them. One that cannot have it is left out of this
-// pass.
+// claim puts the group's finalizer on all active members, before anything is made for them. One that cannot have it is held: what it has
+// stays, as it may have lost its finalizer, or have it already and the cache is late. One that is gone is left out.
 func (p *pass) claim(ctx context.Context) (errs error) {
-	var claimed []ingress.Member
+	var there []ingress.Member
 	for _, member := range p.members.Active {
+		var err error
 		if !p.isClaimed(member.Ingress) {
-			err := p.patch(ctx, member.Ingress, controllerutil.AddFinalizer)
-			if err != nil {
-				errs = join(errs, p.finalizerFailed(member.Ingress, reasonAddFinalizer, "adding", err))
-				continue
-			}
+			err = p.patch(ctx, member.Ingress, controllerutil.AddFinalizer)
 		}
-		claimed = append(claimed, member)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			errs = join(errs, p.finalizerFailed(member.Ingress, reasonAddFinalizer, "adding", err))
+			p.unclaimed[member.Ingress.UID] = true
+			member.Fault = &ingress.Fault{Member: nameOf(member.Ingress), Reason: "it does not have the finalizer"}
+		}
+		there = append(there, member)
 	}
-	p.members.Active = claimed
+	p.members.Active = there
 	return errs
 }
 
@@ -50,7 +55,7 @@ func (p *pass) release(ctx context.Context) (errs error) {
 		if !p.isTakenAway(member) {
 			continue
 		}
-		if err := p.patch(ctx, member, controllerutil.RemoveFinalizer); err != nil {
+		if err := client.IgnoreNotFound(p.patch(ctx, member, controllerutil.RemoveFinalizer)); err != nil {
 			errs = join(errs, p.finalizerFailed(member, reasonRemoveFinalizer, "removing", err))
 			continue
 		}
@@ -93,7 +98,7 @@ func (p *pass) patch(ctx context.Context, member *networkingv1.Ingress, change f
 	changed := member.DeepCopy()
 	change(changed, p.group.Finalizer())
 	lock := client.MergeFromWithOptions(member, client.MergeFromWithOptimisticLock{})
-	return client.IgnoreNotFound(p.Client.Patch(ctx, changed, lock))
+	return p.Client.Patch(ctx, changed, lock)
 }
 
 // finalizerFailed tells the member, unless somebody else has only been faster.

@@ -99,7 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 func (r *Reconciler) newPass(group ingress.Group) *pass {
 	return &pass{
-		Reconciler: r, group: group, names: map[string]bool{},
+		Reconciler: r, group: group, names: map[string]bool{}, unclaimed: map[types.UID]bool{},
 		id:     stack.ID{Cluster: r.Options.Cluster, Kind: stack.Ingresses, Name: group.String()},
 		memory: r.memories.of(group, r.Clock.Now()),
 	}
@@ -114,7 +114,8 @@ type pass struct {
 	members ingress.Members
 	// elsewhere are the Ingresses of other groups. Leaving are those of them that stay here until they are served there.
 	elsewhere    map[types.UID]bool
-	mentioned    bool // an Ingress names the group, whoever's it is
+	unclaimed    map[types.UID]bool // the active ones that could not get the finalizer
+	mentioned    bool               // an Ingress names the group, whoever's it is
 	leaving      []*networkingv1.Ingress
 	seen, wanted stack.Stack
 	faults       []ingress.Fault

@@ -13,8 +13,6 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
@@ -349,28 +347,6 @@ func TestATargetGroupThatNeverGetsHealthyHoldsUpNoOther(t *testing.T) {
 
 // part is the resource tag of the member's target group.
 func part(member string) string { return "shop/" + member + "-web:80" }
-
-func TestAFinalizerThatCannotBeWritten(t *testing.T) {
-	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "ingresses"}, "a", errors.New("changed"))
-	for name, tc := range map[string]struct {
-		err    error
-		events int
-	}{
-		"somebody was faster": {conflict, 0},
-		"a refusal":           {errors.New("denied by policy"), 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newBed(t, webService(), ingressOf("a", edge), served(ingressOf("b", edge), "", edge))
-			b.patchErr = tc.err
-			if _, err := b.pass(edge); err == nil || len(b.events) != tc.events {
-				t.Errorf("error %v, events %q", err, b.events)
-			}
-			if len(b.wanted.Members) != 1 || b.wanted.Members[0].Name != "shop/b" {
-				t.Errorf("members %+v, want the one with the finalizer alone", b.wanted.Members)
-			}
-		})
-	}
-}
 
 func TestAnErrorOfTheViewIsToldOnceAndKeepsWhatWasTold(t *testing.T) {
 	bad := ingressOf("bad", edge)

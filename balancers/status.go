@@ -46,7 +46,7 @@ func (p *pass) writeStatuses(ctx context.Context) (errs error) {
 
 // isToShow reports whether the status of an active member is to have the load balancer.
 func (p *pass) isToShow(member *networkingv1.Ingress, shown *stack.LoadBalancer) bool {
-	return !p.isLeaving(member) && !p.mustWait(member, shown)
+	return !p.isLeaving(member) && !p.unclaimed[member.UID] && !p.mustWait(member, shown)
 }
 
 // isToForget reports whether the status of an inactive member is to be emptied.

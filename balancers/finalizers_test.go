@@ -1,0 +1,54 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+var ingresses = schema.GroupResource{Resource: "ingresses"}
+
+// What such a member has may serve: its finalizer was removed by hand, or the cache does not show yet that it was added.
+func TestAMemberThatCannotHaveItsFinalizerIsHeld(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err    error
+		events int
+	}{
+		"somebody was faster": {apierrors.NewConflict(ingresses, "a", errors.New("changed")), 0},
+		"a refusal":           {errors.New("denied by policy"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, webService(), ingressOf("a", edge), served(ingressOf("b", edge), "", edge))
+			b.see(edge, balancer("edge", true, 80))
+			b.patchErr = tc.err
+			if _, err := b.pass(edge); err == nil || len(b.events) != tc.events {
+				t.Errorf("error %v, events %q", err, b.events)
+			}
+			want := []stack.Member{{Name: "shop/a", Held: true, Ports: []int32{80}}, {Name: "shop/b"}}
+			if diff := cmp.Diff(want, b.wanted.Members); diff != "" {
+				t.Errorf("members (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{"status b"}, b.writes); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The cache shows it still. Nothing would delete a load balancer that is made for it.
+func TestNothingIsMadeForAMemberThatIsGone(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("a", edge))
+	b.patchErr = apierrors.NewNotFound(ingresses, "a")
+	b.mustPass(edge)
+	if len(b.wanted.Members)+len(b.wanted.LoadBalancers)+len(b.events) > 0 {
+		t.Errorf("wanted %+v, events %q", b.wanted, b.events)
+	}
+}
