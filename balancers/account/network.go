@@ -150,12 +150,12 @@ func escaped(value string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`).Replace(value)
 }
 
-// TargetGroup is the ARN of the target group of that name, "" if there is none.
+// TargetGroup is the ARN of the target group of that name, "" if there is none, or can be none as AWS does not take it for a name.
 func (n *Network) TargetGroup(ctx context.Context, name string) (string, error) {
 	return n.targetGroups.get(ctx, n.Clock.Now, name, func(ctx context.Context) (string, time.Duration, error) {
 		out, err := n.ELB.DescribeTargetGroups(ctx, &elbv2.DescribeTargetGroupsInput{Names: []string{name}})
 		switch {
-		case awserr.IsGone(err) || err == nil && len(out.TargetGroups) == 0:
+		case awserr.IsGone(err) || awserr.HasCode(err, "ValidationError") || err == nil && len(out.TargetGroups) == 0:
 			return "", missedAge, nil
 		case err != nil:
 			return "", 0, err

@@ -214,3 +214,12 @@ func TestRememberedSharesCalls(t *testing.T) {
 		t.Errorf("answer %d, want 7", value)
 	}
 }
+
+// One Ingress may name what AWS does not take for a name: the others of its group need an answer all the same.
+func TestANameThatAWSDoesNotTakeIsThatOfNoTargetGroup(t *testing.T) {
+	n, v, _ := newNetwork()
+	v.err = &smithy.GenericAPIError{Code: "ValidationError", Message: "Target group name 'x' cannot be longer than '32' characters"}
+	if arn, err := n.TargetGroup(t.Context(), "x"); arn != "" || err != nil {
+		t.Errorf("target group %q, error %v", arn, err)
+	}
+}
