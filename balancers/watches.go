@@ -114,10 +114,9 @@ func ingressSpec(o client.Object) any {
 func serviceSpec(o client.Object) any { return o.(*corev1.Service).Spec }
 func labelsOf(o client.Object) any    { return o.GetLabels() }
 
-// labelsChanged passes a namespace that may be selected otherwise.
+// labelsChanged passes a namespace that may be selected otherwise: also a new one, as its Ingresses may have been seen before it.
 func labelsChanged() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return !equality.Semantic.DeepEqual(labelsOf(e.ObjectOld), labelsOf(e.ObjectNew))

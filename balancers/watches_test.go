@@ -105,3 +105,10 @@ func TestOnlyWhatUsersSayIsAChange(t *testing.T) {
 		})
 	}
 }
+
+// An Ingress may be seen before its new namespace: until then no class with a namespaceSelector is for it, and it has no group.
+func TestANewNamespaceIsAChange(t *testing.T) {
+	if !labelsChanged().Create(event.CreateEvent{Object: &corev1.Namespace{}}) {
+		t.Error("a new namespace is passed over")
+	}
+}
