@@ -6,6 +6,7 @@ package balancers
 import (
 	"context"
 
+	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/account"
 	"github.com/targetgate/targetgate/balancers/ingress"
 )
@@ -18,7 +19,7 @@ type Lookup struct {
 
 var _ Facts = (*Lookup)(nil)
 
-// Lookup implements Facts.
+// Lookup implements Facts. That certificates are not known is no error: it concerns the members that need them alone.
 func (l *Lookup) Lookup(ctx context.Context, needs ingress.Needs) (out ingress.AWS, err error) {
 	if needs.Subnets {
 		if err := l.subnets(ctx, &out); err != nil {
@@ -26,9 +27,7 @@ func (l *Lookup) Lookup(ctx context.Context, needs ingress.Needs) (out ingress.A
 		}
 	}
 	if len(needs.Hosts) > 0 {
-		if err := l.certificates(ctx, &out); err != nil {
-			return out, err
-		}
+		l.certificates(ctx, &out)
 	}
 	out.SecurityGroups, out.TargetGroups = map[string][]string{}, map[string]string{}
 	for _, name := range needs.SecurityGroups {
@@ -56,10 +55,12 @@ func (l *Lookup) subnets(ctx context.Context, out *ingress.AWS) error {
 	return err
 }
 
-func (l *Lookup) certificates(ctx context.Context, out *ingress.AWS) error {
+func (l *Lookup) certificates(ctx context.Context, out *ingress.AWS) {
 	issued, err := l.Certificates.Certificates(ctx)
+	if err != nil {
+		out.NoCertificates = awserr.Message(err)
+	}
 	for _, c := range issued {
 		out.Certificates = append(out.Certificates, ingress.Certificate{ARN: c.ARN, Domains: c.Domains, CA: c.CA})
 	}
-	return err
 }

@@ -5,6 +5,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,8 @@ type Issued struct {
 	mu      sync.Mutex // guards what follows; held for no call
 	listed  time.Time
 	all     []described
+	failure error     // of the last read, or that it takes long
+	failed  time.Time // when that was
 }
 
 // described is a certificate, and when it was described.
@@ -41,30 +44,57 @@ const (
 	issuedAge   = 10 * time.Hour
 )
 
+// While ACM fails it is asked once in failedAge, and waited for no longer than patience, in which it describes some 300 certificates: groups
+// that need none are to have the workers.
+const (
+	patience  = 30 * time.Second
+	failedAge = time.Minute
+)
+
+var errSlow = errors.New("ACM takes long to list and describe certificates")
+
 // Certificates are those that are issued, by ARN. One that was issued 10 seconds ago is among them. The caller may change the list, not
 // the domains.
 func (i *Issued) Certificates(ctx context.Context) ([]acm.Certificate, error) {
-	if known, isYoung := i.known(); isYoung {
-		return plain(known), nil
+	if known, isYoung, failure := i.known(); isYoung {
+		return plain(known), failure
 	}
 	read := i.flights.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTimeout)
 		defer cancel()
-		return nil, i.read(ctx)
+		err := i.read(ctx)
+		i.note(err)
+		return nil, err
 	})
+	slow := time.NewTimer(patience)
+	defer slow.Stop()
 	select {
 	case result := <-read:
-		known, _ := i.known()
+		known, _, _ := i.known()
 		return plain(known), result.Err
+	case <-slow.C:
+		i.note(errSlow)
+		return nil, errSlow
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func (i *Issued) known() (all []described, isYoung bool) {
+// known is what is known, with the failure of a read if that is younger.
+func (i *Issued) known() (all []described, isYoung bool, failure error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.all, !i.listed.IsZero() && i.Clock.Since(i.listed) < listAge
+	if i.failure != nil && i.Clock.Since(i.failed) < failedAge {
+		return nil, true, i.failure
+	}
+	return i.all, !i.listed.IsZero() && i.Clock.Since(i.listed) < listAge, nil
+}
+
+// note takes in how a read has ended.
+func (i *Issued) note(failure error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.failure, i.failed = failure, i.Clock.Now()
 }
 
 func plain(all []described) (out []acm.Certificate) {
@@ -91,7 +121,7 @@ func (i *Issued) read(ctx context.Context) error {
 		return err
 	}
 	slices.Sort(arns)
-	before, _ := i.known()
+	before := i.before()
 	var all []described
 	for _, arn := range arns {
 		at := slices.IndexFunc(before, func(d described) bool { return d.ARN == arn })
@@ -111,6 +141,12 @@ func (i *Issued) read(ctx context.Context) error {
 	}
 	i.keep(all, now)
 	return nil
+}
+
+func (i *Issued) before() []described {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.all
 }
 
 func (i *Issued) keep(all []described, listed time.Time) {

@@ -5,9 +5,12 @@ package account
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/targetgate/targetgate/aws/acm"
@@ -17,13 +20,18 @@ import (
 type authority struct {
 	certificates map[string]acm.Certificate
 	described    int
+	listed       int
+	err          error
+	slow         time.Duration // to list
 }
 
 func (a *authority) Issued(context.Context) (arns []string, err error) {
+	a.listed++
+	time.Sleep(a.slow)
 	for arn := range a.certificates {
 		arns = append(arns, arn)
 	}
-	return arns, nil
+	return arns, a.err
 }
 
 func (a *authority) Certificate(_ context.Context, arn string) (acm.Certificate, error) {
@@ -57,3 +65,39 @@ func TestCertificatesAreDescribedOnceAndFoundSoon(t *testing.T) {
 		}
 	}
 }
+
+// All groups share the workers: those that need no certificates must not wait behind those that do.
+func TestWhileACMFailsFewWaitForIt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		authority authority
+		want      error
+		takes     time.Duration
+	}{
+		"it refuses":       {authority{err: errOfACM}, errOfACM, 0},
+		"it is slow":       {authority{slow: patience + time.Second}, errSlow, patience},
+		"it never answers": {authority{slow: time.Hour}, errSlow, patience},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &tc.authority
+				issued := &Issued{ACM: a, Clock: clock.RealClock{}}
+				began := time.Now()
+				for range 10 {
+					if _, err := issued.Certificates(t.Context()); !errors.Is(err, tc.want) {
+						t.Errorf("error %v, want %v", err, tc.want)
+					}
+				}
+				if took := time.Since(began); took != tc.takes || a.listed != 1 {
+					t.Errorf("ten questions take %v and %d calls, want %v and 1", took, a.listed, tc.takes)
+				}
+				time.Sleep(2 * time.Hour)
+				a.err, a.slow = nil, 0
+				if _, err := issued.Certificates(t.Context()); err != nil {
+					t.Errorf("error %v after the outage", err)
+				}
+			})
+		})
+	}
+}
+
+var errOfACM = errors.New("denied")

@@ -13,8 +13,12 @@ import (
 
 // discoverCertificates finds those of all the member's hosts, sorted by ARN. A host without one is a fault.
 func (r *reading) discoverCertificates() {
-	found := map[string]bool{}
-	for _, host := range hostsOf(r.member.Ingress) {
+	hosts, found := hostsOf(r.member.Ingress), map[string]bool{}
+	if why := r.in.AWS.NoCertificates; why != "" && len(hosts) > 0 {
+		r.fail(Fault{Reason: "the certificates of ACM are not known: " + why})
+		return
+	}
+	for _, host := range hosts {
 		fits := false
 		for _, certificate := range r.in.AWS.Certificates {
 			if certificate.fits(host.name) && r.in.Options.allows(certificate) {

@@ -31,6 +31,8 @@ type AWS struct {
 	// SecurityGroups are the IDs of those of the VPC by their Name tag.
 	SecurityGroups map[string][]string
 	Certificates   []Certificate // all of ACM that are issued
+	// NoCertificates says why they are not known, "" when they are. Members that need them are held.
+	NoCertificates string
 	// TargetGroups are ARNs by name.
 	TargetGroups map[string]string
 }
