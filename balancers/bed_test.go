@@ -157,6 +157,13 @@ func (b *bed) edit(name string, edit func(*networkingv1.Ingress)) {
 	}
 }
 
+func (b *bed) writeHost(name, host string) {
+	b.t.Helper()
+	if err := b.Client.Status().Update(b.t.Context(), served(b.get(name), host)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 func (b *bed) delete(name string) {
 	b.t.Helper()
 	if err := b.Client.Delete(b.t.Context(), b.get(name)); err != nil {

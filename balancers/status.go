@@ -13,6 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -174,14 +175,19 @@ func (p *pass) noteNames() {
 	}
 }
 
-// noteMoved takes in that of the group's load balancers this one alone is in a status.
+// noteMoved takes in that of the group's load balancers this one alone is in a status, apart from those of members whose status is not
+// ours to write now.
 func (p *pass) noteMoved(shown *stack.LoadBalancer) {
 	for _, balancer := range p.seen.LoadBalancers {
-		if balancer.ARN != shown.ARN {
+		isKnown := func(member ingress.Member) bool {
+			return hasName(member.Ingress, balancer) && !p.isToShow(member.Ingress, shown)
+		}
+		if balancer.ARN == shown.ARN || slices.ContainsFunc(p.members.Active, isKnown) {
+			p.memory.movedTo(balancer.ARN)
+		} else {
 			p.memory.movedFrom(balancer.ARN, p.Clock.Now())
 		}
 	}
-	p.memory.movedTo(shown.ARN)
 }
 
 // unsettled is for how long the load balancer must still serve, 0 for no longer.
