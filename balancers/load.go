@@ -56,7 +56,7 @@ func (p *pass) load(ctx context.Context) (ingress.Members, error) {
 		return ingress.Members{}, err
 	}
 	p.mentioned = isMentioned(p.group, objects.Ingresses)
-	classified := ingress.Classify(objects)
+	classified := ingress.Classify(objects.Of(p.group))
 	members := ingress.Groups(classified)[p.group]
 	p.elsewhere = map[types.UID]bool{}
 	for _, c := range classified {

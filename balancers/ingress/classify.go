@@ -37,6 +37,30 @@ type Objects struct {
 	Class string
 }
 
+// Of leaves out Ingresses that neither belong to the group nor have its finalizer, as far as their metadata tell: classifying all of them
+// for each group takes long.
+func (o Objects) Of(group Group) Objects {
+	byParams := func(params *v1beta1.IngressClassParams) bool {
+		return params.Spec.Group != nil && params.Spec.Group.Name == group.Name
+	}
+	if group.IsExplicit() && slices.ContainsFunc(o.Params, byParams) {
+		return o
+	}
+	var of []*networkingv1.Ingress
+	name, finalizer := Prefix+GroupName.Name, group.Finalizer()
+	for _, ingress := range o.Ingresses {
+		has := ingress.Namespace == group.Namespace && ingress.Name == group.Name
+		if group.IsExplicit() {
+			has = ingress.Annotations[name] == group.Name || slices.Contains(ingress.Finalizers, finalizer)
+		}
+		if has {
+			of = append(of, ingress)
+		}
+	}
+	o.Ingresses = of
+	return o
+}
+
 // Classified is an Ingress, and what its class and its own annotations make of it.
 type Classified struct {
 	Ingress *networkingv1.Ingress

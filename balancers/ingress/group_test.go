@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
 func TestCheckGroupName(t *testing.T) {
@@ -47,5 +50,42 @@ func TestGroupsHeld(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestTheIngressesOfAGroup(t *testing.T) {
+	all := parse[networkingv1.Ingress](t, `
+metadata: {namespace: shop, name: web}
+---
+metadata: {namespace: shop, name: moves, annotations: {alb.ingress.kubernetes.io/group.name: edge}, finalizers: [ingress.k8s.aws/resources]}
+---
+metadata: {namespace: shop, name: stays, annotations: {alb.ingress.kubernetes.io/group.name: edge}}
+---
+metadata: {namespace: shop, name: goes, finalizers: [group.ingress.k8s.aws/edge, group.ingress.k8s.aws/other]}
+---
+metadata: {namespace: a, name: web, annotations: {alb.ingress.kubernetes.io/group.name: edge}}
+spec: {ingressClassName: team}
+---
+metadata: {namespace: a, name: api}
+spec: {ingressClassName: team}`)
+	for _, ingress := range all[:4] {
+		ingress.Spec.IngressClassName = new("alb")
+	}
+	objects := Objects{
+		Ingresses: all, Class: "alb", Classes: parse[networkingv1.IngressClass](t, testClasses),
+		Params: parse[v1beta1.IngressClassParams](t, testParams), Namespaces: map[string]map[string]string{"a": {"team": "a"}},
+	}
+	groups := Groups(Classify(objects))
+	if len(groups) != 6 {
+		t.Fatalf("%d groups, want those of web, moves, goes, edge, other and team", len(groups))
+	}
+	for group, want := range groups {
+		of := objects.Of(group)
+		if diff := cmp.Diff(want, Groups(Classify(of))[group]); diff != "" {
+			t.Errorf("members of %s among all Ingresses and among its own (-all +own):\n%s", group, diff)
+		}
+		if group.Name != "team" && len(of.Ingresses) > 4 {
+			t.Errorf("%d Ingresses may be of %s", len(of.Ingresses), group)
+		}
 	}
 }

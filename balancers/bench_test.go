@@ -1,0 +1,89 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// cached answers lists at the cost of a cache.
+type cached struct {
+	client.Client
+	ingresses []networkingv1.Ingress
+}
+
+func (c *cached) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	if ingresses, is := list.(*networkingv1.IngressList); is {
+		ingresses.Items = append([]networkingv1.Ingress(nil), c.ingresses...)
+		return nil
+	}
+	return meta.SetList(list, nil)
+}
+
+func (c *cached) Get(_ context.Context, key client.ObjectKey, to client.Object, _ ...client.GetOption) error {
+	webService().DeepCopyInto(to.(*corev1.Service))
+	to.SetName(key.Name)
+	return nil
+}
+
+func benchmark(b *testing.B, groups, each int) {
+	bed := newBed(&testing.T{})
+	c := &cached{}
+	for g := range groups {
+		group := ingress.Group{Name: fmt.Sprint("group-", g)}
+		for i := range each {
+			c.ingresses = append(c.ingresses, *served(ingressOf(fmt.Sprint("web-", g, "-", i), group), oldHost, group))
+		}
+		bed.see(group, balancer("old", true, 80))
+	}
+	bed.Client = c
+	b.ResetTimer()
+	for i := range b.N {
+		p := bed.newPass(ingress.Group{Name: fmt.Sprint("group-", i%groups)})
+		var err error
+		if p.members, err = p.load(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkLoad1GroupOf1(b *testing.B)     { benchmark(b, 1, 1) }
+func BenchmarkLoad1000GroupsOf1(b *testing.B) { benchmark(b, 1000, 1) }
+func BenchmarkLoad1GroupOf1000(b *testing.B)  { benchmark(b, 1, 1000) }
+
+func benchPropose(b *testing.B, each int) {
+	bed := newBed(&testing.T{})
+	c := &cached{}
+	for i := range each {
+		c.ingresses = append(c.ingresses, *served(ingressOf(fmt.Sprint("web-", i), edge), oldHost, edge))
+	}
+	bed.see(edge, balancer("old", true, 80))
+	bed.Client = c
+	bed.Options.Limits.Rules, bed.Options.Limits.TargetGroups = 5000, 5000
+	bed.Planner = PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
+		return plan.Make(wanted, seen, plan.Options{Rules: 5000})
+	})
+	b.ResetTimer()
+	for range b.N {
+		p, err := bed.Propose(b.Context(), edge)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(len(p.Plan)), "steps")
+	}
+}
+func BenchmarkPropose10(b *testing.B)   { benchPropose(b, 10) }
+func BenchmarkPropose100(b *testing.B)  { benchPropose(b, 100) }
+func BenchmarkPropose1000(b *testing.B) { benchPropose(b, 1000) }
