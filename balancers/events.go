@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -131,9 +132,11 @@ func (p *pass) tellWait() {
 	}
 }
 
-// tellSuccess tells those whose wishes are fulfilled, if there was something to do.
-func (p *pass) tellSuccess(errs error) {
-	if errs != nil || p.begun || len(p.result.Done) == 0 || len(p.result.Waits) > 0 || len(p.result.LeftOut) > 0 {
+// tellSuccess tells those whose wishes are fulfilled, if there was something to do and all steps had their turn.
+func (p *pass) tellSuccess(steps plan.Plan, errs error) {
+	r := p.result
+	isOver := len(r.Done)+len(r.Failures)+len(r.Later) >= len(steps)
+	if errs != nil || p.begun || len(r.Done) == 0 || !isOver {
 		return
 	}
 	failed := map[types.UID]bool{}

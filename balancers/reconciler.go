@@ -161,7 +161,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	p.noteNames()
 	errs = join(errs, p.writeStatuses(ctx))
 	errs = join(errs, p.release(ctx))
-	p.tellSuccess(errs)
+	p.tellSuccess(steps, errs)
 	return errs
 }
 
