@@ -226,7 +226,10 @@ func (d *doing) fail(step plan.Step, e effect, err error) bool {
 	change, _ := d.refs.resolve(step.Change)
 	d.blocked.failed(change, e)
 	d.result.Failures = append(d.result.Failures, Failure{step, err})
-	d.uncertain = d.uncertain || !isCertain(err)
+	if !isCertain(err) {
+		d.uncertain = true
+		d.noteRerouted(change) // the answer may be all that is lost
+	}
 	return isAlone(err)
 }
 
