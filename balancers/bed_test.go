@@ -44,8 +44,9 @@ type bed struct {
 	patchErr error
 	overflow []plan.Overflow
 	// complete does what Complete is to do.
-	complete func(wanted stack.Stack) bool
-	compared stack.Stack // what the wanted stack was compared with
+	complete  func(wanted stack.Stack) bool
+	compared  stack.Stack // what the wanted stack was compared with
+	statusErr error
 
 	events  []string
 	writes  []string
@@ -71,6 +72,9 @@ func newBed(t *testing.T, objects ...client.Object) *bed {
 			return c.Patch(ctx, o, patch, opts...)
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			if b.statusErr != nil {
+				return b.statusErr
+			}
 			b.writes = append(b.writes, sub+" "+o.GetName())
 			return c.SubResource(sub).Patch(ctx, o, patch, opts...)
 		},

@@ -4,11 +4,14 @@
 package balancers
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -42,5 +45,65 @@ func TestSuccessIsToldWhenAllStepsHadTheirTurn(t *testing.T) {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestANoteIsAsLongAsTheAPIServerTakes(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
+	b.viewErr = errors.New(strings.Repeat("x", 2*maxNote))
+	if _, err := b.pass(edge); err == nil || len(b.events) != 1 || len(b.events[0]) != len("a Warning FailedBuildModel: ")+maxNote {
+		t.Errorf("error %v, events %q", err, b.events)
+	}
+}
+
+func TestAnErrorIsOfTheBuildOrOfWhatFollows(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
+	b.apply = func(apply.Pass) apply.Result {
+		b.viewErr = errors.New("no answer")
+		return apply.Result{}
+	}
+	for _, reason := range []string{reasonDeploy, reasonBuild} {
+		if _, err := b.pass(edge); err == nil || !strings.HasPrefix(b.events[len(b.events)-1], "a Warning "+reason) {
+			t.Errorf("error %v, events %q, want one with reason %s", err, b.events, reason)
+		}
+	}
+}
+
+// A fault of a member is no error of a pass, and its group fails all the same.
+func TestAGroupFailsWhileAMemberHasAFault(t *testing.T) {
+	for _, warning := range []bool{true, false} {
+		b := newBed(t, ingressOf("a", edge))
+		p := b.newPass(edge)
+		var err error
+		if p.members, err = p.load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p.faults = []ingress.Fault{{Member: "shop/a", Warning: warning}}
+		if p.tellFaults(); p.failing == warning {
+			t.Errorf("failing: %v, a warning: %v", p.failing, warning)
+		}
+	}
+}
+
+func TestWhoIsOnlyWarnedIsReconciled(t *testing.T) {
+	b := newBed(t, ingressOf("bad", edge), ingressOf("good", edge), ingressOf("warned", edge))
+	p := b.newPass(edge)
+	var err error
+	if p.members, err = p.load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	warning := ingress.Fault{Member: "shop/bad", Warning: true}
+	p.faults = []ingress.Fault{{Member: "shop/bad"}, warning, {Member: "shop/warned", Warning: true}}
+	p.result.Done = []plan.Step{{}}
+	p.tellFaults()
+	p.tellSuccess(nil, nil)
+	var reconciled []string
+	for _, notice := range p.notices {
+		if notice.reason == reasonReconciled {
+			reconciled = append(reconciled, notice.on.Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"good", "warned"}, reconciled); diff != "" {
+		t.Errorf("reconciled (-want +got):\n%s", diff)
 	}
 }
