@@ -165,8 +165,12 @@ const (
 	longestRefusalPause = 10 * time.Minute
 )
 
+// refuse holds the member for longer each time, unless what was refused before has been well for a while.
 func (m *memory) refuse(member *networkingv1.Ingress, note string, now time.Time) {
-	pause := min(max(firstRefusalPause, 2*m.refused[member.UID].pause), longestRefusalPause)
+	pause := firstRefusalPause
+	if before := m.refused[member.UID]; now.Sub(before.until) < longestRefusalPause {
+		pause = min(max(pause, 2*before.pause), longestRefusalPause)
+	}
 	m.refused[member.UID] = refusal{
 		note: note, spec: *member.Spec.DeepCopy(), annotations: maps.Clone(member.Annotations), until: now.Add(pause), pause: pause,
 	}

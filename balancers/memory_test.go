@@ -1,0 +1,41 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"testing"
+	"time"
+)
+
+func TestPausesOfRefusalsGrowWhileTheyFollowEachOther(t *testing.T) {
+	var all memories
+	member, now := ingressOf("a", edge), time.Unix(1_700_000_000, 0)
+	m := all.of(edge, now)
+	refuse := func(after, want time.Duration) {
+		t.Helper()
+		now = now.Add(after)
+		m.refuse(member, "no", now)
+		if _, left := m.refusalOf(member, now); left != want {
+			t.Errorf("held for %v, want %v", left, want)
+		}
+		now = now.Add(want)
+		if _, left := m.refusalOf(member, now); left != 0 {
+			t.Errorf("held for %v more", left)
+		}
+	}
+	refuse(0, time.Minute)
+	refuse(time.Second, 2*time.Minute)
+	refuse(time.Second, 4*time.Minute)
+	refuse(time.Second, 8*time.Minute)
+	refuse(time.Second, 10*time.Minute)
+	refuse(time.Second, 10*time.Minute)
+	refuse(longestRefusalPause, time.Minute)
+	refuse(time.Second, 2*time.Minute)
+	m.forget(member.UID)
+	refuse(0, time.Minute)
+	all.forget(edge)
+	if all.of(edge, now) == m {
+		t.Error("the group is not forgotten")
+	}
+}
