@@ -107,3 +107,22 @@ func TestWhoIsOnlyWarnedIsReconciled(t *testing.T) {
 		t.Errorf("reconciled (-want +got):\n%s", diff)
 	}
 }
+
+func TestWhatIsWrongIsToldOnceAndSuccessEachTime(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
+	b.see(edge, balancer("old", true, 80))
+	failure := refusedWith(plan.CreateLoadBalancer{}, "AccessDenied").Failures[0]
+	b.apply = func(apply.Pass) apply.Result { return apply.Result{Failures: []apply.Failure{failure, failure}} }
+	for range 2 {
+		if _, err := b.pass(edge); err == nil || len(b.events) != 1 {
+			t.Errorf("error %v, events %q, want one", err, b.events)
+		}
+	}
+	b.apply = func(apply.Pass) apply.Result { return apply.Result{Done: []plan.Step{{}}} }
+	for number := range 3 {
+		if got := len(take(&b.events)); got != 1 {
+			t.Errorf("%d events after pass %d, want one", got, number)
+		}
+		b.mustPass(edge)
+	}
+}

@@ -52,3 +52,12 @@ func TestNothingIsMadeForAMemberThatIsGone(t *testing.T) {
 		t.Errorf("wanted %+v, events %q", b.wanted, b.events)
 	}
 }
+
+func TestAMemberThatIsGoneHasNoFinalizerToLose(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), "", edge))
+	b.delete("a")
+	b.patchErr = apierrors.NewNotFound(ingresses, "a")
+	if b.mustPass(edge); len(b.events) > 0 {
+		t.Errorf("events %q", b.events)
+	}
+}
