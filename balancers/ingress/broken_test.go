@@ -206,6 +206,7 @@ var breaks = map[string]struct {
 	"a switch that is none":               {annotation: "listener-attributes.HTTP-80", value: "routing.http.response.server.enabled=no", fault: "routing.http.response.server.enabled=no: want true or false"},
 	"a delay that is too long":            {annotation: "target-group-attributes", value: "deregistration_delay.timeout_seconds=3601", fault: "want an integer from 0 to 3600"},
 	"a slow start that is too fast":       {do: annotateService("target-group-attributes", "slow_start.duration_seconds=29"), fault: "slow_start.duration_seconds=29: want an integer from 30 to 900, or 0"},
+	"a mitigation of another algorithm":   {annotation: "target-group-attributes", value: "load_balancing.algorithm.anomaly_mitigation=on,load_balancing.algorithm.type=round_robin", fault: "needs load_balancing.algorithm.type=weighted_random"},
 	"a slow start of another algorithm":   {annotation: "target-group-attributes", value: "slow_start.duration_seconds=30,load_balancing.algorithm.type=weighted_random", fault: "want 0"},
 	"a cookie of the load balancer":       {annotation: "target-group-attributes", value: "stickiness.app_cookie.cookie_name=AWSALB-a", fault: "does not begin with AWSALB"},
 	"an attribute of params": {do: func(in *Input, _ *networkingv1.Ingress) {
