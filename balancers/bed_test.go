@@ -43,6 +43,7 @@ type bed struct {
 	viewErr  error
 	patchErr error
 	overflow []plan.Overflow
+	unknown  error // of Complete
 	// complete does what Complete is to do.
 	complete  func(wanted stack.Stack) bool
 	compared  stack.Stack // what the wanted stack was compared with
@@ -98,7 +99,7 @@ func (b *bed) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 }
 
 func (b *bed) Complete(_ context.Context, wanted stack.Stack) (bool, error) {
-	return b.complete != nil && b.complete(wanted), nil
+	return b.complete != nil && b.complete(wanted), b.unknown
 }
 
 func (b *bed) Lookup(context.Context, ingress.Needs) (ingress.AWS, error) {

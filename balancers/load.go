@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
@@ -92,16 +93,37 @@ func (p *pass) observe(ctx context.Context) (err error) {
 	return nil
 }
 
-// complete has all be seen that what is wanted is compared with.
+// complete has all be seen that what is wanted is compared with. What cannot be read stays as it is, and all else goes on.
 func (p *pass) complete(ctx context.Context) error {
-	read, err := p.View.Complete(ctx, p.wanted)
-	if err != nil || !read {
-		return err
+	read, unknown := p.View.Complete(ctx, p.wanted)
+	if read {
+		bindings := p.seen.Bindings
+		seen, err := p.View.Stack(ctx, p.id)
+		if err != nil {
+			return err
+		}
+		p.seen = seen
+		p.seen.Bindings = bindings
 	}
-	bindings := p.seen.Bindings
-	p.seen, err = p.View.Stack(ctx, p.id)
-	p.seen.Bindings = bindings
-	return err
+	if unknown != nil {
+		p.leaveUnknown(unknown)
+	}
+	return ctx.Err()
+}
+
+// leaveUnknown has what is not known count as what is wanted; attributes that are not known do anyhow.
+func (p *pass) leaveUnknown(why error) {
+	for i := range p.seen.LoadBalancers {
+		if b := &p.seen.LoadBalancers[i]; b.WebACL == nil {
+			b.WebACL = p.wanted.LoadBalancers[0].WebACL
+		}
+	}
+	for _, member := range p.members.Active {
+		p.faults = append(p.faults, ingress.Fault{Member: nameOf(member.Ingress), Warning: true,
+			Reason: "attributes or a web ACL could not be read and stay as they are: " + awserr.Message(why)})
+	}
+	p.failing = true
+	p.soon(faultPause)
 }
 
 // leavingPause is how often it is looked whether a member that leaves is served by its new group.

@@ -44,8 +44,8 @@ const (
 	issuedAge   = 10 * time.Hour
 )
 
-// While ACM fails it is asked once in failedAge, and waited for no longer than patience, in which it describes some 300 certificates: groups
-// that need none are to have the workers.
+// While ACM fails it is asked once in failedAge, and waited for no longer than patience, in which it describes some 300 certificates:
+// groups that need none are to have the workers.
 const (
 	patience  = 30 * time.Second
 	failedAge = time.Minute

@@ -5,6 +5,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -118,27 +119,22 @@ func (v *View) readStates(ctx context.Context, s *stack.Stack) error {
 }
 
 // Complete reads what Stack does not, where something is wanted to compare it with: attributes of target groups, one call for each, and
-// web ACLs, of which WAF allows one call a second. Stack says it from then on. It is false when there was nothing to read.
+// web ACLs, of which WAF allows one call a second. Stack says it from then on. It is false when nothing was read. After an error Stack says
+// what was read all the same.
 func (v *View) Complete(ctx context.Context, wanted stack.Stack) (bool, error) {
 	seen, e, changed := v.look(wanted.ID)
 	if e == nil {
 		return false, nil
 	}
-	groups, err := v.completeTargetGroups(ctx, &seen, wanted)
-	if err != nil {
-		v.forgetIfGone(wanted.ID, err)
-		return false, err
-	}
-	balancers, err := v.completeWebACLs(ctx, &seen, wanted)
-	if err != nil {
-		return false, err
-	}
+	groups, groupsErr := v.completeTargetGroups(ctx, &seen, wanted)
+	v.forgetIfGone(wanted.ID, groupsErr)
+	balancers, balancersErr := v.completeWebACLs(ctx, &seen, wanted)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if e := v.entries[wanted.ID]; e != nil && e.changed == changed {
 		e.seen = seen
 	}
-	return groups || balancers, nil
+	return groups || balancers, errors.Join(groupsErr, balancersErr)
 }
 
 func (v *View) completeTargetGroups(ctx context.Context, seen *stack.Stack, wanted stack.Stack) (read bool, err error) {
@@ -146,10 +142,10 @@ func (v *View) completeTargetGroups(ctx context.Context, seen *stack.Stack, want
 		group := &seen.TargetGroups[i]
 		wants := func(w stack.TargetGroup) bool { return w.Part == group.Part && len(w.Attributes) > 0 }
 		if group.Attributes == nil && slices.ContainsFunc(wanted.TargetGroups, wants) {
-			read = true
 			if err := v.readAttributes(ctx, group); err != nil {
-				return false, err
+				return read, err
 			}
+			read = true
 		}
 	}
 	return read, nil
@@ -165,7 +161,7 @@ func (v *View) completeWebACLs(ctx context.Context, seen *stack.Stack, wanted st
 		if b.WebACL == nil {
 			acl, err := v.WAF.WebACL(ctx, b.ARN)
 			if err != nil {
-				return false, err
+				return read, err
 			}
 			b.WebACL, read = &acl, true
 		}

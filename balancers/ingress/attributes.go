@@ -42,10 +42,13 @@ var (
 
 	listenerAttributes = known{"routing.http.response.server.enabled": attributeSwitch}
 
+	algorithms = oneOf("round_robin", "least_outstanding_requests", "weighted_random")
+	crossZones = oneOf("true", "false", "use_load_balancer_configuration")
+
 	groupAttributes = known{
 		"deregistration_delay.timeout_seconds":                                           only(intBetween(0, 3600)),
-		"load_balancing.cross_zone.enabled":                                              only(oneOf("true", "false", "use_load_balancer_configuration")),
-		algorithmAttribute:                                                               only(oneOf("round_robin", "least_outstanding_requests", "weighted_random")),
+		"load_balancing.cross_zone.enabled":                                              only(crossZones),
+		algorithmAttribute:                                                               only(algorithms),
 		anomalyAttribute:                                                                 only(oneOf("on", "off")),
 		slowStartAttribute:                                                               or("0", only(intBetween(30, 900))),
 		"stickiness.enabled":                                                             attributeSwitch,

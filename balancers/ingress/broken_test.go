@@ -135,8 +135,8 @@ var breaks = map[string]struct {
 	}, fault: "no certificate in ACM is for this host"},
 	"certificates that are not known": {do: func(in *Input, _ *networkingv1.Ingress) {
 		in.AWS = AWS{Subnets: in.AWS.Subnets, NoCertificates: "no answer"}
-		annotate(in, 0, Prefix+"certificate-arn", "arn:acm:wild")
-		annotate(in, 2, Prefix+"certificate-arn", "arn:acm:wild")
+		annotate(in, 0, Prefix+"certificate-arn", certARN("wild"))
+		annotate(in, 2, Prefix+"certificate-arn", certARN("wild"))
 	}, fault: "ACM are not known: no answer"},
 	"HTTPS without hosts": {annotation: "listen-ports", value: `[{"HTTPS":8443}]`, do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].Host = "" }, fault: "port 8443 is HTTPS and has no certificate"},
 	"two default backends": {do: func(in *Input, b *networkingv1.Ingress) {

@@ -65,29 +65,22 @@ func checkOthers(c stack.Condition) error {
 
 // wantOf is what would be right in the place of the value, "" if it is right.
 func wantOf(field, value string) string {
+	right, want := isText(value), fmt.Sprintf("1 to %d characters", longestValue)
 	switch field {
 	case hostHeader:
-		if !hostValue.MatchString(value) || !strings.Contains(value, ".") {
-			return allowedHost
-		}
+		right, want = hostValue.MatchString(value) && strings.Contains(value, "."), allowedHost
 	case pathPattern:
-		if !pathValue.MatchString(value) {
-			return allowedPath
-		}
+		right, want = pathValue.MatchString(value), allowedPath
 	case requestMethod:
-		if !method.MatchString(value) {
-			return "1 to 40 of A-Z, - and _"
-		}
+		right, want = method.MatchString(value), "1 to 40 of A-Z, - and _"
 	case sourceIP:
-		if _, err := netip.ParsePrefix(value); err != nil {
-			return "a CIDR such as 10.0.0.0/8 or 2001:db8::/32"
-		}
-	default:
-		if !isText(value) {
-			return fmt.Sprintf("1 to %d characters", longestValue)
-		}
+		_, err := netip.ParsePrefix(value)
+		right, want = err == nil, "a CIDR such as 10.0.0.0/8 or 2001:db8::/32"
 	}
-	return ""
+	if right {
+		return ""
+	}
+	return want
 }
 
 func isText(value string) bool { return value != "" && utf8.RuneCountInString(value) <= longestValue }

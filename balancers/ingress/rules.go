@@ -125,6 +125,18 @@ func (r *reading) rule(host string, path networkingv1.HTTPIngressPath, field str
 	return built, nil
 }
 
+// ownConditions are those of host and path, without values where the Ingress has none.
+func (r *reading) ownConditions(host string, path networkingv1.HTTPIngressPath) (hosts, paths stack.Condition, err error) {
+	hosts, paths = stack.Condition{Field: hostHeader}, stack.Condition{Field: pathPattern}
+	if host != "" {
+		hosts.Values = []string{host}
+	}
+	if err := r.setPatterns(&paths, path); err != nil {
+		return hosts, paths, err
+	}
+	return hosts, paths, checkPatterns([]stack.Condition{hosts, paths})
+}
+
 // conditions are those of the annotation of that name, then host and path, to which the annotation may add values.
 func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, name string) ([]stack.Condition, error) {
 	key := Conditions.member(name)
@@ -132,14 +144,8 @@ func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, nam
 	if err != nil {
 		return nil, err
 	}
-	hosts, paths := stack.Condition{Field: hostHeader}, stack.Condition{Field: pathPattern}
-	if host != "" {
-		hosts.Values = []string{host}
-	}
-	if err := r.setPatterns(&paths, path); err != nil {
-		return nil, err
-	}
-	if err := checkPatterns([]stack.Condition{hosts, paths}); err != nil {
+	hosts, paths, err := r.ownConditions(host, path)
+	if err != nil {
 		return nil, err
 	}
 	fault := Fault{Annotation: Prefix + key.Name, Value: r.annotations()[Prefix+key.Name]}

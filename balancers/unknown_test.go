@@ -1,0 +1,45 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+func TestWhileSomethingCannotBeReadAllElseGoesOn(t *testing.T) {
+	guarded, gone := ingressOf("guarded", edge), served(ingressOf("gone", edge), "", edge)
+	guarded.Annotations["alb.ingress.kubernetes.io/wafv2-acl-arn"] = "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/a/b"
+	b := newBed(t, guarded, gone, webService())
+	b.see(edge, balancer("edge", true, 80))
+	b.delete("gone")
+	b.unknown = errors.New("no answer")
+	var changes []plan.Step
+	b.Planner = PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
+		steps, over := plan.Make(wanted, seen, plan.Options{Rules: 100})
+		changes = slices.DeleteFunc(slices.Clone(steps), func(s plan.Step) bool {
+			_, is := s.Change.(plan.SetWebACL)
+			return !is
+		})
+		return steps, over
+	})
+	if result := b.mustPass(edge); result.RequeueAfter != faultPause || len(changes) > 0 {
+		t.Errorf("again in %v, want %v; steps %v, want none for the web ACL", result.RequeueAfter, faultPause, changes)
+	}
+	if b.exists("gone") {
+		t.Error("an Ingress is not let go")
+	}
+	if !slices.ContainsFunc(b.events, func(e string) bool { return strings.Contains(e, "stay as they are: no answer") }) {
+		t.Errorf("events %q, want one that says it", b.events)
+	}
+	b.unknown = nil
+	if b.mustPass(edge); len(changes) != 1 {
+		t.Errorf("steps %v, want the web ACL after the outage", changes)
+	}
+}
