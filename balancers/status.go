@@ -13,6 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -60,7 +61,9 @@ func (p *pass) isToForget(member *networkingv1.Ingress) bool {
 func (p *pass) shown() *stack.LoadBalancer {
 	balancers := p.seen.LoadBalancers
 	for _, wait := range p.result.Waits {
-		isNew := func(b stack.LoadBalancer) bool { return wait.Settled != (stack.Ref{}) && b.ARN != wait.Settled.ID }
+		isNew := func(b stack.LoadBalancer) bool {
+			return wait.Settled != (stack.Ref{}) && b.ARN != wait.Settled.ID && !p.isUnguarded()
+		}
 		if i := slices.IndexFunc(balancers, isNew); i >= 0 {
 			return &balancers[i]
 		}
@@ -82,6 +85,14 @@ func (p *pass) shown() *stack.LoadBalancer {
 		return nil
 	}
 	return &balancers[0]
+}
+
+// isUnguarded reports whether a load balancer could not get its web ACL.
+func (p *pass) isUnguarded() bool {
+	return slices.ContainsFunc(p.result.Failures, func(f apply.Failure) bool {
+		_, guards := f.Step.Change.(plan.SetWebACL)
+		return guards
+	})
 }
 
 // mustWait reports whether clients of the member are served elsewhere, and would not be here yet.

@@ -4,6 +4,7 @@
 package balancers
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -25,6 +26,17 @@ func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
 		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
 	}
 	wait = plan.Wait{Settled: stack.Ref{ID: "arn-old"}}
+	failures := []apply.Failure{{Step: plan.Step{Change: plan.SetWebACL{}}, Err: errors.New("no answer")}}
+	guard := b.apply
+	b.apply = func(pass apply.Pass) apply.Result {
+		result := guard(pass)
+		result.Failures = failures
+		return result
+	}
+	if _, err := b.pass(edge); err == nil || hostname(b.get("a")) != oldHost {
+		t.Errorf("status %s, error %v: the new load balancer has no web ACL", hostname(b.get("a")), err)
+	}
+	failures = nil
 	b.clock.Step(time.Hour)
 	if b.mustPass(edge); hostname(b.get("a")) != newHost || left != DefaultSettleTime {
 		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
