@@ -53,6 +53,7 @@ func TestRun(t *testing.T) {
 		{name: "values stand for whole words", commands: "kubectl NAME -n NAMESPACE NAMES x=vpc-ID", out: "web -n shop NAMES x=vpc-1\n"},
 		{name: "a program fails in a pipe", commands: "helm list | cat\nkubectl on", out: "on\n", err: "helm list failed"},
 		{name: "grep finds nothing", commands: "kubectl NAME | grep -i other\nkubectl on", out: "on\n"},
+		{name: "grep -q answers", commands: "if kubectl NAME | grep -q other; then kubectl no; fi\nkubectl on", out: "on\n"},
 		{name: "grep is asked wrongly", commands: "kubectl NAME | grep -e '['", err: "grep -e [ failed"},
 		{name: "a program that there is not", commands: "typo", err: "typo"},
 		{name: "a typo before a good command", commands: "typo\nkubectl on", err: "typo"},

@@ -22,8 +22,14 @@ helm() {
 	command helm "$@" || failed helm "$@"
 }
 
-# Finding nothing is no failure.
-grep() { command grep "$@" || [ $? -eq 1 ] || failed grep "$@"; }
+# Finding nothing is no failure, and the answer to grep -q.
+grep() {
+	command grep "$@" || case "$? $1" in
+	"1 -q") return 1 ;;
+	"1 "*) ;;
+	*) failed grep "$@" ;;
+	esac
+}
 
 base64() { command base64 "$@" || failed base64 "$@"; }
 
