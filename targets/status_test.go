@@ -289,3 +289,29 @@ func TestReadyIsJudgedByWhatThePlanKnew(t *testing.T) {
 		}
 	}
 }
+
+// Often a target group comes before the rule that sends to it.
+func TestStatusSoonTellsThatALoadBalancerIsAttached(t *testing.T) {
+	inBed(t, func(b *bed) {
+		unattached := testGroup()
+		unattached.LoadBalancerArns = nil
+		b.aws.AddGroup(unattached)
+		b.queue <- webKey
+		b.run(14*time.Second, webKey)
+		if facts := b.binding().Status.TargetGroup; facts == nil || facts.LoadBalancers != 0 {
+			t.Fatalf("facts %+v, want no load balancer", facts)
+		}
+		b.aws.AddGroup(testGroup())
+		b.run(2*time.Second, webKey)
+		if facts := b.binding().Status.TargetGroup; facts.LoadBalancers != 1 {
+			t.Errorf("facts %+v, want a load balancer", facts)
+		}
+		b.aws.AddGroup(unattached)
+		b.run(testDrift, webKey)
+		before := len(b.aws.Calls("DescribeTargetGroups"))
+		b.run(20*testDrift, webKey)
+		if calls := len(b.aws.Calls("DescribeTargetGroups")) - before; calls > 25 {
+			t.Errorf("%d calls in twenty intervals, want one in an interval, and few more at first", calls)
+		}
+	})
+}

@@ -51,11 +51,14 @@ func New(binding *v1beta1.TargetGroupBinding, subnets *Subnets, now time.Time) *
 		uid: binding.UID, arn: binding.Spec.TargetGroupARN,
 		seen:           seen{targets: map[elbv2.Target]*Target{}},
 		health:         health{Slot: slot(retry.MaxUrgentBackoff)},
-		settings:       settings{Slot: slot(retry.MaxBackoff), facts: binding.Status.TargetGroup, readAt: now},
+		settings:       settings{Slot: slot(retry.MaxBackoff)},
 		tag:            tag{Slot: slot(retry.MaxBackoff)},
 		registration:   newSender[types.UID](retry.MaxBackoff),
 		deregistration: newSender[Deregistration](retry.MaxUrgentBackoff),
 		zones:          zones{vpc: binding.Spec.VpcID, subnets: subnets},
+	}
+	if facts := binding.Status.TargetGroup; facts != nil {
+		g.settings.take(facts, now)
 	}
 	if !binding.IsHeld() {
 		g.seen.newTill = now.Add(SettleTime)

@@ -19,9 +19,32 @@ import (
 // settings is what AWS says of the group itself.
 type settings struct {
 	retry.Slot
-	facts       *v1beta1.TargetGroupFacts // nil before they were read
-	readAt      time.Time                 // when the last successful reading was started
-	delayDenied error                     // AWS's word that we may not read the deregistration delay, nil when there is none
+	facts        *v1beta1.TargetGroupFacts // nil before they were read
+	readAt       time.Time                 // when the last successful reading was started
+	unattachedAt time.Time                 // when the first of the last readings that show no load balancer was started
+	delayDenied  error                     // AWS's word that we may not read the deregistration delay, nil when there is none
+}
+
+// unattachedAge is how old the first reading may be that shows no load balancer: often the target group comes first.
+const unattachedAge = 15 * time.Second
+
+// maxAge is how old the settings may be, at most drift. While no load balancer is attached that is as long as none has been.
+func (s *settings) maxAge(drift time.Duration) time.Duration {
+	switch {
+	case s.facts == nil:
+		return 0
+	case s.facts.LoadBalancers > 0:
+		return drift
+	}
+	return min(max(s.readAt.Sub(s.unattachedAt), unattachedAge), drift)
+}
+
+// take takes facts that were read from started on.
+func (s *settings) take(facts *v1beta1.TargetGroupFacts, started time.Time) {
+	if s.facts == nil || s.facts.LoadBalancers > 0 {
+		s.unattachedAt = started
+	}
+	s.facts, s.readAt = facts, started
 }
 
 // ReadSettings starts a reading of the group's settings if one is due. No pod waits for them, and no reading of health waits
@@ -32,18 +55,22 @@ func (c *Calls) ReadSettings(awaited Targets) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.settings
-	due := s.facts == nil || now.Sub(s.readAt) >= c.DriftInterval
+	wait := s.maxAge(c.DriftInterval) - now.Sub(s.readAt)
+	due := wait <= 0
 	for _, t := range awaited {
 		due = due || t.Health.NotInUse() && s.readAt.Before(t.Since)
 	}
 	retryIn, began := s.Start(due, now)
-	if began {
+	switch {
+	case began:
 		mayReadDelay := s.delayDenied == nil
 		c.start(budget.ClassOther, func(ctx context.Context, class budget.Class) {
 			started := c.Clock.Now()
 			facts, denial, err := c.readSettings(ctx, class, mayReadDelay)
 			c.settingsDone(started, c.Clock.Now(), facts, denial, err)
 		})
+	case !due && s.facts.LoadBalancers == 0:
+		return wait
 	}
 	return retryIn
 }
@@ -81,7 +108,7 @@ func (g *Group) settingsDone(started, now time.Time, facts *v1beta1.TargetGroupF
 		g.settings.delayDenied = denial
 	}
 	if err == nil {
-		g.settings.facts, g.settings.readAt = facts, started
+		g.settings.take(facts, started)
 	}
 }
 
