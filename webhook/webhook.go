@@ -56,10 +56,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		handlers[pods.ProtectPath] = protection
 		review.BeginCounting(review.MutationFailures, pods.ProtectPath)
 	} else {
-		handlers[bindings.MutatePath], handlers[bindings.ValidatePath] = bindings.New(mgr.GetClient(), bindings.Options{
-			Clients: opts.Clients, OwnVPC: opts.OwnVPC, Namespaces: opts.Namespaces, Consent: opts.Consent,
-			MakesRules: opts.MakesRules,
-		})
+		settings := bindings.Options{
+			Clients: opts.Clients, OwnVPC: opts.OwnVPC, Namespaces: opts.Namespaces, Consent: opts.Consent, MakesRules: opts.MakesRules,
+		}
+		if opts.Ingresses != nil {
+			settings.Own = mgr.GetClient()
+		}
+		handlers[bindings.MutatePath], handlers[bindings.ValidatePath] = bindings.New(mgr.GetClient(), settings)
 	}
 	if opts.Ingresses != nil {
 		handlers[ingresses.Path], handlers[ingresses.ParamsPath] = ingresses.New(mgr.GetClient(), *opts.Ingresses)

@@ -38,13 +38,15 @@ type Options struct {
 	Consent consent.Policy
 	// MakesRules says that the inbound rules of spec.networking are made.
 	MakesRules bool
+	// Own is the API server of a targetgate that creates bindings itself: these are not compared with AWS. It is nil for none.
+	Own client.Writer
 }
 
 // New returns the two handlers of reviews of bindings. They share memory and what AWS has answered. The reader is a cache
 // with ownership's indexes.
 func New(reader client.Reader, opts Options) (mutating, validating http.Handler) {
 	facts, limiter := newFacts(opts.Clients, clock.RealClock{}), review.NewLimiter()
-	facts.policy = opts.Consent
+	facts.policy, facts.own.api = opts.Consent, opts.Own
 	fills := &defaulter{facts: facts}
 	checks := &validator{reader: reader, ownVPC: opts.OwnVPC, facts: facts, claims: newClaims(clock.RealClock{}), rules: opts.MakesRules}
 	review.BeginCounting(review.MutationFailures, MutatePath)

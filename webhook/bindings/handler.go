@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -92,6 +93,7 @@ func (h *handler) answer(ctx context.Context, req *bindingRequest) (review.Answe
 	defer done()
 	return h.decide(admission.NewContextWithRequest(ctx, admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		UID: req.UID, Operation: req.Operation, Namespace: req.Namespace, DryRun: req.DryRun,
+		UserInfo: authenticationv1.UserInfo{Username: req.UserInfo.Username},
 	}}), req)
 }
 

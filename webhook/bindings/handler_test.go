@@ -250,6 +250,7 @@ func TestBindingRequestIsToldToTheHook(t *testing.T) {
 		t.Fatalf("response %+v, want it allowed", response)
 	}
 	want := &bindingRequest{UID: "1", Operation: admissionv1.Update, Namespace: "shop", DryRun: ptr.To(false), binding: binding, old: binding}
+	want.UserInfo.Username = "jane"
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(bindingRequest{})); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}

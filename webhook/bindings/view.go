@@ -31,8 +31,11 @@ type bindingRequest struct {
 	Operation admissionv1.Operation `json:"operation"`
 	Namespace string                `json:"namespace"`
 	DryRun    *bool                 `json:"dryRun"`
-	Object    bindingView           `json:"object"`
-	OldObject bindingView           `json:"oldObject"`
+	UserInfo  struct {
+		Username string `json:"username"`
+	} `json:"userInfo"`
+	Object    bindingView `json:"object"`
+	OldObject bindingView `json:"oldObject"`
 
 	binding, old *v1beta1.TargetGroupBinding // only with the fields we read
 	faults       field.ErrorList             // of sizes and types: with these there is no further validation
