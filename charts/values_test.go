@@ -52,6 +52,7 @@ var valueCases = map[string]struct {
 	"enableManageBackendSecurityGroupRules":            {value: `true`, with: []string{provision}, want: `- "--enable-manage-backend-security-group-rules=true"`},
 	"tolerateNonExistentBackendService":                {value: `false`, with: []string{provision}, want: `- "--tolerate-non-existent-backend-service=false"`},
 	"tolerateNonExistentBackendAction":                 {value: `false`, with: []string{provision}, want: `- "--tolerate-non-existent-backend-action=false"`},
+	"resetAttributes":                                  {value: `true`, with: []string{provision}, want: `- "--reset-attributes=true"`},
 	"certDiscovery.allowedCertificateAuthorityARNs":    {value: `"arn:a,arn:b"`, with: []string{provision}, want: `- "--allowed-certificate-authority-arns=arn:a,arn:b"`},
 	"enableWafv2":                                      {value: `false`, with: []string{provision}, want: `- "--enable-wafv2=false"`},
 	"disableIngressClassAnnotation":                    {value: `true`, with: []string{provision}, want: `- "--disable-ingress-class-annotation=true"`},

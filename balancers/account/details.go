@@ -140,7 +140,7 @@ func (v *View) Complete(ctx context.Context, wanted stack.Stack) (bool, error) {
 func (v *View) completeTargetGroups(ctx context.Context, seen *stack.Stack, wanted stack.Stack) (read bool, err error) {
 	for i := range seen.TargetGroups {
 		group := &seen.TargetGroups[i]
-		wants := func(w stack.TargetGroup) bool { return w.Part == group.Part && len(w.Attributes) > 0 }
+		wants := func(w stack.TargetGroup) bool { return w.Part == group.Part && len(w.Attributes)+len(w.Presets) > 0 }
 		if group.Attributes == nil && slices.ContainsFunc(wanted.TargetGroups, wants) {
 			if err := v.readAttributes(ctx, group); err != nil {
 				return read, err

@@ -15,51 +15,82 @@ import (
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
-// known are attributes with the check of their values. Others may be newer than this program: AWS checks them.
-type known map[string]func(value string) error
+// known are attributes by key. Others may be newer than this program: AWS checks them.
+type known map[string]attribute
+
+// attribute is one with the check of its values, nil for any, and its default in AWS, nil for one that keeps what it has.
+type attribute struct {
+	check  func(value string) error
+	preset *string
+}
+
+// preset is an attribute with a default. Those of load balancers and target groups are in AWS's API reference (LoadBalancerAttribute,
+// TargetGroupAttribute), those of listeners in the user guide of Application Load Balancers (HTTP header modification).
+func preset(value string, check func(string) error) attribute {
+	return attribute{check: check, preset: &value}
+}
+
+func attributeSwitch(value string) error { return only(oneOf("true", "false"))(strings.ToLower(value)) }
 
 var (
-	attributeSwitch = func(value string) error { return only(oneOf("true", "false"))(strings.ToLower(value)) }
+	enabled, disabled = preset("true", attributeSwitch), preset("false", attributeSwitch)
 
+	// Deletion protection keeps what it has: what somebody protects is not to lose that by an annotation that goes.
 	balancerAttributes = known{
-		"deletion_protection.enabled":                              attributeSwitch,
-		"access_logs.s3.enabled":                                   attributeSwitch,
-		"connection_logs.s3.enabled":                               attributeSwitch,
-		"health_check_logs.s3.enabled":                             attributeSwitch,
-		"client_keep_alive.seconds":                                only(intBetween(60, 604800)),
-		"idle_timeout.timeout_seconds":                             only(intBetween(1, 4000)),
-		"load_balancing.cross_zone.enabled":                        crossZone,
-		"routing.http.desync_mitigation_mode":                      only(oneOf("monitor", "defensive", "strictest")),
-		"routing.http.drop_invalid_header_fields.enabled":          attributeSwitch,
-		"routing.http.preserve_host_header.enabled":                attributeSwitch,
-		"routing.http.x_amzn_tls_version_and_cipher_suite.enabled": attributeSwitch,
-		"routing.http.xff_client_port.enabled":                     attributeSwitch,
-		"routing.http.xff_header_processing.mode":                  only(oneOf("append", "preserve", "remove")),
-		"routing.http2.enabled":                                    attributeSwitch,
-		"waf.fail_open.enabled":                                    attributeSwitch,
-		"zonal_shift.config.enabled":                               attributeSwitch,
+		"deletion_protection.enabled":                              {check: attributeSwitch},
+		"access_logs.s3.enabled":                                   disabled,
+		"connection_logs.s3.enabled":                               disabled,
+		"health_check_logs.s3.enabled":                             disabled,
+		"client_keep_alive.seconds":                                preset("3600", only(intBetween(60, 604800))),
+		"idle_timeout.timeout_seconds":                             preset("60", only(intBetween(1, 4000))),
+		"load_balancing.cross_zone.enabled":                        {check: crossZone},
+		"routing.http.desync_mitigation_mode":                      preset("defensive", only(oneOf("monitor", "defensive", "strictest"))),
+		"routing.http.drop_invalid_header_fields.enabled":          disabled,
+		"routing.http.preserve_host_header.enabled":                disabled,
+		"routing.http.x_amzn_tls_version_and_cipher_suite.enabled": disabled,
+		"routing.http.xff_client_port.enabled":                     disabled,
+		"routing.http.xff_header_processing.mode":                  preset("append", only(oneOf("append", "preserve", "remove"))),
+		"routing.http2.enabled":                                    enabled,
+		"waf.fail_open.enabled":                                    disabled,
+		"zonal_shift.config.enabled":                               disabled,
 	}
 
-	listenerAttributes = known{"routing.http.response.server.enabled": attributeSwitch}
+	listenerAttributes = known{
+		"routing.http.response.server.enabled":                                enabled,
+		"routing.http.response.strict_transport_security.header_value":        preset("", nil),
+		"routing.http.response.access_control_allow_origin.header_value":      preset("", nil),
+		"routing.http.response.access_control_allow_methods.header_value":     preset("", nil),
+		"routing.http.response.access_control_allow_headers.header_value":     preset("", nil),
+		"routing.http.response.access_control_allow_credentials.header_value": preset("", nil),
+		"routing.http.response.access_control_expose_headers.header_value":    preset("", nil),
+		"routing.http.response.access_control_max_age.header_value":           preset("", nil),
+		"routing.http.response.content_security_policy.header_value":          preset("", nil),
+		"routing.http.response.x_content_type_options.header_value":           preset("", nil),
+		"routing.http.response.x_frame_options.header_value":                  preset("", nil),
+	}
 
-	algorithms = oneOf("round_robin", "least_outstanding_requests", "weighted_random")
-	crossZones = oneOf("true", "false", "use_load_balancer_configuration")
+	algorithms  = oneOf("round_robin", "least_outstanding_requests", "weighted_random")
+	zones       = preset("use_load_balancer_configuration", only(oneOf("true", "false", "use_load_balancer_configuration")))
+	cookies     = preset("lb_cookie", only(oneOf("lb_cookie", "app_cookie")))
+	cookieLasts = preset("86400", only(intBetween(1, 604800)))
+	someTargets = only(intBetween(1, 1<<31))
+	percentage  = preset("off", or("off", only(intBetween(1, 100))))
 
 	groupAttributes = known{
-		"deregistration_delay.timeout_seconds":                                           only(intBetween(0, 3600)),
-		"load_balancing.cross_zone.enabled":                                              only(crossZones),
-		algorithmAttribute:                                                               only(algorithms),
-		anomalyAttribute:                                                                 only(oneOf("on", "off")),
-		slowStartAttribute:                                                               or("0", only(intBetween(30, 900))),
-		"stickiness.enabled":                                                             attributeSwitch,
-		"stickiness.type":                                                                only(oneOf("lb_cookie", "app_cookie")),
-		"stickiness.app_cookie.cookie_name":                                              ownCookie,
-		"stickiness.app_cookie.duration_seconds":                                         only(intBetween(1, 604800)),
-		"stickiness.lb_cookie.duration_seconds":                                          only(intBetween(1, 604800)),
-		"target_group_health.dns_failover.minimum_healthy_targets.count":                 or("off", only(intBetween(1, 1<<31))),
-		"target_group_health.dns_failover.minimum_healthy_targets.percentage":            or("off", only(intBetween(1, 100))),
-		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.count":      only(intBetween(1, 1<<31)),
-		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.percentage": or("off", only(intBetween(1, 100))),
+		"deregistration_delay.timeout_seconds":                                           preset("300", only(intBetween(0, 3600))),
+		"load_balancing.cross_zone.enabled":                                              zones,
+		algorithmAttribute:                                                               preset("round_robin", only(algorithms)),
+		anomalyAttribute:                                                                 preset("off", only(oneOf("on", "off"))),
+		slowStartAttribute:                                                               preset("0", or("0", only(intBetween(30, 900)))),
+		"stickiness.enabled":                                                             disabled,
+		"stickiness.type":                                                                cookies,
+		"stickiness.app_cookie.cookie_name":                                              {check: ownCookie},
+		"stickiness.app_cookie.duration_seconds":                                         cookieLasts,
+		"stickiness.lb_cookie.duration_seconds":                                          cookieLasts,
+		"target_group_health.dns_failover.minimum_healthy_targets.count":                 preset("1", or("off", someTargets)),
+		"target_group_health.dns_failover.minimum_healthy_targets.percentage":            percentage,
+		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.count":      preset("1", someTargets),
+		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.percentage": percentage,
 	}
 )
 
@@ -117,13 +148,27 @@ func (k known) check(attributes map[string]string) error {
 		if n := utf8.RuneCountInString(value); n > longest {
 			return fmt.Errorf("%s has %d characters, want at most %d", key, n, longest)
 		}
-		if check := k[key]; check != nil {
+		if check := k[key].check; check != nil {
 			if err := check(value); err != nil {
 				return fmt.Errorf("%s=%.50s: %w", key, value, err)
 			}
 		}
 	}
 	return nil
+}
+
+// presets are the defaults of those that are not named, none where these stay as they are.
+func (in *Input) presets(all known, named map[string]string) map[string]string {
+	if !in.Options.ResetAttributes {
+		return nil
+	}
+	out := map[string]string{}
+	for key, a := range all {
+		if _, isNamed := named[key]; a.preset != nil && !isNamed {
+			out[key] = *a.preset
+		}
+	}
+	return out
 }
 
 // parse parses attributes as an annotation has them.

@@ -127,14 +127,15 @@ func (d *draft) stack() stack.Stack {
 	if len(d.built) == 0 {
 		return out
 	}
-	access := d.access()
+	access, attributes := d.access(), d.keys(LoadBalancerAttributes.Name)
 	out.SecurityGroups = access.made
 	out.LoadBalancers = []stack.LoadBalancer{{
 		Name:      d.get(LoadBalancerNameKey.Name, LoadBalancerName(in.Options.Cluster, in.Group, d.scheme())),
 		SpareName: spareLoadBalancerName(in.Options.Cluster, in.Group, d.scheme()),
 		Scheme:    d.scheme(), AddressType: d.addressType(), Subnets: d.subnets,
 		SecurityGroups: access.groups,
-		Attributes:     d.keys(LoadBalancerAttributes.Name),
+		Attributes:     attributes,
+		Presets:        in.presets(balancerAttributes, attributes),
 		Tags:           in.tagsOf(loadBalancerPart, d.keys(Tags.Name)),
 		WebACL:         d.webACL(),
 		Listeners:      d.stackListeners(),

@@ -84,6 +84,8 @@ type Options struct {
 	TagListenersAndRules bool
 	// CheckClusterTag leaves subnets of other clusters out. ByReachability finds subnets without role tags by their routes.
 	CheckClusterTag, ByReachability bool
+	// ResetAttributes has attributes that nothing names go back to AWS's defaults.
+	ResetAttributes bool
 	// SingleSubnet allows a load balancer with one subnet.
 	SingleSubnet bool
 

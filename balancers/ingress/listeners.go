@@ -85,6 +85,7 @@ func (d *draft) stackListeners() []stack.Listener {
 			Default:    d.fallback(l),
 			Attributes: d.keys(attributesOf(l.protocol, l.port)),
 		}
+		wanted.Presets = d.in.presets(listenerAttributes, wanted.Attributes)
 		if l.protocol == HTTPS {
 			wanted.SSLPolicy = d.get(of(SSLPolicy.Name, l.port), d.in.Options.DefaultSSLPolicy)
 		}

@@ -192,3 +192,46 @@ func TestQuotaHoldsWhoGrows(t *testing.T) {
 		t.Errorf("members %+v", got.Members)
 	}
 }
+
+// What a held member may have named stays, too.
+func TestAttributesThatNothingNamesHaveDefaults(t *testing.T) {
+	in := three(t)
+	annotate(&in, 0, Prefix+"load-balancer-attributes", "idle_timeout.timeout_seconds=30")
+	annotate(&in, 0, Prefix+"target-group-attributes", "slow_start.duration_seconds=60")
+	if got, _ := Build(in); got.LoadBalancers[0].Presets != nil || got.LoadBalancers[0].Listeners[0].Presets != nil || got.TargetGroups[0].Presets != nil {
+		t.Errorf("presets of the load balancer %v and its target group %v, want none", got.LoadBalancers[0].Presets, got.TargetGroups[0].Presets)
+	}
+	in.Options.ResetAttributes = true
+	check := func(what string, presets map[string]string, want map[string]string, without ...string) {
+		t.Helper()
+		for key, value := range want {
+			if got, ok := presets[key]; !ok || got != value {
+				t.Errorf("%s: %s goes back to %q, want %q", what, key, got, value)
+			}
+		}
+		for _, key := range without {
+			if got, ok := presets[key]; ok {
+				t.Errorf("%s: %s goes back to %q, want it to stay", what, key, got)
+			}
+		}
+	}
+	got, faults := Build(in)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	check("load balancer", got.LoadBalancers[0].Presets, map[string]string{"routing.http2.enabled": "true"},
+		"idle_timeout.timeout_seconds", "deletion_protection.enabled")
+	check("listener", got.LoadBalancers[0].Listeners[0].Presets, map[string]string{
+		"routing.http.response.server.enabled": "true", "routing.http.response.x_frame_options.header_value": "",
+	})
+	for _, group := range got.TargetGroups {
+		if group.Owner == got.Members[0].Name {
+			check("target group", group.Presets, map[string]string{"deregistration_delay.timeout_seconds": "300"}, "slow_start.duration_seconds")
+		}
+	}
+	in.Members[2].Fault = &Fault{Reason: "held"}
+	in.Seen = got
+	in.Seen.LoadBalancers[0].Attributes = map[string]string{"routing.http2.enabled": "false"}
+	got, _ = Build(in)
+	check("load balancer of a held member", got.LoadBalancers[0].Presets, nil, "routing.http2.enabled")
+}

@@ -40,7 +40,7 @@ var (
 	}, parseBool)
 	LoadBalancerAttributes = add(Annotation{
 		Name: "load-balancer-attributes", Scope: OfGroup, Combine: MergeKeys,
-		Doc: "Attributes of the load balancer. Others are left as they are.",
+		Doc: "Attributes of the load balancer. Others stay as they are, without --reset-attributes.",
 	}, balancerAttributes.parse)
 	WAFv2ACL = add(Annotation{
 		Name: "wafv2-acl-arn", Scope: OfGroup, Combine: Agree,
@@ -84,7 +84,8 @@ var (
 	}, parseListenPorts)
 	ListenerAttributes = add(Annotation{
 		Name: "listener-attributes.", Scope: OfListener, Combine: MergeKeys,
-		Doc: "Attributes of the listener whose protocol and port follow, such as listener-attributes.HTTPS-443. Others are left as they are.",
+		Doc: "Attributes of the listener whose protocol and port follow, such as listener-attributes.HTTPS-443. Others stay as they are, " +
+			"without --reset-attributes.",
 	}, listenerAttributes.parse)
 	Actions = add(Annotation{
 		Name: "actions.", Scope: OfIngress,
@@ -114,7 +115,7 @@ var (
 	}, oneOf("HTTP1", "HTTP2", "GRPC"))
 	TargetGroupAttributes = add(Annotation{
 		Name: "target-group-attributes", Scope: OfTargetGroup,
-		Doc: "Attributes of the target groups. Others are left as they are.",
+		Doc: "Attributes of the target groups. Others stay as they are, without --reset-attributes.",
 	}, parseGroupAttributes)
 	HealthCheckPort = add(Annotation{
 		Name: "healthcheck-port", Scope: OfTargetGroup, Default: "traffic-port",

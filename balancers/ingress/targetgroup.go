@@ -114,15 +114,15 @@ func (b *backed) build(id TargetGroup) (stack.TargetGroup, error) {
 	if err != nil {
 		return stack.TargetGroup{}, err
 	}
-	cluster := b.in.Options.Cluster
+	cluster, attributes := b.in.Options.Cluster, override(b, TargetGroupAttributes)
 	return stack.TargetGroup{
 		Part: id.ResourceTag(), Owner: b.name,
 		Name: id.NameIn(cluster, b.in.Group), SpareName: id.spareNameIn(cluster, b.in.Group),
 		TargetType: id.TargetType, Protocol: id.Protocol, ProtocolVersion: id.ProtocolVersion,
 		Port: id.Port, AddressType: b.family(),
 		HealthCheck: check,
-		Attributes:  override(b, TargetGroupAttributes),
-		Tags:        b.in.tagsOf(id.ResourceTag(), tags),
+		Attributes:  attributes, Presets: b.in.presets(groupAttributes, attributes),
+		Tags: b.in.tagsOf(id.ResourceTag(), tags),
 	}, b.err
 }
 

@@ -203,7 +203,7 @@ func (p *planner) finishListener(l *listener) {
 	}
 	p.removeCertificates(l)
 	p.deleteRules(l)
-	if differ := differing(l.wanted.Attributes, l.seen.Attributes); len(differ) > 0 {
+	if differ := differing(l.wanted.Attributes, l.wanted.Presets, l.seen.Attributes); len(differ) > 0 {
 		p.do("attributes differ", SetListenerAttributes{l.ref(), differ})
 	}
 }

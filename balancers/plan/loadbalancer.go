@@ -33,7 +33,7 @@ func (p *planner) prepareLoadBalancer() {
 	if !toIPv4 {
 		p.setAddressType(&wanted)
 	}
-	if differ := differing(wanted.Attributes, p.balancer.Attributes); len(differ) > 0 {
+	if differ := differing(wanted.Attributes, wanted.Presets, p.balancer.Attributes); len(differ) > 0 {
 		p.do("attributes differ", SetLoadBalancerAttributes{p.to(), differ})
 	}
 	if acl := p.balancer.WebACL; wanted.WebACL != nil && (acl == nil || *acl != *wanted.WebACL) {

@@ -394,6 +394,35 @@ func TestWhatOthersHaveChangedIsSetRight(t *testing.T) {
 	}
 }
 
+func TestAttributesThatNothingNamesGoBack(t *testing.T) {
+	w := newWorld()
+	w.settle(t, shop("/a"))
+	wanted := shop("/a").want()
+	wanted.LoadBalancers[0].Presets = map[string]string{"http2": "true", "newer": "0"}
+	wanted.LoadBalancers[0].Listeners[0].Presets = map[string]string{"server": "true"}
+	wanted.TargetGroups[0].Presets = map[string]string{"slow": "0"}
+	w.LoadBalancers[0].Attributes = map[string]string{"idle": "60", "http2": "false", "protection": "true"}
+	w.LoadBalancers[0].Listeners[0].Attributes = map[string]string{"server": "false"}
+	w.TargetGroups[0].Attributes = map[string]string{"delay": "30", "slow": "60"}
+	steps, _ := Make(wanted, w.Stack, Options{})
+	want := []string{
+		"set http2=true of load balancer B1", "set slow=0 of target group ns/shop-s0:80", "set server=true of listener 80",
+	}
+	if diff := cmp.Diff(want, texts(steps)); diff != "" {
+		t.Errorf("want, got:\n%s", diff)
+	}
+	if err := w.run(steps, nothing); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := Make(wanted, w.Stack, Options{}); len(again) > 0 {
+		t.Errorf("planned again: %q", texts(again))
+	}
+	w.TargetGroups[0].Attributes = nil
+	if unread, _ := Make(wanted, w.Stack, Options{}); len(unread) > 0 {
+		t.Errorf("planned without what is seen: %q", texts(unread))
+	}
+}
+
 func TestRulesAreEqualAsTheIncumbentComparesThem(t *testing.T) {
 	forward := func(weights ...int32) stack.Action {
 		f := &stack.Forward{}

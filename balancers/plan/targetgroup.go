@@ -200,7 +200,7 @@ func (p *planner) prepareTargetGroups() {
 		if g.seen.HealthCheck != g.wanted.HealthCheck {
 			p.do("its health check differs", SetHealthCheck{g.ref(), g.wanted.HealthCheck, g.wanted.ProtocolVersion})
 		}
-		if differ := differing(g.wanted.Attributes, g.seen.Attributes); len(differ) > 0 {
+		if differ := differing(g.wanted.Attributes, g.wanted.Presets, g.seen.Attributes); len(differ) > 0 {
 			p.do("attributes differ", SetTargetGroupAttributes{g.ref(), differ})
 		}
 	}
@@ -217,12 +217,17 @@ func (p *planner) createTargetGroup(g *targetGroup) {
 	}
 }
 
-// differing are the attributes to be set. None is when those that are seen were not read.
-func differing(wanted, seen map[string]string) map[string]string {
+// differing are the attributes to be set, with presets as far as they are seen. None is when those that are seen were not read.
+func differing(wanted, presets, seen map[string]string) map[string]string {
 	differ := map[string]string{}
 	for key, value := range wanted {
 		if seen != nil && seen[key] != value {
 			differ[key] = value
+		}
+	}
+	for key, value := range seen {
+		if preset, ok := presets[key]; ok && preset != value {
+			differ[key] = preset
 		}
 	}
 	return differ

@@ -17,6 +17,7 @@ type Listener struct {
 	// Default is what is done with requests that no rule matches.
 	Default    Action
 	Attributes map[string]string // those to be set; of one that is seen all, or nil while they are not read
+	Presets    map[string]string // of one that is wanted: what others that it has go back to
 	Tags       map[string]string
 	Rules      []Rule // in the order in which they are tried, without the default
 }

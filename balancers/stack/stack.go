@@ -54,7 +54,9 @@ type LoadBalancer struct {
 	SecurityGroups []Ref
 	// Attributes are those to be set; of one that is seen they are all, or nil while they are not read.
 	Attributes map[string]string
-	Tags       map[string]string
+	// Presets, of one that is wanted, are what others that it has go back to.
+	Presets map[string]string
+	Tags    map[string]string
 	// WebACL is the ARN of the web ACL, "" for none; nil leaves what there is.
 	WebACL    *string
 	Listeners []Listener

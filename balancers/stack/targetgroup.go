@@ -24,6 +24,7 @@ type TargetGroup struct {
 
 	HealthCheck HealthCheck
 	Attributes  map[string]string // those to be set; of one that is seen all, or nil while they are not read
+	Presets     map[string]string // of one that is wanted: what others that it has go back to
 	Tags        map[string]string
 }
 

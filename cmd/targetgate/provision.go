@@ -76,6 +76,9 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 	flags.StringSliceVar(&i.AllowedCAs, "allowed-certificate-authority-arns", nil,
 		"ARNs of private certificate authorities: only certificates of these are found by host. Default: all certificates are.")
 	flags.BoolVar(&i.WAFv2, "enable-wafv2", i.WAFv2, "Associate load balancers with AWS WAF web ACLs.")
+	flags.BoolVar(&i.ResetAttributes, "reset-attributes", false,
+		"Set attributes of load balancers, listeners and target groups back to AWS's defaults when no annotation and no IngressClassParams "+
+			"names them any more. Deletion protection stays. Default: all stay as they are.")
 	flags.IntVar(&i.Limits.Rules, "load-balancer-rule-quota", i.Limits.Rules,
 		"How many rules AWS lets a load balancer have. Rules beyond it are not added, and an event says so.")
 	flags.IntVar(&i.Limits.Certificates, "load-balancer-certificate-quota", i.Limits.Certificates,

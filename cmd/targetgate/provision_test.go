@@ -37,7 +37,7 @@ func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
 	flags := []string{
 		"--ingress-class=internal", "--default-target-type=ip", "--default-tags=team=web", "--external-managed-tags=cost,owner",
 		"--enable-wafv2=false", "--feature-gates=ALBSingleSubnet=true,SubnetsClusterTagCheck=false,IngressPlanAnnotation=true",
-		"--disable-restricted-sg-rules",
+		"--disable-restricted-sg-rules", "--reset-attributes",
 	}
 	off, err := parseOptions(append(minimal, flags...))
 	if err != nil {
@@ -57,6 +57,7 @@ func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
 	}
 	want := ingress.DefaultOptions("prod", "")
 	want.DefaultTargetType, want.WAFv2, want.SingleSubnet, want.CheckClusterTag, want.UnrestrictedRules = "ip", false, true, false, true
+	want.ResetAttributes = true
 	want.DefaultTags, want.ExternalTags = map[string]string{"team": "web"}, []string{"cost", "owner"}
 	if diff := cmp.Diff(want, on.Provision.Ingress); diff != "" {
 		t.Errorf("options of load balancers (-want +got):\n%s", diff)

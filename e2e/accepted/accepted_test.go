@@ -76,6 +76,7 @@ func inputOf(c *cloud, members []*member) ingress.Input {
 		Group: ingress.Group{Name: "edge"}, Options: ingress.DefaultOptions(cluster, state.DefaultVPCID), AWS: c.facts(),
 		Services: map[types.NamespacedName]*corev1.Service{},
 	}
+	in.Options.ResetAttributes = len(members)%2 == 0
 	for _, m := range members {
 		for key, value := range m.ingress.Annotations {
 			m.ingress.Annotations[key] = strings.ReplaceAll(value, "WEBACL", c.webACL)

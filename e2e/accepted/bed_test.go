@@ -159,6 +159,15 @@ func (c *cloud) apply(t testing.TB, wanted stack.Stack) (refusals []refusal) {
 // again is what is wanted in a second pass, which reads what there is, with its steps.
 func (c *cloud) again(t testing.TB, in ingress.Input) (stack.Stack, plan.Plan) {
 	t.Helper()
+	in.Seen = c.seen(t, in)
+	wanted, _ := ingress.Build(in)
+	steps, _ := plan.Make(wanted, in.Seen, plan.Options{})
+	return wanted, steps
+}
+
+// seen is what there is, in full as far as it is compared with what is wanted.
+func (c *cloud) seen(t testing.TB, in ingress.Input) stack.Stack {
+	t.Helper()
 	id := stack.ID{Cluster: cluster, Kind: stack.Ingresses, Name: in.Group.String()}
 	view := c.reader()
 	var bindings v1beta1.TargetGroupBindingList
@@ -181,6 +190,5 @@ func (c *cloud) again(t testing.TB, in ingress.Input) (stack.Stack, plan.Plan) {
 		t.Fatal(err)
 	}
 	look()
-	steps, _ := plan.Make(wanted, in.Seen, plan.Options{})
-	return wanted, steps
+	return in.Seen
 }

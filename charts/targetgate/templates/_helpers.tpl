@@ -154,6 +154,7 @@ namespaceSelector:
   (list "enable-manage-backend-security-group-rules" .Values.enableManageBackendSecurityGroupRules)
   (list "tolerate-non-existent-backend-service" .Values.tolerateNonExistentBackendService)
   (list "tolerate-non-existent-backend-action" .Values.tolerateNonExistentBackendAction)
+  (list "reset-attributes" .Values.resetAttributes)
   (list "allowed-certificate-authority-arns" .Values.certDiscovery.allowedCertificateAuthorityARNs)
   (list "enable-wafv2" .Values.enableWafv2)
   (list "disable-ingress-class-annotation" .Values.disableIngressClassAnnotation)
