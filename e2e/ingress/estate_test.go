@@ -23,6 +23,7 @@ type estate struct {
 	Group          string // of Ingresses
 	LoadBalancer   state.BalancerSpec
 	Attributes     map[string]string // of the load balancer, of those that are asked for
+	WebACL         string            // ARN, "" for none
 	SecurityGroups []securityGroup
 	TargetGroups   []targetGroup
 	Listeners      []listener
@@ -106,6 +107,9 @@ func (e estate) layDown() (groups map[string]string, host string, err error) {
 		return nil, "", err
 	}
 	if _, err := aws.BalancerAttributes(balancer.ARN, e.Attributes); err != nil {
+		return nil, "", err
+	}
+	if err := aws.AssociateWebACL("", e.WebACL, balancer.ARN); e.WebACL != "" && err != nil {
 		return nil, "", err
 	}
 	for _, l := range e.Listeners {
@@ -247,6 +251,11 @@ func (e *estate) readBalancer(b state.Balancer, tags, names map[string]string, w
 	}
 	e.LoadBalancer, e.Attributes = b.BalancerSpec, only(attributes, wanted.Attributes)
 	e.LoadBalancer.Tags, e.LoadBalancer.SecurityGroups = tags, renamed(b.SecurityGroups, names)
+	acl, _, err := aws.WebACLOf("", b.ARN)
+	if err != nil {
+		return err
+	}
+	e.WebACL = acl.ARN
 	listeners, err := aws.Listeners(b.ARN)
 	if err != nil {
 		return err

@@ -40,11 +40,11 @@ import (
 func mustPrefix(text string) netip.Prefix { return netip.MustParsePrefix(text) }
 
 // pair is a group of two Ingresses in two namespaces, with what the contract says of many things: a certificate, attributes, tags,
-// an order, an action of an annotation, several types of path.
+// an order, a web ACL, an action of an annotation, several types of path.
 type pair struct {
 	group                  string
 	first, second          *testbed.App
-	certificate            string
+	certificate, acl       string
 	firstIngress, secondIn *networkingv1.Ingress
 }
 
@@ -54,6 +54,7 @@ func newPair(t *testing.T, name string) *pair {
 	certificate, err := bed.AWS.State().AddCertificate("", state.CertificateSpec{Domains: []string{name + ".example.com"}})
 	suite.Must(t, err)
 	p := &pair{group: name, first: newApp(name + "-1"), second: newApp(name + "-2"), certificate: certificate.ARN}
+	p.acl = bed.AWS.State().AddWebACL("", name, state.ScopeRegional).ARN
 	for _, app := range []*testbed.App{p.first, p.second} {
 		app.Gated = false // so that pods are as they are with either controller
 		bed.Deploy(t, app)
@@ -61,7 +62,8 @@ func newPair(t *testing.T, name string) *pair {
 	first := rule(p.first.Name+".example.com", "/ "+p.first.Name, "/exact "+p.first.Name)
 	first.HTTP.Paths[1].PathType = ptr.To(networkingv1.PathTypeExact)
 	p.firstIngress = newIngress(p.first.Name, []networkingv1.IngressRule{first}, "group.name="+name, "target-type=ip", "scheme=internet-facing",
-		`listen-ports=[{"HTTP": 80}, {"HTTPS": 443}]`, "certificate-arn="+p.certificate, "load-balancer-attributes=idle_timeout.timeout_seconds=120")
+		`listen-ports=[{"HTTP": 80}, {"HTTPS": 443}]`, "certificate-arn="+p.certificate, "wafv2-acl-arn="+p.acl,
+		"load-balancer-attributes=idle_timeout.timeout_seconds=120")
 	second := rule(p.second.Name+".example.com", "/old moved", "/ "+p.second.Name)
 	second.HTTP.Paths[0].PathType = ptr.To(networkingv1.PathTypeImplementationSpecific)
 	second.HTTP.Paths[0].Backend.Service.Port = networkingv1.ServiceBackendPort{Name: "use-annotation"}
@@ -106,7 +108,7 @@ func (p *pair) want(t *testing.T) estate {
 			Subnets:        []string{"subnet-0a000000000000001", "subnet-0b000000000000002", "subnet-0c000000000000003"},
 			SecurityGroups: []string{managed, backend}, Tags: team(tags("LoadBalancer")),
 		},
-		Attributes: map[string]string{"idle_timeout.timeout_seconds": "120"},
+		Attributes: map[string]string{"idle_timeout.timeout_seconds": "120"}, WebACL: p.acl,
 		SecurityGroups: []securityGroup{
 			{SecurityGroupSpec: state.SecurityGroupSpec{
 				Name: managed, Description: "[k8s] Managed SecurityGroup for LoadBalancer", Tags: team(tags("ManagedLBSecurityGroup")),

@@ -1,0 +1,155 @@
+//go:build e2e
+
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	emulated "github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/suite"
+)
+
+// What can be changed is changed where it is: the load balancer stays the same one, and answers.
+func TestSettingsAreChangedInPlace(t *testing.T) {
+	t.Parallel()
+	app := newApp("settings")
+	app.Replicas = 1
+	bed.Deploy(t, app)
+	aws := bed.AWS.State()
+	first, err := aws.AddCertificate("", emulated.CertificateSpec{Domains: []string{"settings.example.com"}})
+	suite.Must(t, err)
+	second, err := aws.AddCertificate("", emulated.CertificateSpec{Domains: []string{"settings.example.org"}})
+	suite.Must(t, err)
+	given, err := aws.CreateSecurityGroup("", emulated.SecurityGroupSpec{Name: "settings", Description: "made by Terraform"})
+	suite.Must(t, err)
+	suite.Must(t, aws.AuthorizeIngress("", given.ID, []emulated.Permission{{Rule: parseRule("tcp 80-80 0.0.0.0/0")}}))
+	acl := aws.AddWebACL("", "settings", emulated.ScopeRegional)
+
+	ingress := newIngress(app.Name, []networkingv1.IngressRule{rule("settings.example.com", "/ "+app.Name)},
+		"target-type=ip", `listen-ports=[{"HTTP": 80}, {"HTTPS": 443}]`, "certificate-arn="+first.ARN+","+second.ARN)
+	create(t, ingress)
+	host := awaitHost(t, ingress)
+	answers := func() error { return answeredBy(t, app, host, "settings.example.com", "/") }
+	suite.Eventually(t, "an answer", answers)
+	balancer, _ := aws.BalancerNamed(host)
+	const subnets = "subnet-0a000000000000001,subnet-0b000000000000002"
+	for _, step := range []struct{ annotate, want string }{
+		{"ip-address-type=dualstack", "address type: dualstack"},
+		{"subnets=" + subnets, "subnets: " + subnets},
+		{"tags=team=web,stage=test", "tags of 5 parts: stage=test team=web"},
+		{"tags=team=api", "tags of 5 parts: team=api"},
+		{"listener-attributes.HTTP-80=routing.http.response.server.enabled=false", "server header: false"},
+		{"certificate-arn=" + first.ARN, "certificates: " + first.ARN},
+		{"wafv2-acl-arn=" + acl.ARN, "web ACL: " + acl.ARN},
+		{"wafv2-acl-arn=none", "web ACL: "},
+		{"security-groups=" + given.ID + ";manage-backend-security-group-rules=true", "security groups: settings backend"},
+	} {
+		change(t, ingress, func(i *networkingv1.Ingress) {
+			for _, annotation := range strings.Split(step.annotate, ";") {
+				name, value, _ := strings.Cut(annotation, "=")
+				i.Annotations[prefix+name] = value
+			}
+		})
+		suite.Eventually(t, step.want, func() error {
+			settings, err := settingsOf(balancer.ARN)
+			if err == nil && !slices.Contains(settings, step.want) {
+				err = fmt.Errorf("there is %q", settings)
+			}
+			return err
+		})
+	}
+	suite.Eventually(t, "an answer after all changes", answers)
+	if still := awaitHost(t, ingress); still != host {
+		t.Errorf("the load balancer is %s now, want %s", still, host)
+	}
+	suite.Must(t, bed.Client.Delete(t.Context(), ingress.DeepCopy()))
+	awaitGone(t, ingress, "settings/settings")
+}
+
+// settingsOf are those of a load balancer, "name: value".
+func settingsOf(arn string) (settings []string, err error) {
+	aws, names := bed.AWS.State(), map[string]string{}
+	balancers, err := aws.Balancers("", []string{arn}, nil)
+	if err != nil {
+		return nil, err
+	}
+	security, err := aws.DescribeSecurityGroups("", balancers[0].SecurityGroups...)
+	if err != nil {
+		return nil, err
+	}
+	add := func(name, value string) { settings = append(settings, name+": "+value) }
+	var groups []string
+	parts := []map[string]string{}
+	for _, group := range security {
+		name, isOurs := group.Name, group.Tags["ingress.k8s.aws/stack"] != ""
+		if isOurs {
+			parts = append(parts, group.Tags)
+		} else if group.Tags["elbv2.k8s.aws/resource"] == "backend-sg" {
+			name = "backend"
+		}
+		names[group.ID] = name
+	}
+	for _, id := range balancers[0].SecurityGroups {
+		groups = append(groups, names[id])
+	}
+	add("address type", balancers[0].AddressType)
+	add("subnets", strings.Join(slices.Sorted(slices.Values(balancers[0].Subnets)), ","))
+	add("security groups", strings.Join(groups, " "))
+	acl, _, err := aws.WebACLOf("", arn)
+	add("web ACL", acl.ARN)
+	listeners, listenersErr := aws.Listeners(arn)
+	targets, targetsErr := aws.Groups(emulated.GroupFilter{LoadBalancer: arn})
+	arns := []string{arn}
+	for _, group := range targets {
+		arns = append(arns, group.ARN)
+	}
+	for _, l := range listeners {
+		if l.Port == 443 {
+			add("certificates", strings.Join(slices.Compact(slices.Sorted(slices.Values(l.Certificates))), ","))
+			continue
+		}
+		attributes, attributesErr := aws.ListenerAttributes(l.ARN, nil)
+		rules, rulesErr := aws.Rules(l.ARN)
+		err = errors.Join(err, attributesErr, rulesErr)
+		add("server header", attributes["routing.http.response.server.enabled"])
+		arns = append(arns, l.ARN)
+		for _, r := range rules {
+			if !r.IsDefault() {
+				arns = append(arns, r.ARN)
+			}
+		}
+	}
+	for _, arn := range arns {
+		tags, tagsErr := aws.Tags(arn)
+		parts, err = append(parts, tags), errors.Join(err, tagsErr)
+	}
+	same := map[string]int{}
+	for _, tags := range parts {
+		tags = maps.Clone(tags)
+		maps.DeleteFunc(tags, func(key, _ string) bool { return strings.Contains(key, "k8s.aws/") })
+		same[joined(tags)]++
+	}
+	for tags, count := range same {
+		add("tags of "+strconv.Itoa(count)+" parts", tags)
+	}
+	return settings, errors.Join(err, listenersErr, targetsErr)
+}
+
+func joined(tags map[string]string) string {
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		list = append(list, key+"="+tags[key])
+	}
+	return strings.Join(list, " ")
+}
