@@ -281,9 +281,13 @@ func ofPods(pod string, notations []string) []string {
 
 func alerts(t *testing.T) []rules.Alert {
 	t.Helper()
-	out, err := rules.ReadAlerts(filepath.Join(chart, "files", "alerts.yaml"))
-	if err != nil {
-		t.Fatal(err)
+	var out []rules.Alert
+	for _, file := range []string{"alerts.yaml", "load-balancer-alerts.yaml"} {
+		found, err := rules.ReadAlerts(filepath.Join(chart, "files", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, found...)
 	}
 	return out
 }
