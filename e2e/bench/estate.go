@@ -29,18 +29,18 @@ type estate struct {
 
 const (
 	estateNamespace = "estate"
-	ingressTimeout  = 4 * time.Minute
+	ingressTimeout  = 15 * time.Minute
 	annotation      = "alb.ingress.kubernetes.io/"
 	stackTag        = "ingress.k8s.aws/stack"
 	resourceTag     = "ingress.k8s.aws/resource"
 )
 
 // provisioning changes the options of a bed to what the incumbent was measured with: a load balancer is active after 60 s, its interfaces
-// are released 15 s after its deletion. There may be 100 load balancers.
+// are released 15 s after its deletion. There may be 1,000 load balancers.
 func (s *scenario) provisioning(o *testbed.Options) {
 	o.SecurityGroups, o.Provisioning = true, true
 	quotas, delays := state.DefaultQuotas(), state.DefaultDelays()
-	quotas.Balancers = 200
+	quotas.Balancers = 1200
 	delays.Provisioning = state.Range{Min: time.Minute, Max: time.Minute}
 	delays.Linger = state.Range{Min: 15 * time.Second, Max: 15 * time.Second}
 	o.Quotas, o.Delays = &quotas, &delays

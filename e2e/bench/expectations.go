@@ -141,6 +141,12 @@ var expectations = map[string]map[string]expectation{
 		"deleted: AWS calls":                  want(700, 2107),
 		"deleted: refused calls":              knownOnly(702),
 	},
+	"ingress-thousand": {
+		"an idle minute: AWS calls":   wantOnly(0),
+		"one path changed: right":     wantOnly(0.5),
+		"one path changed: AWS calls": wantOnly(4),
+		restartWrites:                 wantOnly(0),
+	},
 	"admission": {
 		admissionFigure(cpuPerReview, 1):    want(0.35, 1.7),
 		admissionFigure(cpuPerReview, 100):  want(0.35, 2.7),

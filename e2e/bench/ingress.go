@@ -235,28 +235,49 @@ func (e *estate) memberDeleted(ctx context.Context, member *networkingv1.Ingress
 	}, others...)
 }
 
-// hundred measures Ingresses that all have load balancers of their own, within AWS's limits, then a minute in which nothing happens, then
-// their deletion.
-func hundred(ctx context.Context, e *estate) error {
-	list := make([]*networkingv1.Ingress, 100)
+// alone creates Ingresses that all have load balancers of their own, and measures that, and then a minute in which nothing happens.
+func (e *estate) alone(ctx context.Context, count int) ([]*networkingv1.Ingress, error) {
+	list := make([]*networkingv1.Ingress, count)
 	for i := range list {
 		var err error
-		if list[i], err = e.serve(ctx, fmt.Sprintf("alone-%02d", i), 1); err != nil {
-			return err
+		if list[i], err = e.serve(ctx, fmt.Sprintf("alone-%03d", i), 1); err != nil {
+			return nil, err
 		}
 	}
 	before := len(e.bed.AWS.Calls(0))
 	if err := e.created(ctx, "created", 0, list...); err != nil {
-		return err
+		return nil, err
 	}
 	e.result.count("created: throttled calls", matching(e.callsSince(before), isThrottled))
 	before = len(e.bed.AWS.Calls(0))
 	if err := run.Pause(ctx, idle); err != nil {
-		return err
+		return nil, err
 	}
 	e.result.count("an idle minute: AWS calls", len(e.callsSince(before)))
-	before = len(e.bed.AWS.Calls(0))
-	err := e.deleted(ctx, "deleted", list...)
+	return list, nil
+}
+
+// thousand measures what the size of the account costs.
+func thousand(ctx context.Context, e *estate) error {
+	list, err := e.alone(ctx, 1000)
+	if err != nil {
+		return err
+	}
+	newPath := func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Path = "/changed" }
+	if err := e.changed(ctx, "one path changed", e.edit(ctx, list[500], newPath), list[500]); err != nil {
+		return err
+	}
+	return e.restarted(ctx)
+}
+
+// hundred measures Ingresses within AWS's limits, and then their deletion.
+func hundred(ctx context.Context, e *estate) error {
+	list, err := e.alone(ctx, 100)
+	if err != nil {
+		return err
+	}
+	before := len(e.bed.AWS.Calls(0))
+	err = e.deleted(ctx, "deleted", list...)
 	e.result.count("deleted: refused calls", matching(e.callsSince(before), isRefused))
 	return err
 }
