@@ -13,7 +13,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -62,7 +61,7 @@ func (p *pass) shown() *stack.LoadBalancer {
 	balancers := p.seen.LoadBalancers
 	for _, wait := range p.result.Waits {
 		isNew := func(b stack.LoadBalancer) bool {
-			return wait.Settled != (stack.Ref{}) && b.ARN != wait.Settled.ID && !p.isUnguarded()
+			return wait.Settled != (stack.Ref{}) && b.ARN != wait.Settled.ID && !p.isUnguarded(&b)
 		}
 		if i := slices.IndexFunc(balancers, isNew); i >= 0 {
 			return &balancers[i]
@@ -87,17 +86,21 @@ func (p *pass) shown() *stack.LoadBalancer {
 	return &balancers[0]
 }
 
-// isUnguarded reports whether a load balancer could not get its web ACL.
-func (p *pass) isUnguarded() bool {
-	return slices.ContainsFunc(p.result.Failures, func(f apply.Failure) bool {
-		_, guards := f.Step.Change.(plan.SetWebACL)
-		return guards
-	})
+// isUnguarded reports whether a load balancer lacks the web ACL that is wanted.
+func (p *pass) isUnguarded(balancer *stack.LoadBalancer) bool {
+	if len(p.wanted.LoadBalancers) == 0 {
+		return false
+	}
+	acl := p.wanted.LoadBalancers[0].WebACL
+	return acl != nil && *acl != "" && (balancer.WebACL == nil || *balancer.WebACL != *acl)
 }
 
-// mustWait reports whether clients of the member are served elsewhere, and would not be here yet.
+// mustWait reports whether clients of the member are served elsewhere, and would not be here yet, or without the web ACL.
 func (p *pass) mustWait(member *networkingv1.Ingress, shown *stack.LoadBalancer) bool {
-	if hostname(member) == "" || p.isServed(member) || shown.Active && !p.awaits(member) && len(p.result.LeftOut) == 0 {
+	if hostname(member) == "" {
+		return p.isUnguarded(shown)
+	}
+	if p.isServed(member) || shown.Active && !p.awaits(member) && len(p.result.LeftOut) == 0 {
 		return false
 	}
 	p.soon(leavingPause)

@@ -14,7 +14,9 @@ import (
 )
 
 func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
-	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
+	guarded, acl := served(ingressOf("a", edge), oldHost, edge), testACL
+	guarded.Annotations["alb.ingress.kubernetes.io/wafv2-acl-arn"] = acl
+	b := newBed(t, webService(), guarded)
 	b.see(edge, balancer("old", true, 80), balancer("new", true, 80))
 	var left time.Duration
 	wait := plan.Wait{Healthy: stack.Ref{ID: "tg"}}
@@ -36,7 +38,7 @@ func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
 	if _, err := b.pass(edge); err == nil || hostname(b.get("a")) != oldHost {
 		t.Errorf("status %s, error %v: the new load balancer has no web ACL", hostname(b.get("a")), err)
 	}
-	failures = nil
+	failures, b.seen["edge"].LoadBalancers[1].WebACL = nil, &acl
 	b.clock.Step(time.Hour)
 	if b.mustPass(edge); hostname(b.get("a")) != newHost || left != DefaultSettleTime {
 		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
@@ -48,6 +50,21 @@ func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
 	b.clock.Step(DefaultSettleTime)
 	if b.mustPass(edge); left != 0 {
 		t.Errorf("%v left after the time", left)
+	}
+}
+
+// Clients of a name are not to come before the web ACL is there.
+func TestTheStatusHasNoNameBeforeTheWebACL(t *testing.T) {
+	guarded, acl := ingressOf("a", edge), testACL
+	guarded.Annotations["alb.ingress.kubernetes.io/wafv2-acl-arn"] = acl
+	b := newBed(t, webService(), guarded)
+	b.see(edge, balancer("new", false, 80))
+	if b.mustPass(edge); hostname(b.get("a")) != "" {
+		t.Errorf("status %s before the web ACL", hostname(b.get("a")))
+	}
+	b.seen["edge"].LoadBalancers[0].WebACL = &acl
+	if b.mustPass(edge); hostname(b.get("a")) != newHost {
+		t.Errorf("status %s with the web ACL, want %s", hostname(b.get("a")), newHost)
 	}
 }
 

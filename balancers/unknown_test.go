@@ -13,9 +13,11 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
+const testACL = "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/a/b"
+
 func TestWhileSomethingCannotBeReadAllElseGoesOn(t *testing.T) {
 	guarded, gone := ingressOf("guarded", edge), served(ingressOf("gone", edge), "", edge)
-	guarded.Annotations["alb.ingress.kubernetes.io/wafv2-acl-arn"] = "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/a/b"
+	guarded.Annotations["alb.ingress.kubernetes.io/wafv2-acl-arn"] = testACL
 	b := newBed(t, guarded, gone, webService())
 	b.see(edge, balancer("edge", true, 80))
 	b.delete("gone")

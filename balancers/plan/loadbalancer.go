@@ -36,8 +36,17 @@ func (p *planner) prepareLoadBalancer() {
 	if differ := differing(wanted.Attributes, wanted.Presets, p.balancer.Attributes); len(differ) > 0 {
 		p.do("attributes differ", SetLoadBalancerAttributes{p.to(), differ})
 	}
-	if acl := p.balancer.WebACL; wanted.WebACL != nil && (acl == nil || *acl != *wanted.WebACL) {
-		p.do("its web ACL differs", SetWebACL{p.to(), *wanted.WebACL})
+}
+
+// guard sets the web ACL. It is late in the plan, as AWS WAF takes no load balancer before that is active.
+func (p *planner) guard() {
+	wanted := p.wanted.LoadBalancers[0].WebACL
+	switch {
+	case wanted == nil, p.balancer == nil && *wanted == "", p.balancer != nil && p.balancer.WebACL != nil && *p.balancer.WebACL == *wanted:
+	case p.balancer == nil || !p.balancer.Active:
+		p.doAfter(Wait{Active: p.to()}, "its web ACL differs, which AWS WAF cannot set before", SetWebACL{p.to(), *wanted})
+	default:
+		p.do("its web ACL differs", SetWebACL{p.to(), *wanted})
 	}
 }
 
@@ -60,9 +69,6 @@ func (p *planner) createLoadBalancer(wanted stack.LoadBalancer) {
 	p.do(why, CreateLoadBalancer{wanted})
 	if len(wanted.Attributes) > 0 {
 		p.do(why, SetLoadBalancerAttributes{p.to(), wanted.Attributes})
-	}
-	if wanted.WebACL != nil && *wanted.WebACL != "" {
-		p.do(why, SetWebACL{p.to(), *wanted.WebACL})
 	}
 }
 

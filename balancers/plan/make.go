@@ -29,7 +29,8 @@ type Overflow struct {
 // Without members all is deleted; with members and without a wanted load balancer nothing is done.
 //
 // The order is: security groups, load balancer, target groups with their bindings, listeners with their rules, what nobody needs any more,
-// tags, and at last what has to wait: the end of a load balancer that is replaced, and target groups that take over from others.
+// tags, and at last what has to wait: the web ACL of a load balancer that is not active, the end of one that is replaced, and target groups
+// that take over from others.
 //
 // While a member is held, its parts stay as they are seen; so do parts that may be its own as far as can be told, other load balancers
 // than the one that has its target groups, and the scheme of that one.
@@ -59,6 +60,7 @@ func Make(wanted, seen stack.Stack, options Options) (Plan, []Overflow) {
 	p.deleteUnused()
 	p.tag()
 	known := p.attachAll()
+	p.guard()
 	p.replaceLoadBalancer()
 	p.deleteSecurityGroups()
 	p.takeOver(known)

@@ -394,6 +394,35 @@ func TestWhatOthersHaveChangedIsSetRight(t *testing.T) {
 	}
 }
 
+func TestAWebACLIsSetOnceTheLoadBalancerIsActive(t *testing.T) {
+	w := newWorld()
+	wanted := shop("/a").want()
+	last := func() string {
+		steps, _ := Make(wanted, w.Stack, Options{})
+		if len(steps) == 0 {
+			return ""
+		}
+		return steps[len(steps)-1].String()
+	}
+	wanted.LoadBalancers[0].WebACL = new("acl")
+	if got := last(); got != "set web ACL acl of the new load balancer, once the new load balancer is active" {
+		t.Errorf("new: at last %q", got)
+	}
+	w.settle(t, shop("/a"))
+	w.LoadBalancers[0].Active, w.LoadBalancers[0].WebACL = true, new("other")
+	if got := last(); got != "set web ACL acl of load balancer B1" {
+		t.Errorf("with another: at last %q", got)
+	}
+	w.LoadBalancers[0].WebACL = new("acl")
+	if got := last(); got != "" {
+		t.Errorf("with this one: at last %q", got)
+	}
+	wanted.LoadBalancers[0].WebACL = nil
+	if got := last(); got != "" {
+		t.Errorf("of others: at last %q", got)
+	}
+}
+
 func TestAttributesThatNothingNamesGoBack(t *testing.T) {
 	w := newWorld()
 	w.settle(t, shop("/a"))

@@ -23,7 +23,7 @@ type estate struct {
 	Group          string // of Ingresses
 	LoadBalancer   state.BalancerSpec
 	Attributes     map[string]string // of the load balancer, of those that are asked for
-	WebACL         string            // ARN, "" for none
+	WebACL         string            // ARN, "" for none; layDown leaves it out, as AWS WAF waits for the load balancer
 	SecurityGroups []securityGroup
 	TargetGroups   []targetGroup
 	Listeners      []listener
@@ -107,9 +107,6 @@ func (e estate) layDown() (groups map[string]string, host string, err error) {
 		return nil, "", err
 	}
 	if _, err := aws.BalancerAttributes(balancer.ARN, e.Attributes); err != nil {
-		return nil, "", err
-	}
-	if err := aws.AssociateWebACL("", e.WebACL, balancer.ARN); e.WebACL != "" && err != nil {
 		return nil, "", err
 	}
 	for _, l := range e.Listeners {

@@ -202,6 +202,10 @@ func TestTakeOverChangesNothing(t *testing.T) {
 	want := p.want(t)
 	groups, host, err := want.layDown()
 	suite.Must(t, err)
+	suite.Eventually(t, "the web ACL", func() error {
+		balancer, _ := bed.AWS.State().BalancerNamed(host)
+		return bed.AWS.State().AssociateWebACL("", p.acl, balancer.ARN)
+	})
 	backend := backendGroup(t)
 	for i, app := range []*testbed.App{p.first, p.second} {
 		name := want.TargetGroups[i].Name
