@@ -4,31 +4,48 @@
 package plan
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// bind has bindings register targets, before rules send to them. A binding belongs to its target group, whatever its name.
-func (p *planner) bind() {
-	for _, binding := range p.wanted.Bindings {
-		i := slices.IndexFunc(p.groups, func(g *targetGroup) bool { return g.wanted.Part == binding.Group.Part })
-		if i < 0 {
-			continue
-		}
-		g := p.groups[i]
-		binding.Group, binding.Spec.Peer = g.ref(), p.securityGroup(binding.Spec.Peer)
-		seen := p.bindingOf(g)
-		switch {
-		case seen == nil:
-			if g.name == g.wanted.SpareName || p.isTaken(binding) {
-				binding.Name = g.wanted.SpareName
-			}
-			p.do("nothing registers the target group's targets", CreateBinding{binding})
-		case !sameSpec(binding.Spec, seen.Spec):
+// rebind updates bindings. A binding belongs to its target group, whatever its name.
+func (p *planner) rebind() {
+	for binding, g := range p.bindings() {
+		if seen := p.bindingOf(g); seen != nil && !sameSpec(binding.Spec, seen.Spec) {
 			binding.Name = seen.Name
 			p.do("it differs", UpdateBinding{binding})
+		}
+	}
+}
+
+// bind creates the bindings that are missing.
+func (p *planner) bind() {
+	for binding, g := range p.bindings() {
+		if p.bindingOf(g) != nil {
+			continue
+		}
+		if g.name == g.wanted.SpareName || p.isTaken(binding) {
+			binding.Name = g.wanted.SpareName
+		}
+		p.do("nothing registers the target group's targets", CreateBinding{binding})
+	}
+}
+
+// bindings are the wanted ones, with their target groups.
+func (p *planner) bindings() iter.Seq2[stack.Binding, *targetGroup] {
+	return func(yield func(stack.Binding, *targetGroup) bool) {
+		for _, binding := range p.wanted.Bindings {
+			i := slices.IndexFunc(p.groups, func(g *targetGroup) bool { return g.wanted.Part == binding.Group.Part })
+			if i < 0 {
+				continue
+			}
+			binding.Group, binding.Spec.Peer = p.groups[i].ref(), p.securityGroup(binding.Spec.Peer)
+			if !yield(binding, p.groups[i]) {
+				return
+			}
 		}
 	}
 }

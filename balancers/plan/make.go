@@ -28,8 +28,8 @@ type Overflow struct {
 // its parts by Ref.Part, or by Ref.ID when they are not the stack's. Attributes that are nil because they are not read are left alone.
 // Without members all is deleted; with members and without a wanted load balancer nothing is done.
 //
-// The order is: security groups, load balancer, target groups with their bindings, listeners with their rules, what nobody needs any more,
-// tags, and at last what has to wait: the web ACL of a load balancer that is not active, the end of one that is replaced, and target groups
+// The order is: security groups, load balancer, target groups, listeners with their rules, new bindings, what nobody needs any more, tags,
+// and at last what has to wait: the web ACL of a load balancer that is not active, the end of one that is replaced, and target groups
 // that take over from others.
 //
 // While a member is held, its parts stay as they are seen; so do parts that may be its own as far as can be told, other load balancers
@@ -54,8 +54,16 @@ func Make(wanted, seen stack.Stack, options Options) (Plan, []Overflow) {
 	p.prepareSecurityGroups()
 	p.prepareLoadBalancer()
 	p.prepareTargetGroups()
-	p.bind()
+	p.rebind()
+	// Readiness gates wait for the health checks of a target group only when a load balancer has it. But new rules may at once take
+	// requests from those of a held member.
+	if p.anyHeld {
+		p.bind()
+	}
 	p.changeListeners()
+	if !p.anyHeld {
+		p.bind()
+	}
 	p.revoke()
 	p.deleteUnused()
 	p.tag()
