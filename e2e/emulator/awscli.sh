@@ -2,7 +2,7 @@
 # Copyright The targetgate Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Takes one target through its life with an unmodified AWS command line client: the emulator's program runs beside it,
+# Takes a load balancer and a target through their lives with an unmodified AWS command line client: the emulator's program runs beside it,
 # twenty times faster than AWS. Needs go, python3 and aws (Debian: apt-get install awscli); AWS=/path/to/aws picks one.
 set -euo pipefail
 
@@ -88,6 +88,46 @@ health() {
 elb register-targets --target-group-arn "$group" --targets "$target"
 health healthy
 python3 -c 'import sys, urllib.request as r; print("front door says:", r.urlopen(sys.argv[1]).read().decode().strip())' "http://$door"
+
+# same WHAT WANTED GOT
+same() { [ "$3" = "$2" ] || { echo "awscli.sh: $1 is '$3', want '$2'" >&2; exit 1; }; echo "$1 is $2"; }
+# answer PATH WANTED: polls until that is the answer; rules change within seconds.
+answer() {
+  for _ in $(seq 100); do
+    [ "$(python3 -c 'import sys, urllib.request as r, urllib.error as e
+try: print(r.urlopen(sys.argv[1]).read().decode().strip())
+except e.HTTPError as x: print(x.code, x.read().decode().strip())' "http://$door$1")" = "$2" ] && { echo "$1 is answered: $2"; return; }
+    sleep 0.1
+  done
+  echo "awscli.sh: $1 is never answered: $2" >&2
+  return 1
+}
+rule=$(elb create-rule --listener-arn "$listener" --priority 10 --conditions Field=path-pattern,Values=/old \
+  --actions 'Type=fixed-response,FixedResponseConfig={StatusCode=410,ContentType=text/plain,MessageBody=gone}' --query 'Rules[0].RuleArn')
+answer /old '410 gone'
+elb modify-rule --rule-arn "$rule" \
+  --actions 'Type=fixed-response,FixedResponseConfig={StatusCode=404,ContentType=text/plain,MessageBody=none}' >/dev/null
+answer /old '404 none'
+elb set-rule-priorities --rule-priorities "RuleArn=$rule,Priority=20" >/dev/null
+same priority 20 "$(elb describe-rules --rule-arns "$rule" --query 'Rules[0].Priority')"
+elb add-tags --resource-arns "$rule" "$lb" --tags Key=team,Value=web
+same 'a tag' web "$(elb describe-tags --resource-arns "$rule" --query "TagDescriptions[0].Tags[?Key=='team'].Value")"
+elb remove-tags --resource-arns "$rule" "$lb" --tag-keys team
+elb delete-rule --rule-arn "$rule"
+answer / 'hello from the pod'
+
+security=$(call ec2 create-security-group --group-name front --description front --vpc-id "$vpc" --query GroupId)
+call ec2 authorize-security-group-ingress --group-id "$security" --protocol tcp --port 80 --cidr 0.0.0.0/0 >/dev/null
+elb set-security-groups --load-balancer-arn "$lb" --security-groups "$security" >/dev/null
+elb set-subnets --load-balancer-arn "$lb" --subnets subnet-0a000000000000001 subnet-0c000000000000003 >/dev/null
+elb set-ip-address-type --load-balancer-arn "$lb" --ip-address-type dualstack >/dev/null
+elb modify-load-balancer-attributes --load-balancer-arn "$lb" --attributes Key=idle_timeout.timeout_seconds,Value=30 >/dev/null
+elb modify-listener-attributes --listener-arn "$listener" --attributes Key=routing.http.response.server.enabled,Value=false >/dev/null
+same 'address type' dualstack "$(elb describe-load-balancers --load-balancer-arns "$lb" --query 'LoadBalancers[0].IpAddressType')"
+same 'idle timeout' 30 "$(elb describe-load-balancer-attributes --load-balancer-arn "$lb" \
+  --query "Attributes[?Key=='idle_timeout.timeout_seconds'].Value")"
+answer / 'hello from the pod'
+
 elb deregister-targets --target-group-arn "$group" --targets "$target"
 health draining
 health unused
