@@ -125,7 +125,7 @@ test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plan
 		.bin/gotestsum --format testname -- -tags e2e -count=1 -p 2 -timeout 40m $(e2e_longest) $(e2e_packages))
 
 .PHONY: bench
-bench: .bin/control-plane .bin/targetgate ## Measure targetgate against its goals and aws-load-balancer-controller (about 25 min; BENCH='flags').
+bench: .bin/control-plane .bin/targetgate ## Measure targetgate against its goals and aws-load-balancer-controller (about 45 min; BENCH='flags').
 	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -growth 100,1000,5000 $(BENCH)
 
 # The test bed runs without the race detector, which would slow down what is measured on two cores; its unit tests use it.

@@ -34,6 +34,12 @@ func (e *estate) callsSince(before int) []wire.Call {
 
 // note says what calls were made, for those who look for needless ones.
 func (e *estate) note(name string, calls []wire.Call) {
+	calls = slices.Clone(calls)
+	for i := range calls {
+		if isRefused(calls[i]) {
+			calls[i].Operation += " refused with " + calls[i].Code
+		}
+	}
 	e.Say("  %s: %s", name, operations(byOperation(calls)))
 }
 

@@ -23,7 +23,7 @@ const (
 	// settledAfter is how long AWS must not be called until everything is settled and all token buckets are full again:
 	// the largest takes 5 s.
 	settledAfter  = 6 * time.Second
-	settleTimeout = time.Minute
+	settleTimeout = 4 * time.Minute
 	// sideBySide is how many Deployments are created or patched at a time.
 	sideBySide = 16
 )
