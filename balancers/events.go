@@ -32,6 +32,7 @@ const (
 
 const (
 	action       = "Reconcile"
+	buildFailed  = "Failed build model due to %s"
 	deployFailed = "Failed deploy model due to %s"
 )
 
@@ -94,7 +95,7 @@ func (p *pass) tellFaults() {
 		case strings.HasPrefix(fault.Reason, refused): // which the pass that it was refused to has told
 			p.warn(member, reasonDeploy, deployFailed, strings.TrimPrefix(fault.Reason, refused))
 		default:
-			p.warn(member, reasonBuild, "Failed build model due to %s", fault.Error())
+			p.warn(member, reasonBuild, buildFailed, fault.Error())
 			p.soon(faultPause)
 		}
 	}

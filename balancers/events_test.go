@@ -5,10 +5,15 @@ package balancers
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
@@ -124,5 +129,39 @@ func TestWhatIsWrongIsToldOnceAndSuccessEachTime(t *testing.T) {
 			t.Errorf("%d events after pass %d, want one", got, number)
 		}
 		b.mustPass(edge)
+	}
+}
+
+// An Ingress that belongs to no group because of a fault is told, and nothing is made or asked of AWS for it.
+func TestWhoBelongsToNoGroupIsToldWhy(t *testing.T) {
+	stray := ingressOf("stray", edge)
+	delete(stray.Annotations, "kubernetes.io/ingress.class")
+	first, second := defaultClass("a"), defaultClass("b")
+	b := newBed(t, stray, served(ingressOf("fine", edge), "", edge), webService(), first, second)
+	b.viewErr = errors.New("AWS is asked")
+	own := ingress.Group{Namespace: "shop", Name: "stray"}
+	for _, requests := range [][]reconcile.Request{b.ofIngress(t.Context(), stray), b.ofClass(t.Context(), first)} {
+		if !slices.Contains(requests, reconcile.Request{NamespacedName: types.NamespacedName(own)}) {
+			t.Errorf("passes over %v, want one over %s", requests, own)
+		}
+	}
+	b.mustPass(own)
+	want := []string{"stray Warning FailedBuildModel: Failed build model due to spec.ingressClassName: " +
+		"is not set, and a and b are both default classes: set it, or leave one default"}
+	if diff := cmp.Diff(want, take(&b.events)); diff != "" || len(b.writes) > 0 {
+		t.Errorf("writes %q, events (-want +got):\n%s", b.writes, diff)
+	}
+	if strays, err := b.Strays(t.Context()); err != nil || len(strays) != 1 || strays[0].Member != "shop/stray" {
+		t.Errorf("strays %v, error %v", strays, err)
+	}
+	if groups, err := b.GroupsOf(t.Context(), nil); err != nil || !slices.Equal(groups, []ingress.Group{edge}) {
+		t.Errorf("groups %v, error %v, want that of the other Ingress", groups, err)
+	}
+}
+
+func defaultClass(name string) *networkingv1.IngressClass {
+	return &networkingv1.IngressClass{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{networkingv1.AnnotationIsDefaultIngressClass: "true"}},
+		Spec:       networkingv1.IngressClassSpec{Controller: ingress.Controller},
 	}
 }

@@ -59,6 +59,7 @@ func (p *pass) load(ctx context.Context) (ingress.Members, error) {
 	p.mentioned = isMentioned(p.group, objects.Ingresses)
 	classified := ingress.Classify(objects.Of(p.group))
 	members := ingress.Groups(classified)[p.group]
+	p.stray = ingress.Strays(classified)[p.group]
 	p.elsewhere = map[types.UID]bool{}
 	for _, c := range classified {
 		if c.Ours && c.Group != p.group {

@@ -83,24 +83,26 @@ func (r *Reconciler) GroupsOf(ctx context.Context, object client.Object) ([]ingr
 		requests = r.requestsFor(ctx, object)
 	}
 	var out []ingress.Group
+	strays := ingress.Strays(ingress.Classify(objects))
 	for _, request := range requests {
-		out = append(out, ingress.Group(request.NamespacedName))
+		if _, isNone := strays[ingress.Group(request.NamespacedName)]; !isNone {
+			out = append(out, ingress.Group(request.NamespacedName))
+		}
 	}
 	slices.SortFunc(out, func(a, b ingress.Group) int { return strings.Compare(a.String(), b.String()) })
 	return out, nil
 }
 
-// Strays are the faults of Ingresses that seem to be ours and belong to no group because of them. A pass does nothing for them.
+// Strays are the faults of Ingresses that seem to be ours and belong to no group because of them. A pass tells them, and does nothing more.
 func (r *Reconciler) Strays(ctx context.Context) (out []ingress.Fault, err error) {
 	objects, err := r.objects(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range ingress.Classify(objects) {
-		if c.Fault != nil && len(ingress.Groups([]ingress.Classified{c})) == 0 {
-			out = append(out, *c.Fault)
-		}
+	for _, stray := range ingress.Strays(ingress.Classify(objects)) {
+		out = append(out, *stray.Fault)
 	}
+	slices.SortFunc(out, func(a, b ingress.Fault) int { return strings.Compare(a.Member, b.Member) })
 	return out, nil
 }
 

@@ -116,6 +116,7 @@ type pass struct {
 	elsewhere    map[types.UID]bool
 	unclaimed    map[types.UID]bool // the active ones that could not get the finalizer
 	mentioned    bool               // an Ingress names the group, whoever's it is
+	stray        ingress.Member     // that belongs to no group because of its fault
 	leaving      []*networkingv1.Ingress
 	seen, wanted stack.Stack
 	faults       []ingress.Fault
@@ -133,6 +134,10 @@ type pass struct {
 func (p *pass) run(ctx context.Context) (err error) {
 	if p.members, err = p.load(ctx); err != nil {
 		return err
+	}
+	if fault := p.stray.Fault; fault != nil && p.isEmpty() {
+		p.warn(p.stray.Ingress, reasonBuild, buildFailed, fault.Error())
+		return nil
 	}
 	errs := p.claim(ctx)
 	steps, err := p.propose(ctx)

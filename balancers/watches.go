@@ -31,8 +31,13 @@ func (r *Reconciler) requests(ctx context.Context, these func(*networkingv1.Ingr
 	return requestsOf(objects)
 }
 
+// requestsOf are those of all groups, and of Ingresses that belong to none and are to be told why.
 func requestsOf(objects ingress.Objects) (out []reconcile.Request) {
-	for group := range ingress.Groups(ingress.Classify(objects)) {
+	classified := ingress.Classify(objects)
+	for group := range ingress.Groups(classified) {
+		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName(group)})
+	}
+	for group := range ingress.Strays(classified) {
 		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName(group)})
 	}
 	return out

@@ -58,6 +58,17 @@ func Groups(classified []Classified) map[Group]Members {
 	return groups
 }
 
+// Strays are the Ingresses that seem to be ours and belong to no group because of a fault, by the group that each would have alone.
+func Strays(classified []Classified) map[Group]Member {
+	strays := map[Group]Member{}
+	for _, c := range classified {
+		if c.Fault != nil && !c.Ours && !holdsFinalizer(c.Ingress) {
+			strays[Group{Namespace: c.Ingress.Namespace, Name: c.Ingress.Name}] = Member{Ingress: c.Ingress, Fault: c.Fault}
+		}
+	}
+	return strays
+}
+
 func (m Members) with(member Member) Members {
 	m.Active = append(m.Active, member)
 	return m
