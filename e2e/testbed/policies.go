@@ -60,7 +60,7 @@ func (b *Bed) unauthorized() error {
 	for _, call := range b.AWS.Calls(0) {
 		if call.Unauthorized && call.Principal == b.AccessKey() && !seen[call.Operation] && !b.isExcused(call.Received) {
 			seen[call.Operation] = true
-			texts = append(texts, fmt.Sprintf("%s, first at %s", call.Operation, call.Received.UTC().Format("15:04:05")))
+			texts = append(texts, fmt.Sprintf("%s on %s, first at %s", call.Operation, call.Resource, call.Received.UTC().Format("15:04:05.000")))
 		}
 	}
 	if len(texts) == 0 {

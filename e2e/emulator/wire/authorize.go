@@ -91,7 +91,7 @@ func (s *Server) permit(q *request, action, resource string, keys map[string]str
 	if decision.Allowed {
 		return nil
 	}
-	q.log.Unauthorized = true
+	q.log.Unauthorized, q.log.Resource = true, resource
 	return q.service.denied(q, action, resource, decision.Denied)
 }
 

@@ -26,6 +26,7 @@ type Call struct {
 	Status    int
 	Code      string
 	Throttled bool
-	// Unauthorized says that the principal's policies do not allow the call.
+	// Unauthorized says that the principal's policies do not allow the call, on that resource.
 	Unauthorized bool
+	Resource     string
 }
