@@ -14,6 +14,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -226,7 +227,8 @@ func (d *doing) fail(step plan.Step, e effect, err error) bool {
 	change, _ := d.refs.resolve(step.Change)
 	d.blocked.failed(change, e)
 	d.result.Failures = append(d.result.Failures, Failure{step, err})
-	if !isCertain(err) {
+	// Policies allow a removal by the tags that something has, and what is gone has none.
+	if !isCertain(err) || e == removes && awserr.IsPermission(err) {
 		d.uncertain = true
 		d.noteRerouted(change) // the answer may be all that is lost
 	}

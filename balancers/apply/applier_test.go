@@ -247,6 +247,16 @@ func TestAnErrorOfUnknownOutcomeEndsThePass(t *testing.T) {
 	}
 }
 
+// A policy that asks for a tag refuses to delete what is gone.
+func TestARemovalThatIsNotAllowedIsLookedAtAgain(t *testing.T) {
+	f := good()
+	f.errs["DeleteLoadBalancer "+balancerARN] = refusal("AccessDenied")
+	result, view := run(t, f, do(plan.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: balancerARN}})...)
+	if len(result.Failures) != 1 || view.forgot != 1 {
+		t.Errorf("result %+v, forgot %d times, want once", result, view.forgot)
+	}
+}
+
 func TestRemovalsOfWhatIsGoneOrInUse(t *testing.T) {
 	balancer, group := plan.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: balancerARN}}, plan.DeleteTargetGroup{Group: stack.Ref{ID: "tg"}}
 	f := good()
