@@ -100,6 +100,13 @@ func TestAProtectedLoadBalancerStays(t *testing.T) {
 	suite.Eventually(t, "an event", func() error { return said(t, ingress, "deletion protection") })
 	suite.Must(t, bed.Client.Delete(t.Context(), ingress.DeepCopy()))
 	awaitDeleted(t, ingress)
+	suite.Eventually(t, "a pass that has seen the end of the Ingress, after which nothing is tried any more", func() error {
+		told, err := bed.MetricLines(t, `targetgate_ingress_group_failing{group="protected/protected"}`)
+		if err == nil && len(told) > 0 {
+			err = fmt.Errorf("the group is told of: %v", told)
+		}
+		return err
+	})
 	aws := bed.AWS.State()
 	for _, name := range []string{before, after} {
 		balancer, there := aws.BalancerNamed(name)
