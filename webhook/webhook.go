@@ -65,7 +65,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		handlers[bindings.MutatePath], handlers[bindings.ValidatePath] = bindings.New(mgr.GetClient(), settings)
 	}
 	if opts.Ingresses != nil {
-		handlers[ingresses.Path], handlers[ingresses.ParamsPath] = ingresses.New(mgr.GetClient(), *opts.Ingresses)
+		handlers[ingresses.Path], handlers[ingresses.ParamsPath] = ingresses.New(mgr.GetClient(), mgr.GetAPIReader(), *opts.Ingresses)
 	}
 	for path, hook := range handlers {
 		mgr.GetWebhookServer().Register(path, review.Timed(path, hook))

@@ -6,6 +6,7 @@ package ingresses
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -24,6 +25,7 @@ import (
 // validator decides about Ingresses.
 type validator struct {
 	reader  client.Reader
+	live    client.Reader
 	options Options
 }
 
@@ -58,16 +60,13 @@ func (v *validator) review(ctx context.Context, req *request) (verdict, error) {
 
 // objects are those that say whose the Ingress is.
 func (v *validator) objects(ctx context.Context, now *networkingv1.Ingress) (ingress.Objects, error) {
-	var classes networkingv1.IngressClassList
 	var params ingressapi.IngressClassParamsList
-	for _, list := range []client.ObjectList{&classes, &params} {
-		if err := v.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return ingress.Objects{}, fmt.Errorf("listing %T: %w", list, err)
-		}
+	classes, err := v.classes(ctx, ptr.Deref(now.Spec.IngressClassName, ""))
+	if err := errors.Join(err, v.reader.List(ctx, &params, client.UnsafeDisableDeepCopy)); err != nil {
+		return ingress.Objects{}, fmt.Errorf("listing IngressClasses and IngressClassParams: %w", err)
 	}
-	out := ingress.Objects{Class: v.options.Class, Ingresses: []*networkingv1.Ingress{now}, Namespaces: map[string]map[string]string{}}
-	for i := range classes.Items {
-		out.Classes = append(out.Classes, &classes.Items[i])
+	out := ingress.Objects{
+		Class: v.options.Class, Classes: classes, Ingresses: []*networkingv1.Ingress{now}, Namespaces: map[string]map[string]string{},
 	}
 	for i := range params.Items {
 		out.Params = append(out.Params, &params.Items[i])
@@ -80,10 +79,28 @@ func (v *validator) objects(ctx context.Context, now *networkingv1.Ingress) (ing
 	return out, nil
 }
 
+// classes are those of the cache, and those of the API server if the cache has not got that name: a class is often made just before.
+func (v *validator) classes(ctx context.Context, name string) (all []*networkingv1.IngressClass, err error) {
+	for _, reader := range []client.Reader{v.reader, v.live} {
+		var list networkingv1.IngressClassList
+		if err := reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, err
+		}
+		all = nil
+		for i := range list.Items {
+			all = append(all, &list.Items[i])
+		}
+		if !isMissing(name, all) {
+			break
+		}
+	}
+	return all, nil
+}
+
 // refusal is why the Ingress is refused, "" if it is not: for what aws-load-balancer-controller refuses, as far as this change makes it.
 func (v *validator) refusal(now, before *networkingv1.Ingress, objects ingress.Objects, c ingress.Classified) string {
 	switch class := ptr.Deref(now.Spec.IngressClassName, ""); {
-	case class != ptr.Deref(before.Spec.IngressClassName, "") && !hasClassAnnotation(now) && isMissing(class, objects):
+	case class != ptr.Deref(before.Spec.IngressClassName, "") && !hasClassAnnotation(now) && isMissing(class, objects.Classes):
 		return fmt.Sprintf("spec.ingressClassName %q: there is no IngressClass of this name: create it, or name one that there is", class)
 	case c.Fault != nil && c.Fault.Field == "spec.ingressClassName" && before.Name == "":
 		return c.Fault.Error()
@@ -99,8 +116,8 @@ func (v *validator) refusal(now, before *networkingv1.Ingress, objects ingress.O
 	return ""
 }
 
-func isMissing(class string, objects ingress.Objects) bool {
-	return class != "" && !slices.ContainsFunc(objects.Classes, func(c *networkingv1.IngressClass) bool { return c.Name == class })
+func isMissing(class string, all []*networkingv1.IngressClass) bool {
+	return class != "" && !slices.ContainsFunc(all, func(c *networkingv1.IngressClass) bool { return c.Name == class })
 }
 
 // forbidden says which new use of an annotation a flag forbids.

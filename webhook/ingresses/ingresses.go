@@ -38,9 +38,9 @@ type Options struct {
 // +kubebuilder:webhook:path=/validate-networking-v1-ingress,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=false,failurePolicy=ignore,sideEffects=None,groups=networking.k8s.io,resources=ingresses,verbs=create;update,versions=v1,name=vingress.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=10,patch=`{"matchConditions":[{"name":"changes","expression":"request.operation != 'UPDATE' || object.?spec != oldObject.?spec || object.metadata.?annotations != oldObject.metadata.?annotations"}]}`
 // +kubebuilder:webhook:path=/validate-elbv2-k8s-aws-v1beta1-ingressclassparams,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=false,failurePolicy=fail,sideEffects=None,groups=elbv2.k8s.aws,resources=ingressclassparams,verbs=create;update,versions=v1beta1,name=vingressclassparams.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=10,patch=`{"matchConditions":[{"name":"spec-changes","expression":"request.operation != 'UPDATE' || object.?spec != oldObject.?spec"}]}`
 
-// New returns the handlers of reviews of Ingresses and of IngressClassParams. The reader is a cache.
-func New(reader client.Reader, options Options) (ingresses, params http.Handler) {
-	checks := &validator{reader: reader, options: options}
+// New returns the handlers of reviews of Ingresses and of IngressClassParams. The reader is a cache, live asks the API server.
+func New(reader, live client.Reader, options Options) (ingresses, params http.Handler) {
+	checks := &validator{reader: reader, live: live, options: options}
 	limiter := review.NewLimiter()
 	for _, path := range []string{Path, ParamsPath} {
 		review.BeginCounting(review.ValidationFailures, path)

@@ -27,6 +27,9 @@ import (
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
+// tooNew is the name of what the cache has not got yet.
+const tooNew = "too-new"
+
 // answers of the webhook's server are read and written as by the API server.
 func newServer(t testing.TB, options Options, objects ...client.Object) *httptest.Server {
 	t.Helper()
@@ -35,7 +38,16 @@ func newServer(t testing.TB, options Options, objects ...client.Object) *httptes
 		t.Fatal(err)
 	}
 	options.Build = ingress.DefaultOptions("prod", "vpc-1")
-	hook, params := New(fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), options)
+	var cached []client.Object
+	for _, object := range objects {
+		if object.GetName() != tooNew {
+			cached = append(cached, object)
+		}
+	}
+	reader := func(objects []client.Object) client.Client {
+		return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	}
+	hook, params := New(reader(cached), reader(objects), options)
 	mux := http.NewServeMux()
 	mux.Handle(Path, hook)
 	mux.Handle(ParamsPath, params)
@@ -128,6 +140,7 @@ func TestReviewsOfIngresses(t *testing.T) {
 		"without a class":                   {now: newIngress("", "scheme=public")},
 		"without a class, all ours":         {now: newIngress("", "scheme=public"), all: true, warned: "scheme"},
 		"a missing class":                   {now: newIngress("gone"), refused: `spec.ingressClassName "gone"`},
+		"a class that is too new":           {now: newIngress(tooNew, "scheme=public"), more: []client.Object{class(tooNew, ours, false)}, warned: "scheme"},
 		"a missing class, beside the other": {now: newIngress("gone", "kubernetes.io/ingress.class=nginx")},
 		"a class that has gone":             {now: newIngress("gone", "scheme=internal"), before: newIngress("gone")},
 		"to a missing class":                {now: newIngress("gone"), before: newIngress("alb"), refused: `spec.ingressClassName "gone"`},
