@@ -219,6 +219,22 @@ func writesSince(since int) (out []string) {
 
 func callsSoFar() int { return len(bed.AWS.Calls(0)) }
 
+// awaitQuiet waits until AWS has not been called for some seconds.
+func awaitQuiet(t *testing.T) {
+	t.Helper()
+	const enough = 4 * time.Second
+	calls, since := callsSoFar(), time.Now()
+	suite.Eventually(t, "no calls of AWS", func() error {
+		if now := callsSoFar(); now != calls {
+			calls, since = now, time.Now()
+		}
+		if time.Since(since) < enough {
+			return fmt.Errorf("the last of %d calls came %s ago", calls, time.Since(since))
+		}
+		return nil
+	})
+}
+
 // awaitDeleted waits until the Ingress is gone.
 func awaitDeleted(t *testing.T, ingress *networkingv1.Ingress) {
 	t.Helper()
