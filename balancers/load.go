@@ -164,6 +164,9 @@ func (p *pass) build(ctx context.Context) error {
 	if in.Services, err = p.services(ctx, needs.Services); err != nil {
 		return err
 	}
+	if p.Secrets != nil {
+		in.Secrets = p.Secrets.Of(ctx, p.group, ingress.SecretsOf(in))
+	}
 	p.wanted, p.faults = ingress.Build(in)
 	p.built = true
 	return nil

@@ -44,7 +44,20 @@ func (l *Lookup) Lookup(ctx context.Context, needs ingress.Needs) (out ingress.A
 			out.TargetGroups[name] = arn
 		}
 	}
+	out.TrustStores, out.WebACLs = named(ctx, needs.TrustStores, l.Network.TrustStore), named(ctx, needs.WebACLs, l.Network.WebACL)
 	return out, nil
+}
+
+// named looks up what users name. What could not be looked up concerns those who name it alone.
+func named(ctx context.Context, names []string, find func(context.Context, string) (string, error)) map[string]ingress.Named {
+	out := map[string]ingress.Named{}
+	for _, name := range names {
+		arn, err := find(ctx, name)
+		if out[name] = (ingress.Named{ARN: arn}); err != nil {
+			out[name] = ingress.Named{Reason: awserr.Message(err)}
+		}
+	}
+	return out
 }
 
 func (l *Lookup) subnets(ctx context.Context, out *ingress.AWS) error {

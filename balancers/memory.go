@@ -39,6 +39,8 @@ type memory struct {
 	done time.Time
 	// waiting are the target groups for whose health passes have waited since nothing had to wait: the last one longest ago first.
 	waiting []waiting
+	// versions are those of the secrets that clients of OpenID Connect providers have in AWS, as far as is known.
+	versions map[string]string
 	// left is when a member that another group has got that one's load balancer as its status.
 	left map[types.UID]time.Time
 }
@@ -104,6 +106,9 @@ func (m *memory) noteDone(result apply.Result, now time.Time) {
 	}
 	if result.Rerouted {
 		m.rerouted = now
+	}
+	for _, step := range result.Done {
+		m.noteVersion(step.Change)
 	}
 }
 

@@ -31,8 +31,11 @@ type Reconciler struct {
 
 	View    View
 	Facts   Facts
+	Secrets Secrets // nil has those who need one be held
 	Planner Planner
 	Applier Applier
+	// SecretChanges has a function be called with each group whose Secrets change, until the context ends; nil for not.
+	SecretChanges func(context.Context, func(ingress.Group))
 	// Stacks finds what former processes have left; nil when there may be Ingresses that are not seen.
 	Stacks Stacks
 
@@ -60,6 +63,12 @@ type View interface {
 // Facts looks things up in AWS that belong to no stack.
 type Facts interface {
 	Lookup(ctx context.Context, needs ingress.Needs) (ingress.AWS, error)
+}
+
+// Secrets reads Secrets that Ingresses name.
+type Secrets interface {
+	// Of has those that a group needs now, in place of those that it needed before.
+	Of(ctx context.Context, group ingress.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret
 }
 
 // Planner says by which steps what is seen becomes what is wanted, and which rules have no room.
@@ -198,6 +207,7 @@ func (p *pass) propose(ctx context.Context) (plan.Plan, error) {
 		return nil, err
 	}
 	p.memory.inTurn(p.wanted.TargetGroups)
+	p.memory.assumeVersions(&p.wanted, &p.seen)
 	var steps plan.Plan
 	steps, p.overflow = p.Planner.Plan(p.wanted, p.seen)
 	return steps, nil

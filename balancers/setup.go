@@ -41,6 +41,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if r.Stacks != nil {
 		controllers.WatchesRawSource(source.Func(r.enqueueLeftovers))
 	}
+	if r.SecretChanges != nil {
+		controllers.WatchesRawSource(source.Func(r.enqueueSecretChanges))
+	}
 	err := controllers.
 		Named("ingress").
 		Watches(&networkingv1.Ingress{}, handler.EnqueueRequestsFromMapFunc(r.ofIngress), builder.WithPredicates(saysOtherwise(ingressSpec))).

@@ -40,9 +40,10 @@ func TestPolicyAllowsWhatIsCalled(t *testing.T) {
 func TestPolicyOfLoadBalancersAllowsWhatIsCalled(t *testing.T) {
 	want := []string{
 		"acm:DescribeCertificate", "acm:ListCertificates", "wafv2:AssociateWebACL", "wafv2:DisassociateWebACL", "wafv2:GetWebACLForResource",
+		"wafv2:ListWebACLs",
 		"ec2:AuthorizeSecurityGroupIngress", "ec2:RevokeSecurityGroupIngress", // Authorize and Revoke
-		// Not called: CreateLoadBalancer, GetWebACLForResource and AssociateWebACL need them.
-		"iam:CreateServiceLinkedRole", "wafv2:GetWebACL", "elasticloadbalancing:SetWebAcl",
+		// Not called: CreateLoadBalancer, GetWebACLForResource, AssociateWebACL, and CreateRule with a login at Cognito need them.
+		"cognito-idp:DescribeUserPoolClient", "iam:CreateServiceLinkedRole", "wafv2:GetWebACL", "elasticloadbalancing:SetWebAcl",
 	}
 	calls := func(prefix string, methods iter.Seq[reflect.Method]) {
 		for method := range methods {

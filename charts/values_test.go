@@ -53,6 +53,8 @@ var valueCases = map[string]struct {
 	"tolerateNonExistentBackendService":                {value: `false`, with: []string{provision}, want: `- "--tolerate-non-existent-backend-service=false"`},
 	"tolerateNonExistentBackendAction":                 {value: `false`, with: []string{provision}, want: `- "--tolerate-non-existent-backend-action=false"`},
 	"resetAttributes":                                  {value: `true`, with: []string{provision}, want: `- "--reset-attributes=true"`},
+	"requiredSecretsLabel":                             {value: `"team=web"`, with: []string{provision}, want: `- "--required-secrets-label=team=web"`},
+	"clusterSecretsPermissions.allowAllSecrets":        {value: `true`, with: []string{provision}, want: `resources: [secrets] # for logins`},
 	"certDiscovery.allowedCertificateAuthorityARNs":    {value: `"arn:a,arn:b"`, with: []string{provision}, want: `- "--allowed-certificate-authority-arns=arn:a,arn:b"`},
 	"enableWafv2":                                      {value: `false`, with: []string{provision}, want: `- "--enable-wafv2=false"`},
 	"disableIngressClassAnnotation":                    {value: `true`, with: []string{provision}, want: `- "--disable-ingress-class-annotation=true"`},

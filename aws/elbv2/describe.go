@@ -74,6 +74,19 @@ func (p *Provisioner) DescribeListenerCertificates(ctx context.Context, in *awse
 		})
 }
 
+// DescribeTrustStores reads the trust stores of the names or ARNs, or all: all pages as one.
+func (p *Provisioner) DescribeTrustStores(ctx context.Context, in *awselbv2.DescribeTrustStoresInput) (
+	*awselbv2.DescribeTrustStoresOutput, error,
+) {
+	all := &awselbv2.DescribeTrustStoresOutput{}
+	what := one(append(in.TrustStoreArns, in.Names...))
+	return all, paged(ctx, p, "describing trust stores", what, (*awselbv2.Client).DescribeTrustStores, in,
+		func(in *awselbv2.DescribeTrustStoresInput, page *awselbv2.DescribeTrustStoresOutput) bool {
+			all.TrustStores = append(all.TrustStores, page.TrustStores...)
+			return follow(&in.Marker, page.NextMarker)
+		})
+}
+
 // tagsAtOnce is how many ARNs one DescribeTags may have.
 const tagsAtOnce = 20
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awswafv2 "github.com/aws/aws-sdk-go-v2/service/wafv2"
+	"github.com/aws/aws-sdk-go-v2/service/wafv2/types"
 
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/budget"
@@ -39,6 +40,25 @@ func (c *Client) WebACL(ctx context.Context, loadBalancer string) (string, error
 		return "", err
 	}
 	return aws.ToString(out.WebACL.ARN), nil
+}
+
+// Named is the ARN of the regional web ACL of that name, "" if there is none.
+func (c *Client) Named(ctx context.Context, name string) (string, error) {
+	in := &awswafv2.ListWebACLsInput{Scope: types.ScopeRegional}
+	for {
+		page, err := call(ctx, c, "listing web ACLs", (*awswafv2.Client).ListWebACLs, in)
+		if err != nil {
+			return "", err
+		}
+		for _, acl := range page.WebACLs {
+			if aws.ToString(acl.Name) == name {
+				return aws.ToString(acl.ARN), nil
+			}
+		}
+		if in.NextMarker = page.NextMarker; aws.ToString(in.NextMarker) == "" || len(page.WebACLs) == 0 {
+			return "", nil
+		}
+	}
 }
 
 // Associate has the web ACL guard the load balancer, in place of another one.

@@ -27,6 +27,7 @@ type ELB interface {
 	DescribeTargetGroupAttributes(context.Context, *elbv2.DescribeTargetGroupAttributesInput) (
 		*elbv2.DescribeTargetGroupAttributesOutput, error)
 	DescribeListenerAttributes(context.Context, *elbv2.DescribeListenerAttributesInput) (*elbv2.DescribeListenerAttributesOutput, error)
+	DescribeTrustStores(context.Context, *elbv2.DescribeTrustStoresInput) (*elbv2.DescribeTrustStoresOutput, error)
 }
 
 // SecurityGroups are the calls of EC2 for security groups. Each answers with all pages.
@@ -38,6 +39,8 @@ type SecurityGroups interface {
 type WebACLs interface {
 	// WebACL is the ARN of the web ACL that guards the load balancer, "" for none.
 	WebACL(ctx context.Context, loadBalancer string) (string, error)
+	// Named is the ARN of the regional web ACL of that name, "" if there is none.
+	Named(ctx context.Context, name string) (string, error)
 }
 
 // Certificates are the calls of Certificate Manager.

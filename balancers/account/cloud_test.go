@@ -108,6 +108,10 @@ func (c *cloud) DescribeListenerAttributes(context.Context, *elbv2.DescribeListe
 	return &elbv2.DescribeListenerAttributesOutput{}, nil
 }
 
+func (c *cloud) DescribeTrustStores(context.Context, *elbv2.DescribeTrustStoresInput) (*elbv2.DescribeTrustStoresOutput, error) {
+	return &elbv2.DescribeTrustStoresOutput{}, nil
+}
+
 func (c *cloud) DescribeSecurityGroups(context.Context, *awsec2.DescribeSecurityGroupsInput) (*awsec2.DescribeSecurityGroupsOutput, error) {
 	defer c.count("SecurityGroups")()
 	return &awsec2.DescribeSecurityGroupsOutput{}, nil

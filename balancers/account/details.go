@@ -92,11 +92,19 @@ func (v *View) readListenerTags(ctx context.Context, b *stack.LoadBalancer) erro
 			tags[l.Rules[j].ARN], arns = &l.Rules[j].Tags, append(arns, l.Rules[j].ARN)
 		}
 	}
-	return eachTags(ctx, v.ELB, arns, func(arn string, read map[string]string) {
+	err := eachTags(ctx, v.ELB, arns, func(arn string, read map[string]string) {
 		if to := tags[arn]; to != nil {
 			*to = read
 		}
 	})
+	for i := range b.Listeners {
+		l := &b.Listeners[i]
+		setSecretVersion(&l.Default, l.Tags)
+		for j := range l.Rules {
+			setSecretVersion(&l.Rules[j].Action, l.Rules[j].Tags)
+		}
+	}
+	return err
 }
 
 // readStates reads which load balancers have become active.

@@ -21,6 +21,8 @@ func (f *firewall) WebACL(context.Context, string) (string, error) {
 	return "acl", nil
 }
 
+func (f *firewall) Named(context.Context, string) (string, error) { return "", nil }
+
 // Attributes take a call for each target group, and AWS answers one call a second that asks for a web ACL.
 func TestWhatTakesManyCallsIsReadWhereItIsWanted(t *testing.T) {
 	c, waf := newCloud(), &firewall{}

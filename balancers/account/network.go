@@ -23,12 +23,15 @@ import (
 type Network struct {
 	EC2   NetworkCalls
 	ELB   ELB
+	WAF   WebACLs
 	Clock clock.PassiveClock
 	VPC   string
 
 	subnets      remembered[[]Subnet]
 	groups       remembered[[]string]
 	targetGroups remembered[string]
+	trustStores  remembered[string]
+	webACLs      remembered[string]
 }
 
 // NetworkCalls are the calls of EC2. Each answers with all pages.
@@ -161,6 +164,28 @@ func (n *Network) TargetGroup(ctx context.Context, name string) (string, error) 
 			return "", 0, err
 		}
 		return aws.ToString(out.TargetGroups[0].TargetGroupArn), foundAge, nil
+	})
+}
+
+// TrustStore is the ARN of the trust store of that name, "" if there is none, or can be none as AWS does not take it for a name.
+func (n *Network) TrustStore(ctx context.Context, name string) (string, error) {
+	return n.trustStores.get(ctx, n.Clock.Now, name, func(ctx context.Context) (string, time.Duration, error) {
+		out, err := n.ELB.DescribeTrustStores(ctx, &elbv2.DescribeTrustStoresInput{Names: []string{name}})
+		switch {
+		case awserr.HasCode(err, "TrustStoreNotFound") || awserr.HasCode(err, "ValidationError") || err == nil && len(out.TrustStores) == 0:
+			return "", missedAge, nil
+		case err != nil:
+			return "", 0, err
+		}
+		return aws.ToString(out.TrustStores[0].TrustStoreArn), foundAge, nil
+	})
+}
+
+// WebACL is the ARN of the regional web ACL of that name, "" if there is none.
+func (n *Network) WebACL(ctx context.Context, name string) (string, error) {
+	return n.webACLs.get(ctx, n.Clock.Now, name, func(ctx context.Context) (string, time.Duration, error) {
+		arn, err := n.WAF.Named(ctx, name)
+		return arn, ageOf(len(arn)), err
 	})
 }
 

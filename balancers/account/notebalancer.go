@@ -77,6 +77,9 @@ func (n *noting) listener(change plan.Change) bool {
 	case plan.ModifyListener:
 		n.eachListener(c.Listener, func(l *stack.Listener) {
 			l.Protocol, l.SSLPolicy, l.Default = c.To.Protocol, c.To.SSLPolicy, seenAction(copyOf(c.To.Default))
+			if c.To.MutualAuth != nil {
+				l.MutualAuth = copyOf(c.To.MutualAuth)
+			}
 			if !slices.Equal(l.Certificates[:min(1, len(l.Certificates))], c.To.Certificates[:min(1, len(c.To.Certificates))]) {
 				n.detailed = false // whether the former default one is in the list for SNI, too, only AWS knows
 			}
@@ -143,7 +146,7 @@ func (n *noting) rule(change plan.Change) bool {
 	case plan.ModifyRule:
 		if l, i := n.findRule(c.Rule.ID); l != nil {
 			to := copyOf(c.To)
-			l.Rules[i].Conditions, l.Rules[i].Action = to.Conditions, seenAction(to.Action)
+			l.Rules[i].Conditions, l.Rules[i].Action, l.Rules[i].Transforms = to.Conditions, seenAction(to.Action), to.Transforms
 		}
 	case plan.SetPriorities:
 		for _, p := range c.Priorities {
@@ -174,8 +177,11 @@ func (n *noting) findRule(arn string) (*stack.Listener, int) {
 	return nil, 0
 }
 
-// seenAction has references as they are seen. It is the caller's own.
+// seenAction has references as they are seen, and no client secret. It is the caller's own.
 func seenAction(a stack.Action) stack.Action {
+	if a.Auth != nil && a.Auth.OIDC != nil {
+		a.Auth.OIDC.Secret = ""
+	}
 	if a.Forward != nil {
 		for i := range a.Forward.Groups {
 			a.Forward.Groups[i].Group.Part = ""

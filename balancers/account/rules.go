@@ -16,10 +16,20 @@ import (
 )
 
 func listener(l types.Listener) stack.Listener {
-	return stack.Listener{
+	out := stack.Listener{
 		ARN: aws.ToString(l.ListenerArn), Port: aws.ToInt32(l.Port), Protocol: string(l.Protocol), SSLPolicy: aws.ToString(l.SslPolicy),
-		Default: action(l.DefaultActions, nil),
+		Default: action(l.DefaultActions),
 	}
+	if l.Protocol == types.ProtocolEnumHttps {
+		out.MutualAuth = &stack.MutualAuth{Mode: "off"}
+	}
+	if m := l.MutualAuthentication; m != nil && aws.ToString(m.Mode) != "" {
+		out.MutualAuth = &stack.MutualAuth{
+			Mode: aws.ToString(m.Mode), TrustStore: aws.ToString(m.TrustStoreArn), IgnoreExpiry: aws.ToBool(m.IgnoreClientCertificateExpiry),
+			AdvertiseNames: m.AdvertiseTrustStoreCaNames == types.AdvertiseTrustStoreCaNamesEnumOn,
+		}
+	}
+	return out
 }
 
 // certificateList has the default certificate first. AWS lists it again when it stands in the list for SNI, too.
@@ -36,7 +46,7 @@ func certificateList(certificates []types.Certificate) (out []string) {
 
 func rule(r types.Rule) stack.Rule {
 	priority, _ := strconv.ParseInt(aws.ToString(r.Priority), 10, 32) // only the default rule has another one
-	out := stack.Rule{ARN: aws.ToString(r.RuleArn), Priority: int32(priority), Action: action(r.Actions, r.Transforms)}
+	out := stack.Rule{ARN: aws.ToString(r.RuleArn), Priority: int32(priority), Action: action(r.Actions), Transforms: transforms(r.Transforms)}
 	for _, c := range r.Conditions {
 		out.Conditions = append(out.Conditions, condition(c))
 	}
@@ -72,33 +82,52 @@ func condition(c types.RuleCondition) stack.Condition {
 	return out
 }
 
-// action reads the one action of a rule. Several, and transforms, are not known.
-func action(actions []types.Action, transforms []types.RuleTransform) stack.Action {
-	if len(actions) == 1 && len(transforms) == 0 {
-		switch a := actions[0]; {
-		case a.Type == types.ActionTypeEnumForward:
-			return stack.Action{Forward: forward(a)}
-		case a.RedirectConfig != nil:
-			r := a.RedirectConfig
-			return stack.Action{Redirect: &stack.Redirect{
-				Protocol: aws.ToString(r.Protocol), Host: aws.ToString(r.Host), Port: aws.ToString(r.Port), Path: aws.ToString(r.Path),
-				Query: aws.ToString(r.Query), Status: string(r.StatusCode),
-			}}
-		case a.FixedResponseConfig != nil:
-			f := a.FixedResponseConfig
-			return stack.Action{Fixed: &stack.FixedResponse{
-				Status: aws.ToString(f.StatusCode), ContentType: aws.ToString(f.ContentType), Body: aws.ToString(f.MessageBody),
-			}}
-		}
-	}
+// action reads what a rule does, and before that who may pass. Other lists of actions are not known.
+func action(actions []types.Action) stack.Action {
+	actions = slices.SortedStableFunc(slices.Values(actions), func(a, b types.Action) int {
+		return cmp.Compare(aws.ToInt32(a.Order), aws.ToInt32(b.Order))
+	})
 	var names []string
 	for _, a := range actions {
 		names = append(names, string(a.Type))
 	}
-	for _, t := range transforms {
-		names = append(names, string(t.Type))
+	unknown := stack.Action{Unknown: cmp.Or(strings.Join(names, ", "), "nothing")}
+	var who *stack.Auth
+	if len(actions) == 2 {
+		if who = auth(actions[0]); who == nil {
+			return unknown
+		}
+		actions = actions[1:]
 	}
-	return stack.Action{Unknown: cmp.Or(strings.Join(names, ", "), "nothing")}
+	if len(actions) != 1 {
+		return unknown
+	}
+	out, ok := last(actions[0])
+	if !ok {
+		return unknown
+	}
+	out.Auth = who
+	return out
+}
+
+// last reads the last action. It is false for one that is not known.
+func last(a types.Action) (stack.Action, bool) {
+	switch {
+	case a.Type == types.ActionTypeEnumForward:
+		return stack.Action{Forward: forward(a)}, true
+	case a.RedirectConfig != nil:
+		r := a.RedirectConfig
+		return stack.Action{Redirect: &stack.Redirect{
+			Protocol: aws.ToString(r.Protocol), Host: aws.ToString(r.Host), Port: aws.ToString(r.Port), Path: aws.ToString(r.Path),
+			Query: aws.ToString(r.Query), Status: string(r.StatusCode),
+		}}, true
+	case a.FixedResponseConfig != nil:
+		f := a.FixedResponseConfig
+		return stack.Action{Fixed: &stack.FixedResponse{
+			Status: aws.ToString(f.StatusCode), ContentType: aws.ToString(f.ContentType), Body: aws.ToString(f.MessageBody),
+		}}, true
+	}
+	return stack.Action{}, false
 }
 
 // forward reads where requests are sent. The weight that AWS leaves out is 1.

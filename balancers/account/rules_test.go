@@ -36,6 +36,29 @@ func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 			},
 			Action: stack.Action{Forward: &stack.Forward{Groups: []stack.Weighted{group("a", 1)}}},
 		},
+		"Cognito": {Action: stack.Action{
+			Auth:    &stack.Auth{Cognito: &stack.Cognito{UserPoolARN: "arn", ClientID: "id", Domain: "domain", Session: session()}},
+			Forward: &stack.Forward{Groups: []stack.Weighted{group("a", 1)}},
+		}},
+		"OIDC": {Action: stack.Action{
+			Auth: &stack.Auth{OIDC: &stack.OIDC{
+				Issuer: "i", AuthorizationEndpoint: "a", TokenEndpoint: "t", UserInfoEndpoint: "u", ClientID: "id", Session: session(),
+			}},
+			Fixed: &stack.FixedResponse{Status: "200"},
+		}},
+		"tokens": {Action: stack.Action{
+			Auth: &stack.Auth{JWT: &stack.JWT{
+				JWKSEndpoint: "j", Issuer: "i", Claims: []stack.Claim{{Format: "single-string", Name: "n", Values: []string{"v"}}},
+			}},
+			Forward: &stack.Forward{Groups: []stack.Weighted{group("a", 1)}},
+		}},
+		"transforms": {
+			Action: stack.Action{Forward: &stack.Forward{Groups: []stack.Weighted{group("a", 1)}}},
+			Transforms: []stack.Transform{
+				{Type: "host-header-rewrite", Rewrites: []stack.Rewrite{{Regex: "^a", Replace: "b"}}},
+				{Type: "url-rewrite", Rewrites: []stack.Rewrite{{Regex: "^/a(.*)", Replace: "/$1"}}},
+			},
+		},
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +72,7 @@ func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 					f.TargetGroupStickinessConfig = &types.TargetGroupStickinessConfig{Enabled: aws.Bool(false)}
 				}
 			}
-			got := rule(types.Rule{Priority: aws.String("7"), Conditions: in.Conditions, Actions: in.Actions})
+			got := rule(types.Rule{Priority: aws.String("7"), Conditions: in.Conditions, Actions: in.Actions, Transforms: in.Transforms})
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("rule (-written +read):\n%s", diff)
 			}
@@ -57,10 +80,29 @@ func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
+func session() stack.Session {
+	return stack.Session{Scope: "openid", Cookie: "c", Timeout: 60, Unauthenticated: "deny", Extra: map[string]string{"display": "page"}}
+}
+
+// AWS never shows the secret of a client: what is known of it is the version in the tag.
+func TestClientSecretsAreKnownByTheirVersion(t *testing.T) {
+	oidc := func(version string) stack.Action {
+		return stack.Action{Auth: &stack.Auth{OIDC: &stack.OIDC{Secret: "hidden", Version: version}}, Fixed: &stack.FixedResponse{}}
+	}
+	noted := seenAction(oidc("2"))
+	if noted.Auth.OIDC.Secret != "" || noted.SecretVersion() != "2" {
+		t.Errorf("noted %#v", noted.Auth.OIDC)
+	}
+	setSecretVersion(&noted, map[string]string{stack.SecretTag: "3"})
+	if noted.SecretVersion() != "3" {
+		t.Errorf("version %q, want that of the tag", noted.SecretVersion())
+	}
+}
+
 func TestActionsThatCannotBeWrittenAreUnknown(t *testing.T) {
 	tests := map[string]types.Rule{
 		"authenticate-oidc, forward": {Actions: []types.Action{{Type: "authenticate-oidc"}, {Type: "forward"}}},
-		"forward, url-rewrite":       {Actions: []types.Action{{Type: "forward"}}, Transforms: []types.RuleTransform{{Type: "url-rewrite"}}},
+		"forward, forward":           {Actions: []types.Action{{Type: "forward"}, {Type: "forward"}}},
 		"nothing":                    {},
 	}
 	for want, described := range tests {

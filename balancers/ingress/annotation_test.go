@@ -47,8 +47,8 @@ func TestCheckFindsEachFault(t *testing.T) {
 		Prefix + "actions.":                      "{}",
 		Prefix + "actions.app":                   `{"type": "forward"}`,
 		Prefix + "listener-attributes.HTTPS-443": "a",
-		Prefix + "auth-type":                     "oidc",
-		Prefix + "transforms.app":                "[]",
+		Prefix + "waf-acl-id":                    "id",
+		Prefix + "transforms.app":                "{}",
 		"kubernetes.io/ingress.class":            "alb",
 	})
 	var lines []string
@@ -58,11 +58,11 @@ func TestCheckFindsEachFault(t *testing.T) {
 	if diff := cmp.Diff([]string{
 		"actions.: " + `type "": want fixed-response, redirect or forward`,
 		"actions.app: a forward to 0 target groups: want 1 to 5 in forwardConfig.targetGroups",
-		"auth-type: this annotation is not supported, what it asks for is left as it is",
 		"certifcate-arn: no annotation has this name, it is ignored",
 		`listener-attributes.HTTPS-443: "a" has no equals sign, want key=value pairs with commas between them; write \, for a comma in a value`,
 		"scheme: want internal or internet-facing",
-		"transforms.app: this annotation is not supported, what it asks for is left as it is",
+		"transforms.app: is not the JSON that is wanted: json: cannot unmarshal object into Go value of type []ingress.Transform",
+		"waf-acl-id: this annotation is not supported, what it asks for is left as it is",
 	}, lines); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}

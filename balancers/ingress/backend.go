@@ -24,6 +24,28 @@ const useAnnotation = "use-annotation"
 
 // actionOf is what is done with requests of a backend, whose field is given for faults.
 func (r *reading) actionOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
+	action, err := r.answerOf(backend, field)
+	if err == nil {
+		action.Auth, err = r.auth(r.onlyService(*backend.Service))
+	}
+	return action, err
+}
+
+// onlyService is the Service of a backend that forwards to it alone; nil for other backends.
+func (r *reading) onlyService(backend networkingv1.IngressServiceBackend) *corev1.Service {
+	name := backend.Name
+	if backend.Port.Name == useAnnotation {
+		action, _, _ := Actions.member(name).In(r.annotations())
+		if action.ForwardConfig.len() != 1 {
+			return nil
+		}
+		name = action.ForwardConfig.TargetGroups[0].ServiceName
+	}
+	return r.service(name)
+}
+
+// answerOf is what is done with requests of those who may pass.
+func (r *reading) answerOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
 	service := backend.Service
 	if service == nil {
 		return stack.Action{}, Fault{Field: field + ".resource", Reason: "resources cannot be backends of a load balancer: want a service"}
@@ -107,9 +129,6 @@ func stays(action stack.Action) bool {
 // forward is a forward to target groups, those of Services being the member's.
 func (r *reading) forward(config *Forward, field string) (stack.Action, error) {
 	single := len(config.TargetGroups) == 1
-	if err := r.checkAccess(config.TargetGroups); err != nil {
-		return stack.Action{}, err
-	}
 	var out targets
 	for _, target := range config.TargetGroups {
 		weight, err := target.weight(single)

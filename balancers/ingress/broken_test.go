@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
@@ -239,11 +240,19 @@ var breaks = map[string]struct {
 	"a resource as backend": {do: func(_ *Input, b *networkingv1.Ingress) {
 		b.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{}}
 	}, fault: "resources cannot be backends"},
-	"transforms":                          {annotation: "transforms.b", value: "[]", fault: "transforms are not supported"},
-	"authentication":                      {annotation: "auth-type", value: "oidc", fault: "authentication is not supported"},
-	"authentication of the Service":       {do: annotateService("auth-type", "cognito"), fault: `Service shop/b, annotation alb.ingress.kubernetes.io/auth-type, value "cognito": authentication`},
-	"tokens":                              {annotation: "jwt-validation", value: "{}", fault: "the validation of tokens is not supported"},
-	"mutual TLS":                          {annotation: "mutual-authentication", value: `[{"port":443,"mode":"verify"}]`, fault: `mode "verify" is not supported`},
+	"transforms":                          {annotation: "transforms.b", value: `[{"type":"url-rewrite"}]`, fault: "want urlRewriteConfig with one of rewrites"},
+	"a kind of login":                     {annotation: "auth-type", value: "basic", fault: "want none, oidc or cognito"},
+	"a login nowhere":                     {annotation: "auth-type", value: "oidc", fault: "the annotation alb.ingress.kubernetes.io/auth-idp-oidc does not exist"},
+	"a login of the Service's":            {do: annotateService("auth-type", "cognito"), fault: `Service shop/b, annotation alb.ingress.kubernetes.io/auth-type, value "cognito": the annotation`},
+	"a Secret that is not there":          {do: login("no", nil), fault: "Secret shop/no does not exist"},
+	"a Secret without a secret":           {do: login("half", nil), fault: "Secret shop/half has no key clientSecret"},
+	"a login by HTTP":                     {do: login("good", map[string]string{"auth-idp-oidc": `{"issuer":"http://idp"}`}), fault: `issuer "http://idp": want a URL that begins with https://`},
+	"a session of a year":                 {do: login("good", map[string]string{"auth-session-timeout": "31536000"}), fault: "want an integer from 1 to 604800"},
+	"a login beside a token":              {do: login("good", map[string]string{"jwt-validation": `{"issuer":"i","jwksEndpoint":"https://j"}`}), fault: "want one of them"},
+	"tokens of nobody":                    {annotation: "jwt-validation", value: "{}", fault: `issuer "": want 1 to 256 characters`},
+	"a trust store of that name":          {annotation: "mutual-authentication", value: `[{"port":443,"mode":"verify","trustStore":"no"}]`, fault: `the account has no trust store "no"`},
+	"mutual TLS without a trust store":    {annotation: "mutual-authentication", value: `[{"port":443,"mode":"verify"}]`, fault: "mode verify: want a trustStore, too"},
+	"a web ACL of that name":              {annotation: "wafv2-acl-name", value: "no", fault: `the account has no regional web ACL "no"`},
 	"regular expressions, or not":         {annotation: "use-regex-path-match", value: "maybe", do: anyPathType, fault: "want true or false"},
 	"a target type that is none":          {annotation: "target-type", value: "pod", fault: "want instance or ip"},
 	"a target type that is the Service's": {do: annotateService("target-type", "pod"), fault: `Service shop/b, annotation alb.ingress.kubernetes.io/target-type, value "pod"`},
@@ -287,6 +296,23 @@ func agreeOn(name, value string) func(*Input, *networkingv1.Ingress) {
 func annotateService(name, value string) func(*Input, *networkingv1.Ingress) {
 	return func(in *Input, _ *networkingv1.Ingress) {
 		in.service("b").Annotations = map[string]string{Prefix + name: value}
+	}
+}
+
+// login has users log in with that Secret, and sets the annotations besides.
+func login(secret string, annotations map[string]string) func(*Input, *networkingv1.Ingress) {
+	return func(in *Input, b *networkingv1.Ingress) {
+		in.Secrets = map[types.NamespacedName]Secret{
+			{Namespace: "shop", Name: "no"}:   {Reason: "does not exist: create it"},
+			{Namespace: "shop", Name: "half"}: ReadSecret(&corev1.Secret{Data: map[string][]byte{"clientID": []byte("id")}}),
+			{Namespace: "shop", Name: "good"}: {ClientID: "id", Secret: "hidden", Version: "uid/1"},
+		}
+		b.Annotations[Prefix+"auth-type"] = "oidc"
+		b.Annotations[Prefix+"auth-idp-oidc"] = `{"issuer":"https://idp","authorizationEndpoint":"https://idp/a","tokenEndpoint":"https://idp/t",` +
+			`"userInfoEndpoint":"https://idp/u","secretName":"` + secret + `"}`
+		for name, value := range annotations {
+			b.Annotations[Prefix+name] = value
+		}
 	}
 }
 

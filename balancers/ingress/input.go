@@ -4,6 +4,8 @@
 package ingress
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -17,7 +19,9 @@ type Input struct {
 	Members []Member
 	// Services are at least those of Needs that exist.
 	Services map[types.NamespacedName]*corev1.Service
-	AWS      AWS
+	// Secrets are at least those of SecretsOf.
+	Secrets map[types.NamespacedName]Secret
+	AWS     AWS
 	// Seen is the group's stack in AWS. Where members disagree, and where one is held, its values stay.
 	Seen    stack.Stack
 	Options Options
@@ -35,6 +39,23 @@ type AWS struct {
 	NoCertificates string
 	// TargetGroups are ARNs by name.
 	TargetGroups map[string]string
+	// TrustStores and WebACLs are what was found by their names. What was not found concerns those who name it alone.
+	TrustStores, WebACLs map[string]Named
+}
+
+// Named is what was found by its name: its ARN, or the Reason why it is not known, or neither, as there is none.
+type Named struct{ ARN, Reason string }
+
+// find is the ARN of what users name.
+func find(kind, name string, known map[string]Named) (string, error) {
+	switch found := known[name]; {
+	case found.Reason != "":
+		return "", fmt.Errorf("%s %.100q could not be looked up: %s", kind, name, found.Reason)
+	case found.ARN == "":
+		return "", fmt.Errorf("the account has no %s %.100q in this Region: want one that it has", kind, name)
+	default:
+		return found.ARN, nil
+	}
 }
 
 // Subnet is one of the VPC.

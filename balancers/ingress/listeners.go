@@ -43,6 +43,9 @@ func (d *draft) buildListeners() []listener {
 			for _, r := range l.members {
 				l.all = append(l.all, r.rules...)
 			}
+			for i := range l.all {
+				l.all[i].Action = l.answer(l.all[i].Action)
+			}
 			l.rules = optimize(l.all, l.protocol, port)
 		}
 		if l.protocol == HTTPS {
@@ -83,6 +86,7 @@ func (d *draft) stackListeners() []stack.Listener {
 		wanted := stack.Listener{
 			Port: l.port, Protocol: string(l.protocol), Certificates: l.certificates, Owners: l.owners,
 			Default:    d.fallback(l),
+			MutualAuth: d.mutualAuth(l),
 			Attributes: d.keys(attributesOf(l.protocol, l.port)),
 		}
 		wanted.Presets = d.in.presets(listenerAttributes, wanted.Attributes)
@@ -90,18 +94,34 @@ func (d *draft) stackListeners() []stack.Listener {
 			wanted.SSLPolicy = d.get(of(SSLPolicy.Name, l.port), d.in.Options.DefaultSSLPolicy)
 		}
 		if d.in.Options.TagListenersAndRules {
-			wanted.Tags = d.in.tagsOf(strconv.Itoa(int(l.port)), d.userTags(l))
+			wanted.Tags = versioned(d.in.tagsOf(strconv.Itoa(int(l.port)), d.userTags(l)), wanted.Default)
 		}
 		for i, rule := range l.rules {
 			users := rule.Tags
 			if rule.Tags = nil; d.in.Options.TagListenersAndRules {
-				rule.Tags = d.in.tagsOf(fmt.Sprintf("%d:%d", l.port, i+1), users)
+				rule.Tags = versioned(d.in.tagsOf(fmt.Sprintf("%d:%d", l.port, i+1), users), rule.Action)
 			}
 			wanted.Rules = append(wanted.Rules, rule.Rule)
 		}
 		out = append(out, wanted)
 	}
 	return out
+}
+
+// versioned adds to tags the version of the client secret that an action has.
+func versioned(tags map[string]string, action stack.Action) map[string]string {
+	if version := action.SecretVersion(); version != "" {
+		tags[stack.SecretTag] = version
+	}
+	return tags
+}
+
+// answer is an action as the listener has it: over HTTP nobody can log in.
+func (l *listener) answer(action stack.Action) stack.Action {
+	if l.protocol != HTTPS {
+		action.Auth = nil
+	}
+	return action
 }
 
 // userTags are those of the members on the port. Those that a listener is seen to have of held members stay.
@@ -148,7 +168,7 @@ func (d *draft) fallback(l *listener) stack.Action {
 		return redirectAll(d.redirectPort())
 	}
 	if fallbacks := l.fallbacks(); len(fallbacks) > 0 {
-		return fallbacks[0].Action
+		return l.answer(fallbacks[0].Action)
 	}
 	seen := seenListener(d.balancer, l.port)
 	if seen != nil && slices.ContainsFunc(d.held, func(r *reading) bool {

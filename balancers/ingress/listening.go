@@ -96,6 +96,7 @@ func (r *reading) readHTTPS(explicit []string) {
 	isHTTPS := func(protocol Protocol) bool { return protocol == HTTPS }
 	say(r, SSLPolicy, "spec.sslPolicy", r.params.SSLPolicy, asIs)
 	r.ofEachPort(SSLPolicy.Name, isHTTPS)
+	r.readMutualAuth()
 	if r.certificates = unique(explicit); len(explicit) > 0 {
 		return
 	}

@@ -19,8 +19,8 @@ import (
 // Needs is what has to be looked up before a group can be built.
 type Needs struct {
 	Services []types.NamespacedName
-	// SecurityGroups are Name tags of security groups, TargetGroups names of target groups.
-	SecurityGroups, TargetGroups []string
+	// SecurityGroups are Name tags of security groups; the others are names of what they say.
+	SecurityGroups, TargetGroups, TrustStores, WebACLs []string
 	// Hosts are those whose certificates are looked for in ACM.
 	Hosts []string
 	// Subnets says that the subnets of the VPC are needed.
@@ -48,7 +48,7 @@ func NeedsOf(in Input) Needs {
 	}
 	slices.SortFunc(n.Services, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
 	n.Services = slices.Compact(n.Services)
-	for _, list := range []*[]string{&n.SecurityGroups, &n.TargetGroups, &n.Hosts} {
+	for _, list := range []*[]string{&n.SecurityGroups, &n.TargetGroups, &n.TrustStores, &n.WebACLs, &n.Hosts} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
@@ -73,6 +73,7 @@ func (n *Needs) addMember(member Member) {
 	if certificates, _, _ := Certificates.In(ingress.Annotations); len(certificates)+len(member.params().CertificateArn) == 0 {
 		n.addHosts(ingress)
 	}
+	n.addNames(member)
 	for _, rule := range ingress.Spec.Rules {
 		if rule.HTTP != nil {
 			for _, path := range rule.HTTP.Paths {
@@ -82,6 +83,19 @@ func (n *Needs) addMember(member Member) {
 	}
 	if ingress.Spec.DefaultBackend != nil {
 		n.addBackend(ingress, *ingress.Spec.DefaultBackend)
+	}
+}
+
+// addNames adds the names of trust stores and web ACLs.
+func (n *Needs) addNames(member Member) {
+	mutual, _, _ := MutualAuthentication.In(member.Ingress.Annotations)
+	for _, entry := range mutual {
+		if entry.TrustStore != "" && !trustStoreARN.MatchString(entry.TrustStore) {
+			n.TrustStores = append(n.TrustStores, entry.TrustStore)
+		}
+	}
+	if name := member.webACLName(); name != "" && name != noWebACL {
+		n.WebACLs = append(n.WebACLs, name)
 	}
 }
 

@@ -30,7 +30,6 @@ const (
 
 // readRules reads the rules that all listeners of the member get, in order, and its default backend.
 func (r *reading) readRules() {
-	r.checkUnsupported()
 	spec := r.member.Ingress.Spec
 	for i, rule := range spec.Rules {
 		if rule.HTTP == nil {
@@ -107,7 +106,8 @@ func (r *reading) rule(host string, path networkingv1.HTTPIngressPath, field str
 	if path.Backend.Service != nil {
 		name = path.Backend.Service.Name
 	}
-	if err := r.checkTransforms(name); err != nil {
+	transforms, err := r.transforms(name)
+	if err != nil {
 		return rule{}, err
 	}
 	conditions, err := r.conditions(host, path, name)
@@ -118,7 +118,7 @@ func (r *reading) rule(host string, path networkingv1.HTTPIngressPath, field str
 	if err != nil {
 		return rule{}, err
 	}
-	built := rule{Rule: stack.Rule{Owner: r.name, Conditions: conditions, Action: action, Tags: r.tags}, field: field}
+	built := rule{Rule: stack.Rule{Owner: r.name, Conditions: conditions, Action: action, Transforms: transforms, Tags: r.tags}, field: field}
 	if stays(action) && !leadsToItself(built.Rule, HTTP, 0) { // else no listener has it
 		return rule{}, errStays
 	}

@@ -86,6 +86,9 @@ func (r *reading) addSeenListener(listener stack.Listener, inbound []stack.Inbou
 	if listener.SSLPolicy != "" {
 		r.add(of(SSLPolicy.Name, listener.Port), listener.SSLPolicy, Fault{})
 	}
+	if listener.MutualAuth != nil {
+		r.addText(of(MutualAuthentication.Name, listener.Port), mutualText(*listener.MutualAuth), Fault{})
+	}
 	r.addKeys(attributesOf(Protocol(listener.Protocol), listener.Port), listener.Attributes, Fault{})
 	if port, ok := redirectsTo(listener); ok {
 		r.add(SSLRedirect.Name, port, Fault{})

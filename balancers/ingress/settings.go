@@ -91,19 +91,46 @@ func (r *reading) readSSLRedirect() {
 // noWebACL takes the present web ACL off.
 const noWebACL = "none"
 
-// readWebACL leaves the web ACL alone where it is given by name, which counts before the ARN.
+// webACLName is the name by which the member gives its web ACL, "" if it gives an ARN or nothing. What params say counts first, and their
+// name before their ARN.
+func (m Member) webACLName() string {
+	params := m.params()
+	if params.WAFv2ACLName != "" || params.WAFv2ACLArn != "" {
+		return params.WAFv2ACLName
+	}
+	return m.Ingress.Annotations[Prefix+WAFv2ACLName.Name]
+}
+
+// readWebACL reads the web ACL, whose name counts before its ARN.
 func (r *reading) readWebACL() {
-	name, ofAnnotation := r.annotations()[Prefix+wafv2ACLName]
-	if r.params.WAFv2ACLName != "" || name != "" && r.params.WAFv2ACLArn == "" {
-		if !ofAnnotation {
-			r.warnOf(r.paramsFault("spec.wafv2AclName", r.params.WAFv2ACLName, "is not supported, the web ACL is left as it is: give its ARN"))
-		}
+	if name := r.member.webACLName(); name != "" {
+		r.readWebACLName(name)
 		return
 	}
 	say(r, WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn, func(arn string) string { return cmp.Or(arn, noWebACL) })
 	if arn, set := r.annotations()[Prefix+WAFv2ACL.Name]; set && arn == "" && r.params.WAFv2ACLArn == "" {
 		r.warnOf(Fault{Annotation: Prefix + WAFv2ACL.Name, Reason: "an empty value takes the present web ACL off: write none, or leave it out"})
 	}
+}
+
+func (r *reading) readWebACLName(name string) {
+	from := Fault{Annotation: Prefix + WAFv2ACLName.Name, Value: name}
+	if r.params.WAFv2ACLName != "" {
+		from = r.paramsFault("spec.wafv2AclName", name, "")
+	}
+	if r.in.alone {
+		return
+	}
+	arn, err := noWebACL, error(nil)
+	if name != noWebACL {
+		arn, err = find("regional web ACL", name, r.in.AWS.WebACLs)
+	}
+	if err != nil {
+		from.Reason = err.Error()
+		r.fail(from)
+		return
+	}
+	r.addText(WAFv2ACL.Name, arn, from)
 }
 
 // readSubnets reads the load balancer's subnets. The vote is for IDs, or for tags after which they are chosen.

@@ -112,8 +112,6 @@ func TestWarnings(t *testing.T) {
 		"a wrong value that nothing needs":  {annotations: map[string]string{"listener-attributes.HTTP-8080": "k"}, want: []string{"has no equals sign"}},
 		"a port twice":                      {annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443},{"HTTP":80}]`}, want: []string{"port 80 is there twice, and its protocol is HTTP: want it once"}},
 		"an empty web ACL":                  {annotations: map[string]string{"wafv2-acl-arn": ""}, want: []string{"an empty value takes the present web ACL off"}},
-		"a web ACL by name":                 {annotations: map[string]string{"wafv2-acl-arn": aclARN("a"), "wafv2-acl-name": "name"}, want: []string{"this annotation is not supported"}},
-		"a web ACL by name of params":       {params: v1beta1.IngressClassParamsSpec{WAFv2ACLName: "name", WAFv2ACLArn: aclARN("a")}, want: []string{"IngressClassParams p, spec.wafv2AclName"}},
 		"a redirect of params that is none": {params: v1beta1.IngressClassParamsSpec{SSLRedirectPort: "https"}, want: []string{"nothing is redirected"}},
 		"capacity of params":                {params: v1beta1.IngressClassParamsSpec{MinimumLoadBalancerCapacity: &v1beta1.MinimumLoadBalancerCapacity{}}, want: []string{"the capacity is left as it is"}},
 		"addresses of params":               {params: v1beta1.IngressClassParamsSpec{IPAMConfiguration: &v1beta1.IPAMConfiguration{}}, want: []string{"the addresses are left as they are"}},
@@ -234,4 +232,49 @@ func TestAttributesThatNothingNamesHaveDefaults(t *testing.T) {
 	in.Seen.LoadBalancers[0].Attributes = map[string]string{"routing.http2.enabled": "false"}
 	got, _ = Build(in)
 	check("load balancer of a held member", got.LoadBalancers[0].Presets, nil, "routing.http2.enabled")
+}
+
+// The name of a web ACL counts before an ARN, and what params say before what annotations do.
+func TestWebACLByName(t *testing.T) {
+	known := map[string]Named{"a": {ARN: aclARN("a")}, "p": {ARN: aclARN("p")}, "hidden": {Reason: "access denied"}}
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		params      v1beta1.IngressClassParamsSpec
+		want, fault string
+	}{
+		"an ARN":              {annotations: map[string]string{"wafv2-acl-arn": aclARN("x")}, want: aclARN("x")},
+		"a name":              {annotations: map[string]string{"wafv2-acl-name": "a"}, want: aclARN("a")},
+		"a name, not the ARN": {annotations: map[string]string{"wafv2-acl-name": "a", "wafv2-acl-arn": aclARN("x")}, want: aclARN("a")},
+		"none":                {annotations: map[string]string{"wafv2-acl-name": "none"}},
+		"a name of params": {
+			annotations: map[string]string{"wafv2-acl-name": "a"}, params: v1beta1.IngressClassParamsSpec{WAFv2ACLName: "p", WAFv2ACLArn: aclARN("x")},
+			want: aclARN("p"),
+		},
+		"an ARN of params": {
+			annotations: map[string]string{"wafv2-acl-name": "a"}, params: v1beta1.IngressClassParamsSpec{WAFv2ACLArn: aclARN("x")}, want: aclARN("x"),
+		},
+		"a name that cannot be looked up": {
+			annotations: map[string]string{"wafv2-acl-name": "hidden"}, fault: `regional web ACL "hidden" could not be looked up: access denied`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := three(t)
+			in.AWS.WebACLs = known
+			in.Members[1].Params = &v1beta1.IngressClassParams{Spec: tc.params}
+			for name, value := range tc.annotations {
+				annotate(&in, 1, Prefix+name, value)
+			}
+			got, faults := Build(in)
+			if acl := got.LoadBalancers[0].WebACL; tc.fault == "" && (acl == nil || *acl != tc.want) {
+				t.Errorf("web ACL %v, want %q; faults %v", acl, tc.want, faults)
+			}
+			if tc.fault != "" && (!got.Members[1].Held || !strings.Contains(fmt.Sprint(faults), tc.fault)) {
+				t.Errorf("held %v, faults %v, want %q", got.Members[1].Held, faults, tc.fault)
+			}
+			needs := NeedsOf(in).WebACLs
+			if wants := strings.HasPrefix(name, "a name"); (len(needs) == 1) != wants {
+				t.Errorf("looked up: %v", needs)
+			}
+		})
+	}
 }

@@ -46,6 +46,10 @@ var (
 		Name: "wafv2-acl-arn", Scope: OfGroup, Combine: Agree,
 		Doc: "The ARN of the AWS WAF web ACL of the load balancer; none takes the present one off. Without it nothing is changed.",
 	}, parseWebACL)
+	WAFv2ACLName = add(Annotation{
+		Name: "wafv2-acl-name", Scope: OfGroup, Combine: Agree,
+		Doc: "The name of the regional AWS WAF web ACL of the load balancer; none takes the present one off. It counts before wafv2-acl-arn.",
+	}, parseText)
 	Tags = add(Annotation{
 		Name: "tags", Scope: OfTargetGroup, Combine: MergeKeys,
 		Doc: "Tags of all that is made in AWS.",
@@ -151,19 +155,54 @@ var (
 	}, parseBool)
 )
 
-// wafv2ACLName counts before WAFv2ACL.
-const wafv2ACLName = "wafv2-acl-name"
+// The annotations of who may pass, and of changed requests.
+var (
+	AuthType = add(Annotation{
+		Name: "auth-type", Scope: OfTargetGroup, Default: noAuth,
+		Doc: "Whether users log in before requests are answered, and where: at an OpenID Connect provider or at Amazon Cognito. It counts on " +
+			"HTTPS listeners; those for HTTP stay open.",
+	}, oneOf(noAuth, oidcAuth, cognitoAuth))
+	AuthCognito = add(Annotation{
+		Name: "auth-idp-cognito", Scope: OfTargetGroup, Doc: "The user pool of Amazon Cognito, its client and its domain.",
+	}, parseCognito)
+	AuthOIDC = add(Annotation{
+		Name: "auth-idp-oidc", Scope: OfTargetGroup,
+		Doc: "The endpoints of an OpenID Connect provider, and the Secret with clientID and clientSecret in the namespace of the Ingress.",
+	}, parseOIDC)
+	AuthUnauthenticated = add(Annotation{
+		Name: "auth-on-unauthenticated-request", Scope: OfTargetGroup, Default: "authenticate",
+		Doc: "What is done with requests of users who are not logged in: authenticate sends them to log in, allow lets them pass, deny " +
+			"answers 401.",
+	}, oneOf("authenticate", "allow", "deny"))
+	AuthScope = add(Annotation{
+		Name: "auth-scope", Scope: OfTargetGroup, Default: "openid", Doc: "What is asked for of a user at the login.",
+	}, parseText)
+	AuthCookie = add(Annotation{
+		Name: "auth-session-cookie", Scope: OfTargetGroup, Default: "AWSELBAuthSessionCookie", Doc: "The name of the cookie of a session.",
+	}, parseText)
+	AuthTimeout = add(Annotation{
+		Name: "auth-session-timeout", Scope: OfTargetGroup, Default: "604800", Doc: "The seconds that a session lasts at most.",
+	}, intBetween(1, 604800))
+	MutualAuthentication = add(Annotation{
+		Name: "mutual-authentication", Scope: OfListener, Combine: Agree,
+		Doc: "Whether clients of HTTPS listeners show a certificate. Without it nothing is changed, without --reset-attributes.",
+	}, parseMutualAuth)
+	JWTValidation = add(Annotation{
+		Name: "jwt-validation", Scope: OfIngress,
+		Doc: "Which JSON Web Tokens requests must bring. It counts on HTTPS listeners; those for HTTP stay open.",
+	}, parseJWT)
+	Transforms = add(Annotation{
+		Name: "transforms.", Scope: OfIngress,
+		Doc: "How host and URL are changed of requests for paths whose backend has this service name.",
+	}, parseTransforms)
+)
 
 // What is not built yet.
 var (
 	_ = unsupported(OfGroup, "Of the load balancer.",
-		"customer-owned-ipv4-pool", "ipam-ipv4-pool-id", "minimum-load-balancer-capacity", wafv2ACLName, "waf-acl-id", "web-acl-id",
+		"customer-owned-ipv4-pool", "ipam-ipv4-pool-id", "minimum-load-balancer-capacity", "waf-acl-id", "web-acl-id",
 		"shield-advanced-protection")
-	_ = unsupported(OfListener, "Of HTTPS listeners.", "mutual-authentication", "create-acm-cert", "acm-pca-arn")
-	_ = unsupported(OfIngress, "Of rules.", "jwt-validation", "transforms.")
-	_ = unsupported(OfTargetGroup, "Who may pass.",
-		"auth-type", "auth-idp-cognito", "auth-idp-oidc", "auth-on-unauthenticated-request", "auth-scope", "auth-session-cookie",
-		"auth-session-timeout")
+	_ = unsupported(OfListener, "Of HTTPS listeners.", "create-acm-cert", "acm-pca-arn")
 	_ = unsupported(OfTargetGroup, "The control port of targets.", "target-control-port.")
 	_ = unsupported(OfGroup, "A Network Load Balancer in front of the load balancer.",
 		"enable-frontend-nlb", "frontend-nlb-scheme", "frontend-nlb-subnets", "frontend-nlb-eip-allocations", "frontend-nlb-security-groups",

@@ -15,10 +15,9 @@ import (
 func (r *reading) warn() {
 	for _, fault := range Check(r.annotations()) {
 		isFault := func(other Fault) bool { return other.Annotation == fault.Annotation && other.Object == "" }
-		if slices.ContainsFunc(r.faults, isFault) || fault.Annotation == Prefix+authType && fault.Value == "none" {
-			continue
+		if !slices.ContainsFunc(r.faults, isFault) {
+			r.warnOf(fault)
 		}
-		r.warnOf(fault)
 	}
 	if value, ok := r.annotations()[Prefix+ListenPorts.Name]; ok {
 		r.warnOfPortTwice(value)
@@ -71,8 +70,21 @@ func (d *draft) warnings() map[*reading][]Fault {
 	}
 	for i := range d.listeners {
 		d.warnOfShadows(&d.listeners[i], warn)
+		d.warnOfOpenListener(&d.listeners[i], warn)
 	}
 	return warnings
+}
+
+// warnOfOpenListener finds members who may pass over HTTPS alone, and are served over HTTP to everybody.
+func (d *draft) warnOfOpenListener(l *listener, warn func(*reading, Fault)) {
+	for _, r := range l.members {
+		isGuarded := func(rule rule) bool { return rule.Action.Auth != nil }
+		if l.protocol == HTTP && !l.redirected && (slices.ContainsFunc(r.rules, isGuarded) || r.fallback != nil && isGuarded(*r.fallback)) {
+			warn(r, Fault{Annotation: Prefix + ListenPorts.Name, Reason: fmt.Sprintf(
+				"port %d serves without authentication, as over HTTP nobody can log in: listen for HTTPS alone, or set %s",
+				l.port, Prefix+SSLRedirect.Name)})
+		}
+	}
 }
 
 // warnOfShadows finds rules that no request reaches, as an earlier one takes all of theirs.

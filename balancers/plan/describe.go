@@ -188,10 +188,26 @@ func ruleText(rule stack.Rule) string {
 		}
 		texts = append(texts, name+" "+strings.Join(values, " or "))
 	}
+	for _, t := range rule.Transforms {
+		texts = append(texts, t.Type)
+	}
 	return strings.Join(texts, ", ") + " " + actionText(rule.Action)
 }
 
 func actionText(action stack.Action) string {
+	auth := action.Auth
+	switch {
+	case auth == nil:
+		return answerText(action)
+	case auth.Cognito != nil:
+		return "after a login at " + auth.Cognito.Domain + " " + answerText(action)
+	case auth.OIDC != nil:
+		return "after a login at " + auth.OIDC.Issuer + " " + answerText(action)
+	}
+	return "with a token of " + auth.JWT.Issuer + " " + answerText(action)
+}
+
+func answerText(action stack.Action) string {
 	switch {
 	case action.Forward != nil && len(action.Forward.Groups) == 1:
 		return "to target group " + groupText(action.Forward.Groups[0].Group)

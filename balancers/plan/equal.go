@@ -26,7 +26,18 @@ func byID(group stack.Ref) string {
 // ruleKey is equal for two rules when AWS does the same by both. It is the incumbent's comparison, so that adopting its rules changes
 // none.
 func ruleKey(rule stack.Rule, name naming) string {
-	return conditionsKey(rule.Conditions) + " -> " + actionKey(rule.Action, name)
+	return conditionsKey(rule.Conditions) + " -> " + transformsKey(rule.Transforms) + actionKey(rule.Action, name)
+}
+
+func transformsKey(transforms []stack.Transform) string {
+	var list []string
+	for _, t := range transforms {
+		list = append(list, t.Type)
+		for _, r := range t.Rewrites {
+			list = append(list, r.Regex, r.Replace)
+		}
+	}
+	return joined(list)
 }
 
 // conditionsKey leaves the order of conditions aside, and keeps that of their values.
@@ -55,6 +66,38 @@ func joined(list []string) string {
 }
 
 func actionKey(action stack.Action, name naming) string {
+	return authKey(action.Auth) + answerKey(action, name)
+}
+
+// authKey compares versions of client secrets, which are never seen.
+func authKey(auth *stack.Auth) string {
+	switch {
+	case auth == nil:
+		return ""
+	case auth.Cognito != nil:
+		c := auth.Cognito
+		return "cognito " + joined(append([]string{c.UserPoolARN, c.ClientID, c.Domain}, sessionTexts(c.Session)...))
+	case auth.OIDC != nil:
+		o := auth.OIDC
+		return "oidc " + joined(append([]string{o.Issuer, o.AuthorizationEndpoint, o.TokenEndpoint, o.UserInfoEndpoint, o.ClientID, o.Version},
+			sessionTexts(o.Session)...))
+	}
+	list := []string{auth.JWT.JWKSEndpoint, auth.JWT.Issuer}
+	for _, claim := range auth.JWT.Claims {
+		list = append(list, claim.Format, claim.Name, joined(claim.Values))
+	}
+	return "jwt " + joined(list)
+}
+
+func sessionTexts(s stack.Session) []string {
+	list := []string{s.Scope, s.Cookie, strconv.FormatInt(s.Timeout, 10), s.Unauthenticated}
+	for _, key := range keys(s.Extra) {
+		list = append(list, key, s.Extra[key])
+	}
+	return list
+}
+
+func answerKey(action stack.Action, name naming) string {
 	switch {
 	case action.Unknown != "":
 		return "unknown " + action.Unknown

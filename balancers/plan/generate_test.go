@@ -32,6 +32,7 @@ type (
 		Host, Path string // without both it is the default action
 		To         []genTarget
 		Other      string // redirect or fixed response, without To
+		Auth       string // issuer of the tokens that requests of port 443 bring
 	}
 	genTarget struct {
 		Service int
@@ -75,6 +76,9 @@ func generateRule(r *rand.Rand) genRule {
 	}
 	if r.IntN(6) == 0 {
 		rule.Host, rule.Path = "", ""
+	}
+	if rule.Port == 443 {
+		rule.Auth = pick(r, "", "", "one", "two")
 	}
 	if r.IntN(5) == 0 {
 		rule.Other = pick(r, "redirect", "fixed")
@@ -163,6 +167,9 @@ func (s genStack) want() stack.Stack {
 				l.Certificates = append(l.Certificates, cert)
 			}
 			action := target(&out, m, rule, tags)
+			if rule.Auth != "" {
+				action.Auth = &stack.Auth{JWT: &stack.JWT{Issuer: rule.Auth}}
+			}
 			if rule.Host == "" && rule.Path == "" {
 				l.Default = action
 				continue

@@ -24,6 +24,11 @@ type listener struct {
 	arrangement
 }
 
+// becomes says whether the listener has another protocol than this one, and is to have this one.
+func (l *listener) becomes(protocol string) bool {
+	return l.seen.Protocol != protocol && l.wanted.Protocol == protocol
+}
+
 func (l *listener) ref() stack.Ref {
 	if l.seen != nil {
 		return listenerRef(l.seen)
@@ -181,9 +186,10 @@ func (p *planner) extendListener(l *listener) {
 		p.createRules(l, 0)
 		return
 	}
-	if l.seen.Protocol == "HTTPS" {
-		p.addCertificates(l)
+	if l.becomes("HTTPS") { // before it has rules that only HTTPS may have
+		p.modifyListener(l)
 	}
+	p.addCertificates(l)
 	p.addRules(l)
 	l.rules = slices.Clone(p.routes[start+1:])
 }
@@ -197,12 +203,14 @@ func (p *planner) finishListener(l *listener) {
 		p.prioritise(l)
 	}
 	p.swap(l.rules, nil)
-	p.modifyListener(l)
-	if l.seen.Protocol != "HTTPS" {
-		p.addCertificates(l)
+	if l.seen.Protocol == l.wanted.Protocol {
+		p.modifyListener(l)
 	}
 	p.removeCertificates(l)
 	p.deleteRules(l)
+	if l.becomes("HTTP") {
+		p.modifyListener(l)
+	}
 	if differ := differing(l.wanted.Attributes, l.wanted.Presets, l.seen.Attributes); len(differ) > 0 {
 		p.do("attributes differ", SetListenerAttributes{l.ref(), differ})
 	}
@@ -231,6 +239,8 @@ func (p *planner) modifyListener(l *listener) {
 		why = "its SSL policy differs"
 	case wanted.Protocol == "HTTPS" && first(seen.Certificates) != first(wanted.Certificates):
 		why = "its default certificate differs"
+	case wanted.MutualAuth != nil && (seen.MutualAuth == nil || *seen.MutualAuth != *wanted.MutualAuth):
+		why = "its mutual authentication differs"
 	case actionKey(seen.Default, byID) != actionKey(wanted.Default, byID):
 		why = "its default action differs"
 	default:

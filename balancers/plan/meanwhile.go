@@ -99,13 +99,13 @@ func attachedTo(meanwhile stack.Action, coming []stack.Ref) stack.Action {
 		return unavailable
 	}
 	coming = slices.DeleteFunc(coming, func(g stack.Ref) bool { return has(meanwhile, g) })
-	return attached(*meanwhile.Forward, coming[:max(0, min(len(coming), mostGroups-len(meanwhile.Forward.Groups)))]...)
+	return attached(meanwhile, coming[:max(0, min(len(coming), mostGroups-len(meanwhile.Forward.Groups)))]...)
 }
 
-// servingKey is equal for actions that send the same requests to the same target groups.
+// servingKey is equal for actions that send the same requests to the same target groups, whoever may pass.
 func servingKey(action stack.Action) string {
 	if action.Forward == nil {
-		return actionKey(action, byID)
+		return answerKey(action, byID)
 	}
 	forward := stack.Forward{Sticky: action.Forward.Sticky}
 	for _, w := range action.Forward.Groups {

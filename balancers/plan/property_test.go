@@ -115,22 +115,25 @@ func checkPair(from, to genStack, room int) error {
 	}
 	same := agreed(before, after)
 	passed := w.passed(end, before, after)
+	guarded := slices.DeleteFunc(slices.Clone(universe), func(r request) bool { return !isGuarded(before[r]) || !isGuarded(after[r]) })
 	if room < 100 {
-		same, passed = nil, nil // at the quota not all can be kept
+		same, passed, guarded = nil, nil, nil // at the quota not all can be kept
 	}
 	if w.lenient || !stays(from, to) || sharesService(wanted, w.Stack) {
 		passed = nil
 	}
 	n := 0
 	return w.run(plan, func() error {
-		if err := errors.Join(w.keeps(before, same), w.serves(passed)); err != nil {
+		if err := errors.Join(w.keeps(before, same), w.serves(passed), w.guards(guarded)); err != nil {
 			return err
 		}
 		again := w.clone()
 		rest, over := Make(wanted, again.Stack, options)
 		check := nothing
 		if n++; n%4 == 0 {
-			check = func() error { return errors.Join(again.keeps(before, same), again.serves(passed)) }
+			check = func() error {
+				return errors.Join(again.keeps(before, same), again.serves(passed), again.guards(guarded))
+			}
 		}
 		if err := again.run(rest, check); err != nil {
 			return fmt.Errorf("and planned again: %w\n%s", err, lines(rest))
@@ -177,6 +180,16 @@ func (w *world) serves(requests []request) error {
 	for _, r := range requests {
 		if now := w.answer(r); !isServed(now) {
 			return fmt.Errorf("%+v: served before and after, but now %q", r, now)
+		}
+	}
+	return nil
+}
+
+// guards says which request a Service answers without asking who it is from.
+func (w *world) guards(requests []request) error {
+	for _, r := range requests {
+		if now := w.answer(r); isServed(now) && !isGuarded(now) {
+			return fmt.Errorf("%+v: guarded before and after, but now %q", r, now)
 		}
 	}
 	return nil

@@ -89,7 +89,10 @@ func (w *world) passed(end *world, before, after map[request]string) []request {
 // isServed says whether a Service answers.
 func isServed(answer string) bool { return served.MatchString(answer) }
 
-var served = regexp.MustCompile(`^s\d(, s\d)*$`)
+var served = regexp.MustCompile(`^(auth \w+: )?s\d(, s\d)*$`)
+
+// isGuarded says whether only those get the answer who may pass.
+func isGuarded(answer string) bool { return strings.HasPrefix(answer, "auth ") }
 
 // letsIn says whether one of the load balancer's security groups lets clients in. One that is given does.
 func (w *world) letsIn(b *stack.LoadBalancer, port int32) bool {
@@ -101,6 +104,11 @@ func (w *world) letsIn(b *stack.LoadBalancer, port int32) bool {
 }
 
 func (w *world) who(action stack.Action) string {
+	if action.Auth != nil {
+		issuer := action.Auth.JWT.Issuer
+		action.Auth = nil
+		return "auth " + issuer + ": " + w.who(action)
+	}
 	switch {
 	case action.Redirect != nil:
 		return "redirect " + action.Redirect.Port

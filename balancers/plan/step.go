@@ -112,7 +112,7 @@ type (
 		LoadBalancer stack.Ref
 		Listener     stack.Listener
 	}
-	// ModifyListener replaces protocol, default certificate, SSL policy and default action.
+	// ModifyListener replaces protocol, default certificate, SSL policy, default action and, if it is not nil, mutual authentication.
 	ModifyListener struct {
 		Listener stack.Ref
 		To       stack.Listener

@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -35,13 +36,25 @@ func (p *planner) tag() {
 		if l.gone || l.seen == nil {
 			continue
 		}
-		p.retag(l.ref(), l.wanted.Tags, l.seen.Tags)
+		p.retag(l.ref(), versioned(l.wanted.Tags, l.wanted.Default, l.seen.Default, l.seen.Tags), l.seen.Tags)
 		for i, at := range l.places {
 			if at.seen != nil {
-				p.retag(ruleRef(l, at.seen), p.ruleTags(at.final.Tags, l.part(i)), at.seen.Tags)
+				wanted := versioned(p.ruleTags(at.final.Tags, l.part(i)), at.final.Action, at.seen.Action, at.seen.Tags)
+				p.retag(ruleRef(l, at.seen), wanted, at.seen.Tags)
 			}
 		}
 	}
+}
+
+// versioned are the wanted tags without the version of a client secret that stays and has no tag, so that adopting what the incumbent has
+// made changes nothing.
+func versioned(wanted map[string]string, to, seen stack.Action, tags map[string]string) map[string]string {
+	if _, tagged := tags[stack.SecretTag]; tagged || wanted == nil || to.SecretVersion() != seen.SecretVersion() {
+		return wanted
+	}
+	wanted = maps.Clone(wanted)
+	delete(wanted, stack.SecretTag)
+	return wanted
 }
 
 // retag does nothing to a part of which no tags are wanted. By the cluster's tag it was found; nobody may set that one later.

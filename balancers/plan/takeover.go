@@ -41,7 +41,11 @@ func (p *planner) action(final, now, meanwhile stack.Action, done []*targetGroup
 		if now.Forward != nil && servingKey(now) == servingKey(meanwhile) {
 			meanwhile = now
 		}
-		return attachedTo(meanwhile, coming)
+		action := attachedTo(meanwhile, coming)
+		if final.Auth != nil { // nobody waits for that
+			action.Auth = final.Auth
+		}
+		return action
 	}
 	forward := stack.Forward{Sticky: final.Forward.Sticky}
 	var waiting []stack.Ref
@@ -54,7 +58,8 @@ func (p *planner) action(final, now, meanwhile stack.Action, done []*targetGroup
 		}
 		add(&forward, group)
 	}
-	return attached(forward, waiting...)
+	final.Forward = &forward
+	return attached(final, waiting...)
 }
 
 // waiting is the target group that is named, if another serves in its place.
@@ -84,8 +89,9 @@ func add(forward *stack.Forward, group stack.Weighted) {
 	forward.Groups = append(forward.Groups, group)
 }
 
-// attached is an action that also names target groups to which it sends nothing.
-func attached(forward stack.Forward, groups ...stack.Ref) stack.Action {
+// attached is a forward that also names target groups to which it sends nothing.
+func attached(action stack.Action, groups ...stack.Ref) stack.Action {
+	forward := *action.Forward
 	forward.Groups = slices.Clone(forward.Groups)
 	if len(forward.Groups) == 1 && len(groups) > 0 {
 		forward.Groups[0].Weight = max(1, forward.Groups[0].Weight)
@@ -93,7 +99,8 @@ func attached(forward stack.Forward, groups ...stack.Ref) stack.Action {
 	for _, group := range groups {
 		forward.Groups = append(forward.Groups, stack.Weighted{Group: group})
 	}
-	return stack.Action{Forward: &forward}
+	action.Forward = &forward
+	return action
 }
 
 // isToBeSent says whether a route does not send to a target group yet as another has to wait, too.
@@ -179,7 +186,7 @@ func (p *planner) attach(g *targetGroup) bool {
 	for _, r := range p.routes {
 		if now := r.now.Action.Forward; now != nil && has(r.final.Action, g.ref()) && len(now.Groups) < mostGroups {
 			to := r.now
-			to.Action = attached(*now, g.ref())
+			to.Action = attached(r.now.Action, g.ref())
 			p.change(r, to)
 			return true
 		}

@@ -129,7 +129,8 @@ func (w *world) action(a stack.Action) stack.Action {
 		g.Group = stack.Ref{ID: w.id("tg", g.Group)}
 		f.Groups = append(f.Groups, g)
 	}
-	return stack.Action{Forward: &f}
+	a.Forward = &f
+	return a
 }
 
 // do does a change, and then finds out which load balancer sends to which target group.
@@ -387,7 +388,13 @@ func (w *world) applyListener(change Change) error {
 		return nil
 	case ModifyListener:
 		_, l := w.listener(c.Listener)
+		if c.To.Protocol == "HTTP" && slices.ContainsFunc(l.Rules, func(r stack.Rule) bool { return r.Action.Auth != nil }) {
+			return fmt.Errorf("a rule has an authentication")
+		}
 		l.Protocol, l.SSLPolicy, l.Default = c.To.Protocol, c.To.SSLPolicy, w.action(c.To.Default)
+		if c.To.MutualAuth != nil {
+			l.MutualAuth = c.To.MutualAuth
+		}
 		if first := first(c.To.Certificates); first != "" {
 			rest := slices.DeleteFunc(slices.Clone(l.Certificates), func(s string) bool { return s == first })
 			l.Certificates = append([]string{first}, rest...)
@@ -434,6 +441,9 @@ func (w *world) applyRule(change Change) error {
 				return fmt.Errorf("priority in use")
 			}
 		}
+		if c.Rule.Action.Auth != nil && l.Protocol != "HTTPS" {
+			return fmt.Errorf("an authentication over %s", l.Protocol)
+		}
 		c.Rule.ARN, c.Rule.Owner, c.Rule.Action = w.make("rule", c.Part), "", w.action(c.Rule.Action)
 		if c.Rule.Priority < 1 || c.Rule.Priority > 50000 {
 			return fmt.Errorf("priority out of range")
@@ -441,7 +451,7 @@ func (w *world) applyRule(change Change) error {
 		l.Rules = append(l.Rules, c.Rule)
 	case ModifyRule:
 		r := w.rule(c.Rule)
-		r.Conditions, r.Action = c.To.Conditions, w.action(c.To.Action)
+		r.Conditions, r.Action, r.Transforms = c.To.Conditions, w.action(c.To.Action), c.To.Transforms
 	case SetPriorities:
 		_, l := w.listener(c.Listener)
 		for _, p := range c.Priorities {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -50,7 +51,7 @@ func RoutesOf(ctx context.Context, c client.Client, class string, key client.Obj
 	snapshot, options := NewSnapshot(c, nil), ingress.DefaultOptions("any", "any")
 	options.DefaultTargetType = "ip" // which wants no node port, where nothing says which
 	reconciler := &balancers.Reconciler{
-		Client: snapshot, Clock: clock.RealClock{}, View: nowhere{}, Facts: nowhere{}, Class: class, Options: options,
+		Client: snapshot, Clock: clock.RealClock{}, View: nowhere{}, Facts: nowhere{}, Secrets: nowhere{}, Class: class, Options: options,
 		Planner: balancers.PlannerFunc(func(stack.Stack, stack.Stack) (plan.Plan, []plan.Overflow) { return nil, nil }),
 	}
 	out := Routes{}
@@ -186,5 +187,20 @@ func (nowhere) Lookup(_ context.Context, needs ingress.Needs) (ingress.AWS, erro
 	for _, name := range needs.TargetGroups {
 		out.TargetGroups[name] = name
 	}
+	out.TrustStores, out.WebACLs = map[string]ingress.Named{}, map[string]ingress.Named{}
+	for _, name := range needs.TrustStores {
+		out.TrustStores[name] = ingress.Named{ARN: name}
+	}
+	for _, name := range needs.WebACLs {
+		out.WebACLs[name] = ingress.Named{ARN: name}
+	}
 	return out, nil
+}
+
+func (nowhere) Of(_ context.Context, _ ingress.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret {
+	out := map[types.NamespacedName]ingress.Secret{}
+	for _, key := range keys {
+		out[key] = ingress.Secret{ClientID: "any", Secret: "any"}
+	}
+	return out
 }

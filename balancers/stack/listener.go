@@ -10,6 +10,8 @@ type Listener struct {
 
 	Protocol  string // HTTP, HTTPS
 	SSLPolicy string // of HTTPS
+	// MutualAuth says whether clients show a certificate; of one that is wanted nil leaves what there is.
+	MutualAuth *MutualAuth
 	// Certificates of HTTPS, by ARN: the first is the default. That one is not repeated when it stands in the list for SNI, too.
 	Certificates []string
 	// Owners are the names of the members that want a certificate, the first one of each, by ARN; of a listener that is wanted.
@@ -22,6 +24,14 @@ type Listener struct {
 	Rules      []Rule // in the order in which they are tried, without the default
 }
 
+// MutualAuth says whether clients of an HTTPS listener show a certificate.
+type MutualAuth struct {
+	Mode           string `json:"mode"`                 // off, passthrough, verify
+	TrustStore     string `json:"trustStore,omitempty"` // ARN; of mode verify, as what follows
+	IgnoreExpiry   bool   `json:"ignoreClientCertificateExpiry,omitempty"`
+	AdvertiseNames bool   `json:"advertiseTrustStoreCaNames,omitempty"`
+}
+
 // Rule says what is done with some requests.
 type Rule struct {
 	ARN      string // of one that is seen
@@ -30,6 +40,7 @@ type Rule struct {
 
 	Conditions []Condition // all must hold
 	Action     Action
+	Transforms []Transform // at most one of each type, sorted by type
 	Tags       map[string]string
 }
 
@@ -46,13 +57,13 @@ type Condition struct {
 // Parameter is one of a query. Without a key it fits by its value alone.
 type Parameter struct{ Key, Value string }
 
-// Action is what is done with a request. Exactly one field is set.
+// Action is what is done with a request. Exactly one field besides Auth is set.
 type Action struct {
+	Auth     *Auth // who may pass; nil for everybody. HTTPS listeners alone have it.
 	Forward  *Forward
 	Redirect *Redirect
 	Fixed    *FixedResponse
-	// Unknown says what a rule or listener does that is seen and cannot be written as the others, such as authenticate-oidc or a
-	// transform. It equals nothing that is wanted.
+	// Unknown says what a rule or listener does that is seen and cannot be written as the others. It equals nothing that is wanted.
 	Unknown string
 }
 

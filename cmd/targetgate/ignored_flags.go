@@ -18,8 +18,8 @@ var (
 		"gateway-class-max-concurrent-reconciles", "globalaccelerator-max-concurrent-reconciles",
 		"globalaccelerator-max-exponential-backoff-delay", "ingress-max-exponential-backoff-delay", "lb-stabilization-monitor-interval",
 		"leader-election-lease-duration", "load-balancer-class", "nlb-gateway-max-concurrent-reconciles",
-		"quic-environment-variable-name", "required-secrets-label", "service-max-concurrent-reconciles",
-		"service-max-exponential-backoff-delay", "targetgroupbinding-requeue-duration",
+		"quic-environment-variable-name", "service-max-concurrent-reconciles", "service-max-exponential-backoff-delay",
+		"targetgroupbinding-requeue-duration",
 	}
 )
 

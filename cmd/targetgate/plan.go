@@ -17,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/balancers/preview"
+	"github.com/targetgate/targetgate/balancers/secrets"
 )
 
 // planCommand runs plan with these arguments and returns the exit code.
@@ -71,6 +72,7 @@ func (o *planOptions) plan(ctx context.Context, in io.Reader) (preview.Report, e
 	}
 	snapshot := preview.NewSnapshot(c, o.WatchNamespaces)
 	p := &preview.Preview{Reconciler: newReconciler(&o.options, newProvisionCalls(aws), snapshot), Snapshot: snapshot}
+	p.Reconciler.Secrets = &secrets.Reader{Client: snapshot, Label: o.Provision.SecretsLabel}
 	return o.ask(ctx, p, namespace, in)
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
 	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -27,6 +29,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/secrets"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/webhook/ingresses"
 )
@@ -41,7 +44,9 @@ type provisionOptions struct {
 	SettleTime    time.Duration
 	// ForbidClassAnnotation and ForbidGroupName have the webhook refuse new uses of annotations.
 	ForbidClassAnnotation, ForbidGroupName bool
-	Ingress                                ingress.Options
+	// SecretsLabel is key=value of Secrets that may be read; "" for all.
+	SecretsLabel string
+	Ingress      ingress.Options
 
 	names []string // of these flags, apart from --provision
 }
@@ -79,6 +84,8 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 	flags.BoolVar(&i.ResetAttributes, "reset-attributes", false,
 		"Set attributes of load balancers, listeners and target groups back to AWS's defaults when no annotation and no IngressClassParams "+
 			"names them any more. Deletion protection stays. Default: all stay as they are.")
+	flags.StringVar(&o.SecretsLabel, "required-secrets-label", "",
+		"Label, key=value, of Secrets for logins: others are not read. Default: all may be that the service account may read.")
 	flags.IntVar(&i.Limits.Rules, "load-balancer-rule-quota", i.Limits.Rules,
 		"How many rules AWS lets a load balancer have. Rules beyond it are not added, and an event says so.")
 	flags.IntVar(&i.Limits.Certificates, "load-balancer-certificate-quota", i.Limits.Certificates,
@@ -129,6 +136,10 @@ func (o *provisionOptions) validate(beside bool) (faults []error) {
 		"--backend-security-group=%s: want an ID such as sg-0123456789abcdef0", i.BackendSecurityGroup)
 	fault(i.ManageBackendRules && !i.BackendSecurityGroups,
 		"--enable-manage-backend-security-group-rules needs --enable-backend-security-group")
+	if o.SecretsLabel != "" {
+		set, err := labels.ConvertSelectorToLabelsMap(o.SecretsLabel)
+		fault(err != nil || len(set) != 1, "--required-secrets-label=%s: want one label, key=value", o.SecretsLabel)
+	}
 	fault(o.Workers < 1, "--ingress-max-concurrent-reconciles=%d: want 1 or more", o.Workers)
 	fault(i.Limits.Rules < 1, "--load-balancer-rule-quota=%d: want 1 or more", i.Limits.Rules)
 	fault(i.Limits.Certificates < 1, "--load-balancer-certificate-quota=%d: want 1 or more", i.Limits.Certificates)
@@ -176,6 +187,12 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 	calls := newProvisionCalls(aws)
 	reconciler := newReconciler(opts, calls, mgr.GetClient())
 	reconciler.Recorder = recorder
+	clientset, err := kubernetes.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return fmt.Errorf("making the client for Secrets: %w", err)
+	}
+	watcher := &secrets.Watcher{Client: clientset, Label: o.SecretsLabel}
+	reconciler.Secrets, reconciler.SecretChanges = watcher, watcher.Start
 	view := reconciler.View.(*account.View) //nolint:forcetypeassert // newReconciler makes it
 	if len(opts.WatchNamespaces) == 0 {
 		reconciler.Stacks = view
@@ -215,7 +232,7 @@ func newReconciler(opts *options, calls provisionCalls, c client.Client) *balanc
 			ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, Clock: now, Cluster: opts.ClusterName, VPC: vpc, Interval: o.DriftInterval,
 		},
 		Facts: &balancers.Lookup{
-			Network:      &account.Network{EC2: calls.ec2, ELB: calls.elb, Clock: now, VPC: vpc},
+			Network:      &account.Network{EC2: calls.ec2, ELB: calls.elb, WAF: calls.waf, Clock: now, VPC: vpc},
 			Certificates: &account.Issued{ACM: calls.acm, Clock: now},
 		},
 		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {

@@ -23,6 +23,8 @@ func CreateListener(c plan.CreateListener) (*elasticloadbalancingv2.CreateListen
 		Certificates:    defaultCertificate(c.Listener),
 		DefaultActions:  actions,
 		Tags:            Tags(c.Listener.Tags),
+
+		MutualAuthentication: mutualAuth(c.Listener.MutualAuth),
 	}, err
 }
 
@@ -36,7 +38,26 @@ func ModifyListener(c plan.ModifyListener) (*elasticloadbalancingv2.ModifyListen
 		SslPolicy:      some(c.To.SSLPolicy),
 		Certificates:   defaultCertificate(c.To),
 		DefaultActions: actions,
+
+		MutualAuthentication: mutualAuth(c.To.MutualAuth),
 	}, err
+}
+
+// mutualAuth is nil to leave what there is.
+func mutualAuth(m *stack.MutualAuth) *types.MutualAuthenticationAttributes {
+	if m == nil {
+		return nil
+	}
+	out := &types.MutualAuthenticationAttributes{Mode: aws.String(m.Mode)}
+	if m.Mode != "verify" {
+		return out
+	}
+	out.TrustStoreArn, out.IgnoreClientCertificateExpiry = aws.String(m.TrustStore), aws.Bool(m.IgnoreExpiry)
+	out.AdvertiseTrustStoreCaNames = types.AdvertiseTrustStoreCaNamesEnumOff
+	if m.AdvertiseNames {
+		out.AdvertiseTrustStoreCaNames = types.AdvertiseTrustStoreCaNamesEnumOn
+	}
+	return out
 }
 
 func defaultCertificate(l stack.Listener) []types.Certificate {
@@ -63,23 +84,28 @@ func CreateRule(c plan.CreateRule) (*elasticloadbalancingv2.CreateRuleInput, err
 		Priority:    aws.Int32(c.Rule.Priority),
 		Conditions:  conditions,
 		Actions:     actions,
+		Transforms:  transforms(c.Rule.Transforms),
 		Tags:        Tags(c.Rule.Tags),
 	}, err
 }
 
-// ModifyRule takes transforms off, too: none is wanted.
+// ModifyRule takes transforms off when none is wanted.
 func ModifyRule(c plan.ModifyRule) (*elasticloadbalancingv2.ModifyRuleInput, error) {
 	conditions, err := Conditions(c.To.Conditions)
 	if err != nil {
 		return nil, err
 	}
 	actions, err := Actions(c.To.Action)
-	return &elasticloadbalancingv2.ModifyRuleInput{
-		RuleArn:         aws.String(c.Rule.ID),
-		Conditions:      conditions,
-		Actions:         actions,
-		ResetTransforms: aws.Bool(true),
-	}, err
+	in := &elasticloadbalancingv2.ModifyRuleInput{
+		RuleArn:    aws.String(c.Rule.ID),
+		Conditions: conditions,
+		Actions:    actions,
+		Transforms: transforms(c.To.Transforms),
+	}
+	if len(in.Transforms) == 0 {
+		in.ResetTransforms = aws.Bool(true)
+	}
+	return in, err
 }
 
 // SetRulePriorities is one call for all of them.

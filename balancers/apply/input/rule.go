@@ -65,7 +65,7 @@ func parameters(query []stack.Parameter) (out []types.QueryStringKeyValuePair) {
 	return out
 }
 
-// Actions are the one action of a rule or listener. The error says of one that is seen that it cannot be written.
+// Actions are those of a rule or listener. The error says of one that is seen that it cannot be written.
 func Actions(action stack.Action) ([]types.Action, error) {
 	out := types.Action{Order: aws.Int32(1)}
 	switch {
@@ -80,7 +80,11 @@ func Actions(action stack.Action) ([]types.Action, error) {
 	default:
 		return nil, fmt.Errorf("the action %q cannot be written", action.Unknown)
 	}
-	return []types.Action{out}, nil
+	if action.Auth == nil {
+		return []types.Action{out}, nil
+	}
+	out.Order = aws.Int32(2)
+	return []types.Action{auth(*action.Auth), out}, nil
 }
 
 // forward has weights where there is a choice, as the incumbent's has.

@@ -155,6 +155,7 @@ namespaceSelector:
   (list "tolerate-non-existent-backend-service" .Values.tolerateNonExistentBackendService)
   (list "tolerate-non-existent-backend-action" .Values.tolerateNonExistentBackendAction)
   (list "reset-attributes" .Values.resetAttributes)
+  (list "required-secrets-label" .Values.requiredSecretsLabel)
   (list "allowed-certificate-authority-arns" .Values.certDiscovery.allowedCertificateAuthorityARNs)
   (list "enable-wafv2" .Values.enableWafv2)
   (list "disable-ingress-class-annotation" .Values.disableIngressClassAnnotation)

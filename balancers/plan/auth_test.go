@@ -1,0 +1,108 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// oneRule is a stack with one rule, whose requests log in when a version of the client secret is given.
+func oneRule(protocol, version string) stack.Stack {
+	s := genStack{Members: []genMember{{Name: "ns/m", Type: "ip", Rules: []genRule{{Port: 80, Path: "/a", To: []genTarget{{0, 1}}}}}}}.want()
+	listener := &s.LoadBalancers[0].Listeners[0]
+	if listener.Protocol = protocol; protocol == "HTTPS" {
+		listener.Certificates, listener.SSLPolicy = []string{"cert"}, "policy"
+	}
+	if version != "" {
+		rule := &listener.Rules[0]
+		rule.Action.Auth = &stack.Auth{OIDC: &stack.OIDC{ClientID: "id", Version: version}}
+		rule.Tags = maps.Clone(rule.Tags)
+		rule.Tags[stack.SecretTag] = version
+	}
+	return s
+}
+
+// planFrom makes a stack, edits what is seen of it, and returns what is planned for another.
+func planFrom(t *testing.T, from, to stack.Stack, edit func(*stack.Rule)) []string {
+	t.Helper()
+	w := newWorld()
+	first, _ := Make(from, w.Stack, Options{})
+	if err := w.run(first, nothing); err != nil {
+		t.Fatal(err)
+	}
+	edit(&w.LoadBalancers[0].Listeners[0].Rules[0])
+	steps, _ := Make(to, w.Stack, Options{})
+	if err := w.run(steps, nothing); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := Make(to, w.Stack, Options{}); len(again) > 0 {
+		t.Errorf("planned again: %s", lines(again))
+	}
+	texts := make([]string, len(steps))
+	for i, step := range steps {
+		texts[i] = step.String()
+	}
+	return texts
+}
+
+// Only HTTPS listeners may have rules that ask for a login, so that the protocol changes before such a rule comes, or after it is gone.
+func TestProtocolChangesWithLogins(t *testing.T) {
+	same := func(*stack.Rule) {}
+	planFrom(t, oneRule("HTTP", ""), oneRule("HTTPS", "1"), same)
+	planFrom(t, oneRule("HTTPS", "1"), oneRule("HTTP", ""), same)
+}
+
+// A rule is written again when its client secret has another version than the tag says, and not when it has no tag, as those of the
+// incumbent, whose version is assumed.
+func TestClientSecretsAreWrittenWhenTheyChange(t *testing.T) {
+	const change = "change rule 80:1: path /a after a login at  to target group ns/m-s0:80"
+	untagged := func(r *stack.Rule) {
+		r.Tags = maps.Clone(r.Tags)
+		delete(r.Tags, stack.SecretTag)
+	}
+	for name, tc := range map[string]struct {
+		to   string
+		edit func(*stack.Rule)
+		want []string
+	}{
+		"the same":               {"1", func(*stack.Rule) {}, nil},
+		"the same, as assumed":   {"1", untagged, nil},
+		"another":                {"2", func(*stack.Rule) {}, []string{change, "tag 80:1 (rule-5) with targetgate.dev/secret-version=2"}},
+		"another, of no tag yet": {"2", untagged, []string{change, "tag 80:1 (rule-5) with targetgate.dev/secret-version=2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := planFrom(t, oneRule("HTTPS", "1"), oneRule("HTTPS", tc.to), tc.edit); !slices.Equal(got, tc.want) {
+				t.Errorf("planned:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(tc.want, "\n"))
+			}
+		})
+	}
+}
+
+// Mutual authentication is changed where it is wanted otherwise, and left alone where nothing is.
+func TestMutualAuthenticationIsChangedInPlace(t *testing.T) {
+	verify := stack.MutualAuth{Mode: "verify", TrustStore: "store"}
+	for name, tc := range map[string]struct {
+		seen   stack.MutualAuth
+		wanted *stack.MutualAuth
+		want   int
+	}{
+		"nothing is wanted": {verify, nil, 0},
+		"the same":          {verify, &verify, 0},
+		"another":           {stack.MutualAuth{Mode: "off"}, &verify, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from, to := oneRule("HTTPS", ""), oneRule("HTTPS", "")
+			from.LoadBalancers[0].Listeners[0].MutualAuth = &tc.seen
+			to.LoadBalancers[0].Listeners[0].MutualAuth = tc.wanted
+			if got := planFrom(t, from, to, func(*stack.Rule) {}); len(got) != tc.want {
+				t.Errorf("planned %v, want %d steps", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,50 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package secrets
+
+import (
+	"context"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+)
+
+// Reader reads Secrets once, for those who only ask what would be done.
+type Reader struct {
+	Client client.Reader
+	// Label is key=value of the Secrets that may be read, "" for all.
+	Label string
+}
+
+// Of has the Secrets of these keys.
+func (r *Reader) Of(ctx context.Context, _ ingress.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret {
+	out := make(map[types.NamespacedName]ingress.Secret, len(keys))
+	for _, key := range keys {
+		secret := &corev1.Secret{}
+		err := r.Client.Get(ctx, key, secret)
+		out[key] = read(r.Label, secret, err)
+	}
+	return out
+}
+
+// read is what a Secret says, or why nothing is known of it.
+func read(label string, secret *corev1.Secret, err error) ingress.Secret {
+	switch {
+	case apierrors.IsNotFound(err):
+		return ingress.Secret{Reason: "does not exist: create it"}
+	case apierrors.IsForbidden(err):
+		return ingress.Secret{Reason: "may not be read: allow targetgate's service account to get, list and watch it"}
+	case err != nil:
+		return ingress.Secret{Reason: "could not be read: " + err.Error()}
+	}
+	if key, value, ok := strings.Cut(label, "="); ok && secret.Labels[key] != value {
+		return ingress.Secret{Reason: "has no label " + label + ", which --required-secrets-label wants"}
+	}
+	return ingress.ReadSecret(secret)
+}

@@ -1,0 +1,110 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package secrets
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+)
+
+func secret(id string) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "idp", UID: "u", Labels: map[string]string{"may": "yes"}},
+		Data:       map[string][]byte{"clientID": []byte(id), "clientSecret": []byte("hidden")},
+	}
+}
+
+var key = types.NamespacedName{Namespace: "shop", Name: "idp"}
+
+// A group hears of each change of a Secret that it needs, also of one that comes later, and of none when it needs it no longer.
+func TestGroupsHearOfTheirSecrets(t *testing.T) {
+	client := fake.NewClientset()
+	w := &Watcher{Client: client}
+	heard := make(chan ingress.Group, 10)
+	w.Start(t.Context(), func(group ingress.Group) { heard <- group })
+	group := ingress.Group{Name: "edge"}
+	get := func() ingress.Secret { return w.Of(t.Context(), group, []types.NamespacedName{key})[key] }
+	await := func(id string) {
+		t.Helper()
+		for deadline := time.After(20 * time.Second); get().ClientID != id; {
+			select {
+			case got := <-heard:
+				if got != group {
+					t.Fatalf("group %v heard of it", got)
+				}
+			case <-deadline:
+				t.Fatalf("client %q, want %q", get().ClientID, id)
+			}
+		}
+	}
+	if got := get(); !strings.HasPrefix(got.Reason, "does not exist") {
+		t.Errorf("of a Secret that is not there: %+v", got)
+	}
+	api := client.CoreV1().Secrets("shop")
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !cache.WaitForCacheSync(t.Context().Done(), w.watched[key].informer.HasSynced) { // the fake loses what happens between list and watch
+		t.Fatal("the Secret is not watched")
+	}
+	must(api.Create(t.Context(), secret("first"), metav1.CreateOptions{}))
+	await("first")
+	must(api.Update(t.Context(), secret("second"), metav1.UpdateOptions{}))
+	await("second")
+
+	w.Of(t.Context(), group, nil)
+	if len(w.watched) > 0 {
+		t.Errorf("watched %v, though nobody needs it", w.watched)
+	}
+}
+
+// Two groups need one Secret: it is watched until neither does.
+func TestASecretIsWatchedAsLongAsItIsNeeded(t *testing.T) {
+	w := &Watcher{Client: fake.NewClientset(secret("id"))}
+	w.Start(t.Context(), func(ingress.Group) {})
+	one, two := ingress.Group{Name: "one"}, ingress.Group{Name: "two"}
+	w.Of(t.Context(), one, []types.NamespacedName{key})
+	w.Of(t.Context(), two, []types.NamespacedName{key})
+	w.Of(t.Context(), one, nil)
+	if w.watched[key] == nil || len(w.watched[key].groups) != 1 {
+		t.Errorf("watched %v, want it for the second group", w.watched)
+	}
+}
+
+func TestWhyASecretIsNotKnown(t *testing.T) {
+	resource := schema.GroupResource{Resource: "secrets"}
+	for name, tc := range map[string]struct {
+		label string
+		err   error
+		want  string
+	}{
+		"known":       {"may=yes", nil, ""},
+		"gone":        {"", apierrors.NewNotFound(resource, "idp"), "does not exist: create it"},
+		"forbidden":   {"", apierrors.NewForbidden(resource, "idp", nil), "may not be read: allow"},
+		"unreachable": {"", context.DeadlineExceeded, "could not be read: context deadline exceeded"},
+		"no label":    {"may=no", nil, "has no label may=no, which --required-secrets-label wants"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := read(tc.label, secret("id"), tc.err)
+			if !strings.HasPrefix(got.Reason, tc.want) || (tc.want == "") != (got.ClientID == "id") {
+				t.Errorf("got %+v, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,136 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package secrets
+
+import (
+	"context"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+)
+
+// Watcher reads Secrets for groups, and looks out for their changes. It is safe for concurrent use.
+type Watcher struct {
+	Client kubernetes.Interface
+	// Label is key=value of the Secrets that may be read, "" for all.
+	Label string
+
+	mu      sync.Mutex // guards what follows
+	ctx     context.Context
+	changed func(ingress.Group)
+	watched map[types.NamespacedName]*watched
+}
+
+// watched is one Secret with the groups that need it.
+type watched struct {
+	informer cache.SharedIndexInformer
+	stop     context.CancelFunc
+	groups   map[ingress.Group]bool
+}
+
+// Start has changed be called with each group that needs a Secret that has changed, come or gone, until the context ends.
+func (w *Watcher) Start(ctx context.Context, changed func(ingress.Group)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ctx, w.changed, w.watched = ctx, changed, map[types.NamespacedName]*watched{}
+}
+
+// Of has the Secrets that a group needs now, in place of those that it needed before.
+func (w *Watcher) Of(ctx context.Context, group ingress.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret {
+	informers := w.need(group, keys)
+	out := make(map[types.NamespacedName]ingress.Secret, len(keys))
+	for _, key := range keys {
+		out[key] = w.get(ctx, key, informers[key])
+	}
+	return out
+}
+
+// need notes what the group needs, and returns the informers of that.
+func (w *Watcher) need(group ingress.Group, keys []types.NamespacedName) map[types.NamespacedName]cache.SharedIndexInformer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	informers := make(map[types.NamespacedName]cache.SharedIndexInformer, len(keys))
+	for _, key := range keys {
+		if w.watched[key] == nil {
+			w.watched[key] = w.watch(key)
+		}
+		w.watched[key].groups[group] = true
+		informers[key] = w.watched[key].informer
+	}
+	for key, watched := range w.watched {
+		if informers[key] != nil {
+			continue
+		}
+		if delete(watched.groups, group); len(watched.groups) == 0 {
+			watched.stop()
+			delete(w.watched, key)
+		}
+	}
+	return informers
+}
+
+// watch begins to look out for a Secret. The caller holds the lock.
+func (w *Watcher) watch(key types.NamespacedName) *watched {
+	ctx, stop := context.WithCancel(w.ctx)
+	api := w.Client.CoreV1().Secrets(key.Namespace)
+	only := func(options *metav1.ListOptions) {
+		options.FieldSelector, options.LabelSelector = fields.OneTermEqualSelector("metadata.name", key.Name).String(), w.Label
+	}
+	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			only(&options)
+			return api.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			only(&options)
+			return api.Watch(ctx, options)
+		},
+	}, w.Client), &corev1.Secret{}, 0, nil)
+	log := ctrl.LoggerFrom(ctx).WithValues("secret", key)
+	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		log.V(1).Info("Failed to watch a Secret of an Ingress", "error", err.Error()) // the pass tells the user
+	})
+	tell := func() { w.tell(key) }
+	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { tell() }, UpdateFunc: func(any, any) { tell() }, DeleteFunc: func(any) { tell() },
+	}) // it fails on an informer that has stopped
+	go informer.RunWithContext(ctx)
+	return &watched{informer: informer, stop: stop, groups: map[ingress.Group]bool{}}
+}
+
+// tell tells all groups that need a Secret.
+func (w *Watcher) tell(key types.NamespacedName) {
+	w.mu.Lock()
+	var groups []ingress.Group
+	if watched := w.watched[key]; watched != nil {
+		for group := range watched.groups {
+			groups = append(groups, group)
+		}
+	}
+	w.mu.Unlock()
+	for _, group := range groups {
+		w.changed(group)
+	}
+}
+
+// get reads one that is watched, from the API server while the watch has nothing to say.
+func (w *Watcher) get(ctx context.Context, key types.NamespacedName, informer cache.SharedIndexInformer) ingress.Secret {
+	if informer.HasSynced() {
+		if object, ok, _ := informer.GetStore().GetByKey(key.String()); ok {
+			return read(w.Label, object.(*corev1.Secret), nil)
+		}
+	}
+	secret, err := w.Client.CoreV1().Secrets(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	return read(w.Label, secret, err)
+}
