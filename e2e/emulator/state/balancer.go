@@ -28,6 +28,10 @@ type BalancerSpec struct {
 	Subnets []string
 	// CrossZone is always on for an ALB.
 	CrossZone bool
+	// Allocations are the Elastic IP addresses of a Network Load Balancer, by subnet.
+	Allocations map[string]string
+	// IPAMPool is where the public addresses of an internet-facing ALB are from, CustomerPool those of one on an Outpost; "" is Amazon's.
+	IPAMPool, CustomerPool string
 	// SecurityGroups are of the same VPC. With none, only rules with address ranges let its traffic through to targets.
 	SecurityGroups []string
 	// ByAPI is one that an API call asks for: it is not active at once, and its security groups hold clients off.
@@ -51,8 +55,9 @@ type Balancer struct {
 
 type balancer struct {
 	Balancer
-	account    string
-	attributes map[string]string
+	account     string
+	attributes  map[string]string
+	reservation reservation
 	// batched says that changed rules wait for the next batch; phase is the time of one of the batches.
 	batched bool
 	phase   time.Time
@@ -74,7 +79,7 @@ func (m *Machine) CreateBalancer(account string, spec BalancerSpec) (Balancer, e
 		return Balancer{}, err
 	}
 	vpc, zones, err := m.zones(spec)
-	if err := first(err, m.validateBalancerGroups(vpc, spec.SecurityGroups)); err != nil {
+	if err := first(err, m.validateBalancerGroups(vpc, spec.SecurityGroups), m.validatePools(spec, zones)); err != nil {
 		return Balancer{}, err
 	}
 	if same, err := m.sameBalancer(account, spec); same != nil || err != nil {
@@ -123,6 +128,7 @@ func (s BalancerSpec) withDefaults() BalancerSpec {
 	s.Type = cmp.Or(s.Type, Application)
 	s.Scheme = cmp.Or(s.Scheme, "internet-facing")
 	s.AddressType = cmp.Or(s.AddressType, IPv4)
+	s.Allocations = maps.Clone(s.Allocations)
 	s.Subnets, s.SecurityGroups, s.Tags = slices.Clone(s.Subnets), slices.Clone(s.SecurityGroups), maps.Clone(s.Tags)
 	return s
 }
@@ -155,6 +161,7 @@ func (b *balancer) sameAs(spec BalancerSpec) bool {
 		return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 	}
 	return b.Type == spec.Type && b.Scheme == spec.Scheme && b.AddressType == spec.AddressType &&
+		b.IPAMPool == spec.IPAMPool && b.CustomerPool == spec.CustomerPool && maps.Equal(b.Allocations, spec.Allocations) &&
 		same(b.Subnets, spec.Subnets) && same(b.SecurityGroups, spec.SecurityGroups)
 }
 
@@ -226,13 +233,17 @@ func (m *Machine) zones(spec BalancerSpec) (vpc string, zones []Subnet, err erro
 		vpc, names[subnet.Zone] = owner, true
 		zones = append(zones, subnet)
 	}
-	if spec.Type == Application && len(zones) < 2 {
+	if spec.Type == Application && len(zones) < 2 && !onOutpost(zones) {
 		return "", nil, Invalid("At least two subnets in two different Availability Zones must be specified")
 	}
 	if len(zones) == 0 {
 		return "", nil, Invalid("At least one subnet must be specified")
 	}
 	return vpc, zones, nil
+}
+
+func onOutpost(zones []Subnet) bool {
+	return len(zones) > 0 && !slices.ContainsFunc(zones, func(z Subnet) bool { return z.Outpost == "" })
 }
 
 func (m *Machine) subnet(id string) (vpc string, subnet Subnet, ok bool) {

@@ -17,6 +17,9 @@ func (m *Machine) SetSubnets(arn string, subnets []string) error {
 	if !ok {
 		return loadBalancerNotFound()
 	}
+	if b.reservation.state == CapacityPending {
+		return capacityPending(b)
+	}
 	spec := b.BalancerSpec
 	spec.Subnets = slices.Clone(subnets)
 	vpc, zones, err := m.zones(spec)

@@ -30,6 +30,9 @@
 // group that any listener or rule names is in use, even with weight 0 and for requests that never come: its targets are checked. It may
 // belong to one load balancer only. A rule in force may still name one that is in use no more: deleted, it answers 503.
 //
+// Capacity that is reserved for a load balancer is pending for some minutes (Delays.Capacity); a second request waits for that. Pools of
+// public addresses are made known by PutPool: which addresses are in them is not.
+//
 // A deleted load balancer keeps its target groups for seconds (Delays.Release) and its security groups for a minute (Delays.Linger).
 //
 // Of EC2 it knows subnets and routes, instances, network interfaces, and security groups with their inbound rules. A call that

@@ -32,10 +32,13 @@ type Machine struct {
 	certificates map[string]bool
 	// lingering are the security groups of network interfaces that deleted load balancers have left, and how many.
 	lingering map[string]int
-	ec2       ec2
-	acm       acm
-	waf       waf
-	nodes     int // load balancers that got addresses so far
+	// pools are the address pools that load balancers may have; capacity, if it is set, is the most units that one can reserve.
+	pools    map[string]bool
+	capacity *int
+	ec2      ec2
+	acm      acm
+	waf      waf
+	nodes    int // load balancers that got addresses so far
 }
 
 // New makes an empty machine.
@@ -50,6 +53,7 @@ func New(opts Options) *Machine {
 		balancers:    map[string]*balancer{},
 		instances:    map[string]Instance{},
 		reserved:     map[string]bool{},
+		pools:        map[string]bool{},
 		tags:         histories[map[string]string]{},
 		certificates: map[string]bool{},
 		lingering:    map[string]int{},

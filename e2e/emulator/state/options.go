@@ -65,6 +65,7 @@ type Quotas struct {
 	Balancers, ListenersPerBalancer, SecurityGroupsPerBalancer int
 	RulesPerBalancer, CertificatesPerBalancer                  int // without the default ones
 	GroupsPerAction, ValuesPerRule, WildcardsPerRule           int
+	CapacityUnitsPerBalancer                                   int // reserved
 }
 
 // GroupQuotas are limits for one group alone; those that are 0 are the Quotas of all.
@@ -87,6 +88,7 @@ func DefaultQuotas() Quotas {
 		Balancers: 50, ListenersPerBalancer: 50, SecurityGroupsPerBalancer: 5,
 		RulesPerBalancer: 100, CertificatesPerBalancer: 25,
 		GroupsPerAction: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
+		CapacityUnitsPerBalancer: 15000,
 	}
 }
 
@@ -97,6 +99,7 @@ func (q Quotas) withDefaults() Quotas {
 		&q.SecurityGroupsPerBalancer: preset.SecurityGroupsPerBalancer,
 		&q.RulesPerBalancer:          preset.RulesPerBalancer, &q.CertificatesPerBalancer: preset.CertificatesPerBalancer,
 		&q.GroupsPerAction: preset.GroupsPerAction, &q.ValuesPerRule: preset.ValuesPerRule, &q.WildcardsPerRule: preset.WildcardsPerRule,
+		&q.CapacityUnitsPerBalancer: preset.CapacityUnitsPerBalancer,
 	} {
 		*field = cmp.Or(*field, value)
 	}
@@ -114,6 +117,8 @@ type Delays struct {
 	Release, Linger Range
 	// Tags is how old the tags are that DescribeTags shows, drawn for each call: a later one may show older ones.
 	Tags Range
+	// Capacity is from the call that reserves capacity to the moment it is there.
+	Capacity Range
 }
 
 // DefaultDelays are what users report. New tags are shown at once.
@@ -123,6 +128,7 @@ func DefaultDelays() Delays {
 		RuleBatch:    10 * time.Second,
 		Release:      Range{time.Second, 10 * time.Second},
 		Linger:       Range{time.Minute, 2 * time.Minute},
+		Capacity:     Range{time.Minute, 5 * time.Minute},
 	}
 }
 

@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"strings"
 	"time"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
@@ -12,6 +13,7 @@ import (
 type zoneXML struct {
 	ZoneName string
 	SubnetID string `xml:"SubnetId"`
+	Outpost  string `xml:"OutpostId,omitempty"`
 }
 
 type balancerStateXML struct {
@@ -29,7 +31,9 @@ type balancerXML struct {
 	Type              string
 	AvailabilityZones members[zoneXML]
 	SecurityGroups    members[string]
-	IPAddressType     string `xml:"IpAddressType"`
+	IPAddressType     string    `xml:"IpAddressType"`
+	CustomerPool      string    `xml:"CustomerOwnedIpv4Pool,omitempty"`
+	IpamPools         *poolsXML `xml:",omitempty"`
 }
 
 type balancersXML struct {
@@ -52,10 +56,16 @@ func balancerAnswer(b state.Balancer) balancerXML {
 		State:            balancerStateXML{code},
 		Type:             b.Type,
 		IPAddressType:    b.AddressType,
+		CustomerPool:     b.CustomerPool,
+		IpamPools:        poolsAnswer(b.IPAMPool),
 		SecurityGroups:   members[string]{b.SecurityGroups},
 	}
 	for _, zone := range b.Zones {
-		answer.AvailabilityZones.Members = append(answer.AvailabilityZones.Members, zoneXML{zone.Zone, zone.ID})
+		answer.AvailabilityZones.Members = append(answer.AvailabilityZones.Members, zoneXML{
+			ZoneName: zone.Zone,
+			SubnetID: zone.ID,
+			Outpost:  zone.Outpost[strings.LastIndex(zone.Outpost, "/")+1:],
+		})
 	}
 	return answer
 }
@@ -86,6 +96,8 @@ func createLoadBalancer(s *Server, q *request) (any, error) {
 		Type:           q.text("Type"),
 		Scheme:         q.text("Scheme"),
 		AddressType:    q.text("IpAddressType"),
+		IPAMPool:       q.ipamPool(),
+		CustomerPool:   q.text("CustomerOwnedIpv4Pool"),
 		Subnets:        q.subnets(),
 		SecurityGroups: q.texts("SecurityGroups.member"),
 		Tags:           tags,
