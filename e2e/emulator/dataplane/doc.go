@@ -13,7 +13,8 @@
 // target. The record of a request has the rule and the group. Forwarding, it is a reverse proxy that spreads requests evenly, keeps
 // connections to targets open, and hides nothing: a request goes to one target only, once, and a target that refuses or
 // closes is a 502, no target a 503, no answer in time a 504. The NLB's is a TCP proxy that gives each connection to one
-// target; where that fails, the client's connection is reset.
+// target; where that fails, the client's connection is reset. A target that is an ALB sees the client's address, and its security groups
+// are asked about that.
 //
 // Where a target's interface is known and has security groups, a connection needs a rule of theirs, for the port and from the
 // load balancer's security groups or addresses. Without one nothing is heard: a check times out, a request is a 504.
@@ -27,5 +28,6 @@
 // Options.Certificate chooses the certificates of HTTPS listeners.
 //
 // Not emulated: TLS at Network Load Balancers, UDP, HTTP/2 and gRPC to targets, Lambda functions (502), WebSocket time limits,
-// addresses of clients that a Network Load Balancer keeps: to security groups, all traffic is the load balancer's own.
+// addresses of clients that a Network Load Balancer keeps, where the target is no ALB: to security groups, all other traffic is the load
+// balancer's own.
 package dataplane

@@ -7,11 +7,9 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
@@ -28,7 +26,11 @@ type door struct {
 	listener state.Listener
 	socket   net.Listener
 	turns    turns
-	// close ends the door and all that goes through it.
+	// inside is where Network Load Balancers connect that have this one as a target; nil until one does. They have asked the security
+	// groups themselves.
+	inside net.Listener
+	// serve begins to serve a socket, close ends the door and all that goes through it.
+	serve func(net.Listener)
 	close func()
 }
 
@@ -57,20 +59,6 @@ func (p *Plane) doorAddress(fits func(state.Listener) bool) string {
 		return ""
 	}
 	return found.socket.Addr().String()
-}
-
-func isARN(address string) bool { return strings.HasPrefix(address, "arn:") }
-
-// balancerAddress finds the front door of an ALB that is itself a target.
-func (p *Plane) balancerAddress(arn string, port int) (string, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, d := range p.doors {
-		if d.listener.LoadBalancer == arn && d.listener.Port == port {
-			return d.socket.Addr().String(), nil
-		}
-	}
-	return "", fmt.Errorf("finding front door: %s has no listener on port %d", arn, port)
 }
 
 // syncDoors opens and closes doors so that each TCP or HTTP listener of an active load balancer has one.
@@ -107,12 +95,13 @@ func (p *Plane) open(l state.Listener) {
 	d := &door{plane: p, listener: l, socket: socket}
 	switch l.Protocol {
 	case state.ProtocolHTTP:
-		d.serveHTTP(d.guard(socket))
+		d.prepareHTTP(func(socket net.Listener) net.Listener { return socket })
 	case state.ProtocolHTTPS:
-		d.serveHTTP(tls.NewListener(d.guard(socket), d.tlsConfig()))
+		d.prepareHTTP(func(socket net.Listener) net.Listener { return tls.NewListener(socket, d.tlsConfig()) })
 	default:
-		d.serveTCP(d.guard(socket))
+		d.prepareTCP()
 	}
+	d.serve(d.guard(socket))
 	p.doors[l.ARN] = d
 	p.opts.Log.Info("front door open", "address", socket.Addr().String(), "listener", l.ARN, "targetGroup", l.Group)
 }

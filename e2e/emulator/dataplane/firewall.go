@@ -37,24 +37,28 @@ func covers(r state.Rule, protocol string, port int) bool {
 	return r.Protocol == "-1" || r.Protocol == protocol && r.From <= port && port <= r.To
 }
 
-// admitted says whether a group's load balancer may connect to a target.
-func (p *Plane) admitted(group string, target state.Target, port int) bool {
-	return admits(p.machine.Inbound(group, target), "tcp", port)
+// admitted says whether a group's load balancer may connect to a target's port.
+func (p *Plane) admitted(to route, port int) bool {
+	in := p.machine.Inbound(to.group, to.target)
+	if to.client != nil {
+		in.Addresses = []netip.Addr{p.client(to.client.String())}
+	}
+	return admits(in, "tcp", port)
 }
 
 // dial connects to a target. Where security groups do not let it in, nothing is heard until the time is over; a connection that
 // is there already goes on when they change.
-func (d *door) dial(ctx context.Context, group string, target state.Target, address string) (net.Conn, error) {
+func (d *door) dial(ctx context.Context, to route, address string) (net.Conn, error) {
 	timeout := d.plane.machine.Scaled(d.plane.opts.ConnectTimeout)
-	if d.plane.admitted(group, target, target.Port) {
-		dialer := net.Dialer{Timeout: timeout}
+	if d.plane.admitted(to, to.target.Port) {
+		dialer := net.Dialer{Timeout: timeout, LocalAddr: to.from()}
 		return dialer.DialContext(ctx, "tcp", address)
 	}
 	timer := d.plane.machine.Options().Clock.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-timer.C():
-		return nil, fmt.Errorf("connecting to %s: the security groups do not let it in: %w", target.Key, os.ErrDeadlineExceeded)
+		return nil, fmt.Errorf("connecting to %s: the security groups do not let it in: %w", to.target.Key, os.ErrDeadlineExceeded)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -63,14 +67,23 @@ func (d *door) dial(ctx context.Context, group string, target state.Target, addr
 // routeKey is the key of a request's route in its context.
 type routeKey struct{}
 
-// route is where a request goes.
+// route is where a request or a connection goes, and the client whose address it has there; nil is the load balancer's own.
 type route struct {
 	group  string
 	target state.Target
+	client *net.TCPAddr
+}
+
+// from is the address to connect from: that of a client on loopback, else any.
+func (to route) from() net.Addr {
+	if to.client == nil || !to.client.IP.IsLoopback() || to.client.IP.To4() == nil {
+		return nil
+	}
+	return &net.TCPAddr{IP: to.client.IP}
 }
 
 // dialTarget is dial for a transport, which knows no targets.
 func (d *door) dialTarget(ctx context.Context, _, address string) (net.Conn, error) {
 	to, _ := ctx.Value(routeKey{}).(route)
-	return d.dial(ctx, to.group, to.target, address)
+	return d.dial(ctx, to, address)
 }

@@ -30,8 +30,8 @@ var (
 	quiet = log.New(io.Discard, "", 0)
 )
 
-// serveHTTP begins to proxy requests.
-func (d *door) serveHTTP(socket net.Listener) {
+// prepareHTTP has the door proxy the requests that come through its sockets, each of them as layer makes it.
+func (d *door) prepareHTTP(layer func(net.Listener) net.Listener) {
 	opts, machine := d.plane.opts, d.plane.machine
 	transport := &http.Transport{
 		DialContext:           d.dialTarget,
@@ -46,7 +46,9 @@ func (d *door) serveHTTP(socket net.Listener) {
 		ReadHeaderTimeout: time.Minute,
 		ErrorLog:          quiet,
 	}
-	d.plane.work.Go(func() { _ = server.Serve(socket) }) // always ends with an error, that of close
+	d.serve = func(socket net.Listener) {
+		d.plane.work.Go(func() { _ = server.Serve(layer(socket)) }) // always ends with an error, that of close
+	}
 	d.close = func() {
 		_ = server.Close() // what is open breaks off, as it should
 		transport.CloseIdleConnections()
@@ -146,7 +148,7 @@ func (d *httpDoor) forward(answer *answer, r *http.Request, start time.Time, rul
 			err = blame(r.Context(), flight, errBroken)
 		}
 	}()
-	proxy.ServeHTTP(answer, r.WithContext(context.WithValue(flight, routeKey{}, route{group, target})))
+	proxy.ServeHTTP(answer, r.WithContext(context.WithValue(flight, routeKey{}, route{group: group, target: target})))
 	finished = true
 }
 

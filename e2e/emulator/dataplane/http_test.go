@@ -248,32 +248,3 @@ func TestDoorsFollowListeners(t *testing.T) {
 		t.Errorf("front door is %s", got)
 	}
 }
-
-func TestALBAsTarget(t *testing.T) {
-	b := newBed(t, state.Application, Options{})
-	_, target := pod(t, "0.6.1", says("through both"))
-	b.register(target)
-	b.waitHealth(target, state.Healthy)
-	group, err := b.machine.CreateGroup("", state.GroupSpec{
-		Name: "front", Protocol: state.ProtocolTCP, Port: 80, VPC: state.DefaultVPCID, TargetType: state.TypeALB,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nlb, err := b.machine.CreateBalancer("", state.BalancerSpec{
-		Name: "nlb", Type: state.Network, Subnets: []string{"subnet-0a000000000000001"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.machine.CreateListener(state.ListenerSpec{LoadBalancer: nlb.ARN, Protocol: "TCP", Port: 80, Group: group.ARN}); err != nil {
-		t.Fatal(err)
-	}
-	alb := state.Target{Key: state.Key{ID: b.lb, Port: 80}}
-	b.group = group.ARN
-	b.register(alb)
-	b.waitHealth(alb, state.Healthy)
-	if _, body := b.get(); body != "through both" {
-		t.Errorf("answer is %q", body)
-	}
-}

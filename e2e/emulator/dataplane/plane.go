@@ -109,15 +109,3 @@ func (p *Plane) cut() {
 		}
 	}
 }
-
-// address is where a target is dialled: host and port.
-func (p *Plane) address(t state.Target, port int) (string, error) {
-	if isARN(t.Address) {
-		return p.balancerAddress(t.Address, port)
-	}
-	host, err := p.opts.Map(t.Address)
-	if err != nil {
-		return "", err
-	}
-	return state.Key{ID: host, Port: port}.String(), nil
-}

@@ -19,7 +19,7 @@ func (p *Plane) check(probe state.Probe) {
 	ctx, cancel := context.WithTimeout(p.ctx, probe.Timeout)
 	defer cancel()
 	result := state.Result{Failed: true}
-	if !p.admitted(probe.Group, probe.Target, probe.Port) {
+	if !p.admitted(route{group: probe.Group, target: probe.Target}, probe.Port) {
 		<-ctx.Done()
 		result = state.Result{TimedOut: true}
 	} else if address, err := p.address(probe.Target, probe.Port); err == nil {

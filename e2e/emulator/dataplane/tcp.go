@@ -13,23 +13,25 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
-// serveTCP begins to pass connections on.
-func (d *door) serveTCP(socket net.Listener) {
+// prepareTCP has the door pass connections on.
+func (d *door) prepareTCP() {
 	ctx, cancel := context.WithCancel(d.plane.ctx)
 	d.close = func() {
 		cancel()
 		_ = d.socket.Close() // there is nobody to tell
 	}
 	context.AfterFunc(ctx, func() { _ = d.socket.Close() })
-	d.plane.work.Go(func() {
-		for {
-			client, err := socket.Accept()
-			if err != nil {
-				return
-			}
-			d.plane.work.Go(func() { d.pass(ctx, client.(*net.TCPConn)) })
+	d.serve = func(socket net.Listener) { d.plane.work.Go(func() { d.accept(ctx, socket) }) }
+}
+
+func (d *door) accept(ctx context.Context, socket net.Listener) {
+	for {
+		client, err := socket.Accept()
+		if err != nil {
+			return
 		}
-	})
+		d.plane.work.Go(func() { d.pass(ctx, client.(*net.TCPConn)) })
+	}
 }
 
 // pass takes one connection to one target, to the end.
@@ -50,7 +52,11 @@ func (d *door) pass(ctx context.Context, client *net.TCPConn) {
 func (d *door) join(ctx context.Context, client *net.TCPConn, group string, target state.Target, address string) error {
 	flight, landed := d.board(ctx, group, target)
 	defer landed()
-	conn, err := d.dial(flight, group, target, address)
+	to := route{group: group, target: target}
+	if isARN(target.Address) {
+		to.client, _ = client.RemoteAddr().(*net.TCPAddr)
+	}
+	conn, err := d.dial(flight, to, address)
 	if err != nil {
 		reset(client)
 		return err

@@ -23,6 +23,7 @@ const (
 	attrSlowStart  = "slow_start.duration_seconds"
 	attrSticky     = "stickiness.enabled"
 	attrStickyType = "stickiness.type"
+	attrClientIP   = "preserve_client_ip.enabled"
 	attrCookie     = "stickiness.app_cookie.cookie_name"
 )
 
@@ -67,15 +68,15 @@ var (
 	}
 
 	nlbAttributes = map[string]attribute{
-		attrDelay:                    delayAttribute,
-		attrCrossZone:                crossZoneAttribute,
-		attrCutLeaving:               disabled,
-		attrCutUnhealthy:             {preset: "true", values: boolean},
-		attrUnhealthyDrain:           {preset: "0", lo: 0, hi: 360000},
-		"preserve_client_ip.enabled": disabled,
-		"proxy_protocol_v2.enabled":  disabled,
-		"stickiness.enabled":         disabled,
-		"stickiness.type":            {preset: "source_ip", values: []string{"source_ip", "source_ip_dest_ip_proto"}},
+		attrDelay:                   delayAttribute,
+		attrCrossZone:               crossZoneAttribute,
+		attrCutLeaving:              disabled,
+		attrCutUnhealthy:            {preset: "true", values: boolean},
+		attrUnhealthyDrain:          {preset: "0", lo: 0, hi: 360000},
+		attrClientIP:                disabled,
+		"proxy_protocol_v2.enabled": disabled,
+		"stickiness.enabled":        disabled,
+		"stickiness.type":           {preset: "source_ip", values: []string{"source_ip", "source_ip_dest_ip_proto"}},
 		"target_group_health.dns_failover.minimum_healthy_targets.count":                 oneTargetOrOff,
 		"target_group_health.dns_failover.minimum_healthy_targets.percentage":            off,
 		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.count":      oneTarget,
@@ -111,6 +112,9 @@ func (g *group) defaultAttributes() map[string]string {
 	for key, a := range g.knownAttributes() {
 		preset[key] = a.preset
 	}
+	if g.network() && g.TargetType != TypeIP {
+		preset[attrClientIP] = "true"
+	}
 	return preset
 }
 
@@ -133,6 +137,9 @@ func (m *Machine) ModifyAttributes(groupARN string, changes map[string]string) (
 	g, err := m.group(groupARN)
 	if err != nil {
 		return nil, err
+	}
+	if g.TargetType == TypeALB && len(changes) > 0 {
+		return nil, Refuse("InvalidConfigurationRequest", "The attributes of target groups with target type 'alb' cannot be modified")
 	}
 	if err := checkAttributes("Target group", g.knownAttributes(), changes); err != nil {
 		return nil, err

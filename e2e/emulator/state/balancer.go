@@ -48,7 +48,9 @@ type Balancer struct {
 	Zones   []Subnet
 	// Addresses are those of its nodes, which connect to targets.
 	Addresses []netip.Addr
-	Created   time.Time
+	// Elastic are its Elastic IP addresses, by subnet.
+	Elastic map[string]Allocation
+	Created time.Time
 	// Active says that it takes traffic in; before, it is being provisioned.
 	Active bool
 }
@@ -85,7 +87,7 @@ func (m *Machine) CreateBalancer(account string, spec BalancerSpec) (Balancer, e
 	if same, err := m.sameBalancer(account, spec); same != nil || err != nil {
 		return same.orEmpty(), err
 	}
-	if err := m.balancersQuota(account); err != nil {
+	if err := first(m.balancersQuota(account), m.validateAllocations(account, "", spec)); err != nil {
 		return Balancer{}, err
 	}
 	kind := map[string]string{Application: "app", Network: "net"}[spec.Type]
@@ -94,13 +96,17 @@ func (m *Machine) CreateBalancer(account string, spec BalancerSpec) (Balancer, e
 		BalancerSpec: spec,
 		ARN:          m.arn(account, "loadbalancer/"+kind+"/"+spec.Name+"/"+id),
 		VPC:          vpc,
-		DNSName:      spec.dnsName(id[:10], m.opts.Region),
+		DNSName:      spec.dnsName(id, m.opts.Region),
 		Zones:        zones,
 		Addresses:    m.nodeAddresses(vpc, zones),
+		Elastic:      m.elastic(spec),
 		Created:      now,
 		Active:       !spec.ByAPI,
 	}}
 	b.attributes = presets(b.knownAttributes())
+	if spec.Scheme == "internal" {
+		b.attributes[attrDenyIPv6] = "true"
+	}
 	m.balancers[b.ARN] = b
 	m.putTags(b.ARN, spec.Tags, now)
 	if spec.ByAPI {
@@ -134,7 +140,10 @@ func (s BalancerSpec) withDefaults() BalancerSpec {
 }
 
 func (s BalancerSpec) dnsName(id, region string) string {
-	name := s.Name + "-" + id
+	if s.Type == Network {
+		return s.Name + "-" + id + ".elb." + region + ".amazonaws.com"
+	}
+	name := s.Name + "-" + id[:10]
 	if s.Scheme == "internal" {
 		name = "internal-" + name
 	}

@@ -9,12 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-const attrProtection = "deletion_protection.enabled"
+const (
+	attrProtection = "deletion_protection.enabled"
+	attrDenyIPv6   = "ipv6.deny_all_igw_traffic" // true at first for internal load balancers
+)
 
 var (
 	enabled  = attribute{preset: "true", values: boolean}
 	anyText  = attribute{free: true}
-	seconds  = func(preset string, lo, hi int) attribute { return attribute{preset: preset, lo: lo, hi: hi} }
+	number   = func(preset string, lo, hi int) attribute { return attribute{preset: preset, lo: lo, hi: hi} }
 	xffModes = []string{"append", "preserve", "remove"}
 
 	albBalancerAttributes = map[string]attribute{
@@ -28,9 +31,10 @@ var (
 		"health_check_logs.s3.enabled":                             disabled,
 		"health_check_logs.s3.bucket":                              anyText,
 		"health_check_logs.s3.prefix":                              anyText,
-		"client_keep_alive.seconds":                                seconds("3600", 60, 604800),
-		"idle_timeout.timeout_seconds":                             seconds("60", 1, 4000),
+		"client_keep_alive.seconds":                                number("3600", 60, 604800),
+		"idle_timeout.timeout_seconds":                             number("60", 1, 4000),
 		"load_balancing.cross_zone.enabled":                        {preset: "true", values: []string{"true"}},
+		attrDenyIPv6:                                               disabled,
 		"routing.http.desync_mitigation_mode":                      {preset: "defensive", values: []string{"monitor", "defensive", "strictest"}},
 		"routing.http.drop_invalid_header_fields.enabled":          disabled,
 		"routing.http.preserve_host_header.enabled":                disabled,
@@ -43,11 +47,13 @@ var (
 	}
 
 	nlbBalancerAttributes = map[string]attribute{
-		attrProtection:                      disabled,
-		"access_logs.s3.enabled":            disabled,
-		"access_logs.s3.bucket":             anyText,
-		"access_logs.s3.prefix":             anyText,
-		"load_balancing.cross_zone.enabled": disabled,
+		attrProtection:                           disabled,
+		"access_logs.s3.enabled":                 disabled,
+		"access_logs.s3.bucket":                  anyText,
+		"access_logs.s3.prefix":                  anyText,
+		"load_balancing.cross_zone.enabled":      disabled,
+		attrDenyIPv6:                             disabled,
+		"secondary_ips.auto_assigned.per_subnet": number("0", 0, 7),
 		"dns_record.client_routing_policy": {
 			preset: "any_availability_zone",
 			values: []string{"any_availability_zone", "availability_zone_affinity", "partial_availability_zone_affinity"},
@@ -77,7 +83,7 @@ var (
 		"routing.http.request.x_amzn_tls_cipher_suite.header_name":              anyText,
 	}
 
-	tcpListenerAttributes = map[string]attribute{"tcp.idle_timeout.seconds": seconds("350", 60, 6000)}
+	tcpListenerAttributes = map[string]attribute{"tcp.idle_timeout.seconds": number("350", 60, 6000)}
 )
 
 func (b *balancer) knownAttributes() map[string]attribute {

@@ -4,6 +4,7 @@
 package state
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -11,6 +12,11 @@ import (
 // SetSubnets replaces a load balancer's subnets, and with them its enabled Availability Zones: targets in others are unused
 // from now on, and those in the new ones begin to be registered.
 func (m *Machine) SetSubnets(arn string, subnets []string) error {
+	return m.SetSubnetMappings(arn, subnets, nil)
+}
+
+// SetSubnetMappings is SetSubnets that replaces the Elastic IP addresses, too, which are by subnet.
+func (m *Machine) SetSubnetMappings(arn string, subnets []string, allocations map[string]string) error {
 	now := m.enter()
 	defer m.leave()
 	b, ok := m.balancers[arn]
@@ -21,7 +27,7 @@ func (m *Machine) SetSubnets(arn string, subnets []string) error {
 		return capacityPending(b)
 	}
 	spec := b.BalancerSpec
-	spec.Subnets = slices.Clone(subnets)
+	spec.Subnets, spec.Allocations = slices.Clone(subnets), maps.Clone(allocations)
 	vpc, zones, err := m.zones(spec)
 	switch {
 	case err != nil:
@@ -29,7 +35,11 @@ func (m *Machine) SetSubnets(arn string, subnets []string) error {
 	case vpc != b.VPC:
 		return Refuse("InvalidSubnet", "The subnets are not in the VPC '%s' of the load balancer", b.VPC)
 	}
+	if err := m.validateAllocations(b.account, arn, spec); err != nil {
+		return err
+	}
 	b.BalancerSpec, b.Zones, b.Addresses = spec, zones, m.nodeAddresses(vpc, zones)
+	b.Elastic = m.elastic(spec)
 	for _, g := range m.order {
 		if g.balancer == b {
 			m.reconsider(g, now)
@@ -101,13 +111,14 @@ func (m *Machine) DeleteBalancer(arn string) error {
 	return nil
 }
 
-// leaveInterfaces has the network interfaces of a deleted load balancer keep its security groups busy for a while.
+// leaveInterfaces has the network interfaces of a deleted load balancer keep its security groups and addresses busy for a while.
 func (m *Machine) leaveInterfaces(b *balancer, now time.Time) {
-	for _, id := range b.SecurityGroups {
+	busy := slices.AppendSeq(slices.Clone(b.SecurityGroups), maps.Values(b.Allocations))
+	for _, id := range busy {
 		m.lingering[id]++
 	}
 	m.later(now.Add(m.draw(m.opts.Delays.Linger)), func(time.Time) {
-		for _, id := range b.SecurityGroups {
+		for _, id := range busy {
 			m.lingering[id]--
 		}
 	})

@@ -30,6 +30,9 @@
 // group that any listener or rule names is in use, even with weight 0 and for requests that never come: its targets are checked. It may
 // belong to one load balancer only. A rule in force may still name one that is in use no more: deleted, it answers 503.
 //
+// An ALB can be the one target of a group of type alb, at a port at which it has a listener, which stays as long as it is registered. A
+// Network Load Balancer may have Elastic IP addresses that PutAllocation has made known: the data plane does not use them.
+//
 // Capacity that is reserved for a load balancer is pending for some minutes (Delays.Capacity); a second request waits for that. Pools of
 // public addresses are made known by PutPool: which addresses are in them is not.
 //

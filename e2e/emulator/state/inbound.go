@@ -10,7 +10,8 @@ import (
 
 // Inbound is what security groups know of the way from a load balancer to a target, now and without any lag.
 type Inbound struct {
-	// Enforced says that the target's interface is known and has security groups. Otherwise everything gets in.
+	// Enforced says that the target's interface is known and has security groups, or that the target is a load balancer that has some.
+	// Otherwise everything gets in.
 	Enforced bool
 	// Rules are those of all security groups of the interface; those from a prefix list are there once for each entry.
 	Rules []Rule
@@ -28,24 +29,34 @@ func (m *Machine) Inbound(groupARN string, t Target) Inbound {
 	if g == nil || g.balancer == nil {
 		return Inbound{}
 	}
-	i, ok := m.interfaceOf(g, t)
-	if !ok || len(i.Groups) == 0 {
+	groups := m.guarding(g, t)
+	if len(groups) == 0 {
 		return Inbound{}
 	}
 	in := Inbound{Enforced: true, Groups: g.balancer.SecurityGroups}
-	for _, id := range i.Groups {
-		group, _ := m.ec2.groups.latest(id) // is there: it cannot be deleted before the interface
+	for _, id := range groups {
+		group, _ := m.ec2.groups.latest(id) // is there: it cannot be deleted before what has it
 		for _, p := range group.Ingress {
 			in.Rules = append(in.Rules, m.spelledOut(p.Rule)...)
 		}
 	}
-	to, _ := netip.ParseAddr(t.Address) // is one: it has an interface
+	to, err := netip.ParseAddr(t.Address)
+	v4 := err != nil || to.Is4() // what has no address is a load balancer
 	for _, addr := range g.balancer.Addresses {
-		if addr.Is4() == to.Is4() {
+		if addr.Is4() == v4 {
 			in.Addresses = append(in.Addresses, addr)
 		}
 	}
 	return in
+}
+
+// guarding are the security groups that a target has: those of its interface, or its own if it is a load balancer.
+func (m *Machine) guarding(g *group, t Target) []string {
+	if b, ok := m.balancers[t.ID]; ok && b.ByAPI {
+		return b.SecurityGroups
+	}
+	i, _ := m.interfaceOf(g, t)
+	return i.Groups
 }
 
 // interfaceOf finds the interface of a target, in whatever VPC: those that overlap are not told apart.

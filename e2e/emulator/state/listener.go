@@ -222,6 +222,11 @@ func (m *Machine) ModifyListener(arn string, change ListenerSpec) (Listener, err
 	if err := m.validateListener(l.balancer, arn, spec); err != nil {
 		return Listener{}, err
 	}
+	if spec.Port != l.Port {
+		if err := m.releasable(l); err != nil {
+			return Listener{}, err
+		}
+	}
 	l.ListenerSpec = spec
 	l.rules[len(l.rules)-1].Action = spec.Default
 	m.changedRules(l.balancer, now)
@@ -248,13 +253,17 @@ func (l *listener) merge(change ListenerSpec) ListenerSpec {
 	return spec.withDefaults()
 }
 
-// DeleteListener removes a listener with its rules. A group that is not named any more is detached: its targets are unused.
+// DeleteListener removes a listener with its rules. A group that is not named any more is detached: its targets are unused. A listener at
+// whose port its load balancer is a target of another one stays.
 func (m *Machine) DeleteListener(arn string) error {
 	now := m.enter()
 	defer m.leave()
 	l := m.listener(arn)
 	if l == nil {
 		return listenerNotFound()
+	}
+	if err := m.releasable(l); err != nil {
+		return err
 	}
 	m.removeListener(l)
 	m.use(l.balancer, now)

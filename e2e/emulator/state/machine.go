@@ -30,15 +30,16 @@ type Machine struct {
 	tags      histories[map[string]string]
 	// certificates are the ARNs that listeners may name.
 	certificates map[string]bool
-	// lingering are the security groups of network interfaces that deleted load balancers have left, and how many.
+	// lingering are the security groups and Elastic IP addresses of network interfaces that deleted load balancers have left, and how many.
 	lingering map[string]int
 	// pools are the address pools that load balancers may have; capacity, if it is set, is the most units that one can reserve.
-	pools    map[string]bool
-	capacity *int
-	ec2      ec2
-	acm      acm
-	waf      waf
-	nodes    int // load balancers that got addresses so far
+	pools       map[string]bool
+	allocations map[string]Allocation
+	capacity    *int
+	ec2         ec2
+	acm         acm
+	waf         waf
+	nodes       int // load balancers that got addresses so far
 }
 
 // New makes an empty machine.
@@ -54,6 +55,7 @@ func New(opts Options) *Machine {
 		instances:    map[string]Instance{},
 		reserved:     map[string]bool{},
 		pools:        map[string]bool{},
+		allocations:  map[string]Allocation{},
 		tags:         histories[map[string]string]{},
 		certificates: map[string]bool{},
 		lingering:    map[string]int{},

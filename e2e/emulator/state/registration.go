@@ -99,7 +99,7 @@ func (m *Machine) resolve(g *group, t Target) (Target, error) {
 	case TypeIP:
 		return m.resolveIP(g, t)
 	case TypeALB:
-		return m.resolveALB(t)
+		return m.resolveALB(g, t)
 	}
 	return resolveLambda(t)
 }
@@ -174,15 +174,6 @@ func (m *Machine) outside(g *group, t Target) error {
 	}
 	return Invalid("The Availability Zone for IP address '%s' must be 'all' for Application Load Balancer target groups, "+
 		"when not within the VPC", t.ID)
-}
-
-func (m *Machine) resolveALB(t Target) (Target, error) {
-	b, ok := m.balancers[t.ID]
-	if !ok || b.Type != Application {
-		return t, Refuse("InvalidTarget", "The load balancer '%s' is not found or is no Application Load Balancer", t.ID)
-	}
-	t.Address = t.ID
-	return t, nil
 }
 
 func resolveLambda(t Target) (Target, error) {

@@ -14,6 +14,13 @@ type zoneXML struct {
 	ZoneName string
 	SubnetID string `xml:"SubnetId"`
 	Outpost  string `xml:"OutpostId,omitempty"`
+
+	LoadBalancerAddresses members[elasticXML]
+}
+
+type elasticXML struct {
+	IPAddress    string `xml:"IpAddress"`
+	AllocationID string `xml:"AllocationId"`
 }
 
 type balancerStateXML struct {
@@ -61,11 +68,19 @@ func balancerAnswer(b state.Balancer) balancerXML {
 		SecurityGroups:   members[string]{b.SecurityGroups},
 	}
 	for _, zone := range b.Zones {
-		answer.AvailabilityZones.Members = append(answer.AvailabilityZones.Members, zoneXML{
-			ZoneName: zone.Zone,
-			SubnetID: zone.ID,
-			Outpost:  zone.Outpost[strings.LastIndex(zone.Outpost, "/")+1:],
-		})
+		answer.AvailabilityZones.Members = append(answer.AvailabilityZones.Members, zoneAnswer(b, zone))
+	}
+	return answer
+}
+
+func zoneAnswer(b state.Balancer, zone state.Subnet) zoneXML {
+	answer := zoneXML{
+		ZoneName: zone.Zone,
+		SubnetID: zone.ID,
+		Outpost:  zone.Outpost[strings.LastIndex(zone.Outpost, "/")+1:],
+	}
+	if a, ok := b.Elastic[zone.ID]; ok {
+		answer.LoadBalancerAddresses.Members = []elasticXML{{a.Address.String(), a.ID}}
 	}
 	return answer
 }
@@ -77,17 +92,35 @@ func oneBalancer(b state.Balancer, err error) (any, error) {
 	return balancersXML{LoadBalancers: members[balancerXML]{[]balancerXML{balancerAnswer(b)}}}, nil
 }
 
-// subnets reads the subnets of CreateLoadBalancer and SetSubnets.
-func (q *request) subnets() []string {
-	subnets := q.texts("Subnets.member")
-	for _, mapping := range q.list("SubnetMappings.member") {
-		subnets = append(subnets, mapping.text("SubnetId"))
+// subnets reads the subnets of CreateLoadBalancer and SetSubnets, and the Elastic IP addresses of those that are given one.
+func (q *request) subnets() (ids []string, allocations map[string]string, err error) {
+	ids, allocations = q.texts("Subnets.member"), map[string]string{}
+	mappings := q.list("SubnetMappings.member")
+	if len(ids) > 0 && len(mappings) > 0 {
+		return nil, nil, state.Invalid("Either subnets or subnet mappings can be specified, but not both")
 	}
-	return subnets
+	for _, mapping := range mappings {
+		id := mapping.text("SubnetId")
+		ids = append(ids, id)
+		for name, value := range mapping.kids {
+			switch name {
+			case "SubnetId":
+			case "AllocationId":
+				allocations[id] = value.value
+			default:
+				return nil, nil, state.Refuse("UnknownParameter", "The parameter %s is not emulated", name)
+			}
+		}
+	}
+	return ids, allocations, nil
 }
 
 func createLoadBalancer(s *Server, q *request) (any, error) {
 	tags, err := q.tagParams()
+	if err != nil {
+		return nil, err
+	}
+	subnets, allocations, err := q.subnets()
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +131,8 @@ func createLoadBalancer(s *Server, q *request) (any, error) {
 		AddressType:    q.text("IpAddressType"),
 		IPAMPool:       q.ipamPool(),
 		CustomerPool:   q.text("CustomerOwnedIpv4Pool"),
-		Subnets:        q.subnets(),
+		Subnets:        subnets,
+		Allocations:    allocations,
 		SecurityGroups: q.texts("SecurityGroups.member"),
 		Tags:           tags,
 		ByAPI:          true,
@@ -145,7 +179,11 @@ func setting(s *Server, q *request, err error) (balancerXML, error) {
 }
 
 func setSubnets(s *Server, q *request) (any, error) {
-	b, err := setting(s, q, s.machine.SetSubnets(q.text("LoadBalancerArn"), q.subnets()))
+	subnets, allocations, err := q.subnets()
+	if err != nil {
+		return nil, err
+	}
+	b, err := setting(s, q, s.machine.SetSubnetMappings(q.text("LoadBalancerArn"), subnets, allocations))
 	return settingXML{AvailabilityZones: &b.AvailabilityZones, IPAddressType: b.IPAddressType}, err
 }
 
