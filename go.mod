@@ -10,7 +10,9 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/acm v1.51.2
 	github.com/aws/aws-sdk-go-v2/service/ec2 v1.344.0
 	github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2 v1.63.7
+	github.com/aws/aws-sdk-go-v2/service/shield v1.34.25
 	github.com/aws/aws-sdk-go-v2/service/sts v1.51.7
+	github.com/aws/aws-sdk-go-v2/service/wafregional v1.30.25
 	github.com/aws/aws-sdk-go-v2/service/wafv2 v1.72.0
 	github.com/aws/smithy-go v1.28.8
 	github.com/cert-manager/cert-manager v1.21.2

@@ -79,10 +79,9 @@ func (m *Machine) AddCertificate(account string, spec CertificateSpec) (Certific
 		}
 		spec.Pair = pair
 	}
-	id, account := m.id()+m.id(), m.account(account)
-	id = id[:8] + "-" + id[8:12] + "-" + id[12:16] + "-" + id[16:20] + "-" + id[20:]
+	account = m.account(account)
 	c := &Certificate{CertificateSpec: spec, Account: account, Created: now,
-		ARN: "arn:aws:acm:" + m.opts.Region + ":" + account + ":certificate/" + id}
+		ARN: "arn:aws:acm:" + m.opts.Region + ":" + account + ":certificate/" + m.uuid()}
 	m.acm.certificates = append(m.acm.certificates, c)
 	m.certificates[c.ARN] = c.Status == CertificateIssued
 	return *c, nil

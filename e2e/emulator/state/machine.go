@@ -36,10 +36,13 @@ type Machine struct {
 	pools       map[string]bool
 	allocations map[string]Allocation
 	capacity    *int
-	ec2         ec2
-	acm         acm
-	waf         waf
-	nodes       int // load balancers that got addresses so far
+
+	ec2        ec2
+	acm        acm
+	waf        waf
+	wafClassic wafClassic
+	shield     shield
+	nodes      int // load balancers that got addresses so far
 }
 
 // New makes an empty machine.
@@ -61,6 +64,8 @@ func New(opts Options) *Machine {
 		lingering:    map[string]int{},
 		ec2:          newEC2(opts.VPCs),
 		waf:          newWAF(),
+		wafClassic:   wafClassic{byBalancer: map[string]string{}},
+		shield:       shield{subscribed: map[string]bool{}},
 	}
 }
 
@@ -100,6 +105,12 @@ func (m *Machine) draw(r Range) time.Duration {
 		spread = time.Duration(m.rng.Int64N(int64(spread) + 1))
 	}
 	return m.Scaled(r.Min + spread)
+}
+
+// uuid makes an id of the services that have such.
+func (m *Machine) uuid() string {
+	id := m.id() + m.id()
+	return id[:8] + "-" + id[8:12] + "-" + id[12:16] + "-" + id[16:20] + "-" + id[20:]
 }
 
 // id makes the random part of an ARN.

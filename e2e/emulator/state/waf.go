@@ -63,7 +63,7 @@ func (m *Machine) WebACLs(account, scope string) []WebACL {
 	})
 }
 
-// SetUnreachable has WAFv2 not find a load balancer, as it does while it is being provisioned, or find it again.
+// SetUnreachable has WAFv2 and WAF Classic not find a load balancer, as they do while it is being provisioned, or find it again.
 func (m *Machine) SetUnreachable(balancer string, unreachable bool) {
 	m.enter()
 	defer m.leave()
@@ -90,9 +90,8 @@ func (m *Machine) AssociateWebACL(account, aclARN, balancer string) error {
 		return noWAFItem()
 	case acl.Scope != ScopeRegional:
 		return Refuse("WAFInvalidParameterException", "Error reason: The scope is not valid., field: WEB_ACL, parameter: %s", aclARN)
-	case m.waf.unavailable[balancer] || !m.balancers[balancer].Active:
-		return Refuse("WAFUnavailableEntityException",
-			"AWS WAF couldn’t retrieve the resource that you requested. Retry your request.")
+	case m.unreachable(balancer):
+		return wafUnavailable()
 	}
 	m.waf.byBalancer[balancer] = aclARN
 	return nil
@@ -132,6 +131,16 @@ func (m *Machine) protectable(account, arn string) error {
 				"field: RESOURCE_ARN, parameter: %s", arn)
 	}
 	return nil
+}
+
+// unreachable says whether a load balancer that is there cannot be reached yet.
+func (m *Machine) unreachable(balancer string) bool {
+	return m.waf.unavailable[balancer] || !m.balancers[balancer].Active
+}
+
+func wafUnavailable() error {
+	return Refuse("WAFUnavailableEntityException",
+		"AWS WAF couldn’t retrieve the resource that you requested. Retry your request.")
 }
 
 func noWAFItem() error {

@@ -21,8 +21,10 @@ const (
 
 // jsonServices are those that speak the JSON protocol, by the first part of X-Amz-Target.
 var jsonServices = map[string]service{
-	acmService.version: acmService,
-	wafService.version: wafService,
+	acmService.version:        acmService,
+	wafService.version:        wafService,
+	wafClassicService.version: wafClassicService,
+	shieldService.version:     shieldService,
 }
 
 // parseJSON reads the body and finds the operation by X-Amz-Target, which is SERVICE.OPERATION.

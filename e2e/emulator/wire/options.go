@@ -32,7 +32,7 @@ type Limits struct {
 	// DescribeNetworkInterfaces and DescribeSecurityGroups without filters and pages, and all that change something.
 	EC2Describe, EC2Unfiltered, EC2Change Limit
 	// ACM and WAFRead limit each operation by itself. WAFAssociate is for AssociateWebACL and for DisassociateWebACL, WAFLookup for
-	// GetWebACLForResource, WAFRead for the others of WAFv2.
+	// GetWebACLForResource, WAFRead for the others of WAFv2; WAF Classic has the same beside.
 	ACM, WAFAssociate, WAFLookup, WAFRead Limit
 }
 

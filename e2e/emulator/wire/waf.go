@@ -32,7 +32,7 @@ var wafService = service{
 }
 
 func wafBucket(limits Limits, q *request) (kind string, limit Limit) {
-	kind = "WAF " + q.operation
+	kind = q.service.prefix + " " + q.operation
 	switch q.operation {
 	case "AssociateWebACL", "DisassociateWebACL":
 		return kind, limits.WAFAssociate
