@@ -118,10 +118,13 @@ func (p *pass) leaveUnknown(why error) {
 		if b := &p.seen.LoadBalancers[i]; b.WebACL == nil {
 			b.WebACL = p.wanted.LoadBalancers[0].WebACL
 		}
+		if b := &p.seen.LoadBalancers[i]; b.Capacity == nil {
+			b.Capacity = p.wanted.LoadBalancers[0].Capacity
+		}
 	}
 	for _, member := range p.members.Active {
 		p.faults = append(p.faults, ingress.Fault{Member: nameOf(member.Ingress), Warning: true,
-			Reason: "attributes or a web ACL could not be read and stay as they are: " + awserr.Message(why)})
+			Reason: "attributes, the web ACL or the capacity could not be read and stay as they are: " + awserr.Message(why)})
 	}
 	p.failing = true
 	p.soon(faultPause)

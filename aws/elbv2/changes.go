@@ -44,6 +44,20 @@ func (p *Provisioner) ModifyLoadBalancerAttributes(ctx context.Context, in *awse
 	return call(ctx, p, "modifying attributes of load balancer", in.LoadBalancerArn, (*awselbv2.Client).ModifyLoadBalancerAttributes, in)
 }
 
+// ModifyIpPools says from which pool a load balancer takes public addresses.
+func (p *Provisioner) ModifyIpPools(ctx context.Context, in *awselbv2.ModifyIpPoolsInput) ( //nolint:revive // the SDK's name
+	*awselbv2.ModifyIpPoolsOutput, error,
+) {
+	return call(ctx, p, "setting the address pool of load balancer", in.LoadBalancerArn, (*awselbv2.Client).ModifyIpPools, in)
+}
+
+// ModifyCapacityReservation reserves capacity for a load balancer.
+func (p *Provisioner) ModifyCapacityReservation(ctx context.Context, in *awselbv2.ModifyCapacityReservationInput) (
+	*awselbv2.ModifyCapacityReservationOutput, error,
+) {
+	return call(ctx, p, "reserving capacity for load balancer", in.LoadBalancerArn, (*awselbv2.Client).ModifyCapacityReservation, in)
+}
+
 // DeleteLoadBalancer deletes a load balancer with its listeners and rules.
 func (p *Provisioner) DeleteLoadBalancer(ctx context.Context, in *awselbv2.DeleteLoadBalancerInput) (
 	*awselbv2.DeleteLoadBalancerOutput, error,

@@ -74,6 +74,14 @@ func (p *Provisioner) DescribeListenerCertificates(ctx context.Context, in *awse
 		})
 }
 
+// DescribeCapacityReservation reads which capacity is reserved for a load balancer.
+func (p *Provisioner) DescribeCapacityReservation(ctx context.Context, in *awselbv2.DescribeCapacityReservationInput) (
+	*awselbv2.DescribeCapacityReservationOutput, error,
+) {
+	return call(ctx, p, "describing the reserved capacity of load balancer", in.LoadBalancerArn,
+		(*awselbv2.Client).DescribeCapacityReservation, in)
+}
+
 // DescribeTrustStores reads the trust stores of the names or ARNs, or all: all pages as one.
 func (p *Provisioner) DescribeTrustStores(ctx context.Context, in *awselbv2.DescribeTrustStoresInput) (
 	*awselbv2.DescribeTrustStoresOutput, error,

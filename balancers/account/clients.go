@@ -27,6 +27,7 @@ type ELB interface {
 	DescribeTargetGroupAttributes(context.Context, *elbv2.DescribeTargetGroupAttributesInput) (
 		*elbv2.DescribeTargetGroupAttributesOutput, error)
 	DescribeListenerAttributes(context.Context, *elbv2.DescribeListenerAttributesInput) (*elbv2.DescribeListenerAttributesOutput, error)
+	DescribeCapacityReservation(context.Context, *elbv2.DescribeCapacityReservationInput) (*elbv2.DescribeCapacityReservationOutput, error)
 	DescribeTrustStores(context.Context, *elbv2.DescribeTrustStoresInput) (*elbv2.DescribeTrustStoresOutput, error)
 }
 

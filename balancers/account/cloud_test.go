@@ -108,6 +108,13 @@ func (c *cloud) DescribeListenerAttributes(context.Context, *elbv2.DescribeListe
 	return &elbv2.DescribeListenerAttributesOutput{}, nil
 }
 
+func (c *cloud) DescribeCapacityReservation(context.Context, *elbv2.DescribeCapacityReservationInput) (
+	*elbv2.DescribeCapacityReservationOutput, error,
+) {
+	defer c.count("CapacityReservation")()
+	return &elbv2.DescribeCapacityReservationOutput{}, nil
+}
+
 func (c *cloud) DescribeTrustStores(context.Context, *elbv2.DescribeTrustStoresInput) (*elbv2.DescribeTrustStoresOutput, error) {
 	return &elbv2.DescribeTrustStoresOutput{}, nil
 }

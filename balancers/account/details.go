@@ -136,7 +136,7 @@ func (v *View) Complete(ctx context.Context, wanted stack.Stack) (bool, error) {
 	}
 	groups, groupsErr := v.completeTargetGroups(ctx, &seen, wanted)
 	v.forgetIfGone(wanted.ID, groupsErr)
-	balancers, balancersErr := v.completeWebACLs(ctx, &seen, wanted)
+	balancers, balancersErr := v.completeBalancers(ctx, &seen, wanted)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if e := v.entries[wanted.ID]; e != nil && e.changed == changed {
@@ -159,22 +159,40 @@ func (v *View) completeTargetGroups(ctx context.Context, seen *stack.Stack, want
 	return read, nil
 }
 
-func (v *View) completeWebACLs(ctx context.Context, seen *stack.Stack, wanted stack.Stack) (read bool, err error) {
-	wants := func(w stack.LoadBalancer) bool { return w.WebACL != nil }
-	if v.WAF == nil || !slices.ContainsFunc(wanted.LoadBalancers, wants) {
+func (v *View) completeBalancers(ctx context.Context, seen *stack.Stack, wanted stack.Stack) (read bool, err error) {
+	if len(wanted.LoadBalancers) == 0 {
 		return false, nil
 	}
+	w := &wanted.LoadBalancers[0]
 	for i := range seen.LoadBalancers {
 		b := &seen.LoadBalancers[i]
-		if b.WebACL == nil {
-			acl, err := v.WAF.WebACL(ctx, b.ARN)
-			if err != nil {
-				return read, err
-			}
-			b.WebACL, read = &acl, true
-		}
+		acls, aclErr := complete(&b.WebACL, v.WAF != nil && w.WebACL != nil, func() (string, error) { return v.WAF.WebACL(ctx, b.ARN) })
+		capacity, capacityErr := complete(&b.Capacity, w.Capacity != nil, func() (int32, error) { return v.capacity(ctx, b.ARN) })
+		read, err = read || acls || capacity, errors.Join(err, aclErr, capacityErr)
 	}
-	return read, nil
+	return read, err
+}
+
+// complete reads what is wanted and not read.
+func complete[T any](into **T, wanted bool, read func() (T, error)) (bool, error) {
+	if *into != nil || !wanted {
+		return false, nil
+	}
+	value, err := read()
+	if err != nil {
+		return false, err
+	}
+	*into = &value
+	return true, nil
+}
+
+// capacity is what is reserved for a load balancer.
+func (v *View) capacity(ctx context.Context, arn string) (int32, error) {
+	out, err := v.ELB.DescribeCapacityReservation(ctx, &elbv2.DescribeCapacityReservationInput{LoadBalancerArn: aws.String(arn)})
+	if err != nil || out.MinimumLoadBalancerCapacity == nil {
+		return 0, err
+	}
+	return aws.ToInt32(out.MinimumLoadBalancerCapacity.CapacityUnits), nil
 }
 
 func (v *View) readAttributes(ctx context.Context, group *stack.TargetGroup) error {

@@ -14,6 +14,7 @@ func (n *noting) loadBalancer(change plan.Change) bool {
 	switch c := change.(type) {
 	case plan.CreateLoadBalancer:
 		b, none := copyOf(c.LoadBalancer), ""
+		b.Capacity = new(int32)
 		b.ARN, b.DNSName, b.Active, b.SpareName = n.done.ID, n.done.DNSName, false, ""
 		b.SecurityGroups, b.Attributes, b.Listeners, b.WebACL = ids(b.SecurityGroups), map[string]string{}, nil, &none
 		slices.Sort(b.Subnets)
@@ -34,6 +35,10 @@ func (n *noting) loadBalancer(change plan.Change) bool {
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.AddressType = c.AddressType })
 	case plan.SetLoadBalancerAttributes:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { merge(b.Attributes, c.Attributes) })
+	case plan.SetIPAMPool:
+		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.IPAMPool = c.Pool })
+	case plan.SetCapacity:
+		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.Capacity = &c.Units })
 	case plan.SetWebACL:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.WebACL = &c.WebACL })
 	default:

@@ -29,7 +29,10 @@ func isActive(b types.LoadBalancer) bool {
 func loadBalancer(b types.LoadBalancer, tags map[string]string) stack.LoadBalancer {
 	out := stack.LoadBalancer{
 		ARN: aws.ToString(b.LoadBalancerArn), DNSName: aws.ToString(b.DNSName), Active: isActive(b), Name: aws.ToString(b.LoadBalancerName),
-		Scheme: string(b.Scheme), AddressType: string(b.IpAddressType), Tags: tags,
+		Scheme: string(b.Scheme), AddressType: string(b.IpAddressType), Tags: tags, CustomerPool: aws.ToString(b.CustomerOwnedIpv4Pool),
+	}
+	if pools := b.IpamPools; pools != nil {
+		out.IPAMPool = aws.ToString(pools.Ipv4IpamPoolId)
 	}
 	for _, zone := range b.AvailabilityZones {
 		out.Subnets = append(out.Subnets, aws.ToString(zone.SubnetId))

@@ -47,6 +47,8 @@ type LoadBalancers interface {
 	SetIpAddressType(context.Context, *elbv2.SetIpAddressTypeInput) (*elbv2.SetIpAddressTypeOutput, error)
 	ModifyLoadBalancerAttributes(context.Context, *elbv2.ModifyLoadBalancerAttributesInput) (
 		*elbv2.ModifyLoadBalancerAttributesOutput, error)
+	ModifyIpPools(context.Context, *elbv2.ModifyIpPoolsInput) (*elbv2.ModifyIpPoolsOutput, error)
+	ModifyCapacityReservation(context.Context, *elbv2.ModifyCapacityReservationInput) (*elbv2.ModifyCapacityReservationOutput, error)
 	DeleteLoadBalancer(context.Context, *elbv2.DeleteLoadBalancerInput) (*elbv2.DeleteLoadBalancerOutput, error)
 }
 

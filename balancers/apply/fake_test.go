@@ -105,6 +105,14 @@ func (f *fakeAWS) ModifyLoadBalancerAttributes(_ context.Context, in *elbv2.Modi
 	return answer[elbv2.ModifyLoadBalancerAttributesOutput](f, in, "ModifyLoadBalancerAttributes", *in.LoadBalancerArn)
 }
 
+func (f *fakeAWS) ModifyIpPools(_ context.Context, in *elbv2.ModifyIpPoolsInput) (*elbv2.ModifyIpPoolsOutput, error) {
+	return answer[elbv2.ModifyIpPoolsOutput](f, in, "ModifyIpPools", *in.LoadBalancerArn)
+}
+
+func (f *fakeAWS) ModifyCapacityReservation(_ context.Context, in *elbv2.ModifyCapacityReservationInput) (*elbv2.ModifyCapacityReservationOutput, error) {
+	return answer[elbv2.ModifyCapacityReservationOutput](f, in, "ModifyCapacityReservation", *in.LoadBalancerArn)
+}
+
 func (f *fakeAWS) DeleteLoadBalancer(_ context.Context, in *elbv2.DeleteLoadBalancerInput) (*elbv2.DeleteLoadBalancerOutput, error) {
 	return answer[elbv2.DeleteLoadBalancerOutput](f, in, "DeleteLoadBalancer", *in.LoadBalancerArn)
 }

@@ -43,6 +43,8 @@ var kinds = table(
 	change(moves, (*doing).setSecurityGroups),
 	change(sets, (*doing).setAddressType),
 	change(sets, (*doing).setLoadBalancerAttributes),
+	change(sets, (*doing).setIPAMPool),
+	change(sets, (*doing).setCapacity),
 	change(sets, (*doing).setWebACL),
 	change(removes, (*doing).deleteLoadBalancer),
 

@@ -96,6 +96,26 @@ func (d *doing) setLoadBalancerAttributes(ctx context.Context, c plan.SetLoadBal
 	return err
 }
 
+func (d *doing) setIPAMPool(ctx context.Context, c plan.SetIPAMPool) error {
+	in := &elbv2.ModifyIpPoolsInput{LoadBalancerArn: aws.String(c.LoadBalancer.ID), IpamPools: input.IPAMPools(c.Pool)}
+	if in.IpamPools == nil {
+		in.RemoveIpamPools = []types.RemoveIpamPoolEnum{types.RemoveIpamPoolEnumIpv4}
+	}
+	_, err := d.ELB.ModifyIpPools(ctx, in)
+	return err
+}
+
+func (d *doing) setCapacity(ctx context.Context, c plan.SetCapacity) error {
+	in := &elbv2.ModifyCapacityReservationInput{LoadBalancerArn: aws.String(c.LoadBalancer.ID)}
+	if c.Units == 0 {
+		in.ResetCapacityReservation = aws.Bool(true)
+	} else {
+		in.MinimumLoadBalancerCapacity = &types.MinimumLoadBalancerCapacity{CapacityUnits: aws.Int32(c.Units)}
+	}
+	_, err := d.ELB.ModifyCapacityReservation(ctx, in)
+	return err
+}
+
 func (d *doing) setWebACL(ctx context.Context, c plan.SetWebACL) error {
 	if c.WebACL == "" {
 		return d.WAF.Disassociate(ctx, c.LoadBalancer.ID)

@@ -6,6 +6,7 @@ package ingress
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -138,6 +139,9 @@ func (d *draft) stack() stack.Stack {
 		Presets:        in.presets(balancerAttributes, attributes),
 		Tags:           in.tagsOf(loadBalancerPart, d.keys(Tags.Name)),
 		WebACL:         d.webACL(),
+		IPAMPool:       d.get(IPAMPool.Name, ""),
+		CustomerPool:   d.get(CustomerPool.Name, ""),
+		Capacity:       d.capacity(),
 		Listeners:      d.stackListeners(),
 	}}
 	for _, r := range d.built {
@@ -163,6 +167,16 @@ func (d *draft) hasRules(r *reading) bool {
 		}
 	}
 	return false
+}
+
+// capacity is nil where nobody says one.
+func (d *draft) capacity() *int32 {
+	vote, ok := d.votes[Capacity.Name]
+	if !ok || !d.in.Options.Capacity {
+		return nil
+	}
+	units, _ := strconv.ParseInt(vote.text, 10, 32) // it is one
+	return new(int32(units))
 }
 
 // webACL is nil where nobody says one.

@@ -101,6 +101,8 @@ type Options struct {
 	// AllowedCAs are the certificate authorities whose certificates are discovered; empty for all.
 	AllowedCAs []string
 	WAFv2      bool
+	// Capacity allows to reserve capacity: it is the gate LBCapacityReservation.
+	Capacity bool
 	// TagListenersAndRules is the gate ListenerRulesTagging.
 	TagListenersAndRules bool
 	// CheckClusterTag leaves subnets of other clusters out. ByReachability finds subnets without role tags by their routes.
@@ -128,7 +130,7 @@ func DefaultOptions(cluster, vpc string) Options {
 		DefaultScheme: internal, DefaultTargetType: "instance", DefaultSSLPolicy: "ELBSecurityPolicy-2016-08",
 		BackendSecurityGroups:  true,
 		TolerateMissingService: true, TolerateMissingAction: true,
-		WAFv2: true, TagListenersAndRules: true, CheckClusterTag: true, ByReachability: true,
+		WAFv2: true, Capacity: true, TagListenersAndRules: true, CheckClusterTag: true, ByReachability: true,
 		Limits: Limits{Rules: 100, Certificates: 25, TargetGroups: 100, ConditionValues: 5, ConditionWildcards: 6},
 	}
 }

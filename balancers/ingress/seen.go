@@ -39,6 +39,12 @@ func (in *Input) seenVotes() map[string]vote {
 		r.add(SecurityGroups.Name, strings.Join(given, ","), Fault{})
 		r.add(ManageBackendRules.Name, yesNo(backend), Fault{})
 	}
+	if lb.IPAMPool != "" {
+		r.addText(IPAMPool.Name, lb.IPAMPool, Fault{})
+	}
+	if lb.Capacity != nil {
+		r.addText(Capacity.Name, decimal(int64(*lb.Capacity)), Fault{})
+	}
 	if lb.WebACL != nil {
 		r.add(WAFv2ACL.Name, cmp.Or(*lb.WebACL, noWebACL), Fault{})
 	}

@@ -42,6 +42,7 @@ func (r *reading) readSettings() {
 	say(r, AddressType, "spec.ipAddressType", ptr.Deref(p.IPAddressType, ""), asIs)
 	r.readSSLRedirect()
 	r.readWebACL()
+	r.readPools()
 	r.readSubnets()
 
 	if r.first {
@@ -111,6 +112,20 @@ func (r *reading) readWebACL() {
 	if arn, set := r.annotations()[Prefix+WAFv2ACL.Name]; set && arn == "" && r.params.WAFv2ACLArn == "" {
 		r.warnOf(Fault{Annotation: Prefix + WAFv2ACL.Name, Reason: "an empty value takes the present web ACL off: write none, or leave it out"})
 	}
+}
+
+// readPools reads where addresses come from, and the capacity. What params say counts of the first member alone.
+func (r *reading) readPools() {
+	say(r, CustomerPool, "", "", asIs)
+	pool, capacity := "", ""
+	if ipam := r.params.IPAMConfiguration; r.first && ipam != nil {
+		pool = ptr.Deref(ipam.IPv4IPAMPoolID, "")
+	}
+	if reserved := r.params.MinimumLoadBalancerCapacity; r.first && reserved != nil {
+		capacity = fmt.Sprintf("%s=%d", capacityUnits, reserved.CapacityUnits)
+	}
+	say(r, IPAMPool, "spec.ipamConfiguration.ipv4IPAMPoolId", pool, asIs)
+	say(r, Capacity, "spec.minimumLoadBalancerCapacity.capacityUnits", capacity, func(units int32) string { return decimal(int64(units)) })
 }
 
 func (r *reading) readWebACLName(name string) {

@@ -27,7 +27,9 @@ func TestParams(t *testing.T) {
 		Scheme: new("internet-facing"), IPAddressType: new("dualstack"), LoadBalancerName: "params",
 		Subnets:      &v1beta1.Subnets{IDs: []v1beta1.SubnetID{"subnet-a1", "subnet-b1"}},
 		InboundCIDRs: []string{"10.0.0.0/8"}, LegacyPrefixListsIDs: []string{"pl-1"},
-		CertificateArn: []string{certARN("params")}, SSLPolicy: "params", SSLRedirectPort: "443", WAFv2ACLArn: aclARN("params"),
+		MinimumLoadBalancerCapacity: &v1beta1.MinimumLoadBalancerCapacity{CapacityUnits: 100},
+		IPAMConfiguration:           &v1beta1.IPAMConfiguration{IPv4IPAMPoolID: new("ipam-pool-1")},
+		CertificateArn:              []string{certARN("params")}, SSLPolicy: "params", SSLRedirectPort: "443", WAFv2ACLArn: aclARN("params"),
 		LoadBalancerAttributes: attribute("k", "params"),
 		Listeners: []v1beta1.Listener{
 			{Protocol: "HTTPS", Port: 443, ListenerAttributes: attribute("k", "params")}, {Protocol: "HTTPS", Port: 8443, ListenerAttributes: attribute("k", "params")},
@@ -40,6 +42,7 @@ func TestParams(t *testing.T) {
 	for name, value := range map[string]string{
 		"scheme": "internal", "ip-address-type": "ipv4", "load-balancer-name": "annotation", "subnets": "subnet-a2,subnet-b2", "inbound-cidrs": "11.0.0.0/8",
 		"security-group-prefix-lists": "pl-2", "certificate-arn": certARN("annotation"), "ssl-policy": "annotation", "ssl-redirect": "80", "wafv2-acl-arn": aclARN("annotation"),
+		"minimum-load-balancer-capacity": "CapacityUnits=50", "ipam-ipv4-pool-id": "ipam-pool-2", "customer-owned-ipv4-pool": "annotation",
 	} {
 		annotate(&in, 0, Prefix+name, value)
 	}
@@ -65,6 +68,7 @@ func TestParams(t *testing.T) {
 		Name: "params", Scheme: "internet-facing", AddressType: "dualstack", Subnets: []string{"subnet-a1", "subnet-b1"},
 		SecurityGroups: []stack.Ref{{Part: "ManagedLBSecurityGroup"}, {Part: "backend-sg"}},
 		Attributes:     map[string]string{"k": "params"}, Tags: tags("LoadBalancer"), WebACL: new(aclARN("params")),
+		Capacity: new(int32(100)), IPAMPool: "ipam-pool-1", CustomerPool: "annotation",
 		Listeners: []stack.Listener{
 			{Port: 80, Protocol: "HTTP", Default: redirectAll("443"), Tags: tags("80")},
 			{
@@ -113,8 +117,6 @@ func TestWarnings(t *testing.T) {
 		"a port twice":                      {annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443},{"HTTP":80}]`}, want: []string{"port 80 is there twice, and its protocol is HTTP: want it once"}},
 		"an empty web ACL":                  {annotations: map[string]string{"wafv2-acl-arn": ""}, want: []string{"an empty value takes the present web ACL off"}},
 		"a redirect of params that is none": {params: v1beta1.IngressClassParamsSpec{SSLRedirectPort: "https"}, want: []string{"nothing is redirected"}},
-		"capacity of params":                {params: v1beta1.IngressClassParamsSpec{MinimumLoadBalancerCapacity: &v1beta1.MinimumLoadBalancerCapacity{}}, want: []string{"the capacity is left as it is"}},
-		"addresses of params":               {params: v1beta1.IngressClassParamsSpec{IPAMConfiguration: &v1beta1.IPAMConfiguration{}}, want: []string{"the addresses are left as they are"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)

@@ -50,6 +50,18 @@ var (
 		Name: "wafv2-acl-name", Scope: OfGroup, Combine: Agree,
 		Doc: "The name of the regional AWS WAF web ACL of the load balancer; none takes the present one off. It counts before wafv2-acl-arn.",
 	}, parseText)
+	CustomerPool = add(Annotation{
+		Name: "customer-owned-ipv4-pool", Scope: OfGroup, Combine: Agree,
+		Doc: "The pool of a customer's own IPv4 addresses for a load balancer on an Outpost. It counts when the load balancer is created.",
+	}, parseSome)
+	IPAMPool = add(Annotation{
+		Name: "ipam-ipv4-pool-id", Scope: OfGroup, Combine: Agree,
+		Doc: "The ID of the IPAM pool of the load balancer's public IPv4 addresses. Without it they are Amazon's.",
+	}, parseIPAMPool)
+	Capacity = add(Annotation{
+		Name: "minimum-load-balancer-capacity", Scope: OfGroup, Combine: Agree,
+		Doc: "The capacity units that are reserved for the load balancer, as CapacityUnits=1000; 0 reserves none. Without it nothing is changed.",
+	}, parseCapacity)
 	Tags = add(Annotation{
 		Name: "tags", Scope: OfTargetGroup, Combine: MergeKeys,
 		Doc: "Tags of all that is made in AWS.",
@@ -200,8 +212,7 @@ var (
 // What is not built yet.
 var (
 	_ = unsupported(OfGroup, "Of the load balancer.",
-		"customer-owned-ipv4-pool", "ipam-ipv4-pool-id", "minimum-load-balancer-capacity", "waf-acl-id", "web-acl-id",
-		"shield-advanced-protection")
+		"waf-acl-id", "web-acl-id", "shield-advanced-protection")
 	_ = unsupported(OfListener, "Of HTTPS listeners.", "create-acm-cert", "acm-pca-arn")
 	_ = unsupported(OfTargetGroup, "The control port of targets.", "target-control-port.")
 	_ = unsupported(OfGroup, "A Network Load Balancer in front of the load balancer.",

@@ -125,6 +125,42 @@ func parseWebACL(value string) (string, error) {
 	return value, nil
 }
 
+// parseSome parses texts that are not empty.
+func parseSome(value string) (string, error) {
+	if value == "" {
+		return "", errors.New("is empty: want a value, or no annotation")
+	}
+	return value, nil
+}
+
+var ipamPool = regexp.MustCompile(`^ipam-pool-[0-9a-f]+$`)
+
+func parseIPAMPool(value string) (string, error) {
+	if !ipamPool.MatchString(value) {
+		return "", errors.New("want an ID such as ipam-pool-0123456789abcdef0")
+	}
+	return value, nil
+}
+
+// capacityUnits is the only key of a capacity.
+const capacityUnits = "CapacityUnits"
+
+func parseCapacity(value string) (int32, error) {
+	pairs, err := parseMap(value)
+	if err != nil {
+		return 0, err
+	}
+	text, ok := pairs[capacityUnits]
+	if !ok || len(pairs) > 1 {
+		return 0, errors.New("want " + capacityUnits + "=NUMBER")
+	}
+	units, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || units < 0 {
+		return 0, fmt.Errorf("%s %.20q: want 0 or more", capacityUnits, text)
+	}
+	return int32(units), nil
+}
+
 // parseCIDRs keeps the spelling, as security groups are compared with it by their own rules.
 func parseCIDRs(value string) ([]string, error) {
 	items, err := parseList(value)

@@ -22,12 +22,6 @@ func (r *reading) warn() {
 	if value, ok := r.annotations()[Prefix+ListenPorts.Name]; ok {
 		r.warnOfPortTwice(value)
 	}
-	if r.params.MinimumLoadBalancerCapacity != nil {
-		r.warnOf(r.paramsFault("spec.minimumLoadBalancerCapacity", "", "is not supported, the capacity is left as it is"))
-	}
-	if r.params.IPAMConfiguration != nil {
-		r.warnOf(r.paramsFault("spec.ipamConfiguration", "", "is not supported, the addresses are left as they are"))
-	}
 }
 
 func (r *reading) warnOfPortTwice(value string) {

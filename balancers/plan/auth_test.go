@@ -106,3 +106,42 @@ func TestMutualAuthenticationIsChangedInPlace(t *testing.T) {
 		})
 	}
 }
+
+// Capacity is reserved once the load balancer is active, and pools are changed in place.
+func TestPoolsAndCapacity(t *testing.T) {
+	of := func(pool string, units int32) stack.Stack {
+		s := oneRule("HTTP", "")
+		s.LoadBalancers[0].IPAMPool, s.LoadBalancers[0].Capacity = pool, &units
+		return s
+	}
+	texts := func(wanted, seen stack.Stack) (out []string) {
+		steps, _ := Make(wanted, seen, Options{})
+		for _, step := range steps {
+			if text := step.String(); strings.Contains(text, "capacity") || strings.Contains(text, "addresses") {
+				out = append(out, text)
+			}
+		}
+		return out
+	}
+	w := newWorld()
+	first, _ := Make(of("", 0), w.Stack, Options{})
+	if err := w.run(first, nothing); err != nil {
+		t.Fatal(err)
+	}
+	w.LoadBalancers[0].Capacity = new(int32)
+	if got := texts(of("", 0), w.Stack); len(got) > 0 {
+		t.Errorf("planned %v, though nothing differs", got)
+	}
+	want := []string{
+		"take public addresses of load balancer lb-2 from p",
+		"reserve 100 capacity units for load balancer lb-2, once load balancer lb-2 is active",
+	}
+	if got := texts(of("p", 100), w.Stack); !slices.Equal(got, want) {
+		t.Errorf("planned %v, want %v", got, want)
+	}
+	w.LoadBalancers[0].Active, w.LoadBalancers[0].IPAMPool = true, "p"
+	want = []string{"take public addresses of load balancer lb-2 from Amazon's pool", "reserve 100 capacity units for load balancer lb-2"}
+	if got := texts(of("", 100), w.Stack); !slices.Equal(got, want) {
+		t.Errorf("planned %v, want %v", got, want)
+	}
+}

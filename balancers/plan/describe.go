@@ -125,6 +125,10 @@ func describeBalancer(change Change) string {
 		return "set address type " + c.AddressType + " of " + balancerText(c.LoadBalancer)
 	case SetLoadBalancerAttributes:
 		return "set " + mapText(c.Attributes) + " of " + balancerText(c.LoadBalancer)
+	case SetIPAMPool:
+		return "take public addresses of " + balancerText(c.LoadBalancer) + " from " + cmp.Or(c.Pool, "Amazon's pool")
+	case SetCapacity:
+		return fmt.Sprintf("reserve %d capacity units for %s", c.Units, balancerText(c.LoadBalancer))
 	case SetWebACL:
 		if c.WebACL == "" {
 			return "remove the web ACL of " + balancerText(c.LoadBalancer)

@@ -239,7 +239,7 @@ func (p *planner) modifyListener(l *listener) {
 		why = "its SSL policy differs"
 	case wanted.Protocol == "HTTPS" && first(seen.Certificates) != first(wanted.Certificates):
 		why = "its default certificate differs"
-	case wanted.MutualAuth != nil && (seen.MutualAuth == nil || *seen.MutualAuth != *wanted.MutualAuth):
+	case differs(wanted.MutualAuth, seen.MutualAuth):
 		why = "its mutual authentication differs"
 	case actionKey(seen.Default, byID) != actionKey(wanted.Default, byID):
 		why = "its default action differs"

@@ -20,6 +20,9 @@ func (p *planner) prepareLoadBalancer() {
 		p.createLoadBalancer(wanted)
 		return
 	}
+	if wanted.IPAMPool == "" { // another may need what the pool does not allow
+		p.setIPAMPool(&wanted)
+	}
 	if !sameSet(ids(wanted.SecurityGroups), ids(p.balancer.SecurityGroups)) {
 		p.do("its security groups differ", SetSecurityGroups{p.to(), wanted.SecurityGroups})
 	}
@@ -36,18 +39,41 @@ func (p *planner) prepareLoadBalancer() {
 	if differ := differing(wanted.Attributes, wanted.Presets, p.balancer.Attributes); len(differ) > 0 {
 		p.do("attributes differ", SetLoadBalancerAttributes{p.to(), differ})
 	}
+	if wanted.IPAMPool != "" {
+		p.setIPAMPool(&wanted)
+	}
 }
 
-// guard sets the web ACL. It is late in the plan, as AWS WAF takes no load balancer before that is active.
-func (p *planner) guard() {
-	wanted := p.wanted.LoadBalancers[0].WebACL
-	switch {
-	case wanted == nil, p.balancer == nil && *wanted == "", p.balancer != nil && p.balancer.WebACL != nil && *p.balancer.WebACL == *wanted:
-	case p.balancer == nil || !p.balancer.Active:
-		p.doAfter(Wait{Active: p.to()}, "its web ACL differs, which AWS WAF cannot set before", SetWebACL{p.to(), *wanted})
-	default:
-		p.do("its web ACL differs", SetWebACL{p.to(), *wanted})
+func (p *planner) setIPAMPool(wanted *stack.LoadBalancer) {
+	if wanted.IPAMPool != p.balancer.IPAMPool {
+		p.do("its pool of addresses differs", SetIPAMPool{p.to(), wanted.IPAMPool})
 	}
+}
+
+// guard sets the web ACL and the capacity. It is late in the plan, as AWS takes them for no load balancer that is not active.
+func (p *planner) guard() {
+	wanted, seen := &p.wanted.LoadBalancers[0], p.balancer
+	if seen == nil {
+		seen = &stack.LoadBalancer{WebACL: new(string), Capacity: new(int32)}
+	}
+	set := func(why string, change Change) {
+		if seen.Active {
+			p.do(why, change)
+		} else {
+			p.doAfter(Wait{Active: p.to()}, why+", which AWS cannot set before", change)
+		}
+	}
+	if differs(wanted.WebACL, seen.WebACL) {
+		set("its web ACL differs", SetWebACL{p.to(), *wanted.WebACL})
+	}
+	if differs(wanted.Capacity, seen.Capacity) {
+		set("its capacity differs", SetCapacity{p.to(), *wanted.Capacity})
+	}
+}
+
+// differs says whether something is wanted that is not seen, or not known.
+func differs[T comparable](wanted, seen *T) bool {
+	return wanted != nil && (seen == nil || *seen != *wanted)
 }
 
 func (p *planner) setAddressType(wanted *stack.LoadBalancer) {

@@ -96,6 +96,16 @@ type (
 		LoadBalancer stack.Ref
 		Attributes   map[string]string
 	}
+	// SetIPAMPool takes public IPv4 addresses from a pool, or from Amazon's when it is "".
+	SetIPAMPool struct {
+		LoadBalancer stack.Ref
+		Pool         string
+	}
+	// SetCapacity reserves capacity units, or none when it is 0.
+	SetCapacity struct {
+		LoadBalancer stack.Ref
+		Units        int32
+	}
 	// SetWebACL associates a web ACL, or none when it is "".
 	SetWebACL struct {
 		LoadBalancer stack.Ref
@@ -202,6 +212,8 @@ func (SetSubnets) change()                {}
 func (SetSecurityGroups) change()         {}
 func (SetAddressType) change()            {}
 func (SetLoadBalancerAttributes) change() {}
+func (SetIPAMPool) change()               {}
+func (SetCapacity) change()               {}
 func (SetWebACL) change()                 {}
 func (DeleteLoadBalancer) change()        {}
 func (CreateListener) change()            {}

@@ -182,7 +182,7 @@ func (w *world) apply(change Change) error {
 		return w.applyTargetGroup(change)
 	case CreateBinding, UpdateBinding, DeleteBinding:
 		return w.applyBinding(change)
-	case CreateLoadBalancer, SetSubnets, SetSecurityGroups, SetAddressType, SetLoadBalancerAttributes, DeleteLoadBalancer:
+	case SetIPAMPool, SetCapacity, CreateLoadBalancer, SetSubnets, SetSecurityGroups, SetAddressType, SetLoadBalancerAttributes, DeleteLoadBalancer:
 		return w.applyLoadBalancer(change)
 	case CreateListener, ModifyListener, SetListenerAttributes, AddCertificate, RemoveCertificate, DeleteListener:
 		return w.applyListener(change)
@@ -362,6 +362,10 @@ func (w *world) applyLoadBalancer(change Change) error {
 		}
 	case SetAddressType:
 		w.balancer(c.LoadBalancer).AddressType = c.AddressType
+	case SetIPAMPool:
+		w.balancer(c.LoadBalancer).IPAMPool = c.Pool
+	case SetCapacity:
+		w.balancer(c.LoadBalancer).Capacity = &c.Units
 	case SetLoadBalancerAttributes:
 		b := w.balancer(c.LoadBalancer)
 		b.Attributes = merged(b.Attributes, c.Attributes)

@@ -58,7 +58,12 @@ type LoadBalancer struct {
 	Presets map[string]string
 	Tags    map[string]string
 	// WebACL is the ARN of the web ACL, "" for none; nil leaves what there is.
-	WebACL    *string
+	WebACL *string
+	// IPAMPool is the ID of the pool of public IPv4 addresses, "" for Amazon's. CustomerPool is that of a customer's own addresses: it is
+	// given at the creation.
+	IPAMPool, CustomerPool string
+	// Capacity is how many capacity units are reserved, 0 for none; nil leaves what there is, or says that it is not read.
+	Capacity  *int32
 	Listeners []Listener
 }
 

@@ -118,10 +118,10 @@ type IngressClassParamsSpec struct {
 	// Listeners sets attributes of listeners.
 	// +optional
 	Listeners []Listener `json:"listeners,omitempty"`
-	// MinimumLoadBalancerCapacity is not supported yet: what there is stays.
+	// MinimumLoadBalancerCapacity is the capacity that is reserved for load balancers. Without it nothing is changed.
 	// +optional
 	MinimumLoadBalancerCapacity *MinimumLoadBalancerCapacity `json:"minimumLoadBalancerCapacity,omitempty"`
-	// IPAMConfiguration is not supported yet: what there is stays.
+	// IPAMConfiguration says where public addresses come from.
 	// +optional
 	IPAMConfiguration *IPAMConfiguration `json:"ipamConfiguration,omitempty"`
 	// PrefixListsIDs are the IDs of prefix lists whose addresses may send to load balancers.
@@ -133,7 +133,7 @@ type IngressClassParamsSpec struct {
 	// WAFv2ACLArn is the ARN of the AWS WAF web ACL of load balancers; none takes the present one off.
 	// +optional
 	WAFv2ACLArn string `json:"wafv2AclArn,omitempty"`
-	// WAFv2ACLName is not supported yet: what there is stays.
+	// WAFv2ACLName is the name of the regional AWS WAF web ACL. It counts before wafv2AclArn.
 	// +optional
 	WAFv2ACLName string `json:"wafv2AclName,omitempty"`
 }

@@ -162,6 +162,7 @@ func (o *provisionOptions) featureGate(name string, on bool) bool {
 		"SubnetsClusterTagCheck":        &o.Ingress.CheckClusterTag,
 		"SubnetDiscoveryByReachability": &o.Ingress.ByReachability,
 		"ALBSingleSubnet":               &o.Ingress.SingleSubnet,
+		"LBCapacityReservation":         &o.Ingress.Capacity,
 		"EnableDefaultTagsLowPriority":  &o.Ingress.DefaultTagsLast,
 	}
 	if gate, known := gates[name]; known && o.Enabled {

@@ -21,7 +21,17 @@ func CreateLoadBalancer(b stack.LoadBalancer) *elasticloadbalancingv2.CreateLoad
 		SubnetMappings: Subnets(b.Subnets),
 		SecurityGroups: IDs(b.SecurityGroups),
 		Tags:           Tags(b.Tags),
+
+		IpamPools: IPAMPools(b.IPAMPool), CustomerOwnedIpv4Pool: some(b.CustomerPool),
 	}
+}
+
+// IPAMPools are those of the pool, nil for none.
+func IPAMPools(pool string) *types.IpamPools {
+	if pool == "" {
+		return nil
+	}
+	return &types.IpamPools{Ipv4IpamPoolId: aws.String(pool)}
 }
 
 // Subnets are those of the IDs.
