@@ -117,6 +117,7 @@ func (p *pass) leaveUnknown(why error) {
 	for i := range p.seen.LoadBalancers {
 		if b := &p.seen.LoadBalancers[i]; b.WebACL == nil {
 			b.WebACL = p.wanted.LoadBalancers[0].WebACL
+			p.unknownACL = b.WebACL != nil && *b.WebACL != ""
 		}
 		if b := &p.seen.LoadBalancers[i]; b.Capacity == nil {
 			b.Capacity = p.wanted.LoadBalancers[0].Capacity

@@ -39,6 +39,8 @@ type memory struct {
 	done time.Time
 	// waiting are the target groups for whose health passes have waited since nothing had to wait: the last one longest ago first.
 	waiting []waiting
+	// lookedAgain is when the stack was read again last because a policy had refused a removal.
+	lookedAgain time.Time
 	// versions are those of the secrets that clients of OpenID Connect providers have in AWS, as far as is known.
 	versions map[string]string
 	// left is when a member that another group has got that one's load balancer as its status.
@@ -107,10 +109,18 @@ func (m *memory) noteDone(result apply.Result, now time.Time) {
 	if result.Rerouted {
 		m.rerouted = now
 	}
+	if result.LookedAgain {
+		m.lookedAgain = now
+	}
 	for _, step := range result.Done {
 		m.noteVersion(step.Change)
 	}
 }
+
+// lookPause is how often a stack is read again at most because a policy refuses a removal.
+const lookPause = 10 * time.Minute
+
+func (m *memory) mayLookAgain(now time.Time) bool { return now.Sub(m.lookedAgain) >= lookPause }
 
 // noteWait takes in for which target group a pass has waited, "" for none. It returns since when.
 func (m *memory) noteWait(part string, now time.Time) (since time.Time) {

@@ -129,13 +129,16 @@ type pass struct {
 	leaving      []*networkingv1.Ingress
 	seen, wanted stack.Stack
 	faults       []ingress.Fault
+	steps        plan.Plan
 	overflow     []plan.Overflow
 	names        map[string]bool // of the load balancers that were seen, in lower case
 	result       apply.Result
 	notices      []notice
-	built        bool // the wanted stack could be built
-	begun        bool // it is left to the next pass to do the rest
-	failing      bool // a member is told of a failure
+	before       []string // ARNs of the load balancers that were seen before the steps
+	unknownACL   bool     // it is not known which web ACL the load balancer has
+	built        bool     // the wanted stack could be built
+	begun        bool     // it is left to the next pass to do the rest
+	failing      bool     // a member is told of a failure
 	again        time.Duration
 }
 
@@ -149,7 +152,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 		return nil
 	}
 	errs := p.claim(ctx)
-	steps, err := p.propose(ctx)
+	p.steps, err = p.propose(ctx)
 	p.tellFaults()
 	p.tellOverflow()
 	if err != nil {
@@ -163,7 +166,8 @@ func (p *pass) run(ctx context.Context) (err error) {
 	}
 	now := p.Clock.Now()
 	p.result = p.Applier.Run(ctx, apply.Pass{
-		ID: p.id, Plan: p.begin(steps), Unsettled: p.unsettled, Kept: p.memory.kept(now), Late: p.memory.late(now),
+		ID: p.id, Plan: p.begin(p.steps), Unsettled: p.unsettled, Kept: p.memory.kept(now), Late: p.memory.late(now),
+		MayLookAgain: p.memory.mayLookAgain(now),
 	})
 	p.memory.noteDone(p.result, p.Clock.Now())
 	p.soon(p.result.Again)
@@ -175,7 +179,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	p.noteNames()
 	errs = join(errs, p.writeStatuses(ctx))
 	errs = join(errs, p.release(ctx))
-	p.tellSuccess(steps, errs)
+	p.tellSuccess(p.steps, errs)
 	return errs
 }
 
@@ -208,6 +212,9 @@ func (p *pass) propose(ctx context.Context) (plan.Plan, error) {
 	}
 	p.memory.inTurn(p.wanted.TargetGroups)
 	p.memory.assumeVersions(&p.wanted, &p.seen)
+	for _, balancer := range p.seen.LoadBalancers {
+		p.before = append(p.before, balancer.ARN)
+	}
 	var steps plan.Plan
 	steps, p.overflow = p.Planner.Plan(p.wanted, p.seen)
 	return steps, nil

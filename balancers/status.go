@@ -86,13 +86,18 @@ func (p *pass) shown() *stack.LoadBalancer {
 	return &balancers[0]
 }
 
-// isUnguarded reports whether a load balancer lacks the web ACL that is wanted.
+// isUnguarded reports whether a load balancer lacks the web ACL that is wanted, as the pass has not set it. Where that is not known, one
+// that clients have been sent to counts as guarded.
 func (p *pass) isUnguarded(balancer *stack.LoadBalancer) bool {
-	if len(p.wanted.LoadBalancers) == 0 {
-		return false
+	if p.unknownACL {
+		return !slices.ContainsFunc(p.members.Active, func(m ingress.Member) bool { return hasName(m.Ingress, *balancer) })
 	}
-	acl := p.wanted.LoadBalancers[0].WebACL
-	return acl != nil && *acl != "" && (balancer.WebACL == nil || *balancer.WebACL != *acl)
+	sets := func(s plan.Step) bool {
+		c, is := s.Change.(plan.SetWebACL)
+		return is && c.WebACL != "" && (c.LoadBalancer.ID == balancer.ARN || c.LoadBalancer.ID == "" && !slices.Contains(p.before, balancer.ARN))
+	}
+	isSet := func(s plan.Step) bool { _, is := s.Change.(plan.SetWebACL); return is }
+	return slices.ContainsFunc(p.steps, sets) && !slices.ContainsFunc(p.result.Done, isSet)
 }
 
 // mustWait reports whether clients of the member are served elsewhere, and would not be here yet, or without the web ACL.

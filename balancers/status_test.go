@@ -28,7 +28,8 @@ func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
 		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
 	}
 	wait = plan.Wait{Settled: stack.Ref{ID: "arn-old"}}
-	failures := []apply.Failure{{Step: plan.Step{Change: plan.SetWebACL{}}, Err: errors.New("no answer")}}
+	b.steps = plan.Plan{{Change: plan.SetWebACL{LoadBalancer: stack.Ref{ID: "arn-new"}, WebACL: acl}}}
+	failures := []apply.Failure{{Step: b.steps[0], Err: errors.New("no answer")}}
 	guard := b.apply
 	b.apply = func(pass apply.Pass) apply.Result {
 		result := guard(pass)
@@ -38,7 +39,7 @@ func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
 	if _, err := b.pass(edge); err == nil || hostname(b.get("a")) != oldHost {
 		t.Errorf("status %s, error %v: the new load balancer has no web ACL", hostname(b.get("a")), err)
 	}
-	failures, b.seen["edge"].LoadBalancers[1].WebACL = nil, &acl
+	failures, b.steps = nil, nil
 	b.clock.Step(time.Hour)
 	if b.mustPass(edge); hostname(b.get("a")) != newHost || left != DefaultSettleTime {
 		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
@@ -59,10 +60,14 @@ func TestTheStatusHasNoNameBeforeTheWebACL(t *testing.T) {
 	guarded.Annotations["alb.ingress.kubernetes.io/wafv2-acl-arn"] = acl
 	b := newBed(t, webService(), guarded)
 	b.see(edge, balancer("new", false, 80))
+	b.steps = plan.Plan{{Change: plan.SetWebACL{LoadBalancer: stack.Ref{ID: "arn-new"}, WebACL: acl}}}
+	b.apply = func(apply.Pass) apply.Result {
+		return apply.Result{Waits: []plan.Wait{{Active: stack.Ref{ID: "arn-new"}}}}
+	}
 	if b.mustPass(edge); hostname(b.get("a")) != "" {
 		t.Errorf("status %s before the web ACL", hostname(b.get("a")))
 	}
-	b.seen["edge"].LoadBalancers[0].WebACL = &acl
+	b.apply = func(pass apply.Pass) apply.Result { return apply.Result{Done: pass.Plan} }
 	if b.mustPass(edge); hostname(b.get("a")) != newHost {
 		t.Errorf("status %s with the web ACL, want %s", hostname(b.get("a")), newHost)
 	}

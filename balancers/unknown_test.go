@@ -16,9 +16,10 @@ import (
 const testACL = "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/a/b"
 
 func TestWhileSomethingCannotBeReadAllElseGoesOn(t *testing.T) {
-	guarded, gone := ingressOf("guarded", edge), served(ingressOf("gone", edge), "", edge)
+	guarded, gone := served(ingressOf("guarded", edge), "k8s-edge.elb.amazonaws.com", edge), served(ingressOf("gone", edge), "", edge)
+	joins := ingressOf("joins", edge)
 	guarded.Annotations["alb.ingress.kubernetes.io/wafv2-acl-arn"] = testACL
-	b := newBed(t, guarded, gone, webService())
+	b := newBed(t, guarded, gone, joins, webService())
 	b.see(edge, balancer("edge", true, 80))
 	b.delete("gone")
 	b.unknown = errors.New("no answer")
@@ -34,6 +35,9 @@ func TestWhileSomethingCannotBeReadAllElseGoesOn(t *testing.T) {
 	if result := b.mustPass(edge); result.RequeueAfter != faultPause || len(changes) > 0 {
 		t.Errorf("again in %v, want %v; steps %v, want none for the web ACL", result.RequeueAfter, faultPause, changes)
 	}
+	if host := hostname(b.get("joins")); host == "" {
+		t.Error("an Ingress that joins does not get the name that others have")
+	}
 	if b.exists("gone") {
 		t.Error("an Ingress is not let go")
 	}
@@ -43,5 +47,17 @@ func TestWhileSomethingCannotBeReadAllElseGoesOn(t *testing.T) {
 	b.unknown = nil
 	if b.mustPass(edge); len(changes) != 1 {
 		t.Errorf("steps %v, want the web ACL after the outage", changes)
+	}
+}
+
+// Nobody was sent to the load balancer yet, and it may have no web ACL.
+func TestANameIsNotGivenWhileTheWebACLIsNotKnown(t *testing.T) {
+	guarded := ingressOf("guarded", edge)
+	guarded.Annotations["alb.ingress.kubernetes.io/wafv2-acl-arn"] = testACL
+	b := newBed(t, guarded, webService())
+	b.see(edge, balancer("edge", true, 80))
+	b.unknown = errors.New("no answer")
+	if b.mustPass(edge); hostname(b.get("guarded")) != "" {
+		t.Errorf("status %s", hostname(b.get("guarded")))
 	}
 }

@@ -27,6 +27,14 @@ func (n *noting) loadBalancer(change plan.Change) bool {
 			g := &n.seen.TargetGroups[i]
 			g.LoadBalancers = slices.DeleteFunc(g.LoadBalancers, func(arn string) bool { return arn == c.LoadBalancer.ID })
 		}
+	default:
+		return n.loadBalancerSetting(change)
+	}
+	return true
+}
+
+func (n *noting) loadBalancerSetting(change plan.Change) bool {
+	switch c := change.(type) {
 	case plan.SetSubnets:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.Subnets = slices.Sorted(slices.Values(c.Subnets)) })
 	case plan.SetSecurityGroups:

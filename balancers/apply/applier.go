@@ -49,6 +49,8 @@ type Pass struct {
 	Kept time.Duration
 	// Late is for how long late steps must still wait, as other steps were done by an earlier pass.
 	Late time.Duration
+	// MayLookAgain has the stack be read again when a policy refuses a removal: what is gone is refused, too.
+	MayLookAgain bool
 }
 
 // RuleLag is for how long load balancers may follow rules that have been changed. AWS states no bound; users have seen some 10 s.
@@ -66,6 +68,8 @@ type Result struct {
 	LeftOut []plan.Step
 	// Rerouted says that load balancers may follow former rules for RuleLag.
 	Rerouted bool
+	// LookedAgain says that a removal was refused and the stack is to be read again.
+	LookedAgain bool
 	// Waits are those that do not hold. Behind them are the waits of steps that did not have their turn.
 	Waits, Behind []plan.Wait
 	// Again is when the next pass may do more, apart from what failed; 0 when there is nothing more to do.
@@ -227,10 +231,13 @@ func (d *doing) fail(step plan.Step, e effect, err error) bool {
 	change, _ := d.refs.resolve(step.Change)
 	d.blocked.failed(change, e)
 	d.result.Failures = append(d.result.Failures, Failure{step, err})
-	// Policies allow a removal by the tags that something has, and what is gone has none.
-	if !isCertain(err) || e == removes && awserr.IsPermission(err) {
+	switch {
+	case !isCertain(err):
 		d.uncertain = true
 		d.noteRerouted(change) // the answer may be all that is lost
+	case e == removes && awserr.IsPermission(err) && d.pass.MayLookAgain:
+		// Policies allow a removal by the tags that something has, and what is gone has none.
+		d.uncertain, d.result.LookedAgain = true, true
 	}
 	return isAlone(err)
 }

@@ -249,11 +249,17 @@ func TestAnErrorOfUnknownOutcomeEndsThePass(t *testing.T) {
 
 // A policy that asks for a tag refuses to delete what is gone.
 func TestARemovalThatIsNotAllowedIsLookedAtAgain(t *testing.T) {
-	f := good()
-	f.errs["DeleteLoadBalancer "+balancerARN] = refusal("AccessDenied")
-	result, view := run(t, f, do(plan.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: balancerARN}})...)
-	if len(result.Failures) != 1 || view.forgot != 1 {
-		t.Errorf("result %+v, forgot %d times, want once", result, view.forgot)
+	for _, may := range []bool{true, false} {
+		f := good()
+		f.errs["DeleteRule rule"] = refusal("AccessDenied")
+		steps := do(plan.DeleteRule{Rule: stack.Ref{ID: "rule"}}, plan.DeleteTargetGroup{Group: stack.Ref{ID: "tg"}})
+		result, view := runPass(t, f, Pass{Plan: steps, MayLookAgain: may})
+		if len(result.Failures) != 1 || result.LookedAgain != may || (view.forgot == 1) != may {
+			t.Errorf("may look again %v: result %+v, forgot %d times", may, result, view.forgot)
+		}
+		if len(result.Done) != 1 || result.Rerouted {
+			t.Errorf("may look again %v: done %v, rerouted %v, want the other target group deleted", may, result.Done, result.Rerouted)
+		}
 	}
 }
 

@@ -105,7 +105,7 @@ func (f *fakeAWS) ModifyLoadBalancerAttributes(_ context.Context, in *elbv2.Modi
 	return answer[elbv2.ModifyLoadBalancerAttributesOutput](f, in, "ModifyLoadBalancerAttributes", *in.LoadBalancerArn)
 }
 
-func (f *fakeAWS) ModifyIpPools(_ context.Context, in *elbv2.ModifyIpPoolsInput) (*elbv2.ModifyIpPoolsOutput, error) {
+func (f *fakeAWS) ModifyIpPools(_ context.Context, in *elbv2.ModifyIpPoolsInput) (*elbv2.ModifyIpPoolsOutput, error) { //nolint:revive // the SDK's name
 	return answer[elbv2.ModifyIpPoolsOutput](f, in, "ModifyIpPools", *in.LoadBalancerArn)
 }
 

@@ -67,6 +67,15 @@ var (
 		"routing.http.response.content_security_policy.header_value":          preset("", nil),
 		"routing.http.response.x_content_type_options.header_value":           preset("", nil),
 		"routing.http.response.x_frame_options.header_value":                  preset("", nil),
+
+		"routing.http.request.x_amzn_mtls_clientcert.header_name":               preset("X-Amzn-Mtls-Clientcert", nil),
+		"routing.http.request.x_amzn_mtls_clientcert_issuer.header_name":        preset("X-Amzn-Mtls-Clientcert-Issuer", nil),
+		"routing.http.request.x_amzn_mtls_clientcert_leaf.header_name":          preset("X-Amzn-Mtls-Clientcert-Leaf", nil),
+		"routing.http.request.x_amzn_mtls_clientcert_serial_number.header_name": preset("X-Amzn-Mtls-Clientcert-Serial-Number", nil),
+		"routing.http.request.x_amzn_mtls_clientcert_subject.header_name":       preset("X-Amzn-Mtls-Clientcert-Subject", nil),
+		"routing.http.request.x_amzn_mtls_clientcert_validity.header_name":      preset("X-Amzn-Mtls-Clientcert-Validity", nil),
+		"routing.http.request.x_amzn_tls_cipher_suite.header_name":              preset("X-Amzn-Tls-Cipher-Suite", nil),
+		"routing.http.request.x_amzn_tls_version.header_name":                   preset("X-Amzn-Tls-Version", nil),
 	}
 
 	algorithms  = oneOf("round_robin", "least_outstanding_requests", "weighted_random")

@@ -98,7 +98,8 @@ func (r *reading) maySay(setting string) bool {
 	}
 	name, _, ofKey := strings.Cut(setting, "[")
 	name, _, ofPort := strings.Cut(name, " ")
-	return ofPort && !ofKey && r.ports == nil ||
+	ofListener := ofPort && !ofKey || strings.HasPrefix(name, ListenerAttributes.Name)
+	return ofListener && r.ports == nil ||
 		slices.ContainsFunc(r.faults, func(fault Fault) bool { return fault.Annotation == Prefix+name && fault.Object == "" })
 }
 

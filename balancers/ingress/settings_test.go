@@ -234,6 +234,13 @@ func TestAttributesThatNothingNamesHaveDefaults(t *testing.T) {
 	in.Seen.LoadBalancers[0].Attributes = map[string]string{"routing.http2.enabled": "false"}
 	got, _ = Build(in)
 	check("load balancer of a held member", got.LoadBalancers[0].Presets, nil, "routing.http2.enabled")
+
+	in.Members[2].Fault = nil
+	in.Seen.LoadBalancers[0].Listeners[0].Attributes = map[string]string{"routing.http.response.server.enabled": "false"}
+	annotate(&in, 2, Prefix+"listener-attributes.HTTP-80", "routing.http.response.server.enabled=false")
+	annotate(&in, 2, Prefix+"listen-ports", "80")
+	got, _ = Build(in)
+	check("listener of a member whose ports cannot be read", got.LoadBalancers[0].Listeners[0].Presets, nil, "routing.http.response.server.enabled")
 }
 
 // The name of a web ACL counts before an ARN, and what params say before what annotations do.

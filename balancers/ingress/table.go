@@ -40,11 +40,12 @@ var (
 	}, parseBool)
 	LoadBalancerAttributes = add(Annotation{
 		Name: "load-balancer-attributes", Scope: OfGroup, Combine: MergeKeys,
-		Doc: "Attributes of the load balancer. Others stay as they are, without --reset-attributes.",
+		Doc: "Attributes of the load balancer. Others stay as they are, unless --reset-attributes is set.",
 	}, balancerAttributes.parse)
 	WAFv2ACL = add(Annotation{
 		Name: "wafv2-acl-arn", Scope: OfGroup, Combine: Agree,
-		Doc: "The ARN of the AWS WAF web ACL of the load balancer; none takes the present one off. Without it nothing is changed.",
+		Doc: "The ARN of the AWS WAF web ACL of the load balancer; none takes the present one off. Without it nothing is changed. " +
+			"A new Ingress gets its host name once the web ACL is set.",
 	}, parseWebACL)
 	WAFv2ACLName = add(Annotation{
 		Name: "wafv2-acl-name", Scope: OfGroup, Combine: Agree,
@@ -101,7 +102,7 @@ var (
 	ListenerAttributes = add(Annotation{
 		Name: "listener-attributes.", Scope: OfListener, Combine: MergeKeys,
 		Doc: "Attributes of the listener whose protocol and port follow, such as listener-attributes.HTTPS-443. Others stay as they are, " +
-			"without --reset-attributes.",
+			"unless --reset-attributes is set.",
 	}, listenerAttributes.parse)
 	Actions = add(Annotation{
 		Name: "actions.", Scope: OfIngress,
@@ -131,7 +132,7 @@ var (
 	}, oneOf("HTTP1", "HTTP2", "GRPC"))
 	TargetGroupAttributes = add(Annotation{
 		Name: "target-group-attributes", Scope: OfTargetGroup,
-		Doc: "Attributes of the target groups. Others stay as they are, without --reset-attributes.",
+		Doc: "Attributes of the target groups. Others stay as they are, unless --reset-attributes is set.",
 	}, parseGroupAttributes)
 	HealthCheckPort = add(Annotation{
 		Name: "healthcheck-port", Scope: OfTargetGroup, Default: "traffic-port",
@@ -197,7 +198,7 @@ var (
 	}, intBetween(1, 604800))
 	MutualAuthentication = add(Annotation{
 		Name: "mutual-authentication", Scope: OfListener, Combine: Agree,
-		Doc: "Whether clients of HTTPS listeners show a certificate. Without it nothing is changed, without --reset-attributes.",
+		Doc: "Whether clients of HTTPS listeners show a certificate. Without it nothing is changed, unless --reset-attributes is set.",
 	}, parseMutualAuth)
 	JWTValidation = add(Annotation{
 		Name: "jwt-validation", Scope: OfIngress,

@@ -145,3 +145,27 @@ func TestPoolsAndCapacity(t *testing.T) {
 		t.Errorf("planned %v, want %v", got, want)
 	}
 }
+
+// A web ACL is there before routes that it is to guard, unless AWS WAF does not take the load balancer yet.
+func TestWebACLComesFirst(t *testing.T) {
+	w := newWorld()
+	first, _ := Make(oneRule("HTTP", ""), w.Stack, Options{})
+	if err := w.run(first, nothing); err != nil {
+		t.Fatal(err)
+	}
+	wanted := oneRule("HTTP", "")
+	wanted.LoadBalancers[0].WebACL = new("acl")
+	rules := &wanted.LoadBalancers[0].Listeners[0].Rules
+	more := (*rules)[0]
+	more.Conditions = []stack.Condition{{Field: "path-pattern", Values: []string{"/admin"}}}
+	*rules = append(*rules, more)
+	for _, active := range []bool{true, false} {
+		w.LoadBalancers[0].Active = active
+		steps, _ := Make(wanted, w.Stack, Options{})
+		guard := slices.IndexFunc(steps, func(s Step) bool { _, is := s.Change.(SetWebACL); return is })
+		route := slices.IndexFunc(steps, func(s Step) bool { _, is := s.Change.(CreateRule); return is })
+		if guard < 0 || (guard < route) != active || (steps[guard].Wait == nil) != active {
+			t.Errorf("active %v: planned\n%s", active, lines(steps))
+		}
+	}
+}

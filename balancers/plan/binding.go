@@ -21,12 +21,13 @@ func (p *planner) rebind() {
 	}
 }
 
-// bind creates the bindings that are missing.
-func (p *planner) bind() {
+// bind creates the bindings that are missing of these target groups.
+func (p *planner) bind(these func(*targetGroup) bool) {
 	for binding, g := range p.bindings() {
-		if p.bindingOf(g) != nil {
+		if g.bound || p.bindingOf(g) != nil || !these(g) {
 			continue
 		}
+		g.bound = true
 		if g.name == g.wanted.SpareName || p.isTaken(binding) {
 			binding.Name = g.wanted.SpareName
 		}

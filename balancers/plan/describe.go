@@ -113,6 +113,14 @@ func describeBalancer(change Change) string {
 	switch c := change.(type) {
 	case CreateLoadBalancer:
 		return "create " + c.LoadBalancer.Scheme + " load balancer " + c.LoadBalancer.Name
+	case DeleteLoadBalancer:
+		return "delete " + balancerText(c.LoadBalancer)
+	}
+	return describeBalancerSetting(change)
+}
+
+func describeBalancerSetting(change Change) string {
+	switch c := change.(type) {
 	case SetSubnets:
 		return "set subnets " + strings.Join(c.Subnets, ", ") + " of " + balancerText(c.LoadBalancer)
 	case SetSecurityGroups:
@@ -134,8 +142,6 @@ func describeBalancer(change Change) string {
 			return "remove the web ACL of " + balancerText(c.LoadBalancer)
 		}
 		return "set web ACL " + c.WebACL + " of " + balancerText(c.LoadBalancer)
-	case DeleteLoadBalancer:
-		return "delete " + balancerText(c.LoadBalancer)
 	}
 	return ""
 }

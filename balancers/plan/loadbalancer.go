@@ -50,7 +50,7 @@ func (p *planner) setIPAMPool(wanted *stack.LoadBalancer) {
 	}
 }
 
-// guard sets the web ACL and the capacity. It is late in the plan, as AWS takes them for no load balancer that is not active.
+// guard sets the web ACL and the capacity. AWS takes only active load balancers for them.
 func (p *planner) guard() {
 	wanted, seen := &p.wanted.LoadBalancers[0], p.balancer
 	if seen == nil {
@@ -60,7 +60,7 @@ func (p *planner) guard() {
 		if seen.Active {
 			p.do(why, change)
 		} else {
-			p.doAfter(Wait{Active: p.to()}, why+", which AWS cannot set before", change)
+			p.doAfter(Wait{Active: p.to()}, why+", and AWS takes only an active load balancer for it", change)
 		}
 	}
 	if differs(wanted.WebACL, seen.WebACL) {

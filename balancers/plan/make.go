@@ -28,9 +28,9 @@ type Overflow struct {
 // its parts by Ref.Part, or by Ref.ID when they are not the stack's. Attributes that are nil because they are not read are left alone.
 // Without members all is deleted; with members and without a wanted load balancer nothing is done.
 //
-// The order is: security groups, load balancer, target groups, listeners with their rules, new bindings, what nobody needs any more, tags,
-// and at last what has to wait: the web ACL of a load balancer that is not active, the end of one that is replaced, and target groups
-// that take over from others.
+// The order is: security groups, load balancer, target groups, bindings of those that get requests at once that are answered now, listeners
+// with their rules, what nobody needs any more, tags, the other bindings, and at last what has to wait: the web ACL of a load balancer that
+// is not active, the end of one that is replaced, and target groups that take over from others.
 //
 // While a member is held, its parts stay as they are seen; so do parts that may be its own as far as can be told, other load balancers
 // than the one that has its target groups, and the scheme of that one.
@@ -53,22 +53,23 @@ func Make(wanted, seen stack.Stack, options Options) (Plan, []Overflow) {
 
 	p.prepareSecurityGroups()
 	p.prepareLoadBalancer()
+	if p.balancer != nil && p.balancer.Active {
+		p.guard()
+	}
 	p.prepareTargetGroups()
 	p.rebind()
 	// Readiness gates wait for the health checks of a target group only when a load balancer has it. But new rules may at once take
-	// requests from those of a held member.
-	if p.anyHeld {
-		p.bind()
-	}
+	// requests from others: from those of a held member, or from what is answered now.
+	p.bind(func(g *targetGroup) bool { return p.anyHeld || g.atOnce })
 	p.changeListeners()
-	if !p.anyHeld {
-		p.bind()
-	}
 	p.revoke()
 	p.deleteUnused()
 	p.tag()
 	known := p.attachAll()
-	p.guard()
+	p.bind(func(*targetGroup) bool { return true })
+	if p.balancer == nil || !p.balancer.Active {
+		p.guard()
+	}
 	p.replaceLoadBalancer()
 	p.deleteSecurityGroups()
 	p.takeOver(known)

@@ -110,8 +110,8 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 		"another target type waits for healthy targets": {shop("/a", "/b"), other(shop("/a", "/b"), func(m *genMember) { m.Type = "instance" }), []string{
 			"create target group ns/shop-s0:80 named ns/shop-s0:80instance",
 			"set delay=30 of target group ns/shop-s0:80",
-			"create binding ns/ns/shop-s0:80instance of Service s0:80 to target group ns/shop-s0:80",
 			"change rule 80:1: host a.test, path /a to target groups T1 (weight 1), ns/shop-s0:80 (weight 0)",
+			"create binding ns/ns/shop-s0:80instance of Service s0:80 to target group ns/shop-s0:80",
 			"change rule 80:1: host a.test, path /a to target group ns/shop-s0:80, once target group ns/shop-s0:80 is as healthy as the one before",
 			"change rule 80:2: host a.test, path /b to target group ns/shop-s0:80",
 			"delete binding ns/ns/shop-s0:80ip",
@@ -120,11 +120,19 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 		"another port of the Service waits for healthy targets, too": {shop("/a"), other(shop("/a"), func(m *genMember) { m.Backend = 81 }), []string{
 			"create target group ns/shop-s0:81 named ns/shop-s0:81ip",
 			"set delay=30 of target group ns/shop-s0:81",
-			"create binding ns/ns/shop-s0:81ip of Service s0:81 to target group ns/shop-s0:81",
 			"change rule 80:1: host a.test, path /a to target groups T1 (weight 1), ns/shop-s0:81 (weight 0)",
+			"create binding ns/ns/shop-s0:81ip of Service s0:81 to target group ns/shop-s0:81",
 			"change rule 80:1: host a.test, path /a to target group ns/shop-s0:81, once target group ns/shop-s0:81 is as healthy as the one before",
 			"delete binding ns/ns/shop-s0:80ip",
 			"delete target group ns/shop-s0:80 (T1)",
+		}},
+		"what is answered goes to a Service when its targets are registered": {other(shop("/a", "/b"), func(m *genMember) {
+			m.Rules[1] = genRule{Port: 80, Host: "a.test", Path: "/b", Other: "redirect"}
+		}), other(shop("/a", "/b"), func(m *genMember) { m.Rules[1].To = []genTarget{{1, 1}} }), []string{
+			"create target group ns/shop-s1:80 named ns/shop-s1:80ip",
+			"set delay=30 of target group ns/shop-s1:80",
+			"create binding ns/ns/shop-s1:80ip of Service s1:80 to target group ns/shop-s1:80",
+			"change rule 80:2: host a.test, path /b to target group ns/shop-s1:80",
 		}},
 		"another Service waits for healthy targets, too": {shop("/a"), other(shop("/a"), func(m *genMember) { m.Rules[0].To[0].Service = 1 }), []string{
 			"create target group ns/shop-s1:80 named ns/shop-s1:80ip",
@@ -142,8 +150,8 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"set delay=30 of target group ns/shop-s1:80",
 			"create rule 80:1: host a.test, path /b to target groups T1 (weight 1), ns/shop-s1:80 (weight 0)",
 			"move 2 rules of listener 80",
-			"create binding ns/ns/shop-s1:80ip of Service s1:80 to target group ns/shop-s1:80",
 			"late: tag 80:1 (R1) with ingress.k8s.aws/resource=80:2",
+			"create binding ns/ns/shop-s1:80ip of Service s1:80 to target group ns/shop-s1:80",
 			"change rule 80:1: host a.test, path /b to target group ns/shop-s1:80, once target group ns/shop-s1:80 is as healthy as the one before",
 		}},
 		"a new rule for requests that nobody serves waits for nothing": {shop("/a"), other(shop("/a", "/b"), func(m *genMember) {

@@ -31,16 +31,29 @@ func (p *planner) findMeanwhile() {
 				now = l.seen.Default
 			}
 			l.meanwhile = p.meanwhile(l.wanted.Default, now)
+			p.noteAtOnce(l.wanted.Default, now)
 		}
 		for i, at := range l.places {
-			switch {
-			case !p.sendsToFresh(at.final.Action):
-			case at.isMatched():
-				at.meanwhile = p.meanwhile(at.final.Action, at.seen.Action)
-			default:
-				at.meanwhile = p.meanwhile(at.final.Action, l.answering(i, at.final.Conditions))
+			if !p.sendsToFresh(at.final.Action) {
+				continue
 			}
+			now := l.answering(i, at.final.Conditions)
+			if at.isMatched() {
+				now = at.seen.Action
+			}
+			at.meanwhile = p.meanwhile(at.final.Action, now)
+			p.noteAtOnce(at.final.Action, now)
 		}
+	}
+}
+
+// noteAtOnce notes which fresh target groups do not wait, when now answers the requests of final: not with an error of the load balancer's.
+func (p *planner) noteAtOnce(final, now stack.Action) {
+	if now.Fixed != nil && !strings.HasPrefix(now.Fixed.Status, "2") {
+		return
+	}
+	for _, g := range p.groups {
+		g.atOnce = g.atOnce || g.fresh && g.meanwhile == (stack.Ref{}) && weightOf(final, byID(g.ref())) > 0
 	}
 }
 

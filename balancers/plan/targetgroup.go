@@ -22,6 +22,8 @@ type targetGroup struct {
 	fresh bool
 	// meanwhile serves, until it is healthy, requests that it is to serve; none unless it is fresh.
 	meanwhile stack.Ref
+	// atOnce says that it gets requests without a wait that something else answers, or may answer. Bound says that its binding is created.
+	atOnce, bound bool
 	// elsewhere does what before does on another load balancer, which this one's replaces.
 	elsewhere *stack.TargetGroup
 }

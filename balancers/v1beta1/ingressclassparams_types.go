@@ -35,7 +35,7 @@ type Listener struct {
 	// Port of the listener.
 	// +optional
 	Port int32 `json:"port,omitempty"`
-	// ListenerAttributes are those to be set. Others stay as they are, without --reset-attributes.
+	// ListenerAttributes are those to be set. Others stay as they are, unless --reset-attributes is set.
 	// +optional
 	ListenerAttributes []Attribute `json:"listenerAttributes,omitempty"`
 }
@@ -112,7 +112,7 @@ type IngressClassParamsSpec struct {
 	// +kubebuilder:validation:Enum=instance;ip
 	// +optional
 	TargetType string `json:"targetType,omitempty"`
-	// LoadBalancerAttributes are those to be set. Others stay as they are, without --reset-attributes.
+	// LoadBalancerAttributes are those to be set. Others stay as they are, unless --reset-attributes is set.
 	// +optional
 	LoadBalancerAttributes []Attribute `json:"loadBalancerAttributes,omitempty"`
 	// Listeners sets attributes of listeners.

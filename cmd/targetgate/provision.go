@@ -82,8 +82,8 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 		"ARNs of private certificate authorities: only certificates of these are found by host. Default: all certificates are.")
 	flags.BoolVar(&i.WAFv2, "enable-wafv2", i.WAFv2, "Associate load balancers with AWS WAF web ACLs.")
 	flags.BoolVar(&i.ResetAttributes, "reset-attributes", false,
-		"Set attributes of load balancers, listeners and target groups back to AWS's defaults when no annotation and no IngressClassParams "+
-			"names them any more. Deletion protection stays. Default: all stay as they are.")
+		"Set every attribute of load balancers, listeners and target groups that no annotation and no IngressClassParams names to AWS's "+
+			"default, also what others have set, such as access logs. Deletion protection stays. Default: all stay as they are.")
 	flags.StringVar(&o.SecretsLabel, "required-secrets-label", "",
 		"Label, key=value, of Secrets for logins: others are not read. Default: all may be that the service account may read.")
 	flags.IntVar(&i.Limits.Rules, "load-balancer-rule-quota", i.Limits.Rules,

@@ -6,6 +6,7 @@
 package ingress
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,7 +44,10 @@ func TestCommandsOfTheDocument(t *testing.T) {
 			continue
 		}
 		run := func() error {
-			_, err := shell.Run(t.Context(), block)
+			out, err := shell.Run(t.Context(), block)
+			if err == nil && strings.Contains(block.Commands, "explain") && !strings.Contains(out, "shop.example.com") {
+				return fmt.Errorf("the explanation does not name the host:\n%s", out)
+			}
 			return err
 		}
 		switch {

@@ -61,7 +61,11 @@ func (v *validator) review(ctx context.Context, req *request) (verdict, error) {
 // objects are those that say whose the Ingress is.
 func (v *validator) objects(ctx context.Context, now *networkingv1.Ingress) (ingress.Objects, error) {
 	var params ingressapi.IngressClassParamsList
-	classes, err := v.classes(ctx, ptr.Deref(now.Spec.IngressClassName, ""))
+	name := ptr.Deref(now.Spec.IngressClassName, "")
+	if hasClassAnnotation(now) { // which decides alone
+		name = ""
+	}
+	classes, err := v.classes(ctx, name)
 	if err := errors.Join(err, v.reader.List(ctx, &params, client.UnsafeDisableDeepCopy)); err != nil {
 		return ingress.Objects{}, fmt.Errorf("listing IngressClasses and IngressClassParams: %w", err)
 	}

@@ -238,9 +238,9 @@ func TestReviewsOfParams(t *testing.T) {
 			p.LoadBalancerAttributes = []ingressapi.Attribute{{Key: "idle_timeout.timeout_seconds", Value: "0"}}
 		}), warned: "IngressClassParams alb, spec.loadBalancerAttributes: idle_timeout.timeout_seconds=0: want an integer from 1 to 4000"},
 		"a certificate": {params: spec(func(p *ingressapi.IngressClassParamsSpec) { p.CertificateArn = []string{"x"} }), warned: "want ARNs of certificates"},
-		"capacity": {params: spec(func(p *ingressapi.IngressClassParamsSpec) {
-			p.MinimumLoadBalancerCapacity = &ingressapi.MinimumLoadBalancerCapacity{CapacityUnits: 1}
-		}), warned: "is not supported"},
+		"a capacity below zero": {params: spec(func(p *ingressapi.IngressClassParamsSpec) {
+			p.MinimumLoadBalancerCapacity = &ingressapi.MinimumLoadBalancerCapacity{CapacityUnits: -1}
+		}), warned: `value "CapacityUnits=-1"`},
 		"no range":              {params: cidrs("10.0.0.0"), want: `spec.inboundCIDRs[0], value "10.0.0.0": want a CIDR`},
 		"host bits":             {params: cidrs("10.0.0.0/8", "10.1.2.3/8"), want: `spec.inboundCIDRs[1], value "10.1.2.3/8": has host bits, want 10.0.0.0/8`},
 		"subnets by IDs":        {params: subnets(ingressapi.Subnets{IDs: []ingressapi.SubnetID{"subnet-1", "subnet-2"}})},
