@@ -40,6 +40,8 @@ type CertificateSpec struct {
 	Status, Type, Key string
 	// CA is the ARN of the private CA, if any.
 	CA string
+	// Validation is how the owner of its domains is found out, DNS or EMAIL; "" is not at all.
+	Validation string
 	// Pair is the certificate and its key, for the Domains and of the Key's kind; a self-signed one when empty.
 	Pair tls.Certificate
 }
@@ -49,6 +51,9 @@ type Certificate struct {
 	CertificateSpec
 	ARN, Account string
 	Created      time.Time
+
+	token    string // of the request
+	recorded bool   // its validation records are shown
 }
 
 // acm is what ACM holds, in order of creation.
@@ -66,8 +71,16 @@ func (a *acm) find(arn string) *Certificate {
 func (m *Machine) AddCertificate(account string, spec CertificateSpec) (Certificate, error) {
 	now := m.enter()
 	defer m.leave()
+	c, err := m.addCertificate(account, spec, now)
+	if err != nil {
+		return Certificate{}, err
+	}
+	return *c, nil
+}
+
+func (m *Machine) addCertificate(account string, spec CertificateSpec, now time.Time) (*Certificate, error) {
 	if len(spec.Domains) == 0 {
-		return Certificate{}, Refuse("ValidationException", "A certificate needs a domain name")
+		return nil, Refuse("ValidationException", "A certificate needs a domain name")
 	}
 	spec.Domains = slices.Clone(spec.Domains)
 	spec.Status, spec.Type = cmp.Or(spec.Status, CertificateIssued), cmp.Or(spec.Type, CertificateAmazon)
@@ -75,7 +88,7 @@ func (m *Machine) AddCertificate(account string, spec CertificateSpec) (Certific
 	if len(spec.Pair.Certificate) == 0 {
 		pair, err := selfSigned(spec.Domains, spec.Key, now)
 		if err != nil {
-			return Certificate{}, fmt.Errorf("making a certificate for %v: %w", spec.Domains, err)
+			return nil, fmt.Errorf("making a certificate for %v: %w", spec.Domains, err)
 		}
 		spec.Pair = pair
 	}
@@ -83,8 +96,9 @@ func (m *Machine) AddCertificate(account string, spec CertificateSpec) (Certific
 	c := &Certificate{CertificateSpec: spec, Account: account, Created: now,
 		ARN: "arn:aws:acm:" + m.opts.Region + ":" + account + ":certificate/" + m.uuid()}
 	m.acm.certificates = append(m.acm.certificates, c)
-	m.certificates[c.ARN] = c.Status == CertificateIssued
-	return *c, nil
+	m.putTags(c.ARN, nil, now)
+	m.setStatus(c, c.Status)
+	return c, nil
 }
 
 // selfSigned makes a certificate that a client may trust as its own root.
@@ -129,9 +143,13 @@ func (m *Machine) SetCertificateStatus(arn, status string) error {
 	if c == nil {
 		return noCertificate(arn)
 	}
-	c.Status = status
-	m.certificates[arn] = status == CertificateIssued
+	m.setStatus(c, status)
 	return nil
+}
+
+func (m *Machine) setStatus(c *Certificate, status string) {
+	c.Status = status
+	m.certificates[c.ARN] = status == CertificateIssued
 }
 
 // DeleteCertificate removes a certificate, in use or not.
@@ -142,9 +160,14 @@ func (m *Machine) DeleteCertificate(arn string) error {
 	if c == nil {
 		return noCertificate(arn)
 	}
-	delete(m.certificates, arn)
-	m.acm.certificates = slices.DeleteFunc(m.acm.certificates, func(other *Certificate) bool { return other == c })
+	m.dropCertificate(c)
 	return nil
+}
+
+func (m *Machine) dropCertificate(c *Certificate) {
+	delete(m.certificates, c.ARN)
+	m.dropTags(c.ARN)
+	m.acm.certificates = slices.DeleteFunc(m.acm.certificates, func(other *Certificate) bool { return other == c })
 }
 
 // Certificate is the one with that ARN.

@@ -119,6 +119,9 @@ type Delays struct {
 	Tags Range
 	// Capacity is from the call that reserves capacity to the moment it is there.
 	Capacity Range
+	// Certificate is from the request of a certificate to the moment that its validation records are shown, or that a private CA has
+	// issued it.
+	Certificate Range
 }
 
 // DefaultDelays are what users report. New tags are shown at once.
@@ -129,6 +132,7 @@ func DefaultDelays() Delays {
 		Release:      Range{time.Second, 10 * time.Second},
 		Linger:       Range{time.Minute, 2 * time.Minute},
 		Capacity:     Range{time.Minute, 5 * time.Minute},
+		Certificate:  Range{time.Second, 10 * time.Second},
 	}
 }
 

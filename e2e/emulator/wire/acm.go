@@ -25,6 +25,11 @@ var acmService = service{
 	actions: map[string]action{
 		"ListCertificates":    only(listCertificates, "CertificateStatuses", "Includes", "MaxItems", "NextToken"),
 		"DescribeCertificate": only(describeCertificate, "CertificateArn"),
+		"RequestCertificate": only(requestCertificate, "DomainName", "SubjectAlternativeNames", "KeyAlgorithm", "ValidationMethod",
+			"CertificateAuthorityArn", "IdempotencyToken", "Tags"),
+		"DeleteCertificate":      only(deleteCertificate, "CertificateArn"),
+		"AddTagsToCertificate":   only(addTagsToCertificate, "CertificateArn", "Tags"),
+		"ListTagsForCertificate": only(listTagsForCertificate, "CertificateArn"),
 	},
 }
 
@@ -89,25 +94,34 @@ type certificateDetail struct {
 	SubjectAlternativeNames    []string
 	Status, Type, KeyAlgorithm string
 	CreatedAt                  int64
-	CertificateAuthorityArn    string `json:",omitempty"`
+	InUseBy                    []string
+	CertificateAuthorityArn    string             `json:",omitempty"`
+	DomainValidationOptions    []domainValidation `json:",omitempty"`
 }
 
 type certificateAnswer struct{ Certificate certificateDetail }
 
 func describeCertificate(s *Server, q *request) (any, error) {
-	arn := q.text("CertificateArn")
-	if !strings.HasPrefix(arn, "arn:aws:acm:") {
-		return nil, state.Refuse("InvalidArnException", "'%s' is not a valid ARN", arn)
-	}
-	c, err := s.machine.Certificate(arn)
+	c, err := q.certificate(s)
 	if err != nil {
 		return nil, err
 	}
-	if c.Account != q.caller.account {
-		return nil, state.Refuse("ResourceNotFoundException", "Could not find certificate %s.", arn)
-	}
 	return certificateAnswer{certificateDetail{
-		CertificateArn: arn, DomainName: c.Domains[0], SubjectAlternativeNames: c.Domains, Status: c.Status, Type: c.Type,
-		KeyAlgorithm: c.Key, CreatedAt: c.Created.Unix(), CertificateAuthorityArn: c.CA,
+		CertificateArn: c.ARN, DomainName: c.Domains[0], SubjectAlternativeNames: c.Domains, Status: c.Status, Type: c.Type,
+		KeyAlgorithm: c.Key, CreatedAt: c.Created.Unix(), CertificateAuthorityArn: c.CA, InUseBy: s.machine.CertificateUsers(c.ARN),
+		DomainValidationOptions: validations(c),
 	}}, nil
+}
+
+// certificate is the caller's own one that a call names.
+func (q *request) certificate(s *Server) (state.Certificate, error) {
+	arn := q.text("CertificateArn")
+	if !strings.HasPrefix(arn, "arn:aws:acm:") {
+		return state.Certificate{}, state.Refuse("InvalidArnException", "'%s' is not a valid ARN", arn)
+	}
+	c, err := s.machine.Certificate(arn)
+	if err == nil && c.Account != q.caller.account {
+		err = state.Refuse("ResourceNotFoundException", "Could not find certificate %s.", arn)
+	}
+	return c, err
 }

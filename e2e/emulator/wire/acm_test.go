@@ -98,7 +98,7 @@ func TestStationsOfTheJSONProtocol(t *testing.T) {
 	b.server.SetPolicies("AKIATEST", []iam.Policy{}...)
 	b.server.Inject(Fault{Operation: "ListCertificates", Times: 1, Code: "InternalFailure"})
 	wantCode(t, list(), "InternalFailure")
-	_, err := b.acm().ListTagsForCertificate(ctx(t), &acm.ListTagsForCertificateInput{CertificateArn: aws.String("arn:aws:acm:eu-west-1:1:certificate/1")})
+	_, err := b.acm().RenewCertificate(ctx(t), &acm.RenewCertificateInput{CertificateArn: aws.String("arn:aws:acm:eu-west-1:1:certificate/1")})
 	wantCode(t, err, "UnknownOperationException")
 	_, err = b.acm().ListCertificates(ctx(t), &acm.ListCertificatesInput{SortBy: types.SortByCreatedAt, SortOrder: types.SortOrderAscending})
 	wantCode(t, err, "ValidationException")
@@ -108,7 +108,7 @@ func TestStationsOfTheJSONProtocol(t *testing.T) {
 		codes = append(codes, call.Operation+" "+call.Code)
 	}
 	want := []string{"ListCertificates ", "ListCertificates AccessDenied", "ListCertificates InternalFailure",
-		"ListTagsForCertificate UnknownOperationException", "ListCertificates UnknownParameter", "ListCertificates ThrottlingException"}
+		"RenewCertificate UnknownOperationException", "ListCertificates UnknownParameter", "ListCertificates ThrottlingException"}
 	if diff := cmp.Diff(want, codes); diff != "" {
 		t.Errorf("log of calls (-want +got):\n%s", diff)
 	}

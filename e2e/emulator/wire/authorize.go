@@ -125,9 +125,12 @@ func (s *Server) conditionKeys(q *request, resource string) map[string]string {
 
 // requestTags are those of a call; what is wrong with them is answered by the operation.
 func (q *request) requestTags() map[string]string {
-	if q.service.prefix == ec2Prefix {
+	switch q.service.prefix {
+	case ec2Prefix:
 		tags, _ := q.ec2Tags()
 		return tags
+	case acmService.prefix:
+		return q.certificateTags()
 	}
 	tags, _ := q.tagParams()
 	return tags

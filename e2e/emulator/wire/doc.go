@@ -3,7 +3,7 @@
 
 // Package wire speaks AWS's query protocol for ELBv2, EC2 (VPCs, subnets, instances, interfaces, security groups, tags) and STS
 // on one HTTP endpoint, well enough for an unmodified AWS SDK or command line client: a form comes in, XML goes out. Calls with a
-// header X-Amz-Target are of the JSON protocol: ACM (to list and describe certificates), WAFv2 and WAF Classic (to
+// header X-Amz-Target are of the JSON protocol: ACM (certificates), WAFv2 and WAF Classic (to
 // associate Web ACLs) and Shield Advanced (protections).
 //
 // A call goes through the same stations as at AWS: parse, authenticate, throttle, authorize, act on the state machine,
