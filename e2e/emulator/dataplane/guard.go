@@ -9,6 +9,8 @@ import (
 	"errors"
 	"io"
 	"net"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
 // guarded takes in only the clients that the load balancer's security groups let in. From others nothing is heard: they can connect
@@ -47,11 +49,30 @@ var errNoCertificate = errors.New("no certificate")
 
 // tlsConfig has Options.Certificate choose among the certificates that the listener has now.
 func (d *door) tlsConfig() *tls.Config {
-	return &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	config := func(mutual state.MutualAuth) *tls.Config {
+		config := &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			listeners, err := d.plane.machine.Listeners("", d.listener.ARN)
+			if err != nil {
+				return nil, err
+			}
+			return d.plane.opts.Certificate(listeners[0], hello)
+		}}
+		if mutual.Mode == state.MutualPassthrough {
+			config.ClientAuth = tls.RequestClientCert
+		}
+		if mutual.Mode == state.MutualVerify {
+			config.ClientAuth = tls.RequireAndVerifyClientCert
+			if stores, err := d.plane.machine.TrustStores(nil, []string{mutual.TrustStore}); err == nil {
+				config.ClientCAs = stores[0].Pool
+			}
+		}
+		return config
+	}
+	return &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		listeners, err := d.plane.machine.Listeners("", d.listener.ARN)
 		if err != nil {
 			return nil, err
 		}
-		return d.plane.opts.Certificate(listeners[0], hello)
+		return config(listeners[0].MutualAuth), nil
 	}}
 }

@@ -103,6 +103,7 @@ func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := &answer{ResponseWriter: w}
 	rule, ok := d.plane.machine.Decide(d.listener.ARN, d.question(r))
 	switch {
+	case !d.mayPass(answer, r, rule.Action.Auth):
 	case rule.Action.Redirect != nil:
 		answer.redirect(r, rule.Action.Redirect, d.listener)
 	case rule.Action.Fixed != nil:
@@ -134,7 +135,8 @@ func (d *httpDoor) forward(answer *answer, r *http.Request, start time.Time, rul
 		ErrorLog:  quiet,
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(&url.URL{Scheme: d.scheme(group), Host: address})
-			p.Out.Host = r.Host
+			p.Out.Host = rule.Apply(state.HostRewrite, r.Host)
+			rewriteURL(p.Out, rule)
 			p.SetXForwarded()
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, failed error) {

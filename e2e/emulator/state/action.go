@@ -12,8 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// Action is what a listener or a rule does with a request: exactly one field is set.
+// Action is what a listener or a rule does with a request: exactly one field besides Auth is set.
 type Action struct {
+	Auth     *Auth // who may pass, nil is everybody
 	Forward  *Forward
 	Redirect *Redirect
 	Fixed    *FixedResponse
@@ -61,8 +62,9 @@ func (a Action) groups() []string {
 	return arns
 }
 
-// withDefaults fills in the placeholders of a redirect.
+// withDefaults fills in the placeholders of a redirect, and what is not said of a login.
 func (a Action) withDefaults() Action {
+	a.Auth = a.Auth.withDefaults()
 	if a.Redirect == nil {
 		return a
 	}
@@ -71,7 +73,8 @@ func (a Action) withDefaults() Action {
 	full.Host = cmp.Or(full.Host, "#{host}")
 	full.Port = cmp.Or(full.Port, "#{port}")
 	full.Path = cmp.Or(full.Path, "/#{path}")
-	return Action{Redirect: &full}
+	a.Redirect = &full
+	return a
 }
 
 func invalidAction(format string, args ...any) error {

@@ -22,7 +22,9 @@ type ListenerSpec struct {
 	// SSLPolicy and Certificates are for HTTPS; the first certificate is the default.
 	SSLPolicy    string
 	Certificates []string
-	Tags         map[string]string
+	// MutualAuth is for HTTPS; without a mode it is off, or stays.
+	MutualAuth MutualAuth
+	Tags       map[string]string
 }
 
 // Listener is where a load balancer takes traffic in. Its target groups, and those of its rules, are in use as long as it exists.
@@ -133,6 +135,7 @@ func (m *Machine) validateListener(b *balancer, own string, spec ListenerSpec) e
 	return first(
 		bounds{"port", spec.Port, 1, highestPort}.check(),
 		m.validateTLS(spec),
+		m.validateMutual(b, own, spec),
 		CheckTags(spec.Tags),
 		m.validateAction(b, spec.Protocol, spec.Default),
 	)
@@ -140,7 +143,7 @@ func (m *Machine) validateListener(b *balancer, own string, spec ListenerSpec) e
 
 // validateAction checks an action of a listener with that protocol, with the groups that it names.
 func (m *Machine) validateAction(b *balancer, protocol string, a Action) error {
-	if err := a.validate(m.opts.Quotas.GroupsPerAction); err != nil {
+	if err := first(a.validate(m.opts.Quotas.GroupsPerAction), a.Auth.validate(protocol)); err != nil {
 		return err
 	}
 	var groups []*group
@@ -219,7 +222,7 @@ func (m *Machine) ModifyListener(arn string, change ListenerSpec) (Listener, err
 		return Listener{}, listenerNotFound()
 	}
 	spec := l.merge(change.withDefaults())
-	if err := m.validateListener(l.balancer, arn, spec); err != nil {
+	if err := first(m.validateListener(l.balancer, arn, spec), l.validateRulesFor(spec.Protocol)); err != nil {
 		return Listener{}, err
 	}
 	if spec.Port != l.Port {
@@ -234,13 +237,26 @@ func (m *Machine) ModifyListener(arn string, change ListenerSpec) (Listener, err
 	return l.public(), nil
 }
 
+// validateRulesFor refuses a protocol over which rules cannot ask for a login.
+func (l *listener) validateRulesFor(protocol string) error {
+	for _, r := range l.rules {
+		if err := r.Action.Auth.validate(protocol); err != nil && !r.IsDefault() {
+			return err
+		}
+	}
+	return nil
+}
+
 // merge takes the fields of change that are given.
 func (l *listener) merge(change ListenerSpec) ListenerSpec {
 	spec := l.ListenerSpec
 	spec.Protocol = cmp.Or(change.Protocol, spec.Protocol)
 	spec.Port = cmp.Or(change.Port, spec.Port)
 	if change.Default != (Action{}) {
-		spec.Default = change.Default
+		spec.Default = change.Default.keepSecret(spec.Default)
+	}
+	if change.MutualAuth.Mode != "" {
+		spec.MutualAuth = change.MutualAuth
 	}
 	spec.SSLPolicy = cmp.Or(change.SSLPolicy, spec.SSLPolicy)
 	if len(change.Certificates) > 0 {
@@ -248,7 +264,7 @@ func (l *listener) merge(change ListenerSpec) ListenerSpec {
 		spec.Certificates = append(change.Certificates[:1:1], rest...)
 	}
 	if spec.Protocol != ProtocolHTTPS {
-		spec.SSLPolicy, spec.Certificates = "", nil
+		spec.SSLPolicy, spec.Certificates, spec.MutualAuth = "", nil, MutualAuth{}
 	}
 	return spec.withDefaults()
 }

@@ -17,6 +17,7 @@ type ListenerRule struct {
 	Priority   int
 	Conditions []Condition // all must hold
 	Action     Action
+	Transforms []Transform
 }
 
 // IsDefault says whether it is what a listener does when no other rule matches.
@@ -85,6 +86,7 @@ func (m *Machine) validateRule(l *listener, r ListenerRule) error {
 	return first(
 		bounds{"priority", r.Priority, 1, lastPriority}.check(),
 		m.validateConditions(r.Conditions),
+		validateTransforms(r.Transforms),
 		m.validateAction(l.balancer, l.Protocol, r.Action),
 	)
 }
@@ -108,8 +110,8 @@ func (r ListenerRule) rank() int {
 	return r.Priority
 }
 
-// ModifyRule replaces the conditions, the action, or both; what is empty stays.
-func (m *Machine) ModifyRule(arn string, conditions []Condition, action Action) (ListenerRule, error) {
+// ModifyRule replaces the conditions, the action and the transforms; what is empty stays, but for transforms that are to be reset.
+func (m *Machine) ModifyRule(arn string, to ListenerRule, resetTransforms bool) (ListenerRule, error) {
 	now := m.enter()
 	defer m.leave()
 	l, r, err := m.rule(arn)
@@ -120,11 +122,14 @@ func (m *Machine) ModifyRule(arn string, conditions []Condition, action Action) 
 		return ListenerRule{}, Refuse("OperationNotPermitted", "Default rule '%s' cannot be modified", arn)
 	}
 	changed := *r
-	if len(conditions) > 0 {
-		changed.Conditions = conditions
+	if len(to.Conditions) > 0 {
+		changed.Conditions = to.Conditions
 	}
-	if action != (Action{}) {
-		changed.Action = action.withDefaults()
+	if to.Action != (Action{}) {
+		changed.Action = to.Action.keepSecret(r.Action).withDefaults()
+	}
+	if len(to.Transforms) > 0 || resetTransforms {
+		changed.Transforms = to.Transforms
 	}
 	if err := m.validateRule(l, changed); err != nil {
 		return ListenerRule{}, err

@@ -30,6 +30,7 @@ type Machine struct {
 	tags      histories[map[string]string]
 	// certificates are the ARNs that listeners may name.
 	certificates map[string]bool
+	trustStores  []TrustStore
 	// lingering are the security groups and Elastic IP addresses of network interfaces that deleted load balancers have left, and how many.
 	lingering map[string]int
 	// pools are the address pools that load balancers may have; capacity, if it is set, is the most units that one can reserve.

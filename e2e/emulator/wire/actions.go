@@ -4,7 +4,9 @@
 package wire
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
@@ -16,6 +18,10 @@ type actionXML struct {
 	RedirectConfig      *redirectXML `xml:",omitempty"`
 	FixedResponseConfig *fixedXML    `xml:",omitempty"`
 	Order               int          `xml:",omitempty"`
+
+	AuthenticateCognitoConfig *cognitoXML `xml:",omitempty"`
+	AuthenticateOidcConfig    *oidcXML    `xml:",omitempty"`
+	JwtValidationConfig       *jwtXML     `xml:",omitempty"`
 }
 
 type weightedXML struct {
@@ -65,19 +71,32 @@ func actionsAnswer(a state.Action) members[actionXML] {
 		shown.Type = "fixed-response"
 		shown.FixedResponseConfig = &fixedXML{a.Fixed.Body, a.Fixed.Status, a.Fixed.ContentType}
 	}
-	return members[actionXML]{[]actionXML{shown}}
+	if a.Auth == nil {
+		return members[actionXML]{[]actionXML{shown}}
+	}
+	shown.Order = 2
+	return members[actionXML]{[]actionXML{authAnswer(a.Auth), shown}}
 }
 
 // actions reads a list of actions; the zero Action is none.
 func (q *request) actions(path string) (state.Action, error) {
 	list := q.list(path)
+	slices.SortStableFunc(list, func(a, b *params) int { return strings.Compare(a.text("Order"), b.text("Order")) })
 	switch len(list) {
 	case 0:
 		return state.Action{}, nil
 	case 1:
 		return list[0].action()
+	case 2:
+		auth, err := list[0].auth()
+		if err != nil {
+			return state.Action{}, err
+		}
+		action, err := list[1].action()
+		action.Auth = auth
+		return action, err
 	}
-	return state.Action{}, state.Refuse("TooManyActions", "Only one action is emulated, there are %d", len(list))
+	return state.Action{}, state.Refuse("TooManyActions", "A rule can have two actions, there are %d", len(list))
 }
 
 func (p *params) action() (state.Action, error) {

@@ -50,8 +50,14 @@ func (s *Server) created(q *request) string {
 	return ""
 }
 
-// elbv2Tagging has a call that creates with tags need AddTags, too, on what it creates. Conditions may ask which call it is.
+// elbv2Tagging has a call that creates with tags need AddTags, too, on what it creates. Conditions may ask which call it is. A login at a
+// user pool needs the right to look at its client.
 func elbv2Tagging(s *Server, q *request) error {
+	for _, pool := range q.userPools() {
+		if err := s.permit(q, "cognito-idp:DescribeUserPoolClient", pool, s.conditionKeys(q, pool)); err != nil {
+			return err
+		}
+	}
 	resource := s.created(q)
 	if resource == "" || len(q.list("Tags.member")) == 0 {
 		return nil

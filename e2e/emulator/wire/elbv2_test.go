@@ -183,7 +183,7 @@ func TestTargetErrors(t *testing.T) {
 	wantCode(t, err, "TargetGroupNotFound")
 	_, err = b.elb.DescribeTags(ctx(t), &elb.DescribeTagsInput{ResourceArns: []string{missing}})
 	wantCode(t, err, "TargetGroupNotFound")
-	_, err = b.elb.DescribeTrustStores(ctx(t), &elb.DescribeTrustStoresInput{})
+	_, err = b.elb.DescribeAccountLimits(ctx(t), &elb.DescribeAccountLimitsInput{})
 	wantCode(t, err, "InvalidAction")
 }
 

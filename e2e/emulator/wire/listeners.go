@@ -3,7 +3,11 @@
 
 package wire
 
-import "github.com/targetgate/targetgate/e2e/emulator/state"
+import (
+	"cmp"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+)
 
 type certificateXML struct {
 	CertificateArn string
@@ -18,6 +22,59 @@ type listenerXML struct {
 	Certificates    *members[certificateXML]
 	SslPolicy       string `xml:",omitempty"`
 	DefaultActions  members[actionXML]
+
+	MutualAuthentication *mutualXML `xml:",omitempty"`
+}
+
+type mutualXML struct {
+	Mode                          string
+	TrustStoreArn                 string `xml:",omitempty"`
+	IgnoreClientCertificateExpiry *bool  `xml:",omitempty"`
+	AdvertiseTrustStoreCaNames    string `xml:",omitempty"`
+	TrustStoreAssociationStatus   string `xml:",omitempty"`
+}
+
+// mutualAnswer is nil for listeners that cannot have it.
+func mutualAnswer(l state.Listener) *mutualXML {
+	m := l.MutualAuth
+	switch {
+	case l.Protocol != state.ProtocolHTTPS:
+		return nil
+	case m.Mode != state.MutualVerify:
+		return &mutualXML{Mode: cmp.Or(m.Mode, state.MutualOff)}
+	}
+	shown := &mutualXML{
+		Mode: m.Mode, TrustStoreArn: m.TrustStore, IgnoreClientCertificateExpiry: &m.IgnoreExpiry,
+		AdvertiseTrustStoreCaNames: "off", TrustStoreAssociationStatus: "active",
+	}
+	if m.AdvertiseNames {
+		shown.AdvertiseTrustStoreCaNames = "on"
+	}
+	return shown
+}
+
+type trustStoreXML struct {
+	Name, TrustStoreArn, Status string
+}
+
+func describeTrustStores(s *Server, q *request) (any, error) {
+	stores, err := s.machine.TrustStores(q.texts("Names.member"), q.texts("TrustStoreArns.member"))
+	if err != nil {
+		return nil, err
+	}
+	stores, next, err := page(q, stores)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		TrustStores members[trustStoreXML]
+		NextMarker  string `xml:",omitempty"`
+	}
+	answer.NextMarker = next
+	for _, store := range stores {
+		answer.TrustStores.Members = append(answer.TrustStores.Members, trustStoreXML{store.Name, store.ARN, "ACTIVE"})
+	}
+	return answer, nil
 }
 
 type listenersXML struct {
@@ -35,6 +92,8 @@ func listenersAnswer(listeners []state.Listener, next string) listenersXML {
 			Protocol:        l.Protocol,
 			SslPolicy:       l.SSLPolicy,
 			DefaultActions:  actionsAnswer(l.Default),
+
+			MutualAuthentication: mutualAnswer(l),
 		}
 		if len(l.Certificates) > 0 { // the default one alone
 			shown.Certificates = &members[certificateXML]{[]certificateXML{{CertificateArn: l.Certificates[0]}}}
@@ -62,8 +121,10 @@ func (q *request) listenerParams() (spec state.ListenerSpec, err error) {
 	if len(spec.Certificates) > 1 {
 		return spec, state.Refuse("TooManyCertificates", "Only one certificate can be specified as the default one")
 	}
-	if mode := q.text("MutualAuthentication.Mode"); mode != "" && mode != "off" {
-		return spec, state.Refuse("TrustStoreNotFound", "Mutual authentication is not emulated: there are no trust stores")
+	mutual := q.at("MutualAuthentication")
+	spec.MutualAuth = state.MutualAuth{
+		Mode: mutual.text("Mode"), TrustStore: mutual.text("TrustStoreArn"),
+		IgnoreExpiry: mutual.text("IgnoreClientCertificateExpiry") == "true", AdvertiseNames: mutual.text("AdvertiseTrustStoreCaNames") == "on",
 	}
 	return spec, err
 }

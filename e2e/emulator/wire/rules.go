@@ -14,6 +14,7 @@ type ruleXML struct {
 	Priority   string
 	Conditions members[conditionXML]
 	Actions    members[actionXML]
+	Transforms *members[transformXML] `xml:",omitempty"`
 	IsDefault  bool
 }
 
@@ -31,7 +32,7 @@ func rulesAnswer(rules []state.ListenerRule, next string) rulesXML {
 		}
 		answer.Rules.Members = append(answer.Rules.Members, ruleXML{
 			RuleArn: r.ARN, Priority: priority, IsDefault: r.IsDefault(),
-			Conditions: conditionsAnswer(r.Conditions), Actions: actionsAnswer(r.Action),
+			Conditions: conditionsAnswer(r.Conditions), Actions: actionsAnswer(r.Action), Transforms: transformsAnswer(r.Transforms),
 		})
 	}
 	return answer
@@ -61,11 +62,12 @@ func createRule(s *Server, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(q.list("Transforms.member")) > 0 {
-		return nil, state.Invalid("Transforms are not emulated")
+	transforms, err := q.transforms()
+	if err != nil {
+		return nil, err
 	}
 	return oneRule(s.machine.CreateRule(state.ListenerRule{
-		Listener: q.text("ListenerArn"), Priority: priority, Conditions: conditions, Action: action,
+		Listener: q.text("ListenerArn"), Priority: priority, Conditions: conditions, Action: action, Transforms: transforms,
 	}, tags))
 }
 
@@ -78,7 +80,12 @@ func modifyRule(s *Server, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return oneRule(s.machine.ModifyRule(q.text("RuleArn"), conditions, action))
+	transforms, err := q.transforms()
+	if err != nil {
+		return nil, err
+	}
+	to := state.ListenerRule{Conditions: conditions, Action: action, Transforms: transforms}
+	return oneRule(s.machine.ModifyRule(q.text("RuleArn"), to, q.text("ResetTransforms") == "true"))
 }
 
 func deleteRule(s *Server, q *request) (any, error) {

@@ -81,6 +81,7 @@ var (
 			"DeleteRule":                     deleteRule,
 			"SetRulePriorities":              setRulePriorities,
 			"DescribeRules":                  describeRules,
+			"DescribeTrustStores":            describeTrustStores,
 		},
 	}
 	ec2Service = service{

@@ -1,0 +1,48 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"regexp"
+	"slices"
+)
+
+// The types of transforms.
+const (
+	HostRewrite = "host-header-rewrite"
+	URLRewrite  = "url-rewrite"
+)
+
+// Transform puts Replace in the place of what Regex matches in a request's host, or in its path and query.
+type Transform struct {
+	Type, Regex, Replace string
+}
+
+// Apply is the text as the transform of that type makes it.
+func (r ListenerRule) Apply(kind, text string) string {
+	for _, t := range r.Transforms {
+		if t.Type == kind {
+			re := regexp.MustCompile(t.Regex) // it was checked
+			if match := re.FindStringSubmatchIndex(text); match != nil {
+				return text[:match[0]] + string(re.ExpandString(nil, t.Replace, text, match)) + text[match[1]:]
+			}
+		}
+	}
+	return text
+}
+
+func validateTransforms(transforms []Transform) error {
+	for n, t := range transforms {
+		if err := oneOf("type", t.Type, []string{HostRewrite, URLRewrite}); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(transforms[:n], func(other Transform) bool { return other.Type == t.Type }) {
+			return Invalid("A rule can have one transform of type '%s'", t.Type)
+		}
+		if _, err := regexp.Compile(t.Regex); err != nil || t.Regex == "" {
+			return Invalid("'%s' is not a valid regular expression", t.Regex)
+		}
+	}
+	return nil
+}
