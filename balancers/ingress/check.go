@@ -13,7 +13,7 @@ import (
 // without the members that have it. It finds the subnets of the load balancer, too.
 func (d *draft) check() map[*reading]Fault {
 	for _, check := range []func() map[*reading]Fault{
-		d.checkAddressType, d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkCertificates, d.checkSubnets, d.checkQuotas,
+		d.checkAddressType, d.checkPool, d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkCertificates, d.checkSubnets, d.checkQuotas,
 	} {
 		if faults := check(); len(faults) > 0 {
 			return faults
@@ -28,6 +28,14 @@ func (d *draft) checkAddressType() map[*reading]Fault {
 		return nil
 	}
 	return d.voters(AddressType.Name, "the load balancer is "+d.scheme()+": want another type, or the scheme "+internetFacing)
+}
+
+// checkPool finds pools of public addresses for load balancers without any.
+func (d *draft) checkPool() map[*reading]Fault {
+	if _, ok := d.votes[IPAMPool.Name]; !ok || d.scheme() == internetFacing {
+		return nil
+	}
+	return d.voters(IPAMPool.Name, "the load balancer is "+d.scheme()+" and has no public addresses: want the scheme "+internetFacing)
 }
 
 // checkFamilies finds targets of a family that the load balancer has not.

@@ -54,11 +54,11 @@ var (
 	CustomerPool = add(Annotation{
 		Name: "customer-owned-ipv4-pool", Scope: OfGroup, Combine: Agree,
 		Doc: "The pool of a customer's own IPv4 addresses for a load balancer on an Outpost. It counts when the load balancer is created.",
-	}, parseSome)
+	}, parsePool("ipv4pool-coip"))
 	IPAMPool = add(Annotation{
 		Name: "ipam-ipv4-pool-id", Scope: OfGroup, Combine: Agree,
 		Doc: "The ID of the IPAM pool of the load balancer's public IPv4 addresses. Without it they are Amazon's.",
-	}, parseIPAMPool)
+	}, parsePool("ipam-pool"))
 	Capacity = add(Annotation{
 		Name: "minimum-load-balancer-capacity", Scope: OfGroup, Combine: Agree,
 		Doc: "The capacity units that are reserved for the load balancer, as CapacityUnits=1000; 0 reserves none. Without it nothing is changed.",

@@ -125,21 +125,15 @@ func parseWebACL(value string) (string, error) {
 	return value, nil
 }
 
-// parseSome parses texts that are not empty.
-func parseSome(value string) (string, error) {
-	if value == "" {
-		return "", errors.New("is empty: want a value, or no annotation")
+// parsePool parses the ID of a pool of addresses, which begins with the kind.
+func parsePool(kind string) func(string) (string, error) {
+	form := regexp.MustCompile("^" + kind + "-[a-zA-Z0-9]+$")
+	return func(value string) (string, error) {
+		if !form.MatchString(value) {
+			return "", fmt.Errorf("want an ID such as %s-0123456789abcdef0", kind)
+		}
+		return value, nil
 	}
-	return value, nil
-}
-
-var ipamPool = regexp.MustCompile(`^ipam-pool-[0-9a-f]+$`)
-
-func parseIPAMPool(value string) (string, error) {
-	if !ipamPool.MatchString(value) {
-		return "", errors.New("want an ID such as ipam-pool-0123456789abcdef0")
-	}
-	return value, nil
 }
 
 // capacityUnits is the only key of a capacity.

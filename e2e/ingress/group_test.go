@@ -126,8 +126,8 @@ func TestABadMemberHurtsItselfAlone(t *testing.T) {
 	suite.Must(t, allAnswer(t, app, balancer, members[13:]))
 }
 
-// Rule 20: what is not supported is said, and the Ingress stays as it was: never served without what it asks for.
-func TestWhatIsNotSupportedIsSaid(t *testing.T) {
+// Rule 20: a login that cannot be set up is said, and the Ingress stays as it was: never served without it.
+func TestALoginThatCannotBeSetUpIsSaid(t *testing.T) {
 	t.Parallel()
 	app := newApp("unsupported")
 	app.Replicas = 1

@@ -35,9 +35,10 @@ func TestSettingsAreChangedInPlace(t *testing.T) {
 	suite.Must(t, err)
 	suite.Must(t, aws.AuthorizeIngress("", given.ID, []emulated.Permission{{Rule: parseRule("tcp 80-80 0.0.0.0/0")}}))
 	acl := aws.AddWebACL("", "settings", emulated.ScopeRegional)
+	aws.PutPool("ipam-pool-settings")
 
 	ingress := newIngress(app.Name, []networkingv1.IngressRule{rule("settings.example.com", "/ "+app.Name)},
-		"target-type=ip", `listen-ports=[{"HTTP": 80}, {"HTTPS": 443}]`, "certificate-arn="+first.ARN+","+second.ARN)
+		"target-type=ip", `listen-ports=[{"HTTP": 80}, {"HTTPS": 443}]`, "certificate-arn="+first.ARN+","+second.ARN, "scheme=internet-facing")
 	create(t, ingress)
 	host := awaitHost(t, ingress)
 	answers := func() error { return answeredBy(t, app, host, "settings.example.com", "/") }
@@ -53,14 +54,14 @@ func TestSettingsAreChangedInPlace(t *testing.T) {
 		{"certificate-arn=" + first.ARN, "certificates: " + first.ARN},
 		{"wafv2-acl-arn=" + acl.ARN, "web ACL: " + acl.ARN},
 		{"wafv2-acl-arn=none", "web ACL: "},
+		{"wafv2-acl-name=settings", "web ACL: " + acl.ARN},
+		{"ipam-ipv4-pool-id=ipam-pool-settings", "address pool: ipam-pool-settings"},
+		{"ipam-ipv4-pool-id", "address pool: "},
+		{"minimum-load-balancer-capacity=CapacityUnits=1000", "capacity: 1000"},
+		{"minimum-load-balancer-capacity=CapacityUnits=0", "capacity: 0"},
 		{"security-groups=" + given.ID + ";manage-backend-security-group-rules=true", "security groups: settings backend"},
 	} {
-		change(t, ingress, func(i *networkingv1.Ingress) {
-			for _, annotation := range strings.Split(step.annotate, ";") {
-				name, value, _ := strings.Cut(annotation, "=")
-				i.Annotations[prefix+name] = value
-			}
-		})
+		annotate(t, ingress, step.annotate)
 		suite.Eventually(t, step.want, func() error {
 			settings, err := settingsOf(balancer.ARN)
 			if err == nil && !slices.Contains(settings, step.want) {
@@ -106,7 +107,11 @@ func settingsOf(arn string) (settings []string, err error) {
 	add("address type", balancers[0].AddressType)
 	add("subnets", strings.Join(slices.Sorted(slices.Values(balancers[0].Subnets)), ","))
 	add("security groups", strings.Join(groups, " "))
-	acl, _, err := aws.WebACLOf("", arn)
+	add("address pool", balancers[0].IPAMPool)
+	reserved, err := aws.Capacity(arn)
+	add("capacity", strconv.Itoa(reserved.Units))
+	acl, _, aclErr := aws.WebACLOf("", arn)
+	err = errors.Join(err, aclErr)
 	add("web ACL", acl.ARN)
 	listeners, listenersErr := aws.Listeners(arn)
 	targets, targetsErr := aws.Groups(emulated.GroupFilter{LoadBalancer: arn})

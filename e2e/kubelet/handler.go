@@ -24,6 +24,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	set := h.app.behaviour()
 	w.Header().Set("X-Pod", h.pod)
 	w.Header().Set("X-Version", set.version)
+	w.Header().Set("X-Path", r.URL.Path)
 	switch r.URL.Path {
 	case "/ready":
 		w.WriteHeader(readyStatus(set.ready))
