@@ -120,7 +120,7 @@ test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random
 		go test ./targets ./balancers/plan -run '^(TestModel|TestEachPrefixOfAPlanKeepsEachRoute)$$'))
 
 .PHONY: test-e2e
-test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager .bin/kubectl ## Run targetgate against a real control plane and an emulated AWS.
+test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager .bin/kubectl .bin/external-dns ## Run targetgate against a real control plane and an emulated AWS.
 	$(call timed,end-to-end tests (some 20 min),$(e2e_programs) \
 		.bin/gotestsum --format testname -- -tags e2e -count=1 -p 2 -timeout 40m $(e2e_longest) $(e2e_packages))
 
@@ -132,10 +132,10 @@ bench: .bin/control-plane .bin/targetgate ## Measure targetgate against its goal
 # All packages that have files with the build tag e2e; they have no other tests. Each has its own test bed, and most of the time
 # they wait. Two run at a time and not more, because the tests measure time: the next one begins when one ends, the longest first.
 e2e_packages = $(shell go list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./e2e/...)
-e2e_longest := ./e2e/admission ./e2e/ingress ./e2e/rollouts ./e2e/faults ./e2e/networking ./e2e/beside ./e2e/ownership ./e2e/gates
+e2e_longest := ./e2e/admission ./e2e/ingress ./e2e/rollouts ./e2e/faults ./e2e/networking ./e2e/beside ./e2e/ownership ./e2e/gates ./e2e/externaldns
 # The tests find kubectl beside the control plane.
 e2e_programs = TARGETGATE_BINARY=$(bin)/targetgate$(race) TARGETGATE_CONTROL_PLANE=$(bin)/control-plane \
-	TARGETGATE_CERT_MANAGER=$(bin)/cert-manager
+	TARGETGATE_CERT_MANAGER=$(bin)/cert-manager TARGETGATE_EXTERNAL_DNS=$(bin)/external-dns
 
 .PHONY: race
 race:
@@ -173,11 +173,14 @@ quick_compile = $(patsubst %,"-gcflags=%/...=-dwarf=false -d=ssa/prove/off",k8s.
 	@.tools/build $@ e2e/kubernetes 5 $(quick_compile) -ldflags "$(kubernetes_flags)" .
 
 # Built after the control plane, with which they share most packages.
-.bin/cert-manager .bin/kubectl: .bin/control-plane
+.bin/cert-manager .bin/kubectl .bin/external-dns: .bin/control-plane
 .bin/cert-manager: $(wildcard e2e/kubernetes/certmanager/*.go)
 	@.tools/build $@ e2e/kubernetes 1 $(quick_compile) -ldflags "-s -w" ./certmanager
 .bin/kubectl: $(wildcard e2e/kubernetes/kubectl/*.go)
 	@.tools/build $@ e2e/kubernetes 1 $(quick_compile) -ldflags "$(kubernetes_flags)" ./kubectl
+
+.bin/external-dns: e2e/externaldns/cmd/go.mod e2e/externaldns/cmd/go.sum $(wildcard e2e/externaldns/cmd/*.go)
+	@.tools/build $@ e2e/externaldns/cmd 1 -ldflags "-s -w" .
 
 # The `tool` lines of .tools/go.mod pin the tools, and name the main package of each.
 .bin/controller-gen .bin/gotestsum: minutes := 1

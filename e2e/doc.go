@@ -12,6 +12,7 @@
 //
 //	beside        targetgate beside aws-load-balancer-controller, whose part package incumbent plays
 //	admission     what API servers ask of targetgate, and how they trust it
+//	externaldns   the records that ExternalDNS makes of Ingresses
 //	faults        crashes, outages, throttling and attacks
 //	gates         when gates open, and what is told while they wait
 //	networking    inbound rules of security groups, which another cluster may share
@@ -25,7 +26,7 @@
 //
 // The others have the build tag e2e, and nothing but tests that need a control plane: `make test-e2e` runs all tests of all packages
 // in which files have that tag, two packages at a time. It builds the programs and passes their paths in TARGETGATE_BINARY,
-// TARGETGATE_CONTROL_PLANE and TARGETGATE_CERT_MANAGER (cert-manager's controllers and cainjector).
+// TARGETGATE_CONTROL_PLANE, TARGETGATE_CERT_MANAGER (cert-manager's controllers and cainjector) and TARGETGATE_EXTERNAL_DNS.
 //
 // Times of nodes and load balancers run ten times faster than AWS's, but for those of realtime; targetgate's own are real.
 //

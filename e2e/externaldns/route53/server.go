@@ -61,6 +61,13 @@ func (s *Server) Record(zoneID, name, kind string) (Record, bool) {
 	return record, ok
 }
 
+// Records are all record sets of a zone, by name and type.
+func (s *Server) Records(zoneID string) []Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.zone(zoneID).sorted()
+}
+
 // Changes are those that were made in a zone, from position since on.
 func (s *Server) Changes(zoneID string, since int) []Change {
 	s.mu.Lock()
