@@ -6,6 +6,7 @@ package state
 import (
 	"cmp"
 	"net/url"
+	"slices"
 )
 
 // Auth says who may pass before a request is answered: exactly one field is set. HTTPS listeners alone have it.
@@ -104,7 +105,36 @@ func (a *Auth) validate(protocol string) error {
 		return first(endpoint("issuer", o.Issuer), endpoint("authorizationEndpoint", o.Authorization), endpoint("tokenEndpoint", o.Token),
 			endpoint("userInfoEndpoint", o.UserInfo), required("clientId", o.ClientID), required("clientSecret", o.Secret), o.validate())
 	}
-	return first(endpoint("jwksEndpoint", a.JWT.JWKS), required("issuer", a.JWT.Issuer))
+	return first(endpoint("jwksEndpoint", a.JWT.JWKS), required("issuer", a.JWT.Issuer), a.JWT.validateClaims())
+}
+
+// The formats of claims.
+const (
+	ClaimString = "single-string"
+	ClaimArray  = "string-array"
+	ClaimWords  = "space-separated-values"
+)
+
+// mostClaims is how many claims an action can ask for, and how many values of each.
+const mostClaims = 10
+
+func (j *JWTAuth) validateClaims() error {
+	if len(j.Claims) > mostClaims {
+		return Unfit("additionalClaims", len(j.Claims), "have length less than or equal to 10")
+	}
+	for _, c := range j.Claims {
+		if slices.Contains([]string{"exp", "iss", "nbf", "iat"}, c.Name) {
+			return Invalid("Claim '%s' cannot be specified: it is always validated", c.Name)
+		}
+		err := first(
+			required("name", c.Name), oneOf("format", c.Format, []string{ClaimString, ClaimArray, ClaimWords}),
+			bounds{"values", len(c.Values), 1, mostClaims}.check(),
+		)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s Session) validate() error {

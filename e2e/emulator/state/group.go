@@ -43,6 +43,8 @@ type GroupSpec struct {
 	TargetType      string
 	AddressType     string
 	HealthCheck     HealthCheck
+	// ControlPort is where the agents of the targets take in how much traffic they want; 0 for none. It is kept and shown.
+	ControlPort int
 }
 
 // Group is a target group as DescribeTargetGroups shows it.

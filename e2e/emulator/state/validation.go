@@ -54,16 +54,28 @@ func (m *Machine) validateGroup(s GroupSpec) error {
 		oneOf("ipAddressType", s.AddressType, []string{IPv4, IPv6}),
 		bounds{"port", s.Port, 1, 65535}.check(),
 		s.validateALB(),
+		s.validateControlPort(),
 		m.validateVPC(s),
 		s.validateHealthCheck(),
 	)
 }
 
 func (s GroupSpec) validateLambda() error {
-	if s.Protocol != "" || s.Port != 0 || s.VPC != "" {
+	if s.Protocol != "" || s.Port != 0 || s.VPC != "" || s.ControlPort != 0 {
 		return Refuse("InvalidConfigurationRequest", "Protocol, port and VPC ID cannot be specified for target groups with target type 'lambda'")
 	}
 	return s.validateHealthCheck()
+}
+
+func (s GroupSpec) validateControlPort() error {
+	switch {
+	case s.ControlPort == 0:
+		return nil
+	case s.TargetType != TypeIP || !s.application():
+		return Refuse("InvalidConfigurationRequest",
+			"A target control port can be specified for target groups with target type 'ip' and protocol HTTP or HTTPS only")
+	}
+	return bounds{"targetControlPort", s.ControlPort, 1, highestPort}.check()
 }
 
 func (s GroupSpec) validateALB() error {

@@ -115,6 +115,9 @@ func TestLoginsThatAreRefused(t *testing.T) {
 	wantCode(t, create(secure, func(a *types.Action) { a.AuthenticateOidcConfig.TokenEndpoint = aws.String("http://i/t") }), "InvalidLoadBalancerAction")
 	wantCode(t, create(secure, func(a *types.Action) { a.AuthenticateOidcConfig.OnUnauthenticatedRequest = "ask" }), "ValidationError")
 	wantCode(t, create(secure, func(a *types.Action) { a.AuthenticateOidcConfig.SessionTimeout = aws.Int64(604801) }), "ValidationError")
+	wantCode(t, create(secure, func(a *types.Action) {
+		a.AuthenticateOidcConfig.ClientSecret, a.AuthenticateOidcConfig.UseExistingClientSecret = nil, aws.Bool(true)
+	}), "ValidationError")
 	if err := create(secure, same); err != nil {
 		t.Fatal(err)
 	}
@@ -185,6 +188,15 @@ func TestMutualAuthenticationRoundTrip(t *testing.T) {
 	if err != nil || *got.Mode != "verify" || *got.TrustStoreArn != store.ARN || !*got.IgnoreClientCertificateExpiry || got.AdvertiseTrustStoreCaNames != "on" {
 		t.Errorf("got %+v, error %v", got, err)
 	}
+	verify := types.MutualAuthenticationAttributes{Mode: aws.String("verify"), TrustStoreArn: &store.ARN}
+	for port, code := range []string{"", "TooManyListeners"} {
+		listeners := must[*elb.DescribeListenersOutput](t)(b.elb.DescribeListeners(ctx(t), &elb.DescribeListenersInput{ListenerArns: []string{listener}}))
+		_, err := b.elb.CreateListener(ctx(t), &elb.CreateListenerInput{
+			LoadBalancerArn: listeners.Listeners[0].LoadBalancerArn, Port: aws.Int32(8443 + int32(port)), Protocol: "HTTPS",
+			Certificates: listeners.Listeners[0].Certificates, DefaultActions: []types.Action{fixed("404")}, MutualAuthentication: &verify,
+		})
+		wantCode(t, err, code)
+	}
 	if got, err := modify(types.MutualAuthenticationAttributes{Mode: aws.String("off")}); err != nil || *got.Mode != "off" || got.TrustStoreArn != nil {
 		t.Errorf("got %+v, error %v, want off", got, err)
 	}
@@ -193,5 +205,56 @@ func TestMutualAuthenticationRoundTrip(t *testing.T) {
 	_, err = modify(types.MutualAuthenticationAttributes{Mode: aws.String("passthrough"), TrustStoreArn: &store.ARN})
 	wantCode(t, err, "ValidationError")
 	_, err = modify(types.MutualAuthenticationAttributes{Mode: aws.String("ask")})
+	wantCode(t, err, "ValidationError")
+}
+
+func TestTokensThatAreRefused(t *testing.T) {
+	b := newELBBed(t)
+	listener := b.secureListener("lb")
+	for name, tc := range map[string]struct {
+		jwks, issuer, code string
+		claim              types.JwtValidationActionAdditionalClaim
+	}{
+		"no HTTPS":       {"http://i/j", "i", "InvalidLoadBalancerAction", claim("single-string", "n", "v")},
+		"no issuer":      {"https://i/j", "", "ValidationError", claim("single-string", "n", "v")},
+		"unknown format": {"https://i/j", "i", "ValidationError", claim("number", "n", "v")},
+		"no name":        {"https://i/j", "i", "ValidationError", claim("string-array", "", "v")},
+		"no values":      {"https://i/j", "i", "ValidationError", claim("space-separated-values", "n")},
+		"own claim":      {"https://i/j", "i", "ValidationError", claim("single-string", "exp", "1")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := ruleOf(listener, 1, "/a", fixed("200"))
+			in.Actions = []types.Action{{Type: "jwt-validation", Order: aws.Int32(1), JwtValidationConfig: &types.JwtValidationActionConfig{
+				JwksEndpoint: &tc.jwks, Issuer: &tc.issuer, AdditionalClaims: []types.JwtValidationActionAdditionalClaim{tc.claim},
+			}}, second(fixed("200"))}
+			_, err := b.elb.CreateRule(ctx(t), in)
+			wantCode(t, err, tc.code)
+		})
+	}
+}
+
+func claim(format, name string, values ...string) types.JwtValidationActionAdditionalClaim {
+	return types.JwtValidationActionAdditionalClaim{
+		Format: types.JwtValidationActionAdditionalClaimFormatEnum(format), Name: &name, Values: append([]string{}, values...),
+	}
+}
+
+func TestTargetControlPort(t *testing.T) {
+	b := newELBBed(t)
+	create := func(name string, kind types.TargetTypeEnum, protocol types.ProtocolEnum, port int32) (*elb.CreateTargetGroupOutput, error) {
+		return b.elb.CreateTargetGroup(ctx(t), &elb.CreateTargetGroupInput{
+			Name: &name, TargetType: kind, Protocol: protocol, Port: aws.Int32(80), VpcId: aws.String(state.DefaultVPCID),
+			TargetControlPort: &port,
+		})
+	}
+	made := must[*elb.CreateTargetGroupOutput](t)(create("ip", "ip", "HTTP", 3000)).TargetGroups[0]
+	if made.TargetControlPort == nil || *made.TargetControlPort != 3000 {
+		t.Errorf("target control port %v, want 3000", made.TargetControlPort)
+	}
+	_, err := create("instance", "instance", "HTTP", 3000)
+	wantCode(t, err, "InvalidConfigurationRequest")
+	_, err = create("tcp", "ip", "TCP", 3000)
+	wantCode(t, err, "InvalidConfigurationRequest")
+	_, err = create("high", "ip", "HTTP", 65536)
 	wantCode(t, err, "ValidationError")
 }

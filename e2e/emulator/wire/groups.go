@@ -30,6 +30,7 @@ type groupXML struct {
 	LoadBalancerArns           members[string]
 	TargetType                 string
 	IPAddressType              string `xml:"IpAddressType,omitempty"`
+	TargetControlPort          int    `xml:",omitempty"`
 }
 
 type matcherXML struct {
@@ -62,6 +63,7 @@ func groupAnswer(g state.Group) groupXML {
 		LoadBalancerArns:           members[string]{g.LoadBalancers},
 		TargetType:                 g.TargetType,
 		IPAddressType:              g.AddressType,
+		TargetControlPort:          g.ControlPort,
 	}
 	switch {
 	case g.ProtocolVersion == state.VersionGRPC:
@@ -131,6 +133,10 @@ func createTargetGroup(s *Server, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	control, err := q.number("TargetControlPort")
+	if err != nil {
+		return nil, err
+	}
 	spec := state.GroupSpec{
 		Name:            q.text("Name"),
 		Protocol:        q.text("Protocol"),
@@ -140,6 +146,7 @@ func createTargetGroup(s *Server, q *request) (any, error) {
 		TargetType:      q.text("TargetType"),
 		AddressType:     q.text("IpAddressType"),
 		HealthCheck:     check,
+		ControlPort:     control,
 	}
 	if err := q.checkEnabled(spec.TargetType); err != nil {
 		return nil, err
