@@ -12,8 +12,8 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
-// mayPass says whether a request is answered by what comes after a login. If not, it is answered. Nobody is ever logged in here, and no
-// token is right: what is shown is that nobody passes, and where users are sent.
+// mayPass says whether a request is answered by what comes after a login. If not, it is answered. Nobody is ever logged in at Cognito, and
+// no token is right.
 func (d *door) mayPass(a *answer, r *http.Request, auth *state.Auth) bool {
 	switch {
 	case auth == nil:
@@ -21,15 +21,15 @@ func (d *door) mayPass(a *answer, r *http.Request, auth *state.Auth) bool {
 	case auth.Cognito != nil:
 		c := auth.Cognito
 		at := "https://" + c.Domain + ".auth." + d.plane.machine.Options().Region + ".amazoncognito.com/oauth2/authorize"
-		return login(a, r, at, c.ClientID, c.Session)
+		return d.login(a, r, at, c.ClientID, c.Session)
 	case auth.OIDC != nil:
-		return login(a, r, auth.OIDC.Authorization, auth.OIDC.ClientID, auth.OIDC.Session)
+		return d.loggedIn(r, auth.OIDC) || d.login(a, r, auth.OIDC.Authorization, auth.OIDC.ClientID, auth.OIDC.Session)
 	}
 	a.refuse(http.StatusUnauthorized)
 	return false
 }
 
-func login(a *answer, r *http.Request, at, client string, session state.Session) bool {
+func (d *door) login(a *answer, r *http.Request, at, client string, session state.Session) bool {
 	switch session.Unauthenticated {
 	case "allow":
 		return true
@@ -37,9 +37,14 @@ func login(a *answer, r *http.Request, at, client string, session state.Session)
 		a.refuse(http.StatusUnauthorized)
 		return false
 	}
+	if r.URL.Path == callbackPath { // of a login that never began
+		a.refuse(http.StatusUnauthorized)
+		return false
+	}
+	begun := d.plane.logins.begin(begun{d.listener.ARN, d.question(r), "https://" + r.Host + r.URL.RequestURI()})
 	query := url.Values{
-		"client_id": {client}, "response_type": {"code"}, "scope": {session.Scope}, "state": {"none"},
-		"redirect_uri": {"https://" + hostOf(r.Host) + "/oauth2/idpresponse"},
+		"client_id": {client}, "response_type": {"code"}, "scope": {session.Scope}, "state": {begun},
+		"redirect_uri": {callbackOf(r)},
 	}
 	for key, value := range session.Extra {
 		query.Set(key, value)

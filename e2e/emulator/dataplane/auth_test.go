@@ -45,7 +45,7 @@ func (b *bed) tlsListener(certificates ...tls.Certificate) (state.Listener, func
 	}
 }
 
-// Nobody passes who would have to log in.
+// Nobody passes who has to log in and has not.
 func TestLogins(t *testing.T) {
 	b := newBed(t, state.Application, Options{})
 	listener, get := b.tlsListener()

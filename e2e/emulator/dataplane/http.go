@@ -101,6 +101,10 @@ type httpDoor struct {
 func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := d.plane.now()
 	answer := &answer{ResponseWriter: w}
+	if d.callback(answer, r) {
+		d.record(Request{Start: start, Status: answer.status}, nil)
+		return
+	}
 	rule, ok := d.plane.machine.Decide(d.listener.ARN, d.question(r))
 	switch {
 	case !d.mayPass(answer, r, rule.Action.Auth):

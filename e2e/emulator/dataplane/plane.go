@@ -20,6 +20,7 @@ type Plane struct {
 	checks  *http.Transport
 	traffic *traffic
 	flights flights
+	logins  logins
 
 	// ctx ends with the plane, and with it all its goroutines, which work counts.
 	ctx  context.Context
@@ -43,6 +44,7 @@ func Start(ctx context.Context, machine *state.Machine, opts Options) *Plane {
 		opts:    opts,
 		traffic: newTraffic(opts.MaxRequests),
 		flights: flights{byTarget: map[flightKey]map[int]context.CancelFunc{}},
+		logins:  logins{begun: map[string]begun{}, sessions: map[string]session{}},
 		doors:   map[string]*door{},
 		checks: &http.Transport{
 			DisableKeepAlives:  true,
