@@ -6,6 +6,7 @@ package dataplane
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -45,6 +46,30 @@ func (g guarded) hold(conn net.Conn) {
 	_, _ = io.Copy(io.Discard, conn) // ends when the client leaves
 }
 
+// verifier checks a client's certificate against the trust store. One that has expired is checked as of its last moment if the listener
+// ignores that.
+func (d *door) verifier(mutual state.MutualAuth) func(tls.ConnectionState) error {
+	return func(conn tls.ConnectionState) error {
+		stores, err := d.plane.machine.TrustStores(nil, []string{mutual.TrustStore})
+		if err != nil {
+			return err
+		}
+		leaf := conn.PeerCertificates[0]
+		opts := x509.VerifyOptions{
+			Roots: stores[0].Pool, Intermediates: x509.NewCertPool(), CurrentTime: d.plane.now(),
+			KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		}
+		if mutual.IgnoreExpiry && opts.CurrentTime.After(leaf.NotAfter) {
+			opts.CurrentTime = leaf.NotAfter
+		}
+		for _, c := range conn.PeerCertificates[1:] {
+			opts.Intermediates.AddCert(c)
+		}
+		_, err = leaf.Verify(opts)
+		return err
+	}
+}
+
 var errNoCertificate = errors.New("no certificate")
 
 // tlsConfig has Options.Certificate choose among the certificates that the listener has now.
@@ -61,10 +86,8 @@ func (d *door) tlsConfig() *tls.Config {
 			config.ClientAuth = tls.RequestClientCert
 		}
 		if mutual.Mode == state.MutualVerify {
-			config.ClientAuth = tls.RequireAndVerifyClientCert
-			if stores, err := d.plane.machine.TrustStores(nil, []string{mutual.TrustStore}); err == nil {
-				config.ClientCAs = stores[0].Pool
-			}
+			config.ClientAuth = tls.RequireAnyClientCert
+			config.VerifyConnection = d.verifier(mutual)
 		}
 		return config
 	}
