@@ -62,7 +62,8 @@ type Result struct {
 	Done []plan.Step
 	// Failures are the steps that were tried and failed.
 	Failures []Failure
-	// Later are the removals that AWS refuses for as long as something else is not gone; they are no failures.
+	// Later are the removals that AWS refuses for as long as something else is not gone, and what it refuses while it does the same thing;
+	// they are no failures.
 	Later []Failure
 	// LeftOut are the steps that were not tried because of failures.
 	LeftOut []plan.Step
@@ -186,7 +187,7 @@ func (d *doing) step(ctx context.Context, step plan.Step) bool {
 	switch removing := kind.effect == removes; {
 	case err == nil, removing && isGone(err):
 		d.done(step, change, made)
-	case removing && isLater(err):
+	case removing && isLater(err), isPending(err):
 		d.later(step, err)
 	default:
 		return d.fail(step, kind.effect, err)

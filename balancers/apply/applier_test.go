@@ -506,3 +506,13 @@ func TestEachTypeOfChangeHasItsRow(t *testing.T) {
 		}
 	}
 }
+
+// AWS takes minutes to reserve capacity, and refuses to change it meanwhile: that is no failure.
+func TestCapacityThatIsBeingReservedIsAskedForLater(t *testing.T) {
+	f := good()
+	f.errs["ModifyCapacityReservation "+balancerARN] = refusal("CapacityReservationPending")
+	result, view := run(t, f, do(plan.SetCapacity{LoadBalancer: stack.Ref{ID: balancerARN}, Units: 100})...)
+	if len(result.Failures) > 0 || len(result.Later) != 1 || result.Again != laterPause || view.forgot > 0 {
+		t.Errorf("result %+v, forgot %d times", result, view.forgot)
+	}
+}

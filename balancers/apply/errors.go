@@ -28,6 +28,11 @@ func isLater(err error) bool {
 	return errors.Is(err, errLingers) || awserr.HasCode(err, "ResourceInUse", "DependencyViolation")
 }
 
+// isPending reports whether AWS is still at what was asked for before.
+func isPending(err error) bool {
+	return awserr.HasCode(err, "CapacityReservationPending", "PriorRequestNotComplete")
+}
+
 // IsStale reports whether a step was refused because something is not as it was seen.
 func IsStale(err error) bool {
 	return isGone(err) || ec2.IsDuplicate(err) || ec2.IsRuleNotFound(err) || awserr.HasCode(err,

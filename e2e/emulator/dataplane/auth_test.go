@@ -93,7 +93,7 @@ func TestTransforms(t *testing.T) {
 		Listener: a.listener.ARN, Priority: 1, Action: state.ForwardTo(a.group),
 		Conditions: []state.Condition{{Field: state.PathPattern, Values: []string{"/old/*"}}},
 		Transforms: []state.Transform{
-			{Type: state.HostRewrite, Regex: `^shop\.`, Replace: "store."}, {Type: state.URLRewrite, Regex: `^/old/(.*)\?`, Replace: "/new/$1?v=2&"},
+			{Type: state.HostRewrite, Regex: `^shop\.`, Replace: "store."}, {Type: state.URLRewrite, Regex: `^/old/(.*)\?`, Replace: "/new/$1_2?v=2&"},
 		},
 	}, nil)
 	if err != nil {
@@ -102,7 +102,7 @@ func TestTransforms(t *testing.T) {
 	a.waitHealth(target, state.Healthy)
 	a.eventually("the rule", func() bool {
 		_, body, _ := a.ask("/old/cart?a=b", "shop.example")
-		return body == "store.example/new/cart?v=2&a=b"
+		return body == "store.example/new/cart_2?v=2&a=b"
 	})
 }
 

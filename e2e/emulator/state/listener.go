@@ -255,9 +255,6 @@ func (l *listener) merge(change ListenerSpec) ListenerSpec {
 	if change.Default != (Action{}) {
 		spec.Default = change.Default.keepSecret(spec.Default)
 	}
-	if change.MutualAuth.Mode != "" {
-		spec.MutualAuth = change.MutualAuth
-	}
 	spec.SSLPolicy = cmp.Or(change.SSLPolicy, spec.SSLPolicy)
 	if len(change.Certificates) > 0 {
 		rest := spec.Certificates[min(1, len(spec.Certificates)):]
@@ -265,6 +262,9 @@ func (l *listener) merge(change ListenerSpec) ListenerSpec {
 	}
 	if spec.Protocol != ProtocolHTTPS {
 		spec.SSLPolicy, spec.Certificates, spec.MutualAuth = "", nil, MutualAuth{}
+	}
+	if change.MutualAuth.Mode != "" {
+		spec.MutualAuth = change.MutualAuth
 	}
 	return spec.withDefaults()
 }

@@ -19,13 +19,16 @@ type Transform struct {
 	Type, Regex, Replace string
 }
 
+// numbered is a group in what replaces a match. Go would read $1_v2 as one name.
+var numbered = regexp.MustCompile(`\$(\d+)`)
+
 // Apply is the text as the transform of that type makes it.
 func (r ListenerRule) Apply(kind, text string) string {
 	for _, t := range r.Transforms {
 		if t.Type == kind {
 			re := regexp.MustCompile(t.Regex) // it was checked
 			if match := re.FindStringSubmatchIndex(text); match != nil {
-				return text[:match[0]] + string(re.ExpandString(nil, t.Replace, text, match)) + text[match[1]:]
+				return text[:match[0]] + string(re.ExpandString(nil, numbered.ReplaceAllString(t.Replace, "$${$1}"), text, match)) + text[match[1]:]
 			}
 		}
 	}

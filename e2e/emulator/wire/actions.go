@@ -4,9 +4,9 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
@@ -81,7 +81,11 @@ func actionsAnswer(a state.Action) members[actionXML] {
 // actions reads a list of actions; the zero Action is none.
 func (q *request) actions(path string) (state.Action, error) {
 	list := q.list(path)
-	slices.SortStableFunc(list, func(a, b *params) int { return strings.Compare(a.text("Order"), b.text("Order")) })
+	order := func(p *params) int {
+		n, _ := p.number("Order") // 0 where it is not given
+		return n
+	}
+	slices.SortStableFunc(list, func(a, b *params) int { return cmp.Compare(order(a), order(b)) })
 	switch len(list) {
 	case 0:
 		return state.Action{}, nil
