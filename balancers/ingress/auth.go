@@ -4,6 +4,7 @@
 package ingress
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -191,7 +192,10 @@ func (b *backed) oidc() (*stack.Auth, error) {
 		return &stack.Auth{OIDC: out}, b.err
 	}
 	key := types.NamespacedName{Namespace: b.member.Ingress.Namespace, Name: o.SecretName}
-	secret := b.in.Secrets[key]
+	secret, isRead := b.in.Secrets[key]
+	if !isRead {
+		secret.Reason = "is not read"
+	}
 	if secret.Reason != "" {
 		return nil, Fault{Annotation: Prefix + AuthOIDC.Name, Value: o.SecretName, Reason: "Secret " + key.String() + " " + secret.Reason}
 	}
@@ -213,8 +217,9 @@ func (b *backed) needs(annotation *Annotation, kind string) error {
 }
 
 func (b *backed) session(extra map[string]string) stack.Session {
-	return stack.Session{
-		Scope: override(b, AuthScope), Cookie: override(b, AuthCookie), Timeout: override(b, AuthTimeout),
+	return stack.Session{ // AWS has its own defaults stand for empty texts
+		Scope: cmp.Or(override(b, AuthScope), AuthScope.Default), Cookie: cmp.Or(override(b, AuthCookie), AuthCookie.Default),
+		Timeout:         override(b, AuthTimeout),
 		Unauthenticated: override(b, AuthUnauthenticated), Extra: extra,
 	}
 }

@@ -255,6 +255,7 @@ var breaks = map[string]struct {
 	"a pool that is none":                 {annotation: "ipam-ipv4-pool-id", value: "pool", fault: "want an ID such as ipam-pool-"},
 	"a pool without a name":               {annotation: "customer-owned-ipv4-pool", value: "", fault: "want an ID such as ipv4pool-coip-"},
 	"a pool for internal addresses":       {annotation: "ipam-ipv4-pool-id", value: "ipam-pool-1", fault: "the load balancer is internal and has no public addresses"},
+	"a pool of an Outpost elsewhere":      {annotation: "customer-owned-ipv4-pool", value: "ipv4pool-coip-1", fault: "the load balancer has no subnet on an Outpost"},
 	"a capacity in bytes":                 {annotation: "minimum-load-balancer-capacity", value: "Bytes=1", fault: "want CapacityUnits=NUMBER"},
 	"a capacity below zero":               {annotation: "minimum-load-balancer-capacity", value: "CapacityUnits=-1", fault: `CapacityUnits "-1": want 0 or more`},
 	"a web ACL of that name":              {annotation: "wafv2-acl-name", value: "no", fault: `the account has no regional web ACL "no"`},

@@ -13,7 +13,8 @@ import (
 // without the members that have it. It finds the subnets of the load balancer, too.
 func (d *draft) check() map[*reading]Fault {
 	for _, check := range []func() map[*reading]Fault{
-		d.checkAddressType, d.checkPool, d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkCertificates, d.checkSubnets, d.checkQuotas,
+		d.checkAddressType, d.checkPool, d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkCertificates,
+		d.checkSubnets, d.checkCustomerPool, d.checkQuotas,
 	} {
 		if faults := check(); len(faults) > 0 {
 			return faults
@@ -36,6 +37,15 @@ func (d *draft) checkPool() map[*reading]Fault {
 		return nil
 	}
 	return d.voters(IPAMPool.Name, "the load balancer is "+d.scheme()+" and has no public addresses: want the scheme "+internetFacing)
+}
+
+// checkCustomerPool finds pools of a customer's own addresses for load balancers that are created elsewhere than on an Outpost.
+func (d *draft) checkCustomerPool() map[*reading]Fault {
+	isOnOutpost := func(s Subnet) bool { return s.Locale == "outpost" && slices.Contains(d.subnets, s.ID) }
+	if d.balancer != nil && d.balancer.Scheme == d.scheme() || slices.ContainsFunc(d.in.AWS.Subnets, isOnOutpost) {
+		return nil
+	}
+	return d.voters(CustomerPool.Name, "the load balancer has no subnet on an Outpost: want one in "+Prefix+Subnets.Name+", or no pool")
 }
 
 // checkFamilies finds targets of a family that the load balancer has not.

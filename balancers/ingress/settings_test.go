@@ -42,7 +42,7 @@ func TestParams(t *testing.T) {
 	for name, value := range map[string]string{
 		"scheme": "internal", "ip-address-type": "ipv4", "load-balancer-name": "annotation", "subnets": "subnet-a2,subnet-b2", "inbound-cidrs": "11.0.0.0/8",
 		"security-group-prefix-lists": "pl-2", "certificate-arn": certARN("annotation"), "ssl-policy": "annotation", "ssl-redirect": "80", "wafv2-acl-arn": aclARN("annotation"),
-		"minimum-load-balancer-capacity": "CapacityUnits=50", "ipam-ipv4-pool-id": "ipam-pool-2", "customer-owned-ipv4-pool": "ipv4pool-coip-1",
+		"minimum-load-balancer-capacity": "CapacityUnits=50", "ipam-ipv4-pool-id": "ipam-pool-2",
 	} {
 		annotate(&in, 0, Prefix+name, value)
 	}
@@ -68,7 +68,7 @@ func TestParams(t *testing.T) {
 		Name: "params", Scheme: "internet-facing", AddressType: "dualstack", Subnets: []string{"subnet-a1", "subnet-b1"},
 		SecurityGroups: []stack.Ref{{Part: "ManagedLBSecurityGroup"}, {Part: "backend-sg"}},
 		Attributes:     map[string]string{"k": "params"}, Tags: tags("LoadBalancer"), WebACL: new(aclARN("params")),
-		Capacity: new(int32(100)), IPAMPool: "ipam-pool-1", CustomerPool: "ipv4pool-coip-1",
+		Capacity: new(int32(100)), IPAMPool: "ipam-pool-1",
 		Listeners: []stack.Listener{
 			{Port: 80, Protocol: "HTTP", Default: redirectAll("443"), Tags: tags("80")},
 			{

@@ -75,6 +75,7 @@ func inputOf(c *cloud, members []*member) ingress.Input {
 	in := ingress.Input{
 		Group: ingress.Group{Name: "edge"}, Options: ingress.DefaultOptions(cluster, state.DefaultVPCID), AWS: c.facts(),
 		Services: map[types.NamespacedName]*corev1.Service{},
+		Secrets:  map[types.NamespacedName]ingress.Secret{},
 	}
 	in.Options.ResetAttributes = len(members)%2 == 0
 	for _, m := range members {
@@ -82,6 +83,7 @@ func inputOf(c *cloud, members []*member) ingress.Input {
 			m.ingress.Annotations[key] = strings.ReplaceAll(value, "WEBACL", c.webACL)
 		}
 		in.Members = append(in.Members, ingress.Member{Ingress: m.ingress, Params: m.params})
+		in.Secrets[types.NamespacedName{Namespace: m.ingress.Namespace, Name: "idp"}] = ingress.Secret{ClientID: "id", Secret: "hidden", Version: "1"}
 		for _, service := range []*corev1.Service{m.web, m.other} {
 			in.Services[types.NamespacedName{Namespace: service.Namespace, Name: service.Name}] = service
 		}
@@ -99,6 +101,7 @@ func isUnknowable(r refusal) bool {
 		"InvalidPrefixListID", "InvalidGroup.NotFound", "security group ID", "is not recognized",
 		"s3.bucket' is required", "Anomaly mitigation needs", "cookie name must be specified",
 		"RulesPerSecurityGroupLimitExceeded", "at most 5 security groups", "TooManyListeners",
+		"CapacityUnitsLimitExceeded",
 	} {
 		if strings.Contains(text, reason) {
 			return true
@@ -254,6 +257,6 @@ func TestFaultsAreWarningsAtAdmission(t *testing.T) {
 func needsMore(f ingress.Fault) bool {
 	return slices.ContainsFunc([]string{
 		"no certificate", "of the VPC", "the VPC has", "in at least 2 zones", "are both in zone", "has no IPv6 CIDR", "the account has no",
-		"this Service does not exist", "quota", "no HTTPS listener of the group", "the load balancer is", "are reached by",
+		"this Service does not exist", "quota", "no HTTPS listener of the group", "the load balancer is", "are reached by", "no subnet on an Outpost",
 	}, func(reason string) bool { return strings.Contains(f.Reason, reason) })
 }

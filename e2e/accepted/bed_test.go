@@ -4,6 +4,7 @@
 package accepted
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -37,12 +38,13 @@ import (
 
 // cloud is an account without load balancers, with all that the SDK's calls need.
 type cloud struct {
-	machine *state.Machine
-	view    *account.View
-	applier *apply.Applier
-	reader  func() *account.View // one that knows nothing yet
-	webACL  string
-	group   string // a security group
+	machine    *state.Machine
+	view       *account.View
+	applier    *apply.Applier
+	reader     func() *account.View // one that knows nothing yet
+	webACL     string
+	trustStore string
+	group      string // a security group
 }
 
 // inProcess sends requests without a socket.
@@ -68,6 +70,8 @@ func newCloud(t testing.TB) *cloud {
 	c.machine.PutCertificate(certificate)
 	c.machine.PutCertificate(another)
 	c.webACL = c.machine.AddWebACL("", "acl", state.ScopeRegional).ARN
+	c.trustStore = c.machine.AddTrustStore("partners", x509.NewCertPool()).ARN
+	c.machine.PutPool("ipam-pool-1")
 	group, err := c.machine.CreateSecurityGroup("", state.SecurityGroupSpec{Name: "given", Description: "given"})
 	if err := errors.Join(err, c.machine.PutPrefixList(state.PrefixList{ID: "pl-0123456789abcdef0", MaxEntries: 1})); err != nil {
 		t.Fatal(err)
@@ -113,6 +117,8 @@ func (c *cloud) facts() ingress.AWS {
 	out := ingress.AWS{
 		SecurityGroups: map[string][]string{"given": {c.group}},
 		TargetGroups:   map[string]string{},
+		TrustStores:    map[string]ingress.Named{"partners": {ARN: c.trustStore}},
+		WebACLs:        map[string]ingress.Named{"acl": {ARN: c.webACL}},
 		Certificates:   []ingress.Certificate{{ARN: certificate, Domains: []string{"*.example.com", "example.com"}}},
 	}
 	for _, subnet := range c.machine.Options().VPCs[0].Subnets {

@@ -28,6 +28,14 @@ func many(n int, item string) string {
 func long(n int) string { return strings.Repeat("a", n) }
 
 // values are those that annotations may have, by their names: good, odd and bad ones. The Service of the member is web.
+// provider is an OpenID Connect provider that is reached by that scheme.
+func provider(scheme string) string {
+	return strings.ReplaceAll(`{"issuer":"SCHEME://idp.example","authorizationEndpoint":"SCHEME://idp.example/a","tokenEndpoint":"SCHEME://idp.example/t",`+
+		`"userInfoEndpoint":"SCHEME://idp.example/u","secretName":"idp"}`, "SCHEME", scheme)
+}
+
+const pool = `{"userPoolARN":"arn:aws:cognito-idp:eu-west-1:123456789012:userpool/p","userPoolClientID":"id","userPoolDomain":"d"}`
+
 var values = map[string][]string{
 	"load-balancer-name":                  {"edge", "a-", "-a", "internal-a", long(32), long(33), "a b", "ä", ""},
 	"scheme":                              {"internal", "internet-facing", "public", ""},
@@ -42,16 +50,50 @@ var values = map[string][]string{
 		"access_logs.s3.enabled=true", "access_logs.s3.enabled=true,access_logs.s3.bucket=logs", "routing.http.xff_header_processing.mode=drop",
 		long(257) + "=a", "access_logs.s3.prefix=" + long(1025), "unheard.of=1",
 	},
-	"wafv2-acl-arn":                 {"WEBACL", "none", "", "acl", "arn:aws:wafv2:us-east-1:123456789012:global/webacl/a/b", "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/a/b"},
-	"tags":                          {"a=b", "=b", "a", "aws:a=b", "AWS:a=b", "a*=b", "a=b*", "a=", long(128) + "=b", long(129) + "=b", "a=" + long(256), "a=" + long(257), many(30, "k#=v"), many(46, "k#=v"), many(47, "k#=v"), many(48, "k#=v"), many(51, "k#=v"), "ä=ü", "a=b<c", "ingress.k8s.aws/stack=x"},
-	"inbound-cidrs":                 {"10.0.0.0/8", "10.0.0.1/8", "10.0.0.0", "::/0", "10.0.0.0/8,10.0.0.1/8", "0.0.0.0/0, 0.0.0.0/0", many(61, "10.0.#.0/24"), many(31, "10.0.#.0/24"), "::ffff:10.0.0.0/104", "2001:db8::1/64", "x", ""},
-	"security-group-prefix-lists":   {"pl-0123456789abcdef0", "pl-0123456789abcdef0,pl-0123456789abcdef0", "pl-1", "pl-xyz", "x", "sg-0123456789abcdef0", "10.0.0.0/8"},
-	"certificate-arn":               {certificate, certificate + "," + another, certificate + "," + certificate, "x", "arn:aws:acm", "arn:aws:acm:eu-west-1:123456789012:certificate/gone", "", many(27, "arn:aws:acm:eu-west-1:123456789012:certificate/#")},
-	"ssl-policy":                    {"ELBSecurityPolicy-TLS13-1-2-2021-06", "x", "ELBSecurityPolicy-2099-01", "", "a b"},
-	"ssl-redirect":                  {"443", "80", "8443", "0", "65536", "https"},
-	"listen-ports":                  {`[{"HTTP":80}]`, `[{"HTTPS":443}]`, `[{"HTTP":0}]`, `[{"HTTP":65536}]`, `[{"HTTP":-1}]`, `[{"HTTP":80},{"HTTPS":80}]`, `[{"HTTP":80},{"HTTP":80}]`, `[{"HTTP":80,"HTTPS":443}]`, `[{"TCP":80}]`, `[]`, `x`, `null`, "[" + many(51, `{"HTTP":90#}`) + "]", "[" + many(29, `{"HTTP":90#}`) + "]"},
-	"listener-attributes.HTTP-80":   {"routing.http.response.server.enabled=false", "routing.http.response.server.enabled=no", "a b=c", "unheard.of=1", "routing.http.response.x_frame_options.header_value=DENY"},
-	"listener-attributes.HTTPS-443": {"routing.http.request.x_amzn_tls_version.header_name=X-TLS", "routing.http.response.server.enabled=1", "tcp.idle_timeout.seconds=1"},
+	"wafv2-acl-arn":                  {"WEBACL", "none", "", "acl", "arn:aws:wafv2:us-east-1:123456789012:global/webacl/a/b", "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/a/b"},
+	"tags":                           {"a=b", "=b", "a", "aws:a=b", "AWS:a=b", "a*=b", "a=b*", "a=", long(128) + "=b", long(129) + "=b", "a=" + long(256), "a=" + long(257), many(30, "k#=v"), many(46, "k#=v"), many(47, "k#=v"), many(48, "k#=v"), many(51, "k#=v"), "ä=ü", "a=b<c", "ingress.k8s.aws/stack=x"},
+	"inbound-cidrs":                  {"10.0.0.0/8", "10.0.0.1/8", "10.0.0.0", "::/0", "10.0.0.0/8,10.0.0.1/8", "0.0.0.0/0, 0.0.0.0/0", many(61, "10.0.#.0/24"), many(31, "10.0.#.0/24"), "::ffff:10.0.0.0/104", "2001:db8::1/64", "x", ""},
+	"security-group-prefix-lists":    {"pl-0123456789abcdef0", "pl-0123456789abcdef0,pl-0123456789abcdef0", "pl-1", "pl-xyz", "x", "sg-0123456789abcdef0", "10.0.0.0/8"},
+	"certificate-arn":                {certificate, certificate + "," + another, certificate + "," + certificate, "x", "arn:aws:acm", "arn:aws:acm:eu-west-1:123456789012:certificate/gone", "", many(27, "arn:aws:acm:eu-west-1:123456789012:certificate/#")},
+	"ssl-policy":                     {"ELBSecurityPolicy-TLS13-1-2-2021-06", "x", "ELBSecurityPolicy-2099-01", "", "a b"},
+	"ssl-redirect":                   {"443", "80", "8443", "0", "65536", "https"},
+	"listen-ports":                   {`[{"HTTP":80}]`, `[{"HTTPS":443}]`, `[{"HTTP":0}]`, `[{"HTTP":65536}]`, `[{"HTTP":-1}]`, `[{"HTTP":80},{"HTTPS":80}]`, `[{"HTTP":80},{"HTTP":80}]`, `[{"HTTP":80,"HTTPS":443}]`, `[{"TCP":80}]`, `[]`, `x`, `null`, "[" + many(51, `{"HTTP":90#}`) + "]", "[" + many(29, `{"HTTP":90#}`) + "]"},
+	"listener-attributes.HTTP-80":    {"routing.http.response.server.enabled=false", "routing.http.response.server.enabled=no", "a b=c", "unheard.of=1", "routing.http.response.x_frame_options.header_value=DENY"},
+	"listener-attributes.HTTPS-443":  {"routing.http.request.x_amzn_tls_version.header_name=X-TLS", "routing.http.response.server.enabled=1", "tcp.idle_timeout.seconds=1"},
+	"wafv2-acl-name":                 {"acl", "none", "other", ""},
+	"minimum-load-balancer-capacity": {"CapacityUnits=1000", "CapacityUnits=0", "CapacityUnits=-1", "CapacityUnits=15001", "Units=1", ""},
+	"ipam-ipv4-pool-id":              {"ipam-pool-1", "ipam-pool-", "pool", ""},
+	"customer-owned-ipv4-pool":       {"ipv4pool-coip-1", "pool", ""},
+	"mutual-authentication": {
+		`[{"port":443,"mode":"off"}]`, `[{"port":443,"mode":"passthrough"}]`, `[{"port":443,"mode":"verify","trustStore":"partners"}]`,
+		`[{"port":443,"mode":"verify","trustStore":"partners","ignoreClientCertificateExpiry":true,"advertiseTrustStoreCaNames":"on"}]`,
+		`[{"port":443,"mode":"verify"}]`, `[{"port":443,"mode":"off","trustStore":"partners"}]`, `[{"port":80,"mode":"passthrough"}]`,
+		`[{"port":443,"mode":"verify","trustStore":"other"}]`, `[{"mode":"off"}]`, "[]", "",
+	},
+	"jwt-validation": {
+		`{"jwksEndpoint":"https://idp.example/keys","issuer":"idp"}`, `{"jwksEndpoint":"http://idp.example/keys","issuer":"idp"}`,
+		`{"jwksEndpoint":"https://idp.example/keys"}`, `{"issuer":"idp"}`, "{}", "",
+		`{"jwksEndpoint":"https://idp.example/keys","issuer":"idp","additionalClaims":[{"format":"string-array","name":"aud","values":["a"]}]}`,
+		`{"jwksEndpoint":"https://idp.example/keys","issuer":"idp","additionalClaims":[{"format":"json","name":"aud","values":["a"]}]}`,
+		`{"jwksEndpoint":"https://idp.example/keys","issuer":"idp","additionalClaims":[{"format":"single-string","name":"exp","values":["a"]}]}`,
+		`{"jwksEndpoint":"https://idp.example/keys","issuer":"idp","additionalClaims":[{"format":"single-string","name":"aud","values":[]}]}`,
+		`{"jwksEndpoint":"https://idp.example/keys","issuer":"` + long(257) + `"}`,
+		`{"jwksEndpoint":"https://idp.example/keys","issuer":"idp","additionalClaims":[{"format":"space-separated-values","name":"aud","values":["a b"]}]}`,
+	},
+	"auth-type":                       {"oidc", "cognito", "none", "basic", ""},
+	"auth-idp-oidc":                   {provider("https"), provider("http"), "{}", ""},
+	"auth-idp-cognito":                {pool, "{}", ""},
+	"auth-on-unauthenticated-request": {"deny", "allow", "authenticate", "ask"},
+	"auth-scope":                      {"openid email", ""},
+	"auth-session-cookie":             {"c", ""},
+	"auth-session-timeout":            {"1", "604800", "604801", "0"},
+	"transforms.web": {
+		`[{"type":"url-rewrite","urlRewriteConfig":{"rewrites":[{"regex":"^/a(.*)","replace":"/$1"}]}}]`,
+		`[{"type":"host-header-rewrite","hostHeaderRewriteConfig":{"rewrites":[{"regex":"a","replace":"b"}]}}]`,
+		`[{"type":"url-rewrite","urlRewriteConfig":{"rewrites":[{"regex":"","replace":""}]}}]`,
+		`[{"type":"url-rewrite","urlRewriteConfig":{"rewrites":[]}}]`, `[{"type":"url-rewrite"}]`, `[{"type":"path"}]`, "[]", "",
+		`[{"type":"url-rewrite","urlRewriteConfig":{"rewrites":[{"regex":"` + long(1025) + `","replace":""}]}}]`,
+	},
 	"actions.act": {
 		``, `x`, `{}`, `null`, `{"type":"forward"}`, `{"type":"fixed-response"}`,
 		`{"type":"fixed-response","fixedResponseConfig":{"statusCode":"200"}}`,
@@ -212,6 +254,19 @@ func quirks() (out []quirk) {
 			if row := ingress.Lookup(ingress.Prefix + name); row.Scope == ingress.OfTargetGroup {
 				out = append(out, quirk{"Service " + shown, func(m *member) { m.web.Annotations[ingress.Prefix+name] = text }})
 			}
+		}
+	}
+	for _, name := range []string{"auth-idp-oidc", "auth-idp-cognito", "auth-on-unauthenticated-request", "auth-scope", "auth-session-cookie", "auth-session-timeout"} {
+		for _, text := range values[name] {
+			out = append(out, quirk{fmt.Sprintf("login with %s=%.200q", name, text), func(m *member) {
+				kind := "oidc"
+				if name == "auth-idp-cognito" {
+					kind = "cognito"
+				}
+				m.ingress.Annotations[ingress.Prefix+"auth-type"] = kind
+				m.ingress.Annotations[ingress.Prefix+"auth-idp-oidc"] = provider("https")
+				m.ingress.Annotations[ingress.Prefix+name] = text
+			}})
 		}
 	}
 	for _, row := range ingress.Table() {

@@ -17,6 +17,7 @@ const (
 var (
 	enabled  = attribute{preset: "true", values: boolean}
 	anyText  = attribute{free: true}
+	text     = func(preset string) attribute { return attribute{preset: preset, free: true} }
 	number   = func(preset string, lo, hi int) attribute { return attribute{preset: preset, lo: lo, hi: hi} }
 	xffModes = []string{"append", "preserve", "remove"}
 
@@ -73,14 +74,14 @@ var (
 		"routing.http.response.content_security_policy.header_value":            anyText,
 		"routing.http.response.x_content_type_options.header_value":             anyText,
 		"routing.http.response.x_frame_options.header_value":                    anyText,
-		"routing.http.request.x_amzn_mtls_clientcert_serial_number.header_name": anyText,
-		"routing.http.request.x_amzn_mtls_clientcert_issuer.header_name":        anyText,
-		"routing.http.request.x_amzn_mtls_clientcert_subject.header_name":       anyText,
-		"routing.http.request.x_amzn_mtls_clientcert_validity.header_name":      anyText,
-		"routing.http.request.x_amzn_mtls_clientcert_leaf.header_name":          anyText,
-		"routing.http.request.x_amzn_mtls_clientcert.header_name":               anyText,
-		"routing.http.request.x_amzn_tls_version.header_name":                   anyText,
-		"routing.http.request.x_amzn_tls_cipher_suite.header_name":              anyText,
+		"routing.http.request.x_amzn_mtls_clientcert_serial_number.header_name": text("X-Amzn-Mtls-Clientcert-Serial-Number"),
+		"routing.http.request.x_amzn_mtls_clientcert_issuer.header_name":        text("X-Amzn-Mtls-Clientcert-Issuer"),
+		"routing.http.request.x_amzn_mtls_clientcert_subject.header_name":       text("X-Amzn-Mtls-Clientcert-Subject"),
+		"routing.http.request.x_amzn_mtls_clientcert_validity.header_name":      text("X-Amzn-Mtls-Clientcert-Validity"),
+		"routing.http.request.x_amzn_mtls_clientcert_leaf.header_name":          text("X-Amzn-Mtls-Clientcert-Leaf"),
+		"routing.http.request.x_amzn_mtls_clientcert.header_name":               text("X-Amzn-Mtls-Clientcert"),
+		"routing.http.request.x_amzn_tls_version.header_name":                   text("X-Amzn-Tls-Version"),
+		"routing.http.request.x_amzn_tls_cipher_suite.header_name":              text("X-Amzn-Tls-Cipher-Suite"),
 	}
 
 	tcpListenerAttributes = map[string]attribute{"tcp.idle_timeout.seconds": number("350", 60, 6000)}
