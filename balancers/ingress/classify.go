@@ -22,6 +22,9 @@ const (
 
 	classAnnotation   = "kubernetes.io/ingress.class"
 	defaultAnnotation = "ingressclass.kubernetes.io/is-default-class"
+	// ExclusiveAnnotation of IngressClassParams, when it is "true", keeps the group that they name for the Ingresses of their classes.
+	ExclusiveAnnotation = "targetgate.dev/exclusive-group"
+
 	// emptyClass is what an empty --ingress-class wants of classAnnotation.
 	emptyClass = "alb"
 )
@@ -69,6 +72,8 @@ type Classified struct {
 	Group  Group
 	Order  int64
 	Params *v1beta1.IngressClassParams // of its class, nil for none
+	// Excluded says that the Fault is to name a group that others' IngressClassParams keep for their classes.
+	Excluded bool
 	// Fault is why it is not known what the Ingress asks for, although it seems to be ours: its class, its group's name or its order.
 	Fault *Fault
 }
@@ -93,6 +98,9 @@ func (o Objects) classify(ingress *networkingv1.Ingress) Classified {
 	}
 	if fault == nil && ours {
 		c.Group, fault = groupOf(ingress, c.Params)
+		if keeper := o.keeper(c.Group, c.Params); fault == nil && keeper != nil {
+			c.Excluded, fault = true, excluded(c.Group, keeper)
+		}
 		c.Ours = fault == nil
 	}
 	if c.Ours {
@@ -186,6 +194,25 @@ func (o Objects) paramsOf(ingress *networkingv1.Ingress, class *networkingv1.Ing
 		}
 	}
 	return params, nil
+}
+
+// keeper are the params that keep the group for Ingresses of their classes, to which one with these params does not belong; nil for none.
+func (o Objects) keeper(group Group, params *v1beta1.IngressClassParams) *v1beta1.IngressClassParams {
+	keeps := func(p *v1beta1.IngressClassParams) bool {
+		return p.Annotations[ExclusiveAnnotation] == "true" && p.Spec.Group != nil && p.Spec.Group.Name == group.Name
+	}
+	i := slices.IndexFunc(o.Params, keeps)
+	if i < 0 || !group.IsExplicit() || params != nil && params.Spec.Group != nil {
+		return nil
+	}
+	return o.Params[i]
+}
+
+func excluded(group Group, keeper *v1beta1.IngressClassParams) *Fault {
+	return &Fault{
+		Annotation: Prefix + GroupName.Name, Value: group.Name,
+		Reason: "IngressClassParams " + keeper.Name + " keep this group for Ingresses of their class: take that class, or another group",
+	}
 }
 
 func groupOf(ingress *networkingv1.Ingress, params *v1beta1.IngressClassParams) (Group, *Fault) {

@@ -172,3 +172,37 @@ spec: {ingressClassName: nginx}`)
 		t.Errorf("groups (-want +got):\n%s", diff)
 	}
 }
+
+// A group that params keep for their classes is for no other Ingress. One that was in it before stays as it is.
+func TestAGroupThatIsKept(t *testing.T) {
+	for name, tc := range map[string]struct {
+		annotation string // of the params
+		ingress    string
+		ours       bool
+		excluded   bool
+	}{
+		"of the class":            {"true", `{metadata: {namespace: a}, spec: {ingressClassName: team}}`, true, false},
+		"of another class":        {"true", `{metadata: {annotations: {alb.ingress.kubernetes.io/group.name: team}}, spec: {ingressClassName: alb}}`, false, true},
+		"by the class annotation": {"true", `{metadata: {annotations: {kubernetes.io/ingress.class: alb, alb.ingress.kubernetes.io/group.name: team}}}`, false, true},
+		"of another group":        {"true", `{metadata: {annotations: {alb.ingress.kubernetes.io/group.name: other}}, spec: {ingressClassName: alb}}`, true, false},
+		"that is not kept":        {"", `{metadata: {annotations: {alb.ingress.kubernetes.io/group.name: team}}, spec: {ingressClassName: alb}}`, true, false},
+		"that is kept otherwise":  {"false", `{metadata: {annotations: {alb.ingress.kubernetes.io/group.name: team}}, spec: {ingressClassName: alb}}`, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := Objects{
+				Classes: parse[networkingv1.IngressClass](t, testClasses), Params: parse[v1beta1.IngressClassParams](t, testParams),
+				Namespaces: map[string]map[string]string{"a": {"team": "a"}}, Class: "alb", Ingresses: parse[networkingv1.Ingress](t, tc.ingress),
+			}
+			objects.Params[0].Annotations = map[string]string{ExclusiveAnnotation: tc.annotation}
+			got := Classify(objects)[0]
+			if got.Ours != tc.ours || got.Excluded != tc.excluded || got.Excluded != (got.Fault != nil) {
+				t.Errorf("ours %v, excluded %v, fault %v", got.Ours, got.Excluded, got.Fault)
+			}
+			objects.Ingresses[0].Finalizers = []string{"group.ingress.k8s.aws/team"}
+			members := Groups(Classify(objects))[Group{Name: "team"}]
+			if tc.excluded && (len(members.Active) != 1 || members.Active[0].Fault == nil) {
+				t.Errorf("members %+v, want the one that was there held", members)
+			}
+		})
+	}
+}

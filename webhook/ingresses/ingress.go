@@ -101,12 +101,15 @@ func (v *validator) classes(ctx context.Context, name string) (all []*networking
 	return all, nil
 }
 
-// refusal is why the Ingress is refused, "" if it is not: for what aws-load-balancer-controller refuses, as far as this change makes it.
+// refusal is why the Ingress is refused, "" if it is not: for what aws-load-balancer-controller refuses, and for a group that is kept for
+// other Ingresses, as far as this change makes it.
 func (v *validator) refusal(now, before *networkingv1.Ingress, objects ingress.Objects, c ingress.Classified) string {
 	switch class := ptr.Deref(now.Spec.IngressClassName, ""); {
 	case class != ptr.Deref(before.Spec.IngressClassName, "") && !hasClassAnnotation(now) && isMissing(class, objects.Classes):
 		return fmt.Sprintf("spec.ingressClassName %q: there is no IngressClass of this name: create it, or name one that there is", class)
 	case c.Fault != nil && c.Fault.Field == "spec.ingressClassName" && before.Name == "":
+		return c.Fault.Error()
+	case c.Excluded && now.Annotations[groupAnnotation] != before.Annotations[groupAnnotation]:
 		return c.Fault.Error()
 	case !c.Ours:
 		return ""
@@ -130,15 +133,17 @@ func (v *validator) forbidden(now, before *networkingv1.Ingress) string {
 		return fmt.Sprintf("new usage of the annotation %s is forbidden by --disable-ingress-class-annotation: set spec.ingressClassName",
 			classAnnotation)
 	}
-	const group = ingress.Prefix + "group.name"
-	if name, set := now.Annotations[group]; v.options.ForbidGroupName && set && name != before.Annotations[group] {
+	if name, set := now.Annotations[groupAnnotation]; v.options.ForbidGroupName && set && name != before.Annotations[groupAnnotation] {
 		return fmt.Sprintf("new usage of the annotation %s is forbidden by --disable-ingress-group-name-annotation: "+
-			"use a class whose IngressClassParams set spec.group.name", group)
+			"use a class whose IngressClassParams set spec.group.name", groupAnnotation)
 	}
 	return ""
 }
 
-const classAnnotation = "kubernetes.io/ingress.class"
+const (
+	classAnnotation = "kubernetes.io/ingress.class"
+	groupAnnotation = ingress.Prefix + "group.name"
+)
 
 func hasClassAnnotation(i *networkingv1.Ingress) bool {
 	_, set := i.Annotations[classAnnotation]

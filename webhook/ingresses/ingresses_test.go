@@ -308,3 +308,21 @@ func FuzzReview(f *testing.F) {
 		}
 	})
 }
+
+// Who joins a group that IngressClassParams keep for their class is refused; who was in it before is warned.
+func TestAGroupThatIsKeptForItsClass(t *testing.T) {
+	params := &ingressapi.IngressClassParams{
+		ObjectMeta: metav1.ObjectMeta{Name: "edge", Annotations: map[string]string{ingress.ExclusiveAnnotation: "true"}},
+		Spec:       ingressapi.IngressClassParamsSpec{Group: &ingressapi.Group{Name: "edge"}},
+	}
+	server := newServer(t, Options{Class: "alb"}, class("alb", ingress.Controller, false), params)
+	const want = "IngressClassParams edge keep this group for Ingresses of their class"
+	outside, inside := newIngress("alb"), newIngress("alb", "group.name=edge")
+	if got := ask(t, server, Path, inside, outside); got.Allowed || !strings.Contains(got.Result.Message, want) {
+		t.Errorf("joining: allowed %v, %v", got.Allowed, got.Result)
+	}
+	changed := newIngress("alb", "group.name=edge", "scheme=internal")
+	if got := ask(t, server, Path, changed, inside); !got.Allowed || !strings.Contains(strings.Join(got.Warnings, " "), want) {
+		t.Errorf("staying: allowed %v, warnings %q", got.Allowed, got.Warnings)
+	}
+}
