@@ -4,6 +4,7 @@
 package ingress
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -21,6 +22,8 @@ type Annotation struct {
 	Combine Combine
 	// Default is what holds without the annotation, empty for nothing.
 	Default string
+	// Type is what its values are, Example one of them; in a family what its name goes on with stands before it.
+	Type, Example string
 	// Doc is what the value means, in a sentence or two.
 	Doc string
 	// Unsupported says that it is not built: what it asks for is left as it is in AWS.
@@ -155,11 +158,31 @@ func add[T any](row Annotation, parse func(string) (T, error)) Key[T] {
 		_, err := parse(value)
 		return err
 	}
+	row.Type = valueType[T]()
 	if rows[row.Name] != nil {
 		panic("two annotations with the name " + row.Name)
 	}
 	rows[row.Name] = &row
 	return Key[T]{Annotation: &row, parse: parse}
+}
+
+// valueType says what values of a type are written as.
+func valueType[T any]() string {
+	switch kind := reflect.TypeFor[T](); kind.Kind() {
+	case reflect.String:
+		return "text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int64, reflect.Int32:
+		return "integer"
+	}
+	switch any(*new(T)).(type) {
+	case map[string]string:
+		return "key=value,..."
+	case []string:
+		return "list"
+	}
+	return "JSON"
 }
 
 // unsupported puts rows into the table of annotations that are not built.

@@ -76,6 +76,13 @@ func TestEachAnnotationIsExplained(t *testing.T) {
 		if Lookup(Prefix+row.Name+map[bool]string{true: "x"}[strings.HasSuffix(row.Name, ".")]) != row {
 			t.Errorf("%s is not found", row.Name)
 		}
+		example := row.Example
+		if strings.HasSuffix(row.Name, ".") {
+			_, example, _ = strings.Cut(example, ": ")
+		}
+		if err := row.check(example); !row.Unsupported && (err != nil || example == "") {
+			t.Errorf("%s: example %q: %v", row.Name, example, err)
+		}
 		if !row.Unsupported && row.Default != "" && !strings.ContainsAny(row.Default, " ") {
 			if err := row.check(row.Default); err != nil {
 				t.Errorf("%s: default %q: %v", row.Name, row.Default, err)

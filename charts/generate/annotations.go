@@ -23,16 +23,14 @@ Service, and then counts before that of the Ingress. Settings of the class's Ing
 A value that is wrong holds its Ingress: it stays as it is in AWS, and an event on it says what is wrong. The others of its group
 go on.
 
-| annotation | for | default | in a group | meaning |
-|---|---|---|---|---|
+| annotation | for | type | default | in a group | meaning | example |
+|---|---|---|---|---|---|---|
 `
 
 const unsupportedIntro = `
 ## Not supported
 
-An event on the Ingress names such an annotation. What it asks for is left as it is in AWS, if another controller has made it. An
-Ingress is held if it would be served otherwise than it asks for: with ` + "`auth-type`, `jwt-validation`, `transforms.` or " +
-	"`mutual-authentication`, unless their value is `none` or the mode `off`" + `.
+An event on the Ingress names such an annotation. What it asks for is left as it is in AWS, if another controller has made it.
 
 `
 
@@ -62,7 +60,9 @@ func annotations(table []*ingress.Annotation) []byte {
 		if row.Default != "" {
 			fallback = "`" + row.Default + "`"
 		}
-		cells := []string{"`" + row.Name + "`", scopes[row.Scope], fallback, combinations[row.Combine], row.Doc}
+		cells := []string{
+			"`" + row.Name + "`", scopes[row.Scope], row.Type, fallback, combinations[row.Combine], row.Doc, "`" + row.Example + "`",
+		}
 		fmt.Fprintf(out, "| %s |\n", strings.ReplaceAll(strings.Join(cells, " | "), "|  |", "| |"))
 	}
 	out.WriteString(unsupportedIntro)
