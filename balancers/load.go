@@ -119,7 +119,7 @@ func (p *pass) leaveUnknown(why error) {
 			b.WebACL = p.wanted.LoadBalancers[0].WebACL
 			p.unknownACL = b.WebACL != nil && *b.WebACL != ""
 		}
-		if b := &p.seen.LoadBalancers[i]; b.Capacity == nil {
+		if b := &p.seen.LoadBalancers[i]; b.Capacity == nil { // an unknown protection is left alone anyhow
 			b.Capacity = p.wanted.LoadBalancers[0].Capacity
 		}
 	}

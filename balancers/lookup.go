@@ -44,8 +44,21 @@ func (l *Lookup) Lookup(ctx context.Context, needs ingress.Needs) (out ingress.A
 			out.TargetGroups[name] = arn
 		}
 	}
+	if needs.Shield && l.Network.Shield != nil {
+		out.NoShield = noShield(l.Network.ShieldSubscribed(ctx))
+	}
 	out.TrustStores, out.WebACLs = named(ctx, needs.TrustStores, l.Network.TrustStore), named(ctx, needs.WebACLs, l.Network.WebACL)
 	return out, nil
+}
+
+func noShield(subscribed bool, err error) string {
+	switch {
+	case err != nil:
+		return "the subscription to AWS Shield Advanced could not be read: " + awserr.Message(err)
+	case !subscribed:
+		return "the account has no subscription to AWS Shield Advanced"
+	}
+	return ""
 }
 
 // named looks up what users name. What could not be looked up concerns those who name it alone.

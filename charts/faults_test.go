@@ -75,7 +75,7 @@ func TestOddValuesThatAreRightAreRendered(t *testing.T) {
 		"no metrics":  {`metricsBindAddr="0"`},
 		"budget off":  {`podDisruptionBudget={"enabled":false,"minAvailable":2}`},
 		"values of theirs": {
-			`ingressClass="alb"`, `createIngressClassResource=true`, `enableShield=null`, `keepTLSSecret=true`, `topologySpreadConstraints={}`,
+			`ingressClass="alb"`, `createIngressClassResource=true`, `enableEndpointSlices=null`, `keepTLSSecret=true`, `topologySpreadConstraints={}`,
 			`env=null`, `serviceAccount={"name":null,"imagePullSecrets":null}`, `region=null`, `webhookTLS={"caCert":null,"cert":null,"key":null}`,
 			`awsApiThrottle=null`, `podDisruptionBudget={}`, `updateStrategy={}`, `objectSelector={"matchExpressions":null,"matchLabels":null}`,
 		},

@@ -56,6 +56,7 @@ var valueCases = map[string]struct {
 	"requiredSecretsLabel":                             {value: `"team=web"`, with: []string{provision}, want: `- "--required-secrets-label=team=web"`},
 	"clusterSecretsPermissions.allowAllSecrets":        {value: `true`, with: []string{provision}, want: `resources: [secrets] # for logins`},
 	"certDiscovery.allowedCertificateAuthorityARNs":    {value: `"arn:a,arn:b"`, with: []string{provision}, want: `- "--allowed-certificate-authority-arns=arn:a,arn:b"`},
+	"enableShield":                                     {value: `false`, with: []string{provision}, want: `- "--enable-shield=false"`},
 	"enableWafv2":                                      {value: `false`, with: []string{provision}, want: `- "--enable-wafv2=false"`},
 	"disableIngressClassAnnotation":                    {value: `true`, with: []string{provision}, want: `- "--disable-ingress-class-annotation=true"`},
 	"disableIngressGroupNameAnnotation":                {value: `true`, with: []string{provision}, want: `- "--disable-ingress-group-name-annotation=true"`},

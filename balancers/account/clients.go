@@ -44,6 +44,14 @@ type WebACLs interface {
 	Named(ctx context.Context, name string) (string, error)
 }
 
+// Protections are the calls of Shield.
+type Protections interface {
+	// Protection is that of the load balancer, and whether it is ours; it has no ID when there is none.
+	Protection(ctx context.Context, loadBalancer string) (id string, own bool, err error)
+	// Subscribed reports whether the account can have protections.
+	Subscribed(context.Context) (bool, error)
+}
+
 // Certificates are the calls of Certificate Manager.
 type Certificates interface {
 	Issued(context.Context) ([]string, error)

@@ -168,7 +168,11 @@ func (v *View) completeBalancers(ctx context.Context, seen *stack.Stack, wanted 
 		b := &seen.LoadBalancers[i]
 		acls, aclErr := complete(&b.WebACL, v.WAF != nil && w.WebACL != nil, func() (string, error) { return v.WAF.WebACL(ctx, b.ARN) })
 		capacity, capacityErr := complete(&b.Capacity, w.Capacity != nil, func() (int32, error) { return v.capacity(ctx, b.ARN) })
-		read, err = read || acls || capacity, errors.Join(err, aclErr, capacityErr)
+		shields, shieldErr := complete(&b.Protection, v.Shield != nil && w.Shield != nil, func() (p stack.Protection, err error) {
+			p.ID, p.Own, err = v.Shield.Protection(ctx, b.ARN)
+			return p, err
+		})
+		read, err = read || acls || capacity || shields, errors.Join(err, aclErr, capacityErr, shieldErr)
 	}
 	return read, err
 }

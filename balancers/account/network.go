@@ -21,17 +21,20 @@ import (
 // Network looks up what load balancers are made in, and what users name that they have made themselves. It remembers answers, and is safe
 // for concurrent use.
 type Network struct {
-	EC2   NetworkCalls
-	ELB   ELB
-	WAF   WebACLs
-	Clock clock.PassiveClock
-	VPC   string
+	EC2 NetworkCalls
+	ELB ELB
+	WAF WebACLs
+	// Shield is nil where protections are nobody's business.
+	Shield Protections
+	Clock  clock.PassiveClock
+	VPC    string
 
 	subnets      remembered[[]Subnet]
 	groups       remembered[[]string]
 	targetGroups remembered[string]
 	trustStores  remembered[string]
 	webACLs      remembered[string]
+	subscribed   remembered[bool]
 }
 
 // NetworkCalls are the calls of EC2. Each answers with all pages.
@@ -186,6 +189,14 @@ func (n *Network) WebACL(ctx context.Context, name string) (string, error) {
 	return n.webACLs.get(ctx, n.Clock.Now, name, func(ctx context.Context) (string, time.Duration, error) {
 		arn, err := n.WAF.Named(ctx, name)
 		return arn, ageOf(len(arn)), err
+	})
+}
+
+// ShieldSubscribed reports whether the account has a subscription to AWS Shield Advanced.
+func (n *Network) ShieldSubscribed(ctx context.Context) (bool, error) {
+	return n.subscribed.get(ctx, n.Clock.Now, "", func(ctx context.Context) (bool, time.Duration, error) {
+		subscribed, err := n.Shield.Subscribed(ctx)
+		return subscribed, foundAge, err
 	})
 }
 

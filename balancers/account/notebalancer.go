@@ -14,7 +14,7 @@ func (n *noting) loadBalancer(change plan.Change) bool {
 	switch c := change.(type) {
 	case plan.CreateLoadBalancer:
 		b, none := copyOf(c.LoadBalancer), ""
-		b.Capacity = new(int32)
+		b.Capacity, b.Protection = new(int32), &stack.Protection{}
 		b.ARN, b.DNSName, b.Active, b.SpareName = n.done.ID, n.done.DNSName, false, ""
 		b.SecurityGroups, b.Attributes, b.Listeners, b.WebACL = ids(b.SecurityGroups), map[string]string{}, nil, &none
 		slices.Sort(b.Subnets)
@@ -47,6 +47,10 @@ func (n *noting) loadBalancerSetting(change plan.Change) bool {
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.IPAMPool = c.Pool })
 	case plan.SetCapacity:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.Capacity = &c.Units })
+	case plan.Protect:
+		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.Protection = nil }) // its ID is read when it is needed
+	case plan.Unprotect:
+		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.Protection = &stack.Protection{} })
 	case plan.SetWebACL:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.WebACL = &c.WebACL })
 	default:

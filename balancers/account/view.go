@@ -23,7 +23,8 @@ import (
 type View struct {
 	ELB     ELB
 	EC2     SecurityGroups
-	WAF     WebACLs // nil when web ACLs are nobody's business
+	WAF     WebACLs     // nil when web ACLs are nobody's business
+	Shield  Protections // nil when protections are nobody's business
 	Clock   clock.PassiveClock
 	Cluster string
 	VPC     string

@@ -11,6 +11,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/ec2"
 	provisioning "github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/aws/shield"
 	"github.com/targetgate/targetgate/aws/wafv2"
 )
 
@@ -18,6 +19,7 @@ var (
 	_ ELB            = (*provisioning.Provisioner)(nil)
 	_ SecurityGroups = (*ec2.Provisioner)(nil)
 	_ WebACLs        = (*wafv2.Client)(nil)
+	_ Protections    = (*shield.Client)(nil)
 )
 
 // Calls are the calls that steps are made of, charged to one class of the budget.
@@ -25,6 +27,8 @@ type Calls struct {
 	ELB ELB
 	EC2 SecurityGroups
 	WAF WebACLs
+
+	Shield Protections
 }
 
 // ELB are those of Elastic Load Balancing.
@@ -99,4 +103,12 @@ type WebACLs interface {
 	Associate(ctx context.Context, loadBalancer, webACL string) error
 	// Disassociate leaves the load balancer without a web ACL.
 	Disassociate(ctx context.Context, loadBalancer string) error
+}
+
+// Protections are the calls of Shield.
+type Protections interface {
+	// Protect has a load balancer be protected.
+	Protect(ctx context.Context, loadBalancer string) error
+	// Unprotect ends a protection.
+	Unprotect(ctx context.Context, id string) error
 }

@@ -46,6 +46,8 @@ var kinds = table(
 	change(sets, (*doing).setIPAMPool),
 	change(sets, (*doing).setCapacity),
 	change(sets, (*doing).setWebACL),
+	change(sets, (*doing).protect),
+	change(sets, (*doing).unprotect),
 	change(removes, (*doing).deleteLoadBalancer),
 
 	create(makes, (*doing).createListener),

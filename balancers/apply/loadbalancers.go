@@ -123,6 +123,14 @@ func (d *doing) setWebACL(ctx context.Context, c plan.SetWebACL) error {
 	return d.WAF.Associate(ctx, c.LoadBalancer.ID, c.WebACL)
 }
 
+func (d *doing) protect(ctx context.Context, c plan.Protect) error {
+	return d.Shield.Protect(ctx, c.LoadBalancer.ID)
+}
+
+func (d *doing) unprotect(ctx context.Context, c plan.Unprotect) error {
+	return d.Shield.Unprotect(ctx, c.ID)
+}
+
 func (d *doing) deleteLoadBalancer(ctx context.Context, c plan.DeleteLoadBalancer) error {
 	_, err := d.ELB.DeleteLoadBalancer(ctx, &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(c.LoadBalancer.ID)})
 	return err

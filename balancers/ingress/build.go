@@ -140,6 +140,7 @@ func (d *draft) stack() stack.Stack {
 		Presets:        in.presets(balancerAttributes, attributes),
 		Tags:           in.tagsOf(loadBalancerPart, d.keys(Tags.Name)),
 		WebACL:         d.webACL(),
+		Shield:         d.shield(),
 		IPAMPool:       d.get(IPAMPool.Name, ""),
 		CustomerPool:   d.get(CustomerPool.Name, ""),
 		Capacity:       d.capacity(),
@@ -178,6 +179,15 @@ func (d *draft) capacity() *int32 {
 	}
 	units, _ := strconv.ParseInt(vote.text, 10, 32) // it is one
 	return new(int32(units))
+}
+
+// shield is nil where nobody says anything.
+func (d *draft) shield() *bool {
+	vote, ok := d.votes[Shield.Name]
+	if !ok {
+		return nil
+	}
+	return new(vote.text == "true")
 }
 
 // webACL is nil where nobody says one.

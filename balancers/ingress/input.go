@@ -39,6 +39,8 @@ type AWS struct {
 	NoCertificates string
 	// TargetGroups are ARNs by name.
 	TargetGroups map[string]string
+	// NoShield says why AWS Shield Advanced cannot protect load balancers, "" when it can.
+	NoShield string
 	// TrustStores and WebACLs are what was found by their names. What was not found concerns those who name it alone.
 	TrustStores, WebACLs map[string]Named
 }
@@ -100,7 +102,8 @@ type Options struct {
 	TolerateMissingService, TolerateMissingAction bool
 	// AllowedCAs are the certificate authorities whose certificates are discovered; empty for all.
 	AllowedCAs []string
-	WAFv2      bool
+	// WAFv2 and Shield say whether web ACLs and protections are ours to change.
+	WAFv2, Shield bool
 	// Capacity allows to reserve capacity: it is the gate LBCapacityReservation.
 	Capacity bool
 	// TagListenersAndRules is the gate ListenerRulesTagging.
@@ -130,7 +133,7 @@ func DefaultOptions(cluster, vpc string) Options {
 		DefaultScheme: internal, DefaultTargetType: "instance", DefaultSSLPolicy: "ELBSecurityPolicy-2016-08",
 		BackendSecurityGroups:  true,
 		TolerateMissingService: true, TolerateMissingAction: true,
-		WAFv2: true, Capacity: true, TagListenersAndRules: true, CheckClusterTag: true, ByReachability: true,
+		WAFv2: true, Shield: true, Capacity: true, TagListenersAndRules: true, CheckClusterTag: true, ByReachability: true,
 		Limits: Limits{Rules: 100, Certificates: 25, TargetGroups: 100, ConditionValues: 5, ConditionWildcards: 6},
 	}
 }

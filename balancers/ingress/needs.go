@@ -23,6 +23,8 @@ type Needs struct {
 	SecurityGroups, TargetGroups, TrustStores, WebACLs []string
 	// Hosts are those whose certificates are looked for in ACM.
 	Hosts []string
+	// Shield says that it is to be known whether AWS Shield Advanced can protect load balancers.
+	Shield bool
 	// Subnets says that the subnets of the VPC are needed.
 	Subnets bool
 }
@@ -88,6 +90,8 @@ func (n *Needs) addMember(member Member) {
 
 // addNames adds the names of trust stores and web ACLs.
 func (n *Needs) addNames(member Member) {
+	_, shield, _ := Shield.In(member.Ingress.Annotations)
+	n.Shield = n.Shield || shield
 	mutual, _, _ := MutualAuthentication.In(member.Ingress.Annotations)
 	for _, entry := range mutual {
 		if entry.TrustStore != "" && !trustStoreARN.MatchString(entry.TrustStore) {

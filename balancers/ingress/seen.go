@@ -39,6 +39,9 @@ func (in *Input) seenVotes() map[string]vote {
 		r.add(SecurityGroups.Name, strings.Join(given, ","), Fault{})
 		r.add(ManageBackendRules.Name, yesNo(backend), Fault{})
 	}
+	if lb.Protection != nil {
+		r.add(Shield.Name, yesNo(lb.Protection.ID != ""), Fault{})
+	}
 	if lb.IPAMPool != "" {
 		r.addText(IPAMPool.Name, lb.IPAMPool, Fault{})
 	}

@@ -42,6 +42,7 @@ func (r *reading) readSettings() {
 	say(r, AddressType, "spec.ipAddressType", ptr.Deref(p.IPAddressType, ""), asIs)
 	r.readSSLRedirect()
 	r.readWebACL()
+	r.readShield()
 	r.readPools()
 	r.readSubnets()
 
@@ -111,6 +112,18 @@ func (r *reading) readWebACL() {
 	say(r, WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn, func(arn string) string { return cmp.Or(arn, noWebACL) })
 	if arn, set := r.annotations()[Prefix+WAFv2ACL.Name]; set && arn == "" && r.params.WAFv2ACLArn == "" {
 		r.warnOf(Fault{Annotation: Prefix + WAFv2ACL.Name, Reason: "an empty value takes the present web ACL off: write none, or leave it out"})
+	}
+}
+
+// readShield reads whether the load balancer is protected. Without a subscription that is left as it is.
+func (r *reading) readShield() {
+	protect, set := get(r, Shield)
+	switch {
+	case !set || r.in.alone || !r.in.Options.Shield:
+	case r.in.AWS.NoShield != "":
+		r.warnOf(Fault{Annotation: Prefix + Shield.Name, Value: yesNo(protect), Reason: r.in.AWS.NoShield + ", the protection is left as it is"})
+	default:
+		r.add(Shield.Name, yesNo(protect), Fault{Annotation: Prefix + Shield.Name})
 	}
 }
 

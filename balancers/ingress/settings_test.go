@@ -111,7 +111,7 @@ func TestWarnings(t *testing.T) {
 		want        []string
 	}{
 		"an annotation that is none":        {annotations: map[string]string{"shceme": "internal"}, want: []string{`annotation alb.ingress.kubernetes.io/shceme, value "internal": no annotation has this name, it is ignored`}},
-		"one that is not supported":         {annotations: map[string]string{"shield-advanced-protection": "true"}, want: []string{"this annotation is not supported, what it asks for is left as it is"}},
+		"one that is not supported":         {annotations: map[string]string{"enable-frontend-nlb": "true"}, want: []string{"this annotation is not supported, what it asks for is left as it is"}},
 		"no authentication":                 {annotations: map[string]string{"auth-type": "none"}},
 		"a wrong value that nothing needs":  {annotations: map[string]string{"listener-attributes.HTTP-8080": "k"}, want: []string{"has no equals sign"}},
 		"a port twice":                      {annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443},{"HTTP":80}]`}, want: []string{"port 80 is there twice, and its protocol is HTTP: want it once"}},
@@ -285,5 +285,27 @@ func TestWebACLByName(t *testing.T) {
 				t.Errorf("looked up: %v", needs)
 			}
 		})
+	}
+}
+
+// A protection needs a subscription. Without one, and with --enable-shield=false, what there is stays.
+func TestShield(t *testing.T) {
+	in := three(t)
+	annotate(&in, 1, Prefix+"shield-advanced-protection", "true")
+	if got, faults := Build(in); got.LoadBalancers[0].Shield == nil || !*got.LoadBalancers[0].Shield || len(faults) > 0 {
+		t.Errorf("protection %v, faults %v", got.LoadBalancers[0].Shield, faults)
+	}
+	if !NeedsOf(in).Shield {
+		t.Error("the subscription is not looked at")
+	}
+	off := in
+	off.Options.Shield = false
+	if got, faults := Build(off); got.LoadBalancers[0].Shield != nil || len(faults) > 0 {
+		t.Errorf("protection %v, faults %v with --enable-shield=false", got.LoadBalancers[0].Shield, faults)
+	}
+	in.AWS.NoShield = "the account has no subscription"
+	got, faults := Build(in)
+	if got.LoadBalancers[0].Shield != nil || len(faults) != 1 || !faults[0].Warning || !strings.Contains(faults[0].Reason, "no subscription") {
+		t.Errorf("protection %v, faults %v without a subscription", got.LoadBalancers[0].Shield, faults)
 	}
 }

@@ -77,6 +77,12 @@ var (
 		Example: "CapacityUnits=1000",
 		Doc:     "The capacity units that are reserved for the load balancer, as CapacityUnits=1000; 0 reserves none. Without it nothing is changed.",
 	}, parseCapacity)
+	Shield = add(Annotation{
+		Name: "shield-advanced-protection", Scope: OfGroup, Combine: Agree,
+		Example: "true",
+		Doc: "Whether AWS Shield Advanced protects the load balancer. With false, only what was made for an Ingress ends. Without it nothing is " +
+			"changed.",
+	}, parseBool)
 	Tags = add(Annotation{
 		Name: "tags", Scope: OfTargetGroup, Combine: MergeKeys,
 		Example: "team=web,stage=prod",
@@ -267,7 +273,7 @@ var (
 // What is not built yet.
 var (
 	_ = unsupported(OfGroup, "Of the load balancer.",
-		"waf-acl-id", "web-acl-id", "shield-advanced-protection")
+		"waf-acl-id", "web-acl-id")
 	_ = unsupported(OfListener, "Of HTTPS listeners.", "create-acm-cert", "acm-pca-arn")
 	_ = unsupported(OfTargetGroup, "The control port of targets.", "target-control-port.")
 	_ = unsupported(OfGroup, "A Network Load Balancer in front of the load balancer.",

@@ -169,3 +169,39 @@ func TestWebACLComesFirst(t *testing.T) {
 		}
 	}
 }
+
+// A protection is made where there is none, and only our own ends.
+func TestProtections(t *testing.T) {
+	w := newWorld()
+	first, _ := Make(oneRule("HTTP", ""), w.Stack, Options{})
+	if err := w.run(first, nothing); err != nil {
+		t.Fatal(err)
+	}
+	w.LoadBalancers[0].Active = true
+	for name, tc := range map[string]struct {
+		wanted *bool
+		seen   *stack.Protection
+		want   []string
+	}{
+		"nobody says anything":   {nil, &stack.Protection{ID: "p", Own: true}, nil},
+		"it is not read":         {new(true), nil, nil},
+		"there is none":          {new(true), &stack.Protection{}, []string{"protect load balancer lb-2 by AWS Shield Advanced"}},
+		"there is one of others": {new(true), &stack.Protection{ID: "p"}, nil},
+		"ours is to end":         {new(false), &stack.Protection{ID: "p", Own: true}, []string{"delete protection p of load balancer lb-2"}},
+		"that of others is to":   {new(false), &stack.Protection{ID: "p"}, nil},
+		"there is none to end":   {new(false), &stack.Protection{}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wanted := oneRule("HTTP", "")
+			wanted.LoadBalancers[0].Shield, w.LoadBalancers[0].Protection = tc.wanted, tc.seen
+			steps, _ := Make(wanted, w.Stack, Options{})
+			var got []string
+			for _, step := range steps {
+				got = append(got, step.String())
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("planned %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

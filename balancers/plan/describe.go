@@ -137,6 +137,10 @@ func describeBalancerSetting(change Change) string {
 		return "take public addresses of " + balancerText(c.LoadBalancer) + " from " + cmp.Or(c.Pool, "Amazon's pool")
 	case SetCapacity:
 		return fmt.Sprintf("reserve %d capacity units for %s", c.Units, balancerText(c.LoadBalancer))
+	case Protect:
+		return "protect " + balancerText(c.LoadBalancer) + " by AWS Shield Advanced"
+	case Unprotect:
+		return "delete protection " + c.ID + " of " + balancerText(c.LoadBalancer)
 	case SetWebACL:
 		if c.WebACL == "" {
 			return "remove the web ACL of " + balancerText(c.LoadBalancer)

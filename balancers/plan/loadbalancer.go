@@ -50,11 +50,11 @@ func (p *planner) setIPAMPool(wanted *stack.LoadBalancer) {
 	}
 }
 
-// guard sets the web ACL and the capacity. AWS takes only active load balancers for them.
+// guard sets the web ACL, the capacity and the protection. AWS takes only active load balancers for them.
 func (p *planner) guard() {
 	wanted, seen := &p.wanted.LoadBalancers[0], p.balancer
 	if seen == nil {
-		seen = &stack.LoadBalancer{WebACL: new(string), Capacity: new(int32)}
+		seen = &stack.LoadBalancer{WebACL: new(string), Capacity: new(int32), Protection: &stack.Protection{}}
 	}
 	set := func(why string, change Change) {
 		if seen.Active {
@@ -68,6 +68,14 @@ func (p *planner) guard() {
 	}
 	if differs(wanted.Capacity, seen.Capacity) {
 		set("its capacity differs", SetCapacity{p.to(), *wanted.Capacity})
+	}
+	if now := seen.Protection; wanted.Shield != nil && now != nil {
+		switch {
+		case *wanted.Shield && now.ID == "":
+			set("it is not protected", Protect{p.to()})
+		case !*wanted.Shield && now.Own:
+			set("no member wants the protection", Unprotect{p.to(), now.ID})
+		}
 	}
 }
 

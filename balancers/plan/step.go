@@ -111,6 +111,12 @@ type (
 		LoadBalancer stack.Ref
 		WebACL       string
 	}
+	// Protect has AWS Shield Advanced protect a load balancer, Unprotect ends a protection by its ID.
+	Protect   struct{ LoadBalancer stack.Ref }
+	Unprotect struct {
+		LoadBalancer stack.Ref
+		ID           string
+	}
 	// DeleteLoadBalancer deletes one with its listeners and rules. It is refused for a protected one, whose protection is left alone.
 	DeleteLoadBalancer struct{ LoadBalancer stack.Ref }
 )
@@ -215,6 +221,8 @@ func (SetLoadBalancerAttributes) change() {}
 func (SetIPAMPool) change()               {}
 func (SetCapacity) change()               {}
 func (SetWebACL) change()                 {}
+func (Protect) change()                   {}
+func (Unprotect) change()                 {}
 func (DeleteLoadBalancer) change()        {}
 func (CreateListener) change()            {}
 func (ModifyListener) change()            {}

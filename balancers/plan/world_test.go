@@ -174,7 +174,7 @@ func refers(b *stack.LoadBalancer, id string) bool {
 
 func (w *world) apply(change Change) error {
 	switch c := change.(type) {
-	case Nothing, SetHealthCheck, SetWebACL:
+	case Nothing, SetHealthCheck, SetWebACL, Protect, Unprotect:
 		return nil
 	case CreateSecurityGroup, Authorize, Revoke, DeleteSecurityGroup:
 		return w.applySecurityGroup(change)

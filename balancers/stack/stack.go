@@ -59,12 +59,22 @@ type LoadBalancer struct {
 	Tags    map[string]string
 	// WebACL is the ARN of the web ACL, "" for none; nil leaves what there is.
 	WebACL *string
+	// Shield says whether AWS Shield Advanced is to protect it, of one that is wanted; nil leaves what there is. Protection is what there is,
+	// of one that is seen; nil while it is not read.
+	Shield     *bool
+	Protection *Protection
 	// IPAMPool is the ID of the pool of public IPv4 addresses, "" for Amazon's. CustomerPool is that of a customer's own addresses: it is
 	// given at the creation.
 	IPAMPool, CustomerPool string
 	// Capacity is how many capacity units are reserved, 0 for none; nil leaves what there is, or says that it is not read.
 	Capacity  *int32
 	Listeners []Listener
+}
+
+// Protection is one of AWS Shield Advanced. It has no ID when there is none.
+type Protection struct {
+	ID  string
+	Own bool // we have made it, or the incumbent
 }
 
 // SecurityGroup is one that is made for load balancers.

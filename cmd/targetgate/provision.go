@@ -23,6 +23,7 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/aws/shield"
 	"github.com/targetgate/targetgate/aws/wafv2"
 	"github.com/targetgate/targetgate/balancers"
 	"github.com/targetgate/targetgate/balancers/account"
@@ -84,6 +85,7 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 	flags.BoolVar(&i.ResetAttributes, "reset-attributes", false,
 		"Set every attribute of load balancers, listeners and target groups that no annotation and no IngressClassParams names to AWS's "+
 			"default, also what others have set, such as access logs. Deletion protection stays. Default: all stay as they are.")
+	flags.BoolVar(&i.Shield, "enable-shield", i.Shield, "Have AWS Shield Advanced protect load balancers.")
 	flags.StringVar(&o.SecretsLabel, "required-secrets-label", "",
 		"Label, key=value, of Secrets for logins: others are not read. Default: all may be that the service account may read.")
 	flags.IntVar(&i.Limits.Rules, "load-balancer-rule-quota", i.Limits.Rules,
@@ -199,9 +201,10 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 		reconciler.Stacks = view
 	}
 	reconciler.Applier = &apply.Applier{
-		Calls: apply.Calls{ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf},
+		Calls: apply.Calls{ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, Shield: calls.shield},
 		Late: apply.Calls{
 			ELB: calls.elb.As(budget.ClassLate), EC2: calls.ec2.As(budget.ClassLate), WAF: wafv2.NewClient(aws.known, budget.ClassLate),
+			Shield: shield.NewClient(aws.known, budget.ClassLate),
 		},
 		Bindings: mgr.GetClient(), View: view, VPC: vpc,
 	}
@@ -214,12 +217,15 @@ type provisionCalls struct {
 	ec2 *ec2.Provisioner
 	waf *wafv2.Client
 	acm *acm.Client
+
+	shield *shield.Client
 }
 
 func newProvisionCalls(aws *aws) provisionCalls {
 	return provisionCalls{
 		elb: elbv2.NewProvisioner(aws.known, budget.ClassProvision), ec2: ec2.NewProvisioner(aws.known, budget.ClassProvision),
 		waf: wafv2.NewClient(aws.known, budget.ClassProvision), acm: acm.NewClient(aws.known, budget.ClassProvision),
+		shield: shield.NewClient(aws.known, budget.ClassProvision),
 	}
 }
 
@@ -230,10 +236,10 @@ func newReconciler(opts *options, calls provisionCalls, c client.Client) *balanc
 	return &balancers.Reconciler{
 		Client: c, Clock: now,
 		View: &account.View{
-			ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, Clock: now, Cluster: opts.ClusterName, VPC: vpc, Interval: o.DriftInterval,
+			ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, Shield: calls.shield, Clock: now, Cluster: opts.ClusterName, VPC: vpc, Interval: o.DriftInterval,
 		},
 		Facts: &balancers.Lookup{
-			Network:      &account.Network{EC2: calls.ec2, ELB: calls.elb, WAF: calls.waf, Clock: now, VPC: vpc},
+			Network:      &account.Network{EC2: calls.ec2, ELB: calls.elb, WAF: calls.waf, Shield: calls.shield, Clock: now, VPC: vpc},
 			Certificates: &account.Issued{ACM: calls.acm, Clock: now},
 		},
 		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {

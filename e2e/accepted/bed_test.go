@@ -25,6 +25,7 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/aws/shield"
 	"github.com/targetgate/targetgate/aws/wafv2"
 	"github.com/targetgate/targetgate/balancers/account"
 	"github.com/targetgate/targetgate/balancers/apply"
@@ -72,6 +73,7 @@ func newCloud(t testing.TB) *cloud {
 	c.webACL = c.machine.AddWebACL("", "acl", state.ScopeRegional).ARN
 	c.trustStore = c.machine.AddTrustStore("partners", x509.NewCertPool()).ARN
 	c.machine.PutPool("ipam-pool-1")
+	c.machine.SetShieldSubscription("", true)
 	group, err := c.machine.CreateSecurityGroup("", state.SecurityGroupSpec{Name: "given", Description: "given"})
 	if err := errors.Join(err, c.machine.PutPrefixList(state.PrefixList{ID: "pl-0123456789abcdef0", MaxEntries: 1})); err != nil {
 		t.Fatal(err)
@@ -80,7 +82,7 @@ func newCloud(t testing.TB) *cloud {
 
 	endpoints := map[string]string{}
 	var unlimited []budget.Rule
-	for _, service := range []string{elbv2.ServiceID, ec2.ServiceID, wafv2.ServiceID, budget.STS} {
+	for _, service := range []string{elbv2.ServiceID, ec2.ServiceID, shield.ServiceID, wafv2.ServiceID, budget.STS} {
 		endpoints[service] = "http://aws.test"
 		unlimited = append(unlimited, budget.Rule{Service: service, Operations: regexp.MustCompile("."), Rate: 1e6, Burst: 1e6})
 	}
@@ -90,12 +92,13 @@ func newCloud(t testing.TB) *cloud {
 	}, accounts.Settings{Endpoints: endpoints, Throttle: unlimited})
 	calls := apply.Calls{
 		ELB: elbv2.NewProvisioner(known, budget.ClassProvision), EC2: ec2.NewProvisioner(known, budget.ClassProvision),
-		WAF: wafv2.NewClient(known, budget.ClassProvision),
+		WAF: wafv2.NewClient(known, budget.ClassProvision), Shield: shield.NewClient(known, budget.ClassProvision),
 	}
 	c.reader = func() *account.View {
 		return &account.View{
 			ELB: elbv2.NewProvisioner(known, budget.ClassProvision), EC2: ec2.NewProvisioner(known, budget.ClassProvision),
-			WAF: wafv2.NewClient(known, budget.ClassProvision), Clock: clock.RealClock{}, Cluster: cluster, VPC: state.DefaultVPCID,
+			WAF: wafv2.NewClient(known, budget.ClassProvision), Shield: shield.NewClient(known, budget.ClassProvision),
+			Clock: clock.RealClock{}, Cluster: cluster, VPC: state.DefaultVPCID,
 			Interval: time.Hour,
 		}
 	}

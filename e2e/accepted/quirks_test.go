@@ -62,6 +62,7 @@ var values = map[string][]string{
 	"listener-attributes.HTTPS-443":  {"routing.http.request.x_amzn_tls_version.header_name=X-TLS", "routing.http.response.server.enabled=1", "tcp.idle_timeout.seconds=1"},
 	"wafv2-acl-name":                 {"acl", "none", "other", ""},
 	"minimum-load-balancer-capacity": {"CapacityUnits=1000", "CapacityUnits=0", "CapacityUnits=-1", "CapacityUnits=15001", "Units=1", ""},
+	"shield-advanced-protection":     {"true", "false", "perhaps"},
 	"ipam-ipv4-pool-id":              {"ipam-pool-1", "ipam-pool-", "pool", ""},
 	"customer-owned-ipv4-pool":       {"ipv4pool-coip-1", "pool", ""},
 	"mutual-authentication": {

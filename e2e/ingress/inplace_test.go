@@ -36,6 +36,7 @@ func TestSettingsAreChangedInPlace(t *testing.T) {
 	suite.Must(t, aws.AuthorizeIngress("", given.ID, []emulated.Permission{{Rule: parseRule("tcp 80-80 0.0.0.0/0")}}))
 	acl := aws.AddWebACL("", "settings", emulated.ScopeRegional)
 	aws.PutPool("ipam-pool-settings")
+	aws.SetShieldSubscription("", true)
 
 	ingress := newIngress(app.Name, []networkingv1.IngressRule{rule("settings.example.com", "/ "+app.Name)},
 		"target-type=ip", `listen-ports=[{"HTTP": 80}, {"HTTPS": 443}]`, "certificate-arn="+first.ARN+","+second.ARN, "scheme=internet-facing")
@@ -55,6 +56,8 @@ func TestSettingsAreChangedInPlace(t *testing.T) {
 		{"wafv2-acl-arn=" + acl.ARN, "web ACL: " + acl.ARN},
 		{"wafv2-acl-arn=none", "web ACL: "},
 		{"wafv2-acl-name=settings", "web ACL: " + acl.ARN},
+		{"shield-advanced-protection=true", "protection: managed by aws-load-balancer-controller"},
+		{"shield-advanced-protection=false", "protection: "},
 		{"ipam-ipv4-pool-id=ipam-pool-settings", "address pool: ipam-pool-settings"},
 		{"ipam-ipv4-pool-id", "address pool: "},
 		{"minimum-load-balancer-capacity=CapacityUnits=1000", "capacity: 1000"},
@@ -108,6 +111,8 @@ func settingsOf(arn string) (settings []string, err error) {
 	add("subnets", strings.Join(slices.Sorted(slices.Values(balancers[0].Subnets)), ","))
 	add("security groups", strings.Join(groups, " "))
 	add("address pool", balancers[0].IPAMPool)
+	protection, _ := aws.Protection("", "", arn) // an error is none
+	add("protection", protection.Name)
 	reserved, err := aws.Capacity(arn)
 	add("capacity", strconv.Itoa(reserved.Units))
 	acl, _, aclErr := aws.WebACLOf("", arn)

@@ -157,6 +157,7 @@ namespaceSelector:
   (list "reset-attributes" .Values.resetAttributes)
   (list "required-secrets-label" .Values.requiredSecretsLabel)
   (list "allowed-certificate-authority-arns" .Values.certDiscovery.allowedCertificateAuthorityARNs)
+  (list "enable-shield" .Values.enableShield)
   (list "enable-wafv2" .Values.enableWafv2)
   (list "disable-ingress-class-annotation" .Values.disableIngressClassAnnotation)
   (list "disable-ingress-group-name-annotation" .Values.disableIngressGroupNameAnnotation)
