@@ -165,6 +165,10 @@ func (p *pass) build(ctx context.Context) error {
 	if in.AWS, err = p.Facts.Lookup(ctx, needs); err != nil {
 		return err
 	}
+	p.expiries = map[string]time.Time{}
+	for _, c := range in.AWS.Certificates {
+		p.expiries[c.ARN] = c.NotAfter
+	}
 	if in.Services, err = p.services(ctx, needs.Services); err != nil {
 		return err
 	}

@@ -87,6 +87,6 @@ func (l *Lookup) certificates(ctx context.Context, out *ingress.AWS) {
 		out.NoCertificates = awserr.Message(err)
 	}
 	for _, c := range issued {
-		out.Certificates = append(out.Certificates, ingress.Certificate{ARN: c.ARN, Domains: c.Domains, CA: c.CA})
+		out.Certificates = append(out.Certificates, ingress.Certificate{ARN: c.ARN, Domains: c.Domains, CA: c.CA, NotAfter: c.NotAfter})
 	}
 }

@@ -4,12 +4,14 @@
 package balancers
 
 import (
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 var lastGood = prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -22,18 +24,92 @@ var failing = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Help: "1 while passes over the group of Ingresses end with a failure, of the group or of a member, otherwise 0.",
 }, []string{"group"})
 
-func init() { metrics.Registry.MustRegister(lastGood, failing) }
+var held = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "targetgate_ingress_group_held_ingresses",
+	Help: "How many Ingresses of the group stay as they were in AWS, as what they ask for is wrong.",
+}, []string{"group"})
 
-// observePass takes in the end of a pass; a group without members has no metrics.
-func observePass(group ingress.Group, empty, good bool, now time.Time) {
-	switch name := group.String(); {
-	case empty:
-		lastGood.DeleteLabelValues(name)
-		failing.DeleteLabelValues(name)
-	case good:
+var used = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "targetgate_load_balancer_quota_used",
+	Help: "How much of a quota of AWS the group's load balancer uses: rules, certificates or target groups.",
+}, []string{"group", "quota"})
+
+var limits = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "targetgate_load_balancer_quota_limit",
+	Help: "The quota of each load balancer, as the flags say.",
+}, []string{"quota"})
+
+var expires = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "targetgate_ingress_group_certificate_expiration_timestamp_seconds",
+	Help: "When the first certificate of the group's load balancer expires, of those that were found in ACM by their hosts.",
+}, []string{"group"})
+
+func init() { metrics.Registry.MustRegister(lastGood, failing, held, used, limits, expires) }
+
+// The quotas of a load balancer, as the metrics call them.
+const (
+	quotaRules        = "rules"
+	quotaCertificates = "certificates"
+	quotaTargetGroups = "target_groups"
+)
+
+func setLimits(l ingress.Limits) {
+	for quota, limit := range map[string]int{
+		quotaRules: l.Rules, quotaCertificates: l.Certificates, quotaTargetGroups: l.TargetGroups,
+	} {
+		limits.WithLabelValues(quota).Set(float64(limit))
+	}
+}
+
+// measure takes in the end of a pass; a group without members has no metrics.
+func (p *pass) measure(good bool, now time.Time) {
+	name := p.group.String()
+	if p.isEmpty() {
+		for _, of := range []*prometheus.GaugeVec{lastGood, failing, held, used, expires} {
+			of.DeletePartialMatch(prometheus.Labels{"group": name})
+		}
+		return
+	}
+	failing.WithLabelValues(name).Set(1)
+	if good {
 		lastGood.WithLabelValues(name).Set(float64(now.Unix()))
 		failing.WithLabelValues(name).Set(0)
-	default:
-		failing.WithLabelValues(name).Set(1)
+	}
+	if !p.built {
+		return // nothing is known of the members
+	}
+	n := 0
+	for _, member := range p.wanted.Members {
+		if member.Held {
+			n++
+		}
+	}
+	held.WithLabelValues(name).Set(float64(n))
+	if balancer := p.shown(); balancer != nil {
+		p.measureBalancer(name, balancer)
+	}
+}
+
+func (p *pass) measureBalancer(name string, balancer *stack.LoadBalancer) {
+	rules, certificates, groups := 0, 0, 0
+	var first time.Time
+	for _, l := range balancer.Listeners {
+		rules, certificates = rules+len(l.Rules), certificates+max(0, len(l.Certificates)-1)
+		for _, arn := range l.Certificates {
+			if at := p.expiries[arn]; !at.IsZero() && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
+		}
+	}
+	for _, group := range p.seen.TargetGroups {
+		if slices.Contains(group.LoadBalancers, balancer.ARN) {
+			groups++
+		}
+	}
+	used.WithLabelValues(name, quotaRules).Set(float64(rules))
+	used.WithLabelValues(name, quotaCertificates).Set(float64(certificates))
+	used.WithLabelValues(name, quotaTargetGroups).Set(float64(groups))
+	if expires.DeleteLabelValues(name); !first.IsZero() {
+		expires.WithLabelValues(name).Set(float64(first.Unix()))
 	}
 }

@@ -94,7 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	p := r.newPass(ingress.Group(req.NamespacedName))
 	err := p.run(ctx)
 	p.record()
-	observePass(p.group, p.isEmpty(), err == nil && !p.failing, r.Clock.Now())
+	p.measure(err == nil && !p.failing, r.Clock.Now())
 	if p.isEmpty() && p.again == 0 && err == nil {
 		r.memories.forget(p.group)
 		return ctrl.Result{}, nil
@@ -134,11 +134,12 @@ type pass struct {
 	names        map[string]bool // of the load balancers that were seen, in lower case
 	result       apply.Result
 	notices      []notice
-	before       []string // ARNs of the load balancers that were seen before the steps
-	unknownACL   bool     // it is not known which web ACL the load balancer has
-	built        bool     // the wanted stack could be built
-	begun        bool     // it is left to the next pass to do the rest
-	failing      bool     // a member is told of a failure
+	expiries     map[string]time.Time // of certificates, by ARN
+	before       []string             // ARNs of the load balancers that were seen before the steps
+	unknownACL   bool                 // it is not known which web ACL the load balancer has
+	built        bool                 // the wanted stack could be built
+	begun        bool                 // it is left to the next pass to do the rest
+	failing      bool                 // a member is told of a failure
 	again        time.Duration
 }
 

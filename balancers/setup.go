@@ -37,6 +37,7 @@ const DefaultConcurrentReconciles = 3
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	generation := builder.WithPredicates(
 		predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))
+	setLimits(r.Options.Limits)
 	controllers := ctrl.NewControllerManagedBy(mgr)
 	if r.Stacks != nil {
 		controllers.WatchesRawSource(source.Func(r.enqueueLeftovers))

@@ -122,6 +122,18 @@ var scenarios = map[string]map[string]scenario{
 		"none":                     {series: []string{failing("shop", podA, "0x40")}, at: 30 * time.Minute},
 		"of a leader that is gone": {series: []string{failing("shop", podA, "1x10 stale"), failing("shop", podB, "_x10 0x40")}, at: 30 * time.Minute},
 	},
+	"TargetgateLoadBalancerQuotaNearlyUsed": {
+		"nearly":                   {series: []string{quota("used", "shop", podA, "91x40"), quota("limit", "", podA, "100x40")}, at: 20 * time.Minute, want: []string{"group shop uses 91 of its rules"}},
+		"of two replicas":          {series: []string{quota("used", "shop", podA, "91x40"), quota("limit", "", podA, "100x40"), quota("limit", "", podB, "100x40")}, at: 20 * time.Minute, want: []string{"group shop"}},
+		"nine tenths":              {series: []string{quota("used", "shop", podA, "90x40"), quota("limit", "", podA, "100x40")}, at: 20 * time.Minute},
+		"for a moment":             {series: []string{quota("used", "shop", podA, "50x5 99x5 50x30"), quota("limit", "", podA, "100x40")}, at: 20 * time.Minute},
+		"of a leader that is gone": {series: []string{quota("used", "shop", podA, "99x10 stale"), quota("limit", "", podB, "100x40")}, at: 30 * time.Minute},
+	},
+	"TargetgateLoadBalancerCertificateExpires": {
+		"in a day":   {series: []string{expiring("shop", podA, "90000x100")}, at: 80 * time.Minute, want: []string{"group shop expires in 23h"}},
+		"in a month": {series: []string{expiring("shop", podA, "2600000x100")}, at: 80 * time.Minute},
+		"renewed":    {series: []string{expiring("shop", podA, "90000x30 9000000x70")}, at: 80 * time.Minute},
+	},
 	"TargetgateSecurityGroupRulesMissing": {
 		"for half an hour":         {series: []string{withPod(missingRules("0x5 2x30"), podA), withPod(missingRules("0x40"), podB)}, at: 30 * time.Minute, want: []string{"Security groups"}},
 		"for nine minutes":         {series: []string{withPod(missingRules("0x5 2x9 0x30"), podA)}, at: 14 * time.Minute},
@@ -220,6 +232,17 @@ func condition(name, kind, status, reason, values string) string {
 
 func failing(group, pod, values string) string {
 	return `targetgate_ingress_group_failing{group="` + group + `",` + pod + `} ` + values
+}
+
+func quota(metric, group, pod, values string) string {
+	if group != "" {
+		group = `group="` + group + `",`
+	}
+	return `targetgate_load_balancer_quota_` + metric + `{` + group + `quota="rules",` + pod + `} ` + values
+}
+
+func expiring(group, pod, values string) string {
+	return `targetgate_ingress_group_certificate_expiration_timestamp_seconds{group="` + group + `",` + pod + `} ` + values
 }
 
 func missingRules(values string) string {

@@ -152,7 +152,7 @@ func TestMetricsOfTheIncumbentAreThere(t *testing.T) {
 // Five thousand pods must not be as many series.
 func TestMetricsHaveHelpUnitsAndFewSeries(t *testing.T) {
 	ours := regexp.MustCompile(`^(targetgate|awslbc|aws_api)_`)
-	counted := regexp.MustCompile(`_(total|seconds|duration|retries|tokens|rate|calls|waiting|pods|targets|condition|leader|trusted|failing|rules)$`)
+	counted := regexp.MustCompile(`_(total|seconds|duration|retries|tokens|rate|calls|waiting|pods|targets|condition|leader|trusted|failing|rules|ingresses|used|limit)$`)
 	several := []string{"pod", "pod_name", "uid", "ip", "target", "node", "message", "request_id"}
 	for name, m := range registered(t) {
 		if !ours.MatchString(name) {
@@ -191,7 +191,7 @@ func TestDashboardAnswersItsQuestions(t *testing.T) {
 			checkLegend(t, panel, target)
 		}
 	}
-	want := []string{"Are requests at risk now?", "Which binding?", "Since when?", "Why?"}
+	want := []string{"Are requests at risk now?", "Which binding?", "Since when?", "Why?", "Load balancers of Ingresses"}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
@@ -317,7 +317,9 @@ func TestAlertsAreComplete(t *testing.T) {
 
 func TestRulesAndDashboardArriveAsTheyAre(t *testing.T) {
 	all := objects(t, []byte(render(t, "prometheusRule.enabled=true", "dashboard.enabled=true")))
-	ofIngresses := func(expression string) bool { return strings.Contains(expression, "_ingress_") }
+	ofIngresses := func(expression string) bool {
+		return strings.Contains(expression, "_ingress_") || strings.Contains(expression, "_load_balancer_")
+	}
 	var want []string
 	for _, alert := range alerts(t) {
 		want = append(want, alert.Expr)

@@ -5,6 +5,7 @@ package ingress
 
 import (
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -77,6 +78,8 @@ type Certificate struct {
 	ARN     string
 	Domains []string // its name and its alternative names
 	CA      string   // ARN of the private certificate authority, "" for none
+	// NotAfter is when it expires.
+	NotAfter time.Time
 }
 
 // Options are the flags and feature gates that say how stacks are built.

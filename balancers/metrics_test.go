@@ -1,0 +1,63 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// A group's metrics say how many members are held, what its load balancer uses and when its first certificate expires. They go with it.
+func TestMetricsOfAGroup(t *testing.T) {
+	group := ingress.Group{Name: "metrics"}
+	certificates := []string{"default", "late", "early", "given"}
+	balancer := stack.LoadBalancer{ARN: "arn", Scheme: "internal", Listeners: []stack.Listener{
+		{Rules: make([]stack.Rule, 3)}, {Rules: make([]stack.Rule, 2), Certificates: certificates},
+	}}
+	p := &pass{
+		Reconciler: &Reconciler{}, group: group, built: true,
+		members: ingress.Members{Active: []ingress.Member{{Ingress: ingressOf("a", group)}}},
+		wanted:  stack.Stack{Members: []stack.Member{{Name: "a", Held: true}, {Name: "b"}}},
+		seen: stack.Stack{LoadBalancers: []stack.LoadBalancer{balancer}, TargetGroups: []stack.TargetGroup{
+			{LoadBalancers: []string{"arn"}}, {LoadBalancers: []string{"other"}}, {},
+		}},
+		expiries: map[string]time.Time{"default": time.Unix(300, 0), "late": time.Unix(200, 0), "early": time.Unix(100, 0)},
+	}
+	p.measure(true, time.Unix(50, 0))
+	p.measure(false, time.Unix(60, 0))
+	for name, tc := range map[string]struct {
+		of   *prometheus.GaugeVec
+		more []string
+		want float64
+	}{
+		"last good":     {lastGood, nil, 50},
+		"failing":       {failing, nil, 1},
+		"held":          {held, nil, 1},
+		"rules":         {used, []string{quotaRules}, 5},
+		"certificates":  {used, []string{quotaCertificates}, 3},
+		"target groups": {used, []string{quotaTargetGroups}, 1},
+		"expires":       {expires, nil, 100},
+	} {
+		var m dto.Metric
+		if err := tc.of.WithLabelValues(append([]string{"metrics"}, tc.more...)...).Write(&m); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.GetGauge().GetValue(); got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+	p.members = ingress.Members{}
+	p.measure(true, time.Unix(70, 0))
+	for _, of := range []*prometheus.GaugeVec{lastGood, failing, held, used, expires} {
+		if n := of.DeletePartialMatch(prometheus.Labels{"group": "metrics"}); n > 0 {
+			t.Errorf("%d series of a group that is gone", n)
+		}
+	}
+}
