@@ -63,7 +63,7 @@ func newPair(t *testing.T, name string) *pair {
 	first.HTTP.Paths[1].PathType = ptr.To(networkingv1.PathTypeExact)
 	p.firstIngress = newIngress(p.first.Name, []networkingv1.IngressRule{first}, "group.name="+name, "target-type=ip", "scheme=internet-facing",
 		`listen-ports=[{"HTTP": 80}, {"HTTPS": 443}]`, "certificate-arn="+p.certificate, "wafv2-acl-arn="+p.acl,
-		"load-balancer-attributes=idle_timeout.timeout_seconds=120")
+		"load-balancer-attributes=idle_timeout.timeout_seconds=120", "minimum-load-balancer-capacity=CapacityUnits=0")
 	second := rule(p.second.Name+".example.com", "/old moved", "/ "+p.second.Name)
 	second.HTTP.Paths[0].PathType = ptr.To(networkingv1.PathTypeImplementationSpecific)
 	second.HTTP.Paths[0].Backend.Service.Port = networkingv1.ServiceBackendPort{Name: "use-annotation"}
