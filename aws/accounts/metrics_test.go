@@ -102,7 +102,8 @@ func TestAccountsShowTheirBudgets(t *testing.T) {
 			`targetgate_aws_budget_waiting_calls{account="",class="waiting-health",operations="^Describe"} 1`,
 		}
 		got := slices.DeleteFunc(scrape(t, registry, "targetgate_"), func(line string) bool {
-			return strings.Contains(line, budget.ACM+":") || strings.Contains(line, budget.WAFv2+":")
+			isOf := func(service string) bool { return strings.Contains(line, service+":") }
+			return slices.ContainsFunc([]string{budget.ACM, budget.Shield, budget.WAFv2}, isOf)
 		})
 		if diff := cmp.Diff(want, got[:min(len(want), len(got))]); diff != "" {
 			t.Errorf("metrics (-want +got):\n%s", diff)

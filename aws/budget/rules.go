@@ -92,8 +92,8 @@ func DefaultRules() []Rule {
 }
 
 // ParseRules reads ELBv2:operationRegex=rate:burst,... as --aws-api-throttle gives it. The services whose calls are
-// rationed are "ACM", "EC2", "Elastic Load Balancing v2", "STS", "Shield" and "WAFV2"; skipped are the parts for others. An empty string gives
-// no rules.
+// rationed are "ACM", "EC2", "Elastic Load Balancing v2", "STS", "Shield" and "WAFV2"; skipped are the parts for others. An empty string
+// gives no rules.
 func ParseRules(s string) (rules []Rule, skipped []string, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		if part == "" {

@@ -56,6 +56,8 @@ func TestDefaultRulesKnowsEveryOperation(t *testing.T) {
 		},
 		ACM:   {"ListCertificates", "DescribeCertificate"},
 		WAFv2: {"GetWebACLForResource", "AssociateWebACL", "DisassociateWebACL"},
+
+		Shield: {"GetSubscriptionState", "DescribeProtection", "CreateProtection", "DeleteProtection"},
 	} {
 		for _, operation := range operations {
 			if budget.bucketFor(service, operation) == nil {

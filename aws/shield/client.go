@@ -68,7 +68,8 @@ func (c *Client) Protect(ctx context.Context, loadBalancer string) error {
 
 // Unprotect ends a protection.
 func (c *Client) Unprotect(ctx context.Context, id string) error {
-	_, err := call(ctx, c, "deleting protection "+id, (*awsshield.Client).DeleteProtection, &awsshield.DeleteProtectionInput{ProtectionId: &id})
+	_, err := call(ctx, c, "deleting protection "+id, (*awsshield.Client).DeleteProtection,
+		&awsshield.DeleteProtectionInput{ProtectionId: &id})
 	if awserr.HasCode(err, "ResourceNotFoundException") {
 		return nil
 	}

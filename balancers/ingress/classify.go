@@ -97,10 +97,7 @@ func (o Objects) classify(ingress *networkingv1.Ingress) Classified {
 		c.Params, fault = o.paramsOf(ingress, class)
 	}
 	if fault == nil && ours {
-		c.Group, fault = groupOf(ingress, c.Params)
-		if keeper := o.keeper(c.Group, c.Params); fault == nil && keeper != nil {
-			c.Excluded, fault = true, excluded(c.Group, keeper)
-		}
+		fault = o.join(&c)
 		c.Ours = fault == nil
 	}
 	if c.Ours {
@@ -194,6 +191,18 @@ func (o Objects) paramsOf(ingress *networkingv1.Ingress, class *networkingv1.Ing
 		}
 	}
 	return params, nil
+}
+
+// join finds the group of an Ingress that is ours, or why it belongs to none.
+func (o Objects) join(c *Classified) (fault *Fault) {
+	if c.Group, fault = groupOf(c.Ingress, c.Params); fault != nil {
+		return fault
+	}
+	if keeper := o.keeper(c.Group, c.Params); keeper != nil {
+		c.Excluded = true
+		return excluded(c.Group, keeper)
+	}
+	return nil
 }
 
 // keeper are the params that keep the group for Ingresses of their classes, to which one with these params does not belong; nil for none.

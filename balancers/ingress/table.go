@@ -75,13 +75,14 @@ var (
 	Capacity = add(Annotation{
 		Name: "minimum-load-balancer-capacity", Scope: OfGroup, Combine: Agree,
 		Example: "CapacityUnits=1000",
-		Doc:     "The capacity units that are reserved for the load balancer, as CapacityUnits=1000; 0 reserves none. Without it nothing is changed.",
+		Doc: "The capacity units that are reserved for the load balancer, as CapacityUnits=1000; 0 reserves none. Without it nothing is " +
+			"changed.",
 	}, parseCapacity)
 	Shield = add(Annotation{
 		Name: "shield-advanced-protection", Scope: OfGroup, Combine: Agree,
 		Example: "true",
-		Doc: "Whether AWS Shield Advanced protects the load balancer. With false, only what was made for an Ingress ends. Without it nothing is " +
-			"changed.",
+		Doc: "Whether AWS Shield Advanced protects the load balancer. With false, only what was made for an Ingress ends. Without it " +
+			"nothing is changed.",
 	}, parseBool)
 	Tags = add(Annotation{
 		Name: "tags", Scope: OfTargetGroup, Combine: MergeKeys,

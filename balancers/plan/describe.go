@@ -137,6 +137,12 @@ func describeBalancerSetting(change Change) string {
 		return "take public addresses of " + balancerText(c.LoadBalancer) + " from " + cmp.Or(c.Pool, "Amazon's pool")
 	case SetCapacity:
 		return fmt.Sprintf("reserve %d capacity units for %s", c.Units, balancerText(c.LoadBalancer))
+	}
+	return describeGuard(change)
+}
+
+func describeGuard(change Change) string {
+	switch c := change.(type) {
 	case Protect:
 		return "protect " + balancerText(c.LoadBalancer) + " by AWS Shield Advanced"
 	case Unprotect:

@@ -111,8 +111,9 @@ type (
 		LoadBalancer stack.Ref
 		WebACL       string
 	}
-	// Protect has AWS Shield Advanced protect a load balancer, Unprotect ends a protection by its ID.
-	Protect   struct{ LoadBalancer stack.Ref }
+	// Protect has AWS Shield Advanced protect a load balancer.
+	Protect struct{ LoadBalancer stack.Ref }
+	// Unprotect ends the protection of that ID.
 	Unprotect struct {
 		LoadBalancer stack.Ref
 		ID           string

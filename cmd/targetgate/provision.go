@@ -236,7 +236,8 @@ func newReconciler(opts *options, calls provisionCalls, c client.Client) *balanc
 	return &balancers.Reconciler{
 		Client: c, Clock: now,
 		View: &account.View{
-			ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, Shield: calls.shield, Clock: now, Cluster: opts.ClusterName, VPC: vpc, Interval: o.DriftInterval,
+			ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, Shield: calls.shield, Clock: now,
+			Cluster: opts.ClusterName, VPC: vpc, Interval: o.DriftInterval,
 		},
 		Facts: &balancers.Lookup{
 			Network:      &account.Network{EC2: calls.ec2, ELB: calls.elb, WAF: calls.waf, Shield: calls.shield, Clock: now, VPC: vpc},

@@ -109,10 +109,8 @@ func (v *validator) refusal(now, before *networkingv1.Ingress, objects ingress.O
 		return fmt.Sprintf("spec.ingressClassName %q: there is no IngressClass of this name: create it, or name one that there is", class)
 	case c.Fault != nil && c.Fault.Field == "spec.ingressClassName" && before.Name == "":
 		return c.Fault.Error()
-	case c.Excluded && now.Annotations[groupAnnotation] != before.Annotations[groupAnnotation]:
-		return c.Fault.Error()
 	case !c.Ours:
-		return ""
+		return excluded(now, before, c)
 	}
 	if refusal := v.forbidden(now, before); refusal != "" {
 		return refusal
@@ -121,6 +119,14 @@ func (v *validator) refusal(now, before *networkingv1.Ingress, objects ingress.O
 		return err.Error()
 	}
 	return ""
+}
+
+// excluded refuses to join a group that is kept for others.
+func excluded(now, before *networkingv1.Ingress, c ingress.Classified) string {
+	if !c.Excluded || now.Annotations[groupAnnotation] == before.Annotations[groupAnnotation] {
+		return ""
+	}
+	return c.Fault.Error()
 }
 
 func isMissing(class string, all []*networkingv1.IngressClass) bool {
