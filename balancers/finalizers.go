@@ -67,7 +67,7 @@ func (p *pass) release(ctx context.Context) (errs error) {
 // isTakenAway reports whether nothing that serves is left of an inactive member. What lingers, such as a security group with interfaces,
 // does not count: a later pass removes it, by its tags. Nor does a load balancer that somebody has protected from deletion.
 func (p *pass) isTakenAway(member *networkingv1.Ingress) bool {
-	if len(p.seen.LoadBalancers) == 0 {
+	if !p.hasLoadBalancer() {
 		return true
 	}
 	if len(p.result.LeftOut) > 0 || p.awaitsHealth() && p.hasTargetGroup(member) {
@@ -78,7 +78,7 @@ func (p *pass) isTakenAway(member *networkingv1.Ingress) bool {
 
 // awaitsHealth reports whether something new does not serve yet.
 func (p *pass) awaitsHealth() bool {
-	return slices.ContainsFunc(p.result.Waits, func(w plan.Wait) bool { return w.Settled == (stack.Ref{}) })
+	return slices.ContainsFunc(p.result.Waits, func(w plan.Wait) bool { return w.Settled == (stack.Ref{}) && !isOfFront(w) })
 }
 
 // hasTargetGroup reports whether a target group of an inactive member is there.

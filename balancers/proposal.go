@@ -132,7 +132,10 @@ func (p *pass) claims() (out []Write) {
 
 // statuses are the statuses that change when all steps are done.
 func (p *pass) statuses(steps plan.Plan) (out []Write) {
-	isNew := slices.ContainsFunc(steps, func(s plan.Step) bool { _, is := s.Change.(plan.CreateLoadBalancer); return is })
+	isNew := slices.ContainsFunc(steps, func(s plan.Step) bool {
+		c, is := s.Change.(plan.CreateLoadBalancer)
+		return is && !c.LoadBalancer.Network
+	})
 	shown := p.shown()
 	for _, member := range p.members.Active {
 		switch {
@@ -140,7 +143,7 @@ func (p *pass) statuses(steps plan.Plan) (out []Write) {
 		case isNew:
 			out = append(out, Write{nameOf(member.Ingress), "write the name of the new load balancer to the status, once it serves"})
 		case shown != nil:
-			if entries := statusOf(after(*shown, steps)); !isStatus(member.Ingress, entries) {
+			if entries := p.statusOf(member, after(*shown, steps)); !isStatus(member.Ingress, entries) {
 				out = append(out, Write{nameOf(member.Ingress), "write " + statusText(entries[0]) + " to the status"})
 			}
 		}

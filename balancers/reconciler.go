@@ -224,7 +224,12 @@ func (p *pass) propose(ctx context.Context) (plan.Plan, error) {
 // isOrphaned reports whether there is something that nobody of ours asks for, and that is left alone: a load balancer, as only a finalizer
 // could tell us to delete it, or what another controller may be making.
 func (p *pass) isOrphaned() bool {
-	return p.isEmpty() && (p.mentioned || len(p.seen.LoadBalancers) > 0)
+	return p.isEmpty() && (p.mentioned || p.hasLoadBalancer())
+}
+
+// hasLoadBalancer reports whether one is seen.
+func (p *pass) hasLoadBalancer() bool {
+	return slices.ContainsFunc(p.seen.All(), func(s *stack.Stack) bool { return len(s.LoadBalancers) > 0 })
 }
 
 // isEmpty reports whether no Ingress belongs to the group, or has its finalizer.

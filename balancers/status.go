@@ -27,8 +27,11 @@ const DefaultSettleTime = 10 * time.Minute
 func (p *pass) writeStatuses(ctx context.Context) (errs error) {
 	if shown := p.shown(); shown != nil {
 		for _, member := range p.members.Active {
-			if p.isToShow(member.Ingress, shown) {
-				_, err := p.writeStatus(ctx, member.Ingress, statusOf(shown))
+			if p.wanted.Front != nil && p.shownFront(member.Ingress) == nil {
+				p.soon(frontPause)
+			}
+			if p.isToShow(member.Ingress, shown) && !p.awaitsFront(member) {
+				_, err := p.writeStatus(ctx, member.Ingress, p.statusOf(member, shown))
 				errs = join(errs, err)
 			}
 		}
@@ -50,9 +53,18 @@ func (p *pass) isToShow(member *networkingv1.Ingress, shown *stack.LoadBalancer)
 	return !p.isLeaving(member) && !p.unclaimed[member.UID] && !p.mustWait(member, shown)
 }
 
+// frontPause is how often it is looked whether what stands in front has become active.
+const frontPause = 10 * time.Second
+
+// awaitsFront reports whether the member's status is to name what stands in front alone, which clients cannot use yet.
+func (p *pass) awaitsFront(member ingress.Member) bool {
+	return member.ShowsFrontAlone() && p.wanted.Front != nil && p.shownFront(member.Ingress) == nil
+}
+
 // isToForget reports whether the status of an inactive member is to be emptied.
 func (p *pass) isToForget(member *networkingv1.Ingress) bool {
-	return member.DeletionTimestamp == nil && p.names[hostname(member)]
+	return member.DeletionTimestamp == nil && slices.ContainsFunc(member.Status.LoadBalancer.Ingress,
+		func(entry networkingv1.IngressLoadBalancerIngress) bool { return p.names[entry.Hostname] })
 }
 
 // shown is the load balancer that clients are to find; nil for none. While one replaces another, it is the old one until all that the old
@@ -61,7 +73,7 @@ func (p *pass) shown() *stack.LoadBalancer {
 	balancers := p.seen.LoadBalancers
 	for _, wait := range p.result.Waits {
 		isNew := func(b stack.LoadBalancer) bool {
-			return wait.Settled != (stack.Ref{}) && b.ARN != wait.Settled.ID && !p.isUnguarded(&b)
+			return wait.Settled != (stack.Ref{}) && !isOfFront(wait) && b.ARN != wait.Settled.ID && !p.isUnguarded(&b)
 		}
 		if i := slices.IndexFunc(balancers, isNew); i >= 0 {
 			return &balancers[i]
@@ -74,6 +86,11 @@ func (p *pass) shown() *stack.LoadBalancer {
 			}
 		}
 	}
+	return p.likeWanted(balancers)
+}
+
+// likeWanted is the load balancer with the wanted scheme, else the first; nil for none.
+func (p *pass) likeWanted(balancers []stack.LoadBalancer) *stack.LoadBalancer {
 	if len(p.wanted.LoadBalancers) > 0 {
 		scheme := p.wanted.LoadBalancers[0].Scheme
 		if i := slices.IndexFunc(balancers, func(b stack.LoadBalancer) bool { return b.Scheme == scheme }); i >= 0 {
@@ -116,7 +133,7 @@ func (p *pass) mustWait(member *networkingv1.Ingress, shown *stack.LoadBalancer)
 func (p *pass) awaits(member *networkingv1.Ingress) bool {
 	return slices.ContainsFunc(slices.Concat(p.result.Waits, p.result.Behind), func(w plan.Wait) bool {
 		owner := ownerOfGroup(w.Healthy, p.wanted, p.seen)
-		return owner == "" || owner == nameOf(member)
+		return !isOfFront(w) && (owner == "" || owner == nameOf(member))
 	})
 }
 
@@ -126,11 +143,15 @@ func (p *pass) isLeaving(member *networkingv1.Ingress) bool {
 
 // isServed reports whether the member's status has the name of one of the group's load balancers.
 func (p *pass) isServed(member *networkingv1.Ingress) bool {
-	return slices.ContainsFunc(p.seen.LoadBalancers, func(b stack.LoadBalancer) bool { return hasName(member, b) })
+	return slices.ContainsFunc(p.seen.All(), func(s *stack.Stack) bool {
+		return slices.ContainsFunc(s.LoadBalancers, func(b stack.LoadBalancer) bool { return hasName(member, b) })
+	})
 }
 
 func hasName(member *networkingv1.Ingress, balancer stack.LoadBalancer) bool {
-	return hostname(member) != "" && hostname(member) == strings.ToLower(balancer.DNSName)
+	name := strings.ToLower(balancer.DNSName)
+	return name != "" && slices.ContainsFunc(member.Status.LoadBalancer.Ingress,
+		func(entry networkingv1.IngressLoadBalancerIngress) bool { return entry.Hostname == name })
 }
 
 func hostname(member *networkingv1.Ingress) string {
@@ -140,18 +161,52 @@ func hostname(member *networkingv1.Ingress) string {
 	return ""
 }
 
-// statusOf has the ports of all listeners, in order; as with the incumbent, all members have the same.
-func statusOf(balancer *stack.LoadBalancer) []networkingv1.IngressLoadBalancerIngress {
-	entry := networkingv1.IngressLoadBalancerIngress{Hostname: strings.ToLower(balancer.DNSName)}
+// statusOf has the load balancer with the ports of all listeners, in order: as with the incumbent, all members have the same. Behind it
+// comes what stands in front, or in its place if the member wants that.
+func (p *pass) statusOf(member ingress.Member, shown *stack.LoadBalancer) []networkingv1.IngressLoadBalancerIngress {
+	entry := networkingv1.IngressLoadBalancerIngress{Hostname: strings.ToLower(shown.DNSName)}
 	var ports []int32
-	for _, listener := range balancer.Listeners {
+	for _, listener := range shown.Listeners {
 		ports = append(ports, listener.Port)
 	}
 	slices.Sort(ports)
 	for _, port := range ports {
 		entry.Ports = append(entry.Ports, networkingv1.IngressPortStatus{Port: port})
 	}
-	return []networkingv1.IngressLoadBalancerIngress{entry}
+	front := p.shownFront(member.Ingress)
+	if front == nil {
+		return []networkingv1.IngressLoadBalancerIngress{entry}
+	}
+	inFront := networkingv1.IngressLoadBalancerIngress{Hostname: strings.ToLower(front.DNSName)}
+	if member.ShowsFrontAlone() {
+		return []networkingv1.IngressLoadBalancerIngress{inFront}
+	}
+	return []networkingv1.IngressLoadBalancerIngress{entry, inFront}
+}
+
+// shownFront is the Network Load Balancer that clients of the member are to find; nil for none. One that is not active is not, as it would
+// answer none of those that find it; where one replaces another, that is the other one until then.
+func (p *pass) shownFront(member *networkingv1.Ingress) (shown *stack.LoadBalancer) {
+	if p.seen.Front == nil || len(p.wanted.LoadBalancers) > 0 && p.wanted.Front == nil {
+		return nil
+	}
+	for i := range p.seen.Front.LoadBalancers {
+		front := &p.seen.Front.LoadBalancers[i]
+		isWanted := p.wanted.Front != nil && p.wanted.Front.LoadBalancers[0].Scheme == front.Scheme
+		switch {
+		case isWanted && front.Active:
+			return front
+		case hasName(member, *front):
+			shown = front
+		}
+	}
+	return shown
+}
+
+// isOfFront reports whether something in front of the load balancer is waited for.
+func isOfFront(w plan.Wait) bool {
+	return slices.ContainsFunc([]stack.Ref{w.Active, w.Gone, w.Settled}, func(r stack.Ref) bool { return r.Part == stack.FrontPart }) ||
+		stack.IsFrontGroup(w.Healthy.Part)
 }
 
 // writeStatus writes the status if it differs in host names or ports, and returns the Ingress as it is then.
@@ -189,22 +244,29 @@ func shape(entries []networkingv1.IngressLoadBalancerIngress) (out []string) {
 
 // noteNames remembers the names of the load balancers that are there in this pass.
 func (p *pass) noteNames() {
-	for _, balancer := range p.seen.LoadBalancers {
-		p.names[strings.ToLower(balancer.DNSName)] = true
+	for _, s := range p.seen.All() {
+		for _, balancer := range s.LoadBalancers {
+			p.names[strings.ToLower(balancer.DNSName)] = true
+		}
 	}
 }
 
-// noteMoved takes in that of the group's load balancers this one alone is in a status, apart from those of members whose status is not
-// ours to write now.
+// noteMoved takes in which of the group's load balancers are in no status: of two that replace each other only the one that is shown is in
+// one, apart from those of members whose status is not ours to write now.
 func (p *pass) noteMoved(shown *stack.LoadBalancer) {
-	for _, balancer := range p.seen.LoadBalancers {
-		isKnown := func(member ingress.Member) bool {
-			return hasName(member.Ingress, balancer) && !p.isToShow(member.Ingress, shown)
-		}
-		if balancer.ARN == shown.ARN || slices.ContainsFunc(p.members.Active, isKnown) {
-			p.memory.movedTo(balancer.ARN)
-		} else {
-			p.memory.movedFrom(balancer.ARN, p.Clock.Now())
+	for _, s := range p.seen.All() {
+		for _, balancer := range s.LoadBalancers {
+			isKnown := func(member ingress.Member) bool {
+				if front := p.shownFront(member.Ingress); front != nil && front.ARN == balancer.ARN {
+					return true
+				}
+				return hasName(member.Ingress, balancer) && !p.isToShow(member.Ingress, shown)
+			}
+			if balancer.ARN == shown.ARN || slices.ContainsFunc(p.members.Active, isKnown) {
+				p.memory.movedTo(balancer.ARN)
+			} else {
+				p.memory.movedFrom(balancer.ARN, p.Clock.Now())
+			}
 		}
 	}
 }

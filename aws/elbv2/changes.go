@@ -106,3 +106,8 @@ func (p *Provisioner) RemoveTags(ctx context.Context, in *awselbv2.RemoveTagsInp
 ) {
 	return call(ctx, p, "removing tags from", one(in.ResourceArns), (*awselbv2.Client).RemoveTags, in)
 }
+
+// RegisterTargets registers targets in a target group.
+func (p *Provisioner) RegisterTargets(ctx context.Context, in *awselbv2.RegisterTargetsInput) (*awselbv2.RegisterTargetsOutput, error) {
+	return call(ctx, p, "registering the target of target group", in.TargetGroupArn, (*awselbv2.Client).RegisterTargets, in)
+}

@@ -25,19 +25,23 @@ func (v *View) assemble(s swept) (entries map[stack.ID]*entry, shared []stack.Se
 	}
 	for _, b := range s.balancers {
 		tags, id, part := v.owned(aws.ToString(b.LoadBalancerArn), s.tags[aws.ToString(b.LoadBalancerArn)])
-		if part == loadBalancerPart {
-			of(id).LoadBalancers = append(of(id).LoadBalancers, loadBalancer(b, tags))
+		if balancer := loadBalancer(b, tags); part == balancer.Part() {
+			in := with(of(id), balancer.Network)
+			in.LoadBalancers = append(in.LoadBalancers, balancer)
 		}
 	}
 	for _, g := range s.groups {
 		tags, id, part := v.owned(aws.ToString(g.TargetGroupArn), s.tags[aws.ToString(g.TargetGroupArn)])
-		if isOwnGroup(part) {
-			of(id).TargetGroups = append(of(id).TargetGroups, targetGroup(g, part, tags))
+		if part != "" {
+			in := with(of(id), stack.IsFrontGroup(part))
+			in.TargetGroups = append(in.TargetGroups, targetGroup(g, part, tags))
 		}
 	}
 	shared, err = v.assembleSecurityGroups(s, of)
 	for _, e := range entries {
-		sortParts(&e.seen)
+		for _, s := range e.seen.All() {
+			sortParts(s)
+		}
 	}
 	return entries, shared, err
 }
@@ -89,29 +93,27 @@ func (v *View) dropOld(now time.Time) {
 func (v *View) isYoung(s stack.Stack) bool {
 	var young stack.Stack
 	v.addYoung(&young, s)
-	return len(young.LoadBalancers)+len(young.TargetGroups)+len(young.SecurityGroups) > 0
+	return young.Front != nil || len(young.LoadBalancers)+len(young.TargetGroups)+len(young.SecurityGroups) > 0
 }
 
 // addYoung adds the parts that were made a short time ago and are not listed by AWS yet. The caller holds the lock.
 func (v *View) addYoung(now *stack.Stack, old stack.Stack) {
-	for _, b := range old.LoadBalancers {
-		same := func(other stack.LoadBalancer) bool { return other.ARN == b.ARN }
-		if v.made[b.ARN].tags != nil && !slices.ContainsFunc(now.LoadBalancers, same) {
-			now.LoadBalancers = append(now.LoadBalancers, b)
+	now.LoadBalancers = addYoung(v, now.LoadBalancers, old.LoadBalancers, func(b stack.LoadBalancer) string { return b.ARN })
+	now.TargetGroups = addYoung(v, now.TargetGroups, old.TargetGroups, func(g stack.TargetGroup) string { return g.ARN })
+	now.SecurityGroups = addYoung(v, now.SecurityGroups, old.SecurityGroups, func(g stack.SecurityGroup) string { return g.ID })
+	if old.Front != nil && v.isYoung(*old.Front) {
+		v.addYoung(with(now, true), *old.Front)
+	}
+}
+
+func addYoung[Part any](v *View, now, old []Part, id func(Part) string) []Part {
+	for _, part := range old {
+		same := func(other Part) bool { return id(other) == id(part) }
+		if v.made[id(part)].tags != nil && !slices.ContainsFunc(now, same) {
+			now = append(now, part)
 		}
 	}
-	for _, g := range old.TargetGroups {
-		same := func(other stack.TargetGroup) bool { return other.ARN == g.ARN }
-		if v.made[g.ARN].tags != nil && !slices.ContainsFunc(now.TargetGroups, same) {
-			now.TargetGroups = append(now.TargetGroups, g)
-		}
-	}
-	for _, g := range old.SecurityGroups {
-		same := func(other stack.SecurityGroup) bool { return other.ID == g.ID }
-		if v.made[g.ID].tags != nil && !slices.ContainsFunc(now.SecurityGroups, same) {
-			now.SecurityGroups = append(now.SecurityGroups, g)
-		}
-	}
+	return now
 }
 
 // sortParts has parts in the same order each time.

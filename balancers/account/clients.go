@@ -24,6 +24,7 @@ type ELB interface {
 		*elbv2.DescribeListenerCertificatesOutput, error)
 	DescribeLoadBalancerAttributes(context.Context, *elbv2.DescribeLoadBalancerAttributesInput) (
 		*elbv2.DescribeLoadBalancerAttributesOutput, error)
+	DescribeTargetHealth(context.Context, *elbv2.DescribeTargetHealthInput) (*elbv2.DescribeTargetHealthOutput, error)
 	DescribeTargetGroupAttributes(context.Context, *elbv2.DescribeTargetGroupAttributesInput) (
 		*elbv2.DescribeTargetGroupAttributesOutput, error)
 	DescribeListenerAttributes(context.Context, *elbv2.DescribeListenerAttributesInput) (*elbv2.DescribeListenerAttributesOutput, error)

@@ -21,6 +21,7 @@ type cloud struct {
 	tags      map[string]map[string]string
 	listeners map[string][]types.Listener // by load balancer
 	rules     map[string][]types.Rule     // by listener
+	targets   map[string][]types.TargetHealthDescription
 	calls     map[string]int
 	during    func() // runs in the first DescribeTargetGroups
 }
@@ -100,6 +101,11 @@ func (c *cloud) DescribeTargetGroupAttributes(context.Context, *elbv2.DescribeTa
 ) {
 	defer c.count("TargetGroupAttributes")()
 	return &elbv2.DescribeTargetGroupAttributesOutput{}, nil
+}
+
+func (c *cloud) DescribeTargetHealth(_ context.Context, in *elbv2.DescribeTargetHealthInput) (*elbv2.DescribeTargetHealthOutput, error) {
+	defer c.count("TargetHealth")()
+	return &elbv2.DescribeTargetHealthOutput{TargetHealthDescriptions: c.targets[*in.TargetGroupArn]}, nil
 }
 
 func (c *cloud) DescribeListenerAttributes(context.Context, *elbv2.DescribeListenerAttributesInput) (

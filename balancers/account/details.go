@@ -15,11 +15,33 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// readDetails reads the listeners and the attributes of a stack's load balancers.
+// readDetails reads the listeners and the attributes of a stack's load balancers, and the targets of those in front.
 func (v *View) readDetails(ctx context.Context, s *stack.Stack) error {
 	for i := range s.LoadBalancers {
 		if err := v.readLoadBalancer(ctx, &s.LoadBalancers[i]); err != nil {
 			return err
+		}
+	}
+	if s.Front == nil {
+		return nil
+	}
+	for i := range s.Front.TargetGroups {
+		if err := v.readTarget(ctx, &s.Front.TargetGroups[i]); err != nil {
+			return err
+		}
+	}
+	return v.readDetails(ctx, s.Front)
+}
+
+// readTarget reads which load balancer is the target of a group.
+func (v *View) readTarget(ctx context.Context, group *stack.TargetGroup) error {
+	out, err := v.ELB.DescribeTargetHealth(ctx, &elbv2.DescribeTargetHealthInput{TargetGroupArn: aws.String(group.ARN)})
+	if err != nil {
+		return err
+	}
+	for _, t := range out.TargetHealthDescriptions {
+		if t.Target != nil && (t.TargetHealth == nil || t.TargetHealth.State != types.TargetHealthStateEnumDraining) {
+			group.Target, group.TargetPort = stack.Ref{ID: aws.ToString(t.Target.Id)}, aws.ToInt32(t.Target.Port)
 		}
 	}
 	return nil
@@ -42,8 +64,10 @@ func (v *View) readLoadBalancer(ctx context.Context, b *stack.LoadBalancer) erro
 	b.Listeners = nil
 	for _, described := range listeners.Listeners {
 		l := listener(described)
-		if err := v.readListener(ctx, &l); err != nil {
-			return err
+		if !b.Network { // a Network Load Balancer has neither rules nor settings of ours
+			if err := v.readListener(ctx, &l); err != nil {
+				return err
+			}
 		}
 		b.Listeners = append(b.Listeners, l)
 	}
@@ -109,6 +133,11 @@ func (v *View) readListenerTags(ctx context.Context, b *stack.LoadBalancer) erro
 
 // readStates reads which load balancers have become active.
 func (v *View) readStates(ctx context.Context, s *stack.Stack) error {
+	if s.Front != nil {
+		if err := v.readStates(ctx, s.Front); err != nil {
+			return err
+		}
+	}
 	for i := range s.LoadBalancers {
 		b := &s.LoadBalancers[i]
 		if b.Active {

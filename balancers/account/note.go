@@ -27,14 +27,29 @@ func (v *View) Note(id stack.ID, change plan.Change, done apply.Made) {
 		v.entries[id] = e
 	}
 	e.changed = v.tick
-	n := noting{View: v, seen: &e.seen, entry: e, done: done}
-	if !n.securityGroup(change) && !n.targetGroup(change) && !n.loadBalancer(change) && !n.listener(change) && !n.rule(change) {
-		n.tags(change)
+	for _, s := range concerned(&e.seen, change) {
+		n := noting{View: v, seen: s, entry: e, done: done}
+		if !n.securityGroup(change) && !n.targetGroup(change) && !n.loadBalancer(change) && !n.listener(change) && !n.rule(change) {
+			n.tags(change)
+		}
+		n.attach()
 	}
-	n.attach()
 }
 
-// noting is a change being taken in. The caller holds the lock.
+// concerned are the stacks that a change may be of. Only what is made must not be noted in both: by its ID all else is found in one.
+func concerned(s *stack.Stack, change plan.Change) []*stack.Stack {
+	switch c := change.(type) {
+	case plan.CreateLoadBalancer:
+		return []*stack.Stack{with(s, c.LoadBalancer.Network)}
+	case plan.CreateTargetGroup:
+		return []*stack.Stack{with(s, stack.IsFrontGroup(c.Group.Part))}
+	case plan.CreateSecurityGroup:
+		return []*stack.Stack{s}
+	}
+	return s.All()
+}
+
+// noting is a change being taken in, of one stack. The caller holds the lock.
 type noting struct {
 	*View
 	*entry
@@ -122,7 +137,7 @@ func (n *noting) targetGroup(change plan.Change) bool {
 	case plan.CreateTargetGroup:
 		group := copyOf(c.Group)
 		group.ARN, group.Owner, group.SpareName = n.done.ID, "", ""
-		group.LoadBalancers, group.Attributes = nil, map[string]string{}
+		group.LoadBalancers, group.Attributes, group.Target, group.TargetPort = nil, map[string]string{}, stack.Ref{}, 0
 		n.create(group.Tags)
 		n.seen.TargetGroups = append(n.seen.TargetGroups, group)
 	case plan.SetHealthCheck:
@@ -132,6 +147,10 @@ func (n *noting) targetGroup(change plan.Change) bool {
 	case plan.SetTargetGroupAttributes:
 		if g := n.findTargetGroup(c.Group.ID); g != nil {
 			merge(g.Attributes, c.Attributes)
+		}
+	case plan.RegisterLoadBalancer:
+		if g := n.findTargetGroup(c.Group.ID); g != nil {
+			g.Target, g.TargetPort = stack.Ref{ID: c.Target.ID}, c.Port
 		}
 	case plan.DeleteTargetGroup:
 		n.remove(c.Group.ID)

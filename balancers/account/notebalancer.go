@@ -36,7 +36,9 @@ func (n *noting) loadBalancer(change plan.Change) bool {
 func (n *noting) loadBalancerSetting(change plan.Change) bool {
 	switch c := change.(type) {
 	case plan.SetSubnets:
-		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.Subnets = slices.Sorted(slices.Values(c.Subnets)) })
+		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) {
+			b.Subnets, b.Allocations = slices.Sorted(slices.Values(c.Subnets)), slices.Clone(c.Allocations)
+		})
 	case plan.SetSecurityGroups:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.SecurityGroups = ids(c.Groups) })
 	case plan.SetAddressType:

@@ -4,18 +4,13 @@
 package account
 
 import (
-	"strings"
-
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// The values of the resource tag.
+// The values of the resource tag of security groups.
 const (
-	loadBalancerPart  = "LoadBalancer"
 	securityGroupPart = "ManagedLBSecurityGroup"
 	sharedPart        = "backend-sg"
-	// otherGroups begins those of target groups that the incumbent makes for a Network Load Balancer in front. They are left alone.
-	otherGroups = "FrontendNlb-"
 )
 
 // kinds are those whose stacks are seen.
@@ -43,4 +38,13 @@ func isShared(cluster string, tags map[string]string) bool {
 	return tags[stack.ClusterTag] == cluster && tags[stack.SharedResourceTag] == sharedPart
 }
 
-func isOwnGroup(part string) bool { return part != "" && !strings.HasPrefix(part, otherGroups) }
+// with is the stack that a load balancer or a target group of this part is in: that in front for those of a Network Load Balancer.
+func with(s *stack.Stack, inFront bool) *stack.Stack {
+	if !inFront {
+		return s
+	}
+	if s.Front == nil {
+		s.Front = &stack.Stack{ID: s.ID}
+	}
+	return s.Front
+}

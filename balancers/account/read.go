@@ -28,7 +28,8 @@ func isActive(b types.LoadBalancer) bool {
 
 func loadBalancer(b types.LoadBalancer, tags map[string]string) stack.LoadBalancer {
 	out := stack.LoadBalancer{
-		ARN: aws.ToString(b.LoadBalancerArn), DNSName: aws.ToString(b.DNSName), Active: isActive(b), Name: aws.ToString(b.LoadBalancerName),
+		Network: b.Type == types.LoadBalancerTypeEnumNetwork,
+		ARN:     aws.ToString(b.LoadBalancerArn), DNSName: aws.ToString(b.DNSName), Active: isActive(b), Name: aws.ToString(b.LoadBalancerName),
 		Scheme: string(b.Scheme), AddressType: string(b.IpAddressType), Tags: tags, CustomerPool: aws.ToString(b.CustomerOwnedIpv4Pool),
 	}
 	if pools := b.IpamPools; pools != nil {
@@ -36,6 +37,11 @@ func loadBalancer(b types.LoadBalancer, tags map[string]string) stack.LoadBalanc
 	}
 	for _, zone := range b.AvailabilityZones {
 		out.Subnets = append(out.Subnets, aws.ToString(zone.SubnetId))
+		for _, address := range zone.LoadBalancerAddresses {
+			if address.AllocationId != nil {
+				out.Allocations = append(out.Allocations, *address.AllocationId)
+			}
+		}
 	}
 	slices.Sort(out.Subnets)
 	for _, id := range b.SecurityGroups {

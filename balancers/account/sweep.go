@@ -46,7 +46,7 @@ func (v *View) sweep(ctx context.Context) error {
 		return err
 	}
 	s.balancers = slices.DeleteFunc(balancers.LoadBalancers, func(b types.LoadBalancer) bool {
-		return aws.ToString(b.VpcId) != v.VPC || b.Type != types.LoadBalancerTypeEnumApplication
+		return aws.ToString(b.VpcId) != v.VPC || b.Type != types.LoadBalancerTypeEnumApplication && b.Type != types.LoadBalancerTypeEnumNetwork
 	})
 	s.groups = slices.DeleteFunc(groups.TargetGroups, func(g types.TargetGroup) bool { return aws.ToString(g.VpcId) != v.VPC })
 	if err := v.sweepTags(ctx, &s); err != nil {

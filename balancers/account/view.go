@@ -134,8 +134,9 @@ func (v *View) withShared(seen stack.Stack) stack.Stack {
 
 // isWaiting reports whether a load balancer may have become active since.
 func (v *View) isWaiting(seen stack.Stack, looked time.Time) bool {
-	return v.Clock.Since(looked) >= statePause &&
-		slices.ContainsFunc(seen.LoadBalancers, func(lb stack.LoadBalancer) bool { return !lb.Active })
+	return v.Clock.Since(looked) >= statePause && slices.ContainsFunc(seen.All(), func(s *stack.Stack) bool {
+		return slices.ContainsFunc(s.LoadBalancers, func(lb stack.LoadBalancer) bool { return !lb.Active })
+	})
 }
 
 // Forget has this stack alone be read again, as it is no longer certain what there is of it.

@@ -20,7 +20,7 @@ import (
 func id(name string) stack.ID { return stack.ID{Cluster: "c", Kind: stack.Ingresses, Name: name} }
 
 func tagged(name string) map[string]string {
-	return stack.Tags("c", stack.Ingresses, name, loadBalancerPart)
+	return stack.Tags("c", stack.Ingresses, name, stack.LoadBalancerPart)
 }
 
 func viewOf(c *cloud) (*View, *clocktesting.FakePassiveClock) {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -203,7 +202,7 @@ func (d *doing) resolve(step plan.Step, effect effect) (change plan.Change, left
 
 // isWaitable reports whether what is waited for will ever be there: no step has failed to make it.
 func (d *doing) isWaitable(wait *plan.Wait) bool {
-	return wait == nil || d.refs.ref(wait.Active)+d.refs.ref(wait.Healthy)+d.refs.ref(wait.Settled) != ""
+	return wait == nil || d.refs.ref(wait.Active)+d.refs.ref(wait.Healthy)+d.refs.ref(wait.Gone)+d.refs.ref(wait.Settled) != ""
 }
 
 func (d *doing) done(step plan.Step, change plan.Change, made Made) {
@@ -268,5 +267,3 @@ func (d *doing) isOwn(tags, wanted map[string]string) bool {
 	}
 	return true
 }
-
-func port(number int32) string { return strconv.Itoa(int(number)) }

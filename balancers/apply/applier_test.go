@@ -10,6 +10,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -78,7 +79,7 @@ func forwardTo(ref stack.Ref) stack.Action {
 // newRule makes the rule of that priority, which forwards to a target group with that Part.
 func newRule(listener string, priority int32, group string) plan.CreateRule {
 	return plan.CreateRule{
-		Listener: stack.Ref{ID: listener}, Part: "rule" + port(priority),
+		Listener: stack.Ref{ID: listener}, Part: "rule" + strconv.Itoa(int(priority)),
 		Rule: stack.Rule{Priority: priority, Action: forwardTo(stack.Ref{Part: group})},
 	}
 }

@@ -82,6 +82,7 @@ type TargetGroups interface {
 	ModifyTargetGroup(context.Context, *elbv2.ModifyTargetGroupInput) (*elbv2.ModifyTargetGroupOutput, error)
 	ModifyTargetGroupAttributes(context.Context, *elbv2.ModifyTargetGroupAttributesInput) (
 		*elbv2.ModifyTargetGroupAttributesOutput, error)
+	RegisterTargets(context.Context, *elbv2.RegisterTargetsInput) (*elbv2.RegisterTargetsOutput, error)
 	DeleteTargetGroup(context.Context, *elbv2.DeleteTargetGroupInput) (*elbv2.DeleteTargetGroupOutput, error)
 }
 

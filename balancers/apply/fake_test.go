@@ -6,6 +6,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -118,7 +119,7 @@ func (f *fakeAWS) DeleteLoadBalancer(_ context.Context, in *elbv2.DeleteLoadBala
 }
 
 func (f *fakeAWS) CreateListener(_ context.Context, in *elbv2.CreateListenerInput) (*elbv2.CreateListenerOutput, error) {
-	return answer[elbv2.CreateListenerOutput](f, in, "CreateListener", port(*in.Port))
+	return answer[elbv2.CreateListenerOutput](f, in, "CreateListener", strconv.Itoa(int(*in.Port)))
 }
 
 func (f *fakeAWS) ModifyListener(_ context.Context, in *elbv2.ModifyListenerInput) (*elbv2.ModifyListenerOutput, error) {
@@ -142,7 +143,7 @@ func (f *fakeAWS) DeleteListener(_ context.Context, in *elbv2.DeleteListenerInpu
 }
 
 func (f *fakeAWS) CreateRule(_ context.Context, in *elbv2.CreateRuleInput) (*elbv2.CreateRuleOutput, error) {
-	return answer[elbv2.CreateRuleOutput](f, in, "CreateRule", port(*in.Priority))
+	return answer[elbv2.CreateRuleOutput](f, in, "CreateRule", strconv.Itoa(int(*in.Priority)))
 }
 
 func (f *fakeAWS) ModifyRule(_ context.Context, in *elbv2.ModifyRuleInput) (*elbv2.ModifyRuleOutput, error) {
@@ -159,6 +160,10 @@ func (f *fakeAWS) DeleteRule(_ context.Context, in *elbv2.DeleteRuleInput) (*elb
 
 func (f *fakeAWS) DescribeTargetGroups(_ context.Context, in *elbv2.DescribeTargetGroupsInput) (*elbv2.DescribeTargetGroupsOutput, error) {
 	return answer[elbv2.DescribeTargetGroupsOutput](f, in, "DescribeTargetGroups", in.Names[0])
+}
+
+func (f *fakeAWS) RegisterTargets(_ context.Context, in *elbv2.RegisterTargetsInput) (*elbv2.RegisterTargetsOutput, error) {
+	return answer[elbv2.RegisterTargetsOutput](f, in, "RegisterTargets", *in.TargetGroupArn)
 }
 
 func (f *fakeAWS) DescribeTargetHealth(_ context.Context, in *elbv2.DescribeTargetHealthInput) (*elbv2.DescribeTargetHealthOutput, error) {

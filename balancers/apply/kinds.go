@@ -36,6 +36,7 @@ var kinds = table(
 	create(makes, (*doing).createTargetGroup),
 	change(sets, (*doing).setHealthCheck),
 	change(sets, (*doing).setTargetGroupAttributes),
+	change(makes, (*doing).registerLoadBalancer),
 	change(removes, (*doing).deleteTargetGroup),
 
 	create(makes, (*doing).createLoadBalancer),
@@ -103,7 +104,7 @@ func (d *doing) part(change plan.Change) string {
 	case plan.CreateLoadBalancer:
 		return d.resource(c.LoadBalancer.Tags)
 	case plan.CreateListener:
-		return port(c.Listener.Port)
+		return c.Listener.Part()
 	case plan.CreateRule:
 		return c.Part
 	}

@@ -72,7 +72,7 @@ func (d *doing) checkOwn(ctx context.Context, what, name, arn string, wanted map
 
 func (d *doing) setSubnets(ctx context.Context, c plan.SetSubnets) error {
 	_, err := d.ELB.SetSubnets(ctx, &elbv2.SetSubnetsInput{
-		LoadBalancerArn: aws.String(c.LoadBalancer.ID), SubnetMappings: input.Subnets(c.Subnets),
+		LoadBalancerArn: aws.String(c.LoadBalancer.ID), SubnetMappings: input.Subnets(c.Subnets, c.Allocations),
 	})
 	return err
 }

@@ -59,6 +59,14 @@ func (d *doing) setTargetGroupAttributes(ctx context.Context, c plan.SetTargetGr
 	return err
 }
 
+func (d *doing) registerLoadBalancer(ctx context.Context, c plan.RegisterLoadBalancer) error {
+	_, err := d.ELB.RegisterTargets(ctx, &elbv2.RegisterTargetsInput{
+		TargetGroupArn: aws.String(c.Group.ID),
+		Targets:        []types.TargetDescription{{Id: aws.String(c.Target.ID), Port: aws.Int32(c.Port)}},
+	})
+	return err
+}
+
 func (d *doing) deleteTargetGroup(ctx context.Context, c plan.DeleteTargetGroup) error {
 	_, err := d.ELB.DeleteTargetGroup(ctx, &elbv2.DeleteTargetGroupInput{TargetGroupArn: aws.String(c.Group.ID)})
 	return err

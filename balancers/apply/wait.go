@@ -28,6 +28,8 @@ func (d *doing) wait(ctx context.Context, wait *plan.Wait) (pause time.Duration,
 		return 0, nil
 	case wait.Active != none:
 		return d.waitActive(ctx, d.refs.ref(wait.Active))
+	case wait.Gone != none:
+		return d.waitGone(ctx, wait.Gone.ID)
 	case wait.Healthy != none:
 		return d.waitHealthy(ctx, d.refs.ref(wait.Healthy), d.refs.ref(wait.Instead))
 	default:
@@ -46,6 +48,14 @@ func (d *doing) waitActive(ctx context.Context, arn string) (time.Duration, erro
 		}
 	}
 	return activePause, nil
+}
+
+func (d *doing) waitGone(ctx context.Context, arn string) (time.Duration, error) {
+	_, err := d.ELB.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{LoadBalancerArns: []string{arn}})
+	if isGone(err) {
+		return 0, nil
+	}
+	return activePause, err
 }
 
 func (d *doing) waitHealthy(ctx context.Context, arn, instead string) (time.Duration, error) {

@@ -78,6 +78,17 @@ var (
 		"routing.http.request.x_amzn_tls_version.header_name":                   preset("X-Amzn-Tls-Version", nil),
 	}
 
+	frontAttributes = known{
+		"deletion_protection.enabled":            {check: attributeSwitch},
+		"access_logs.s3.enabled":                 disabled,
+		"load_balancing.cross_zone.enabled":      disabled,
+		"ipv6.deny_all_igw_traffic":              {check: attributeSwitch},
+		"secondary_ips.auto_assigned.per_subnet": preset("0", only(intBetween(0, 7))),
+		"zonal_shift.config.enabled":             disabled,
+		"dns_record.client_routing_policy": preset("any_availability_zone",
+			only(oneOf("any_availability_zone", "availability_zone_affinity", "partial_availability_zone_affinity"))),
+	}
+
 	algorithms  = oneOf("round_robin", "least_outstanding_requests", "weighted_random")
 	zones       = preset("use_load_balancer_configuration", only(oneOf("true", "false", "use_load_balancer_configuration")))
 	cookies     = preset("lb_cookie", only(oneOf("lb_cookie", "app_cookie")))

@@ -51,6 +51,7 @@ type draft struct {
 	balancer  *stack.LoadBalancer // that is seen
 	subnets   []string
 	listeners []listener
+	front     *stack.Stack // with what stands in front of the load balancer, nil for nothing
 }
 
 func newDraft(in *Input, all []*reading, seen map[string]vote) *draft {
@@ -109,6 +110,11 @@ func (r *reading) listens(port int32) bool {
 	return ok || r.ports == nil
 }
 
+// name is that of the load balancer when it is made.
+func (d *draft) name() string {
+	return d.get(LoadBalancerNameKey.Name, LoadBalancerName(d.in.Options.Cluster, d.in.Group, d.scheme()))
+}
+
 func (d *draft) scheme() string      { return d.get(Scheme.Name, d.in.Options.DefaultScheme) }
 func (d *draft) addressType() string { return d.get(AddressType.Name, AddressType.Default) }
 
@@ -132,13 +138,13 @@ func (d *draft) stack() stack.Stack {
 	access, attributes := d.access(), d.keys(LoadBalancerAttributes.Name)
 	out.SecurityGroups = access.made
 	out.LoadBalancers = []stack.LoadBalancer{{
-		Name:      d.get(LoadBalancerNameKey.Name, LoadBalancerName(in.Options.Cluster, in.Group, d.scheme())),
+		Name:      d.name(),
 		SpareName: spareLoadBalancerName(in.Options.Cluster, in.Group, d.scheme()),
 		Scheme:    d.scheme(), AddressType: d.addressType(), Subnets: d.subnets,
 		SecurityGroups: access.groups,
 		Attributes:     attributes,
 		Presets:        in.presets(balancerAttributes, attributes),
-		Tags:           in.tagsOf(loadBalancerPart, d.keys(Tags.Name)),
+		Tags:           in.tagsOf(stack.LoadBalancerPart, d.keys(Tags.Name)),
 		WebACL:         d.webACL(),
 		Shield:         d.shield(),
 		IPAMPool:       d.get(IPAMPool.Name, ""),
@@ -146,6 +152,10 @@ func (d *draft) stack() stack.Stack {
 		Capacity:       d.capacity(),
 		Listeners:      d.stackListeners(),
 	}}
+	out.Front = d.front
+	if d.front != nil && len(d.front.LoadBalancers[0].SecurityGroups) == 0 {
+		d.front.LoadBalancers[0].SecurityGroups = access.groups
+	}
 	for _, r := range d.built {
 		if !d.hasRules(r) {
 			continue

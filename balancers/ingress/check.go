@@ -14,7 +14,7 @@ import (
 func (d *draft) check() map[*reading]Fault {
 	for _, check := range []func() map[*reading]Fault{
 		d.checkAddressType, d.checkPool, d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkCertificates,
-		d.checkSubnets, d.checkCustomerPool, d.checkQuotas,
+		d.checkSubnets, d.checkCustomerPool, d.checkQuotas, d.checkFront,
 	} {
 		if faults := check(); len(faults) > 0 {
 			return faults

@@ -25,6 +25,10 @@ const (
 	// ExclusiveAnnotation of IngressClassParams, when it is "true", keeps the group that they name for the Ingresses of their classes.
 	ExclusiveAnnotation = "targetgate.dev/exclusive-group"
 
+	// FrontAloneAnnotation of an Ingress or of IngressClassParams, when it is "true", has the status name the Network Load Balancer in front
+	// alone: whoever makes DNS records of the status then sends clients there.
+	FrontAloneAnnotation = "targetgate.dev/frontend-nlb-alone"
+
 	// emptyClass is what an empty --ingress-class wants of classAnnotation.
 	emptyClass = "alb"
 )

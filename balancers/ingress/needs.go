@@ -39,7 +39,7 @@ func NeedsOf(in Input) Needs {
 		scheme, _, _ := Scheme.In(member.Ingress.Annotations) // a wrong one asks for nothing
 		schemes = append(schemes, cmp.Or(ptr.Deref(params.Scheme, ""), scheme))
 		subnets, _, _ := Subnets.In(member.Ingress.Annotations)
-		n.Subnets = n.Subnets || len(subnets) > 0 || params.Subnets != nil
+		n.Subnets = n.Subnets || len(subnets) > 0 || params.Subnets != nil || in.needsFrontSubnets(member)
 		n.addMember(member)
 	}
 	if schemes = slices.DeleteFunc(schemes, func(scheme string) bool { return scheme == "" }); len(schemes) == 0 {
@@ -67,7 +67,8 @@ func (m Member) params() v1beta1.IngressClassParamsSpec {
 func (n *Needs) addMember(member Member) {
 	ingress := member.Ingress
 	groups, _, _ := SecurityGroups.In(ingress.Annotations)
-	for _, entry := range groups {
+	front, _, _ := FrontSecurityGroups.In(ingress.Annotations)
+	for _, entry := range slices.Concat(groups, front) {
 		if !isSecurityGroupID(entry) {
 			n.SecurityGroups = append(n.SecurityGroups, entry)
 		}

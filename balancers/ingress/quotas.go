@@ -29,7 +29,7 @@ func (d *draft) checkQuotas() map[*reading]Fault {
 		{"rules", limits.Rules, rules, d.seenRuleKeys()},
 		{"target groups", limits.TargetGroups, groups, d.seenGroupKeys()},
 		{"certificates besides the default ones", limits.Certificates, certificates, d.seenCertificateKeys()},
-		{"tags of the user's", mostTags - len(d.in.tagsOf(loadBalancerPart)), d.tagKeys(), d.seenTagKeys()},
+		{"tags of the user's", mostTags - len(d.in.tagsOf(stack.LoadBalancerPart)), d.tagKeys(), d.seenTagKeys()},
 	} {
 		if faults := d.over(quota); len(faults) > 0 {
 			return faults

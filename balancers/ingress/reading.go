@@ -34,6 +34,7 @@ type reading struct {
 	groups       []stack.TargetGroup
 	bindings     []stack.Binding
 	tags         map[string]string // of the user, for all but target groups
+	mapsPorts    bool              // it says which ports what stands in front has
 }
 
 // rule is one of a member's. Its Tags are those of the user.

@@ -15,7 +15,11 @@ import (
 
 // seenLoadBalancer is the one that serves, else the first; nil if there is none.
 func (in *Input) seenLoadBalancer() *stack.LoadBalancer {
-	balancers := in.Seen.LoadBalancers
+	return serving(in.Seen.LoadBalancers)
+}
+
+// serving is the first that is active, else the first; nil if there is none.
+func serving(balancers []stack.LoadBalancer) *stack.LoadBalancer {
 	if i := slices.IndexFunc(balancers, func(lb stack.LoadBalancer) bool { return lb.Active }); i >= 0 {
 		return &balancers[i]
 	}
@@ -59,6 +63,7 @@ func (in *Input) seenVotes() map[string]vote {
 	for _, listener := range lb.Listeners {
 		r.addSeenListener(listener, in.seenInbound())
 	}
+	r.addSeenFront(in.Seen.Front, in.seenFront())
 	return r.votes
 }
 

@@ -45,6 +45,7 @@ func (r *reading) readSettings() {
 	r.readShield()
 	r.readPools()
 	r.readSubnets()
+	r.readFront()
 
 	if r.first {
 		balancerAttributes.checkParams(r, "spec.loadBalancerAttributes", p.LoadBalancerAttributes)
@@ -176,6 +177,11 @@ func (r *reading) readSubnets() {
 	} else {
 		entries, _ = get(r, Subnets)
 	}
+	r.addSubnets(Subnets.Name, entries, from)
+}
+
+// addSubnets adds a vote for the subnets of these IDs and names.
+func (r *reading) addSubnets(setting string, entries []string, from Fault) {
 	if len(entries) == 0 || r.in.alone {
 		return
 	}
@@ -185,7 +191,7 @@ func (r *reading) readSubnets() {
 		r.fail(from)
 		return
 	}
-	r.add(Subnets.Name, strings.Join(ids, ","), from)
+	r.add(setting, strings.Join(ids, ","), from)
 }
 
 // addText adds a vote whose text is no list.
@@ -196,15 +202,7 @@ func (r *reading) addText(setting, text string, from Fault) {
 
 // readAccess reads who may send to the load balancer, and whether it may send to its targets.
 func (r *reading) readAccess() {
-	if entries, set := get(r, SecurityGroups); set && len(entries) > 0 && !r.in.alone {
-		from := Fault{Annotation: Prefix + SecurityGroups.Name, Value: r.annotations()[Prefix+SecurityGroups.Name]}
-		if ids, err := r.in.AWS.securityGroupIDs(entries); err != nil {
-			from.Reason = err.Error()
-			r.fail(from)
-		} else {
-			r.add(SecurityGroups.Name, strings.Join(ids, ","), from)
-		}
-	}
+	r.addSecurityGroups(SecurityGroups)
 	manage, set := get(r, ManageBackendRules)
 	switch {
 	case set && manage && !r.in.Options.BackendSecurityGroups:
@@ -215,6 +213,22 @@ func (r *reading) readAccess() {
 	case set:
 		r.add(ManageBackendRules.Name, yesNo(manage), Fault{Annotation: Prefix + ManageBackendRules.Name})
 	}
+}
+
+// addSecurityGroups adds a vote for the security groups of the IDs and names in an annotation.
+func (r *reading) addSecurityGroups(key Key[[]string]) {
+	entries, set := get(r, key)
+	if !set || len(entries) == 0 || r.in.alone {
+		return
+	}
+	from := Fault{Annotation: Prefix + key.Name, Value: r.annotations()[Prefix+key.Name]}
+	ids, err := r.in.AWS.securityGroupIDs(entries)
+	if err != nil {
+		from.Reason = err.Error()
+		r.fail(from)
+		return
+	}
+	r.add(key.Name, strings.Join(ids, ","), from)
 }
 
 // securityGroupIDs are the IDs among the entries, then those of the names, in order.

@@ -111,7 +111,7 @@ func TestWarnings(t *testing.T) {
 		want        []string
 	}{
 		"an annotation that is none":        {annotations: map[string]string{"shceme": "internal"}, want: []string{`annotation alb.ingress.kubernetes.io/shceme, value "internal": no annotation has this name, it is ignored`}},
-		"one that is not supported":         {annotations: map[string]string{"enable-frontend-nlb": "true"}, want: []string{"this annotation is not supported, what it asks for is left as it is"}},
+		"one that is not supported":         {annotations: map[string]string{"create-acm-cert": "true"}, want: []string{"this annotation is not supported, what it asks for is left as it is"}},
 		"no authentication":                 {annotations: map[string]string{"auth-type": "none"}},
 		"a wrong value that nothing needs":  {annotations: map[string]string{"listener-attributes.HTTP-8080": "k"}, want: []string{"has no equals sign"}},
 		"a port twice":                      {annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443},{"HTTP":80}]`}, want: []string{"port 80 is there twice, and its protocol is HTTP: want it once"}},

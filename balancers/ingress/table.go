@@ -277,10 +277,4 @@ var (
 		"waf-acl-id", "web-acl-id")
 	_ = unsupported(OfListener, "Of HTTPS listeners.", "create-acm-cert", "acm-pca-arn")
 	_ = unsupported(OfTargetGroup, "The control port of targets.", "target-control-port.")
-	_ = unsupported(OfGroup, "A Network Load Balancer in front of the load balancer.",
-		"enable-frontend-nlb", "frontend-nlb-scheme", "frontend-nlb-subnets", "frontend-nlb-eip-allocations", "frontend-nlb-security-groups",
-		"frontend-nlb-listener-port-mapping", "frontend-nlb-healthcheck-port", "frontend-nlb-healthcheck-protocol",
-		"frontend-nlb-healthcheck-path", "frontend-nlb-healthcheck-interval-seconds", "frontend-nlb-healthcheck-timeout-seconds",
-		"frontend-nlb-healthcheck-healthy-threshold-count", "frontend-nlb-healthcheck-unhealthy-threshold-count",
-		"frontend-nlb-healthcheck-success-codes", "frontend-nlb-attributes", "frontend-nlb-tags")
 )

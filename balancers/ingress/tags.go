@@ -15,7 +15,6 @@ import (
 
 // The values of resource tags, besides those of target groups, listeners and rules.
 const (
-	loadBalancerPart  = "LoadBalancer"
 	securityGroupPart = "ManagedLBSecurityGroup"
 	backendPart       = "backend-sg"
 )
@@ -82,7 +81,7 @@ var (
 
 // tagKeys are the keys of the tags that members give to what they share, without those that it has anyway.
 func (d *draft) tagKeys() map[*reading][]string {
-	keys, own := map[*reading][]string{}, d.in.tagsOf(loadBalancerPart)
+	keys, own := map[*reading][]string{}, d.in.tagsOf(stack.LoadBalancerPart)
 	for _, r := range d.built {
 		for _, key := range slices.Sorted(maps.Keys(r.tags)) {
 			if !hasKey(own, key) {
@@ -95,7 +94,7 @@ func (d *draft) tagKeys() map[*reading][]string {
 
 // seenTagKeys are those of the load balancer that is seen.
 func (d *draft) seenTagKeys() map[string]bool {
-	keys, own := map[string]bool{}, d.in.tagsOf(loadBalancerPart)
+	keys, own := map[string]bool{}, d.in.tagsOf(stack.LoadBalancerPart)
 	if d.balancer == nil {
 		return keys
 	}

@@ -62,6 +62,7 @@ func (d *draft) warnings() map[*reading][]Fault {
 			})
 		}
 	}
+	d.warnOfFront(warn)
 	for i := range d.listeners {
 		d.warnOfShadows(&d.listeners[i], warn)
 		d.warnOfOpenListener(&d.listeners[i], warn)

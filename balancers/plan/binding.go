@@ -121,5 +121,6 @@ func (p *planner) isUnused(group *stack.TargetGroup) bool {
 	elsewhere := func(arn string) bool { return p.balancer == nil || arn != p.balancer.ARN }
 	return !p.deleted[group.ARN] && !p.isHeld(group.ARN) && !slices.ContainsFunc(group.LoadBalancers, elsewhere) &&
 		!slices.ContainsFunc(p.groups, func(g *targetGroup) bool { return g.ref() == ref }) &&
+		!slices.ContainsFunc(p.listen, func(l *listener) bool { return l.gone && l.seen != nil && l.sendsTo(ref) }) &&
 		!slices.ContainsFunc(p.routes, func(r *route) bool { return has(r.now.Action, ref) })
 }

@@ -33,6 +33,8 @@ func (w Wait) String() string {
 	switch {
 	case w.Active != stack.Ref{}:
 		return balancerText(w.Active) + " is active"
+	case w.Gone != stack.Ref{}:
+		return balancerText(w.Gone) + " is deleted"
 	case w.Settled != stack.Ref{}:
 		return "clients have forgotten the addresses of " + balancerText(w.Settled)
 	case w.Instead != stack.Ref{}:
@@ -86,6 +88,8 @@ func describeGroups(change Change) string {
 		return "change the health check of target group " + groupText(c.Group)
 	case SetTargetGroupAttributes:
 		return "set " + mapText(c.Attributes) + " of target group " + groupText(c.Group)
+	case RegisterLoadBalancer:
+		return fmt.Sprintf("register %s at port %d in target group %s", balancerText(c.Target), c.Port, groupText(c.Group))
 	case DeleteTargetGroup:
 		return "delete target group " + refText(c.Group)
 	}
@@ -112,6 +116,9 @@ func describeBinding(change Change) string {
 func describeBalancer(change Change) string {
 	switch c := change.(type) {
 	case CreateLoadBalancer:
+		if c.LoadBalancer.Network {
+			return "create " + c.LoadBalancer.Scheme + " Network Load Balancer " + c.LoadBalancer.Name
+		}
 		return "create " + c.LoadBalancer.Scheme + " load balancer " + c.LoadBalancer.Name
 	case DeleteLoadBalancer:
 		return "delete " + balancerText(c.LoadBalancer)

@@ -19,6 +19,7 @@ import (
 type (
 	genStack struct {
 		Internal, Dual, Given bool // scheme, address type, a security group that is given
+		Front                 int  // what stands in front: nothing, the same ports, another scheme, other ports
 		Members               []genMember
 	}
 	genMember struct {
@@ -44,6 +45,7 @@ func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
 func generate(r *rand.Rand) genStack {
 	s := genStack{Internal: r.IntN(8) == 0, Dual: r.IntN(4) == 0, Given: r.IntN(8) == 0}
+	s.Front = pick(r, 0, 0, 0, 1, 2, 3)
 	names := []string{"ns/m", "ns/m-s1", "ns/k", "ns/z"}
 	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for i := range 1 + r.IntN(3) {
@@ -104,7 +106,7 @@ func change(r *rand.Rand, s genStack) genStack {
 		i := r.IntN(len(s.Members))
 		m := &s.Members[i]
 		m.Rules = slices.Clone(m.Rules)
-		switch r.IntN(13) {
+		switch r.IntN(14) {
 		case 0:
 			m.Type = pick(r, "ip", "instance")
 		case 1, 2, 3:
@@ -128,6 +130,8 @@ func change(r *rand.Rand, s genStack) genStack {
 			s.Internal, s.Dual, s.Given = r.IntN(3) == 0, r.IntN(3) == 0, r.IntN(3) == 0
 		case 11:
 			m.Backend = pick(r, 80, 81)
+		case 13:
+			s.Front = r.IntN(4)
 		case 12:
 			s.Members = slices.Delete(s.Members, i, i+1)
 		}
@@ -192,7 +196,40 @@ func (s genStack) want() stack.Stack {
 		b.SecurityGroups = []stack.Ref{{Part: "ManagedLBSecurityGroup"}}
 	}
 	out.LoadBalancers = []stack.LoadBalancer{b}
+	if s.Front > 0 {
+		out.Front = s.front(b, tags)
+	}
 	return out
+}
+
+// front is what stands in front of the load balancer.
+func (s genStack) front(behind stack.LoadBalancer, tags func(string) map[string]string) *stack.Stack {
+	b := stack.LoadBalancer{
+		Network: true, Name: "custom-nlb", SpareName: "spare-nlb", Scheme: "internet-facing", AddressType: behind.AddressType,
+		Subnets: behind.Subnets, SecurityGroups: behind.SecurityGroups, Attributes: map[string]string{"zones": "true"}, Tags: tags(stack.FrontPart),
+	}
+	if s.Front == 2 {
+		b.Scheme = "internal"
+	}
+	front := &stack.Stack{}
+	for _, l := range behind.Listeners {
+		port := l.Port
+		if s.Front == 3 {
+			port = 523 - port // each has the other's
+		}
+		part := stack.FrontGroupPart(port)
+		front.TargetGroups = append(front.TargetGroups, stack.TargetGroup{
+			Part: part, Name: part, SpareName: part + "-spare", TargetType: "alb", Protocol: "TCP", TargetPort: l.Port, Tags: tags(part),
+		})
+		to := stack.Listener{
+			Port: port, Protocol: "TCP",
+			Default: stack.Action{Forward: &stack.Forward{Groups: []stack.Weighted{{Group: stack.Ref{Part: part}, Weight: 1}}}},
+		}
+		to.Tags = tags(to.Part())
+		b.Listeners = append(b.Listeners, to)
+	}
+	front.LoadBalancers = []stack.LoadBalancer{b}
+	return front
 }
 
 func newListener(port int32, tags func(string) map[string]string) *stack.Listener {

@@ -96,7 +96,7 @@ func (l *listener) placeBehind(rule *stack.Rule, seen []*stack.Rule) {
 // keep is a listener that nobody wants but a held member, as it is seen. Only a default action of a member that is gone goes.
 func (p *planner) keep(seen stack.Listener) stack.Listener {
 	seen.Rules, seen.Tags, seen.Attributes = nil, nil, nil
-	if p.isOurs(seen.Default) && p.heldOf(seen.Default) < 0 {
+	if p.behind == (stack.Ref{}) && p.isOurs(seen.Default) && p.heldOf(seen.Default) < 0 {
 		seen.Default = notFound
 	}
 	return seen

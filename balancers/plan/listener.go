@@ -33,11 +33,14 @@ func (l *listener) ref() stack.Ref {
 	if l.seen != nil {
 		return listenerRef(l.seen)
 	}
-	return stack.Ref{Part: strconv.Itoa(int(l.wanted.Port))}
+	return stack.Ref{Part: l.wanted.Part()}
 }
 
-func listenerRef(l *stack.Listener) stack.Ref {
-	return stack.Ref{ID: l.ARN, Part: strconv.Itoa(int(l.Port))}
+func listenerRef(l *stack.Listener) stack.Ref { return stack.Ref{ID: l.ARN, Part: l.Part()} }
+
+// sendsTo says whether the listener that is seen names a target group.
+func (l *listener) sendsTo(group stack.Ref) bool {
+	return has(l.seen.Default, group) || slices.ContainsFunc(l.seen.Rules, func(r stack.Rule) bool { return has(r.Action, group) })
 }
 
 // findListeners matches listeners by their ports, and their rules by content.
@@ -164,11 +167,11 @@ func (p *planner) changeListeners() {
 	p.deleteListeners()
 }
 
-// deleteListeners returns how many rules are deleted with them.
+// deleteListeners returns how many rules are deleted with them. One to which a load balancer in front sends stays until that does no more.
 func (p *planner) deleteListeners() int {
 	n := 0
 	for _, l := range p.listen {
-		if l.gone && l.seen != nil {
+		if l.gone && l.seen != nil && !p.isTarget(l.seen.Port) {
 			p.do("no member listens on port "+strconv.Itoa(int(l.seen.Port)), DeleteListener{l.ref()})
 			n += len(l.seen.Rules)
 			l.seen = nil

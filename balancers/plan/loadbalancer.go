@@ -30,8 +30,8 @@ func (p *planner) prepareLoadBalancer() {
 	if toIPv4 {
 		p.setAddressType(&wanted)
 	}
-	if !sameSet(wanted.Subnets, p.balancer.Subnets) {
-		p.do("its subnets differ", SetSubnets{p.to(), wanted.Subnets})
+	if !sameSet(wanted.Subnets, p.balancer.Subnets) || !sameSet(wanted.Allocations, p.balancer.Allocations) {
+		p.do("its subnets differ", SetSubnets{p.to(), wanted.Subnets, wanted.Allocations})
 	}
 	if !toIPv4 {
 		p.setAddressType(&wanted)
@@ -121,6 +121,7 @@ func (p *planner) replaceLoadBalancer() {
 			p.doAfter(Wait{Healthy: g.ref(), Instead: seenGroup(g.elsewhere)}, why, Nothing{})
 		}
 	}
+	p.changeFront()
 	for _, balancer := range p.old {
 		ref := balancerRef(&balancer)
 		p.doAfter(Wait{Settled: ref}, "another has replaced it", DeleteLoadBalancer{ref})

@@ -39,12 +39,17 @@ func Make(wanted, seen stack.Stack, options Options) (Plan, []Overflow) {
 		options.Rules = 100
 	}
 	p := &planner{wanted: wanted, seen: seen, options: options, deleted: map[string]bool{}}
-	if len(wanted.LoadBalancers) == 0 {
-		if len(wanted.Members) == 0 {
-			p.deleteAll()
-		}
-		return p.plan, nil
+	switch {
+	case len(wanted.LoadBalancers) > 0:
+		p.make()
+	case len(wanted.Members) == 0:
+		p.deleteAll()
 	}
+	return p.plan, p.overflow
+}
+
+// make plans the steps to a stack that has a load balancer.
+func (p *planner) make() {
 	p.findHeld()
 	p.chooseLoadBalancer()
 	p.matchTargetGroups()
@@ -71,9 +76,14 @@ func Make(wanted, seen stack.Stack, options Options) (Plan, []Overflow) {
 		p.guard()
 	}
 	p.replaceLoadBalancer()
-	p.deleteSecurityGroups()
+	if p.seen.Front == nil {
+		p.deleteSecurityGroups()
+	}
 	p.takeOver(known)
-	return p.plan, p.overflow
+	p.changeFront()
+	if p.seen.Front != nil { // what stands in front has them, too
+		p.deleteSecurityGroups()
+	}
 }
 
 type planner struct {
@@ -91,6 +101,9 @@ type planner struct {
 	listen   []*listener
 	routes   []*route
 	deleted  map[string]bool // by ID: target groups
+	// behind is the load balancer that is the target of all target groups; none but for what is in front of one.
+	behind    stack.Ref
+	frontDone bool // what is in front is planned
 }
 
 func (p *planner) do(why string, change Change) {
@@ -109,6 +122,7 @@ func (p *planner) doAfter(wait Wait, why string, change Change) {
 // refused for long.
 func (p *planner) deleteAll() {
 	const why = "no member is left"
+	p.deleteFront(func(front stack.Ref) { p.do(why, DeleteLoadBalancer{front}) })
 	for _, balancer := range p.seen.LoadBalancers {
 		p.do(why, DeleteLoadBalancer{balancerRef(&balancer)})
 	}
@@ -190,14 +204,11 @@ func (p *planner) heldBy(arn string) int {
 // to is the load balancer that stays or is created.
 func (p *planner) to() stack.Ref {
 	if p.balancer == nil {
-		return stack.Ref{Part: balancerPart}
+		return stack.Ref{Part: p.wanted.LoadBalancers[0].Part()}
 	}
 	return balancerRef(p.balancer)
 }
 
-// balancerPart is the resource tag of all load balancers.
-const balancerPart = "LoadBalancer"
-
-func balancerRef(b *stack.LoadBalancer) stack.Ref { return stack.Ref{ID: b.ARN, Part: balancerPart} }
+func balancerRef(b *stack.LoadBalancer) stack.Ref { return stack.Ref{ID: b.ARN, Part: b.Part()} }
 
 func seenGroup(g *stack.TargetGroup) stack.Ref { return stack.Ref{ID: g.ARN, Part: g.Part} }

@@ -221,7 +221,7 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
 			w.settle(t, test.from)
-			plan, _ := Make(test.to.want(), w.Stack, Options{})
+			plan, _ := Make(test.to.want(), w.seen(), Options{})
 			if diff := cmp.Diff(test.want, texts(plan)); diff != "" {
 				t.Errorf("want, got:\n%s", diff)
 			}
@@ -232,7 +232,7 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 // settle makes the world what a generated stack asks for, with IDs that can be written down.
 func (w *world) settle(t *testing.T, s genStack) {
 	t.Helper()
-	plan, _ := Make(s.want(), w.Stack, Options{})
+	plan, _ := Make(s.want(), w.seen(), Options{})
 	if err := w.run(plan, nothing); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestOneOfAHundredRulesIsChangedWithoutALoss(t *testing.T) {
 			w.limit = 100
 			changed := slices.Clone(paths)
 			changed[place] = "/x"
-			plan, over := Make(shop(changed...).want(), w.Stack, Options{})
+			plan, over := Make(shop(changed...).want(), w.seen(), Options{})
 			if len(plan) != 1 || len(over) > 0 {
 				t.Errorf("want one call, got %q, %v left out", texts(plan), over)
 			}
@@ -307,7 +307,7 @@ func TestOneOfAHundredRulesIsChangedWithoutALoss(t *testing.T) {
 		w.limit = 100
 		changed := append([]string{"/x"}, paths[1:50]...)
 		changed = append(append(changed, paths[51:]...), "/y")
-		plan, _ := Make(shop(changed...).want(), w.Stack, Options{})
+		plan, _ := Make(shop(changed...).want(), w.seen(), Options{})
 		calls := slices.DeleteFunc(slices.Clone(plan), func(s Step) bool { return s.Late })
 		if err := w.run(plan, nothing); err != nil || len(calls) > 4 {
 			t.Errorf("%v: want at most 4 calls, got %q", err, texts(calls))
@@ -340,7 +340,7 @@ func TestRulesWithGapsBetweenTheirPriorities(t *testing.T) {
 			for i := range rules {
 				rules[i].Priority = test.seen[i]
 			}
-			plan, _ := Make(test.want.want(), w.Stack, Options{})
+			plan, _ := Make(test.want.want(), w.seen(), Options{})
 			if diff := cmp.Diff(test.plan, texts(plan)); diff != "" {
 				t.Errorf("want, got:\n%s", diff)
 			}
@@ -355,7 +355,7 @@ func TestRulesBeyondTheQuotaAreLeftOutAndNamed(t *testing.T) {
 	w := newWorld()
 	w.settle(t, shop("/a", "/b"))
 	w.limit = 2
-	plan, over := Make(shop("/x", "/a", "/b", "/y").want(), w.Stack, Options{Rules: 2})
+	plan, over := Make(shop("/x", "/a", "/b", "/y").want(), w.seen(), Options{Rules: 2})
 	if len(plan) > 0 || len(over) != 2 || over[0].Rule.Owner != "ns/shop" || over[0].Port != 80 {
 		t.Errorf("planned %q, left out %+v", texts(plan), over)
 	}
@@ -394,7 +394,7 @@ func TestWhatOthersHaveChangedIsSetRight(t *testing.T) {
 			w := newWorld()
 			w.settle(t, shop("/a"))
 			test.edit(w)
-			plan, _ := Make(shop("/a").want(), w.Stack, Options{})
+			plan, _ := Make(shop("/a").want(), w.seen(), Options{})
 			if diff := cmp.Diff(test.want, texts(plan)); diff != "" {
 				t.Errorf("want, got:\n%s", diff)
 			}
@@ -406,7 +406,7 @@ func TestAWebACLIsSetOnceTheLoadBalancerIsActive(t *testing.T) {
 	w := newWorld()
 	wanted := shop("/a").want()
 	last := func() string {
-		steps, _ := Make(wanted, w.Stack, Options{})
+		steps, _ := Make(wanted, w.seen(), Options{})
 		if len(steps) == 0 {
 			return ""
 		}
@@ -441,7 +441,7 @@ func TestAttributesThatNothingNamesGoBack(t *testing.T) {
 	w.LoadBalancers[0].Attributes = map[string]string{"idle": "60", "http2": "false", "protection": "true"}
 	w.LoadBalancers[0].Listeners[0].Attributes = map[string]string{"server": "false"}
 	w.TargetGroups[0].Attributes = map[string]string{"delay": "30", "slow": "60"}
-	steps, _ := Make(wanted, w.Stack, Options{})
+	steps, _ := Make(wanted, w.seen(), Options{})
 	want := []string{
 		"set http2=true of load balancer B1", "set slow=0 of target group ns/shop-s0:80", "set server=true of listener 80",
 	}
@@ -451,11 +451,11 @@ func TestAttributesThatNothingNamesGoBack(t *testing.T) {
 	if err := w.run(steps, nothing); err != nil {
 		t.Fatal(err)
 	}
-	if again, _ := Make(wanted, w.Stack, Options{}); len(again) > 0 {
+	if again, _ := Make(wanted, w.seen(), Options{}); len(again) > 0 {
 		t.Errorf("planned again: %q", texts(again))
 	}
 	w.TargetGroups[0].Attributes = nil
-	if unread, _ := Make(wanted, w.Stack, Options{}); len(unread) > 0 {
+	if unread, _ := Make(wanted, w.seen(), Options{}); len(unread) > 0 {
 		t.Errorf("planned without what is seen: %q", texts(unread))
 	}
 }
@@ -513,7 +513,7 @@ func TestTagsOfOthersStay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	plan, _ := Make(shop("/a").want(), w.Stack, Options{KeepTag: func(key string) bool { return key == "team" }})
+	plan, _ := Make(shop("/a").want(), w.seen(), Options{KeepTag: func(key string) bool { return key == "team" }})
 	if diff := cmp.Diff([]string{"late: remove tags stray from LoadBalancer (B1)"}, texts(plan)); diff != "" {
 		t.Errorf("want, got:\n%s", diff)
 	}
@@ -541,11 +541,11 @@ func TestHoldingMembersChangesNothing(t *testing.T) {
 			to.Members[i].Held = r.IntN(2) == 0
 		}
 		w := newWorld()
-		first, _ := Make(from.want(), w.Stack, Options{})
+		first, _ := Make(from.want(), w.seen(), Options{})
 		if err := w.run(first, nothing); err != nil {
 			t.Fatal(err)
 		}
-		if plan, _ := Make(to.want(), w.Stack, Options{}); len(plan) > 0 {
+		if plan, _ := Make(to.want(), w.seen(), Options{}); len(plan) > 0 {
 			t.Fatalf("seed %d: %+v: want no step, got %q", seed, to, texts(plan))
 		}
 	}

@@ -93,7 +93,7 @@ func nothing() error { return nil }
 // checkPair says what promise is broken on the way from one stack to another, when the quota leaves room for that many rules.
 func checkPair(from, to genStack, room int) error {
 	w := newWorld()
-	first, _ := Make(from.want(), w.Stack, Options{Rules: 1000})
+	first, _ := Make(from.want(), w.seen(), Options{Rules: 1000})
 	if err := w.run(first, nothing); err != nil {
 		return fmt.Errorf("the first stack: %w", err)
 	}
@@ -103,7 +103,7 @@ func checkPair(from, to genStack, room int) error {
 	w.lenient = slices.ContainsFunc(wanted.Members, func(m stack.Member) bool { return m.Held })
 	w.limit = max(1, w.rules()+room)
 	options := Options{Rules: w.limit}
-	plan, over := Make(wanted, w.Stack, options)
+	plan, over := Make(wanted, w.seen(), options)
 	end := w.clone()
 	if err := end.run(plan, nothing); err != nil {
 		return err
@@ -119,20 +119,22 @@ func checkPair(from, to genStack, room int) error {
 	if room < 100 {
 		same, passed, guarded = nil, nil, nil // at the quota not all can be kept
 	}
-	if w.lenient || !stays(from, to) || sharesService(wanted, w.Stack) {
+	if w.lenient || !stays(from, to) || sharesService(wanted, w.seen()) {
 		passed = nil
 	}
+	open := w.opened()
+	maps.DeleteFunc(open, func(port int32, _ bool) bool { return !end.opened()[port] })
 	n := 0
 	return w.run(plan, func() error {
-		if err := errors.Join(w.keeps(before, same), w.serves(passed), w.guards(guarded)); err != nil {
+		if err := errors.Join(w.keeps(before, same), w.serves(passed), w.guards(guarded), w.lets(open)); err != nil {
 			return err
 		}
 		again := w.clone()
-		rest, over := Make(wanted, again.Stack, options)
+		rest, over := Make(wanted, again.seen(), options)
 		check := nothing
 		if n++; n%4 == 0 {
 			check = func() error {
-				return errors.Join(again.keeps(before, same), again.serves(passed), again.guards(guarded))
+				return errors.Join(again.keeps(before, same), again.serves(passed), again.guards(guarded), again.lets(open))
 			}
 		}
 		if err := again.run(rest, check); err != nil {
@@ -195,6 +197,17 @@ func (w *world) guards(requests []request) error {
 	return nil
 }
 
+// lets says which port of the Network Load Balancer leads nowhere.
+func (w *world) lets(open map[int32]bool) error {
+	now := w.opened()
+	for port := range open {
+		if !now[port] {
+			return fmt.Errorf("port %d in front leads somewhere before and after, but not now", port)
+		}
+	}
+	return nil
+}
+
 // stays says whether each member stays.
 func stays(from, to genStack) bool {
 	return !slices.ContainsFunc(from.Members, func(m genMember) bool {
@@ -217,10 +230,21 @@ func sharesService(wanted, seen stack.Stack) bool {
 
 // verify says what differs from what is wanted when all is done.
 func verify(w *world, wanted stack.Stack, over []Overflow, options Options) error {
-	if again, _ := Make(wanted, w.Stack, options); len(again) > 0 {
+	if len(over) > 0 { // what went with a load balancer in front may have left room
+		var room Plan
+		if room, over = Make(wanted, w.seen(), options); w.run(room, nothing) != nil {
+			return fmt.Errorf("planned again: %+v", room)
+		}
+		w.rest()
+	}
+	if again, _ := Make(wanted, w.seen(), options); len(again) > 0 {
 		return fmt.Errorf("planned again: %+v", again)
 	}
-	if len(w.LoadBalancers) != len(wanted.LoadBalancers) {
+	n := len(wanted.LoadBalancers)
+	if wanted.Front != nil {
+		n++
+	}
+	if held := slices.ContainsFunc(wanted.Members, func(m stack.Member) bool { return m.Held }); len(w.LoadBalancers) != n && !held {
 		return fmt.Errorf("%d load balancers", len(w.LoadBalancers))
 	}
 	if len(wanted.LoadBalancers) == 0 {
@@ -232,7 +256,7 @@ func verify(w *world, wanted stack.Stack, over []Overflow, options Options) erro
 	if slices.ContainsFunc(wanted.Members, func(m stack.Member) bool { return m.Held }) || len(over) > 0 {
 		return nil
 	}
-	if diff := cmp.Diff(outline(wanted, wanted), outline(w.Stack, wanted)); diff != "" {
+	if diff := cmp.Diff(outline(wanted, wanted), outline(w.seen(), wanted)); diff != "" {
 		return fmt.Errorf("wanted, seen:\n%s", diff)
 	}
 	return nil
@@ -274,6 +298,11 @@ func outline(s, wanted stack.Stack) []string {
 			}
 		}
 	}
+	if s.Front != nil {
+		for _, line := range outline(*s.Front, wanted) {
+			list = append(list, "in front "+line)
+		}
+	}
 	slices.Sort(list)
 	return list
 }
@@ -311,6 +340,11 @@ func simpler(s genStack) []genStack {
 		plain.Internal, plain.Dual, plain.Given = false, false, false
 		all = append(all, plain)
 	}
+	if s.Front > 0 {
+		plain := s
+		plain.Front = 0
+		all = append(all, plain)
+	}
 	for i, m := range s.Members {
 		less := s
 		less.Members = slices.Delete(slices.Clone(s.Members), i, i+1)
@@ -328,13 +362,13 @@ func simpler(s genStack) []genStack {
 // explain prints the plan of a failure.
 func explain(a, b genStack, room int) string {
 	w := newWorld()
-	first, _ := Make(a.want(), w.Stack, Options{Rules: 1000})
+	first, _ := Make(a.want(), w.seen(), Options{Rules: 1000})
 	if w.run(first, nothing) != nil {
 		return ""
 	}
 	gaps(w)
 	w.limit = max(1, w.rules()+room)
-	plan, _ := Make(b.want(), w.Stack, Options{Rules: w.limit})
+	plan, _ := Make(b.want(), w.seen(), Options{Rules: w.limit})
 	return lines(plan)
 }
 

@@ -27,6 +27,8 @@ type Wait struct {
 	// Healthy is the target group that must take over from Instead, which may be empty: it has a healthy target and none whose first health
 	// check is awaited, or Instead has no healthy one either.
 	Healthy, Instead stack.Ref
+	// Gone is the load balancer that must be deleted.
+	Gone stack.Ref
 	// Settled is the load balancer that no longer has its name in any status for long enough that clients have forgotten its addresses.
 	Settled stack.Ref
 }
@@ -68,6 +70,11 @@ type (
 		Group      stack.Ref
 		Attributes map[string]string
 	}
+	// RegisterLoadBalancer has a load balancer be the target of a group of type alb. It needs a listener at the port.
+	RegisterLoadBalancer struct {
+		Group, Target stack.Ref
+		Port          int32
+	}
 	// DeleteTargetGroup deletes one that nothing sends to.
 	DeleteTargetGroup struct{ Group stack.Ref }
 )
@@ -80,6 +87,8 @@ type (
 	SetSubnets struct {
 		LoadBalancer stack.Ref
 		Subnets      []string
+		// Allocations of Elastic IP addresses, one for each subnet or none.
+		Allocations []string
 	}
 	// SetSecurityGroups replaces the security groups.
 	SetSecurityGroups struct {
@@ -213,6 +222,7 @@ func (DeleteSecurityGroup) change()       {}
 func (CreateTargetGroup) change()         {}
 func (SetHealthCheck) change()            {}
 func (SetTargetGroupAttributes) change()  {}
+func (RegisterLoadBalancer) change()      {}
 func (DeleteTargetGroup) change()         {}
 func (CreateLoadBalancer) change()        {}
 func (SetSubnets) change()                {}

@@ -82,7 +82,8 @@ func (p *planner) matchTargetGroup(wanted stack.TargetGroup) *targetGroup {
 func (p *planner) fits(seen, wanted *stack.TargetGroup) bool {
 	elsewhere := func(arn string) bool { return p.balancer == nil || arn != p.balancer.ARN }
 	return seen.Part == wanted.Part && seen.TargetType == wanted.TargetType && seen.Protocol == wanted.Protocol &&
-		seen.ProtocolVersion == wanted.ProtocolVersion && !slices.ContainsFunc(seen.LoadBalancers, elsewhere)
+		seen.ProtocolVersion == wanted.ProtocolVersion && !slices.ContainsFunc(seen.LoadBalancers, elsewhere) &&
+		(seen.Target == (stack.Ref{}) || p.hasTarget(seen, wanted))
 }
 
 // predecessor serves the same Service as g, if need be another port of it: pods that answer are better than none that are healthy. The
@@ -172,7 +173,12 @@ func serviceOf(b stack.Binding) string {
 	return "service " + b.Namespace + "/" + b.Spec.Service + ":" + b.Spec.Port.String()
 }
 
-func withoutPort(service string) string { return service[:max(strings.LastIndex(service, ":"), 0)] }
+func withoutPort(service string) string {
+	if i := strings.LastIndex(service, ":"); i >= 0 {
+		return service[:i]
+	}
+	return service
+}
 
 // service compares target groups by their Service. A forward to any of them reaches the same pods.
 func (p *planner) service(group stack.Ref) string {
@@ -197,8 +203,10 @@ func (p *planner) prepareTargetGroups() {
 	for _, g := range p.groups {
 		if g.seen == nil {
 			p.createTargetGroup(g)
+			p.registerBehind(g)
 			continue
 		}
+		p.registerBehind(g)
 		if g.seen.HealthCheck != g.wanted.HealthCheck {
 			p.do("its health check differs", SetHealthCheck{g.ref(), g.wanted.HealthCheck, g.wanted.ProtocolVersion})
 		}

@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// world is what AWS and the cluster have. It refuses what they would.
+// world is what AWS and the cluster have, with what stands in front in the same lists. It refuses what they would.
 type world struct {
 	stack.Stack
+	inFront string // ARN of the Network Load Balancer that clients come to
 	limit   int
 	next    int
 	made    map[string]string // ID by kind and part, of those that the present plan has made
@@ -60,18 +60,88 @@ func (w *world) await(wait *Wait) error {
 		id := w.id("tg", wait.Healthy)
 		bound := slices.ContainsFunc(w.Bindings, func(b stack.Binding) bool { return b.Group.ID == id })
 		g := w.group(id)
-		if g == nil || !bound || len(g.LoadBalancers) == 0 {
+		if g == nil || !bound && g.Target.ID == "" || len(g.LoadBalancers) == 0 {
 			return fmt.Errorf("waits for ever for %s: bound %v", id, bound)
 		}
 		w.healthy[id] = true
+	case wait.Gone != (stack.Ref{}):
+		if w.balancer(wait.Gone) != nil {
+			return fmt.Errorf("waits for ever for %s to be gone", wait.Gone.ID)
+		}
 	case wait.Settled != (stack.Ref{}):
-		for _, b := range w.LoadBalancers {
-			if b.ARN != wait.Settled.ID {
-				w.client = b.ARN
+		w.leave(w.balancer(wait.Settled))
+	}
+	return nil
+}
+
+// leave has clients come to another load balancer than this one.
+func (w *world) leave(old *stack.LoadBalancer) {
+	client := &w.client
+	if old.Network {
+		client = &w.inFront
+		w.inFront = ""
+	}
+	for _, b := range w.LoadBalancers {
+		if b.ARN != old.ARN && b.Network == old.Network {
+			*client = b.ARN
+		}
+	}
+}
+
+// seen is what is seen of it.
+func (w *world) seen() stack.Stack {
+	out, front := w.Stack, stack.Stack{ID: w.ID}
+	out.LoadBalancers, out.TargetGroups = nil, nil
+	for _, b := range w.LoadBalancers {
+		if b.Network {
+			front.LoadBalancers = append(front.LoadBalancers, b)
+		} else {
+			out.LoadBalancers = append(out.LoadBalancers, b)
+		}
+	}
+	for _, g := range w.TargetGroups {
+		if stack.IsFrontGroup(g.Part) {
+			front.TargetGroups = append(front.TargetGroups, g)
+		} else {
+			out.TargetGroups = append(out.TargetGroups, g)
+		}
+	}
+	if len(front.LoadBalancers)+len(front.TargetGroups) > 0 {
+		out.Front = &front
+	}
+	return out
+}
+
+// opened are the ports of the Network Load Balancer that lead to a listener.
+func (w *world) opened() map[int32]bool {
+	open := map[int32]bool{}
+	for _, b := range w.LoadBalancers {
+		for _, l := range b.Listeners {
+			if b.ARN != w.inFront {
+				continue
+			}
+			for _, group := range l.Default.Forward.Groups {
+				if weightOf(l.Default, group.Group.ID) > 0 && w.leads(w.group(group.Group.ID)) {
+					open[l.Port] = true
+				}
 			}
 		}
 	}
-	return nil
+	return open
+}
+
+// leads says whether a target group has a load balancer as its target that listens there.
+func (w *world) leads(g *stack.TargetGroup) bool {
+	if g == nil || g.Target.ID == "" {
+		return false
+	}
+	b := w.balancer(g.Target)
+	return b != nil && slices.ContainsFunc(b.Listeners, func(l stack.Listener) bool { return l.Port == g.TargetPort })
+}
+
+// isTarget says whether a load balancer is the target of one, at the port or at any if it is 0.
+func (w *world) isTarget(arn string, port int32) bool {
+	return slices.ContainsFunc(w.TargetGroups, func(g stack.TargetGroup) bool { return g.Target.ID == arn && (port == 0 || g.TargetPort == port) })
 }
 
 func (w *world) group(id string) *stack.TargetGroup {
@@ -178,7 +248,7 @@ func (w *world) apply(change Change) error {
 		return nil
 	case CreateSecurityGroup, Authorize, Revoke, DeleteSecurityGroup:
 		return w.applySecurityGroup(change)
-	case CreateTargetGroup, SetTargetGroupAttributes, DeleteTargetGroup:
+	case CreateTargetGroup, SetTargetGroupAttributes, RegisterLoadBalancer, DeleteTargetGroup:
 		return w.applyTargetGroup(change)
 	case CreateBinding, UpdateBinding, DeleteBinding:
 		return w.applyBinding(change)
@@ -276,10 +346,20 @@ func (w *world) applyTargetGroup(change Change) error {
 			}
 		}
 		c.Group.ARN, c.Group.Owner, c.Group.SpareName, c.Group.Attributes = w.make("tg", c.Group.Part), "", "", map[string]string{}
+		c.Group.Target, c.Group.TargetPort = stack.Ref{}, 0
 		w.TargetGroups = append(w.TargetGroups, c.Group)
 	case SetTargetGroupAttributes:
 		g := w.group(w.id("tg", c.Group))
 		g.Attributes = merged(g.Attributes, c.Attributes)
+	case RegisterLoadBalancer:
+		g, b := w.group(w.id("tg", c.Group)), w.balancer(c.Target)
+		if g == nil || b == nil || !slices.ContainsFunc(b.Listeners, func(l stack.Listener) bool { return l.Port == c.Port }) {
+			return fmt.Errorf("nobody listens at port %d", c.Port)
+		}
+		if g.Target.ID != "" && (g.Target.ID != b.ARN || g.TargetPort != c.Port) {
+			return fmt.Errorf("a second target")
+		}
+		g.Target, g.TargetPort = stack.Ref{ID: b.ARN}, c.Port
 	case DeleteTargetGroup:
 		for _, b := range w.LoadBalancers {
 			if refers(&b, c.Group.ID) {
@@ -336,21 +416,21 @@ func (w *world) applyLoadBalancer(change Change) error {
 	case CreateLoadBalancer:
 		for _, b := range w.LoadBalancers {
 			if b.Name == c.LoadBalancer.Name {
-				if b.ARN == w.made["lb"+balancerPart] {
+				if b.ARN == w.made["lb"+b.Part()] {
 					return nil
 				}
 				return fmt.Errorf("duplicate name")
 			}
 		}
 		b := c.LoadBalancer
-		b.ARN, b.SpareName, b.Attributes = w.make("lb", balancerPart), "", map[string]string{}
+		b.ARN, b.SpareName, b.Attributes = w.make("lb", b.Part()), "", map[string]string{}
 		b.SecurityGroups = slices.Clone(b.SecurityGroups)
 		for i, ref := range b.SecurityGroups {
 			b.SecurityGroups[i] = stack.Ref{ID: w.id("sg", ref)}
 		}
 		w.LoadBalancers = append(w.LoadBalancers, b)
-		if w.client == "" {
-			w.client = b.ARN
+		if client := map[bool]*string{false: &w.client, true: &w.inFront}[b.Network]; *client == "" {
+			*client = b.ARN
 		}
 	case SetSubnets:
 		w.balancer(c.LoadBalancer).Subnets = c.Subnets
@@ -370,6 +450,9 @@ func (w *world) applyLoadBalancer(change Change) error {
 		b := w.balancer(c.LoadBalancer)
 		b.Attributes = merged(b.Attributes, c.Attributes)
 	case DeleteLoadBalancer:
+		if w.isTarget(c.LoadBalancer.ID, 0) {
+			return fmt.Errorf("a load balancer in front still sends to it")
+		}
 		w.LoadBalancers = slices.DeleteFunc(w.LoadBalancers, func(b stack.LoadBalancer) bool { return b.ARN == c.LoadBalancer.ID })
 	}
 	return nil
@@ -386,7 +469,7 @@ func (w *world) applyListener(change Change) error {
 		if slices.ContainsFunc(b.Listeners, func(o stack.Listener) bool { return o.Port == l.Port }) {
 			return nil
 		}
-		l.ARN, l.Rules, l.Attributes = w.make("ls", strconv.Itoa(int(l.Port))), nil, map[string]string{}
+		l.ARN, l.Rules, l.Attributes = w.make("ls", l.Part()), nil, map[string]string{}
 		l.Certificates, l.Default = l.Certificates[:min(1, len(l.Certificates))], w.action(l.Default)
 		b.Listeners = append(b.Listeners, l)
 		return nil
@@ -424,6 +507,9 @@ func (w *world) applyListener(change Change) error {
 		l.Certificates = slices.DeleteFunc(slices.Clone(l.Certificates), func(s string) bool { return s == c.Certificate })
 	case DeleteListener:
 		if b, l := w.listener(c.Listener); l != nil {
+			if w.isTarget(b.ARN, l.Port) {
+				return fmt.Errorf("a load balancer in front still sends to it")
+			}
 			b.Listeners = slices.DeleteFunc(b.Listeners, func(o stack.Listener) bool { return o.ARN == c.Listener.ID })
 		}
 	}

@@ -8,7 +8,7 @@ type Listener struct {
 	ARN  string // of one that is seen
 	Port int32
 
-	Protocol  string // HTTP, HTTPS
+	Protocol  string // HTTP, HTTPS; TCP of a Network Load Balancer
 	SSLPolicy string // of HTTPS
 	// MutualAuth says whether clients show a certificate; of one that is wanted nil leaves what there is.
 	MutualAuth *MutualAuth

@@ -22,6 +22,9 @@ type Stack struct {
 	SecurityGroups []SecurityGroup
 	TargetGroups   []TargetGroup
 	Bindings       []Binding
+	// Front is the stack of the Network Load Balancer in front of the load balancer; nil for none. Its target groups have the load balancer
+	// as their target. It has neither security groups of its own nor bindings.
+	Front *Stack
 }
 
 // Member is one that asks for a stack, such as an Ingress.
@@ -40,17 +43,28 @@ type Ref struct {
 	Part string // value of the resource tag
 }
 
-// LoadBalancer is an Application Load Balancer with its listeners.
+// All is the stack and, if there is one, that in front of it.
+func (s *Stack) All() []*Stack {
+	if s.Front == nil {
+		return []*Stack{s}
+	}
+	return []*Stack{s, s.Front}
+}
+
+// LoadBalancer is a load balancer with its listeners.
 type LoadBalancer struct {
+	Network      bool   // a Network Load Balancer, else an Application Load Balancer
 	ARN, DNSName string // of one that is seen
 	Active       bool   // it is seen to serve
 
 	Name      string
 	SpareName string // for one that replaces another that has the name; of one that is wanted
 
-	Scheme         string // internal, internet-facing
-	AddressType    string // ipv4, dualstack, dualstack-without-public-ipv4
-	Subnets        []string
+	Scheme      string // internal, internet-facing
+	AddressType string // ipv4, dualstack, dualstack-without-public-ipv4
+	Subnets     []string
+	// Allocations are the IDs of Elastic IP addresses, one for each subnet or none, of a Network Load Balancer.
+	Allocations    []string
 	SecurityGroups []Ref
 	// Attributes are those to be set; of one that is seen they are all, or nil while they are not read.
 	Attributes map[string]string

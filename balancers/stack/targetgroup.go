@@ -5,7 +5,7 @@ package stack
 
 import "k8s.io/apimachinery/pkg/util/intstr"
 
-// TargetGroup is one whose targets a binding registers.
+// TargetGroup is one whose targets a binding registers, or one of type alb with a load balancer as its target.
 type TargetGroup struct {
 	ARN string // of one that is seen
 	// LoadBalancers are the ARNs of those that send to it; of one that is seen.
@@ -21,6 +21,10 @@ type TargetGroup struct {
 	TargetType, Protocol, ProtocolVersion string
 	Port                                  int32
 	AddressType                           string // ipv4, ipv6
+	// Target is the load balancer of a group of type alb that is registered, at TargetPort; none of one that is wanted, which is to have that
+	// of the stack behind it.
+	Target     Ref
+	TargetPort int32
 
 	HealthCheck HealthCheck
 	Attributes  map[string]string // those to be set; of one that is seen all, or nil while they are not read

@@ -73,6 +73,9 @@ func newCloud(t testing.TB) *cloud {
 	c.webACL = c.machine.AddWebACL("", "acl", state.ScopeRegional).ARN
 	c.trustStore = c.machine.AddTrustStore("partners", x509.NewCertPool()).ARN
 	c.machine.PutPool("ipam-pool-1")
+	for _, id := range []string{"eipalloc-0a", "eipalloc-0b"} {
+		c.machine.PutAllocation(state.Allocation{ID: id})
+	}
 	c.machine.SetShieldSubscription("", true)
 	group, err := c.machine.CreateSecurityGroup("", state.SecurityGroupSpec{Name: "given", Description: "given"})
 	if err := errors.Join(err, c.machine.PutPrefixList(state.PrefixList{ID: "pl-0123456789abcdef0", MaxEntries: 1})); err != nil {

@@ -203,7 +203,24 @@ var values = map[string][]string{
 	"target-node-labels":           {"a=b", "a=", "=b", "a"},
 	"multi-cluster-target-group":   {"true", "x"},
 	"group.order":                  {"1", "x"},
-	"group.name":                   {"edge", "Edge"},
+
+	"enable-frontend-nlb":                                {"true", "false", "perhaps"},
+	"frontend-nlb-scheme":                                {"internal", "internet-facing", "public"},
+	"frontend-nlb-subnets":                               {"subnet-0a000000000000001", "subnet-0a000000000000001,subnet-0b000000000000002", "subnet-0a000000000000001,subnet-0a000000000000006", "subnet-x", "none", ""},
+	"frontend-nlb-eip-allocations":                       {"eipalloc-0a,eipalloc-0b", "eipalloc-0a", "eip", ""},
+	"frontend-nlb-security-groups":                       {"given", "sg-0123456789abcdef0", "none", ""},
+	"frontend-nlb-listener-port-mapping":                 {"8080=80", "80=80,8443=443", "80=8081", "0=80", "80=65536", "80", "x=80", ""},
+	"frontend-nlb-healthcheck-port":                      {"traffic-port", "80", "0", "65536", "http", ""},
+	"frontend-nlb-healthcheck-protocol":                  {"HTTP", "HTTPS", "TCP"},
+	"frontend-nlb-healthcheck-path":                      {"/", "/health", "health", "/" + long(1023), "/" + long(1024)},
+	"frontend-nlb-healthcheck-interval-seconds":          {"5", "6", "300", "301", "4", "x"},
+	"frontend-nlb-healthcheck-timeout-seconds":           {"2", "14", "15", "120", "121", "1"},
+	"frontend-nlb-healthcheck-healthy-threshold-count":   {"2", "10", "11", "1"},
+	"frontend-nlb-healthcheck-unhealthy-threshold-count": {"2", "10", "11", "1"},
+	"frontend-nlb-healthcheck-success-codes":             {"200", "200-399", "200,404", "199", "599", "600", "", "x"},
+	"frontend-nlb-attributes":                            {"load_balancing.cross_zone.enabled=true", "deletion_protection.enabled=true", "dns_record.client_routing_policy=availability_zone_affinity", "dns_record.client_routing_policy=near", "idle_timeout.timeout_seconds=60", "a b=c", "a"},
+	"frontend-nlb-tags":                                  {"team=edge", "aws:a=b", "a", "ingress.k8s.aws/stack=x", many(51, "k#=v")},
+	"group.name":                                         {"edge", "Edge"},
 }
 
 // forwardTo is a forward to Services, each "name weight".
@@ -268,6 +285,18 @@ func quirks() (out []quirk) {
 				m.ingress.Annotations[ingress.Prefix+"auth-idp-oidc"] = provider("https")
 				m.ingress.Annotations[ingress.Prefix+name] = text
 			}})
+		}
+	}
+	for name, texts := range values {
+		for _, text := range texts {
+			if strings.HasPrefix(name, "frontend-nlb-") {
+				out = append(out, quirk{fmt.Sprintf("in front with %s=%.200q", name, text), func(m *member) {
+					m.ingress.Annotations[ingress.Prefix+"enable-frontend-nlb"] = "true"
+					m.ingress.Annotations[ingress.Prefix+"scheme"] = "internet-facing"
+					m.ingress.Annotations[ingress.Prefix+"frontend-nlb-scheme"] = "internet-facing"
+					m.ingress.Annotations[ingress.Prefix+name] = text
+				}})
+			}
 		}
 	}
 	for _, row := range ingress.Table() {

@@ -13,12 +13,16 @@ import (
 
 // CreateLoadBalancer has no attributes: AWS takes them in a call of their own.
 func CreateLoadBalancer(b stack.LoadBalancer) *elasticloadbalancingv2.CreateLoadBalancerInput {
+	kind := types.LoadBalancerTypeEnumApplication
+	if b.Network {
+		kind = types.LoadBalancerTypeEnumNetwork
+	}
 	return &elasticloadbalancingv2.CreateLoadBalancerInput{
 		Name:           aws.String(b.Name),
-		Type:           types.LoadBalancerTypeEnumApplication,
+		Type:           kind,
 		Scheme:         types.LoadBalancerSchemeEnum(b.Scheme),
 		IpAddressType:  types.IpAddressType(b.AddressType),
-		SubnetMappings: Subnets(b.Subnets),
+		SubnetMappings: Subnets(b.Subnets, b.Allocations),
 		SecurityGroups: IDs(b.SecurityGroups),
 		Tags:           Tags(b.Tags),
 
@@ -34,10 +38,14 @@ func IPAMPools(pool string) *types.IpamPools {
 	return &types.IpamPools{Ipv4IpamPoolId: aws.String(pool)}
 }
 
-// Subnets are those of the IDs.
-func Subnets(ids []string) (out []types.SubnetMapping) {
-	for _, id := range ids {
-		out = append(out, types.SubnetMapping{SubnetId: aws.String(id)})
+// Subnets are those of the IDs, with one of the Elastic IP addresses each, if there are any.
+func Subnets(ids, allocations []string) (out []types.SubnetMapping) {
+	for i, id := range ids {
+		subnet := types.SubnetMapping{SubnetId: aws.String(id)}
+		if i < len(allocations) {
+			subnet.AllocationId = aws.String(allocations[i])
+		}
+		out = append(out, subnet)
 	}
 	return out
 }

@@ -94,6 +94,7 @@ type certificateDetail struct {
 	SubjectAlternativeNames    []string
 	Status, Type, KeyAlgorithm string
 	CreatedAt                  int64
+	NotAfter                   int64 `json:",omitempty"` // of one that is issued
 	InUseBy                    []string
 	CertificateAuthorityArn    string             `json:",omitempty"`
 	DomainValidationOptions    []domainValidation `json:",omitempty"`
@@ -106,8 +107,12 @@ func describeCertificate(s *Server, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	var expires int64
+	if c.Status == state.CertificateIssued && c.Pair.Leaf != nil {
+		expires = c.Pair.Leaf.NotAfter.Unix()
+	}
 	return certificateAnswer{certificateDetail{
-		CertificateArn: c.ARN, DomainName: c.Domains[0], SubjectAlternativeNames: c.Domains, Status: c.Status, Type: c.Type,
+		NotAfter: expires, CertificateArn: c.ARN, DomainName: c.Domains[0], SubjectAlternativeNames: c.Domains, Status: c.Status, Type: c.Type,
 		KeyAlgorithm: c.Key, CreatedAt: c.Created.Unix(), CertificateAuthorityArn: c.CA, InUseBy: s.machine.CertificateUsers(c.ARN),
 		DomainValidationOptions: validations(c),
 	}}, nil

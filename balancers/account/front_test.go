@@ -1,0 +1,68 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// What stands in front is a stack of its own, with the load balancers that are its targets.
+func TestFrontIsSeen(t *testing.T) {
+	c := newCloud()
+	c.add("alb", tagged("shop"))
+	c.add("nlb", stack.Tags("c", stack.Ingresses, "shop", stack.FrontPart))
+	c.balancers[1].Type = types.LoadBalancerTypeEnumNetwork
+	c.balancers[1].AvailabilityZones = []types.AvailabilityZone{{
+		SubnetId: aws.String("subnet-a"), LoadBalancerAddresses: []types.LoadBalancerAddress{{AllocationId: aws.String("eipalloc-0a")}},
+	}}
+	c.add("other", stack.Tags("c", stack.Ingresses, "shop", stack.FrontPart)) // an Application Load Balancer that is none
+	c.groups = []types.TargetGroup{{TargetGroupArn: aws.String("group"), VpcId: aws.String("vpc")}}
+	c.tags["group"] = stack.Tags("c", stack.Ingresses, "shop", stack.FrontGroupPart(80))
+	state := func(state types.TargetHealthStateEnum, port int32) types.TargetHealthDescription {
+		return types.TargetHealthDescription{
+			Target: &types.TargetDescription{Id: aws.String("alb"), Port: &port}, TargetHealth: &types.TargetHealth{State: state},
+		}
+	}
+	c.targets = map[string][]types.TargetHealthDescription{
+		"group": {state(types.TargetHealthStateEnumHealthy, 80), state(types.TargetHealthStateEnumDraining, 81)},
+	}
+	v, _ := viewOf(c)
+	seen, err := v.Stack(t.Context(), id("shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(seen.LoadBalancers) != 1 || len(seen.TargetGroups) != 0 || seen.Front == nil {
+		t.Fatalf("seen %+v", seen)
+	}
+	front := seen.Front
+	if len(front.LoadBalancers) != 1 || front.LoadBalancers[0].Allocations[0] != "eipalloc-0a" || c.calls["Rules"] != 1 {
+		t.Errorf("in front stands %+v; rules were read %d times", front.LoadBalancers, c.calls["Rules"])
+	}
+	if g := front.TargetGroups[0]; g.Target.ID != "alb" || g.TargetPort != 80 {
+		t.Errorf("the target is %+v", g)
+	}
+
+	shop := seen.ID
+	v.Note(shop, plan.CreateTargetGroup{Group: stack.TargetGroup{Part: stack.FrontGroupPart(81)}}, apply.Made{ID: "new"})
+	v.Note(shop, plan.RegisterLoadBalancer{Group: stack.Ref{ID: "new"}, Target: stack.Ref{ID: "alb"}, Port: 81}, apply.Made{})
+	v.Note(shop, plan.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "nlb"}}, apply.Made{})
+	v.Note(shop, plan.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Network: true, Name: "again"}}, apply.Made{ID: "nlb2"})
+	if seen, err = v.Stack(t.Context(), shop); err != nil {
+		t.Fatal(err)
+	}
+	front = seen.Front
+	if g := front.TargetGroups[1]; g.Target.ID != "alb" || g.TargetPort != 81 {
+		t.Errorf("the new target is %+v", g)
+	}
+	if len(front.LoadBalancers) != 1 || front.LoadBalancers[0].ARN != "nlb2" {
+		t.Errorf("in front stands %+v", front.LoadBalancers)
+	}
+}

@@ -1,0 +1,168 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// frontOf is what stands in front, in lines.
+func frontOf(s stack.Stack) (lines []string) {
+	if s.Front == nil {
+		return nil
+	}
+	for _, b := range s.Front.LoadBalancers {
+		lines = append(lines, fmt.Sprintf("%s %s %s subnets %v %v groups %v", b.Name, b.Scheme, b.AddressType, b.Subnets, b.Allocations, b.SecurityGroups))
+		for _, l := range b.Listeners {
+			lines = append(lines, fmt.Sprintf("listener %d %s %s", l.Port, l.Protocol, l.Default.Forward.Groups[0].Group.Part))
+		}
+	}
+	for _, g := range s.Front.TargetGroups {
+		lines = append(lines, fmt.Sprintf("group %s %s:%d to %d, check %+v", g.Part, g.Protocol, g.Port, g.TargetPort, g.HealthCheck))
+	}
+	return lines
+}
+
+func TestFront(t *testing.T) {
+	const check = ", check {Port:traffic-port Protocol:HTTP Path:/ Interval:15 Timeout:5 Healthy:2 Unhealthy:2 Matcher:200}"
+	name := stack.FrontName(LoadBalancerName("prod-1", Group{Name: "edge"}, internal))
+	first := name + " internal ipv4 subnets [subnet-a2 subnet-b2] [] groups [{ ManagedLBSecurityGroup} { backend-sg}]"
+	for name, tc := range map[string]struct {
+		annotations [3]string // name=value;name=value of each member
+		want        []string
+		held        string // the fault of the member b
+	}{
+		"nothing asks for it": {annotations: [3]string{"frontend-nlb-scheme=internal"}},
+		"one asks for it": {
+			annotations: [3]string{"enable-frontend-nlb=true"},
+			want: []string{
+				first, "listener 80 TCP FrontendNlb-tg-TCP-80", "listener 443 TCP FrontendNlb-tg-TCP-443",
+				"group FrontendNlb-tg-TCP-80 TCP:80 to 80" + check, "group FrontendNlb-tg-TCP-443 TCP:443 to 443" + check,
+			},
+		},
+		"ports are mapped by all": {
+			annotations: [3]string{
+				"enable-frontend-nlb=true;frontend-nlb-listener-port-mapping=8080=80", "frontend-nlb-listener-port-mapping=8080=80",
+				"frontend-nlb-listener-port-mapping=9000=9001",
+			},
+			want: []string{first, "listener 8080 TCP FrontendNlb-tg-TCP-8080", "group FrontendNlb-tg-TCP-8080 TCP:8080 to 80" + check},
+		},
+		"ports are mapped by one": {
+			annotations: [3]string{"enable-frontend-nlb=true;frontend-nlb-listener-port-mapping=80=443"},
+			want: []string{
+				first, "listener 80 TCP FrontendNlb-tg-TCP-80", "listener 443 TCP FrontendNlb-tg-TCP-443",
+				"group FrontendNlb-tg-TCP-80 TCP:80 to 443" + check, "group FrontendNlb-tg-TCP-443 TCP:443 to 443" + check,
+			},
+		},
+		"ports are mapped twice": {
+			annotations: [3]string{"frontend-nlb-listener-port-mapping=80=443", "frontend-nlb-listener-port-mapping=80=80"},
+			held:        `the group has "443"`,
+		},
+		"members disagree": {
+			annotations: [3]string{"enable-frontend-nlb=false", "enable-frontend-nlb=true"}, held: `the group has "false"`,
+		},
+		"addresses of an internal one": {
+			annotations: [3]string{"enable-frontend-nlb=true", "frontend-nlb-eip-allocations=eipalloc-0a,eipalloc-0b"},
+			held:        "is internal and has no public addresses",
+		},
+		"too few addresses": {
+			annotations: [3]string{"enable-frontend-nlb=true;frontend-nlb-scheme=internet-facing", "frontend-nlb-eip-allocations=eipalloc-0a"},
+			held:        "1 addresses for",
+		},
+		"a tag that is ours": {annotations: [3]string{"", "frontend-nlb-tags=ingress.k8s.aws/stack=x"}, held: "is the controller's own"},
+		"health checks that overlap": {
+			annotations: [3]string{"", "enable-frontend-nlb=true;frontend-nlb-healthcheck-timeout-seconds=15"}, held: "longer than the timeout",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := three(t)
+			for i, text := range tc.annotations {
+				for annotation := range strings.SplitSeq(text, ";") {
+					if key, value, ok := strings.Cut(annotation, "="); ok {
+						annotate(&in, i, Prefix+key, value)
+					}
+				}
+			}
+			built, faults := Build(in)
+			if tc.held != "" {
+				if !built.Members[1].Held || !slices.ContainsFunc(faults, func(f Fault) bool { return strings.Contains(f.Error(), tc.held) }) {
+					t.Errorf("held: %v, faults %q", built.Members[1].Held, faults)
+				}
+				return
+			}
+			if diff := cmp.Diff(tc.want, frontOf(built)); diff != "" {
+				t.Errorf("(-want +got):\n%s%v", diff, faults)
+			}
+		})
+	}
+}
+
+// TestFrontStays: what is seen in front stays as it is while the only member that speaks of it cannot be read.
+func TestFrontStays(t *testing.T) {
+	in := three(t)
+	for key, value := range map[string]string{
+		"enable-frontend-nlb": "true", "frontend-nlb-scheme": "internal", "frontend-nlb-healthcheck-path": "/x",
+		"frontend-nlb-attributes": "load_balancing.cross_zone.enabled=true", "frontend-nlb-tags": "a=b",
+	} {
+		annotate(&in, 1, Prefix+key, value)
+	}
+	before, _ := Build(in)
+	in.Seen = asSeen(before)
+	in.Members[1].Fault = &Fault{Reason: "no class"}
+	after, _ := Build(in)
+	if !after.Members[1].Held {
+		t.Fatal("the member is not held")
+	}
+	want, got := before.Front.LoadBalancers[0], after.Front.LoadBalancers[0]
+	if diff := cmp.Diff(want.Attributes, got.Attributes); diff != "" {
+		t.Errorf("attributes:\n%s", diff)
+	}
+	if diff := cmp.Diff(want.Tags, got.Tags); diff != "" {
+		t.Errorf("tags:\n%s", diff)
+	}
+	if diff := cmp.Diff(frontOf(before)[1:], frontOf(after)[1:]); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+}
+
+// asSeen is what is wanted, as it is seen when it is made.
+func asSeen(s stack.Stack) stack.Stack {
+	s.Members = nil
+	for i := range s.LoadBalancers {
+		s.LoadBalancers[i].ARN, s.LoadBalancers[i].Active = fmt.Sprint("alb-", i), true
+	}
+	for i := range s.Front.LoadBalancers {
+		s.Front.LoadBalancers[i].ARN, s.Front.LoadBalancers[i].Active = fmt.Sprint("nlb-", i), true
+		s.Front.LoadBalancers[i].SecurityGroups = []stack.Ref{{ID: "sg-1"}}
+	}
+	for i := range s.Front.TargetGroups {
+		s.Front.TargetGroups[i].ARN = fmt.Sprint("group-", i)
+	}
+	return s
+}
+
+// TestFrontNames: the second one is that of the incumbent.
+func TestFrontNames(t *testing.T) {
+	if got := stack.FrontName("k8s-shop-checkout-a9c512984d"); got != "k8s-shop-checkout-a9c512984d-nlb" {
+		t.Error(got)
+	}
+	in := three(t)
+	in.Group = Group{Namespace: "shop", Name: "checkout-web"}
+	in.Members = in.Members[:1]
+	annotate(&in, 0, Prefix+"enable-frontend-nlb", "true")
+	built, faults := Build(in)
+	if built.Front == nil {
+		t.Fatal(faults)
+	}
+	if got := built.Front.TargetGroups[0].Name; got != "k8s-shop-checkout-1df235b772" {
+		t.Errorf("the target group's name is %s, want k8s-shop-checkout-1df235b772", got)
+	}
+}

@@ -1,0 +1,51 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"strconv"
+	"strings"
+)
+
+// The values of the resource tags of load balancers: that of a stack, and the Network Load Balancer in front of it.
+const (
+	LoadBalancerPart = "LoadBalancer"
+	FrontPart        = "FrontendNlb"
+)
+
+// frontGroups begins the resource tags of the target groups of a Network Load Balancer in front.
+const frontGroups = FrontPart + "-tg-"
+
+// FrontGroupPart is the resource tag of the target group of a listener of a Network Load Balancer in front.
+func FrontGroupPart(port int32) string { return frontGroups + "TCP-" + strconv.Itoa(int(port)) }
+
+// FrontPort is the port of the listener whose target group has the resource tag, 0 for another tag.
+func FrontPort(part string) int32 {
+	text, _ := strings.CutPrefix(part, frontGroups+"TCP-")
+	port, _ := strconv.ParseInt(text, 10, 32)
+	return int32(port)
+}
+
+// IsFrontGroup reports whether a resource tag is that of a target group of a Network Load Balancer in front.
+func IsFrontGroup(part string) bool { return strings.HasPrefix(part, frontGroups) }
+
+// Part is the listener's resource tag.
+func (l *Listener) Part() string {
+	port := strconv.Itoa(int(l.Port))
+	if l.Protocol == "TCP" {
+		return FrontPart + "-ls-TCP-" + port
+	}
+	return port
+}
+
+// Part is the load balancer's resource tag.
+func (b *LoadBalancer) Part() string {
+	if b.Network {
+		return FrontPart
+	}
+	return LoadBalancerPart
+}
+
+// FrontName is the name of the Network Load Balancer in front of the load balancer of that name.
+func FrontName(behind string) string { return behind[:min(28, len(behind))] + "-nlb" }
