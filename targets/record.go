@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/targets/ownership"
@@ -52,7 +53,7 @@ func (r *Registrar) loadRecord(ctx context.Context, s session, binding *v1beta1.
 // written by neither: whoever may write ConfigMaps in the namespace could use one to have others' targets deregistered.
 // The times at which both were created do not tell, as they are in seconds.
 func workedFor(binding *v1beta1.TargetGroupBinding) bool {
-	return binding.Status.ObservedGeneration != nil
+	return ptr.Deref(binding.Status.ObservedGeneration, 0) > 0
 }
 
 // readRecord yields an empty record where there is none.

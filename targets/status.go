@@ -46,7 +46,7 @@ type statusInput struct {
 
 // fillStatus brings the status up to date.
 func fillStatus(status *v1beta1.TargetGroupBindingStatus, v statusInput, now metav1.Time) {
-	if acted := v.actedOn(); acted > ptr.Deref(status.ObservedGeneration, 0) {
+	if acted := v.actedOn(); acted > max(0, ptr.Deref(status.ObservedGeneration, 0)) {
 		status.ObservedGeneration = &acted
 	}
 	for _, condition := range []metav1.Condition{v.ready(), v.degraded()} {

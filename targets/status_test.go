@@ -315,3 +315,16 @@ func TestStatusSoonTellsThatALoadBalancerIsAttached(t *testing.T) {
 		}
 	})
 }
+
+// TestDefaultOfTheObservedGeneration: -1 of the CRD is neither work of a controller nor a generation that was acted on.
+func TestDefaultOfTheObservedGeneration(t *testing.T) {
+	for observed, want := range map[int64]bool{-1: false, 0: false, 1: true} {
+		binding := &v1beta1.TargetGroupBinding{Status: v1beta1.TargetGroupBindingStatus{ObservedGeneration: &observed}}
+		if got := workedFor(binding); got != want {
+			t.Errorf("observed generation %d: worked for %v, want %v", observed, got, want)
+		}
+	}
+	if workedFor(&v1beta1.TargetGroupBinding{}) {
+		t.Error("no observed generation: worked for")
+	}
+}

@@ -10,7 +10,7 @@ import (
 // TargetGroupBindingStatus is what targetgate last saw and did. It is written at most once a pass, and only when
 // something changed.
 type TargetGroupBindingStatus struct {
-	// ObservedGeneration is the newest generation of the spec that has been acted on, also while gates still wait.
+	// ObservedGeneration is the newest generation of the spec that has been acted on, also while gates still wait; -1 for none.
 	// +optional
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 

@@ -198,7 +198,10 @@ type TargetGroupBinding struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   TargetGroupBindingSpec   `json:"spec,omitempty"`
+	Spec TargetGroupBindingSpec `json:"spec,omitempty"`
+
+	// The default tells GitOps tools that wait for observedGeneration (kstatus) that no controller has seen a new binding yet.
+	// +kubebuilder:default:={observedGeneration:-1}
 	Status TargetGroupBindingStatus `json:"status,omitempty"`
 }
 
