@@ -10,7 +10,7 @@ bin := $(CURDIR)/.bin
 
 # Files that `make generate` or `go mod tidy` writes.
 chart := charts/targetgate
-generated := config/crd config/rbac config/webhook config/provision/webhook go.mod go.sum \
+generated := config/crd config/rbac config/webhook config/provision/crd config/provision/webhook go.mod go.sum \
 	targets/v1beta1/zz_generated.deepcopy.go balancers/v1beta1/zz_generated.deepcopy.go \
 	$(chart)/files/crd.yaml $(chart)/files/ingressclassparams-crd.yaml $(chart)/files/known-values.yaml $(chart)/README.md $(chart)/ANNOTATIONS.md $(chart)/values.schema.json
 
@@ -67,13 +67,14 @@ clean: ## Remove everything built here, except Go's caches.
 .PHONY: generate
 generate: .bin/controller-gen ## Generate deep copies, CRD, RBAC and webhook configuration from the code's markers, and the chart's README, annotations, schema and value names.
 	@.bin/controller-gen object:headerFile=config/boilerplate.go.txt paths=./targets/v1beta1 paths=./balancers/v1beta1
-	@.bin/controller-gen crd paths=./targets/v1beta1 paths=./balancers/v1beta1 output:crd:dir=config/crd
+	@.bin/controller-gen crd paths=./targets/v1beta1 output:crd:dir=config/crd
+	@.bin/controller-gen crd paths=./balancers/v1beta1 output:crd:dir=config/provision/crd
 	@.bin/controller-gen rbac:roleName=targetgate webhook \
 		paths=./cmd/... paths=./webhook paths=./webhook/bindings paths=./webhook/certs paths=./webhook/pods \
 		paths=./targets/... paths=./readiness/... output:rbac:dir=config/rbac output:webhook:dir=config/webhook
 	@.bin/controller-gen webhook paths=./webhook/... output:webhook:dir=config/provision/webhook
 	@cp config/crd/elbv2.k8s.aws_targetgroupbindings.yaml $(chart)/files/crd.yaml
-	@cp config/crd/elbv2.k8s.aws_ingressclassparams.yaml $(chart)/files/ingressclassparams-crd.yaml
+	@cp config/provision/crd/elbv2.k8s.aws_ingressclassparams.yaml $(chart)/files/ingressclassparams-crd.yaml
 	@go run ./charts/generate $(chart)
 
 .PHONY: fmt

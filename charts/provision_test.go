@@ -35,8 +35,8 @@ func TestWithoutProvisionNothingOfItIsInstalled(t *testing.T) {
 
 func TestChartProvisionsAsConfigDoes(t *testing.T) {
 	want := map[string]map[string]any{}
-	for _, file := range []string{"provision/role.yaml", "provision/ingressclass.yaml", "provision/webhook/manifests.yaml", "crd/elbv2.k8s.aws_ingressclassparams.yaml"} {
-		manifest, err := os.ReadFile("../config/" + file)
+	for _, file := range []string{"role.yaml", "ingressclass.yaml", "webhook/manifests.yaml", "crd/elbv2.k8s.aws_ingressclassparams.yaml"} {
+		manifest, err := os.ReadFile("../config/provision/" + file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,6 +63,7 @@ func TestChart(t *testing.T) {
 	t.Run("upgrade from the previous chart, and back", i.testPrevious)
 	t.Run("bindings that are deleted after an uninstall", i.testOrphan)
 	t.Run("the kustomization installs the same", i.testKustomization)
+	t.Run("its component adds what provision does", i.testComponent)
 }
 
 func start(t *testing.T) *installation {
@@ -290,9 +291,4 @@ func (i *installation) testOrphan(t *testing.T) {
 	if _, err := its.Get(t.Context(), orphan.GetName(), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the binding is still there: %v", err)
 	}
-}
-
-func (i *installation) testKustomization(t *testing.T) {
-	i.mustRun(t, kubectlPath(t), "apply", "-k", filepath.Join(suite.Root, "config"))
-	i.awaitPods(t, 2)
 }

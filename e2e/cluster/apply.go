@@ -35,7 +35,8 @@ const (
 )
 
 // Apply makes the objects of the YAML files exist as they are there, by server-side apply as administrator, and takes
-// over fields that others set. A path may be a folder: its YAML files are meant, without those in folders below.
+// over fields that others set. A path may be a folder: its YAML files are meant, without those in folders below
+// and without kustomization.yaml.
 // Namespaces and custom resource definitions go first; the rest keeps the order of paths, file names and documents. An
 // object of a namespaced kind that names no namespace goes to the default one. On return every definition is served. It
 // stops at the first object that fails.

@@ -19,7 +19,7 @@ import (
 )
 
 // readManifests returns the objects of the files, in their order. A path may be a folder: its .yaml and .yml files in
-// the order of their names are meant, without those in folders below.
+// the order of their names are meant, without those in folders below and without kustomization.yaml.
 func readManifests(paths ...string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for _, path := range paths {
@@ -37,6 +37,9 @@ func readManifests(paths ...string) ([]*unstructured.Unstructured, error) {
 	}
 	return objects, nil
 }
+
+// kustomization is the file in a folder that says how to put the others together.
+const kustomization = "kustomization.yaml"
 
 // manifestFiles returns the path itself, or the manifests in it when it is a folder. A folder without any is an error:
 // it is the wrong folder.
@@ -56,6 +59,7 @@ func manifestFiles(path string) ([]string, error) {
 		}
 		files = append(files, found...)
 	}
+	files = slices.DeleteFunc(files, func(file string) bool { return filepath.Base(file) == kustomization })
 	if len(files) == 0 {
 		return nil, fmt.Errorf("looking for manifests: folder %s has none", path)
 	}

@@ -46,16 +46,21 @@ func (b *Bed) install(ctx context.Context) error {
 		}
 	}
 	if b.options.Values != nil {
-		return errors.Join(b.Cluster.Apply(ctx, filepath.Join(b.root, "config/crd")), b.installChart(ctx))
+		return errors.Join(b.Cluster.Apply(ctx, b.definitions()...), b.installChart(ctx))
 	}
-	folders := []string{"config/crd", "config/rbac"}
+	folders := []string{"config/rbac"}
 	if b.options.Provisioning {
 		folders = append(folders, "config/provision")
 	}
 	for i, folder := range folders {
 		folders[i] = filepath.Join(b.root, folder)
 	}
-	return b.Cluster.Apply(ctx, folders...)
+	return b.Cluster.Apply(ctx, append(folders, b.definitions()...)...)
+}
+
+// definitions are the folders of the CRDs.
+func (b *Bed) definitions() []string {
+	return []string{filepath.Join(b.root, "config/crd"), filepath.Join(b.root, "config/provision/crd")}
 }
 
 // installWebhooks applies the shipped configuration. That the API server trusts targetgate is targetgate's own work.
