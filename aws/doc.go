@@ -8,6 +8,8 @@
 //	ec2        calls of EC2: for the rules of security groups in small types of our own, for what is provisioned in the SDK's
 //	acm        calls of Certificate Manager
 //	wafv2      calls of WAF
+//	wafclassic calls of WAF Classic
+//	shield     calls of Shield Advanced
 //	accounts   who we are: sessions of the roles that users name, their credentials, and the metrics of calls
 //	budget     how many calls an account may send, and whose turn it is
 //	awserr     what an error of a call means

@@ -4,6 +4,7 @@
 package balancers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,13 +116,10 @@ func (p *pass) complete(ctx context.Context) error {
 // leaveUnknown has what is not known count as what is wanted; attributes that are not known do anyhow.
 func (p *pass) leaveUnknown(why error) {
 	for i := range p.seen.LoadBalancers {
-		if b := &p.seen.LoadBalancers[i]; b.WebACL == nil {
-			b.WebACL = p.wanted.LoadBalancers[0].WebACL
-			p.unknownACL = b.WebACL != nil && *b.WebACL != ""
-		}
-		if b := &p.seen.LoadBalancers[i]; b.Capacity == nil { // an unknown protection is left alone anyhow
-			b.Capacity = p.wanted.LoadBalancers[0].Capacity
-		}
+		b, wanted := &p.seen.LoadBalancers[i], &p.wanted.LoadBalancers[0]
+		p.unknownACL = p.unknownACL || isUnknown(wanted.WebACL, b.WebACL) || isUnknown(wanted.ClassicACL, b.ClassicACL)
+		b.WebACL, b.ClassicACL = cmp.Or(b.WebACL, wanted.WebACL), cmp.Or(b.ClassicACL, wanted.ClassicACL)
+		b.Capacity = cmp.Or(b.Capacity, wanted.Capacity) // an unknown protection is left alone anyhow
 	}
 	for _, member := range p.members.Active {
 		p.faults = append(p.faults, ingress.Fault{Member: nameOf(member.Ingress), Warning: true,
@@ -130,6 +128,9 @@ func (p *pass) leaveUnknown(why error) {
 	p.failing = true
 	p.soon(faultPause)
 }
+
+// isUnknown reports whether a web ACL is wanted and it is not known which one there is.
+func isUnknown(wanted, seen *string) bool { return seen == nil && wanted != nil && *wanted != "" }
 
 // leavingPause is how often it is looked whether a member that leaves is served by its new group.
 const leavingPause = 30 * time.Second

@@ -5,8 +5,10 @@ package balancers
 
 import (
 	"context"
+	"errors"
 
 	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/balancers/account"
 	"github.com/targetgate/targetgate/balancers/ingress"
 )
@@ -44,11 +46,20 @@ func (l *Lookup) Lookup(ctx context.Context, needs ingress.Needs) (out ingress.A
 			out.TargetGroups[name] = arn
 		}
 	}
+	l.guards(ctx, needs, &out)
+	out.TrustStores = named(ctx, needs.TrustStores, l.Network.TrustStore)
+	return out, nil
+}
+
+// guards finds out what can guard load balancers.
+func (l *Lookup) guards(ctx context.Context, needs ingress.Needs, out *ingress.AWS) {
 	if needs.Shield && l.Network.Shield != nil {
 		out.NoShield = noShield(l.Network.ShieldSubscribed(ctx))
 	}
-	out.TrustStores, out.WebACLs = named(ctx, needs.TrustStores, l.Network.TrustStore), named(ctx, needs.WebACLs, l.Network.WebACL)
-	return out, nil
+	if l.Network.WAFClassic != nil {
+		out.ClassicACLs, out.NoClassicACLs = l.classicACLs(ctx, needs.ClassicACLs)
+	}
+	out.WebACLs = named(ctx, needs.WebACLs, l.Network.WebACL)
 }
 
 func noShield(subscribed bool, err error) string {
@@ -59,6 +70,20 @@ func noShield(subscribed bool, err error) string {
 		return "the account has no subscription to AWS Shield Advanced"
 	}
 	return ""
+}
+
+// classicACLs are those of AWS WAF Classic that have the IDs, or why there can be none.
+func (l *Lookup) classicACLs(ctx context.Context, ids []string) (found map[string]ingress.Named, none string) {
+	absent := false
+	found = named(ctx, ids, func(ctx context.Context, id string) (string, error) {
+		id, err := l.Network.ClassicACL(ctx, id)
+		absent = absent || errors.Is(err, wafclassic.ErrNoService)
+		return id, err
+	})
+	if absent {
+		return nil, wafclassic.ErrNoService.Error()
+	}
+	return found, ""
 }
 
 // named looks up what users name. What could not be looked up concerns those who name it alone.

@@ -110,10 +110,10 @@ func (p *pass) isUnguarded(balancer *stack.LoadBalancer) bool {
 		return !slices.ContainsFunc(p.members.Active, func(m ingress.Member) bool { return hasName(m.Ingress, *balancer) })
 	}
 	sets := func(s plan.Step) bool {
-		c, is := s.Change.(plan.SetWebACL)
-		return is && c.WebACL != "" && (c.LoadBalancer.ID == balancer.ARN || c.LoadBalancer.ID == "" && !slices.Contains(p.before, balancer.ARN))
+		to, is := plan.Guarded(s.Change)
+		return is && (to.ID == balancer.ARN || to.ID == "" && !slices.Contains(p.before, balancer.ARN))
 	}
-	isSet := func(s plan.Step) bool { _, is := s.Change.(plan.SetWebACL); return is }
+	isSet := func(s plan.Step) bool { _, is := plan.Guarded(s.Change); return is }
 	return slices.ContainsFunc(p.steps, sets) && !slices.ContainsFunc(p.result.Done, isSet)
 }
 

@@ -56,20 +56,39 @@ func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
 
 // Clients of a name are not to come before the web ACL is there.
 func TestTheStatusHasNoNameBeforeTheWebACL(t *testing.T) {
-	guarded, acl := ingressOf("a", edge), testACL
-	guarded.Annotations["alb.ingress.kubernetes.io/wafv2-acl-arn"] = acl
-	b := newBed(t, webService(), guarded)
+	to := stack.Ref{ID: "arn-new"}
+	for name, guard := range map[string]plan.Change{
+		"AWS WAF": plan.SetWebACL{LoadBalancer: to, WebACL: testACL}, "AWS WAF Classic": plan.SetClassicACL{LoadBalancer: to, ID: "id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, webService(), ingressOf("a", edge))
+			b.see(edge, balancer("new", false, 80))
+			cleared := plan.Step{Change: plan.SetClassicACL{LoadBalancer: to}}
+			b.steps = plan.Plan{cleared, {Change: guard}}
+			b.apply = func(apply.Pass) apply.Result {
+				return apply.Result{Done: plan.Plan{cleared}, Waits: []plan.Wait{{Active: to}}}
+			}
+			if b.mustPass(edge); hostname(b.get("a")) != "" {
+				t.Errorf("status %s before the web ACL", hostname(b.get("a")))
+			}
+			b.apply = func(pass apply.Pass) apply.Result { return apply.Result{Done: pass.Plan} }
+			if b.mustPass(edge); hostname(b.get("a")) != newHost {
+				t.Errorf("status %s with the web ACL, want %s", hostname(b.get("a")), newHost)
+			}
+		})
+	}
+}
+
+// That a web ACL is taken off keeps nobody waiting.
+func TestTheStatusHasTheNameThoughAWebACLIsTakenOffLater(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("a", edge))
 	b.see(edge, balancer("new", false, 80))
-	b.steps = plan.Plan{{Change: plan.SetWebACL{LoadBalancer: stack.Ref{ID: "arn-new"}, WebACL: acl}}}
+	b.steps = plan.Plan{{Change: plan.SetClassicACL{LoadBalancer: stack.Ref{ID: "arn-new"}}}}
 	b.apply = func(apply.Pass) apply.Result {
 		return apply.Result{Waits: []plan.Wait{{Active: stack.Ref{ID: "arn-new"}}}}
 	}
-	if b.mustPass(edge); hostname(b.get("a")) != "" {
-		t.Errorf("status %s before the web ACL", hostname(b.get("a")))
-	}
-	b.apply = func(pass apply.Pass) apply.Result { return apply.Result{Done: pass.Plan} }
 	if b.mustPass(edge); hostname(b.get("a")) != newHost {
-		t.Errorf("status %s with the web ACL, want %s", hostname(b.get("a")), newHost)
+		t.Errorf("status %q, want %s", hostname(b.get("a")), newHost)
 	}
 }
 

@@ -4,11 +4,13 @@
 package balancers
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -52,12 +54,36 @@ func TestWhileSomethingCannotBeReadAllElseGoesOn(t *testing.T) {
 
 // Nobody was sent to the load balancer yet, and it may have no web ACL.
 func TestANameIsNotGivenWhileTheWebACLIsNotKnown(t *testing.T) {
-	guarded := ingressOf("guarded", edge)
-	guarded.Annotations["alb.ingress.kubernetes.io/wafv2-acl-arn"] = testACL
-	b := newBed(t, guarded, webService())
-	b.see(edge, balancer("edge", true, 80))
-	b.unknown = errors.New("no answer")
-	if b.mustPass(edge); hostname(b.get("guarded")) != "" {
-		t.Errorf("status %s", hostname(b.get("guarded")))
+	for name, tc := range map[string]struct {
+		annotation, value string
+		named             bool
+	}{
+		"of AWS WAF":              {annotation: "wafv2-acl-arn", value: testACL},
+		"of AWS WAF Classic":      {annotation: "waf-acl-id", value: "id"},
+		"none of AWS WAF Classic": {annotation: "waf-acl-id", value: "none", named: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			guarded := ingressOf("guarded", edge)
+			guarded.Annotations["alb.ingress.kubernetes.io/"+tc.annotation] = tc.value
+			b := newBed(t, guarded, webService())
+			b.Facts = knownACLs{b.Facts}
+			b.see(edge, balancer("edge", true, 80))
+			b.unknown = errors.New("no answer")
+			if b.mustPass(edge); (hostname(b.get("guarded")) != "") != tc.named {
+				t.Errorf("status %q", hostname(b.get("guarded")))
+			}
+		})
 	}
+}
+
+// knownACLs has every web ACL of AWS WAF Classic.
+type knownACLs struct{ Facts }
+
+func (k knownACLs) Lookup(ctx context.Context, needs ingress.Needs) (ingress.AWS, error) {
+	out, err := k.Facts.Lookup(ctx, needs)
+	out.ClassicACLs = map[string]ingress.Named{}
+	for _, id := range needs.ClassicACLs {
+		out.ClassicACLs[id] = ingress.Named{ARN: id}
+	}
+	return out, err
 }

@@ -265,11 +265,11 @@ func TestLintHasNothingToSay(t *testing.T) {
 
 func TestNotesTellWhatIsIgnored(t *testing.T) {
 	args := []string{"install", release, chart, "--namespace", namespace, "--dry-run=client", "--set-json", named}
-	notes, stderr, err := helm(t, append(args, "--set", "enableWaf=true,enableEndpointSlices=false")...)
+	notes, stderr, err := helm(t, append(args, "--set", "enableServiceMutatorWebhook=true,enableEndpointSlices=false")...)
 	if err != nil {
 		t.Fatalf("helm install --dry-run: %v\n%s", err, stderr)
 	}
-	if want := "These values of aws-load-balancer-controller's chart are ignored: enableEndpointSlices, enableWaf."; !strings.Contains(notes, want) {
+	if want := "These values of aws-load-balancer-controller's chart are ignored: enableEndpointSlices, enableServiceMutatorWebhook."; !strings.Contains(notes, want) {
 		t.Errorf("the notes do not say %q", want)
 	}
 }

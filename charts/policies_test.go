@@ -40,7 +40,8 @@ func TestPolicyAllowsWhatIsCalled(t *testing.T) {
 func TestPolicyOfLoadBalancersAllowsWhatIsCalled(t *testing.T) {
 	want := []string{
 		"acm:DescribeCertificate", "acm:ListCertificates", "wafv2:AssociateWebACL", "wafv2:DisassociateWebACL", "wafv2:GetWebACLForResource",
-		"wafv2:ListWebACLs",
+		"wafv2:ListWebACLs", "waf-regional:AssociateWebACL", "waf-regional:DisassociateWebACL", "waf-regional:GetWebACL",
+		"waf-regional:GetWebACLForResource",
 		"shield:CreateProtection", "shield:DeleteProtection", "shield:DescribeProtection", "shield:GetSubscriptionState",
 		"ec2:AuthorizeSecurityGroupIngress", "ec2:RevokeSecurityGroupIngress", // Authorize and Revoke
 		// Not called: CreateLoadBalancer, GetWebACLForResource, AssociateWebACL, and CreateRule with a login at Cognito need them.
@@ -64,6 +65,7 @@ func TestPolicyOfLoadBalancersAllowsWhatIsCalled(t *testing.T) {
 // unconditional are the changes that may be allowed on everything: IAM knows no condition that all their objects meet.
 var unconditional = []string{
 	"ec2:CreateSecurityGroup", "shield:CreateProtection", "shield:DeleteProtection", "wafv2:AssociateWebACL", "wafv2:DisassociateWebACL",
+	"waf-regional:AssociateWebACL", "waf-regional:DisassociateWebACL",
 	"elasticloadbalancing:AddListenerCertificates", "elasticloadbalancing:CreateListener", "elasticloadbalancing:CreateRule",
 	"elasticloadbalancing:DeleteListener", "elasticloadbalancing:DeleteRule", "elasticloadbalancing:ModifyListener",
 	"elasticloadbalancing:ModifyRule", "elasticloadbalancing:RemoveListenerCertificates", "elasticloadbalancing:SetRulePriorities",

@@ -17,7 +17,7 @@ import (
 // theirs are values of aws-load-balancer-controller's chart that say how load balancers are made.
 var theirs = []string{
 	`ingressClass="edge"`, `ingressClassConfig={"default":true}`, `defaultTargetType="ip"`, `defaultTags={"team":"web","a":"b"}`,
-	`externalManagedTags=["cost","owner"]`, `enableBackendSecurityGroup=false`, `enableWafv2=false`, `ingressMaxConcurrentReconciles=10`,
+	`externalManagedTags=["cost","owner"]`, `enableBackendSecurityGroup=false`, `enableWaf=false`, `enableWafv2=false`, `ingressMaxConcurrentReconciles=10`,
 	`certDiscovery={"allowedCertificateAuthorityARNs":["arn:a","arn:b"]}`, `tolerateNonExistentBackendService=null`,
 	`ingressClassParams={"spec":{"scheme":"internal"}}`, `disableIngressClassAnnotation=true`,
 }
@@ -80,7 +80,8 @@ func TestFlagsOfProvision(t *testing.T) {
 	}
 	want := []string{
 		"--provision=true", "--default-target-type=ip", "--default-tags=a=b,team=web", "--external-managed-tags=cost,owner",
-		"--enable-backend-security-group=false", "--allowed-certificate-authority-arns=arn:a,arn:b", "--enable-wafv2=false",
+		"--enable-backend-security-group=false", "--allowed-certificate-authority-arns=arn:a,arn:b", "--enable-waf=false",
+		"--enable-wafv2=false",
 		"--disable-ingress-class-annotation=true", "--ingress-max-concurrent-reconciles=10", "--ingress-class=edge",
 	}
 	if diff := cmp.Diff(want, added(theirs...)); diff != "" {

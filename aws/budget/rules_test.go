@@ -20,8 +20,8 @@ func TestParseRules(t *testing.T) {
 	}{
 		"empty":          {in: ""},
 		"two rules":      {in: "Elastic Load Balancing v2:^Register=4:20,Elastic Load Balancing v2:^Describe=0.5:1", wantRules: 2},
-		"other service":  {in: "WAF Regional:^AssociateWebACL=0.5:1,Elastic Load Balancing v2:.=1:1", wantRules: 1, wantSkipped: 1},
-		"each service":   {in: "EC2:^Describe=1:1,STS:.=1:1,Elastic Load Balancing v2:.=1:1,ACM:.=1:1,WAFV2:^Get=1:1", wantRules: 5},
+		"other service":  {in: "Global Accelerator:^Create=0.5:1,Elastic Load Balancing v2:.=1:1", wantRules: 1, wantSkipped: 1},
+		"each service":   {in: "EC2:^Describe=1:1,STS:.=1:1,Elastic Load Balancing v2:.=1:1,ACM:.=1:1,WAFV2:^Get=1:1,WAF Regional:^Get=1:1", wantRules: 6},
 		"no operation":   {in: "nonsense", wantErr: "want ELBv2:operationRegex=rate:burst"},
 		"no equals sign": {in: "Elastic Load Balancing v2:^Describe", wantErr: "no ="},
 		"bad pattern":    {in: "Elastic Load Balancing v2:(=1:1", wantErr: "operation pattern"},
@@ -56,6 +56,8 @@ func TestDefaultRulesKnowsEveryOperation(t *testing.T) {
 		},
 		ACM:   {"ListCertificates", "DescribeCertificate"},
 		WAFv2: {"GetWebACLForResource", "AssociateWebACL", "DisassociateWebACL"},
+
+		WAFClassic: {"GetWebACLForResource", "AssociateWebACL", "DisassociateWebACL"},
 
 		Shield: {"GetSubscriptionState", "DescribeProtection", "CreateProtection", "DeleteProtection"},
 	} {
@@ -97,7 +99,7 @@ func TestServicesHaveBucketsOfTheirOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			budget := New(tc.account, tc.rules, clock.RealClock{})
 			got := map[string]float64{}
-			for _, service := range []string{ACM, EC2, ELBv2, STS, "WAF Regional"} {
+			for _, service := range []string{ACM, EC2, ELBv2, STS, "Global Accelerator"} {
 				if bucket := budget.bucketFor(service, "DescribeAny"); bucket != nil {
 					got[service] = bucket.rule.Rate
 				}

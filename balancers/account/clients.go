@@ -37,7 +37,7 @@ type SecurityGroups interface {
 	DescribeSecurityGroups(context.Context, *awsec2.DescribeSecurityGroupsInput) (*awsec2.DescribeSecurityGroupsOutput, error)
 }
 
-// WebACLs are the calls of WAF.
+// WebACLs are the calls of WAF, and those of WAF Classic, which has IDs in place of ARNs and names.
 type WebACLs interface {
 	// WebACL is the ARN of the web ACL that guards the load balancer, "" for none.
 	WebACL(ctx context.Context, loadBalancer string) (string, error)

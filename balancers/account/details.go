@@ -195,7 +195,7 @@ func (v *View) completeBalancers(ctx context.Context, seen *stack.Stack, wanted 
 	w := &wanted.LoadBalancers[0]
 	for i := range seen.LoadBalancers {
 		b := &seen.LoadBalancers[i]
-		acls, aclErr := complete(&b.WebACL, v.WAF != nil && w.WebACL != nil, func() (string, error) { return v.WAF.WebACL(ctx, b.ARN) })
+		acls, aclErr := v.completeWebACLs(ctx, b, w)
 		capacity, capacityErr := complete(&b.Capacity, w.Capacity != nil, func() (int32, error) { return v.capacity(ctx, b.ARN) })
 		shields, shieldErr := complete(&b.Protection, v.Shield != nil && w.Shield != nil, func() (p stack.Protection, err error) {
 			p.ID, p.Own, err = v.Shield.Protection(ctx, b.ARN)
@@ -204,6 +204,14 @@ func (v *View) completeBalancers(ctx context.Context, seen *stack.Stack, wanted 
 		read, err = read || acls || capacity || shields, errors.Join(err, aclErr, capacityErr, shieldErr)
 	}
 	return read, err
+}
+
+func (v *View) completeWebACLs(ctx context.Context, b, wanted *stack.LoadBalancer) (read bool, err error) {
+	acl, aclErr := complete(&b.WebACL, v.WAF != nil && wanted.WebACL != nil, func() (string, error) { return v.WAF.WebACL(ctx, b.ARN) })
+	classic, classicErr := complete(&b.ClassicACL, v.WAFClassic != nil && wanted.ClassicACL != nil, func() (string, error) {
+		return v.WAFClassic.WebACL(ctx, b.ARN)
+	})
+	return acl || classic, errors.Join(aclErr, classicErr)
 }
 
 // complete reads what is wanted and not read.

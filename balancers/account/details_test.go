@@ -4,12 +4,16 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -25,12 +29,12 @@ func (f *firewall) Named(context.Context, string) (string, error) { return "", n
 
 // Attributes take a call for each target group, and AWS answers one call a second that asks for a web ACL.
 func TestWhatTakesManyCallsIsReadWhereItIsWanted(t *testing.T) {
-	c, waf := newCloud(), &firewall{}
+	c, waf, classic := newCloud(), &firewall{}, &firewall{}
 	c.add("balancer", tagged("g"))
 	c.addGroup("first", "g", "shop/a-web:80")
 	c.addGroup("second", "g", "shop/b-web:80")
 	v, _ := viewOf(c)
-	v.WAF = waf
+	v.WAF, v.WAFClassic = waf, classic
 	complete := func(wanted stack.Stack) bool {
 		t.Helper()
 		wanted.ID = id("g")
@@ -57,9 +61,44 @@ func TestWhatTakesManyCallsIsReadWhereItIsWanted(t *testing.T) {
 	if !complete(guarded) || complete(guarded) || waf.asked != 1 {
 		t.Errorf("the web ACL is asked for %d times, want once", waf.asked)
 	}
+	formerly := stack.Stack{LoadBalancers: []stack.LoadBalancer{{ClassicACL: aws.String("acl")}}}
+	if classic.asked != 0 || !complete(formerly) || complete(formerly) || classic.asked != 1 || waf.asked != 1 {
+		t.Errorf("the web ACL of WAF Classic is asked for %d times, want once", classic.asked)
+	}
 	seen, err := v.Stack(t.Context(), id("g"))
-	if err != nil || *seen.LoadBalancers[0].WebACL != "acl" || seen.TargetGroups[0].Attributes != nil || seen.TargetGroups[1].Attributes == nil {
+	if err != nil || *seen.LoadBalancers[0].WebACL != "acl" || *seen.LoadBalancers[0].ClassicACL != "acl" || seen.TargetGroups[0].Attributes != nil || seen.TargetGroups[1].Attributes == nil {
 		t.Errorf("stack %+v, error %v: want the web ACL, and attributes of the second target group alone", seen, err)
+	}
+}
+
+// When a load balancer gets a web ACL of one kind, AWS may take off the one of the other kind: it is read again.
+func TestAWebACLOfOneKindMayTakeTheOtherOff(t *testing.T) {
+	c := newCloud()
+	v, _ := viewOf(c)
+	balancersOf(t, v, "g")
+	balancer := stack.Ref{ID: "arn"}
+	v.Note(id("g"), plan.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Tags: tagged("g")}}, apply.Made{ID: "arn"})
+	for _, step := range []struct {
+		change       plan.Change
+		acl, classic string
+	}{
+		{nil, "none", "none"},
+		{plan.SetClassicACL{LoadBalancer: balancer, ID: "id"}, "unknown", "id"},
+		{plan.SetWebACL{LoadBalancer: balancer}, "none", "id"},
+		{plan.SetWebACL{LoadBalancer: balancer, WebACL: "acl"}, "acl", "unknown"},
+		{plan.SetClassicACL{LoadBalancer: balancer}, "acl", "none"},
+	} {
+		if step.change != nil {
+			v.Note(id("g"), step.change, apply.Made{})
+		}
+		seen, err := v.Stack(t.Context(), id("g"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := func(acl *string) string { return cmp.Or(ptr.Deref(acl, "unknown"), "none") }
+		if b := seen.LoadBalancers[0]; text(b.WebACL) != step.acl || text(b.ClassicACL) != step.classic {
+			t.Errorf("after %+v: web ACLs %s and %s, want %s and %s", step.change, text(b.WebACL), text(b.ClassicACL), step.acl, step.classic)
+		}
 	}
 }
 

@@ -24,16 +24,18 @@ type Network struct {
 	EC2 NetworkCalls
 	ELB ELB
 	WAF WebACLs
-	// Shield is nil where protections are nobody's business.
-	Shield Protections
-	Clock  clock.PassiveClock
-	VPC    string
+	// WAFClassic and Shield are nil where its web ACLs and protections are nobody's business.
+	WAFClassic WebACLs
+	Shield     Protections
+	Clock      clock.PassiveClock
+	VPC        string
 
 	subnets      remembered[[]Subnet]
 	groups       remembered[[]string]
 	targetGroups remembered[string]
 	trustStores  remembered[string]
 	webACLs      remembered[string]
+	classicACLs  remembered[string]
 	subscribed   remembered[bool]
 }
 
@@ -189,6 +191,14 @@ func (n *Network) WebACL(ctx context.Context, name string) (string, error) {
 	return n.webACLs.get(ctx, n.Clock.Now, name, func(ctx context.Context) (string, time.Duration, error) {
 		arn, err := n.WAF.Named(ctx, name)
 		return arn, ageOf(len(arn)), err
+	})
+}
+
+// ClassicACL is the ID if a web ACL of AWS WAF Classic has it, "" if none has.
+func (n *Network) ClassicACL(ctx context.Context, id string) (string, error) {
+	return n.classicACLs.get(ctx, n.Clock.Now, id, func(ctx context.Context) (string, time.Duration, error) {
+		found, err := n.WAFClassic.Named(ctx, id)
+		return found, ageOf(len(found)), err
 	})
 }
 

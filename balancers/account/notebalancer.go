@@ -13,10 +13,11 @@ import (
 func (n *noting) loadBalancer(change plan.Change) bool {
 	switch c := change.(type) {
 	case plan.CreateLoadBalancer:
-		b, none := copyOf(c.LoadBalancer), ""
+		b := copyOf(c.LoadBalancer)
 		b.Capacity, b.Protection = new(int32), &stack.Protection{}
 		b.ARN, b.DNSName, b.Active, b.SpareName = n.done.ID, n.done.DNSName, false, ""
-		b.SecurityGroups, b.Attributes, b.Listeners, b.WebACL = ids(b.SecurityGroups), map[string]string{}, nil, &none
+		b.SecurityGroups, b.Attributes, b.Listeners, b.WebACL = ids(b.SecurityGroups), map[string]string{}, nil, new(string)
+		b.ClassicACL = new(string)
 		slices.Sort(b.Subnets)
 		n.create(b.Tags)
 		n.seen.LoadBalancers = append(n.seen.LoadBalancers, b)
@@ -49,12 +50,31 @@ func (n *noting) loadBalancerSetting(change plan.Change) bool {
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.IPAMPool = c.Pool })
 	case plan.SetCapacity:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.Capacity = &c.Units })
+	default:
+		return n.guard(change)
+	}
+	return true
+}
+
+// guard is for what guards a load balancer. When it gets a web ACL of one kind, AWS may take the one of the other kind off.
+func (n *noting) guard(change plan.Change) bool {
+	switch c := change.(type) {
 	case plan.Protect:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.Protection = nil }) // its ID is read when it is needed
 	case plan.Unprotect:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.Protection = &stack.Protection{} })
 	case plan.SetWebACL:
-		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.WebACL = &c.WebACL })
+		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) {
+			if b.WebACL = &c.WebACL; c.WebACL != "" {
+				b.ClassicACL = nil
+			}
+		})
+	case plan.SetClassicACL:
+		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) {
+			if b.ClassicACL = &c.ID; c.ID != "" {
+				b.WebACL = nil
+			}
+		})
 	default:
 		return false
 	}

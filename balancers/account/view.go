@@ -21,13 +21,14 @@ import (
 // View is what is known of the stacks of one cluster in one VPC. One sweep reads them all, once in an interval; our own steps keep it true
 // in between. It is safe for concurrent use; of one stack, steps must not be done while it is asked for.
 type View struct {
-	ELB     ELB
-	EC2     SecurityGroups
-	WAF     WebACLs     // nil when web ACLs are nobody's business
-	Shield  Protections // nil when protections are nobody's business
-	Clock   clock.PassiveClock
-	Cluster string
-	VPC     string
+	ELB ELB
+	EC2 SecurityGroups
+	// WAF, WAFClassic and Shield are nil when web ACLs and protections are nobody's business.
+	WAF, WAFClassic WebACLs
+	Shield          Protections
+	Clock           clock.PassiveClock
+	Cluster         string
+	VPC             string
 	// Interval is how old a sweep may be.
 	Interval time.Duration
 

@@ -12,6 +12,7 @@ import (
 	"github.com/targetgate/targetgate/aws/ec2"
 	provisioning "github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/aws/shield"
+	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/aws/wafv2"
 )
 
@@ -19,6 +20,7 @@ var (
 	_ ELB            = (*provisioning.Provisioner)(nil)
 	_ SecurityGroups = (*ec2.Provisioner)(nil)
 	_ WebACLs        = (*wafv2.Client)(nil)
+	_ WebACLs        = (*wafclassic.Client)(nil)
 	_ Protections    = (*shield.Client)(nil)
 )
 
@@ -28,7 +30,8 @@ type Calls struct {
 	EC2 SecurityGroups
 	WAF WebACLs
 
-	Shield Protections
+	WAFClassic WebACLs
+	Shield     Protections
 }
 
 // ELB are those of Elastic Load Balancing.
@@ -98,7 +101,7 @@ type SecurityGroups interface {
 	Revoke(ctx context.Context, group string, rules []ec2.Permission) error
 }
 
-// WebACLs are the calls of WAF.
+// WebACLs are the calls of WAF, and those of WAF Classic.
 type WebACLs interface {
 	// Associate has the web ACL guard the load balancer, in place of another one.
 	Associate(ctx context.Context, loadBalancer, webACL string) error

@@ -24,7 +24,7 @@ type fakeAWS struct {
 	answers map[string]any
 }
 
-func (f *fakeAWS) clients() Calls { return Calls{ELB: f, EC2: f, WAF: f} }
+func (f *fakeAWS) clients() Calls { return Calls{ELB: f, EC2: f, WAF: f, WAFClassic: f} }
 
 func answer[Out any](f *fakeAWS, in any, operation, about string) (*Out, error) {
 	call := operation + " " + about

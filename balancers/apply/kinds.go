@@ -47,6 +47,7 @@ var kinds = table(
 	change(sets, (*doing).setIPAMPool),
 	change(sets, (*doing).setCapacity),
 	change(sets, (*doing).setWebACL),
+	change(sets, (*doing).setClassicACL),
 	change(sets, (*doing).protect),
 	change(sets, (*doing).unprotect),
 	change(removes, (*doing).deleteLoadBalancer),

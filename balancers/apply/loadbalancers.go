@@ -123,6 +123,13 @@ func (d *doing) setWebACL(ctx context.Context, c plan.SetWebACL) error {
 	return d.WAF.Associate(ctx, c.LoadBalancer.ID, c.WebACL)
 }
 
+func (d *doing) setClassicACL(ctx context.Context, c plan.SetClassicACL) error {
+	if c.ID == "" {
+		return d.WAFClassic.Disassociate(ctx, c.LoadBalancer.ID)
+	}
+	return d.WAFClassic.Associate(ctx, c.LoadBalancer.ID, c.ID)
+}
+
 func (d *doing) protect(ctx context.Context, c plan.Protect) error {
 	return d.Shield.Protect(ctx, c.LoadBalancer.ID)
 }

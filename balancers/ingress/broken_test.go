@@ -28,7 +28,7 @@ func three(t testing.TB) Input {
 		Options: DefaultOptions("prod-1", "vpc-1"),
 		AWS: AWS{Subnets: vpcSubnets(), Certificates: []Certificate{
 			{ARN: "arn:acm:wild", Domains: []string{"*.example.com"}},
-		}},
+		}, ClassicACLs: map[string]Named{"a": {ARN: "a"}, "b": {ARN: "b"}}},
 	}
 	var services []*corev1.Service
 	for _, name := range []string{"a", "b", "c"} {
@@ -96,6 +96,8 @@ var breaks = map[string]struct {
 	"another name of the load balancer":    {annotation: "load-balancer-name", value: "b", do: agreeOn("load-balancer-name", "a"), fault: `the group has "a"`},
 	"a name that is too long":              {annotation: "load-balancer-name", value: strings.Repeat("b", 33), fault: "want at most 32"},
 	"another web ACL":                      {annotation: "wafv2-acl-arn", value: aclARN("b"), do: agreeOn("wafv2-acl-arn", aclARN("a")), fault: `the group has "` + aclARN("a") + `"`},
+	"another web ACL of WAF Classic":       {annotation: "waf-acl-id", value: "b", do: agreeOn("waf-acl-id", "a"), fault: `the group has "a"`},
+	"a web ACL of both kinds of WAF":       {annotation: "waf-acl-id", value: "b", do: agreeOn("wafv2-acl-arn", aclARN("a")), fault: `waf-acl-id, value "b": the group has "a web ACL of AWS WAF", as alb.ingress.kubernetes.io/wafv2-acl-arn of Ingress shop/a says`},
 	"other subnets":                        {annotation: "subnets", value: "subnet-a1,subnet-b1", do: agreeOn("subnets", "subnet-a2,subnet-b2"), fault: `the group has "subnet-a2,subnet-b2"`},
 	"a subnet that does not exist":         {annotation: "subnets", value: "subnet-z", fault: "the VPC has no subnet subnet-z"},
 	"a subnet name that does not exist":    {annotation: "subnets", value: "blue", fault: "0 subnets of the VPC have the tag Name=blue"},
@@ -235,6 +237,7 @@ var breaks = map[string]struct {
 	}, fault: "IngressClassParams p, spec.certificateArn: want ARNs"},
 	"a security group of no form":                        {annotation: "security-groups", value: "sg-x", fault: `"sg-x": want an ID such as sg-`},
 	"a prefix list of no form":                           {annotation: "security-group-prefix-lists", value: "x", fault: `"x": want an ID such as pl-`},
+	"a web ACL of WAF Classic, of no form":               {annotation: "web-acl-id", value: "a/b", fault: "want the ID of a web ACL of AWS WAF Classic, or none"},
 	"a web ACL of no form":                               {annotation: "wafv2-acl-arn", value: "acl", fault: "want the ARN of a regional web ACL, or none"},
 	"an internal load balancer without public addresses": {annotation: "ip-address-type", value: "dualstack-without-public-ipv4", fault: "the load balancer is internal: want another type"},
 	"a resource as backend": {do: func(_ *Input, b *networkingv1.Ingress) {
@@ -258,6 +261,7 @@ var breaks = map[string]struct {
 	"a pool of an Outpost elsewhere":      {annotation: "customer-owned-ipv4-pool", value: "ipv4pool-coip-1", fault: "the load balancer has no subnet on an Outpost"},
 	"a capacity in bytes":                 {annotation: "minimum-load-balancer-capacity", value: "Bytes=1", fault: "want CapacityUnits=NUMBER"},
 	"a capacity below zero":               {annotation: "minimum-load-balancer-capacity", value: "CapacityUnits=-1", fault: `CapacityUnits "-1": want 0 or more`},
+	"a web ACL of that ID":                {annotation: "waf-acl-id", value: "no", fault: `the account has no web ACL of AWS WAF Classic with the ID "no"`},
 	"a web ACL of that name":              {annotation: "wafv2-acl-name", value: "no", fault: `the account has no regional web ACL "no"`},
 	"regular expressions, or not":         {annotation: "use-regex-path-match", value: "maybe", do: anyPathType, fault: "want true or false"},
 	"a target type that is none":          {annotation: "target-type", value: "pod", fault: "want instance or ip"},

@@ -145,7 +145,8 @@ func (d *draft) stack() stack.Stack {
 		Attributes:     attributes,
 		Presets:        in.presets(balancerAttributes, attributes),
 		Tags:           in.tagsOf(stack.LoadBalancerPart, d.keys(Tags.Name)),
-		WebACL:         d.webACL(),
+		WebACL:         d.webACL(WAFv2ACL.Name, in.Options.WAFv2),
+		ClassicACL:     d.webACL(WAFClassicACL.Name, in.Options.WAFClassic),
 		Shield:         d.shield(),
 		IPAMPool:       d.get(IPAMPool.Name, ""),
 		CustomerPool:   d.get(CustomerPool.Name, ""),
@@ -200,11 +201,11 @@ func (d *draft) shield() *bool {
 	return new(vote.text == "true")
 }
 
-// webACL is nil where nobody says one.
-func (d *draft) webACL() *string {
-	vote, ok := d.votes[WAFv2ACL.Name]
+// webACL is nil where nobody says one, or where it is not ours to change.
+func (d *draft) webACL(setting string, ours bool) *string {
+	vote, ok := d.votes[setting]
 	switch {
-	case !ok || !d.in.Options.WAFv2:
+	case !ok || !ours:
 		return nil
 	case vote.text == noWebACL:
 		return new("")

@@ -42,8 +42,11 @@ type AWS struct {
 	TargetGroups map[string]string
 	// NoShield says why AWS Shield Advanced cannot protect load balancers, "" when it can.
 	NoShield string
-	// TrustStores and WebACLs are what was found by their names. What was not found concerns those who name it alone.
-	TrustStores, WebACLs map[string]Named
+	// NoClassicACLs says why there can be no web ACLs of AWS WAF Classic, "" when there can be some.
+	NoClassicACLs string
+	// TrustStores and WebACLs are what was found by their names, ClassicACLs by their IDs. What was not found concerns those who name it
+	// alone.
+	TrustStores, WebACLs, ClassicACLs map[string]Named
 }
 
 // Named is what was found by its name: its ARN, or the Reason why it is not known, or neither, as there is none.
@@ -105,8 +108,8 @@ type Options struct {
 	TolerateMissingService, TolerateMissingAction bool
 	// AllowedCAs are the certificate authorities whose certificates are discovered; empty for all.
 	AllowedCAs []string
-	// WAFv2 and Shield say whether web ACLs and protections are ours to change.
-	WAFv2, Shield bool
+	// WAFv2, WAFClassic and Shield say whether web ACLs and protections are ours to change.
+	WAFv2, WAFClassic, Shield bool
 	// Capacity allows to reserve capacity: it is the gate LBCapacityReservation.
 	Capacity bool
 	// TagListenersAndRules is the gate ListenerRulesTagging.
@@ -136,7 +139,8 @@ func DefaultOptions(cluster, vpc string) Options {
 		DefaultScheme: internal, DefaultTargetType: "instance", DefaultSSLPolicy: "ELBSecurityPolicy-2016-08",
 		BackendSecurityGroups:  true,
 		TolerateMissingService: true, TolerateMissingAction: true,
-		WAFv2: true, Shield: true, Capacity: true, TagListenersAndRules: true, CheckClusterTag: true, ByReachability: true,
+		WAFv2: true, WAFClassic: true, Shield: true, Capacity: true,
+		TagListenersAndRules: true, CheckClusterTag: true, ByReachability: true,
 		Limits: Limits{Rules: 100, Certificates: 25, TargetGroups: 100, ConditionValues: 5, ConditionWildcards: 6},
 	}
 }

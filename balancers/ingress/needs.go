@@ -21,6 +21,8 @@ type Needs struct {
 	Services []types.NamespacedName
 	// SecurityGroups are Name tags of security groups; the others are names of what they say.
 	SecurityGroups, TargetGroups, TrustStores, WebACLs []string
+	// ClassicACLs are IDs of web ACLs of AWS WAF Classic.
+	ClassicACLs []string
 	// Hosts are those whose certificates are looked for in ACM.
 	Hosts []string
 	// Shield says that it is to be known whether AWS Shield Advanced can protect load balancers.
@@ -48,9 +50,12 @@ func NeedsOf(in Input) Needs {
 	if lb != nil && !slices.Contains(schemes, lb.Scheme) {
 		n.Subnets = true
 	}
+	if !in.Options.WAFClassic {
+		n.ClassicACLs = nil
+	}
 	slices.SortFunc(n.Services, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
 	n.Services = slices.Compact(n.Services)
-	for _, list := range []*[]string{&n.SecurityGroups, &n.TargetGroups, &n.TrustStores, &n.WebACLs, &n.Hosts} {
+	for _, list := range []*[]string{&n.SecurityGroups, &n.TargetGroups, &n.TrustStores, &n.WebACLs, &n.ClassicACLs, &n.Hosts} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
@@ -89,7 +94,7 @@ func (n *Needs) addMember(member Member) {
 	}
 }
 
-// addNames adds the names of trust stores and web ACLs.
+// addNames adds the names of trust stores and web ACLs, and what is to be known of Shield.
 func (n *Needs) addNames(member Member) {
 	_, shield, _ := Shield.In(member.Ingress.Annotations)
 	n.Shield = n.Shield || shield
@@ -101,6 +106,10 @@ func (n *Needs) addNames(member Member) {
 	}
 	if name := member.webACLName(); name != "" && name != noWebACL {
 		n.WebACLs = append(n.WebACLs, name)
+	}
+	key := member.classicACLKey()
+	if id, _, _ := key.In(member.Ingress.Annotations); id != "" && id != noWebACL {
+		n.ClassicACLs = append(n.ClassicACLs, id)
 	}
 }
 

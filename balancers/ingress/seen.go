@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -52,9 +54,7 @@ func (in *Input) seenVotes() map[string]vote {
 	if lb.Capacity != nil {
 		r.addText(Capacity.Name, decimal(int64(*lb.Capacity)), Fault{})
 	}
-	if lb.WebACL != nil {
-		r.add(WAFv2ACL.Name, cmp.Or(*lb.WebACL, noWebACL), Fault{})
-	}
+	r.addSeenWebACLs(lb)
 	r.addKeys(LoadBalancerAttributes.Name, lb.Attributes, Fault{})
 	r.addKeys(Tags.Name, lb.Tags, Fault{})
 	for _, part := range []string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()} {
@@ -65,6 +65,21 @@ func (in *Input) seenVotes() map[string]vote {
 	}
 	r.addSeenFront(in.Seen.Front, in.seenFront())
 	return r.votes
+}
+
+func (r *reading) addSeenWebACLs(lb *stack.LoadBalancer) {
+	if lb.WebACL != nil {
+		r.add(WAFv2ACL.Name, cmp.Or(*lb.WebACL, noWebACL), Fault{})
+	}
+	if lb.ClassicACL != nil {
+		r.addText(WAFClassicACL.Name, cmp.Or(*lb.ClassicACL, noWebACL), Fault{})
+	}
+	switch {
+	case ptr.Deref(lb.WebACL, "") != "":
+		r.addText(firewallSetting, firewall, Fault{})
+	case ptr.Deref(lb.ClassicACL, "") != "":
+		r.addText(firewallSetting, classicFirewall, Fault{})
+	}
 }
 
 // addSeenFallbacks adds whose default backends the listeners have, as far as their target groups tell.

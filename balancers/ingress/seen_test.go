@@ -91,6 +91,7 @@ func TestSettingsOfHeldMemberStay(t *testing.T) {
 		"policy":                     {"ssl-policy": "b"},
 		"redirect":                   {"ssl-redirect": "443"},
 		"web ACL":                    {"wafv2-acl-arn": aclARN("b")},
+		"web ACL of WAF Classic":     {"waf-acl-id": "b"},
 		"attributes":                 {"load-balancer-attributes": "k=v", "listener-attributes.HTTP-80": "k=v"},
 		"tags":                       {"tags": "team=b"},
 		"certificate":                {"certificate-arn": certARN("b")},
@@ -186,6 +187,7 @@ func TestSeenValueWins(t *testing.T) {
 		"attribute":       {"load-balancer-attributes", "k=1", "k=2", "2"},
 		"policy":          {"ssl-policy", "1", "2", "2"},
 		"web ACL":         {"wafv2-acl-arn", "none", aclARN("a"), aclARN("a")},
+		"classic web ACL": {"waf-acl-id", "none", "a", "a"},
 		"inbound":         {"inbound-cidrs", "10.0.0.0/8", "11.0.0.0/8", "11.0.0.0/8"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,6 @@
 package ingress
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -42,6 +41,7 @@ func (r *reading) readSettings() {
 	say(r, AddressType, "spec.ipAddressType", ptr.Deref(p.IPAddressType, ""), asIs)
 	r.readSSLRedirect()
 	r.readWebACL()
+	r.readClassicACL()
 	r.readShield()
 	r.readPools()
 	r.readSubnets()
@@ -91,31 +91,6 @@ func (r *reading) readSSLRedirect() {
 	say(r, SSLRedirect, "spec.sslRedirectPort", port, decimal)
 }
 
-// noWebACL takes the present web ACL off.
-const noWebACL = "none"
-
-// webACLName is the name by which the member gives its web ACL, "" if it gives an ARN or nothing. What params say counts first, and their
-// name before their ARN.
-func (m Member) webACLName() string {
-	params := m.params()
-	if params.WAFv2ACLName != "" || params.WAFv2ACLArn != "" {
-		return params.WAFv2ACLName
-	}
-	return m.Ingress.Annotations[Prefix+WAFv2ACLName.Name]
-}
-
-// readWebACL reads the web ACL, whose name counts before its ARN.
-func (r *reading) readWebACL() {
-	if name := r.member.webACLName(); name != "" {
-		r.readWebACLName(name)
-		return
-	}
-	say(r, WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn, func(arn string) string { return cmp.Or(arn, noWebACL) })
-	if arn, set := r.annotations()[Prefix+WAFv2ACL.Name]; set && arn == "" && r.params.WAFv2ACLArn == "" {
-		r.warnOf(Fault{Annotation: Prefix + WAFv2ACL.Name, Reason: "an empty value takes the present web ACL off: write none, or leave it out"})
-	}
-}
-
 // readShield reads whether the load balancer is protected. Without a subscription that is left as it is.
 func (r *reading) readShield() {
 	protect, set := get(r, Shield)
@@ -140,26 +115,6 @@ func (r *reading) readPools() {
 	}
 	say(r, IPAMPool, "spec.ipamConfiguration.ipv4IPAMPoolId", pool, asIs)
 	say(r, Capacity, "spec.minimumLoadBalancerCapacity.capacityUnits", capacity, func(units int32) string { return decimal(int64(units)) })
-}
-
-func (r *reading) readWebACLName(name string) {
-	from := Fault{Annotation: Prefix + WAFv2ACLName.Name, Value: name}
-	if r.params.WAFv2ACLName != "" {
-		from = r.paramsFault("spec.wafv2AclName", name, "")
-	}
-	if r.in.alone {
-		return
-	}
-	arn, err := noWebACL, error(nil)
-	if name != noWebACL {
-		arn, err = find("regional web ACL", name, r.in.AWS.WebACLs)
-	}
-	if err != nil {
-		from.Reason = err.Error()
-		r.fail(from)
-		return
-	}
-	r.addText(WAFv2ACL.Name, arn, from)
 }
 
 // readSubnets reads the load balancer's subnets. The vote is for IDs, or for tags after which they are chosen.

@@ -62,6 +62,18 @@ var (
 		Example: "edge",
 		Doc:     "The name of the regional AWS WAF web ACL of the load balancer; none takes the present one off. It counts before wafv2-acl-arn.",
 	}, parseText)
+	WAFClassicACL = add(Annotation{
+		Name: "waf-acl-id", Scope: OfGroup, Combine: Agree,
+		Example: "8d1e4a3c-0b52-4f8e-9a41-6c7d2e5f9b10",
+		Doc: "The ID of the AWS WAF Classic web ACL of the load balancer; none takes the present one off. Without it nothing is changed. AWS " +
+			"has retired the service: put wafv2-acl-arn in its place, and AWS has that web ACL take over; a group cannot have both. The ID has no " +
+			"effect in a Region where the name of the service's endpoint does not exist.",
+	}, parseClassicACL)
+	WAFClassicACLAlias = add(Annotation{
+		Name: "web-acl-id", Scope: OfGroup, Combine: Agree,
+		Example: "8d1e4a3c-0b52-4f8e-9a41-6c7d2e5f9b10",
+		Doc:     "The former name of waf-acl-id, which counts before it.",
+	}, parseClassicACL)
 	CustomerPool = add(Annotation{
 		Name: "customer-owned-ipv4-pool", Scope: OfGroup, Combine: Agree,
 		Example: "ipv4pool-coip-0a1b2c3d",
@@ -273,8 +285,6 @@ var (
 
 // What is not built yet.
 var (
-	_ = unsupported(OfGroup, "Of the load balancer.",
-		"waf-acl-id", "web-acl-id")
 	_ = unsupported(OfListener, "Of HTTPS listeners.", "create-acm-cert", "acm-pca-arn")
 	_ = unsupported(OfTargetGroup, "The control port of targets.", "target-control-port.")
 )

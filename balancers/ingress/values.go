@@ -125,6 +125,16 @@ func parseWebACL(value string) (string, error) {
 	return value, nil
 }
 
+var classicACLID = regexp.MustCompile(`^[A-Za-z0-9-]{1,128}$`)
+
+// parseClassicACL parses what may take the present web ACL off, or say nothing.
+func parseClassicACL(value string) (string, error) {
+	if value != "" && !classicACLID.MatchString(value) {
+		return "", errors.New("want the ID of a web ACL of AWS WAF Classic, or none")
+	}
+	return value, nil
+}
+
 // parsePool parses the ID of a pool of addresses, which begins with the kind.
 func parsePool(kind string) func(string) (string, error) {
 	form := regexp.MustCompile("^" + kind + "-[a-zA-Z0-9]+$")

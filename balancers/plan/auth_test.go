@@ -170,6 +170,45 @@ func TestWebACLComesFirst(t *testing.T) {
 	}
 }
 
+// One of AWS WAF takes over from one of AWS WAF Classic without a time in which there is none, and each is left alone that nobody speaks of.
+func TestWebACLsOfWAFClassic(t *testing.T) {
+	w := newWorld()
+	first, _ := Make(oneRule("HTTP", ""), w.Stack, Options{})
+	if err := w.run(first, nothing); err != nil {
+		t.Fatal(err)
+	}
+	w.LoadBalancers[0].Active = true
+	for name, tc := range map[string]struct {
+		acl, classic, seen *string
+		want               []string
+	}{
+		"nobody says anything": {seen: new("id")},
+		"it is there":          {classic: new("id"), seen: new("id")},
+		"there is none":        {classic: new("id"), seen: new(""), want: []string{"set web ACL id of AWS WAF Classic of load balancer lb-2"}},
+		"it is not known":      {classic: new("id"), want: []string{"set web ACL id of AWS WAF Classic of load balancer lb-2"}},
+		"there is another":     {classic: new("id"), seen: new("other"), want: []string{"set web ACL id of AWS WAF Classic of load balancer lb-2"}},
+		"there is to be none":  {classic: new(""), seen: new("id"), want: []string{"remove the web ACL of AWS WAF Classic of load balancer lb-2"}},
+		"there is none to go":  {classic: new(""), seen: new("")},
+		"another takes over": {acl: new("acl"), classic: new(""), seen: new("id"), want: []string{
+			"set web ACL acl of load balancer lb-2", "remove the web ACL of AWS WAF Classic of load balancer lb-2",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wanted := oneRule("HTTP", "")
+			wanted.LoadBalancers[0].WebACL, wanted.LoadBalancers[0].ClassicACL = tc.acl, tc.classic
+			w.LoadBalancers[0].ClassicACL = tc.seen
+			steps, _ := Make(wanted, w.Stack, Options{})
+			var got []string
+			for _, step := range steps {
+				got = append(got, step.String())
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("planned %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 // A protection is made where there is none, and only our own ends.
 func TestProtections(t *testing.T) {
 	w := newWorld()

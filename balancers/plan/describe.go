@@ -159,6 +159,11 @@ func describeGuard(change Change) string {
 			return "remove the web ACL of " + balancerText(c.LoadBalancer)
 		}
 		return "set web ACL " + c.WebACL + " of " + balancerText(c.LoadBalancer)
+	case SetClassicACL:
+		if c.ID == "" {
+			return "remove the web ACL of AWS WAF Classic of " + balancerText(c.LoadBalancer)
+		}
+		return "set web ACL " + c.ID + " of AWS WAF Classic of " + balancerText(c.LoadBalancer)
 	}
 	return ""
 }

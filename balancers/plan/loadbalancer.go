@@ -50,11 +50,12 @@ func (p *planner) setIPAMPool(wanted *stack.LoadBalancer) {
 	}
 }
 
-// guard sets the web ACL, the capacity and the protection. AWS takes only active load balancers for them.
+// guard sets the web ACL, the capacity and the protection. AWS takes only active load balancers for them. Where a web ACL takes over from
+// one of WAF Classic it is set first: AWS takes the other one off at that.
 func (p *planner) guard() {
 	wanted, seen := &p.wanted.LoadBalancers[0], p.balancer
 	if seen == nil {
-		seen = &stack.LoadBalancer{WebACL: new(string), Capacity: new(int32), Protection: &stack.Protection{}}
+		seen = &stack.LoadBalancer{WebACL: new(string), ClassicACL: new(string), Capacity: new(int32), Protection: &stack.Protection{}}
 	}
 	set := func(why string, change Change) {
 		if seen.Active {
@@ -66,16 +67,24 @@ func (p *planner) guard() {
 	if differs(wanted.WebACL, seen.WebACL) {
 		set("its web ACL differs", SetWebACL{p.to(), *wanted.WebACL})
 	}
+	if differs(wanted.ClassicACL, seen.ClassicACL) {
+		set("its web ACL of AWS WAF Classic differs", SetClassicACL{p.to(), *wanted.ClassicACL})
+	}
 	if differs(wanted.Capacity, seen.Capacity) {
 		set("its capacity differs", SetCapacity{p.to(), *wanted.Capacity})
 	}
-	if now := seen.Protection; wanted.Shield != nil && now != nil {
-		switch {
-		case *wanted.Shield && now.ID == "":
-			set("it is not protected", Protect{p.to()})
-		case !*wanted.Shield && now.Own:
-			set("no member wants the protection", Unprotect{p.to(), now.ID})
-		}
+	p.protect(seen.Protection, set)
+}
+
+// protect sets the protection, if it is known.
+func (p *planner) protect(now *stack.Protection, set func(why string, change Change)) {
+	wanted := p.wanted.LoadBalancers[0].Shield
+	switch {
+	case wanted == nil || now == nil:
+	case *wanted && now.ID == "":
+		set("it is not protected", Protect{p.to()})
+	case !*wanted && now.Own:
+		set("no member wants the protection", Unprotect{p.to(), now.ID})
 	}
 }
 

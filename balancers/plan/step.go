@@ -120,6 +120,11 @@ type (
 		LoadBalancer stack.Ref
 		WebACL       string
 	}
+	// SetClassicACL associates a web ACL of AWS WAF Classic, or none when its ID is "".
+	SetClassicACL struct {
+		LoadBalancer stack.Ref
+		ID           string
+	}
 	// Protect has AWS Shield Advanced protect a load balancer.
 	Protect struct{ LoadBalancer stack.Ref }
 	// Unprotect ends the protection of that ID.
@@ -181,6 +186,17 @@ type (
 	DeleteRule struct{ Rule stack.Ref }
 )
 
+// Guarded is the load balancer that the change gives a web ACL to, if it does.
+func Guarded(change Change) (balancer stack.Ref, ok bool) {
+	switch c := change.(type) {
+	case SetWebACL:
+		return c.LoadBalancer, c.WebACL != ""
+	case SetClassicACL:
+		return c.LoadBalancer, c.ID != ""
+	}
+	return stack.Ref{}, false
+}
+
 // RulePriority is a rule's new priority.
 type RulePriority struct {
 	Rule     stack.Ref
@@ -232,6 +248,7 @@ func (SetLoadBalancerAttributes) change() {}
 func (SetIPAMPool) change()               {}
 func (SetCapacity) change()               {}
 func (SetWebACL) change()                 {}
+func (SetClassicACL) change()             {}
 func (Protect) change()                   {}
 func (Unprotect) change()                 {}
 func (DeleteLoadBalancer) change()        {}

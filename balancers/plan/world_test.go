@@ -244,7 +244,7 @@ func refers(b *stack.LoadBalancer, id string) bool {
 
 func (w *world) apply(change Change) error {
 	switch c := change.(type) {
-	case Nothing, SetHealthCheck, SetWebACL, Protect, Unprotect:
+	case Nothing, SetHealthCheck, SetWebACL, SetClassicACL, Protect, Unprotect:
 		return nil
 	case CreateSecurityGroup, Authorize, Revoke, DeleteSecurityGroup:
 		return w.applySecurityGroup(change)

@@ -194,6 +194,10 @@ func (nowhere) Lookup(_ context.Context, needs ingress.Needs) (ingress.AWS, erro
 	for _, name := range needs.WebACLs {
 		out.WebACLs[name] = ingress.Named{ARN: name}
 	}
+	out.ClassicACLs = map[string]ingress.Named{}
+	for _, id := range needs.ClassicACLs {
+		out.ClassicACLs[id] = ingress.Named{ARN: id}
+	}
 	return out, nil
 }
 

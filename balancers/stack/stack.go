@@ -71,8 +71,9 @@ type LoadBalancer struct {
 	// Presets, of one that is wanted, are what others that it has go back to.
 	Presets map[string]string
 	Tags    map[string]string
-	// WebACL is the ARN of the web ACL, "" for none; nil leaves what there is.
-	WebACL *string
+	// WebACL is the ARN of the web ACL, "" for none; nil leaves what there is. ClassicACL is the ID of one of AWS WAF Classic, likewise: AWS
+	// takes one of the two.
+	WebACL, ClassicACL *string
 	// Shield says whether AWS Shield Advanced is to protect it, of one that is wanted; nil leaves what there is. Protection is what there is,
 	// of one that is seen; nil while it is not read.
 	Shield     *bool

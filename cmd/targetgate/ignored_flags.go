@@ -12,7 +12,7 @@ import (
 // The incumbent's flags for features that targetgate does not have. They are accepted, logged and ignored, so that an existing argument
 // list works.
 var (
-	ignoredSwitches = []string{"enable-acm-certificates", "enable-cert-mgmt", "enable-endpoint-slices", "enable-waf"}
+	ignoredSwitches = []string{"enable-acm-certificates", "enable-cert-mgmt", "enable-endpoint-slices"}
 	ignoredValues   = []string{
 		"alb-gateway-max-concurrent-reconciles", "aws-vpc-cache-ttl", "aws-vpc-tag-key", "default-pca-arn",
 		"gateway-class-max-concurrent-reconciles", "globalaccelerator-max-concurrent-reconciles",

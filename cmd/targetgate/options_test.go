@@ -43,7 +43,7 @@ func TestParseOptionsStartsWithArgumentsOfTheIncumbent(t *testing.T) {
 	opts, err := parseOptions(append(minimal,
 		"--ingress-class", "alb", "--enable-shield=false", "--enable-waf", "--targetgroupbinding-requeue-duration=15s",
 		"--aws-api-endpoints=Elastic Load Balancing v2=https://elb.example,EC2=http://127.0.0.1:4566",
-		"--aws-api-throttle=WAF Regional:^List=1:1,Elastic Load Balancing v2:^Describe=10:20", "--watch-namespace=shop",
+		"--aws-api-throttle=Global Accelerator:^List=1:1,Elastic Load Balancing v2:^Describe=10:20", "--watch-namespace=shop",
 		"--feature-gates=EndpointsFailOpen=false,WeightedTargetGroups=true",
 		"--disable-restricted-sg-rules", "--service-target-eni-security-group-tags=role=node,tier=web",
 		"--gateway-class-max-concurrent-reconciles=3", "--quic-environment-variable-name=QUIC_SERVER_ID", "--required-secrets-label=a=b",
@@ -53,7 +53,7 @@ func TestParseOptionsStartsWithArgumentsOfTheIncumbent(t *testing.T) {
 	}
 	want := []string{"enable-shield", "enable-waf", "gateway-class-max-concurrent-reconciles", "ingress-class",
 		"quic-environment-variable-name", "required-secrets-label", "targetgroupbinding-requeue-duration",
-		"feature-gates: WeightedTargetGroups", "aws-api-throttle: WAF Regional:^List=1:1"}
+		"feature-gates: WeightedTargetGroups", "aws-api-throttle: Global Accelerator:^List=1:1"}
 	if diff := cmp.Diff(want, opts.notices); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}

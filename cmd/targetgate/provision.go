@@ -24,6 +24,7 @@ import (
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/aws/shield"
+	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/aws/wafv2"
 	"github.com/targetgate/targetgate/balancers"
 	"github.com/targetgate/targetgate/balancers/account"
@@ -82,6 +83,8 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 	flags.StringSliceVar(&i.AllowedCAs, "allowed-certificate-authority-arns", nil,
 		"ARNs of private certificate authorities: only certificates of these are found by host. Default: all certificates are.")
 	flags.BoolVar(&i.WAFv2, "enable-wafv2", i.WAFv2, "Associate load balancers with AWS WAF web ACLs.")
+	flags.BoolVar(&i.WAFClassic, "enable-waf", i.WAFClassic,
+		"Associate load balancers with web ACLs of AWS WAF Classic, which AWS has retired.")
 	flags.BoolVar(&i.ResetAttributes, "reset-attributes", false,
 		"Set every attribute of load balancers, listeners and target groups that no annotation and no IngressClassParams names to AWS's "+
 			"default, also what others have set, such as access logs. Deletion protection stays. Default: all stay as they are.")
@@ -201,10 +204,10 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 		reconciler.Stacks = view
 	}
 	reconciler.Applier = &apply.Applier{
-		Calls: apply.Calls{ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, Shield: calls.shield},
+		Calls: apply.Calls{ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield},
 		Late: apply.Calls{
 			ELB: calls.elb.As(budget.ClassLate), EC2: calls.ec2.As(budget.ClassLate), WAF: wafv2.NewClient(aws.known, budget.ClassLate),
-			Shield: shield.NewClient(aws.known, budget.ClassLate),
+			WAFClassic: wafclassic.NewClient(aws.known, budget.ClassLate), Shield: shield.NewClient(aws.known, budget.ClassLate),
 		},
 		Bindings: mgr.GetClient(), View: view, VPC: vpc,
 	}
@@ -218,14 +221,15 @@ type provisionCalls struct {
 	waf *wafv2.Client
 	acm *acm.Client
 
-	shield *shield.Client
+	wafClassic *wafclassic.Client
+	shield     *shield.Client
 }
 
 func newProvisionCalls(aws *aws) provisionCalls {
 	return provisionCalls{
 		elb: elbv2.NewProvisioner(aws.known, budget.ClassProvision), ec2: ec2.NewProvisioner(aws.known, budget.ClassProvision),
 		waf: wafv2.NewClient(aws.known, budget.ClassProvision), acm: acm.NewClient(aws.known, budget.ClassProvision),
-		shield: shield.NewClient(aws.known, budget.ClassProvision),
+		wafClassic: wafclassic.NewClient(aws.known, budget.ClassProvision), shield: shield.NewClient(aws.known, budget.ClassProvision),
 	}
 }
 
@@ -236,11 +240,13 @@ func newReconciler(opts *options, calls provisionCalls, c client.Client) *balanc
 	return &balancers.Reconciler{
 		Client: c, Clock: now,
 		View: &account.View{
-			ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, Shield: calls.shield, Clock: now,
+			ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield, Clock: now,
 			Cluster: opts.ClusterName, VPC: vpc, Interval: o.DriftInterval,
 		},
 		Facts: &balancers.Lookup{
-			Network:      &account.Network{EC2: calls.ec2, ELB: calls.elb, WAF: calls.waf, Shield: calls.shield, Clock: now, VPC: vpc},
+			Network: &account.Network{
+				EC2: calls.ec2, ELB: calls.elb, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield, Clock: now, VPC: vpc,
+			},
 			Certificates: &account.Issued{ACM: calls.acm, Clock: now},
 		},
 		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {

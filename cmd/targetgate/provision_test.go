@@ -36,14 +36,14 @@ func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "targetgate-system")
 	flags := []string{
 		"--ingress-class=internal", "--default-target-type=ip", "--default-tags=team=web", "--external-managed-tags=cost,owner",
-		"--enable-wafv2=false", "--feature-gates=ALBSingleSubnet=true,SubnetsClusterTagCheck=false,IngressPlanAnnotation=true",
+		"--enable-wafv2=false", "--enable-waf=false", "--feature-gates=ALBSingleSubnet=true,SubnetsClusterTagCheck=false,IngressPlanAnnotation=true",
 		"--disable-restricted-sg-rules", "--reset-attributes",
 	}
 	off, err := parseOptions(append(minimal, flags...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"ingress-class", "default-tags", "enable-wafv2", "feature-gates: ALBSingleSubnet"} {
+	for _, name := range []string{"ingress-class", "default-tags", "enable-waf", "enable-wafv2", "feature-gates: ALBSingleSubnet"} {
 		if !slices.Contains(off.notices, name) {
 			t.Errorf("notices %q do not say that %s has no effect", off.notices, name)
 		}
@@ -57,7 +57,7 @@ func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
 	}
 	want := ingress.DefaultOptions("prod", "")
 	want.DefaultTargetType, want.WAFv2, want.SingleSubnet, want.CheckClusterTag, want.UnrestrictedRules = "ip", false, true, false, true
-	want.ResetAttributes = true
+	want.ResetAttributes, want.WAFClassic = true, false
 	want.DefaultTags, want.ExternalTags = map[string]string{"team": "web"}, []string{"cost", "owner"}
 	if diff := cmp.Diff(want, on.Provision.Ingress); diff != "" {
 		t.Errorf("options of load balancers (-want +got):\n%s", diff)

@@ -80,7 +80,7 @@ func inputOf(c *cloud, members []*member) ingress.Input {
 	in.Options.ResetAttributes = len(members)%2 == 0
 	for _, m := range members {
 		for key, value := range m.ingress.Annotations {
-			m.ingress.Annotations[key] = strings.ReplaceAll(value, "WEBACL", c.webACL)
+			m.ingress.Annotations[key] = strings.NewReplacer("WEBACL", c.webACL, "CLASSIC", c.classicACL).Replace(value)
 		}
 		in.Members = append(in.Members, ingress.Member{Ingress: m.ingress, Params: m.params})
 		in.Secrets[types.NamespacedName{Namespace: m.ingress.Namespace, Name: "idp"}] = ingress.Secret{ClientID: "id", Secret: "hidden", Version: "1"}

@@ -26,6 +26,7 @@ import (
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/aws/shield"
+	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/aws/wafv2"
 	"github.com/targetgate/targetgate/balancers/account"
 	"github.com/targetgate/targetgate/balancers/apply"
@@ -44,6 +45,7 @@ type cloud struct {
 	applier    *apply.Applier
 	reader     func() *account.View // one that knows nothing yet
 	webACL     string
+	classicACL string
 	trustStore string
 	group      string // a security group
 }
@@ -71,6 +73,7 @@ func newCloud(t testing.TB) *cloud {
 	c.machine.PutCertificate(certificate)
 	c.machine.PutCertificate(another)
 	c.webACL = c.machine.AddWebACL("", "acl", state.ScopeRegional).ARN
+	c.classicACL = c.machine.AddClassicWebACL("", "acl").ID
 	c.trustStore = c.machine.AddTrustStore("partners", x509.NewCertPool()).ARN
 	c.machine.PutPool("ipam-pool-1")
 	for _, id := range []string{"eipalloc-0a", "eipalloc-0b"} {
@@ -85,7 +88,7 @@ func newCloud(t testing.TB) *cloud {
 
 	endpoints := map[string]string{}
 	var unlimited []budget.Rule
-	for _, service := range []string{elbv2.ServiceID, ec2.ServiceID, shield.ServiceID, wafv2.ServiceID, budget.STS} {
+	for _, service := range []string{elbv2.ServiceID, ec2.ServiceID, shield.ServiceID, wafclassic.ServiceID, wafv2.ServiceID, budget.STS} {
 		endpoints[service] = "http://aws.test"
 		unlimited = append(unlimited, budget.Rule{Service: service, Operations: regexp.MustCompile("."), Rate: 1e6, Burst: 1e6})
 	}
@@ -95,13 +98,14 @@ func newCloud(t testing.TB) *cloud {
 	}, accounts.Settings{Endpoints: endpoints, Throttle: unlimited})
 	calls := apply.Calls{
 		ELB: elbv2.NewProvisioner(known, budget.ClassProvision), EC2: ec2.NewProvisioner(known, budget.ClassProvision),
-		WAF: wafv2.NewClient(known, budget.ClassProvision), Shield: shield.NewClient(known, budget.ClassProvision),
+		WAF: wafv2.NewClient(known, budget.ClassProvision), WAFClassic: wafclassic.NewClient(known, budget.ClassProvision),
+		Shield: shield.NewClient(known, budget.ClassProvision),
 	}
 	c.reader = func() *account.View {
 		return &account.View{
 			ELB: elbv2.NewProvisioner(known, budget.ClassProvision), EC2: ec2.NewProvisioner(known, budget.ClassProvision),
-			WAF: wafv2.NewClient(known, budget.ClassProvision), Shield: shield.NewClient(known, budget.ClassProvision),
-			Clock: clock.RealClock{}, Cluster: cluster, VPC: state.DefaultVPCID,
+			WAF: wafv2.NewClient(known, budget.ClassProvision), WAFClassic: wafclassic.NewClient(known, budget.ClassProvision),
+			Shield: shield.NewClient(known, budget.ClassProvision), Clock: clock.RealClock{}, Cluster: cluster, VPC: state.DefaultVPCID,
 			Interval: time.Hour,
 		}
 	}
@@ -125,6 +129,7 @@ func (c *cloud) facts() ingress.AWS {
 		TargetGroups:   map[string]string{},
 		TrustStores:    map[string]ingress.Named{"partners": {ARN: c.trustStore}},
 		WebACLs:        map[string]ingress.Named{"acl": {ARN: c.webACL}},
+		ClassicACLs:    map[string]ingress.Named{c.classicACL: {ARN: c.classicACL}},
 		Certificates:   []ingress.Certificate{{ARN: certificate, Domains: []string{"*.example.com", "example.com"}}},
 	}
 	for _, subnet := range c.machine.Options().VPCs[0].Subnets {

@@ -60,6 +60,8 @@ var values = map[string][]string{
 	"listen-ports":                   {`[{"HTTP":80}]`, `[{"HTTPS":443}]`, `[{"HTTP":0}]`, `[{"HTTP":65536}]`, `[{"HTTP":-1}]`, `[{"HTTP":80},{"HTTPS":80}]`, `[{"HTTP":80},{"HTTP":80}]`, `[{"HTTP":80,"HTTPS":443}]`, `[{"TCP":80}]`, `[]`, `x`, `null`, "[" + many(51, `{"HTTP":90#}`) + "]", "[" + many(29, `{"HTTP":90#}`) + "]"},
 	"listener-attributes.HTTP-80":    {"routing.http.response.server.enabled=false", "routing.http.response.server.enabled=no", "a b=c", "unheard.of=1", "routing.http.response.x_frame_options.header_value=DENY"},
 	"listener-attributes.HTTPS-443":  {"routing.http.request.x_amzn_tls_version.header_name=X-TLS", "routing.http.response.server.enabled=1", "tcp.idle_timeout.seconds=1"},
+	"waf-acl-id":                     {"CLASSIC", "none", "", "8d1e4a3c-0b52-4f8e-9a41-6c7d2e5f9b10", "arn:aws:waf-regional:eu-west-1:123456789012:webacl/a"},
+	"web-acl-id":                     {"CLASSIC", "none"},
 	"wafv2-acl-name":                 {"acl", "none", "other", ""},
 	"minimum-load-balancer-capacity": {"CapacityUnits=1000", "CapacityUnits=0", "CapacityUnits=-1", "CapacityUnits=15001", "Units=1", ""},
 	"shield-advanced-protection":     {"true", "false", "perhaps"},

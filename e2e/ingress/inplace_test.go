@@ -35,6 +35,7 @@ func TestSettingsAreChangedInPlace(t *testing.T) {
 	suite.Must(t, err)
 	suite.Must(t, aws.AuthorizeIngress("", given.ID, []emulated.Permission{{Rule: parseRule("tcp 80-80 0.0.0.0/0")}}))
 	acl := aws.AddWebACL("", "settings", emulated.ScopeRegional)
+	classic := aws.AddClassicWebACL("", "settings")
 	aws.PutPool("ipam-pool-settings")
 	aws.SetShieldSubscription("", true)
 
@@ -53,6 +54,10 @@ func TestSettingsAreChangedInPlace(t *testing.T) {
 		{"tags=team=api", "tags of 5 parts: team=api"},
 		{"listener-attributes.HTTP-80=routing.http.response.server.enabled=false", "server header: false"},
 		{"certificate-arn=" + first.ARN, "certificates: " + first.ARN},
+		{"waf-acl-id=" + classic.ID, "web ACL of WAF Classic: settings"},
+		{"waf-acl-id=none", "web ACL of WAF Classic: "},
+		{"waf-acl-id;web-acl-id=" + classic.ID, "web ACL of WAF Classic: settings"},
+		{"web-acl-id;wafv2-acl-arn=" + acl.ARN, "web ACL of WAF Classic: "}, // AWS takes it off
 		{"wafv2-acl-arn=" + acl.ARN, "web ACL: " + acl.ARN},
 		{"wafv2-acl-arn=none", "web ACL: "},
 		{"wafv2-acl-name=settings", "web ACL: " + acl.ARN},
@@ -73,6 +78,7 @@ func TestSettingsAreChangedInPlace(t *testing.T) {
 			return err
 		})
 	}
+	suite.Eventually(t, "the Ingress to be told", func() error { return said(t, ingress, "AWS has retired AWS WAF Classic") })
 	suite.Eventually(t, "an answer after all changes", answers)
 	if still := awaitHost(t, ingress); still != host {
 		t.Errorf("the load balancer is %s now, want %s", still, host)
@@ -116,8 +122,10 @@ func settingsOf(arn string) (settings []string, err error) {
 	reserved, err := aws.Capacity(arn)
 	add("capacity", strconv.Itoa(reserved.Units))
 	acl, _, aclErr := aws.WebACLOf("", arn)
-	err = errors.Join(err, aclErr)
+	classic, _, classicErr := aws.ClassicWebACLOf("", arn)
+	err = errors.Join(err, aclErr, classicErr)
 	add("web ACL", acl.ARN)
+	add("web ACL of WAF Classic", classic.Name)
 	listeners, listenersErr := aws.Listeners(arn)
 	targets, targetsErr := aws.Groups(emulated.GroupFilter{LoadBalancer: arn})
 	arns := []string{arn}

@@ -158,6 +158,7 @@ namespaceSelector:
   (list "required-secrets-label" .Values.requiredSecretsLabel)
   (list "allowed-certificate-authority-arns" .Values.certDiscovery.allowedCertificateAuthorityARNs)
   (list "enable-shield" .Values.enableShield)
+  (list "enable-waf" .Values.enableWaf)
   (list "enable-wafv2" .Values.enableWafv2)
   (list "disable-ingress-class-annotation" .Values.disableIngressClassAnnotation)
   (list "disable-ingress-group-name-annotation" .Values.disableIngressGroupNameAnnotation)

@@ -73,7 +73,7 @@ func (m *Machine) SetUnreachable(balancer string, unreachable bool) {
 // webACLARN is what the ARNs of Web ACLs look like.
 var webACLARN = regexp.MustCompile(`^arn:[^:]+:wafv2:[^:]+:\d{12}:(regional|global)/webacl/[^/]+/[^/]+$`)
 
-// AssociateWebACL gives an Application Load Balancer of an account a Web ACL, instead of the one that it had.
+// AssociateWebACL gives an Application Load Balancer of an account a Web ACL, instead of the one that it had, be it of WAF Classic.
 func (m *Machine) AssociateWebACL(account, aclARN, balancer string) error {
 	m.enter()
 	defer m.leave()
@@ -94,6 +94,7 @@ func (m *Machine) AssociateWebACL(account, aclARN, balancer string) error {
 		return wafUnavailable()
 	}
 	m.waf.byBalancer[balancer] = aclARN
+	delete(m.wafClassic.byBalancer, balancer)
 	return nil
 }
 

@@ -10,8 +10,8 @@ type ClassicWebACL struct {
 	ID, Name, Account string
 }
 
-// wafClassic is what AWS WAF Classic holds: Web ACLs in order of creation, and by ARN, the id of the one that a load balancer has. A load
-// balancer may have one of WAFv2 beside.
+// wafClassic is what AWS WAF Classic holds: Web ACLs in order of creation, and by ARN, the id of the one that a load balancer has. AWS does
+// not say what becomes of one of WAFv2 that the load balancer has when one is added here: it stays.
 type wafClassic struct {
 	webACLs    []ClassicWebACL
 	byBalancer map[string]string
@@ -32,6 +32,13 @@ func (m *Machine) AddClassicWebACL(account, name string) ClassicWebACL {
 	acl := ClassicWebACL{ID: m.uuid(), Name: name, Account: m.account(account)}
 	m.wafClassic.webACLs = append(m.wafClassic.webACLs, acl)
 	return acl
+}
+
+// ClassicWebACL is the Web ACL of an account with that id; false is none.
+func (m *Machine) ClassicWebACL(account, id string) (ClassicWebACL, bool) {
+	m.enter()
+	defer m.leave()
+	return m.wafClassic.find(m.account(account), id)
 }
 
 // AssociateClassicWebACL gives an Application Load Balancer of an account a Web ACL, instead of the one that it had.

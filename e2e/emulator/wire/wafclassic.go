@@ -21,11 +21,15 @@ var wafClassicService = service{
 		"AssociateWebACL":      only(associateClassicWebACL, "WebACLId", "ResourceArn"),
 		"DisassociateWebACL":   only(disassociateClassicWebACL, "ResourceArn"),
 		"GetWebACLForResource": only(getClassicWebACLForResource, "ResourceArn"),
+		"GetWebACL":            only(getClassicWebACL, "WebACLId"),
 	},
 }
 
 func wafClassicResources(s *Server, q *request) []string {
-	named := []string{q.text("ResourceArn")}
+	var named []string
+	if arn := q.text("ResourceArn"); arn != "" {
+		named = append(named, arn)
+	}
 	if id := q.text("WebACLId"); id != "" {
 		named = append(named, "arn:aws:waf-regional:"+s.machine.Options().Region+":"+q.caller.account+":webacl/"+id)
 	}
@@ -38,6 +42,18 @@ func associateClassicWebACL(s *Server, q *request) (any, error) {
 
 func disassociateClassicWebACL(s *Server, q *request) (any, error) {
 	return struct{}{}, s.machine.DisassociateClassicWebACL(q.caller.account, q.text("ResourceArn"))
+}
+
+type classicACL struct {
+	WebACL classicSummary
+}
+
+func getClassicWebACL(s *Server, q *request) (any, error) {
+	acl, ok := s.machine.ClassicWebACL(q.caller.account, q.text("WebACLId"))
+	if !ok {
+		return nil, state.Refuse("WAFNonexistentItemException", "The referenced item does not exist.")
+	}
+	return classicACL{classicSummary{acl.Name, acl.ID}}, nil
 }
 
 type classicSummary struct {

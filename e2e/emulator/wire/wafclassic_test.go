@@ -53,8 +53,23 @@ func TestClassicWebACLOfALoadBalancer(t *testing.T) {
 	wantCode(t, b.disassociateClassic(balancer), "")
 	wantCode(t, b.disassociateClassic(balancer), "")
 	want("")
+	wantCode(t, b.associateClassic(second, balancer), "")
+	wantCode(t, b.associate(b.machine.AddWebACL("", "newer", state.ScopeRegional).ARN, balancer), "")
+	want("") // the Web ACL of WAFv2 has taken over
 	wantCode(t, b.machine.DeleteBalancer(balancer), "")
 	_, err := b.classicOf(balancer)
+	wantCode(t, err, "WAFNonexistentItemException")
+}
+
+func TestClassicWebACLIsFoundByItsID(t *testing.T) {
+	b, _ := newWAFBed(t, state.Application)
+	id := b.machine.AddClassicWebACL("", "first").ID
+	out := must[*wafregional.GetWebACLOutput](t)(b.classic().GetWebACL(ctx(t), &wafregional.GetWebACLInput{WebACLId: &id}))
+	if *out.WebACL.WebACLId != id || *out.WebACL.Name != "first" {
+		t.Errorf("Web ACL %+v", out.WebACL)
+	}
+	foreign := b.machine.AddClassicWebACL("210987654321", "foreign").ID
+	_, err := b.classic().GetWebACL(ctx(t), &wafregional.GetWebACLInput{WebACLId: &foreign})
 	wantCode(t, err, "WAFNonexistentItemException")
 }
 

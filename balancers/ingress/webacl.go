@@ -1,0 +1,122 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import "cmp"
+
+// noWebACL takes the present web ACL off.
+const noWebACL = "none"
+
+// webACLName is the name by which the member gives its web ACL, "" if it gives an ARN or nothing. What params say counts first, and their
+// name before their ARN.
+func (m Member) webACLName() string {
+	params := m.params()
+	if params.WAFv2ACLName != "" || params.WAFv2ACLArn != "" {
+		return params.WAFv2ACLName
+	}
+	return m.Ingress.Annotations[Prefix+WAFv2ACLName.Name]
+}
+
+// readWebACL reads the web ACL, whose name counts before its ARN.
+func (r *reading) readWebACL() {
+	if name := r.member.webACLName(); name != "" {
+		r.readWebACLName(name)
+		return
+	}
+	arn, set := say(r, WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn, func(arn string) string { return cmp.Or(arn, noWebACL) })
+	if set && arn != noWebACL {
+		r.addFirewall(firewall, r.votes[WAFv2ACL.Name].from)
+	}
+	if arn, set := r.annotations()[Prefix+WAFv2ACL.Name]; set && arn == "" && r.params.WAFv2ACLArn == "" {
+		r.warnOf(Fault{Annotation: Prefix + WAFv2ACL.Name, Reason: "an empty value takes the present web ACL off: write none, or leave it out"})
+	}
+}
+
+func (r *reading) readWebACLName(name string) {
+	from := Fault{Annotation: Prefix + WAFv2ACLName.Name, Value: name}
+	if r.params.WAFv2ACLName != "" {
+		from = r.paramsFault("spec.wafv2AclName", name, "")
+	}
+	if name != noWebACL {
+		r.addFirewall(firewall, from)
+	}
+	if r.in.alone {
+		return
+	}
+	arn, err := noWebACL, error(nil)
+	if name != noWebACL {
+		arn, err = find("regional web ACL", name, r.in.AWS.WebACLs)
+	}
+	if err != nil {
+		from.Reason = err.Error()
+		r.fail(from)
+		return
+	}
+	r.addText(WAFv2ACL.Name, arn, from)
+}
+
+// The setting of which service the web ACL is. AWS has one web ACL for a load balancer.
+const (
+	firewallSetting = "firewall"
+	firewall        = "a web ACL of AWS WAF"
+	classicFirewall = "a web ACL of AWS WAF Classic"
+)
+
+// addFirewall votes for a web ACL of that service. From is what asks for it.
+func (r *reading) addFirewall(service string, from Fault) {
+	if ours := r.in.Options; service == firewall && !ours.WAFv2 || service == classicFirewall && !ours.WAFClassic {
+		return
+	}
+	from.Member = r.name
+	if other, ok := r.votes[firewallSetting]; ok {
+		from.Reason = "the load balancer has " + other.text + ", as " + other.who() + ", and AWS takes one web ACL for it: want one of the two"
+		r.fail(from)
+		return
+	}
+	r.votes[firewallSetting] = vote{text: service, same: service, from: from}
+}
+
+// classicACLKey is the annotation by which the member gives a web ACL of AWS WAF Classic.
+func (m Member) classicACLKey() Key[string] {
+	if _, ok := m.Ingress.Annotations[Prefix+WAFClassicACL.Name]; ok {
+		return WAFClassicACL
+	}
+	return WAFClassicACLAlias
+}
+
+// readClassicACL reads the web ACL of AWS WAF Classic. An empty value says nothing, as with the incumbent.
+func (r *reading) readClassicACL() {
+	key := r.member.classicACLKey()
+	id, set := get(r, key)
+	from := Fault{Annotation: Prefix + key.Name, Value: id}
+	if !set || id == "" {
+		return
+	}
+	if id == noWebACL {
+		r.addText(WAFClassicACL.Name, id, from)
+		return
+	}
+	retired := from
+	retired.Reason = "AWS has retired AWS WAF Classic: name a web ACL of AWS WAF in " + Prefix + WAFv2ACL.Name + " instead"
+	r.warnOf(retired)
+	if r.in.AWS.NoClassicACLs == "" {
+		r.addFirewall(classicFirewall, from)
+		r.addClassicACL(id, from)
+		return
+	}
+	from.Reason = r.in.AWS.NoClassicACLs + ", what there is is left as it is"
+	r.warnOf(from)
+}
+
+func (r *reading) addClassicACL(id string, from Fault) {
+	if r.in.alone || !r.in.Options.WAFClassic {
+		return
+	}
+	if _, err := find("web ACL of AWS WAF Classic with the ID", id, r.in.AWS.ClassicACLs); err != nil {
+		from.Reason = err.Error()
+		r.fail(from)
+		return
+	}
+	r.addText(WAFClassicACL.Name, id, from)
+}
