@@ -54,7 +54,7 @@ func targetGroup(g types.TargetGroup, part string, tags map[string]string) stack
 	out := stack.TargetGroup{
 		ARN: aws.ToString(g.TargetGroupArn), LoadBalancers: slices.Clone(g.LoadBalancerArns), Part: part, Name: aws.ToString(g.TargetGroupName),
 		TargetType: string(g.TargetType), Protocol: string(g.Protocol), ProtocolVersion: aws.ToString(g.ProtocolVersion),
-		Port: aws.ToInt32(g.Port), AddressType: string(g.IpAddressType), Tags: tags,
+		Port: aws.ToInt32(g.Port), ControlPort: aws.ToInt32(g.TargetControlPort), AddressType: string(g.IpAddressType), Tags: tags,
 		HealthCheck: stack.HealthCheck{
 			Port: aws.ToString(g.HealthCheckPort), Protocol: string(g.HealthCheckProtocol), Path: aws.ToString(g.HealthCheckPath),
 			Interval: aws.ToInt32(g.HealthCheckIntervalSeconds), Timeout: aws.ToInt32(g.HealthCheckTimeoutSeconds),

@@ -52,6 +52,9 @@ func (b *backed) networking(group stack.TargetGroup) []intstr.IntOrString {
 	if group.HealthCheck.Port != trafficPort {
 		ports = append(ports, intstr.Parse(group.HealthCheck.Port))
 	}
+	if group.ControlPort != 0 {
+		ports = append(ports, intstr.FromInt32(group.ControlPort))
+	}
 	return ports
 }
 

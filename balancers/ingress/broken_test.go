@@ -266,10 +266,15 @@ var breaks = map[string]struct {
 	"regular expressions, or not":         {annotation: "use-regex-path-match", value: "maybe", do: anyPathType, fault: "want true or false"},
 	"a target type that is none":          {annotation: "target-type", value: "pod", fault: "want instance or ip"},
 	"a target type that is the Service's": {do: annotateService("target-type", "pod"), fault: `Service shop/b, annotation alb.ingress.kubernetes.io/target-type, value "pod"`},
-	"a protocol of targets":               {annotation: "backend-protocol", value: "TCP", fault: "want HTTP or HTTPS"},
-	"a protocol version":                  {annotation: "backend-protocol-version", value: "HTTP3", fault: "want HTTP1, HTTP2 or GRPC"},
-	"attributes of target groups":         {annotation: "target-group-attributes", value: "k", fault: "has no equals sign"},
-	"a health check port that is none":    {annotation: "healthcheck-port", value: "admin", fault: "want traffic-port, a number, or the name of a port of Service shop/b"},
+	"a control port that is none":         {annotation: "target-control-port.b.80", value: "0", fault: `target-control-port.b.80, value "0": want an integer from 1 to 65535`},
+	"a control port of the Service's":     {do: annotateService("target-control-port.b.80", "x"), fault: `Service shop/b, annotation alb.ingress.kubernetes.io/target-control-port.b.80, value "x"`},
+	"a control port of nodes": {annotation: "target-control-port.b.80", value: "3000", do: func(in *Input, b *networkingv1.Ingress) {
+		b.Annotations[Prefix+"target-type"], in.service("b").Spec.Ports[0].NodePort = "instance", 30080
+	}, fault: "AWS has control ports of pods alone, and the target type is instance"},
+	"a protocol of targets":            {annotation: "backend-protocol", value: "TCP", fault: "want HTTP or HTTPS"},
+	"a protocol version":               {annotation: "backend-protocol-version", value: "HTTP3", fault: "want HTTP1, HTTP2 or GRPC"},
+	"attributes of target groups":      {annotation: "target-group-attributes", value: "k", fault: "has no equals sign"},
+	"a health check port that is none": {annotation: "healthcheck-port", value: "admin", fault: "want traffic-port, a number, or the name of a port of Service shop/b"},
 	"a health check port that has a name": {annotation: "healthcheck-port", value: "http", do: func(in *Input, _ *networkingv1.Ingress) {
 		in.service("b").Spec.Ports[0].TargetPort.Type, in.service("b").Spec.Ports[0].TargetPort.StrVal = 1, "web"
 	}, fault: `this port's targetPort is the name "web"`},

@@ -70,9 +70,8 @@ var (
 			"effect in a Region where the name of the service's endpoint does not exist.",
 	}, parseClassicACL)
 	WAFClassicACLAlias = add(Annotation{
-		Name: "web-acl-id", Scope: OfGroup, Combine: Agree,
-		Example: "8d1e4a3c-0b52-4f8e-9a41-6c7d2e5f9b10",
-		Doc:     "The former name of waf-acl-id, which counts before it.",
+		Name: "web-acl-id", Scope: OfGroup, Combine: Agree, Example: "8d1e4a3c-0b52-4f8e-9a41-6c7d2e5f9b10",
+		Doc: "The former name of waf-acl-id, which counts before it.",
 	}, parseClassicACL)
 	CustomerPool = add(Annotation{
 		Name: "customer-owned-ipv4-pool", Scope: OfGroup, Combine: Agree,
@@ -221,6 +220,11 @@ var (
 		Name: "target-node-labels", Scope: OfTargetGroup, Doc: "The labels of nodes that are targets of type instance.",
 		Example: "pool=web",
 	}, parseMap)
+	TargetControlPort = add(Annotation{
+		Name: "target-control-port.", Scope: OfTargetGroup, Example: "web.80: 3000",
+		Doc: "The port at which AWS's agent in each pod says how many requests the pod takes. A Service and its port follow, as the Ingress " +
+			"has it. Targets must be of type ip. Another value replaces the target group. No agent is added to pods.",
+	}, intBetween(1, 65535))
 	MultiCluster = add(Annotation{
 		Name: "multi-cluster-target-group", Scope: OfTargetGroup, Default: "false", Doc: "Whether other clusters register targets, too.",
 		Example: "true",
@@ -286,5 +290,4 @@ var (
 // What is not built yet.
 var (
 	_ = unsupported(OfListener, "Of HTTPS listeners.", "create-acm-cert", "acm-pca-arn")
-	_ = unsupported(OfTargetGroup, "The control port of targets.", "target-control-port.")
 )

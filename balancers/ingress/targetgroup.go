@@ -106,6 +106,9 @@ func (b *backed) build(id TargetGroup) (stack.TargetGroup, error) {
 		return stack.TargetGroup{}, err
 	}
 	id.Port = number
+	if id.ControlPort, err = b.controlPort(id); err != nil {
+		return stack.TargetGroup{}, err
+	}
 	check, err := b.healthCheck(id)
 	if err != nil {
 		return stack.TargetGroup{}, err
@@ -119,7 +122,7 @@ func (b *backed) build(id TargetGroup) (stack.TargetGroup, error) {
 		Part: id.ResourceTag(), Owner: b.name,
 		Name: id.NameIn(cluster, b.in.Group), SpareName: id.spareNameIn(cluster, b.in.Group),
 		TargetType: id.TargetType, Protocol: id.Protocol, ProtocolVersion: id.ProtocolVersion,
-		Port: id.Port, AddressType: b.family(),
+		Port: id.Port, AddressType: b.family(), ControlPort: id.ControlPort,
 		HealthCheck: check,
 		Attributes:  attributes, Presets: b.in.presets(groupAttributes, attributes),
 		Tags: b.in.tagsOf(id.ResourceTag(), tags),
@@ -149,6 +152,17 @@ func (b *backed) number(targetType string) (int32, error) {
 	default:
 		return target.IntVal, nil
 	}
+}
+
+// controlPort is 0 if there is none. The annotation names the port of the Service as the Ingress does.
+func (b *backed) controlPort(id TargetGroup) (int32, error) {
+	key := TargetControlPort.member(b.service.Name + "." + id.ServicePort.String())
+	port := override(b, key)
+	if b.err == nil && port != 0 && id.TargetType != "ip" {
+		return 0, b.annotationFault(key.Name, decimal(port), "AWS has control ports of pods alone, and the target type is "+id.TargetType+
+			": want "+Prefix+TargetType.Name+" ip")
+	}
+	return int32(port), b.err
 }
 
 func (b *backed) targetPort() intstr.IntOrString {

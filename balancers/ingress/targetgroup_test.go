@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -86,6 +87,36 @@ func TestTargetGroup(t *testing.T) {
 				g.Port, g.HealthCheck.Port = 1, "9001"
 				b.Networking = []intstr.IntOrString{intstr.FromString("web"), intstr.FromInt32(9001)}
 			},
+		},
+		"a control port": {
+			ingress: map[string]string{"target-control-port.a.80": "3000", "healthcheck-port": "9000"},
+			want: func(g *stack.TargetGroup, b *stack.BindingSpec) {
+				g.ControlPort, g.HealthCheck.Port = 3000, "9000"
+				b.Networking = append(b.Networking, intstr.FromInt32(9000), intstr.FromInt32(3000))
+			},
+		},
+		"a control port, as the Service says": {
+			ingress: map[string]string{"target-control-port.a.80": "3000"}, service: map[string]string{"target-control-port.a.80": "4000"},
+			want: func(g *stack.TargetGroup, b *stack.BindingSpec) {
+				g.ControlPort, b.Networking = 4000, append(b.Networking, intstr.FromInt32(4000))
+			},
+		},
+		"a control port of the port's name, which the Ingress does not have": {
+			ingress: map[string]string{"target-control-port.a.http": "3000"}, want: func(*stack.TargetGroup, *stack.BindingSpec) {},
+		},
+		"a control port of the port's name, as the Ingress has it": {
+			ingress: map[string]string{"target-control-port.a.http": "3000", "target-control-port.a.80": "4000"},
+			do: func(in *Input) {
+				backend := in.Members[0].Ingress.Spec.Rules[0].HTTP.Paths[0].Backend.Service
+				backend.Port.Name, backend.Port.Number = "http", 0
+			},
+			want: func(g *stack.TargetGroup, b *stack.BindingSpec) {
+				g.Part, g.Tags = "shop/a-a:http", stack.Tags("prod-1", stack.Ingresses, "edge", "shop/a-a:http")
+				g.ControlPort, b.Port, b.Networking = 3000, intstr.FromString("http"), append(b.Networking, intstr.FromInt32(3000))
+			},
+		},
+		"a control port of another Service": {
+			ingress: map[string]string{"target-control-port.b.80": "3000"}, want: func(*stack.TargetGroup, *stack.BindingSpec) {},
 		},
 		"rules for all ports": {
 			do: func(in *Input) { in.Options.UnrestrictedRules = true },
@@ -168,5 +199,25 @@ func TestTargetGroup(t *testing.T) {
 				t.Errorf("names %s, %s, %s", got.TargetGroups[0].Name, got.TargetGroups[0].SpareName, got.Bindings[0].Name)
 			}
 		})
+	}
+}
+
+// A control port is part of the name: with another one it is another target group, as with the incumbent.
+func TestTheControlPortIsPartOfTheName(t *testing.T) {
+	in := three(t)
+	annotate(&in, 1, Prefix+"target-control-port.b.80", "3000")
+	got, faults := Build(in)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	id := TargetGroup{
+		Ingress: types.NamespacedName{Namespace: "shop", Name: "b"}, Service: types.NamespacedName{Namespace: "shop", Name: "b"},
+		ServiceUID: "uid-b", ServicePort: intstr.FromInt32(80), Port: 8080, TargetType: "ip", Protocol: "HTTP", ProtocolVersion: "HTTP1",
+		ControlPort: 3000,
+	}
+	for i, group := range got.TargetGroups {
+		if name := id.NameIn("prod-1", in.Group); (group.Name == name) != (group.Owner == "shop/b") || got.Bindings[i].Name != group.Name {
+			t.Errorf("%s has the target group %s and the binding %s; %s is the name of shop/b's", group.Owner, group.Name, got.Bindings[i].Name, name)
+		}
 	}
 }

@@ -25,7 +25,8 @@ type (
 	genMember struct {
 		Name, Type string
 		Held       bool
-		Backend    int // port of its Services, 80 when it is 0
+		Control    int32 // control port of its target groups
+		Backend    int   // port of its Services, 80 when it is 0
 		Rules      []genRule
 	}
 	genRule struct {
@@ -108,7 +109,10 @@ func change(r *rand.Rand, s genStack) genStack {
 		m.Rules = slices.Clone(m.Rules)
 		switch r.IntN(14) {
 		case 0:
-			m.Type = pick(r, "ip", "instance")
+			before := m.Type
+			if m.Type = pick(r, "ip", "instance"); m.Type == before {
+				m.Control = 3000 - m.Control
+			}
 		case 1, 2, 3:
 			m.Rules = slices.Insert(m.Rules, r.IntN(len(m.Rules)+1), generateRule(r))
 		case 4, 5:
@@ -271,8 +275,12 @@ func target(out *stack.Stack, m genMember, rule genRule, tags func(string) map[s
 		if slices.ContainsFunc(out.TargetGroups, func(g stack.TargetGroup) bool { return g.Part == part }) {
 			continue
 		}
+		name := part + m.Type
+		if m.Control != 0 {
+			name += fmt.Sprint(m.Control)
+		}
 		group := stack.TargetGroup{
-			Part: part, Owner: m.Name, Name: part + m.Type, SpareName: part + m.Type + "-spare", TargetType: m.Type, Protocol: "HTTP",
+			Part: part, Owner: m.Name, Name: name, SpareName: name + "-spare", TargetType: m.Type, Protocol: "HTTP", ControlPort: m.Control,
 			Attributes: map[string]string{"delay": "30"}, Tags: tags(part),
 		}
 		out.TargetGroups = append(out.TargetGroups, group)

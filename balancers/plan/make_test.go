@@ -117,6 +117,15 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"delete binding ns/ns/shop-s0:80ip",
 			"delete target group ns/shop-s0:80 (T1)",
 		}},
+		"another control port waits for healthy targets, too": {shop("/a"), other(shop("/a"), func(m *genMember) { m.Control = 3000 }), []string{
+			"create target group ns/shop-s0:80 named ns/shop-s0:80ip3000",
+			"set delay=30 of target group ns/shop-s0:80",
+			"change rule 80:1: host a.test, path /a to target groups T1 (weight 1), ns/shop-s0:80 (weight 0)",
+			"create binding ns/ns/shop-s0:80ip3000 of Service s0:80 to target group ns/shop-s0:80",
+			"change rule 80:1: host a.test, path /a to target group ns/shop-s0:80, once target group ns/shop-s0:80 is as healthy as the one before",
+			"delete binding ns/ns/shop-s0:80ip",
+			"delete target group ns/shop-s0:80 (T1)",
+		}},
 		"another port of the Service waits for healthy targets, too": {shop("/a"), other(shop("/a"), func(m *genMember) { m.Backend = 81 }), []string{
 			"create target group ns/shop-s0:81 named ns/shop-s0:81ip",
 			"set delay=30 of target group ns/shop-s0:81",

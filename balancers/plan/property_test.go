@@ -274,7 +274,7 @@ func outline(s, wanted stack.Stack) []string {
 	}
 	var list []string
 	for _, g := range s.TargetGroups {
-		list = append(list, fmt.Sprint("group ", g.Part, g.TargetType, g.Attributes, g.Tags))
+		list = append(list, fmt.Sprint("group ", g.Part, g.TargetType, g.ControlPort, g.Attributes, g.Tags))
 	}
 	for _, b := range s.Bindings {
 		list = append(list, fmt.Sprint("binding ", part(b.Group), b.Spec))

@@ -82,8 +82,8 @@ func (p *planner) matchTargetGroup(wanted stack.TargetGroup) *targetGroup {
 func (p *planner) fits(seen, wanted *stack.TargetGroup) bool {
 	elsewhere := func(arn string) bool { return p.balancer == nil || arn != p.balancer.ARN }
 	return seen.Part == wanted.Part && seen.TargetType == wanted.TargetType && seen.Protocol == wanted.Protocol &&
-		seen.ProtocolVersion == wanted.ProtocolVersion && !slices.ContainsFunc(seen.LoadBalancers, elsewhere) &&
-		(seen.Target == (stack.Ref{}) || p.hasTarget(seen, wanted))
+		seen.ProtocolVersion == wanted.ProtocolVersion && seen.ControlPort == wanted.ControlPort &&
+		!slices.ContainsFunc(seen.LoadBalancers, elsewhere) && (seen.Target == (stack.Ref{}) || p.hasTarget(seen, wanted))
 }
 
 // predecessor serves the same Service as g, if need be another port of it: pods that answer are better than none that are healthy. The

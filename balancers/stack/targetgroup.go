@@ -21,6 +21,8 @@ type TargetGroup struct {
 	TargetType, Protocol, ProtocolVersion string
 	Port                                  int32
 	AddressType                           string // ipv4, ipv6
+	// ControlPort is where targets say how many requests they take, 0 for nowhere.
+	ControlPort int32
 	// Target is the load balancer of a group of type alb that is registered, at TargetPort; none of one that is wanted, which is to have that
 	// of the stack behind it.
 	Target     Ref

@@ -202,6 +202,7 @@ var values = map[string][]string{
 	"healthy-threshold-count":      {"1", "2", "10", "11"},
 	"unhealthy-threshold-count":    {"1", "2", "10", "11"},
 	"success-codes":                {"200", "200,202", "200-299", "299-200", "199", "500", "200-500", "0-99", "12", "", "x", "200-", "2xx", "200,,201"},
+	"target-control-port.web.80":   {"3000", "1", "65535", "0", "65536", "x", ""},
 	"target-node-labels":           {"a=b", "a=", "=b", "a"},
 	"multi-cluster-target-group":   {"true", "x"},
 	"group.order":                  {"1", "x"},

@@ -38,13 +38,18 @@ func serve(t *testing.T, app *testbed.App, annotations ...string) (ingress *netw
 	return ingress, balancer, host
 }
 
-// targetGroups are those of the group of Ingresses by the value of their resource tag, and their target type.
+// targetGroups are those of the group of Ingresses by the value of their resource tag, their target type, and their control port if they
+// have one.
 func targetGroups(group string) (out []string, err error) {
 	all, err := tagged()
 	groups, groupsErr := bed.AWS.State().Groups(emulated.GroupFilter{})
 	for _, g := range groups {
 		if tags := all[g.ARN]; tags["ingress.k8s.aws/stack"] == group {
-			out = append(out, tags["ingress.k8s.aws/resource"]+" "+g.TargetType)
+			text := tags["ingress.k8s.aws/resource"] + " " + g.TargetType
+			if g.ControlPort != 0 {
+				text += fmt.Sprint(" ", g.ControlPort)
+			}
+			out = append(out, text)
 		}
 	}
 	slices.Sort(out)
@@ -77,6 +82,8 @@ func TestTargetGroupIsReplacedUnderLoad(t *testing.T) {
 	awaitTargetGroups(t, "replaced/replaced", "replaced/replaced-replaced:80 instance")
 	change(t, ingress, func(i *networkingv1.Ingress) { i.Annotations[prefix+"target-type"] = "ip" })
 	awaitTargetGroups(t, "replaced/replaced", "replaced/replaced-replaced:80 ip")
+	annotate(t, ingress, "target-control-port.replaced.80=3000")
+	awaitTargetGroups(t, "replaced/replaced", "replaced/replaced-replaced:80 ip 3000")
 	change(t, ingress, func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Backend = backend("replaced", 81) })
 	awaitTargetGroups(t, "replaced/replaced", "replaced/replaced-replaced:81 ip")
 	stop()

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +70,8 @@ func newPair(t *testing.T, name string) *pair {
 	second.HTTP.Paths[0].Backend.Service.Port = networkingv1.ServiceBackendPort{Name: "use-annotation"}
 	p.secondIn = newIngress(p.second.Name, []networkingv1.IngressRule{second}, "group.name="+name, "target-type=ip", "group.order=10", "tags=team=two",
 		`actions.moved={"type": "redirect", "redirectConfig": {"protocol": "HTTPS", "port": "443", "statusCode": "HTTP_301"}}`,
-		"healthcheck-path=/healthz", "target-group-attributes=deregistration_delay.timeout_seconds=30")
+		"healthcheck-path=/healthz", "target-group-attributes=deregistration_delay.timeout_seconds=30",
+		"target-control-port."+p.second.Name+".80=3000")
 	return p
 }
 
@@ -84,7 +86,7 @@ func (p *pair) want(t *testing.T) estate {
 	}
 	balancer, managed := hashed(readable(name, 17), cluster, name, "internet-facing"), hashed(readable(name, 17), cluster, name)
 	backend := hashed("traffic-"+readable(cluster, 232), cluster)
-	firstGroup, secondGroup := p.targetGroup(t, p.first), p.targetGroup(t, p.second)
+	firstGroup, secondGroup := p.targetGroup(t, p.first, 0), p.targetGroup(t, p.second, 3000)
 	secondGroup.HealthCheck.Path, secondGroup.Tags = "/healthz", team(secondGroup.Tags)
 	secondGroup.Attributes = map[string]string{"deregistration_delay.timeout_seconds": "30"}
 	tags := func(part string) map[string]string { return stackTags(name, part) }
@@ -140,15 +142,20 @@ func readable(text string, most int) string {
 }
 
 // targetGroup is that of port 80 of the app's Service, without annotations.
-func (p *pair) targetGroup(t *testing.T, app *testbed.App) targetGroup {
+func (p *pair) targetGroup(t *testing.T, app *testbed.App, controlPort int) targetGroup {
 	t.Helper()
+	controlled := ""
+	if controlPort != 0 {
+		controlled = strconv.Itoa(controlPort)
+	}
 	service := &corev1.Service{}
 	suite.Must(t, bed.Client.Get(t.Context(), app.Key(), service))
 	return targetGroup{
 		GroupSpec: state.GroupSpec{
 			Name: hashed(readable(app.Name, 8)+"-"+readable(app.Name, 8), bed.ClusterName(), p.group, app.Name, app.Name, string(service.UID),
-				"80", "8080", "ip", "HTTP", "HTTP1"),
+				"80", "8080", "ip", "HTTP", "HTTP1", controlled),
 			Protocol: "HTTP", ProtocolVersion: "HTTP1", Port: 8080, VPC: state.DefaultVPCID, TargetType: "ip", AddressType: state.IPv4,
+			ControlPort: controlPort,
 			HealthCheck: state.HealthCheck{
 				Protocol: "HTTP", Port: "traffic-port", Path: "/", Interval: 15, Timeout: 5, HealthyThreshold: 2, UnhealthyThreshold: 2, Matcher: "200",
 			},
@@ -159,7 +166,16 @@ func (p *pair) targetGroup(t *testing.T, app *testbed.App) targetGroup {
 
 // binding is that of an app, to the target group of that name and ARN.
 func (p *pair) binding(app *testbed.App, name, arn, backend string) *v1beta1.TargetGroupBinding {
-	port, tcp := intstr.FromInt32(8080), v1beta1.NetworkingProtocol("TCP")
+	tcp := v1beta1.NetworkingProtocol("TCP")
+	ports := []v1beta1.NetworkingPort{{Protocol: &tcp, Port: ptr.To(intstr.FromInt32(8080))}}
+	if app == p.second {
+		ports = append(ports, v1beta1.NetworkingPort{Protocol: &tcp, Port: ptr.To(intstr.FromInt32(3000))})
+	}
+	peer := []v1beta1.NetworkingPeer{{SecurityGroup: &v1beta1.SecurityGroup{GroupID: backend}}}
+	var rules []v1beta1.NetworkingIngressRule
+	for _, port := range ports {
+		rules = append(rules, v1beta1.NetworkingIngressRule{From: peer, Ports: []v1beta1.NetworkingPort{port}})
+	}
 	return &v1beta1.TargetGroupBinding{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: app.Name, Name: name, Labels: map[string]string{"ingress.k8s.aws/stack": p.group},
@@ -168,10 +184,7 @@ func (p *pair) binding(app *testbed.App, name, arn, backend string) *v1beta1.Tar
 			TargetGroupARN: arn, TargetType: ptr.To(v1beta1.TargetTypeIP), TargetGroupProtocol: ptr.To(v1beta1.Protocol("HTTP")),
 			ServiceRef:    v1beta1.ServiceReference{Name: app.Name, Port: intstr.FromInt32(80)},
 			IPAddressType: ptr.To(v1beta1.IPAddressTypeIPv4), VpcID: state.DefaultVPCID,
-			Networking: &v1beta1.TargetGroupBindingNetworking{Ingress: []v1beta1.NetworkingIngressRule{{
-				From:  []v1beta1.NetworkingPeer{{SecurityGroup: &v1beta1.SecurityGroup{GroupID: backend}}},
-				Ports: []v1beta1.NetworkingPort{{Protocol: &tcp, Port: &port}},
-			}}},
+			Networking: &v1beta1.TargetGroupBindingNetworking{Ingress: rules},
 		},
 	}
 }

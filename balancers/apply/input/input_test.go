@@ -50,6 +50,15 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+func TestControlPort(t *testing.T) {
+	if in := CreateTargetGroup(stack.TargetGroup{}, "vpc"); in.TargetControlPort != nil {
+		t.Errorf("control port %d, want none", *in.TargetControlPort)
+	}
+	if in := CreateTargetGroup(stack.TargetGroup{ControlPort: 3000}, "vpc"); aws.ToInt32(in.TargetControlPort) != 3000 {
+		t.Errorf("control port %v, want 3000", in.TargetControlPort)
+	}
+}
+
 func TestActions(t *testing.T) {
 	for name, tc := range map[string]struct {
 		action stack.Action

@@ -22,6 +22,7 @@ func CreateTargetGroup(g stack.TargetGroup, vpc string) *elasticloadbalancingv2.
 		Port:                       aws.Int32(g.Port),
 		IpAddressType:              types.TargetGroupIpAddressTypeEnum(g.AddressType),
 		VpcId:                      aws.String(vpc),
+		TargetControlPort:          someNumber(g.ControlPort),
 		HealthCheckEnabled:         aws.Bool(true),
 		HealthCheckPort:            some(g.HealthCheck.Port),
 		HealthCheckProtocol:        types.ProtocolEnum(g.HealthCheck.Protocol),
@@ -33,6 +34,14 @@ func CreateTargetGroup(g stack.TargetGroup, vpc string) *elasticloadbalancingv2.
 		Matcher:                    matcher(g.HealthCheck.Matcher, g.ProtocolVersion),
 		Tags:                       Tags(g.Tags),
 	}
+}
+
+// someNumber is nil for 0, which AWS would refuse.
+func someNumber(n int32) *int32 {
+	if n == 0 {
+		return nil
+	}
+	return &n
 }
 
 // ModifyTargetGroup changes the health check.
