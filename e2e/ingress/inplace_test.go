@@ -58,7 +58,7 @@ func TestSettingsAreChangedInPlace(t *testing.T) {
 		{"waf-acl-id=none", "web ACL of WAF Classic: "},
 		{"waf-acl-id;web-acl-id=" + classic.ID, "web ACL of WAF Classic: settings"},
 		{"web-acl-id;wafv2-acl-arn=" + acl.ARN, "web ACL of WAF Classic: "}, // AWS takes it off
-		{"wafv2-acl-arn=" + acl.ARN, "web ACL: " + acl.ARN},
+		{"waf-acl-id=none", "web ACL: " + acl.ARN},                          // it is looked whether AWS has
 		{"wafv2-acl-arn=none", "web ACL: "},
 		{"wafv2-acl-name=settings", "web ACL: " + acl.ARN},
 		{"shield-advanced-protection=true", "protection: managed by aws-load-balancer-controller"},
