@@ -30,9 +30,9 @@ type arrangement struct {
 }
 
 // match pairs what is wanted with what is seen: first what is wholly equal, then what is equal when target groups of one Service count as
-// one. Of several that are equal the first seen is taken. Those that send to a fresh target group are paired with what is for the same
-// requests at last: no request that is answered alike before and after is answered by that target group, so their actions can change at any
-// time.
+// one. Of several that are equal the first seen is taken. Those that send to a fresh target group are paired with what sends the same
+// requests elsewhere at last: no request that is answered alike before and after is answered by that target group, so their actions can
+// change at any time. What answers by itself is not moved for them: it could come before a rule that is to keep its requests.
 func match(wanted []*place, seen []*stack.Rule, service naming, isFresh func(stack.Action) bool) {
 	for _, key := range []func(stack.Rule) string{
 		func(r stack.Rule) string { return ruleKey(r, byID) },
@@ -41,7 +41,7 @@ func match(wanted []*place, seen []*stack.Rule, service naming, isFresh func(sta
 		pair(wanted, seen, key)
 	}
 	fresh := slices.DeleteFunc(slices.Clone(wanted), func(p *place) bool { return !isFresh(p.final.Action) })
-	left := slices.DeleteFunc(slices.Clone(seen), func(r *stack.Rule) bool { return taken(wanted, r) })
+	left := slices.DeleteFunc(slices.Clone(seen), func(r *stack.Rule) bool { return taken(wanted, r) || r.Action.Forward == nil })
 	pair(fresh, left, func(r stack.Rule) string { return conditionsKey(r.Conditions) })
 }
 
