@@ -12,7 +12,7 @@
 //	growth.go       many pods deployed at once, then kill -9 and restart, and the figures of both
 //	admission.go    pod reviews with more and more bindings, and their figures
 //	estate.go       Ingresses on a bed: what they lead to, what is left of them
-//	ingress.go      the scenarios with Ingresses, and broken.go that with a broken one
+//	ingress.go      the scenarios with Ingresses; broken.go that with a broken one, groups.go that with many groups
 //	counted.go      targetgate's calls while something is done with Ingresses
 //	reviewer.go     posts reviews like an API server
 //	roster.go       turns what the API server shows of pods into counts and times (pure)

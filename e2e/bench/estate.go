@@ -29,7 +29,7 @@ type estate struct {
 
 const (
 	estateNamespace = "estate"
-	ingressTimeout  = 15 * time.Minute
+	ingressTimeout  = 30 * time.Minute
 	annotation      = "alb.ingress.kubernetes.io/"
 	stackTag        = "ingress.k8s.aws/stack"
 	resourceTag     = "ingress.k8s.aws/resource"

@@ -54,6 +54,7 @@ var scenarios = []scenario{
 	{Name: "ingress-apart", Title: "a group of 50 Ingresses with 2 paths each, created 40 ms apart", Replicas: 2, Ingresses: groupApart},
 	{Name: "ingress-broken", Title: "a group of 10 Ingresses, one of them broken", Replicas: 2, Ingresses: brokenMember},
 	{Name: "ingress-hundred", Title: "100 Ingresses, each with a load balancer", Replicas: 2, Ingresses: hundred, Limited: true},
+	{Name: "ingress-groups", Title: "1,000 Ingresses in 100 groups, then 10 changes a minute", Replicas: 2, Ingresses: groups, Limited: true},
 	{Name: "ingress-thousand", Title: "1,000 Ingresses, each with a load balancer, without AWS's limits", Replicas: 2, Ingresses: thousand},
 	{Name: "admission", Title: "pods of 10 kB are reviewed, 16 at a time", Bindings: slices.Max(admissionSteps), Admission: true},
 }
