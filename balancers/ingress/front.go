@@ -64,11 +64,37 @@ func (r *reading) readFront() {
 	tags, _ := get(r, FrontTags)
 	r.fail(r.in.Options.checkTags(Fault{Annotation: Prefix + FrontTags.Name, Value: r.annotations()[Prefix+FrontTags.Name]}, tags))
 	r.addKeys(FrontTags.Name, tags, Fault{Annotation: Prefix + FrontTags.Name})
+	r.checkFront(len(tags))
 	ports, _ := get(r, FrontPorts)
 	for front, behind := range ports {
 		r.add(frontPort(front), behind, Fault{Annotation: Prefix + FrontPorts.Name})
 	}
 	r.mapsPorts = len(ports) > 0
+}
+
+// mostFrontTags is how many tags of users a Network Load Balancer may have besides those by which it is found again.
+const mostFrontTags = mostTags - 3
+
+// checkFront finds what is wrong with what a member says, whatever others say; by itself it has all defaults.
+func (r *reading) checkFront(tags int) {
+	if tags > mostFrontTags {
+		r.fail(Fault{Annotation: Prefix + FrontTags.Name, Reason: fmt.Sprintf("has %d tags: want at most %d", tags, mostFrontTags)})
+	}
+	own := agreed{votes: r.votes}
+	if reason := overlapping(own.frontCheck()); r.in.alone && reason != "" && own.get(EnableFront.Name, "") == yesNo(true) {
+		fault := r.votes[EnableFront.Name].from
+		fault.Reason = reason
+		r.fail(fault)
+	}
+}
+
+// overlapping says that one health check begins before the last one must have ended, "" if not.
+func overlapping(check stack.HealthCheck) string {
+	if check.Timeout < check.Interval {
+		return ""
+	}
+	return fmt.Sprintf("health checks are every %d s and may take %d s: want an interval that is longer than the timeout in %s",
+		check.Interval, check.Timeout, Prefix+FrontCheckInterval.Name)
 }
 
 // frontPort is the setting of a port in front.
@@ -157,9 +183,11 @@ func (d *draft) checkFront() map[*reading]Fault {
 			internetFacing+" in "+Prefix+FrontScheme.Name)
 	case n > 0 && n != len(lb.Subnets):
 		return d.voters(FrontAllocations.Name, fmt.Sprintf("%d addresses for %d subnets: want one for each", n, len(lb.Subnets)))
-	case check.Timeout >= check.Interval:
-		return d.voters(EnableFront.Name, fmt.Sprintf("health checks are every %d s and may take %d s: want an interval that is longer than the "+
-			"timeout in %s", check.Interval, check.Timeout, Prefix+FrontCheckInterval.Name))
+	case overlapping(check) != "":
+		return d.voters(EnableFront.Name, overlapping(check))
+	case len(d.keys(FrontTags.Name)) > mostFrontTags:
+		return d.voters(EnableFront.Name, fmt.Sprintf("the Ingresses of the group say %d tags in %s: the quota is %d",
+			len(d.keys(FrontTags.Name)), Prefix+FrontTags.Name, mostFrontTags))
 	}
 	d.front = &stack.Stack{LoadBalancers: []stack.LoadBalancer{lb}}
 	d.addFrontListeners(check)
@@ -204,14 +232,14 @@ func (d *draft) frontSubnets() ([]string, error) {
 }
 
 // frontCheck is how the load balancer is checked.
-func (d *draft) frontCheck() stack.HealthCheck {
+func (a agreed) frontCheck() stack.HealthCheck {
 	number := func(key Key[int64]) int32 {
-		n, _ := strconv.ParseInt(d.get(key.Name, key.Default), 10, 32) // it is one
+		n, _ := strconv.ParseInt(a.get(key.Name, key.Default), 10, 32) // it is one
 		return int32(n)
 	}
 	return stack.HealthCheck{
-		Port: d.get(FrontCheckPort.Name, FrontCheckPort.Default), Protocol: d.get(FrontCheckProtocol.Name, FrontCheckProtocol.Default),
-		Path: d.get(FrontCheckPath.Name, FrontCheckPath.Default), Matcher: d.get(FrontSuccessCodes.Name, FrontSuccessCodes.Default),
+		Port: a.get(FrontCheckPort.Name, FrontCheckPort.Default), Protocol: a.get(FrontCheckProtocol.Name, FrontCheckProtocol.Default),
+		Path: a.get(FrontCheckPath.Name, FrontCheckPath.Default), Matcher: a.get(FrontSuccessCodes.Name, FrontSuccessCodes.Default),
 		Interval: number(FrontCheckInterval), Timeout: number(FrontCheckTimeout),
 		Healthy: number(FrontHealthyThreshold), Unhealthy: number(FrontUnhealthyThreshold),
 	}

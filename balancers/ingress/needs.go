@@ -33,22 +33,9 @@ type Needs struct {
 
 // NeedsOf is what a group needs. Of its Input Members, Seen and Options count.
 func NeedsOf(in Input) Needs {
-	var n Needs
-	lb, schemes := in.seenLoadBalancer(), []string(nil)
-	n.Subnets = lb == nil && len(in.Members) > 0
+	n := Needs{Subnets: in.needsSubnets()}
 	for _, member := range in.Members {
-		params := member.params()
-		scheme, _, _ := Scheme.In(member.Ingress.Annotations) // a wrong one asks for nothing
-		schemes = append(schemes, cmp.Or(ptr.Deref(params.Scheme, ""), scheme))
-		subnets, _, _ := Subnets.In(member.Ingress.Annotations)
-		n.Subnets = n.Subnets || len(subnets) > 0 || params.Subnets != nil || in.needsFrontSubnets(member)
 		n.addMember(member)
-	}
-	if schemes = slices.DeleteFunc(schemes, func(scheme string) bool { return scheme == "" }); len(schemes) == 0 {
-		schemes = []string{in.Options.DefaultScheme}
-	}
-	if lb != nil && !slices.Contains(schemes, lb.Scheme) {
-		n.Subnets = true
 	}
 	if !in.Options.WAFClassic {
 		n.ClassicACLs = nil
@@ -60,6 +47,26 @@ func NeedsOf(in Input) Needs {
 		*list = slices.Compact(*list)
 	}
 	return n
+}
+
+// needsSubnets reports whether the load balancer, or what stands in front of it, may get other subnets than it has.
+func (in *Input) needsSubnets() bool {
+	lb, schemes := in.seenLoadBalancer(), []string(nil)
+	for _, member := range in.Members {
+		params := member.params()
+		scheme, _, _ := Scheme.In(member.Ingress.Annotations) // a wrong one asks for nothing
+		if scheme = cmp.Or(ptr.Deref(params.Scheme, ""), scheme); scheme != "" {
+			schemes = append(schemes, scheme)
+		}
+		subnets, _, _ := Subnets.In(member.Ingress.Annotations)
+		if len(subnets) > 0 || params.Subnets != nil || in.needsFrontSubnets(member) {
+			return true
+		}
+	}
+	if len(schemes) == 0 {
+		schemes = []string{in.Options.DefaultScheme}
+	}
+	return len(in.Members) > 0 && (lb == nil || in.Rediscover) || lb != nil && !slices.Contains(schemes, lb.Scheme)
 }
 
 func (m Member) params() v1beta1.IngressClassParamsSpec {

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -19,10 +18,11 @@ import (
 // String says in one line what the step does.
 func (s Step) String() string {
 	text := describe(s.Change)
-	if s.Wait == nil {
+	_, only := s.Change.(Nothing)
+	switch {
+	case s.Wait == nil:
 		return text
-	}
-	if _, only := s.Change.(Nothing); only {
+	case only:
 		return "wait until " + s.Wait.String()
 	}
 	return text + ", once " + s.Wait.String()
@@ -116,10 +116,8 @@ func describeBinding(change Change) string {
 func describeBalancer(change Change) string {
 	switch c := change.(type) {
 	case CreateLoadBalancer:
-		if c.LoadBalancer.Network {
-			return "create " + c.LoadBalancer.Scheme + " Network Load Balancer " + c.LoadBalancer.Name
-		}
-		return "create " + c.LoadBalancer.Scheme + " load balancer " + c.LoadBalancer.Name
+		kind := map[bool]string{false: " load balancer ", true: " Network Load Balancer "}[c.LoadBalancer.Network]
+		return "create " + c.LoadBalancer.Scheme + kind + c.LoadBalancer.Name
 	case DeleteLoadBalancer:
 		return "delete " + balancerText(c.LoadBalancer)
 	}
@@ -256,50 +254,4 @@ func answerText(action stack.Action) string {
 		return "answer " + action.Fixed.Status
 	}
 	return action.Unknown
-}
-
-func inboundText(rules []stack.Inbound) string {
-	texts := make([]string, len(rules))
-	for i, rule := range rules {
-		ports := strconv.Itoa(int(rule.From))
-		if rule.To != rule.From {
-			ports += "-" + strconv.Itoa(int(rule.To))
-		}
-		texts[i] = rule.Source + " to port " + ports
-	}
-	return strings.Join(texts, ", ")
-}
-
-func mapText(values map[string]string) string {
-	texts := make([]string, 0, len(values))
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		texts = append(texts, key+"="+values[key])
-	}
-	return strings.Join(texts, ", ")
-}
-
-// groupText is the resource tag of a target group; of one that others have made its ARN.
-func groupText(group stack.Ref) string {
-	if group.Part != "" {
-		return group.Part
-	}
-	return group.ID
-}
-
-// refText names a part so that it can be told from another that it replaces.
-func refText(ref stack.Ref) string {
-	switch {
-	case ref.ID == "":
-		return ref.Part
-	case ref.Part == "":
-		return ref.ID
-	}
-	return ref.Part + " (" + ref.ID + ")"
-}
-
-func balancerText(ref stack.Ref) string {
-	if ref.ID == "" {
-		return "the new load balancer"
-	}
-	return "load balancer " + ref.ID
 }

@@ -47,6 +47,10 @@ func (p *planner) addFront() {
 		balancer.SecurityGroups[i] = p.securityGroup(group)
 	}
 	f.wanted.LoadBalancers = []stack.LoadBalancer{balancer}
+	f.behindAt = map[int32]stack.Ref{}
+	for _, l := range p.listen {
+		f.behindAt[l.wanted.Port] = l.ref()
+	}
 	f.make()
 	p.plan = append(p.plan, f.plan...)
 }
@@ -83,6 +87,6 @@ func (p *planner) hasTarget(seen, wanted *stack.TargetGroup) bool {
 // registerBehind has the load balancer behind be the target of a group.
 func (p *planner) registerBehind(g *targetGroup) {
 	if p.behind != (stack.Ref{}) && (g.seen == nil || !p.hasTarget(g.seen, &g.wanted)) {
-		p.do("the load balancer is not its target", RegisterLoadBalancer{g.ref(), p.behind, g.wanted.TargetPort})
+		p.do("the load balancer is not its target", RegisterLoadBalancer{g.ref(), p.behind, p.behindAt[g.wanted.TargetPort], g.wanted.TargetPort})
 	}
 }

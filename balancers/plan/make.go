@@ -103,7 +103,8 @@ type planner struct {
 	deleted  map[string]bool // by ID: target groups
 	// behind is the load balancer that is the target of all target groups; none but for what is in front of one.
 	behind    stack.Ref
-	frontDone bool // what is in front is planned
+	behindAt  map[int32]stack.Ref // its listeners, by port
+	frontDone bool                // what is in front is planned
 }
 
 func (p *planner) do(why string, change Change) {

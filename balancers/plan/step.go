@@ -70,10 +70,10 @@ type (
 		Group      stack.Ref
 		Attributes map[string]string
 	}
-	// RegisterLoadBalancer has a load balancer be the target of a group of type alb. It needs a listener at the port.
+	// RegisterLoadBalancer has a load balancer be the target of a group of type alb, at the port of its listener.
 	RegisterLoadBalancer struct {
-		Group, Target stack.Ref
-		Port          int32
+		Group, Target, Listener stack.Ref
+		Port                    int32
 	}
 	// DeleteTargetGroup deletes one that nothing sends to.
 	DeleteTargetGroup struct{ Group stack.Ref }
