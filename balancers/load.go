@@ -160,10 +160,18 @@ func (p *pass) build(ctx context.Context) error {
 		p.built = true
 		return nil
 	}
-	in := ingress.Input{Group: p.group, Members: p.holdRefused(), Seen: p.seen, Options: p.Options}
+	in := ingress.Input{
+		Group: p.group, Members: p.holdRefused(), Seen: p.seen, Options: p.Options,
+		Rediscover: p.memory.mayRediscover(p.Clock.Now(), p.DriftInterval),
+	}
 	needs := ingress.NeedsOf(in)
 	var err error
-	if in.AWS, err = p.Facts.Lookup(ctx, needs); err != nil {
+	if in.AWS, err = p.Facts.Lookup(ctx, needs); err != nil && in.Rediscover { // that can wait
+		in.Rediscover = false
+		needs = ingress.NeedsOf(in)
+		in.AWS, err = p.Facts.Lookup(ctx, needs)
+	}
+	if err != nil {
 		return err
 	}
 	p.expiries = map[string]time.Time{}

@@ -41,6 +41,8 @@ type memory struct {
 	waiting []waiting
 	// lookedAgain is when the stack was read again last because a policy had refused a removal.
 	lookedAgain time.Time
+	// rediscovered is when subnets were looked for last in zones that the load balancer is not in.
+	rediscovered time.Time
 	// versions are those of the secrets that clients of OpenID Connect providers have in AWS, as far as is known.
 	versions map[string]string
 	// left is when a member that another group has got that one's load balancer as its status.
@@ -121,6 +123,15 @@ func (m *memory) noteDone(result apply.Result, now time.Time) {
 const lookPause = 10 * time.Minute
 
 func (m *memory) mayLookAgain(now time.Time) bool { return now.Sub(m.lookedAgain) >= lookPause }
+
+// mayRediscover reports whether subnets are looked for again, once in the interval, and takes in that they are.
+func (m *memory) mayRediscover(now time.Time, interval time.Duration) bool {
+	due := m.rediscovered.IsZero() || now.Sub(m.rediscovered) >= interval
+	if due {
+		m.rediscovered = now
+	}
+	return due
+}
 
 // noteWait takes in for which target group a pass has waited, "" for none. It returns since when.
 func (m *memory) noteWait(part string, now time.Time) (since time.Time) {

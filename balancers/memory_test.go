@@ -39,3 +39,16 @@ func TestPausesOfRefusalsGrowWhileTheyFollowEachOther(t *testing.T) {
 		t.Error("the group is not forgotten")
 	}
 }
+
+// TestRediscoveryComesOnceInAnInterval also after a restart.
+func TestRediscoveryComesOnceInAnInterval(t *testing.T) {
+	now, m := time.Now(), &memory{}
+	for _, step := range []struct {
+		after time.Duration
+		want  bool
+	}{{0, true}, {59 * time.Minute, false}, {time.Hour, true}, {61 * time.Minute, false}} {
+		if got := m.mayRediscover(now.Add(step.after), time.Hour); got != step.want {
+			t.Errorf("after %v: %v", step.after, got)
+		}
+	}
+}

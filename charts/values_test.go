@@ -52,6 +52,7 @@ var valueCases = map[string]struct {
 	"enableManageBackendSecurityGroupRules":            {value: `true`, with: []string{provision}, want: `- "--enable-manage-backend-security-group-rules=true"`},
 	"tolerateNonExistentBackendService":                {value: `false`, with: []string{provision}, want: `- "--tolerate-non-existent-backend-service=false"`},
 	"tolerateNonExistentBackendAction":                 {value: `false`, with: []string{provision}, want: `- "--tolerate-non-existent-backend-action=false"`},
+	"addZones":                                         {value: `true`, with: []string{provision}, want: `- "--add-zones=true"`},
 	"resetAttributes":                                  {value: `true`, with: []string{provision}, want: `- "--reset-attributes=true"`},
 	"requiredSecretsLabel":                             {value: `"team=web"`, with: []string{provision}, want: `- "--required-secrets-label=team=web"`},
 	"clusterSecretsPermissions.allowAllSecrets":        {value: `true`, with: []string{provision}, want: `resources: [secrets] # for logins`},

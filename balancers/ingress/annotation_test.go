@@ -47,7 +47,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 		Prefix + "actions.":                      "{}",
 		Prefix + "actions.app":                   `{"type": "forward"}`,
 		Prefix + "listener-attributes.HTTPS-443": "a",
-		Prefix + "enable-frontend-nlb":           "true",
+		Prefix + "create-acm-cert":               "true",
 		Prefix + "transforms.app":                "{}",
 		"kubernetes.io/ingress.class":            "alb",
 	})
@@ -59,7 +59,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 		"actions.: " + `type "": want fixed-response, redirect or forward`,
 		"actions.app: a forward to 0 target groups: want 1 to 5 in forwardConfig.targetGroups",
 		"certifcate-arn: no annotation has this name, it is ignored",
-		"enable-frontend-nlb: this annotation is not supported, what it asks for is left as it is",
+		"create-acm-cert: this annotation is not supported, what it asks for is left as it is",
 		`listener-attributes.HTTPS-443: "a" has no equals sign, want key=value pairs with commas between them; write \, for a comma in a value`,
 		"scheme: want internal or internet-facing",
 		"transforms.app: is not the JSON that is wanted: json: cannot unmarshal object into Go value of type []ingress.Transform",

@@ -26,6 +26,8 @@ type Input struct {
 	// Seen is the group's stack in AWS. Where members disagree, and where one is held, its values stay.
 	Seen    stack.Stack
 	Options Options
+	// Rediscover has subnets be looked for in zones that the load balancer is not in.
+	Rediscover bool
 
 	alone bool // AWS was not asked, and Services may be missing: what is named counts as there
 }
@@ -118,6 +120,8 @@ type Options struct {
 	CheckClusterTag, ByReachability bool
 	// ResetAttributes has attributes that nothing names go back to AWS's defaults.
 	ResetAttributes bool
+	// AddZones has load balancers get subnets in zones that they are not in yet.
+	AddZones bool
 	// SingleSubnet allows a load balancer with one subnet.
 	SingleSubnet bool
 

@@ -93,7 +93,7 @@ func (in *Input) subnets(vote, scheme, addressType string, present []string) ([]
 			return nil, err
 		}
 	case len(present) > 0:
-		return present, nil
+		return in.withZones(present, scheme, dualstack), nil
 	default:
 		subnets = in.discover(scheme, dualstack)
 	}
@@ -133,6 +133,44 @@ func (a *AWS) explicit(ids []string, dualstack bool) ([]Subnet, error) {
 		subnets = append(subnets, *subnet)
 	}
 	return subnets, nil
+}
+
+// withZones are these subnets, and those that are added in other zones.
+func (in *Input) withZones(present []string, scheme string, dualstack bool) []string {
+	if !in.Options.AddZones {
+		return present
+	}
+	return slices.Sorted(slices.Values(append(in.elsewhere(present, scheme, dualstack), present...)))
+}
+
+// elsewhere are the subnets that would be found now in zones that none of these is in; none unless they are looked for.
+func (in *Input) elsewhere(present []string, scheme string, dualstack bool) (ids []string) {
+	if !in.Rediscover {
+		return nil
+	}
+	zones := map[string]bool{}
+	for _, id := range present {
+		if subnet := in.AWS.subnet(id); subnet != nil {
+			zones[subnet.Zone] = true
+		}
+	}
+	for _, subnet := range in.discover(scheme, dualstack) {
+		if len(zones) > 0 && !zones[subnet.Zone] { // else nothing is known of them
+			ids = append(ids, subnet.ID)
+		}
+	}
+	return ids
+}
+
+// warnOfZones finds zones that the load balancer could be in, too. The first member is told.
+func (d *draft) warnOfZones(warn func(*reading, Fault)) {
+	if d.in.Options.AddZones || d.balancer == nil || len(d.built) == 0 || d.balancer.Scheme != d.scheme() || d.get(Subnets.Name, "") != "" {
+		return
+	}
+	if found := d.in.elsewhere(d.balancer.Subnets, d.scheme(), isDualstack(d.addressType())); len(found) > 0 {
+		warn(d.built[0], Fault{Reason: "the load balancer could be in other zones, too, by " + strings.Join(found, ", ") +
+			": name all subnets in " + Prefix + Subnets.Name + ", or set --add-zones"})
+	}
 }
 
 // discover finds subnets by the tag of their role; if none has it, by their routes.

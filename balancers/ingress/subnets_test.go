@@ -4,11 +4,14 @@
 package ingress
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 func TestSubnets(t *testing.T) {
@@ -116,5 +119,43 @@ func TestSubnetIDs(t *testing.T) {
 		if text != want {
 			t.Errorf("%s: %s, want %s", entries, text, want)
 		}
+	}
+}
+
+// TestZones: of subnets in further zones the first member is told, or the load balancer gets them. None goes.
+func TestZones(t *testing.T) {
+	for name, tc := range map[string]struct {
+		do   func(*Input)
+		want []string // of the load balancer
+		told bool
+	}{
+		"told":                   {want: []string{"subnet-a2", "subnet-gone"}, told: true},
+		"added":                  {do: func(in *Input) { in.Options.AddZones = true }, want: []string{"subnet-a2", "subnet-b2", "subnet-gone"}},
+		"not looked for":         {do: func(in *Input) { in.Rediscover, in.Options.AddZones = false, true }, want: []string{"subnet-a2", "subnet-gone"}},
+		"not of another scheme":  {do: func(in *Input) { annotate(in, 0, Prefix+"scheme", internetFacing) }, want: []string{"subnet-a1", "subnet-b1"}},
+		"not where all are told": {do: func(in *Input) { annotate(in, 1, Prefix+"subnets", "subnet-a2,subnet-b2") }, want: []string{"subnet-a2", "subnet-b2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := three(t)
+			built, _ := Build(in)
+			in.Seen, in.Rediscover = stack.Stack{LoadBalancers: built.LoadBalancers}, true
+			in.Seen.LoadBalancers[0].ARN, in.Seen.LoadBalancers[0].Subnets = "arn", []string{"subnet-a2", "subnet-gone"}
+			if tc.do != nil {
+				tc.do(&in)
+			}
+			if !NeedsOf(in).Subnets && (in.Rediscover || name == "not of another scheme") {
+				t.Error("subnets are not asked for")
+			}
+			built, faults := Build(in)
+			if diff := cmp.Diff(tc.want, built.LoadBalancers[0].Subnets); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			told := slices.ContainsFunc(faults, func(f Fault) bool {
+				return f.Warning && f.Member == "shop/a" && strings.Contains(f.Reason, "by subnet-b2: ")
+			})
+			if told != tc.told {
+				t.Errorf("faults are %v", faults)
+			}
+		})
 	}
 }

@@ -63,6 +63,7 @@ func (d *draft) warnings() map[*reading][]Fault {
 		}
 	}
 	d.warnOfFront(warn)
+	d.warnOfZones(warn)
 	for i := range d.listeners {
 		d.warnOfShadows(&d.listeners[i], warn)
 		d.warnOfOpenListener(&d.listeners[i], warn)

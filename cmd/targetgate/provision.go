@@ -85,6 +85,9 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 	flags.BoolVar(&i.WAFv2, "enable-wafv2", i.WAFv2, "Associate load balancers with AWS WAF web ACLs.")
 	flags.BoolVar(&i.WAFClassic, "enable-waf", i.WAFClassic,
 		"Associate load balancers with web ACLs of AWS WAF Classic, which AWS has retired.")
+	flags.BoolVar(&i.AddZones, "add-zones", false,
+		"Add subnets in zones that a load balancer is not in yet, when they are found by their tags. None is taken away. "+
+			"Default: an event names them.")
 	flags.BoolVar(&i.ResetAttributes, "reset-attributes", false,
 		"Set every attribute of load balancers, listeners and target groups that no annotation and no IngressClassParams names to AWS's "+
 			"default, also what others have set, such as access logs. Deletion protection stays. Default: all stay as they are.")

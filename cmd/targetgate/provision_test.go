@@ -37,7 +37,7 @@ func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
 	flags := []string{
 		"--ingress-class=internal", "--default-target-type=ip", "--default-tags=team=web", "--external-managed-tags=cost,owner",
 		"--enable-wafv2=false", "--enable-waf=false", "--feature-gates=ALBSingleSubnet=true,SubnetsClusterTagCheck=false,IngressPlanAnnotation=true",
-		"--disable-restricted-sg-rules", "--reset-attributes",
+		"--disable-restricted-sg-rules", "--reset-attributes", "--add-zones",
 	}
 	off, err := parseOptions(append(minimal, flags...))
 	if err != nil {
@@ -57,7 +57,7 @@ func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
 	}
 	want := ingress.DefaultOptions("prod", "")
 	want.DefaultTargetType, want.WAFv2, want.SingleSubnet, want.CheckClusterTag, want.UnrestrictedRules = "ip", false, true, false, true
-	want.ResetAttributes, want.WAFClassic = true, false
+	want.ResetAttributes, want.AddZones, want.WAFClassic = true, true, false
 	want.DefaultTags, want.ExternalTags = map[string]string{"team": "web"}, []string{"cost", "owner"}
 	if diff := cmp.Diff(want, on.Provision.Ingress); diff != "" {
 		t.Errorf("options of load balancers (-want +got):\n%s", diff)

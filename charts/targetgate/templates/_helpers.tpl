@@ -154,6 +154,7 @@ namespaceSelector:
   (list "enable-manage-backend-security-group-rules" .Values.enableManageBackendSecurityGroupRules)
   (list "tolerate-non-existent-backend-service" .Values.tolerateNonExistentBackendService)
   (list "tolerate-non-existent-backend-action" .Values.tolerateNonExistentBackendAction)
+  (list "add-zones" .Values.addZones)
   (list "reset-attributes" .Values.resetAttributes)
   (list "required-secrets-label" .Values.requiredSecretsLabel)
   (list "allowed-certificate-authority-arns" .Values.certDiscovery.allowedCertificateAuthorityARNs)
