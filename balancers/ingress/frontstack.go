@@ -1,0 +1,184 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// checkFront finds what stands in front of the load balancer. If nothing can, those who ask for it have a fault.
+func (d *draft) checkFront() map[*reading]Fault {
+	if len(d.built) == 0 || d.get(EnableFront.Name, "") != yesNo(true) {
+		return nil
+	}
+	subnets, err := d.frontSubnets()
+	if err != nil {
+		return d.voters(EnableFront.Name, err.Error())
+	}
+	if setting, reason := d.frontFault(len(subnets)); reason != "" {
+		return d.voters(setting, reason)
+	}
+	d.front = &stack.Stack{LoadBalancers: []stack.LoadBalancer{d.frontBalancer(subnets)}}
+	d.addFrontListeners(d.frontCheck())
+	return nil
+}
+
+// frontFault says what is wrong with what the group agrees on, "" for nothing, and of which setting.
+func (d *draft) frontFault(subnets int) (setting, reason string) {
+	addresses, tags, overlap := len(d.list(FrontAllocations.Name)), len(d.keys(FrontTags.Name)), overlapping(d.frontCheck())
+	switch {
+	case addresses > 0 && d.frontScheme() != internetFacing:
+		return FrontAllocations.Name, "the Network Load Balancer is internal and has no public addresses: want the scheme " + internetFacing +
+			" in " + Prefix + FrontScheme.Name
+	case addresses > 0 && addresses != subnets:
+		return FrontAllocations.Name, fmt.Sprintf("%d addresses for %d subnets: want one for each", addresses, subnets)
+	case overlap != "":
+		return EnableFront.Name, overlap
+	case tags > mostFrontTags:
+		return EnableFront.Name, fmt.Sprintf("the group has %d tags in %s: the quota is %d", tags, Prefix+FrontTags.Name, mostFrontTags)
+	}
+	return "", ""
+}
+
+// frontBalancer is the Network Load Balancer, without listeners.
+func (d *draft) frontBalancer(subnets []string) stack.LoadBalancer {
+	lb := stack.LoadBalancer{
+		Network: true, Name: stack.FrontName(d.name()),
+		SpareName: stack.FrontName(spareLoadBalancerName(d.in.Options.Cluster, d.in.Group, d.frontScheme())),
+		Scheme:    d.frontScheme(), AddressType: d.addressType(), Subnets: subnets, Allocations: d.list(FrontAllocations.Name),
+		Attributes: d.keys(FrontAttributes.Name), Tags: d.frontTags(stack.FrontPart),
+	}
+	if lb.AddressType == onlyPublicIPv6 {
+		lb.AddressType = "dualstack"
+	}
+	lb.Presets = d.in.presets(frontAttributes, lb.Attributes)
+	for _, id := range d.list(FrontSecurityGroups.Name) {
+		lb.SecurityGroups = append(lb.SecurityGroups, stack.Ref{ID: id})
+	}
+	return lb
+}
+
+func (d *draft) frontScheme() string { return d.get(FrontScheme.Name, d.in.Options.DefaultScheme) }
+
+// frontTags are the load balancer's, unless others are given: then those alone, without the default ones.
+func (d *draft) frontTags(part string) map[string]string {
+	tags := d.keys(FrontTags.Name)
+	if len(tags) == 0 {
+		return d.in.tagsOf(part, d.keys(Tags.Name))
+	}
+	maps.Copy(tags, stack.Tags(d.in.Options.Cluster, stack.Ingresses, d.in.Group.String(), part))
+	return tags
+}
+
+// frontSubnets are those that are given; else those that there are; else those of the load balancer, or, for another scheme, those that are
+// found by their tags.
+func (d *draft) frontSubnets() ([]string, error) {
+	dualstack := isDualstack(d.addressType())
+	if given := d.list(FrontSubnets.Name); len(given) > 0 {
+		_, err := d.in.AWS.explicit(given, dualstack)
+		return given, err
+	}
+	if seen := d.in.seenFront(); seen != nil && seen.Scheme == d.frontScheme() {
+		return seen.Subnets, nil
+	}
+	if d.frontScheme() == d.scheme() {
+		return d.subnets, nil
+	}
+	var ids []string
+	for _, subnet := range d.in.discover(d.frontScheme(), dualstack) {
+		ids = append(ids, subnet.ID)
+	}
+	if len(ids) == 0 {
+		return nil, errors.New("no subnet of the VPC fits a Network Load Balancer that is " + d.frontScheme() + ": name some in " +
+			Prefix + FrontSubnets.Name)
+	}
+	return ids, nil
+}
+
+// frontCheck is how the load balancer is checked.
+func (a agreed) frontCheck() stack.HealthCheck {
+	number := func(key Key[int64]) int32 {
+		n, _ := strconv.ParseInt(a.get(key.Name, key.Default), 10, 32) // it is one
+		return int32(n)
+	}
+	return stack.HealthCheck{
+		Port: a.get(FrontCheckPort.Name, FrontCheckPort.Default), Protocol: a.get(FrontCheckProtocol.Name, FrontCheckProtocol.Default),
+		Path: a.get(FrontCheckPath.Name, FrontCheckPath.Default), Matcher: a.get(FrontSuccessCodes.Name, FrontSuccessCodes.Default),
+		Interval: number(FrontCheckInterval), Timeout: number(FrontCheckTimeout),
+		Healthy: number(FrontHealthyThreshold), Unhealthy: number(FrontUnhealthyThreshold),
+	}
+}
+
+// frontPorts are the ports of the load balancer by those in front. A member that maps none has all be the same.
+func (d *draft) frontPorts() map[int32]int32 {
+	ports := map[int32]int32{}
+	listens := func(port int32) bool {
+		return slices.ContainsFunc(d.listeners, func(l listener) bool { return l.port == port })
+	}
+	for setting, vote := range d.votes {
+		if front, ok := strings.CutPrefix(setting, frontPort("")); ok {
+			from, _ := strconv.ParseInt(front, 10, 32) // they are ports
+			to, _ := strconv.ParseInt(vote.text, 10, 32)
+			if listens(int32(to)) {
+				ports[int32(from)] = int32(to)
+			}
+		}
+	}
+	if slices.ContainsFunc(d.built, func(r *reading) bool { return !r.mapsPorts }) {
+		for _, l := range d.listeners {
+			if _, mapped := ports[l.port]; !mapped {
+				ports[l.port] = l.port
+			}
+		}
+	}
+	return ports
+}
+
+// addFrontListeners adds the listeners in front, each with the target group that it sends to.
+func (d *draft) addFrontListeners(check stack.HealthCheck) {
+	ports, lb := d.frontPorts(), &d.front.LoadBalancers[0]
+	for _, port := range slices.Sorted(maps.Keys(ports)) {
+		part := stack.FrontGroupPart(port)
+		hashed := []string{
+			d.in.Options.Cluster, d.in.Group.String(), strconv.Itoa(int(port)), "alb", tcp, check.Port, check.Protocol,
+		}
+		d.front.TargetGroups = append(d.front.TargetGroups, stack.TargetGroup{
+			Part: part, Name: stack.Name(d.in.Group.parts(), hashed...), SpareName: stack.Name(d.in.Group.parts(), append(hashed, spare)...),
+			TargetType: "alb", Protocol: tcp, Port: port, AddressType: "ipv4", TargetPort: ports[port],
+			HealthCheck: check, Tags: d.frontTags(part),
+		})
+		l := stack.Listener{
+			Port: port, Protocol: tcp,
+			Default: stack.Action{Forward: &stack.Forward{Groups: []stack.Weighted{{Group: stack.Ref{Part: part}, Weight: 1}}}},
+		}
+		if d.in.Options.TagListenersAndRules {
+			l.Tags = d.frontTags(l.Part())
+		}
+		lb.Listeners = append(lb.Listeners, l)
+	}
+}
+
+// warnOfFront finds ports in front at which the security group that is made lets in nobody.
+func (d *draft) warnOfFront(warn func(*reading, Fault)) {
+	if d.front == nil || len(d.list(SecurityGroups.Name))+len(d.list(FrontSecurityGroups.Name)) > 0 {
+		return
+	}
+	for _, r := range d.built {
+		for _, l := range d.front.LoadBalancers[0].Listeners {
+			isOpen := slices.ContainsFunc(d.listeners, func(other listener) bool { return other.port == l.Port })
+			if r.says(frontPort(strconv.Itoa(int(l.Port)))) && !isOpen {
+				warn(r, Fault{Annotation: Prefix + FrontPorts.Name, Value: r.annotations()[Prefix+FrontPorts.Name], Reason: fmt.Sprintf(
+					"the load balancer's security group lets in nobody at port %d of the Network Load Balancer: give it one in %s",
+					l.Port, Prefix+FrontSecurityGroups.Name)})
+			}
+		}
+	}
+}
