@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
@@ -108,6 +109,7 @@ func TestWarnings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		annotations map[string]string // of shop/b
 		params      v1beta1.IngressClassParamsSpec
+		do          func(*networkingv1.Ingress)
 		want        []string
 	}{
 		"an annotation that is none":        {annotations: map[string]string{"shceme": "internal"}, want: []string{`annotation alb.ingress.kubernetes.io/shceme, value "internal": no annotation has this name, it is ignored`}},
@@ -116,12 +118,17 @@ func TestWarnings(t *testing.T) {
 		"a wrong value that nothing needs":  {annotations: map[string]string{"listener-attributes.HTTP-8080": "k"}, want: []string{"has no equals sign"}},
 		"a port twice":                      {annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443},{"HTTP":80}]`}, want: []string{"port 80 is there twice, and its protocol is HTTP: want it once"}},
 		"an empty web ACL":                  {annotations: map[string]string{"wafv2-acl-arn": ""}, want: []string{"an empty value takes the present web ACL off"}},
+		"a Secret with a certificate":       {do: func(i *networkingv1.Ingress) { i.Spec.TLS = []networkingv1.IngressTLS{{SecretName: "web-tls"}} }, want: []string{`spec.tls[0].secretName, value "web-tls": load balancers have no certificates of Secrets`}},
+		"TLS that nobody listens for":       {annotations: map[string]string{"listen-ports": `[{"HTTP": 80}]`}, do: func(i *networkingv1.Ingress) { i.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"a"}}} }, want: []string{"all listeners of this Ingress are for HTTP"}},
 		"a redirect of params that is none": {params: v1beta1.IngressClassParamsSpec{SSLRedirectPort: "https"}, want: []string{"nothing is redirected"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
 			for key, value := range tc.annotations {
 				annotate(&in, 1, Prefix+key, value)
+			}
+			if tc.do != nil {
+				tc.do(in.Members[1].Ingress)
 			}
 			in.Members[1].Params = &v1beta1.IngressClassParams{Spec: tc.params}
 			in.Members[1].Params.Name = "p"

@@ -25,10 +25,10 @@ func TestAlertsAndPanelsOfLoadBalancers(t *testing.T) {
 	app := newApp("metrics")
 	app.Replicas = 1
 	bed.Deploy(t, app)
-	_, err := bed.AWS.State().AddCertificate("", emulated.CertificateSpec{Domains: []string{"metrics.example.com"}})
+	_, err := bed.AWS.State().AddCertificate("", emulated.CertificateSpec{Domains: []string{"metrics.example.net"}})
 	suite.Must(t, err)
 	for _, name := range []string{"metrics", "metrics-bad"} {
-		ingress := newIngress(app.Name, []networkingv1.IngressRule{rule(name+".example.com", "/ "+app.Name)},
+		ingress := newIngress(app.Name, []networkingv1.IngressRule{rule(name+".example.net", "/ "+app.Name)},
 			"group.name=metrics", "target-type=ip", `listen-ports=[{"HTTPS": 443}]`)
 		ingress.Name = name
 		create(t, ingress)

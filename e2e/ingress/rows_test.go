@@ -13,6 +13,7 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -28,8 +29,15 @@ func TestACertificateIsIssuedLater(t *testing.T) {
 	app.Replicas = 1
 	members, balancer := serveGroup(t, app, 2)
 	secure := member(app, "issued-secure", app.Name, `listen-ports=[{"HTTPS":443}]`)
+	secret := &corev1.Secret{ // as cert-manager has it
+		ObjectMeta: metav1.ObjectMeta{Namespace: secure.Namespace, Name: "issued-tls"}, Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{corev1.TLSCertKey: []byte("certificate"), corev1.TLSPrivateKeyKey: []byte("key")},
+	}
+	suite.Must(t, bed.Client.Create(t.Context(), secret))
+	secure.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{secure.Spec.Rules[0].Host}, SecretName: secret.Name}}
 	create(t, secure)
 	suite.Eventually(t, "an event", func() error { return said(t, secure, "no certificate in ACM is for this host") })
+	suite.Eventually(t, "an event about the Secret", func() error { return said(t, secure, "load balancers have no certificates of Secrets") })
 	change(t, members[0], func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Path = "/changed" })
 	suite.Eventually(t, "another member to be changed meanwhile", func() error {
 		return answeredBy(t, app, balancer, members[0].Name+".example.com", "/changed")
