@@ -70,7 +70,7 @@ func (p *pass) isTakenAway(member *networkingv1.Ingress) bool {
 	if !p.hasLoadBalancer() {
 		return true
 	}
-	if len(p.result.LeftOut) > 0 || p.awaitsHealth() && p.hasTargetGroup(member) {
+	if len(p.result.LeftOut) > 0 || p.awaitsHealth() && p.hasTargetGroup(member) || p.awaitsEnd() {
 		return false
 	}
 	return !slices.ContainsFunc(p.result.Failures, func(f apply.Failure) bool { return apply.Removes(f.Step.Change) && !isProtected(f) })
@@ -79,6 +79,12 @@ func (p *pass) isTakenAway(member *networkingv1.Ingress) bool {
 // awaitsHealth reports whether something new does not serve yet.
 func (p *pass) awaitsHealth() bool {
 	return slices.ContainsFunc(p.result.Waits, func(w plan.Wait) bool { return w.Settled == (stack.Ref{}) && !isOfFront(w) })
+}
+
+// awaitsEnd reports whether a load balancer goes once that in front of it is gone, unless that one is protected.
+func (p *pass) awaitsEnd() bool {
+	return slices.ContainsFunc(p.result.Waits, func(w plan.Wait) bool { return w.Gone != (stack.Ref{}) }) &&
+		len(p.members.Active) == 0 && !slices.ContainsFunc(p.result.Failures, isProtected)
 }
 
 // hasTargetGroup reports whether a target group of an inactive member is there.

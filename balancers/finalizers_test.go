@@ -8,9 +8,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -59,5 +63,28 @@ func TestAMemberThatIsGoneHasNoFinalizerToLose(t *testing.T) {
 	b.patchErr = apierrors.NewNotFound(ingresses, "a")
 	if b.mustPass(edge); len(b.events) > 0 {
 		t.Errorf("events %q", b.events)
+	}
+}
+
+// A load balancer goes after the one in front of it. Until then its Ingress keeps the finalizer, unless somebody protects the one in front.
+func TestAFinalizerWaitsForWhatStandsInFront(t *testing.T) {
+	for name, protected := range map[string]bool{"one that goes": false, "one that is protected": true} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, served(ingressOf("a", edge), oldHost, edge))
+			b.see(edge, balancer("old", true, 80))
+			b.delete("a")
+			b.apply = func(apply.Pass) (out apply.Result) {
+				if protected {
+					out = refusedWith(plan.DeleteLoadBalancer{}, "OperationNotPermitted")
+				}
+				out.Waits = []plan.Wait{{Gone: stack.Ref{ID: "nlb", Part: stack.FrontPart}}}
+				return out
+			}
+			_, _ = b.pass(edge) // a protected one is an error
+			err := b.Client.Get(t.Context(), types.NamespacedName{Namespace: "shop", Name: "a"}, &networkingv1.Ingress{})
+			if gone := apierrors.IsNotFound(err); gone != protected {
+				t.Errorf("the Ingress is gone: %v, %v", gone, err)
+			}
+		})
 	}
 }
