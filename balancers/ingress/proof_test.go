@@ -7,7 +7,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -71,5 +73,36 @@ func names(literal, name string) bool {
 			return true
 		}
 		rest = after
+	}
+}
+
+// TestScenariosNameTests: each test that the list of the incumbent's scenarios names exists.
+func TestScenariosNameTests(t *testing.T) {
+	list, err := os.ReadFile("../../e2e/ingress/SCENARIOS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var declared strings.Builder
+	for _, pattern := range []string{"../../e2e/*/*_test.go", "*_test.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, error %v", pattern, files, err)
+		}
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			declared.Write(content)
+		}
+	}
+	named := regexp.MustCompile("`(Test[A-Za-z]+)`").FindAllStringSubmatch(string(list), -1)
+	if len(named) < 10 {
+		t.Errorf("the list names %d tests", len(named))
+	}
+	for _, name := range named {
+		if !strings.Contains(declared.String(), "func "+name[1]+"(") {
+			t.Errorf("there is no %s", name[1])
+		}
 	}
 }
