@@ -36,9 +36,9 @@ type externalDNS struct {
 	zone string
 }
 
-// startExternalDNS runs ExternalDNS with further flags until the test ends. It has a Route 53 of its own, with a public and a private zone
+// startExternalDNS runs ExternalDNS for groups, with commas between them, with further flags until the test ends. It has a Route 53 of its own, with a public and a private zone
 // of the same name.
-func startExternalDNS(t *testing.T, group, zoneType string, args ...string) *externalDNS {
+func startExternalDNS(t *testing.T, groups, zoneType string, args ...string) *externalDNS {
 	t.Helper()
 	binary := os.Getenv("TARGETGATE_EXTERNAL_DNS")
 	if binary == "" {
@@ -52,6 +52,7 @@ func startExternalDNS(t *testing.T, group, zoneType string, args ...string) *ext
 	endpoint := httptest.NewServer(server)
 	t.Cleanup(endpoint.Close)
 	dir := t.TempDir()
+	owner, _, _ := strings.Cut(groups, ",")
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	suite.Must(t, cluster.WriteKubeconfig(kubeconfig, bed.Cluster.AdminConfig()))
 	launcher := process.NewLauncher()
@@ -63,8 +64,8 @@ func startExternalDNS(t *testing.T, group, zoneType string, args ...string) *ext
 			"AWS_ACCESS_KEY_ID=external-dns", "AWS_SECRET_ACCESS_KEY=secret",
 		},
 		Args: append([]string{
-			"--source=ingress", "--provider=aws", "--policy=sync", "--registry=txt", "--txt-owner-id=" + group, "--domain-filter=" + domain,
-			"--aws-zone-type=" + zoneType, "--annotation-filter=" + prefix + "group.name in (" + group + ")",
+			"--source=ingress", "--provider=aws", "--policy=sync", "--registry=txt", "--txt-owner-id=" + owner, "--domain-filter=" + domain,
+			"--aws-zone-type=" + zoneType, "--annotation-filter=" + prefix + "group.name in (" + groups + ")",
 			"--interval=" + interval.String(), "--kubeconfig=" + kubeconfig,
 		}, args...),
 	})
