@@ -460,7 +460,7 @@ func TestBesideObservesGenerationBeforeAWSAnswers(t *testing.T) {
 				b.run(time.Minute, webKey)
 				want := int64(1)
 				if shared {
-					want = 0
+					want = -1
 				}
 				b.observes("while AWS does not answer", want)
 			})

@@ -15,7 +15,7 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// observes fails the test unless the status names that generation of the spec, 0 for none.
+// observes fails the test unless the status names that generation of the spec, -1 for none.
 func (b *bed) observes(when string, want int64) {
 	b.t.Helper()
 	if got := ptr.Deref(b.binding().Status.ObservedGeneration, 0); got != want {
@@ -55,11 +55,11 @@ func TestObservedGenerationWaitsForAWSToTakeTargets(t *testing.T) {
 	inBed(t, func(b *bed) {
 		answer := b.hang("DescribeTargetHealth")
 		b.run(time.Second, webKey)
-		b.observes("before the group was read", 0)
+		b.observes("before the group was read", -1)
 		answer(nil)
 		answer = b.hang("RegisterTargets")
 		b.run(4*time.Second, webKey)
-		b.observes("before the registration was answered", 0)
+		b.observes("before the registration was answered", -1)
 		answer(nil)
 		b.run(time.Second, webKey)
 		b.observes("after the registration, the gate still closed,", 1)
@@ -88,7 +88,7 @@ func TestObservedGenerationStaysBehindWhileAWSIsDown(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.aws.Before = func(context.Context, fakeelbv2.Call) error { return errors.New("no answer") }
 		b.run(time.Minute, webKey)
-		b.observes("while AWS has never answered", 0)
+		b.observes("while AWS has never answered", -1)
 		b.aws.Before = nil
 		b.run(time.Minute)
 		b.observes("when AWS answers", 1)

@@ -122,24 +122,31 @@ func TestSharedGroupForgottenTargetsGo(t *testing.T) {
 	}, writtenRecord("10.0.0.2:8080"))
 }
 
-// Whoever may write ConfigMaps may write one before the binding, with whichever targets.
+// Whoever may write ConfigMaps may write one before the binding, with whichever targets. Other CRDs have no default for the status.
 func TestSharedGroupRecordFromBeforeTheBindingIsIgnored(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
-	inSharedBed(t, func(b *bed) {
-		b.aws.SetHealth(testARN, two, healthy)
-		b.settle()
-		b.after(testDrift)
-		b.after(testDrift)
-		if got := b.targets()[two.String()]; got != elbv2.StateHealthy {
-			t.Errorf("the target that was listed is %q", got)
-		}
-		if got := b.record(); got != "10.0.0.1:8080" {
-			t.Errorf("record %q", got)
-		}
-		if n := b.told("RecordIgnored"); n != 1 {
-			t.Errorf("told %d times, want once", n)
-		}
-	}, pod, newSlice("web-1", pod), writtenRecord("10.0.0.2:8080,10.99.0.1:8080"))
+	for name, status := range map[string]v1beta1.TargetGroupBindingStatus{"without a status": {}, "with the default": newBinding().Status} {
+		t.Run(name, func(t *testing.T) {
+			inSharedBed(t, func(b *bed) {
+				binding := b.binding()
+				binding.Status = status
+				b.must(b.cluster.Status().Update(t.Context(), binding))
+				b.aws.SetHealth(testARN, two, healthy)
+				b.settle()
+				b.after(testDrift)
+				b.after(testDrift)
+				if got := b.targets()[two.String()]; got != elbv2.StateHealthy {
+					t.Errorf("the target that was listed is %q", got)
+				}
+				if got := b.record(); got != "10.0.0.1:8080" {
+					t.Errorf("record %q", got)
+				}
+				if n := b.told("RecordIgnored"); n != 1 {
+					t.Errorf("told %d times, want once", n)
+				}
+			}, pod.DeepCopy(), newSlice("web-1", pod), writtenRecord("10.0.0.2:8080,10.99.0.1:8080"))
+		})
+	}
 }
 
 // The incumbent looks for the server IDs again, should it come back.

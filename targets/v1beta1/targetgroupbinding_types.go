@@ -200,7 +200,8 @@ type TargetGroupBinding struct {
 
 	Spec TargetGroupBindingSpec `json:"spec,omitempty"`
 
-	// The default tells GitOps tools that wait for observedGeneration (kstatus) that no controller has seen a new binding yet.
+	// Status is what targetgate last saw and did. By the default, tools that go by observedGeneration (kstatus) take a new binding
+	// for unfinished.
 	// +kubebuilder:default:={observedGeneration:-1}
 	Status TargetGroupBindingStatus `json:"status,omitempty"`
 }
