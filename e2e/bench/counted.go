@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
@@ -55,7 +54,7 @@ func (e *estate) restarted(ctx context.Context) error {
 	quiet, writes := time.Duration(0), 0
 	for _, c := range calls {
 		quiet = max(quiet, c.Answered.Sub(begin))
-		if !isDescribe(c) && !strings.HasPrefix(c.Operation, "List") && !strings.HasPrefix(c.Operation, "Get") {
+		if isWrite(c) {
 			writes++
 		}
 	}

@@ -62,7 +62,7 @@
 //	                           progress lists them by operation, and by the code with which AWS refuses them
 //
 // For Ingresses a load balancer is active after 60 s, and its interfaces are released 15 s after its deletion. There are limits in
-// ingress-hundred alone: 4 calls a second of each kind that changes something, 50 describe calls.
+// ingress-hundred and ingress-groups: 4 calls a second of each kind that changes something, 50 describe calls.
 //
 // Each growth run has two variants: each binding in its own namespace, or all in one (-in-one).
 //
@@ -108,6 +108,9 @@
 //
 // 100 load balancers, time: creations and deletions have 3 calls a second, as AWS publishes for changes of settings; the goal takes
 // 4. Nothing is throttled.
+//
+// 1,000 Ingresses in 100 groups: their names were there after 46 s in the median, the last one was right after 726 s. That is what 2,200
+// creations take at 3 a second; the limit there is 4, with which they would take 545 s.
 //
 // A missed goal is a figure like the others: the exit status is 0. It is 1 if a scenario could not run to its end.
 package main

@@ -141,6 +141,11 @@ var expectations = map[string]map[string]expectation{
 		"deleted: AWS calls":                  want(700, 2107),
 		"deleted: refused calls":              knownOnly(702),
 	},
+	"ingress-groups": {
+		"created: throttled calls": wantOnly(0),
+		memory:                     wantOnly(150),
+		restartWrites:              wantOnly(0),
+	},
 	"ingress-thousand": {
 		"an idle minute: AWS calls":   wantOnly(0),
 		"one path changed: right":     wantOnly(0.5),

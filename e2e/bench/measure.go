@@ -149,6 +149,11 @@ func byOperation(calls []wire.Call) map[string]int {
 
 func isDescribe(call wire.Call) bool { return strings.HasPrefix(call.Operation, describePrefix) }
 
+// isWrite reports whether a call is none that only reads.
+func isWrite(call wire.Call) bool {
+	return !isDescribe(call) && !strings.HasPrefix(call.Operation, "List") && !strings.HasPrefix(call.Operation, "Get")
+}
+
 func isThrottled(call wire.Call) bool { return call.Throttled }
 
 func changesTargets(call wire.Call) bool {
