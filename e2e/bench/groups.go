@@ -57,7 +57,7 @@ func leastFor(calls []wire.Call) time.Duration {
 	for _, what := range []string{"LoadBalancer", "TargetGroup", "Listener", "Rule"} {
 		creations += matching(calls, isOf("Create"+what))
 	}
-	return time.Duration(float64(creations-mutating.Capacity) / mutating.Refill * float64(time.Second))
+	return time.Duration(max(0, float64(creations-mutating.Capacity)/mutating.Refill) * float64(time.Second))
 }
 
 // churned measures changes of one path each, 10 a minute.
@@ -85,10 +85,13 @@ func (e *estate) churned(ctx context.Context, list []*networkingv1.Ingress) erro
 }
 
 // restartedAmongMany measures what a restart changes in two minutes.
-func (e *estate) restartedAmongMany(ctx context.Context) error {
+func (e *estate) restartedAmongMany(ctx context.Context) (err error) {
 	before := len(e.bed.AWS.Calls(0))
 	e.bed.Targetgate.Kill()
 	if err := errors.Join(e.bed.Targetgate.Restart(ctx), run.Pause(ctx, 2*time.Minute)); err != nil {
+		return err
+	}
+	if e.pid, err = childCalled("targetgate"); err != nil {
 		return err
 	}
 	calls := e.callsSince(before)
