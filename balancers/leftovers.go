@@ -60,10 +60,14 @@ func (r *Reconciler) leftovers(ctx context.Context) (out []reconcile.Request, er
 	return out, err
 }
 
-// isMentioned reports whether an Ingress names the group, or has its name, whoever's it is: then another controller may be at work.
+// isMentioned reports whether an Ingress names the group, or has its name, whoever's it is: then another controller may be at work. For one
+// that is being deleted nobody makes anything any more; while it has the group's finalizer it is a member.
 func isMentioned(group ingress.Group, all []*networkingv1.Ingress) bool {
 	return slices.ContainsFunc(all, func(i *networkingv1.Ingress) bool {
-		if !group.IsExplicit() {
+		switch {
+		case i.DeletionTimestamp != nil:
+			return false
+		case !group.IsExplicit():
 			return i.Namespace == group.Namespace && i.Name == group.Name
 		}
 		return i.Annotations[ingress.Prefix+ingress.GroupName.Name] == group.Name

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
@@ -67,6 +68,8 @@ func TestOnlyWhatNobodyAsksForIsCollected(t *testing.T) {
 	named.Annotations = nil
 	named.Spec.IngressClassName = ptr.To("other")
 	web := ingress.Group{Namespace: "shop", Name: "web"}
+	going := ingressOf("going", edge)
+	going.DeletionTimestamp, going.Finalizers = ptr.To(metav1.Now()), []string{other.Finalizer()}
 	left := stack.Stack{TargetGroups: []stack.TargetGroup{{ARN: "tg"}}, SecurityGroups: []stack.SecurityGroup{{ID: "sg"}}}
 	serving := left
 	serving.LoadBalancers = []stack.LoadBalancer{balancer("old", true, 80)}
@@ -79,6 +82,7 @@ func TestOnlyWhatNobodyAsksForIsCollected(t *testing.T) {
 		"nobody asks for it":                        {edge, left, nil, 1},
 		"another controller's Ingress names it":     {edge, left, []client.Object{foreign}, 0},
 		"another controller's Ingress has its name": {web, left, []client.Object{named}, 0},
+		"an Ingress names it that is being deleted": {edge, left, []client.Object{going}, 1},
 		"another group is named":                    {other, left, []client.Object{foreign}, 1},
 		"it has a load balancer":                    {edge, serving, nil, 0},
 	} {

@@ -73,9 +73,9 @@ func TestProductionWalk(t *testing.T) {
 	}
 	suite.Eventually(t, "nothing to be left", func() error {
 		groups, err := aws.Groups(state.GroupFilter{})
-		left := slices.ContainsFunc(groups, func(g state.Group) bool { return strings.HasPrefix(g.Name, "k8s-walk-") })
-		if err == nil && left {
-			err = errors.New("a target group is there")
+		groups = slices.DeleteFunc(groups, func(g state.Group) bool { return !strings.HasPrefix(g.Name, "k8s-walk-") })
+		if err == nil && len(groups) > 0 {
+			err = fmt.Errorf("target group %s is there", groups[0].Name)
 		}
 		return errors.Join(err, goneIs(after), goneIs(before[vpn]))
 	})
