@@ -6,20 +6,14 @@
 package chart
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	yamlreader "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
+	"github.com/targetgate/targetgate/e2e/cluster"
 	"github.com/targetgate/targetgate/e2e/suite"
 )
 
@@ -51,20 +45,13 @@ func built(t *testing.T, program string, args ...string) map[string]map[string]a
 	command.Env, command.Stderr = append(os.Environ(), "HOME="+t.TempDir()), os.Stderr
 	manifest, err := command.Output()
 	suite.Must(t, err)
+	list, err := cluster.ParseManifest(manifest)
+	suite.Must(t, err)
 	objects := map[string]map[string]any{}
-	documents := yamlreader.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest)))
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return objects
-		}
-		suite.Must(t, err)
-		object := unstructured.Unstructured{}
-		suite.Must(t, yaml.Unmarshal(document, &object.Object))
-		if len(object.Object) > 0 {
-			object.SetLabels(nil)
-			object.SetAnnotations(nil)
-			objects[object.GetKind()+" "+object.GetName()] = object.Object
-		}
+	for _, object := range list {
+		object.SetLabels(nil)
+		object.SetAnnotations(nil)
+		objects[object.GetKind()+" "+object.GetName()] = object.Object
 	}
+	return objects
 }

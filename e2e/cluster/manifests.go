@@ -28,7 +28,11 @@ func readManifests(paths ...string) ([]*unstructured.Unstructured, error) {
 			return nil, err
 		}
 		for _, file := range files {
-			found, err := readManifest(file)
+			content, err := os.ReadFile(file)
+			if err != nil {
+				return nil, fmt.Errorf("reading manifest: %w", err)
+			}
+			found, err := ParseManifest(content)
 			if err != nil {
 				return nil, fmt.Errorf("reading manifest %s: %w", file, err)
 			}
@@ -67,12 +71,8 @@ func manifestFiles(path string) ([]string, error) {
 	return files, nil
 }
 
-// readManifest returns the objects of one file, whose documents may be empty. A key given twice is an error.
-func readManifest(path string) ([]*unstructured.Unstructured, error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
+// ParseManifest returns the objects of a YAML file, whose documents may be empty. A key given twice is an error.
+func ParseManifest(content []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	documents := yamlreader.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
 	for {

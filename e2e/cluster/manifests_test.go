@@ -19,9 +19,9 @@ func TestReadManifestsKeepsOrder(t *testing.T) {
 		"b.yaml":   manifest("ConfigMap", "b1") + "---\n" + manifest("Namespace", "b2"),
 		"a.yml":    manifest("ConfigMap", "a1") + "---\n# nothing\n---\n",
 		"note.txt": "not a manifest",
+		"z.yaml":   manifest("CustomResourceDefinition", "z1"),
 
 		"kustomization.yaml": manifest("Component", "k1"),
-		"z.yaml":             manifest("CustomResourceDefinition", "z1"),
 	}
 	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
