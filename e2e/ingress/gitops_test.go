@@ -6,12 +6,9 @@
 package ingress
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -22,57 +19,50 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	yamlreader "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
+	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/e2e/emulator"
+	emulated "github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// kustomize builds a folder of testdata/gitops by kubectl.
-func kustomize(t *testing.T, folder string) (objects []*unstructured.Unstructured) {
+// kustomize builds a folder of testdata/gitops, with other words in place of some: old, new, old, new ...
+func kustomize(t *testing.T, folder string, words ...string) []*unstructured.Unstructured {
 	t.Helper()
 	kubectl := filepath.Join(filepath.Dir(os.Getenv("TARGETGATE_CONTROL_PLANE")), "kubectl")
-	var warnings strings.Builder
+	var warned strings.Builder
 	command := exec.CommandContext(t.Context(), kubectl, "kustomize", filepath.Join("testdata/gitops", folder))
-	command.Stderr = &warnings
+	command.Stderr = &warned
 	out, err := command.Output()
-	if err != nil || warnings.Len() > 0 { // what is deprecated is not shipped
-		t.Fatalf("building %s: %v\n%s", folder, err, warnings.String())
+	if err != nil || warned.Len() > 0 { // what is deprecated is not shipped
+		t.Fatalf("building %s: %v\n%s", folder, err, warned.String())
 	}
-	documents := yamlreader.NewYAMLReader(bufio.NewReader(bytes.NewReader(out)))
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return objects
-		}
-		suite.Must(t, err)
-		object := &unstructured.Unstructured{}
-		suite.Must(t, yaml.Unmarshal(document, &object.Object))
-		objects = append(objects, object)
-	}
+	objects, err := cluster.ParseManifest([]byte(strings.NewReplacer(words...).Replace(string(out))))
+	suite.Must(t, err)
+	return objects
 }
 
 const (
 	argo       = "argocd-controller"
 	trackingID = "argocd.argoproj.io/tracking-id"
+	syncWave   = "argocd.argoproj.io/sync-wave"
 )
 
-// applyAgain applies the objects server-side, as Argo CD does, and returns those that this has changed. Argo CD takes fields from others by
+// applyAll applies the objects server-side, as Argo CD does, and returns those that this has changed. Argo CD takes fields from others by
 // force. This does it only when told so: if somebody has changed a field, the test fails.
-func applyAgain(t *testing.T, objects []*unstructured.Unstructured, options ...client.ApplyOption) (changed []string) {
+func applyAll(t *testing.T, objects []*unstructured.Unstructured, options ...client.ApplyOption) (changed []string) {
 	t.Helper()
 	for _, object := range objects {
 		name := fmt.Sprintf("%s %s", object.GetKind(), object.GetName())
 		before, after := live(t, object), object.DeepCopy()
-		annotations := after.GetAnnotations()
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[trackingID] = "gitops:" + name
+		annotations := map[string]string{trackingID: "gitops:" + name}
+		maps.Copy(annotations, after.GetAnnotations())
 		after.SetAnnotations(annotations)
 		err := bed.Client.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(after), append(options, client.FieldOwner(argo))...)
 		if err != nil {
@@ -98,14 +88,14 @@ func live(t *testing.T, object *unstructured.Unstructured) *unstructured.Unstruc
 func awaitSynced(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	suite.Eventually(t, "an apply that changes nothing", func() error {
-		if changed := applyAgain(t, objects); len(changed) > 0 {
+		if changed := applyAll(t, objects); len(changed) > 0 {
 			return fmt.Errorf("it changes %s", strings.Join(changed, ", "))
 		}
 		return nil
 	})
 }
 
-// targetgate is installed from Git while it runs: what it writes into what is installed stays, and nothing is applied twice.
+// targetgate is installed from Git while it runs: what it writes into what is installed stays, and no field is written twice.
 func TestKustomizationIsInSync(t *testing.T) {
 	t.Parallel()
 	objects := slices.DeleteFunc(kustomize(t, "targetgate"), func(object *unstructured.Unstructured) bool {
@@ -118,7 +108,7 @@ func TestKustomizationIsInSync(t *testing.T) {
 	for _, object := range objects {
 		setPort(t, object, port)
 	}
-	applyAgain(t, objects, client.ForceOwnership) // from what has installed the test bed
+	applyAll(t, objects, client.ForceOwnership) // from what has installed the test bed
 	awaitSynced(t, objects)
 	suite.Must(t, bed.Targetgate.Ready(t.Context()))
 	for _, object := range objects {
@@ -151,37 +141,95 @@ func setPort(t *testing.T, object *unstructured.Unstructured, port int64) {
 	}
 }
 
-// An app is kept in Git, as base and overlay, and applied again and again while targetgate makes its load balancer.
+// An app is kept in Git as base and overlay, with two groups side by side as in TestProductionManifest, and applied again and again while
+// targetgate makes its load balancers. The Ingresses are in a wave before the Deployment, so that its pods have gates from the first on.
 func TestAppIsInSync(t *testing.T) {
 	t.Parallel()
 	app := newApp("gitops")
-	objects, seen := kustomize(t, "app/production"), followHealth(t, app.Name)
-	ingress := newIngress(app.Name, nil)
-	deleteAfter(t, ingress)
-	applyAgain(t, objects)
-	suite.Eventually(t, "answers", func() error {
-		applyAgain(t, objects)
-		suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(ingress), ingress))
-		if entries := ingress.Status.LoadBalancer.Ingress; len(entries) == 1 {
-			return answeredBy(t, app, entries[0].Hostname, "gitops.example.com", "/")
-		}
-		return fmt.Errorf("the status is %+v", ingress.Status)
+	certificate, err := bed.AWS.State().AddCertificate("", emulated.CertificateSpec{Domains: []string{"app.gitops.test"}})
+	suite.Must(t, err)
+	objects := kustomize(t, "app/production", "SECURITY-GROUP", addSecurityGroup(t, app.Name), "CERTIFICATE", certificate.ARN,
+		"WEB-ACL", bed.AWS.State().AddWebACL("", app.Name, emulated.ScopeRegional).ARN)
+	first := slices.DeleteFunc(slices.Clone(objects), func(object *unstructured.Unstructured) bool {
+		return object.GetAnnotations()[syncWave] != ""
 	})
+	if len(first) != len(objects)-1 {
+		t.Fatalf("%d of %d objects are in the first wave, want all but the Deployment", len(first), len(objects))
+	}
+	ingresses := []*networkingv1.Ingress{newIngress("public", nil), newIngress("vpn", nil)}
+	for _, ingress := range ingresses {
+		ingress.Namespace = app.Name
+	}
+	deleteAfter(t, app.Name, ingresses)
+	seen := followHealth(t, app.Name)
+	applyAll(t, first)
+	for _, ingress := range ingresses {
+		awaitHost(t, ingress) // by which Argo CD knows a healthy Ingress
+	}
+	applyAll(t, objects)
+	for _, ingress := range ingresses {
+		host := ingress.Status.LoadBalancer.Ingress[0].Hostname
+		suite.Eventually(t, "answers over HTTP", func() error {
+			applyAll(t, objects)
+			return answeredBy(t, app, host, "app.gitops.test", "/")
+		})
+		suite.Eventually(t, "answers over HTTPS", func() error { return answersOverTLS(host, "app.gitops.test", certificate) })
+	}
 	bed.AwaitRolled(t, app)
-	seen.await(t, "Deployment", phase{"Current", ""})
-	seen.await(t, "TargetGroupBinding", phase{"Current", "Healthy"})
+	seen.await(t, "Deployment", 1, phase{"Current", ""})
+	seen.await(t, "Ingress", 2, phase{"Current", ""})
+	seen.await(t, "TargetGroupBinding", 2, phase{"Current", "Healthy"})
 	awaitSynced(t, objects)
-	wantTargetgates(t, ingress)
-	seen.wantFirst(t, "Deployment", phase{"InProgress", ""})
 	seen.wantFirst(t, "TargetGroupBinding", phase{"InProgress", "Progressing"})
 	seen.wantNone(t, "TargetGroupBinding", phase{"InProgress", "Degraded"})
-	seen.await(t, "Ingress", phase{"Current", ""})
+	for _, pod := range bed.Pods(t, app) {
+		if len(pod.Spec.ReadinessGates) != 2 {
+			t.Errorf("pod %s has the gates %v, want one of each binding", pod.Name, pod.Spec.ReadinessGates)
+		}
+	}
+	for _, ingress := range ingresses {
+		wantTargetgates(t, ingress)
+	}
+}
 
-	bed.DeleteService(t, app)
-	seen.await(t, "TargetGroupBinding", phase{"InProgress", "Degraded"})
-	applyAgain(t, objects)
-	seen.await(t, "TargetGroupBinding", phase{"Current", "Healthy"})
+// A binding is kept in Git, too. Tools wait until targetgate has acted on what they have applied.
+func TestBindingIsInSync(t *testing.T) {
+	t.Parallel()
+	app := newApp("tracked")
+	seen := followHealth(t, app.Name)
+	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
+	var err error
+	app.TargetGroup, app.URL, err = bed.AWS.CreateService(app.Name, emulator.Service{HealthCheck: app.HealthCheck})
+	suite.Must(t, err)
+	binding := asInGit(t, app.Binding())
+	objects := []*unstructured.Unstructured{binding}
+	progressing, healthy, degraded := phase{"InProgress", "Progressing"}, phase{"Current", "Healthy"}, phase{"InProgress", "Degraded"}
+
+	applyAll(t, objects)
+	seen.awaitAll(t, "TargetGroupBinding", progressing, healthy)
 	awaitSynced(t, objects)
+	suite.Must(t, unstructured.SetNestedField(binding.Object, "http", "spec", "serviceRef", "port"))
+	applyAll(t, objects)
+	seen.awaitAll(t, "TargetGroupBinding", progressing, healthy, progressing, healthy)
+	awaitSynced(t, objects)
+	giveBack := bed.DeleteService(t, app)
+	seen.await(t, "TargetGroupBinding", 1, degraded)
+	giveBack()
+	seen.await(t, "TargetGroupBinding", 1, healthy)
+	awaitSynced(t, objects)
+}
+
+// asInGit is a binding without what the cluster adds.
+func asInGit(t *testing.T, binding *v1beta1.TargetGroupBinding) *unstructured.Unstructured {
+	t.Helper()
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(binding)
+	suite.Must(t, err)
+	out := &unstructured.Unstructured{Object: fields}
+	out.SetGroupVersionKind(v1beta1.GroupVersion.WithKind("TargetGroupBinding"))
+	unstructured.RemoveNestedField(fields, "status")
+	unstructured.RemoveNestedField(fields, "metadata", "creationTimestamp")
+	return out
 }
 
 // wantTargetgates: what targetgate writes into an Ingress stays, and nothing that it makes looks like a thing of Argo CD's, which would
@@ -192,27 +240,28 @@ func wantTargetgates(t *testing.T, ingress *networkingv1.Ingress) {
 	if len(ingress.Finalizers) == 0 || len(ingress.Status.LoadBalancer.Ingress) == 0 {
 		t.Errorf("the Ingress has finalizers %v and status %+v", ingress.Finalizers, ingress.Status)
 	}
-	bindings := &v1beta1.TargetGroupBindingList{}
-	suite.Must(t, bed.Client.List(t.Context(), bindings, client.InNamespace(ingress.Namespace)))
+	bindings, group := &v1beta1.TargetGroupBindingList{}, map[string]string{"ingress.k8s.aws/stack": ingress.Annotations[prefix+"group.name"]}
+	suite.Must(t, bed.Client.List(t.Context(), bindings, client.InNamespace(ingress.Namespace), client.MatchingLabels(group)))
 	if len(bindings.Items) != 1 {
-		t.Fatalf("%d bindings, want 1", len(bindings.Items))
+		t.Fatalf("%d bindings of %v, want 1", len(bindings.Items), group)
 	}
 	got := bindings.Items[0]
-	want := map[string]string{"ingress.k8s.aws/stack-namespace": ingress.Namespace, "ingress.k8s.aws/stack-name": ingress.Name}
-	if diff := cmp.Diff(want, got.Labels); diff != "" || got.Annotations[trackingID] != "" {
+	if diff := cmp.Diff(group, got.Labels); diff != "" || got.Annotations[trackingID] != "" {
 		t.Errorf("the binding has annotations %v, and labels (-want +got):\n%s", got.Annotations, diff)
 	}
 }
 
-// deleteAfter deletes the Ingress at the end of the test, and then its namespace.
-func deleteAfter(t *testing.T, ingress *networkingv1.Ingress) {
+// deleteAfter deletes the Ingresses at the end of the test, and then their namespace.
+func deleteAfter(t *testing.T, namespace string, ingresses []*networkingv1.Ingress) {
 	t.Helper()
-	namespace := &unstructured.Unstructured{}
-	namespace.SetAPIVersion("v1")
-	namespace.SetKind("Namespace")
-	namespace.SetName(ingress.Namespace)
+	last := &corev1.Namespace{}
+	last.Name = namespace
 	t.Cleanup(func() {
-		for _, object := range []client.Object{ingress.DeepCopy(), namespace} {
+		var objects []client.Object
+		for _, ingress := range ingresses {
+			objects = append(objects, ingress.DeepCopy())
+		}
+		for _, object := range append(objects, last) {
 			if err := client.IgnoreNotFound(bed.Client.Delete(context.Background(), object)); err != nil {
 				t.Errorf("deleting %s: %v", object.GetName(), err)
 			}

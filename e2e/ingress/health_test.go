@@ -6,45 +6,46 @@
 package ingress
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	lua "github.com/yuin/gopher-lua"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/yaml"
 
+	"github.com/targetgate/targetgate/e2e/argocd"
 	"github.com/targetgate/targetgate/e2e/suite"
 )
 
 // phase is what GitOps tools think of an object: by kstatus, as Flux does, and by the rule for Argo CD in config/argocd, if there is one.
 type phase struct{ kstatus, argo string }
 
-// phases are those of the objects of a kind that have been followed, one after the other, without those that are like the one before.
+// phases are those of the objects of an app, one after the other, without those that are like the one before.
 type phases struct {
 	mu   sync.Mutex
-	seen map[string][]phase // by kind
-	// last are the words for the last phase.
-	last map[string]string
+	seen map[types.UID]*life
 }
 
-// followHealth takes note of the phases of the app's Deployment, Ingress and binding from their creation on, until the end of the test.
+// life is that of one object.
+type life struct {
+	kind   string
+	phases []phase
+	words  string // for the last phase
+}
+
+// followHealth takes note of the phases of Deployments, Ingresses and bindings from their creation on, until the end of the test.
 func followHealth(t *testing.T, namespace string) *phases {
 	t.Helper()
 	objects, err := dynamic.NewForConfig(bed.Cluster.AdminConfig())
 	suite.Must(t, err)
-	p := &phases{seen: map[string][]phase{}, last: map[string]string{}}
-	rule := healthRule(t)
+	p := &phases{seen: map[types.UID]*life{}}
+	rule, err := argocd.Read(suite.Root)
+	suite.Must(t, err)
 	for _, resource := range []schema.GroupVersionResource{
 		{Group: "apps", Version: "v1", Resource: "deployments"},
 		{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"},
@@ -64,13 +65,13 @@ func followHealth(t *testing.T, namespace string) *phases {
 	return p
 }
 
-func (p *phases) note(object *unstructured.Unstructured, rule string) {
-	var now phase
-	var argo string
+func (p *phases) note(object *unstructured.Unstructured, rule argocd.Rule) {
+	var health argocd.Health
 	result, err := status.Compute(object)
 	if err == nil && object.GetKind() == "TargetGroupBinding" {
-		now.argo, argo, err = runRule(rule, object)
+		health, err = rule.Of(object)
 	}
+	now := phase{argo: health.Status}
 	if err != nil {
 		now.kstatus = err.Error()
 	} else {
@@ -78,106 +79,69 @@ func (p *phases) note(object *unstructured.Unstructured, rule string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	kind := object.GetKind()
-	if seen := p.seen[kind]; len(seen) == 0 || seen[len(seen)-1] != now {
-		p.seen[kind] = append(seen, now)
+	l := p.seen[object.GetUID()]
+	if l == nil {
+		l = &life{kind: object.GetKind()}
+		p.seen[object.GetUID()] = l
 	}
-	p.last[kind] = fmt.Sprintf("kstatus: %+v, Argo CD: %s", result, argo)
+	if len(l.phases) == 0 || l.phases[len(l.phases)-1] != now {
+		l.phases = append(l.phases, now)
+	}
+	l.words = fmt.Sprintf("kstatus: %+v, Argo CD: %s", result, health.Message)
 }
 
-// of are the phases of a kind.
-func (p *phases) of(kind string) (seen []phase, last string) {
+// of are the objects of a kind.
+func (p *phases) of(kind string) (all []life) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Clone(p.seen[kind]), p.last[kind]
+	for _, l := range p.seen {
+		if l.kind == kind {
+			all = append(all, life{kind, slices.Clone(l.phases), l.words})
+		}
+	}
+	return all
 }
 
-// await waits until the object of the kind is in the phase.
-func (p *phases) await(t *testing.T, kind string, want phase) {
+// await waits until there are so many objects of the kind, and all are in the phase.
+func (p *phases) await(t *testing.T, kind string, count int, want phase) {
 	t.Helper()
-	suite.Eventually(t, fmt.Sprintf("%s to be %v", kind, want), func() error {
-		if seen, last := p.of(kind); len(seen) == 0 || seen[len(seen)-1] != want {
-			return fmt.Errorf("its phases are %v, the last one by %s", seen, last)
+	suite.Eventually(t, fmt.Sprintf("%d %s to be %v", count, kind, want), func() error {
+		all := p.of(kind)
+		isOther := func(l life) bool { return l.phases[len(l.phases)-1] != want }
+		if len(all) != count || slices.ContainsFunc(all, isOther) {
+			return fmt.Errorf("they are %+v", all)
 		}
 		return nil
 	})
 }
 
+// awaitAll waits until the only object of the kind has been in these phases and in no others.
+func (p *phases) awaitAll(t *testing.T, kind string, want ...phase) {
+	t.Helper()
+	suite.Eventually(t, fmt.Sprintf("%s to have been %v", kind, want), func() error {
+		if all := p.of(kind); len(all) != 1 || !slices.Equal(all[0].phases, want) {
+			return fmt.Errorf("they are %+v", all)
+		}
+		return nil
+	})
+}
+
+// wantFirst checks that the objects of the kind were in the phase at first.
 func (p *phases) wantFirst(t *testing.T, kind string, want phase) {
 	t.Helper()
-	if seen, _ := p.of(kind); seen[0] != want {
-		t.Errorf("%s has the phases %v, want %v first", kind, seen, want)
+	for _, l := range p.of(kind) {
+		if l.phases[0] != want {
+			t.Errorf("%s has the phases %v, want %v first", kind, l.phases, want)
+		}
 	}
 }
 
+// wantNone checks that no object of the kind was ever in the phase.
 func (p *phases) wantNone(t *testing.T, kind string, unwanted phase) {
 	t.Helper()
-	if seen, _ := p.of(kind); slices.Contains(seen, unwanted) {
-		t.Errorf("%s has the phases %v, want no %v", kind, seen, unwanted)
-	}
-}
-
-// healthRule is Argo CD's for bindings.
-func healthRule(t *testing.T) string {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(suite.Root, "config/argocd/argocd-cm.yaml"))
-	suite.Must(t, err)
-	var settings corev1.ConfigMap
-	suite.Must(t, yaml.UnmarshalStrict(content, &settings))
-	rule := settings.Data["resource.customizations.health.elbv2.k8s.aws_TargetGroupBinding"]
-	if rule == "" || len(settings.Data) != 1 {
-		t.Fatalf("the settings of Argo CD are %v", settings.Data)
-	}
-	return rule
-}
-
-// runRule runs a rule as Argo CD does, with those of Lua's libraries that it lets rules have, in a second at most.
-func runRule(rule string, object *unstructured.Unstructured) (health, message string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	state := lua.NewState(lua.Options{SkipOpenLibs: true})
-	defer state.Close()
-	state.SetContext(ctx)
-	for name, open := range map[string]lua.LGFunction{lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable} {
-		call := lua.P{Fn: state.NewFunction(open), Protect: true}
-		if err := state.CallByParam(call, lua.LString(name)); err != nil {
-			return "", "", err
+	for _, l := range p.of(kind) {
+		if slices.Contains(l.phases, unwanted) {
+			t.Errorf("%s has the phases %v, want no %v", kind, l.phases, unwanted)
 		}
-	}
-	state.SetGlobal("obj", toLua(state, object.Object))
-	if err := state.DoString(rule); err != nil {
-		return "", "", err
-	}
-	result, ok := state.Get(-1).(*lua.LTable)
-	if !ok {
-		return "", "", fmt.Errorf("the rule returns %s, want a table", state.Get(-1).Type())
-	}
-	return lua.LVAsString(result.RawGetString("status")), lua.LVAsString(result.RawGetString("message")), nil
-}
-
-func toLua(state *lua.LState, value any) lua.LValue {
-	switch value := value.(type) {
-	case bool:
-		return lua.LBool(value)
-	case string:
-		return lua.LString(value)
-	case int64:
-		return lua.LNumber(value)
-	case float64:
-		return lua.LNumber(value)
-	case []any:
-		list := state.NewTable()
-		for _, item := range value {
-			list.Append(toLua(state, item))
-		}
-		return list
-	case map[string]any:
-		table := state.NewTable()
-		for key, item := range value {
-			table.RawSetString(key, toLua(state, item))
-		}
-		return table
-	default:
-		return lua.LNil
 	}
 }

@@ -36,12 +36,7 @@ func TestProductionManifest(t *testing.T) {
 	certificate, err := aws.AddCertificate("", emulated.CertificateSpec{Domains: []string{"app.example.com"}})
 	suite.Must(t, err)
 	acl := aws.AddWebACL("", "public", emulated.ScopeRegional)
-	given, err := aws.CreateSecurityGroup("", emulated.SecurityGroupSpec{Name: "production", Description: "made by Terraform"})
-	suite.Must(t, err)
-	suite.Must(t, aws.AuthorizeIngress("", given.ID, []emulated.Permission{
-		{Rule: parseRule("tcp 80-80 0.0.0.0/0")}, {Rule: parseRule("tcp 443-443 0.0.0.0/0")},
-	}))
-	suite.Must(t, aws.AuthorizeIngress("", bed.NodeSecurityGroup, []emulated.Permission{{Rule: parseRule("tcp 8080-8080 " + given.ID)}}))
+	given := addSecurityGroup(t, app.Name)
 	manifest := func(group, scheme string, more ...string) *networkingv1.Ingress {
 		path := networkingv1.HTTPIngressPath{PathType: ptr.To(networkingv1.PathTypeImplementationSpecific), Backend: backend("app", 0)}
 		path.Backend.Service.Port = networkingv1.ServiceBackendPort{Name: "use-annotation"}
@@ -51,7 +46,7 @@ func TestProductionManifest(t *testing.T) {
 				HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{path}},
 			},
 		}}, append(more, "group.name=production-"+group, "scheme="+scheme, "target-type=ip", `listen-ports=[{"HTTP": 80}, {"HTTPS": 443}]`,
-			"security-groups="+given.ID, "certificate-arn="+certificate.ARN,
+			"security-groups="+given, "certificate-arn="+certificate.ARN,
 			"load-balancer-attributes=access_logs.s3.enabled=true,access_logs.s3.bucket=logs",
 			`actions.app={"type": "forward", "forwardConfig": {"targetGroups": [{"serviceName": "production", "servicePort": "80"}]}}`)...)
 		out.Namespace, out.Spec.IngressClassName = app.Name, nil
@@ -70,7 +65,7 @@ func TestProductionManifest(t *testing.T) {
 		balancer, _ := aws.BalancerNamed(host)
 		attributes, err := aws.BalancerAttributes(balancer.ARN, nil)
 		suite.Must(t, err)
-		if attributes["access_logs.s3.bucket"] != "logs" || len(balancer.SecurityGroups) != 1 || balancer.SecurityGroups[0] != given.ID {
+		if attributes["access_logs.s3.bucket"] != "logs" || len(balancer.SecurityGroups) != 1 || balancer.SecurityGroups[0] != given {
 			t.Errorf("%s has attributes %v and security groups %v", host, attributes, balancer.SecurityGroups)
 		}
 		suite.Eventually(t, "the web ACL", func() error {
@@ -90,9 +85,22 @@ func TestProductionManifest(t *testing.T) {
 		suite.Must(t, bed.Client.Delete(t.Context(), ingress.DeepCopy()))
 		awaitGone(t, ingress, ingress.Annotations[prefix+"group.name"])
 	}
-	if _, err := aws.DescribeSecurityGroups("", given.ID); err != nil {
+	if _, err := aws.DescribeSecurityGroups("", given); err != nil {
 		t.Errorf("the security group that was given is gone: %v", err)
 	}
+}
+
+// addSecurityGroup makes a security group for load balancers, as Terraform does, and lets it send to pods.
+func addSecurityGroup(t *testing.T, name string) (id string) {
+	t.Helper()
+	aws := bed.AWS.State()
+	group, err := aws.CreateSecurityGroup("", emulated.SecurityGroupSpec{Name: name, Description: "made by Terraform"})
+	suite.Must(t, err)
+	suite.Must(t, aws.AuthorizeIngress("", group.ID, []emulated.Permission{
+		{Rule: parseRule("tcp 80-80 0.0.0.0/0")}, {Rule: parseRule("tcp 443-443 0.0.0.0/0")},
+	}))
+	suite.Must(t, aws.AuthorizeIngress("", bed.NodeSecurityGroup, []emulated.Permission{{Rule: parseRule("tcp 8080-8080 " + group.ID)}}))
+	return group.ID
 }
 
 func answersOverTLS(balancer, host string, certificate emulated.Certificate) error {
