@@ -13,6 +13,10 @@ import (
 
 // discoverCertificates finds those of all the member's hosts, sorted by ARN. A host without one is a fault.
 func (r *reading) discoverCertificates() {
+	if r.in.alone {
+		r.warnOfSecrets()
+		return
+	}
 	hosts, found := hostsOf(r.member.Ingress), map[string]bool{}
 	if why := r.in.AWS.NoCertificates; why != "" && len(hosts) > 0 {
 		r.fail(Fault{Reason: "the certificates of ACM are not known: " + why})
@@ -25,10 +29,11 @@ func (r *reading) discoverCertificates() {
 				found[certificate.ARN], fits = true, true
 			}
 		}
-		if !fits && !r.in.alone {
+		if !fits {
 			r.fail(Fault{
 				Field: host.field, Value: host.name,
-				Reason: "no certificate in ACM is for this host: want one that is issued, or the annotation " + Prefix + Certificates.Name,
+				Reason: "no certificate in ACM is for this host: want one that is issued, or the annotation " + Prefix + Certificates.Name +
+					unusedSecret(r.member.Ingress, host.name),
 			})
 		}
 	}
@@ -36,6 +41,31 @@ func (r *reading) discoverCertificates() {
 		r.certificates = append(r.certificates, arn)
 	}
 	slices.Sort(r.certificates)
+}
+
+// whyUnused is why no certificate comes from a Secret, such as cert-manager's.
+const whyUnused = "a load balancer takes certificates of ACM and IAM alone"
+
+// warnOfSecrets tells those who expect their Secrets to be used, where nobody knows yet what is in ACM.
+func (r *reading) warnOfSecrets() {
+	for i, tls := range r.member.Ingress.Spec.TLS {
+		if tls.SecretName != "" {
+			r.warnOf(Fault{
+				Field: fmt.Sprintf("spec.tls[%d].secretName", i), Value: tls.SecretName,
+				Reason: "is not used, as " + whyUnused + ": have one in ACM for each host, issued or imported, or set " + Prefix + Certificates.Name,
+			})
+		}
+	}
+}
+
+// unusedSecret is what to say of a host without certificate if spec.tls names a Secret for it, or one for all hosts; else "".
+func unusedSecret(ingress *networkingv1.Ingress, host string) string {
+	for _, tls := range ingress.Spec.TLS {
+		if tls.SecretName != "" && (len(tls.Hosts) == 0 || slices.Contains(tls.Hosts, host)) {
+			return fmt.Sprintf("; Secret %s of spec.tls is not used, as %s: import its certificate into ACM", tls.SecretName, whyUnused)
+		}
+	}
+	return ""
 }
 
 // host is one with the path of the field that has it.

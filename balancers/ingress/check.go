@@ -135,7 +135,7 @@ func (d *draft) checkCertificates() map[*reading]Fault {
 			faults[r] = Fault{
 				Annotation: Prefix + ListenPorts.Name, Value: r.annotations()[Prefix+ListenPorts.Name],
 				Reason: "port " + strconv.Itoa(int(l.port)) + " is HTTPS and has no certificate: want " + Prefix + Certificates.Name +
-					", or a host whose certificate is in ACM",
+					", or a host whose certificate is in ACM" + unusedSecret(r.member.Ingress, ""),
 			}
 		}
 	}

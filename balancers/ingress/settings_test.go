@@ -118,7 +118,6 @@ func TestWarnings(t *testing.T) {
 		"a wrong value that nothing needs":  {annotations: map[string]string{"listener-attributes.HTTP-8080": "k"}, want: []string{"has no equals sign"}},
 		"a port twice":                      {annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443},{"HTTP":80}]`}, want: []string{"port 80 is there twice, and its protocol is HTTP: want it once"}},
 		"an empty web ACL":                  {annotations: map[string]string{"wafv2-acl-arn": ""}, want: []string{"an empty value takes the present web ACL off"}},
-		"a Secret with a certificate":       {do: func(i *networkingv1.Ingress) { i.Spec.TLS = []networkingv1.IngressTLS{{SecretName: "web-tls"}} }, want: []string{`spec.tls[0].secretName, value "web-tls": load balancers have no certificates of Secrets`}},
 		"TLS that nobody listens for":       {annotations: map[string]string{"listen-ports": `[{"HTTP": 80}]`}, do: func(i *networkingv1.Ingress) { i.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"a"}}} }, want: []string{"all listeners of this Ingress are for HTTP"}},
 		"a redirect of params that is none": {params: v1beta1.IngressClassParamsSpec{SSLRedirectPort: "https"}, want: []string{"nothing is redirected"}},
 	} {

@@ -8,8 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	networkingv1 "k8s.io/api/networking/v1"
-
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -28,18 +26,10 @@ func (r *reading) warn() {
 	r.warnOfTLS()
 }
 
-// warnOfTLS finds Secrets with certificates, such as those of cert-manager, and hosts with TLS that are served without it.
+// warnOfTLS finds hosts with TLS that are served without it.
 func (r *reading) warnOfTLS() {
-	list := r.member.Ingress.Spec.TLS
-	if i := slices.IndexFunc(list, func(tls networkingv1.IngressTLS) bool { return tls.SecretName != "" }); i >= 0 {
-		r.warnOf(Fault{
-			Field: fmt.Sprintf("spec.tls[%d].secretName", i), Value: list[i].SecretName,
-			Reason: "load balancers have no certificates of Secrets: those of ACM are found by the hosts, or name one in " + Prefix +
-				Certificates.Name,
-		})
-	}
 	isSecure := slices.Contains(slices.Collect(maps.Values(r.ports)), HTTPS)
-	if len(list) > 0 && r.ports != nil && !isSecure {
+	if len(r.member.Ingress.Spec.TLS) > 0 && r.ports != nil && !isSecure {
 		r.warnOf(Fault{
 			Field:  "spec.tls",
 			Reason: "all listeners of this Ingress are for HTTP: want one for HTTPS in " + Prefix + ListenPorts.Name,

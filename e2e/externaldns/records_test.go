@@ -8,7 +8,6 @@ package externaldns
 import (
 	"maps"
 	"strings"
-	"sync"
 	"testing"
 
 	eventsv1 "k8s.io/api/events/v1"
@@ -80,11 +79,7 @@ func TestAnnotationsForExternalDNSAreLeftAlone(t *testing.T) {
 	byPresent := startExternalDNS(t, "annotated", "public")
 	byFormer := startExternalDNS(t, "annotated", "public", "--annotation-prefix="+former)
 
-	var warned warnings
-	config := bed.Cluster.AdminConfig()
-	config.WarningHandler = &warned
-	c, err := client.New(config, client.Options{})
-	suite.Must(t, err)
+	c, warned := bed.WarnedClient(t)
 	createBy(t, c, ingress)
 	balancer := awaitBalancer(t, ingress, "")
 	byPresent.awaitRecord(t, hostOf("present"), balancer)
@@ -102,7 +97,7 @@ func TestAnnotationsForExternalDNSAreLeftAlone(t *testing.T) {
 	if !maps.Equal(ingress.Annotations, want) {
 		t.Errorf("the annotations are %q, want %q", ingress.Annotations, want)
 	}
-	if texts := warned.all(); len(texts) > 0 {
+	if texts := warned.Texts(); len(texts) > 0 {
 		t.Errorf("admission has warned: %q", texts)
 	}
 	var list eventsv1.EventList
@@ -120,22 +115,4 @@ func TestAnnotationsForExternalDNSAreLeftAlone(t *testing.T) {
 	if !told {
 		t.Error("no event about the Ingress, want one that tells of a pass")
 	}
-}
-
-// warnings are those with which the API server has answered.
-type warnings struct {
-	mu    sync.Mutex
-	texts []string
-}
-
-func (w *warnings) HandleWarningHeader(_ int, _, text string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.texts = append(w.texts, text)
-}
-
-func (w *warnings) all() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.texts
 }

@@ -11,12 +11,14 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	emulated "github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/suite"
@@ -35,9 +37,14 @@ func TestACertificateIsIssuedLater(t *testing.T) {
 	}
 	suite.Must(t, bed.Client.Create(t.Context(), secret))
 	secure.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{secure.Spec.Rules[0].Host}, SecretName: secret.Name}}
+	c, warned := bed.WarnedClient(t)
+	suite.Must(t, c.Create(t.Context(), secure.DeepCopy(), client.DryRunAll))
+	if texts := warned.Texts(); len(texts) != 1 || !strings.Contains(texts[0], `spec.tls[0].secretName, value "issued-tls": is not used`) {
+		t.Errorf("admission warns %q, want that the Secret is not used", texts)
+	}
 	create(t, secure)
 	suite.Eventually(t, "an event", func() error { return said(t, secure, "no certificate in ACM is for this host") })
-	suite.Eventually(t, "an event about the Secret", func() error { return said(t, secure, "load balancers have no certificates of Secrets") })
+	suite.Must(t, said(t, secure, "Secret issued-tls of spec.tls is not used"))
 	change(t, members[0], func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Path = "/changed" })
 	suite.Eventually(t, "another member to be changed meanwhile", func() error {
 		return answeredBy(t, app, balancer, members[0].Name+".example.com", "/changed")
