@@ -102,7 +102,7 @@ func (b *bed) Complete(_ context.Context, wanted stack.Stack) (bool, error) {
 	return b.complete != nil && b.complete(wanted), b.unknown
 }
 
-func (b *bed) Lookup(context.Context, ingress.Needs) (ingress.AWS, error) {
+func (b *bed) Lookup(context.Context, stack.ID, ingress.Needs) (ingress.AWS, error) {
 	subnet := func(id, zone string) ingress.Subnet {
 		return ingress.Subnet{ID: id, Zone: zone, Locale: "availability-zone", Free: 100, Tags: map[string]string{"kubernetes.io/role/internal-elb": "1"}}
 	}

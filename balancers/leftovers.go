@@ -52,6 +52,10 @@ func (r *Reconciler) enqueueLeftovers(ctx context.Context, queue workqueue.Typed
 
 func (r *Reconciler) leftovers(ctx context.Context) (out []reconcile.Request, err error) {
 	ids, err := r.Stacks.Stacks(ctx)
+	if r.Issuer != nil {
+		ofCertificates, failure := r.Issuer.Stacks(ctx)
+		ids, err = append(ids, ofCertificates...), join(err, failure)
+	}
 	for _, id := range ids {
 		if id.Kind == stack.Ingresses {
 			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName(ingress.GroupNamed(id.Name))})

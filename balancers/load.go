@@ -166,16 +166,19 @@ func (p *pass) build(ctx context.Context) error {
 	}
 	needs := ingress.NeedsOf(in)
 	var err error
-	if in.AWS, err = p.Facts.Lookup(ctx, needs); err != nil && in.Rediscover { // that can wait
+	if in.AWS, err = p.Facts.Lookup(ctx, p.id, needs); err != nil && in.Rediscover { // that can wait
 		in.Rediscover = false
 		needs = ingress.NeedsOf(in)
-		in.AWS, err = p.Facts.Lookup(ctx, needs)
+		in.AWS, err = p.Facts.Lookup(ctx, p.id, needs)
 	}
 	if err != nil {
 		return err
 	}
 	p.expiries = map[string]time.Time{}
 	for _, c := range in.AWS.Certificates {
+		p.expiries[c.ARN] = c.NotAfter
+	}
+	for _, c := range in.AWS.Own {
 		p.expiries[c.ARN] = c.NotAfter
 	}
 	if in.Services, err = p.services(ctx, needs.Services); err != nil {

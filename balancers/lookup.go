@@ -7,22 +7,27 @@ import (
 	"context"
 	"errors"
 
+	"github.com/targetgate/targetgate/aws/acm"
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/balancers/account"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/issue"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // Lookup answers what groups need to know of the account.
 type Lookup struct {
 	Network      *account.Network
 	Certificates *account.Issued
+	// Issuer is nil when certificates are issued for nobody.
+	Issuer *issue.Issuer
 }
 
 var _ Facts = (*Lookup)(nil)
 
 // Lookup implements Facts. That certificates are not known is no error: it concerns the members that need them alone.
-func (l *Lookup) Lookup(ctx context.Context, needs ingress.Needs) (out ingress.AWS, err error) {
+func (l *Lookup) Lookup(ctx context.Context, id stack.ID, needs ingress.Needs) (out ingress.AWS, err error) {
 	if needs.Subnets {
 		if err := l.subnets(ctx, &out); err != nil {
 			return out, err
@@ -30,6 +35,9 @@ func (l *Lookup) Lookup(ctx context.Context, needs ingress.Needs) (out ingress.A
 	}
 	if len(needs.Hosts) > 0 {
 		l.certificates(ctx, &out)
+	}
+	if needs.Own && l.Issuer != nil {
+		l.own(ctx, id, &out)
 	}
 	out.SecurityGroups, out.TargetGroups = map[string][]string{}, map[string]string{}
 	for _, name := range needs.SecurityGroups {
@@ -108,10 +116,31 @@ func (l *Lookup) subnets(ctx context.Context, out *ingress.AWS) error {
 
 func (l *Lookup) certificates(ctx context.Context, out *ingress.AWS) {
 	issued, err := l.Certificates.Certificates(ctx)
+	var marked map[string]bool
+	if err == nil && l.Issuer != nil {
+		marked, err = l.Issuer.Marked(ctx)
+	}
 	if err != nil {
 		out.NoCertificates = awserr.Message(err)
+		return
 	}
 	for _, c := range issued {
-		out.Certificates = append(out.Certificates, ingress.Certificate{ARN: c.ARN, Domains: c.Domains, CA: c.CA, NotAfter: c.NotAfter})
+		if !marked[c.ARN] { // whoever asked for it deletes it
+			out.Certificates = append(out.Certificates, certificate(c))
+		}
+	}
+}
+
+func certificate(c acm.Certificate) ingress.Certificate {
+	return ingress.Certificate{ARN: c.ARN, Domains: c.Domains, CA: c.CA, NotAfter: c.NotAfter}
+}
+
+func (l *Lookup) own(ctx context.Context, id stack.ID, out *ingress.AWS) {
+	own, err := l.Issuer.Of(ctx, id)
+	if err != nil {
+		out.NoOwn = awserr.Message(err)
+	}
+	for _, c := range own {
+		out.Own = append(out.Own, ingress.OwnCertificate{Certificate: certificate(c), Waiting: issue.Waiting(c)})
 	}
 }

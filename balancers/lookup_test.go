@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/balancers/account"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 type noACM struct{}
@@ -47,7 +48,7 @@ func TestClassicWebACLsAreLookedUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			lookup := &Lookup{Network: &account.Network{WAFClassic: tc.classic, Clock: clock.RealClock{}}}
-			got, err := lookup.Lookup(t.Context(), ingress.Needs{ClassicACLs: []string{"id"}})
+			got, err := lookup.Lookup(t.Context(), stack.ID{}, ingress.Needs{ClassicACLs: []string{"id"}})
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
 				t.Errorf("error %v (-want +got):\n%s", err, diff)
 			}
@@ -57,10 +58,10 @@ func TestClassicWebACLsAreLookedUp(t *testing.T) {
 
 func TestWithoutACMOtherFactsAreFound(t *testing.T) {
 	lookup := &Lookup{Network: &account.Network{}, Certificates: &account.Issued{ACM: noACM{}, Clock: clock.RealClock{}}}
-	if facts, err := lookup.Lookup(t.Context(), ingress.Needs{}); err != nil || facts.NoCertificates != "" {
+	if facts, err := lookup.Lookup(t.Context(), stack.ID{}, ingress.Needs{}); err != nil || facts.NoCertificates != "" {
 		t.Errorf("without need of certificates: %+v, error %v", facts, err)
 	}
-	if facts, err := lookup.Lookup(t.Context(), ingress.Needs{Hosts: []string{"a.example.com"}}); err != nil || facts.NoCertificates != "no answer" {
+	if facts, err := lookup.Lookup(t.Context(), stack.ID{}, ingress.Needs{Hosts: []string{"a.example.com"}}); err != nil || facts.NoCertificates != "no answer" {
 		t.Errorf("%+v, error %v", facts, err)
 	}
 }

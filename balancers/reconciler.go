@@ -17,6 +17,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/issue"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -36,6 +37,8 @@ type Reconciler struct {
 	Applier Applier
 	// SecretChanges has a function be called with each group whose Secrets change, until the context ends; nil for not.
 	SecretChanges func(context.Context, func(ingress.Group))
+	// Issuer is nil when certificates are issued for nobody.
+	Issuer Issuer
 	// Stacks finds what former processes have left; nil when there may be Ingresses that are not seen.
 	Stacks Stacks
 
@@ -62,7 +65,14 @@ type View interface {
 
 // Facts looks things up in AWS that belong to no stack.
 type Facts interface {
-	Lookup(ctx context.Context, needs ingress.Needs) (ingress.AWS, error)
+	Lookup(ctx context.Context, id stack.ID, needs ingress.Needs) (ingress.AWS, error)
+}
+
+// Issuer has certificates be issued.
+type Issuer interface {
+	Stacks
+	// Keep sees to it that there are the wanted certificates, and no others that are not used.
+	Keep(ctx context.Context, id stack.ID, wanted []stack.Certificate, used func(arn string) bool) issue.Kept
 }
 
 // Secrets reads Secrets that Ingresses name.
@@ -178,6 +188,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 		return p.wholeGroup(errs, err)
 	}
 	p.noteNames()
+	errs = join(errs, p.keepCertificates(ctx))
 	errs = join(errs, p.writeStatuses(ctx))
 	errs = join(errs, p.release(ctx))
 	p.tellSuccess(p.steps, errs)

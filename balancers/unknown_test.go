@@ -79,8 +79,8 @@ func TestANameIsNotGivenWhileTheWebACLIsNotKnown(t *testing.T) {
 // knownACLs has every web ACL of AWS WAF Classic.
 type knownACLs struct{ Facts }
 
-func (k knownACLs) Lookup(ctx context.Context, needs ingress.Needs) (ingress.AWS, error) {
-	out, err := k.Facts.Lookup(ctx, needs)
+func (k knownACLs) Lookup(ctx context.Context, id stack.ID, needs ingress.Needs) (ingress.AWS, error) {
+	out, err := k.Facts.Lookup(ctx, id, needs)
 	out.ClassicACLs = map[string]ingress.Named{}
 	for _, id := range needs.ClassicACLs {
 		out.ClassicACLs[id] = ingress.Named{ARN: id}

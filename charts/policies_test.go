@@ -62,6 +62,20 @@ func TestPolicyOfLoadBalancersAllowsWhatIsCalled(t *testing.T) {
 	}
 }
 
+// What issuing of certificates calls besides. The policy is attached in addition to load-balancers.json.
+func TestPolicyOfCertificatesAllowsWhatIsCalled(t *testing.T) {
+	want := []string{
+		// Not called: a request with tags needs the first, one of a private certificate authority the others.
+		"acm:AddTagsToCertificate", "acm-pca:GetCertificate", "acm-pca:IssueCertificate", "acm-pca:ListPermissions",
+		"acm:DeleteCertificate", "acm:ListTagsForCertificate", "acm:RequestCertificate",
+		"route53:ChangeResourceRecordSets", "route53:ListHostedZones",
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, actions(t, "certificates.json")); diff != "" {
+		t.Errorf("certificates.json (-called +allowed):\n%s", diff)
+	}
+}
+
 // unconditional are the changes that may be allowed on everything: IAM knows no condition that all their objects meet.
 var unconditional = []string{
 	"ec2:CreateSecurityGroup", "shield:CreateProtection", "shield:DeleteProtection", "wafv2:AssociateWebACL", "wafv2:DisassociateWebACL",

@@ -103,7 +103,7 @@ func TestAccountsShowTheirBudgets(t *testing.T) {
 		}
 		got := slices.DeleteFunc(scrape(t, registry, "targetgate_"), func(line string) bool {
 			isOf := func(service string) bool { return strings.Contains(line, service+":") }
-			return slices.ContainsFunc([]string{budget.ACM, budget.Shield, budget.WAFClassic, budget.WAFv2}, isOf)
+			return slices.ContainsFunc([]string{budget.ACM, budget.Route53, budget.Shield, budget.WAFClassic, budget.WAFv2}, isOf)
 		})
 		if diff := cmp.Diff(want, got[:min(len(want), len(got))]); diff != "" {
 			t.Errorf("metrics (-want +got):\n%s", diff)

@@ -1,12 +1,13 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acm is the only way to AWS Certificate Manager: which certificates there are, and for which domains.
+// Package acm is the only way to AWS Certificate Manager: which certificates there are, for which domains, and who is to issue more.
 package acm
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -21,7 +22,7 @@ import (
 // ServiceID is the SDK's name of the service.
 const ServiceID = budget.ACM
 
-// Client reads the certificates of the program's own account. It is safe for concurrent use and holds no lock during a call.
+// Client reads and requests certificates, in the program's own account. It is safe for concurrent use and holds no lock during a call.
 type Client struct {
 	api     *awsacm.Client
 	session *accounts.Session
@@ -42,12 +43,32 @@ type Certificate struct {
 	CA       string   // ARN of the private certificate authority, "" for none
 	Imported bool     // its domains may change, as another one can be imported in its place
 	NotAfter time.Time
+
+	Requested time.Time
+	Failure   string // why ACM has not issued it
+	// Records show that its domains are the account's own: ACM issues the certificate once it finds them in public DNS, and renews it for as
+	// long as it does.
+	Records []Record
 }
+
+// Record is a CNAME record.
+type Record struct{ Name, Value string }
 
 // Issued are the ARNs of all certificates that are issued, of every type of key.
 func (c *Client) Issued(ctx context.Context) (arns []string, err error) {
+	return c.list(ctx, []types.CertificateStatus{types.CertificateStatusIssued}, func(types.CertificateSummary) bool { return true })
+}
+
+// Requested are the ARNs of all certificates that were requested of ACM, in every state.
+func (c *Client) Requested(ctx context.Context) (arns []string, err error) {
+	return c.list(ctx, nil, func(s types.CertificateSummary) bool { return s.Type != types.CertificateTypeImported })
+}
+
+func (c *Client) list(
+	ctx context.Context, statuses []types.CertificateStatus, these func(types.CertificateSummary) bool,
+) (arns []string, err error) {
 	pages := awsacm.NewListCertificatesPaginator(c.api, &awsacm.ListCertificatesInput{
-		CertificateStatuses: []types.CertificateStatus{types.CertificateStatusIssued},
+		CertificateStatuses: statuses,
 		Includes:            &types.Filters{KeyTypes: types.KeyAlgorithm("").Values()}, // or ACM lists RSA of 1,024 and 2,048 bits alone
 		MaxItems:            aws.Int32(1000),
 	})
@@ -60,7 +81,9 @@ func (c *Client) Issued(ctx context.Context) (arns []string, err error) {
 			return nil, fmt.Errorf("listing certificates: %w", err)
 		}
 		for _, summary := range page.CertificateSummaryList {
-			arns = append(arns, aws.ToString(summary.CertificateArn))
+			if these(summary) {
+				arns = append(arns, aws.ToString(summary.CertificateArn))
+			}
 		}
 	}
 	return arns, nil
@@ -85,16 +108,34 @@ func (c *Client) Certificate(ctx context.Context, arn string) (Certificate, erro
 // IsNotFound reports whether a certificate does not exist.
 func IsNotFound(err error) bool { return awserr.HasCode(err, "ResourceNotFoundException") }
 
+// IsInUse reports whether something has the certificate, or had it a short time ago.
+func IsInUse(err error) bool { return awserr.HasCode(err, "ResourceInUseException") }
+
 func certificate(d types.CertificateDetail) Certificate {
 	out := Certificate{
 		ARN: aws.ToString(d.CertificateArn), Status: string(d.Status), KeyType: string(d.KeyAlgorithm),
 		CA: aws.ToString(d.CertificateAuthorityArn), Imported: d.Type == types.CertificateTypeImported, NotAfter: aws.ToTime(d.NotAfter),
+		Requested: aws.ToTime(d.CreatedAt), Failure: string(d.FailureReason), Records: records(d.DomainValidationOptions),
 	}
 	known := map[string]bool{"": true}
 	for _, domain := range append([]string{aws.ToString(d.DomainName)}, d.SubjectAlternativeNames...) {
 		if !known[domain] {
 			known[domain] = true
 			out.Domains = append(out.Domains, domain)
+		}
+	}
+	return out
+}
+
+// records are those of all domains, each once: a domain and the wildcard below it have the same one.
+func records(validations []types.DomainValidation) (out []Record) {
+	for _, v := range validations {
+		if v.ResourceRecord == nil {
+			continue
+		}
+		record := Record{aws.ToString(v.ResourceRecord.Name), aws.ToString(v.ResourceRecord.Value)}
+		if !slices.Contains(out, record) {
+			out = append(out, record)
 		}
 	}
 	return out

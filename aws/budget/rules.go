@@ -17,6 +17,7 @@ const (
 	ACM        = "ACM"
 	EC2        = "EC2"
 	ELBv2      = "Elastic Load Balancing v2"
+	Route53    = "Route 53"
 	Shield     = "Shield"
 	STS        = "STS"
 	WAFClassic = "WAF Regional"
@@ -24,7 +25,7 @@ const (
 )
 
 // ownServices are those that are called with the program's own identity alone, or that AWS charges to it.
-var ownServices = []string{ACM, EC2, Shield, STS, WAFClassic, WAFv2}
+var ownServices = []string{ACM, EC2, Route53, Shield, STS, WAFClassic, WAFv2}
 
 // Rule is a token bucket for the operations it matches; the first rule that matches counts.
 type Rule struct {
@@ -71,8 +72,9 @@ func rulesOf(service string, rules []Rule) []Rule {
 //
 // What makes and changes load balancers has all of what AWS grants for changes of settings (3 a second, burst 20), as few others make
 // them; AWS publishes no figure for creations and deletions, of which the same is assumed. Security groups and their tags have half of
-// what AWS grants for changes (5 a second, burst 50), ACM half of its quotas (10 a second for descriptions, 1 for lists, of which there
-// were no bursts), and WAF and WAF Classic the incumbent's own limits. Of Shield, which publishes none, it is few.
+// what AWS grants for changes (5 a second, burst 50), ACM half of its quotas (10 a second for descriptions and tags, 1 for lists, 5
+// for requests, of which there were no bursts), and WAF and WAF Classic the incumbent's own limits. Of Shield, which publishes none, it is
+// few, and so it is of the 5 calls a second of Route 53, which all of the account share.
 func DefaultRules() []Rule {
 	return []Rule{
 		{Operations: regexp.MustCompile("^(Register|Deregister)Targets$"), Rate: 4, Burst: 20},
@@ -85,7 +87,10 @@ func DefaultRules() []Rule {
 		{Service: EC2, Operations: regexp.MustCompile("^Describe"), Rate: 5, Burst: 25},
 		{Service: STS, Operations: regexp.MustCompile("."), Rate: 25, Burst: 100},
 		{Service: ACM, Operations: regexp.MustCompile("^Describe"), Rate: 5, Burst: 5},
+		{Service: ACM, Operations: regexp.MustCompile("^ListTags"), Rate: 5, Burst: 5},
 		{Service: ACM, Operations: regexp.MustCompile("^List"), Rate: 0.5, Burst: 1},
+		{Service: ACM, Operations: regexp.MustCompile("^(Request|Delete)"), Rate: 2, Burst: 2},
+		{Service: Route53, Operations: regexp.MustCompile("."), Rate: 1, Burst: 2},
 		{Service: WAFv2, Operations: regexp.MustCompile("^(Associate|Disassociate)"), Rate: 0.5, Burst: 1},
 		{Service: WAFv2, Operations: regexp.MustCompile("^GetWebACLForResource$"), Rate: 1, Burst: 1},
 		{Service: WAFClassic, Operations: regexp.MustCompile("^(Associate|Disassociate)"), Rate: 0.5, Burst: 1},
@@ -95,8 +100,8 @@ func DefaultRules() []Rule {
 }
 
 // ParseRules reads ELBv2:operationRegex=rate:burst,... as --aws-api-throttle gives it. The services whose calls are
-// rationed are "ACM", "EC2", "Elastic Load Balancing v2", "STS", "Shield", "WAF Regional" and "WAFV2"; skipped are the parts for others. An
-// empty string gives no rules.
+// rationed are "ACM", "EC2", "Elastic Load Balancing v2", "Route 53", "STS", "Shield", "WAF Regional" and "WAFV2"; skipped are the parts
+// for others. An empty string gives no rules.
 func ParseRules(s string) (rules []Rule, skipped []string, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		if part == "" {

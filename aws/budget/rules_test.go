@@ -54,10 +54,12 @@ func TestDefaultRulesKnowsEveryOperation(t *testing.T) {
 			"AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeInstances", "DescribeNetworkInterfaces", "DescribeSecurityGroups",
 			"CreateSecurityGroup", "DeleteSecurityGroup", "CreateTags", "DeleteTags",
 		},
-		ACM:   {"ListCertificates", "DescribeCertificate"},
+		ACM:   {"ListCertificates", "DescribeCertificate", "ListTagsForCertificate", "RequestCertificate", "DeleteCertificate"},
 		WAFv2: {"GetWebACLForResource", "AssociateWebACL", "DisassociateWebACL"},
 
 		WAFClassic: {"GetWebACLForResource", "AssociateWebACL", "DisassociateWebACL"},
+
+		Route53: {"ListHostedZones", "ChangeResourceRecordSets"},
 
 		Shield: {"GetSubscriptionState", "DescribeProtection", "CreateProtection", "DeleteProtection"},
 	} {

@@ -68,9 +68,9 @@ func (v *View) owned(arn string, tags map[string]string) (shown map[string]strin
 	if !v.gone[arn].IsZero() {
 		return nil, stack.ID{}, ""
 	}
-	if id, part = owner(v.Cluster, tags); part == "" {
+	if id, part = Owner(v.Cluster, tags); part == "" {
 		tags = v.made[arn].tags
-		id, part = owner(v.Cluster, tags)
+		id, part = Owner(v.Cluster, tags)
 	}
 	return tags, id, part
 }

@@ -19,8 +19,8 @@ var kinds = []stack.Kind{stack.Ingresses}
 // legacyClusterTag is the key under which the incumbent once wrote the cluster's name.
 func legacyClusterTag(kind stack.Kind) string { return string(kind) + "/cluster" }
 
-// owner is the stack whose part the tags say that something is, and which part; without part it is none of ours.
-func owner(cluster string, tags map[string]string) (id stack.ID, part string) {
+// Owner is the stack whose part the tags say that something is, and which part; without part it is none of ours.
+func Owner(cluster string, tags map[string]string) (id stack.ID, part string) {
 	for _, kind := range kinds {
 		if tags[stack.ClusterTag] != cluster && tags[legacyClusterTag(kind)] != cluster {
 			continue

@@ -87,7 +87,7 @@ func (v *View) sweepTags(ctx context.Context, s *swept) error {
 		add(aws.ToString(g.TargetGroupArn))
 	}
 	return eachTags(ctx, v.ELB, arns, func(arn string, tags map[string]string) {
-		if _, part := owner(v.Cluster, tags); part == "" {
+		if _, part := Owner(v.Cluster, tags); part == "" {
 			tags = nil
 		}
 		s.tags[arn] = tags

@@ -26,8 +26,6 @@ type Annotation struct {
 	Type, Example string
 	// Doc is what the value means, in a sentence or two.
 	Doc string
-	// Unsupported says that it is not built: what it asks for is left as it is in AWS.
-	Unsupported bool
 
 	check func(value string) error
 }
@@ -118,9 +116,8 @@ func Table() []*Annotation {
 	return table
 }
 
-// Check is what is wrong with the annotations of an Ingress or a Service, each for itself, sorted by name: values that cannot be read,
-// annotations that are not known, and those that are not supported. The latter two are warnings. Annotations without Prefix are other
-// people's.
+// Check is what is wrong with the annotations of an Ingress or a Service, each for itself, sorted by name: values that cannot be read, and
+// annotations that are not known, which are warnings. Annotations without Prefix are other people's.
 func Check(annotations map[string]string) []Fault {
 	var faults []Fault
 	for name, value := range annotations {
@@ -129,7 +126,7 @@ func Check(annotations map[string]string) []Fault {
 		}
 		row := Lookup(name)
 		if reason := reasonOf(row, value); reason != "" {
-			faults = append(faults, Fault{Annotation: name, Value: value, Reason: reason, Warning: row == nil || row.Unsupported})
+			faults = append(faults, Fault{Annotation: name, Value: value, Reason: reason, Warning: row == nil})
 		}
 	}
 	slices.SortFunc(faults, func(a, b Fault) int { return strings.Compare(a.Annotation, b.Annotation) })
@@ -137,11 +134,8 @@ func Check(annotations map[string]string) []Fault {
 }
 
 func reasonOf(row *Annotation, value string) string {
-	switch {
-	case row == nil:
+	if row == nil {
 		return "no annotation has this name, it is ignored"
-	case row.Unsupported:
-		return "this annotation is not supported, what it asks for is left as it is"
 	}
 	if err := row.check(value); err != nil {
 		return err.Error()
@@ -183,12 +177,4 @@ func valueType[T any]() string {
 		return "list"
 	}
 	return "JSON"
-}
-
-// unsupported puts rows into the table of annotations that are not built.
-func unsupported(scope Scope, doc string, names ...string) (added struct{}) {
-	for _, name := range names {
-		add(Annotation{Name: name, Scope: scope, Doc: doc, Unsupported: true}, parseText)
-	}
-	return added
 }

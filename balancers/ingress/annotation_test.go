@@ -47,7 +47,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 		Prefix + "actions.":                      "{}",
 		Prefix + "actions.app":                   `{"type": "forward"}`,
 		Prefix + "listener-attributes.HTTPS-443": "a",
-		Prefix + "create-acm-cert":               "true",
+		Prefix + "create-acm-cert":               "yes",
 		Prefix + "transforms.app":                "{}",
 		"kubernetes.io/ingress.class":            "alb",
 	})
@@ -59,7 +59,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 		"actions.: " + `type "": want fixed-response, redirect or forward`,
 		"actions.app: a forward to 0 target groups: want 1 to 5 in forwardConfig.targetGroups",
 		"certifcate-arn: no annotation has this name, it is ignored",
-		"create-acm-cert: this annotation is not supported, what it asks for is left as it is",
+		"create-acm-cert: want true or false",
 		`listener-attributes.HTTPS-443: "a" has no equals sign, want key=value pairs with commas between them; write \, for a comma in a value`,
 		"scheme: want internal or internet-facing",
 		"transforms.app: is not the JSON that is wanted: json: cannot unmarshal object into Go value of type []ingress.Transform",
@@ -80,10 +80,10 @@ func TestEachAnnotationIsExplained(t *testing.T) {
 		if strings.HasSuffix(row.Name, ".") {
 			_, example, _ = strings.Cut(example, ": ")
 		}
-		if err := row.check(example); !row.Unsupported && (err != nil || example == "") {
+		if err := row.check(example); err != nil || example == "" {
 			t.Errorf("%s: example %q: %v", row.Name, example, err)
 		}
-		if !row.Unsupported && row.Default != "" && !strings.ContainsAny(row.Default, " ") {
+		if row.Default != "" && !strings.ContainsAny(row.Default, " ") {
 			if err := row.check(row.Default); err != nil {
 				t.Errorf("%s: default %q: %v", row.Name, row.Default, err)
 			}

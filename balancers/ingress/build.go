@@ -131,6 +131,9 @@ func (d *draft) stack() stack.Stack {
 			member.Held, member.Ports = true, slices.Sorted(maps.Keys(r.ports))
 		}
 		out.Members = append(out.Members, member)
+		if r.issue != nil {
+			out.Certificates = append(out.Certificates, *r.issue)
+		}
 	}
 	if len(d.built) == 0 {
 		return out

@@ -40,6 +40,9 @@ type AWS struct {
 	Certificates   []Certificate // all of ACM that are issued
 	// NoCertificates says why they are not known, "" when they are. Members that need them are held.
 	NoCertificates string
+	// Own are the certificates that ACM was asked for on behalf of the group, NoOwn is why they are not known.
+	Own   []OwnCertificate
+	NoOwn string
 	// TargetGroups are ARNs by name.
 	TargetGroups map[string]string
 	// NoShield says why AWS Shield Advanced cannot protect load balancers, "" when it can.
@@ -87,6 +90,13 @@ type Certificate struct {
 	NotAfter time.Time
 }
 
+// OwnCertificate is a certificate that ACM was asked for.
+type OwnCertificate struct {
+	Certificate
+	// Waiting says why it is not issued yet, "" when it is.
+	Waiting string
+}
+
 // Options are the flags and feature gates that say how stacks are built.
 type Options struct {
 	Cluster, VPC string
@@ -110,6 +120,10 @@ type Options struct {
 	TolerateMissingService, TolerateMissingAction bool
 	// AllowedCAs are the certificate authorities whose certificates are discovered; empty for all.
 	AllowedCAs []string
+	// IssueCertificates is the gate EnableCertificateManagement. DefaultCA is the ARN of the private certificate authority of certificates
+	// whose Ingresses say none, "" for Amazon.
+	IssueCertificates bool
+	DefaultCA         string
 	// WAFv2, WAFClassic and Shield say whether web ACLs and protections are ours to change.
 	WAFv2, WAFClassic, Shield bool
 	// Capacity allows to reserve capacity: it is the gate LBCapacityReservation.

@@ -34,6 +34,8 @@ func (r *reading) readListeners() {
 	r.readInbound()
 	if slices.Contains(slices.Collect(maps.Values(ports)), HTTPS) {
 		r.readHTTPS(explicit)
+	} else if r.member.asksForCertificate() {
+		r.warnOf(r.issueFault("no listener of this Ingress is for HTTPS: want one in " + Prefix + ListenPorts.Name))
 	}
 }
 
@@ -99,6 +101,12 @@ func (r *reading) readHTTPS(explicit []string) {
 	r.readMutualAuth()
 	if r.certificates = unique(explicit); len(explicit) > 0 {
 		return
+	}
+	if wanted, _ := get(r, IssueCertificate); wanted && r.in.Options.IssueCertificates {
+		r.issueCertificate()
+		return
+	} else if wanted {
+		r.warnOf(r.issueFault("needs the feature gate EnableCertificateManagement: certificates are found by their hosts instead"))
 	}
 	r.discoverCertificates()
 }

@@ -25,6 +25,8 @@ type Needs struct {
 	ClassicACLs []string
 	// Hosts are those whose certificates are looked for in ACM.
 	Hosts []string
+	// Own says that the certificates are needed that ACM was asked for on behalf of the group.
+	Own bool
 	// Shield says that it is to be known whether AWS Shield Advanced can protect load balancers.
 	Shield bool
 	// Subnets says that the subnets of the VPC are needed.
@@ -35,7 +37,7 @@ type Needs struct {
 func NeedsOf(in Input) Needs {
 	n := Needs{Subnets: in.needsSubnets()}
 	for _, member := range in.Members {
-		n.addMember(member)
+		n.addMember(member, in.Options.IssueCertificates)
 	}
 	if !in.Options.WAFClassic {
 		n.ClassicACLs = nil
@@ -76,7 +78,7 @@ func (m Member) params() v1beta1.IngressClassParamsSpec {
 	return m.Params.Spec
 }
 
-func (n *Needs) addMember(member Member) {
+func (n *Needs) addMember(member Member, issue bool) {
 	ingress := member.Ingress
 	groups, _, _ := SecurityGroups.In(ingress.Annotations)
 	front, _, _ := FrontSecurityGroups.In(ingress.Annotations)
@@ -85,7 +87,12 @@ func (n *Needs) addMember(member Member) {
 			n.SecurityGroups = append(n.SecurityGroups, entry)
 		}
 	}
-	if certificates, _, _ := Certificates.In(ingress.Annotations); len(certificates)+len(member.params().CertificateArn) == 0 {
+	certificates, _, _ := Certificates.In(ingress.Annotations)
+	switch {
+	case len(certificates)+len(member.params().CertificateArn) > 0:
+	case issue && member.asksForCertificate():
+		n.Own = true
+	default:
 		n.addHosts(ingress)
 	}
 	n.addNames(member)

@@ -44,9 +44,6 @@ func TestEachAnnotationHasATest(t *testing.T) {
 		}
 	}
 	for _, row := range Table() {
-		if row.Unsupported {
-			continue
-		}
 		var proofs []string
 		for name, list := range texts {
 			if slices.ContainsFunc(list, func(text string) bool { return names(text, row.Name) }) {

@@ -29,6 +29,7 @@ type reading struct {
 	ports        map[int32]Protocol // of its listeners; nil if they cannot be read
 	votes        map[string]vote    // what it says of settings that members share, by setting
 	certificates []string           // of its HTTPS listeners
+	issue        *stack.Certificate // that ACM is to issue
 	rules        []rule             // of each of its listeners, in order
 	fallback     *rule              // the action of its default backend
 	groups       []stack.TargetGroup

@@ -113,7 +113,8 @@ func TestWarnings(t *testing.T) {
 		want        []string
 	}{
 		"an annotation that is none":        {annotations: map[string]string{"shceme": "internal"}, want: []string{`annotation alb.ingress.kubernetes.io/shceme, value "internal": no annotation has this name, it is ignored`}},
-		"one that is not supported":         {annotations: map[string]string{"create-acm-cert": "true"}, want: []string{"this annotation is not supported, what it asks for is left as it is"}},
+		"issuing, without its gate":         {annotations: map[string]string{"create-acm-cert": "true", "listen-ports": `[{"HTTPS":443}]`}, want: []string{"needs the feature gate EnableCertificateManagement"}},
+		"issuing, without HTTPS":            {annotations: map[string]string{"create-acm-cert": "true", "listen-ports": `[{"HTTP":80}]`}, want: []string{"no listener of this Ingress is for HTTPS"}},
 		"no authentication":                 {annotations: map[string]string{"auth-type": "none"}},
 		"a wrong value that nothing needs":  {annotations: map[string]string{"listener-attributes.HTTP-8080": "k"}, want: []string{"has no equals sign"}},
 		"a port twice":                      {annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443},{"HTTP":80}]`}, want: []string{"port 80 is there twice, and its protocol is HTTP: want it once"}},

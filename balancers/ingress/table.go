@@ -119,6 +119,18 @@ var (
 		Example: "arn:aws:acm:eu-west-1:123456789012:certificate/1a2b",
 		Doc:     "ARNs of the certificates of HTTPS listeners; the first is the default. Without it they are found in ACM by their hosts.",
 	}, parseCertificates)
+	IssueCertificate = add(Annotation{
+		Name: "create-acm-cert", Scope: OfListener, Default: "false",
+		Example: "true",
+		Doc: "Whether ACM is to issue one certificate for all hosts of the Ingress. It needs the feature gate EnableCertificateManagement, " +
+			"and does not count beside certificate-arn.",
+	}, parseBool)
+	PrivateCA = add(Annotation{
+		Name: "acm-pca-arn", Scope: OfListener,
+		Example: "arn:aws:acm-pca:eu-west-1:123456789012:certificate-authority/1a2b",
+		Doc: "ARN of the private certificate authority that is to issue the certificate of create-acm-cert. The default is that of " +
+			"--default-pca-arn; without both Amazon issues it.",
+	}, parseCA)
 	SSLPolicy = add(Annotation{
 		Name: "ssl-policy", Scope: OfListener, Combine: Agree,
 		Example: "ELBSecurityPolicy-TLS13-1-2-2021-06",
@@ -285,9 +297,4 @@ var (
 			`"/$1"}]}}]`,
 		Doc: "How host and URL are changed of requests for paths whose backend has this service name.",
 	}, parseTransforms)
-)
-
-// What is not built yet.
-var (
-	_ = unsupported(OfListener, "Of HTTPS listeners.", "create-acm-cert", "acm-pca-arn")
 )

@@ -46,7 +46,7 @@ func (a *account) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 
 func (*account) Complete(context.Context, stack.Stack) (bool, error) { return false, nil }
 
-func (*account) Lookup(context.Context, ingress.Needs) (out ingress.AWS, _ error) {
+func (*account) Lookup(context.Context, stack.ID, ingress.Needs) (out ingress.AWS, _ error) {
 	for _, zone := range []string{"a", "b"} {
 		out.Subnets = append(out.Subnets, ingress.Subnet{
 			ID: "subnet-" + zone, Zone: zone, Locale: "availability-zone", Free: 100, Tags: map[string]string{"kubernetes.io/role/internal-elb": "1"},

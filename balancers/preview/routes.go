@@ -176,7 +176,7 @@ func (nowhere) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 }
 func (nowhere) Complete(context.Context, stack.Stack) (bool, error) { return false, nil }
 
-func (nowhere) Lookup(_ context.Context, needs ingress.Needs) (ingress.AWS, error) {
+func (nowhere) Lookup(_ context.Context, _ stack.ID, needs ingress.Needs) (ingress.AWS, error) {
 	out := ingress.AWS{TargetGroups: map[string]string{}, Certificates: []ingress.Certificate{{ARN: "any", Domains: needs.Hosts}}}
 	for _, zone := range []string{"a", "b"} {
 		out.Subnets = append(out.Subnets, ingress.Subnet{

@@ -22,6 +22,8 @@ type Stack struct {
 	SecurityGroups []SecurityGroup
 	TargetGroups   []TargetGroup
 	Bindings       []Binding
+	// Certificates are those that ACM is to issue, of what is wanted. They are no business of plans: a listener gets one when it is issued.
+	Certificates []Certificate
 	// Front is the stack of the Network Load Balancer in front of the load balancer; nil for none. Its target groups have the load balancer
 	// as their target. It has neither security groups of its own nor bindings.
 	Front *Stack

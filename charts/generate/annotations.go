@@ -5,9 +5,7 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
@@ -27,13 +25,6 @@ go on.
 |---|---|---|---|---|---|---|
 `
 
-const unsupportedIntro = `
-## Not supported
-
-An event on the Ingress names such an annotation. What it asks for is left as it is in AWS, if another controller has made it.
-
-`
-
 var scopes = map[ingress.Scope]string{
 	ingress.OfGroup: "load balancer", ingress.OfListener: "listeners", ingress.OfIngress: "Ingress", ingress.OfTargetGroup: "target groups",
 }
@@ -47,15 +38,10 @@ var combinations = map[ingress.Combine]string{
 	ingress.MergeKeys:    "all keys; one value for each",
 }
 
-// annotations returns a table of those that are supported, and a list of the others, by what they are about.
+// annotations returns a table of them.
 func annotations(table []*ingress.Annotation) []byte {
 	out := bytes.NewBufferString(annotationsIntro)
-	unsupported := map[string][]string{}
 	for _, row := range table {
-		if row.Unsupported {
-			unsupported[row.Doc] = append(unsupported[row.Doc], "`"+row.Name+"`")
-			continue
-		}
 		fallback := ""
 		if row.Default != "" {
 			fallback = "`" + row.Default + "`"
@@ -64,15 +50,6 @@ func annotations(table []*ingress.Annotation) []byte {
 			"`" + row.Name + "`", scopes[row.Scope], row.Type, fallback, combinations[row.Combine], row.Doc, "`" + row.Example + "`",
 		}
 		fmt.Fprintf(out, "| %s |\n", strings.ReplaceAll(strings.Join(cells, " | "), "|  |", "| |"))
-	}
-	out.WriteString(unsupportedIntro)
-	topics := make([]string, 0, len(unsupported))
-	for topic := range unsupported {
-		topics = append(topics, topic)
-	}
-	slices.SortFunc(topics, func(a, b string) int { return cmp.Compare(unsupported[a][0], unsupported[b][0]) })
-	for _, topic := range topics {
-		fmt.Fprintf(out, "- %s: %s.\n", strings.TrimSuffix(topic, "."), strings.Join(unsupported[topic], ", "))
 	}
 	return out.Bytes()
 }

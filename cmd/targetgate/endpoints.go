@@ -13,7 +13,7 @@ import (
 )
 
 // services are the SDK IDs of the AWS services we call.
-var services = []string{budget.ACM, budget.EC2, budget.ELBv2, budget.Shield, budget.STS, budget.WAFClassic, budget.WAFv2}
+var services = []string{budget.ACM, budget.EC2, budget.ELBv2, budget.Route53, budget.Shield, budget.STS, budget.WAFClassic, budget.WAFv2}
 
 // validateEndpoints returns all faults, and the services we do not call.
 func validateEndpoints(endpoints map[string]string) (faults []error, unknown []string) {

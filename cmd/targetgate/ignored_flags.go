@@ -14,7 +14,7 @@ import (
 var (
 	ignoredSwitches = []string{"enable-acm-certificates", "enable-cert-mgmt", "enable-endpoint-slices"}
 	ignoredValues   = []string{
-		"alb-gateway-max-concurrent-reconciles", "aws-vpc-cache-ttl", "aws-vpc-tag-key", "default-pca-arn",
+		"alb-gateway-max-concurrent-reconciles", "aws-vpc-cache-ttl", "aws-vpc-tag-key",
 		"gateway-class-max-concurrent-reconciles", "globalaccelerator-max-concurrent-reconciles",
 		"globalaccelerator-max-exponential-backoff-delay", "ingress-max-exponential-backoff-delay", "lb-stabilization-monitor-interval",
 		"leader-election-lease-duration", "load-balancer-class", "nlb-gateway-max-concurrent-reconciles",

@@ -19,10 +19,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/aws/acm"
 	"github.com/targetgate/targetgate/aws/budget"
-	"github.com/targetgate/targetgate/aws/ec2"
-	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/aws/shield"
 	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/aws/wafv2"
@@ -82,6 +79,9 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 		"Answer 503 for an actions annotation that does not exist. Otherwise its Ingress stays as it was.")
 	flags.StringSliceVar(&i.AllowedCAs, "allowed-certificate-authority-arns", nil,
 		"ARNs of private certificate authorities: only certificates of these are found by host. Default: all certificates are.")
+	flags.StringVar(&i.DefaultCA, "default-pca-arn", "",
+		"ARN of the private certificate authority of certificates that are issued for Ingresses with the annotation create-acm-cert. "+
+			"Default: Amazon issues them. Needs the feature gate EnableCertificateManagement.")
 	flags.BoolVar(&i.WAFv2, "enable-wafv2", i.WAFv2, "Associate load balancers with AWS WAF web ACLs.")
 	flags.BoolVar(&i.WAFClassic, "enable-waf", i.WAFClassic,
 		"Associate load balancers with web ACLs of AWS WAF Classic, which AWS has retired.")
@@ -142,6 +142,7 @@ func (o *provisionOptions) validate(beside bool) (faults []error) {
 		"--default-target-type=%s: want instance or ip", i.DefaultTargetType)
 	fault(i.BackendSecurityGroup != "" && !securityGroupID.MatchString(i.BackendSecurityGroup),
 		"--backend-security-group=%s: want an ID such as sg-0123456789abcdef0", i.BackendSecurityGroup)
+	fault(i.DefaultCA != "" && ingress.CheckCA(i.DefaultCA) != nil, "--default-pca-arn=%s: %v", i.DefaultCA, ingress.CheckCA(i.DefaultCA))
 	fault(i.ManageBackendRules && !i.BackendSecurityGroups,
 		"--enable-manage-backend-security-group-rules needs --enable-backend-security-group")
 	if o.SecretsLabel != "" {
@@ -172,6 +173,7 @@ func (o *provisionOptions) featureGate(name string, on bool) bool {
 		"ALBSingleSubnet":               &o.Ingress.SingleSubnet,
 		"LBCapacityReservation":         &o.Ingress.Capacity,
 		"EnableDefaultTagsLowPriority":  &o.Ingress.DefaultTagsLast,
+		"EnableCertificateManagement":   &o.Ingress.IssueCertificates,
 	}
 	if gate, known := gates[name]; known && o.Enabled {
 		*gate = on
@@ -206,6 +208,9 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 	if len(opts.WatchNamespaces) == 0 {
 		reconciler.Stacks = view
 	}
+	if issuer := reconciler.Facts.(*balancers.Lookup).Issuer; issuer != nil { //nolint:forcetypeassert // newReconciler makes it
+		reconciler.Issuer = issuer
+	}
 	reconciler.Applier = &apply.Applier{
 		Calls: apply.Calls{ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield},
 		Late: apply.Calls{
@@ -215,25 +220,6 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 		Bindings: mgr.GetClient(), View: view, VPC: vpc,
 	}
 	return reconciler.SetupWithManager(mgr)
-}
-
-// provisionCalls are the clients of AWS for load balancers.
-type provisionCalls struct {
-	elb *elbv2.Provisioner
-	ec2 *ec2.Provisioner
-	waf *wafv2.Client
-	acm *acm.Client
-
-	wafClassic *wafclassic.Client
-	shield     *shield.Client
-}
-
-func newProvisionCalls(aws *aws) provisionCalls {
-	return provisionCalls{
-		elb: elbv2.NewProvisioner(aws.known, budget.ClassProvision), ec2: ec2.NewProvisioner(aws.known, budget.ClassProvision),
-		waf: wafv2.NewClient(aws.known, budget.ClassProvision), acm: acm.NewClient(aws.known, budget.ClassProvision),
-		wafClassic: wafclassic.NewClient(aws.known, budget.ClassProvision), shield: shield.NewClient(aws.known, budget.ClassProvision),
-	}
 }
 
 // newReconciler is one that can propose. To do what it proposes it needs an Applier and a Recorder.
@@ -251,6 +237,7 @@ func newReconciler(opts *options, calls provisionCalls, c client.Client) *balanc
 				EC2: calls.ec2, ELB: calls.elb, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield, Clock: now, VPC: vpc,
 			},
 			Certificates: &account.Issued{ACM: calls.acm, Clock: now},
+			Issuer:       newIssuer(opts, calls),
 		},
 		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
 			return plan.Make(wanted, seen, o.planOptions())

@@ -34,10 +34,11 @@ func TestProvisioningIsOffAndHasTheDefaultsOfTheIncumbent(t *testing.T) {
 
 func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "targetgate-system")
+	const ca = "arn:aws:acm-pca:eu-west-1:123456789012:certificate-authority/1a2b"
 	flags := []string{
 		"--ingress-class=internal", "--default-target-type=ip", "--default-tags=team=web", "--external-managed-tags=cost,owner",
-		"--enable-wafv2=false", "--enable-waf=false", "--feature-gates=ALBSingleSubnet=true,SubnetsClusterTagCheck=false,IngressPlanAnnotation=true",
-		"--disable-restricted-sg-rules", "--reset-attributes", "--add-zones",
+		"--enable-wafv2=false", "--enable-waf=false", "--feature-gates=ALBSingleSubnet=true,SubnetsClusterTagCheck=false,EnableCertificateManagement=true,IngressPlanAnnotation=true",
+		"--disable-restricted-sg-rules", "--reset-attributes", "--add-zones", "--default-pca-arn=" + ca,
 	}
 	off, err := parseOptions(append(minimal, flags...))
 	if err != nil {
@@ -58,6 +59,7 @@ func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
 	want := ingress.DefaultOptions("prod", "")
 	want.DefaultTargetType, want.WAFv2, want.SingleSubnet, want.CheckClusterTag, want.UnrestrictedRules = "ip", false, true, false, true
 	want.ResetAttributes, want.AddZones, want.WAFClassic = true, true, false
+	want.IssueCertificates, want.DefaultCA = true, ca
 	want.DefaultTags, want.ExternalTags = map[string]string{"team": "web"}, []string{"cost", "owner"}
 	if diff := cmp.Diff(want, on.Provision.Ingress); diff != "" {
 		t.Errorf("options of load balancers (-want +got):\n%s", diff)
@@ -70,7 +72,7 @@ func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
 
 func TestFaultsOfProvisioning(t *testing.T) {
 	_, err := parseOptions(append(minimal, "--provision", "--beside", "--default-load-balancer-scheme=public", "--default-target-type=pod",
-		"--backend-security-group=web", "--enable-backend-security-group=false", "--enable-manage-backend-security-group-rules",
+		"--default-pca-arn=web", "--backend-security-group=web", "--enable-backend-security-group=false", "--enable-manage-backend-security-group-rules",
 		"--ingress-max-concurrent-reconciles=0", "--load-balancer-rule-quota=0", "--load-balancer-certificate-quota=0", "--ingress-drift-interval=1s", "--load-balancer-settle-time=-1s",
 		"--default-tags=elbv2.k8s.aws/cluster=x,cost=y", "--external-managed-tags=cost,ingress.k8s.aws/stack"))
 	if err == nil {
@@ -79,6 +81,7 @@ func TestFaultsOfProvisioning(t *testing.T) {
 	for _, want := range []string{
 		"--provision and --beside exclude each other", "--default-load-balancer-scheme=public: want internal or internet-facing",
 		"--default-target-type=pod: want instance or ip", "--backend-security-group=web: want an ID",
+		"--default-pca-arn=web: want an ARN",
 		"--enable-manage-backend-security-group-rules needs --enable-backend-security-group", "--ingress-max-concurrent-reconciles=0: want 1 or more",
 		"--load-balancer-rule-quota=0: want 1 or more", "--load-balancer-certificate-quota=0: want 1 or more", "--ingress-drift-interval=1s: want 10s or more",
 		"--load-balancer-settle-time=-1s: want 0 or more",

@@ -54,6 +54,8 @@ var values = map[string][]string{
 	"tags":                           {"a=b", "=b", "a", "aws:a=b", "AWS:a=b", "a*=b", "a=b*", "a=", long(128) + "=b", long(129) + "=b", "a=" + long(256), "a=" + long(257), many(30, "k#=v"), many(46, "k#=v"), many(47, "k#=v"), many(48, "k#=v"), many(51, "k#=v"), "ä=ü", "a=b<c", "ingress.k8s.aws/stack=x"},
 	"inbound-cidrs":                  {"10.0.0.0/8", "10.0.0.1/8", "10.0.0.0", "::/0", "10.0.0.0/8,10.0.0.1/8", "0.0.0.0/0, 0.0.0.0/0", many(61, "10.0.#.0/24"), many(31, "10.0.#.0/24"), "::ffff:10.0.0.0/104", "2001:db8::1/64", "x", ""},
 	"security-group-prefix-lists":    {"pl-0123456789abcdef0", "pl-0123456789abcdef0,pl-0123456789abcdef0", "pl-1", "pl-xyz", "x", "sg-0123456789abcdef0", "10.0.0.0/8"},
+	"create-acm-cert":                {"true", "yes", ""},
+	"acm-pca-arn":                    {"", "x"},
 	"certificate-arn":                {certificate, certificate + "," + another, certificate + "," + certificate, "x", "arn:aws:acm", "arn:aws:acm:eu-west-1:123456789012:certificate/gone", "", many(27, "arn:aws:acm:eu-west-1:123456789012:certificate/#")},
 	"ssl-policy":                     {"ELBSecurityPolicy-TLS13-1-2-2021-06", "x", "ELBSecurityPolicy-2099-01", "", "a b"},
 	"ssl-redirect":                   {"443", "80", "8443", "0", "65536", "https"},
@@ -300,11 +302,6 @@ func quirks() (out []quirk) {
 					m.ingress.Annotations[ingress.Prefix+name] = text
 				}})
 			}
-		}
-	}
-	for _, row := range ingress.Table() {
-		if row.Unsupported {
-			out = append(out, quirk{row.Name, func(m *member) { m.ingress.Annotations[ingress.Prefix+strings.TrimSuffix(row.Name, ".")] = "{}" }})
 		}
 	}
 	return append(append(out, specQuirks()...), paramsQuirks()...)

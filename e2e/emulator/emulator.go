@@ -17,6 +17,7 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/emulator/dataplane"
 	"github.com/targetgate/targetgate/e2e/emulator/iam"
+	"github.com/targetgate/targetgate/e2e/emulator/route53"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 )
@@ -33,6 +34,7 @@ type Options struct {
 // Emulator is a running one.
 type Emulator struct {
 	machine *state.Machine
+	route53 *route53.Server
 	wire    *wire.Server
 	plane   *dataplane.Plane
 	url     string
@@ -48,7 +50,13 @@ func Start(ctx context.Context, opts Options) (*Emulator, error) {
 		return nil, fmt.Errorf("opening the AWS endpoint: %w", err)
 	}
 	machine := state.New(opts.State)
+	dns := route53.New(func(name string) (string, bool) {
+		_, ok := machine.BalancerNamed(name)
+		return "Z32O12XQLNTSW2", ok // that of Application Load Balancers in eu-west-1
+	})
+	opts.Wire.Route53 = dns
 	e := &Emulator{
+		route53: dns,
 		machine: machine,
 		wire:    wire.New(machine, opts.Wire),
 		plane:   dataplane.Start(ctx, machine, opts.DataPlane),
@@ -76,6 +84,9 @@ func (e *Emulator) URL() string { return e.url }
 
 // State is the state machine, for set-up without API calls, and for its journal.
 func (e *Emulator) State() *state.Machine { return e.machine }
+
+// Route53 is Route 53, for set-up without API calls.
+func (e *Emulator) Route53() *route53.Server { return e.route53 }
 
 // Journal returns the events of all targets from position since on.
 func (e *Emulator) Journal(since int) []state.Event { return e.machine.Journal(since) }

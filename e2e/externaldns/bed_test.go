@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	delays.Provisioning = state.Range{Min: 30 * time.Second, Max: time.Minute} // nothing here depends on how long that takes
 	bed.Main(m, testbed.Options{
 		Scale: suite.Scale, Delays: &delays, SecurityGroups: true, Provisioning: true,
-		Args: []string{"--load-balancer-settle-time=" + settle.String()},
+		Args: []string{"--load-balancer-settle-time=" + settle.String(), "--feature-gates=EnableCertificateManagement=true"},
 	})
 }
 

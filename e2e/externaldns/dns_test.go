@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/targetgate/targetgate/e2e/cluster"
-	"github.com/targetgate/targetgate/e2e/externaldns/route53"
+	"github.com/targetgate/targetgate/e2e/emulator/route53"
 	"github.com/targetgate/targetgate/e2e/names"
 	"github.com/targetgate/targetgate/e2e/process"
 	"github.com/targetgate/targetgate/e2e/suite"

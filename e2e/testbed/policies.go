@@ -27,7 +27,7 @@ const assumeRoles = `{"Version": "2012-10-17", "Statement": {
 func (b *Bed) policies() ([]iam.Policy, error) {
 	files := []string{"bindings-and-security-groups.json"}
 	if b.options.Provisioning {
-		files = append(files, "load-balancers.json")
+		files = append(files, "load-balancers.json", "certificates.json")
 	}
 	texts := []string{assumeRoles}
 	for _, file := range files {

@@ -154,7 +154,7 @@ func (t *Targetgate) args() []string {
 // endpoints is the flag that has all of AWS be the emulator.
 func (t *Targetgate) endpoints() string {
 	var all []string
-	for _, service := range []string{"ACM", "EC2", "Elastic Load Balancing v2", "STS", "Shield", "WAF Regional", "WAFV2"} {
+	for _, service := range []string{"ACM", "EC2", "Elastic Load Balancing v2", "Route 53", "STS", "Shield", "WAF Regional", "WAFV2"} {
 		all = append(all, service+"="+t.awsURL)
 	}
 	return "--aws-api-endpoints=" + strings.Join(all, ",")

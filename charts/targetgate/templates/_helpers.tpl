@@ -158,6 +158,7 @@ namespaceSelector:
   (list "reset-attributes" .Values.resetAttributes)
   (list "required-secrets-label" .Values.requiredSecretsLabel)
   (list "allowed-certificate-authority-arns" .Values.certDiscovery.allowedCertificateAuthorityARNs)
+  (list "default-pca-arn" .Values.certManagement.defaultPCAARN)
   (list "enable-shield" .Values.enableShield)
   (list "enable-waf" .Values.enableWaf)
   (list "enable-wafv2" .Values.enableWafv2)

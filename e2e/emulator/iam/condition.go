@@ -36,13 +36,13 @@ func (c condition) validate() error {
 		return errors.New("it has no value")
 	}
 	switch c.operator {
-	case "StringEquals", "StringLike":
+	case "StringEquals", "StringLike", forAll + "StringEquals":
 	case "Null":
 		if len(c.values) != 1 || c.values[0] != "true" && c.values[0] != "false" {
 			return fmt.Errorf("value is %q, want true or false", c.values)
 		}
 	default:
-		return errors.New("the operator is not one of StringEquals, StringLike and Null")
+		return errors.New("the operator is not one of StringEquals, StringLike, ForAllValues:StringEquals and Null")
 	}
 	if slices.ContainsFunc(c.values, func(v string) bool { return strings.Contains(v, "${") }) {
 		return errors.New("variables are not understood")
@@ -59,7 +59,10 @@ func canonicalKey(key string) string {
 	return strings.ToLower(name)
 }
 
-// holds says whether a condition holds for a call. Without the key, only Null may hold.
+// forAll begins operators that hold when each of a key's values fits, also of none. A call has at most one here.
+const forAll = "ForAllValues:"
+
+// holds says whether a condition holds for a call. Without the key, only Null and forAll may hold.
 func (c condition) holds(context map[string]string) bool {
 	value, there := context[c.key]
 	switch c.operator {
@@ -68,5 +71,5 @@ func (c condition) holds(context map[string]string) bool {
 	case "StringLike":
 		return there && slices.ContainsFunc(c.values, func(like string) bool { return Like(like, value) })
 	}
-	return there && slices.Contains(c.values, value)
+	return !there && strings.HasPrefix(c.operator, forAll) || there && slices.Contains(c.values, value)
 }

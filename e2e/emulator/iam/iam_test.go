@@ -160,8 +160,13 @@ func TestParseReadsWhatIsShipped(t *testing.T) {
 			t.Errorf("%s: %v", file.Name(), err)
 		}
 		needed := Call{"elasticloadbalancing:RegisterTargets", "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/a/b", nil}
-		if file.Name() == "load-balancers.json" {
+		switch file.Name() {
+		case "load-balancers.json":
 			needed = Call{"elasticloadbalancing:CreateRule", "arn:aws:elasticloadbalancing:eu-west-1:123456789012:listener/app/a/b/c", nil}
+		case "certificates.json":
+			needed = Call{"route53:ChangeResourceRecordSets", "arn:aws:route53:::hostedzone/Z1", map[string]string{
+				"route53:changeresourcerecordsetsactions": "CREATE", "route53:changeresourcerecordsetsrecordtypes": "CNAME",
+			}}
 		}
 		if !Evaluate([]Policy{p}, needed).Allowed {
 			t.Errorf("%s does not allow %s", file.Name(), needed.Action)

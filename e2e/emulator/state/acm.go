@@ -52,8 +52,9 @@ type Certificate struct {
 	ARN, Account string
 	Created      time.Time
 
-	token    string // of the request
-	recorded bool   // its validation records are shown
+	token     string // of the request
+	recorded  bool   // its validation records are shown
+	validated bool   // they were found
 }
 
 // acm is what ACM holds, in order of creation.

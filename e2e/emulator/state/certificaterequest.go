@@ -144,6 +144,22 @@ func (c Certificate) Record(domain string) (ValidationRecord, bool) {
 	return ValidationRecord{"_" + token[:32] + "." + base + ".", "_" + token[32:] + ".acm-validations.aws."}, true
 }
 
+// ValidateCertificate has a certificate be issued after a while: its records were found.
+func (m *Machine) ValidateCertificate(arn string) {
+	now := m.enter()
+	defer m.leave()
+	c := m.acm.find(arn)
+	if c == nil || c.Status != CertificatePending || c.validated {
+		return
+	}
+	c.validated = true
+	m.later(now.Add(m.draw(m.opts.Delays.Certificate)), func(time.Time) {
+		if m.acm.find(arn) == c {
+			m.setStatus(c, CertificateIssued)
+		}
+	})
+}
+
 // DiscardCertificate is DeleteCertificate for one that no listener has.
 func (m *Machine) DiscardCertificate(arn string) error {
 	if len(m.CertificateUsers(arn)) > 0 {

@@ -107,6 +107,7 @@ func describeCertificate(s *Server, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.validate(c)
 	var expires int64
 	if c.Status == state.CertificateIssued && c.Pair.Leaf != nil {
 		expires = c.Pair.Leaf.NotAfter.Unix()

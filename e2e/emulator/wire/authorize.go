@@ -120,6 +120,10 @@ func (s *Server) conditionKeys(q *request, resource string) map[string]string {
 	for key, value := range q.requestTags() {
 		keys["aws:RequestTag/"+key] = value
 	}
+	if action := q.text("ChangeAction"); q.service.prefix == route53Prefix && action != "" {
+		keys["route53:changeresourcerecordsetsactions"] = action
+		keys["route53:changeresourcerecordsetsrecordtypes"] = q.text("RecordType")
+	}
 	return keys
 }
 

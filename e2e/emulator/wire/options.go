@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/targetgate/targetgate/e2e/emulator/iam"
+	"github.com/targetgate/targetgate/e2e/emulator/route53"
 )
 
 // Limit is a token bucket: Capacity calls at once, Refill calls a second. The zero value is no limit.
@@ -34,6 +35,8 @@ type Limits struct {
 	// ACM and WAFRead limit each operation by itself. WAFAssociate is for AssociateWebACL and for DisassociateWebACL, WAFLookup for
 	// GetWebACLForResource, WAFRead for the others of WAFv2; WAF Classic has the same beside.
 	ACM, WAFAssociate, WAFLookup, WAFRead Limit
+	// Route53 is shared by all of its operations.
+	Route53 Limit
 }
 
 // DefaultLimits are those that AWS documents.
@@ -49,6 +52,7 @@ func DefaultLimits() Limits {
 		EC2Change:     Limit{Capacity: 50, Refill: 5},
 
 		ACM:          Limit{Capacity: 10, Refill: 10},
+		Route53:      Limit{Capacity: 5, Refill: 5},
 		WAFAssociate: Limit{Capacity: 1, Refill: 0.5},
 		WAFLookup:    Limit{Capacity: 1, Refill: 1},
 		WAFRead:      Limit{Capacity: 5, Refill: 5},
@@ -85,6 +89,8 @@ type Options struct {
 	AccessKeys map[string]string
 	// Policies are those of principals, by access key or the ARN of a role. A principal without any may do everything.
 	Policies map[string][]iam.Policy
+	// Route53 is Route 53; one without zones when nil.
+	Route53 *route53.Server
 }
 
 func (o Options) withDefaults() Options {
@@ -94,6 +100,9 @@ func (o Options) withDefaults() Options {
 	if o.Limits == nil {
 		limits := DefaultLimits()
 		o.Limits = &limits
+	}
+	if o.Route53 == nil {
+		o.Route53 = route53.New(func(string) (string, bool) { return "", false })
 	}
 	return o
 }

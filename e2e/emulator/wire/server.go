@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -120,6 +121,9 @@ func (s *Server) process(q *request, r *http.Request) (any, error) {
 
 // parse reads the form and finds the operation by its name and version, or both as the JSON protocol has them.
 func (q *request) parse(r *http.Request) (action, error) {
+	if strings.HasPrefix(r.URL.Path, route53Path) {
+		return q.parseRoute53(r)
+	}
 	if target := r.Header.Get("X-Amz-Target"); target != "" {
 		return q.parseJSON(r, target)
 	}
@@ -147,6 +151,9 @@ func (q *request) parse(r *http.Request) (action, error) {
 func (q *request) render(result any, err error) (body []byte, status int) {
 	if err == nil {
 		body, err = q.service.answer(q.service.namespace, q.operation, q.log.RequestID, result)
+		if raw, is := result.(rawAnswer); is {
+			return body, raw.status
+		}
 		if err == nil {
 			return body, http.StatusOK
 		}

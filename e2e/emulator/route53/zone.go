@@ -72,6 +72,9 @@ type zone struct {
 	listings int
 }
 
+// holds reports whether names like this one can be in the zone.
+func (z *zone) holds(name string) bool { return name == z.name || strings.HasSuffix(name, "."+z.name) }
+
 // apply makes all changes or none; faults says why.
 func (z *zone) apply(batch []Change, targets Targets, now time.Time) (faults []string) {
 	records, applied := maps.Clone(z.records), make([]Change, 0, len(batch))
@@ -98,7 +101,7 @@ func (z *zone) apply(batch []Change, targets Targets, now time.Time) (faults []s
 func (z *zone) fault(c Change, records map[key]Record, targets Targets) string {
 	known, isThere := records[c.Record.key()]
 	switch {
-	case c.Record.Name != z.name && !strings.HasSuffix(c.Record.Name, "."+z.name):
+	case !z.holds(c.Record.Name):
 		return fmt.Sprintf("RRSet with DNS name %s. is not permitted in zone %s.", c.Record.Name, z.name)
 	case c.Action == "CREATE" && isThere:
 		return fmt.Sprintf("Tried to create resource record set %s but it already exists", c.Record.key())

@@ -61,6 +61,21 @@ func (s *Server) Record(zoneID, name, kind string) (Record, bool) {
 	return record, ok
 }
 
+// Resolve returns the record set of a name and type that clients on the internet find: that of the nearest public zone.
+func (s *Server) Resolve(name, kind string) (record Record, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name = canonical(name)
+	nearest := &zone{}
+	for _, z := range s.zones {
+		if !z.private && z.holds(name) && len(z.name) > len(nearest.name) {
+			nearest = z
+		}
+	}
+	record, ok = nearest.records[key{name, kind}]
+	return record, ok
+}
+
 // Records are all record sets of a zone, by name and type.
 func (s *Server) Records(zoneID string) []Record {
 	s.mu.Lock()

@@ -1,0 +1,37 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"context"
+	"slices"
+
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// keepCertificates has those be issued that members ask for, and the others of the group be deleted that no listener has. What fails
+// concerns the member that asks for it; it is tried again when the member is built again, as it is held until then.
+func (p *pass) keepCertificates(ctx context.Context) error {
+	if p.Issuer == nil || !p.built {
+		return nil
+	}
+	kept := p.Issuer.Keep(ctx, p.id, p.wanted.Certificates, p.uses)
+	for member, err := range kept.Failures {
+		if of := p.member(member); of != nil {
+			p.warn(of, reasonDeploy, deployFailed, awserr.Message(err))
+		}
+	}
+	p.soon(kept.Again)
+	return kept.Err
+}
+
+// uses reports whether a listener has the certificate.
+func (p *pass) uses(arn string) bool {
+	return slices.ContainsFunc(p.seen.All(), func(s *stack.Stack) bool {
+		return slices.ContainsFunc(s.LoadBalancers, func(b stack.LoadBalancer) bool {
+			return slices.ContainsFunc(b.Listeners, func(l stack.Listener) bool { return slices.Contains(l.Certificates, arn) })
+		})
+	})
+}

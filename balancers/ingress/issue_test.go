@@ -1,0 +1,106 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// A certificate of its own is wanted of ACM, by the incumbent's tags, and serves once it is issued.
+func TestIssuedCertificates(t *testing.T) {
+	const (
+		authority = "arn:aws:acm-pca:eu-west-1:123456789012:certificate-authority/1a2b"
+		waiting   = `annotation alb.ingress.kubernetes.io/create-acm-cert, value "true": its certificate for a.example.net, b.example.net ` +
+			"is not issued yet: "
+	)
+	own := func(arn, ca, waiting string, domains ...string) OwnCertificate {
+		return OwnCertificate{Certificate{ARN: arn, Domains: domains, CA: ca}, waiting}
+	}
+	both := []string{"a.example.net", "b.example.net"}
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		hosts       []string
+		defaultCA   string
+		own         []OwnCertificate
+		noOwn       string
+
+		part, ca string // of the certificate that is wanted
+		serves   string
+		faults   []string
+	}{
+		"not there yet": {hosts: both, part: "amazon_issued/a.example.net-7e561031", faults: []string{waiting + "it is requested from ACM"}},
+		"not issued yet": {hosts: both, own: []OwnCertificate{own("x", "", "ACM works on it", both...)}, part: "amazon_issued/a.example.net-7e561031",
+			faults: []string{waiting + "ACM works on it"}},
+		"issued, beside one that failed": {hosts: both, own: []OwnCertificate{own("x", "", "failed", both...), own("y", "", "", "B.example.net", "a.example.net")},
+			part: "amazon_issued/a.example.net-7e561031", serves: "y"},
+		"for other hosts": {hosts: both, own: []OwnCertificate{own("x", "", "", "a.example.net")}, part: "amazon_issued/a.example.net-7e561031",
+			faults: []string{waiting + "it is requested from ACM"}},
+		"of another authority": {hosts: both, annotations: map[string]string{"acm-pca-arn": authority}, own: []OwnCertificate{own("x", "", "", both...)},
+			part: "private/a.example.net-7e561031", ca: authority, faults: []string{waiting + "it is requested from ACM"}},
+		"of the default authority": {hosts: both, defaultCA: authority, own: []OwnCertificate{own("x", authority, "", both...)},
+			part: "private/a.example.net-7e561031", ca: authority, serves: "x"},
+		"an empty authority is none":  {hosts: both, defaultCA: authority, annotations: map[string]string{"acm-pca-arn": ""}, own: []OwnCertificate{own("x", authority, "", both...)}, part: "private/a.example.net-7e561031", ca: authority, serves: "x"},
+		"a wildcard":                  {hosts: []string{"*.example.net"}, own: []OwnCertificate{own("x", "", "", "*.example.net")}, part: "amazon_issued/_.example.net-7e561031", serves: "x"},
+		"beside one that is given":    {hosts: both, annotations: map[string]string{"certificate-arn": certARN("b")}, serves: certARN("b")},
+		"without a host":              {faults: []string{`annotation alb.ingress.kubernetes.io/create-acm-cert, value "true": there is no host to issue a certificate for: want one in spec.rules or spec.tls`}},
+		"it is not known which exist": {hosts: both, noOwn: "no answer", part: "amazon_issued/a.example.net-7e561031", faults: []string{`annotation alb.ingress.kubernetes.io/create-acm-cert, value "true": the certificates of ACM are not known: no answer`}},
+		"a wrong authority": {hosts: both, annotations: map[string]string{"acm-pca-arn": "web"}, faults: []string{
+			`annotation alb.ingress.kubernetes.io/acm-pca-arn, value "web": want an ARN such as arn:aws:acm-pca:eu-west-1:123456789012:certificate-authority/1a2b`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := three(t)
+			in.Options.IssueCertificates, in.Options.DefaultCA = true, tc.defaultCA
+			in.AWS.Own, in.AWS.NoOwn = tc.own, tc.noOwn
+			member := in.Members[1]
+			member.Ingress.Spec.Rules[0].Host, member.Ingress.Spec.TLS = "", []networkingv1.IngressTLS{{Hosts: tc.hosts}}
+			if len(tc.hosts) > 0 {
+				member.Ingress.Spec.Rules[0].Host = tc.hosts[0]
+			}
+			annotate(&in, 1, Prefix+IssueCertificate.Name, "true")
+			for key, value := range tc.annotations {
+				annotate(&in, 1, Prefix+key, value)
+			}
+			wanted, faults := Build(in)
+			if diff := cmp.Diff(tc.faults, texts(faults)); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+			var part, ca string
+			for _, c := range wanted.Certificates {
+				part, ca = c.Tags[stack.Ingresses.ResourceTag()], c.CA
+				if diff := cmp.Diff(tc.hosts, c.Domains); diff != "" || c.Tags[stack.ClusterTag] == "" {
+					t.Errorf("tags %v, domains (-want +got):\n%s", c.Tags, diff)
+				}
+			}
+			if part != tc.part || ca != tc.ca {
+				t.Errorf("wanted is %q of %q, want %q of %q", part, ca, tc.part, tc.ca)
+			}
+			serves := ""
+			for _, arn := range certificatesOf(wanted, nameOf(member.Ingress)) {
+				serves = arn
+			}
+			if serves != tc.serves {
+				t.Errorf("the listener has certificate %q, want %q", serves, tc.serves)
+			}
+		})
+	}
+}
+
+// certificatesOf are those of listeners that the member wants.
+func certificatesOf(wanted stack.Stack, member string) (arns []string) {
+	for _, b := range wanted.LoadBalancers {
+		for _, l := range b.Listeners {
+			for arn, owner := range l.Owners {
+				if owner == member {
+					arns = append(arns, arn)
+				}
+			}
+		}
+	}
+	return arns
+}

@@ -1,0 +1,50 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"k8s.io/utils/clock"
+
+	"github.com/targetgate/targetgate/aws/acm"
+	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/aws/route53"
+	"github.com/targetgate/targetgate/aws/shield"
+	"github.com/targetgate/targetgate/aws/wafclassic"
+	"github.com/targetgate/targetgate/aws/wafv2"
+	"github.com/targetgate/targetgate/balancers/issue"
+)
+
+// provisionCalls are the clients of AWS for load balancers.
+type provisionCalls struct {
+	elb *elbv2.Provisioner
+	ec2 *ec2.Provisioner
+	waf *wafv2.Client
+	acm *acm.Client
+
+	route53    *route53.Client
+	wafClassic *wafclassic.Client
+	shield     *shield.Client
+}
+
+func newProvisionCalls(aws *aws) provisionCalls {
+	return provisionCalls{
+		elb: elbv2.NewProvisioner(aws.known, budget.ClassProvision), ec2: ec2.NewProvisioner(aws.known, budget.ClassProvision),
+		waf: wafv2.NewClient(aws.known, budget.ClassProvision), acm: acm.NewClient(aws.known, budget.ClassProvision),
+		route53:    route53.NewClient(aws.known, budget.ClassProvision),
+		wafClassic: wafclassic.NewClient(aws.known, budget.ClassProvision), shield: shield.NewClient(aws.known, budget.ClassProvision),
+	}
+}
+
+// newIssuer is nil when certificates are issued for nobody.
+func newIssuer(opts *options, calls provisionCalls) *issue.Issuer {
+	o := &opts.Provision
+	if !o.Ingress.IssueCertificates {
+		return nil
+	}
+	return &issue.Issuer{
+		ACM: calls.acm, DNS: calls.route53, Clock: clock.RealClock{}, Cluster: opts.ClusterName, Interval: o.DriftInterval,
+	}
+}
