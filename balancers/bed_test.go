@@ -63,8 +63,11 @@ func newBed(t *testing.T, objects ...client.Object) *bed {
 	}
 	b := &bed{t: t, clock: testingclock.NewFakeClock(time.Unix(1_700_000_000, 0)), seen: map[string]stack.Stack{}}
 	b.apply = func(apply.Pass) apply.Result { return apply.Result{} }
-	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
-		WithStatusSubresource(&networkingv1.Ingress{}).Build(), interceptor.Funcs{
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&networkingv1.Ingress{})
+	if err := addIndexes(t.Context(), indexer{builder}); err != nil {
+		t.Fatal(err)
+	}
+	c := interceptor.NewClient(builder.Build(), interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
 			if b.patchErr != nil {
 				return b.patchErr
@@ -85,6 +88,14 @@ func newBed(t *testing.T, objects ...client.Object) *bed {
 		Options: ingress.DefaultOptions("prod", "vpc-1"), Class: "alb", DriftInterval: time.Hour, SettleTime: DefaultSettleTime,
 	}
 	return b
+}
+
+// indexer adds indexes to a fake client.
+type indexer struct{ builder *fake.ClientBuilder }
+
+func (i indexer) IndexField(_ context.Context, o client.Object, field string, values client.IndexerFunc) error {
+	i.builder.WithIndex(o, field, values)
+	return nil
 }
 
 func (b *bed) Eventf(on, _ runtime.Object, kind, reason, _, note string, args ...any) {

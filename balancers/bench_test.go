@@ -21,12 +21,13 @@ import (
 // cached answers lists at the cost of a cache.
 type cached struct {
 	client.Client
-	ingresses []networkingv1.Ingress
+	ingresses map[string][]networkingv1.Ingress // by group
 }
 
-func (c *cached) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+func (c *cached) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if ingresses, is := list.(*networkingv1.IngressList); is {
-		ingresses.Items = append([]networkingv1.Ingress(nil), c.ingresses...)
+		group, _ := (&client.ListOptions{}).ApplyOptions(opts).FieldSelector.RequiresExactMatch(groupField)
+		ingresses.Items = append([]networkingv1.Ingress(nil), c.ingresses[group]...)
 		return nil
 	}
 	return meta.SetList(list, nil)
@@ -40,11 +41,11 @@ func (c *cached) Get(_ context.Context, key client.ObjectKey, to client.Object, 
 
 func benchmark(b *testing.B, groups, each int) {
 	bed := newBed(&testing.T{})
-	c := &cached{}
+	c := &cached{ingresses: map[string][]networkingv1.Ingress{}}
 	for g := range groups {
 		group := ingress.Group{Name: fmt.Sprint("group-", g)}
 		for i := range each {
-			c.ingresses = append(c.ingresses, *served(ingressOf(fmt.Sprint("web-", g, "-", i), group), oldHost, group))
+			c.ingresses[group.Name] = append(c.ingresses[group.Name], *served(ingressOf(fmt.Sprint("web-", g, "-", i), group), oldHost, group))
 		}
 		bed.see(group, balancer("old", true, 80))
 	}
@@ -65,9 +66,9 @@ func BenchmarkLoad1GroupOf1000(b *testing.B)  { benchmark(b, 1, 1000) }
 
 func benchPropose(b *testing.B, each int) {
 	bed := newBed(&testing.T{})
-	c := &cached{}
+	c := &cached{ingresses: map[string][]networkingv1.Ingress{}}
 	for i := range each {
-		c.ingresses = append(c.ingresses, *served(ingressOf(fmt.Sprint("web-", i), edge), oldHost, edge))
+		c.ingresses[edge.Name] = append(c.ingresses[edge.Name], *served(ingressOf(fmt.Sprint("web-", i), edge), oldHost, edge))
 	}
 	bed.see(edge, balancer("old", true, 80))
 	bed.Client = c

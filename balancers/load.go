@@ -22,23 +22,28 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// objects are those that say whose Ingresses are, as the cache has them: they are not written to.
-func (r *Reconciler) objects(ctx context.Context) (ingress.Objects, error) {
+// objects are those that say whose Ingresses are, with the Ingresses of these options, as the cache has them: they are not written to.
+func (r *Reconciler) objects(ctx context.Context, opts ...client.ListOption) (ingress.Objects, error) {
+	out, err := r.settings(ctx)
+	if err != nil {
+		return out, err
+	}
+	return out, r.addIngresses(ctx, &out, opts...)
+}
+
+// settings are the objects that say whose Ingresses are, without these.
+func (r *Reconciler) settings(ctx context.Context) (ingress.Objects, error) {
 	var (
-		ingresses  networkingv1.IngressList
 		classes    networkingv1.IngressClassList
 		params     ingressapi.IngressClassParamsList
 		namespaces corev1.NamespaceList
 	)
-	for _, list := range []client.ObjectList{&ingresses, &classes, &params, &namespaces} {
+	for _, list := range []client.ObjectList{&classes, &params, &namespaces} {
 		if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return ingress.Objects{}, fmt.Errorf("listing %T: %w", list, err)
 		}
 	}
 	out := ingress.Objects{Class: r.Class, Namespaces: map[string]map[string]string{}}
-	for i := range ingresses.Items {
-		out.Ingresses = append(out.Ingresses, &ingresses.Items[i])
-	}
 	for i := range classes.Items {
 		out.Classes = append(out.Classes, &classes.Items[i])
 	}
@@ -51,10 +56,28 @@ func (r *Reconciler) objects(ctx context.Context) (ingress.Objects, error) {
 	return out, nil
 }
 
+func (r *Reconciler) addIngresses(ctx context.Context, to *ingress.Objects, opts ...client.ListOption) error {
+	var ingresses networkingv1.IngressList
+	if err := r.Client.List(ctx, &ingresses, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
+		return fmt.Errorf("listing Ingresses: %w", err)
+	}
+	for i := range ingresses.Items {
+		to.Ingresses = append(to.Ingresses, &ingresses.Items[i])
+	}
+	return nil
+}
+
 // load finds the members of the group. Those that are active in another group are set apart.
 func (p *pass) load(ctx context.Context) (ingress.Members, error) {
-	objects, err := p.objects(ctx)
+	objects, err := p.settings(ctx)
 	if err != nil {
+		return ingress.Members{}, err
+	}
+	var named []client.ListOption
+	if !objects.IsOfParams(p.group) {
+		named = append(named, client.MatchingFields{groupField: p.group.String()})
+	}
+	if err := p.addIngresses(ctx, &objects, named...); err != nil {
 		return ingress.Members{}, err
 	}
 	p.mentioned = isMentioned(p.group, objects.Ingresses)

@@ -4,6 +4,7 @@
 package balancers
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -38,6 +39,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	generation := builder.WithPredicates(
 		predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))
 	setLimits(r.Options.Limits)
+	if err := addIndexes(context.Background(), mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
 	controllers := ctrl.NewControllerManagedBy(mgr)
 	if r.Stacks != nil {
 		controllers.WatchesRawSource(source.Func(r.enqueueLeftovers))

@@ -20,9 +20,10 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress"
 )
 
-// requests are those of all groups that Ingresses of which these holds belong to, or have the finalizer of. Each group is there once.
-func (r *Reconciler) requests(ctx context.Context, these func(*networkingv1.Ingress) bool) []reconcile.Request {
-	objects, err := r.objects(ctx)
+// requests are those of all groups that Ingresses of the options, of which these holds, belong to or have the finalizer of. Each group is
+// there once.
+func (r *Reconciler) requests(ctx context.Context, these func(*networkingv1.Ingress) bool, opts ...client.ListOption) []reconcile.Request {
+	objects, err := r.objects(ctx, opts...)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the groups of Ingresses")
 		return nil
@@ -45,7 +46,7 @@ func requestsOf(objects ingress.Objects) (out []reconcile.Request) {
 
 // ofIngress are the groups of an Ingress as the event has it, which may be one that has left a group.
 func (r *Reconciler) ofIngress(ctx context.Context, object client.Object) []reconcile.Request {
-	objects, err := r.objects(ctx)
+	objects, err := r.settings(ctx)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the groups of an Ingress")
 		return nil
@@ -55,14 +56,10 @@ func (r *Reconciler) ofIngress(ctx context.Context, object client.Object) []reco
 }
 
 func (r *Reconciler) ofService(ctx context.Context, service client.Object) []reconcile.Request {
-	return r.requests(ctx, func(i *networkingv1.Ingress) bool {
-		if i.Namespace != service.GetNamespace() {
-			return false
-		}
-		needs := ingress.NeedsOf(ingress.Input{Members: []ingress.Member{{Ingress: i}}})
-		return slices.Contains(needs.Services, client.ObjectKeyFromObject(service))
-	})
+	return r.requests(ctx, each, client.InNamespace(service.GetNamespace()), client.MatchingFields{serviceField: service.GetName()})
 }
+
+func each(*networkingv1.Ingress) bool { return true }
 
 // ofClass are the groups of Ingresses of that class. Those that name none may be of it, too.
 func (r *Reconciler) ofClass(ctx context.Context, class client.Object) []reconcile.Request {
@@ -89,7 +86,7 @@ func (r *Reconciler) ofParams(ctx context.Context, params client.Object) []recon
 }
 
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
-	return r.requests(ctx, func(i *networkingv1.Ingress) bool { return i.Namespace == namespace.GetName() })
+	return r.requests(ctx, each, client.InNamespace(namespace.GetName()))
 }
 
 // ofBinding is the group whose labels the binding has.

@@ -44,13 +44,17 @@ type Objects struct {
 	Class string
 }
 
+// IsOfParams reports whether Ingresses may belong to the group by the params of their class, without a word of it themselves.
+func (o Objects) IsOfParams(group Group) bool {
+	return group.IsExplicit() && slices.ContainsFunc(o.Params, func(params *v1beta1.IngressClassParams) bool {
+		return params.Spec.Group != nil && params.Spec.Group.Name == group.Name
+	})
+}
+
 // Of leaves out Ingresses that neither belong to the group nor have its finalizer, as far as their metadata tell: classifying all of them
 // for each group takes long.
 func (o Objects) Of(group Group) Objects {
-	byParams := func(params *v1beta1.IngressClassParams) bool {
-		return params.Spec.Group != nil && params.Spec.Group.Name == group.Name
-	}
-	if group.IsExplicit() && slices.ContainsFunc(o.Params, byParams) {
+	if o.IsOfParams(group) {
 		return o
 	}
 	var of []*networkingv1.Ingress

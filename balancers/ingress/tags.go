@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -54,10 +55,10 @@ func (o *Options) checkTags(fault Fault, tags map[string]string) error {
 		case slices.Contains(o.ExternalTags, key):
 			fault.Reason = fmt.Sprintf("the tag %s is left to others by --external-managed-tags: leave it out", key)
 			return fault
-		case !tagKey.MatchString(key) || strings.HasPrefix(strings.ToLower(key), "aws:"):
+		case !isTagText(key, 1, longestTagKey) || strings.HasPrefix(strings.ToLower(key), "aws:"):
 			fault.Reason = fmt.Sprintf("the key %.50q: want 1 to 128 %s, and not aws: at the beginning", key, tagCharacters)
 			return fault
-		case !tagValue.MatchString(tags[key]):
+		case !isTagText(tags[key], 0, longestTagValue):
 			fault.Reason = fmt.Sprintf("the value %.50q of the tag %s: want at most 256 %s", tags[key], key, tagCharacters)
 			return fault
 		}
@@ -65,19 +66,23 @@ func (o *Options) checkTags(fault Fault, tags map[string]string) error {
 	return nil
 }
 
-// What AWS takes: so many tags of each thing, with values of so many characters.
+// What AWS takes: so many tags of each thing, with keys and values of so many characters.
 const (
 	mostTags        = 50
+	longestTagKey   = 128
 	longestTagValue = 256
 )
 
 // What tags of load balancers are made of.
 const tagCharacters = "letters, digits, blanks and _.:/=+-@"
 
-var (
-	tagKey   = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]{1,128}$`)
-	tagValue = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]{0,256}$`)
-)
+var tagText = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
+
+// isTagText reports whether it has so many characters that tags are made of. A regular expression that counts them takes megabytes.
+func isTagText(text string, least, most int) bool {
+	count := utf8.RuneCountInString(text)
+	return least <= count && count <= most && tagText.MatchString(text)
+}
 
 // tagKeys are the keys of the tags that members give to what they share, without those that it has anyway.
 func (d *draft) tagKeys() map[*reading][]string {

@@ -9,11 +9,15 @@ import (
 	"reflect"
 	"slices"
 
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/balancers"
 )
 
 // Snapshot is a client that reads all objects of a kind once, however often they are listed, and writes nothing. It is for one goroutine.
@@ -60,23 +64,32 @@ func (s *Snapshot) Get(ctx context.Context, key client.ObjectKey, into client.Ob
 	return nil
 }
 
-// List lists objects by their labels. What is proposed counts.
+// List lists objects by their namespace and labels, and Ingresses by the fields that have an index. What is proposed counts.
 func (s *Snapshot) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	o := (&client.ListOptions{}).ApplyOptions(opts)
-	if o.FieldSelector != nil || o.Namespace != "" {
-		return fmt.Errorf("listing %T: a snapshot is listed by labels alone", list)
-	}
 	all, err := s.all(ctx, list)
 	if err != nil {
 		return err
 	}
 	var out []runtime.Object
 	for _, object := range all {
-		if o.LabelSelector == nil || o.LabelSelector.Matches(labels.Set(object.GetLabels())) {
+		isIn := o.Namespace == "" || object.GetNamespace() == o.Namespace
+		if isIn && (o.LabelSelector == nil || o.LabelSelector.Matches(labels.Set(object.GetLabels()))) && hasFields(object, o.FieldSelector) {
 			out = append(out, object)
 		}
 	}
 	return apimeta.SetList(list, out)
+}
+
+// hasFields reports whether an Ingress has the value of each field.
+func hasFields(object client.Object, selector fields.Selector) bool {
+	if selector == nil {
+		return true
+	}
+	return !slices.ContainsFunc(selector.Requirements(), func(r fields.Requirement) bool {
+		ingress, is := object.(*networkingv1.Ingress)
+		return !is || !slices.Contains(balancers.Indexes[r.Field](ingress), r.Value)
+	})
 }
 
 // all are the objects of a kind. They are not written to.
