@@ -62,7 +62,8 @@
 //	                           progress lists them by operation, and by the code with which AWS refuses them
 //
 // For Ingresses a load balancer is active after 60 s, and its interfaces are released 15 s after its deletion. There are limits in
-// ingress-hundred and ingress-groups: 4 calls a second of each kind that changes something, 50 describe calls.
+// ingress-hundred and ingress-groups: 50 describe calls a second, and of each kind that changes something 4 in the former, as the incumbent
+// had it, and 3 in the latter, which AWS publishes for changes of settings.
 //
 // Each growth run has two variants: each binding in its own namespace, or all in one (-in-one).
 //

@@ -44,9 +44,9 @@ func (s *scenario) provisioning(o *testbed.Options) {
 	delays.Provisioning = state.Range{Min: time.Minute, Max: time.Minute}
 	delays.Linger = state.Range{Min: 15 * time.Second, Max: 15 * time.Second}
 	o.Quotas, o.Delays = &quotas, &delays
-	if s.Limited {
+	if s.Changes != (wire.Limit{}) {
 		limits := wire.DefaultLimits()
-		limits.Register, limits.Modify, limits.Other = mutating, mutating, mutating
+		limits.Modify, limits.Other = s.Changes, s.Changes
 		o.Limits = &limits
 		return
 	}
@@ -54,8 +54,11 @@ func (s *scenario) provisioning(o *testbed.Options) {
 		"Elastic Load Balancing v2", "EC2")}
 }
 
-// mutating is the limit of calls that change something, as the incumbent had it.
-var mutating = wire.Limit{Capacity: 20, Refill: 4}
+// Limits of calls that change something: what the incumbent was measured with, and what AWS publishes for changes of settings.
+var (
+	measuredChanges  = wire.Limit{Capacity: 20, Refill: 4}
+	publishedChanges = wire.DefaultLimits().Modify
+)
 
 // provision deploys the pods, and has the scenario measured.
 func (s *stage) provision(ctx context.Context) error {

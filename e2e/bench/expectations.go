@@ -40,6 +40,7 @@ const (
 	againDeregister = "restart: DeregisterTargets calls"
 	memoryEmpty     = "  of it before the first pod"
 	memoryRestarted = "restart: peak memory"
+	overLeast       = "created: longer than that, per cent"
 
 	restartQuiet  = "restart: quiet after"
 	restartCalls  = "restart: AWS calls"
@@ -143,6 +144,8 @@ var expectations = map[string]map[string]expectation{
 	},
 	"ingress-groups": {
 		"created: throttled calls": wantOnly(0),
+		overLeast:                  wantOnly(10),
+		memoryRestarted:            wantOnly(150),
 		memory:                     wantOnly(150),
 		restartWrites:              wantOnly(0),
 	},

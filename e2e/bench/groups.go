@@ -39,7 +39,9 @@ func groups(ctx context.Context, e *estate) error {
 	calls := e.callsSince(before)
 	e.result.time("created: name in the status, median", quantile(took.named, 0.5))
 	e.result.time("created: right, last", slices.Max(took.right))
-	e.result.time("created: the least that AWS's limits allow", leastFor(calls))
+	least := leastFor(calls, e.Changes)
+	e.result.time("created: the least that AWS's limits allow", least)
+	e.result.count(overLeast, int(100*slices.Max(took.right)/least)-100)
 	e.result.count("created: AWS calls", len(calls))
 	e.result.count("created: throttled calls", matching(calls, isThrottled))
 	if err := e.memoryFigure(memory); err != nil {
@@ -52,12 +54,12 @@ func groups(ctx context.Context, e *estate) error {
 }
 
 // leastFor is the time that the limit of creations allows, which is one for all kinds.
-func leastFor(calls []wire.Call) time.Duration {
+func leastFor(calls []wire.Call, limit wire.Limit) time.Duration {
 	creations := 0
 	for _, what := range []string{"LoadBalancer", "TargetGroup", "Listener", "Rule"} {
 		creations += matching(calls, isOf("Create"+what))
 	}
-	return time.Duration(max(0, float64(creations-mutating.Capacity)/mutating.Refill) * float64(time.Second))
+	return time.Duration(max(0, float64(creations-limit.Capacity)/limit.Refill) * float64(time.Second))
 }
 
 // churned measures changes of one path each, 10 a minute.

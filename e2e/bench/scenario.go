@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
@@ -36,9 +37,9 @@ type scenario struct {
 	// Growth deploys the pods, and restarts targetgate. Admission has pods reviewed that are never created. Otherwise pods
 	// are deployed and then replaced.
 	Growth, Admission bool
-	// Ingresses measures what becomes of Ingresses. Limited has AWS's limits there.
+	// Ingresses measures what becomes of Ingresses. Changes is AWS's limit of calls that change something; there are no limits without it.
 	Ingresses func(context.Context, *estate) error
-	Limited   bool
+	Changes   wire.Limit
 	// OneNamespace holds all bindings; otherwise each has its own.
 	OneNamespace bool
 }
@@ -53,8 +54,9 @@ var scenarios = []scenario{
 	{Name: "ingress-group", Title: "a group of 50 Ingresses with 2 paths each, created at once", Replicas: 2, Ingresses: groupAtOnce},
 	{Name: "ingress-apart", Title: "a group of 50 Ingresses with 2 paths each, created 40 ms apart", Replicas: 2, Ingresses: groupApart},
 	{Name: "ingress-broken", Title: "a group of 10 Ingresses, one of them broken", Replicas: 2, Ingresses: brokenMember},
-	{Name: "ingress-hundred", Title: "100 Ingresses, each with a load balancer", Replicas: 2, Ingresses: hundred, Limited: true},
-	{Name: "ingress-groups", Title: "1,000 Ingresses in 100 groups, then 10 changes a minute", Replicas: 2, Ingresses: groups, Limited: true},
+	{Name: "ingress-hundred", Title: "100 Ingresses, each with a load balancer", Replicas: 2, Ingresses: hundred, Changes: measuredChanges},
+	{Name: "ingress-groups", Title: "1,000 Ingresses in 100 groups, then 10 changes a minute", Replicas: 2, Ingresses: groups,
+		Changes: publishedChanges},
 	{Name: "ingress-thousand", Title: "1,000 Ingresses, each with a load balancer, without AWS's limits", Replicas: 2, Ingresses: thousand},
 	{Name: "admission", Title: "pods of 10 kB are reviewed, 16 at a time", Bindings: slices.Max(admissionSteps), Admission: true},
 }
