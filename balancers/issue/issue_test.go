@@ -33,7 +33,7 @@ type cloud struct {
 	tags         map[string]map[string]string
 	inUse        map[string]bool
 	zones        []route53.Zone
-	fail         error // of everything
+	fail, refuse error // of everything, and of requests
 	calls        []string
 }
 
@@ -63,8 +63,9 @@ func (c *cloud) Tags(_ context.Context, arn string) (map[string]string, error) {
 }
 
 func (c *cloud) Request(_ context.Context, r acm.Request) (string, error) {
-	if c.fail != nil {
-		return "", c.fail
+	if c.refuse != nil {
+		c.log("refused %s", strings.Join(r.Domains, " "))
+		return "", c.refuse
 	}
 	arn := fmt.Sprint("new", len(c.certificates))
 	c.log("request %s %s%s", arn, strings.Join(r.Domains, " "), r.CA)
@@ -225,6 +226,10 @@ func TestFailuresOfCertificates(t *testing.T) {
 	if err := kept.Failures["shop/web"]; err == nil || err.Error() != noZone {
 		t.Errorf("error %v, want %q", err, noZone)
 	}
+	c.took()
+	if kept := i.Keep(t.Context(), edge, wanted("a.example.com"), none); kept.Failures["shop/web"] == nil || len(c.calls) > 0 {
+		t.Errorf("%+v after calls %q, want the same failure and no call for a minute", kept, c.calls)
+	}
 	own, err := i.Of(t.Context(), edge)
 	if err != nil || Waiting(own[0]) != "ACM looks for the DNS records _x.a.example.com CNAME _y.acm-validations.aws" {
 		t.Errorf("own %+v, error %v", own, err)
@@ -260,4 +265,23 @@ func TestCertificatesThatACMDoesNotShowYet(t *testing.T) {
 	now.SetTime(now.Now().Add(time.Minute))
 	i.Keep(t.Context(), edge, wanted("a.example.com"), none)
 	check(t, "shown", c.took(), "list", "describe new0")
+}
+
+// What ACM refuses is asked for once a minute, and the member is told all the time.
+func TestRefusedRequests(t *testing.T) {
+	c, i, now := newBed()
+	c.refuse = code("LimitExceededException")
+	for range 3 {
+		if kept := i.Keep(t.Context(), edge, wanted("a.example.com"), none); kept.Failures["shop/web"] == nil {
+			t.Error("the member is not told")
+		}
+	}
+	i.Keep(t.Context(), edge, wanted("b.example.com"), none)
+	check(t, "at first", c.took(), "list", "refused a.example.com", "refused b.example.com")
+	now.SetTime(now.Now().Add(failurePause))
+	i.Keep(t.Context(), edge, wanted("a.example.com"), none)
+	check(t, "after a minute", c.took(), "refused a.example.com")
+	if len(i.refused) != 1 {
+		t.Errorf("%d refusals are remembered, want 1", len(i.refused))
+	}
 }

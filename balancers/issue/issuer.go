@@ -48,10 +48,11 @@ type Issuer struct {
 	flights singleflight.Group
 	mu      sync.Mutex // guards what follows
 	listed  time.Time
-	known   map[string]known // by ARN
-	failure error            // of the last list, or that it takes long
-	failed  time.Time        // when that was
-	deleted int              // how many we have deleted
+	known   map[string]known   // by ARN
+	failure error              // of the last list, or that it takes long
+	failed  time.Time          // when that was
+	deleted int                // how many we have deleted
+	refused map[string]refusal // of requests, by their token
 	zones   []route53.Zone
 	zonesAt time.Time
 }
@@ -64,6 +65,13 @@ type known struct {
 	described   time.Time
 	made        time.Time // when we have requested it
 	recorded    time.Time // when its records were made last
+	unrecorded  error     // why that failed
+}
+
+// refusal is why and when ACM has refused a request.
+type refusal struct {
+	err error
+	at  time.Time
 }
 
 // How old what is known of a certificate may be: of one that waits to be issued, and of one that is issued, which keeps its domains.

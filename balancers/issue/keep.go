@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,8 @@ import (
 // is deleted that AWS says is in use.
 const (
 	recordPause  = 10 * time.Minute
-	requestPause = time.Hour // of which ACM grants 2,500 a year
+	failurePause = time.Minute // of a record that could not be made, and of a request that was refused
+	requestPause = time.Hour   // of which ACM grants 2,500 a year
 	inUsePause   = 10 * time.Second
 	zonesAge     = 5 * time.Minute
 )
@@ -99,14 +101,13 @@ func (i *Issuer) keep(ctx context.Context, id stack.ID, wanted stack.Certificate
 
 // request requests a certificate.
 func (i *Issuer) request(ctx context.Context, id stack.ID, wanted stack.Certificate) (string, error) {
-	i.mu.Lock()
-	deleted := i.deleted
-	i.mu.Unlock()
-	sum := sha256.Sum256(fmt.Append(nil, id, wanted.Member, wanted.Domains, wanted.CA, deleted))
-	arn, err := i.ACM.Request(ctx, acm.Request{
-		Domains: wanted.Domains, CA: wanted.CA, Tags: wanted.Tags, Token: hex.EncodeToString(sum[:16]),
-	})
+	token, err := i.token(id, wanted)
 	if err != nil {
+		return "", err
+	}
+	arn, err := i.ACM.Request(ctx, acm.Request{Domains: wanted.Domains, CA: wanted.CA, Tags: wanted.Tags, Token: token})
+	if err != nil {
+		i.refuse(token, err)
 		return "", err
 	}
 	now := i.Clock.Now()
@@ -118,16 +119,46 @@ func (i *Issuer) request(ctx context.Context, id stack.ID, wanted stack.Certific
 	return arn, nil
 }
 
+// token is what the request of a certificate is known by, or why it was refused a short time ago.
+func (i *Issuer) token(id stack.ID, wanted stack.Certificate) (string, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	sum := sha256.Sum256(fmt.Append(nil, id, wanted.Member, wanted.Domains, wanted.CA, i.deleted))
+	token := hex.EncodeToString(sum[:16])
+	maps.DeleteFunc(i.refused, func(_ string, r refusal) bool { return i.Clock.Since(r.at) >= failurePause })
+	return token, i.refused[token].err
+}
+
+// refuse takes in that a request was refused.
+func (i *Issuer) refuse(token string, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.refused == nil {
+		i.refused = map[string]refusal{}
+	}
+	i.refused[token] = refusal{err, i.Clock.Now()}
+}
+
 // record makes the records by which ACM knows whose the domains are, in the nearest public hosted zone: ACM looks nowhere else.
 func (i *Issuer) record(ctx context.Context, c acm.Certificate) error {
-	if len(c.Records) == 0 || i.Clock.Since(i.all()[c.ARN].recorded) < recordPause {
-		return nil
+	k := i.all()[c.ARN]
+	pause := recordPause
+	if k.unrecorded != nil {
+		pause = failurePause
 	}
+	if len(c.Records) == 0 || i.Clock.Since(k.recorded) < pause {
+		return k.unrecorded
+	}
+	err := i.createRecords(ctx, c)
+	i.note(c.ARN, func(k *known) { k.recorded, k.unrecorded = i.Clock.Now(), err })
+	return err
+}
+
+func (i *Issuer) createRecords(ctx context.Context, c acm.Certificate) (errs error) {
 	zones, err := i.hostedZones(ctx)
 	if err != nil {
 		return err
 	}
-	var errs error
 	for _, record := range c.Records {
 		zone, ok := route53.ZoneOf(zones, record.Name)
 		if !ok {
@@ -136,9 +167,6 @@ func (i *Issuer) record(ctx context.Context, c acm.Certificate) error {
 			continue
 		}
 		errs = errors.Join(errs, i.DNS.Create(ctx, zone, record.Name, record.Value))
-	}
-	if errs == nil {
-		i.note(c.ARN, func(k *known) { k.recorded = i.Clock.Now() })
 	}
 	return errs
 }

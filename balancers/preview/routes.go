@@ -157,6 +157,7 @@ func (s *Snapshot) withoutAWS(ctx context.Context) error {
 		object := ingresses.Items[i].DeepCopy()
 		delete(object.Annotations, ingress.Prefix+ingress.Subnets.Name)
 		delete(object.Annotations, ingress.Prefix+ingress.SecurityGroups.Name)
+		delete(object.Annotations, ingress.Prefix+ingress.IssueCertificate.Name) // any certificate will do
 		s.proposed = append(s.proposed, object)
 	}
 	for i := range params.Items {

@@ -34,7 +34,8 @@ func routesOf(t *testing.T, documents string, bindings ...client.Object) Routes 
 
 func TestRoutesOfAnIngress(t *testing.T) {
 	// The settings of these annotations are in AWS.
-	a := ingressOf("a", `listen-ports: '[{"HTTP": 80}, {"HTTPS": 443}]'`, "subnets: subnet-1,subnet-2", "security-groups: mine")
+	a := ingressOf("a", `listen-ports: '[{"HTTP": 80}, {"HTTPS": 443}]'`, "subnets: subnet-1,subnet-2", "security-groups: mine",
+		`create-acm-cert: "true"`)
 	got := routesOf(t, webService+ingressOf("0")+a, bindingOf("k8s-web", "web", 80), bindingOf("k8s-other", "other", 80))
 	want := Routes{
 		Group: "edge", Members: []string{"shop/0", "shop/a"}, Bindings: []string{"k8s-web"},
