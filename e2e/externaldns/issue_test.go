@@ -16,13 +16,13 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/emulator/route53"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/suite"
 )
 
 // ACM issues a certificate for the hosts of an Ingress once it finds the records in public DNS. Another one for other hosts, or of another
-// authority, takes its place when it is issued, and the last one goes with the Ingress.
-func TestCertificatesAreIssued(t *testing.T) {
-	t.Parallel()
+// authority, takes its place when it is issued, and the last one goes with the Ingress. A restart changes nothing of that.
+func TestCertificatesAreIssued(t *testing.T) { // by itself, as it restarts targetgate
 	const (
 		zone = "issued.test"
 		ca   = "arn:aws:acm-pca:eu-west-1:123456789012:certificate-authority/1a2b"
@@ -43,6 +43,9 @@ func TestCertificatesAreIssued(t *testing.T) {
 		t.Errorf("tags %v", tags)
 	}
 
+	bed.Targetgate.Kill() // whoever comes next finds the certificate by its tags
+	suite.Must(t, bed.Targetgate.Restart(t.Context()))
+
 	another := "another." + zone
 	suite.Change(t, bed, ingress, func(i *networkingv1.Ingress) { i.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{another}}} })
 	second := awaitIssued(t, balancer, first.ARN, another, host)
@@ -58,6 +61,10 @@ func TestCertificatesAreIssued(t *testing.T) {
 	}
 	if records := dns.Records(public); len(records) != 2 || slices.ContainsFunc(records, func(r route53.Record) bool { return r.Type != "CNAME" }) {
 		t.Errorf("records of the public zone: %+v, want one for each host: other certificates of the account may need them", records)
+	}
+	requests := slices.DeleteFunc(bed.AWS.Calls(0), func(c wire.Call) bool { return c.Operation != "RequestCertificate" })
+	if len(requests) != 3 {
+		t.Errorf("%d certificates were requested, want 3", len(requests))
 	}
 	ours := []string{"ReadCertificates", "RequestCertificates", "DeleteCertificates", "CreateValidationRecords"} // of certificates.json
 	for _, grant := range bed.UnusedGrants() {
