@@ -38,7 +38,7 @@ func (r *Reconciler) settings(ctx context.Context) (ingress.Objects, error) {
 		params     ingressapi.IngressClassParamsList
 		namespaces corev1.NamespaceList
 	)
-	for _, list := range []client.ObjectList{&classes, &params, &namespaces} {
+	for _, list := range []client.ObjectList{&classes, &params} {
 		if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return ingress.Objects{}, fmt.Errorf("listing %T: %w", list, err)
 		}
@@ -47,8 +47,16 @@ func (r *Reconciler) settings(ctx context.Context) (ingress.Objects, error) {
 	for i := range classes.Items {
 		out.Classes = append(out.Classes, &classes.Items[i])
 	}
+	selects := false
 	for i := range params.Items {
 		out.Params = append(out.Params, &params.Items[i])
+		selects = selects || params.Items[i].Spec.NamespaceSelector != nil
+	}
+	if !selects { // nobody asks for labels: there may be thousands of namespaces
+		return out, nil
+	}
+	if err := r.Client.List(ctx, &namespaces, client.UnsafeDisableDeepCopy); err != nil {
+		return out, fmt.Errorf("listing namespaces: %w", err)
 	}
 	for _, namespace := range namespaces.Items {
 		out.Namespaces[namespace.Name] = namespace.Labels
