@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -41,7 +42,7 @@ func groups(ctx context.Context, e *estate) error {
 	e.result.time("created: right, last", slices.Max(took.right))
 	least := leastFor(calls, e.Changes)
 	e.result.time("created: the least that AWS's limits allow", least)
-	e.result.count(overLeast, int(100*slices.Max(took.right)/least)-100)
+	e.result.count(overLeast, int(math.Round(100*float64(slices.Max(took.right)-least)/float64(least))))
 	e.result.count("created: AWS calls", len(calls))
 	e.result.count("created: throttled calls", matching(calls, isThrottled))
 	if err := e.memoryFigure(memory); err != nil {
