@@ -4,9 +4,12 @@
 package ingress
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -65,6 +68,10 @@ func TestIssuedCertificates(t *testing.T) {
 			annotate(&in, 1, Prefix+IssueCertificate.Name, "true")
 			for key, value := range tc.annotations {
 				annotate(&in, 1, Prefix+key, value)
+			}
+			alone := slices.DeleteFunc(slices.Clone(tc.faults), func(f string) bool { return strings.Contains(f, "not issued") || strings.Contains(f, "not known") })
+			if diff := cmp.Diff(alone, texts(CheckAlone(in.Group, member, in.Services, in.Options)), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("faults at admission (-want +got):\n%s", diff)
 			}
 			wanted, faults := Build(in)
 			if diff := cmp.Diff(tc.faults, texts(faults)); diff != "" {
