@@ -5,13 +5,11 @@ package account
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
 
 	"github.com/targetgate/targetgate/aws/acm"
@@ -22,12 +20,9 @@ type Issued struct {
 	ACM   Certificates
 	Clock clock.PassiveClock
 
-	flights singleflight.Group
-	mu      sync.Mutex // guards what follows; held for no call
-	listed  time.Time
+	refresh Refresh
+	mu      sync.Mutex // guards all; held for no call
 	all     []described
-	failure error     // of the last read, or that it takes long
-	failed  time.Time // when that was
 }
 
 // described is a certificate, and when it was described.
@@ -44,57 +39,13 @@ const (
 	issuedAge   = 10 * time.Hour
 )
 
-// While ACM fails it is asked once in failedAge, and waited for no longer than patience, in which it describes some 300 certificates:
-// groups that need none are to have the workers.
-const (
-	patience  = 30 * time.Second
-	failedAge = time.Minute
-)
-
-var errSlow = errors.New("ACM takes long to list and describe certificates")
-
 // Certificates are those that are issued, by ARN. One that was issued 10 seconds ago is among them. The caller may change the list, not
 // the domains.
 func (i *Issued) Certificates(ctx context.Context) ([]acm.Certificate, error) {
-	if known, isYoung, failure := i.known(); isYoung {
-		return plain(known), failure
-	}
-	read := i.flights.DoChan("", func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTimeout)
-		defer cancel()
-		err := i.read(ctx)
-		i.note(err)
+	if err := i.refresh.Do(ctx, i.Clock, listAge, sweepTimeout, i.read); err != nil {
 		return nil, err
-	})
-	slow := time.NewTimer(patience)
-	defer slow.Stop()
-	select {
-	case result := <-read:
-		known, _, _ := i.known()
-		return plain(known), result.Err
-	case <-slow.C:
-		i.note(errSlow)
-		return nil, errSlow
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
-}
-
-// known is what is known, with the failure of a read if that is younger.
-func (i *Issued) known() (all []described, isYoung bool, failure error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.failure != nil && i.Clock.Since(i.failed) < failedAge {
-		return nil, true, i.failure
-	}
-	return i.all, !i.listed.IsZero() && i.Clock.Since(i.listed) < listAge, nil
-}
-
-// note takes in how a read has ended.
-func (i *Issued) note(failure error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.failure, i.failed = failure, i.Clock.Now()
+	return plain(i.before()), nil
 }
 
 func plain(all []described) (out []acm.Certificate) {
@@ -133,13 +84,13 @@ func (i *Issued) read(ctx context.Context) error {
 		switch {
 		case acm.IsNotFound(err):
 		case err != nil:
-			i.keep(append(all, before...), time.Time{})
+			i.keep(append(all, before...))
 			return err
 		default:
 			all = append(all, described{certificate, now})
 		}
 	}
-	i.keep(all, now)
+	i.keep(all)
 	return nil
 }
 
@@ -149,7 +100,7 @@ func (i *Issued) before() []described {
 	return i.all
 }
 
-func (i *Issued) keep(all []described, listed time.Time) {
+func (i *Issued) keep(all []described) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	slices.SortStableFunc(all, func(a, b described) int { return b.at.Compare(a.at) }) // of two, the younger one
@@ -160,5 +111,5 @@ func (i *Issued) keep(all []described, listed time.Time) {
 		return twice
 	})
 	slices.SortFunc(all, func(a, b described) int { return strings.Compare(a.ARN, b.ARN) })
-	i.all, i.listed = all, listed
+	i.all = all
 }

@@ -244,7 +244,7 @@ func TestFailuresOfCertificates(t *testing.T) {
 		t.Errorf("error %v after calls %q, want that of the list before and no call for a minute", err, c.calls)
 	}
 	c.fail = nil
-	now.SetTime(now.Now().Add(failedAge))
+	now.SetTime(now.Now().Add(time.Minute))
 	if kept := i.Keep(t.Context(), edge, nil, none); kept.Err != nil {
 		t.Error(kept.Err)
 	}

@@ -5,13 +5,11 @@ package issue
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
 
 	"github.com/targetgate/targetgate/aws/acm"
@@ -45,12 +43,10 @@ type Issuer struct {
 	// Interval is how old what is known may be of which certificates there are. What the Issuer does itself it knows at once.
 	Interval time.Duration
 
-	flights singleflight.Group
-	mu      sync.Mutex // guards what follows
-	listed  time.Time
+	listed account.Refresh
+
+	mu      sync.Mutex         // guards what follows
 	known   map[string]known   // by ARN
-	failure error              // of the last list, or that it takes long
-	failed  time.Time          // when that was
 	deleted int                // how many we have deleted
 	refused map[string]refusal // of requests, by their token
 	zones   []route53.Zone
@@ -80,15 +76,10 @@ const (
 	issuedAge  = 10 * time.Hour
 )
 
-// While ACM fails it is asked once in failedAge, and waited for no longer than patience: passes have the workers.
 const (
-	patience    = 30 * time.Second
-	failedAge   = time.Minute
 	listTimeout = 15 * time.Minute // 2,500 certificates, the quota of an account, with their tags take 9 minutes of the budget's calls
 	lag         = 5 * time.Minute  // for how long ACM may not list what was requested
 )
-
-var errSlow = errors.New("ACM takes long to list certificates and their tags")
 
 // Of are the certificates of a stack, by ARN.
 func (i *Issuer) Of(ctx context.Context, id stack.ID) ([]acm.Certificate, error) {
@@ -174,46 +165,9 @@ func (i *Issuer) Stacks(ctx context.Context) ([]stack.ID, error) {
 	return out, nil
 }
 
-// refresh has the certificates be listed if the list is too old. All who wait share one list, which goes on when one of them gives up.
+// refresh has the certificates be listed if the list is too old.
 func (i *Issuer) refresh(ctx context.Context) error {
-	if isYoung, failure := i.isYoung(); isYoung {
-		return failure
-	}
-	listed := i.flights.DoChan("", func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTimeout)
-		defer cancel()
-		err := i.list(ctx)
-		i.fail(err)
-		return nil, err
-	})
-	slow := time.NewTimer(patience)
-	defer slow.Stop()
-	select {
-	case result := <-listed:
-		return result.Err
-	case <-slow.C:
-		i.fail(errSlow)
-		return errSlow
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// isYoung reports whether what is known counts, and with which failure.
-func (i *Issuer) isYoung() (is bool, failure error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.failure != nil && i.Clock.Since(i.failed) < failedAge {
-		return true, i.failure
-	}
-	return !i.listed.IsZero() && i.Clock.Since(i.listed) < i.Interval, nil
-}
-
-// fail takes in how a list has ended.
-func (i *Issuer) fail(err error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.failure, i.failed = err, i.Clock.Now()
+	return i.listed.Do(ctx, i.Clock, i.Interval, listTimeout, i.list)
 }
 
 // list finds out which certificates there are, and whose those are of which that is not known. What it has found out stays known when a
@@ -244,9 +198,6 @@ func (i *Issuer) list(ctx context.Context) error {
 			i.forget(arn)
 		}
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.listed = began
 	return nil
 }
 

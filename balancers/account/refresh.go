@@ -1,0 +1,85 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	"k8s.io/utils/clock"
+)
+
+// Refresh has something be read again when it is too old. All who wait share one read, which goes on when one of them gives up. It is safe
+// for concurrent use.
+type Refresh struct {
+	flights singleflight.Group
+	mu      sync.Mutex // guards what follows; held for no call
+	began   time.Time  // the last read that succeeded
+	failure error      // of the last read, or that it takes long
+	failed  time.Time  // when that was
+}
+
+// While reads fail one is made in failedAge, and none is waited for longer than patience: groups that need nothing of them are to have the
+// workers.
+const (
+	patience  = 30 * time.Second
+	failedAge = time.Minute
+)
+
+var errSlow = errors.New("ACM takes long to answer for all certificates")
+
+// Do returns when what was read is younger than age, or why it is not.
+func (r *Refresh) Do(ctx context.Context, now clock.PassiveClock, age, timeout time.Duration, read func(context.Context) error) error {
+	if isYoung, failure := r.isYoung(now, age); isYoung {
+		return failure
+	}
+	reading := r.flights.DoChan("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+		defer cancel()
+		began := now.Now()
+		err := read(ctx)
+		if err == nil {
+			r.succeed(began)
+		} else {
+			r.fail(err, now.Now())
+		}
+		return nil, err
+	})
+	slow := time.NewTimer(patience)
+	defer slow.Stop()
+	select {
+	case result := <-reading:
+		return result.Err
+	case <-slow.C:
+		r.fail(errSlow, now.Now())
+		return errSlow
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// isYoung reports whether what is known counts, and with which failure.
+func (r *Refresh) isYoung(now clock.PassiveClock, age time.Duration) (is bool, failure error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failure != nil && now.Since(r.failed) < failedAge {
+		return true, r.failure
+	}
+	return !r.began.IsZero() && now.Since(r.began) < age, nil
+}
+
+func (r *Refresh) succeed(began time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.began, r.failure = began, nil
+}
+
+func (r *Refresh) fail(err error, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failure, r.failed = err, at
+}
