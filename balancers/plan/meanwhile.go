@@ -21,6 +21,7 @@ func (p *planner) sendsToFresh(action stack.Action) bool {
 // findMeanwhile finds who serves, until fresh target groups are healthy, the requests that they are to serve: what serves them now. A
 // target group that is waited for by one route is not sent to by any.
 func (p *planner) findMeanwhile() {
+	p.awaitAgain()
 	for _, l := range p.listen {
 		if l.seen == nil {
 			continue
@@ -45,6 +46,29 @@ func (p *planner) findMeanwhile() {
 			p.noteAtOnce(at.final.Action, now)
 		}
 	}
+}
+
+// awaitAgain has target groups be waited for as a pass has begun to that ended midway.
+func (p *planner) awaitAgain() {
+	for _, g := range p.groups {
+		if g.before != nil && len(p.old) == 0 && p.isAwaited(g) {
+			g.before, g.fresh = nil, true
+		}
+	}
+}
+
+// isAwaited says whether a pass that ended midway has begun to wait for the health of a target group: a route to it has it with weight 0,
+// and sends to others than what serves in its place elsewhere, which may be as new.
+func (p *planner) isAwaited(g *targetGroup) bool {
+	awaits := func(final, now stack.Action) bool {
+		return weightOf(final, byID(g.ref())) > 0 && has(now, g.ref()) && weightOf(now, byID(g.ref())) == 0 &&
+			weightOf(now, g.before.ARN) == 0 && p.maySendOn(now)
+	}
+	return slices.ContainsFunc(p.listen, func(l *listener) bool {
+		return l.seen != nil && (awaits(l.wanted.Default, l.seen.Default) || slices.ContainsFunc(l.places, func(at *place) bool {
+			return at.isMatched() && awaits(at.final.Action, at.seen.Action)
+		}))
+	})
 }
 
 // noteAtOnce notes which fresh target groups do not wait, when now answers the requests of final: not with an error of the load balancer's.
