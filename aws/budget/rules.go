@@ -99,6 +99,15 @@ func DefaultRules() []Rule {
 	}
 }
 
+// Text is the rules as ParseRules reads them.
+func Text(rules []Rule) string {
+	parts := make([]string, 0, len(rules))
+	for _, r := range rules {
+		parts = append(parts, fmt.Sprintf("%s:%s=%g:%d", cmp.Or(r.Service, ELBv2), r.Operations, r.Rate, r.Burst))
+	}
+	return strings.Join(parts, ",")
+}
+
 // ParseRules reads ELBv2:operationRegex=rate:burst,... as --aws-api-throttle gives it. The services whose calls are
 // rationed are "ACM", "EC2", "Elastic Load Balancing v2", "Route 53", "STS", "Shield", "WAF Regional" and "WAFV2"; skipped are the parts
 // for others. An empty string gives no rules.

@@ -43,6 +43,15 @@ func TestParseRules(t *testing.T) {
 	}
 }
 
+// The help shows the default rules as a user would write them.
+func TestTextOfRulesIsRead(t *testing.T) {
+	text := Text(DefaultRules())
+	rules, skipped, err := ParseRules(text)
+	if got := Text(rules); got != text || len(skipped) > 0 || err != nil {
+		t.Errorf("%s\nis read as\n%s\nskipped %v, error %v", text, got, skipped, err)
+	}
+}
+
 func TestDefaultRulesKnowsEveryOperation(t *testing.T) {
 	budget := New("", nil, clock.RealClock{})
 	for service, operations := range map[string][]string{

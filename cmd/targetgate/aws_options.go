@@ -20,13 +20,8 @@ func (o *options) addAWSFlags(flags *pflag.FlagSet) {
 	flags.StringToStringVar(&o.Endpoints, "aws-api-endpoints", nil,
 		"Base URLs by service ID, such as \"Elastic Load Balancing v2=https://...,EC2=https://...,STS=https://...\".")
 	flags.StringVar(&o.throttleText, "aws-api-throttle", "",
-		"Rate limits (token buckets) for AWS calls, retries included: serviceID:operationRegex=rate:burst,... (default "+
-			"\"Elastic Load Balancing v2:^(Register|Deregister)Targets$=4:20,Elastic Load Balancing v2:^Describe=25:100,"+
-			"Elastic Load Balancing v2:^Modify=3:20,Elastic Load Balancing v2:^(Create|Delete|Set|Add|Remove)=3:20,"+
-			"EC2:^AuthorizeSecurityGroupIngress$=2.5:25,EC2:^RevokeSecurityGroupIngress$=2.5:25,"+
-			"EC2:^(Create|Delete)(SecurityGroup|Tags)$=2.5:25,EC2:^Describe=5:25,STS:.=25:100,ACM:^Describe=5:5,ACM:^List=0.5:1,"+
-			"WAFV2:^(Associate|Disassociate)=0.5:1,WAFV2:^GetWebACLForResource$=1:1,"+
-			"WAF Regional:^(Associate|Disassociate)=0.5:1,WAF Regional:^GetWebACLForResource$=1:1,Shield:.=1:1\"). "+
+		"Rate limits (token buckets) for AWS calls, retries included: serviceID:operationRegex=rate:burst,... (default \""+
+			budget.Text(budget.DefaultRules())+"\"). "+
 			"Rules for a service replace all of its defaults.")
 	flags.StringVar(&o.RoleSessionName, "aws-role-session-name", sessionOfBinding,
 		"Name of assumed-role sessions: binding is CLUSTER+NAMESPACE+BINDING, cluster is AWS-LBC-CLUSTER as in aws-load-balancer-controller.")
