@@ -528,6 +528,22 @@ func TestTagsOfOthersStay(t *testing.T) {
 	}
 }
 
+func TestTheOrderOfSecurityGroupsDoesNotCount(t *testing.T) {
+	w := newWorld()
+	w.settle(t, shop("/a"))
+	wanted, seen := shop("/a").want(), w.seen()
+	wanted.LoadBalancers[0].SecurityGroups = append(wanted.LoadBalancers[0].SecurityGroups, stack.Ref{ID: "sg-given"})
+	given := append([]stack.Ref{{ID: "sg-given"}}, seen.LoadBalancers[0].SecurityGroups...)
+	for order, want := range map[string]int{"turned": 0, "without one": 1} {
+		if seen.LoadBalancers[0].SecurityGroups = given; order != "turned" {
+			seen.LoadBalancers[0].SecurityGroups = given[1:]
+		}
+		if plan, _ := Make(wanted, seen, Options{}); len(plan) != want {
+			t.Errorf("%s: %q, want %d steps", order, texts(plan), want)
+		}
+	}
+}
+
 func TestAPlanInJSON(t *testing.T) {
 	plan := Plan{{
 		Wait: &Wait{Settled: stack.Ref{ID: "b"}}, Change: DeleteLoadBalancer{stack.Ref{ID: "b"}}, Why: "another has replaced it", Late: true,
