@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
@@ -16,7 +17,8 @@ import (
 
 var lastGood = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "targetgate_ingress_group_reconciled_timestamp_seconds",
-	Help: "When a pass over the group of Ingresses last ended without a failure, of the group or of a member.",
+	Help: "When a pass over the group of Ingresses last ended without a failure, of the group or of a member. " +
+		"If none has since targetgate began, when its first pass ended.",
 }, []string{"group"})
 
 var failing = prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -72,8 +74,10 @@ func (p *pass) measure(good bool, now time.Time) {
 	}
 	failing.WithLabelValues(name).Set(1)
 	if good {
-		lastGood.WithLabelValues(name).Set(float64(now.Unix()))
 		failing.WithLabelValues(name).Set(0)
+	}
+	if last := lastGood.WithLabelValues(name); good || value(last) == 0 {
+		last.Set(float64(now.Unix()))
 	}
 	if !p.built {
 		return // nothing is known of the members
@@ -109,7 +113,17 @@ func (p *pass) measureBalancer(name string, balancer *stack.LoadBalancer) {
 	used.WithLabelValues(name, quotaRules).Set(float64(rules))
 	used.WithLabelValues(name, quotaCertificates).Set(float64(certificates))
 	used.WithLabelValues(name, quotaTargetGroups).Set(float64(groups))
-	if expires.DeleteLabelValues(name); !first.IsZero() {
+	if first.IsZero() {
+		expires.DeleteLabelValues(name)
+	} else {
 		expires.WithLabelValues(name).Set(float64(first.Unix()))
 	}
+}
+
+func value(of prometheus.Gauge) float64 {
+	var read dto.Metric
+	if err := of.Write(&read); err != nil {
+		return 0
+	}
+	return read.GetGauge().GetValue()
 }

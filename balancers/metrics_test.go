@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -30,6 +29,11 @@ func TestMetricsOfAGroup(t *testing.T) {
 		}},
 		expiries: map[string]time.Time{"default": time.Unix(300, 0), "late": time.Unix(200, 0), "early": time.Unix(100, 0)},
 	}
+	p.measure(false, time.Unix(30, 0))
+	p.measure(false, time.Unix(40, 0))
+	if got := value(lastGood.WithLabelValues("metrics")); got != 30 {
+		t.Errorf("last good of a group that never was: %v, want the end of its first pass", got)
+	}
 	p.measure(true, time.Unix(50, 0))
 	p.measure(false, time.Unix(60, 0))
 	for name, tc := range map[string]struct {
@@ -45,11 +49,7 @@ func TestMetricsOfAGroup(t *testing.T) {
 		"target groups": {used, []string{quotaTargetGroups}, 1},
 		"expires":       {expires, nil, 100},
 	} {
-		var m dto.Metric
-		if err := tc.of.WithLabelValues(append([]string{"metrics"}, tc.more...)...).Write(&m); err != nil {
-			t.Fatal(err)
-		}
-		if got := m.GetGauge().GetValue(); got != tc.want {
+		if got := value(tc.of.WithLabelValues(append([]string{"metrics"}, tc.more...)...)); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}
