@@ -112,8 +112,10 @@ type memory struct {
 	rival    rival               // passes only
 	detached conditions.Detached // passes only
 	valve    plan.Valve          // passes only
+	leaving  plan.Leaving        // passes only
 	told     map[string]bool     // passes only: the notices of the last one
-	lost     lostTargets         // passes only
+	lost     untoldTargets       // passes only: others have deregistered them
+	late     untoldTargets       // passes only: deregistered too late
 }
 
 // session is one pass over a binding: what is remembered of it, and the means to change its group.

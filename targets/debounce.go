@@ -94,7 +94,7 @@ func (q *debouncedQueue) left(req reconcile.Request) time.Duration {
 }
 
 // podHandler leaves out changes that mean nothing to a binding, and asks for a pass without delay when the pod
-// terminates.
+// terminates, or will do so sooner.
 type podHandler struct {
 	handler.EventHandler
 	changed func(before, after *corev1.Pod) bool
@@ -113,7 +113,7 @@ func (h podHandler) Update(ctx context.Context, e event.UpdateEvent, queue workq
 	if !h.changed(before, after) {
 		return
 	}
-	if !endpoints.IsTerminating(before) && endpoints.IsTerminating(after) {
+	if !endpoints.IsTerminating(before) && endpoints.IsTerminating(after) || leavesSooner(before, after) {
 		queue = undelayedQueue{queue.(*debouncedQueue)}
 	}
 	h.EventHandler.Update(ctx, e, queue)

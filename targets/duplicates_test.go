@@ -138,7 +138,7 @@ func TestRegistrarRefusedBindingSendsNothingMore(t *testing.T) {
 		}, clock.RealClock{}))
 		b.Clients = oneAccount{client}
 		lastToken := func() map[elbv2.Target]string { return map[elbv2.Target]string{two: ""} }
-		b.must(client.Register(b.t.Context(), budget.ClassRegister, testARN, lastToken))
+		b.must(client.Register(b.t.Context(), budget.ClassRegister.Now(), testARN, lastToken))
 		b.makeYounger()
 		b.settle()
 		if !b.group().Working {

@@ -59,7 +59,7 @@ func (r *Registrar) empty(
 		return err
 	}
 	removal := plan.Removal(before.Targets, mine)
-	deregisterIn := s.calls.Deregister(removal.Changes, 0)
+	deregisterIn := s.calls.Deregister(removal.Changes)
 	s.calls.Register(targetgroup.Changes{}, nothing) // what was due is no longer
 	readTagIn := s.calls.ReadTag()
 	after := s.group.Snapshot()

@@ -40,15 +40,15 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	hold := plan.HoldOf(r.Consent.Mode, before)
 	in := plan.Input{
 		Endpoints: res.Endpoints, Group: before, Nodes: !binding.Spec.IsIP(), Mine: mine, Withheld: hold.Withheld,
-		Policy: r.Policy, Valve: s.valve, Now: r.Clock.Now(),
+		Policy: r.Policy, Valve: s.valve, Leaving: s.leaving, Now: r.Clock.Now(),
 	}
 	p := plan.Make(in)
 	p.Generation = actsOn(binding.Generation, before, hold, s.claims.failure())
-	s.valve = p.Valve
+	s.valve, s.leaving = p.Valve, p.Leaving
 	var next requeue
 	next.in(p.NextChange)
 	// Before anything that may take its time.
-	next.in(s.calls.Deregister(p.Changes, coalesce(s, in, p)))
+	next.in(s.calls.Deregister(p.Changes))
 	next.in(s.calls.Register(p.Changes, s.claims.claimed(binding)))
 
 	rules, err := r.rules.want(ctx, binding, res, before)
@@ -85,14 +85,6 @@ func actsOn(generation int64, group targetgroup.Snapshot, hold plan.Hold, claimF
 		return 0
 	}
 	return generation
-}
-
-// coalesce is for how long the plan's deregistrations may wait for others: not unless calls queue for AWS's budget.
-func coalesce(s session, in plan.Input, p plan.Plan) time.Duration {
-	if len(p.Deregister) == 0 || !s.calls.Client.Queued() {
-		return 0
-	}
-	return p.Coalesce(in, s.gates.Gate(), func(d time.Duration) time.Duration { return s.gates.OpenedWithin(d, in.Now) })
 }
 
 // report has written to the pods what the load balancer says of them, counts them, and tells users what else they should know. Gates of

@@ -5,22 +5,17 @@ package targets
 
 import (
 	"context"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -119,10 +114,10 @@ func TestRegistrarBringsLostTargetBack(t *testing.T) {
 // A target that gets lost again and again is told of now and then, and no other is forgotten meanwhile.
 func TestLostTargetsAreToldOfNowAndThen(t *testing.T) {
 	var told []string
-	lost, start := lostTargets{}, time.Now()
+	lost, start := untoldTargets{}, time.Now()
 	tell := func(after time.Duration, targets ...elbv2.Target) {
-		if e, due := lost.event(targets, start.Add(after)); due {
-			told = append(told, e.Note[strings.LastIndex(e.Note, ": ")+2:])
+		if names := lost.due(targets, start.Add(after)); names != "" {
+			told = append(told, names)
 		}
 	}
 	two := elbv2.Target{ID: "10.0.0.2", Port: 8080}
@@ -130,10 +125,10 @@ func TestLostTargetsAreToldOfNowAndThen(t *testing.T) {
 	tell(time.Second, one)
 	tell(2*time.Second, two, one)
 	tell(3*time.Second, two)
-	tell(lostPause)
-	tell(lostPause + time.Second)
-	tell(3 * lostPause)
-	tell(3*lostPause, one)
+	tell(untoldPause)
+	tell(untoldPause + time.Second)
+	tell(3 * untoldPause)
+	tell(3*untoldPause, one)
 	want := []string{one.String(), one.String() + ", " + two.String(), one.String()}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
@@ -172,67 +167,46 @@ func TestRegistrarTellsPodThatIsLeftOut(t *testing.T) {
 	}, withFinalizer(a), c, newSlice("web-1", a, c))
 }
 
-// Where calls stand in line, those that other groups wait behind are worth saving: a pod that leaves waits a little for the
-// next one, if a gate is about to open and take one more pod away.
-func TestDeregistrationsCoalesceWhileCallsWait(t *testing.T) {
-	three := elbv2.NewTarget("10.0.0.3", 8080)
-	both := []string{one.String(), two.String()}
-	apart := [][]string{both[:1], both[1:]}
-	const grace = 30 * time.Second
+// A pod that leaves and serves on stays until another one replaces it, at the latest until the load balancer needs the rest of its time.
+func TestPodThatLeavesStaysUntilItIsReplacedOrDue(t *testing.T) {
+	const grace, sleep = time.Minute, 30 * time.Second
 	tests := map[string]struct {
-		line  bool
-		grace time.Duration // of the pods that leave
-		state elbv2.State   // of the target of the pod at its gate
-		since time.Duration // it was registered
-		bare  bool          // the pods that leave have no preStop
-		want  [][]string
+		bare     bool          // it has no preStop
+		replaced time.Duration // after the deletion, 0 for never
+		within   [2]time.Duration
 	}{
-		"a gate opens soon":              {line: true, grace: grace, state: elbv2.StateInitial, want: [][]string{both}},
-		"no line":                        {line: false, grace: grace, state: elbv2.StateInitial, want: apart},
-		"the gate will not open so soon": {line: true, grace: grace, state: elbv2.StateUnhealthy, want: apart},
-		"the gate should have opened":    {line: true, grace: grace, state: elbv2.StateInitial, since: time.Hour, want: apart},
-		"the pods get SIGTERM at once":   {line: true, grace: grace, state: elbv2.StateInitial, bare: true, want: apart},
-		"the pods have no time for that": {line: true, grace: time.Second, state: elbv2.StateInitial, want: apart},
+		"it is not replaced": {within: [2]time.Duration{7 * time.Second, 9 * time.Second}}, // the deadline, less what the call takes
+		"it is replaced":     {replaced: 3 * time.Second, within: [2]time.Duration{3 * time.Second, 6 * time.Second}},
+		"it may end at once": {bare: true, within: [2]time.Duration{0, time.Second}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
+			three := elbv2.NewTarget("10.0.0.3", 8080)
 			a, c, fresh := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2"), newPod("web-2", "10.0.0.3")
 			if !tc.bare {
-				a.Spec.Containers, c.Spec.Containers = endpoints.Waiting, endpoints.Waiting
+				a.Spec.Containers = []corev1.Container{{Name: "web", Lifecycle: &corev1.Lifecycle{
+					PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: int64(sleep / time.Second)}},
+				}}}
 			}
 			inBed(t, func(b *bed) {
-				rule := budget.Rule{Operations: regexp.MustCompile("^(Register|Deregister)Targets$"), Rate: 4, Burst: 4}
-				client := elbv2.New(b.aws, budget.New("", []budget.Rule{rule}, clock.RealClock{}))
-				b.Clients = oneAccount{client}
-				leaving := terminating{b.kube.Client, map[string]*metav1.Time{}}
+				b.Policy.Lead, b.Policy.KeepUntilReplaced = plan.Lead{ALB: 20 * time.Second, NLB: 200 * time.Second}, true
+				leaving := terminating{b.kube.Client, map[string]*metav1.Time{}, int64(grace / time.Second)}
 				b.kube.Client = leaving
-				leave := func(name string) { leaving.till[name] = ptr.To(metav1.NewTime(time.Now().Add(tc.grace))) }
 				b.aws.SetHealth(testARN, one, healthy)
 				b.aws.SetHealth(testARN, two, healthy)
-				b.settle() // and registers the third
-				b.after(tc.since)
-				b.aws.SetHealth(testARN, three, elbv2.Health{State: tc.state})
-				if tc.line {
-					for range 60 {
-						go func() {
-							_ = client.Register(b.calls.Context, budget.ClassRegister, "arn:another", func() map[elbv2.Target]string { return map[elbv2.Target]string{one: ""} })
-						}()
+				b.settle()
+				b.aws.SetHealth(testARN, three, elbv2.Health{State: elbv2.StateInitial})
+				b.after(2 * time.Second)
+				leaving.till["web-0"] = ptr.To(metav1.NewTime(time.Now().Add(grace)))
+				begun := time.Now()
+				for len(b.aws.Calls("DeregisterTargets")) == 0 && time.Since(begun) < sleep {
+					b.after(100 * time.Millisecond)
+					if tc.replaced > 0 && time.Since(begun) >= tc.replaced {
+						b.aws.SetHealth(testARN, three, healthy)
 					}
 				}
-				b.after(2 * time.Second)
-				leave("web-0")
-				b.after(time.Second)
-				leave("web-1")
-				begun := time.Now()
-				for len(b.aws.Calls("DeregisterTargets")) < len(tc.want) && time.Since(begun) < targetgroup.CoalesceWindow+time.Second {
-					b.after(100 * time.Millisecond)
-				}
-				var got [][]string
-				for _, call := range b.aws.Calls("DeregisterTargets") {
-					got = append(got, call.Targets)
-				}
-				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Errorf("deregistrations (-want +got):\n%s", diff)
+				if took := time.Since(begun); took < tc.within[0] || took > tc.within[1] {
+					t.Errorf("deregistered %s after the deletion, want from %s to %s", took, tc.within[0], tc.within[1])
 				}
 			}, a, c, fresh, newSlice("web-1", a, c, fresh))
 		})
@@ -242,14 +216,17 @@ func TestDeregistrationsCoalesceWhileCallsWait(t *testing.T) {
 // terminating is a client that shows pods as terminating, with the end of their grace period.
 type terminating struct {
 	client.Client
-	till map[string]*metav1.Time // by name
+	till  map[string]*metav1.Time // by name
+	grace int64                   // in seconds
 }
 
 func (c terminating) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	err := c.Client.List(ctx, list, opts...)
 	if pods, ok := list.(*corev1.PodList); ok {
 		for i := range pods.Items {
-			pods.Items[i].DeletionTimestamp = c.till[pods.Items[i].Name]
+			if till := c.till[pods.Items[i].Name]; till != nil {
+				pods.Items[i].DeletionTimestamp, pods.Items[i].DeletionGracePeriodSeconds = till, &c.grace
+			}
 		}
 	}
 	return err

@@ -47,36 +47,41 @@ func (r reporter) tell(binding *v1beta1.TargetGroupBinding, m *memory, found map
 	m.told = told
 	lost := m.group.TakeLost()
 	countLost(binding, len(lost))
-	if e, due := m.lost.event(lost, r.clock.Now()); due {
-		r.event(binding, e)
+	if names := m.lost.due(lost, r.clock.Now()); names != "" {
+		r.event(binding, events.Warning(reasonTargetMissing, "Register", "Others have deregistered these targets, which are registered again "+
+			"if they are still wanted: %s", names).Short())
+	}
+	if names := m.late.due(m.group.TakeLate(), r.clock.Now()); names != "" {
+		r.event(binding, events.Warning(reasonDeregisteredLate, "Deregister", "AWS accepted the deregistration of these targets too late: the "+
+			"load balancer may still have sent requests to their pods after SIGTERM. Give the pods a longer preStop sleep, or roll "+
+			"fewer Deployments at once: %s", names).Short())
 	}
 }
 
-// lostPause is between two events about targets that others deregister, or that AWS leaves out of its answers now and then.
-const lostPause = 5 * time.Minute
+// untoldPause is between two events about targets of one binding that others deregister, that AWS leaves out of its answers now and then,
+// or that go too late.
+const untoldPause = 5 * time.Minute
 
-// lostTargets are those that others have deregistered and that users have not been told of.
-type lostTargets struct {
+// untoldTargets are those that users have not been told of.
+type untoldTargets struct {
 	untold sets.Set[string]
 	toldAt time.Time
 }
 
-// event adds to them, and is about all of them once lostPause has passed since the last event.
-func (l *lostTargets) event(lost []elbv2.Target, now time.Time) (e events.Event, due bool) {
-	if l.untold == nil {
-		l.untold = sets.Set[string]{}
+// due adds to them, and names all of them once untoldPause has passed since it last did; empty before that.
+func (u *untoldTargets) due(more []elbv2.Target, now time.Time) string {
+	for _, target := range more {
+		if u.untold == nil {
+			u.untold = sets.Set[string]{}
+		}
+		u.untold.Insert(target.String())
 	}
-	for _, target := range lost {
-		l.untold.Insert(target.String())
+	if len(u.untold) == 0 || now.Sub(u.toldAt) < untoldPause {
+		return ""
 	}
-	if len(l.untold) == 0 || now.Sub(l.toldAt) < lostPause {
-		return e, false
-	}
-	e = events.Warning(reasonTargetMissing, "Register", "Others have deregistered these targets, which are registered again if they are "+
-		"still wanted: %s", strings.Join(sets.List(l.untold), ", "))
-	e.Note = events.Cut(e.Note)
-	*l = lostTargets{toldAt: now}
-	return e, true
+	names := strings.Join(sets.List(u.untold), ", ")
+	*u = untoldTargets{toldAt: now}
+	return names
 }
 
 // tellTooManyGates tells the owner of a pod that its gates stay closed. Gates are given at a pod's creation.
@@ -175,6 +180,8 @@ func troubleEvent(trouble *metav1.Condition) events.Event {
 const (
 	reasonForeignTarget = "ForeignTarget"
 	reasonTargetMissing = "TargetMissing"
+	// reasonDeregisteredLate is of targets that AWS let go after the deadline.
+	reasonDeregisteredLate = "DeregisteredLate"
 )
 
 // notices are what users are told of a pass beside the conditions, by a key that stays while the cause lasts.

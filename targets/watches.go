@@ -70,12 +70,17 @@ func (w *watcher) sliceEvents() handler.EventHandler {
 
 // podChanged reports whether the change can be one of a plan or a condition. It keeps the kubelet's other chatter away.
 func podChanged(before, after *corev1.Pod) bool {
-	return before.UID != after.UID || endpoints.IsTerminating(before) != endpoints.IsTerminating(after) ||
+	return before.UID != after.UID || endpoints.IsTerminating(before) != endpoints.IsTerminating(after) || leavesSooner(before, after) ||
 		endpoints.ContainersReady(before) != endpoints.ContainersReady(after) ||
 		!maps.Equal(before.Labels, after.Labels) ||
 		!slices.Equal(before.Status.PodIPs, after.Status.PodIPs) ||
 		before.Annotations[endpoints.PodENIAnnotation] != after.Annotations[endpoints.PodENIAnnotation] ||
 		countOpenGates(before) != countOpenGates(after)
+}
+
+// leavesSooner reports whether a pod that leaves already was deleted once more, with a shorter grace period.
+func leavesSooner(before, after *corev1.Pod) bool {
+	return before.DeletionTimestamp != nil && after.DeletionTimestamp != nil && after.DeletionTimestamp.Before(before.DeletionTimestamp)
 }
 
 // nodeChanged lets through what decides whether a node, or a pod on it, is a target, and keeps heartbeats away.

@@ -5,14 +5,13 @@ package budget
 
 import (
 	"context"
-	"math"
 	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
 )
 
-// bucket is a token bucket whose waiters are served by class, and within a class by tenant. AWS takes its token when a call
+// bucket is a token bucket whose waiters are served by class and deadline (order.go). AWS takes its token when a call
 // arrives: calls that bunch up on the way find its bucket emptier than ours was, if that has gone on filling meanwhile. So
 // ours holds less than the burst by as many as are under way: however long these take, there is a token for each at AWS.
 type bucket struct {
@@ -22,11 +21,12 @@ type bucket struct {
 	mu        sync.Mutex
 	pace      pace
 	tokens    float64
-	admission float64   // how many of them lookups for users may take
-	filled    time.Time // when tokens and pace were last brought up to date
-	underWay  int       // calls that have their token and no answer yet
-	queues    [classCount]queue
-	passed    int // tokens that went to others since the last one of a class that was overdue, or of ClassOther and those after it
+	admission float64           // how many of them lookups for users may take
+	filled    time.Time         // when tokens and pace were last brought up to date
+	underWay  int               // calls that have their token and no answer yet
+	lines     [lineCount]line   // of the classes that have deadlines
+	queues    [classCount]queue // of the others
+	passed    int               // tokens since the last one of a class that was overdue, or of ClassOther and those after it
 	timer     clock.Timer
 }
 
@@ -70,8 +70,8 @@ func (t *Token) Refund() {
 	}
 }
 
-func (b *bucket) wait(ctx context.Context, class Class, tenant string) (*Token, error) {
-	w := b.enqueue(class, tenant)
+func (b *bucket) wait(ctx context.Context, u Urgency, tenant string) (*Token, error) {
+	w := b.enqueue(u, tenant)
 	select {
 	case <-w.granted:
 		return &Token{bucket: b}, nil
@@ -81,11 +81,19 @@ func (b *bucket) wait(ctx context.Context, class Class, tenant string) (*Token, 
 	}
 }
 
-func (b *bucket) enqueue(class Class, tenant string) *waiter {
+func (b *bucket) enqueue(u Urgency, tenant string) *waiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	w := &waiter{class: class, tenant: tenant, since: b.clock.Now(), granted: make(chan struct{})}
-	b.queues[class].push(w)
+	now := b.clock.Now()
+	w := &waiter{class: u.Class, tenant: tenant, since: now, waits: u.Waits, granted: make(chan struct{})}
+	if u.Class < lineCount {
+		if w.due = now; !u.Deadline.IsZero() {
+			w.due = u.Deadline.Add(-callTime)
+		}
+		b.lines[u.Class].push(w, now)
+	} else {
+		b.queues[u.Class].push(w)
+	}
 	b.grant()
 	return w
 }
@@ -93,9 +101,14 @@ func (b *bucket) enqueue(class Class, tenant string) *waiter {
 // abandon takes w out of the line, or gives its token back when it was granted in the same moment.
 func (b *bucket) abandon(w *waiter) {
 	b.mu.Lock()
-	waited := w.place != nil
-	if waited {
+	waited := w.waiting
+	switch {
+	case waited && w.class < lineCount:
+		b.lines[w.class].remove(w)
+	case waited:
 		b.queues[w.class].remove(w)
+	}
+	if waited {
 		b.grant() // others may have waited for this one
 	}
 	b.mu.Unlock()
@@ -125,26 +138,6 @@ func (b *bucket) throttled() {
 	}
 }
 
-// reserved is the part of the burst that registrations leave to deregistrations. The pods that they let in take as many
-// others away some seconds later, all at once; without it these would stand in a line of their own while the next
-// registrations stand in theirs, which is the longer one anyway.
-const reserved = 0.4
-
-// price is how many tokens there must be for the next call of the class, of which it takes one. Many calls that hang leave
-// no room for that many tokens: when a registration has waited for as long as the reserve takes to fill, registrations go
-// when no more fit in. The caller holds the lock.
-func (b *bucket) price(class Class) float64 {
-	if class != ClassRegister {
-		return 1
-	}
-	share := b.pace.rate / b.pace.full // or a throttled bucket would take minutes to fill that far
-	reserve := math.Floor(reserved * share * float64(b.rule.Burst))
-	if b.filled.Sub(b.queues[class].waitsSince()).Seconds() < reserve/b.pace.full {
-		return 1 + reserve
-	}
-	return min(1+reserve, b.capacity())
-}
-
 // capacity is how many tokens fit in: one, however many calls hang. The caller holds the lock.
 func (b *bucket) capacity() float64 { return max(1, float64(b.rule.Burst-b.underWay)) }
 
@@ -160,75 +153,21 @@ func (b *bucket) refill() {
 	b.filled = now
 }
 
-// grant serves as many waiters as there are tokens and sets the timer for the next one. The caller holds the lock.
+// grant serves as many waiters as there are tokens, and sets the timer for the next one. The caller holds the lock.
 func (b *bucket) grant() {
 	b.refill()
-	class, lack := b.next()
-	for ; class < classCount && lack <= 0; class, lack = b.next() {
-		b.take(class)
-		close(b.queues[class].pop().granted)
+	w, pause := b.next()
+	for ; w != nil; w, pause = b.next() {
+		b.take(w)
+		close(w.granted)
 	}
 	if b.timer != nil {
 		b.timer.Stop()
 		b.timer = nil
 	}
-	if class < classCount {
-		b.timer = b.clock.AfterFunc(b.pace.until(lack)+time.Millisecond, b.tick)
+	if pause > 0 {
+		b.timer = b.clock.AfterFunc(pause+time.Millisecond, b.tick)
 	}
-}
-
-// take takes a token for a call of that class. The caller holds the lock.
-func (b *bucket) take(class Class) {
-	b.tokens--
-	b.underWay++
-	b.passed++
-	switch class {
-	case ClassAdmission:
-		b.admission--
-	case ClassOther, ClassProvision, ClassLate:
-		if overdue := b.overdue(); overdue == class || overdue == classCount {
-			b.passed = 1
-		}
-	}
-}
-
-// overdue is the class of the call that has waited longest of ClassOther and those after it, if that is for too long; classCount for
-// none. The caller holds the lock.
-func (b *bucket) overdue() Class {
-	overdue, before := classCount, b.filled.Add(-patience+1)
-	for class := ClassOther; class < classCount; class++ {
-		if b.queues[class].len() > 0 && b.queues[class].waitsSince().Before(before) {
-			overdue, before = class, b.queues[class].waitsSince()
-		}
-	}
-	return overdue
-}
-
-// next is the class whose turn it is, and how many tokens have to come in before that; classCount when no call waits. The
-// caller holds the lock.
-func (b *bucket) next() (next Class, lack float64) {
-	overdue := b.overdue()
-	for _, turn := range []struct {
-		class Class
-		may   bool
-	}{
-		{ClassDeregister, true},
-		{overdue, overdue < classCount && b.passed >= othersTurn},
-		{ClassRegister, true},
-		{ClassAdmission, b.admission >= 1},
-		{ClassWaitingHealth, true},
-		{ClassOther, true},
-		{ClassProvision, true},
-		{ClassLate, true},
-	} {
-		if turn.may && b.queues[turn.class].len() > 0 {
-			return turn.class, b.price(turn.class) - b.tokens
-		}
-	}
-	if b.queues[ClassAdmission].len() > 0 {
-		return ClassAdmission, max(1-b.tokens, (1-b.admission)/admissionShare)
-	}
-	return classCount, 0
 }
 
 func (b *bucket) tick() {
@@ -245,25 +184,13 @@ func (b *bucket) short() bool {
 	return b.tokens < float64(b.rule.Burst)/2
 }
 
-// queued reports whether calls at least as urgent as class wait for a token.
-func (b *bucket) queued(class Class) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for urgent := range class + 1 {
-		if b.queues[urgent].len() > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 func (b *bucket) level() Level {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refill()
 	l := Level{Operations: b.rule.pattern(), Tokens: b.tokens, Rate: b.pace.rate}
-	for class := range b.queues {
-		l.Waiting[class] = b.queues[class].len()
+	for class := range classCount {
+		l.Waiting[class] = b.waiting(class)
 	}
 	return l
 }

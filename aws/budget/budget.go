@@ -15,15 +15,15 @@ import (
 	"github.com/targetgate/targetgate/aws/awserr"
 )
 
-// Class is the urgency of a call. Of the calls that wait for the same bucket the lowest class goes first; within a class
-// the tenants take turns. ClassAdmission has a fifth of the bucket, for which it goes before ClassWaitingHealth, and never
-// more. ClassOther and those after it get every fifth token between them after 10 s, or the more urgent ones could keep them
-// waiting for ever.
+// Class is what kind of call waits for a token. Of the calls that wait for the same bucket the lowest class goes first, but for what
+// deadlines say (Urgency); within a class the tenants take turns. ClassAdmission has a fifth of the bucket, for which it goes before
+// ClassWaitingHealth, and never more. ClassOther and those after it get every fifth token between them after 10 s, or the more urgent
+// ones could keep them waiting for ever.
 type Class int
 
 // The classes, most urgent first.
 const (
-	ClassDeregister    Class = iota // a pod is on its way out: every second may lose requests
+	ClassDeregister    Class = iota // a pod is on its way out: after the deadline every second may lose requests
 	ClassRegister                   // a pod waits to be let in
 	ClassWaitingHealth              // a pod waits for its health checks
 	ClassAdmission                  // a user waits for a binding to be created
@@ -37,6 +37,27 @@ const (
 // String is the class as metrics name it.
 func (c Class) String() string {
 	return [classCount]string{"deregister", "register", "waiting-health", "admission", "other", "provision", "late"}[c]
+}
+
+// Urgency is when a call wants its token.
+type Urgency struct {
+	Class Class
+	// Deadline is by when the call should have been answered; zero is as soon as possible. Of ClassDeregister and ClassRegister only.
+	Deadline time.Time
+	// Waits says that a deregistration is better made at its deadline than before: its target serves, and nothing replaces it yet.
+	Waits bool
+}
+
+// Now is the urgency of a call of that class without a deadline.
+func (c Class) Now() Urgency { return Urgency{Class: c} }
+
+// Replaces reports whether a call that waits as other says should wait as u says instead: it may be sent sooner then, or a deregistration
+// has to wait for longer. A registration keeps its place.
+func (u Urgency) Replaces(other Urgency) bool {
+	if u.Class != other.Class || u.Class != ClassDeregister {
+		return u.Class < other.Class
+	}
+	return u.Deadline.Before(other.Deadline) || other.Waits && u != other
 }
 
 // Budget rations HTTP attempts of one account, retries included. It is safe for concurrent use. The nil Budget, of an account that
@@ -80,7 +101,7 @@ func (b *Budget) Take(ctx context.Context, service, operation string) (*Token, e
 		return nil, nil
 	}
 	charge, start := ChargeOf(ctx), b.clock.Now()
-	token, err := bucket.wait(ctx, charge.Class, charge.Tenant)
+	token, err := bucket.wait(ctx, charge.urgency(), charge.Tenant)
 	waitSeconds.WithLabelValues(b.account, bucket.rule.pattern(), charge.Class.String()).Observe(b.clock.Since(start).Seconds())
 	return token, err
 }
@@ -103,20 +124,26 @@ func (b *Budget) Short(service, operation string) bool {
 	return bucket != nil && bucket.short()
 }
 
-// Queued reports whether calls at least as urgent as class wait for a token of the operation's bucket.
-func (b *Budget) Queued(service, operation string, class Class) bool {
-	bucket := b.bucketFor(service, operation)
-	return bucket != nil && bucket.queued(class)
-}
-
 type chargeKey struct{}
 
-// Charge says to which budget, class and tenant a call's attempts are charged. Without a budget they are free.
+// Charge says to which budget and tenant a call's attempts are charged, and how urgent they are. Without a budget they are free.
 type Charge struct {
-	Budget *Budget
-	Class  Class
-	Tenant string
-	paid   bool // a call of one attempt, whose token has been taken already
+	Budget   *Budget
+	Class    Class
+	Tenant   string
+	Deadline time.Time // see Urgency
+	Waits    bool
+	paid     bool // a call of one attempt, whose token has been taken already
+}
+
+// At is the charge of a call of that urgency.
+func (c Charge) At(u Urgency) Charge {
+	c.Class, c.Deadline, c.Waits = u.Class, u.Deadline, u.Waits
+	return c
+}
+
+func (c Charge) urgency() Urgency {
+	return Urgency{Class: c.Class, Deadline: c.Deadline, Waits: c.Waits}
 }
 
 // Paid is for a call of one attempt whose token has been taken already.
@@ -141,15 +168,15 @@ func ChargeOf(ctx context.Context) Charge {
 // Calls are what a rush of rollouts has too few of, and a Deployment replaces its pods one after the other, as each new one
 // becomes ready. So while tokens are short a call waits for more targets of its group: a registration for as long as a
 // health check takes anyway, a deregistration for a small part of the 12 s and more that a load balancer needs to stop
-// sending.
+// sending. One with a deadline waits in the line.
 var gathering = map[Class]time.Duration{ClassRegister: time.Second, ClassDeregister: 300 * time.Millisecond}
 
 // Gather waits that long if the operation's bucket is half empty.
-func (b *Budget) Gather(ctx context.Context, class Class, service, operation string) error {
-	if !b.Short(service, operation) {
+func (b *Budget) Gather(ctx context.Context, u Urgency, service, operation string) error {
+	if u.Class == ClassDeregister && !u.Deadline.IsZero() || !b.Short(service, operation) {
 		return nil
 	}
-	timer := b.clock.NewTimer(gathering[class])
+	timer := b.clock.NewTimer(gathering[u.Class])
 	defer timer.Stop()
 	select {
 	case <-timer.C():

@@ -121,7 +121,7 @@ func TestBudgetCoalescesWhenTokensAreShort(t *testing.T) {
 		budget := New("", []Rule{{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}}, clock.RealClock{})
 		start := time.Now()
 		for calls := range 15 {
-			if err := budget.Gather(t.Context(), ClassDeregister, ELBv2, "DeregisterTargets"); err != nil {
+			if err := budget.Gather(t.Context(), ClassDeregister.Now(), ELBv2, "DeregisterTargets"); err != nil {
 				t.Fatal(err)
 			}
 			if waited := time.Since(start); calls < 9 && waited > 0 || calls > 10 && waited == 0 {
@@ -154,59 +154,6 @@ func TestBudgetKeepsRateAndBurst(t *testing.T) {
 	})
 }
 
-// Rule 9: the pods that registrations let in take others away soon, and these are not to find an empty bucket.
-func TestRegistrationsLeaveTokensToDeregistrations(t *testing.T) {
-	tests := map[string]struct {
-		hanging            int // other calls that are not answered
-		register, atOnce   int
-		deregisterAtOnceTo int
-	}{
-		"full bucket":          {register: 20, atOnce: 12, deregisterAtOnceTo: 8},
-		"some calls hang":      {hanging: 10, register: 20, atOnce: 2, deregisterAtOnceTo: 8},
-		"as many as can, hang": {hanging: 20, register: 1, atOnce: 0, deregisterAtOnceTo: 0},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(t.Context())
-				bucket := newBucket(Rule{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}, clock.RealClock{})
-				for range tc.hanging {
-					_, _ = bucket.wait(ctx, ClassDeregister, "")
-				}
-				var registered, deregistered atomic.Int64
-				call := func(class Class, done *atomic.Int64) {
-					token, err := bucket.wait(ctx, class, "")
-					if err != nil {
-						return
-					}
-					done.Add(1)
-					time.Sleep(40 * time.Millisecond) // AWS's, of the bubble
-					token.Answered()
-				}
-				for range tc.register {
-					go call(ClassRegister, &registered)
-				}
-				synctest.Wait()
-				if got := registered.Load(); got != int64(tc.atOnce) {
-					t.Errorf("%d registrations at once, want %d", got, tc.atOnce)
-				}
-				for range tc.deregisterAtOnceTo + 1 {
-					go call(ClassDeregister, &deregistered)
-				}
-				synctest.Wait()
-				if got := deregistered.Load(); got != int64(tc.deregisterAtOnceTo) {
-					t.Errorf("%d deregistrations at once, want %d", got, tc.deregisterAtOnceTo)
-				}
-				time.Sleep(time.Minute)
-				if got := registered.Load(); got != int64(tc.register) {
-					t.Errorf("%d registrations in the end, want all %d", got, tc.register)
-				}
-				cancel()
-			})
-		})
-	}
-}
-
 func TestBudgetGivesBackTokenOfCancelledWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := oneAtATime()
@@ -220,25 +167,6 @@ func TestBudgetGivesBackTokenOfCancelledWait(t *testing.T) {
 		_ = spend(t.Context(), budget, "Next")
 		if took := time.Since(start).Round(100 * time.Millisecond); took != 900*time.Millisecond {
 			t.Errorf("the next caller waited %s, want the 900 ms that were left", took)
-		}
-	})
-}
-
-// A registration waits for the reserve to fill, and those behind it with it. When it gives up, there is a token for them.
-func TestBudgetServesThoseBehindACancelledWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		budget := New("", []Rule{{Operations: regexp.MustCompile("."), Rate: 1, Burst: 10}}, clock.RealClock{})
-		for range 8 {
-			_ = spend(WithCharge(t.Context(), Charge{Class: ClassDeregister}), budget, "Deregister")
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		go func() { _ = spend(WithCharge(ctx, Charge{Class: ClassRegister}), budget, "Register") }()
-		synctest.Wait()
-		start := time.Now()
-		_ = spend(WithCharge(t.Context(), Charge{Class: ClassWaitingHealth}), budget, "Describe")
-		if took := time.Since(start); took != 100*time.Millisecond {
-			t.Errorf("it waited %s, want 100 ms until the registration gives up", took)
 		}
 	})
 }

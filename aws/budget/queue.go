@@ -13,9 +13,12 @@ type waiter struct {
 	class   Class
 	tenant  string
 	since   time.Time
+	due     time.Time // of a class with deadlines: when it has to be sent at the latest
+	waits   bool      // it is better sent when it is due than before
 	granted chan struct{}
 
-	arrival, place *list.Element // in its class's queue and in its tenant's; nil when it waits no more
+	waiting        bool          // it stands in a queue or line
+	arrival, place *list.Element // in its class's queue and in its tenant's; nil when it stands in none
 }
 
 // queue holds the waiters of one class. The tenants take turns, and the calls of one tenant go in the order in which they
@@ -48,16 +51,18 @@ func (q *queue) push(w *waiter) {
 		turn = q.turns.PushBack(&tenantQueue{name: w.tenant})
 		q.tenants[w.tenant] = turn
 	}
-	w.arrival, w.place = q.arrivals.PushBack(w), tenantAt(turn).waiters.PushBack(w)
+	w.arrival, w.place, w.waiting = q.arrivals.PushBack(w), tenantAt(turn).waiters.PushBack(w), true
 }
 
-// pop takes the waiter out whose turn it is. Its tenant's next turn comes after those of all others. There must be one.
-func (q *queue) pop() *waiter {
-	turn := q.turns.Front()
-	w := tenantAt(turn).waiters.Front().Value.(*waiter) //nolint:forcetypeassert // nothing else is put in
-	q.turns.MoveToBack(turn)
+// next is the waiter whose turn it is. There must be one.
+func (q *queue) next() *waiter {
+	return tenantAt(q.turns.Front()).waiters.Front().Value.(*waiter) //nolint:forcetypeassert // nothing else is put in
+}
+
+// serve takes w out, which is the next. Its tenant's next turn comes after those of all others.
+func (q *queue) serve(w *waiter) {
+	q.turns.MoveToBack(q.tenants[w.tenant])
 	q.remove(w)
-	return w
 }
 
 // remove takes w out, wherever it stands. It must be in the queue.
@@ -65,7 +70,7 @@ func (q *queue) remove(w *waiter) {
 	turn := q.tenants[w.tenant]
 	tenantAt(turn).waiters.Remove(w.place)
 	q.arrivals.Remove(w.arrival)
-	w.arrival, w.place = nil, nil
+	w.arrival, w.place, w.waiting = nil, nil, false
 	if tenantAt(turn).waiters.Len() == 0 {
 		q.turns.Remove(turn)
 		delete(q.tenants, w.tenant)

@@ -40,7 +40,8 @@ func TestQueueServesEachTenantInItsTurn(t *testing.T) {
 				q.remove(waiting[i])
 				waiting = slices.Delete(waiting, i, i+1)
 			case n > 5 && q.len() > 0:
-				got := q.pop()
+				got := q.next()
+				q.serve(got)
 				at := slices.Index(waiting, got)
 				if slices.ContainsFunc(waiting[:at], func(w *waiter) bool { return w.tenant == got.tenant }) {
 					t.Fatalf("seed %d: an older call of %s waits on", seed, got.tenant)
@@ -53,7 +54,7 @@ func TestQueueServesEachTenantInItsTurn(t *testing.T) {
 			}
 		}
 		for range waiting {
-			q.pop()
+			q.serve(q.next())
 		}
 		if q.turns.Len() != 0 || len(q.tenants) != 0 || q.len() != 0 {
 			t.Errorf("seed %d: %d tenants are remembered in an empty queue", seed, q.turns.Len())
@@ -87,10 +88,10 @@ func TestBucketServesRareTenantBesideAFlood(t *testing.T) {
 			b := newBucket(Rule{Operations: regexp.MustCompile("."), Rate: 1, Burst: 1}, clk)
 			b.tokens, b.admission = 0, 0
 			for range 10_000 {
-				b.enqueue(class, "floods")
+				b.enqueue(class.Now(), "floods")
 			}
 			for range 3 {
-				rare := b.enqueue(class, "rare")
+				rare := b.enqueue(class.Now(), "rare")
 				if turns := serve(t, b, rare); turns > 2 {
 					t.Errorf("served in turn %d of two tenants", turns)
 				}
@@ -154,7 +155,7 @@ func TestBucketSharesBetweenClasses(t *testing.T) {
 				b := newBucket(Rule{Operations: regexp.MustCompile("."), Rate: 1, Burst: 1}, clock.RealClock{})
 				for class, calls := range tc.floods {
 					for range calls {
-						w := b.enqueue(class, "")
+						w := b.enqueue(class.Now(), "")
 						go func() {
 							<-w.granted
 							b.settle(0)
@@ -176,9 +177,11 @@ func TestBucketSharesBetweenClasses(t *testing.T) {
 				}
 				b.mu.Lock()
 				defer b.mu.Unlock()
-				for class := range tc.floods { // let the goroutines of the bubble end
-					for b.queues[class].len() > 0 {
-						close(b.queues[class].pop().granted)
+				for range tc.floods { // let the goroutines of the bubble end
+					b.tokens, b.admission, b.underWay = 10_000, 10_000, 0
+					for w, _ := b.next(); w != nil; w, _ = b.next() {
+						b.take(w)
+						close(w.granted)
 					}
 				}
 			})
@@ -193,11 +196,11 @@ func BenchmarkBucketWait(b *testing.B) {
 			clk := testclock.NewFakeClock(time.Now())
 			bucket := newBucket(Rule{Operations: regexp.MustCompile("."), Rate: 1, Burst: 1}, clk)
 			for i := range waiting {
-				bucket.enqueue(ClassWaitingHealth, strconv.Itoa(i%100))
+				bucket.enqueue(ClassWaitingHealth.Now(), strconv.Itoa(i%100))
 			}
-			bucket.enqueue(ClassOther, "")
+			bucket.enqueue(ClassOther.Now(), "")
 			for b.Loop() {
-				bucket.abandon(bucket.enqueue(ClassRegister, "a"))
+				bucket.abandon(bucket.enqueue(ClassRegister.Now(), "a"))
 				_ = bucket.level()
 			}
 		})

@@ -171,7 +171,7 @@ func TestCallsTakeTokensOfTheirServiceAlone(t *testing.T) {
 		},
 		"load balancers, registering": {
 			func(ctx context.Context, a *accounts.Accounts) error {
-				return elbv2.NewClients(a).Client(accounts.Role{}).Register(ctx, budget.ClassRegister, "arn", func() map[elbv2.Target]string {
+				return elbv2.NewClients(a).Client(accounts.Role{}).Register(ctx, budget.ClassRegister.Now(), "arn", func() map[elbv2.Target]string {
 					return map[elbv2.Target]string{{ID: "10.0.0.1", Port: 80}: ""}
 				})
 			}, "^(Register|Deregister)Targets$",

@@ -133,7 +133,7 @@ func TestClientSendsBatchOnce(t *testing.T) {
 	}))
 	defer server.Close()
 	client := clientsAt(server, accounts.Settings{MaxRetries: 5}).Client(accounts.Role{})
-	if err := client.Register(t.Context(), budget.ClassRegister, testARN, oneTarget); err == nil {
+	if err := client.Register(t.Context(), budget.ClassRegister.Now(), testARN, oneTarget); err == nil {
 		t.Error("no error")
 	}
 	if attempts != 1 {
@@ -183,8 +183,8 @@ func (c *classes) DescribeTargetHealth(ctx context.Context, _ *awselbv2.Describe
 func TestClientChargesEachOperationToItsClass(t *testing.T) {
 	api := &classes{got: map[string]budget.Charge{}}
 	client := New(api, budget.New("", nil, clock.RealClock{})).For("team-a")
-	_ = client.Register(t.Context(), budget.ClassRegister, testARN, oneTarget)
-	_ = client.Deregister(t.Context(), budget.ClassDeregister, testARN, oneTarget)
+	_ = client.Register(t.Context(), budget.ClassRegister.Now(), testARN, oneTarget)
+	_ = client.Deregister(t.Context(), budget.ClassDeregister.Now(), testARN, oneTarget)
 	_, _ = client.Health(t.Context(), budget.ClassWaitingHealth, testARN, WholeGroup)
 	want := map[string]budget.Charge{
 		"RegisterTargets":      budget.Charge{Class: budget.ClassRegister, Tenant: "team-a"}.Paid(),
@@ -208,9 +208,9 @@ func TestClientBatchesWaitInTheirClass(t *testing.T) {
 				return oneTarget()
 			}
 		}
-		go func() { _ = client.Register(t.Context(), budget.ClassRegister, testARN, batch("register")) }()
+		go func() { _ = client.Register(t.Context(), budget.ClassRegister.Now(), testARN, batch("register")) }()
 		synctest.Wait()
-		go func() { _ = client.Deregister(t.Context(), budget.ClassDeregister, testARN, batch("deregister")) }()
+		go func() { _ = client.Deregister(t.Context(), budget.ClassDeregister.Now(), testARN, batch("deregister")) }()
 		synctest.Wait()
 		if len(order) != 0 {
 			t.Fatalf("%s was taken before there was a token", <-order)
@@ -300,7 +300,7 @@ func TestClientSlowsDownWhenThrottled(t *testing.T) {
 	}{
 		"one attempt": {
 			call: func(ctx context.Context, c *Client) error {
-				return c.Register(ctx, budget.ClassRegister, testARN, oneTarget)
+				return c.Register(ctx, budget.ClassRegister.Now(), testARN, oneTarget)
 			},
 
 			wantSlowed: []bool{true, false}, wantAnswers: 1,
@@ -344,7 +344,7 @@ func TestBudgetRefundsTokenOfEmptyBatch(t *testing.T) {
 		client := New(nil, oneAtATime())
 		start := time.Now()
 		for range 3 {
-			if err := client.Register(t.Context(), budget.ClassRegister, "arn", func() map[Target]string { return nil }); err != nil {
+			if err := client.Register(t.Context(), budget.ClassRegister.Now(), "arn", func() map[Target]string { return nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -358,12 +358,12 @@ func TestClientCallsNothingWithoutItsRole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &failing{}
 		client := clientsOver(server, accounts.Settings{}).Client(accounts.Role{ARN: "arn:aws:iam::210987654321:role/shared"})
-		err := client.Register(t.Context(), budget.ClassRegister, testARN, oneTarget)
+		err := client.Register(t.Context(), budget.ClassRegister.Now(), testARN, oneTarget)
 		if want := "registering targets in " + testARN + ": failed to refresh cached credentials, assuming role "; err == nil ||
 			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want %s...", err, want)
 		}
-		if IsRejected(err) || client.Short() || client.Queued() {
+		if IsRejected(err) || client.Short() {
 			t.Error("a role that is not assumed counts against the targets, or the budget")
 		}
 		if len(server.actions) == 0 || slices.Contains(server.actions, "RegisterTargets") {

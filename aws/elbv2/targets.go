@@ -76,11 +76,11 @@ type Health struct {
 type Batch func() map[Target]string
 
 // Register adds targets to the group, in one attempt: what to do after a failure, and with which targets, is the
-// caller's to say. Class is budget.ClassRegister, or budget.ClassOther for what AWS has refused again and again. A nil error means that
-// AWS has accepted all of them, not that they are registered yet; on an error that is no refusal (HadNoEffect) some or all
+// caller's to say. The class is budget.ClassRegister, or budget.ClassOther for what AWS has refused again and again. A nil error means
+// that AWS has accepted all of them, not that they are registered yet; on an error that is no refusal (HadNoEffect) some or all
 // may have been accepted.
-func (c *Client) Register(ctx context.Context, class budget.Class, arn string, batch Batch) error {
-	err := c.send(ctx, class, "RegisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
+func (c *Client) Register(ctx context.Context, urgency budget.Urgency, arn string, batch Batch) error {
+	err := c.send(ctx, urgency, "RegisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
 		_, err := c.api.RegisterTargets(ctx, &awselbv2.RegisterTargetsInput{TargetGroupArn: &arn, Targets: targets}, c.options(once)...)
 		return err
 	})
@@ -90,11 +90,11 @@ func (c *Client) Register(ctx context.Context, class budget.Class, arn string, b
 // deregisterTimeout is short: the pods of the next batch wait for the answer, and to ask again does no harm.
 const deregisterTimeout = 5 * time.Second
 
-// Deregister removes targets from the group, in one attempt of at most 5 s; a target that is not there is no error. Class is
+// Deregister removes targets from the group, in one attempt of at most 5 s; a target that is not there is no error. The class is
 // budget.ClassDeregister, or budget.ClassOther for what AWS has refused again and again. A nil error means that AWS has accepted all of
 // them: they drain from now on.
-func (c *Client) Deregister(ctx context.Context, class budget.Class, arn string, batch Batch) error {
-	err := c.send(ctx, class, "DeregisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
+func (c *Client) Deregister(ctx context.Context, urgency budget.Urgency, arn string, batch Batch) error {
+	err := c.send(ctx, urgency, "DeregisterTargets", batch, func(ctx context.Context, targets []types.TargetDescription) error {
 		ctx, cancel := context.WithTimeout(ctx, deregisterTimeout)
 		defer cancel()
 		_, err := c.api.DeregisterTargets(ctx, &awselbv2.DeregisterTargetsInput{TargetGroupArn: &arn, Targets: targets}, c.options(once)...)
@@ -108,34 +108,29 @@ func (c *Client) Short() bool {
 	return c.session.Budget().Short(ServiceID, "RegisterTargets")
 }
 
-// Queued reports whether registrations or deregistrations, of whichever group, stand in line for the budget.
-func (c *Client) Queued() bool {
-	return c.session.Budget().Queued(ServiceID, "DeregisterTargets", budget.ClassRegister)
-}
-
 // once keeps the SDK from trying again: the targets of the next attempt may be others.
 func once(o *awselbv2.Options) { o.Retryer = aws.NopRetryer{} }
 
 // begin takes a token for the only attempt of the operation, and returns the context to send it with. What it returns with
 // an error is nothing.
-func (c *Client) begin(ctx context.Context, class budget.Class, operation string) (context.Context, *budget.Token, error) {
-	ctx, err := c.session.Prepare(ctx, class, c.tenant)
+func (c *Client) begin(ctx context.Context, urgency budget.Urgency, operation string) (context.Context, *budget.Token, error) {
+	ctx, err := c.session.Prepare(ctx, urgency.Class, c.tenant)
 	if err != nil {
 		return nil, nil, err
 	}
-	charge := budget.ChargeOf(ctx)
-	token, err := charge.Budget.Take(ctx, ServiceID, operation)
+	charge := budget.ChargeOf(ctx).At(urgency)
+	token, err := charge.Budget.Take(budget.WithCharge(ctx, charge), ServiceID, operation)
 	return budget.WithCharge(ctx, charge.Paid()), token, err
 }
 
 // send takes a token for the operation, then the batch, and sends it.
-func (c *Client) send(ctx context.Context, class budget.Class, operation string, batch Batch,
+func (c *Client) send(ctx context.Context, urgency budget.Urgency, operation string, batch Batch,
 	call func(context.Context, []types.TargetDescription) error,
 ) error {
-	if err := c.session.Budget().Gather(ctx, class, ServiceID, operation); err != nil {
+	if err := c.session.Budget().Gather(ctx, urgency, ServiceID, operation); err != nil {
 		return err
 	}
-	ctx, token, err := c.begin(ctx, class, operation)
+	ctx, token, err := c.begin(ctx, urgency, operation)
 	if err != nil {
 		return err
 	}
@@ -170,7 +165,7 @@ func (c *Client) Health(ctx context.Context, class budget.Class, arn string, ask
 }
 
 func (c *Client) health(ctx context.Context, class budget.Class, arn string, ask Ask) (map[Target]Health, error) {
-	ctx, token, err := c.begin(ctx, class, "DescribeTargetHealth")
+	ctx, token, err := c.begin(ctx, class.Now(), "DescribeTargetHealth")
 	if err != nil {
 		return nil, callError("describing target health of", arn, err)
 	}

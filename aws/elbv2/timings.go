@@ -23,6 +23,11 @@ const (
 	ServeOnALB = 30 * time.Second
 	ServeOnNLB = 130 * time.Second
 
+	// StopsSendingALB and StopsSendingNLB are how long after a deregistration a target may get new requests, at the longest that users
+	// have measured.
+	StopsSendingALB = 20 * time.Second
+	StopsSendingNLB = 200 * time.Second
+
 	// MaxDeregistrationDelay is the longest that AWS documents.
 	MaxDeregistrationDelay = time.Hour
 )

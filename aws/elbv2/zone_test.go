@@ -170,10 +170,10 @@ func TestClientNamesZoneOfTarget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			api := &answering{}
 			client := New(api, budget.New("", nil, clock.RealClock{}))
-			for operation, call := range map[string]func(context.Context, budget.Class, string, Batch) error{
+			for operation, call := range map[string]func(context.Context, budget.Urgency, string, Batch) error{
 				"Register": client.Register, "Deregister": client.Deregister,
 			} {
-				err := call(t.Context(), budget.ClassOther, testARN, func() map[Target]string { return map[Target]string{{ID: "10.0.0.1", Port: 80}: tc.zone} })
+				err := call(t.Context(), budget.ClassOther.Now(), testARN, func() map[Target]string { return map[Target]string{{ID: "10.0.0.1", Port: 80}: tc.zone} })
 				if err != nil {
 					t.Fatal(err)
 				}

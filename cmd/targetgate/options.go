@@ -137,6 +137,15 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 			"For target groups of protocol HTTP or HTTPS. Rounded up to whole seconds; 0 adds no sleep. "+
 			"The pod annotation targetgate.dev/termination-delay overrides it.")
 	flags.DurationVar(&o.Termination.NLB, "termination-delay-nlb", elbv2.ServeOnNLB, "The same for target groups of all other protocols.")
+	flags.DurationVar(&o.Policy.Lead.ALB, "deregistration-lead-alb", elbv2.StopsSendingALB,
+		"How long before a deleted pod gets SIGTERM its target must be deregistered, because the load balancer goes on sending for so long. "+
+			"For target groups of protocol HTTP or HTTPS. Until then a deregistration may wait, see --keep-until-replaced. "+
+			"Pods without a native preStop sleep are deregistered at once.")
+	flags.DurationVar(&o.Policy.Lead.NLB, "deregistration-lead-nlb", elbv2.StopsSendingNLB,
+		"The same for target groups of all other protocols.")
+	flags.BoolVar(&o.Policy.KeepUntilReplaced, "keep-until-replaced", true,
+		"Keep the target of a deleted pod that still serves until as many others are healthy as before, but not past the deadline "+
+			"that --deregistration-lead-alb and -nlb set. The pod annotation targetgate.dev/keep-until-replaced=false switches it off for a pod.")
 	flags.IntVar(&o.MaxConcurrentReconciles, "targetgroupbinding-max-concurrent-reconciles", 16, "Maximum bindings reconciled in parallel.")
 	flags.DurationVar(&o.MaxBackoff, "targetgroupbinding-max-exponential-backoff-delay", 30*time.Second,
 		"Maximum delay before a failed reconcile is retried.")
@@ -199,6 +208,8 @@ func (o *options) validate() error {
 	fault(o.OpenIncumbentGates && !o.Beside, "--open-incumbent-gates needs --beside")
 	fault(!validDelay(o.Termination.ALB), "--termination-delay-alb=%s: want 0 to %s", o.Termination.ALB, pods.MaxTerminationDelay)
 	fault(!validDelay(o.Termination.NLB), "--termination-delay-nlb=%s: want 0 to %s", o.Termination.NLB, pods.MaxTerminationDelay)
+	fault(o.Policy.Lead.ALB < 0, "--deregistration-lead-alb=%s: want 0 or more", o.Policy.Lead.ALB)
+	fault(o.Policy.Lead.NLB < 0, "--deregistration-lead-nlb=%s: want 0 or more", o.Policy.Lead.NLB)
 	fault(o.Policy.MaxTargets < 0, "--max-targets-per-target-group=%d: want 0 or more", o.Policy.MaxTargets)
 	fault(o.Policy.MinReadyPercent < 0 || o.Policy.MinReadyPercent > 100, "--min-ready-percent=%d: want 0 to 100", o.Policy.MinReadyPercent)
 	fault(o.Policy.ReplacementTimeout < 0, "--replacement-timeout=%s: want 0 or more", o.Policy.ReplacementTimeout)

@@ -238,23 +238,6 @@ func (g *Gates) Opened(now time.Time) map[types.UID]bool {
 	return out
 }
 
-// OpenedWithin is what is left of d since the last gate was opened, d while one is being opened, 0 when there is none.
-func (g *Gates) OpenedWithin(d time.Duration, now time.Time) time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var left time.Duration
-	for _, p := range g.writes {
-		switch {
-		case !p.update.Opens():
-		case p.underWay(now):
-			return d
-		default:
-			left = max(left, d-now.Sub(p.at))
-		}
-	}
-	return left
-}
-
 // prune forgets writes that the cache shows by now, and those that have failed, but for those of pods that refuse them.
 func (g *Gates) prune(now time.Time) {
 	g.mu.Lock()

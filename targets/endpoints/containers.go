@@ -11,31 +11,20 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
-
-// EnoughLife is what a leaving pod must have left to serve on while its deregistration waits, which is a third of that at most.
-const EnoughLife = 9600 * time.Millisecond
-
-// Waiting stands for the containers of a pod that all wait in a preStop and have no named ports.
-var Waiting = []corev1.Container{{Name: "kept", Lifecycle: waits}}
-
-var waits = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{}}
 
 // maxNamedPorts is how many named ports of a pod are kept; pods that people make have far fewer.
 const maxNamedPorts = 100
 
-// keptContainers stands for the containers of a pod: one, with the named ports of all, that waits in a preStop if all of them do.
-// A container is half a kilobyte, and most pods are of a few kinds: those of a kind share it.
+// keptContainers stands for the containers of a pod: one, with the named ports of all, and with the shortest preStop sleep if all of
+// them have one. A container is half a kilobyte, and most pods are of a few kinds: those of a kind share it.
 func keptContainers(pod *corev1.Pod) []corev1.Container {
-	ports, wait := namedPorts(pod), preStopsWait(pod)
-	switch {
-	case len(ports) > 0:
-		return kinds.containers(ports, wait)
-	case wait:
-		return Waiting
-	default:
+	ports, sleep := namedPorts(pod), shortestSleep(pod)
+	if len(ports) == 0 && sleep == 0 {
 		return nil
 	}
+	return kinds.containers(ports, sleep)
 }
 
 // namedPorts are those of the containers that run beside the app, the first one of each name.
@@ -72,9 +61,9 @@ type containerKinds struct {
 	known map[string][]corev1.Container
 }
 
-func (k *containerKinds) containers(ports []corev1.ContainerPort, wait bool) []corev1.Container {
+func (k *containerKinds) containers(ports []corev1.ContainerPort, sleep int64) []corev1.Container {
 	var key strings.Builder
-	fmt.Fprint(&key, wait)
+	fmt.Fprint(&key, sleep)
 	for _, port := range ports {
 		fmt.Fprintf(&key, " %q=%d", port.Name, port.ContainerPort)
 	}
@@ -87,24 +76,35 @@ func (k *containerKinds) containers(ports []corev1.ContainerPort, wait bool) []c
 		clear(k.known)
 	}
 	made := []corev1.Container{{Name: "kept", Ports: ports}}
-	if wait {
-		made[0].Lifecycle = waits
+	if sleep > 0 {
+		made[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: sleep}}}
 	}
 	k.known[key.String()] = made
 	return made
 }
 
-// preStopsWait reports whether each container has a preStop, and none that only sleeps for less than EnoughLife: a pod without gets
-// SIGTERM with its deletion, whatever its grace period, and may stop serving then.
-func preStopsWait(pod *corev1.Pod) bool {
+// shortestSleep is the shortest preStop sleep of the containers, in seconds; 0 when one of them has none. A container without gets SIGTERM
+// with the pod's deletion, and how long a preStop of another kind takes is not known. Sidecars end after the containers.
+func shortestSleep(pod *corev1.Pod) int64 {
+	var shortest int64
 	for i := range pod.Spec.Containers {
 		lifecycle := pod.Spec.Containers[i].Lifecycle
-		if lifecycle == nil || lifecycle.PreStop == nil {
-			return false
+		if lifecycle == nil || lifecycle.PreStop == nil || lifecycle.PreStop.Sleep == nil {
+			return 0
 		}
-		if sleep := lifecycle.PreStop.Sleep; sleep != nil && time.Duration(sleep.Seconds)*time.Second < EnoughLife {
-			return false
+		if sleep := lifecycle.PreStop.Sleep.Seconds; i == 0 || sleep < shortest {
+			shortest = sleep
 		}
 	}
-	return len(pod.Spec.Containers) > 0
+	return max(0, shortest)
+}
+
+// servesUntil is when the pod, which is being deleted, gets SIGTERM at the earliest: when its sleep ends, or the grace period of its
+// deletion if that is shorter. It is zero when that may be now, or is not known.
+func servesUntil(pod *corev1.Pod) time.Time {
+	sleep, grace := shortestSleep(pod), ptr.Deref(pod.DeletionGracePeriodSeconds, 0)
+	if pod.DeletionTimestamp == nil || min(sleep, grace) <= 0 || hasEnded(pod) || !ContainersReady(pod) {
+		return time.Time{}
+	}
+	return pod.DeletionTimestamp.Add(time.Duration(min(sleep, grace)-grace) * time.Second)
 }

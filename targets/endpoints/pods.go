@@ -61,6 +61,18 @@ func ContainersReady(pod *corev1.Pod) bool {
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
+// ReadySince is when the containers of the endpoint's pod became ready, zero when that is not known.
+func (ep Endpoint) ReadySince() time.Time {
+	if ep.Pod == nil {
+		return time.Time{}
+	}
+	c := readiness.Condition(ep.Pod, corev1.ContainersReady)
+	if c == nil || c.Status != corev1.ConditionTrue {
+		return time.Time{}
+	}
+	return c.LastTransitionTime.Time
+}
+
 // fromAddresses adds the pods whose addresses are in the group although no slice lists them.
 func (r *Resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGroupBinding, service *corev1.Service,
 	group Group, res *Resolution,
@@ -146,12 +158,4 @@ func (r *Resolver) PodAt(namespace, address string, service *corev1.Service, own
 		}
 	}
 	return best
-}
-
-// ServesOn reports whether the endpoint is a pod that is terminating, and serves until then by its preStop hooks and its grace
-// period.
-func (ep Endpoint) ServesOn(till time.Time) bool {
-	pod := ep.Pod
-	return pod != nil && pod.DeletionTimestamp != nil && pod.DeletionTimestamp.After(till) && preStopsWait(pod) &&
-		ContainersReady(pod) && !hasEnded(pod)
 }

@@ -31,6 +31,15 @@ type Endpoint struct {
 	// lastResort: whether the node is alive is not known. The endpoint is wanted only when no other is.
 	lastResort bool
 
+	// ServesUntil is when the pod, which leaves, gets SIGTERM at the earliest. Zero: that may be now, or is not known.
+	ServesUntil time.Time
+
+	// LeavesAtOnce: the owner of the pod does not want its target kept until others replace it.
+	LeavesAtOnce bool
+
+	// NodeLeaves: the pod's node is about to go, and the pod will be deleted for that.
+	NodeLeaves bool
+
 	// NodeDown: the pod's node was deleted, or says itself that it is not Ready. An unready pod there is not waited for.
 	NodeDown bool
 

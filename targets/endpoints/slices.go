@@ -183,8 +183,9 @@ func (c sliceReader) rank(ep Endpoint, owner types.UID) int {
 func newEndpoint(target elbv2.Target, pod *corev1.Pod, gate corev1.PodConditionType) Endpoint {
 	return Endpoint{
 		Target: target, UID: pod.UID, Pod: pod,
-		Unproven: readiness.Has(pod, gate) && !readiness.ShowsRegistration(pod, gate),
-		Proven:   readiness.IsOpenByHealth(pod, gate),
+		Unproven:    readiness.Has(pod, gate) && !readiness.ShowsRegistration(pod, gate),
+		Proven:      readiness.IsOpenByHealth(pod, gate),
+		ServesUntil: servesUntil(pod), LeavesAtOnce: leavesAtOnce(pod),
 	}
 }
 

@@ -4,11 +4,15 @@
 package endpoints
 
 import (
+	"maps"
+	"strconv"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // maxLabels is how many labels of a pod are kept: pods that people make have far fewer. One with more counts as
@@ -23,8 +27,8 @@ const maxPodENI = 4 << 10
 
 // StripPod is a cache transform that keeps of a pod what is read of it, here and in an event. Containers, volumes and
 // annotations are most of a pod, and of the memory of a program that caches them all: of the containers only their named ports are
-// kept, and that their preStop hooks have them serve on; of the annotations only the pod's own network interface. What is kept is
-// small, however large the pod is: whoever goes through a list of it need not bound it again.
+// kept, and for how long all of them sleep at least; of the annotations only the pod's own network interface, and that it leaves at
+// once. What is kept is small, however large the pod is: whoever goes through a list of it need not bound it again.
 func StripPod(o any) (any, error) {
 	pod, ok := o.(*corev1.Pod)
 	if !ok {
@@ -45,9 +49,7 @@ func StripPod(o any) (any, error) {
 		Status: corev1.PodStatus{Phase: pod.Status.Phase, PodIPs: pod.Status.PodIPs},
 	}
 	stripped.Status.Conditions = keptConditions(pod.Status.Conditions, stripped.Spec.ReadinessGates)
-	if own := pod.Annotations[PodENIAnnotation]; own != "" && len(own) <= maxPodENI {
-		stripped.Annotations = map[string]string{PodENIAnnotation: own}
-	}
+	stripped.Annotations = keptAnnotations(pod)
 	if len(pod.Labels) <= maxLabels {
 		stripped.Labels = pod.Labels
 	}
@@ -55,6 +57,31 @@ func StripPod(o any) (any, error) {
 		stripped.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
 	return stripped, nil
+}
+
+// notKept are the annotations of all pods that say no more than that.
+var notKept = map[string]string{v1beta1.KeepUntilReplacedAnnotation: "false"}
+
+func keptAnnotations(pod *corev1.Pod) map[string]string {
+	own := pod.Annotations[PodENIAnnotation]
+	switch {
+	case own != "" && len(own) <= maxPodENI:
+		kept := map[string]string{PodENIAnnotation: own}
+		if leavesAtOnce(pod) {
+			maps.Copy(kept, notKept)
+		}
+		return kept
+	case leavesAtOnce(pod):
+		return notKept
+	default:
+		return nil
+	}
+}
+
+// leavesAtOnce reports whether the owner of the pod does not want its target kept until others replace it.
+func leavesAtOnce(pod *corev1.Pod) bool {
+	keep, err := strconv.ParseBool(pod.Annotations[v1beta1.KeepUntilReplacedAnnotation])
+	return err == nil && !keep
 }
 
 // keptConditions are those of the gates, and whether the containers are ready; each once.

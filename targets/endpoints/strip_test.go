@@ -38,7 +38,7 @@ func TestStripPodKeepsWhatIsRead(t *testing.T) {
 	}
 }
 
-func TestStripPodKeepsWhetherPreStopsWait(t *testing.T) {
+func TestStripPodKeepsTheShortestSleep(t *testing.T) {
 	bare := corev1.Container{Name: "bare"}
 	with := func(handler corev1.LifecycleHandler) corev1.Container {
 		return corev1.Container{Name: "web", Image: "web", Lifecycle: &corev1.Lifecycle{PreStop: &handler}}
@@ -48,13 +48,16 @@ func TestStripPodKeepsWhetherPreStopsWait(t *testing.T) {
 	}
 	tests := map[string]struct {
 		containers []corev1.Container
-		want       bool
+		sidecar    bool // that has no preStop
+		want       int64
 	}{
 		"none":                      {},
 		"bare":                      {containers: []corev1.Container{bare}},
-		"sleeps":                    {containers: []corev1.Container{sleep(30)}, want: true},
-		"sleeps too short":          {containers: []corev1.Container{sleep(5)}},
-		"a hook of its own":         {containers: []corev1.Container{with(corev1.LifecycleHandler{Exec: &corev1.ExecAction{}})}, want: true},
+		"sleeps":                    {containers: []corev1.Container{sleep(30)}, want: 30},
+		"two":                       {containers: []corev1.Container{sleep(30), sleep(5)}, want: 5},
+		"beside a sidecar":          {containers: []corev1.Container{sleep(30)}, sidecar: true, want: 30},
+		"sleeps for no time":        {containers: []corev1.Container{sleep(30), sleep(0)}},
+		"a hook of its own":         {containers: []corev1.Container{with(corev1.LifecycleHandler{Exec: &corev1.ExecAction{}})}},
 		"one of two":                {containers: []corev1.Container{sleep(30), bare}},
 		"lifecycle without preStop": {containers: []corev1.Container{{Lifecycle: &corev1.Lifecycle{}}}},
 	}
@@ -62,20 +65,80 @@ func TestStripPodKeepsWhetherPreStopsWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod := newPod("web-0", "10.0.0.1")
 			pod.Spec.Containers = tc.containers
+			if tc.sidecar {
+				pod.Spec.InitContainers = []corev1.Container{{Name: "proxy", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)}}
+			}
 			for range 2 { // stripping twice is stripping once
 				stripped, err := StripPod(pod)
 				if err != nil {
 					t.Fatal(err)
 				}
 				pod = stripped.(*corev1.Pod)
-				if got := preStopsWait(pod); got != tc.want {
-					t.Errorf("got %v, want %v", got, tc.want)
+				if got := shortestSleep(pod); got != tc.want {
+					t.Errorf("got %d s, want %d s", got, tc.want)
 				}
 			}
-			if tc.want && pod.Spec.Containers[0].Image != "" {
+			if tc.want > 0 && pod.Spec.Containers[0].Image != "" {
 				t.Errorf("the container itself is kept: %v", pod.Spec.Containers)
 			}
 		})
+	}
+}
+
+func TestPodServesUntilItsSleepOrGracePeriodEnds(t *testing.T) {
+	tests := map[string]struct {
+		sleep, grace int64
+		change       func(*corev1.Pod)
+		want         time.Duration // after the deletion; 0 is not known
+	}{
+		"the sleep ends first":            {sleep: 30, grace: 60, want: 30 * time.Second},
+		"a drain with its own grace":      {sleep: 30, grace: 10, want: 10 * time.Second},
+		"no sleep":                        {grace: 60},
+		"forced":                          {sleep: 30},
+		"not deleted":                     {sleep: 30, grace: 60, change: func(pod *corev1.Pod) { pod.DeletionTimestamp = nil }},
+		"its grace period is not known":   {sleep: 30, grace: 60, change: func(pod *corev1.Pod) { pod.DeletionGracePeriodSeconds = nil }},
+		"it has ended":                    {sleep: 30, grace: 60, change: func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }},
+		"its containers are not ready":    {sleep: 30, grace: 60, change: func(pod *corev1.Pod) { pod.Status.Conditions = nil }},
+		"a sleep below 0 is nobody's yet": {sleep: -5, grace: 60},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod("web-0", "10.0.0.1")
+			if tc.sleep != 0 {
+				pod.Spec.Containers = []corev1.Container{{Lifecycle: &corev1.Lifecycle{
+					PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: tc.sleep}},
+				}}}
+			}
+			pod.DeletionTimestamp = ptr.To(metav1.NewTime(noon.Add(time.Duration(tc.grace) * time.Second)))
+			pod.DeletionGracePeriodSeconds = &tc.grace
+			if tc.change != nil {
+				tc.change(pod)
+			}
+			want := time.Time{}
+			if tc.want > 0 {
+				want = noon.Add(tc.want)
+			}
+			if got := servesUntil(pod); !got.Equal(want) {
+				t.Errorf("until %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestStripPodKeepsThatItLeavesAtOnce(t *testing.T) {
+	for value, want := range map[string]bool{"false": true, "0": true, "true": false, "": false, "no": false} {
+		pod := newPod("web-0", "10.0.0.1")
+		pod.Annotations = map[string]string{"targetgate.dev/keep-until-replaced": value, PodENIAnnotation: "eni"}
+		for range 2 {
+			stripped, err := StripPod(pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pod = stripped.(*corev1.Pod)
+			if got := leavesAtOnce(pod); got != want || pod.Annotations[PodENIAnnotation] != "eni" {
+				t.Errorf("%q: leaves at once %t, want %t; annotations %v", value, got, want, pod.Annotations)
+			}
+		}
 	}
 }
 
@@ -112,10 +175,10 @@ func TestStripPodKeepsNamedPorts(t *testing.T) {
 		t.Error("pods of a kind do not share their container")
 	}
 	waiting := pod.DeepCopy()
-	waiting.Spec.Containers[0].Lifecycle = waits
+	waiting.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 5}}}
 	stripped, err := StripPod(waiting)
-	if err != nil || !preStopsWait(stripped.(*corev1.Pod)) || preStopsWait(pod) {
-		t.Errorf("a pod that waits shares the container of one that does not: %v", err)
+	if err != nil || shortestSleep(stripped.(*corev1.Pod)) != 5 || shortestSleep(pod) != 0 {
+		t.Errorf("a pod that sleeps shares the container of one that does not: %v", err)
 	}
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package plan decides what one pass does about a target group, from values alone: what to register and deregister (plan.go,
-// removal.go), whether deregistrations wait for others (coalesce.go), and what to read when (reading.go).
+// removal.go), by when pods that leave are deregistered and what they wait for (leaving.go), and what to read when (reading.go).
 package plan
 
 import (
@@ -30,6 +30,11 @@ type Policy struct {
 	ReadinessTimeout time.Duration
 	// TwoWay closes the gates of pods that become unhealthy, while MinReadyPercent of the pods are healthy.
 	TwoWay bool
+	// Lead is how long before a pod gets SIGTERM its target must be deregistered.
+	Lead Lead
+	// KeepUntilReplaced keeps the targets of pods that leave and serve until as many others are healthy as before, at most until their
+	// deadlines.
+	KeepUntilReplaced bool
 }
 
 // GroupFull says that MaxTargets is reached.
@@ -46,6 +51,7 @@ type Input struct {
 	Mine      func(elbv2.Target) bool // the target may be deregistered: in a shared group, it was registered for this binding
 	Policy    Policy
 	Valve     Valve
+	Leaving   Leaving
 	Now       time.Time
 }
 
@@ -66,6 +72,7 @@ type Plan struct {
 	Foreign    []elbv2.Target // of Deregister, those that nothing in the cluster explains
 	TimedOut   []elbv2.Target // of Deregister, those whose replacements did not become healthy in time
 	Valve      Valve          // engaged where unready targets stay, because too few others are healthy
+	Leaving    Leaving        // what the next pass has to know of pods that leave
 	ReplacedAt time.Time      // since when replaced targets wait for others to be found healthy, zero when none does
 	NextChange time.Duration  // when a wait ends by itself, 0 when none does
 }
@@ -87,6 +94,7 @@ const (
 // registered is not known yet.
 func Make(in Input) Plan {
 	p := Plan{
+		Leaving: in.Leaving,
 		Changes: targetgroup.Changes{
 			Register:    targetgroup.Registrations{},
 			NodeZones:   map[elbv2.Target]string{},
@@ -120,6 +128,7 @@ func (p *Plan) fill(in Input) (valveEngages bool) {
 		return false
 	}
 	p.limit(in)
+	p.RegisterBy = registerBy(in, p.Register)
 	for target := range p.Register {
 		if zone := in.Endpoints[target].Zone; zone != "" {
 			p.NodeZones[target] = zone
@@ -129,21 +138,6 @@ func (p *Plan) fill(in Input) (valveEngages bool) {
 	p.addReplaced(in)
 	p.addUnexplained(in)
 	return valveEngages
-}
-
-// addLeaving deregisters pods on their way out. A pod may leave while its registration is under way: it is deregistered at once, and
-// again when the registration has been answered, because AWS may see the two in either order.
-func (p *Plan) addLeaving(in Input) {
-	for target, ep := range in.Endpoints {
-		if ep.State != endpoints.Terminating || !in.Mine(target) {
-			continue
-		}
-		t := in.Group.Targets[target]
-		inGroup := t.MayBeIn() || t.Registering || !in.Group.Complete() && t.Presence == targetgroup.Absent
-		if inGroup && t.Leavable() {
-			p.Deregister[target] = targetgroup.Deregistration{Why: whyTerminating, Since: deletedAt(ep)}
-		}
-	}
 }
 
 // deletedAt is when somebody asked for the pod's deletion; the API server adds the grace period to its timestamp.

@@ -43,29 +43,29 @@ type Calls struct {
 
 // queuedCall is a call that waits for its token; the zero value is none.
 type queuedCall struct {
-	class  budget.Class
-	cancel context.CancelFunc
+	urgency budget.Urgency
+	cancel  context.CancelFunc
 }
 
-// giveWay cancels the call if it waits in a less urgent class than the one that is asked for.
-func (q queuedCall) giveWay(class budget.Class) {
-	if class < q.class {
+// giveWay cancels the call if one that is as urgent as asked for should wait in its place.
+func (q queuedCall) giveWay(asked budget.Urgency) {
+	if q.cancel != nil && asked.Replaces(q.urgency) {
 		q.cancel()
 	}
 }
 
 // start has the call made beside the pass; the caller has begun it in its slot, and holds the group's lock.
-func (c *Calls) start(class budget.Class, call func(context.Context, budget.Class)) queuedCall {
+func (c *Calls) start(urgency budget.Urgency, call func(context.Context, budget.Urgency)) queuedCall {
 	ctx, cancel := context.WithCancel(c.Context)
 	go func() {
 		defer cancel()
-		call(ctx, class)
+		call(ctx, urgency)
 		c.Requeue(c.Binding)
 	}()
-	return queuedCall{class: class, cancel: cancel}
+	return queuedCall{urgency: urgency, cancel: cancel}
 }
 
-// gaveWay reports whether the call with that context was cancelled before it was sent, for a more urgent one.
+// gaveWay reports whether the call with that context was cancelled before it was sent, for another one in its place.
 func (c *Calls) gaveWay(ctx context.Context) bool {
 	return ctx.Err() != nil && c.Context.Err() == nil
 }

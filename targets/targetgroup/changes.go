@@ -18,10 +18,12 @@ type Registrations map[elbv2.Target]types.UID
 // Deregistrations are targets to deregister.
 type Deregistrations map[elbv2.Target]Deregistration
 
-// Deregistration is why a target has to be deregistered.
+// Deregistration is why a target has to be deregistered, and when.
 type Deregistration struct {
-	Why   string    // in an operator's words
-	Since time.Time // the moment its pod was deleted; zero when that is not why, or not known
+	Why      string    // in an operator's words
+	Since    time.Time // the moment its pod was deleted; zero when that is not why, or not known
+	Deadline time.Time // by when AWS should have accepted it; zero is at once
+	Stays    bool      // the target serves and is not replaced yet: it goes at its deadline, and not before
 }
 
 // Changes is what a pass wants done to a group, and what it has found out about the targets there.
@@ -29,6 +31,7 @@ type Changes struct {
 	Generation int64 // of the spec that they were made for, 0 when not all is known that they need
 
 	Register   Registrations
+	RegisterBy time.Time               // by when the first of Register should be in the group; zero is at once
 	NodeZones  map[elbv2.Target]string // of Register, the Availability Zones that the nodes are in, as far as known
 	Adopt      Registrations           // registered before our time, or for another pod there, and now this one's
 	AdoptFrom  Registrations           // of Adopt, those that were registered for another pod, and which

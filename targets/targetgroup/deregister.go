@@ -11,17 +11,14 @@ import (
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
-	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/retry"
 )
 
-// CoalesceWindow is how long a deregistration waits for others of its group while calls queue for AWS's budget. A pod
-// must have three times as much of its life left for its target to wait. It spans three readings of a group, with the gates that these
-// open. The budget itself waits some moments more, whatever is to come (budget.Budget).
-const CoalesceWindow = endpoints.EnoughLife / 3
+// together is how far the deadlines of targets that stay may lie apart for them to go in one call.
+const together = 3 * time.Second
 
-// Deregister starts a call for the changes' deregistrations, after a wait of at most coalesce for others, if that is worth while.
-func (c *Calls) Deregister(changes Changes, coalesce time.Duration) time.Duration {
+// Deregister starts a call for the changes' deregistrations. It may wait for as long as their deadlines allow (package budget).
+func (c *Calls) Deregister(changes Changes) time.Duration {
 	now := c.Clock.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,10 +26,7 @@ func (c *Calls) Deregister(changes Changes, coalesce time.Duration) time.Duratio
 	if c.hasNewDeregistrations() {
 		c.deregistration.RetryAt = time.Time{}
 	}
-	if wait := c.coalesce(coalesce, now); wait > 0 {
-		return retry.Soonest(isolated, wait)
-	}
-	return retry.Soonest(isolated, c.deregistration.send(c, c.deregistrationClass(), c.deregister, now))
+	return retry.Soonest(isolated, c.deregistration.send(c, c.deregistrationUrgency(), c.deregister, now))
 }
 
 // planDeregistrations takes what has to go now, and what needs no call: which targets are unexplained, and which unwanted.
@@ -63,19 +57,24 @@ func (g *Group) hasNewDeregistrations() bool {
 	return false
 }
 
-// coalesce is how much longer the deregistrations wait for others. A wave of new pods takes as many old ones away, one by one as
-// the load balancer finds them healthy; in calls of their own these would delay the next wave's registrations. A target
-// whose deregistration failed before does not wait.
-func (g *Group) coalesce(longest time.Duration, now time.Time) time.Duration {
-	s := &g.deregistration
-	if longest == 0 || len(s.pending) == 0 || s.Busy || s.Failures > 0 {
-		g.coalescingSince = time.Time{}
-		return 0
+// deregistrationUrgency is that of the most urgent of the deregistrations that are due: in one call they all go.
+func (g *Group) deregistrationUrgency() budget.Urgency {
+	out := budget.Urgency{Class: g.deregistrationClass(), Deadline: firstDeadline(g.deregistration.pending), Waits: true}
+	for _, d := range g.deregistration.pending {
+		out.Waits = out.Waits && d.Stays
 	}
-	if g.coalescingSince.IsZero() {
-		g.coalescingSince = now
+	return out
+}
+
+// firstDeadline is the earliest, zero when one of them should go at once.
+func firstDeadline(deregistrations Deregistrations) (first time.Time) {
+	some := false
+	for _, d := range deregistrations {
+		if !some || d.Deadline.Before(first) {
+			first, some = d.Deadline, true
+		}
 	}
-	return max(0, min(longest, CoalesceWindow-now.Sub(g.coalescingSince)))
+	return first
 }
 
 // deregistrationClass is ClassDeregister unless AWS has refused each of the deregistrations that are due again and again. One that
@@ -90,9 +89,9 @@ func (g *Group) deregistrationClass() budget.Class {
 	return budget.ClassOther
 }
 
-func (c *Calls) deregister(ctx context.Context, class budget.Class) {
+func (c *Calls) deregister(ctx context.Context, urgency budget.Urgency) {
 	var batch Deregistrations
-	err := c.Client.Deregister(ctx, class, c.arn, func() (zones map[elbv2.Target]string) {
+	err := c.Client.Deregister(ctx, urgency, c.arn, func() (zones map[elbv2.Target]string) {
 		batch, zones = c.takeDeregistrations(ctx)
 		return zones
 	})
@@ -105,7 +104,21 @@ func (c *Calls) deregister(ctx context.Context, class budget.Class) {
 	if err == nil {
 		observeDeregistered(batch, now)
 		c.logDeregistered(batch)
+		if late := lateOf(batch, now); len(late) > 0 {
+			c.log().Info("Deregistered targets after their deadline, requests to their pods may fail", "targets", late,
+				"late", now.Sub(firstDeadline(batch)).Round(time.Millisecond).String())
+		}
 	}
+}
+
+// lateOf are the targets whose deadlines have passed.
+func lateOf(batch Deregistrations, now time.Time) (late []elbv2.Target) {
+	for id, d := range batch {
+		if !d.Deadline.IsZero() && now.After(d.Deadline) {
+			late = append(late, id)
+		}
+	}
+	return late
 }
 
 // logDeregistered tells of the targets that were deregistered, with one line for each reason.
@@ -131,6 +144,8 @@ func (g *Group) takeDeregistrations(ctx context.Context) (Deregistrations, map[e
 	if g.retired || ctx.Err() != nil {
 		return nil, nil
 	}
+	latest := firstDeadline(s.pending).Add(together) // the others stay till the next call
+	maps.DeleteFunc(s.pending, func(_ elbv2.Target, d Deregistration) bool { return d.Stays && d.Deadline.After(latest) })
 	g.unanswered = maps.Clone(s.pending)
 	named := map[elbv2.Target]string{}
 	batch := s.take(func(id elbv2.Target, _ Deregistration) bool {
@@ -167,6 +182,7 @@ func (g *Group) deregisterDone(batch Deregistrations, now time.Time, err error) 
 	case err == nil:
 		s.accepted(batch)
 		g.unanswered = nil
+		g.late = append(g.late, lateOf(batch, now)...)
 	case len(batch) == 0: // nothing was sent
 		g.unanswered = maps.Clone(s.pending)
 	default:

@@ -27,10 +27,10 @@ type Group struct {
 	settings settings
 	tag      tag
 
-	registration    sender[types.UID]
-	deregistration  sender[Deregistration]
-	unanswered      Deregistrations // of the last deregistration, if that failed
-	coalescingSince time.Time       // since when deregistrations wait for others, zero when none does
+	registration   sender[types.UID]
+	deregistration sender[Deregistration]
+	unanswered     Deregistrations // of the last deregistration, if that failed
+	late           []elbv2.Target  // deregistered after their deadlines; until TakeLate
 
 	zones zones
 }
@@ -94,6 +94,15 @@ func (g *Group) TakeLost() []elbv2.Target {
 	lost := g.seen.lost
 	g.seen.lost = nil
 	return lost
+}
+
+// TakeLate yields the targets that were deregistered after their deadlines since the last call.
+func (g *Group) TakeLate() []elbv2.Target {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	late := g.late
+	g.late = nil
+	return late
 }
 
 // underWay reports whether a registration or deregistration has been sent and not answered.

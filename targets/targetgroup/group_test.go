@@ -8,12 +8,14 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/fixture"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -262,29 +264,55 @@ func TestSenderKeepsRejectedTargetsApart(t *testing.T) {
 	}
 }
 
-func TestDeregistrationsWaitForOthersForAShortTime(t *testing.T) {
-	const opened = 500 * time.Millisecond
+// A call holds what has to go now, and what would have to go soon after: each call is one of few.
+func TestDeregistrationTakesWhatIsDueTogether(t *testing.T) {
+	at := func(after time.Duration, stays bool) Deregistration {
+		return Deregistration{Deadline: noon.Add(after), Stays: stays}
+	}
 	tests := map[string]struct {
-		since, longest time.Duration
-		failures       int
-		want           time.Duration
+		pending Deregistrations
+		urgency budget.Urgency
+		want    []elbv2.Target
 	}{
-		"at first":        {longest: CoalesceWindow, want: CoalesceWindow},
-		"a little later":  {since: time.Second, longest: CoalesceWindow, want: CoalesceWindow - time.Second},
-		"for long enough": {since: CoalesceWindow, longest: CoalesceWindow},
-		"a gate opened":   {longest: opened, want: opened},
-		"nothing to come": {},
-		"it has failed":   {longest: CoalesceWindow, failures: 1},
+		"at once":                  {pending: Deregistrations{one: {}}, urgency: budget.ClassDeregister.Now(), want: []elbv2.Target{one}},
+		"one can wait, one cannot": {pending: Deregistrations{one: {}, two: at(time.Minute, false)}, urgency: budget.ClassDeregister.Now(), want: []elbv2.Target{one, two}},
+		"one stays": {
+			pending: Deregistrations{one: at(time.Second, false), two: at(time.Minute, true)},
+			urgency: budget.Urgency{Deadline: noon.Add(time.Second)}, want: []elbv2.Target{one},
+		},
+		"both stay, and are due together": {
+			pending: Deregistrations{one: at(time.Minute, true), two: at(time.Minute+together, true)},
+			urgency: budget.Urgency{Deadline: noon.Add(time.Minute), Waits: true}, want: []elbv2.Target{one, two},
+		},
+		"both stay, and one for longer": {
+			pending: Deregistrations{one: at(time.Minute, true), two: at(time.Minute+together+1, true)},
+			urgency: budget.Urgency{Deadline: noon.Add(time.Minute), Waits: true}, want: []elbv2.Target{one},
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := emptyGroup()
-			g.deregistration.pending = Deregistrations{one: {Since: noon}}
-			g.coalesce(tc.longest, noon)
-			g.deregistration.Failures = tc.failures
-			if got := g.coalesce(tc.longest, noon.Add(tc.since)); got != tc.want {
-				t.Errorf("got %s, want %s", got, tc.want)
+			g.deregistration.pending = tc.pending
+			if diff := cmp.Diff(tc.urgency, g.deregistrationUrgency()); diff != "" {
+				t.Errorf("urgency (-want +got):\n%s", diff)
+			}
+			batch, _ := g.takeDeregistrations(t.Context())
+			if diff := cmp.Diff(tc.want, slices.SortedFunc(maps.Keys(batch), func(a, b elbv2.Target) int { return strings.Compare(a.String(), b.String()) })); diff != "" {
+				t.Errorf("batch (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestGroupTellsOfLateDeregistrationsOnce(t *testing.T) {
+	g := emptyGroup()
+	g.deregistration.pending = Deregistrations{one: {Deadline: noon}, two: {Deadline: noon.Add(time.Hour)}, three: {}}
+	batch, _ := g.takeDeregistrations(t.Context())
+	g.deregisterDone(batch, noon.Add(time.Second), nil)
+	if diff := cmp.Diff([]elbv2.Target{one}, g.TakeLate()); diff != "" {
+		t.Errorf("late (-want +got):\n%s", diff)
+	}
+	if again := g.TakeLate(); again != nil {
+		t.Errorf("told again of %v", again)
 	}
 }

@@ -35,12 +35,12 @@ func (c *Calls) Read(next Reading) time.Duration {
 	now := c.Clock.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h := &c.health
+	h, urgency := &c.health, next.Class.Now()
 	if !h.Busy || h.next != nil { // a reading of the whole group stays one
 		h.next = next.Targets
 	}
 	if h.Busy {
-		h.queued.giveWay(next.Class) // no pod waited for it, and one waits now
+		h.queued.giveWay(urgency) // no pod waited for it, and one waits now
 		return 0
 	}
 	due := next.At
@@ -51,14 +51,14 @@ func (c *Calls) Read(next Reading) time.Duration {
 		return due.Sub(now)
 	}
 	h.Busy = true
-	h.queued = c.start(next.Class, c.read)
+	h.queued = c.start(urgency, c.read)
 	return 0
 }
 
-func (c *Calls) read(ctx context.Context, class budget.Class) {
+func (c *Calls) read(ctx context.Context, urgency budget.Urgency) {
 	var asked []elbv2.Target
 	var started time.Time
-	shown, err := c.Client.Health(ctx, class, c.arn, func() []elbv2.Target {
+	shown, err := c.Client.Health(ctx, urgency.Class, c.arn, func() []elbv2.Target {
 		asked, started = c.asked(), c.Clock.Now()
 		return asked
 	})

@@ -23,7 +23,8 @@ func (c *Calls) Register(changes Changes, claimed func(elbv2.Target) bool) time.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	isolated := c.planRegistrations(changes, claimed, now)
-	return retry.Soonest(isolated, c.registration.send(c, c.registrationClass(), c.register, now))
+	urgency := budget.Urgency{Class: c.registrationClass(), Deadline: changes.RegisterBy}
+	return retry.Soonest(isolated, c.registration.send(c, urgency, c.register, now))
 }
 
 // planRegistrations takes what has to be registered now, and the owners of what is there already.
@@ -54,10 +55,10 @@ func (g *Group) registrationClass() budget.Class {
 	return budget.ClassOther
 }
 
-func (c *Calls) register(ctx context.Context, class budget.Class) {
+func (c *Calls) register(ctx context.Context, urgency budget.Urgency) {
 	var batch Registrations
 	var zones map[elbv2.Target]string
-	err := c.Client.Register(ctx, class, c.arn, func() map[elbv2.Target]string {
+	err := c.Client.Register(ctx, urgency, c.arn, func() map[elbv2.Target]string {
 		batch, zones = c.takeRegistrations(ctx, c.Client.Abroad())
 		return zones
 	})

@@ -73,16 +73,18 @@ func (s *sender[V]) plan(
 	return wait
 }
 
-// send starts a call if one is due and may start, and says when it may otherwise. A call that still waits for its token gives way to a
-// more urgent one.
-func (s *sender[V]) send(c *Calls, class budget.Class, call func(context.Context, budget.Class), now time.Time) (retryIn time.Duration) {
+// send starts a call if one is due and may start, and says when it may otherwise. A call that still waits for its token gives way to one
+// of another urgency.
+func (s *sender[V]) send(
+	c *Calls, urgency budget.Urgency, call func(context.Context, budget.Urgency), now time.Time,
+) (retryIn time.Duration) {
 	due := len(s.pending) > 0
 	if s.Busy && due {
-		s.queued.giveWay(class)
+		s.queued.giveWay(urgency)
 	}
 	retryIn, began := s.Start(due, now)
 	if began {
-		s.queued = c.start(class, call)
+		s.queued = c.start(urgency, call)
 	}
 	return retryIn
 }

@@ -64,9 +64,9 @@ func (c *Calls) ReadSettings(awaited Targets) time.Duration {
 	switch {
 	case began:
 		mayReadDelay := s.delayDenied == nil
-		c.start(budget.ClassOther, func(ctx context.Context, class budget.Class) {
+		c.start(budget.ClassOther.Now(), func(ctx context.Context, urgency budget.Urgency) {
 			started := c.Clock.Now()
-			facts, denial, err := c.readSettings(ctx, class, mayReadDelay)
+			facts, denial, err := c.readSettings(ctx, urgency.Class, mayReadDelay)
 			c.settingsDone(started, c.Clock.Now(), facts, denial, err)
 		})
 	case !due && s.facts.LoadBalancers == 0:

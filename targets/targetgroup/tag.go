@@ -60,18 +60,18 @@ func (c *Calls) ReadTag() time.Duration {
 	if wait := t.nextAt(c.DriftInterval).Sub(now); wait > 0 {
 		return wait
 	}
-	class := budget.ClassOther
+	urgency := budget.ClassOther.Now()
 	if t.last.ReadAt.IsZero() && t.Failures == 0 {
-		class = budget.ClassWaitingHealth
+		urgency.Class = budget.ClassWaitingHealth
 	}
 	t.Busy = true
-	c.start(class, c.readTag)
+	c.start(urgency, c.readTag)
 	return 0
 }
 
-func (c *Calls) readTag(ctx context.Context, class budget.Class) {
+func (c *Calls) readTag(ctx context.Context, urgency budget.Urgency) {
 	started, refusal := c.Clock.Now(), ""
-	value, tagged, err := c.Client.Tag(ctx, class, c.arn, consent.TagKey)
+	value, tagged, err := c.Client.Tag(ctx, urgency.Class, c.arn, consent.TagKey)
 	if err == nil {
 		refusal = c.Consent.Binder(c.Binding.Namespace, c.Binding.Name).Refusal(value, tagged)
 	}

@@ -17,6 +17,10 @@ const (
 	CheckpointTimestampAnnotation = "elbv2.k8s.aws/checkpoint-timestamp"
 )
 
+// KeepUntilReplacedAnnotation on a pod, with the value false, has its target deregistered at once when the pod is deleted, although
+// --keep-until-replaced is on.
+const KeepUntilReplacedAnnotation = "targetgate.dev/keep-until-replaced"
+
 const (
 	// ConditionReady is True when every endpoint that belongs in the target group is registered there and nothing is
 	// left to do. It does not wait for health checks.

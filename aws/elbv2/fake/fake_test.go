@@ -31,7 +31,7 @@ func TestAPIRefusesWholeCallAndRemembersZones(t *testing.T) {
 	client := elbv2.New(api, budget.New("", nil, clock.RealClock{}))
 
 	register := func(zone string) error {
-		return client.Register(t.Context(), budget.ClassRegister, testARN, func() map[elbv2.Target]string { return map[elbv2.Target]string{one: "", two: zone} })
+		return client.Register(t.Context(), budget.ClassRegister.Now(), testARN, func() map[elbv2.Target]string { return map[elbv2.Target]string{one: "", two: zone} })
 	}
 	if err := register(""); !errors.Is(err, refusal) {
 		t.Fatalf("error %v, want that of Refuse", err)

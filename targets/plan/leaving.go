@@ -1,0 +1,222 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/targetgroup"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// A pod that leaves serves on until it gets SIGTERM, and its load balancer goes on sending for a while after the deregistration. So
+// there is a deadline for the deregistration, and until then it may wait: for AWS's budget, for others of its group that can go in the
+// same call, and for the pods that replace this one. Package budget sees to it that the deadline is kept.
+
+// deadlineMargin is how long before the last moment the deadline is. The API server cuts the time of a deletion to whole seconds, which
+// leaves up to a second more.
+const deadlineMargin = 500 * time.Millisecond
+
+// Lead is how long before a pod gets SIGTERM its target must be deregistered: the longest that load balancers go on sending.
+type Lead struct{ ALB, NLB time.Duration }
+
+// of is the lead for a target group; the longer one while its protocol is not known.
+func (l Lead) of(facts *v1beta1.TargetGroupFacts) time.Duration {
+	switch {
+	case facts == nil:
+		return max(l.ALB, l.NLB)
+	case elbv2.IsApplication(facts.Protocol):
+		return l.ALB
+	default:
+		return l.NLB
+	}
+}
+
+// Leaving is what passes remember of the pods that leave, and of how many pods served before. Its maps are not to be changed. The zero
+// value remembers nothing.
+type Leaving struct {
+	pods map[types.UID]leaver
+
+	usual     int       // healthy targets when nothing changed for settledFor, 0 when not known
+	settled   int       // healthy targets since settledAt
+	settledAt time.Time // since when no pod leaves or waits, zero when one does
+}
+
+// leaver is what is remembered of a pod that leaves.
+type leaver struct {
+	seenAt time.Time // when a pass first found that it leaves, by our clock
+	before int       // healthy targets then, itself included
+}
+
+// settledFor is how long the healthy targets must be as many as before to be the usual number. The moments in which a Deployment has
+// more pods than replicas, between the last gate that opens and the deletion of an old pod, are shorter.
+const settledFor = 30 * time.Second
+
+// addLeaving deregisters pods on their way out. A pod may leave while its registration is under way: it is deregistered at once, and
+// again when the registration has been answered, because AWS may see the two in either order.
+func (p *Plan) addLeaving(in Input) {
+	p.Leaving = in.nextLeaving()
+	var keep []elbv2.Target // may stay until they are replaced
+	for target, ep := range in.Endpoints {
+		if ep.State != endpoints.Terminating || !in.Mine(target) {
+			continue
+		}
+		t := in.Group.Targets[target]
+		inGroup := t.MayBeIn() || t.Registering || !in.Group.Complete() && t.Presence == targetgroup.Absent
+		if !inGroup || !t.Leavable() {
+			continue
+		}
+		d := targetgroup.Deregistration{Why: whyTerminating, Since: deletedAt(ep), Deadline: in.deadline(ep, p.Leaving.pods[ep.UID])}
+		p.Deregister[target] = d
+		if in.mayStay(ep, t, d) {
+			keep = append(keep, target)
+		}
+	}
+	p.keepTillReplaced(in, keep)
+}
+
+// deadline is by when the pod's target must be deregistered, zero for at once. Where the clocks of this process and of the API server
+// differ, the earlier moment counts.
+func (in Input) deadline(ep endpoints.Endpoint, known leaver) time.Time {
+	if ep.ServesUntil.IsZero() {
+		return time.Time{}
+	}
+	deadline, deleted := ep.ServesUntil.Add(-in.Policy.Lead.of(in.Group.Settings)-deadlineMargin), deletedAt(ep)
+	switch {
+	case deleted.IsZero():
+	case !deadline.After(deleted): // it could never have been in time
+		return time.Time{}
+	case !known.seenAt.IsZero():
+		deadline = sooner(deadline, known.seenAt.Add(deadline.Sub(deleted)))
+	}
+	return deadline
+}
+
+// mayStay reports whether the target can wait for a replacement: its pod serves and has time left. Before the first reading nobody knows
+// what the load balancer says of it.
+func (in Input) mayStay(ep endpoints.Endpoint, t targetgroup.Target, d targetgroup.Deregistration) bool {
+	serves := !in.Group.Complete() || t.Presence == targetgroup.Registered && in.serves(t.Health.State)
+	return in.Policy.KeepUntilReplaced && !ep.LeavesAtOnce && serves && d.Deadline.After(in.Now)
+}
+
+// keepTillReplaced has as many of the targets stay as are missing to what there was before; the last deadlines are those that stay.
+func (p *Plan) keepTillReplaced(in Input, targets []elbv2.Target) {
+	slices.SortFunc(targets, func(a, b elbv2.Target) int {
+		if byDeadline := p.Deregister[b].Deadline.Compare(p.Deregister[a].Deadline); byDeadline != 0 {
+			return byDeadline
+		}
+		return strings.Compare(a.String(), b.String())
+	})
+	stay := in.countStaying()
+	for _, target := range targets {
+		if in.Group.Complete() && stay >= p.Leaving.needed(in.Endpoints[target].UID) {
+			continue
+		}
+		d := p.Deregister[target]
+		d.Stays = true
+		p.Deregister[target] = d
+		stay++
+	}
+}
+
+// needed is how many healthy targets there must be without the pod for it to go before its deadline: as many as usual, or while that is
+// not known, as many as before. A Deployment that rolls has more pods than replicas for a moment, and they are not missed.
+func (l Leaving) needed(uid types.UID) int {
+	if l.usual > 0 {
+		return l.usual
+	}
+	return l.pods[uid].before
+}
+
+// countStaying is how many targets are healthy whose pods do not leave, nor their nodes.
+func (in Input) countStaying() (n int) {
+	for target, ep := range in.Endpoints {
+		if ep.State == endpoints.Desired && !ep.NodeLeaves && in.healthy(target) {
+			n++
+		}
+	}
+	return n
+}
+
+func (in Input) healthy(target elbv2.Target) bool {
+	t := in.Group.Targets[target]
+	return t.Presence == targetgroup.Registered && in.serves(t.Health.State)
+}
+
+// nextLeaving is what the next pass has to remember.
+func (in Input) nextLeaving() Leaving {
+	if !in.Group.Complete() {
+		return in.Leaving
+	}
+	next := Leaving{pods: map[types.UID]leaver{}, usual: in.Leaving.usualAt(in.Now)}
+	healthy, changing := 0, false
+	for target, ep := range in.Endpoints {
+		if in.healthy(target) {
+			healthy++
+		}
+		changing = changing || in.changes(target, ep)
+	}
+	for _, ep := range in.Endpoints {
+		if ep.State != endpoints.Terminating {
+			continue
+		}
+		known, ok := in.Leaving.pods[ep.UID]
+		if !ok {
+			known = leaver{seenAt: in.Now, before: healthy}
+		}
+		next.pods[ep.UID] = known
+	}
+	if !changing {
+		next.settled, next.settledAt = healthy, in.Now
+		if in.Leaving.settled == healthy && !in.Leaving.settledAt.IsZero() {
+			next.settledAt = in.Leaving.settledAt
+		}
+	}
+	return next
+}
+
+// changes reports whether the number of healthy targets is about to change: the endpoint is on its way in or out.
+func (in Input) changes(target elbv2.Target, ep endpoints.Endpoint) bool {
+	t := in.Group.Targets[target]
+	switch ep.State {
+	case endpoints.Desired:
+		return !in.healthy(target)
+	case endpoints.Terminating:
+		return t.MayBeIn() || t.Registering
+	default:
+		return false
+	}
+}
+
+// usualAt is the usual number of healthy targets, as of then: a pass comes with each change, so since the last one there was none.
+func (l Leaving) usualAt(now time.Time) int {
+	if !l.settledAt.IsZero() && now.Sub(l.settledAt) >= settledFor {
+		return l.settled
+	}
+	return l.usual
+}
+
+// registrationWait is how long after its containers are ready a pod should be registered, at the latest.
+const registrationWait = 3 * time.Second
+
+// registerBy is the earliest moment by which one of the targets should be registered, zero for as soon as possible.
+func registerBy(in Input, targets targetgroup.Registrations) time.Time {
+	var first time.Time
+	for target := range targets {
+		ready := in.Endpoints[target].ReadySince()
+		if ready.IsZero() {
+			return time.Time{}
+		}
+		if by := ready.Add(registrationWait); first.IsZero() || by.Before(first) {
+			first = by
+		}
+	}
+	return first
+}

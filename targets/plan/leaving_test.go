@@ -1,0 +1,294 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/targetgroup"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// leavingPolicy is the program's by default.
+var leavingPolicy = Policy{MinReadyPercent: 50, Lead: Lead{ALB: 20 * time.Second, NLB: 200 * time.Second}, KeepUntilReplaced: true}
+
+// deletedPod is one that was deleted then, and sleeps for that long.
+func deletedPod(deleted time.Time, sleep time.Duration) endpoints.Endpoint {
+	const grace = 600
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		DeletionTimestamp: ptr.To(metav1.NewTime(deleted.Add(grace * time.Second))), DeletionGracePeriodSeconds: ptr.To[int64](grace),
+	}}
+	return endpoints.Endpoint{Target: one, UID: "a", State: endpoints.Terminating, Pod: pod, ServesUntil: deleted.Add(sleep)}
+}
+
+func TestDeadlineOfADeregistration(t *testing.T) {
+	alb, nlb := &v1beta1.TargetGroupFacts{Protocol: "HTTP"}, &v1beta1.TargetGroupFacts{Protocol: "TCP"}
+	now, at := endpoints.Endpoint{State: endpoints.Terminating}, func(d time.Duration) time.Time { return noon.Add(d) }
+	onNode := endpoints.Endpoint{State: endpoints.Terminating, Pod: &corev1.Pod{}, ServesUntil: at(2 * time.Minute)}
+	tests := map[string]struct {
+		endpoint endpoints.Endpoint
+		facts    *v1beta1.TargetGroupFacts
+		seen     time.Time
+		want     time.Time
+	}{
+		"nothing is known of its end":            {endpoint: now, facts: alb},
+		"ALB":                                    {endpoint: deletedPod(noon, 30*time.Second), facts: alb, want: at(9500 * time.Millisecond)},
+		"NLB":                                    {endpoint: deletedPod(noon, 210*time.Second), facts: nlb, want: at(9500 * time.Millisecond)},
+		"the protocol is not known":              {endpoint: deletedPod(noon, 210*time.Second), want: at(9500 * time.Millisecond)},
+		"the sleep is too short":                 {endpoint: deletedPod(noon, 20*time.Second), facts: alb},
+		"NLB, and the sleep is too short":        {endpoint: deletedPod(noon, 130*time.Second), facts: nlb},
+		"our clock is behind the API server's":   {endpoint: deletedPod(noon, 30*time.Second), facts: alb, seen: at(-5 * time.Second), want: at(4500 * time.Millisecond)},
+		"our clock is ahead of the API server's": {endpoint: deletedPod(noon, 30*time.Second), facts: alb, seen: at(5 * time.Second), want: at(9500 * time.Millisecond)},
+		"its node goes, and it is not deleted":   {endpoint: onNode, facts: alb, want: at(99500 * time.Millisecond)},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			in := Input{Policy: leavingPolicy, Group: targetgroup.Snapshot{Settings: tc.facts}, Now: noon}
+			if got := in.deadline(tc.endpoint, leaver{seenAt: tc.seen}); !got.Equal(tc.want) {
+				t.Errorf("deadline %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// cluster is one binding's pods, as passes find them second by second.
+type cluster struct {
+	now     time.Time
+	policy  Policy
+	pods    map[elbv2.Target]endpoints.Endpoint
+	group   targetgroup.Targets
+	leaving Leaving
+	plan    Plan
+	added   int
+}
+
+func newCluster(replicas int) *cluster {
+	c := &cluster{now: noon, policy: leavingPolicy, pods: map[elbv2.Target]endpoints.Endpoint{}, group: targetgroup.Targets{}}
+	for range replicas {
+		c.add()
+	}
+	c.pass()
+	c.wait(2 * settledFor)
+	return c
+}
+
+// add has a pod that is healthy at once.
+func (c *cluster) add() elbv2.Target {
+	c.added++
+	target := elbv2.Target{ID: fmt.Sprintf("10.0.0.%d", c.added), Port: 80}
+	uid := types.UID(target.ID)
+	c.pods[target] = endpoints.Endpoint{Target: target, UID: uid, State: endpoints.Desired, Pod: &corev1.Pod{}}
+	c.group[target] = targetgroup.Target{Presence: targetgroup.Registered, Owner: uid, Health: healthy}
+	return target
+}
+
+// remove has the pod deleted, with a sleep that leaves it 9.5 s to its deadline.
+func (c *cluster) remove(target elbv2.Target) {
+	ep := deletedPod(c.now, 30*time.Second)
+	ep.Target, ep.UID = target, c.pods[target].UID
+	c.pods[target] = ep
+}
+
+func (c *cluster) wait(d time.Duration) {
+	c.now = c.now.Add(d)
+	c.pass()
+}
+
+// pass makes a plan, and deregisters what it lets go.
+func (c *cluster) pass() {
+	c.plan = Make(Input{
+		Endpoints: c.pods, Mine: all, Policy: c.policy, Leaving: c.leaving, Now: c.now,
+		Group: targetgroup.Snapshot{Targets: c.group, ReadAt: c.now, Settings: &v1beta1.TargetGroupFacts{Protocol: "HTTP"}},
+	})
+	c.leaving = c.plan.Leaving
+	for target, d := range c.plan.Deregister {
+		if !d.Stays {
+			c.group[target] = targetgroup.Target{Presence: targetgroup.Draining}
+		}
+	}
+}
+
+// serving is how many targets are registered and healthy.
+func (c *cluster) serving() (n int) {
+	for _, t := range c.group {
+		if t.Presence == targetgroup.Registered && t.Health == healthy {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *cluster) gone() (gone []string) {
+	for target, t := range c.group {
+		if t.Presence == targetgroup.Draining {
+			gone = append(gone, target.ID[len("10.0.0."):])
+		}
+	}
+	slices.Sort(gone)
+	return gone
+}
+
+func TestPodThatLeavesStaysUntilItIsReplaced(t *testing.T) {
+	n := func(i int) elbv2.Target { return elbv2.Target{ID: fmt.Sprintf("10.0.0.%d", i), Port: 80} }
+	tests := map[string]struct {
+		replicas int
+		do       func(*cluster)
+		want     string // the pods whose targets have gone, in order
+	}{
+		"an eviction": {replicas: 2, do: func(c *cluster) { c.remove(n(1)) }},
+		"an eviction, and the replacement is healthy": {replicas: 2, want: "1", do: func(c *cluster) {
+			c.remove(n(1))
+			c.wait(time.Second)
+			c.add()
+		}},
+		"both are evicted, and one replacement is healthy: the last deadline stays": {replicas: 2, want: "1", do: func(c *cluster) {
+			c.remove(n(1))
+			c.wait(time.Second)
+			c.remove(n(2))
+			c.wait(time.Second)
+			c.add()
+		}},
+		"the deadline is over": {replicas: 2, want: "1", do: func(c *cluster) {
+			c.remove(n(1))
+			c.wait(9500 * time.Millisecond)
+		}},
+		"a rolling update has more pods than replicas: none is missing": {replicas: 2, want: "1", do: func(c *cluster) {
+			c.add()
+			c.wait(time.Second)
+			c.remove(n(1))
+		}},
+		"the same just after a start, when nobody knows how many there are usually": {replicas: 2, do: func(c *cluster) {
+			c.leaving = Leaving{}
+			c.add()
+			c.wait(time.Second)
+			c.remove(n(1))
+		}},
+		"more pods than before are usual after a while": {replicas: 2, do: func(c *cluster) {
+			c.add()
+			c.wait(time.Second)
+			c.wait(settledFor)
+			c.remove(n(1))
+		}},
+		"fewer were healthy for a while: that is not usual": {replicas: 2, do: func(c *cluster) {
+			well := c.group[n(2)]
+			ill := well
+			ill.Health = elbv2.Health{State: elbv2.StateUnhealthy}
+			c.group[n(2)] = ill
+			c.wait(time.Second)
+			c.wait(2 * settledFor)
+			c.group[n(2)] = well
+			c.wait(time.Second)
+			c.remove(n(1))
+		}},
+		"it is switched off": {replicas: 2, want: "1", do: func(c *cluster) {
+			c.policy.KeepUntilReplaced = false
+			c.remove(n(1))
+		}},
+		"it is switched off for the pod": {replicas: 2, want: "1", do: func(c *cluster) {
+			c.remove(n(1))
+			ep := c.pods[n(1)]
+			ep.LeavesAtOnce = true
+			c.pods[n(1)] = ep
+		}},
+		"it is not healthy": {replicas: 2, want: "1", do: func(c *cluster) {
+			c.group[n(1)] = targetgroup.Target{Presence: targetgroup.Registered, Owner: types.UID(n(1).ID), Health: elbv2.Health{State: elbv2.StateUnhealthy}}
+			c.wait(time.Second)
+			c.remove(n(1))
+		}},
+		"nothing is known of its end": {replicas: 2, want: "1", do: func(c *cluster) {
+			c.remove(n(1))
+			ep := c.pods[n(1)]
+			ep.ServesUntil = time.Time{}
+			c.pods[n(1)] = ep
+		}},
+		"the other one's node leaves: it is none that stays": {replicas: 2, do: func(c *cluster) {
+			ep := c.pods[n(2)]
+			ep.NodeLeaves = true
+			c.pods[n(2)] = ep
+			c.remove(n(1))
+			c.wait(time.Second)
+			c.add()
+		}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(tc.replicas)
+			tc.do(c)
+			c.pass()
+			if diff := cmp.Diff(tc.want, strings.Join(c.gone(), " ")); diff != "" {
+				t.Errorf("gone (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Before the first reading nobody knows who is healthy: pods with time left stay until then.
+func TestPodThatLeavesStaysUntilTheGroupIsRead(t *testing.T) {
+	in := Input{
+		Endpoints: listed(deletedPod(noon, 30*time.Second)), Mine: all, Policy: leavingPolicy, Now: noon,
+		Group: targetgroup.Snapshot{Settings: &v1beta1.TargetGroupFacts{Protocol: "HTTP"}},
+	}
+	if d := Make(in).Deregister[one]; !d.Stays || d.Deadline.IsZero() {
+		t.Errorf("%+v, want it to stay until its deadline", d)
+	}
+	in.Now = noon.Add(9500 * time.Millisecond)
+	if d := Make(in).Deregister[one]; d.Stays {
+		t.Errorf("%+v, want it to go when its deadline has passed", d)
+	}
+}
+
+// Whatever comes and goes: no target goes before its deadline while fewer others stay than there were usually, and none stays for longer.
+func TestNoTargetGoesBeforeItIsReplacedOrDue(t *testing.T) {
+	for seed := range uint64(500) {
+		random := rand.New(rand.NewPCG(seed, 19))
+		replicas := 1 + random.IntN(4)
+		c := newCluster(replicas)
+		full := c.now
+		for range 40 {
+			c.now = c.now.Add(time.Duration(random.IntN(4000)) * time.Millisecond)
+			serving, before := c.serving(), len(c.gone())
+			alive := slices.Collect(func(yield func(elbv2.Target) bool) {
+				for target, ep := range c.pods {
+					if ep.State == endpoints.Desired && !yield(target) {
+						return
+					}
+				}
+			})
+			if len(alive) == replicas {
+				full = c.now
+			}
+			switch {
+			case random.IntN(2) == 0 && len(alive) > 0 && c.now.Sub(full) < settledFor/2: // fewer would be the usual number else
+				slices.SortFunc(alive, func(a, b elbv2.Target) int { return strings.Compare(a.String(), b.String()) })
+				c.remove(alive[random.IntN(len(alive))])
+			case len(alive) < replicas:
+				c.add()
+				serving++
+			}
+			due := 0
+			for target, ep := range c.pods {
+				if t := c.group[target]; ep.State == endpoints.Terminating && t.Presence == targetgroup.Registered && !ep.ServesUntil.Add(-20500*time.Millisecond).After(c.now) {
+					due++
+				}
+			}
+			c.pass()
+			if went := len(c.gone()) - before; went < due || went > due && c.serving() < min(replicas, serving-due) {
+				t.Fatalf("seed %d: %d went, %d of them due; %d of %d serve", seed, went, due, c.serving(), replicas)
+			}
+		}
+	}
+}
