@@ -50,8 +50,8 @@ func (s *scenario) provisioning(o *testbed.Options) {
 		o.Limits = &limits
 		return
 	}
-	o.Limits, o.Args = &wire.Limits{}, []string{unlimited + "," + strings.ReplaceAll(strings.TrimPrefix(unlimited, "--aws-api-throttle="),
-		"Elastic Load Balancing v2", "EC2")}
+	o.Limits, o.Args = &wire.Limits{}, append(o.Args, unlimited+","+strings.ReplaceAll(strings.TrimPrefix(unlimited, "--aws-api-throttle="),
+		"Elastic Load Balancing v2", "EC2"))
 }
 
 // Limits of calls that change something: what the incumbent was measured with, and what AWS publishes for changes of settings.

@@ -94,10 +94,24 @@ func (e evidence) healthy() map[target]time.Time {
 	return at
 }
 
+// arrivals returns how long after its containers were ready each pod was registered, of those that became ready since.
+func (e evidence) arrivals() (delays []time.Duration) {
+	answers := e.answered(register)
+	for _, s := range e.pods {
+		if s.ContainersReady.IsZero() || s.ContainersReady.Before(e.since) {
+			continue
+		}
+		if times := answers[e.targetOf(s)]; len(times) > 0 {
+			delays = append(delays, max(0, times[0].Sub(s.ContainersReady)))
+		}
+	}
+	return delays
+}
+
 // departures returns how long after its deletion each pod was deregistered, of those deleted since, and how many were not.
 // One that was deregistered before it was deleted took no time.
 func (e evidence) departures() (delays []time.Duration, never int) {
-	answers := e.deregistered()
+	answers := e.answered(deregister)
 	for _, s := range e.pods {
 		if s.Deleted.IsZero() || s.Deleted.Before(e.since) {
 			continue
@@ -116,11 +130,11 @@ func (e evidence) departures() (delays []time.Duration, never int) {
 	return delays, never
 }
 
-// deregistered is when each deregistration of each target was answered, earliest first.
-func (e evidence) deregistered() map[target][]time.Time {
+// answered is when each call of the operation was answered for each target, earliest first.
+func (e evidence) answered(operation string) map[target][]time.Time {
 	at := map[target][]time.Time{}
 	for _, call := range e.calls {
-		if call.Operation != deregister || call.Code != "" {
+		if call.Operation != operation || call.Code != "" {
 			continue
 		}
 		for _, key := range call.Targets {

@@ -101,8 +101,27 @@ func (s *stage) rolloutFigures(begin, end mark, seen evidence) {
 	s.result.time(leftMedian, quantile(delays, 0.5))
 	s.result.time(leftMax, quantile(delays, 1))
 	s.result.count(leftNever, never)
+	s.leavingFigures(delays)
+	entered := seen.arrivals()
+	s.result.time(enteredMedian, quantile(entered, 0.5))
+	s.result.time(enteredMax, quantile(entered, 1))
 	s.result.time(took, completed(seen.pods, newVersion).Sub(begin.at))
 	s.callFigures(seen.calls, end.at.Sub(begin.at))
+}
+
+// leavingFigures are of what was left of the pods' sleep, less what the load balancer goes on sending, when they were deregistered.
+func (s *stage) leavingFigures(delays []time.Duration) {
+	if s.PreStop == 0 {
+		return
+	}
+	room, late := time.Duration(s.PreStop)*time.Second-stopsSending, 0
+	for _, delay := range delays {
+		if delay > room {
+			late++
+		}
+	}
+	s.result.time(leftMargin, room-quantile(delays, 1))
+	s.result.count(leftLate, late)
 }
 
 func (s *stage) gateFigures(seen evidence) {

@@ -18,6 +18,7 @@ import (
 // sighting is what the watch showed of one pod. A time is zero while its event has not been seen.
 type sighting struct {
 	App, IP, Version string
+	ContainersReady  time.Time // first seen
 	GateOpen         time.Time // all readiness gates True, first seen
 	Ready            time.Time // first seen
 	Deleted          time.Time // deletionTimestamp, first seen
@@ -46,6 +47,7 @@ func (r *roster) See(pod *corev1.Pod, at time.Time) {
 	if pod.Status.PodIP != "" {
 		s.IP = pod.Status.PodIP
 	}
+	first(&s.ContainersReady, testbed.ContainersReady(pod), at)
 	first(&s.GateOpen, testbed.GatesOpen(pod), at)
 	first(&s.Ready, s.IsReady, at)
 	first(&s.Deleted, pod.DeletionTimestamp != nil, at)

@@ -120,13 +120,16 @@ func (s scenario) app(number int) *testbed.App {
 	return app
 }
 
+// stopsSending is how long after a deregistration the load balancers go on sending.
+const stopsSending = 4 * time.Second
+
 // timings are those of the load balancers when the incumbent was measured.
 func timings() *state.Timings {
 	t := state.DefaultTimings()
 	t.ALB = state.Timing{
 		Register:   state.Range{Min: time.Second, Max: 3 * time.Second},
 		FirstCheck: checkInterval * time.Second, FirstPasses: 1,
-		Stop: state.Range{Min: 4 * time.Second, Max: 4 * time.Second},
+		Stop: state.Range{Min: stopsSending, Max: stopsSending},
 	}
 	return &t
 }

@@ -70,12 +70,12 @@ func (s *stage) perform(ctx context.Context) (err error) {
 
 // bedOptions are of the bed that the scenario runs on.
 func (s scenario) bedOptions() testbed.Options {
-	o := testbed.Options{Timings: timings(), Nodes: s.nodes()}
+	o := testbed.Options{Timings: timings(), Nodes: s.nodes(), Args: []string{"--deregistration-lead-alb=" + stopsSending.String()}}
 	if s.Ingresses != nil {
 		s.provisioning(&o)
 	}
 	if s.Admission {
-		o.Limits, o.Args = &wire.Limits{}, []string{unlimited}
+		o.Limits, o.Args = &wire.Limits{}, append(o.Args, unlimited)
 	}
 	return o
 }

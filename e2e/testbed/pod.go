@@ -31,5 +31,8 @@ func GatesOpen(pod *corev1.Pod) bool {
 	return len(pod.Spec.ReadinessGates) > 0
 }
 
+// ContainersReady says whether all containers of the pod are ready.
+func ContainersReady(pod *corev1.Pod) bool { return readiness.IsOpen(pod, corev1.ContainersReady) }
+
 // IsReady says whether the pod is Ready.
 func IsReady(pod *corev1.Pod) bool { return readiness.IsOpen(pod, corev1.PodReady) }
