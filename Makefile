@@ -88,9 +88,10 @@ vet: .bin/targetgate ## Run go vet, including the end-to-end tests.
 	go vet -tags e2e ./...
 
 .PHONY: lint
-lint: .bin/golangci-lint .bin/targetgate ## Check style, licence headers and import directions (rules in .golangci.yml), and the subjects of commits.
-	.bin/golangci-lint run
+lint: .bin/golangci-lint .bin/targetgate ## Check style, licence headers and import directions (rules in .golangci.yml), subjects of commits and sizes of files.
+	@.tools/sizes 1024
 	@.tools/subjects 0df6391
+	.bin/golangci-lint run
 
 .PHONY: verify
 verify: tidy generate ## Fail if generated files, go.mod or go.sum are stale.
