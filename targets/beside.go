@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/targets/ownership"
+	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -31,7 +32,7 @@ type beside struct {
 	bindings *memories
 	claims   *claimWriter
 	statuses *statusWriter
-	reporter reporter
+	reporter report.Reporter
 	fences   fences
 	untaken  untaken
 	session  func(*v1beta1.TargetGroupBinding) session
@@ -139,7 +140,7 @@ func (r *Registrar) absent(ctx context.Context, key types.NamespacedName) (ctrl.
 
 // leave forgets a binding.
 func (r *Registrar) leave(key types.NamespacedName) {
-	deleteGauges(key)
+	report.DeleteGauges(key)
 	if m := r.bindings.find(key); m != nil { // nothing that is queued is sent any more
 		m.group.Retire()
 		m.status.drop(r.Clock.Now())

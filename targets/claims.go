@@ -21,6 +21,7 @@ import (
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -60,7 +61,7 @@ type claimWriter struct {
 	client   client.Client
 	uncached client.Reader
 	clock    clock.PassiveClock
-	reporter reporter
+	reporter report.Reporter
 
 	context context.Context // ends the writes, which outlive a pass
 	requeue func(types.NamespacedName)
@@ -194,7 +195,7 @@ func (c *claims) setVersion(version string) {
 // tellFailed tells of a change of finalizers that failed, once for as long as it does. A conflict only asks for another try.
 func (w *claimWriter) tellFailed(binding *v1beta1.TargetGroupBinding, c *claims, err error, e events.Event) {
 	if !apierrors.IsConflict(err) && c.newFailure(e.Reason) {
-		w.reporter.event(binding, e)
+		w.reporter.Event(binding, e)
 	}
 }
 
@@ -217,7 +218,7 @@ func (w *claimWriter) release(s session, binding *v1beta1.TargetGroupBinding, le
 	retryIn, _ = w.start(s, due, func(ctx context.Context) error {
 		err := w.removeFinalizer(ctx, c, binding)
 		if err == nil && left != nil {
-			w.reporter.event(binding, *left)
+			w.reporter.Event(binding, *left)
 		}
 		return err
 	})

@@ -26,6 +26,7 @@ import (
 	"github.com/targetgate/targetgate/targets/networking"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/scope"
 	"github.com/targetgate/targetgate/targets/targetgroup"
@@ -78,7 +79,7 @@ type Registrar struct {
 	resolver *endpoints.Resolver
 	others   others
 	scope    *scope.Follower
-	reporter reporter
+	reporter report.Reporter
 	gates    *conditions.Writer
 	orphans  *conditions.Orphans
 	claims   *claimWriter
@@ -114,8 +115,8 @@ type memory struct {
 	valve    plan.Valve          // passes only
 	leaving  plan.Leaving        // passes only
 	told     map[string]bool     // passes only: the notices of the last one
-	lost     untoldTargets       // passes only: others have deregistered them
-	late     untoldTargets       // passes only: deregistered too late
+	lost     report.Untold       // passes only: others have deregistered them
+	late     report.Untold       // passes only: deregistered too late
 }
 
 // session is one pass over a binding: what is remembered of it, and the means to change its group.
@@ -140,12 +141,12 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.scope = &scope.Follower{
 		Namespaces: r.Client, Uncached: r.Uncached, Configuration: r.WebhookConfiguration, Injects: r.InjectsGates,
 	}
-	r.reporter = reporter{r.Recorder, r.Clock}
+	r.reporter = report.Reporter{Recorder: r.Recorder, Clock: r.Clock}
 	r.calls = targetgroup.Env{Clock: r.Clock, DriftInterval: r.DriftInterval, Consent: r.Consent}
 	r.orphans = conditions.NewOrphans(r.Writer, r.Recorder)
 	r.claims = &claimWriter{client: r.Client, uncached: r.Uncached, clock: r.Clock, reporter: r.reporter}
 	r.statuses = newStatusWriter(r.Client, r.Clock, r.reporter)
-	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, observeReady)
+	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, report.ObserveReady)
 	r.beside = &beside{
 		mode: r.Mode, reader: r.Client, clock: r.Clock, bindings: r.bindings, claims: r.claims, statuses: r.statuses,
 		reporter: r.reporter, session: r.session, leave: r.leave, early: r.openEarly,

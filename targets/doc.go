@@ -19,7 +19,7 @@
 //
 // ownership says which of several bindings acts, and which targets of a shared group are its own; consent what the group's owner and the
 // cluster allow; scope which pods get gates; handover gives bindings back. v1beta1, retry and writes stand at the bottom, events on
-// these. The texts of events on bindings are in reporter.go, those on pods in conditions. explain answers users' questions with the same
+// these. Events on bindings and metrics are in report, events on pods in conditions. explain answers users' questions with the same
 // code.
 //
 // A pass never waits for AWS, nor for a write to the API server. Both are made beside it: of calls one of each kind for a group at a time,

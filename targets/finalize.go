@@ -19,6 +19,7 @@ import (
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -30,7 +31,7 @@ import (
 func (r *Registrar) finalize(
 	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding,
 ) (ctrl.Result, error) {
-	defer observeStage(stageCleanup, r.Clock)()
+	defer report.ObserveStage(report.StageCleanup, r.Clock)()
 	var next requeue
 	next.in(r.openDeleted(s, binding))
 	if err := r.empty(ctx, s, binding, duplicates, &next); err != nil {
@@ -127,7 +128,7 @@ func leftIn(group targetgroup.Snapshot, mine func(elbv2.Target) bool) *events.Ev
 		}
 	}
 	slices.Sort(left)
-	event := failedCleanup(group.ARN, refusals, left)
+	event := report.FailedCleanup(group.ARN, refusals, left)
 	return &event
 }
 

@@ -5,45 +5,20 @@ package targets
 
 import (
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/fixture"
+	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/retry"
-	"github.com/targetgate/targetgate/targets/v1beta1"
 )
-
-// seriesOf are those of the binding in the tests, without its labels, and only of the metrics that are named.
-func seriesOf(t *testing.T, names ...string) []string {
-	t.Helper()
-	w := httptest.NewRecorder()
-	handler := promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{})
-	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	var out []string
-	for line := range strings.Lines(w.Body.String()) {
-		line = strings.NewReplacer(`name="web",namespace="shop",`, "", `,name="web",namespace="shop"`, "", `{name="web",namespace="shop"}`, "").
-			Replace(strings.TrimSpace(line))
-		if strings.Contains(line, `namespace="`) {
-			continue // of another test's binding
-		}
-		for _, name := range names {
-			if rest, found := strings.CutPrefix(line, name); found && strings.ContainsAny(rest[:1], "{ ") {
-				out = append(out, line)
-			}
-		}
-	}
-	return out
-}
 
 var shownNames = []string{
 	"targetgate_targets", "targetgate_binding_condition", "targetgate_gated_pods_waiting", "targetgate_ungated_pods",
@@ -60,8 +35,8 @@ func TestMetricsShowBindingWhoseStatusIsWrittenAlready(t *testing.T) {
 		b.after(time.Minute)
 		written := b.binding().ResourceVersion
 
-		deleteGauges(webKey)
-		if diff := cmp.Diff([]string(nil), seriesOf(t, shownNames...)); diff != "" {
+		report.DeleteGauges(webKey)
+		if diff := cmp.Diff([]string(nil), fixture.Series(t, shownNames...)); diff != "" {
 			t.Errorf("series of a binding that is gone (-want +got):\n%s", diff)
 		}
 		b.bindings.forget(webKey)
@@ -85,7 +60,7 @@ func TestMetricsShowBindingWhoseStatusIsWrittenAlready(t *testing.T) {
 			`targetgate_targets{state="unused"} 0`,
 			`targetgate_ungated_pods 0`,
 		}
-		if diff := cmp.Diff(want, seriesOf(t, shownNames...)); diff != "" {
+		if diff := cmp.Diff(want, fixture.Series(t, shownNames...)); diff != "" {
 			t.Errorf("series (-want +got):\n%s", diff)
 		}
 	}, pod, newSlice("web", pod))
@@ -102,11 +77,11 @@ func TestMetricsTellOfThePodThatHasWaitedLongest(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("count (-want +got):\n%s", diff)
 	}
-	deleteGauges(webKey)
-	setGauges(webKey, &newBinding().Status, &got)
-	defer deleteGauges(webKey)
+	report.DeleteGauges(webKey)
+	report.SetGauges(webKey, &newBinding().Status, &got)
+	defer report.DeleteGauges(webKey)
 	if diff := cmp.Diff([]string{"targetgate_gate_waiting_since_timestamp_seconds 2000"},
-		seriesOf(t, "targetgate_gate_waiting_since_timestamp_seconds")); diff != "" {
+		fixture.Series(t, "targetgate_gate_waiting_since_timestamp_seconds")); diff != "" {
 		t.Errorf("series (-want +got):\n%s", diff)
 	}
 }
@@ -124,7 +99,7 @@ func TestUngatedPodsAreShownWhereGatesAreAskedFor(t *testing.T) {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{readiness.InjectLabel: tc.label}}}
 			inBed(t, func(b *bed) {
 				b.settle()
-				if diff := cmp.Diff([]string{tc.want}, seriesOf(t, "targetgate_ungated_pods")); diff != "" {
+				if diff := cmp.Diff([]string{tc.want}, fixture.Series(t, "targetgate_ungated_pods")); diff != "" {
 					t.Errorf("series (-want +got):\n%s", diff)
 				}
 				if n := b.binding().Status.Pods; n == nil || n.Ungated != 1 {
@@ -135,41 +110,9 @@ func TestUngatedPodsAreShownWhereGatesAreAskedFor(t *testing.T) {
 	}
 }
 
-// To Prometheus a counter that begins at 1 has not increased.
-func TestDriftIsCountedFromZero(t *testing.T) {
-	deleteGauges(webKey)
-	defer deleteGauges(webKey)
-	setGauges(webKey, &newBinding().Status, nil)
-	before := seriesOf(t, "targetgate_drift_repaired_total")
-	countEvent(newBinding(), reasonForeignTarget)
-	countEvent(newPod("web-0", "10.0.0.1"), reasonForeignTarget)
-	setGauges(webKey, &newBinding().Status, nil)
-	want := []string{`targetgate_drift_repaired_total{kind="foreign"} 0`, `targetgate_drift_repaired_total{kind="missing"} 0`}
-	if diff := cmp.Diff(want, before); diff != "" {
-		t.Errorf("before (-want +got):\n%s", diff)
-	}
-	want[0] = `targetgate_drift_repaired_total{kind="foreign"} 1`
-	if diff := cmp.Diff(want, seriesOf(t, "targetgate_drift_repaired_total")); diff != "" {
-		t.Errorf("after (-want +got):\n%s", diff)
-	}
-}
-
-// What is counted by the name of a binding that is gone would stay for good.
-func TestNothingIsCountedForABindingThatIsGone(t *testing.T) {
-	const ready, valve = "awslbc_readiness_gate_ready_seconds_count", "targetgate_safety_valve_engaged_total"
-	deleteGauges(webKey)
-	observeReady(webKey, time.Second)
-	countEvent(newBinding(), v1beta1.ReasonUnreadyPodsKept)
-	for _, name := range []string{ready, valve} {
-		for _, series := range seriesOf(t, name) {
-			t.Errorf("there is %s", series)
-		}
-	}
-}
-
 func TestFailuresAreCountedByWhoseTheyAre(t *testing.T) {
 	const name = "awslbc_controller_reconcile_errors_total"
-	before := seriesOf(t, name)
+	before := fixture.Series(t, name)
 	if len(before) != 2 {
 		t.Fatalf("series %q, want one of each category", before)
 	}
@@ -177,7 +120,7 @@ func TestFailuresAreCountedByWhoseTheyAre(t *testing.T) {
 	slot.End(time.Now(), errors.New("no answer"))
 	slot.End(time.Now(), nil)
 	retry.CountFailure(retry.Kubernetes, nil)
-	after := seriesOf(t, name)
+	after := fixture.Series(t, name)
 	if after[0] == before[0] || after[1] != before[1] || !strings.Contains(after[0], `controller="targetGroupBinding",error_category="aws_error"`) {
 		t.Errorf("before %q, after a call to AWS %q", before, after)
 	}
@@ -188,8 +131,8 @@ func TestPassesAreTimedByStage(t *testing.T) {
 		b.settle()
 		b.must(b.cluster.Delete(t.Context(), b.binding()))
 		b.settle()
-		got := seriesOf(t, "awslbc_controller_reconcile_stage_duration_count")
-		for _, stage := range []string{stageReconcile, stageCleanup} {
+		got := fixture.Series(t, "awslbc_controller_reconcile_stage_duration_count")
+		for _, stage := range []string{report.StageReconcile, report.StageCleanup} {
 			line := `awslbc_controller_reconcile_stage_duration_count{controller="targetGroupBinding",reconcile_stage="` + stage + `"} `
 			if !strings.Contains(strings.Join(got, "\n"), line) {
 				t.Errorf("no series %s among %q", line, got)

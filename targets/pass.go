@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -23,7 +24,7 @@ import (
 
 // pass brings the group of a binding that is managed, and the gates of its pods, nearer to what they should be.
 func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (ctrl.Result, error) {
-	defer observeStage(stageReconcile, r.Clock)()
+	defer report.ObserveStage(report.StageReconcile, r.Clock)()
 	if err := r.loadRecord(ctx, s, binding); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -92,7 +93,7 @@ func actsOn(generation int64, group targetgroup.Snapshot, hold plan.Hold, claimF
 func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, in conditions.Input, next *requeue) (
 	pods *conditions.PodCount, unlisted string,
 ) {
-	found := notices(binding, in.Plan, in.Resolution.Odd, in.Group.DelayDenied, r.Policy)
+	found := report.Notices(binding, in.Plan, in.Resolution.Odd, in.Group.DelayDenied, r.Policy)
 	if binding.Spec.IsIP() {
 		in.Gate, in.ClaimFailure, in.Policy, in.Now = s.gates.Gate(), s.claims.failure(), r.Policy, r.Clock.Now()
 		in.Opened, in.Detached = s.gates.Opened(in.Now), s.detached
@@ -110,7 +111,9 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 		why := readiness.NotManaged("spec.targetType is instance: nodes are registered, not pods")
 		next.in(r.gates.Write(s.gates, conditions.OpenAll(in.Gated, why)))
 	}
-	r.reporter.tell(binding, s.memory, found)
+	s.told = r.reporter.Notices(s.told, found)
+	r.reporter.Lost(binding, &s.lost, s.group.TakeLost())
+	r.reporter.Late(binding, &s.late, s.group.TakeLate())
 	return pods, unlisted
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 	"github.com/targetgate/targetgate/targets/writes"
@@ -42,7 +43,7 @@ func (r *Registrar) loadRecord(ctx context.Context, s session, binding *v1beta1.
 		return fmt.Errorf("reading the record of our targets: %w", err)
 	}
 	if len(read) > 0 && !workedFor(binding) {
-		r.reporter.event(binding, ignoredRecord(ownership.RecordName(binding.Name)))
+		r.reporter.Event(binding, report.IgnoredRecord(ownership.RecordName(binding.Name)))
 		read, exists = ownership.Record{}, false
 	}
 	s.claims.setRecord(read, exists)

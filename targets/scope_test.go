@@ -4,13 +4,17 @@
 package targets
 
 import (
+	"fmt"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/fixture"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/scope"
 )
@@ -101,8 +105,9 @@ func TestRegistrarTellsOfUngatedPodsByTheWebhooksSelectors(t *testing.T) {
 				if told := b.told("PodWithoutReadinessGate"); told != tc.want {
 					t.Errorf("told %d times, want %d", told, tc.want)
 				}
-				if n := bindingsNow.bindings[webKey].pods.Missed; n != tc.want {
-					t.Errorf("%d pods missed, want %d", n, tc.want)
+				want := []string{fmt.Sprintf("targetgate_ungated_pods %d", tc.want)}
+				if diff := cmp.Diff(want, fixture.Series(t, "targetgate_ungated_pods")); diff != "" {
+					t.Errorf("series (-want +got):\n%s", diff)
 				}
 			}, pod, newSlice("web-1", pod), namespace)
 		})

@@ -25,6 +25,7 @@ import (
 
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/ownership"
+	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -80,7 +81,7 @@ const minBackoff = 50 * time.Millisecond
 
 // startWithQueue starts the registrar's parts: the end of a call or write requeues its binding without delay.
 func (r *Registrar) startWithQueue(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	leading.Set(1)
+	report.Lead()
 	go r.scope.Follow(ctx)
 	undelayed := undelayedQueue{queue.(*debouncedQueue)}
 	r.start(ctx, func(key types.NamespacedName, pause time.Duration) {

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -32,12 +33,12 @@ import (
 type statusWriter struct {
 	client   client.Client
 	clock    clock.PassiveClock
-	reporter reporter
+	reporter report.Reporter
 	requeue  func(types.NamespacedName, time.Duration)
 	queue    *writes.Queue[*status]
 }
 
-func newStatusWriter(c client.Client, clk clock.PassiveClock, reporter reporter) *statusWriter {
+func newStatusWriter(c client.Client, clk clock.PassiveClock, reporter report.Reporter) *statusWriter {
 	return &statusWriter{client: c, clock: clk, reporter: reporter, queue: writes.NewQueue[*status](writes.Statuses)}
 }
 
@@ -74,7 +75,7 @@ func (w *statusWriter) write(s session, binding *v1beta1.TargetGroupBinding, v s
 	old := s.status.latest(&binding.Status)
 	wanted := old.DeepCopy()
 	fillStatus(wanted, v, metav1.NewTime(now))
-	setGauges(s.key, wanted, v.pods)
+	report.SetGauges(s.key, wanted, v.pods)
 	wait, due := s.status.plan(binding, old, wanted, now)
 	if due {
 		w.queue.Add(s.status)
@@ -161,7 +162,7 @@ func (w *statusWriter) send(ctx context.Context, s *status) {
 	retry.CountFailure(retry.Kubernetes, err)
 	told, pause := s.done(write, w.clock.Now(), err)
 	for _, e := range told {
-		w.reporter.event(write.binding, e)
+		w.reporter.Event(write.binding, e)
 	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to write the status of a binding, will retry", "binding", klog.KObj(write.binding))

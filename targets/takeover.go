@@ -59,7 +59,7 @@ func (w *claimWriter) take(s session, binding *v1beta1.TargetGroupBinding) (retr
 			c.settleTill(w.clock.Now().Add(settleDelay))
 		}
 		if err == nil && held {
-			w.reporter.event(binding, events.Normal("Taken", "Take", "targetgate registers the targets from now on"))
+			w.reporter.Event(binding, events.Normal("Taken", "Take", "targetgate registers the targets from now on"))
 		}
 		return err
 	})
@@ -91,7 +91,7 @@ func (w *claimWriter) giveBack(s session, binding *v1beta1.TargetGroupBinding) (
 		given, err := handover.GiveBack(ctx, w.client, binding)
 		c.gaveBack(err)
 		if given {
-			w.reporter.event(binding, events.Normal("GivenBack", "GiveBack", "aws-load-balancer-controller registers the targets from now on"))
+			w.reporter.Event(binding, events.Normal("GivenBack", "GiveBack", "aws-load-balancer-controller registers the targets from now on"))
 		}
 		return err
 	})

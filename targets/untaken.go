@@ -31,7 +31,7 @@ func (b *beside) tell(binding *v1beta1.TargetGroupBinding, why string) {
 		e := events.Warning("NotTaken", "Take", "targetgate does not register the targets of this binding, although its namespace has the label "+
 			"%s: %s", ownership.RegisterLabel, why)
 		e.Note = events.Cut(e.Note)
-		b.reporter.event(binding, e)
+		b.reporter.Event(binding, e)
 	}
 }
 

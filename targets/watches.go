@@ -25,6 +25,7 @@ import (
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/ownership"
+	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -33,7 +34,7 @@ type watcher struct {
 	client      client.Client
 	clock       clock.PassiveClock
 	resolver    *endpoints.Resolver
-	reporter    reporter
+	reporter    report.Reporter
 	roleChanges <-chan struct{}
 	// isRegistered reports whether bindings of the namespace are ours.
 	isRegistered func(ctx context.Context, namespace string) (bool, error)
@@ -55,7 +56,7 @@ func (r *Registrar) watcher() *watcher {
 func (w *watcher) podEvents() handler.EventHandler {
 	return w.resolver.UpdatePods(podHandler{handler.EnqueueRequestsFromMapFunc(w.bindingsOfPod), w.podChanged, func(pod *corev1.Pod) {
 		if registered, err := w.isRegistered(context.Background(), pod.Namespace); registered && err == nil {
-			w.reporter.tellTooManyGates(pod)
+			w.reporter.TooManyGates(pod)
 		}
 	}})
 }

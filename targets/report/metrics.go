@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package report
 
 import (
 	"slices"
@@ -26,26 +26,29 @@ var stageDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 }, []string{"controller", "reconcile_stage"})
 
-// Values of the label reconcile_stage.
+// The stages of a pass: values of the label reconcile_stage.
 const (
-	stageReconcile = "reconcile_targetgroupbinding"
-	stageCleanup   = "cleanup_targetgroupbinding"
+	StageReconcile = "reconcile_targetgroupbinding"
+	StageCleanup   = "cleanup_targetgroupbinding"
 )
 
-// leading is set when the registrar starts, and stays: whoever loses the lease ends.
+// leading is set by Lead, and stays: whoever loses the lease ends.
 var leading = prometheus.NewGauge(prometheus.GaugeOpts{
 	Name: "targetgate_leader",
 	Help: "1 on the replica that leads, and so registers targets and opens gates, otherwise 0.",
 })
 
-// observeStage returns what ends the stage that begins with the call.
-func observeStage(stage string, clk clock.PassiveClock) (end func()) {
+// Lead shows that this replica leads.
+func Lead() { leading.Set(1) }
+
+// ObserveStage returns what ends the stage that begins with the call.
+func ObserveStage(stage string, clk clock.PassiveClock) (end func()) {
 	began := clk.Now()
 	return func() { stageDuration.WithLabelValues(retry.ControllerName, stage).Observe(clk.Since(began).Seconds()) }
 }
 
-// observeReady takes how long after its registration a pod's gate was opened.
-func observeReady(binding types.NamespacedName, took time.Duration) {
+// ObserveReady takes how long after its registration a pod's gate was opened.
+func ObserveReady(binding types.NamespacedName, took time.Duration) {
 	bindingsNow.ifPresent(binding, func() { readiness.ObserveReady(binding.Namespace, binding.Name, took) })
 }
 

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package report
 
 import (
 	"sync"
@@ -51,9 +51,9 @@ type bindingCollector struct {
 
 var bindingsNow = &bindingCollector{bindings: map[types.NamespacedName]bindingGauges{}}
 
-// setGauges sets the gauges to what a pass has found, whether the status is written or not: a replica that begins to lead finds
+// SetGauges sets the gauges to what a pass has found, whether the status is written or not: a replica that begins to lead finds
 // nothing to write where all is well.
-func setGauges(key types.NamespacedName, status *v1beta1.TargetGroupBindingStatus, pods *conditions.PodCount) {
+func SetGauges(key types.NamespacedName, status *v1beta1.TargetGroupBindingStatus, pods *conditions.PodCount) {
 	bindingsNow.mu.Lock()
 	_, known := bindingsNow.bindings[key]
 	bindingsNow.bindings[key] = bindingGauges{status.Targets, pods, status.Conditions}
@@ -63,8 +63,8 @@ func setGauges(key types.NamespacedName, status *v1beta1.TargetGroupBindingStatu
 	}
 }
 
-// deleteGauges deletes the gauges of a binding that is gone.
-func deleteGauges(key types.NamespacedName) {
+// DeleteGauges deletes the gauges of a binding that is gone.
+func DeleteGauges(key types.NamespacedName) {
 	bindingsNow.mu.Lock()
 	delete(bindingsNow.bindings, key)
 	bindingsNow.mu.Unlock()

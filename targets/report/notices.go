@@ -1,0 +1,73 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"strings"
+
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// Reasons of events about drift.
+const (
+	reasonForeignTarget = "ForeignTarget"
+	reasonTargetMissing = "TargetMissing"
+	// reasonDeregisteredLate is of targets that AWS let go after the deadline.
+	reasonDeregisteredLate = "DeregisteredLate"
+)
+
+// Notices are what users are told of a pass beside the conditions, by a key that stays while the cause lasts.
+func Notices(
+	binding *v1beta1.TargetGroupBinding, p plan.Plan, odd map[string]string, delayDenied error, policy plan.Policy,
+) map[string]events.Notice {
+	out := map[string]events.Notice{}
+	add := func(key string, e events.Event) { out[key] = events.Notice{On: binding, Event: e} }
+	skipped := "NodeSkipped"
+	if binding.Spec.IsIP() {
+		skipped = v1beta1.ReasonEndpointSkipped
+	}
+	for name, why := range odd {
+		if name != endpoints.SkippedEndpoints { // the condition Degraded tells of them
+			add("odd "+name, events.Warning(skipped, "Reconcile", "%s", why))
+		}
+	}
+	if len(p.TimedOut) > 0 {
+		add("timedOut", events.Warning("ReplacementTimedOut", "Deregister",
+			"Deregistering targets that are no longer wanted, although not all others are healthy after --replacement-timeout=%s",
+			policy.ReplacementTimeout))
+	}
+	for _, target := range p.Foreign {
+		add("foreign "+target.String(), events.Warning(reasonForeignTarget, "Deregister",
+			"Deregistering target %s, which nothing in the cluster explains", target))
+	}
+	if delayDenied != nil { // nothing that is done depends on it
+		add("delay", events.Normal("DeregistrationDelayUnknown", "Reconcile",
+			"The status does not show the deregistration delay, as elasticloadbalancing:DescribeTargetGroupAttributes is not allowed; "+
+				"nothing else needs it: %s", awserr.Message(delayDenied)))
+	}
+	return out
+}
+
+// FailedCleanup says what a binding that is gone may have left in its target group.
+func FailedCleanup(arn string, refusals, left []string) events.Event {
+	which := "targets that an earlier targetgate registered"
+	if len(left) > 0 {
+		which = strings.Join(left, ", ")
+	}
+	e := events.Warning("FailedCleanup", "Cleanup", "The binding goes without its targets, as AWS refuses to deregister them from %s: %s. "+
+		"These may be left: %s", arn, strings.Join(refusals, "; "), which)
+	e.Note = events.Cut(e.Note)
+	return e
+}
+
+// IgnoredRecord says that a record of a shared group is not believed.
+func IgnoredRecord(configMap string) events.Event {
+	return events.Warning("RecordIgnored", "Reconcile", "ConfigMap %s was there before any target was registered for the binding, so it is "+
+		"written anew: none of the targets that it lists is deregistered for that. If one of them is left over from an earlier binding, "+
+		"deregister it yourself", configMap)
+}
