@@ -16,6 +16,7 @@ import (
 
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/report"
+	"github.com/targetgate/targetgate/targets/status"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -31,7 +32,7 @@ type beside struct {
 	clock    clock.PassiveClock
 	bindings *memories
 	claims   *claimWriter
-	statuses *statusWriter
+	statuses *status.Writer
 	reporter report.Reporter
 	fences   fences
 	untaken  untaken
@@ -143,7 +144,7 @@ func (r *Registrar) leave(key types.NamespacedName) {
 	report.DeleteGauges(key)
 	if m := r.bindings.find(key); m != nil { // nothing that is queued is sent any more
 		m.group.Retire()
-		m.status.drop(r.Clock.Now())
+		m.status.Drop(r.Clock.Now())
 	}
 	r.bindings.forget(key)
 	r.rules.forget(key)
@@ -171,7 +172,7 @@ func (b *beside) take(ctx context.Context, s session, binding *v1beta1.TargetGro
 // not begun are dropped, and no target is touched. The next session of the binding has a group that may send again.
 func (b *beside) giveBack(s session, binding *v1beta1.TargetGroupBinding) ctrl.Result {
 	underWay := s.group.Retire()
-	if s.status.drop(b.clock.Now()) || underWay {
+	if s.status.Drop(b.clock.Now()) || underWay {
 		return ctrl.Result{RequeueAfter: duplicatePause}
 	}
 	var next requeue
@@ -196,9 +197,9 @@ func (b *beside) watchRival(ctx context.Context, s session, binding *v1beta1.Tar
 	}
 	var next requeue
 	next.in(wait)
-	next.in(b.statuses.write(s, binding, statusInput{
-		generation: binding.Generation, group: s.group.Snapshot(), claimFailure: s.claims.failure(), rival: why,
-		promptly: b.isPrompt(binding),
+	next.in(b.statuses.Write(s.status, binding, status.Input{
+		Generation: binding.Generation, Group: s.group.Snapshot(), ClaimFailure: s.claims.failure(), Rival: why,
+		Promptly: b.isPrompt(binding),
 	}))
 	return next.result(), true
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/scope"
+	"github.com/targetgate/targetgate/targets/status"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -83,7 +84,7 @@ type Registrar struct {
 	gates    *conditions.Writer
 	orphans  *conditions.Orphans
 	claims   *claimWriter
-	statuses *statusWriter
+	statuses *status.Writer
 	calls    targetgroup.Env
 	rules    inboundRules
 	requeue  func(types.NamespacedName, time.Duration) // set by start
@@ -108,7 +109,7 @@ type memory struct {
 	group  *targetgroup.Group
 	gates  *conditions.Gates
 	claims *claims
-	status *status
+	status *status.Status
 
 	rival    rival               // passes only
 	detached conditions.Detached // passes only
@@ -145,7 +146,7 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.calls = targetgroup.Env{Clock: r.Clock, DriftInterval: r.DriftInterval, Consent: r.Consent}
 	r.orphans = conditions.NewOrphans(r.Writer, r.Recorder)
 	r.claims = &claimWriter{client: r.Client, uncached: r.Uncached, clock: r.Clock, reporter: r.reporter}
-	r.statuses = newStatusWriter(r.Client, r.Clock, r.reporter)
+	r.statuses = status.NewWriter(r.Client, r.Clock, r.reporter)
 	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, report.ObserveReady)
 	r.beside = &beside{
 		mode: r.Mode, reader: r.Client, clock: r.Clock, bindings: r.bindings, claims: r.claims, statuses: r.statuses,
@@ -162,7 +163,7 @@ func (r *Registrar) start(ctx context.Context, requeue func(types.NamespacedName
 	r.gates.Start(ctx, requeue)
 	r.orphans.Start(ctx)
 	r.claims.context, r.claims.requeue = ctx, now
-	r.statuses.start(ctx, requeue)
+	r.statuses.Start(ctx, requeue)
 }
 
 // Reconcile is one pass. It makes no AWS call itself: calls are made beside it.
@@ -251,7 +252,7 @@ func (all *memories) forget(key types.NamespacedName) {
 func newMemory(mode ownership.Mode, binding *v1beta1.TargetGroupBinding, group *targetgroup.Group, before *memory) *memory {
 	m := &memory{
 		uid: binding.UID, group: group, gates: conditions.NewGates(client.ObjectKeyFromObject(binding)),
-		claims: newClaims(mode), status: &status{},
+		claims: newClaims(mode), status: &status.Status{},
 	}
 	if before != nil && before.uid == binding.UID {
 		m.gates, m.status, m.told, m.rival, m.detached = before.gates, before.status, before.told, before.rival, before.detached.NotAllowed()

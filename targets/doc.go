@@ -15,7 +15,7 @@
 //	networking    inbound rules for the pods and nodes of the group; made beside the pass (rules.go hands them over)
 //	conditions    a snapshot after that                     -> what the gates say; written beside the pass
 //	plan          the same snapshot                         -> what to read next; targetgroup starts the reading
-//	status.go     all of it                                 -> the binding's status; written beside the pass
+//	status        all of it                                 -> the binding's status; written beside the pass
 //
 // ownership says which of several bindings acts, and which targets of a shared group are its own; consent what the group's owner and the
 // cluster allow; scope which pods get gates; handover gives bindings back. v1beta1, retry and writes stand at the bottom, events on

@@ -21,6 +21,7 @@ import (
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/status"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -71,9 +72,9 @@ func (r *Registrar) empty(
 	next.in(deregisterIn)
 	next.in(readTagIn)
 	next.in(s.calls.Read(targetgroup.Reading{At: after.ReadAt.Add(plan.PollUnsettled), Class: budget.ClassOther}))
-	next.in(r.statuses.write(s, binding, statusInput{
-		generation: binding.Generation, group: after, complete: after.Complete(), claimFailure: s.claims.failure(), deleting: true,
-		promptly: r.beside.isPrompt(binding),
+	next.in(r.statuses.Write(s.status, binding, status.Input{
+		Generation: binding.Generation, Group: after, Complete: after.Complete(), ClaimFailure: s.claims.failure(), Deleting: true,
+		Promptly: r.beside.isPrompt(binding),
 	}))
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/status"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -67,10 +68,10 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 		BudgetIsShort: s.calls.Client.Short(), DriftInterval: r.DriftInterval,
 	})))
 	if !s.claims.addsFinalizer(binding) {
-		next.in(r.statuses.write(s, binding, statusInput{
-			generation: binding.Generation, group: after, complete: before.Complete(), claimFailure: s.claims.failure(),
-			missing: res.Missing, plan: p, policy: r.Policy, shortfall: shortfall(binding, r.Networking != nil), pods: pods, unlisted: unlisted,
-			skipped: res.Odd[endpoints.SkippedEndpoints], hold: hold, rules: rules, promptly: r.beside.isPrompt(binding),
+		next.in(r.statuses.Write(s.status, binding, status.Input{
+			Generation: binding.Generation, Group: after, Complete: before.Complete(), ClaimFailure: s.claims.failure(),
+			Missing: res.Missing, Plan: p, Policy: r.Policy, Shortfall: status.Shortfall(binding, r.Networking != nil), Pods: pods,
+			Unlisted: unlisted, Skipped: res.Odd[endpoints.SkippedEndpoints], Hold: hold, Rules: rules, Promptly: r.beside.isPrompt(binding),
 		}))
 	}
 	next.in(conditions.NextRelease(s.detached, awaited, r.Policy, r.Clock.Now()))

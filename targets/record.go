@@ -17,6 +17,7 @@ import (
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/report"
+	"github.com/targetgate/targetgate/targets/status"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 	"github.com/targetgate/targetgate/targets/writes"
@@ -35,8 +36,8 @@ func (r *Registrar) loadRecord(ctx context.Context, s session, binding *v1beta1.
 	}
 	read, exists, err := r.claims.readRecord(ctx, binding)
 	if apierrors.IsForbidden(err) {
-		r.statuses.write(s, binding, statusInput{
-			generation: binding.Generation, group: s.group.Snapshot(), unsupported: sharingIsOff, deleting: !binding.DeletionTimestamp.IsZero(),
+		r.statuses.Write(s.status, binding, status.Input{
+			Generation: binding.Generation, Group: s.group.Snapshot(), Unsupported: sharingIsOff, Deleting: !binding.DeletionTimestamp.IsZero(),
 		})
 	}
 	if err != nil {

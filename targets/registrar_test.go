@@ -27,6 +27,7 @@ import (
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/status"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -516,7 +517,7 @@ func TestLongNamesAreTold(t *testing.T) {
 			if (why != "") != tc.wantUnrecorded {
 				t.Errorf("it is left alone as %q, want: %v", why, tc.wantUnrecorded)
 			}
-			if told := shortfall(tc.binding, true); (told != "") != tc.wantShortfall {
+			if told := status.Shortfall(tc.binding, true); (told != "") != tc.wantShortfall {
 				t.Errorf("shortfall %q, want: %v", told, tc.wantShortfall)
 			}
 		})

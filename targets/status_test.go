@@ -99,37 +99,6 @@ func TestStatusThatChangesWhileItIsWrittenIsWrittenAgain(t *testing.T) {
 	}, pod, newSlice("web-1", pod))
 }
 
-// A write without an answer may have had its effect, even if by now the old status is right again.
-func TestStatusWhoseFateIsUnknownIsWrittenAgain(t *testing.T) {
-	start := time.Now()
-	old, other := &v1beta1.TargetGroupBindingStatus{}, &v1beta1.TargetGroupBindingStatus{Targets: &v1beta1.TargetCounts{Summary: "1/1"}}
-	s := &status{}
-	s.plan(nil, old, other, start)
-	now := start.Add(targetgroup.Brief)
-	if _, due := s.plan(nil, old, other, now); !due {
-		t.Fatal("what has lasted is not written")
-	}
-	s.done(s.take(), now, context.DeadlineExceeded)
-	if wait, due := s.plan(nil, old, old, now); due || wait == 0 || wait > writes.RetryPause {
-		t.Errorf("the next write is due now (%v) or in %s, want it in %s at most", due, wait, writes.RetryPause)
-	}
-	if _, due := s.plan(nil, old, old, now.Add(writes.RetryPause)); !due {
-		t.Error("the status is taken to be as it was")
-	}
-}
-
-func TestStatusIsNotWrittenToAnotherBindingOfTheName(t *testing.T) {
-	inBed(t, func(b *bed) {
-		status := &v1beta1.TargetGroupBindingStatus{Targets: &v1beta1.TargetCounts{Summary: "1/1"}}
-		if err := b.statuses.patch(b.t.Context(), webKey, "another", status); err == nil || b.binding().Status.Targets != nil {
-			t.Errorf("the status is %v, error %v; want none and an error", b.binding().Status, err)
-		}
-		if err := b.statuses.patch(b.t.Context(), webKey, b.binding().UID, status); err != nil || b.binding().Status.Targets == nil {
-			t.Errorf("the status is %v, error %v; want it written", b.binding().Status, err)
-		}
-	})
-}
-
 // wakes fails the test unless the binding is woken without any pass of the test's own, and settles.
 func (b *bed) wakes(what string) {
 	b.t.Helper()
@@ -262,32 +231,6 @@ func TestWritesThatKeepFailingAreToldOnce(t *testing.T) {
 			}
 		}
 	}, pod, newSlice("web-1", pod))
-}
-
-func TestMayPassLeavesStatusesAlone(t *testing.T) {
-	status := func(ready metav1.ConditionStatus, reason string) v1beta1.TargetGroupBindingStatus {
-		return v1beta1.TargetGroupBindingStatus{Conditions: []metav1.Condition{{Type: v1beta1.ConditionReady, Status: ready, Reason: reason}}}
-	}
-	before, after := status(metav1.ConditionTrue, v1beta1.ReasonReconciled), status(metav1.ConditionFalse, v1beta1.ReasonReconciling)
-	if !mayPass(before, after) {
-		t.Error("calls under way do not pass")
-	}
-	if got := after.Conditions[0].Reason; got != v1beta1.ReasonReconciling {
-		t.Errorf("the status that is written says %s", got)
-	}
-}
-
-// The answer of AWS may come between the plan and the status: what the plan did not know yet it has not done.
-func TestReadyIsJudgedByWhatThePlanKnew(t *testing.T) {
-	read := targetgroup.Snapshot{ARN: testARN, ReadAt: noon}
-	for name, v := range map[string]statusInput{
-		"the group was read since":   {generation: 1, group: read},
-		"the consent was read since": {generation: 1, group: read, complete: true, hold: plan.Hold{Withheld: true}},
-	} {
-		if c := v.ready(); c.Reason != v1beta1.ReasonReading {
-			t.Errorf("%s: Ready is %s %s, want %s", name, c.Status, c.Reason, v1beta1.ReasonReading)
-		}
-	}
 }
 
 // Often a target group comes before the rule that sends to it.

@@ -5,7 +5,6 @@ package targets
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -15,25 +14,10 @@ import (
 	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/status"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
-
-// shortfall is what the binding asks for that it does not get, though it is worked for.
-func shortfall(binding *v1beta1.TargetGroupBinding, makesRules bool) string {
-	switch protocol := binding.GroupProtocol(); {
-	case protocol.HasServerIDs():
-		return fmt.Sprintf("targets of a target group of protocol %s need QUIC server IDs, which are not supported: AWS refuses to register them",
-			protocol)
-	case binding.Spec.IsIP() && len(binding.Name) > v1beta1.MaxBindingName:
-		return fmt.Sprintf("metadata.name has more than %d characters, so pods get no readiness gate: "+
-			"create the binding again with a shorter name", v1beta1.MaxBindingName)
-	case binding.Spec.Networking != nil && !makesRules:
-		return "spec.networking: no security group is changed, as targetgate runs with --security-group-rules=false"
-	default:
-		return ""
-	}
-}
 
 // refuse says in the status why the binding is left alone, and opens the gates of its pods, whose health no one checks. The
 // pods of a successor wait: only a call of the other binding is awaited. Calls of this binding that have not begun are dropped.
@@ -46,8 +30,8 @@ func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why s
 		next.in(r.gates.Write(s.gates, conditions.OpenAll(r.gatedPods(s.key), readiness.NotManaged(why))))
 		next.in(targetgroup.RecheckPause)
 	}
-	next.in(r.statuses.write(s, binding, statusInput{
-		generation: binding.Generation, group: s.group.Snapshot(), claimFailure: s.claims.failure(), unsupported: why, successor: successor,
+	next.in(r.statuses.Write(s.status, binding, status.Input{
+		Generation: binding.Generation, Group: s.group.Snapshot(), ClaimFailure: s.claims.failure(), Unsupported: why, Successor: successor,
 	}))
 	return next.result()
 }
@@ -71,8 +55,8 @@ func (r *Registrar) forbid(s session, binding *v1beta1.TargetGroupBinding, why s
 	next.in(r.gates.Write(s.gates, updates))
 	next.in(targetgroup.RecheckPause)
 	next.in(detached.Next(r.Policy, now))
-	next.in(r.statuses.write(s, binding, statusInput{
-		generation: binding.Generation, group: s.group.Snapshot(), claimFailure: s.claims.failure(), forbidden: why,
+	next.in(r.statuses.Write(s.status, binding, status.Input{
+		Generation: binding.Generation, Group: s.group.Snapshot(), ClaimFailure: s.claims.failure(), Forbidden: why,
 	}))
 	return next.result()
 }
@@ -105,8 +89,8 @@ const releasePause = 5 * time.Second
 func (r *Registrar) release(s session, binding *v1beta1.TargetGroupBinding, left *events.Event) time.Duration {
 	done, rulesLeft := r.rules.released(binding)
 	if !done {
-		return retry.Soonest(releasePause, r.statuses.write(s, binding, statusInput{
-			generation: binding.Generation, group: s.group.Snapshot(), deleting: true, rules: r.rules.state(s.key),
+		return retry.Soonest(releasePause, r.statuses.Write(s.status, binding, status.Input{
+			Generation: binding.Generation, Group: s.group.Snapshot(), Deleting: true, Rules: r.rules.state(s.key),
 		}))
 	}
 	if left != nil && rulesLeft != nil {

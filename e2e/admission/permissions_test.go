@@ -47,7 +47,7 @@ var permissions = []struct{ role, resource, name, verbs, need string }{
 	{"ClusterRole", "services", "", "list watch", "targets/setup.go SetupWithManager"},
 	{"ClusterRole", "targetgroupbindings.elbv2.k8s.aws", "", "list watch", "targets/setup.go SetupWithManager"},
 	{"ClusterRole", "targetgroupbindings.elbv2.k8s.aws", "", "patch", "targets/claims.go addFinalizer"},
-	{"ClusterRole", "targetgroupbindings/status.elbv2.k8s.aws", "", "patch", "targets/status_writer.go patch"},
+	{"ClusterRole", "targetgroupbindings/status.elbv2.k8s.aws", "", "patch", "targets/status/writer.go patch"},
 	{"ClusterRole", "validatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "list watch", "webhook/certs/selfmade.go watch"},
 	{"ClusterRole", "validatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "patch", "webhook/certs/pass.go write"},
 	{"Role", "configmaps", recordName, "get", "targets/networking/configmap.go Load"},

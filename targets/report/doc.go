@@ -5,6 +5,6 @@
 // gauges of what the last pass over each binding has found (gauges.go). Reasons and names that the incumbent has are its own. What the
 // status of a binding says is made in package status.
 //
-// Locks: bindingCollector.mu guards the gauges of all bindings, and keeps counters of a binding that is gone from beginning again. It is taken
-// alone.
+// Locks: bindingCollector.mu guards the gauges of all bindings, and keeps counters of a binding that is gone from beginning again. It is
+// taken alone.
 package report

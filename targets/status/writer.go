@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package status
 
 import (
 	"context"
@@ -28,63 +28,65 @@ import (
 	"github.com/targetgate/targetgate/targets/writes"
 )
 
-// statusWriter writes the statuses of bindings beside the passes: an API server that is slow delays no gate. Events follow the
+// Writer writes the statuses of bindings beside the passes: an API server that is slow delays no gate. Events follow the
 // write.
-type statusWriter struct {
+type Writer struct {
 	client   client.Client
 	clock    clock.PassiveClock
 	reporter report.Reporter
 	requeue  func(types.NamespacedName, time.Duration)
-	queue    *writes.Queue[*status]
+	queue    *writes.Queue[*Status]
 }
 
-func newStatusWriter(c client.Client, clk clock.PassiveClock, reporter report.Reporter) *statusWriter {
-	return &statusWriter{client: c, clock: clk, reporter: reporter, queue: writes.NewQueue[*status](writes.Statuses)}
+// NewWriter returns a writer that writes nothing before Start.
+func NewWriter(c client.Client, clk clock.PassiveClock, reporter report.Reporter) *Writer {
+	return &Writer{client: c, clock: clk, reporter: reporter, queue: writes.NewQueue[*Status](writes.Statuses)}
 }
 
-func (w *statusWriter) start(ctx context.Context, requeue func(types.NamespacedName, time.Duration)) {
+// Start has statuses written until ctx ends: requeue starts another pass over a binding after a pause.
+func (w *Writer) Start(ctx context.Context, requeue func(types.NamespacedName, time.Duration)) {
 	w.requeue = requeue
 	w.queue.Start(ctx, w.send)
 }
 
-// status is what one binding's status says and is to say. Safe for concurrent use.
-type status struct {
+// Status is what one binding's status says and is to say. Safe for concurrent use.
+type Status struct {
 	mu      sync.Mutex
 	written *v1beta1.TargetGroupBindingStatus // as we wrote it last, nil before
 	sending *v1beta1.TargetGroupBindingStatus // what is being written, nil when nothing is
-	next    *statusWrite                      // what is queued, nil when nothing is
+	next    *pendingWrite                     // what is queued, nil when nothing is
 
 	differsSince time.Time // since when what passes see differs from that, zero when it does not
-	retryAt      time.Time // no write before this, where the status may differ from written: a write failed, or drop; zero otherwise
+	retryAt      time.Time // no write before this, where the status may differ from written: a write failed, or Drop; zero otherwise
 	announced    int64     // the newest generation that an event has called reconciled
 
 	networkingTold string // the reason of the last event about missing inbound rules, empty when none is missing
 }
 
-// statusWrite is a status of a binding that is to be written.
-type statusWrite struct {
+// pendingWrite is a status of a binding that is to be written.
+type pendingWrite struct {
 	binding *v1beta1.TargetGroupBinding
 	old     []metav1.Condition // the conditions that it replaces
 	status  *v1beta1.TargetGroupBindingStatus
 }
 
-// write has what a pass has seen written if it differs from what we wrote last, and says when to come back for what may pass. The
+// Write has what a pass has seen written if it differs from what we wrote last, and says when to come back for what may pass. The
 // comparison is with our own memory, as the cache may be behind it.
-func (w *statusWriter) write(s session, binding *v1beta1.TargetGroupBinding, v statusInput) time.Duration {
+func (w *Writer) Write(s *Status, binding *v1beta1.TargetGroupBinding, v Input) time.Duration {
 	now := w.clock.Now()
-	old := s.status.latest(&binding.Status)
+	old := s.latest(&binding.Status)
 	wanted := old.DeepCopy()
 	fillStatus(wanted, v, metav1.NewTime(now))
-	report.SetGauges(s.key, wanted, v.pods)
-	wait, due := s.status.plan(binding, old, wanted, now)
+	report.SetGauges(client.ObjectKeyFromObject(binding), wanted, v.Pods)
+	wait, due := s.plan(binding, old, wanted, now)
 	if due {
-		w.queue.Add(s.status)
+		w.queue.Add(s)
 	}
 	return wait
 }
 
 // latest is the status as it is or will be when all writes are made; that in the cache before the first.
-func (s *status) latest(cached *v1beta1.TargetGroupBindingStatus) *v1beta1.TargetGroupBindingStatus {
+func (s *Status) latest(cached *v1beta1.TargetGroupBindingStatus) *v1beta1.TargetGroupBindingStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -100,7 +102,7 @@ func (s *status) latest(cached *v1beta1.TargetGroupBindingStatus) *v1beta1.Targe
 }
 
 // plan reports whether the status is to be written now instead of the old one, and when to come back otherwise (0: no need to).
-func (s *status) plan(binding *v1beta1.TargetGroupBinding, old, wanted *v1beta1.TargetGroupBindingStatus, now time.Time) (
+func (s *Status) plan(binding *v1beta1.TargetGroupBinding, old, wanted *v1beta1.TargetGroupBindingStatus, now time.Time) (
 	wait time.Duration, due bool,
 ) {
 	s.mu.Lock()
@@ -123,13 +125,13 @@ func (s *status) plan(binding *v1beta1.TargetGroupBinding, old, wanted *v1beta1.
 	if s.next != nil {
 		replaces = s.next.old
 	}
-	s.next, s.differsSince = &statusWrite{binding, replaces, wanted}, time.Time{}
+	s.next, s.differsSince = &pendingWrite{binding, replaces, wanted}, time.Time{}
 	return 0, true
 }
 
-// drop has what is queued not written, and reports whether a write is under way. Someone else may write the status then: the next one
+// Drop has what is queued not written, and reports whether a write is under way. Someone else may write the status then: the next one
 // is written whatever we wrote last.
-func (s *status) drop(now time.Time) (underWay bool) {
+func (s *Status) Drop(now time.Time) (underWay bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next = nil
@@ -152,7 +154,7 @@ func mayPass(before, after v1beta1.TargetGroupBindingStatus) bool {
 }
 
 // send makes one write, in a place of the queue.
-func (w *statusWriter) send(ctx context.Context, s *status) {
+func (w *Writer) send(ctx context.Context, s *Status) {
 	write := s.take()
 	if write == nil {
 		return
@@ -171,7 +173,7 @@ func (w *statusWriter) send(ctx context.Context, s *status) {
 }
 
 // take is what is to be written, nil when nothing is left.
-func (s *status) take() *statusWrite {
+func (s *Status) take() *pendingWrite {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	write := s.next
@@ -183,7 +185,7 @@ func (s *status) take() *statusWrite {
 
 // done takes the end of the write. It returns the events to record, that of a failure only after a success, and after a failure the
 // pause until the next pass: what is queued is dropped then.
-func (s *status) done(write *statusWrite, now time.Time, err error) (told []events.Event, pause time.Duration) {
+func (s *Status) done(write *pendingWrite, now time.Time, err error) (told []events.Event, pause time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sending = nil
@@ -201,7 +203,7 @@ func (s *status) done(write *statusWrite, now time.Time, err error) (told []even
 
 // patch replaces the whole status, whatever is known of the one that is there, and that of no other binding than the
 // one with the UID. A binding that is gone is no error.
-func (w *statusWriter) patch(ctx context.Context, key types.NamespacedName, uid types.UID, status *v1beta1.TargetGroupBindingStatus) error {
+func (w *Writer) patch(ctx context.Context, key types.NamespacedName, uid types.UID, status *v1beta1.TargetGroupBindingStatus) error {
 	ctx, cancel := context.WithTimeout(ctx, writes.Timeout)
 	defer cancel()
 	patch, err := json.Marshal([]map[string]any{

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package status
 
 import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -14,7 +14,7 @@ import (
 // eventsOf are the events that a written status calls for: when trouble starts or changes, and when a generation of the
 // spec is Ready for the first time or again after trouble. Trouble that lasts is one event, a rollout none. The caller holds the
 // lock.
-func (s *status) eventsOf(before, after []metav1.Condition) []events.Event {
+func (s *Status) eventsOf(before, after []metav1.Condition) []events.Event {
 	told := s.networkingEvents(before, after)
 	trouble := apimeta.FindStatusCondition(after, v1beta1.ConditionDegraded)
 	if trouble.Status == metav1.ConditionTrue {
@@ -37,7 +37,7 @@ func (s *status) eventsOf(before, after []metav1.Condition) []events.Event {
 
 // networkingEvents tell of inbound rules that are missing, once until all are there: which pods lack one may change with every pod. The
 // reason is the incumbent's.
-func (s *status) networkingEvents(before, after []metav1.Condition) []events.Event {
+func (s *Status) networkingEvents(before, after []metav1.Condition) []events.Event {
 	c := apimeta.FindStatusCondition(after, v1beta1.ConditionNetworkingReady)
 	switch {
 	case c == nil || c.Status == metav1.ConditionTrue:

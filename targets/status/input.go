@@ -1,0 +1,219 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"fmt"
+	"strings"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/networking"
+	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/targetgroup"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+)
+
+// Input is all that a status is made from: what one pass has seen of a binding.
+type Input struct {
+	Generation   int64
+	Group        targetgroup.Snapshot
+	Complete     bool  // the group had been read when the pass planned
+	ClaimFailure error // why nothing can be registered, nil when it can
+	Deleting     bool
+	Unsupported  string // what the spec asks for that we do not do
+	Successor    bool   // that is only until another binding has let go of the group
+	Forbidden    string // what the spec asks for that the cluster does not allow
+	Rival        string // that another controller works on the binding
+	Promptly     bool   // whoever changes the spec waits for its generation to be seen, not for AWS
+	Hold         plan.Hold
+	Missing      string // the Service or port that does not exist
+	Plan         plan.Plan
+	Policy       plan.Policy
+	Shortfall    string               // what the binding asks for and does not get
+	Skipped      string               // what EndpointSlices list that is not registered
+	Pods         *conditions.PodCount // nil when pods are none of the binding's business
+	Unlisted     string               // why a pod that waits is no endpoint, empty when all are
+	Rules        networking.State     // how far the inbound rules are, the zero value when none are made
+}
+
+// fillStatus brings the status up to date.
+func fillStatus(status *v1beta1.TargetGroupBindingStatus, v Input, now metav1.Time) {
+	if acted := v.actedOn(); acted > max(0, ptr.Deref(status.ObservedGeneration, 0)) {
+		status.ObservedGeneration = &acted
+	}
+	for _, condition := range []metav1.Condition{v.ready(), v.degraded()} {
+		if condition.Reason == v1beta1.ReasonReading && saidReady(status, v.Generation) {
+			continue // by an earlier process, and nothing contradicts it
+		}
+		condition.ObservedGeneration = v.Generation
+		condition.Message = events.Cut(condition.Message)
+		condition.LastTransitionTime = now // kept by SetStatusCondition while the status stays
+		apimeta.SetStatusCondition(&status.Conditions, condition)
+	}
+	v.fillNetworking(status, now)
+	if v.Complete {
+		status.Targets = conditions.CountTargets(v.Group.Targets)
+	}
+	if v.Pods != nil {
+		status.Pods = &v1beta1.PodCounts{
+			Gated: int32(v.Pods.Gated), Waiting: int32(v.Pods.Waiting), Ungated: int32(v.Pods.Ungated),
+		}
+	}
+	status.TargetGroup = v.Group.Settings
+}
+
+// fillNetworking sets the condition NetworkingReady, which a binding has while inbound rules are made for it.
+func (v Input) fillNetworking(status *v1beta1.TargetGroupBindingStatus, now metav1.Time) {
+	if v.Rules == (networking.State{}) {
+		apimeta.RemoveStatusCondition(&status.Conditions, v1beta1.ConditionNetworkingReady)
+		return
+	}
+	c := metav1.Condition{
+		Type: v1beta1.ConditionNetworkingReady, Status: metav1.ConditionFalse, Reason: v.Rules.Reason, Message: events.Cut(v.Rules.Message),
+		ObservedGeneration: v.Generation, LastTransitionTime: now,
+	}
+	switch v.Rules.Progress {
+	case networking.Ready:
+		c.Status = metav1.ConditionTrue
+	case networking.Progressing:
+		c.Status = metav1.ConditionUnknown
+	}
+	apimeta.SetStatusCondition(&status.Conditions, c)
+}
+
+// actedOn is the newest generation of the spec that has been acted on: what it asked for was sent and AWS has accepted it, or there
+// was nothing to send, or it is refused. It is 0 when there is none; an earlier process may know of one.
+func (v Input) actedOn() int64 {
+	if v.Unsupported != "" && !v.Successor || v.Forbidden != "" || v.Promptly {
+		return v.Generation
+	}
+	return v.Group.Acted
+}
+
+// saidReady reports whether the status calls that generation of the spec Ready.
+func saidReady(status *v1beta1.TargetGroupBindingStatus, generation int64) bool {
+	c := apimeta.FindStatusCondition(status.Conditions, v1beta1.ConditionReady)
+	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == generation
+}
+
+func (v Input) ready() metav1.Condition {
+	c := metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse}
+	reason, message := v.trouble()
+	switch {
+	case reason != "":
+		c.Reason, c.Message = reason, message
+	case v.Deleting:
+		c.Reason, c.Message = v1beta1.ReasonDeleting, "Deregistering all targets"
+	case !v.Complete, v.Hold.Withheld:
+		c.Reason, c.Message = v1beta1.ReasonReading, "Reading the target group"
+	case !v.Plan.ReplacedAt.IsZero():
+		c.Reason = v1beta1.ReasonReconciling
+		c.Message = fmt.Sprintf("Targets that are no longer wanted stay until all others are healthy, for %s at most",
+			v.Policy.ReplacementTimeout)
+	case v.Group.Working:
+		c.Reason, c.Message = v1beta1.ReasonReconciling, "Registering and deregistering targets"
+	default:
+		c.Status, c.Reason = metav1.ConditionTrue, v1beta1.ReasonReconciled
+		c.Message = "Every endpoint that belongs in the target group is registered"
+	}
+	return c
+}
+
+// trouble is what keeps targets from being registered and deregistered; empty when nothing does.
+func (v Input) trouble() (reason, message string) {
+	err := v.Group.Failure()
+	switch {
+	case v.Rival != "":
+		return v1beta1.ReasonTwoControllers, v.Rival
+	case v.Unsupported != "":
+		return v1beta1.ReasonNotSupported, v.Unsupported
+	case v.Forbidden != "":
+		return v1beta1.ReasonRoleNotAllowed, "AWS is not asked, and targets are left as they are: " + v.Forbidden
+	case err != nil:
+		return awsReason(err), awserr.Message(err)
+	case v.Hold.Withheld && v.Hold.Reason != "":
+		return v.Hold.Reason, v.Hold.Message
+	case v.ClaimFailure != nil:
+		return v1beta1.ReasonKubernetesError, v.ClaimFailure.Error()
+	case v.Missing != "":
+		return v1beta1.ReasonBackendNotFound, fmt.Sprintf("%s; registered targets are kept while their pods live, for %s at most",
+			v.Missing, v.Policy.ReplacementTimeout)
+	default:
+		return v.troubleOfSome()
+	}
+}
+
+func awsReason(err error) string {
+	switch {
+	case elbv2.IsTargetGroupNotFound(err):
+		return v1beta1.ReasonTargetGroupNotFound
+	case awserr.IsPermission(err):
+		return v1beta1.ReasonAccessDenied
+	default:
+		return v1beta1.ReasonAWSError
+	}
+}
+
+// troubleOfSome is what keeps single targets out.
+func (v Input) troubleOfSome() (reason, message string) {
+	refused := append(v.Group.Deregistration.Words(), v.Group.Registration.Words()...)
+	switch {
+	case len(refused) > 0:
+		return v1beta1.ReasonTargetsRefused, strings.Join(refused, "; ")
+	case len(v.Plan.LeftOut) > 0:
+		return v1beta1.ReasonTargetGroupFull, v.Policy.GroupFull()
+	case v.Unlisted != "":
+		return v1beta1.ReasonNoEndpoint, v.Unlisted
+	default:
+		return "", ""
+	}
+}
+
+// degraded also tells of trouble that leaves the targets alone.
+func (v Input) degraded() metav1.Condition {
+	c := metav1.Condition{Type: v1beta1.ConditionDegraded, Status: metav1.ConditionTrue}
+	c.Reason, c.Message = v.trouble()
+	err := v.Group.SettingsFailure
+	switch {
+	case c.Reason != "":
+	case err != nil:
+		c.Reason, c.Message = v1beta1.ReasonAWSError, awserr.Message(err)
+	case v.Plan.Valve.Engaged:
+		c.Reason = v1beta1.ReasonUnreadyPodsKept
+		c.Message = fmt.Sprintf("Fewer than %d %% of the pods are ready and healthy (--min-ready-percent): unready ones stay registered",
+			v.Policy.MinReadyPercent)
+	case v.Hold.Reason != "":
+		c.Reason, c.Message = v.Hold.Reason, v.Hold.Message
+	case v.Skipped != "":
+		c.Reason, c.Message = v1beta1.ReasonEndpointSkipped, v.Skipped
+	case v.Shortfall != "":
+		c.Reason, c.Message = v1beta1.ReasonNotSupported, v.Shortfall
+	default:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, v1beta1.ReasonHealthy, "Nothing is wrong"
+	}
+	return c
+}
+
+// Shortfall is what the binding asks for that it does not get, though it is worked for.
+func Shortfall(binding *v1beta1.TargetGroupBinding, makesRules bool) string {
+	switch protocol := binding.GroupProtocol(); {
+	case protocol.HasServerIDs():
+		return fmt.Sprintf("targets of a target group of protocol %s need QUIC server IDs, which are not supported: AWS refuses to register them",
+			protocol)
+	case binding.Spec.IsIP() && len(binding.Name) > v1beta1.MaxBindingName:
+		return fmt.Sprintf("metadata.name has more than %d characters, so pods get no readiness gate: "+
+			"create the binding again with a shorter name", v1beta1.MaxBindingName)
+	case binding.Spec.Networking != nil && !makesRules:
+		return "spec.networking: no security group is changed, as targetgate runs with --security-group-rules=false"
+	default:
+		return ""
+	}
+}
