@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/targets/claims"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/status"
@@ -31,7 +32,7 @@ type beside struct {
 	reader   client.Reader // the cache
 	clock    clock.PassiveClock
 	bindings *memories
-	claims   *claimWriter
+	claims   *claims.Writer
 	statuses *status.Writer
 	reporter report.Reporter
 	fences   fences
@@ -55,14 +56,14 @@ func (b *beside) standAside(
 		return ctrl.Result{}, false, err
 	}
 	switch standing := b.standing(binding); {
-	case standing == left:
+	case standing == claims.Left:
 		return ctrl.Result{RequeueAfter: duplicatePause}, true, nil
-	case standing == theirs:
+	case standing == claims.Theirs:
 		result, err := b.watchTheirs(ctx, binding, duplicates, why)
 		return result, true, err
 	case !binding.DeletionTimestamp.IsZero():
 		return ctrl.Result{}, false, nil
-	case standing == leaving || why != "":
+	case standing == claims.Leaving || why != "":
 		return b.giveBack(b.session(binding), binding), true, nil
 	default:
 		result, done := b.watchRival(ctx, b.session(binding), binding)
@@ -99,14 +100,14 @@ func recheck(duplicates []v1beta1.TargetGroupBinding, pause time.Duration) ctrl.
 }
 
 // standing says whose the binding is.
-func (b *beside) standing(binding *v1beta1.TargetGroupBinding) standing {
+func (b *beside) standing(binding *v1beta1.TargetGroupBinding) claims.Standing {
 	if m := b.bindings.find(client.ObjectKeyFromObject(binding)); m != nil && m.uid == binding.UID {
-		return m.claims.standing(binding)
+		return m.claims.Standing(binding)
 	}
 	if b.mode.Holds(binding) {
-		return ours
+		return claims.Ours
 	}
-	return theirs
+	return claims.Theirs
 }
 
 // isRegistered reports whether the namespace is one whose bindings are ours: all are, where nobody else works on bindings.
@@ -158,13 +159,13 @@ func (b *beside) take(ctx context.Context, s session, binding *v1beta1.TargetGro
 	if wait := b.fences.wait(binding.Namespace, b.clock.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}
 	}
-	if binding.Spec.MultiClusterTargetGroup && !b.mode.Holds(binding) && !b.claims.mayRecord(ctx, binding) {
+	if binding.Spec.MultiClusterTargetGroup && !b.mode.Holds(binding) && !b.claims.MayRecord(ctx, binding) {
 		b.tell(binding, ownership.NoRecord)
 		return ctrl.Result{RequeueAfter: targetgroup.RecheckPause}
 	}
 	b.untaken.forget(s.key)
 	var next requeue
-	next.in(b.claims.take(s, binding))
+	next.in(b.claims.Take(s.claims, binding))
 	return next.result()
 }
 
@@ -176,14 +177,14 @@ func (b *beside) giveBack(s session, binding *v1beta1.TargetGroupBinding) ctrl.R
 		return ctrl.Result{RequeueAfter: duplicatePause}
 	}
 	var next requeue
-	next.in(b.claims.giveBack(s, binding))
+	next.in(b.claims.GiveBack(s.claims, binding))
 	return next.result()
 }
 
 // watchRival keeps a pass from going on while the incumbent works on the binding, too, or may end a pass that it began before the
 // binding was ours. The status is written all the same: a change of the spec has been seen.
 func (b *beside) watchRival(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (_ ctrl.Result, done bool) {
-	wait, alarm := s.rival.look(binding, s.claims.settled(), b.clock.Now())
+	wait, alarm := s.rival.look(binding, s.claims.Settled(), b.clock.Now())
 	if wait <= 0 && ownership.HasBoth(binding) { // it has stopped, and its finalizer is left
 		return b.take(ctx, s, binding), true
 	}
@@ -198,7 +199,7 @@ func (b *beside) watchRival(ctx context.Context, s session, binding *v1beta1.Tar
 	var next requeue
 	next.in(wait)
 	next.in(b.statuses.Write(s.status, binding, status.Input{
-		Generation: binding.Generation, Group: s.group.Snapshot(), ClaimFailure: s.claims.failure(), Rival: why,
+		Generation: binding.Generation, Group: s.group.Snapshot(), ClaimFailure: s.claims.Failure(), Rival: why,
 		Promptly: b.isPrompt(binding),
 	}))
 	return next.result(), true

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/claims"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -117,7 +118,7 @@ func TestBesideTakesBindingOnceTheFenceStands(t *testing.T) {
 		b.update(func(binding *v1beta1.TargetGroupBinding) { // the end of a pass of the incumbent
 			binding.Annotations[v1beta1.CheckpointAnnotation] = "c/d"
 		})
-		b.run(settleDelay-2*time.Second, webKey)
+		b.run(claims.SettleDelay-2*time.Second, webKey)
 		if n := len(b.aws.Calls("")); n != 0 {
 			t.Errorf("%d calls to AWS while a pass of the incumbent may be under way, want none", n)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/claims"
 	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/targets/endpoints"
@@ -83,7 +84,7 @@ type Registrar struct {
 	reporter report.Reporter
 	gates    *conditions.Writer
 	orphans  *conditions.Orphans
-	claims   *claimWriter
+	claims   *claims.Writer
 	statuses *status.Writer
 	calls    targetgroup.Env
 	rules    inboundRules
@@ -108,7 +109,7 @@ type memory struct {
 	uid    types.UID // of the binding
 	group  *targetgroup.Group
 	gates  *conditions.Gates
-	claims *claims
+	claims *claims.Claims
 	status *status.Status
 
 	rival    rival               // passes only
@@ -145,7 +146,7 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.reporter = report.Reporter{Recorder: r.Recorder, Clock: r.Clock}
 	r.calls = targetgroup.Env{Clock: r.Clock, DriftInterval: r.DriftInterval, Consent: r.Consent}
 	r.orphans = conditions.NewOrphans(r.Writer, r.Recorder)
-	r.claims = &claimWriter{client: r.Client, uncached: r.Uncached, clock: r.Clock, reporter: r.reporter}
+	r.claims = claims.NewWriter(r.Client, r.Uncached, r.Clock, r.reporter)
 	r.statuses = status.NewWriter(r.Client, r.Clock, r.reporter)
 	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, report.ObserveReady)
 	r.beside = &beside{
@@ -162,7 +163,7 @@ func (r *Registrar) start(ctx context.Context, requeue func(types.NamespacedName
 	r.rules.start(ctx)
 	r.gates.Start(ctx, requeue)
 	r.orphans.Start(ctx)
-	r.claims.context, r.claims.requeue = ctx, now
+	r.claims.Start(ctx, now)
 	r.statuses.Start(ctx, requeue)
 }
 
@@ -252,12 +253,12 @@ func (all *memories) forget(key types.NamespacedName) {
 func newMemory(mode ownership.Mode, binding *v1beta1.TargetGroupBinding, group *targetgroup.Group, before *memory) *memory {
 	m := &memory{
 		uid: binding.UID, group: group, gates: conditions.NewGates(client.ObjectKeyFromObject(binding)),
-		claims: newClaims(mode), status: &status.Status{},
+		claims: claims.New(mode), status: &status.Status{},
 	}
 	if before != nil && before.uid == binding.UID {
 		m.gates, m.status, m.told, m.rival, m.detached = before.gates, before.status, before.told, before.rival, before.detached.NotAllowed()
 		m.claims = before.claims
-		m.claims.setRecord(nil, false) // to be read again
+		m.claims.ForgetRecord()
 	}
 	return m
 }

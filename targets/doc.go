@@ -24,7 +24,7 @@
 //
 // A pass never waits for AWS, nor for a write to the API server. Both are made beside it: of calls one of each kind for a group at a time,
 // whose end requeues the binding; of writes one for each pod and each status, which requeue it when they fail. What must be written before
-// a target may enter the group is its claim (claims.go, record.go): a registration waits for it, a deregistration does not.
+// a target may enter the group is its claim (claims): a registration waits for it, a deregistration does not.
 //
 // # Three trips of a pod
 //

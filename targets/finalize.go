@@ -73,7 +73,7 @@ func (r *Registrar) empty(
 	next.in(readTagIn)
 	next.in(s.calls.Read(targetgroup.Reading{At: after.ReadAt.Add(plan.PollUnsettled), Class: budget.ClassOther}))
 	next.in(r.statuses.Write(s.status, binding, status.Input{
-		Generation: binding.Generation, Group: after, Complete: after.Complete(), ClaimFailure: s.claims.failure(), Deleting: true,
+		Generation: binding.Generation, Group: after, Complete: after.Complete(), ClaimFailure: s.claims.Failure(), Deleting: true,
 		Promptly: r.beside.isPrompt(binding),
 	}))
 	return nil
@@ -85,7 +85,7 @@ func nothing(elbv2.Target) bool { return false }
 func (r *Registrar) removable(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, group targetgroup.Snapshot) (
 	func(elbv2.Target) bool, error,
 ) {
-	mine, err := r.others.mine(ctx, binding, s.claims.written(), nil, group.Targets)
+	mine, err := r.others.mine(ctx, binding, s.claims.Record(), nil, group.Targets)
 	if err != nil || !plan.HoldOf(r.Consent.Mode, group).Withheld {
 		return mine, err
 	}

@@ -35,7 +35,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	mine, err := r.others.mine(ctx, binding, s.claims.written(), res.Endpoints, before.Targets)
+	mine, err := r.others.mine(ctx, binding, s.claims.Record(), res.Endpoints, before.Targets)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -45,20 +45,20 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 		Policy: r.Policy, Valve: s.valve, Leaving: s.leaving, Now: r.Clock.Now(),
 	}
 	p := plan.Make(in)
-	p.Generation = actsOn(binding.Generation, before, hold, s.claims.failure())
+	p.Generation = actsOn(binding.Generation, before, hold, s.claims.Failure())
 	s.valve, s.leaving = p.Valve, p.Leaving
 	var next requeue
 	next.in(p.NextChange)
 	// Before anything that may take its time.
 	next.in(s.calls.Deregister(p.Changes))
-	next.in(s.calls.Register(p.Changes, s.claims.claimed(binding)))
+	next.in(s.calls.Register(p.Changes, s.claims.Claimed(binding)))
 
 	rules, err := r.rules.want(ctx, binding, res, before)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	after := s.group.Snapshot() // what was registered before our time has its owners now
-	next.in(r.claims.claim(s, binding, after, p))
+	next.in(r.claims.Claim(s.claims, binding, after, p))
 	pods, unlisted := r.report(ctx, s, binding, conditions.Input{
 		Gated: gated, Resolution: res, Plan: p, Group: after, Hold: hold,
 	}, &next)
@@ -67,9 +67,9 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 		Group: after, Awaited: awaited, Policy: r.Policy, ValveEngaged: p.Valve.Engaged,
 		BudgetIsShort: s.calls.Client.Short(), DriftInterval: r.DriftInterval,
 	})))
-	if !s.claims.addsFinalizer(binding) {
+	if !s.claims.AddsFinalizer(binding) {
 		next.in(r.statuses.Write(s.status, binding, status.Input{
-			Generation: binding.Generation, Group: after, Complete: before.Complete(), ClaimFailure: s.claims.failure(),
+			Generation: binding.Generation, Group: after, Complete: before.Complete(), ClaimFailure: s.claims.Failure(),
 			Missing: res.Missing, Plan: p, Policy: r.Policy, Shortfall: status.Shortfall(binding, r.Networking != nil), Pods: pods,
 			Unlisted: unlisted, Skipped: res.Odd[endpoints.SkippedEndpoints], Hold: hold, Rules: rules, Promptly: r.beside.isPrompt(binding),
 		}))
@@ -96,7 +96,7 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 ) {
 	found := report.Notices(binding, in.Plan, in.Resolution.Odd, in.Group.DelayDenied, r.Policy)
 	if binding.Spec.IsIP() {
-		in.Gate, in.ClaimFailure, in.Policy, in.Now = s.gates.Gate(), s.claims.failure(), r.Policy, r.Clock.Now()
+		in.Gate, in.ClaimFailure, in.Policy, in.Now = s.gates.Gate(), s.claims.Failure(), r.Policy, r.Clock.Now()
 		in.Opened, in.Detached = s.gates.Opened(in.Now), s.detached
 		in.Unlisted = func(pod *corev1.Pod) (string, bool) {
 			return r.resolver.WhyUnlisted(binding, in.Resolution.Service, pod)

@@ -16,9 +16,6 @@ const (
 	// of a label, within a second or two, each for itself. It is a pause and no question, as none of them answers for the others, and
 	// asking as the incumbent would need the right to impersonate it.
 	fenceDelay = 10 * time.Second
-	// settleDelay is how long nothing is done for a binding after the API server has said that it was taken from the incumbent, whose pass
-	// may be under way. It wants the same targets, and ends with a checkpoint. It is a pause, as nothing else tells that there was a pass.
-	settleDelay = 10 * time.Second
 	// quietTime is how long the incumbent must leave a binding of ours alone before we work on it again.
 	quietTime = time.Minute
 )

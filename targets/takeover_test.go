@@ -6,7 +6,6 @@ package targets
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/claims"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -184,7 +184,7 @@ func TestBesideGoesOnWhenTheLabelIsBackDuringACall(t *testing.T) {
 func TestBesideWritesAgainWhatAGiveBackCleared(t *testing.T) {
 	inBedBeside(t, registered, func(b *bed) {
 		b.hang("") // so that a new group says nothing new
-		b.run(fenceDelay+settleDelay+10*time.Second, webKey)
+		b.run(fenceDelay+claims.SettleDelay+10*time.Second, webKey)
 		before := b.binding().Status
 		b.watchHandover(&handoverWrites{finalizer: func(func() error) error {
 			return apierrors.NewForbidden(corev1.Resource("targetgroupbindings"), "web", errors.New("a policy"))
@@ -248,9 +248,9 @@ func TestBesideSettlesFromTheAnswerOn(t *testing.T) {
 				if !b.Mode.Holds(b.binding()) {
 					t.Fatal("the binding is not taken")
 				}
-				b.run(slow+settleDelay-2*time.Second, webKey)
+				b.run(slow+claims.SettleDelay-2*time.Second, webKey)
 				if n := len(b.aws.Calls("")); n != 0 {
-					t.Errorf("%d calls to AWS within %s after the answer, want none", n, settleDelay)
+					t.Errorf("%d calls to AWS within %s after the answer, want none", n, claims.SettleDelay)
 				}
 				b.intercept(interceptor.Funcs{})
 				b.run(10*time.Second, webKey)
@@ -360,21 +360,5 @@ func TestBesideGivesBackTheOtherBindingsOfTheGroup(t *testing.T) {
 				t.Errorf("it wakes the others: %t, want %t", got, tc.want)
 			}
 		})
-	}
-}
-
-func TestIsRefusal(t *testing.T) {
-	group := corev1.Resource("targetgroupbindings")
-	for name, tc := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"a conflict": {apierrors.NewConflict(group, "web", nil), true}, "no right": {apierrors.NewForbidden(group, "web", nil), true},
-		"a timeout": {apierrors.NewTimeoutError("slow", 1), false}, "a fault of the server": {apierrors.NewInternalError(errors.New("etcd")), false},
-		"no answer": {context.DeadlineExceeded, false}, "no status": {apierrors.FromObject(&metav1.Status{Code: http.StatusOK}), false},
-	} {
-		if got := isRefusal(tc.err); got != tc.want {
-			t.Errorf("%s is a refusal: %t, want %t", name, got, tc.want)
-		}
 	}
 }

@@ -31,7 +31,7 @@ func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why s
 		next.in(targetgroup.RecheckPause)
 	}
 	next.in(r.statuses.Write(s.status, binding, status.Input{
-		Generation: binding.Generation, Group: s.group.Snapshot(), ClaimFailure: s.claims.failure(), Unsupported: why, Successor: successor,
+		Generation: binding.Generation, Group: s.group.Snapshot(), ClaimFailure: s.claims.Failure(), Unsupported: why, Successor: successor,
 	}))
 	return next.result()
 }
@@ -56,7 +56,7 @@ func (r *Registrar) forbid(s session, binding *v1beta1.TargetGroupBinding, why s
 	next.in(targetgroup.RecheckPause)
 	next.in(detached.Next(r.Policy, now))
 	next.in(r.statuses.Write(s.status, binding, status.Input{
-		Generation: binding.Generation, Group: s.group.Snapshot(), ClaimFailure: s.claims.failure(), Forbidden: why,
+		Generation: binding.Generation, Group: s.group.Snapshot(), ClaimFailure: s.claims.Failure(), Forbidden: why,
 	}))
 	return next.result()
 }
@@ -98,5 +98,5 @@ func (r *Registrar) release(s session, binding *v1beta1.TargetGroupBinding, left
 		both.Note = events.Cut(left.Note + ". " + rulesLeft.Note)
 		left = &both
 	}
-	return r.claims.release(s, binding, cmp.Or(left, rulesLeft))
+	return r.claims.Release(s.claims, binding, cmp.Or(left, rulesLeft))
 }

@@ -32,9 +32,9 @@ import (
 
 // permissions are all that targetgate is granted, and the function that needs it, in its file.
 var permissions = []struct{ role, resource, name, verbs, need string }{
-	{"ClusterRole", "configmaps", "", "get", "targets/record.go readRecord"},
-	{"ClusterRole", "configmaps", "", "create patch", "targets/record.go saveRecord"},
-	{"ClusterRole", "configmaps", "", "delete", "targets/record.go deleteRecord"},
+	{"ClusterRole", "configmaps", "", "get", "targets/claims/record.go ReadRecord"},
+	{"ClusterRole", "configmaps", "", "create patch", "targets/claims/record.go saveRecord"},
+	{"ClusterRole", "configmaps", "", "delete", "targets/claims/record.go deleteRecord"},
 	{"ClusterRole", "endpointslices.discovery.k8s.io", "", "list watch", "targets/setup.go SetupWithManager"},
 	{"ClusterRole", "events.events.k8s.io", "", "create", "targets/events/queue.go create"},
 	{"ClusterRole", "mutatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "get", "targets/scope/scope.go ReadScope"},
@@ -46,7 +46,7 @@ var permissions = []struct{ role, resource, name, verbs, need string }{
 	{"ClusterRole", "pods/status", "", "patch", "readiness/condition.go Set"},
 	{"ClusterRole", "services", "", "list watch", "targets/setup.go SetupWithManager"},
 	{"ClusterRole", "targetgroupbindings.elbv2.k8s.aws", "", "list watch", "targets/setup.go SetupWithManager"},
-	{"ClusterRole", "targetgroupbindings.elbv2.k8s.aws", "", "patch", "targets/claims.go addFinalizer"},
+	{"ClusterRole", "targetgroupbindings.elbv2.k8s.aws", "", "patch", "targets/claims/claims.go addFinalizer"},
 	{"ClusterRole", "targetgroupbindings/status.elbv2.k8s.aws", "", "patch", "targets/status/writer.go patch"},
 	{"ClusterRole", "validatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "list watch", "webhook/certs/selfmade.go watch"},
 	{"ClusterRole", "validatingwebhookconfigurations.admissionregistration.k8s.io", webhookName, "patch", "webhook/certs/pass.go write"},

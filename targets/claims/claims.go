@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package claims
 
 import (
 	"context"
@@ -28,16 +28,11 @@ import (
 	"github.com/targetgate/targetgate/targets/writes"
 )
 
-// Claims are what has to be written before a target may enter the group, so that it will be found again and cleaned up by
-// whoever comes after us: the finalizer of the binding and, for a shared group, the record of our targets. They are written beside
-// the passes, as is their removal when the binding goes, one write at a time for each binding: an API server that is slow to answer
-// one, because of another webhook, delays no deregistration.
-
 // claimTimeout bounds the writes of one claim. The API server gives a request up after as long.
 const claimTimeout = time.Minute
 
-// claims are those of one binding. Safe for concurrent use.
-type claims struct {
+// Claims are those of one binding. Safe for concurrent use.
+type Claims struct {
 	mode ownership.Mode
 
 	mu      sync.Mutex
@@ -52,12 +47,13 @@ type claims struct {
 	recordWritten bool             // there is a ConfigMap that says the same
 }
 
-func newClaims(mode ownership.Mode) *claims {
-	return &claims{mode: mode, slot: retry.Slot{MaxBackoff: retry.MaxUrgentBackoff, Category: retry.Kubernetes}}
+// New returns the claims of a binding of which nothing is known yet.
+func New(mode ownership.Mode) *Claims {
+	return &Claims{mode: mode, slot: retry.Slot{MaxBackoff: retry.MaxUrgentBackoff, Category: retry.Kubernetes}}
 }
 
-// claimWriter writes claims.
-type claimWriter struct {
+// Writer writes claims. Safe for concurrent use, after Start.
+type Writer struct {
 	client   client.Client
 	uncached client.Reader
 	clock    clock.PassiveClock
@@ -67,11 +63,18 @@ type claimWriter struct {
 	requeue func(types.NamespacedName)
 }
 
-// claim has written what is missing for the plan, and says when to come back after a failure.
-func (w *claimWriter) claim(
-	s session, binding *v1beta1.TargetGroupBinding, group targetgroup.Snapshot, p plan.Plan,
-) (retryIn time.Duration) {
-	c := s.claims
+// NewWriter returns a writer that writes by way of c, and reads records from uncached: they are read too rarely to be kept in a cache.
+func NewWriter(c client.Client, uncached client.Reader, clk clock.PassiveClock, reporter report.Reporter) *Writer {
+	return &Writer{client: c, uncached: uncached, clock: clk, reporter: reporter}
+}
+
+// Start is called before any write: ctx ends the writes, and the end of each requeues its binding.
+func (w *Writer) Start(ctx context.Context, requeue func(types.NamespacedName)) {
+	w.context, w.requeue = ctx, requeue
+}
+
+// Claim has written what is missing for the plan, and says when to come back after a failure.
+func (w *Writer) Claim(c *Claims, binding *v1beta1.TargetGroupBinding, group targetgroup.Snapshot, p plan.Plan) (retryIn time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var wanted ownership.Record
@@ -84,7 +87,7 @@ func (w *claimWriter) claim(
 	if !due && !c.slot.Busy {
 		c.slot.Clear()
 	}
-	retryIn, _ = w.start(s, due, func(ctx context.Context) error {
+	retryIn, _ = w.start(c, binding, due, func(ctx context.Context) error {
 		if err := w.addFinalizer(ctx, c, binding.DeepCopy()); err != nil || !changed {
 			return err
 		}
@@ -95,8 +98,10 @@ func (w *claimWriter) claim(
 
 // start begins the writes of a claim if they are due and may start, and requeues the binding when they end. The caller holds
 // the lock.
-func (w *claimWriter) start(s session, due bool, write func(context.Context) error) (retryIn time.Duration, began bool) {
-	c := s.claims
+func (w *Writer) start(c *Claims, binding *v1beta1.TargetGroupBinding, due bool, write func(context.Context) error) (
+	retryIn time.Duration, began bool,
+) {
+	key := client.ObjectKeyFromObject(binding)
 	retryIn, began = c.slot.Start(due, w.clock.Now())
 	if began {
 		go func() {
@@ -104,17 +109,17 @@ func (w *claimWriter) start(s session, due bool, write func(context.Context) err
 			defer cancel()
 			err := write(ctx)
 			if err != nil && !apierrors.IsConflict(err) {
-				ctrl.LoggerFrom(w.context).Error(err, "Failed to claim or release a binding, will retry", "binding", s.key)
+				ctrl.LoggerFrom(w.context).Error(err, "Failed to claim or release a binding, will retry", "binding", key)
 			}
 			c.done(w.clock.Now(), err)
-			w.requeue(s.key)
+			w.requeue(key)
 		}()
 	}
 	return retryIn, began
 }
 
 // done takes the end of the writes. After a conflict the cache has yet to show what it missed.
-func (c *claims) done(now time.Time, err error) {
+func (c *Claims) done(now time.Time, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if apierrors.IsConflict(err) {
@@ -127,25 +132,25 @@ func (c *claims) done(now time.Time, err error) {
 
 // lacksFinalizer reports whether the binding has no finalizer of ours, or still has what is removed with it: the cache may show it as it
 // was before we changed that. The caller holds the lock.
-func (c *claims) lacksFinalizer(binding *v1beta1.TargetGroupBinding) bool {
+func (c *Claims) lacksFinalizer(binding *v1beta1.TargetGroupBinding) bool {
 	return binding.ResourceVersion != c.version && !c.mode.IsClaimed(binding)
 }
 
 // isOurs reports whether the binding has our finalizer, though the cache may not show it yet. The caller holds the lock.
-func (c *claims) isOurs(binding *v1beta1.TargetGroupBinding) bool {
+func (c *Claims) isOurs(binding *v1beta1.TargetGroupBinding) bool {
 	return c.mode.Holds(binding) || binding.ResourceVersion == c.version
 }
 
-// addsFinalizer reports whether the finalizer is being added: its end requeues the binding. A status that is written meanwhile
+// AddsFinalizer reports whether the finalizer is being added: its end requeues the binding. A status that is written meanwhile
 // would have the API server refuse it, and the first registration wait.
-func (c *claims) addsFinalizer(binding *v1beta1.TargetGroupBinding) bool {
+func (c *Claims) AddsFinalizer(binding *v1beta1.TargetGroupBinding) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.slot.Busy && c.lacksFinalizer(binding)
 }
 
-// claimed says which targets may be registered: those for which everything is written. Others may leave.
-func (c *claims) claimed(binding *v1beta1.TargetGroupBinding) func(elbv2.Target) bool {
+// Claimed says which targets may be registered: those for which everything is written. Others may leave.
+func (c *Claims) Claimed(binding *v1beta1.TargetGroupBinding) func(elbv2.Target) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ours := c.isOurs(binding)
@@ -156,8 +161,8 @@ func (c *claims) claimed(binding *v1beta1.TargetGroupBinding) func(elbv2.Target)
 	}
 }
 
-// failure is why nothing may be registered, nil when everything is written or may be soon.
-func (c *claims) failure() error {
+// Failure is why nothing may be registered, nil when everything is written or may be soon.
+func (c *Claims) Failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.slot.Lasting()
@@ -165,7 +170,7 @@ func (c *claims) failure() error {
 
 // addFinalizer claims the binding in one patch; that what the incumbent left could not be removed is an event and no error, if the
 // finalizer is ours already. The lock is optimistic: lists of finalizers must not be overwritten.
-func (w *claimWriter) addFinalizer(ctx context.Context, c *claims, binding *v1beta1.TargetGroupBinding) error {
+func (w *Writer) addFinalizer(ctx context.Context, c *Claims, binding *v1beta1.TargetGroupBinding) error {
 	if c.mode.IsClaimed(binding) {
 		return nil
 	}
@@ -186,21 +191,21 @@ func (w *claimWriter) addFinalizer(ctx context.Context, c *claims, binding *v1be
 	return fmt.Errorf("adding finalizer: %w", err)
 }
 
-func (c *claims) setVersion(version string) {
+func (c *Claims) setVersion(version string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.version, c.failed, c.giving = version, "", giving{}
 }
 
 // tellFailed tells of a change of finalizers that failed, once for as long as it does. A conflict only asks for another try.
-func (w *claimWriter) tellFailed(binding *v1beta1.TargetGroupBinding, c *claims, err error, e events.Event) {
+func (w *Writer) tellFailed(binding *v1beta1.TargetGroupBinding, c *Claims, err error, e events.Event) {
 	if !apierrors.IsConflict(err) && c.newFailure(e.Reason) {
 		w.reporter.Event(binding, e)
 	}
 }
 
 // newFailure reports whether the last change of finalizers did not fail for that reason.
-func (c *claims) newFailure(reason string) bool {
+func (c *Claims) newFailure(reason string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	isNew := c.failed != reason
@@ -208,14 +213,13 @@ func (c *claims) newFailure(reason string) bool {
 	return isNew
 }
 
-// release has the binding released beside the pass, once a claim that is under way has ended, and says when to come back after a
+// Release has the binding released beside the pass, once a claim that is under way has ended, and says when to come back after a
 // failure. Left is to be told then.
-func (w *claimWriter) release(s session, binding *v1beta1.TargetGroupBinding, left *events.Event) (retryIn time.Duration) {
-	c := s.claims
+func (w *Writer) Release(c *Claims, binding *v1beta1.TargetGroupBinding, left *events.Event) (retryIn time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	due := binding.ResourceVersion != c.version // or the cache does not show yet that it is released
-	retryIn, _ = w.start(s, due, func(ctx context.Context) error {
+	retryIn, _ = w.start(c, binding, due, func(ctx context.Context) error {
 		err := w.removeFinalizer(ctx, c, binding)
 		if err == nil && left != nil {
 			w.reporter.Event(binding, *left)
@@ -226,7 +230,7 @@ func (w *claimWriter) release(s session, binding *v1beta1.TargetGroupBinding, le
 }
 
 // removeFinalizer lets the API server delete the binding, once what we keep beside it is gone.
-func (w *claimWriter) removeFinalizer(ctx context.Context, c *claims, binding *v1beta1.TargetGroupBinding) error {
+func (w *Writer) removeFinalizer(ctx context.Context, c *Claims, binding *v1beta1.TargetGroupBinding) error {
 	if err := w.deleteRecord(ctx, binding); err != nil {
 		return err
 	}

@@ -1,0 +1,98 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package claims
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/targets/ownership"
+	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/targetgroup"
+	"github.com/targetgate/targetgate/targets/v1beta1"
+	"github.com/targetgate/targetgate/targets/writes"
+)
+
+// ReadRecord yields an empty record where there is none.
+func (w *Writer) ReadRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) (read ownership.Record, exists bool, err error) {
+	var configMap corev1.ConfigMap
+	key := client.ObjectKey{Namespace: binding.Namespace, Name: ownership.RecordName(binding.Name)}
+	ctx, cancel := context.WithTimeout(ctx, writes.Timeout)
+	defer cancel()
+	err = w.uncached.Get(ctx, key, &configMap)
+	return ownership.ParseRecord(configMap.Data[ownership.RecordKey]), err == nil, client.IgnoreNotFound(err)
+}
+
+// MayRecord reports whether the API server lets us keep records.
+func (w *Writer) MayRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) bool {
+	_, _, err := w.ReadRecord(ctx, binding)
+	return !apierrors.IsForbidden(err)
+}
+
+// saveRecord brings the record of a shared group up to date.
+func (w *Writer) saveRecord(ctx context.Context, c *Claims, binding *v1beta1.TargetGroupBinding, wanted ownership.Record) error {
+	configMap := corev1ac.ConfigMap(ownership.RecordName(binding.Name), binding.Namespace).
+		WithData(map[string]string{ownership.RecordKey: wanted.String()})
+	if err := w.client.Apply(ctx, configMap, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
+		return fmt.Errorf("writing the record of our targets: %w", err)
+	}
+	c.SetRecord(wanted, true)
+	return nil
+}
+
+// fieldOwner is who we are to server-side apply.
+const fieldOwner = "targetgate"
+
+// deleteRecord deletes the record of a binding that goes.
+func (w *Writer) deleteRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
+	if !binding.Spec.MultiClusterTargetGroup {
+		return nil
+	}
+	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: ownership.RecordName(binding.Name)}}
+	if err := w.client.Delete(ctx, configMap); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting the record of our targets: %w", err)
+	}
+	return nil
+}
+
+// nextRecord is what the record must hold once the plan is being carried out: every target of ours that is or may be in
+// the group, and every one that is about to be.
+func nextRecord(r ownership.Record, group targetgroup.Targets, p plan.Plan) ownership.Record {
+	next := ownership.Record{}
+	for id, t := range group {
+		_, listed := r[id]
+		if t.Owner != "" || listed && (t.MayBeIn() || t.UnderWay()) {
+			next[id] = r[id]
+		}
+	}
+	for _, added := range []targetgroup.Registrations{p.Register, p.Adopt} {
+		for id := range added {
+			next[id] = r[id]
+		}
+	}
+	return next
+}
+
+// Record is the record, nil before it was read.
+func (c *Claims) Record() ownership.Record {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.record
+}
+
+// SetRecord is called when the record was read. Written says that there is a ConfigMap of it.
+func (c *Claims) SetRecord(r ownership.Record, written bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.record, c.recordWritten = r, written
+}
+
+// ForgetRecord has the record read again.
+func (c *Claims) ForgetRecord() { c.SetRecord(nil, false) }
