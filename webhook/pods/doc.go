@@ -34,8 +34,8 @@
 // How long: --termination-delay-alb or --termination-delay-nlb, by the protocols of the target groups, the longest of
 // several. The pod's annotation targetgate.dev/termination-delay overrides both; "0" means none.
 //
-//   - A container with its own preStop is left alone; its author knows better. A warning says if that cannot be long enough: a
-//     sleep shorter than the load balancer needs, or another preStop with a grace period that was shorter than that.
+//   - A container with its own preStop is left alone, and so are its probes; its author knows better. A warning says if that cannot be
+//     long enough: a sleep shorter than the load balancer needs, or another preStop with a grace period that was shorter than that.
 //   - If another webhook changes the pod, the API server calls us again (reinvocationPolicy IfNeeded). Then new containers get
 //     the same sleep, and the grace period stays. The annotation targetgate.dev/termination-protection, which records the
 //     sleep, tells the two calls apart. It counts only if a container sleeps that long and the grace period allows it, because
@@ -44,9 +44,12 @@
 //     SIGTERM when the regular containers have ended. Their own preStop, as in Istio's proxy, still runs at the pod's
 //     deletion: one that makes the sidecar refuse connections must wait as long as the sleep.
 //   - The pods of a Job are pods: a preStop does not run when a container ends by itself, only when it is stopped.
-//   - A container that fails a liveness or startup probe is stopped, too, and sleeps before it restarts. So that this takes no
-//     longer than without us, its probes get the pod's original grace period as their own, unless they have one: it ends the
-//     sleep.
+//   - A container that fails a liveness or startup probe is stopped, too, and the kubelet runs its preStop within the probe's own
+//     terminationGracePeriodSeconds or, without one, within the pod's, which we lengthen. So its probes get the pod's original
+//     grace period, at least 1 s, unless they have one. The sleep takes as much of it as it needs, SIGTERM follows, and the
+//     rest is the app's, at least 2 s. So a container that ignores SIGTERM is killed at most 2 s later than without us, and one that
+//     heeds it restarts later by the sleep or the original grace period, whichever is shorter. The field does not count when
+//     the pod is deleted.
 //   - Anything that gives pods less time than the sleep (kubectl drain --grace-period, a Spot interruption with its 120 s) cuts
 //     it short, and the kubelet then leaves 2 s to shut down after SIGTERM. A pod that selects Spot nodes gets a warning about
 //     a sleep above 110 s. The default of 130 s stays: a shorter one would lose requests behind Network Load Balancers on all

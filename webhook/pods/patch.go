@@ -58,14 +58,15 @@ func protectionPatch(pod *podView, p protection) []review.Operation {
 	return out
 }
 
-// probePatch gives the container's probes the pod's original grace period, unless they have one. So a container that fails a
-// probe restarts as soon as without our longer grace period.
+// probePatch gives the container's liveness and startup probe the pod's original grace period, in seconds, unless they have one. It
+// ends the preStop sleep of a container that fails such a probe; after it come SIGTERM and at least 2 s. API servers refuse the field
+// in readiness probes.
 func probePatch(c *containerView, at int, before int64) []review.Operation {
 	var out []review.Operation
 	patch := func(name string, probe *probeView) {
 		if probe != nil && probe.TerminationGracePeriodSeconds == nil {
 			path := fmt.Sprintf("/spec/containers/%d/%s/terminationGracePeriodSeconds", at, name)
-			out = append(out, review.Add(path, max(before, 1))) // the API server rejects 0 here
+			out = append(out, review.Add(path, max(before, 1))) // API servers refuse 0 here
 		}
 	}
 	patch("livenessProbe", c.LivenessProbe)

@@ -119,6 +119,16 @@ func TestProtect(t *testing.T) {
 			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":30,"containers":[{"name":"web",` + slept30 + `},{"name":"mesh",` + slept30 +
 				`,"startupProbe":{"terminationGracePeriodSeconds":1}}]}}`,
 		},
+		"a probe's grace period must be positive": {
+			pod: `{"metadata":{},"spec":{"terminationGracePeriodSeconds":0,"containers":[{"name":"web","livenessProbe":{}}]}}`,
+			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":30,"containers":[{"name":"web",` + slept30 +
+				`,"livenessProbe":{"terminationGracePeriodSeconds":1}}]}}`,
+		},
+		"probes of init containers and native sidecars stay": {
+			pod: `{"metadata":{},"spec":{"initContainers":[{"name":"mesh","restartPolicy":"Always","livenessProbe":{},"startupProbe":{}}],"containers":[{"name":"web"}]}}`,
+			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":60,"initContainers":[{"name":"mesh","restartPolicy":"Always",` +
+				`"livenessProbe":{},"startupProbe":{}}],"containers":[{"name":"web",` + slept30 + `}]}}`,
+		},
 		"on Spot, behind a Network Load Balancer": {
 			pod: `{"metadata":{},"spec":{"nodeSelector":{"karpenter.sh/capacity-type":"spot"},"containers":[{"name":"web"}]}}`, protocol: "TCP",
 			want: `{"metadata":{"annotations":{"targetgate.dev/termination-protection":"130s"}},"spec":{"nodeSelector":{"karpenter.sh/capacity-type":"spot"},` +
@@ -354,6 +364,7 @@ func TestProtectTwiceIsProtectOnce(t *testing.T) {
 		later.Labels = map[string]string{"changed": "too"}
 		got, _ := protected(t, usual, webhooktest.Encode(t, later), "HTTP")
 		assertProtected(t, pod, decode(t, got))
+		assertProbesEndTheSleep(t, pod, later, decode(t, got))
 		final, _ := protected(t, usual, got, "HTTP")
 		webhooktest.AssertJSON(t, got, final)
 	}
@@ -373,6 +384,36 @@ func assertProtected(t *testing.T, before, after *corev1.Pod) {
 	}
 }
 
+// assertProbesEndTheSleep fails unless liveness and startup probes of the containers that got a sleep have the pod's original grace
+// period, and all others what they had. Later is the pod when the last call came.
+func assertProbesEndTheSleep(t *testing.T, before, later, after *corev1.Pod) {
+	t.Helper()
+	original := ptr.Deref(before.Spec.TerminationGracePeriodSeconds, 30)
+	for i, c := range after.Spec.Containers {
+		had := later.Spec.Containers[i]
+		if i < len(before.Spec.Containers) {
+			had = before.Spec.Containers[i]
+		}
+		got := []*int64{ownGrace(c.LivenessProbe), ownGrace(c.StartupProbe), ownGrace(c.ReadinessProbe)}
+		want := []*int64{ownGrace(had.LivenessProbe), ownGrace(had.StartupProbe), nil}
+		for at, probe := range []*corev1.Probe{had.LivenessProbe, had.StartupProbe} {
+			if sleeps := had.Lifecycle == nil || had.Lifecycle.PreStop == nil; sleeps && probe != nil && want[at] == nil {
+				want[at] = &original
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("grace periods of liveness, startup and readiness probe of container %s (-want +got):\n%s", c.Name, diff)
+		}
+	}
+}
+
+func ownGrace(probe *corev1.Probe) *int64 {
+	if probe == nil {
+		return nil
+	}
+	return probe.TerminationGracePeriodSeconds
+}
+
 func randomPod(random *rand.Rand) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 	if random.IntN(2) == 0 {
@@ -389,9 +430,15 @@ func randomPod(random *rand.Rand) *corev1.Pod {
 
 func randomContainer(random *rand.Rand, name string) corev1.Container {
 	hook := &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"true"}}}
-	return corev1.Container{Name: name, Lifecycle: []*corev1.Lifecycle{
-		nil, nil, {}, {PostStart: hook}, {PreStop: hook}, {PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 5}}},
-	}[random.IntN(6)]}
+	probe := func() *corev1.Probe {
+		return []*corev1.Probe{nil, {}, {TerminationGracePeriodSeconds: ptr.To[int64](7)}}[random.IntN(3)]
+	}
+	return corev1.Container{
+		Name: name, LivenessProbe: probe(), StartupProbe: probe(), ReadinessProbe: []*corev1.Probe{nil, {}}[random.IntN(2)],
+		Lifecycle: []*corev1.Lifecycle{
+			nil, nil, {}, {PostStart: hook}, {PreStop: hook}, {PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 5}}},
+		}[random.IntN(6)],
+	}
 }
 
 func decode(t *testing.T, raw string) *corev1.Pod {
