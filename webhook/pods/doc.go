@@ -50,10 +50,13 @@
 //     rest is the app's, at least 2 s. So a container that ignores SIGTERM is killed at most 2 s later than without us, and one that
 //     heeds it restarts later by the sleep or the original grace period, whichever is shorter. The field does not count when
 //     the pod is deleted.
-//   - Anything that gives pods less time than the sleep (kubectl drain --grace-period, a Spot interruption with its 120 s) cuts
-//     it short, and the kubelet then leaves 2 s to shut down after SIGTERM. A pod that selects Spot nodes gets a warning about
-//     a sleep above 110 s. The default of 130 s stays: a shorter one would lose requests behind Network Load Balancers on all
-//     other nodes.
+//   - Anything that gives pods less time than the sleep cuts it short, and the kubelet then leaves 2 s to shut down after SIGTERM.
+//     targets/README.md lists what does. What the pod itself shows gets a warning (warnings.go): its own sleep takes the whole grace
+//     period, or it selects Spot nodes, which are gone 120 s after their notice, and sleeps for more than 110 s. The default of
+//     130 s stays: a shorter one would lose requests behind Network Load Balancers on all other nodes.
+//   - Deletions and evictions are not reviewed. A shorter grace period is known only then, but each deletion would wait for us, up to
+//     the timeout while we are down. A review of an eviction, as by kubectl drain, does not have the pod, and the deletion that
+//     follows has no review. Most callers are controllers, which nobody watches for warnings. So package targets tells of it.
 //   - The annotation is left out if it would exceed the size limit of a pod's annotations. If we are called again for such a
 //     pod, with a new container, we extend its grace period once more.
 //   - Pods without a gate are not changed, but for those of ProtectPath: in namespaces with the label targetgate.dev/protect the incumbent

@@ -43,6 +43,9 @@ func FuzzPodReview(f *testing.F) {
 			`"containers":[{"lifecycle":{"preStop":null,"postStart":{}}},null]}}`,
 		`{"metadata":{"labels":{"app":"web"},"annotations":{"targetgate.dev/termination-delay":"1h","targetgate.dev/termination-protection":"30s"}},` +
 			`"spec":{"terminationGracePeriodSeconds":9223372036854775807,"containers":[{"lifecycle":{"preStop":{"sleep":{"seconds":30}}}},{}]}}`,
+		`{"metadata":{"labels":{"app":"web"},"annotations":{"targetgate.dev/keep-until-replaced":"no","targetgate.dev/termination-delay":"2m"}},` +
+			`"spec":{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[` +
+			`{"key":"karpenter.sh/capacity-type","operator":"In","values":["spot"]},null]},null]}}},"containers":[{"livenessProbe":{},"startupProbe":null}]}}`,
 		`{"metadata":null,"spec":{"readinessGates":[null,{"conditionType":"target-health.alb.ingress.k8s.aws/a"}]}}`,
 		`{"Metadata":{"LABELS":{"app":"web"}},"SPEC":{}}`,
 		`[]`, `null`, `{"metadata":{"labels":{"app":"web"}}}`,

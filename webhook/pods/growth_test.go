@@ -20,6 +20,10 @@ func hostilePods(bytes int) map[string]string {
 	annotated := func(annotations string) string {
 		return `{"metadata":{"labels":{"app":"web"},"annotations":{` + annotations + `}},"spec":{"containers":[{}]}}`
 	}
+	affine := func(terms string) string {
+		return `{"metadata":{"labels":{"app":"web"},"annotations":{"` + delayAnnotation + `":"2m"}},"spec":{"affinity":{"nodeAffinity":{` +
+			`"requiredDuringSchedulingIgnoredDuringExecution":{` + terms + `}}},"containers":[{}]}}`
+	}
 	deep := min(bytes/2, 9000) // of which the decoder refuses more
 	return map[string]string{
 		"containers":        spec(`"containers":[` + webhooktest.Listed(`{}`, bytes) + `]`),
@@ -39,6 +43,10 @@ func hostilePods(bytes int) map[string]string {
 		"a long name":       spec(`"containers":[{"name":"` + strings.Repeat("x", bytes) + `"}]`),
 		"escapes":           `{"metadata":{"labels":{"app":"web","x":"` + strings.Repeat(`\u0001`, bytes/6) + `"}},"spec":{}}`,
 		"commas in text":    annotated(`"a":"` + strings.Repeat(",", bytes) + `"`),
+		"node terms":        affine(`"nodeSelectorTerms":[` + webhooktest.Listed(`{}`, bytes) + `]`),
+		"node expressions":  affine(`"nodeSelectorTerms":[` + webhooktest.Listed(`{"matchExpressions":[`+strings.Repeat(`{},`, 900)+`{}]}`, bytes) + `]`),
+		"node values":       affine(`"nodeSelectorTerms":[{"matchExpressions":[{"values":[` + webhooktest.Listed(`""`, bytes) + `]}]}]`),
+		"the same terms":    affine(webhooktest.Listed(`"nodeSelectorTerms":[`+strings.Repeat(`{},`, 900)+`{}]`, bytes)),
 		"quotes":            annotated(`"a":"` + strings.Repeat(`\"`, bytes/2) + `"`),
 	}
 }

@@ -72,9 +72,10 @@ func (m *mutator) gate(pod *podView, covering []coveringBinding) review.Answer {
 	injection := readiness.Inject(pod.gates(), gates)
 	gatesInjected.Add(float64(len(injection.Add)))
 	protection := m.protect(pod, covering)
+	warnings := append(protection.Warnings, pod.keepUnclear()...)
 	return review.Answer{
 		Patch:    append(gatePatch(injection, len(pod.gates())), protection.Patch...),
-		Warnings: append(protection.Warnings, leftOut(injection.LeftOut)...),
+		Warnings: append(warnings, leftOut(injection.LeftOut)...),
 	}
 }
 

@@ -6,6 +6,7 @@ package pods
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,8 @@ const (
 	// protectionAnnotation on a pod records the sleep it got. It tells a later call that the grace period is long enough
 	// already, and how long containers added in between have to sleep.
 	protectionAnnotation = "targetgate.dev/termination-protection"
+	// keepAnnotation on a pod, "false", says that its target need not stay until as many others are healthy when it is deleted.
+	keepAnnotation = "targetgate.dev/keep-until-replaced"
 
 	// MaxTerminationDelay is the longest termination delay.
 	MaxTerminationDelay = elbv2.MaxDeregistrationDelay
@@ -78,6 +81,11 @@ func (t Termination) byType(protocols []v1beta1.Protocol) int64 {
 	return wholeSeconds(longest)
 }
 
+// isNetwork reports whether target groups of the protocol are for Network Load Balancers; that of an unknown one is not known.
+func isNetwork(protocol v1beta1.Protocol) bool {
+	return protocol != "" && !elbv2.IsApplication(protocol)
+}
+
 func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // protector adds the termination delay to pods.
@@ -124,7 +132,8 @@ func (t *protector) protect(pod *podView, protocols []v1beta1.Protocol) protecti
 		p.grace = max(p.grace, min(p.grace+needed, longestGrace)) // a sum that overflows int64 is negative
 	}
 	p.warn(p.tooShort(pod, needed, slept))
-	p.warn(pod.onSpot(max(p.sleep, slept)))
+	p.warn(p.noTimeLeft(pod, slept))
+	p.warn(p.onSpot(pod, slices.ContainsFunc(protocols, isNetwork)))
 	return p
 }
 

@@ -133,8 +133,8 @@ func TestProtect(t *testing.T) {
 			pod: `{"metadata":{},"spec":{"nodeSelector":{"karpenter.sh/capacity-type":"spot"},"containers":[{"name":"web"}]}}`, protocol: "TCP",
 			want: `{"metadata":{"annotations":{"targetgate.dev/termination-protection":"130s"}},"spec":{"nodeSelector":{"karpenter.sh/capacity-type":"spot"},` +
 				`"terminationGracePeriodSeconds":160,"containers":[{"name":"web","lifecycle":{"preStop":{"sleep":{"seconds":130}}}}]}}`,
-			wantWarnings: []string{`the pod sleeps 130 s before SIGTERM, but a Spot instance is gone 120 s after its notice: ` +
-				`set annotation targetgate.dev/termination-delay: 90s to leave time for shutdown`},
+			wantWarnings: []string{`the pod sleeps 130 s before SIGTERM, but a Spot instance is gone 120 s after its notice, and a Network Load Balancer ` +
+				`may send for 200 s: use On-Demand nodes, or shorten the sleep to 90 s (annotation targetgate.dev/termination-delay, or preStop)`},
 		},
 		"on Spot, behind an Application Load Balancer": {
 			pod: `{"metadata":{},"spec":{"nodeSelector":{"eks.amazonaws.com/capacityType":"SPOT"},"containers":[{"name":"web"}]}}`,

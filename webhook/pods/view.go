@@ -5,6 +5,7 @@ package pods
 
 import (
 	"cmp"
+	"encoding/json"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +40,24 @@ type podSpecView struct {
 	TerminationGracePeriodSeconds *int64                                    `json:"terminationGracePeriodSeconds"`
 	Containers                    review.Bounded[[]containerView]           `json:"containers"`
 	NodeSelector                  review.Bounded[map[string]string]         `json:"nodeSelector"`
+	Affinity                      struct {
+		NodeAffinity struct {
+			Required struct {
+				Terms json.RawMessage `json:"nodeSelectorTerms"` // read by nodeTerms, for few pods
+			} `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+		} `json:"nodeAffinity"`
+	} `json:"affinity"`
+}
+
+// nodeTermView selects the nodes that match all of its expressions.
+type nodeTermView struct {
+	Expressions []nodeExpressionView `json:"matchExpressions"`
+}
+
+type nodeExpressionView struct {
+	Key      string                      `json:"key"`
+	Operator corev1.NodeSelectorOperator `json:"operator"`
+	Values   []string                    `json:"values"`
 }
 
 type containerView struct {
@@ -84,4 +103,26 @@ func (c *containerView) preStop() *preStopView {
 		return nil
 	}
 	return c.Lifecycle.PreStop
+}
+
+// nodeTerms returns the terms of the required node affinity, of which a node must match one. There are none if the terms hold more
+// than review.LongestList values in all.
+func (p *podView) nodeTerms() []nodeTermView {
+	encoded := p.Spec.Affinity.NodeAffinity.Required.Terms
+	if len(encoded) == 0 || review.HoldsMore(encoded, review.LongestList, review.AllDepths) {
+		return nil
+	}
+	var terms []nodeTermView
+	if json.Unmarshal(encoded, &terms) != nil { // API servers send nothing of another type
+		return nil
+	}
+	return terms
+}
+
+// sleep returns how long the container's preStop sleeps, in seconds, or 0 if it has another one or none.
+func (c *containerView) sleep() int64 {
+	if hook := c.preStop(); hook != nil && hook.Sleep != nil {
+		return hook.Sleep.Seconds
+	}
+	return 0
 }

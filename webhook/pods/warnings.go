@@ -5,12 +5,27 @@ package pods
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/targetgate/targetgate/webhook/review"
+)
+
+// A warning says what is wrong, with figures, and what to do. Nothing is refused for it.
+
+const (
+	// longestWarning is how much of a warning API servers pass on when there are many.
+	longestWarning = 256
+	// longestQuote, in characters, is how much of a user's text a warning quotes.
+	longestQuote = 32
 )
 
 func (p *protection) warn(warning string) {
 	if warning != "" {
-		p.warnings = append(p.warnings, warning)
+		p.warnings = append(p.warnings, review.CutTo(warning, longestWarning))
 	}
 }
 
@@ -21,7 +36,7 @@ func (p *protection) tooShort(pod *podView, needed, slept int64) string {
 		c := &pod.containers()[i]
 		hook := c.preStop()
 		switch {
-		case hook != nil && hook.Sleep != nil && hook.Sleep.Seconds < needed && hook.Sleep.Seconds != slept:
+		case hook != nil && hook.Sleep != nil && hook.Sleep.Seconds < needed && (slept == 0 || hook.Sleep.Seconds != slept):
 			return fmt.Sprintf("the preStop of container %q sleeps %d s, but the load balancer may keep sending for %d s: "+
 				"lengthen or remove it", cut(c.Name), hook.Sleep.Seconds, needed)
 		case p.grace < needed, hook != nil && hook.Sleep == nil && p.before < needed:
@@ -32,30 +47,86 @@ func (p *protection) tooShort(pod *podView, needed, slept int64) string {
 	return ""
 }
 
-// spotNotice, in seconds, is how long before an interruption EC2 announces it.
-const spotNotice = 120
-
-// spotLabels are the labels by which pods select nodes on Spot instances.
-var spotLabels = map[string]string{"karpenter.sh/capacity-type": "spot", "eks.amazonaws.com/capacityType": "SPOT"}
-
-// onSpot warns about a sleep that takes all of a Spot instance's notice.
-func (p *podView) onSpot(sleep int64) string {
-	const least = 10 // seconds to shut down after SIGTERM
-	if sleep <= spotNotice-least {
-		return ""
-	}
-	for key, value := range spotLabels {
-		if p.Spec.NodeSelector.Value[key] == value {
-			return fmt.Sprintf("the pod sleeps %d s before SIGTERM, but a Spot instance is gone %d s after its notice: "+
-				"set annotation %s: 90s to leave time for shutdown", sleep, spotNotice, delayAnnotation)
+// noTimeLeft warns about the first container whose own preStop sleep takes all of the pod's grace period. The kubelet then kills
+// it 2 s after SIGTERM. API servers refuse a sleep that is longer than the grace period.
+func (p *protection) noTimeLeft(pod *podView, slept int64) string {
+	for i := range pod.containers() {
+		c := &pod.containers()[i]
+		if sleep := c.sleep(); sleep >= p.grace && sleep != slept {
+			return fmt.Sprintf("the preStop of container %q sleeps %d s of a terminationGracePeriodSeconds of %d, "+
+				"which leaves the app 2 s to shut down after SIGTERM: raise the latter by what the app needs", cut(c.Name), sleep, p.grace)
 		}
 	}
 	return ""
 }
 
-// longestQuote keeps a warning within the 256 characters that API servers pass on.
-const longestQuote = 32
+const (
+	// spotNotice, in seconds, is how long before an interruption EC2 announces it.
+	spotNotice = 120
+	// slowestNLB, in seconds, is the longest that users have seen a Network Load Balancer send to a deregistered target.
+	slowestNLB = 200
+)
 
+// spotLabels are the labels by which pods select nodes on Spot instances.
+var spotLabels = map[string]string{"karpenter.sh/capacity-type": "spot", "eks.amazonaws.com/capacityType": "SPOT"}
+
+// onSpot warns about a sleep that takes all of a Spot instance's notice. Behind a Network Load Balancer no shorter one is safe.
+func (p *protection) onSpot(pod *podView, networkBalancer bool) string {
+	const least = 10 // seconds to shut down after SIGTERM
+	sleep := p.sleep
+	for i := range pod.containers() {
+		sleep = max(sleep, pod.containers()[i].sleep())
+	}
+	if sleep <= spotNotice-least || !pod.selectsSpot() {
+		return ""
+	}
+	shorten := "shorten the sleep to 90 s (annotation " + delayAnnotation + ", or preStop)"
+	if networkBalancer {
+		return fmt.Sprintf("the pod sleeps %d s before SIGTERM, but a Spot instance is gone %d s after its notice, and a Network "+
+			"Load Balancer may send for %d s: use On-Demand nodes, or %s", sleep, spotNotice, slowestNLB, shorten)
+	}
+	return fmt.Sprintf("the pod sleeps %d s before SIGTERM, but a Spot instance is gone %d s after its notice: %s", sleep, spotNotice, shorten)
+}
+
+// selectsSpot reports whether the pod runs on nodes on Spot instances alone, by its node selector or its required node affinity.
+func (p *podView) selectsSpot() bool {
+	for key, value := range spotLabels {
+		if p.Spec.NodeSelector.Value[key] == value {
+			return true
+		}
+	}
+	terms := p.nodeTerms()
+	for i := range terms {
+		if !terms[i].selectsSpot() {
+			return false
+		}
+	}
+	return len(terms) > 0
+}
+
+// selectsSpot reports whether the term selects nodes on Spot instances alone.
+func (t *nodeTermView) selectsSpot() bool {
+	return slices.ContainsFunc(t.Expressions, func(e nodeExpressionView) bool {
+		spot, known := spotLabels[e.Key]
+		other := func(value string) bool { return value != spot }
+		return known && e.Operator == corev1.NodeSelectorOpIn && len(e.Values) > 0 && !slices.ContainsFunc(e.Values, other)
+	})
+}
+
+// keepUnclear warns about a keepAnnotation that is neither true nor false.
+func (p *podView) keepUnclear() []string {
+	asked, found := p.annotations()[keepAnnotation]
+	if !found {
+		return nil
+	}
+	if _, err := strconv.ParseBool(asked); err == nil {
+		return nil
+	}
+	warning := fmt.Sprintf("annotation %s is %q: want true or false; ignoring it", keepAnnotation, cut(asked))
+	return []string{review.CutTo(warning, longestWarning)}
+}
+
+// cut keeps a warning short.
 func cut(text string) string {
 	runes := []rune(text[:min(len(text), (longestQuote+1)*utf8.UTFMax)]) // the text may be long
 	if len(runes) <= longestQuote {
