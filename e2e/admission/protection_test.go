@@ -91,22 +91,29 @@ func TestPodsAreGivenTimeToLeave(t *testing.T) {
 	}
 }
 
-// A hung container is restarted no later for our sleep: its probes have the grace period that the pod had.
+// The kubelet ends the sleep of a container that fails a probe when the pod's original grace period is over. The API server takes none of 0 s
+// for a probe.
 func TestProbesKeepTheGracePeriod(t *testing.T) {
 	app := suite.NewApp("probed")
 	app.Replicas = 0
 	bed.Deploy(t, app)
 	bed.AwaitGated(t, app)
 	check := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(8080)}}
-	pod := suite.BarePod(app.Name, map[string]string{"app": app.Name})
-	web := &pod.Spec.Containers[0]
-	web.LivenessProbe, web.ReadinessProbe = &corev1.Probe{ProbeHandler: check}, &corev1.Probe{ProbeHandler: check}
-	web.StartupProbe = &corev1.Probe{ProbeHandler: check, TerminationGracePeriodSeconds: ptr.To[int64](7)}
-	suite.Must(t, bed.Client.Create(t.Context(), pod, client.DryRunAll))
-	web = &pod.Spec.Containers[0]
-	got := []*int64{web.LivenessProbe.TerminationGracePeriodSeconds, web.StartupProbe.TerminationGracePeriodSeconds,
-		web.ReadinessProbe.TerminationGracePeriodSeconds, pod.Spec.TerminationGracePeriodSeconds}
-	if diff := cmp.Diff([]*int64{ptr.To[int64](30), ptr.To[int64](7), nil, ptr.To[int64](60)}, got); diff != "" {
-		t.Errorf("grace periods of liveness, startup and readiness probe and of the pod (-want +got):\n%s", diff)
+	for grace, want := range map[int64][]*int64{
+		30: {ptr.To[int64](30), ptr.To[int64](7), nil, ptr.To[int64](60)},
+		0:  {ptr.To[int64](1), ptr.To[int64](7), nil, ptr.To[int64](30)},
+	} {
+		pod := suite.BarePod(app.Name, map[string]string{"app": app.Name})
+		pod.Spec.TerminationGracePeriodSeconds = ptr.To(grace)
+		web := &pod.Spec.Containers[0]
+		web.LivenessProbe, web.ReadinessProbe = &corev1.Probe{ProbeHandler: check}, &corev1.Probe{ProbeHandler: check}
+		web.StartupProbe = &corev1.Probe{ProbeHandler: check, TerminationGracePeriodSeconds: ptr.To[int64](7)}
+		suite.Must(t, bed.Client.Create(t.Context(), pod, client.DryRunAll))
+		web = &pod.Spec.Containers[0]
+		got := []*int64{web.LivenessProbe.TerminationGracePeriodSeconds, web.StartupProbe.TerminationGracePeriodSeconds,
+			web.ReadinessProbe.TerminationGracePeriodSeconds, pod.Spec.TerminationGracePeriodSeconds}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("grace periods of liveness, startup and readiness probe and of the pod, which had %d s (-want +got):\n%s", grace, diff)
+		}
 	}
 }
