@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/beside"
 	"github.com/targetgate/targetgate/targets/claims"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/targetgroup"
@@ -107,7 +108,7 @@ func TestBesideTakesBindingOnceTheFenceStands(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBedBeside(t, registered, func(b *bed) {
 		before := b.binding()
-		b.run(fenceDelay-time.Second, webKey)
+		b.run(beside.FenceDelay-time.Second, webKey)
 		if diff := cmp.Diff(before, b.binding()); diff != "" || len(b.aws.Calls("")) != 0 {
 			t.Fatalf("before the fence stands %d calls, and the binding changes (-before +after):\n%s", len(b.aws.Calls("")), diff)
 		}
@@ -143,7 +144,10 @@ func TestBesideRegistersNewBindingAtOnce(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBedBeside(t, registered, func(b *bed) {
 		b.update(func(binding *v1beta1.TargetGroupBinding) { binding.Finalizers, binding.Annotations = nil, nil })
-		b.beside.fences.see("shop", true, time.Now().Add(-time.Hour))
+		if registered, err := b.beside.IsRegistered(b.t.Context(), "shop"); !registered || err != nil {
+			t.Fatalf("registered %t, error %v", registered, err)
+		}
+		time.Sleep(beside.FenceDelay)
 		b.run(time.Second, webKey)
 		if diff := cmp.Diff([]string{v1beta1.BesideFinalizer}, b.binding().Finalizers); diff != "" {
 			t.Errorf("finalizers (-want +got):\n%s", diff)
@@ -266,7 +270,7 @@ func TestBesideGivesBackAndTakesAgain(t *testing.T) {
 			t.Errorf("calls %v, want none", calls)
 		}
 		b.label(registered)
-		b.run(fenceDelay-time.Second, webKey)
+		b.run(beside.FenceDelay-time.Second, webKey)
 		if b.Mode.Holds(b.binding()) {
 			t.Error("the binding is taken again before the fence stands again")
 		}
@@ -408,7 +412,7 @@ func TestBesideStopsWhileTwoControllersWork(t *testing.T) {
 				b.must(b.cluster.Create(t.Context(), newSlice("web-2", young)))
 				calls := len(b.aws.Calls("RegisterTargets")) + len(b.aws.Calls("DeregisterTargets"))
 				for range 3 {
-					b.run(quietTime-time.Second, webKey)
+					b.run(beside.QuietTime-time.Second, webKey)
 					checkpoint(b)
 				}
 				for _, c := range []*metav1.Condition{b.ready(), b.degraded()} {
@@ -422,7 +426,7 @@ func TestBesideStopsWhileTwoControllersWork(t *testing.T) {
 				if n := len(b.aws.Calls("RegisterTargets")) + len(b.aws.Calls("DeregisterTargets")); n != calls {
 					t.Errorf("%d calls while the incumbent works on the binding, want none", n-calls)
 				}
-				b.run(2*quietTime, webKey)
+				b.run(2*beside.QuietTime, webKey)
 				want := map[string]elbv2.State{one.String(): elbv2.StateDraining, two.String(): elbv2.StateInitial}
 				if diff := cmp.Diff(want, b.targets()); diff != "" {
 					t.Errorf("targets when the incumbent has stopped (-want +got):\n%s", diff)
@@ -445,7 +449,7 @@ func TestBesideReadsTheGroupAfterTwoControllersWorked(t *testing.T) {
 		b.update(func(binding *v1beta1.TargetGroupBinding) { binding.Annotations[v1beta1.CheckpointAnnotation] = "c/d" })
 		b.run(time.Second, webKey)
 		b.aws.Forget(testARN, one)
-		b.run(quietTime + 5*time.Second)
+		b.run(beside.QuietTime + 5*time.Second)
 		if got := b.targets()[one.String()]; got != elbv2.StateInitial {
 			t.Errorf("the target that the incumbent deregistered is %q, want it registered again", got)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/beside"
 	"github.com/targetgate/targetgate/targets/claims"
 	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/consent"
@@ -90,8 +91,7 @@ type Registrar struct {
 	rules    inboundRules
 	requeue  func(types.NamespacedName, time.Duration) // set by start
 	bindings *memories
-	beside   *beside
-	early    earlyGates
+	beside   *beside.Taker
 }
 
 // memories is what is remembered of all bindings. Safe for concurrent use.
@@ -112,7 +112,7 @@ type memory struct {
 	claims *claims.Claims
 	status *status.Status
 
-	rival    rival               // passes only
+	rival    beside.Rival        // passes only
 	detached conditions.Detached // passes only
 	valve    plan.Valve          // passes only
 	leaving  plan.Leaving        // passes only
@@ -149,10 +149,7 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.claims = claims.NewWriter(r.Client, r.Uncached, r.Clock, r.reporter)
 	r.statuses = status.NewWriter(r.Client, r.Clock, r.reporter)
 	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, report.ObserveReady)
-	r.beside = &beside{
-		mode: r.Mode, reader: r.Client, clock: r.Clock, bindings: r.bindings, claims: r.claims, statuses: r.statuses,
-		reporter: r.reporter, session: r.session, leave: r.leave, early: r.openEarly,
-	}
+	r.beside = r.newTaker()
 	r.rules = newInboundRules(r.Networking, r.Mode, r.Client, func(key types.NamespacedName) { r.requeue(key, 0) })
 }
 
@@ -181,7 +178,7 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if result, done, err := r.beside.standAside(ctx, &binding, duplicates); done || err != nil {
+	if result, done, err := r.beside.StandAside(ctx, &binding, duplicates); done || err != nil {
 		return result, err
 	}
 	s := r.session(&binding)
@@ -194,7 +191,7 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 	if why, successor := ownership.Unmanageable(&binding, duplicates); why != "" {
 		return r.refuse(s, &binding, why, successor), nil
 	}
-	if r.retire(duplicates) {
+	if r.bindings.retire(duplicates) {
 		return ctrl.Result{RequeueAfter: duplicatePause}, nil
 	}
 	return r.pass(ctx, s, &binding)
@@ -207,7 +204,7 @@ func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
 	if binding.DeletionTimestamp.IsZero() {
 		r.orphans.Forget(key)
 	}
-	r.early.forget(key)
+	r.beside.Early.Forget(key)
 	m := r.bindings.of(key, binding)
 	return session{memory: m, key: key, calls: r.callsOf(binding, m.group)}
 }

@@ -18,7 +18,8 @@
 //	status        all of it                                 -> the binding's status; written beside the pass
 //
 // ownership says which of several bindings acts, and which targets of a shared group are its own; consent what the group's owner and the
-// cluster allow; scope which pods get gates; handover gives bindings back. v1beta1, retry and writes stand at the bottom, events on
+// cluster allow; scope which pods get gates. Where the incumbent works on other bindings of the cluster, a pass begins in beside, which
+// takes bindings and gives them back; handover is the command that gives all back. v1beta1, retry and writes stand at the bottom, events on
 // these. Events on bindings and metrics are in report, events on pods in conditions. explain answers users' questions with the same
 // code.
 //
@@ -33,17 +34,6 @@
 //	register   an EndpointSlice names the pod -> pass: plan registers it -> RegisterTargets (targetgroup/register.go) -> requeue
 //	poll       pass: its health is due (plan/reading.go) -> DescribeTargetHealth (targetgroup/read.go) -> requeue
 //	open       pass: the target is healthy (conditions/planner.go) -> patch of the pod (conditions/writer.go) -> the gate is open
-//
-// # Beside the incumbent
-//
-// Where the incumbent works on other bindings of the cluster (ownership.Beside), a pass first asks whose the binding is (beside.go):
-//
-//	take         its namespace has the label: our finalizer is put in the place of the incumbent's, which a policy keeps away from then on
-//	look         the incumbent works on it all the same (rival.go): nothing is sent until it stops
-//	give back    the label is gone: the reverse write, when no call is under way (handover); nothing is remembered once it had its effect
-//	leave        nothing can be done for the binding, or another one of its group is the incumbent's: an event (untaken.go)
-//	open early   of the incumbent's bindings in protected namespaces, where users ask for that: the group is read while a pod waits
-//	             whose registration the incumbent has told of, and the gates of healthy targets are opened (early.go)
 //
 // # Locks
 //

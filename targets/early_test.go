@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/beside"
 	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/targets/fixture"
@@ -33,7 +34,7 @@ func inBedEarly(t *testing.T, labels map[string]string, test func(b *bed)) {
 	t.Helper()
 	pod := newPod("web-0", "10.0.0.1")
 	inBedBeside(t, labels, func(b *bed) {
-		b.OpenIncumbentGates = true
+		b.OpenIncumbentGates, b.beside.Early.Wanted = true, true
 		b.aws.SetHealth(testARN, one, elbv2.Health{State: elbv2.StateInitial})
 		b.incumbentSays("web-0", corev1.ConditionFalse, elbv2.ReasonRegistrationInProgress)
 		test(b)
@@ -82,9 +83,6 @@ func TestEarlyOpensGateWhenItsTargetIsHealthy(t *testing.T) {
 		if n := b.told("ReadinessGateOpened"); n != 1 {
 			t.Errorf("the pod is told %d times, want once", n)
 		}
-		if b.early.byBinding[webKey].group.Is(b.binding()) {
-			t.Error("the group could send")
-		}
 		n := b.readings()
 		b.run(time.Hour, webKey)
 		if more := b.readings() - n; more > 0 {
@@ -119,7 +117,7 @@ func TestEarlyLeavesOtherGatesAlone(t *testing.T) {
 		labels map[string]string
 		change func(*bed)
 	}{
-		"nobody asks for it":             {labels: protected, change: func(b *bed) { b.OpenIncumbentGates = false }},
+		"nobody asks for it":             {labels: protected, change: func(b *bed) { b.beside.Early.Wanted = false }},
 		"the namespace is not protected": {},
 		"the incumbent says nothing":     {labels: protected, change: func(b *bed) { b.incumbentSays("web-0", corev1.ConditionFalse, "Elb.InitialHealthChecking") }},
 		"the gate is open":               {labels: protected, change: func(b *bed) { b.incumbentSays("web-0", corev1.ConditionTrue, "") }},
@@ -156,6 +154,7 @@ func TestEarlyLeavesOtherGatesAlone(t *testing.T) {
 func forbidRole(b *bed) {
 	b.changeSpec(func(s *v1beta1.TargetGroupBindingSpec) { s.IamRoleArnToAssume = "arn:aws:iam::123456789012:role/other" })
 	b.Consent.Roles = func() *consent.Roles { return &consent.Roles{} }
+	b.beside.Early.Consent = b.Consent
 }
 
 func (b *bed) ungate(name string) {
@@ -207,12 +206,12 @@ func TestEarlyEndsWithTheLabel(t *testing.T) {
 				b.label(labels)
 				n := b.readings()
 				b.aws.SetHealth(testARN, one, healthy)
-				b.run(fenceDelay-time.Second, webKey)
+				b.run(beside.FenceDelay-time.Second, webKey)
 				if got := b.condition("web-0"); got != "False Elb.RegistrationInProgress" || b.readings() > n {
 					t.Errorf("the condition is %q after %d readings, want none", got, b.readings()-n)
 				}
 				b.run(2*time.Second, webKey)
-				if len(b.early.byBinding) > 0 {
+				if b.beside.Early.Reads(webKey) {
 					t.Error("the binding is remembered")
 				}
 			})
@@ -226,7 +225,7 @@ func TestEarlyForgetsABindingThatIsGone(t *testing.T) {
 		b.update(func(binding *v1beta1.TargetGroupBinding) { binding.Finalizers = nil })
 		b.must(b.cluster.Delete(b.t.Context(), b.binding()))
 		b.run(5*time.Second, webKey)
-		if len(b.early.byBinding) > 0 {
+		if b.beside.Early.Reads(webKey) {
 			t.Error("the binding is remembered")
 		}
 	})

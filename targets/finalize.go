@@ -74,7 +74,7 @@ func (r *Registrar) empty(
 	next.in(s.calls.Read(targetgroup.Reading{At: after.ReadAt.Add(plan.PollUnsettled), Class: budget.ClassOther}))
 	next.in(r.statuses.Write(s.status, binding, status.Input{
 		Generation: binding.Generation, Group: after, Complete: after.Complete(), ClaimFailure: s.claims.Failure(), Deleting: true,
-		Promptly: r.beside.isPrompt(binding),
+		Promptly: r.beside.IsPrompt(binding),
 	}))
 	return nil
 }

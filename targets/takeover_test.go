@@ -22,6 +22,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/beside"
 	"github.com/targetgate/targetgate/targets/claims"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/targetgroup"
@@ -184,7 +185,7 @@ func TestBesideGoesOnWhenTheLabelIsBackDuringACall(t *testing.T) {
 func TestBesideWritesAgainWhatAGiveBackCleared(t *testing.T) {
 	inBedBeside(t, registered, func(b *bed) {
 		b.hang("") // so that a new group says nothing new
-		b.run(fenceDelay+claims.SettleDelay+10*time.Second, webKey)
+		b.run(beside.FenceDelay+claims.SettleDelay+10*time.Second, webKey)
 		before := b.binding().Status
 		b.watchHandover(&handoverWrites{finalizer: func(func() error) error {
 			return apierrors.NewForbidden(corev1.Resource("targetgroupbindings"), "web", errors.New("a policy"))
@@ -244,7 +245,7 @@ func TestBesideSettlesFromTheAnswerOn(t *testing.T) {
 						return err
 					},
 				})
-				b.run(fenceDelay+slow+time.Second, webKey)
+				b.run(beside.FenceDelay+slow+time.Second, webKey)
 				if !b.Mode.Holds(b.binding()) {
 					t.Fatal("the binding is not taken")
 				}

@@ -5,14 +5,17 @@ package targets
 
 import (
 	"cmp"
+	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/status"
 	"github.com/targetgate/targetgate/targets/targetgroup"
@@ -65,9 +68,9 @@ func (r *Registrar) forbid(s session, binding *v1beta1.TargetGroupBinding, why s
 const duplicatePause = 500 * time.Millisecond
 
 // retire has the duplicates send nothing more, and reports whether a call of theirs is still under way.
-func (r *Registrar) retire(duplicates []v1beta1.TargetGroupBinding) (underWay bool) {
+func (all *memories) retire(duplicates []v1beta1.TargetGroupBinding) (underWay bool) {
 	for i := range duplicates {
-		if m := r.bindings.find(client.ObjectKeyFromObject(&duplicates[i])); m != nil && m.group.Retire() {
+		if m := all.find(client.ObjectKeyFromObject(&duplicates[i])); m != nil && m.group.Retire() {
 			underWay = true
 		}
 	}
@@ -99,4 +102,31 @@ func (r *Registrar) release(s session, binding *v1beta1.TargetGroupBinding, left
 		left = &both
 	}
 	return r.claims.Release(s.claims, binding, cmp.Or(left, rulesLeft))
+}
+
+// absent is a pass over a binding that does not exist.
+func (r *Registrar) absent(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {
+	r.beside.Absent(key)
+	registered, err := r.beside.IsRegistered(ctx, key.Namespace)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, err
+	}
+	if !registered {
+		r.leave(key)
+		return ctrl.Result{}, nil
+	}
+	return r.orphaned(key), nil
+}
+
+// leave forgets a binding.
+func (r *Registrar) leave(key types.NamespacedName) {
+	report.DeleteGauges(key)
+	if m := r.bindings.find(key); m != nil { // nothing that is queued is sent any more
+		m.group.Retire()
+		m.status.Drop(r.Clock.Now())
+	}
+	r.bindings.forget(key)
+	r.rules.forget(key)
+	r.resolver.Holders.Hold(key, nil)
+	r.resolver.Selectors.Drop(key)
 }

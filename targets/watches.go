@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/beside"
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/report"
@@ -46,10 +47,10 @@ func (r *Registrar) watcher() *watcher {
 	changed := podChanged
 	if r.OpenIncumbentGates {
 		changed = func(before, after *corev1.Pod) bool {
-			return podChanged(before, after) || registrationShown(before, after)
+			return podChanged(before, after) || beside.RegistrationShown(before, after)
 		}
 	}
-	return &watcher{r.Client, r.Clock, r.resolver, r.reporter, r.RoleChanges, r.beside.isRegistered, changed}
+	return &watcher{r.Client, r.Clock, r.resolver, r.reporter, r.RoleChanges, r.beside.IsRegistered, changed}
 }
 
 // podEvents requeues the bindings of a pod, without delay when it leaves: its target goes at once.

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package targets
+package beside
 
 import (
 	"context"
@@ -16,22 +16,22 @@ import (
 )
 
 // whyNot says why the binding should not be ours, empty when it should.
-func (b *beside) whyNot(ctx context.Context, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding) (string, error) {
-	return ownership.NotTaken(binding, duplicates, func(namespace string) (bool, error) { return b.isRegistered(ctx, namespace) })
+func (t *Taker) whyNot(ctx context.Context, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding) (string, error) {
+	return ownership.NotTaken(binding, duplicates, func(namespace string) (bool, error) { return t.IsRegistered(ctx, namespace) })
 }
 
 // tell records an event for a binding that stays with the incumbent in spite of its namespace's label, once for each reason.
-func (b *beside) tell(binding *v1beta1.TargetGroupBinding, why string) {
+func (t *Taker) tell(binding *v1beta1.TargetGroupBinding, why string) {
 	key := client.ObjectKeyFromObject(binding)
 	if why == "" || why == ownership.NoLabel || !binding.DeletionTimestamp.IsZero() {
-		b.untaken.forget(key)
+		t.untaken.forget(key)
 		return
 	}
-	if b.untaken.isNew(key, why) {
+	if t.untaken.isNew(key, why) {
 		e := events.Warning("NotTaken", "Take", "targetgate does not register the targets of this binding, although its namespace has the label "+
 			"%s: %s", ownership.RegisterLabel, why)
 		e.Note = events.Cut(e.Note)
-		b.reporter.Event(binding, e)
+		t.Reporter.Event(binding, e)
 	}
 }
 
