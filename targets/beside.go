@@ -13,7 +13,7 @@ import (
 )
 
 // newTaker makes the part that decides which bindings are ours. The other parts are there.
-func (r *Registrar) newTaker() *beside.Taker {
+func newTaker(r *Registrar) *beside.Taker {
 	return &beside.Taker{
 		Mode: r.Mode, Reader: r.Client, Clock: r.Clock, Bindings: remembered{r}, Claims: r.claims, Statuses: r.statuses, Reporter: r.reporter,
 		Early: &beside.EarlyGates{

@@ -149,7 +149,7 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.claims = claims.NewWriter(r.Client, r.Uncached, r.Clock, r.reporter)
 	r.statuses = status.NewWriter(r.Client, r.Clock, r.reporter)
 	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, report.ObserveReady)
-	r.beside = r.newTaker()
+	r.beside = newTaker(r)
 	r.rules = newInboundRules(r.Networking, r.Mode, r.Client, func(key types.NamespacedName) { r.requeue(key, 0) })
 }
 
