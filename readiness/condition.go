@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Writer writes gate conditions. It is safe for concurrent use.
+// Writer writes gate conditions, and the condition of node guards. It is safe for concurrent use.
 type Writer struct {
 	Client client.SubResourceWriter // of the status subresource
 	Clock  clock.PassiveClock
@@ -41,7 +41,12 @@ func (w *Writer) SetAll(ctx context.Context, pod *corev1.Pod, gates []corev1.Pod
 	if len(needed) == 0 {
 		return false, nil
 	}
-	patch, err := w.patch(pod, needed, health)
+	return w.write(ctx, pod, needed, health)
+}
+
+// write writes health into these conditions, in one patch, and reports whether the pod is there.
+func (w *Writer) write(ctx context.Context, pod *corev1.Pod, kinds []corev1.PodConditionType, health Health) (bool, error) {
+	patch, err := w.patch(pod, kinds, health)
 	if err != nil {
 		return false, err
 	}
@@ -50,7 +55,7 @@ func (w *Writer) SetAll(ctx context.Context, pod *corev1.Pod, gates []corev1.Pod
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("patching condition %s of pod %s: %w", needed[0], client.ObjectKeyFromObject(pod), err)
+		return false, fmt.Errorf("patching condition %s of pod %s: %w", kinds[0], client.ObjectKeyFromObject(pod), err)
 	}
 	return true, nil
 }
@@ -90,22 +95,22 @@ func (w *Writer) differs(old *corev1.PodCondition, health Health) bool {
 }
 
 // patch includes reason and message even if they are empty; otherwise they would keep their old values.
-func (w *Writer) patch(pod *corev1.Pod, gates []corev1.PodConditionType, health Health) ([]byte, error) {
-	conditions := make([]map[string]any, len(gates))
-	for i, gate := range gates {
+func (w *Writer) patch(pod *corev1.Pod, kinds []corev1.PodConditionType, health Health) ([]byte, error) {
+	conditions := make([]map[string]any, len(kinds))
+	for i, kind := range kinds {
 		since := metav1.NewTime(w.Clock.Now())
-		if old := Condition(pod, gate); old != nil && old.Status == health.Status {
+		if old := Condition(pod, kind); old != nil && old.Status == health.Status {
 			since = old.LastTransitionTime
 		}
 		conditions[i] = map[string]any{
-			"type": gate, "status": health.Status, "reason": health.Reason, "message": health.Message, "lastTransitionTime": since,
+			"type": kind, "status": health.Status, "reason": health.Reason, "message": health.Message, "lastTransitionTime": since,
 		}
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID}, "status": map[string]any{"conditions": conditions},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("encoding condition %s: %w", gates[0], err)
+		return nil, fmt.Errorf("encoding condition %s: %w", kinds[0], err)
 	}
 	return patch, nil
 }

@@ -5,7 +5,8 @@
 // them.
 //
 // The contract with the kubelet: a pod is Ready when its containers are ready and the condition of every gate is True. A
-// gate without a condition is closed. So only Writer opens our gates: no other package writes these conditions.
+// gate without a condition is closed. So only Writer opens our gates: no other package writes these conditions. It also writes
+// the one condition of ours that is no gate, by which a node guard may leave (guard.go).
 //
 // Each condition is written to exactly one pod, identified by UID. True lasts for the life of the pod: once its target was
 // healthy, trouble on the load balancer's side never turns the pod NotReady.
