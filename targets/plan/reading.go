@@ -49,6 +49,7 @@ type ReadingInput struct {
 	ValveEngaged  bool
 	BudgetIsShort bool // of registrations and deregistrations
 	DriftInterval time.Duration
+	Guarded       map[string]bool // instances of leaving nodes whose guards wait until their targets have drained
 }
 
 // NextReading is of the whole group when that is not settled or drift is due, and of the awaited targets when one of them is due.
@@ -99,7 +100,7 @@ func (in ReadingInput) wholePause() time.Duration {
 	if in.ValveEngaged {
 		pause = min(pause, pollValve)
 	}
-	return pause
+	return min(pause, in.drainPause())
 }
 
 // settled reports whether no reading is needed to decide about a target that no pod waits for.
