@@ -9,7 +9,8 @@
 // watches, and everything from objects that strip.go has made small.
 //
 // Beside that, unlisted.go says why a selected pod has no endpoint, asked.go whether other bindings want a target, holders.go which
-// bindings have a pod or node in their groups although nothing lists or selects it, and selectors.go compiles node selectors once.
+// bindings have a pod or node in their groups although nothing lists or selects it, selectors.go compiles node selectors once, and
+// leaving.go says which nodes end.
 //
 // The package knows target groups only as Group, and makes no calls. Each index, and each of DeletedNodes, Holders and Selectors, has
 // a lock of its own, which is never held while another one is taken.

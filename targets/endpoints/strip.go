@@ -84,9 +84,9 @@ func leavesAtOnce(pod *corev1.Pod) bool {
 	return err == nil && !keep
 }
 
-// keptConditions are those of the gates, and whether the containers are ready; each once.
+// keptConditions are those of the gates, whether the containers are ready, and whether a node guard may leave; each once.
 func keptConditions(conditions []corev1.PodCondition, gates []corev1.PodReadinessGate) []corev1.PodCondition {
-	wanted := map[corev1.PodConditionType]bool{corev1.ContainersReady: true}
+	wanted := map[corev1.PodConditionType]bool{corev1.ContainersReady: true, readiness.MayLeave: true}
 	for _, gate := range gates {
 		wanted[gate.ConditionType] = true
 	}

@@ -23,7 +23,8 @@ func TestStripPodKeepsWhatIsRead(t *testing.T) {
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = ptr.To(metav1.NewTime(noon)), ptr.To[int64](30)
 	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", Controller: ptr.To(true)}}
 	pod.Spec.NodeName, pod.Status.Phase = "node-1", corev1.PodRunning
-	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
+	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue},
+		corev1.PodCondition{Type: readiness.MayLeave, Status: corev1.ConditionFalse})
 	pod.Annotations = map[string]string{PodENIAnnotation: `[{"eniId":"eni-0a"}]`}
 	want := pod.DeepCopy()
 	pod.Annotations["big"] = "text"
