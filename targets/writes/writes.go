@@ -23,6 +23,7 @@ const (
 	Statuses = 16
 	Orphans  = 8 // to pods of bindings that do not exist
 	Events   = 8
+	Guards   = 8 // to pods of node guards
 )
 
 const (

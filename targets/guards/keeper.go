@@ -1,0 +1,285 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package guards
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/retry"
+	"github.com/targetgate/targetgate/targets/writes"
+)
+
+const (
+	// lookPause is the pause between looks while a guard waits for an answer that lets it leave.
+	lookPause = time.Second
+	// lookDelay is how long after a change the keeper looks, so that many changes are one look.
+	lookDelay = 250 * time.Millisecond
+	// messagePause is the least time between two answers to a guard that differ only in their message.
+	messagePause = 30 * time.Second
+)
+
+// Settings are what a Keeper works with.
+type Settings struct {
+	// Namespace is targetgate's own. Empty, there are no guards.
+	Namespace string
+	// Nodes reads Nodes from a cache.
+	Nodes client.Reader
+	// Left says which of the instances, of nodes that leave, are still in the target group of a binding, or may be, and names one such
+	// binding for each. With isNew, some of them were not asked for before: the groups that have them must be read when they have drained.
+	Left func(ctx context.Context, instances map[string]bool, isNew bool) (map[string]string, error)
+	// Pods writes the answers.
+	Pods  *readiness.Writer
+	Clock clock.PassiveClock
+}
+
+// Keeper answers the guards, beside the passes. What it costs depends on how many guards there are; while no node leaves and no guard is
+// deleted it does nothing. Safe for concurrent use.
+type Keeper struct {
+	Settings
+	queue   *writes.Queue[types.UID]
+	changed chan struct{} // buffered: look again
+
+	mu      sync.Mutex
+	guards  map[types.UID]*guard
+	leaving map[string]bool // instances of guarded nodes that leave; replaced as a whole
+}
+
+// guard is what is known of one guard.
+type guard struct {
+	pod      *corev1.Pod // as the watch showed it last; read only
+	asks     question
+	since    time.Time        // since when it asks that
+	next     readiness.Health // what is to be told
+	queuedAt time.Time        // when that was queued, zero before the first time
+	told     readiness.Health // what was told last, by this process
+	toldAt   time.Time
+}
+
+// NewKeeper returns a keeper that knows no guard, and does nothing before Start.
+func NewKeeper(settings Settings) *Keeper {
+	return &Keeper{
+		Settings: settings, queue: writes.NewQueue[types.UID](writes.Guards), changed: make(chan struct{}, 1), guards: map[types.UID]*guard{},
+	}
+}
+
+// Start has guards answered until ctx ends.
+func (k *Keeper) Start(ctx context.Context) {
+	k.queue.Start(ctx, k.write)
+	go k.run(ctx)
+}
+
+// Leaving are the instances of guarded nodes that leave; read only.
+func (k *Keeper) Leaving() map[string]bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.leaving
+}
+
+// run looks when something has changed, and again while a guard waits.
+func (k *Keeper) run(ctx context.Context) {
+	for {
+		var again <-chan time.Time
+		if k.look(ctx) {
+			again = time.After(lookPause)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-again:
+		case <-k.changed:
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(lookDelay):
+			}
+		}
+	}
+}
+
+// look has all guards told what there is to tell, and reports whether one of them waits.
+func (k *Keeper) look(ctx context.Context) (waits bool) {
+	nodes, err := k.nodes(ctx)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to read the nodes of node guards, will retry")
+		return true
+	}
+	instances, isNew := k.noteLeaving(nodes)
+	left, err := k.Left(ctx, instances, isNew)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the targets of nodes that leave, will retry")
+		return true
+	}
+	return k.tell(nodes, left)
+}
+
+// node is what is known of the node of a guard.
+type node struct {
+	instance string // empty when it is none
+	leaves   bool
+}
+
+// nodes are those of the guards, by name, without those that the cache does not have.
+func (k *Keeper) nodes(ctx context.Context) (map[string]node, error) {
+	out := map[string]node{}
+	for _, name := range k.nodeNames() {
+		var found corev1.Node
+		err := k.Nodes.Get(ctx, client.ObjectKey{Name: name}, &found, client.UnsafeDisableDeepCopy)
+		switch {
+		case err == nil:
+			instance, _ := endpoints.InstanceID(&found)
+			out[name] = node{instance, endpoints.IsLeaving(&found)}
+		case !apierrors.IsNotFound(err):
+			return nil, fmt.Errorf("getting Node %s: %w", name, err)
+		}
+	}
+	return out, nil
+}
+
+func (k *Keeper) nodeNames() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	out := make([]string, 0, len(k.guards))
+	for _, g := range k.guards {
+		out = append(out, g.pod.Spec.NodeName)
+	}
+	return out
+}
+
+// noteLeaving notes which instances leave, and reports whether some did not before.
+func (k *Keeper) noteLeaving(nodes map[string]node) (instances map[string]bool, isNew bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	instances = map[string]bool{}
+	for _, n := range nodes {
+		if n.leaves && n.instance != "" {
+			instances[n.instance] = true
+			isNew = isNew || !k.leaving[n.instance]
+		}
+	}
+	k.leaving = instances
+	return instances, isNew
+}
+
+// tell has the guards told, and reports whether one of them waits. A guard whose node is not known is told nothing.
+func (k *Keeper) tell(nodes map[string]node, left map[string]string) (waits bool) {
+	due, waits, asking := k.due(nodes, left, k.Clock.Now())
+	for _, uid := range due {
+		k.queue.Add(uid)
+	}
+	guardsWaiting.Set(float64(asking))
+	return waits
+}
+
+// due are the guards to write to now. It reports whether there is one to look at again, and how many are being deleted and must wait.
+func (k *Keeper) due(nodes map[string]node, left map[string]string, now time.Time) (due []types.UID, waits bool, asking int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for uid, g := range k.guards {
+		n, known := nodes[g.pod.Spec.NodeName]
+		if !known {
+			continue
+		}
+		next := g.ask(question{deleted: g.pod.DeletionTimestamp != nil, leaves: n.leaves}, left[n.instance], now)
+		untold, write := g.setNext(next, now)
+		if write {
+			due = append(due, uid)
+		}
+		mustWait := g.asks.isAsked() && next.Status != corev1.ConditionTrue
+		waits = waits || untold || mustWait
+		if mustWait && g.asks.deleted {
+			asking++
+		}
+	}
+	return due, waits, asking
+}
+
+// ask notes what the guard asks, and returns the answer.
+func (g *guard) ask(q question, left string, now time.Time) readiness.Health {
+	if g.asks != q {
+		g.asks, g.since = q, now
+	}
+	return answer(q, now.Sub(g.since), left, g.said(now))
+}
+
+// said is what the pod says that the guard was told. What was written just now the cache may not show.
+func (g *guard) said(now time.Time) readiness.Health {
+	if !g.toldAt.IsZero() && now.Sub(g.toldAt) < conditions.CacheLag {
+		return g.told
+	}
+	c := readiness.Condition(g.pod, readiness.MayLeave)
+	if c == nil {
+		return readiness.Health{}
+	}
+	return readiness.Health{Status: c.Status, Reason: c.Reason, Message: c.Message}
+}
+
+// setNext makes the answer the next one. It reports whether the guard was not told it, and whether to write it now: after a pause since
+// the last write, which may have failed.
+func (g *guard) setNext(answer readiness.Health, now time.Time) (untold, due bool) {
+	said := g.said(now)
+	if answer == said || answer == (readiness.Health{}) {
+		return false, false
+	}
+	pause := writes.RetryPause
+	if said.Status == answer.Status && said.Reason == answer.Reason {
+		pause = messagePause
+	}
+	if !g.queuedAt.IsZero() && now.Sub(g.queuedAt) < pause {
+		return true, false
+	}
+	g.next, g.queuedAt = answer, now
+	return true, true
+}
+
+// write tells one guard, in a place of the queue.
+func (k *Keeper) write(ctx context.Context, uid types.UID) {
+	pod, next := k.next(uid)
+	if pod == nil {
+		return
+	}
+	timeout, cancel := context.WithTimeout(ctx, writes.Timeout)
+	defer cancel()
+	err := k.Pods.SetMayLeave(timeout, pod, next)
+	retry.CountFailure(retry.Kubernetes, err)
+	log := ctrl.LoggerFrom(ctx).WithValues("pod", klog.KObj(pod), "node", pod.Spec.NodeName)
+	if err != nil {
+		log.Error(err, "Failed to answer a node guard, will retry")
+		return
+	}
+	k.noteTold(uid, next)
+	log.Info("Answered a node guard", "mayLeave", next.Status, "reason", next.Reason)
+}
+
+// next is what to tell which guard, nil when it is gone.
+func (k *Keeper) next(uid types.UID) (*corev1.Pod, readiness.Health) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	g, there := k.guards[uid]
+	if !there {
+		return nil, readiness.Health{}
+	}
+	return g.pod, g.next
+}
+
+func (k *Keeper) noteTold(uid types.UID, answer readiness.Health) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if g, there := k.guards[uid]; there {
+		g.told, g.toldAt = answer, k.Clock.Now()
+	}
+}
