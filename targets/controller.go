@@ -25,6 +25,7 @@ import (
 	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/guards"
 	"github.com/targetgate/targetgate/targets/networking"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
@@ -68,6 +69,9 @@ type Registrar struct {
 	// Networking is how the inbound rules of spec.networking are made, without List and Wake; nil makes none.
 	Networking *networking.Settings
 
+	// Namespace is targetgate's own, where node guards are. Empty, there are none.
+	Namespace string
+
 	// InjectsGates says that admission gives pods gates.
 	InjectsGates bool
 	// WebhookConfiguration is the name of the MutatingWebhookConfiguration that says which pods.
@@ -92,6 +96,7 @@ type Registrar struct {
 	requeue  func(types.NamespacedName, time.Duration) // set by start
 	bindings *memories
 	beside   *beside.Taker
+	guards   *guards.Keeper
 }
 
 // memories is what is remembered of all bindings. Safe for concurrent use.
@@ -150,6 +155,7 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.statuses = status.NewWriter(r.Client, r.Clock, r.reporter)
 	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, report.ObserveReady)
 	r.beside = newTaker(r)
+	r.guards = r.newKeeper()
 	r.rules = newInboundRules(r.Networking, r.Mode, r.Client, func(key types.NamespacedName) { r.requeue(key, 0) })
 }
 
@@ -162,6 +168,7 @@ func (r *Registrar) start(ctx context.Context, requeue func(types.NamespacedName
 	r.orphans.Start(ctx)
 	r.claims.Start(ctx, now)
 	r.statuses.Start(ctx, requeue)
+	r.guards.Start(ctx)
 }
 
 // Reconcile is one pass. It makes no AWS call itself: calls are made beside it.

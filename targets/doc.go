@@ -18,10 +18,10 @@
 //	status        all of it                                 -> the binding's status; written beside the pass
 //
 // ownership says which of several bindings acts, and which targets of a shared group are its own; consent what the group's owner and the
-// cluster allow; scope which pods get gates. Where the incumbent works on other bindings of the cluster, a pass begins in beside, which
-// takes bindings and gives them back; handover is the command that gives all back. v1beta1, retry and writes stand at the bottom, events on
-// these. Events on bindings and metrics are in report, events on pods in conditions. explain answers users' questions with the same
-// code.
+// cluster allow; scope which pods get gates; guards lets the guards of nodes go. Where the incumbent works on other bindings of the
+// cluster, a pass begins in beside, which takes bindings and gives them back; handover is the command that gives all back. v1beta1, retry
+// and writes stand at the bottom, events on these. Events on bindings and metrics are in report, events on pods in conditions. explain
+// answers users' questions with the same code.
 //
 // A pass never waits for AWS, nor for a write to the API server. Both are made beside it: of calls one of each kind for a group at a time,
 // whose end requeues the binding; of writes one for each pod and each status, which requeue it when they fail. What must be written before
@@ -38,8 +38,8 @@
 // # Locks
 //
 // memories.mu guards which bindings are remembered. Below it, in this order: Group.mu of targetgroup, then Subnets there. The others, of
-// claims, statuses, gates, orphans, gauges, indexes and queues, are taken alone. No lock is held across a call to AWS or to the API server.
-// What only the passes of a binding touch, which come one after the other, has none (memory).
+// claims, statuses, gates, orphans, guards, gauges, indexes and queues, are taken alone. No lock is held across a call to AWS or to the
+// API server. What only the passes of a binding touch, which come one after the other, has none (memory).
 //
 // # Words
 //
@@ -59,5 +59,6 @@
 //	hold             what lack of consent keeps from happening
 //	detached         of a pod at its gate: it cannot have a target
 //	orphan           a pod at the gate of a binding that does not exist
+//	guard            a pod that keeps its node until the targets of the node have drained
 //	safety valve     keeps unready targets in the group while too few others are healthy
 package targets

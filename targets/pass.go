@@ -65,7 +65,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	awaited := plan.Awaited(res.Endpoints, after.Targets, s.gates.Gate(), p.ReplacedAt, s.gates.Opened(r.Clock.Now()))
 	next.in(s.calls.Read(plan.NextReading(plan.ReadingInput{
 		Group: after, Awaited: awaited, Policy: r.Policy, ValveEngaged: p.Valve.Engaged,
-		BudgetIsShort: s.calls.Client.Short(), DriftInterval: r.DriftInterval,
+		BudgetIsShort: s.calls.Client.Short(), DriftInterval: r.DriftInterval, Guarded: r.guards.Leaving(),
 	})))
 	if !s.claims.AddsFinalizer(binding) {
 		next.in(r.statuses.Write(s.status, binding, status.Input{

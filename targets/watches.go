@@ -25,6 +25,7 @@ import (
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/beside"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/guards"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -35,6 +36,7 @@ type watcher struct {
 	client      client.Client
 	clock       clock.PassiveClock
 	resolver    *endpoints.Resolver
+	guards      *guards.Keeper
 	reporter    report.Reporter
 	roleChanges <-chan struct{}
 	// isRegistered reports whether bindings of the namespace are ours.
@@ -50,20 +52,22 @@ func (r *Registrar) watcher() *watcher {
 			return podChanged(before, after) || beside.RegistrationShown(before, after)
 		}
 	}
-	return &watcher{r.Client, r.Clock, r.resolver, r.reporter, r.RoleChanges, r.beside.IsRegistered, changed}
+	return &watcher{r.Client, r.Clock, r.resolver, r.guards, r.reporter, r.RoleChanges, r.beside.IsRegistered, changed}
 }
 
 // podEvents requeues the bindings of a pod, without delay when it leaves: its target goes at once.
 func (w *watcher) podEvents() handler.EventHandler {
-	return w.resolver.UpdatePods(podHandler{handler.EnqueueRequestsFromMapFunc(w.bindingsOfPod), w.podChanged, func(pod *corev1.Pod) {
-		if registered, err := w.isRegistered(context.Background(), pod.Namespace); registered && err == nil {
-			w.reporter.TooManyGates(pod)
-		}
-	}})
+	return w.resolver.UpdatePods(w.guards.FollowPods(podHandler{
+		handler.EnqueueRequestsFromMapFunc(w.bindingsOfPod), w.podChanged, func(pod *corev1.Pod) {
+			if registered, err := w.isRegistered(context.Background(), pod.Namespace); registered && err == nil {
+				w.reporter.TooManyGates(pod)
+			}
+		},
+	}))
 }
 
 func (w *watcher) nodeEvents() handler.EventHandler {
-	return w.resolver.DeletedNodes.Update(handler.EnqueueRequestsFromMapFunc(w.bindingsOfNode), w.clock)
+	return w.resolver.DeletedNodes.Update(w.guards.FollowNodes(handler.EnqueueRequestsFromMapFunc(w.bindingsOfNode)), w.clock)
 }
 
 func (w *watcher) sliceEvents() handler.EventHandler {
