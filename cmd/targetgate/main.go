@@ -27,6 +27,9 @@ func main() {
 	if asksToGiveBack(os.Args) {
 		os.Exit(giveBackCommand(ctx, os.Args[2:], os.Stdout, os.Stderr))
 	}
+	if asksToGuard(os.Args) {
+		os.Exit(guardCommand(ctx, os.Args[2:], os.Stdout, os.Stderr))
+	}
 	if asksToPlan(os.Args) {
 		os.Exit(planCommand(ctx, os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}

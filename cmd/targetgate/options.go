@@ -78,6 +78,7 @@ const usage = `Registers pods as targets of AWS load balancers, and makes them R
 
   targetgate --cluster-name=NAME [flags]    runs the controller
   targetgate give-back                      gives bindings back to aws-load-balancer-controller (targetgate give-back --help)
+  targetgate guard                          keeps a node until its targets have drained (targetgate guard --help)
   targetgate explain                        explains why a pod gets no traffic or is not Ready (targetgate explain --help)
   targetgate plan                           says what would change in AWS for Ingresses, and why (targetgate plan --help)
 
