@@ -38,6 +38,11 @@ func TestContradictoryValuesFailTheRender(t *testing.T) {
 		"beside without a policy":  {[]string{`extraArgs=["--beside"]`}, "extraArgs has --beside: set beside.enabled"},
 		"secret paths by others":   {[]string{`webhookSecretPaths=true`, `enableCertManager=true`}, "webhookSecretPaths works only with certificates that targetgate creates"},
 		"callers without a policy": {[]string{`networkPolicy.webhookFrom=[{}]`}, "networkPolicy.webhookFrom has no effect "},
+		"a guard that stays":       {[]string{nodeGuard, `nodeGuard.tolerations=[{"operator":"Exists"}]`}, `nodeGuard.tolerations: {"operator":"Exists"} tolerates the taints of nodes that go, `},
+		"a guard of Karpenter's":   {[]string{nodeGuard, `nodeGuard.tolerations=[{"key":"karpenter.sh/disrupted","operator":"Exists","effect":"NoSchedule"}]`}, "nodeGuard.tolerations: "},
+		"a guard that comes back":  {[]string{nodeGuard, `nodeGuard.tolerations=[{"key":"ToBeDeletedByClusterAutoscaler","operator":"Exists"}]`}, "nodeGuard.tolerations: "},
+		"a critical guard":         {[]string{nodeGuard, `nodeGuard.priorityClassName="system-node-critical"`}, "nodeGuard.priorityClassName is system-node-critical: "},
+		"a guard nobody answers":   {[]string{nodeGuard, `watchNamespace=["a","b"]`}, "nodeGuard.enabled needs targetgate-system in watchNamespace: "},
 		"another's image":          {[]string{`image.repository="public.ecr.aws/eks/aws-load-balancer-controller"`}, "image.repository is public.ecr.aws/eks/aws-load-balancer-controller, "},
 		"a slip of the pen":        {[]string{`clusterNmae="a"`}, "No such value: clusterNmae. If it comes from aws-load-balancer-controller's chart, "},
 		"two of theirs":            {[]string{`theirs={"a":1}`, `another=null`, `other=false`}, "No such value: another, other, theirs. If "},
@@ -71,9 +76,11 @@ func TestContradictionsAreToldAllAtOnce(t *testing.T) {
 // One replica can go without a budget of its own being wrong, and metrics can be off where nobody reads them.
 func TestOddValuesThatAreRightAreRendered(t *testing.T) {
 	tests := map[string][]string{
-		"one replica": {`replicaCount=1`},
-		"no metrics":  {`metricsBindAddr="0"`},
-		"budget off":  {`podDisruptionBudget={"enabled":false,"minAvailable":2}`},
+		"one replica":              {`replicaCount=1`},
+		"no metrics":               {`metricsBindAddr="0"`},
+		"guards and a namespace":   {nodeGuard, `watchNamespace="shop, targetgate-system"`},
+		"no guard, odd toleration": {`nodeGuard.tolerations=[{"operator":"Exists"}]`, `watchNamespace="shop"`},
+		"budget off":               {`podDisruptionBudget={"enabled":false,"minAvailable":2}`},
 		"values of theirs": {
 			`ingressClass="alb"`, `createIngressClassResource=true`, `enableEndpointSlices=null`, `keepTLSSecret=true`, `topologySpreadConstraints={}`,
 			`env=null`, `serviceAccount={"name":null,"imagePullSecrets":null}`, `region=null`, `webhookTLS={"caCert":null,"cert":null,"key":null}`,

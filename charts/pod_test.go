@@ -248,7 +248,7 @@ func matches(t *testing.T, pattern, expression string) map[string]bool {
 func TestLintHasNothingToSay(t *testing.T) {
 	for name, values := range map[string][]string{
 		"default":    {named},
-		"everything": {named, certManager, beside, serviceMonitor, "prometheusRule.enabled=true", "dashboard.enabled=true", "networkPolicy.enabled=true", "autoscaling.enabled=true"},
+		"everything": {named, certManager, beside, serviceMonitor, "prometheusRule.enabled=true", "dashboard.enabled=true", "networkPolicy.enabled=true", "autoscaling.enabled=true", nodeGuard},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{"lint", "--strict", chart}

@@ -162,6 +162,16 @@ var valueCases = map[string]struct {
 	"autoscaling.maxReplicas":                    {value: `9`, with: []string{`autoscaling.enabled=true`}, want: `maxReplicas: 9`},
 	"autoscaling.targetCPUUtilizationPercentage": {value: `50`, with: []string{`autoscaling.enabled=true`}, want: `target: {type: Utilization, averageUtilization: 50}`},
 
+	"nodeGuard.enabled":            {value: `true`, want: `kind: DaemonSet`},
+	"nodeGuard.longestWaitSeconds": {value: `60`, with: []string{nodeGuard}, want: `args: [guard, "--longest-wait=60s"]`},
+	"nodeGuard.nodeSelector":       {value: `{"disk":"ssd"}`, with: []string{nodeGuard}, want: `disk: ssd`},
+	"nodeGuard.tolerations":        {value: `[{"key":"only"}]`, with: []string{nodeGuard}, want: `- key: only`},
+	"nodeGuard.resources":          {value: `{"limits":{"memory":"32Mi"}}`, with: []string{nodeGuard}, want: `memory: 32Mi`},
+	"nodeGuard.priorityClassName":  {value: `"high"`, with: []string{nodeGuard}, want: `priorityClassName: "high"`},
+	"nodeGuard.podLabels":          {value: `{"sidecar":"no"}`, with: []string{nodeGuard}, want: `sidecar: "no"`},
+	"nodeGuard.podAnnotations":     {value: `{"note":"a"}`, with: []string{nodeGuard}, want: `note: a`},
+	"nodeGuard.updateStrategy":     {value: `{"type":"OnDelete"}`, with: []string{nodeGuard}, want: `type: OnDelete`},
+
 	"serviceMonitor.enabled":           {value: `true`, want: `kind: ServiceMonitor`},
 	"serviceMonitor.namespace":         {value: `"mon"`, with: []string{serviceMonitor}, want: `namespace: mon`},
 	"serviceMonitor.additionalLabels":  {value: `{"prom":"a"}`, with: []string{serviceMonitor}, want: `prom: a`},

@@ -44,6 +44,8 @@ gates, new pods are not registered and old pods are not deregistered: the next r
   no binding is left.
 - A pod that waits for its gate keeps waiting. Delete it: its replacement has no gate.
 
+With ` + "`nodeGuard.enabled`" + `, guards notice an uninstall and leave some 10 s later. Nodes that go then are not kept.
+
 With ` + "`beside.enabled`" + `, an uninstall first gives all bindings back to aws-load-balancer-controller
 ([BESIDE.md](BESIDE.md#move-it-back)).
 

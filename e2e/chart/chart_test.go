@@ -55,7 +55,7 @@ func TestChart(t *testing.T) {
 	i := start(t)
 	t.Run("samples apply as they are", i.testSamples)
 	t.Run("Helm does not take a CRD without being told to", i.testForeignCRD)
-	t.Run("a dry run on the server accepts the default values", i.testDryRun)
+	t.Run("a dry run on the server accepts the default values, and the node guard", i.testDryRun)
 	t.Run("install", i.testInstall)
 	t.Run("upgrade and rollback leave caBundle alone", i.testUpgrade)
 	t.Run("uninstall leaves bindings alone", i.testUninstall)
@@ -164,7 +164,7 @@ func (i *installation) testForeignCRD(t *testing.T) {
 
 func (i *installation) testDryRun(t *testing.T) {
 	out := t.TempDir()
-	i.mustHelm(t, "template", "targetgate", chart, "--set", "clusterName=e2e", "--output-dir", out)
+	i.mustHelm(t, "template", "targetgate", chart, "--set", "clusterName=e2e,nodeGuard.enabled=true", "--output-dir", out)
 	i.mustRun(t, kubectlPath(t), "apply", "--namespace", namespace, "--recursive", "--filename", out,
 		"--server-side", "--force-conflicts", "--dry-run=server")
 }

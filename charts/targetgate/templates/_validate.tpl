@@ -102,6 +102,24 @@
 {{- $faults = append $faults (printf "networkPolicy.%s has no effect while networkPolicy.enabled is false." .) -}}
 {{- end -}}
 {{- end -}}
+{{- with .Values.nodeGuard -}}
+{{- if .enabled -}}
+{{- range .tolerations -}}
+{{- $key := .key | default "" -}}
+{{- if and (has (.effect | default "") (list "" "NoSchedule")) (has $key (list "" "karpenter.sh/disrupted" "ToBeDeletedByClusterAutoscaler")) -}}
+{{- $faults = append $faults (printf "nodeGuard.tolerations: %s tolerates the taints of nodes that go, so that Karpenter would not wait for the guard, and a new one would come after it: name each other taint by its key." (toJson .)) -}}
+{{- end -}}
+{{- end -}}
+{{- if has .priorityClassName (list "system-node-critical" "system-cluster-critical") -}}
+{{- $faults = append $faults (printf "nodeGuard.priorityClassName is %s: guards would leave together with the pods that forward requests on the node. Remove it, or name a class with a value below 2000000000." .priorityClassName) -}}
+{{- end -}}
+{{- with include "targetgate.text" $.Values.watchNamespace -}}
+{{- if not (has $.Release.Namespace (regexSplit "[, ]+" (trimAll ", " .) -1)) -}}
+{{- $faults = append $faults (printf "nodeGuard.enabled needs %s in watchNamespace: targetgate answers the guards, which are there." $.Release.Namespace) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- if $faults -}}
 {{- fail (printf "\n\n%s\n" (join "\n" $faults)) -}}
 {{- end -}}
