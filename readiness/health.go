@@ -40,6 +40,8 @@ const (
 	ReasonRoleNotAllowed = "RoleNotAllowed"
 	// ReasonTargetHealthy: targetgate found the target healthy, which another controller has registered and would find healthy later.
 	ReasonTargetHealthy = "TargetHealthy"
+	// ReasonNodeLeaving: the pod is not registered because its node is about to end.
+	ReasonNodeLeaving = "NodeLeaving"
 	// ReasonTargetGroupFull: the pod's target is not registered because the target group has its maximum of targets.
 	ReasonTargetGroupFull = "TargetGroupFull"
 )
@@ -67,6 +69,14 @@ func RegistrationFailed(why string) Health {
 // TargetGroupFull closes the gate of a pod whose target does not fit into the target group. The message is why.
 func TargetGroupFull(why string) Health {
 	return Health{Status: corev1.ConditionFalse, Reason: ReasonTargetGroupFull, Message: why}
+}
+
+// NodeLeaving closes the gate of a pod whose node is about to end: another pod will replace it.
+func NodeLeaving() Health {
+	return Health{
+		Status: corev1.ConditionFalse, Reason: ReasonNodeLeaving,
+		Message: "The pod is not registered, as its node is about to end: its owner replaces it on another node",
+	}
 }
 
 // NoEndpoint closes the gate of a pod that the Service selects but no EndpointSlice lists. The message is why.

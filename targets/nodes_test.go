@@ -353,3 +353,28 @@ func TestNodeChangedLetsThroughWhatMatters(t *testing.T) {
 		})
 	}
 }
+
+// A pod whose kubelet stops it without deleting it leaves at once, however few others there are; one that waits at its gate says why.
+func TestPodsLeaveANodeThatShutsDown(t *testing.T) {
+	served, waits := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+	served.Spec.NodeName, waits.Spec.NodeName = "node-1", "node-2"
+	waits.Status.Conditions = nil
+	node, other := newNode("node-1", "i-01", corev1.ConditionTrue), newNode("node-2", "i-02", corev1.ConditionTrue)
+	inBed(t, func(b *bed) {
+		b.settle()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.settle()
+		for _, n := range []*corev1.Node{node, other} {
+			b.must(b.cluster.Get(t.Context(), client.ObjectKeyFromObject(n), n))
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Message: "node is shutting down"}}
+			b.must(b.cluster.Status().Update(t.Context(), n))
+		}
+		b.settle()
+		if got := b.targets()[one.String()]; got != elbv2.StateDraining {
+			t.Errorf("the pod's target is %q, want it to drain", got)
+		}
+		if got, want := b.condition("web-1"), "NodeLeaving"; !strings.Contains(got, want) {
+			t.Errorf("the other pod's gate says %q, want %s", got, want)
+		}
+	}, served, waits, node, other, newSlice("web-1", served, waits))
+}

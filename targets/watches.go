@@ -67,7 +67,7 @@ func (w *watcher) podEvents() handler.EventHandler {
 }
 
 func (w *watcher) nodeEvents() handler.EventHandler {
-	return w.resolver.DeletedNodes.Update(w.guards.FollowNodes(handler.EnqueueRequestsFromMapFunc(w.bindingsOfNode)), w.clock)
+	return w.resolver.FollowNodes(w.guards.FollowNodes(handler.EnqueueRequestsFromMapFunc(w.bindingsOfNode)), w.clock)
 }
 
 func (w *watcher) sliceEvents() handler.EventHandler {
@@ -93,7 +93,7 @@ func leavesSooner(before, after *corev1.Pod) bool {
 func nodeChanged() predicate.Funcs {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*corev1.Node), e.ObjectNew.(*corev1.Node)
-		return endpoints.NodeReadiness(before) != endpoints.NodeReadiness(after) ||
+		return endpoints.NodeReadiness(before) != endpoints.NodeReadiness(after) || endpoints.IsLeaving(before) != endpoints.IsLeaving(after) ||
 			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
 			before.Spec.ProviderID != after.Spec.ProviderID ||
 			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||

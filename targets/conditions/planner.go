@@ -152,6 +152,8 @@ func (p *planner) waiting(pod *corev1.Pod, ep endpoints.Endpoint, t targetgroup.
 	case isOurs:
 		return readiness.FromTarget(string(elbv2.StateInitial), elbv2.ReasonRegistrationInProgress,
 			elbv2.DescriptionRegistrationInProgress, later(t.OwnedAt, t.Since)), true
+	case ep.State == endpoints.Terminating:
+		return readiness.NodeLeaving(), true
 	}
 	return p.obstacle(pod, ep.Target)
 }

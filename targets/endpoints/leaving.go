@@ -3,9 +3,96 @@
 
 package endpoints
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What says that a node is about to end, and by when. A pod there goes on serving, and has no deletionTimestamp yet:
+//
+//	graceful shutdown            the kubelet stops the pods now, without deleting them, and only it knows how long it gives them
+//	notice of a Spot instance    the instance ends two minutes after the notice, whatever becomes of the pods
+//	any other taint, or the      the pods will be deleted, and replaced then: until that they belong in the target group, as a
+//	deletion of the Node         PodDisruptionBudget may keep them for hours. They do not count as pods that stay
+
+// spotTaint is what the termination handler for AWS nodes puts on a node when EC2 gives notice of its interruption.
+const spotTaint = "aws-node-termination-handler/spot-itn"
+
+// spotNotice is how long before it ends a Spot instance EC2 gives notice.
+const spotNotice = 2 * time.Minute
+
+// leavingTaints are those of programs that end nodes. An empty value or effect is any. Karpenter's are of v1 and of v1beta1.
+var leavingTaints = []corev1.Taint{
+	{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule},
+	{Key: "karpenter.sh/disruption", Value: "disrupting", Effect: corev1.TaintEffectNoSchedule},
+	{Key: "ToBeDeletedByClusterAutoscaler"},
+	{Key: spotTaint},
+	{Key: "aws-node-termination-handler/scheduled-maintenance"},
+	{Key: "aws-node-termination-handler/asg-lifecycle-termination"},
+	{Key: "aws-node-termination-handler/rebalance-recommendation"},
+}
 
 // IsLeaving reports whether the node is about to end: its targets are deregistered, whatever bindings select.
 func IsLeaving(node *corev1.Node) bool {
-	return !node.DeletionTimestamp.IsZero() || isDisrupted(node)
+	return !node.DeletionTimestamp.IsZero() || shutsDown(node) || slices.ContainsFunc(node.Spec.Taints, isLeavingTaint)
+}
+
+func isLeavingTaint(taint corev1.Taint) bool {
+	return slices.ContainsFunc(leavingTaints, func(known corev1.Taint) bool {
+		return known.Key == taint.Key && (known.Value == "" || known.Value == taint.Value) &&
+			(known.Effect == "" || known.Effect == taint.Effect)
+	})
+}
+
+// shutdownMessage is what the kubelet says in the condition Ready, maybe among other things, while it shuts the node down gracefully.
+const shutdownMessage = "node is shutting down"
+
+// shutsDown reports whether the kubelet stops the node's pods because the machine shuts down.
+func shutsDown(node *corev1.Node) bool {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionFalse && strings.Contains(c.Message, shutdownMessage)
+		}
+	}
+	return false
+}
+
+func hasSpotNotice(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == spotTaint })
+}
+
+// SpotNotices are when the watch first showed a node with a notice. A node that had it when the watch began has none here: how old
+// the notice is, is not known. Safe for concurrent use; nil has none.
+type SpotNotices struct {
+	mu sync.Mutex
+	at map[string]time.Time // by name of the node
+}
+
+// endsAt is when the node ends that has a notice, zero when that is not known.
+func (n *SpotNotices) endsAt(name string) time.Time {
+	if n == nil {
+		return time.Time{}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if at, known := n.at[name]; known {
+		return at.Add(spotNotice)
+	}
+	return time.Time{}
+}
+
+// see takes in a change of a node; after is nil when it is gone.
+func (n *SpotNotices) see(before, after *corev1.Node, now time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case after == nil || !hasSpotNotice(after):
+		delete(n.at, before.Name)
+	case !hasSpotNotice(before):
+		n.at[before.Name] = now
+	}
 }

@@ -5,11 +5,15 @@ package endpoints
 
 import (
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/aws/elbv2"
 )
 
 // A node guard waits for the nodes whose targets go because the node does, and for no other.
@@ -26,6 +30,21 @@ func TestIsLeavingAgreesWithTheStateOfEndpoints(t *testing.T) {
 		"the autoscaler's": {func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler", Effect: corev1.TaintEffectNoSchedule}}
 		}, true},
+		"Karpenter's of v1beta1": {func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "karpenter.sh/disruption", Value: "disrupting", Effect: corev1.TaintEffectNoSchedule}}
+		}, true},
+		"Karpenter's, a candidate only": {func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "karpenter.sh/disruption", Value: "candidate", Effect: corev1.TaintEffectPreferNoSchedule}}
+		}, false},
+		"the termination handler's": {func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "aws-node-termination-handler/spot-itn", Value: "1", Effect: corev1.TaintEffectNoExecute}}
+		}, true},
+		"shuts down": {func(n *corev1.Node) {
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Message: "[x, node is shutting down]"}}
+		}, true},
+		"has shut down once": {func(n *corev1.Node) {
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Message: "node is shutting down"}}
+		}, false},
 		"cordoned":          {func(n *corev1.Node) { n.Spec.Unschedulable = true }, false},
 		"excluded by label": {func(n *corev1.Node) { n.Labels = map[string]string{corev1.LabelNodeExcludeBalancers: ""} }, false},
 		"not ready":         {func(n *corev1.Node) { n.Status.Conditions = nil }, false},
@@ -37,10 +56,95 @@ func TestIsLeavingAgreesWithTheStateOfEndpoints(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			node := newNode("node-1", "i-01", corev1.ConditionTrue)
 			tc.change(node)
+			kept, err := StripNode(node)
+			if err != nil {
+				t.Fatal(err)
+			}
+			node = kept.(*corev1.Node)
 			state, _ := nodeStanding(node, labels.Everything())
 			if got := IsLeaving(node); got != tc.want || got != (state == Terminating) {
 				t.Errorf("leaving: %t, want %t; as an endpoint it is %s", got, tc.want, state)
 			}
 		})
+	}
+}
+
+// A pod leaves with its node: at once when the kubelet stops it, in time for the end of a Spot instance, else when it is deleted.
+func TestPodLeavesWithItsNode(t *testing.T) {
+	ends := noon.Add(2 * time.Minute)
+	shutsDown, spot := nodeFacts{leaves: true, shutsDown: true, ready: corev1.ConditionFalse}, nodeFacts{leaves: true, spot: true, endsAt: ends}
+	spot.ready = corev1.ConditionTrue
+	tainted := nodeFacts{leaves: true, ready: corev1.ConditionTrue}
+	tests := map[string]struct {
+		node    nodeFacts
+		sleep   int64 // of a pod deleted at noon, 0 for one that is not
+		unready bool
+		want    Endpoint
+	}{
+		"graceful shutdown":                 {node: shutsDown, want: Endpoint{State: Terminating, NodeLeaves: true}},
+		"graceful shutdown, deleted":        {node: shutsDown, sleep: 30, want: Endpoint{State: Terminating, NodeLeaves: true}},
+		"spot":                              {node: spot, want: Endpoint{State: Terminating, NodeLeaves: true, ServesUntil: ends}},
+		"spot, not ready":                   {node: spot, unready: true, want: Endpoint{State: Terminating, NodeLeaves: true}},
+		"spot, deleted":                     {node: spot, sleep: 30, want: Endpoint{State: Terminating, NodeLeaves: true, ServesUntil: noon.Add(30 * time.Second)}},
+		"spot, deleted with a long sleep":   {node: spot, sleep: 200, want: Endpoint{State: Terminating, NodeLeaves: true, ServesUntil: ends}},
+		"spot, since when is not known":     {node: nodeFacts{leaves: true, spot: true}, sleep: 30, want: Endpoint{State: Terminating, NodeLeaves: true}},
+		"about to end: it is not deleted":   {node: tainted, want: Endpoint{State: Desired, NodeLeaves: true}},
+		"about to end, and it is deleted":   {node: tainted, sleep: 30, want: Endpoint{State: Terminating, NodeLeaves: true, ServesUntil: noon.Add(30 * time.Second)}},
+		"its node stays, and it is deleted": {node: nodeFacts{}, sleep: 30, want: Endpoint{State: Terminating, ServesUntil: noon.Add(30 * time.Second)}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod("web-0", "10.0.0.1")
+			if tc.unready {
+				pod.Status.Conditions = nil
+			}
+			if tc.sleep > 0 {
+				pod.Spec.Containers = []corev1.Container{{Lifecycle: &corev1.Lifecycle{
+					PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: tc.sleep}},
+				}}}
+				pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = ptr.To(metav1.NewTime(noon.Add(5*time.Minute))), ptr.To[int64](300)
+			}
+			for _, listed := range []bool{true, false} {
+				got := newEndpoint(elbv2.Target{}, pod, testGate)
+				if listed {
+					got.judge(tc.node, true)
+				} else if got.judgeUnlisted(tc.node, true); got.State == Undetermined {
+					got.State = Desired // no slice says so
+				}
+				got = Endpoint{State: got.State, NodeLeaves: got.NodeLeaves, ServesUntil: got.ServesUntil}
+				if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(Endpoint{})); diff != "" {
+					t.Errorf("listed %t (-want +got):\n%s", listed, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestSpotNoticesAreKnownFromTheirFirstSight(t *testing.T) {
+	node := func(noticed bool) *corev1.Node {
+		n := newNode("node-1", "i-01", corev1.ConditionTrue)
+		if noticed {
+			n.Spec.Taints = []corev1.Taint{{Key: spotTaint, Effect: corev1.TaintEffectNoSchedule}}
+		}
+		return n
+	}
+	n := &SpotNotices{at: map[string]time.Time{}}
+	ends := func(want time.Time) {
+		t.Helper()
+		if got := n.endsAt("node-1"); !got.Equal(want) {
+			t.Errorf("ends at %s, want %s", got, want)
+		}
+	}
+	n.see(node(true), node(true), noon) // it was there when the watch began
+	ends(time.Time{})
+	n.see(node(false), node(true), noon)
+	n.see(node(true), node(true), noon.Add(time.Minute))
+	ends(noon.Add(2 * time.Minute))
+	n.see(node(true), node(false), noon)
+	ends(time.Time{})
+	n.see(node(false), node(true), noon)
+	n.see(node(true), nil, noon)
+	if ends(time.Time{}); len(n.at) != 0 {
+		t.Errorf("%d nodes are remembered that are gone", len(n.at))
 	}
 }

@@ -105,7 +105,7 @@ func InstanceID(node *corev1.Node) (string, bool) {
 func nodeStanding(node *corev1.Node, selector labels.Selector) (s State, lastResort bool) {
 	ready := NodeReadiness(node)
 	switch {
-	case !node.DeletionTimestamp.IsZero() || isDisrupted(node):
+	case IsLeaving(node):
 		return Terminating, false
 	case isExcluded(node) || !selector.Matches(labels.Set(node.Labels)):
 		return Unselected, false
@@ -136,23 +136,17 @@ func isExcluded(node *corev1.Node) bool {
 	return false
 }
 
-// isDisrupted reports whether the cluster autoscaler or Karpenter is about to end the instance.
-func isDisrupted(node *corev1.Node) bool {
-	for _, taint := range node.Spec.Taints {
-		byKarpenter := taint.Key == "karpenter.sh/disrupted" && taint.Effect == corev1.TaintEffectNoSchedule
-		if byKarpenter || taint.Key == "ToBeDeletedByClusterAutoscaler" {
-			return true
-		}
-	}
-	return false
-}
-
 // nodeFacts is what is asked about the node of a pod.
 type nodeFacts struct {
 	ready   corev1.ConditionStatus
 	zone    string // the Availability Zone, empty when it is not known
 	missing bool   // there is no such Node: it was deleted, or its cache is behind that of pods
 	deleted bool   // it was seen to be deleted
+
+	leaves    bool      // it is about to end
+	shutsDown bool      // its kubelet stops its pods
+	spot      bool      // it has a notice of its interruption
+	endsAt    time.Time // when it ends for that, zero when not known
 }
 
 // down reports whether the node is known not to run its pods much longer: it says so itself, as in a shutdown, or it was deleted.
@@ -172,7 +166,10 @@ func (r *Resolver) nodeOf(ctx context.Context, pod *corev1.Pod) (nodeFacts, erro
 	var found nodeFacts
 	switch {
 	case err == nil:
-		found = nodeFacts{ready: NodeReadiness(&r.node), zone: r.node.Labels[corev1.LabelTopologyZone]}
+		found = nodeFacts{
+			ready: NodeReadiness(&r.node), zone: r.node.Labels[corev1.LabelTopologyZone],
+			leaves: IsLeaving(&r.node), shutsDown: shutsDown(&r.node), spot: hasSpotNotice(&r.node), endsAt: r.SpotNotices.endsAt(name),
+		}
 	case apierrors.IsNotFound(err):
 		found = nodeFacts{missing: true, deleted: r.DeletedNodes.has(name)}
 	case apierrors.IsForbidden(err):
@@ -218,15 +215,16 @@ func (d *DeletedNodes) remove(name string) {
 	delete(d.at, name)
 }
 
-// Update returns a handler that notes which nodes a watch shows to be deleted, and then passes each change on.
-func (d *DeletedNodes) Update(next handler.EventHandler, clk clock.PassiveClock) handler.EventHandler {
-	return nodeHandler{next, d, clk}
+// FollowNodes returns a handler that notes which nodes a watch shows to be deleted, or to have a notice, and then passes each change on.
+func (r *Resolver) FollowNodes(next handler.EventHandler, clk clock.PassiveClock) handler.EventHandler {
+	return nodeHandler{next, r.DeletedNodes, r.SpotNotices, clk}
 }
 
-// nodeHandler notes which nodes are deleted before it requeues the bindings.
+// nodeHandler notes which nodes end before it requeues the bindings.
 type nodeHandler struct {
 	handler.EventHandler
 	deleted *DeletedNodes
+	notices *SpotNotices
 	clock   clock.PassiveClock
 }
 
@@ -236,9 +234,16 @@ func (h nodeHandler) Create(ctx context.Context, e event.CreateEvent, queue work
 	h.EventHandler.Create(ctx, e, queue)
 }
 
+// Update implements handler.EventHandler.
+func (h nodeHandler) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	h.notices.see(e.ObjectOld.(*corev1.Node), e.ObjectNew.(*corev1.Node), h.clock.Now())
+	h.EventHandler.Update(ctx, e, queue)
+}
+
 // Delete implements handler.EventHandler.
 func (h nodeHandler) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	h.deleted.Add(e.Object.GetName(), h.clock.Now())
+	h.notices.see(e.Object.(*corev1.Node), nil, h.clock.Now())
 	h.EventHandler.Delete(ctx, e, queue)
 }
 

@@ -34,8 +34,7 @@ func (r *Resolver) resolvePods(ctx context.Context, binding *v1beta1.TargetGroup
 // are not asked on a node that does not answer: what they say there is old.
 func (ep *Endpoint) judge(node nodeFacts, sliceReady bool) {
 	switch {
-	case IsTerminating(ep.Pod):
-		ep.State = Terminating
+	case ep.leavesWith(node):
 	case node.missing:
 		ep.State, ep.NodeDown = NotReady, node.down()
 	case sliceReady, ContainersReady(ep.Pod) && node.ready == corev1.ConditionTrue:
@@ -46,7 +45,24 @@ func (ep *Endpoint) judge(node nodeFacts, sliceReady bool) {
 	}
 }
 
-// IsTerminating reports whether the pod is being deleted, or has ended: its target goes at once.
+// leavesWith reports whether the pod leaves, by itself or with its node, and says until when it serves then.
+func (ep *Endpoint) leavesWith(node nodeFacts) bool {
+	deleted := IsTerminating(ep.Pod)
+	ep.NodeLeaves = node.leaves
+	if !deleted && !node.shutsDown && !node.spot {
+		return false
+	}
+	ep.State = Terminating
+	switch {
+	case node.shutsDown || node.spot && node.endsAt.IsZero() || !ContainersReady(ep.Pod):
+		ep.ServesUntil = time.Time{}
+	case !deleted, node.spot && node.endsAt.Before(ep.ServesUntil):
+		ep.ServesUntil = node.endsAt
+	}
+	return true
+}
+
+// IsTerminating reports whether the pod is being deleted, or has ended.
 func IsTerminating(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil || hasEnded(pod)
 }
@@ -111,8 +127,7 @@ func (r *Resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGro
 // slices for the moment, unless they list it with another port, or for good, as its node is gone.
 func (ep *Endpoint) judgeUnlisted(node nodeFacts, selected bool) {
 	switch {
-	case IsTerminating(ep.Pod):
-		ep.State = Terminating
+	case ep.leavesWith(node):
 	case selected && node.missing:
 		ep.State, ep.NodeDown = NotReady, node.down()
 	case selected:

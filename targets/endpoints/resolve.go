@@ -76,7 +76,8 @@ const (
 	// Unselected lives, but the Service or the binding no longer selects it. It goes when the desired ones are healthy, or have had
 	// time for that.
 	Unselected
-	// Terminating goes at once: the pod is terminating or has ended, or the node is.
+	// Terminating goes, in time for the load balancer to stop sending before ServesUntil: the pod is terminating or has ended, or the
+	// node is.
 	Terminating
 )
 
@@ -106,6 +107,7 @@ type Resolver struct {
 	// LastResort lets in endpoints on nodes of unknown state when there are no others.
 	lastResort   bool
 	DeletedNodes *DeletedNodes
+	SpotNotices  *SpotNotices
 	Holders      *Holders
 	Selectors    *Selectors
 
@@ -118,15 +120,16 @@ type Resolver struct {
 func NewResolver(reader client.Reader, cache *Cache, lastResort bool) *Resolver {
 	return &Resolver{
 		Cache: cache, reader: reader, lastResort: lastResort,
-		DeletedNodes: &DeletedNodes{at: map[string]time.Time{}}, Holders: newHolders(), Selectors: newSelectors(),
+		DeletedNodes: &DeletedNodes{at: map[string]time.Time{}}, SpotNotices: &SpotNotices{at: map[string]time.Time{}},
+		Holders: newHolders(), Selectors: newSelectors(),
 	}
 }
 
 // ForPass is the resolver of one pass.
 func (r *Resolver) ForPass() *Resolver {
 	return &Resolver{
-		Cache: r.Cache, reader: r.reader, lastResort: r.lastResort, DeletedNodes: r.DeletedNodes, Holders: r.Holders, Selectors: r.Selectors,
-		nodes: map[string]nodeFacts{},
+		Cache: r.Cache, reader: r.reader, lastResort: r.lastResort, DeletedNodes: r.DeletedNodes, SpotNotices: r.SpotNotices, Holders: r.Holders,
+		Selectors: r.Selectors, nodes: map[string]nodeFacts{},
 	}
 }
 

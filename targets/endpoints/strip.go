@@ -167,6 +167,9 @@ func StripNode(o any) (any, error) {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			stripped.Status.Conditions = []corev1.NodeCondition{{Type: c.Type, Status: c.Status}}
+			if shutsDown(node) {
+				stripped.Status.Conditions[0].Message = shutdownMessage
+			}
 		}
 	}
 	return stripped, nil

@@ -85,6 +85,9 @@ func (e endpointState) podLink() Link {
 	ready := readiness.Condition(e.pod, corev1.ContainersReady)
 	containersReady := ready != nil && ready.Status == corev1.ConditionTrue
 	switch {
+	case e.endpoint != nil && e.endpoint.State == endpoints.Terminating:
+		return link("pod", Waiting, "leaves the target group, as its node %q is about to end: its owner replaces it on another node",
+			e.pod.Spec.NodeName)
 	case containersReady && e.endpoint != nil && e.endpoint.State == endpoints.NotReady:
 		return link("pod", Broken, "its containers are ready, but its node %q is not, or is gone", e.pod.Spec.NodeName).
 			advise("See the node: kubectl describe node %s; pods of a node that is gone are deleted within two minutes", e.pod.Spec.NodeName)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/endpoints"
@@ -73,13 +74,40 @@ func (p *Plan) addLeaving(in Input) {
 		if !inGroup || !t.Leavable() {
 			continue
 		}
-		d := targetgroup.Deregistration{Why: whyTerminating, Since: deletedAt(ep), Deadline: in.deadline(ep, p.Leaving.pods[ep.UID])}
+		d := targetgroup.Deregistration{Why: whyLeaves(ep), Since: deletedAt(ep), Deadline: in.deadline(ep, p.Leaving.pods[ep.UID])}
 		p.Deregister[target] = d
 		if in.mayStay(ep, t, d) {
 			keep = append(keep, target)
 		}
 	}
 	p.keepTillReplaced(in, keep)
+	p.noteCutShort(in)
+}
+
+func (p *Plan) noteCutShort(in Input) {
+	for target, d := range p.Deregister {
+		if ep := in.Endpoints[target]; d.Deadline.IsZero() && isCutShort(ep) {
+			p.CutShort = append(p.CutShort, ep.Pod)
+		}
+	}
+}
+
+// isCutShort reports whether the grace period of the pod's deletion ends its sleep: somebody deleted, drained or evicted it with another
+// one than its own.
+func isCutShort(ep endpoints.Endpoint) bool {
+	if ep.Pod == nil || ep.ServesUntil.IsZero() {
+		return false
+	}
+	grace := time.Duration(ptr.Deref(ep.Pod.DeletionGracePeriodSeconds, 0)) * time.Second
+	own := time.Duration(ptr.Deref(ep.Pod.Spec.TerminationGracePeriodSeconds, 0)) * time.Second
+	return grace < own && ep.ServesUntil.Equal(deletedAt(ep).Add(grace))
+}
+
+func whyLeaves(ep endpoints.Endpoint) string {
+	if ep.Pod != nil && !endpoints.IsTerminating(ep.Pod) {
+		return whyNodeLeaves
+	}
+	return whyTerminating
 }
 
 // deadline is by when the pod's target must be deregistered, zero for at once. Where the clocks of this process and of the API server

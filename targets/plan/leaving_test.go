@@ -65,6 +65,36 @@ func TestDeadlineOfADeregistration(t *testing.T) {
 	}
 }
 
+func TestPodIsCutShortByTheGracePeriodOfItsDeletion(t *testing.T) {
+	tests := map[string]struct {
+		sleep, grace, own int64
+		want              bool
+	}{
+		"its own":                           {sleep: 30, grace: 60, own: 60},
+		"shorter than the sleep":            {sleep: 30, grace: 10, own: 60, want: true},
+		"shorter, but the sleep ends first": {sleep: 10, grace: 30, own: 60},
+		"shorter, and there is enough time": {sleep: 60, grace: 40, own: 90},
+		"its own is shorter than its sleep": {sleep: 30, grace: 10, own: 10},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			ep := deletedPod(noon, time.Duration(min(tc.sleep, tc.grace))*time.Second)
+			ep.Pod.DeletionTimestamp, ep.Pod.DeletionGracePeriodSeconds = ptr.To(metav1.NewTime(noon.Add(time.Duration(tc.grace)*time.Second))), &tc.grace
+			ep.Pod.Spec.TerminationGracePeriodSeconds = &tc.own
+			p := Make(Input{
+				Endpoints: listed(ep), Mine: all, Policy: leavingPolicy, Now: noon,
+				Group: targetgroup.Snapshot{
+					ReadAt: noon, Settings: &v1beta1.TargetGroupFacts{Protocol: "HTTP"},
+					Targets: targetgroup.Targets{one: {Presence: targetgroup.Registered, Owner: "a", Health: healthy}},
+				},
+			})
+			if got := len(p.CutShort) == 1; got != tc.want {
+				t.Errorf("cut short: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
 // cluster is one binding's pods, as passes find them second by second.
 type cluster struct {
 	now     time.Time

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/targetgroup"
@@ -71,6 +73,7 @@ type Plan struct {
 
 	Foreign    []elbv2.Target // of Deregister, those that nothing in the cluster explains
 	TimedOut   []elbv2.Target // of Deregister, those whose replacements did not become healthy in time
+	CutShort   []*corev1.Pod  // of Deregister, those whose deletion gives them less time than they have, and too little
 	Valve      Valve          // engaged where unready targets stay, because too few others are healthy
 	Leaving    Leaving        // what the next pass has to know of pods that leave
 	ReplacedAt time.Time      // since when replaced targets wait for others to be found healthy, zero when none does
@@ -80,6 +83,7 @@ type Plan struct {
 // Why targets are deregistered, as the log says it.
 const (
 	whyTerminating = "terminating"
+	whyNodeLeaves  = "its node is about to end"
 	whyReused      = "its address is another pod's now"
 	whyNotReady    = "not ready"
 	whyNodeDown    = "its node is down"

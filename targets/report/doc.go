@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report tells operators of bindings: events (reporter.go, with their texts in notices.go and untold.go), counters (metrics.go), and
+// Package report tells operators of bindings: events (reporter.go, with texts in notices.go and untold.go), counters (metrics.go), and
 // gauges of what the last pass over each binding has found (gauges.go). Reasons and names that the incumbent has are its own. What the
 // status of a binding says is made in package status.
 //

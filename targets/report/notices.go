@@ -45,6 +45,12 @@ func Notices(
 		add("foreign "+target.String(), events.Warning(reasonForeignTarget, "Deregister",
 			"Deregistering target %s, which nothing in the cluster explains", target))
 	}
+	for _, pod := range p.CutShort {
+		out["cut short "+string(pod.UID)] = events.Notice{On: pod, Event: events.Warning("GracePeriodTooShort", "Deregister",
+			"The pod was deleted with a grace period of %d s, shorter than its preStop sleep: it gets SIGTERM while the load balancer may "+
+				"still send requests to it. Drain, evict and delete without a grace period, so that the pod's own applies (%d s)",
+			*pod.DeletionGracePeriodSeconds, *pod.Spec.TerminationGracePeriodSeconds)}
+	}
 	if delayDenied != nil { // nothing that is done depends on it
 		add("delay", events.Normal("DeregistrationDelayUnknown", "Reconcile",
 			"The status does not show the deregistration delay, as elasticloadbalancing:DescribeTargetGroupAttributes is not allowed; "+
