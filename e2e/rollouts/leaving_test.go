@@ -78,19 +78,10 @@ func drainNodeOfFirstPod(t *testing.T, app *testbed.App) {
 			if pod.Spec.NodeName != name || pod.DeletionTimestamp != nil {
 				continue
 			}
-			left = append(left, fmt.Errorf("pod %s is there: %w", pod.Name, evict(t, &pod)))
+			left = append(left, fmt.Errorf("pod %s is there: %w", pod.Name, bed.Evict(t, &pod)))
 		}
 		return errors.Join(left...)
 	})
-}
-
-func evict(t *testing.T, pod *corev1.Pod) error {
-	t.Helper()
-	eviction := &policyv1.Eviction{
-		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
-		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
-	}
-	return bed.Client.SubResource("eviction").Create(t.Context(), pod, eviction)
 }
 
 // cordon keeps new pods off the node, or lets them on again.

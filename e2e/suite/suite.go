@@ -21,6 +21,9 @@ const Scale = 0.1
 // Root is the repository's folder, seen from those of the packages of tests.
 const Root = "../.."
 
+// binary names the variable with the path of the program under test.
+const binary = "TARGETGATE_BINARY"
+
 // awsLatency is what every AWS call takes.
 const awsLatency = 40 * time.Millisecond
 
@@ -45,7 +48,7 @@ func (bed *Bed) Main(m *testing.M, options testbed.Options) {
 func (bed *Bed) run(m *testing.M, options testbed.Options) (code int, err error) {
 	options.Latency = awsLatency
 	for name, path := range map[string]*string{
-		"TARGETGATE_BINARY": &options.Targetgate, "TARGETGATE_CONTROL_PLANE": &options.ControlPlane,
+		binary: &options.Targetgate, "TARGETGATE_CONTROL_PLANE": &options.ControlPlane,
 	} {
 		if *path = os.Getenv(name); *path == "" {
 			return 1, fmt.Errorf("%s is not set: run these tests by `make test-e2e`, which builds what they need", name)

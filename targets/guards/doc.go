@@ -21,7 +21,7 @@
 //
 // # Who waits for a guard
 //
-// What follows is from their sources, Karpenter 1.x and cluster autoscaler 1.30 and newer.
+// What follows is from the sources of Karpenter 1 and cluster autoscaler 1.32.
 //
 // Karpenter evicts all pods that do not tolerate its taint karpenter.sh/disrupted:NoSchedule, also those of DaemonSets, and waits for
 // them: first ordinary ones, then those of DaemonSets, then those of priority system-cluster-critical or system-node-critical. So a

@@ -122,6 +122,7 @@ func (k *Keeper) look(ctx context.Context) (waits bool) {
 	left, err := k.Left(ctx, instances, isNew)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the targets of nodes that leave, will retry")
+		k.noteLeaving(nil) // they are new the next time
 		return true
 	}
 	return k.tell(nodes, left)

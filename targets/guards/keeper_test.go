@@ -39,7 +39,8 @@ type bed struct {
 
 	mu     sync.Mutex
 	left   string // the binding whose target group has every instance that is asked for, empty when none has
-	asked  int    // how often the registrar was
+	broken error  // of the registrar
+	asked  int    // how often that was
 	isNew  int    // how often of that with new instances
 	fail   error  // of writes
 	writes int
@@ -85,7 +86,7 @@ func (b *bed) targetsLeft(_ context.Context, instances map[string]bool, isNew bo
 	for id := range instances {
 		out[id] = b.left
 	}
-	return out, nil
+	return out, b.broken
 }
 
 func (b *bed) patch(ctx context.Context, c client.Client, name string, o client.Object, p client.Patch,
@@ -106,6 +107,12 @@ func (b *bed) set(left string, fail error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left, b.fail = left, fail
+}
+
+func (b *bed) breakRegistrar(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.broken = err
 }
 
 // counts are how often the registrar was asked, and guards were written to.
@@ -252,6 +259,22 @@ func TestKeeperTriesAgainAfterAFailedWrite(t *testing.T) {
 		}
 		b.set("", nil)
 		b.want(4*time.Second, "True NodeStays")
+	})
+}
+
+// The groups of nodes that leave are not read for them before the registrar was asked with success.
+func TestKeeperAsksAgainAfterTheRegistrarFailed(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.set("shop/web", nil)
+		b.breakRegistrar(errors.New("no cache"))
+		b.node(disrupted)
+		b.want(5*time.Second, "")
+		_, before, _ := b.counts()
+		b.breakRegistrar(nil)
+		b.want(3*time.Second, "False TargetsLeft")
+		if _, isNew, _ := b.counts(); isNew != before+1 {
+			t.Errorf("the instance was new %d times after the failure, want once", isNew-before)
+		}
 	})
 }
 
