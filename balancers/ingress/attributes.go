@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
 // known are attributes by key. Others may be newer than this program: AWS checks them.
@@ -177,20 +175,6 @@ func (k known) check(attributes map[string]string) error {
 	return nil
 }
 
-// presets are the defaults of those that are not named, none where these stay as they are.
-func (in *Input) presets(all known, named map[string]string) map[string]string {
-	if !in.Options.ResetAttributes {
-		return nil
-	}
-	out := map[string]string{}
-	for key, a := range all {
-		if _, isNamed := named[key]; a.preset != nil && !isNamed {
-			out[key] = *a.preset
-		}
-	}
-	return out
-}
-
 // parse parses attributes as an annotation has them.
 func (k known) parse(value string) (map[string]string, error) {
 	attributes, err := parseMap(value)
@@ -198,13 +182,6 @@ func (k known) parse(value string) (map[string]string, error) {
 		return nil, err
 	}
 	return attributes, k.check(attributes)
-}
-
-// checkParams checks attributes as params have them.
-func (k known) checkParams(r *reading, field string, list []v1beta1.Attribute) {
-	if err := k.check(attributes(list)); err != nil {
-		r.fail(r.paramsFault(field, "", err.Error()))
-	}
 }
 
 // parseGroupAttributes parses those of target groups. Those that are given must go together; others are as they are in AWS.
@@ -223,4 +200,15 @@ func parseGroupAttributes(value string) (map[string]string, error) {
 		return nil, fmt.Errorf("%s is for %s=round_robin: want 0", slowStartAttribute, algorithmAttribute)
 	}
 	return given, nil
+}
+
+// presets are the defaults of those that are not named.
+func (k known) presets(named map[string]string) map[string]string {
+	out := map[string]string{}
+	for key, a := range k {
+		if _, isNamed := named[key]; a.preset != nil && !isNamed {
+			out[key] = *a.preset
+		}
+	}
+	return out
 }

@@ -100,15 +100,6 @@ func fixed(status, contentType, body string) stack.Action {
 	return stack.Action{Fixed: &stack.FixedResponse{Status: status, ContentType: contentType, Body: body}}
 }
 
-// What parts of a redirect have that stay as the client has asked for them.
-const (
-	sameProtocol = "#{protocol}"
-	sameHost     = "#{host}"
-	samePort     = "#{port}"
-	samePath     = "/#{path}"
-	sameQuery    = "#{query}"
-)
-
 func redirect(config *Redirect) stack.Action {
 	return stack.Action{Redirect: &stack.Redirect{
 		Protocol: part(config.Protocol, sameProtocol), Host: part(config.Host, sameHost),
@@ -164,29 +155,6 @@ func (t targets) has(ref stack.Ref) bool {
 }
 
 // weight is that of the target; of a single one it does not count.
-func (t Target) weight(single bool) (int32, error) {
-	weight := ptr.Deref(t.Weight, 1)
-	if single {
-		weight = 1
-	}
-	if weight < 0 || weight > 999 {
-		return 0, fmt.Errorf("weight %d: want 0 to 999", weight)
-	}
-	return weight, nil
-}
-
-func (s *Stickiness) seconds() (int32, error) {
-	if s == nil || !ptr.Deref(s.Enabled, false) {
-		return 0, nil
-	}
-	const longest = 7 * 24 * 60 * 60
-	seconds := ptr.Deref(s.DurationSeconds, 0)
-	if seconds < 1 || seconds > longest {
-		return 0, fmt.Errorf("targetGroupStickinessConfig: durationSeconds %d: want 1 to %d", seconds, longest)
-	}
-	return seconds, nil
-}
-
 var errNoService = errors.New("the Service does not exist")
 
 var targetGroupARN = regexp.MustCompile(`^arn:[^:]+:elasticloadbalancing:[^:]*:[^:]*:targetgroup/.+$`)

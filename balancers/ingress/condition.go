@@ -105,3 +105,15 @@ func (v *Values) check(name string) error {
 	}
 	return nil
 }
+
+// The fields of conditions that fields of Ingresses ask for, too.
+const (
+	hostHeader  = "host-header"
+	pathPattern = "path-pattern"
+)
+
+// The fields of conditions that only annotations have, and at most once.
+const (
+	requestMethod = "http-request-method"
+	sourceIP      = "source-ip"
+)

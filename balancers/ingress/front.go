@@ -6,7 +6,6 @@ package ingress
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -14,30 +13,6 @@ import (
 
 // tcp is the protocol of the listeners in front.
 const tcp = "TCP"
-
-var parseAllocations = listOf("", regexp.MustCompile(`^eipalloc-[0-9a-f]+$`), "an ID such as eipalloc-0123456789abcdef0")
-
-// parseFrontPorts parses ports of the load balancer by ports in front of it.
-func parseFrontPorts(value string) (map[string]string, error) {
-	pairs, err := parseMap(value)
-	for front, behind := range pairs {
-		for _, port := range []string{front, behind} {
-			if _, err := intBetween(1, 65535)(port); err != nil {
-				return nil, fmt.Errorf("port %.20q: %w", port, err)
-			}
-		}
-	}
-	return pairs, err
-}
-
-func parseCheckPort(value string) (string, error) {
-	if _, err := intBetween(1, 65535)(value); err != nil && value != trafficPort {
-		return "", fmt.Errorf("%w, or %s", err, trafficPort)
-	}
-	return value, nil
-}
-
-func parseFrontCodes(value string) (string, error) { return value, codesWithin(value, 200, 599) }
 
 // readFront reads what is to stand in front of the group's load balancer.
 func (r *reading) readFront() {

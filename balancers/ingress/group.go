@@ -4,8 +4,6 @@
 package ingress
 
 import (
-	"fmt"
-	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -61,19 +59,6 @@ func GroupsHeld(ingress types.NamespacedName, finalizers []string) []Group {
 		}
 	}
 	return groups
-}
-
-const maxGroupName = 63
-
-var groupName = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
-
-// CheckGroupName is an error when no group may have the name.
-func CheckGroupName(name string) error {
-	if len(name) > maxGroupName || !groupName.MatchString(name) {
-		return fmt.Errorf("group name %.80q: want 1 to %d lower-case letters, digits, hyphens and dots, "+
-			"with a letter or digit at both ends", name, maxGroupName)
-	}
-	return nil
 }
 
 // GroupOfLabels is the group whose labels these are, as of one of its bindings.

@@ -162,11 +162,3 @@ func DefaultOptions(cluster, vpc string) Options {
 		Limits: Limits{Rules: 100, Certificates: 25, TargetGroups: 100, ConditionValues: 5, ConditionWildcards: 6},
 	}
 }
-
-const (
-	internal       = "internal"
-	internetFacing = "internet-facing"
-
-	// onlyPublicIPv6 is an address type of load balancers that are internet-facing.
-	onlyPublicIPv6 = "dualstack-without-public-ipv4"
-)

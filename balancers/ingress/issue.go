@@ -7,31 +7,11 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 )
-
-var privateCA = regexp.MustCompile(`^arn:aws[-a-z]*:acm-pca:[-a-z0-9]+:[0-9]{12}:certificate-authority/[-0-9a-zA-Z]+$`)
-
-// CheckCA is an error unless the text is the ARN of a private certificate authority.
-func CheckCA(arn string) error {
-	if !privateCA.MatchString(arn) {
-		return errors.New("want an ARN such as arn:aws:acm-pca:eu-west-1:123456789012:certificate-authority/1a2b")
-	}
-	return nil
-}
-
-// parseCA also takes an empty text, which the incumbent takes for none.
-func parseCA(value string) (string, error) {
-	if value == "" {
-		return "", nil
-	}
-	return value, CheckCA(value)
-}
 
 // asksForCertificate reports whether ACM is to issue a certificate for the member.
 func (m Member) asksForCertificate() bool {

@@ -64,7 +64,7 @@ func (r *reading) readAttributes(port int32, protocol Protocol) {
 	}
 	for _, listener := range r.params.Listeners {
 		if Protocol(listener.Protocol) == protocol && listener.Port == port {
-			listenerAttributes.checkParams(r, "spec.listeners", listener.ListenerAttributes)
+			checkAttributes(r, listenerAttributes, "spec.listeners", listener.ListenerAttributes)
 			r.addKeys(name, attributes(listener.ListenerAttributes), Fault{Object: r.paramsObject(), Field: "spec.listeners"})
 		}
 	}

@@ -15,18 +15,8 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// The fields of conditions that Ingresses have of their own.
-const (
-	hostHeader  = "host-header"
-	pathPattern = "path-pattern"
-	anyPath     = "/*"
-)
-
-// The fields of conditions that only annotations have, and at most once.
-const (
-	requestMethod = "http-request-method"
-	sourceIP      = "source-ip"
-)
+// anyPath is a pattern of all paths.
+const anyPath = "/*"
 
 // readRules reads the rules that all listeners of the member get, in order, and its default backend.
 func (r *reading) readRules() {
@@ -181,7 +171,7 @@ func distribute(annotated []Condition, hosts, paths *stack.Condition) (others []
 		case pathPattern:
 			appendTexts(paths, *condition.PathPatternConfig)
 		default:
-			others = append(others, condition.stack())
+			others = append(others, conditionOf(condition))
 		}
 	}
 	return others
@@ -223,8 +213,8 @@ func appendTexts(condition *stack.Condition, texts Texts) {
 	condition.Regex = append(condition.Regex, texts.RegexValues...)
 }
 
-// stack is the condition as a noun of stacks, for fields other than host and path.
-func (c Condition) stack() stack.Condition {
+// conditionOf is the condition as a noun of stacks, for fields other than host and path.
+func conditionOf(c Condition) stack.Condition {
 	out := stack.Condition{Field: c.Field}
 	switch {
 	case c.HTTPHeaderConfig != nil && c.Field == "http-header":
@@ -244,4 +234,18 @@ func (c Condition) stack() stack.Condition {
 		}
 	}
 	return out
+}
+
+// transforms are those of paths whose backend has that name.
+func (r *reading) transforms(name string) (out []stack.Transform, err error) {
+	annotated, _, err := Transforms.member(name).In(r.annotations())
+	for _, transform := range annotated {
+		transformed := stack.Transform{Type: transform.Type}
+		for _, rewrite := range cmp.Or(transform.HostHeaderRewriteConfig, transform.URLRewriteConfig).Rewrites {
+			transformed.Rewrites = append(transformed.Rewrites, stack.Rewrite(rewrite))
+		}
+		out = append(out, transformed)
+	}
+	slices.SortFunc(out, func(a, b stack.Transform) int { return cmp.Compare(a.Type, b.Type) })
+	return out, err
 }

@@ -48,7 +48,7 @@ func (r *reading) readSettings() {
 	r.readFront()
 
 	if r.first {
-		balancerAttributes.checkParams(r, "spec.loadBalancerAttributes", p.LoadBalancerAttributes)
+		checkAttributes(r, balancerAttributes, "spec.loadBalancerAttributes", p.LoadBalancerAttributes)
 		r.addKeys(LoadBalancerAttributes.Name, attributes(p.LoadBalancerAttributes), Fault{Object: "IngressClassParams"})
 	}
 	own, _ := get(r, LoadBalancerAttributes)
@@ -204,3 +204,18 @@ func (a *AWS) securityGroupIDs(entries []string) ([]string, error) {
 }
 
 func isSecurityGroupID(entry string) bool { return strings.HasPrefix(entry, "sg-") }
+
+// presets are the defaults of those that are not named, none where these stay as they are.
+func (in *Input) presets(all known, named map[string]string) map[string]string {
+	if !in.Options.ResetAttributes {
+		return nil
+	}
+	return all.presets(named)
+}
+
+// checkAttributes checks attributes as params have them.
+func checkAttributes(r *reading, k known, field string, list []v1beta1.Attribute) {
+	if err := k.check(attributes(list)); err != nil {
+		r.fail(r.paramsFault(field, "", err.Error()))
+	}
+}

@@ -16,10 +16,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-const (
-	trafficPort = "traffic-port"
-	grpc        = "GRPC"
-)
+const grpc = "GRPC"
 
 // backed is a port of a Service as the backend of a member.
 type backed struct {

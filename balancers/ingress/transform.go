@@ -4,13 +4,10 @@
 package ingress
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf8"
-
-	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // Transform changes requests before they are sent to targets, as an annotation says it. Exactly the config of its Type is set.
@@ -65,18 +62,4 @@ func (r *Rewrites) check(name string) error {
 		}
 	}
 	return nil
-}
-
-// transforms are those of paths whose backend has that name.
-func (r *reading) transforms(name string) (out []stack.Transform, err error) {
-	annotated, _, err := Transforms.member(name).In(r.annotations())
-	for _, transform := range annotated {
-		transformed := stack.Transform{Type: transform.Type}
-		for _, rewrite := range cmp.Or(transform.HostHeaderRewriteConfig, transform.URLRewriteConfig).Rewrites {
-			transformed.Rewrites = append(transformed.Rewrites, stack.Rewrite(rewrite))
-		}
-		out = append(out, transformed)
-	}
-	slices.SortFunc(out, func(a, b stack.Transform) int { return cmp.Compare(a.Type, b.Type) })
-	return out, err
 }

@@ -227,3 +227,34 @@ func parseJSON[T any](value string) (out T, err error) {
 	}
 	return out, nil
 }
+
+var privateCA = regexp.MustCompile(`^arn:aws[-a-z]*:acm-pca:[-a-z0-9]+:[0-9]{12}:certificate-authority/[-0-9a-zA-Z]+$`)
+
+// CheckCA is an error unless the text is the ARN of a private certificate authority.
+func CheckCA(arn string) error {
+	if !privateCA.MatchString(arn) {
+		return errors.New("want an ARN such as arn:aws:acm-pca:eu-west-1:123456789012:certificate-authority/1a2b")
+	}
+	return nil
+}
+
+// parseCA also takes an empty text, which the incumbent takes for none.
+func parseCA(value string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	return value, CheckCA(value)
+}
+
+const maxGroupName = 63
+
+var groupName = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
+
+// CheckGroupName is an error when no group may have the name.
+func CheckGroupName(name string) error {
+	if len(name) > maxGroupName || !groupName.MatchString(name) {
+		return fmt.Errorf("group name %.80q: want 1 to %d lower-case letters, digits, hyphens and dots, "+
+			"with a letter or digit at both ends", name, maxGroupName)
+	}
+	return nil
+}

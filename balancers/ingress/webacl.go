@@ -5,9 +5,6 @@ package ingress
 
 import "cmp"
 
-// noWebACL takes the present web ACL off.
-const noWebACL = "none"
-
 // webACLName is the name by which the member gives its web ACL, "" if it gives an ARN or nothing. What params say counts first, and their
 // name before their ARN.
 func (m Member) webACLName() string {

@@ -1,0 +1,58 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// MutualAuth says whether clients of an HTTPS listener show a certificate, as an annotation says it.
+type MutualAuth struct {
+	Port                          int32
+	Mode                          string
+	TrustStore                    string // ARN or name
+	IgnoreClientCertificateExpiry *bool
+	AdvertiseTrustStoreCaNames    string
+}
+
+// The modes of mutual authentication.
+const (
+	mutualOff         = "off"
+	mutualPassthrough = "passthrough"
+	mutualVerify      = "verify"
+)
+
+func parseMutualAuth(value string) ([]MutualAuth, error) {
+	entries, err := parseJSON[[]MutualAuth](value)
+	if err != nil {
+		return nil, err
+	}
+	for i, entry := range entries {
+		if err := entry.check(); err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+		if slices.ContainsFunc(entries[:i], func(other MutualAuth) bool { return other.Port == entry.Port }) {
+			return nil, fmt.Errorf("port %d is there twice: want it once", entry.Port)
+		}
+	}
+	return entries, nil
+}
+
+func (m MutualAuth) check() error {
+	switch {
+	case m.Port < 1 || m.Port > 65535:
+		return fmt.Errorf("port %d: want 1 to 65535", m.Port)
+	case !slices.Contains([]string{mutualOff, mutualPassthrough, mutualVerify}, m.Mode):
+		return fmt.Errorf("mode %.20q: want off, passthrough or verify", m.Mode)
+	case m.Mode == mutualVerify && m.TrustStore == "":
+		return errors.New("mode verify: want a trustStore, too")
+	case m.Mode != mutualVerify && (m.TrustStore != "" || m.IgnoreClientCertificateExpiry != nil || m.AdvertiseTrustStoreCaNames != ""):
+		return fmt.Errorf("mode %s: trustStore, ignoreClientCertificateExpiry and advertiseTrustStoreCaNames are for mode verify", m.Mode)
+	case !slices.Contains([]string{"", "on", "off"}, m.AdvertiseTrustStoreCaNames):
+		return fmt.Errorf("advertiseTrustStoreCaNames %.20q: want on or off", m.AdvertiseTrustStoreCaNames)
+	}
+	return nil
+}
