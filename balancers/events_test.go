@@ -17,6 +17,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -83,7 +84,7 @@ func TestAGroupFailsWhileAMemberHasAFault(t *testing.T) {
 		if p.members, err = p.load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		p.faults = []ingress.Fault{{Member: "shop/a", Warning: warning}}
+		p.faults = []annotation.Fault{{Member: "shop/a", Warning: warning}}
 		if p.tellFaults(); p.failing == warning {
 			t.Errorf("failing: %v, a warning: %v", p.failing, warning)
 		}
@@ -97,8 +98,8 @@ func TestWhoIsOnlyWarnedIsReconciled(t *testing.T) {
 	if p.members, err = p.load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	warning := ingress.Fault{Member: "shop/bad", Warning: true}
-	p.faults = []ingress.Fault{{Member: "shop/bad"}, warning, {Member: "shop/warned", Warning: true}}
+	warning := annotation.Fault{Member: "shop/bad", Warning: true}
+	p.faults = []annotation.Fault{{Member: "shop/bad"}, warning, {Member: "shop/warned", Warning: true}}
 	p.result.Done = []plan.Step{{}}
 	p.tellFaults()
 	p.tellSuccess(nil, nil)

@@ -17,6 +17,7 @@ import (
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -36,7 +37,7 @@ func (p *pass) claim(ctx context.Context) (errs error) {
 		if err != nil {
 			errs = join(errs, p.finalizerFailed(member.Ingress, reasonAddFinalizer, "adding", err))
 			p.unclaimed[member.Ingress.UID] = true
-			member.Fault = &ingress.Fault{Member: nameOf(member.Ingress), Reason: "it does not have the finalizer"}
+			member.Fault = &annotation.Fault{Member: nameOf(member.Ingress), Reason: "it does not have the finalizer"}
 		}
 		there = append(there, member)
 	}

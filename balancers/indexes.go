@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
 // The fields by which Ingresses are found, so that no pass and no event looks through all of them.
@@ -27,7 +28,7 @@ var Indexes = map[string]func(*networkingv1.Ingress) []string{
 	groupField: func(i *networkingv1.Ingress) []string {
 		name := types.NamespacedName{Namespace: i.Namespace, Name: i.Name}
 		groups := []string{name.String()}
-		if named := i.Annotations[ingress.Prefix+ingress.GroupName.Name]; named != "" {
+		if named := i.Annotations[annotation.GroupName.FullName()]; named != "" {
 			groups = append(groups, named)
 		}
 		for _, held := range ingress.GroupsHeld(name, i.Finalizers) {

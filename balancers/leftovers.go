@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -74,6 +75,6 @@ func isMentioned(group ingress.Group, all []*networkingv1.Ingress) bool {
 		case !group.IsExplicit():
 			return i.Namespace == group.Namespace && i.Name == group.Name
 		}
-		return i.Annotations[ingress.Prefix+ingress.GroupName.Name] == group.Name
+		return i.Annotations[annotation.GroupName.FullName()] == group.Name
 	})
 }

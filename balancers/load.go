@@ -18,6 +18,7 @@ import (
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -153,7 +154,7 @@ func (p *pass) leaveUnknown(why error) {
 		b.Capacity = cmp.Or(b.Capacity, wanted.Capacity) // an unknown protection is left alone anyhow
 	}
 	for _, member := range p.members.Active {
-		p.faults = append(p.faults, ingress.Fault{Member: nameOf(member.Ingress), Warning: true,
+		p.faults = append(p.faults, annotation.Fault{Member: nameOf(member.Ingress), Warning: true,
 			Reason: "attributes, the web ACL or the capacity could not be read and stay as they are: " + awserr.Message(why)})
 	}
 	p.failing = true
@@ -177,7 +178,7 @@ func (p *pass) keepLeaving() {
 			continue
 		}
 		kept = append(kept, member)
-		fault := ingress.Fault{Member: nameOf(member), Reason: "it stays until its new group serves it"}
+		fault := annotation.Fault{Member: nameOf(member), Reason: "it stays until its new group serves it"}
 		p.members.Active = append(p.members.Active, ingress.Member{Ingress: member, Fault: &fault})
 		p.soon(stays)
 	}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
@@ -26,7 +27,7 @@ type Proposal struct {
 	// Members belong to the group, in the order of their rules. Leaving ones belong to another group, and stay until that one serves them.
 	Members, Leaving []string
 	// Faults are those of members: one that is no warning holds its member. Overflow are rules for which the quota has no room.
-	Faults   []ingress.Fault
+	Faults   []annotation.Fault
 	Overflow []plan.Overflow
 	// Wanted is what the members want.
 	Wanted stack.Stack
@@ -63,7 +64,7 @@ func (r *Reconciler) Propose(ctx context.Context, group ingress.Group) (Proposal
 	for _, member := range p.leaving {
 		out.Leaving = append(out.Leaving, nameOf(member))
 	}
-	out.Faults = slices.DeleteFunc(slices.Clone(p.faults), func(f ingress.Fault) bool { return slices.Contains(out.Leaving, f.Member) })
+	out.Faults = slices.DeleteFunc(slices.Clone(p.faults), func(f annotation.Fault) bool { return slices.Contains(out.Leaving, f.Member) })
 	out.Writes = append(out.Writes, p.statuses(out.Plan)...)
 	for _, member := range p.members.Inactive {
 		out.Writes = append(out.Writes, Write{nameOf(member), "remove the finalizer " + group.Finalizer()})
@@ -94,7 +95,7 @@ func (r *Reconciler) GroupsOf(ctx context.Context, object client.Object) ([]ingr
 }
 
 // Strays are the faults of Ingresses that seem to be ours and belong to no group because of them. A pass tells them, and does nothing more.
-func (r *Reconciler) Strays(ctx context.Context) (out []ingress.Fault, err error) {
+func (r *Reconciler) Strays(ctx context.Context) (out []annotation.Fault, err error) {
 	objects, err := r.objects(ctx)
 	if err != nil {
 		return nil, err
@@ -102,7 +103,7 @@ func (r *Reconciler) Strays(ctx context.Context) (out []ingress.Fault, err error
 	for _, stray := range ingress.Strays(ingress.Classify(objects)) {
 		out = append(out, *stray.Fault)
 	}
-	slices.SortFunc(out, func(a, b ingress.Fault) int { return strings.Compare(a.Member, b.Member) })
+	slices.SortFunc(out, func(a, b annotation.Fault) int { return strings.Compare(a.Member, b.Member) })
 	return out, nil
 }
 

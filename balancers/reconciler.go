@@ -17,6 +17,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/issue"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -138,7 +139,7 @@ type pass struct {
 	stray        ingress.Member     // that belongs to no group because of its fault
 	leaving      []*networkingv1.Ingress
 	seen, wanted stack.Stack
-	faults       []ingress.Fault
+	faults       []annotation.Fault
 	steps        plan.Plan
 	overflow     []plan.Overflow
 	names        map[string]bool // of the load balancers that were seen, in lower case

@@ -13,6 +13,7 @@ import (
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -23,7 +24,7 @@ func (p *pass) holdRefused() []ingress.Member {
 	members := slices.Clone(p.members.Active)
 	for i, member := range members {
 		if note, left := p.memory.refusalOf(member.Ingress, p.Clock.Now()); left > 0 && member.Fault == nil {
-			members[i].Fault = &ingress.Fault{Member: nameOf(member.Ingress), Reason: refused + note}
+			members[i].Fault = &annotation.Fault{Member: nameOf(member.Ingress), Reason: refused + note}
 			p.soon(left)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -19,8 +20,8 @@ type access struct {
 }
 
 func (d *draft) access() access {
-	given, options := d.list(SecurityGroups.Name), &d.in.Options
-	manage := d.get(ManageBackendRules.Name, yesNo(options.ManageBackendRules)) == "true"
+	given, options := d.list(annotation.SecurityGroups.Name), &d.in.Options
+	manage := d.get(annotation.ManageBackendRules.Name, yesNo(options.ManageBackendRules)) == "true"
 	var a access
 	for _, id := range given {
 		a.groups = append(a.groups, stack.Ref{ID: id})
@@ -48,7 +49,7 @@ func (d *draft) managed() stack.SecurityGroup {
 		Name:        SecurityGroupName(d.in.Options.Cluster, d.in.Group),
 		Description: "[k8s] Managed SecurityGroup for LoadBalancer",
 		Inbound:     d.inbound(),
-		Tags:        d.in.tagsOf(securityGroupPart, d.keys(Tags.Name)),
+		Tags:        d.in.tagsOf(securityGroupPart, d.keys(annotation.Tags.Name)),
 	}
 }
 
@@ -89,7 +90,7 @@ func (d *draft) inbound() []stack.Inbound {
 
 // sources are who may send to a port. IPv6 is for load balancers that have it.
 func (d *draft) sources(port int32) []string {
-	cidrs, lists := d.list(of(InboundCIDRs.Name, port)), d.list(of(PrefixLists.Name, port))
+	cidrs, lists := d.list(of(annotation.InboundCIDRs.Name, port)), d.list(of(annotation.PrefixLists.Name, port))
 	if len(cidrs)+len(lists) == 0 {
 		cidrs = []string{"0.0.0.0/0", "::/0"}
 	}

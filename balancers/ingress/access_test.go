@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -52,7 +53,7 @@ func TestAccess(t *testing.T) {
 			in := three(t)
 			in.AWS.SecurityGroups = map[string][]string{"blue": {"sg-blue"}, "green": {"sg-green"}, "twice": {"sg-1", "sg-2"}}
 			for key, value := range tc.annotations {
-				annotate(&in, 0, Prefix+key, value)
+				annotate(&in, 0, annotation.Prefix+key, value)
 			}
 			if tc.options != nil {
 				tc.options(&in.Options)
@@ -102,7 +103,7 @@ func TestInbound(t *testing.T) {
 				in.AWS.Subnets[i].IPv6 = true
 			}
 			for key, value := range tc.annotations {
-				annotate(&in, 0, Prefix+key, value)
+				annotate(&in, 0, annotation.Prefix+key, value)
 			}
 			got, faults := Build(in)
 			var lines []string
@@ -122,8 +123,8 @@ func TestInbound(t *testing.T) {
 // Members that name the same security groups in another order agree: the order is the first member's.
 func TestOrderOfSecurityGroups(t *testing.T) {
 	in := three(t)
-	annotate(&in, 0, Prefix+"security-groups", "sg-2,sg-1")
-	annotate(&in, 1, Prefix+"security-groups", "sg-1,sg-2")
+	annotate(&in, 0, annotation.Prefix+"security-groups", "sg-2,sg-1")
+	annotate(&in, 1, annotation.Prefix+"security-groups", "sg-1,sg-2")
 	got, faults := Build(in)
 	if diff := cmp.Diff([]stack.Ref{{ID: "sg-2"}, {ID: "sg-1"}}, got.LoadBalancers[0].SecurityGroups); diff != "" || len(faults) > 0 {
 		t.Errorf("faults %v, security groups (-want +got):\n%s", faults, diff)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
 // What AWS alone knows is taken for granted, and so are Services that may come.
@@ -39,7 +41,7 @@ func TestCheckAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			annotations := map[string]string{}
 			for key, value := range tc.annotations {
-				annotations[Prefix+key] = value
+				annotations[annotation.Prefix+key] = value
 			}
 			faults := CheckAlone(Group{Name: "edge"}, Member{Ingress: plain(annotations)}, nil, DefaultOptions("prod", "vpc-1"))
 			if tc.want == "" && len(faults) > 0 || tc.want != "" && (len(faults) != 1 || !strings.Contains(faults[0].Error(), tc.want)) {
@@ -66,7 +68,7 @@ func TestLongNames(t *testing.T) {
 			in := three(t)
 			member := in.Members[0]
 			member.Ingress.Name = tc.name
-			delete(member.Ingress.Annotations, Prefix+ListenPorts.Name)
+			delete(member.Ingress.Annotations, annotation.ListenPorts.FullName())
 			faults := CheckAlone(tc.group, member, in.Services, in.Options)
 			if tc.want == "" && len(faults) > 0 || tc.want != "" && (len(faults) != 1 || !strings.Contains(faults[0].Error(), tc.want)) {
 				t.Errorf("faults %v, want one of %q", faults, tc.want)

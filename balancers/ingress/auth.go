@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -22,34 +23,35 @@ func (r *reading) auth(service *corev1.Service) (*stack.Auth, error) {
 		service = &corev1.Service{}
 	}
 	b := &backed{reading: r, service: service}
-	kind := override(b, AuthType)
-	token, set, err := JWTValidation.In(r.annotations())
+	kind := override(b, annotation.AuthType)
+	token, set, err := annotation.JWTValidation.In(r.annotations())
 	if err = errors.Join(b.err, err); err != nil {
-		return nil, asFault(err)
+		return nil, annotation.AsFault(err)
 	}
 	switch {
-	case set && kind != noAuth:
-		return nil, Fault{Annotation: Prefix + JWTValidation.Name, Reason: "beside " + Prefix + AuthType.Name + ": " + kind +
-			": want one of them, as a request can be asked for a login or a token"}
+	case set && kind != annotation.NoAuth:
+		return nil, annotation.Fault{Annotation: annotation.JWTValidation.FullName(),
+			Reason: "beside " + annotation.AuthType.FullName() + ": " + kind +
+				": want one of them, as a request can be asked for a login or a token"}
 	case set:
 		out := &stack.JWT{JWKSEndpoint: token.JWKSEndpoint, Issuer: token.Issuer}
 		for _, claim := range token.AdditionalClaims {
 			out.Claims = append(out.Claims, stack.Claim(claim))
 		}
 		return &stack.Auth{JWT: out}, nil
-	case kind == cognitoAuth:
+	case kind == annotation.CognitoAuth:
 		return b.cognito()
-	case kind == oidcAuth:
+	case kind == annotation.OIDCAuth:
 		return b.oidc()
 	}
 	return nil, nil //nolint:nilnil // everybody may pass
 }
 
 func (b *backed) cognito() (*stack.Auth, error) {
-	if err := b.needs(AuthCognito.Annotation, cognitoAuth); err != nil {
+	if err := b.needs(annotation.AuthCognito.Annotation, annotation.CognitoAuth); err != nil {
 		return nil, err
 	}
-	c := override(b, AuthCognito)
+	c := override(b, annotation.AuthCognito)
 	return &stack.Auth{Cognito: &stack.Cognito{
 		UserPoolARN: c.UserPoolARN, ClientID: c.UserPoolClientID, Domain: c.UserPoolDomain,
 		Session: b.session(c.AuthenticationRequestExtraParams),
@@ -57,15 +59,15 @@ func (b *backed) cognito() (*stack.Auth, error) {
 }
 
 func (b *backed) oidc() (*stack.Auth, error) {
-	if err := b.needs(AuthOIDC.Annotation, oidcAuth); err != nil {
+	if err := b.needs(annotation.AuthOIDC.Annotation, annotation.OIDCAuth); err != nil {
 		return nil, err
 	}
-	o := override(b, AuthOIDC)
+	o := override(b, annotation.AuthOIDC)
 	out := &stack.OIDC{
 		Issuer: o.Issuer, AuthorizationEndpoint: o.AuthorizationEndpoint, TokenEndpoint: o.TokenEndpoint, UserInfoEndpoint: o.UserInfoEndpoint,
 		Session: b.session(o.AuthenticationRequestExtraParams),
 	}
-	if b.err != nil || b.in.alone || !slices.Contains(slices.Collect(maps.Values(b.ports)), HTTPS) {
+	if b.err != nil || b.in.alone || !slices.Contains(slices.Collect(maps.Values(b.ports)), annotation.HTTPS) {
 		return &stack.Auth{OIDC: out}, b.err
 	}
 	key := types.NamespacedName{Namespace: b.member.Ingress.Namespace, Name: o.SecretName}
@@ -74,20 +76,24 @@ func (b *backed) oidc() (*stack.Auth, error) {
 		secret.Reason = "is not read"
 	}
 	if secret.Reason != "" {
-		return nil, Fault{Annotation: Prefix + AuthOIDC.Name, Value: o.SecretName, Reason: "Secret " + key.String() + " " + secret.Reason}
+		return nil, annotation.Fault{
+			Annotation: annotation.AuthOIDC.FullName(), Value: o.SecretName, Reason: "Secret " + key.String() + " " + secret.Reason,
+		}
 	}
 	out.ClientID, out.Secret, out.Version = secret.ClientID, secret.Secret, secret.Version
 	return &stack.Auth{OIDC: out}, nil
 }
 
 // needs is a fault without an annotation that the kind of authentication cannot be without.
-func (b *backed) needs(annotation *Annotation, kind string) error {
-	name := Prefix + annotation.Name
+func (b *backed) needs(row *annotation.Annotation, kind string) error {
+	name := row.FullName()
 	if b.annotations()[name] != "" || b.service.Annotations[name] != "" {
 		return nil
 	}
-	fault := Fault{Annotation: Prefix + AuthType.Name, Value: kind, Reason: "the annotation " + name + " does not exist: add it"}
-	if b.service.Annotations[Prefix+AuthType.Name] != "" {
+	fault := annotation.Fault{
+		Annotation: annotation.AuthType.FullName(), Value: kind, Reason: "the annotation " + name + " does not exist: add it",
+	}
+	if b.service.Annotations[annotation.AuthType.FullName()] != "" {
 		fault.Object = b.serviceObject()
 	}
 	return fault
@@ -95,8 +101,9 @@ func (b *backed) needs(annotation *Annotation, kind string) error {
 
 func (b *backed) session(extra map[string]string) stack.Session {
 	return stack.Session{ // AWS has its own defaults stand for empty texts
-		Scope: cmp.Or(override(b, AuthScope), AuthScope.Default), Cookie: cmp.Or(override(b, AuthCookie), AuthCookie.Default),
-		Timeout:         override(b, AuthTimeout),
-		Unauthenticated: override(b, AuthUnauthenticated), Extra: extra,
+		Scope:           cmp.Or(override(b, annotation.AuthScope), annotation.AuthScope.Default),
+		Cookie:          cmp.Or(override(b, annotation.AuthCookie), annotation.AuthCookie.Default),
+		Timeout:         override(b, annotation.AuthTimeout),
+		Unauthenticated: override(b, annotation.AuthUnauthenticated), Extra: extra,
 	}
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -46,7 +47,7 @@ func TestWhoMayPass(t *testing.T) {
 			"auth-type": "cognito", "auth-idp-cognito": cognitoPool, "auth-scope": "email", "auth-session-cookie": "c", "auth-session-timeout": "60",
 			"auth-on-unauthenticated-request": "deny",
 		} {
-			b.Annotations[Prefix+name] = value
+			b.Annotations[annotation.Prefix+name] = value
 		}
 	}
 	for name, tc := range map[string]struct {
@@ -65,11 +66,11 @@ func TestWhoMayPass(t *testing.T) {
 		}, nil, &stack.Auth{OIDC: &ofOIDC}},
 		"the Service says yes": {func(in *Input, b *networkingv1.Ingress) {
 			oidc(in, b)
-			delete(b.Annotations, Prefix+"auth-type")
+			delete(b.Annotations, annotation.Prefix+"auth-type")
 			annotateService("auth-type", "oidc")(in, b)
 		}, &stack.Auth{OIDC: &ofOIDC}, nil},
 		"tokens": {func(_ *Input, b *networkingv1.Ingress) {
-			b.Annotations[Prefix+"jwt-validation"] = `{"jwksEndpoint":"https://idp/j","issuer":"idp",` +
+			b.Annotations[annotation.Prefix+"jwt-validation"] = `{"jwksEndpoint":"https://idp/j","issuer":"idp",` +
 				`"additionalClaims":[{"format":"string-array","name":"aud","values":["shop"]}]}`
 		}, &stack.Auth{JWT: &stack.JWT{
 			JWKSEndpoint: "https://idp/j", Issuer: "idp", Claims: []stack.Claim{{Format: "string-array", Name: "aud", Values: []string{"shop"}}},
@@ -98,7 +99,7 @@ func TestWhoMayPass(t *testing.T) {
 					t.Errorf("rule %d: tags %v, %v, want version %q", i, rules[443][i].Tags, rules[80][i].Tags, version)
 				}
 			}
-			isOpen := func(f Fault) bool {
+			isOpen := func(f annotation.Fault) bool {
 				return f.Warning && strings.Contains(f.Reason, "port 80 serves without authentication")
 			}
 			if warned := slices.ContainsFunc(faults, isOpen); warned != (tc.path != nil || tc.other != nil) {
@@ -129,12 +130,12 @@ func TestSecretsOf(t *testing.T) {
 	if got := SecretsOf(in); !slices.Equal(got, []types.NamespacedName{{Namespace: "shop", Name: "mine"}}) {
 		t.Errorf("Secrets %v", got)
 	}
-	delete(b.Annotations, Prefix+"auth-type")
+	delete(b.Annotations, annotation.Prefix+"auth-type")
 	if got := SecretsOf(in); len(got) > 0 {
 		t.Errorf("Secrets %v without a login", got)
 	}
 	in.service("b").Annotations = map[string]string{
-		Prefix + "auth-type": "oidc", Prefix + "auth-idp-oidc": strings.ReplaceAll(b.Annotations[Prefix+"auth-idp-oidc"], "mine", "of-service"),
+		annotation.Prefix + "auth-type": "oidc", annotation.Prefix + "auth-idp-oidc": strings.ReplaceAll(b.Annotations[annotation.Prefix+"auth-idp-oidc"], "mine", "of-service"),
 	}
 	if got := SecretsOf(in); !slices.Contains(got, types.NamespacedName{Namespace: "shop", Name: "of-service"}) {
 		t.Errorf("Secrets %v, want that of the Service", got)
@@ -153,7 +154,7 @@ func TestReadSecret(t *testing.T) {
 // The paths of a backend get its transforms, sorted by type.
 func TestTransforms(t *testing.T) {
 	in := three(t)
-	annotate(&in, 1, Prefix+"transforms.b", `[{"type":"url-rewrite","urlRewriteConfig":{"rewrites":[{"regex":"^/b/(.*)","replace":"/$1"}]}},`+
+	annotate(&in, 1, annotation.Prefix+"transforms.b", `[{"type":"url-rewrite","urlRewriteConfig":{"rewrites":[{"regex":"^/b/(.*)","replace":"/$1"}]}},`+
 		`{"type":"host-header-rewrite","hostHeaderRewriteConfig":{"rewrites":[{"regex":"x","replace":"y"}]}}]`)
 	got, faults := Build(in)
 	rules := rulesByPort(got, "shop/b")[80]
@@ -188,12 +189,12 @@ func TestMutualAuthentication(t *testing.T) {
 	if got := https(in); got == nil || *got != (stack.MutualAuth{Mode: "off"}) {
 		t.Errorf("%+v, want off", got)
 	}
-	annotate(&in, 1, Prefix+"mutual-authentication", `[{"port":443,"mode":"verify","trustStore":"s","ignoreClientCertificateExpiry":true,`+
+	annotate(&in, 1, annotation.Prefix+"mutual-authentication", `[{"port":443,"mode":"verify","trustStore":"s","ignoreClientCertificateExpiry":true,`+
 		`"advertiseTrustStoreCaNames":"on"},{"port":80,"mode":"passthrough"}]`)
 	if got := https(in); got == nil || *got != (stack.MutualAuth{Mode: "verify", TrustStore: store, IgnoreExpiry: true, AdvertiseNames: true}) {
 		t.Errorf("%+v, want to verify all that is said", got)
 	}
-	annotate(&in, 2, Prefix+"mutual-authentication", `[{"port":443,"mode":"off"}]`)
+	annotate(&in, 2, annotation.Prefix+"mutual-authentication", `[{"port":443,"mode":"off"}]`)
 	got, faults := Build(in)
 	if !got.Members[2].Held || got.Members[1].Held {
 		t.Errorf("members %+v, want the second that disagrees held; faults %v", got.Members, faults)

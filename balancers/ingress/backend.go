@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -35,8 +36,8 @@ func (r *reading) actionOf(backend networkingv1.IngressBackend, field string) (s
 func (r *reading) onlyService(backend networkingv1.IngressServiceBackend) *corev1.Service {
 	name := backend.Name
 	if backend.Port.Name == useAnnotation {
-		action, _, _ := Actions.member(name).In(r.annotations())
-		if action.ForwardConfig.len() != 1 {
+		action, _, _ := annotation.Actions.Member(name).In(r.annotations())
+		if action.ForwardConfig.Len() != 1 {
 			return nil
 		}
 		name = action.ForwardConfig.TargetGroups[0].ServiceName
@@ -48,7 +49,9 @@ func (r *reading) onlyService(backend networkingv1.IngressServiceBackend) *corev
 func (r *reading) answerOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
 	service := backend.Service
 	if service == nil {
-		return stack.Action{}, Fault{Field: field + ".resource", Reason: "resources cannot be backends of a load balancer: want a service"}
+		return stack.Action{}, annotation.Fault{
+			Field: field + ".resource", Reason: "resources cannot be backends of a load balancer: want a service",
+		}
 	}
 	if service.Port.Name == useAnnotation {
 		return r.annotatedAction(service.Name, field)
@@ -57,29 +60,29 @@ func (r *reading) answerOf(backend networkingv1.IngressBackend, field string) (s
 	if service.Port.Name != "" {
 		port = intstr.FromString(service.Port.Name)
 	}
-	return r.forward(&Forward{TargetGroups: []Target{{ServiceName: service.Name, ServicePort: &port}}}, field)
+	return r.forward(&annotation.Forward{TargetGroups: []annotation.Target{{ServiceName: service.Name, ServicePort: &port}}}, field)
 }
 
 // annotatedAction is the action that the annotation of that name says.
 func (r *reading) annotatedAction(name, field string) (stack.Action, error) {
-	key := Actions.member(name)
+	key := annotation.Actions.Member(name)
 	action, set, err := key.In(r.annotations())
 	switch {
 	case err != nil:
 		return stack.Action{}, err
 	case !set:
-		fault := Fault{Field: field, Value: name, Reason: "the annotation " + Prefix + key.Name + " does not exist: add it"}
+		fault := annotation.Fault{Field: field, Value: name, Reason: "the annotation " + key.FullName() + " does not exist: add it"}
 		return r.missing(fault, "Backend action does not exist", r.in.Options.TolerateMissingAction)
-	case action.FixedResponseConfig != nil && action.Type == FixedResponseAction:
+	case action.FixedResponseConfig != nil && action.Type == annotation.FixedResponseAction:
 		config := action.FixedResponseConfig
 		return fixed(config.StatusCode, config.ContentType, config.MessageBody), nil
-	case action.Type == RedirectAction:
+	case action.Type == annotation.RedirectAction:
 		return redirect(action.RedirectConfig), nil
 	}
 	built, err := r.forward(action.ForwardConfig, field)
 	if err != nil {
-		if fault := asFault(err); fault == (Fault{Reason: fault.Reason}) {
-			fault.Annotation, fault.Value = Prefix+key.Name, r.annotations()[Prefix+key.Name]
+		if fault := annotation.AsFault(err); fault == (annotation.Fault{Reason: fault.Reason}) {
+			fault.Annotation, fault.Value = key.FullName(), r.annotations()[key.FullName()]
 			err = fault
 		}
 	}
@@ -87,7 +90,7 @@ func (r *reading) annotatedAction(name, field string) (stack.Action, error) {
 }
 
 // missing is an answer of 503 for a backend that does not exist, or else its fault.
-func (r *reading) missing(fault Fault, body string, tolerate bool) (stack.Action, error) {
+func (r *reading) missing(fault annotation.Fault, body string, tolerate bool) (stack.Action, error) {
 	if !tolerate {
 		return stack.Action{}, fault
 	}
@@ -100,10 +103,12 @@ func fixed(status, contentType, body string) stack.Action {
 	return stack.Action{Fixed: &stack.FixedResponse{Status: status, ContentType: contentType, Body: body}}
 }
 
-func redirect(config *Redirect) stack.Action {
+func redirect(config *annotation.Redirect) stack.Action {
 	return stack.Action{Redirect: &stack.Redirect{
-		Protocol: part(config.Protocol, sameProtocol), Host: part(config.Host, sameHost),
-		Port: part(config.Port, samePort), Path: part(config.Path, samePath), Query: ptr.Deref(config.Query, sameQuery),
+		Protocol: annotation.RedirectPart(config.Protocol, annotation.SameProtocol),
+		Host:     annotation.RedirectPart(config.Host, annotation.SameHost),
+		Port:     annotation.RedirectPart(config.Port, annotation.SamePort),
+		Path:     annotation.RedirectPart(config.Path, annotation.SamePath), Query: ptr.Deref(config.Query, annotation.SameQuery),
 		Status: config.StatusCode,
 	}}
 }
@@ -114,15 +119,16 @@ var errStays = errors.New("the redirect leads to where it is: want another proto
 // stays reports whether the action redirects to the same place, but perhaps for the query.
 func stays(action stack.Action) bool {
 	to := action.Redirect
-	return to != nil && to.Protocol == sameProtocol && to.Host == sameHost && to.Port == samePort && to.Path == samePath
+	return to != nil && to.Protocol == annotation.SameProtocol && to.Host == annotation.SameHost && to.Port == annotation.SamePort &&
+		to.Path == annotation.SamePath
 }
 
 // forward is a forward to target groups, those of Services being the member's.
-func (r *reading) forward(config *Forward, field string) (stack.Action, error) {
+func (r *reading) forward(config *annotation.Forward, field string) (stack.Action, error) {
 	single := len(config.TargetGroups) == 1
 	var out targets
 	for _, target := range config.TargetGroups {
-		weight, err := target.weight(single)
+		weight, err := target.WeightOf(single)
 		if err != nil {
 			return stack.Action{}, err
 		}
@@ -131,7 +137,7 @@ func (r *reading) forward(config *Forward, field string) (stack.Action, error) {
 			continue
 		}
 		if errors.Is(err, errNoService) {
-			fault := Fault{Field: field, Value: target.ServiceName, Reason: "this Service does not exist in namespace " +
+			fault := annotation.Fault{Field: field, Value: target.ServiceName, Reason: "this Service does not exist in namespace " +
 				r.member.Ingress.Namespace}
 			return r.missing(fault, "Backend service does not exist", r.in.Options.TolerateMissingService && single)
 		}
@@ -143,7 +149,7 @@ func (r *reading) forward(config *Forward, field string) (stack.Action, error) {
 		}
 		out = append(out, stack.Weighted{Group: ref, Weight: weight})
 	}
-	sticky, err := config.TargetGroupStickinessConfig.seconds()
+	sticky, err := config.TargetGroupStickinessConfig.Seconds()
 	return stack.Action{Forward: &stack.Forward{Groups: out, Sticky: sticky}}, err
 }
 
@@ -160,7 +166,7 @@ var errNoService = errors.New("the Service does not exist")
 var targetGroupARN = regexp.MustCompile(`^arn:[^:]+:elasticloadbalancing:[^:]*:[^:]*:targetgroup/.+$`)
 
 // targetGroup is one that others have made, or that of a Service. The latter becomes one of the member's.
-func (r *reading) targetGroup(target Target) (stack.Ref, error) {
+func (r *reading) targetGroup(target annotation.Target) (stack.Ref, error) {
 	switch {
 	case target.TargetGroupARN != "" && !targetGroupARN.MatchString(target.TargetGroupARN):
 		return stack.Ref{}, fmt.Errorf("targetGroupARN %.100q: want the ARN of a target group", target.TargetGroupARN)

@@ -6,6 +6,7 @@ package ingress
 import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -34,7 +35,7 @@ func (b *backed) binding(group stack.TargetGroup, port intstr.IntOrString) stack
 		Labels:       b.in.Group.Labels(),
 	}
 	if group.TargetType == "instance" {
-		spec.NodeSelector = override(b, TargetNodeLabels)
+		spec.NodeSelector = override(b, annotation.TargetNodeLabels)
 	}
 	return stack.Binding{Namespace: b.service.Namespace, Name: group.Name, Group: stack.Ref{Part: group.Part}, Spec: spec}
 }
@@ -49,7 +50,7 @@ func (b *backed) networking(group stack.TargetGroup) []intstr.IntOrString {
 		port = intstr.FromInt32(b.port.NodePort)
 	}
 	ports := []intstr.IntOrString{port}
-	if group.HealthCheck.Port != trafficPort {
+	if group.HealthCheck.Port != annotation.TrafficPort {
 		ports = append(ports, intstr.Parse(group.HealthCheck.Port))
 	}
 	if group.ControlPort != 0 {
@@ -60,8 +61,8 @@ func (b *backed) networking(group stack.TargetGroup) []intstr.IntOrString {
 
 // multiCluster has true of the Ingress count before what the Service says.
 func (b *backed) multiCluster() bool {
-	if own, set, err := MultiCluster.In(b.annotations()); err == nil && set && own {
+	if own, set, err := annotation.MultiCluster.In(b.annotations()); err == nil && set && own {
 		return true
 	}
-	return override(b, MultiCluster)
+	return override(b, annotation.MultiCluster)
 }

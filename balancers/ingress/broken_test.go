@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -50,7 +51,7 @@ spec:
 `, "NAME", name))[0]})
 		services = append(services, parse[corev1.Service](t, strings.ReplaceAll(
 			`{metadata: {namespace: shop, name: NAME, uid: uid-NAME}, spec: {ports: [{name: http, port: 80, targetPort: 8080}]}}`, "NAME", name))[0])
-		annotate(&in, len(in.Members)-1, Prefix+"actions.act", `{"type":"redirect","redirectConfig":{"path":"/new","statusCode":"HTTP_302"}}`)
+		annotate(&in, len(in.Members)-1, annotation.Prefix+"actions.act", `{"type":"redirect","redirectConfig":{"path":"/new","statusCode":"HTTP_302"}}`)
 	}
 	in.Services = byName(services...)
 	return in
@@ -138,8 +139,8 @@ var breaks = map[string]struct {
 	}, fault: "no certificate in ACM is for this host"},
 	"certificates that are not known": {do: func(in *Input, _ *networkingv1.Ingress) {
 		in.AWS = AWS{Subnets: in.AWS.Subnets, NoCertificates: "no answer"}
-		annotate(in, 0, Prefix+"certificate-arn", certARN("wild"))
-		annotate(in, 2, Prefix+"certificate-arn", certARN("wild"))
+		annotate(in, 0, annotation.Prefix+"certificate-arn", certARN("wild"))
+		annotate(in, 2, annotation.Prefix+"certificate-arn", certARN("wild"))
 	}, fault: "ACM are not known: no answer"},
 	"HTTPS without hosts": {annotation: "listen-ports", value: `[{"HTTPS":8443}]`, do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].Host = "" }, fault: "port 8443 is HTTPS and has no certificate"},
 	"two default backends": {do: func(in *Input, b *networkingv1.Ingress) {
@@ -154,7 +155,7 @@ var breaks = map[string]struct {
 	}, fault: `paths[0].backend, value "x": this Service does not exist`},
 	"a missing action, not tolerated": {do: func(in *Input, b *networkingv1.Ingress) {
 		in.Options.TolerateMissingAction = false
-		delete(b.Annotations, Prefix+"actions.act")
+		delete(b.Annotations, annotation.Prefix+"actions.act")
 	}, fault: "the annotation alb.ingress.kubernetes.io/actions.act does not exist"},
 	"a missing Service among several":   {annotation: "actions.act", value: weighted("b", "x"), fault: `value "x": this Service does not exist in namespace shop`},
 	"a target group that is unknown":    {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, fault: `actions.act, value`},
@@ -269,7 +270,7 @@ var breaks = map[string]struct {
 	"a control port that is none":         {annotation: "target-control-port.b.80", value: "0", fault: `target-control-port.b.80, value "0": want an integer from 1 to 65535`},
 	"a control port of the Service's":     {do: annotateService("target-control-port.b.80", "x"), fault: `Service shop/b, annotation alb.ingress.kubernetes.io/target-control-port.b.80, value "x"`},
 	"a control port of nodes": {annotation: "target-control-port.b.80", value: "3000", do: func(in *Input, b *networkingv1.Ingress) {
-		b.Annotations[Prefix+"target-type"], in.service("b").Spec.Ports[0].NodePort = "instance", 30080
+		b.Annotations[annotation.Prefix+"target-type"], in.service("b").Spec.Ports[0].NodePort = "instance", 30080
 	}, fault: "AWS has control ports of pods alone, and the target type is instance"},
 	"a protocol of targets":            {annotation: "backend-protocol", value: "TCP", fault: "want HTTP or HTTPS"},
 	"a protocol version":               {annotation: "backend-protocol-version", value: "HTTP3", fault: "want HTTP1, HTTP2 or GRPC"},
@@ -281,7 +282,7 @@ var breaks = map[string]struct {
 	"an interval":           {annotation: "healthcheck-interval-seconds", value: "1", fault: "want an integer from 5 to 300"},
 	"a tag of the Service":  {do: annotateService("tags", "elbv2.k8s.aws/cluster=x"), fault: "Service shop/b, annotation alb.ingress.kubernetes.io/tags"},
 	"a Service of IPv6":     {do: func(in *Input, _ *networkingv1.Ingress) { in.service("b").Spec.IPFamilies = []corev1.IPFamily{"IPv6"} }, fault: "the Service has IPv6 in spec.ipFamilies, and the load balancer is ipv4"},
-	"an order that is none": {do: func(in *Input, _ *networkingv1.Ingress) { in.Members[1].Fault = &Fault{Reason: "no order"} }, fault: "no order"},
+	"an order that is none": {do: func(in *Input, _ *networkingv1.Ingress) { in.Members[1].Fault = &annotation.Fault{Reason: "no order"} }, fault: "no order"},
 	"params of a scheme that is none": {do: func(in *Input, _ *networkingv1.Ingress) {
 		in.Members[1].Params = &v1beta1.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1beta1.IngressClassParamsSpec{Scheme: new("x")}}
 	}, fault: `IngressClassParams p, spec.scheme, value "x"`},
@@ -305,12 +306,12 @@ var breaks = map[string]struct {
 }
 
 func agreeOn(name, value string) func(*Input, *networkingv1.Ingress) {
-	return func(in *Input, _ *networkingv1.Ingress) { annotate(in, 0, Prefix+name, value) }
+	return func(in *Input, _ *networkingv1.Ingress) { annotate(in, 0, annotation.Prefix+name, value) }
 }
 
 func annotateService(name, value string) func(*Input, *networkingv1.Ingress) {
 	return func(in *Input, _ *networkingv1.Ingress) {
-		in.service("b").Annotations = map[string]string{Prefix + name: value}
+		in.service("b").Annotations = map[string]string{annotation.Prefix + name: value}
 	}
 }
 
@@ -322,11 +323,11 @@ func login(secret string, annotations map[string]string) func(*Input, *networkin
 			{Namespace: "shop", Name: "half"}: ReadSecret(&corev1.Secret{Data: map[string][]byte{"clientID": []byte("id")}}),
 			{Namespace: "shop", Name: "good"}: {ClientID: "id", Secret: "hidden", Version: "uid/1"},
 		}
-		b.Annotations[Prefix+"auth-type"] = "oidc"
-		b.Annotations[Prefix+"auth-idp-oidc"] = `{"issuer":"https://idp","authorizationEndpoint":"https://idp/a","tokenEndpoint":"https://idp/t",` +
+		b.Annotations[annotation.Prefix+"auth-type"] = "oidc"
+		b.Annotations[annotation.Prefix+"auth-idp-oidc"] = `{"issuer":"https://idp","authorizationEndpoint":"https://idp/a","tokenEndpoint":"https://idp/t",` +
 			`"userInfoEndpoint":"https://idp/u","secretName":"` + secret + `"}`
 		for name, value := range annotations {
-			b.Annotations[Prefix+name] = value
+			b.Annotations[annotation.Prefix+name] = value
 		}
 	}
 }
@@ -360,7 +361,7 @@ func TestBrokenMemberHarmsOnlyItself(t *testing.T) {
 			in := three(t)
 			b := in.Members[1].Ingress
 			if tc.annotation != "" {
-				annotate(&in, 1, Prefix+tc.annotation, tc.value)
+				annotate(&in, 1, annotation.Prefix+tc.annotation, tc.value)
 			}
 			if tc.do != nil {
 				tc.do(&in, b)
@@ -380,7 +381,7 @@ func TestBrokenMemberHarmsOnlyItself(t *testing.T) {
 					t.Errorf("%s is held: %v", member.Name, member.Held)
 				}
 			}
-			if !slices.ContainsFunc(faults, func(f Fault) bool {
+			if !slices.ContainsFunc(faults, func(f annotation.Fault) bool {
 				return f.Member == "shop/b" && !f.Warning && strings.Contains(f.Error(), tc.fault)
 			}) {
 				t.Errorf("no fault %q of shop/b in %v", tc.fault, faults)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -17,7 +18,7 @@ import (
 // member; those that want another are held. A setting of which only held members speak stays as it is seen.
 //
 // Without members the stack is empty. If all are held it has no load balancer either: what is seen stays.
-func Build(in Input) (stack.Stack, []Fault) {
+func Build(in Input) (stack.Stack, []annotation.Fault) {
 	var all []*reading
 	if len(in.Members) > 0 {
 		forced := forcedBy(in.Members[0].Params)
@@ -46,7 +47,7 @@ type draft struct {
 	built []*reading
 	held  []*reading
 	agreed
-	conflicts map[*reading]Fault
+	conflicts map[*reading]annotation.Fault
 	seen      map[string]vote
 	balancer  *stack.LoadBalancer // that is seen
 	subnets   []string
@@ -83,7 +84,7 @@ func (d *draft) heldOn(port int32) bool {
 // keep has settings stay as they are seen of which held members alone speak, or may speak.
 func (d *draft) keep() {
 	for setting, vote := range d.seen {
-		if _, ok := d.votes[setting]; ok || setting == Subnets.Name || setting == LoadBalancerNameKey.Name {
+		if _, ok := d.votes[setting]; ok || setting == annotation.Subnets.Name || setting == annotation.LoadBalancerNameKey.Name {
 			continue
 		}
 		if slices.ContainsFunc(d.held, func(r *reading) bool { return r.maySay(setting) }) {
@@ -99,9 +100,11 @@ func (r *reading) maySay(setting string) bool {
 	}
 	name, _, ofKey := strings.Cut(setting, "[")
 	name, _, ofPort := strings.Cut(name, " ")
-	ofListener := ofPort && !ofKey || strings.HasPrefix(name, ListenerAttributes.Name)
+	ofListener := ofPort && !ofKey || strings.HasPrefix(name, annotation.ListenerAttributes.Name)
 	return ofListener && r.ports == nil ||
-		slices.ContainsFunc(r.faults, func(fault Fault) bool { return fault.Annotation == Prefix+name && fault.Object == "" })
+		slices.ContainsFunc(r.faults, func(fault annotation.Fault) bool {
+			return fault.Annotation == annotation.Prefix+name && fault.Object == ""
+		})
 }
 
 // listens reports whether the member has, or may have, a listener on the port.
@@ -112,14 +115,16 @@ func (r *reading) listens(port int32) bool {
 
 // name is that of the load balancer when it is made.
 func (d *draft) name() string {
-	return d.get(LoadBalancerNameKey.Name, LoadBalancerName(d.in.Options.Cluster, d.in.Group, d.scheme()))
+	return d.get(annotation.LoadBalancerNameKey.Name, LoadBalancerName(d.in.Options.Cluster, d.in.Group, d.scheme()))
 }
 
-func (d *draft) scheme() string      { return d.get(Scheme.Name, d.in.Options.DefaultScheme) }
-func (d *draft) addressType() string { return d.get(AddressType.Name, AddressType.Default) }
+func (d *draft) scheme() string { return d.get(annotation.Scheme.Name, d.in.Options.DefaultScheme) }
+func (d *draft) addressType() string {
+	return d.get(annotation.AddressType.Name, annotation.AddressType.Default)
+}
 
 // redirectPort is that to which HTTP listeners redirect; "" for none.
-func (d *draft) redirectPort() string { return d.get(SSLRedirect.Name, "") }
+func (d *draft) redirectPort() string { return d.get(annotation.SSLRedirect.Name, "") }
 
 // stack is what is wanted.
 func (d *draft) stack() stack.Stack {
@@ -138,7 +143,7 @@ func (d *draft) stack() stack.Stack {
 	if len(d.built) == 0 {
 		return out
 	}
-	access, attributes := d.access(), d.keys(LoadBalancerAttributes.Name)
+	access, attributes := d.access(), d.keys(annotation.LoadBalancerAttributes.Name)
 	out.SecurityGroups = access.made
 	out.LoadBalancers = []stack.LoadBalancer{{
 		Name:      d.name(),
@@ -146,13 +151,13 @@ func (d *draft) stack() stack.Stack {
 		Scheme:    d.scheme(), AddressType: d.addressType(), Subnets: d.subnets,
 		SecurityGroups: access.groups,
 		Attributes:     attributes,
-		Presets:        in.presets(balancerAttributes, attributes),
-		Tags:           in.tagsOf(stack.LoadBalancerPart, d.keys(Tags.Name)),
-		WebACL:         d.webACL(WAFv2ACL.Name, in.Options.WAFv2),
-		ClassicACL:     d.webACL(WAFClassicACL.Name, in.Options.WAFClassic),
+		Presets:        in.presets(annotation.AttributesOfBalancer, attributes),
+		Tags:           in.tagsOf(stack.LoadBalancerPart, d.keys(annotation.Tags.Name)),
+		WebACL:         d.webACL(annotation.WAFv2ACL.Name, in.Options.WAFv2),
+		ClassicACL:     d.webACL(annotation.WAFClassicACL.Name, in.Options.WAFClassic),
 		Shield:         d.shield(),
-		IPAMPool:       d.get(IPAMPool.Name, ""),
-		CustomerPool:   d.get(CustomerPool.Name, ""),
+		IPAMPool:       d.get(annotation.IPAMPool.Name, ""),
+		CustomerPool:   d.get(annotation.CustomerPool.Name, ""),
 		Capacity:       d.capacity(),
 		Listeners:      d.stackListeners(),
 	}}
@@ -178,7 +183,7 @@ func (d *draft) stack() stack.Stack {
 // hasRules reports whether a listener of the member has its rules.
 func (d *draft) hasRules(r *reading) bool {
 	for _, protocol := range r.ports {
-		if protocol != HTTP || d.redirectPort() == "" {
+		if protocol != annotation.HTTP || d.redirectPort() == "" {
 			return true
 		}
 	}
@@ -187,7 +192,7 @@ func (d *draft) hasRules(r *reading) bool {
 
 // capacity is nil where nobody says one.
 func (d *draft) capacity() *int32 {
-	vote, ok := d.votes[Capacity.Name]
+	vote, ok := d.votes[annotation.Capacity.Name]
 	if !ok || !d.in.Options.Capacity {
 		return nil
 	}
@@ -197,7 +202,7 @@ func (d *draft) capacity() *int32 {
 
 // shield is nil where nobody says anything.
 func (d *draft) shield() *bool {
-	vote, ok := d.votes[Shield.Name]
+	vote, ok := d.votes[annotation.Shield.Name]
 	if !ok {
 		return nil
 	}
@@ -210,15 +215,15 @@ func (d *draft) webACL(setting string, ours bool) *string {
 	switch {
 	case !ok || !ours:
 		return nil
-	case vote.text == noWebACL:
+	case vote.text == annotation.NoWebACL:
 		return new("")
 	}
 	return &vote.text
 }
 
 // faults are those of all members, in their order.
-func (d *draft) faults() []Fault {
-	var faults []Fault
+func (d *draft) faults() []annotation.Fault {
+	var faults []annotation.Fault
 	warned := d.warnings()
 	for _, r := range d.all {
 		faults = append(faults, r.faults...)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
 // discoverCertificates finds those of all the member's hosts, sorted by ARN. A host without one is a fault.
@@ -19,7 +21,7 @@ func (r *reading) discoverCertificates() {
 	}
 	hosts, found := hostsOf(r.member.Ingress), map[string]bool{}
 	if why := r.in.AWS.NoCertificates; why != "" && len(hosts) > 0 {
-		r.fail(Fault{Reason: "the certificates of ACM are not known: " + why})
+		r.fail(annotation.Fault{Reason: "the certificates of ACM are not known: " + why})
 		return
 	}
 	for _, host := range hosts {
@@ -30,9 +32,9 @@ func (r *reading) discoverCertificates() {
 			}
 		}
 		if !fits {
-			r.fail(Fault{
+			r.fail(annotation.Fault{
 				Field: host.field, Value: host.name,
-				Reason: "no certificate in ACM is for this host: want one that is issued, or the annotation " + Prefix + Certificates.Name +
+				Reason: "no certificate in ACM is for this host: want one that is issued, or the annotation " + annotation.Certificates.FullName() +
 					unusedSecret(r.member.Ingress, host.name),
 			})
 		}
@@ -50,9 +52,10 @@ const whyUnused = "a load balancer takes certificates of ACM and IAM alone"
 func (r *reading) warnOfSecrets() {
 	for i, tls := range r.member.Ingress.Spec.TLS {
 		if tls.SecretName != "" {
-			r.warnOf(Fault{
+			r.warnOf(annotation.Fault{
 				Field: fmt.Sprintf("spec.tls[%d].secretName", i), Value: tls.SecretName,
-				Reason: "is not used, as " + whyUnused + ": have one in ACM for each host, issued or imported, or set " + Prefix + Certificates.Name,
+				Reason: "is not used, as " + whyUnused + ": have one in ACM for each host, issued or imported, or set " +
+					annotation.Certificates.FullName(),
 			})
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
 // A load balancer cannot use a Secret. Admission says so of each, as it does not know what is in ACM; afterwards only those are told whose
@@ -50,7 +52,7 @@ func TestSecretsOfTLS(t *testing.T) {
 			member := in.Members[1]
 			member.Ingress.Spec.Rules[0].Host, member.Ingress.Spec.TLS = tc.host, tc.tls
 			for key, value := range tc.annotations {
-				annotate(&in, 1, Prefix+key, value)
+				annotate(&in, 1, annotation.Prefix+key, value)
 			}
 			if diff := cmp.Diff(tc.alone, texts(CheckAlone(in.Group, member, in.Services, in.Options))); diff != "" {
 				t.Errorf("at admission (-want +got):\n%s", diff)
@@ -73,7 +75,7 @@ func tlsOf(secret string, hosts ...string) []networkingv1.IngressTLS {
 }
 
 // texts are those of the faults, all of one member, sorted.
-func texts(faults []Fault) (out []string) {
+func texts(faults []annotation.Fault) (out []string) {
 	for _, fault := range faults {
 		out = append(out, fault.Error())
 	}

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
 // check is what is wrong with members in the light of what the group agrees on. The first kind of fault is enough: what follows is checked
 // without the members that have it. It finds the subnets of the load balancer, too.
-func (d *draft) check() map[*reading]Fault {
-	for _, check := range []func() map[*reading]Fault{
+func (d *draft) check() map[*reading]annotation.Fault {
+	for _, check := range []func() map[*reading]annotation.Fault{
 		d.checkAddressType, d.checkPool, d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkCertificates,
 		d.checkSubnets, d.checkCustomerPool, d.checkQuotas, d.checkFront,
 	} {
@@ -24,40 +26,43 @@ func (d *draft) check() map[*reading]Fault {
 }
 
 // checkAddressType finds load balancers that are to have no public addresses of one family where there are none of the other.
-func (d *draft) checkAddressType() map[*reading]Fault {
-	if d.addressType() != onlyPublicIPv6 || d.scheme() == internetFacing {
+func (d *draft) checkAddressType() map[*reading]annotation.Fault {
+	if d.addressType() != annotation.OnlyPublicIPv6 || d.scheme() == annotation.InternetFacing {
 		return nil
 	}
-	return d.voters(AddressType.Name, "the load balancer is "+d.scheme()+": want another type, or the scheme "+internetFacing)
+	return d.voters(annotation.AddressType.Name, "the load balancer is "+d.scheme()+": want another type, or the scheme "+
+		annotation.InternetFacing)
 }
 
 // checkPool finds pools of public addresses for load balancers without any.
-func (d *draft) checkPool() map[*reading]Fault {
-	if _, ok := d.votes[IPAMPool.Name]; !ok || d.scheme() == internetFacing {
+func (d *draft) checkPool() map[*reading]annotation.Fault {
+	if _, ok := d.votes[annotation.IPAMPool.Name]; !ok || d.scheme() == annotation.InternetFacing {
 		return nil
 	}
-	return d.voters(IPAMPool.Name, "the load balancer is "+d.scheme()+" and has no public addresses: want the scheme "+internetFacing)
+	return d.voters(annotation.IPAMPool.Name, "the load balancer is "+d.scheme()+" and has no public addresses: want the scheme "+
+		annotation.InternetFacing)
 }
 
 // checkCustomerPool finds pools of a customer's own addresses for load balancers that are created elsewhere than on an Outpost.
-func (d *draft) checkCustomerPool() map[*reading]Fault {
+func (d *draft) checkCustomerPool() map[*reading]annotation.Fault {
 	isOnOutpost := func(s Subnet) bool { return s.Locale == "outpost" && slices.Contains(d.subnets, s.ID) }
 	if d.balancer != nil && d.balancer.Scheme == d.scheme() || slices.ContainsFunc(d.in.AWS.Subnets, isOnOutpost) {
 		return nil
 	}
-	return d.voters(CustomerPool.Name, "the load balancer has no subnet on an Outpost: want one in "+Prefix+Subnets.Name+", or no pool")
+	return d.voters(annotation.CustomerPool.Name, "the load balancer has no subnet on an Outpost: want one in "+
+		annotation.Subnets.FullName()+", or no pool")
 }
 
 // checkFamilies finds targets of a family that the load balancer has not.
-func (d *draft) checkFamilies() map[*reading]Fault {
-	faults := map[*reading]Fault{}
+func (d *draft) checkFamilies() map[*reading]annotation.Fault {
+	faults := map[*reading]annotation.Fault{}
 	for _, r := range d.built {
 		for _, group := range r.groups {
 			if group.AddressType == "ipv6" && !isDualstack(d.addressType()) {
-				faults[r] = Fault{
+				faults[r] = annotation.Fault{
 					Field: "spec", Value: group.Part,
 					Reason: "the Service has IPv6 in spec.ipFamilies, and the load balancer is " + d.addressType() +
-						": want " + Prefix + AddressType.Name + " dualstack, or a Service of IPv4 alone",
+						": want " + annotation.AddressType.FullName() + " dualstack, or a Service of IPv4 alone",
 				}
 			}
 		}
@@ -66,7 +71,7 @@ func (d *draft) checkFamilies() map[*reading]Fault {
 }
 
 // checkVersions finds rules of HTTP listeners that send to targets by HTTP/2 or gRPC: AWS has those behind HTTPS alone.
-func (d *draft) checkVersions() map[*reading]Fault {
+func (d *draft) checkVersions() map[*reading]annotation.Fault {
 	owners := map[string]*reading{}
 	versions := map[string]string{} // by target group
 	for _, r := range d.built {
@@ -75,18 +80,18 @@ func (d *draft) checkVersions() map[*reading]Fault {
 			versions[group.Part] = group.ProtocolVersion
 		}
 	}
-	faults := map[*reading]Fault{}
+	faults := map[*reading]annotation.Fault{}
 	for _, l := range d.listeners {
-		if l.protocol != HTTP || l.redirected {
+		if l.protocol != annotation.HTTP || l.redirected {
 			continue
 		}
 		for _, rule := range append(slices.Clone(l.rules), l.fallbacks()...) {
 			for _, part := range groupsOf(rule.Action) {
 				r, version := owners[rule.Owner], versions[part]
 				if _, known := faults[r]; !known && (version == "HTTP2" || version == grpc) {
-					faults[r] = Fault{Field: rule.field, Value: part, Reason: fmt.Sprintf(
+					faults[r] = annotation.Fault{Field: rule.field, Value: part, Reason: fmt.Sprintf(
 						"the targets are reached by %s, which AWS does not have behind HTTP, as on port %d: want HTTPS alone in %s, or a redirect in %s",
-						version, l.port, Prefix+ListenPorts.Name, Prefix+SSLRedirect.Name)}
+						version, l.port, annotation.ListenPorts.FullName(), annotation.SSLRedirect.FullName())}
 				}
 			}
 		}
@@ -95,25 +100,26 @@ func (d *draft) checkVersions() map[*reading]Fault {
 }
 
 // checkRedirect finds those that redirect to a port that is no HTTPS listener.
-func (d *draft) checkRedirect() map[*reading]Fault {
+func (d *draft) checkRedirect() map[*reading]annotation.Fault {
 	port, err := strconv.ParseInt(d.redirectPort(), 10, 32)
 	if err != nil {
 		return nil
 	}
 	for _, r := range d.built {
-		if r.ports[int32(port)] == HTTPS {
+		if r.ports[int32(port)] == annotation.HTTPS {
 			return nil
 		}
 	}
-	if seen := seenListener(d.balancer, int32(port)); seen != nil && seen.Protocol == string(HTTPS) && d.heldOn(seen.Port) {
+	if seen := seenListener(d.balancer, int32(port)); seen != nil && seen.Protocol == string(annotation.HTTPS) && d.heldOn(seen.Port) {
 		return nil // it stays
 	}
-	return d.voters(SSLRedirect.Name, "no HTTPS listener of the group has this port: want one that has, as in "+Prefix+ListenPorts.Name)
+	return d.voters(annotation.SSLRedirect.Name, "no HTTPS listener of the group has this port: want one that has, as in "+
+		annotation.ListenPorts.FullName())
 }
 
 // voters have a fault of what they say of the setting.
-func (d *draft) voters(setting, reason string) map[*reading]Fault {
-	faults := map[*reading]Fault{}
+func (d *draft) voters(setting, reason string) map[*reading]annotation.Fault {
+	faults := map[*reading]annotation.Fault{}
 	for _, r := range d.built {
 		if vote, ok := r.votes[setting]; ok {
 			fault := vote.from
@@ -125,16 +131,16 @@ func (d *draft) voters(setting, reason string) map[*reading]Fault {
 }
 
 // checkCertificates finds HTTPS listeners without one.
-func (d *draft) checkCertificates() map[*reading]Fault {
-	faults := map[*reading]Fault{}
+func (d *draft) checkCertificates() map[*reading]annotation.Fault {
+	faults := map[*reading]annotation.Fault{}
 	for _, l := range d.listeners {
-		if l.protocol != HTTPS || len(l.certificates) > 0 {
+		if l.protocol != annotation.HTTPS || len(l.certificates) > 0 {
 			continue
 		}
 		for _, r := range l.members {
-			faults[r] = Fault{
-				Annotation: Prefix + ListenPorts.Name, Value: r.annotations()[Prefix+ListenPorts.Name],
-				Reason: "port " + strconv.Itoa(int(l.port)) + " is HTTPS and has no certificate: want " + Prefix + Certificates.Name +
+			faults[r] = annotation.Fault{
+				Annotation: annotation.ListenPorts.FullName(), Value: r.annotations()[annotation.ListenPorts.FullName()],
+				Reason: "port " + strconv.Itoa(int(l.port)) + " is HTTPS and has no certificate: want " + annotation.Certificates.FullName() +
 					", or a host whose certificate is in ACM" + unusedSecret(r.member.Ingress, ""),
 			}
 		}
@@ -143,7 +149,7 @@ func (d *draft) checkCertificates() map[*reading]Fault {
 }
 
 // checkSubnets finds the subnets. If there are none, that member has the fault without which there are; else those who speak of them.
-func (d *draft) checkSubnets() map[*reading]Fault {
+func (d *draft) checkSubnets() map[*reading]annotation.Fault {
 	if len(d.built) == 0 {
 		return nil
 	}
@@ -161,10 +167,10 @@ func (d *draft) checkSubnets() map[*reading]Fault {
 		others := slices.DeleteFunc(slices.Clone(d.built), func(other *reading) bool { return other == r })
 		without, _ := agree(others, pinned(others, d.seen))
 		if _, stillWrong := d.findSubnets(without); stillWrong == nil {
-			return map[*reading]Fault{r: r.subnetFault(err)}
+			return map[*reading]annotation.Fault{r: r.subnetFault(err)}
 		}
 	}
-	faults := map[*reading]Fault{}
+	faults := map[*reading]annotation.Fault{}
 	for _, r := range d.built {
 		if speaks(r) || !slices.ContainsFunc(d.built, speaks) {
 			faults[r] = r.subnetFault(err)
@@ -174,10 +180,10 @@ func (d *draft) checkSubnets() map[*reading]Fault {
 }
 
 // subnetSettings are those that the choice of subnets depends on.
-var subnetSettings = []string{Subnets.Name, AddressType.Name, Scheme.Name}
+var subnetSettings = []string{annotation.Subnets.Name, annotation.AddressType.Name, annotation.Scheme.Name}
 
-func (r *reading) subnetFault(err error) Fault {
-	fault := Fault{Field: "spec"}
+func (r *reading) subnetFault(err error) annotation.Fault {
+	fault := annotation.Fault{Field: "spec"}
 	for _, setting := range subnetSettings {
 		if vote, ok := r.votes[setting]; ok {
 			fault = vote.from
@@ -189,10 +195,11 @@ func (r *reading) subnetFault(err error) Fault {
 }
 
 func (d *draft) findSubnets(a agreed) ([]string, error) {
-	scheme, addressType := a.get(Scheme.Name, d.in.Options.DefaultScheme), a.get(AddressType.Name, AddressType.Default)
+	scheme := a.get(annotation.Scheme.Name, d.in.Options.DefaultScheme)
+	addressType := a.get(annotation.AddressType.Name, annotation.AddressType.Default)
 	var present []string
 	if d.balancer != nil && d.balancer.Scheme == scheme {
 		present = d.balancer.Subnets
 	}
-	return d.in.subnets(a.get(Subnets.Name, ""), scheme, addressType, present)
+	return d.in.subnets(a.get(annotation.Subnets.Name, ""), scheme, addressType, present)
 }

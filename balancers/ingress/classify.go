@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -58,7 +59,7 @@ func (o Objects) Of(group Group) Objects {
 		return o
 	}
 	var of []*networkingv1.Ingress
-	name, finalizer := Prefix+GroupName.Name, group.Finalizer()
+	name, finalizer := annotation.GroupName.FullName(), group.Finalizer()
 	for _, ingress := range o.Ingresses {
 		has := ingress.Namespace == group.Namespace && ingress.Name == group.Name
 		if group.IsExplicit() {
@@ -83,7 +84,7 @@ type Classified struct {
 	// Excluded says that the Fault is to name a group that others' IngressClassParams keep for their classes.
 	Excluded bool
 	// Fault is why it is not known what the Ingress asks for, although it seems to be ours: its class, its group's name or its order.
-	Fault *Fault
+	Fault *annotation.Fault
 }
 
 // Classify says of each Ingress whether it is ours, and to which group it belongs. One that is being deleted belongs to none.
@@ -109,9 +110,9 @@ func (o Objects) classify(ingress *networkingv1.Ingress) Classified {
 		c.Ours = fault == nil
 	}
 	if c.Ours {
-		order, _, err := GroupOrder.In(ingress.Annotations)
+		order, _, err := annotation.GroupOrder.In(ingress.Annotations)
 		if c.Order = order; err != nil {
-			fault = new(asFault(err))
+			fault = new(annotation.AsFault(err))
 		}
 	}
 	if fault != nil {
@@ -122,7 +123,7 @@ func (o Objects) classify(ingress *networkingv1.Ingress) Classified {
 }
 
 // classOf is the Ingress's class and whether it is ours. There is none where the annotation decides, or nothing at all.
-func (o Objects) classOf(ingress *networkingv1.Ingress) (class *networkingv1.IngressClass, ours bool, fault *Fault) {
+func (o Objects) classOf(ingress *networkingv1.Ingress) (class *networkingv1.IngressClass, ours bool, fault *annotation.Fault) {
 	if name, ok := ingress.Annotations[classAnnotation]; ok {
 		return nil, name == cmp.Or(o.Class, emptyClass), nil
 	}
@@ -144,7 +145,7 @@ func (o Objects) classOf(ingress *networkingv1.Ingress) (class *networkingv1.Ing
 	if !holdsFinalizer(ingress) && !slices.ContainsFunc(defaults, isOurs) {
 		return nil, false, nil
 	}
-	return nil, false, &Fault{
+	return nil, false, &annotation.Fault{
 		Field: "spec.ingressClassName",
 		Reason: fmt.Sprintf("is not set, and %s and %s are both default classes: set it, or leave one default",
 			defaults[0].Name, defaults[1].Name),
@@ -152,11 +153,11 @@ func (o Objects) classOf(ingress *networkingv1.Ingress) (class *networkingv1.Ing
 }
 
 // missing is the fault of an Ingress whose class does not exist. It is ours if we have worked on it before.
-func (o Objects) missing(ingress *networkingv1.Ingress, class string) *Fault {
+func (o Objects) missing(ingress *networkingv1.Ingress, class string) *annotation.Fault {
 	if !holdsFinalizer(ingress) {
 		return nil
 	}
-	return &Fault{Field: "spec.ingressClassName", Value: class, Reason: "this IngressClass does not exist: want one that does"}
+	return &annotation.Fault{Field: "spec.ingressClassName", Value: class, Reason: "this IngressClass does not exist: want one that does"}
 }
 
 func (o Objects) defaults() []*networkingv1.IngressClass {
@@ -171,17 +172,23 @@ func (o Objects) defaults() []*networkingv1.IngressClass {
 }
 
 // paramsOf are the params of a class, for an Ingress in a namespace that they select.
-func (o Objects) paramsOf(ingress *networkingv1.Ingress, class *networkingv1.IngressClass) (*v1beta1.IngressClassParams, *Fault) {
+func (o Objects) paramsOf(ingress *networkingv1.Ingress, class *networkingv1.IngressClass) (
+	*v1beta1.IngressClassParams, *annotation.Fault,
+) {
 	ref, object := class.Spec.Parameters, "IngressClass "+class.Name
 	if ref == nil {
 		return nil, nil
 	}
 	if ref.APIGroup == nil || *ref.APIGroup != v1beta1.GroupVersion.Group || ref.Kind != "IngressClassParams" {
-		return nil, &Fault{Object: object, Field: "spec.parameters", Value: ref.Kind, Reason: "want IngressClassParams of elbv2.k8s.aws"}
+		return nil, &annotation.Fault{
+			Object: object, Field: "spec.parameters", Value: ref.Kind, Reason: "want IngressClassParams of elbv2.k8s.aws",
+		}
 	}
 	i := slices.IndexFunc(o.Params, func(params *v1beta1.IngressClassParams) bool { return params.Name == ref.Name })
 	if i < 0 {
-		return nil, &Fault{Object: object, Field: "spec.parameters.name", Value: ref.Name, Reason: "these IngressClassParams do not exist"}
+		return nil, &annotation.Fault{
+			Object: object, Field: "spec.parameters.name", Value: ref.Name, Reason: "these IngressClassParams do not exist",
+		}
 	}
 	params := o.Params[i]
 	if params.Spec.NamespaceSelector == nil {
@@ -190,10 +197,10 @@ func (o Objects) paramsOf(ingress *networkingv1.Ingress, class *networkingv1.Ing
 	object = "IngressClassParams " + params.Name
 	selector, err := metav1.LabelSelectorAsSelector(params.Spec.NamespaceSelector)
 	if err != nil {
-		return nil, &Fault{Object: object, Field: "spec.namespaceSelector", Reason: err.Error()}
+		return nil, &annotation.Fault{Object: object, Field: "spec.namespaceSelector", Reason: err.Error()}
 	}
 	if !selector.Matches(labels.Set(o.Namespaces[ingress.Namespace])) {
-		return nil, &Fault{
+		return nil, &annotation.Fault{
 			Object: object, Field: "spec.namespaceSelector", Value: selector.String(),
 			Reason: "does not select namespace " + ingress.Namespace + ": label it, or take another class",
 		}
@@ -202,7 +209,7 @@ func (o Objects) paramsOf(ingress *networkingv1.Ingress, class *networkingv1.Ing
 }
 
 // join finds the group of an Ingress that is ours, or why it belongs to none.
-func (o Objects) join(c *Classified) (fault *Fault) {
+func (o Objects) join(c *Classified) (fault *annotation.Fault) {
 	if c.Group, fault = groupOf(c.Ingress, c.Params); fault != nil {
 		return fault
 	}
@@ -225,25 +232,27 @@ func (o Objects) keeper(group Group, params *v1beta1.IngressClassParams) *v1beta
 	return o.Params[i]
 }
 
-func excluded(group Group, keeper *v1beta1.IngressClassParams) *Fault {
-	return &Fault{
-		Annotation: Prefix + GroupName.Name, Value: group.Name,
+func excluded(group Group, keeper *v1beta1.IngressClassParams) *annotation.Fault {
+	return &annotation.Fault{
+		Annotation: annotation.GroupName.FullName(), Value: group.Name,
 		Reason: "IngressClassParams " + keeper.Name + " keep this group for Ingresses of their class: take that class, or another group",
 	}
 }
 
-func groupOf(ingress *networkingv1.Ingress, params *v1beta1.IngressClassParams) (Group, *Fault) {
+func groupOf(ingress *networkingv1.Ingress, params *v1beta1.IngressClassParams) (Group, *annotation.Fault) {
 	if params != nil && params.Spec.Group != nil {
 		name := params.Spec.Group.Name
-		if err := CheckGroupName(name); err != nil {
-			return Group{}, &Fault{Object: "IngressClassParams " + params.Name, Field: "spec.group.name", Value: name, Reason: err.Error()}
+		if err := annotation.CheckGroupName(name); err != nil {
+			return Group{}, &annotation.Fault{
+				Object: "IngressClassParams " + params.Name, Field: "spec.group.name", Value: name, Reason: err.Error(),
+			}
 		}
 		return Group{Name: name}, nil
 	}
-	name, explicit, err := GroupName.In(ingress.Annotations)
+	name, explicit, err := annotation.GroupName.In(ingress.Annotations)
 	switch {
 	case err != nil:
-		return Group{}, new(asFault(err))
+		return Group{}, new(annotation.AsFault(err))
 	case explicit:
 		return Group{Name: name}, nil
 	}

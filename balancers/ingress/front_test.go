@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -33,7 +34,7 @@ func frontOf(s stack.Stack) (lines []string) {
 
 func TestFront(t *testing.T) {
 	const check = ", check {Port:traffic-port Protocol:HTTP Path:/ Interval:15 Timeout:5 Healthy:2 Unhealthy:2 Matcher:200}"
-	name := stack.FrontName(LoadBalancerName("prod-1", Group{Name: "edge"}, internal))
+	name := stack.FrontName(LoadBalancerName("prod-1", Group{Name: "edge"}, annotation.Internal))
 	first := name + " internal ipv4 subnets [subnet-a2 subnet-b2] [] groups [{ ManagedLBSecurityGroup} { backend-sg}]"
 	for name, tc := range map[string]struct {
 		annotations [3]string // name=value;name=value of each member
@@ -85,15 +86,15 @@ func TestFront(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
 			for i, text := range tc.annotations {
-				for annotation := range strings.SplitSeq(text, ";") {
-					if key, value, ok := strings.Cut(annotation, "="); ok {
-						annotate(&in, i, Prefix+key, value)
+				for pair := range strings.SplitSeq(text, ";") {
+					if key, value, ok := strings.Cut(pair, "="); ok {
+						annotate(&in, i, annotation.Prefix+key, value)
 					}
 				}
 			}
 			built, faults := Build(in)
 			if tc.held != "" {
-				if !built.Members[1].Held || !slices.ContainsFunc(faults, func(f Fault) bool { return strings.Contains(f.Error(), tc.held) }) {
+				if !built.Members[1].Held || !slices.ContainsFunc(faults, func(f annotation.Fault) bool { return strings.Contains(f.Error(), tc.held) }) {
 					t.Errorf("held: %v, faults %q", built.Members[1].Held, faults)
 				}
 				return
@@ -112,11 +113,11 @@ func TestFrontStays(t *testing.T) {
 		"enable-frontend-nlb": "true", "frontend-nlb-scheme": "internal", "frontend-nlb-healthcheck-path": "/x",
 		"frontend-nlb-attributes": "load_balancing.cross_zone.enabled=true", "frontend-nlb-tags": "a=b",
 	} {
-		annotate(&in, 1, Prefix+key, value)
+		annotate(&in, 1, annotation.Prefix+key, value)
 	}
 	before, _ := Build(in)
 	in.Seen = asSeen(before)
-	in.Members[1].Fault = &Fault{Reason: "no class"}
+	in.Members[1].Fault = &annotation.Fault{Reason: "no class"}
 	after, _ := Build(in)
 	if !after.Members[1].Held {
 		t.Fatal("the member is not held")
@@ -157,7 +158,7 @@ func TestFrontNames(t *testing.T) {
 	in := three(t)
 	in.Group = Group{Namespace: "shop", Name: "checkout-web"}
 	in.Members = in.Members[:1]
-	annotate(&in, 0, Prefix+"enable-frontend-nlb", "true")
+	annotate(&in, 0, annotation.Prefix+"enable-frontend-nlb", "true")
 	built, faults := Build(in)
 	if built.Front == nil {
 		t.Fatal(faults)

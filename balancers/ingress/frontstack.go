@@ -11,17 +11,18 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // checkFront finds what stands in front of the load balancer. If nothing can, those who ask for it have a fault.
-func (d *draft) checkFront() map[*reading]Fault {
-	if len(d.built) == 0 || d.get(EnableFront.Name, "") != yesNo(true) {
+func (d *draft) checkFront() map[*reading]annotation.Fault {
+	if len(d.built) == 0 || d.get(annotation.EnableFront.Name, "") != yesNo(true) {
 		return nil
 	}
 	subnets, err := d.frontSubnets()
 	if err != nil {
-		return d.voters(EnableFront.Name, err.Error())
+		return d.voters(annotation.EnableFront.Name, err.Error())
 	}
 	if setting, reason := d.frontFault(len(subnets)); reason != "" {
 		return d.voters(setting, reason)
@@ -33,17 +34,20 @@ func (d *draft) checkFront() map[*reading]Fault {
 
 // frontFault says what is wrong with what the group agrees on, "" for nothing, and of which setting.
 func (d *draft) frontFault(subnets int) (setting, reason string) {
-	addresses, tags, overlap := len(d.list(FrontAllocations.Name)), len(d.keys(FrontTags.Name)), overlapping(d.frontCheck())
+	addresses, tags := len(d.list(annotation.FrontAllocations.Name)), len(d.keys(annotation.FrontTags.Name))
+	overlap := overlapping(d.frontCheck())
 	switch {
-	case addresses > 0 && d.frontScheme() != internetFacing:
-		return FrontAllocations.Name, "the Network Load Balancer is internal and has no public addresses: want the scheme " + internetFacing +
-			" in " + Prefix + FrontScheme.Name
+	case addresses > 0 && d.frontScheme() != annotation.InternetFacing:
+		return annotation.FrontAllocations.Name, "the Network Load Balancer is internal and has no public addresses: want the scheme " +
+			annotation.InternetFacing +
+			" in " + annotation.FrontScheme.FullName()
 	case addresses > 0 && addresses != subnets:
-		return FrontAllocations.Name, fmt.Sprintf("%d addresses for %d subnets: want one for each", addresses, subnets)
+		return annotation.FrontAllocations.Name, fmt.Sprintf("%d addresses for %d subnets: want one for each", addresses, subnets)
 	case overlap != "":
-		return EnableFront.Name, overlap
+		return annotation.EnableFront.Name, overlap
 	case tags > mostFrontTags:
-		return EnableFront.Name, fmt.Sprintf("the group has %d tags in %s: the quota is %d", tags, Prefix+FrontTags.Name, mostFrontTags)
+		return annotation.EnableFront.Name, fmt.Sprintf("the group has %d tags in %s: the quota is %d",
+			tags, annotation.FrontTags.FullName(), mostFrontTags)
 	}
 	return "", ""
 }
@@ -53,26 +57,28 @@ func (d *draft) frontBalancer(subnets []string) stack.LoadBalancer {
 	lb := stack.LoadBalancer{
 		Network: true, Name: stack.FrontName(d.name()),
 		SpareName: stack.FrontName(spareLoadBalancerName(d.in.Options.Cluster, d.in.Group, d.frontScheme())),
-		Scheme:    d.frontScheme(), AddressType: d.addressType(), Subnets: subnets, Allocations: d.list(FrontAllocations.Name),
-		Attributes: d.keys(FrontAttributes.Name), Tags: d.frontTags(stack.FrontPart),
+		Scheme:    d.frontScheme(), AddressType: d.addressType(), Subnets: subnets, Allocations: d.list(annotation.FrontAllocations.Name),
+		Attributes: d.keys(annotation.FrontAttributes.Name), Tags: d.frontTags(stack.FrontPart),
 	}
-	if lb.AddressType == onlyPublicIPv6 {
+	if lb.AddressType == annotation.OnlyPublicIPv6 {
 		lb.AddressType = "dualstack"
 	}
-	lb.Presets = d.in.presets(frontAttributes, lb.Attributes)
-	for _, id := range d.list(FrontSecurityGroups.Name) {
+	lb.Presets = d.in.presets(annotation.AttributesOfFront, lb.Attributes)
+	for _, id := range d.list(annotation.FrontSecurityGroups.Name) {
 		lb.SecurityGroups = append(lb.SecurityGroups, stack.Ref{ID: id})
 	}
 	return lb
 }
 
-func (d *draft) frontScheme() string { return d.get(FrontScheme.Name, d.in.Options.DefaultScheme) }
+func (d *draft) frontScheme() string {
+	return d.get(annotation.FrontScheme.Name, d.in.Options.DefaultScheme)
+}
 
 // frontTags are the load balancer's, unless others are given: then those alone, without the default ones.
 func (d *draft) frontTags(part string) map[string]string {
-	tags := d.keys(FrontTags.Name)
+	tags := d.keys(annotation.FrontTags.Name)
 	if len(tags) == 0 {
-		return d.in.tagsOf(part, d.keys(Tags.Name))
+		return d.in.tagsOf(part, d.keys(annotation.Tags.Name))
 	}
 	maps.Copy(tags, stack.Tags(d.in.Options.Cluster, stack.Ingresses, d.in.Group.String(), part))
 	return tags
@@ -82,7 +88,7 @@ func (d *draft) frontTags(part string) map[string]string {
 // found by their tags.
 func (d *draft) frontSubnets() ([]string, error) {
 	dualstack := isDualstack(d.addressType())
-	if given := d.list(FrontSubnets.Name); len(given) > 0 {
+	if given := d.list(annotation.FrontSubnets.Name); len(given) > 0 {
 		_, err := d.in.AWS.explicit(given, dualstack)
 		return given, err
 	}
@@ -98,22 +104,24 @@ func (d *draft) frontSubnets() ([]string, error) {
 	}
 	if len(ids) == 0 {
 		return nil, errors.New("no subnet of the VPC fits a Network Load Balancer that is " + d.frontScheme() + ": name some in " +
-			Prefix + FrontSubnets.Name)
+			annotation.FrontSubnets.FullName())
 	}
 	return ids, nil
 }
 
 // frontCheck is how the load balancer is checked.
 func (a agreed) frontCheck() stack.HealthCheck {
-	number := func(key Key[int64]) int32 {
+	number := func(key annotation.Key[int64]) int32 {
 		n, _ := strconv.ParseInt(a.get(key.Name, key.Default), 10, 32) // it is one
 		return int32(n)
 	}
 	return stack.HealthCheck{
-		Port: a.get(FrontCheckPort.Name, FrontCheckPort.Default), Protocol: a.get(FrontCheckProtocol.Name, FrontCheckProtocol.Default),
-		Path: a.get(FrontCheckPath.Name, FrontCheckPath.Default), Matcher: a.get(FrontSuccessCodes.Name, FrontSuccessCodes.Default),
-		Interval: number(FrontCheckInterval), Timeout: number(FrontCheckTimeout),
-		Healthy: number(FrontHealthyThreshold), Unhealthy: number(FrontUnhealthyThreshold),
+		Port:     a.get(annotation.FrontCheckPort.Name, annotation.FrontCheckPort.Default),
+		Protocol: a.get(annotation.FrontCheckProtocol.Name, annotation.FrontCheckProtocol.Default),
+		Path:     a.get(annotation.FrontCheckPath.Name, annotation.FrontCheckPath.Default),
+		Matcher:  a.get(annotation.FrontSuccessCodes.Name, annotation.FrontSuccessCodes.Default),
+		Interval: number(annotation.FrontCheckInterval), Timeout: number(annotation.FrontCheckTimeout),
+		Healthy: number(annotation.FrontHealthyThreshold), Unhealthy: number(annotation.FrontUnhealthyThreshold),
 	}
 }
 
@@ -167,17 +175,19 @@ func (d *draft) addFrontListeners(check stack.HealthCheck) {
 }
 
 // warnOfFront finds ports in front at which the security group that is made lets in nobody.
-func (d *draft) warnOfFront(warn func(*reading, Fault)) {
-	if d.front == nil || len(d.list(SecurityGroups.Name))+len(d.list(FrontSecurityGroups.Name)) > 0 {
+func (d *draft) warnOfFront(warn func(*reading, annotation.Fault)) {
+	if d.front == nil || len(d.list(annotation.SecurityGroups.Name))+len(d.list(annotation.FrontSecurityGroups.Name)) > 0 {
 		return
 	}
 	for _, r := range d.built {
 		for _, l := range d.front.LoadBalancers[0].Listeners {
 			isOpen := slices.ContainsFunc(d.listeners, func(other listener) bool { return other.port == l.Port })
 			if r.says(frontPort(strconv.Itoa(int(l.Port)))) && !isOpen {
-				warn(r, Fault{Annotation: Prefix + FrontPorts.Name, Value: r.annotations()[Prefix+FrontPorts.Name], Reason: fmt.Sprintf(
-					"the load balancer's security group lets in nobody at port %d of the Network Load Balancer: give it one in %s",
-					l.Port, Prefix+FrontSecurityGroups.Name)})
+				warn(r, annotation.Fault{
+					Annotation: annotation.FrontPorts.FullName(), Value: r.annotations()[annotation.FrontPorts.FullName()],
+					Reason: fmt.Sprintf("the load balancer's security group lets in nobody at port %d of the Network Load Balancer: "+
+						"give it one in %s", l.Port, annotation.FrontSecurityGroups.FullName()),
+				})
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -87,7 +88,7 @@ func FuzzBuild(f *testing.F) {
 	seed := three(f)
 	spec, _ := json.Marshal(seed.Members[1].Ingress.Spec)
 	for _, way := range breaks {
-		annotations, _ := json.Marshal(map[string]string{Prefix + way.annotation: way.value})
+		annotations, _ := json.Marshal(map[string]string{annotation.Prefix + way.annotation: way.value})
 		in := three(f)
 		if way.do != nil {
 			way.do(&in, in.Members[1].Ingress)
@@ -122,7 +123,7 @@ func TestTwoFaultsOfOneMember(t *testing.T) {
 		in := three(t)
 		for _, way := range []string{one, two} {
 			if tc := breaks[way]; tc.annotation != "" {
-				annotate(&in, 1, Prefix+tc.annotation, tc.value)
+				annotate(&in, 1, annotation.Prefix+tc.annotation, tc.value)
 			}
 		}
 		for _, way := range []string{one, two} {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
 // Group is the Ingresses of one load balancer. An explicit group has a name that its members say, in any namespace; it has no Namespace
@@ -52,7 +54,7 @@ func GroupsHeld(ingress types.NamespacedName, finalizers []string) []Group {
 	for _, finalizer := range finalizers {
 		name, explicit := strings.CutPrefix(finalizer, explicitFinalizer)
 		switch {
-		case explicit && CheckGroupName(name) == nil:
+		case explicit && annotation.CheckGroupName(name) == nil:
 			groups = append(groups, Group{Name: name})
 		case finalizer == implicitFinalizer:
 			groups = append(groups, Group(ingress))

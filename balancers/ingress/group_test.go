@@ -11,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -19,7 +20,7 @@ func TestCheckGroupName(t *testing.T) {
 		"a": true, "team.public-edge": true, "0": true, "a--b..c": true, strings.Repeat("a", 63): true,
 		"": false, "A": false, "-a": false, "a.": false, "a/b": false, "a_b": false, "a\n": false, strings.Repeat("a", 64): false,
 	} {
-		if err := CheckGroupName(name); (err == nil) != valid {
+		if err := annotation.CheckGroupName(name); (err == nil) != valid {
 			t.Errorf("%q: %v, want valid: %v", name, err, valid)
 		}
 	}

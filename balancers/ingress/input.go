@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -154,7 +155,7 @@ type Limits struct {
 func DefaultOptions(cluster, vpc string) Options {
 	return Options{
 		Cluster: cluster, VPC: vpc,
-		DefaultScheme: internal, DefaultTargetType: "instance", DefaultSSLPolicy: "ELBSecurityPolicy-2016-08",
+		DefaultScheme: annotation.Internal, DefaultTargetType: "instance", DefaultSSLPolicy: "ELBSecurityPolicy-2016-08",
 		BackendSecurityGroups:  true,
 		TolerateMissingService: true, TolerateMissingAction: true,
 		WAFv2: true, WAFClassic: true, Shield: true, Capacity: true,

@@ -10,18 +10,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // asksForCertificate reports whether ACM is to issue a certificate for the member.
 func (m Member) asksForCertificate() bool {
-	wanted, _, _ := IssueCertificate.In(m.Ingress.Annotations)
+	wanted, _, _ := annotation.IssueCertificate.In(m.Ingress.Annotations)
 	return wanted
 }
 
 // issueCertificate has the member's listeners have the certificate that was issued for it. Until there is one the member is held.
 func (r *reading) issueCertificate() {
-	authority, _ := get(r, PrivateCA)
+	authority, _ := get(r, annotation.PrivateCA)
 	wanted := stack.Certificate{Member: r.name, CA: cmp.Or(authority, r.in.Options.DefaultCA)}
 	for _, host := range hostsOf(r.member.Ingress) {
 		wanted.Domains = append(wanted.Domains, strings.ToLower(host.name))
@@ -33,7 +34,7 @@ func (r *reading) issueCertificate() {
 	slices.Sort(wanted.Domains)
 	wanted.Domains = slices.Compact(wanted.Domains)
 	wanted.Tags = r.in.tagsOf(certificatePart(wanted), r.tags)
-	if _, _, err := PrivateCA.In(r.annotations()); err != nil || r.in.alone {
+	if _, _, err := annotation.PrivateCA.In(r.annotations()); err != nil || r.in.alone {
 		return
 	}
 	r.issue = &wanted
@@ -60,8 +61,9 @@ func (r *reading) takeIssued(wanted stack.Certificate) {
 	r.fail(r.issueFault("its certificate for " + strings.Join(wanted.Domains, ", ") + " is not issued yet: " + waiting))
 }
 
-func (r *reading) issueFault(reason string) Fault {
-	return Fault{Annotation: Prefix + IssueCertificate.Name, Value: r.annotations()[Prefix+IssueCertificate.Name], Reason: reason}
+func (r *reading) issueFault(reason string) annotation.Fault {
+	return annotation.Fault{Annotation: annotation.IssueCertificate.FullName(),
+		Value: r.annotations()[annotation.IssueCertificate.FullName()], Reason: reason}
 }
 
 // certificatePart is the value of the resource tag, as the incumbent writes it; it makes no certificate whose name is a wildcard, as ACM

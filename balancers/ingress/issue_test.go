@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -65,9 +66,9 @@ func TestIssuedCertificates(t *testing.T) {
 			if len(tc.hosts) > 0 {
 				member.Ingress.Spec.Rules[0].Host = tc.hosts[0]
 			}
-			annotate(&in, 1, Prefix+IssueCertificate.Name, "true")
+			annotate(&in, 1, annotation.IssueCertificate.FullName(), "true")
 			for key, value := range tc.annotations {
-				annotate(&in, 1, Prefix+key, value)
+				annotate(&in, 1, annotation.Prefix+key, value)
 			}
 			alone := slices.DeleteFunc(slices.Clone(tc.faults), func(f string) bool { return strings.Contains(f, "not issued") || strings.Contains(f, "not known") })
 			if diff := cmp.Diff(alone, texts(CheckAlone(in.Group, member, in.Services, in.Options)), cmpopts.EquateEmpty()); diff != "" {

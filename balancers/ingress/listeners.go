@@ -10,13 +10,14 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // listener is one with the rules of its members.
 type listener struct {
 	port         int32
-	protocol     Protocol
+	protocol     annotation.Protocol
 	redirected   bool // to the HTTPS listener: it has no rules
 	members      []*reading
 	certificates []string
@@ -31,7 +32,7 @@ func (d *draft) buildListeners() []listener {
 	for _, r := range d.built {
 		for port, protocol := range r.ports {
 			if byPort[port] == nil {
-				byPort[port] = &listener{port: port, protocol: protocol, redirected: protocol == HTTP && d.redirectPort() != ""}
+				byPort[port] = &listener{port: port, protocol: protocol, redirected: protocol == annotation.HTTP && d.redirectPort() != ""}
 			}
 			byPort[port].members = append(byPort[port].members, r)
 		}
@@ -48,7 +49,7 @@ func (d *draft) buildListeners() []listener {
 			}
 			l.rules = optimize(l.all, l.protocol, port)
 		}
-		if l.protocol == HTTPS {
+		if l.protocol == annotation.HTTPS {
 			l.certificates = d.certificates(l)
 		}
 		listeners = append(listeners, *l)
@@ -89,9 +90,9 @@ func (d *draft) stackListeners() []stack.Listener {
 			MutualAuth: d.mutualAuth(l),
 			Attributes: d.keys(attributesOf(l.protocol, l.port)),
 		}
-		wanted.Presets = d.in.presets(listenerAttributes, wanted.Attributes)
-		if l.protocol == HTTPS {
-			wanted.SSLPolicy = d.get(of(SSLPolicy.Name, l.port), d.in.Options.DefaultSSLPolicy)
+		wanted.Presets = d.in.presets(annotation.AttributesOfListener, wanted.Attributes)
+		if l.protocol == annotation.HTTPS {
+			wanted.SSLPolicy = d.get(of(annotation.SSLPolicy.Name, l.port), d.in.Options.DefaultSSLPolicy)
 		}
 		if d.in.Options.TagListenersAndRules {
 			wanted.Tags = versioned(d.in.tagsOf(strconv.Itoa(int(l.port)), d.userTags(l)), wanted.Default)
@@ -118,7 +119,7 @@ func versioned(tags map[string]string, action stack.Action) map[string]string {
 
 // answer is an action as the listener has it: over HTTP nobody can log in.
 func (l *listener) answer(action stack.Action) stack.Action {
-	if l.protocol != HTTPS {
+	if l.protocol != annotation.HTTPS {
 		action.Auth = nil
 	}
 	return action
@@ -126,7 +127,7 @@ func (l *listener) answer(action stack.Action) stack.Action {
 
 // userTags are those of the members on the port. Those that a listener is seen to have of held members stay.
 func (d *draft) userTags(l *listener) map[string]string {
-	tags, agreed := map[string]string{}, d.keys(Tags.Name)
+	tags, agreed := map[string]string{}, d.keys(annotation.Tags.Name)
 	for _, r := range l.members {
 		for key := range r.tags {
 			tags[key] = agreed[key]
@@ -134,7 +135,7 @@ func (d *draft) userTags(l *listener) map[string]string {
 	}
 	seen := seenListener(d.balancer, l.port)
 	for key, value := range agreed {
-		if seen != nil && hasKey(seen.Tags, key) && d.heldSays(l.port, keyed(Tags.Name, key)) {
+		if seen != nil && hasKey(seen.Tags, key) && d.heldSays(l.port, keyed(annotation.Tags.Name, key)) {
 			tags[key] = value
 		}
 	}

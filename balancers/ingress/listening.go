@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
 // protocolSetting is the shared setting of a port that says its protocol.
@@ -16,56 +18,56 @@ const protocolSetting = "protocol of port"
 // readListeners reads the ports that the member listens on, and what it says of their listeners.
 func (r *reading) readListeners() {
 	explicit := r.explicitCertificates()
-	ports, set := get(r, ListenPorts)
-	switch _, written := r.annotations()[Prefix+ListenPorts.Name]; {
+	ports, set := get(r, annotation.ListenPorts)
+	switch _, written := r.annotations()[annotation.ListenPorts.FullName()]; {
 	case written && !set:
 		return // a fault
 	case !set && len(explicit) > 0:
-		ports = map[int32]Protocol{443: HTTPS}
+		ports = map[int32]annotation.Protocol{443: annotation.HTTPS}
 	case !set:
-		ports = map[int32]Protocol{80: HTTP}
+		ports = map[int32]annotation.Protocol{80: annotation.HTTP}
 	}
 	r.ports = ports
 	for _, port := range slices.Sorted(maps.Keys(ports)) {
 		protocol := ports[port]
-		r.add(of(protocolSetting, port), string(protocol), Fault{Annotation: Prefix + ListenPorts.Name})
+		r.add(of(protocolSetting, port), string(protocol), annotation.Fault{Annotation: annotation.ListenPorts.FullName()})
 		r.readAttributes(port, protocol)
 	}
 	r.readInbound()
-	if slices.Contains(slices.Collect(maps.Values(ports)), HTTPS) {
+	if slices.Contains(slices.Collect(maps.Values(ports)), annotation.HTTPS) {
 		r.readHTTPS(explicit)
 	} else if r.member.asksForCertificate() {
-		r.warnOf(r.issueFault("no listener of this Ingress is for HTTPS: want one in " + Prefix + ListenPorts.Name))
+		r.warnOf(r.issueFault("no listener of this Ingress is for HTTPS: want one in " + annotation.ListenPorts.FullName()))
 	}
 }
 
 func (r *reading) explicitCertificates() []string {
 	if ofParams := r.params.CertificateArn; len(ofParams) > 0 {
-		if _, err := parseCertificates(strings.Join(ofParams, ",")); err != nil || slices.Contains(ofParams, "") {
+		if _, err := annotation.ParseCertificates(strings.Join(ofParams, ",")); err != nil || slices.Contains(ofParams, "") {
 			r.fail(r.paramsFault("spec.certificateArn", strings.Join(ofParams, ","), "want ARNs of certificates of ACM or IAM"))
 		}
 		return ofParams
 	}
-	certificates, _ := get(r, Certificates)
+	certificates, _ := get(r, annotation.Certificates)
 	return certificates
 }
 
 // attributesOf is the name of the setting that has the attributes of a listener.
-func attributesOf(protocol Protocol, port int32) string {
-	return fmt.Sprintf("%s%s-%d", ListenerAttributes.Name, protocol, port)
+func attributesOf(protocol annotation.Protocol, port int32) string {
+	return fmt.Sprintf("%s%s-%d", annotation.ListenerAttributes.Name, protocol, port)
 }
 
-func (r *reading) readAttributes(port int32, protocol Protocol) {
+func (r *reading) readAttributes(port int32, protocol annotation.Protocol) {
 	name := attributesOf(protocol, port)
-	own, _ := get(r, ListenerAttributes.member(strings.TrimPrefix(name, ListenerAttributes.Name)))
-	r.addKeys(name, own, Fault{Annotation: Prefix + name})
+	own, _ := get(r, annotation.ListenerAttributes.Member(strings.TrimPrefix(name, annotation.ListenerAttributes.Name)))
+	r.addKeys(name, own, annotation.Fault{Annotation: annotation.Prefix + name})
 	if !r.first {
 		return
 	}
 	for _, listener := range r.params.Listeners {
-		if Protocol(listener.Protocol) == protocol && listener.Port == port {
-			checkAttributes(r, listenerAttributes, "spec.listeners", listener.ListenerAttributes)
-			r.addKeys(name, attributes(listener.ListenerAttributes), Fault{Object: r.paramsObject(), Field: "spec.listeners"})
+		if annotation.Protocol(listener.Protocol) == protocol && listener.Port == port {
+			checkAttributes(r, annotation.AttributesOfListener, "spec.listeners", listener.ListenerAttributes)
+			r.addKeys(name, attributes(listener.ListenerAttributes), annotation.Fault{Object: r.paramsObject(), Field: "spec.listeners"})
 		}
 	}
 }
@@ -73,14 +75,14 @@ func (r *reading) readAttributes(port int32, protocol Protocol) {
 // readInbound reads who may send to the listeners.
 func (r *reading) readInbound() {
 	p := &r.params
-	say(r, InboundCIDRs, "spec.inboundCIDRs", strings.Join(p.InboundCIDRs, ","), commas)
-	say(r, PrefixLists, "spec.prefixListsIDs", strings.Join(p.PrefixLists(), ","), commas)
-	r.ofEachPort(InboundCIDRs.Name, func(Protocol) bool { return true })
-	r.ofEachPort(PrefixLists.Name, func(Protocol) bool { return true })
+	say(r, annotation.InboundCIDRs, "spec.inboundCIDRs", strings.Join(p.InboundCIDRs, ","), commas)
+	say(r, annotation.PrefixLists, "spec.prefixListsIDs", strings.Join(p.PrefixLists(), ","), commas)
+	r.ofEachPort(annotation.InboundCIDRs.Name, func(annotation.Protocol) bool { return true })
+	r.ofEachPort(annotation.PrefixLists.Name, func(annotation.Protocol) bool { return true })
 }
 
 // ofEachPort turns a vote into one for each port of the member. An empty one does not count.
-func (r *reading) ofEachPort(name string, fits func(Protocol) bool) {
+func (r *reading) ofEachPort(name string, fits func(annotation.Protocol) bool) {
 	vote, ok := r.votes[name]
 	delete(r.votes, name)
 	if !ok || vote.text == "" {
@@ -95,14 +97,14 @@ func (r *reading) ofEachPort(name string, fits func(Protocol) bool) {
 
 // readHTTPS reads what only HTTPS listeners have.
 func (r *reading) readHTTPS(explicit []string) {
-	isHTTPS := func(protocol Protocol) bool { return protocol == HTTPS }
-	say(r, SSLPolicy, "spec.sslPolicy", r.params.SSLPolicy, asIs)
-	r.ofEachPort(SSLPolicy.Name, isHTTPS)
+	isHTTPS := func(protocol annotation.Protocol) bool { return protocol == annotation.HTTPS }
+	say(r, annotation.SSLPolicy, "spec.sslPolicy", r.params.SSLPolicy, asIs)
+	r.ofEachPort(annotation.SSLPolicy.Name, isHTTPS)
 	r.readMutualAuth()
 	if r.certificates = unique(explicit); len(explicit) > 0 {
 		return
 	}
-	if wanted, _ := get(r, IssueCertificate); wanted && r.in.Options.IssueCertificates {
+	if wanted, _ := get(r, annotation.IssueCertificate); wanted && r.in.Options.IssueCertificates {
 		r.issueCertificate()
 		return
 	} else if wanted {

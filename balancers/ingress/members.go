@@ -11,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -19,7 +20,7 @@ type Member struct {
 	Ingress *networkingv1.Ingress
 	Params  *v1beta1.IngressClassParams // of its class, nil for none
 	// Fault holds the member before anything of it is read.
-	Fault *Fault
+	Fault *annotation.Fault
 }
 
 // Members are the Ingresses of a group.

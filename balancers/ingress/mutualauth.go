@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -16,10 +17,10 @@ var trustStoreARN = regexp.MustCompile(`^arn:[^:]+:elasticloadbalancing:[^:]*:[^
 
 // readMutualAuth reads what the member says of its HTTPS listeners. What it says of other ports does not count.
 func (r *reading) readMutualAuth() {
-	entries, _ := get(r, MutualAuthentication)
-	from := Fault{Annotation: Prefix + MutualAuthentication.Name}
+	entries, _ := get(r, annotation.MutualAuthentication)
+	from := annotation.Fault{Annotation: annotation.MutualAuthentication.FullName()}
 	for _, entry := range entries {
-		if r.ports[entry.Port] != HTTPS {
+		if r.ports[entry.Port] != annotation.HTTPS {
 			continue
 		}
 		store, err := r.trustStore(entry.TrustStore)
@@ -28,7 +29,7 @@ func (r *reading) readMutualAuth() {
 			r.fail(from)
 			return
 		}
-		r.addText(of(MutualAuthentication.Name, entry.Port), mutualText(stack.MutualAuth{
+		r.addText(of(annotation.MutualAuthentication.Name, entry.Port), mutualText(stack.MutualAuth{
 			Mode: entry.Mode, TrustStore: store, IgnoreExpiry: ptr.Deref(entry.IgnoreClientCertificateExpiry, false),
 			AdvertiseNames: entry.AdvertiseTrustStoreCaNames == "on",
 		}), from)
@@ -51,16 +52,16 @@ func mutualText(m stack.MutualAuth) string {
 
 // mutualAuth is that of a listener; nil leaves what there is.
 func (d *draft) mutualAuth(l *listener) *stack.MutualAuth {
-	vote, said := d.votes[of(MutualAuthentication.Name, l.port)]
+	vote, said := d.votes[of(annotation.MutualAuthentication.Name, l.port)]
 	switch {
-	case l.protocol != HTTPS:
+	case l.protocol != annotation.HTTPS:
 		return nil
 	case said:
 		out := &stack.MutualAuth{}
 		_ = json.Unmarshal([]byte(vote.text), out) // it is mutualText's
 		return out
 	case d.in.Options.ResetAttributes && !d.heldOn(l.port):
-		return &stack.MutualAuth{Mode: mutualOff}
+		return &stack.MutualAuth{Mode: annotation.MutualOff}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -56,11 +57,11 @@ func (in *Input) needsSubnets() bool {
 	lb, schemes := in.seenLoadBalancer(), []string(nil)
 	for _, member := range in.Members {
 		params := member.params()
-		scheme, _, _ := Scheme.In(member.Ingress.Annotations) // a wrong one asks for nothing
+		scheme, _, _ := annotation.Scheme.In(member.Ingress.Annotations) // a wrong one asks for nothing
 		if scheme = cmp.Or(ptr.Deref(params.Scheme, ""), scheme); scheme != "" {
 			schemes = append(schemes, scheme)
 		}
-		subnets, _, _ := Subnets.In(member.Ingress.Annotations)
+		subnets, _, _ := annotation.Subnets.In(member.Ingress.Annotations)
 		if len(subnets) > 0 || params.Subnets != nil || in.needsFrontSubnets(member) {
 			return true
 		}
@@ -80,14 +81,14 @@ func (m Member) params() v1beta1.IngressClassParamsSpec {
 
 func (n *Needs) addMember(member Member, issue bool) {
 	ingress := member.Ingress
-	groups, _, _ := SecurityGroups.In(ingress.Annotations)
-	front, _, _ := FrontSecurityGroups.In(ingress.Annotations)
+	groups, _, _ := annotation.SecurityGroups.In(ingress.Annotations)
+	front, _, _ := annotation.FrontSecurityGroups.In(ingress.Annotations)
 	for _, entry := range slices.Concat(groups, front) {
 		if !isSecurityGroupID(entry) {
 			n.SecurityGroups = append(n.SecurityGroups, entry)
 		}
 	}
-	certificates, _, _ := Certificates.In(ingress.Annotations)
+	certificates, _, _ := annotation.Certificates.In(ingress.Annotations)
 	switch {
 	case len(certificates)+len(member.params().CertificateArn) > 0:
 	case issue && member.asksForCertificate():
@@ -110,27 +111,27 @@ func (n *Needs) addMember(member Member, issue bool) {
 
 // addNames adds the names of trust stores and web ACLs, and what is to be known of Shield.
 func (n *Needs) addNames(member Member) {
-	_, shield, _ := Shield.In(member.Ingress.Annotations)
+	_, shield, _ := annotation.Shield.In(member.Ingress.Annotations)
 	n.Shield = n.Shield || shield
-	mutual, _, _ := MutualAuthentication.In(member.Ingress.Annotations)
+	mutual, _, _ := annotation.MutualAuthentication.In(member.Ingress.Annotations)
 	for _, entry := range mutual {
 		if entry.TrustStore != "" && !trustStoreARN.MatchString(entry.TrustStore) {
 			n.TrustStores = append(n.TrustStores, entry.TrustStore)
 		}
 	}
-	if name := member.webACLName(); name != "" && name != noWebACL {
+	if name := member.webACLName(); name != "" && name != annotation.NoWebACL {
 		n.WebACLs = append(n.WebACLs, name)
 	}
 	key := member.classicACLKey()
-	if id, _, _ := key.In(member.Ingress.Annotations); id != "" && id != noWebACL {
+	if id, _, _ := key.In(member.Ingress.Annotations); id != "" && id != annotation.NoWebACL {
 		n.ClassicACLs = append(n.ClassicACLs, id)
 	}
 }
 
 // addHosts adds the hosts of an Ingress that listens for HTTPS.
 func (n *Needs) addHosts(ingress *networkingv1.Ingress) {
-	ports, _, _ := ListenPorts.In(ingress.Annotations)
-	if !slices.Contains(slices.Collect(maps.Values(ports)), HTTPS) {
+	ports, _, _ := annotation.ListenPorts.In(ingress.Annotations)
+	if !slices.Contains(slices.Collect(maps.Values(ports)), annotation.HTTPS) {
 		return
 	}
 	for _, host := range hostsOf(ingress) {
@@ -147,7 +148,7 @@ func (n *Needs) addBackend(ingress *networkingv1.Ingress, backend networkingv1.I
 		n.addService(ingress, service.Name)
 		return
 	}
-	action, _, _ := Actions.member(service.Name).In(ingress.Annotations)
+	action, _, _ := annotation.Actions.Member(service.Name).In(ingress.Annotations)
 	if action.ForwardConfig == nil {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -58,7 +59,7 @@ func TestNeeds(t *testing.T) {
 			in := three(t)
 			in.Seen = tc.seen
 			for key, value := range tc.annotations {
-				annotate(&in, 0, Prefix+key, value)
+				annotate(&in, 0, annotation.Prefix+key, value)
 			}
 			if diff := cmp.Diff(tc.want, NeedsOf(in), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("needs (-want +got):\n%s", diff)

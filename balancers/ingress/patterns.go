@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -67,13 +68,13 @@ func checkOthers(c stack.Condition) error {
 func wantOf(field, value string) string {
 	right, want := isText(value), fmt.Sprintf("1 to %d characters", longestValue)
 	switch field {
-	case hostHeader:
+	case annotation.HostHeader:
 		right, want = hostValue.MatchString(value) && strings.Contains(value, "."), allowedHost
-	case pathPattern:
+	case annotation.PathPattern:
 		right, want = pathValue.MatchString(value), allowedPath
-	case requestMethod:
+	case annotation.RequestMethod:
 		right, want = method.MatchString(value), "1 to 40 of A-Z, - and _"
-	case sourceIP:
+	case annotation.SourceIP:
 		_, err := netip.ParsePrefix(value)
 		right, want = err == nil, "a CIDR such as 10.0.0.0/8 or 2001:db8::/32"
 	}
@@ -99,7 +100,7 @@ func isBroken(expression string) bool {
 func (o *Options) checkCounts(conditions []stack.Condition) error {
 	values, wildcards, once := 0, 0, map[string]bool{}
 	for _, c := range conditions {
-		if once[c.Field] && (c.Field == requestMethod || c.Field == sourceIP) {
+		if once[c.Field] && (c.Field == annotation.RequestMethod || c.Field == annotation.SourceIP) {
 			return errors.New("the rule has two conditions of " + c.Field + ": want one, with the values of both")
 		}
 		once[c.Field] = true
@@ -116,7 +117,7 @@ func (o *Options) checkCounts(conditions []stack.Condition) error {
 }
 
 func wildcardsOf(c stack.Condition) (n int) {
-	if c.Field == requestMethod || c.Field == sourceIP {
+	if c.Field == annotation.RequestMethod || c.Field == annotation.SourceIP {
 		return 0
 	}
 	texts := slices.Clone(c.Values)

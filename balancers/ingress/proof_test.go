@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
 // TestEachAnnotationHasATest prints, with -v, which end-to-end tests name each annotation that is built. None may be without, but for those
@@ -43,7 +45,7 @@ func TestEachAnnotationHasATest(t *testing.T) {
 			}
 		}
 	}
-	for _, row := range Table() {
+	for _, row := range annotation.Table() {
 		var proofs []string
 		for name, list := range texts {
 			if slices.ContainsFunc(list, func(text string) bool { return names(text, row.Name) }) {

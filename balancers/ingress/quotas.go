@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -23,7 +24,7 @@ type quota struct {
 }
 
 // checkQuotas finds the members that go over a quota.
-func (d *draft) checkQuotas() map[*reading]Fault {
+func (d *draft) checkQuotas() map[*reading]annotation.Fault {
 	limits, rules, groups, certificates := d.in.Options.Limits, d.ruleKeys(), d.groupKeys(), d.certificateKeys()
 	for _, quota := range []quota{
 		{"rules", limits.Rules, rules, d.seenRuleKeys()},
@@ -40,7 +41,7 @@ func (d *draft) checkQuotas() map[*reading]Fault {
 
 // over finds the members that do not fit into a quota. Those that want nothing new fit, the others are counted in their order. What may be
 // a held member's counts as its unless another one wants it.
-func (d *draft) over(q quota) map[*reading]Fault {
+func (d *draft) over(q quota) map[*reading]annotation.Fault {
 	used := map[string]bool{}
 	for key, mayBeHeld := range q.present {
 		if mayBeHeld {
@@ -58,11 +59,11 @@ func (d *draft) over(q quota) map[*reading]Fault {
 			grows[r] = 1
 		}
 	}
-	faults := map[*reading]Fault{}
+	faults := map[*reading]annotation.Fault{}
 	for _, r := range slices.SortedStableFunc(slices.Values(d.built), func(a, b *reading) int { return cmp.Compare(grows[a], grows[b]) }) {
 		added := unique(slices.DeleteFunc(slices.Clone(q.wants[r]), func(key string) bool { return used[key] }))
 		if n := len(used) + len(added); n > q.limit && grows[r] > 0 {
-			faults[r] = Fault{Field: "spec", Reason: fmt.Sprintf(
+			faults[r] = annotation.Fault{Field: "spec", Reason: fmt.Sprintf(
 				"with this Ingress the load balancer would have %d %s, and its quota is %d: want fewer, another group, or a higher quota",
 				n, q.what, q.limit)}
 			continue
@@ -182,7 +183,7 @@ func (d *draft) certificateKeys() map[*reading][]string {
 	for _, l := range d.listeners {
 		for _, r := range l.members {
 			for _, arn := range r.certificates {
-				if l.protocol == HTTPS && arn != l.certificates[0] {
+				if l.protocol == annotation.HTTPS && arn != l.certificates[0] {
 					keys[r] = append(keys[r], fmt.Sprintf("%d %s", l.port, arn))
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -22,16 +23,16 @@ type reading struct {
 	// forced are the keys of settings that the params of the first member say.
 	forced map[string]bool
 
-	faults   []Fault // that hold the member
-	warnings []Fault
-	noted    map[Fault]bool // both
+	faults   []annotation.Fault // that hold the member
+	warnings []annotation.Fault
+	noted    map[annotation.Fault]bool // both
 
-	ports        map[int32]Protocol // of its listeners; nil if they cannot be read
-	votes        map[string]vote    // what it says of settings that members share, by setting
-	certificates []string           // of its HTTPS listeners
-	issue        *stack.Certificate // that ACM is to issue
-	rules        []rule             // of each of its listeners, in order
-	fallback     *rule              // the action of its default backend
+	ports        map[int32]annotation.Protocol // of its listeners; nil if they cannot be read
+	votes        map[string]vote               // what it says of settings that members share, by setting
+	certificates []string                      // of its HTTPS listeners
+	issue        *stack.Certificate            // that ACM is to issue
+	rules        []rule                        // of each of its listeners, in order
+	fallback     *rule                         // the action of its default backend
 	groups       []stack.TargetGroup
 	bindings     []stack.Binding
 	tags         map[string]string // of the user, for all but target groups
@@ -66,9 +67,9 @@ func read(in *Input, i int, forced map[string]bool) *reading {
 func (r *reading) checkName() {
 	const longest = 63
 	if name := r.in.Group.Name; !r.in.Group.IsExplicit() && len(name) > longest {
-		r.fail(Fault{Field: "metadata.name", Value: name, Reason: fmt.Sprintf(
+		r.fail(annotation.Fault{Field: "metadata.name", Value: name, Reason: fmt.Sprintf(
 			"has %d characters, and an Ingress without a group may have %d, as a label of its TargetGroupBindings has its name: "+
-				"want a shorter one, or %s", len(name), longest, Prefix+GroupName.Name)})
+				"want a shorter one, or %s", len(name), longest, annotation.GroupName.FullName())})
 	}
 }
 
@@ -79,14 +80,14 @@ func (r *reading) fail(err error) {
 	if err == nil {
 		return
 	}
-	fault := asFault(err)
+	fault := annotation.AsFault(err)
 	fault.Member, fault.Warning = r.name, false
 	if r.isNew(fault) {
 		r.faults = append(r.faults, fault)
 	}
 }
 
-func (r *reading) warnOf(fault Fault) {
+func (r *reading) warnOf(fault annotation.Fault) {
 	fault.Member, fault.Warning = r.name, true
 	if r.isNew(fault) {
 		r.warnings = append(r.warnings, fault)
@@ -94,9 +95,9 @@ func (r *reading) warnOf(fault Fault) {
 }
 
 // isNew reports whether the fault is noted for the first time.
-func (r *reading) isNew(fault Fault) bool {
+func (r *reading) isNew(fault annotation.Fault) bool {
 	if r.noted == nil {
-		r.noted = map[Fault]bool{}
+		r.noted = map[annotation.Fault]bool{}
 	}
 	before := r.noted[fault]
 	r.noted[fault] = true
@@ -104,7 +105,7 @@ func (r *reading) isNew(fault Fault) bool {
 }
 
 // get is the value of one of the member's annotations; a wrong one is a fault.
-func get[T any](r *reading, key Key[T]) (value T, set bool) {
+func get[T any](r *reading, key annotation.Key[T]) (value T, set bool) {
 	value, set, err := key.In(r.annotations())
 	r.fail(err)
 	return value, set
@@ -114,19 +115,21 @@ func get[T any](r *reading, key Key[T]) (value T, set bool) {
 func (r *reading) paramsObject() string { return "IngressClassParams " + r.member.Params.Name }
 
 // paramsFault is what is wrong with a field of the member's params.
-func (r *reading) paramsFault(field, value, reason string) Fault {
-	return Fault{Object: r.paramsObject(), Field: field, Value: value, Reason: reason}
+func (r *reading) paramsFault(field, value, reason string) annotation.Fault {
+	return annotation.Fault{Object: r.paramsObject(), Field: field, Value: value, Reason: reason}
 }
 
 // readTags reads the tags of the user.
 func (r *reading) readTags() {
-	own, _ := get(r, Tags)
-	r.fail(r.in.Options.checkTags(Fault{Annotation: Prefix + Tags.Name, Value: r.annotations()[Prefix+Tags.Name]}, own))
+	own, _ := get(r, annotation.Tags)
+	r.fail(r.in.Options.checkTags(annotation.Fault{
+		Annotation: annotation.Tags.FullName(), Value: r.annotations()[annotation.Tags.FullName()],
+	}, own))
 	r.tags = map[string]string{}
 	maps.Copy(r.tags, own)
 	params := r.paramsTags()
 	if len(params) > 0 {
-		r.fail(r.in.Options.checkTags(Fault{Object: r.paramsObject(), Field: "spec.tags"}, params))
+		r.fail(r.in.Options.checkTags(annotation.Fault{Object: r.paramsObject(), Field: "spec.tags"}, params))
 	}
 	maps.Copy(r.tags, params)
 }

@@ -12,6 +12,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -29,7 +30,7 @@ func (r *reading) readRules() {
 			field := fmt.Sprintf("spec.rules[%d].http.paths[%d]", i, path.index)
 			built, err := r.rule(rule.Host, path.HTTPIngressPath, field)
 			if err != nil {
-				r.fail(at(field, err))
+				r.fail(annotation.At(field, err))
 				continue
 			}
 			r.rules = append(r.rules, built)
@@ -40,10 +41,10 @@ func (r *reading) readRules() {
 		if err == nil && stays(action) {
 			err = errStays
 		}
-		r.fail(at("spec.defaultBackend", err))
+		r.fail(annotation.At("spec.defaultBackend", err))
 		r.fallback = &rule{Rule: stack.Rule{Owner: r.name, Action: action}, field: "spec.defaultBackend"}
 		for port := range r.ports {
-			r.addText(of(fallbackSetting, port), r.name, Fault{Field: "spec.defaultBackend"})
+			r.addText(of(fallbackSetting, port), r.name, annotation.Fault{Field: "spec.defaultBackend"})
 		}
 	}
 }
@@ -109,7 +110,7 @@ func (r *reading) rule(host string, path networkingv1.HTTPIngressPath, field str
 		return rule{}, err
 	}
 	built := rule{Rule: stack.Rule{Owner: r.name, Conditions: conditions, Action: action, Transforms: transforms, Tags: r.tags}, field: field}
-	if stays(action) && !leadsToItself(built.Rule, HTTP, 0) { // else no listener has it
+	if stays(action) && !leadsToItself(built.Rule, annotation.HTTP, 0) { // else no listener has it
 		return rule{}, errStays
 	}
 	return built, nil
@@ -117,7 +118,7 @@ func (r *reading) rule(host string, path networkingv1.HTTPIngressPath, field str
 
 // ownConditions are those of host and path, without values where the Ingress has none.
 func (r *reading) ownConditions(host string, path networkingv1.HTTPIngressPath) (hosts, paths stack.Condition, err error) {
-	hosts, paths = stack.Condition{Field: hostHeader}, stack.Condition{Field: pathPattern}
+	hosts, paths = stack.Condition{Field: annotation.HostHeader}, stack.Condition{Field: annotation.PathPattern}
 	if host != "" {
 		hosts.Values = []string{host}
 	}
@@ -129,7 +130,7 @@ func (r *reading) ownConditions(host string, path networkingv1.HTTPIngressPath) 
 
 // conditions are those of the annotation of that name, then host and path, to which the annotation may add values.
 func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, name string) ([]stack.Condition, error) {
-	key := Conditions.member(name)
+	key := annotation.Conditions.Member(name)
 	annotated, _, err := key.In(r.annotations())
 	if err != nil {
 		return nil, err
@@ -138,7 +139,7 @@ func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, nam
 	if err != nil {
 		return nil, err
 	}
-	fault := Fault{Annotation: Prefix + key.Name, Value: r.annotations()[Prefix+key.Name]}
+	fault := annotation.Fault{Annotation: key.FullName(), Value: r.annotations()[key.FullName()]}
 	conditions := distribute(annotated, &hosts, &paths)
 	for _, condition := range []stack.Condition{hosts, paths} {
 		if len(condition.Values) > 0 && len(condition.Regex) > 0 {
@@ -150,7 +151,7 @@ func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, nam
 		}
 	}
 	if len(conditions) == 0 {
-		conditions = []stack.Condition{{Field: pathPattern, Values: []string{anyPath}}}
+		conditions = []stack.Condition{{Field: annotation.PathPattern, Values: []string{anyPath}}}
 	}
 	if err := r.in.Options.checkCounts(conditions); err != nil {
 		return nil, err
@@ -163,12 +164,12 @@ func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, nam
 }
 
 // distribute adds values to hosts and paths, and returns the other conditions.
-func distribute(annotated []Condition, hosts, paths *stack.Condition) (others []stack.Condition) {
+func distribute(annotated []annotation.Condition, hosts, paths *stack.Condition) (others []stack.Condition) {
 	for _, condition := range annotated {
 		switch condition.Field {
-		case hostHeader:
+		case annotation.HostHeader:
 			appendTexts(hosts, *condition.HostHeaderConfig)
-		case pathPattern:
+		case annotation.PathPattern:
 			appendTexts(paths, *condition.PathPatternConfig)
 		default:
 			others = append(others, conditionOf(condition))
@@ -184,7 +185,7 @@ func (r *reading) setPatterns(paths *stack.Condition, path networkingv1.HTTPIngr
 	}
 	kind := typeOf(path)
 	if kind == networkingv1.PathTypeImplementationSpecific {
-		if regex, _ := get(r, RegexPaths); regex {
+		if regex, _ := get(r, annotation.RegexPaths); regex {
 			paths.Regex = []string{strings.TrimPrefix(path.Path, "/")}
 		} else {
 			paths.Values = []string{path.Path}
@@ -192,7 +193,7 @@ func (r *reading) setPatterns(paths *stack.Condition, path networkingv1.HTTPIngr
 		return nil
 	}
 	if strings.ContainsAny(path.Path, "*?") {
-		return Fault{Value: path.Path, Reason: "wildcards are for pathType ImplementationSpecific: want a path without * and ?"}
+		return annotation.Fault{Value: path.Path, Reason: "wildcards are for pathType ImplementationSpecific: want a path without * and ?"}
 	}
 	switch kind {
 	case networkingv1.PathTypeExact:
@@ -208,21 +209,21 @@ func (r *reading) setPatterns(paths *stack.Condition, path networkingv1.HTTPIngr
 	return nil
 }
 
-func appendTexts(condition *stack.Condition, texts Texts) {
+func appendTexts(condition *stack.Condition, texts annotation.Texts) {
 	condition.Values = append(condition.Values, texts.Values...)
 	condition.Regex = append(condition.Regex, texts.RegexValues...)
 }
 
 // conditionOf is the condition as a noun of stacks, for fields other than host and path.
-func conditionOf(c Condition) stack.Condition {
+func conditionOf(c annotation.Condition) stack.Condition {
 	out := stack.Condition{Field: c.Field}
 	switch {
 	case c.HTTPHeaderConfig != nil && c.Field == "http-header":
 		out.Header = c.HTTPHeaderConfig.HTTPHeaderName
 		appendTexts(&out, c.HTTPHeaderConfig.Texts)
-	case c.Field == requestMethod:
+	case c.Field == annotation.RequestMethod:
 		out.Values = c.HTTPRequestMethodConfig.Values
-	case c.Field == sourceIP:
+	case c.Field == annotation.SourceIP:
 		out.Values = c.SourceIPConfig.Values
 	case c.Field == "query-string":
 		for _, parameter := range c.QueryStringConfig.Values {
@@ -238,7 +239,7 @@ func conditionOf(c Condition) stack.Condition {
 
 // transforms are those of paths whose backend has that name.
 func (r *reading) transforms(name string) (out []stack.Transform, err error) {
-	annotated, _, err := Transforms.member(name).In(r.annotations())
+	annotated, _, err := annotation.Transforms.Member(name).In(r.annotations())
 	for _, transform := range annotated {
 		transformed := stack.Transform{Type: transform.Type}
 		for _, rewrite := range cmp.Or(transform.HostHeaderRewriteConfig, transform.URLRewriteConfig).Rewrites {

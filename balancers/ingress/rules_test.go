@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -205,9 +206,9 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ingress := parse[networkingv1.Ingress](t, "metadata: {namespace: shop, name: web}\nspec:\n  rules:\n"+indent(tc.rules))[0]
-			ingress.Annotations = map[string]string{Prefix + "target-type": "ip"}
+			ingress.Annotations = map[string]string{annotation.Prefix + "target-type": "ip"}
 			for key, value := range tc.annotations {
-				ingress.Annotations[Prefix+key] = value
+				ingress.Annotations[annotation.Prefix+key] = value
 			}
 			in := Input{
 				Group: Group{Namespace: "shop", Name: "web"}, Members: []Member{{Ingress: ingress}},

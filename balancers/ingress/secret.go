@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -52,12 +53,14 @@ func SecretsOf(in Input) (keys []types.NamespacedName) {
 				sources = append(sources, service.Annotations)
 			}
 		}
-		isOIDC := func(annotations map[string]string) bool { return annotations[Prefix+AuthType.Name] == oidcAuth }
+		isOIDC := func(annotations map[string]string) bool {
+			return annotations[annotation.AuthType.FullName()] == annotation.OIDCAuth
+		}
 		if !slices.ContainsFunc(sources, isOIDC) {
 			continue
 		}
 		for _, annotations := range sources {
-			if oidc, set, _ := AuthOIDC.In(annotations); set { // a wrong one asks for nothing
+			if oidc, set, _ := annotation.AuthOIDC.In(annotations); set { // a wrong one asks for nothing
 				keys = append(keys, types.NamespacedName{Namespace: ingress.Namespace, Name: oidc.SecretName})
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -37,28 +38,28 @@ func (in *Input) seenVotes() map[string]vote {
 	if lb == nil {
 		return nil
 	}
-	r.add(LoadBalancerNameKey.Name, lb.Name, Fault{})
-	r.add(Scheme.Name, lb.Scheme, Fault{})
-	r.add(AddressType.Name, lb.AddressType, Fault{})
-	r.add(Subnets.Name, strings.Join(lb.Subnets, ","), Fault{})
+	r.add(annotation.LoadBalancerNameKey.Name, lb.Name, annotation.Fault{})
+	r.add(annotation.Scheme.Name, lb.Scheme, annotation.Fault{})
+	r.add(annotation.AddressType.Name, lb.AddressType, annotation.Fault{})
+	r.add(annotation.Subnets.Name, strings.Join(lb.Subnets, ","), annotation.Fault{})
 	if given, backend := in.givenSecurityGroups(lb); len(given) > 0 {
-		r.add(SecurityGroups.Name, strings.Join(given, ","), Fault{})
-		r.add(ManageBackendRules.Name, yesNo(backend), Fault{})
+		r.add(annotation.SecurityGroups.Name, strings.Join(given, ","), annotation.Fault{})
+		r.add(annotation.ManageBackendRules.Name, yesNo(backend), annotation.Fault{})
 	}
 	if lb.Protection != nil {
-		r.add(Shield.Name, yesNo(lb.Protection.ID != ""), Fault{})
+		r.add(annotation.Shield.Name, yesNo(lb.Protection.ID != ""), annotation.Fault{})
 	}
 	if lb.IPAMPool != "" {
-		r.addText(IPAMPool.Name, lb.IPAMPool, Fault{})
+		r.addText(annotation.IPAMPool.Name, lb.IPAMPool, annotation.Fault{})
 	}
 	if lb.Capacity != nil {
-		r.addText(Capacity.Name, decimal(int64(*lb.Capacity)), Fault{})
+		r.addText(annotation.Capacity.Name, decimal(int64(*lb.Capacity)), annotation.Fault{})
 	}
 	r.addSeenWebACLs(lb)
-	r.addKeys(LoadBalancerAttributes.Name, lb.Attributes, Fault{})
-	r.addKeys(Tags.Name, lb.Tags, Fault{})
+	r.addKeys(annotation.LoadBalancerAttributes.Name, lb.Attributes, annotation.Fault{})
+	r.addKeys(annotation.Tags.Name, lb.Tags, annotation.Fault{})
 	for _, part := range []string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()} {
-		delete(r.votes, keyed(Tags.Name, part))
+		delete(r.votes, keyed(annotation.Tags.Name, part))
 	}
 	for _, listener := range lb.Listeners {
 		r.addSeenListener(listener, in.seenInbound())
@@ -69,16 +70,16 @@ func (in *Input) seenVotes() map[string]vote {
 
 func (r *reading) addSeenWebACLs(lb *stack.LoadBalancer) {
 	if lb.WebACL != nil {
-		r.add(WAFv2ACL.Name, cmp.Or(*lb.WebACL, noWebACL), Fault{})
+		r.add(annotation.WAFv2ACL.Name, cmp.Or(*lb.WebACL, annotation.NoWebACL), annotation.Fault{})
 	}
 	if lb.ClassicACL != nil {
-		r.addText(WAFClassicACL.Name, cmp.Or(*lb.ClassicACL, noWebACL), Fault{})
+		r.addText(annotation.WAFClassicACL.Name, cmp.Or(*lb.ClassicACL, annotation.NoWebACL), annotation.Fault{})
 	}
 	switch {
 	case ptr.Deref(lb.WebACL, "") != "":
-		r.addText(firewallSetting, firewall, Fault{})
+		r.addText(firewallSetting, firewall, annotation.Fault{})
 	case ptr.Deref(lb.ClassicACL, "") != "":
-		r.addText(firewallSetting, classicFirewall, Fault{})
+		r.addText(firewallSetting, classicFirewall, annotation.Fault{})
 	}
 }
 
@@ -111,16 +112,16 @@ func (in *Input) seenParts() map[string]string {
 }
 
 func (r *reading) addSeenListener(listener stack.Listener, inbound []stack.Inbound) {
-	r.add(of(protocolSetting, listener.Port), listener.Protocol, Fault{})
+	r.add(of(protocolSetting, listener.Port), listener.Protocol, annotation.Fault{})
 	if listener.SSLPolicy != "" {
-		r.add(of(SSLPolicy.Name, listener.Port), listener.SSLPolicy, Fault{})
+		r.add(of(annotation.SSLPolicy.Name, listener.Port), listener.SSLPolicy, annotation.Fault{})
 	}
 	if listener.MutualAuth != nil {
-		r.addText(of(MutualAuthentication.Name, listener.Port), mutualText(*listener.MutualAuth), Fault{})
+		r.addText(of(annotation.MutualAuthentication.Name, listener.Port), mutualText(*listener.MutualAuth), annotation.Fault{})
 	}
-	r.addKeys(attributesOf(Protocol(listener.Protocol), listener.Port), listener.Attributes, Fault{})
+	r.addKeys(attributesOf(annotation.Protocol(listener.Protocol), listener.Port), listener.Attributes, annotation.Fault{})
 	if port, ok := redirectsTo(listener); ok {
-		r.add(SSLRedirect.Name, port, Fault{})
+		r.add(annotation.SSLRedirect.Name, port, annotation.Fault{})
 	}
 	var cidrs, lists []string
 	for _, rule := range inbound {
@@ -133,17 +134,17 @@ func (r *reading) addSeenListener(listener stack.Listener, inbound []stack.Inbou
 		}
 	}
 	if len(cidrs) > 0 {
-		r.add(of(InboundCIDRs.Name, listener.Port), strings.Join(cidrs, ","), Fault{})
+		r.add(of(annotation.InboundCIDRs.Name, listener.Port), strings.Join(cidrs, ","), annotation.Fault{})
 	}
 	if len(lists) > 0 {
-		r.add(of(PrefixLists.Name, listener.Port), strings.Join(lists, ","), Fault{})
+		r.add(of(annotation.PrefixLists.Name, listener.Port), strings.Join(lists, ","), annotation.Fault{})
 	}
 }
 
 // redirectsTo is the port to which all requests of an HTTP listener are redirected, if they are.
 func redirectsTo(listener stack.Listener) (port string, ok bool) {
 	to := listener.Default.Redirect
-	if to == nil || listener.Protocol != string(HTTP) || *to != *redirectAll(to.Port).Redirect {
+	if to == nil || listener.Protocol != string(annotation.HTTP) || *to != *redirectAll(to.Port).Redirect {
 		return "", false
 	}
 	_, err := strconv.Atoi(to.Port)
@@ -153,7 +154,8 @@ func redirectsTo(listener stack.Listener) (port string, ok bool) {
 // redirectAll redirects to the HTTPS listener of a port.
 func redirectAll(port string) stack.Action {
 	return stack.Action{Redirect: &stack.Redirect{
-		Protocol: string(HTTPS), Host: sameHost, Port: port, Path: samePath, Query: sameQuery, Status: "HTTP_301",
+		Protocol: string(annotation.HTTPS), Host: annotation.SameHost, Port: port, Path: annotation.SamePath, Query: annotation.SameQuery,
+		Status: "HTTP_301",
 	}}
 }
 

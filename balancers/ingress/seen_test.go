@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -104,10 +105,10 @@ func TestSettingsOfHeldMemberStay(t *testing.T) {
 					in.AWS.Subnets[i].IPv6 = true
 				}
 				for key, value := range annotations {
-					annotate(&in, 1, Prefix+key, value)
+					annotate(&in, 1, annotation.Prefix+key, value)
 				}
 				before, faults := Build(in)
-				if slices.ContainsFunc(faults, func(f Fault) bool { return !f.Warning }) {
+				if slices.ContainsFunc(faults, func(f annotation.Fault) bool { return !f.Warning }) {
 					t.Fatalf("not built: %v", faults)
 				}
 				in.Seen = made(before)
@@ -117,7 +118,7 @@ func TestSettingsOfHeldMemberStay(t *testing.T) {
 				case "of its own annotation":
 					breakAnnotations(&in, annotations)
 				default:
-					in.Members[1].Fault = &Fault{Reason: "its params are gone"}
+					in.Members[1].Fault = &annotation.Fault{Reason: "its params are gone"}
 				}
 				after, _ := Build(in)
 				if !after.Members[1].Held {
@@ -136,9 +137,9 @@ func breakAnnotations(in *Input, annotations map[string]string) {
 		switch name {
 		case "ssl-policy": // any text can be read
 		case "security-groups":
-			annotate(in, 1, Prefix+name, "no-such-name")
+			annotate(in, 1, annotation.Prefix+name, "no-such-name")
 		default:
-			annotate(in, 1, Prefix+name, "unreadable\\,")
+			annotate(in, 1, annotation.Prefix+name, "unreadable\\,")
 		}
 	}
 }
@@ -192,10 +193,10 @@ func TestSeenValueWins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
-			annotate(&in, 1, Prefix+tc.annotation, tc.seen)
+			annotate(&in, 1, annotation.Prefix+tc.annotation, tc.seen)
 			before, _ := Build(in)
 			in.Seen = made(before)
-			annotate(&in, 0, Prefix+tc.annotation, tc.first)
+			annotate(&in, 0, annotation.Prefix+tc.annotation, tc.first)
 			if name == "web ACL" {
 				in.Seen.LoadBalancers[0].WebACL = &tc.seen
 			}
@@ -204,7 +205,7 @@ func TestSeenValueWins(t *testing.T) {
 				t.Fatalf("held: %v, %v; faults %v", got.Members[0].Held, got.Members[1].Held, faults)
 			}
 			want := fmt.Sprintf("the group has %q, as the load balancer has it", tc.want)
-			if !slices.ContainsFunc(faults, func(f Fault) bool { return f.Member == "shop/a" && strings.Contains(f.Error(), want) }) {
+			if !slices.ContainsFunc(faults, func(f annotation.Fault) bool { return f.Member == "shop/a" && strings.Contains(f.Error(), want) }) {
 				t.Errorf("faults %v, want %s", faults, want)
 			}
 		})
@@ -242,7 +243,7 @@ func TestSettingsOfGoneParamsStay(t *testing.T) {
 	}}
 	before, _ := Build(in)
 	in.Seen = made(before)
-	in.Members[1].Params, in.Members[1].Fault = nil, &Fault{Reason: "its params are gone"}
+	in.Members[1].Params, in.Members[1].Fault = nil, &annotation.Fault{Reason: "its params are gone"}
 	after, _ := Build(in)
 	compareKept(t, in.Seen, made(after))
 }
@@ -252,7 +253,7 @@ func TestSchemeChanges(t *testing.T) {
 	in := three(t)
 	before, _ := Build(in)
 	in.Seen = made(before)
-	annotate(&in, 0, Prefix+"scheme", "internet-facing")
+	annotate(&in, 0, annotation.Prefix+"scheme", "internet-facing")
 	after, faults := Build(in)
 	if diff := cmp.Diff([]string{"subnet-a1", "subnet-b1"}, after.LoadBalancers[0].Subnets); diff != "" || len(faults) > 0 {
 		t.Errorf("faults %v, subnets (-want +got):\n%s", faults, diff)

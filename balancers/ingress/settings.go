@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -20,15 +21,15 @@ func forcedBy(params *v1beta1.IngressClassParams) map[string]bool {
 		return forced
 	}
 	for _, attribute := range params.Spec.LoadBalancerAttributes {
-		forced[keyed(LoadBalancerAttributes.Name, attribute.Key)] = true
+		forced[keyed(annotation.LoadBalancerAttributes.Name, attribute.Key)] = true
 	}
 	for _, listener := range params.Spec.Listeners {
 		for _, attribute := range listener.ListenerAttributes {
-			forced[keyed(attributesOf(Protocol(listener.Protocol), listener.Port), attribute.Key)] = true
+			forced[keyed(attributesOf(annotation.Protocol(listener.Protocol), listener.Port), attribute.Key)] = true
 		}
 	}
 	for _, tag := range params.Spec.Tags {
-		forced[keyed(Tags.Name, tag.Key)] = true
+		forced[keyed(annotation.Tags.Name, tag.Key)] = true
 	}
 	return forced
 }
@@ -37,8 +38,8 @@ func forcedBy(params *v1beta1.IngressClassParams) map[string]bool {
 func (r *reading) readSettings() {
 	p := &r.params
 	r.readName()
-	say(r, Scheme, "spec.scheme", ptr.Deref(p.Scheme, ""), asIs)
-	say(r, AddressType, "spec.ipAddressType", ptr.Deref(p.IPAddressType, ""), asIs)
+	say(r, annotation.Scheme, "spec.scheme", ptr.Deref(p.Scheme, ""), asIs)
+	say(r, annotation.AddressType, "spec.ipAddressType", ptr.Deref(p.IPAddressType, ""), asIs)
 	r.readSSLRedirect()
 	r.readWebACL()
 	r.readClassicACL()
@@ -48,14 +49,16 @@ func (r *reading) readSettings() {
 	r.readFront()
 
 	if r.first {
-		checkAttributes(r, balancerAttributes, "spec.loadBalancerAttributes", p.LoadBalancerAttributes)
-		r.addKeys(LoadBalancerAttributes.Name, attributes(p.LoadBalancerAttributes), Fault{Object: "IngressClassParams"})
+		checkAttributes(r, annotation.AttributesOfBalancer, "spec.loadBalancerAttributes", p.LoadBalancerAttributes)
+		r.addKeys(annotation.LoadBalancerAttributes.Name, attributes(p.LoadBalancerAttributes), annotation.Fault{Object: "IngressClassParams"})
 	}
-	own, _ := get(r, LoadBalancerAttributes)
-	r.addKeys(LoadBalancerAttributes.Name, own, Fault{Annotation: Prefix + LoadBalancerAttributes.Name})
-	r.addKeys(Tags.Name, r.tags, Fault{Annotation: Prefix + Tags.Name})
+	own, _ := get(r, annotation.LoadBalancerAttributes)
+	r.addKeys(annotation.LoadBalancerAttributes.Name, own, annotation.Fault{
+		Annotation: annotation.LoadBalancerAttributes.FullName(),
+	})
+	r.addKeys(annotation.Tags.Name, r.tags, annotation.Fault{Annotation: annotation.Tags.FullName()})
 	if tags := r.paramsTags(); len(tags) > 0 {
-		r.addKeys(Tags.Name, tags, Fault{Object: r.paramsObject(), Field: "spec.tags"})
+		r.addKeys(annotation.Tags.Name, tags, annotation.Fault{Object: r.paramsObject(), Field: "spec.tags"})
 	}
 }
 
@@ -63,9 +66,9 @@ var loadBalancerName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9]
 
 // readName checks the load balancer's name where it will be made. The name of one that is seen does not change.
 func (r *reading) readName() {
-	name, set := say(r, LoadBalancerNameKey, "spec.loadBalancerName", r.params.LoadBalancerName, asIs)
+	name, set := say(r, annotation.LoadBalancerNameKey, "spec.loadBalancerName", r.params.LoadBalancerName, asIs)
 	if set && r.in.seenLoadBalancer() == nil && (!loadBalancerName.MatchString(name) || strings.HasPrefix(name, "internal-")) {
-		fault := r.votes[LoadBalancerNameKey.Name].from
+		fault := r.votes[annotation.LoadBalancerNameKey.Name].from
 		fault.Reason = "want letters, digits and hyphens, no hyphen at either end, and not internal- at the beginning"
 		r.fail(fault)
 	}
@@ -83,60 +86,62 @@ func attributes(list []v1beta1.Attribute) map[string]string {
 func (r *reading) readSSLRedirect() {
 	port := r.params.SSLRedirectPort
 	if port != "" {
-		if _, err := SSLRedirect.parse(port); err != nil {
+		if _, err := annotation.SSLRedirect.Parse(port); err != nil {
 			r.warnOf(r.paramsFault("spec.sslRedirectPort", port, err.Error()+"; nothing is redirected"))
 			return
 		}
 	}
-	say(r, SSLRedirect, "spec.sslRedirectPort", port, decimal)
+	say(r, annotation.SSLRedirect, "spec.sslRedirectPort", port, decimal)
 }
 
 // readShield reads whether the load balancer is protected. Without a subscription that is left as it is.
 func (r *reading) readShield() {
-	protect, set := get(r, Shield)
+	protect, set := get(r, annotation.Shield)
 	switch {
 	case !set || r.in.alone || !r.in.Options.Shield:
 	case r.in.AWS.NoShield != "":
-		r.warnOf(Fault{Annotation: Prefix + Shield.Name, Value: yesNo(protect), Reason: r.in.AWS.NoShield + ", the protection is left as it is"})
+		r.warnOf(annotation.Fault{Annotation: annotation.Shield.FullName(), Value: yesNo(protect),
+			Reason: r.in.AWS.NoShield + ", the protection is left as it is"})
 	default:
-		r.add(Shield.Name, yesNo(protect), Fault{Annotation: Prefix + Shield.Name})
+		r.add(annotation.Shield.Name, yesNo(protect), annotation.Fault{Annotation: annotation.Shield.FullName()})
 	}
 }
 
 // readPools reads where addresses come from, and the capacity. What params say counts of the first member alone.
 func (r *reading) readPools() {
-	say(r, CustomerPool, "", "", asIs)
+	say(r, annotation.CustomerPool, "", "", asIs)
 	pool, capacity := "", ""
 	if ipam := r.params.IPAMConfiguration; r.first && ipam != nil {
 		pool = ptr.Deref(ipam.IPv4IPAMPoolID, "")
 	}
 	if reserved := r.params.MinimumLoadBalancerCapacity; r.first && reserved != nil {
-		capacity = fmt.Sprintf("%s=%d", capacityUnits, reserved.CapacityUnits)
+		capacity = fmt.Sprintf("%s=%d", annotation.CapacityUnits, reserved.CapacityUnits)
 	}
-	say(r, IPAMPool, "spec.ipamConfiguration.ipv4IPAMPoolId", pool, asIs)
-	say(r, Capacity, "spec.minimumLoadBalancerCapacity.capacityUnits", capacity, func(units int32) string { return decimal(int64(units)) })
+	say(r, annotation.IPAMPool, "spec.ipamConfiguration.ipv4IPAMPoolId", pool, asIs)
+	say(r, annotation.Capacity, "spec.minimumLoadBalancerCapacity.capacityUnits", capacity,
+		func(units int32) string { return decimal(int64(units)) })
 }
 
 // readSubnets reads the load balancer's subnets. The vote is for IDs, or for tags after which they are chosen.
 func (r *reading) readSubnets() {
-	from, entries := Fault{Annotation: Prefix + Subnets.Name}, []string(nil)
+	from, entries := annotation.Fault{Annotation: annotation.Subnets.FullName()}, []string(nil)
 	if ofParams := r.params.Subnets; ofParams != nil {
-		from = Fault{Object: r.paramsObject(), Field: "spec.subnets"}
+		from = annotation.Fault{Object: r.paramsObject(), Field: "spec.subnets"}
 		if len(ofParams.IDs) == 0 {
-			r.addText(Subnets.Name, selector(ofParams.Tags), from)
+			r.addText(annotation.Subnets.Name, selector(ofParams.Tags), from)
 			return
 		}
 		for _, id := range ofParams.IDs {
 			entries = append(entries, string(id))
 		}
 	} else {
-		entries, _ = get(r, Subnets)
+		entries, _ = get(r, annotation.Subnets)
 	}
-	r.addSubnets(Subnets.Name, entries, from)
+	r.addSubnets(annotation.Subnets.Name, entries, from)
 }
 
 // addSubnets adds a vote for the subnets of these IDs and names.
-func (r *reading) addSubnets(setting string, entries []string, from Fault) {
+func (r *reading) addSubnets(setting string, entries []string, from annotation.Fault) {
 	if len(entries) == 0 || r.in.alone {
 		return
 	}
@@ -150,33 +155,35 @@ func (r *reading) addSubnets(setting string, entries []string, from Fault) {
 }
 
 // addText adds a vote whose text is no list.
-func (r *reading) addText(setting, text string, from Fault) {
+func (r *reading) addText(setting, text string, from annotation.Fault) {
 	from.Member, from.Value = r.name, text
 	r.votes[setting] = vote{text: text, same: text, from: from}
 }
 
 // readAccess reads who may send to the load balancer, and whether it may send to its targets.
 func (r *reading) readAccess() {
-	r.addSecurityGroups(SecurityGroups)
-	manage, set := get(r, ManageBackendRules)
+	r.addSecurityGroups(annotation.SecurityGroups)
+	manage, set := get(r, annotation.ManageBackendRules)
 	switch {
 	case set && manage && !r.in.Options.BackendSecurityGroups:
-		r.fail(Fault{
-			Annotation: Prefix + ManageBackendRules.Name, Value: "true",
+		r.fail(annotation.Fault{
+			Annotation: annotation.ManageBackendRules.FullName(), Value: "true",
 			Reason: "needs the shared security group, which --enable-backend-security-group=false switches off",
 		})
 	case set:
-		r.add(ManageBackendRules.Name, yesNo(manage), Fault{Annotation: Prefix + ManageBackendRules.Name})
+		r.add(annotation.ManageBackendRules.Name, yesNo(manage), annotation.Fault{
+			Annotation: annotation.ManageBackendRules.FullName(),
+		})
 	}
 }
 
 // addSecurityGroups adds a vote for the security groups of the IDs and names in an annotation.
-func (r *reading) addSecurityGroups(key Key[[]string]) {
+func (r *reading) addSecurityGroups(key annotation.Key[[]string]) {
 	entries, set := get(r, key)
 	if !set || len(entries) == 0 || r.in.alone {
 		return
 	}
-	from := Fault{Annotation: Prefix + key.Name, Value: r.annotations()[Prefix+key.Name]}
+	from := annotation.Fault{Annotation: key.FullName(), Value: r.annotations()[key.FullName()]}
 	ids, err := r.in.AWS.securityGroupIDs(entries)
 	if err != nil {
 		from.Reason = err.Error()
@@ -206,16 +213,16 @@ func (a *AWS) securityGroupIDs(entries []string) ([]string, error) {
 func isSecurityGroupID(entry string) bool { return strings.HasPrefix(entry, "sg-") }
 
 // presets are the defaults of those that are not named, none where these stay as they are.
-func (in *Input) presets(all known, named map[string]string) map[string]string {
+func (in *Input) presets(all annotation.Attributes, named map[string]string) map[string]string {
 	if !in.Options.ResetAttributes {
 		return nil
 	}
-	return all.presets(named)
+	return all.Presets(named)
 }
 
 // checkAttributes checks attributes as params have them.
-func checkAttributes(r *reading, k known, field string, list []v1beta1.Attribute) {
-	if err := k.check(attributes(list)); err != nil {
+func checkAttributes(r *reading, k annotation.Attributes, field string, list []v1beta1.Attribute) {
+	if err := k.Check(attributes(list)); err != nil {
 		r.fail(r.paramsFault(field, "", err.Error()))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -45,12 +46,12 @@ func TestParams(t *testing.T) {
 		"security-group-prefix-lists": "pl-2", "certificate-arn": certARN("annotation"), "ssl-policy": "annotation", "ssl-redirect": "80", "wafv2-acl-arn": aclARN("annotation"),
 		"minimum-load-balancer-capacity": "CapacityUnits=50", "ipam-ipv4-pool-id": "ipam-pool-2",
 	} {
-		annotate(&in, 0, Prefix+name, value)
+		annotate(&in, 0, annotation.Prefix+name, value)
 	}
 	for i := range in.Members { // the keys that the first member's params say hold for all
-		annotate(&in, i, Prefix+"load-balancer-attributes", fmt.Sprintf("k=%d", i))
-		annotate(&in, i, Prefix+"listener-attributes.HTTPS-443", fmt.Sprintf("k=%d", i))
-		annotate(&in, i, Prefix+"tags", fmt.Sprintf("k=%d", i))
+		annotate(&in, i, annotation.Prefix+"load-balancer-attributes", fmt.Sprintf("k=%d", i))
+		annotate(&in, i, annotation.Prefix+"listener-attributes.HTTPS-443", fmt.Sprintf("k=%d", i))
+		annotate(&in, i, annotation.Prefix+"tags", fmt.Sprintf("k=%d", i))
 	}
 	got, faults := Build(in)
 	if len(faults) > 0 {
@@ -97,8 +98,8 @@ func TestCertificates(t *testing.T) {
 		{ARN: certARN("z"), Domains: []string{"a.example.com", "other"}}, {ARN: certARN("y"), Domains: []string{"*.EXAMPLE.com"}},
 		{ARN: "x", Domains: []string{"*.a.example.com"}}, {ARN: "w", Domains: []string{"example.com"}}, {ARN: "v", Domains: []string{"*.b.example.com"}},
 	}
-	annotate(&in, 1, Prefix+"certificate-arn", certARN("second")+","+certARN("z")+","+certARN("second"))
-	annotate(&in, 1, Prefix+"group.order", "5")
+	annotate(&in, 1, annotation.Prefix+"certificate-arn", certARN("second")+","+certARN("z")+","+certARN("second"))
+	annotate(&in, 1, annotation.Prefix+"group.order", "5")
 	got, faults := Build(in)
 	if diff := cmp.Diff([]string{certARN("y"), certARN("z"), certARN("second")}, got.LoadBalancers[0].Listeners[1].Certificates); diff != "" || len(faults) > 0 {
 		t.Errorf("faults %v, certificates (-want +got):\n%s", faults, diff)
@@ -125,7 +126,7 @@ func TestWarnings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
 			for key, value := range tc.annotations {
-				annotate(&in, 1, Prefix+key, value)
+				annotate(&in, 1, annotation.Prefix+key, value)
 			}
 			if tc.do != nil {
 				tc.do(in.Members[1].Ingress)
@@ -151,8 +152,8 @@ func TestWarnings(t *testing.T) {
 // A redirect of the group takes the rules away of an Ingress that listens for HTTP alone: that one is told.
 func TestRedirectTakesRulesAway(t *testing.T) {
 	in := three(t)
-	annotate(&in, 0, Prefix+"ssl-redirect", "443")
-	annotate(&in, 2, Prefix+"listen-ports", `[{"HTTP":80}]`)
+	annotate(&in, 0, annotation.Prefix+"ssl-redirect", "443")
+	annotate(&in, 2, annotation.Prefix+"listen-ports", `[{"HTTP":80}]`)
 	got, faults := Build(in)
 	if len(faults) != 1 || faults[0].Member != "shop/c" || !faults[0].Warning ||
 		!strings.Contains(faults[0].Error(), "alb.ingress.kubernetes.io/ssl-redirect of Ingress shop/a says") {
@@ -203,8 +204,8 @@ func TestQuotaHoldsWhoGrows(t *testing.T) {
 // What a held member may have named stays, too.
 func TestAttributesThatNothingNamesHaveDefaults(t *testing.T) {
 	in := three(t)
-	annotate(&in, 0, Prefix+"load-balancer-attributes", "idle_timeout.timeout_seconds=30")
-	annotate(&in, 0, Prefix+"target-group-attributes", "slow_start.duration_seconds=60")
+	annotate(&in, 0, annotation.Prefix+"load-balancer-attributes", "idle_timeout.timeout_seconds=30")
+	annotate(&in, 0, annotation.Prefix+"target-group-attributes", "slow_start.duration_seconds=60")
 	if got, _ := Build(in); got.LoadBalancers[0].Presets != nil || got.LoadBalancers[0].Listeners[0].Presets != nil || got.TargetGroups[0].Presets != nil {
 		t.Errorf("presets of the load balancer %v and its target group %v, want none", got.LoadBalancers[0].Presets, got.TargetGroups[0].Presets)
 	}
@@ -236,7 +237,7 @@ func TestAttributesThatNothingNamesHaveDefaults(t *testing.T) {
 			check("target group", group.Presets, map[string]string{"deregistration_delay.timeout_seconds": "300"}, "slow_start.duration_seconds")
 		}
 	}
-	in.Members[2].Fault = &Fault{Reason: "held"}
+	in.Members[2].Fault = &annotation.Fault{Reason: "held"}
 	in.Seen = got
 	in.Seen.LoadBalancers[0].Attributes = map[string]string{"routing.http2.enabled": "false"}
 	got, _ = Build(in)
@@ -244,8 +245,8 @@ func TestAttributesThatNothingNamesHaveDefaults(t *testing.T) {
 
 	in.Members[2].Fault = nil
 	in.Seen.LoadBalancers[0].Listeners[0].Attributes = map[string]string{"routing.http.response.server.enabled": "false"}
-	annotate(&in, 2, Prefix+"listener-attributes.HTTP-80", "routing.http.response.server.enabled=false")
-	annotate(&in, 2, Prefix+"listen-ports", "80")
+	annotate(&in, 2, annotation.Prefix+"listener-attributes.HTTP-80", "routing.http.response.server.enabled=false")
+	annotate(&in, 2, annotation.Prefix+"listen-ports", "80")
 	got, _ = Build(in)
 	check("listener of a member whose ports cannot be read", got.LoadBalancers[0].Listeners[0].Presets, nil, "routing.http.response.server.enabled")
 }
@@ -278,7 +279,7 @@ func TestWebACLByName(t *testing.T) {
 			in.AWS.WebACLs = known
 			in.Members[1].Params = &v1beta1.IngressClassParams{Spec: tc.params}
 			for name, value := range tc.annotations {
-				annotate(&in, 1, Prefix+name, value)
+				annotate(&in, 1, annotation.Prefix+name, value)
 			}
 			got, faults := Build(in)
 			if acl := got.LoadBalancers[0].WebACL; tc.fault == "" && (acl == nil || *acl != tc.want) {
@@ -298,7 +299,7 @@ func TestWebACLByName(t *testing.T) {
 // A protection needs a subscription. Without one, and with --enable-shield=false, what there is stays.
 func TestShield(t *testing.T) {
 	in := three(t)
-	annotate(&in, 1, Prefix+"shield-advanced-protection", "true")
+	annotate(&in, 1, annotation.Prefix+"shield-advanced-protection", "true")
 	if got, faults := Build(in); got.LoadBalancers[0].Shield == nil || !*got.LoadBalancers[0].Shield || len(faults) > 0 {
 		t.Errorf("protection %v, faults %v", got.LoadBalancers[0].Shield, faults)
 	}

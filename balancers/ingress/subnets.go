@@ -10,6 +10,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
 // tagsPrefix begins the vote for subnets by their tags.
@@ -99,7 +101,8 @@ func (in *Input) subnets(vote, scheme, addressType string, present []string) ([]
 	}
 	if len(subnets) == 0 {
 		return nil, fmt.Errorf("no subnet of the VPC fits a load balancer that is %s and %s: tag subnets with kubernetes.io/role/elb for "+
-			"internet-facing or kubernetes.io/role/internal-elb for internal ones, or name them in %s", scheme, addressType, Prefix+Subnets.Name)
+			"internet-facing or kubernetes.io/role/internal-elb for internal ones, or name them in %s",
+			scheme, addressType, annotation.Subnets.FullName())
 	}
 	if err := in.Options.checkSubnets(subnets); err != nil {
 		return nil, err
@@ -163,20 +166,21 @@ func (in *Input) elsewhere(present []string, scheme string, dualstack bool) (ids
 }
 
 // warnOfZones finds zones that the load balancer could be in, too. The first member is told.
-func (d *draft) warnOfZones(warn func(*reading, Fault)) {
-	if d.in.Options.AddZones || d.balancer == nil || len(d.built) == 0 || d.balancer.Scheme != d.scheme() || d.get(Subnets.Name, "") != "" {
+func (d *draft) warnOfZones(warn func(*reading, annotation.Fault)) {
+	if d.in.Options.AddZones || d.balancer == nil || len(d.built) == 0 || d.balancer.Scheme != d.scheme() ||
+		d.get(annotation.Subnets.Name, "") != "" {
 		return
 	}
 	if found := d.in.elsewhere(d.balancer.Subnets, d.scheme(), isDualstack(d.addressType())); len(found) > 0 {
-		warn(d.built[0], Fault{Reason: "the load balancer could be in other zones, too, by " + strings.Join(found, ", ") +
-			": name all subnets in " + Prefix + Subnets.Name + ", or set --add-zones"})
+		warn(d.built[0], annotation.Fault{Reason: "the load balancer could be in other zones, too, by " + strings.Join(found, ", ") +
+			": name all subnets in " + annotation.Subnets.FullName() + ", or set --add-zones"})
 	}
 }
 
 // discover finds subnets by the tag of their role; if none has it, by their routes.
 func (in *Input) discover(scheme string, dualstack bool) []Subnet {
 	role := "kubernetes.io/role/internal-elb"
-	if scheme == internetFacing {
+	if scheme == annotation.InternetFacing {
 		role = "kubernetes.io/role/elb"
 	}
 	tagged := func(s Subnet) bool {
@@ -187,7 +191,7 @@ func (in *Input) discover(scheme string, dualstack bool) []Subnet {
 		return in.onePerZone(in.AWS.Subnets, func(s Subnet) bool { return tagged(s) && in.eligible(s, dualstack) })
 	}
 	return in.onePerZone(in.AWS.Subnets, func(s Subnet) bool {
-		return s.Public == (scheme == internetFacing) && in.eligible(s, dualstack)
+		return s.Public == (scheme == annotation.InternetFacing) && in.eligible(s, dualstack)
 	})
 }
 

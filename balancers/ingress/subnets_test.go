@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -39,7 +40,7 @@ func TestSubnets(t *testing.T) {
 		fault                     string
 	}{
 		"by the role of internal ones": {want: []string{"subnet-a2", "subnet-b2"}},
-		"by the role of public ones":   {scheme: internetFacing, want: []string{"subnet-a1", "subnet-b1"}},
+		"by the role of public ones":   {scheme: annotation.InternetFacing, want: []string{"subnet-a1", "subnet-b1"}},
 		"a role with another value":    {do: change("subnet-a2", tag(internalRole, "0")), fault: "subnet subnet-b2 is the only one"},
 		"by routes where none has a role": {
 			do: untag, want: []string{"subnet-a2", "subnet-b2"},
@@ -82,7 +83,7 @@ func TestSubnets(t *testing.T) {
 				tc.do(&in)
 			}
 			if tc.scheme == "" {
-				tc.scheme = internal
+				tc.scheme = annotation.Internal
 			}
 			if tc.addressType == "" {
 				tc.addressType = "ipv4"
@@ -132,8 +133,8 @@ func TestZones(t *testing.T) {
 		"told":                   {want: []string{"subnet-a2", "subnet-gone"}, told: true},
 		"added":                  {do: func(in *Input) { in.Options.AddZones = true }, want: []string{"subnet-a2", "subnet-b2", "subnet-gone"}},
 		"not looked for":         {do: func(in *Input) { in.Rediscover, in.Options.AddZones = false, true }, want: []string{"subnet-a2", "subnet-gone"}},
-		"not of another scheme":  {do: func(in *Input) { annotate(in, 0, Prefix+"scheme", internetFacing) }, want: []string{"subnet-a1", "subnet-b1"}},
-		"not where all are told": {do: func(in *Input) { annotate(in, 1, Prefix+"subnets", "subnet-a2,subnet-b2") }, want: []string{"subnet-a2", "subnet-b2"}},
+		"not of another scheme":  {do: func(in *Input) { annotate(in, 0, annotation.Prefix+"scheme", annotation.InternetFacing) }, want: []string{"subnet-a1", "subnet-b1"}},
+		"not where all are told": {do: func(in *Input) { annotate(in, 1, annotation.Prefix+"subnets", "subnet-a2,subnet-b2") }, want: []string{"subnet-a2", "subnet-b2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
@@ -150,7 +151,7 @@ func TestZones(t *testing.T) {
 			if diff := cmp.Diff(tc.want, built.LoadBalancers[0].Subnets); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			told := slices.ContainsFunc(faults, func(f Fault) bool {
+			told := slices.ContainsFunc(faults, func(f annotation.Fault) bool {
 				return f.Warning && f.Member == "shop/a" && strings.Contains(f.Reason, "by subnet-b2: ")
 			})
 			if told != tc.told {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -46,7 +47,7 @@ func (o *Options) tags(users ...map[string]string) map[string]string {
 }
 
 // checkTags is the fault with the Reason filled in when users may not set one of the tags.
-func (o *Options) checkTags(fault Fault, tags map[string]string) error {
+func (o *Options) checkTags(fault annotation.Fault, tags map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		switch {
 		case IsTrackingTag(key):

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -27,19 +28,19 @@ type backed struct {
 }
 
 // override is the value of an annotation of the Service, else of the Ingress, else of the table.
-func override[T any](b *backed, key Key[T]) (value T) {
+func override[T any](b *backed, key annotation.Key[T]) (value T) {
 	object, annotations := "", b.annotations()
-	if _, ok := b.service.Annotations[Prefix+key.Name]; ok {
+	if _, ok := b.service.Annotations[key.FullName()]; ok {
 		object, annotations = b.serviceObject(), b.service.Annotations
 	}
 	value, set, err := key.In(annotations)
 	if err != nil && b.err == nil {
-		fault := asFault(err)
+		fault := annotation.AsFault(err)
 		fault.Object = object
 		b.err = fault
 	}
 	if !set && key.Default != "" {
-		value, _ = key.parse(key.Default) // a test parses all defaults
+		value, _ = key.Parse(key.Default) // a test parses all defaults
 	}
 	return value
 }
@@ -50,7 +51,7 @@ func (b *backed) serviceObject() string {
 
 // fault is what is wrong with the Service.
 func (b *backed) fault(field, value, reason string) error {
-	return Fault{Object: b.serviceObject(), Field: field, Value: value, Reason: reason}
+	return annotation.Fault{Object: b.serviceObject(), Field: field, Value: value, Reason: reason}
 }
 
 // addTargetGroup adds the target group of a Service's port, once, with its binding.
@@ -70,7 +71,7 @@ func (r *reading) addTargetGroup(service *corev1.Service, port intstr.IntOrStrin
 		return "", b.fault("spec.ports", port.String(), "the Service has no port with this name or number: want one that it has")
 	}
 	if len(part) > longestTagValue {
-		return "", Fault{Field: "metadata.name", Value: ingress.Name, Reason: fmt.Sprintf(
+		return "", annotation.Fault{Field: "metadata.name", Value: ingress.Name, Reason: fmt.Sprintf(
 			"the target group's tag %q would have %d characters, and AWS takes %d: want shorter names of Ingress and Service",
 			stack.Ingresses.ResourceTag(), len(part), longestTagValue)}
 	}
@@ -94,7 +95,8 @@ func portOf(service *corev1.Service, port intstr.IntOrString) *corev1.ServicePor
 
 // build is the target group of that name and port.
 func (b *backed) build(id TargetGroup) (stack.TargetGroup, error) {
-	id.TargetType, id.Protocol, id.ProtocolVersion = b.targetType(), override(b, BackendProtocol), override(b, BackendProtocolVersion)
+	id.TargetType, id.Protocol = b.targetType(), override(b, annotation.BackendProtocol)
+	id.ProtocolVersion = override(b, annotation.BackendProtocolVersion)
 	if b.err != nil {
 		return stack.TargetGroup{}, b.err
 	}
@@ -114,14 +116,14 @@ func (b *backed) build(id TargetGroup) (stack.TargetGroup, error) {
 	if err != nil {
 		return stack.TargetGroup{}, err
 	}
-	cluster, attributes := b.in.Options.Cluster, override(b, TargetGroupAttributes)
+	cluster, attributes := b.in.Options.Cluster, override(b, annotation.TargetGroupAttributes)
 	return stack.TargetGroup{
 		Part: id.ResourceTag(), Owner: b.name,
 		Name: id.NameIn(cluster, b.in.Group), SpareName: id.spareNameIn(cluster, b.in.Group),
 		TargetType: id.TargetType, Protocol: id.Protocol, ProtocolVersion: id.ProtocolVersion,
 		Port: id.Port, AddressType: b.family(), ControlPort: id.ControlPort,
 		HealthCheck: check,
-		Attributes:  attributes, Presets: b.in.presets(groupAttributes, attributes),
+		Attributes:  attributes, Presets: b.in.presets(annotation.AttributesOfGroup, attributes),
 		Tags: b.in.tagsOf(id.ResourceTag(), tags),
 	}, b.err
 }
@@ -130,7 +132,7 @@ func (b *backed) targetType() string {
 	if b.params.TargetType != "" {
 		return b.params.TargetType
 	}
-	if kind := override(b, TargetType); kind != "" {
+	if kind := override(b, annotation.TargetType); kind != "" {
 		return kind
 	}
 	return b.in.Options.DefaultTargetType
@@ -153,11 +155,11 @@ func (b *backed) number(targetType string) (int32, error) {
 
 // controlPort is 0 if there is none. The annotation names the port of the Service as the Ingress does.
 func (b *backed) controlPort(id TargetGroup) (int32, error) {
-	key := TargetControlPort.member(b.service.Name + "." + id.ServicePort.String())
+	key := annotation.TargetControlPort.Member(b.service.Name + "." + id.ServicePort.String())
 	port := override(b, key)
 	if b.err == nil && port != 0 && id.TargetType != "ip" {
 		return 0, b.annotationFault(key.Name, decimal(port), "AWS has control ports of pods alone, and the target type is "+id.TargetType+
-			": want "+Prefix+TargetType.Name+" ip")
+			": want "+annotation.TargetType.FullName()+" ip")
 	}
 	return int32(port), b.err
 }
@@ -183,19 +185,19 @@ func (b *backed) healthCheck(id TargetGroup) (stack.HealthCheck, error) {
 		return stack.HealthCheck{}, err
 	}
 	check := stack.HealthCheck{
-		Port: port, Protocol: override(b, HealthCheckProtocol), Path: override(b, HealthCheckPath),
-		Interval: int32(override(b, HealthCheckInterval)), Timeout: int32(override(b, HealthCheckTimeout)),
-		Healthy: int32(override(b, HealthyThreshold)), Unhealthy: int32(override(b, UnhealthyThreshold)),
-		Matcher: override(b, SuccessCodes),
+		Port: port, Protocol: override(b, annotation.HealthCheckProtocol), Path: override(b, annotation.HealthCheckPath),
+		Interval: int32(override(b, annotation.HealthCheckInterval)), Timeout: int32(override(b, annotation.HealthCheckTimeout)),
+		Healthy: int32(override(b, annotation.HealthyThreshold)), Unhealthy: int32(override(b, annotation.UnhealthyThreshold)),
+		Matcher: override(b, annotation.SuccessCodes),
 	}
 	if check.Protocol == "" {
 		check.Protocol = id.Protocol
 	}
 	if id.ProtocolVersion == grpc {
-		if !b.has(HealthCheckPath.Name) {
+		if !b.has(annotation.HealthCheckPath.Name) {
 			check.Path = "/AWS.ALB/healthcheck"
 		}
-		if !b.has(SuccessCodes.Name) {
+		if !b.has(annotation.SuccessCodes.Name) {
 			check.Matcher = "12"
 		}
 	}
@@ -211,15 +213,15 @@ func (b *backed) checkHealthCheck(check stack.HealthCheck, version string) error
 	if version == grpc {
 		lowest, highest = 0, 99
 	}
-	if err := codesWithin(check.Matcher, lowest, highest); err != nil {
-		return b.annotationFault(SuccessCodes.Name, check.Matcher, err.Error())
+	if err := annotation.CodesWithin(check.Matcher, lowest, highest); err != nil {
+		return b.annotationFault(annotation.SuccessCodes.Name, check.Matcher, err.Error())
 	}
 	if check.Timeout < check.Interval {
 		return nil
 	}
-	name, value := HealthCheckTimeout.Name, check.Timeout
+	name, value := annotation.HealthCheckTimeout.Name, check.Timeout
 	if !b.has(name) {
-		name, value = HealthCheckInterval.Name, check.Interval
+		name, value = annotation.HealthCheckInterval.Name, check.Interval
 	}
 	return b.annotationFault(name, strconv.Itoa(int(value)), fmt.Sprintf(
 		"health checks are every %d s and may take %d s: want an interval that is longer than the timeout", check.Interval, check.Timeout))
@@ -227,15 +229,15 @@ func (b *backed) checkHealthCheck(check stack.HealthCheck, version string) error
 
 // has reports whether the Service or the Ingress has the annotation.
 func (b *backed) has(name string) bool {
-	_, ofService := b.service.Annotations[Prefix+name]
-	_, ofIngress := b.annotations()[Prefix+name]
+	_, ofService := b.service.Annotations[annotation.Prefix+name]
+	_, ofIngress := b.annotations()[annotation.Prefix+name]
 	return ofService || ofIngress
 }
 
 // healthCheckPort is traffic-port or a number. The annotation may also name a port of the Service.
 func (b *backed) healthCheckPort(targetType string) (string, error) {
-	text := override(b, HealthCheckPort)
-	if text == trafficPort {
+	text := override(b, annotation.HealthCheckPort)
+	if text == annotation.TrafficPort {
 		return text, nil
 	}
 	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
@@ -258,12 +260,12 @@ func (b *backed) healthCheckPort(targetType string) (string, error) {
 }
 
 func (b *backed) healthCheckPortFault(text, reason string) error {
-	return b.annotationFault(HealthCheckPort.Name, text, reason)
+	return b.annotationFault(annotation.HealthCheckPort.Name, text, reason)
 }
 
 // annotationFault is what is wrong with an annotation of the Service, or else of the Ingress.
 func (b *backed) annotationFault(name, text, reason string) error {
-	fault := Fault{Annotation: Prefix + name, Value: text, Reason: reason}
+	fault := annotation.Fault{Annotation: annotation.Prefix + name, Value: text, Reason: reason}
 	if _, ok := b.service.Annotations[fault.Annotation]; ok {
 		fault.Object = b.serviceObject()
 	}
@@ -274,10 +276,11 @@ func (b *backed) annotationFault(name, text, reason string) error {
 func (b *backed) tagsOfGroup() (map[string]string, error) {
 	tags := map[string]string{}
 	maps.Copy(tags, b.tags)
-	own, _, err := Tags.In(b.service.Annotations)
-	fault := Fault{Object: b.serviceObject(), Annotation: Prefix + Tags.Name, Value: b.service.Annotations[Prefix+Tags.Name]}
+	own, _, err := annotation.Tags.In(b.service.Annotations)
+	fault := annotation.Fault{Object: b.serviceObject(), Annotation: annotation.Tags.FullName(),
+		Value: b.service.Annotations[annotation.Tags.FullName()]}
 	if err != nil {
-		fault.Reason = asFault(err).Reason
+		fault.Reason = annotation.AsFault(err).Reason
 		return nil, fault
 	}
 	maps.Copy(tags, own)
@@ -287,7 +290,7 @@ func (b *backed) tagsOfGroup() (map[string]string, error) {
 	}
 	if n := len(b.in.tagsOf("", tags)); n > mostTags {
 		if len(own) == 0 {
-			fault = Fault{Annotation: Prefix + Tags.Name, Value: b.annotations()[Prefix+Tags.Name]}
+			fault = annotation.Fault{Annotation: annotation.Tags.FullName(), Value: b.annotations()[annotation.Tags.FullName()]}
 		}
 		fault.Reason = fmt.Sprintf("the target group would have %d tags with ours and --default-tags: AWS takes %d", n, mostTags)
 		return nil, fault

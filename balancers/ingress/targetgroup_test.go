@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -165,11 +166,11 @@ func TestTargetGroup(t *testing.T) {
 			in.Members = in.Members[:1]
 			in.Members[0].Params = &v1beta1.IngressClassParams{Spec: tc.params}
 			for key, value := range tc.ingress {
-				annotate(&in, 0, Prefix+key, value)
+				annotate(&in, 0, annotation.Prefix+key, value)
 			}
 			in.service("a").Annotations = map[string]string{}
 			for key, value := range tc.service {
-				in.service("a").Annotations[Prefix+key] = value
+				in.service("a").Annotations[annotation.Prefix+key] = value
 			}
 			if tc.do != nil {
 				tc.do(&in)
@@ -205,7 +206,7 @@ func TestTargetGroup(t *testing.T) {
 // A control port is part of the name: with another one it is another target group, as with the incumbent.
 func TestTheControlPortIsPartOfTheName(t *testing.T) {
 	in := three(t)
-	annotate(&in, 1, Prefix+"target-control-port.b.80", "3000")
+	annotate(&in, 1, annotation.Prefix+"target-control-port.b.80", "3000")
 	got, faults := Build(in)
 	if len(faults) > 0 {
 		t.Fatal(faults)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
 // vote is what a member says of a setting that its group, or those that listen on a port, have once.
@@ -15,7 +17,7 @@ type vote struct {
 	text string
 	// same is equal for votes that mean the same.
 	same string
-	from Fault // what says it, without a Reason
+	from annotation.Fault // what says it, without a Reason
 }
 
 // of is the name of a shared setting of a port.
@@ -25,7 +27,7 @@ func of(name string, port int32) string { return name + " " + strconv.Itoa(int(p
 func keyed(name, key string) string { return name + "[" + key + "]" }
 
 // add adds a vote. A list is the same in any order.
-func (r *reading) add(setting, text string, from Fault) {
+func (r *reading) add(setting, text string, from annotation.Fault) {
 	same := text
 	if strings.Contains(text, ",") {
 		items := strings.Split(text, ",")
@@ -37,7 +39,7 @@ func (r *reading) add(setting, text string, from Fault) {
 }
 
 // addKeys adds a vote for each key of a setting. What the first member's params say of a key holds for all.
-func (r *reading) addKeys(name string, values map[string]string, from Fault) {
+func (r *reading) addKeys(name string, values map[string]string, from annotation.Fault) {
 	for key, value := range values {
 		setting := keyed(name, key)
 		if r.forced[setting] && (!r.first || from.Object == "") {
@@ -49,13 +51,13 @@ func (r *reading) addKeys(name string, values map[string]string, from Fault) {
 }
 
 // say has the member vote for a value of its params, else for that of its annotation, and returns it. One without text does not count.
-func say[T any](r *reading, key Key[T], field, ofParams string, text func(T) string) (string, bool) {
-	from := Fault{Annotation: Prefix + key.Name}
+func say[T any](r *reading, key annotation.Key[T], field, ofParams string, text func(T) string) (string, bool) {
+	from := annotation.Fault{Annotation: key.FullName()}
 	var value T
 	var set bool
 	if ofParams != "" {
-		from = Fault{Object: r.paramsObject(), Field: field}
-		parsed, err := key.parse(ofParams)
+		from = annotation.Fault{Object: r.paramsObject(), Field: field}
+		parsed, err := key.Parse(ofParams)
 		if err != nil {
 			r.fail(r.paramsFault(field, ofParams, err.Error()))
 			return "", false
@@ -89,7 +91,7 @@ func (a agreed) get(setting, otherwise string) string {
 }
 
 func (a agreed) list(setting string) []string {
-	items, _ := parseList(a.get(setting, "")) // parseList has no errors
+	items, _ := annotation.ParseList(a.get(setting, "")) // parseList has no errors
 	return items
 }
 
@@ -117,8 +119,8 @@ func pinned(readings []*reading, seen map[string]vote) map[string]vote {
 
 // agree finds what holds for the group. A member joins if it contradicts neither the pins nor those before it; else a fault says with whom
 // it disagrees.
-func agree(readings []*reading, pins map[string]vote) (agreed, map[*reading]Fault) {
-	a, faults := agreed{votes: maps.Clone(pins)}, map[*reading]Fault{}
+func agree(readings []*reading, pins map[string]vote) (agreed, map[*reading]annotation.Fault) {
+	a, faults := agreed{votes: maps.Clone(pins)}, map[*reading]annotation.Fault{}
 	for _, r := range readings {
 		if fault, ok := r.contradicts(a); ok {
 			faults[r] = fault
@@ -139,7 +141,7 @@ func (r *reading) says(setting string) bool {
 }
 
 // contradicts is the fault of a member that says something else than what is agreed on, if it does.
-func (r *reading) contradicts(a agreed) (Fault, bool) {
+func (r *reading) contradicts(a agreed) (annotation.Fault, bool) {
 	for _, setting := range slices.Sorted(maps.Keys(r.votes)) {
 		mine := r.votes[setting]
 		if other, ok := a.votes[setting]; ok && other.same != mine.same {
@@ -148,7 +150,7 @@ func (r *reading) contradicts(a agreed) (Fault, bool) {
 			return fault, true
 		}
 	}
-	return Fault{}, false
+	return annotation.Fault{}, false
 }
 
 func (v vote) who() string {

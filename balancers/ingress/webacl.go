@@ -3,7 +3,11 @@
 
 package ingress
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+)
 
 // webACLName is the name by which the member gives its web ACL, "" if it gives an ARN or nothing. What params say counts first, and their
 // name before their ARN.
@@ -12,7 +16,7 @@ func (m Member) webACLName() string {
 	if params.WAFv2ACLName != "" || params.WAFv2ACLArn != "" {
 		return params.WAFv2ACLName
 	}
-	return m.Ingress.Annotations[Prefix+WAFv2ACLName.Name]
+	return m.Ingress.Annotations[annotation.WAFv2ACLName.FullName()]
 }
 
 // readWebACL reads the web ACL, whose name counts before its ARN.
@@ -21,28 +25,30 @@ func (r *reading) readWebACL() {
 		r.readWebACLName(name)
 		return
 	}
-	arn, set := say(r, WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn, func(arn string) string { return cmp.Or(arn, noWebACL) })
-	if set && arn != noWebACL {
-		r.addFirewall(firewall, r.votes[WAFv2ACL.Name].from)
+	arn, set := say(r, annotation.WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn,
+		func(arn string) string { return cmp.Or(arn, annotation.NoWebACL) })
+	if set && arn != annotation.NoWebACL {
+		r.addFirewall(firewall, r.votes[annotation.WAFv2ACL.Name].from)
 	}
-	if arn, set := r.annotations()[Prefix+WAFv2ACL.Name]; set && arn == "" && r.params.WAFv2ACLArn == "" {
-		r.warnOf(Fault{Annotation: Prefix + WAFv2ACL.Name, Reason: "an empty value takes the present web ACL off: write none, or leave it out"})
+	if arn, set := r.annotations()[annotation.WAFv2ACL.FullName()]; set && arn == "" && r.params.WAFv2ACLArn == "" {
+		r.warnOf(annotation.Fault{Annotation: annotation.WAFv2ACL.FullName(),
+			Reason: "an empty value takes the present web ACL off: write none, or leave it out"})
 	}
 }
 
 func (r *reading) readWebACLName(name string) {
-	from := Fault{Annotation: Prefix + WAFv2ACLName.Name, Value: name}
+	from := annotation.Fault{Annotation: annotation.WAFv2ACLName.FullName(), Value: name}
 	if r.params.WAFv2ACLName != "" {
 		from = r.paramsFault("spec.wafv2AclName", name, "")
 	}
-	if name != noWebACL {
+	if name != annotation.NoWebACL {
 		r.addFirewall(firewall, from)
 	}
 	if r.in.alone {
 		return
 	}
-	arn, err := noWebACL, error(nil)
-	if name != noWebACL {
+	arn, err := annotation.NoWebACL, error(nil)
+	if name != annotation.NoWebACL {
 		arn, err = find("regional web ACL", name, r.in.AWS.WebACLs)
 	}
 	if err != nil {
@@ -50,7 +56,7 @@ func (r *reading) readWebACLName(name string) {
 		r.fail(from)
 		return
 	}
-	r.addText(WAFv2ACL.Name, arn, from)
+	r.addText(annotation.WAFv2ACL.Name, arn, from)
 }
 
 // The setting of which service the web ACL is. AWS has one web ACL for a load balancer.
@@ -61,7 +67,7 @@ const (
 )
 
 // addFirewall votes for a web ACL of that service. From is what asks for it.
-func (r *reading) addFirewall(service string, from Fault) {
+func (r *reading) addFirewall(service string, from annotation.Fault) {
 	if ours := r.in.Options; service == firewall && !ours.WAFv2 || service == classicFirewall && !ours.WAFClassic {
 		return
 	}
@@ -75,27 +81,27 @@ func (r *reading) addFirewall(service string, from Fault) {
 }
 
 // classicACLKey is the annotation by which the member gives a web ACL of AWS WAF Classic.
-func (m Member) classicACLKey() Key[string] {
-	if _, ok := m.Ingress.Annotations[Prefix+WAFClassicACL.Name]; ok {
-		return WAFClassicACL
+func (m Member) classicACLKey() annotation.Key[string] {
+	if _, ok := m.Ingress.Annotations[annotation.WAFClassicACL.FullName()]; ok {
+		return annotation.WAFClassicACL
 	}
-	return WAFClassicACLAlias
+	return annotation.WAFClassicACLAlias
 }
 
 // readClassicACL reads the web ACL of AWS WAF Classic. An empty value says nothing, as with the incumbent.
 func (r *reading) readClassicACL() {
 	key := r.member.classicACLKey()
 	id, set := get(r, key)
-	from := Fault{Annotation: Prefix + key.Name, Value: id}
+	from := annotation.Fault{Annotation: key.FullName(), Value: id}
 	if !set || id == "" {
 		return
 	}
-	if id == noWebACL {
-		r.addText(WAFClassicACL.Name, id, from)
+	if id == annotation.NoWebACL {
+		r.addText(annotation.WAFClassicACL.Name, id, from)
 		return
 	}
 	retired := from
-	retired.Reason = "AWS has retired AWS WAF Classic: name a web ACL of AWS WAF in " + Prefix + WAFv2ACL.Name + " instead"
+	retired.Reason = "AWS has retired AWS WAF Classic: name a web ACL of AWS WAF in " + annotation.WAFv2ACL.FullName() + " instead"
 	r.warnOf(retired)
 	if r.in.AWS.NoClassicACLs == "" {
 		r.addFirewall(classicFirewall, from)
@@ -106,7 +112,7 @@ func (r *reading) readClassicACL() {
 	r.warnOf(from)
 }
 
-func (r *reading) addClassicACL(id string, from Fault) {
+func (r *reading) addClassicACL(id string, from annotation.Fault) {
 	if r.in.alone || !r.in.Options.WAFClassic {
 		return
 	}
@@ -115,5 +121,5 @@ func (r *reading) addClassicACL(id string, from Fault) {
 		r.fail(from)
 		return
 	}
-	r.addText(WAFClassicACL.Name, id, from)
+	r.addText(annotation.WAFClassicACL.Name, id, from)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
 // A web ACL of AWS WAF Classic is associated as asked, with a warning, where the Region has them.
@@ -41,8 +43,8 @@ func TestWebACLOfWAFClassic(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
-			for annotation, value := range tc.annotations {
-				annotate(&in, 1, Prefix+annotation, value)
+			for name, value := range tc.annotations {
+				annotate(&in, 1, annotation.Prefix+name, value)
 			}
 			if tc.options != nil {
 				tc.options(&in.Options)
@@ -65,7 +67,7 @@ func TestWebACLOfWAFClassic(t *testing.T) {
 				t.Errorf("warnings %q, want %q", warnings, tc.warnings)
 			}
 			warned := CheckAlone(in.Group, in.Members[1], in.Services, in.Options)
-			tells := func(f Fault) bool { return f.Reason == retired }
+			tells := func(f annotation.Fault) bool { return f.Reason == retired }
 			if slices.ContainsFunc(warned, tells) != slices.ContainsFunc(faults, tells) {
 				t.Errorf("told at admission: %v, later: %v", warned, faults)
 			}
@@ -84,15 +86,15 @@ func TestWebACLsOfBothKinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
 			in.AWS.WebACLs = map[string]Named{"n": {ARN: aclARN("n")}}
-			annotate(&in, 1, Prefix+"waf-acl-id", "a")
+			annotate(&in, 1, annotation.Prefix+"waf-acl-id", "a")
 			var named string
-			for annotation, value := range other {
-				named = Prefix + annotation
+			for name, value := range other {
+				named = annotation.Prefix + name
 				annotate(&in, 1, named, value)
 			}
 			got, faults := Build(in)
-			tells := func(f Fault) bool {
-				return !f.Warning && f.Annotation == Prefix+"waf-acl-id" && strings.Contains(f.Reason, named) && strings.Contains(f.Reason, "one web ACL")
+			tells := func(f annotation.Fault) bool {
+				return !f.Warning && f.Annotation == annotation.Prefix+"waf-acl-id" && strings.Contains(f.Reason, named) && strings.Contains(f.Reason, "one web ACL")
 			}
 			if !got.Members[1].Held || !slices.ContainsFunc(faults, tells) {
 				t.Errorf("held: %v, faults %v", got.Members[1].Held, faults)
@@ -118,8 +120,8 @@ func TestTheKindOfWebACLThatIsSeenWins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
-			annotate(&in, waf, Prefix+"wafv2-acl-arn", aclARN("b"))
-			annotate(&in, classic, Prefix+"waf-acl-id", "a")
+			annotate(&in, waf, annotation.Prefix+"wafv2-acl-arn", aclARN("b"))
+			annotate(&in, classic, annotation.Prefix+"waf-acl-id", "a")
 			held := in.Members[tc.held].Ingress.Name
 			if tc.first == classic {
 				in.Members[waf], in.Members[classic] = in.Members[classic], in.Members[waf]

@@ -15,6 +15,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
@@ -27,7 +28,7 @@ type Routes struct {
 	Members []string // of the group, in the order of their rules
 	// Hostname is that of the load balancer in the status.
 	Hostname string
-	Faults   []ingress.Fault
+	Faults   []annotation.Fault
 	// Routes are in the order of their rules; those of a held Ingress are not known.
 	Routes []Route
 	// Lost are Services of routes, as "name:port", whose binding does not exist. Bindings are those of all others, each once.
@@ -70,7 +71,7 @@ func (r *Routes) find(ctx context.Context, reconciler *balancers.Reconciler, obj
 	if err != nil {
 		return err
 	}
-	isIts := func(f ingress.Fault) bool { return f.Member == nameOf(object) }
+	isIts := func(f annotation.Fault) bool { return f.Member == nameOf(object) }
 	for _, group := range groups {
 		proposal, err := reconciler.Propose(ctx, group)
 		if err != nil {
@@ -78,13 +79,13 @@ func (r *Routes) find(ctx context.Context, reconciler *balancers.Reconciler, obj
 		}
 		if slices.Contains(proposal.Members, nameOf(object)) {
 			r.Group, r.Members = group.String(), proposal.Members
-			r.Faults = slices.DeleteFunc(proposal.Faults, func(f ingress.Fault) bool { return !isIts(f) })
+			r.Faults = slices.DeleteFunc(proposal.Faults, func(f annotation.Fault) bool { return !isIts(f) })
 			r.take(nameOf(object), proposal.Wanted)
 			return r.bind(ctx, reconciler.Client, group, proposal.Wanted, nameOf(object))
 		}
 	}
 	strays, err := reconciler.Strays(ctx)
-	r.Faults = slices.DeleteFunc(strays, func(f ingress.Fault) bool { return !isIts(f) })
+	r.Faults = slices.DeleteFunc(strays, func(f annotation.Fault) bool { return !isIts(f) })
 	return err
 }
 
@@ -155,9 +156,9 @@ func (s *Snapshot) withoutAWS(ctx context.Context) error {
 	}
 	for i := range ingresses.Items {
 		object := ingresses.Items[i].DeepCopy()
-		delete(object.Annotations, ingress.Prefix+ingress.Subnets.Name)
-		delete(object.Annotations, ingress.Prefix+ingress.SecurityGroups.Name)
-		delete(object.Annotations, ingress.Prefix+ingress.IssueCertificate.Name) // any certificate will do
+		delete(object.Annotations, annotation.Subnets.FullName())
+		delete(object.Annotations, annotation.SecurityGroups.FullName())
+		delete(object.Annotations, annotation.IssueCertificate.FullName()) // any certificate will do
 		s.proposed = append(s.proposed, object)
 	}
 	for i := range params.Items {

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
-const annotationsIntro = `<!-- Generated from balancers/ingress/table.go by ` + "`make generate`" + `. -->
+const annotationsIntro = `<!-- Generated from balancers/ingress/annotation/table.go by ` + "`make generate`" + `. -->
 # Annotations of Ingresses
 
-All names begin with ` + "`" + ingress.Prefix + "`" + `; one that ends in a dot goes on with a name of yours. Members of a group
+All names begin with ` + "`" + annotation.Prefix + "`" + `; one that ends in a dot goes on with a name of yours. Members of a group
 share a load balancer: the column "in a group" says what becomes of their values. An annotation for target groups may also be on the
 Service, and then counts before that of the Ingress. Settings of the class's IngressClassParams count before both.
 
@@ -25,21 +25,22 @@ go on.
 |---|---|---|---|---|---|---|
 `
 
-var scopes = map[ingress.Scope]string{
-	ingress.OfGroup: "load balancer", ingress.OfListener: "listeners", ingress.OfIngress: "Ingress", ingress.OfTargetGroup: "target groups",
+var scopes = map[annotation.Scope]string{
+	annotation.OfGroup: "load balancer", annotation.OfListener: "listeners", annotation.OfIngress: "Ingress",
+	annotation.OfTargetGroup: "target groups",
 }
 
-var combinations = map[ingress.Combine]string{
-	ingress.Apart:        "each its own",
-	ingress.Agree:        "one value, of those that have one",
-	ingress.AgreeInOrder: "one list, of those that have one; the first one's order",
-	ingress.AgreeAll:     "one value, of all",
-	ingress.Union:        "all together",
-	ingress.MergeKeys:    "all keys; one value for each",
+var combinations = map[annotation.Combine]string{
+	annotation.Apart:        "each its own",
+	annotation.Agree:        "one value, of those that have one",
+	annotation.AgreeInOrder: "one list, of those that have one; the first one's order",
+	annotation.AgreeAll:     "one value, of all",
+	annotation.Union:        "all together",
+	annotation.MergeKeys:    "all keys; one value for each",
 }
 
 // annotations returns a table of them.
-func annotations(table []*ingress.Annotation) []byte {
+func annotations(table []*annotation.Annotation) []byte {
 	out := bytes.NewBufferString(annotationsIntro)
 	for _, row := range table {
 		fallback := ""

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
 // Every annotation has one row.
 func TestAnnotationsAreAllDescribed(t *testing.T) {
-	all := ingress.Table()
+	all := annotation.Table()
 	text := string(annotations(all))
 	for _, row := range all {
 		if rows := strings.Count(text, "\n| `"+row.Name+"` | "); rows != 1 {
@@ -27,7 +27,7 @@ func TestAnnotationsAreAllDescribed(t *testing.T) {
 }
 
 func TestAnnotationsSayWhatEveryKindMeans(t *testing.T) {
-	for _, row := range ingress.Table() {
+	for _, row := range annotation.Table() {
 		if scopes[row.Scope] == "" || combinations[row.Combine] == "" {
 			t.Errorf("%s: there are no words for its scope %d or for how its values become one, %d", row.Name, row.Scope, row.Combine)
 		}

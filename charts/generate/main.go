@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
 func main() {
@@ -44,7 +44,7 @@ func run(chart string) error {
 	if err := os.WriteFile(filepath.Join(chart, "README.md"), readme(values, ignored), 0o600); err != nil {
 		return fmt.Errorf("writing README: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(chart, "ANNOTATIONS.md"), annotations(ingress.Table()), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(chart, "ANNOTATIONS.md"), annotations(annotation.Table()), 0o600); err != nil {
 		return fmt.Errorf("writing annotations: %w", err)
 	}
 	return nil

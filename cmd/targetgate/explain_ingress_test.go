@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/preview"
 	"github.com/targetgate/targetgate/targets/explain"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -30,8 +31,8 @@ func TestLinksOfAnIngress(t *testing.T) {
 		change(&out)
 		return out
 	}
-	fault := func(f ingress.Fault) preview.Routes {
-		return with(func(r *preview.Routes) { r.Faults = []ingress.Fault{f} })
+	fault := func(f annotation.Fault) preview.Routes {
+		return with(func(r *preview.Routes) { r.Faults = []annotation.Fault{f} })
 	}
 	for _, c := range []struct {
 		name   string
@@ -42,10 +43,10 @@ func TestLinksOfAnIngress(t *testing.T) {
 		{"well", well, "", "edge, of which it is number 2 of 2"},
 		{"rule", well, "", "host a to target group x, by listeners 80 443"},
 		{"not ours", preview.Routes{}, "group broken", "is not targetgate's"},
-		{"no group for a fault", preview.Routes{Faults: []ingress.Fault{{Reason: "wrong class"}}}, "group broken", "wrong class"},
-		{"held", fault(ingress.Fault{Annotation: "x", Reason: "wrong"}), "ingress broken", "keeps what the Ingress was given last"},
-		{"shadowed", fault(ingress.Fault{Field: "spec.rules[0]", Reason: "no request reaches it", Warning: true}), "rule broken", "no request"},
-		{"a warning", fault(ingress.Fault{Annotation: "x", Reason: "is ignored", Warning: true}), "", "is ignored"},
+		{"no group for a fault", preview.Routes{Faults: []annotation.Fault{{Reason: "wrong class"}}}, "group broken", "wrong class"},
+		{"held", fault(annotation.Fault{Annotation: "x", Reason: "wrong"}), "ingress broken", "keeps what the Ingress was given last"},
+		{"shadowed", fault(annotation.Fault{Field: "spec.rules[0]", Reason: "no request reaches it", Warning: true}), "rule broken", "no request"},
+		{"a warning", fault(annotation.Fault{Annotation: "x", Reason: "is ignored", Warning: true}), "", "is ignored"},
 		{"no status", with(func(r *preview.Routes) { r.Hostname = "" }), "status waiting", "has no load balancer yet"},
 		{"no binding", with(func(r *preview.Routes) { r.Lost = []string{"web:80"} }), "binding broken", "no TargetGroupBinding of Service web:80"},
 	} {

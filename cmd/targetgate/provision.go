@@ -27,6 +27,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/account"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/secrets"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -142,7 +143,8 @@ func (o *provisionOptions) validate(beside bool) (faults []error) {
 		"--default-target-type=%s: want instance or ip", i.DefaultTargetType)
 	fault(i.BackendSecurityGroup != "" && !securityGroupID.MatchString(i.BackendSecurityGroup),
 		"--backend-security-group=%s: want an ID such as sg-0123456789abcdef0", i.BackendSecurityGroup)
-	fault(i.DefaultCA != "" && ingress.CheckCA(i.DefaultCA) != nil, "--default-pca-arn=%s: %v", i.DefaultCA, ingress.CheckCA(i.DefaultCA))
+	fault(i.DefaultCA != "" && annotation.CheckCA(i.DefaultCA) != nil, "--default-pca-arn=%s: %v", i.DefaultCA,
+		annotation.CheckCA(i.DefaultCA))
 	fault(i.ManageBackendRules && !i.BackendSecurityGroups,
 		"--enable-manage-backend-security-group-rules needs --enable-backend-security-group")
 	if o.SecretsLabel != "" {

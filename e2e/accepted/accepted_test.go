@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
@@ -43,9 +44,9 @@ func newMember(name string) *member {
 	return &member{
 		ingress: &networkingv1.Ingress{
 			ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: name, Annotations: map[string]string{
-				ingress.Prefix + "listen-ports": `[{"HTTP":80},{"HTTPS":443}]`,
-				ingress.Prefix + "target-type":  "ip",
-				ingress.Prefix + "actions.act":  `{"type":"fixed-response","fixedResponseConfig":{"statusCode":"404"}}`,
+				annotation.Prefix + "listen-ports": `[{"HTTP":80},{"HTTPS":443}]`,
+				annotation.Prefix + "target-type":  "ip",
+				annotation.Prefix + "actions.act":  `{"type":"fixed-response","fixedResponseConfig":{"statusCode":"404"}}`,
 			}},
 			Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{
 				Host: name + ".example.com", IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
@@ -133,7 +134,7 @@ func check(t testing.TB, members []*member) {
 }
 
 // checkHeld checks that members are held for what is odd about themselves alone, and that the others have their rules.
-func checkHeld(t testing.TB, in ingress.Input, members []*member, wanted stack.Stack, faults []ingress.Fault) {
+func checkHeld(t testing.TB, in ingress.Input, members []*member, wanted stack.Stack, faults []annotation.Fault) {
 	t.Helper()
 	held := map[string]bool{}
 	for _, m := range wanted.Members {
@@ -146,7 +147,7 @@ func checkHeld(t testing.TB, in ingress.Input, members []*member, wanted stack.S
 		if i == 0 || !held[name] { // some settings of params are the first member's, even if it is held
 			without.Members = append(without.Members, in.Members[i])
 		}
-		if held[name] && len(m.quirks) == 0 && !slices.ContainsFunc(faults, func(f ingress.Fault) bool { return f.Member == name && isShared(f) }) {
+		if held[name] && len(m.quirks) == 0 && !slices.ContainsFunc(faults, func(f annotation.Fault) bool { return f.Member == name && isShared(f) }) {
 			t.Errorf("%s is held with nothing odd about it", name)
 		}
 	}
@@ -165,7 +166,7 @@ func checkHeld(t testing.TB, in ingress.Input, members []*member, wanted stack.S
 }
 
 // isShared reports whether the fault is that others of the group were there before.
-func isShared(f ingress.Fault) bool {
+func isShared(f annotation.Fault) bool {
 	return strings.Contains(f.Reason, "the group has") || strings.Contains(f.Reason, "quota")
 }
 
@@ -254,7 +255,7 @@ func TestFaultsAreWarningsAtAdmission(t *testing.T) {
 }
 
 // needsMore reports whether the fault shows in AWS, in another object or in the group alone.
-func needsMore(f ingress.Fault) bool {
+func needsMore(f annotation.Fault) bool {
 	return slices.ContainsFunc([]string{
 		"no certificate", "addresses for", "of the VPC", "the VPC has", "in at least 2 zones", "are both in zone", "has no IPv6 CIDR", "the account has no",
 		"this Service does not exist", "quota", "no HTTPS listener of the group", "the load balancer is", "are reached by", "no subnet on an Outpost",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -34,14 +35,14 @@ func TestAttributesThatNothingNamesGoBack(t *testing.T) {
 		"target-group-attributes": "stickiness.enabled=true,stickiness.type=app_cookie,stickiness.app_cookie.cookie_name=own," +
 			"slow_start.duration_seconds=60,deregistration_delay.timeout_seconds=5",
 	} {
-		m.ingress.Annotations[ingress.Prefix+name] = value
+		m.ingress.Annotations[annotation.Prefix+name] = value
 	}
 	c.converge(t, in)
 	if gocmp.Equal(made, attributesOf(c.seen(t, in))) {
 		t.Fatal("the annotations change nothing")
 	}
 	for _, name := range []string{"load-balancer-attributes", "listener-attributes.HTTP-80", "target-group-attributes"} {
-		delete(m.ingress.Annotations, ingress.Prefix+name)
+		delete(m.ingress.Annotations, annotation.Prefix+name)
 	}
 	in.Options.ResetAttributes = false
 	if _, steps := c.again(t, in); len(steps) > 0 {

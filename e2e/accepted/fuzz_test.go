@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -182,7 +182,7 @@ func isParams(spec *v1beta1.IngressClassParamsSpec) bool {
 		return false
 	}
 	for _, listener := range spec.Listeners {
-		if !oneOf(listener.Protocol, "", string(ingress.HTTP), string(ingress.HTTPS)) {
+		if !oneOf(listener.Protocol, "", string(annotation.HTTP), string(annotation.HTTPS)) {
 			return false
 		}
 	}
@@ -207,10 +207,10 @@ func FuzzTexts(f *testing.F) {
 	types := []networkingv1.PathType{networkingv1.PathTypePrefix, networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific}
 	f.Fuzz(func(t *testing.T, name uint, text, host, path string, kind uint) {
 		m := newMember("b")
-		annotation := ingress.Prefix + names[name%uint(len(names))]
-		m.ingress.Annotations[annotation] = text
-		if kind%2 == 0 && ingress.Lookup(annotation).Scope == ingress.OfTargetGroup {
-			m.web.Annotations[annotation] = text
+		full := annotation.Prefix + names[name%uint(len(names))]
+		m.ingress.Annotations[full] = text
+		if kind%2 == 0 && annotation.Lookup(full).Scope == annotation.OfTargetGroup {
+			m.web.Annotations[full] = text
 		}
 		m.ingress.Spec.Rules[0].Host = host
 		m.path().Path, m.path().PathType = path, &types[kind/2%3]

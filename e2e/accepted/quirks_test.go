@@ -12,7 +12,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -273,9 +273,9 @@ func quirks() (out []quirk) {
 	for name, texts := range values {
 		for _, text := range texts {
 			shown := fmt.Sprintf("%s=%.200q", name, text)
-			out = append(out, quirk{shown, func(m *member) { m.ingress.Annotations[ingress.Prefix+name] = text }})
-			if row := ingress.Lookup(ingress.Prefix + name); row.Scope == ingress.OfTargetGroup {
-				out = append(out, quirk{"Service " + shown, func(m *member) { m.web.Annotations[ingress.Prefix+name] = text }})
+			out = append(out, quirk{shown, func(m *member) { m.ingress.Annotations[annotation.Prefix+name] = text }})
+			if row := annotation.Lookup(annotation.Prefix + name); row.Scope == annotation.OfTargetGroup {
+				out = append(out, quirk{"Service " + shown, func(m *member) { m.web.Annotations[annotation.Prefix+name] = text }})
 			}
 		}
 	}
@@ -286,9 +286,9 @@ func quirks() (out []quirk) {
 				if name == "auth-idp-cognito" {
 					kind = "cognito"
 				}
-				m.ingress.Annotations[ingress.Prefix+"auth-type"] = kind
-				m.ingress.Annotations[ingress.Prefix+"auth-idp-oidc"] = provider("https")
-				m.ingress.Annotations[ingress.Prefix+name] = text
+				m.ingress.Annotations[annotation.Prefix+"auth-type"] = kind
+				m.ingress.Annotations[annotation.Prefix+"auth-idp-oidc"] = provider("https")
+				m.ingress.Annotations[annotation.Prefix+name] = text
 			}})
 		}
 	}
@@ -296,10 +296,10 @@ func quirks() (out []quirk) {
 		for _, text := range texts {
 			if strings.HasPrefix(name, "frontend-nlb-") {
 				out = append(out, quirk{fmt.Sprintf("in front with %s=%.200q", name, text), func(m *member) {
-					m.ingress.Annotations[ingress.Prefix+"enable-frontend-nlb"] = "true"
-					m.ingress.Annotations[ingress.Prefix+"scheme"] = "internet-facing"
-					m.ingress.Annotations[ingress.Prefix+"frontend-nlb-scheme"] = "internet-facing"
-					m.ingress.Annotations[ingress.Prefix+name] = text
+					m.ingress.Annotations[annotation.Prefix+"enable-frontend-nlb"] = "true"
+					m.ingress.Annotations[annotation.Prefix+"scheme"] = "internet-facing"
+					m.ingress.Annotations[annotation.Prefix+"frontend-nlb-scheme"] = "internet-facing"
+					m.ingress.Annotations[annotation.Prefix+name] = text
 				}})
 			}
 		}
@@ -313,7 +313,7 @@ func specQuirks() (out []quirk) {
 			for i := range m.ingress.Spec.Rules {
 				m.ingress.Spec.Rules[i].Host = host
 			}
-			m.ingress.Annotations[ingress.Prefix+"certificate-arn"] = certificate
+			m.ingress.Annotations[annotation.Prefix+"certificate-arn"] = certificate
 		}})
 	}
 	types := []networkingv1.PathType{networkingv1.PathTypeExact, networkingv1.PathTypePrefix, networkingv1.PathTypeImplementationSpecific}
@@ -323,7 +323,7 @@ func specQuirks() (out []quirk) {
 			if kind == networkingv1.PathTypeImplementationSpecific {
 				out = append(out, quirk{"regular expression " + path, func(m *member) {
 					m.path().Path, m.path().PathType = path, &kind
-					m.ingress.Annotations[ingress.Prefix+"use-regex-path-match"] = "true"
+					m.ingress.Annotations[annotation.Prefix+"use-regex-path-match"] = "true"
 				}})
 			}
 		}
@@ -338,17 +338,17 @@ func specQuirks() (out []quirk) {
 		"a default backend": func(m *member) { m.ingress.Spec.DefaultBackend = m.path().Backend.DeepCopy() },
 		"a default backend of gRPC": func(m *member) {
 			m.ingress.Spec.DefaultBackend = m.path().Backend.DeepCopy()
-			m.ingress.Annotations[ingress.Prefix+"backend-protocol-version"] = "GRPC"
-			m.ingress.Annotations[ingress.Prefix+"listen-ports"] = `[{"HTTPS":443}]`
+			m.ingress.Annotations[annotation.Prefix+"backend-protocol-version"] = "GRPC"
+			m.ingress.Annotations[annotation.Prefix+"listen-ports"] = `[{"HTTPS":443}]`
 		},
 		"gRPC behind ssl-redirect": func(m *member) {
-			m.ingress.Annotations[ingress.Prefix+"backend-protocol-version"] = "GRPC"
-			m.ingress.Annotations[ingress.Prefix+"ssl-redirect"] = "443"
+			m.ingress.Annotations[annotation.Prefix+"backend-protocol-version"] = "GRPC"
+			m.ingress.Annotations[annotation.Prefix+"ssl-redirect"] = "443"
 		},
 		"gRPC on HTTPS with a health check": func(m *member) {
-			m.ingress.Annotations[ingress.Prefix+"backend-protocol-version"] = "GRPC"
-			m.ingress.Annotations[ingress.Prefix+"listen-ports"] = `[{"HTTPS":443}]`
-			m.ingress.Annotations[ingress.Prefix+"success-codes"] = "200"
+			m.ingress.Annotations[annotation.Prefix+"backend-protocol-version"] = "GRPC"
+			m.ingress.Annotations[annotation.Prefix+"listen-ports"] = `[{"HTTPS":443}]`
+			m.ingress.Annotations[annotation.Prefix+"success-codes"] = "200"
 		},
 		"no rules": func(m *member) { m.ingress.Spec.Rules = nil },
 		"a rule of nothing": func(m *member) {
@@ -379,27 +379,27 @@ func specQuirks() (out []quirk) {
 		"IPv6":               func(m *member) { m.web.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} },
 		"IPv6 and dualstack": func(m *member) {
 			m.web.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
-			m.ingress.Annotations[ingress.Prefix+"ip-address-type"] = "dualstack"
+			m.ingress.Annotations[annotation.Prefix+"ip-address-type"] = "dualstack"
 		},
 		"an internal load balancer without public IPv4": func(m *member) {
-			m.ingress.Annotations[ingress.Prefix+"ip-address-type"] = "dualstack-without-public-ipv4"
-			m.ingress.Annotations[ingress.Prefix+"scheme"] = "internal"
+			m.ingress.Annotations[annotation.Prefix+"ip-address-type"] = "dualstack-without-public-ipv4"
+			m.ingress.Annotations[annotation.Prefix+"scheme"] = "internal"
 		},
 		"a public load balancer without public IPv4": func(m *member) {
-			m.ingress.Annotations[ingress.Prefix+"ip-address-type"] = "dualstack-without-public-ipv4"
-			m.ingress.Annotations[ingress.Prefix+"scheme"] = "internet-facing"
+			m.ingress.Annotations[annotation.Prefix+"ip-address-type"] = "dualstack-without-public-ipv4"
+			m.ingress.Annotations[annotation.Prefix+"scheme"] = "internet-facing"
 		},
 		"long tags everywhere": func(m *member) {
-			m.ingress.Annotations[ingress.Prefix+"tags"] = many(25, "a#=b")
-			m.web.Annotations[ingress.Prefix+"tags"] = many(25, "c#=d")
+			m.ingress.Annotations[annotation.Prefix+"tags"] = many(25, "a#=b")
+			m.web.Annotations[annotation.Prefix+"tags"] = many(25, "c#=d")
 		},
 		"security groups of its own and managed rules": func(m *member) {
-			m.ingress.Annotations[ingress.Prefix+"security-groups"] = "given"
-			m.ingress.Annotations[ingress.Prefix+"manage-backend-security-group-rules"] = "true"
+			m.ingress.Annotations[annotation.Prefix+"security-groups"] = "given"
+			m.ingress.Annotations[annotation.Prefix+"manage-backend-security-group-rules"] = "true"
 		},
 		"many ports and addresses": func(m *member) {
-			m.ingress.Annotations[ingress.Prefix+"listen-ports"] = `[{"HTTP":80},{"HTTP":81},{"HTTP":82}]`
-			m.ingress.Annotations[ingress.Prefix+"inbound-cidrs"] = many(21, "10.0.#.0/24")
+			m.ingress.Annotations[annotation.Prefix+"listen-ports"] = `[{"HTTP":80},{"HTTP":81},{"HTTP":82}]`
+			m.ingress.Annotations[annotation.Prefix+"inbound-cidrs"] = many(21, "10.0.#.0/24")
 		},
 		"a long name": func(m *member) {
 			old := m.ingress.Name

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -148,7 +149,7 @@ func (v *validator) forbidden(now, before *networkingv1.Ingress) string {
 
 const (
 	classAnnotation = "kubernetes.io/ingress.class"
-	groupAnnotation = ingress.Prefix + "group.name"
+	groupAnnotation = annotation.Prefix + "group.name"
 )
 
 func hasClassAnnotation(i *networkingv1.Ingress) bool {

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -105,7 +106,7 @@ func newIngress(class string, annotations ...string) *networkingv1.Ingress {
 	for _, text := range annotations {
 		key, value, _ := strings.Cut(text, "=")
 		if !strings.Contains(key, "/") {
-			key = ingress.Prefix + key
+			key = annotation.Prefix + key
 		}
 		out.Annotations[key] = value
 	}
@@ -299,7 +300,7 @@ func FuzzReview(f *testing.F) {
 	f.Add("conditions.web", `[{"field": "query-string", "queryStringConfig": {}}]`, "x", "")
 	f.Fuzz(func(t *testing.T, name, value, path, service string) {
 		object := newIngress("alb")
-		object.Annotations[ingress.Prefix+name] = value
+		object.Annotations[annotation.Prefix+name] = value
 		object.Spec.Rules[0].HTTP.Paths[0].Path = path
 		object.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name = service
 		answer := ask(t, server, Path, object, nil)

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package annotation
 
 import (
 	"errors"
@@ -47,7 +47,7 @@ type Parameter struct {
 }
 
 func parseConditions(value string) ([]Condition, error) {
-	conditions, err := parseJSON[[]Condition](value)
+	conditions, err := ParseJSON[[]Condition](value)
 	if err != nil {
 		return nil, err
 	}
@@ -67,11 +67,11 @@ func (c Condition) check() error {
 		return c.PathPatternConfig.check("pathPatternConfig")
 	case "http-header":
 		return c.HTTPHeaderConfig.check()
-	case requestMethod:
+	case RequestMethod:
 		return c.HTTPRequestMethodConfig.check("httpRequestMethodConfig")
 	case "query-string":
 		return c.QueryStringConfig.check()
-	case sourceIP:
+	case SourceIP:
 		return c.SourceIPConfig.check("sourceIpConfig")
 	default:
 		return errors.New("want host-header, path-pattern, http-header, http-request-method, query-string or source-ip")
@@ -108,12 +108,12 @@ func (v *Values) check(name string) error {
 
 // The fields of conditions that fields of Ingresses ask for, too.
 const (
-	hostHeader  = "host-header"
-	pathPattern = "path-pattern"
+	HostHeader  = "host-header"
+	PathPattern = "path-pattern"
 )
 
 // The fields of conditions that only annotations have, and at most once.
 const (
-	requestMethod = "http-request-method"
-	sourceIP      = "source-ip"
+	RequestMethod = "http-request-method"
+	SourceIP      = "source-ip"
 )

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package annotation
 
 // The annotations of a group: of its load balancer and security groups.
 var (
@@ -29,12 +29,12 @@ var (
 		Name: "ip-address-type", Scope: OfGroup, Combine: Agree, Default: "ipv4",
 		Example: "dualstack",
 		Doc:     "The address families that clients may use.",
-	}, oneOf("ipv4", "dualstack", onlyPublicIPv6))
+	}, oneOf("ipv4", "dualstack", OnlyPublicIPv6))
 	Subnets = add(Annotation{
 		Name: "subnets", Scope: OfGroup, Combine: Agree,
 		Example: "subnet-0a1b2c3d, private-b",
 		Doc:     "The load balancer's subnets, as IDs or values of their Name tags, one for each zone. Without it they are found by their tags.",
-	}, parseList)
+	}, ParseList)
 	SecurityGroups = add(Annotation{
 		Name: "security-groups", Scope: OfGroup, Combine: AgreeInOrder,
 		Example: "sg-0a1b2c3d, edge",
@@ -50,7 +50,7 @@ var (
 		Name: "load-balancer-attributes", Scope: OfGroup, Combine: MergeKeys,
 		Example: "idle_timeout.timeout_seconds=30,deletion_protection.enabled=true",
 		Doc:     "Attributes of the load balancer. Others stay as they are, unless --reset-attributes is set.",
-	}, balancerAttributes.parse)
+	}, AttributesOfBalancer.parse)
 	WAFv2ACL = add(Annotation{
 		Name: "wafv2-acl-arn", Scope: OfGroup, Combine: Agree,
 		Example: "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/edge/1a2b",
@@ -118,7 +118,7 @@ var (
 		Name: "certificate-arn", Scope: OfListener, Combine: Union,
 		Example: "arn:aws:acm:eu-west-1:123456789012:certificate/1a2b",
 		Doc:     "ARNs of the certificates of HTTPS listeners; the first is the default. Without it they are found in ACM by their hosts.",
-	}, parseCertificates)
+	}, ParseCertificates)
 	IssueCertificate = add(Annotation{
 		Name: "create-acm-cert", Scope: OfListener, Default: "false",
 		Example: "true",
@@ -155,7 +155,7 @@ var (
 		Example: "HTTPS-443: routing.http.response.server.enabled=false",
 		Doc: "Attributes of the listener whose protocol and port follow, such as listener-attributes.HTTPS-443. Others stay as they are, " +
 			"unless --reset-attributes is set.",
-	}, listenerAttributes.parse)
+	}, AttributesOfListener.parse)
 	Actions = add(Annotation{
 		Name: "actions.", Scope: OfIngress,
 		Example: `maintenance: {"type": "fixed-response", "fixedResponseConfig": {"statusCode": "503", "contentType": ` +
@@ -246,11 +246,11 @@ var (
 // The annotations of who may pass, and of changed requests.
 var (
 	AuthType = add(Annotation{
-		Name: "auth-type", Scope: OfTargetGroup, Default: noAuth,
+		Name: "auth-type", Scope: OfTargetGroup, Default: NoAuth,
 		Example: "oidc",
 		Doc: "Whether users log in before requests are answered, and where: at an OpenID Connect provider or at Amazon Cognito. It counts on " +
 			"HTTPS listeners; those for HTTP stay open.",
-	}, oneOf(noAuth, oidcAuth, cognitoAuth))
+	}, oneOf(NoAuth, OIDCAuth, CognitoAuth))
 	AuthCognito = add(Annotation{
 		Name: "auth-idp-cognito", Scope: OfTargetGroup, Doc: "The user pool of Amazon Cognito, its client and its domain.",
 		Example: `{"userPoolARN": "arn:aws:cognito-idp:eu-west-1:123456789012:userpool/p", "userPoolClientID": ` +

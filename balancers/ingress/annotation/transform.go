@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package annotation
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ type Rewrites struct {
 }
 
 func parseTransforms(value string) ([]Transform, error) {
-	transforms, err := parseJSON[[]Transform](value)
+	transforms, err := ParseJSON[[]Transform](value)
 	if err != nil {
 		return nil, err
 	}

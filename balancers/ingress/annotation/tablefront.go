@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package annotation
 
 import (
 	"fmt"
@@ -19,13 +19,13 @@ var (
 		Name: "frontend-nlb-scheme", Scope: OfGroup, Combine: Agree,
 		Example: "internet-facing",
 		Doc:     "Whether the Network Load Balancer has public addresses. The default is that of --default-load-balancer-scheme.",
-	}, oneOf(internal, internetFacing))
+	}, oneOf(Internal, InternetFacing))
 	FrontSubnets = add(Annotation{
 		Name: "frontend-nlb-subnets", Scope: OfGroup, Combine: Agree,
 		Example: "subnet-0a1b2c3d, public-b",
 		Doc: "The Network Load Balancer's subnets, as IDs or values of their Name tags. Without it they are those of the load balancer, " +
 			"or found by their tags if the schemes differ.",
-	}, parseList)
+	}, ParseList)
 	FrontAllocations = add(Annotation{
 		Name: "frontend-nlb-eip-allocations", Scope: OfGroup, Combine: Agree,
 		Example: "eipalloc-0a1b2c3d, eipalloc-1a2b3c4d",
@@ -44,7 +44,7 @@ var (
 			"same.",
 	}, parseFrontPorts)
 	FrontCheckPort = add(Annotation{
-		Name: "frontend-nlb-healthcheck-port", Scope: OfGroup, Combine: Agree, Default: trafficPort,
+		Name: "frontend-nlb-healthcheck-port", Scope: OfGroup, Combine: Agree, Default: TrafficPort,
 		Example: "443",
 		Doc:     "The port at which the Network Load Balancer checks the load balancer: traffic-port or a number.",
 	}, parseCheckPort)
@@ -80,7 +80,7 @@ var (
 		Name: "frontend-nlb-attributes", Scope: OfGroup, Combine: MergeKeys,
 		Example: "load_balancing.cross_zone.enabled=true",
 		Doc:     "Attributes of the Network Load Balancer. Others stay as they are, unless --reset-attributes is set.",
-	}, frontAttributes.parse)
+	}, AttributesOfFront.parse)
 	FrontTags = add(Annotation{
 		Name: "frontend-nlb-tags", Scope: OfGroup, Combine: MergeKeys,
 		Example: "team=edge",
@@ -104,10 +104,10 @@ func parseFrontPorts(value string) (map[string]string, error) {
 }
 
 func parseCheckPort(value string) (string, error) {
-	if _, err := intBetween(1, 65535)(value); err != nil && value != trafficPort {
-		return "", fmt.Errorf("%w, or %s", err, trafficPort)
+	if _, err := intBetween(1, 65535)(value); err != nil && value != TrafficPort {
+		return "", fmt.Errorf("%w, or %s", err, TrafficPort)
 	}
 	return value, nil
 }
 
-func parseFrontCodes(value string) (string, error) { return value, codesWithin(value, 200, 599) }
+func parseFrontCodes(value string) (string, error) { return value, CodesWithin(value, 200, 599) }

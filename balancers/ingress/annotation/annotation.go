@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package annotation
 
 import (
 	"reflect"
@@ -29,6 +29,9 @@ type Annotation struct {
 
 	check func(value string) error
 }
+
+// FullName is the name with Prefix.
+func (a *Annotation) FullName() string { return Prefix + a.Name }
 
 // Scope is what a value is for.
 type Scope int
@@ -67,7 +70,7 @@ const (
 // Key is an annotation whose values are of type T.
 type Key[T any] struct {
 	*Annotation
-	parse func(string) (T, error)
+	Parse func(string) (T, error)
 }
 
 // In is the value among these annotations, which are an Ingress's or a Service's. It is not set without the annotation, and where its value
@@ -77,17 +80,17 @@ func (k Key[T]) In(annotations map[string]string) (value T, set bool, err error)
 	if !ok {
 		return value, false, nil
 	}
-	if value, err = k.parse(text); err != nil {
+	if value, err = k.Parse(text); err != nil {
 		return *new(T), false, Fault{Annotation: Prefix + k.Name, Value: text, Reason: err.Error()}
 	}
 	return value, true, nil
 }
 
-// member is the annotation of a family whose name ends so.
-func (k Key[T]) member(name string) Key[T] {
+// Member is the annotation of a family whose name ends so.
+func (k Key[T]) Member(name string) Key[T] {
 	row := *k.Annotation
 	row.Name += name
-	return Key[T]{Annotation: &row, parse: k.parse}
+	return Key[T]{Annotation: &row, Parse: k.Parse}
 }
 
 // Lookup is the row of the annotation with that name, which includes Prefix; nil if there is none.
@@ -157,7 +160,7 @@ func add[T any](row Annotation, parse func(string) (T, error)) Key[T] {
 		panic("two annotations with the name " + row.Name)
 	}
 	rows[row.Name] = &row
-	return Key[T]{Annotation: &row, parse: parse}
+	return Key[T]{Annotation: &row, Parse: parse}
 }
 
 // valueType says what values of a type are written as.

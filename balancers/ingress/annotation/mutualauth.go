@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package annotation
 
 import (
 	"errors"
@@ -20,13 +20,13 @@ type MutualAuth struct {
 
 // The modes of mutual authentication.
 const (
-	mutualOff         = "off"
+	MutualOff         = "off"
 	mutualPassthrough = "passthrough"
 	mutualVerify      = "verify"
 )
 
 func parseMutualAuth(value string) ([]MutualAuth, error) {
-	entries, err := parseJSON[[]MutualAuth](value)
+	entries, err := ParseJSON[[]MutualAuth](value)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (m MutualAuth) check() error {
 	switch {
 	case m.Port < 1 || m.Port > 65535:
 		return fmt.Errorf("port %d: want 1 to 65535", m.Port)
-	case !slices.Contains([]string{mutualOff, mutualPassthrough, mutualVerify}, m.Mode):
+	case !slices.Contains([]string{MutualOff, mutualPassthrough, mutualVerify}, m.Mode):
 		return fmt.Errorf("mode %.20q: want off, passthrough or verify", m.Mode)
 	case m.Mode == mutualVerify && m.TrustStore == "":
 		return errors.New("mode verify: want a trustStore, too")

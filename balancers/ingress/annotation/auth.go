@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package annotation
 
 import (
 	"errors"
@@ -39,9 +39,9 @@ type Claim struct {
 
 // The ways to authenticate.
 const (
-	noAuth      = "none"
-	oidcAuth    = "oidc"
-	cognitoAuth = "cognito"
+	NoAuth      = "none"
+	OIDCAuth    = "oidc"
+	CognitoAuth = "cognito"
 )
 
 // mostItems is how many parameters, claims or values of a claim AWS takes.
@@ -50,7 +50,7 @@ const mostItems = 10
 var userPoolARN = regexp.MustCompile(`^arn:[^:]+:cognito-idp:[^:]+:[^:]*:userpool/.+$`)
 
 func parseCognito(value string) (Cognito, error) {
-	c, err := parseJSON[Cognito](value)
+	c, err := ParseJSON[Cognito](value)
 	switch {
 	case err != nil:
 		return Cognito{}, err
@@ -63,7 +63,7 @@ func parseCognito(value string) (Cognito, error) {
 }
 
 func parseOIDC(value string) (OIDC, error) {
-	o, err := parseJSON[OIDC](value)
+	o, err := ParseJSON[OIDC](value)
 	if err != nil {
 		return OIDC{}, err
 	}
@@ -82,7 +82,7 @@ func parseOIDC(value string) (OIDC, error) {
 }
 
 func parseJWT(value string) (JWT, error) {
-	j, err := parseJSON[JWT](value)
+	j, err := ParseJSON[JWT](value)
 	if err != nil {
 		return JWT{}, err
 	}

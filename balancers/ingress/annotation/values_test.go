@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package annotation
 
 import (
 	"strings"
@@ -65,7 +65,7 @@ func FuzzMapsCanBeWritten(f *testing.F) {
 }
 
 func TestParseList(t *testing.T) {
-	got, err := parseList(" a, ,b,,c d ")
+	got, err := ParseList(" a, ,b,,c d ")
 	if diff := cmp.Diff([]string{"a", "b", "c d"}, got); diff != "" || err != nil {
 		t.Errorf("error %v, items (-want +got):\n%s", err, diff)
 	}
@@ -81,7 +81,7 @@ func TestParsersSayWhatWouldBeRight(t *testing.T) {
 		"want ipv4, dualstack or ipv6":                   discard(oneOf("ipv4", "dualstack", "ipv6")("IPv4")),
 		"has 4 characters, want at most 3":               discard(textUpTo(3)("abcd")),
 		`"10.0.0.0" is not a CIDR such as 10.0.0.0/8 or`: list("10.1.0.0/16,10.0.0.0"),
-		"is not the JSON that is wanted":                 discard(parseJSON[[]string](`{}`)),
+		"is not the JSON that is wanted":                 discard(ParseJSON[[]string](`{}`)),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)

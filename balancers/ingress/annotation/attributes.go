@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package annotation
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// known are attributes by key. Others may be newer than this program: AWS checks them.
-type known map[string]attribute
+// Attributes are attributes by key. Others may be newer than this program: AWS checks them.
+type Attributes map[string]attribute
 
 // attribute is one with the check of its values, nil for any, and its default in AWS, nil for one that keeps what it has.
 type attribute struct {
@@ -34,7 +34,7 @@ var (
 	enabled, disabled = preset("true", attributeSwitch), preset("false", attributeSwitch)
 
 	// Deletion protection keeps what it has: what somebody protects is not to lose that by an annotation that goes.
-	balancerAttributes = known{
+	AttributesOfBalancer = Attributes{
 		"deletion_protection.enabled":                              {check: attributeSwitch},
 		"access_logs.s3.enabled":                                   disabled,
 		"connection_logs.s3.enabled":                               disabled,
@@ -53,7 +53,7 @@ var (
 		"zonal_shift.config.enabled":                               disabled,
 	}
 
-	listenerAttributes = known{
+	AttributesOfListener = Attributes{
 		"routing.http.response.server.enabled":                                enabled,
 		"routing.http.response.strict_transport_security.header_value":        preset("", nil),
 		"routing.http.response.access_control_allow_origin.header_value":      preset("", nil),
@@ -76,7 +76,7 @@ var (
 		"routing.http.request.x_amzn_tls_version.header_name":                   preset("X-Amzn-Tls-Version", nil),
 	}
 
-	frontAttributes = known{
+	AttributesOfFront = Attributes{
 		"deletion_protection.enabled":            {check: attributeSwitch},
 		"access_logs.s3.enabled":                 disabled,
 		"load_balancing.cross_zone.enabled":      disabled,
@@ -94,7 +94,7 @@ var (
 	someTargets = only(intBetween(1, 1<<31))
 	percentage  = preset("off", or("off", only(intBetween(1, 100))))
 
-	groupAttributes = known{
+	AttributesOfGroup = Attributes{
 		"deregistration_delay.timeout_seconds":                                           preset("300", only(intBetween(0, 3600))),
 		"load_balancing.cross_zone.enabled":                                              zones,
 		algorithmAttribute:                                                               preset("round_robin", only(algorithms)),
@@ -155,8 +155,8 @@ func ownCookie(name string) error {
 
 var attributeKey = regexp.MustCompile(`^[a-zA-Z0-9._]{1,256}$`)
 
-// check is what is wrong with the first of these attributes by their keys.
-func (k known) check(attributes map[string]string) error {
+// Check is what is wrong with the first of these attributes by their keys.
+func (k Attributes) Check(attributes map[string]string) error {
 	const longest = 1024
 	for _, key := range slices.Sorted(maps.Keys(attributes)) {
 		value := attributes[key]
@@ -176,17 +176,17 @@ func (k known) check(attributes map[string]string) error {
 }
 
 // parse parses attributes as an annotation has them.
-func (k known) parse(value string) (map[string]string, error) {
+func (k Attributes) parse(value string) (map[string]string, error) {
 	attributes, err := parseMap(value)
 	if err != nil {
 		return nil, err
 	}
-	return attributes, k.check(attributes)
+	return attributes, k.Check(attributes)
 }
 
 // parseGroupAttributes parses those of target groups. Those that are given must go together; others are as they are in AWS.
 func parseGroupAttributes(value string) (map[string]string, error) {
-	given, err := groupAttributes.parse(value)
+	given, err := AttributesOfGroup.parse(value)
 	if err != nil {
 		return nil, err
 	}
@@ -202,8 +202,8 @@ func parseGroupAttributes(value string) (map[string]string, error) {
 	return given, nil
 }
 
-// presets are the defaults of those that are not named.
-func (k known) presets(named map[string]string) map[string]string {
+// Presets are the defaults of those that are not named.
+func (k Attributes) Presets(named map[string]string) map[string]string {
 	out := map[string]string{}
 	for key, a := range k {
 		if _, isNamed := named[key]; a.preset != nil && !isNamed {

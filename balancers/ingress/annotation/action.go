@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package annotation
 
 import (
 	"cmp"
@@ -68,7 +68,7 @@ const (
 )
 
 func parseAction(value string) (Action, error) {
-	action, err := parseJSON[Action](value)
+	action, err := ParseJSON[Action](value)
 	if err != nil {
 		return Action{}, err
 	}
@@ -116,25 +116,25 @@ func (r *Redirect) check() error {
 			return fmt.Errorf("redirectConfig.%s has %d characters, want at most %d", name, n, longest)
 		}
 	}
-	port := part(r.Port, samePort)
-	switch protocol := part(r.Protocol, sameProtocol); {
+	port := RedirectPart(r.Port, SamePort)
+	switch protocol := RedirectPart(r.Protocol, SameProtocol); {
 	case r.StatusCode != "HTTP_301" && r.StatusCode != "HTTP_302":
 		return fmt.Errorf("redirectConfig.statusCode %.10q: want HTTP_301 or HTTP_302", r.StatusCode)
-	case !slices.Contains([]string{sameProtocol, string(HTTP), string(HTTPS)}, protocol):
-		return fmt.Errorf("redirectConfig.protocol %.20q: want HTTP, HTTPS or %s", protocol, sameProtocol)
-	case !strings.HasPrefix(part(r.Path, samePath), "/"):
+	case !slices.Contains([]string{SameProtocol, string(HTTP), string(HTTPS)}, protocol):
+		return fmt.Errorf("redirectConfig.protocol %.20q: want HTTP, HTTPS or %s", protocol, SameProtocol)
+	case !strings.HasPrefix(RedirectPart(r.Path, SamePath), "/"):
 		return fmt.Errorf("redirectConfig.path %.50q: want a slash at its beginning", *r.Path)
-	case port == samePort:
+	case port == SamePort:
 		return nil
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return fmt.Errorf("redirectConfig.port %.10q: want 1 to 65535, or %s", port, samePort)
+		return fmt.Errorf("redirectConfig.port %.10q: want 1 to 65535, or %s", port, SamePort)
 	}
 	return nil
 }
 
-// part is that of a redirect; what is empty counts as not given, as AWS takes nothing empty but a query.
-func part(text *string, same string) string { return cmp.Or(ptr.Deref(text, ""), same) }
+// RedirectPart is that of a redirect; what is empty counts as not given, as AWS takes nothing empty but a query.
+func RedirectPart(text *string, same string) string { return cmp.Or(ptr.Deref(text, ""), same) }
 
 // forward checks a forward, and turns the short form into the long one.
 func (a Action) forward() (Action, error) {
@@ -146,7 +146,7 @@ func (a Action) forward() (Action, error) {
 		a.TargetGroupARN, a.TargetGroupName = "", ""
 	}
 	const most = 5 // that AWS takes
-	if n := a.ForwardConfig.len(); n == 0 || n > most {
+	if n := a.ForwardConfig.Len(); n == 0 || n > most {
 		return Action{}, fmt.Errorf("a forward to %d target groups: want 1 to %d in forwardConfig.targetGroups", n, most)
 	}
 	for i, target := range a.ForwardConfig.TargetGroups {
@@ -160,7 +160,7 @@ func (a Action) forward() (Action, error) {
 	return a, nil
 }
 
-func (f *Forward) len() int {
+func (f *Forward) Len() int {
 	if f == nil {
 		return 0
 	}
@@ -182,14 +182,14 @@ func (t Target) check(weighted bool) error {
 
 // What parts of a redirect have that stay as the client has asked for them.
 const (
-	sameProtocol = "#{protocol}"
-	sameHost     = "#{host}"
-	samePort     = "#{port}"
-	samePath     = "/#{path}"
-	sameQuery    = "#{query}"
+	SameProtocol = "#{protocol}"
+	SameHost     = "#{host}"
+	SamePort     = "#{port}"
+	SamePath     = "/#{path}"
+	SameQuery    = "#{query}"
 )
 
-func (t Target) weight(single bool) (int32, error) {
+func (t Target) WeightOf(single bool) (int32, error) {
 	weight := ptr.Deref(t.Weight, 1)
 	if single {
 		weight = 1
@@ -200,7 +200,7 @@ func (t Target) weight(single bool) (int32, error) {
 	return weight, nil
 }
 
-func (s *Stickiness) seconds() (int32, error) {
+func (s *Stickiness) Seconds() (int32, error) {
 	if s == nil || !ptr.Deref(s.Enabled, false) {
 		return 0, nil
 	}

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package annotation
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ const (
 // parseListenPorts parses the protocols of listeners by port, as [{"HTTP": 80}, {"HTTPS": 443}]. Of two with one port the last counts, as
 // with the incumbent, and HTTPS if they are in one map.
 func parseListenPorts(value string) (map[int32]Protocol, error) {
-	entries, err := parseJSON[[]map[Protocol]int32](value)
+	entries, err := ParseJSON[[]map[Protocol]int32](value)
 	if err != nil {
 		return nil, err
 	}

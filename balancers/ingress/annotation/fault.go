@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package annotation
 
 import (
 	"errors"
@@ -40,19 +40,19 @@ func (f Fault) Error() string {
 	return text + f.Reason
 }
 
-// at is the error as a Fault of that field. Of one that is a Fault already only what is empty is filled in.
-func at(field string, err error) error {
+// At is the error as a Fault of that field. Of one that is a Fault already only what is empty is filled in.
+func At(field string, err error) error {
 	if err == nil {
 		return nil
 	}
-	fault := asFault(err)
+	fault := AsFault(err)
 	if fault.Annotation == "" && fault.Field == "" {
 		fault.Field = field
 	}
 	return fault
 }
 
-func asFault(err error) Fault {
+func AsFault(err error) Fault {
 	if fault := (Fault{}); errors.As(err, &fault) {
 		return fault
 	}

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package annotation
 
 import (
 	"encoding/json"
@@ -68,8 +68,8 @@ func parseCheckPath(value string) (string, error) {
 	return value, nil
 }
 
-// codesWithin is an error unless the text is codes or ranges of codes of that range, with commas between them.
-func codesWithin(text string, lowest, highest int) error {
+// CodesWithin is an error unless the text is codes or ranges of codes of that range, with commas between them.
+func CodesWithin(text string, lowest, highest int) error {
 	for part := range strings.SplitSeq(text, ",") {
 		low, high, isRange := strings.Cut(strings.TrimSpace(part), "-")
 		if !isRange {
@@ -84,8 +84,8 @@ func codesWithin(text string, lowest, highest int) error {
 	return nil
 }
 
-// parseList parses what stands between commas, without blanks around it. Empty items do not count.
-func parseList(value string) ([]string, error) {
+// ParseList parses what stands between commas, without blanks around it. Empty items do not count.
+func ParseList(value string) ([]string, error) {
 	var items []string
 	for item := range strings.SplitSeq(value, ",") {
 		if item = strings.TrimSpace(item); item != "" {
@@ -98,7 +98,7 @@ func parseList(value string) ([]string, error) {
 // listOf parses lists of which each item with the prefix is of that form; want says what would be right.
 func listOf(prefix string, form *regexp.Regexp, want string) func(string) ([]string, error) {
 	return func(value string) ([]string, error) {
-		items, err := parseList(value)
+		items, err := ParseList(value)
 		for _, item := range items {
 			if strings.HasPrefix(item, prefix) && !form.MatchString(item) {
 				return nil, fmt.Errorf("%.100q: want %s", item, want)
@@ -109,7 +109,7 @@ func listOf(prefix string, form *regexp.Regexp, want string) func(string) ([]str
 }
 
 var (
-	parseCertificates = listOf("", regexp.MustCompile(`^arn:[^:]+:(acm|iam):[^:]*:[^:]*:(server-)?certificate/.+$`),
+	ParseCertificates = listOf("", regexp.MustCompile(`^arn:[^:]+:(acm|iam):[^:]*:[^:]*:(server-)?certificate/.+$`),
 		"the ARN of a certificate of ACM or IAM")
 	parseSecurityGroups = listOf("sg-", regexp.MustCompile(`^sg-[0-9a-f]+$`), "an ID such as sg-0123456789abcdef0, or a Name tag")
 	parsePrefixLists    = listOf("", regexp.MustCompile(`^pl-[0-9a-f]+$`), "an ID such as pl-0123456789abcdef0")
@@ -119,7 +119,7 @@ var webACLARN = regexp.MustCompile(`^arn:[^:]+:wafv2:[^:]+:[^:]+:regional/webacl
 
 // parseWebACL parses what may take the present web ACL off, too.
 func parseWebACL(value string) (string, error) {
-	if value != "" && value != noWebACL && !webACLARN.MatchString(value) {
+	if value != "" && value != NoWebACL && !webACLARN.MatchString(value) {
 		return "", errors.New("want the ARN of a regional web ACL, or none")
 	}
 	return value, nil
@@ -146,28 +146,28 @@ func parsePool(kind string) func(string) (string, error) {
 	}
 }
 
-// capacityUnits is the only key of a capacity.
-const capacityUnits = "CapacityUnits"
+// CapacityUnits is the only key of a capacity.
+const CapacityUnits = "CapacityUnits"
 
 func parseCapacity(value string) (int32, error) {
 	pairs, err := parseMap(value)
 	if err != nil {
 		return 0, err
 	}
-	text, ok := pairs[capacityUnits]
+	text, ok := pairs[CapacityUnits]
 	if !ok || len(pairs) > 1 {
-		return 0, errors.New("want " + capacityUnits + "=NUMBER")
+		return 0, errors.New("want " + CapacityUnits + "=NUMBER")
 	}
 	units, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || units < 0 {
-		return 0, fmt.Errorf("%s %.20q: want 0 or more", capacityUnits, text)
+		return 0, fmt.Errorf("%s %.20q: want 0 or more", CapacityUnits, text)
 	}
 	return int32(units), nil
 }
 
 // parseCIDRs keeps the spelling, as security groups are compared with it by their own rules.
 func parseCIDRs(value string) ([]string, error) {
-	items, err := parseList(value)
+	items, err := ParseList(value)
 	for _, item := range items {
 		if _, err := netip.ParsePrefix(item); err != nil {
 			return nil, fmt.Errorf("%.50q is not a CIDR such as 10.0.0.0/8 or 2001:db8::/32", item)
@@ -220,8 +220,8 @@ func unescape(text string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// parseJSON parses JSON as Go decodes it: the case of field names does not count, and unknown fields are ignored.
-func parseJSON[T any](value string) (out T, err error) {
+// ParseJSON parses JSON as Go decodes it: the case of field names does not count, and unknown fields are ignored.
+func ParseJSON[T any](value string) (out T, err error) {
 	if err := json.Unmarshal([]byte(value), &out); err != nil {
 		return out, fmt.Errorf("is not the JSON that is wanted: %w", err)
 	}

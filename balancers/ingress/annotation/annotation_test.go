@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package annotation
 
 import (
 	"errors"
@@ -62,7 +62,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 		"create-acm-cert: want true or false",
 		`listener-attributes.HTTPS-443: "a" has no equals sign, want key=value pairs with commas between them; write \, for a comma in a value`,
 		"scheme: want internal or internet-facing",
-		"transforms.app: is not the JSON that is wanted: json: cannot unmarshal object into Go value of type []ingress.Transform",
+		"transforms.app: is not the JSON that is wanted: json: cannot unmarshal object into Go value of type []annotation.Transform",
 	}, lines); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
