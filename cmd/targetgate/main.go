@@ -92,6 +92,7 @@ func run(ctx context.Context, args []string) error {
 		DriftInterval:           opts.DriftInterval,
 		LastResort:              opts.EndpointsFailOpen,
 		Networking:              newNetworking(opts, mgr, aws.ec2, aws.ownVPC),
+		Namespace:               opts.Certificates.SelfMade.Namespace,
 		InjectsGates:            opts.InjectGates,
 		WebhookConfiguration:    opts.Certificates.SelfMade.Configuration,
 		MaxConcurrentReconciles: opts.MaxConcurrentReconciles,
