@@ -55,7 +55,7 @@ func TestChart(t *testing.T) {
 	i := start(t)
 	t.Run("samples apply as they are", i.testSamples)
 	t.Run("Helm does not take a CRD without being told to", i.testForeignCRD)
-	t.Run("a dry run on the server accepts the default values, and the node guard", i.testDryRun)
+	t.Run("a dry run on the server accepts the default values and the node guard", i.testDryRun)
 	t.Run("install", i.testInstall)
 	t.Run("upgrade and rollback leave caBundle alone", i.testUpgrade)
 	t.Run("uninstall leaves bindings alone", i.testUninstall)
