@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -140,7 +140,7 @@ func TestWhoBelongsToNoGroupIsToldWhy(t *testing.T) {
 	first, second := defaultClass("a"), defaultClass("b")
 	b := newBed(t, stray, served(ingressOf("fine", edge), "", edge), webService(), first, second)
 	b.viewErr = errors.New("AWS is asked")
-	own := ingress.Group{Namespace: "shop", Name: "stray"}
+	own := membership.Group{Namespace: "shop", Name: "stray"}
 	for _, requests := range [][]reconcile.Request{b.ofIngress(t.Context(), stray), b.ofClass(t.Context(), first)} {
 		if !slices.Contains(requests, reconcile.Request{NamespacedName: types.NamespacedName(own)}) {
 			t.Errorf("passes over %v, want one over %s", requests, own)
@@ -155,7 +155,7 @@ func TestWhoBelongsToNoGroupIsToldWhy(t *testing.T) {
 	if strays, err := b.Strays(t.Context()); err != nil || len(strays) != 1 || strays[0].Member != "shop/stray" {
 		t.Errorf("strays %v, error %v", strays, err)
 	}
-	if groups, err := b.GroupsOf(t.Context(), nil); err != nil || !slices.Equal(groups, []ingress.Group{edge}) {
+	if groups, err := b.GroupsOf(t.Context(), nil); err != nil || !slices.Equal(groups, []membership.Group{edge}) {
 		t.Errorf("groups %v, error %v, want that of the other Ingress", groups, err)
 	}
 }
@@ -163,6 +163,6 @@ func TestWhoBelongsToNoGroupIsToldWhy(t *testing.T) {
 func defaultClass(name string) *networkingv1.IngressClass {
 	return &networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{networkingv1.AnnotationIsDefaultIngressClass: "true"}},
-		Spec:       networkingv1.IngressClassSpec{Controller: ingress.Controller},
+		Spec:       networkingv1.IngressClassSpec{Controller: membership.Controller},
 	}
 }

@@ -16,8 +16,8 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -25,7 +25,7 @@ import (
 // claim puts the group's finalizer on all active members, before anything is made for them. One that cannot have it is held: what it has
 // stays, as it may have lost its finalizer, or have it already and the cache is late. One that is gone is left out.
 func (p *pass) claim(ctx context.Context) (errs error) {
-	var there []ingress.Member
+	var there []membership.Member
 	for _, member := range p.members.Active {
 		var err error
 		if !p.isClaimed(member.Ingress) {

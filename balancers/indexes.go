@@ -13,6 +13,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
 // The fields by which Ingresses are found, so that no pass and no event looks through all of them.
@@ -31,13 +32,13 @@ var Indexes = map[string]func(*networkingv1.Ingress) []string{
 		if named := i.Annotations[annotation.GroupName.FullName()]; named != "" {
 			groups = append(groups, named)
 		}
-		for _, held := range ingress.GroupsHeld(name, i.Finalizers) {
+		for _, held := range membership.GroupsHeld(name, i.Finalizers) {
 			groups = append(groups, held.String())
 		}
 		return groups
 	},
 	serviceField: func(i *networkingv1.Ingress) (names []string) {
-		for _, service := range ingress.NeedsOf(ingress.Input{Members: []ingress.Member{{Ingress: i}}}).Services {
+		for _, service := range ingress.NeedsOf(ingress.Input{Members: []membership.Member{{Ingress: i}}}).Services {
 			names = append(names, service.Name)
 		}
 		return names

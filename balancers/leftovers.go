@@ -14,8 +14,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -59,7 +59,7 @@ func (r *Reconciler) leftovers(ctx context.Context) (out []reconcile.Request, er
 	}
 	for _, id := range ids {
 		if id.Kind == stack.Ingresses {
-			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName(ingress.GroupNamed(id.Name))})
+			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName(membership.GroupNamed(id.Name))})
 		}
 	}
 	return out, err
@@ -67,7 +67,7 @@ func (r *Reconciler) leftovers(ctx context.Context) (out []reconcile.Request, er
 
 // isMentioned reports whether an Ingress names the group, or has its name, whoever's it is: then another controller may be at work. For one
 // that is being deleted nobody makes anything any more; while it has the group's finalizer it is a member.
-func isMentioned(group ingress.Group, all []*networkingv1.Ingress) bool {
+func isMentioned(group membership.Group, all []*networkingv1.Ingress) bool {
 	return slices.ContainsFunc(all, func(i *networkingv1.Ingress) bool {
 		switch {
 		case i.DeletionTimestamp != nil:

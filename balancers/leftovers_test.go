@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -55,7 +55,7 @@ func TestWhatIsLeftIsAskedForAtTheStart(t *testing.T) {
 	if err := b.enqueueLeftovers(t.Context(), queue); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := queue.Get(); ingress.Group(got.NamespacedName) != edge {
+	if got, _ := queue.Get(); membership.Group(got.NamespacedName) != edge {
 		t.Errorf("group %v, want %v", got, edge)
 	}
 }
@@ -67,14 +67,14 @@ func TestOnlyWhatNobodyAsksForIsCollected(t *testing.T) {
 	named := ingressOf("web", other)
 	named.Annotations = nil
 	named.Spec.IngressClassName = ptr.To("other")
-	web := ingress.Group{Namespace: "shop", Name: "web"}
+	web := membership.Group{Namespace: "shop", Name: "web"}
 	going := ingressOf("going", edge)
 	going.DeletionTimestamp, going.Finalizers = ptr.To(metav1.Now()), []string{other.Finalizer()}
 	left := stack.Stack{TargetGroups: []stack.TargetGroup{{ARN: "tg"}}, SecurityGroups: []stack.SecurityGroup{{ID: "sg"}}}
 	serving := left
 	serving.LoadBalancers = []stack.LoadBalancer{balancer("old", true, 80)}
 	for name, tc := range map[string]struct {
-		group   ingress.Group
+		group   membership.Group
 		seen    stack.Stack
 		objects []client.Object
 		want    int // plans

@@ -19,12 +19,13 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // objects are those that say whose Ingresses are, with the Ingresses of these options, as the cache has them: they are not written to.
-func (r *Reconciler) objects(ctx context.Context, opts ...client.ListOption) (ingress.Objects, error) {
+func (r *Reconciler) objects(ctx context.Context, opts ...client.ListOption) (membership.Objects, error) {
 	out, err := r.settings(ctx)
 	if err != nil {
 		return out, err
@@ -33,7 +34,7 @@ func (r *Reconciler) objects(ctx context.Context, opts ...client.ListOption) (in
 }
 
 // settings are the objects that say whose Ingresses are, without these.
-func (r *Reconciler) settings(ctx context.Context) (ingress.Objects, error) {
+func (r *Reconciler) settings(ctx context.Context) (membership.Objects, error) {
 	var (
 		classes    networkingv1.IngressClassList
 		params     ingressapi.IngressClassParamsList
@@ -41,10 +42,10 @@ func (r *Reconciler) settings(ctx context.Context) (ingress.Objects, error) {
 	)
 	for _, list := range []client.ObjectList{&classes, &params} {
 		if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return ingress.Objects{}, fmt.Errorf("listing %T: %w", list, err)
+			return membership.Objects{}, fmt.Errorf("listing %T: %w", list, err)
 		}
 	}
-	out := ingress.Objects{Class: r.Class, Namespaces: map[string]map[string]string{}}
+	out := membership.Objects{Class: r.Class, Namespaces: map[string]map[string]string{}}
 	for i := range classes.Items {
 		out.Classes = append(out.Classes, &classes.Items[i])
 	}
@@ -65,7 +66,7 @@ func (r *Reconciler) settings(ctx context.Context) (ingress.Objects, error) {
 	return out, nil
 }
 
-func (r *Reconciler) addIngresses(ctx context.Context, to *ingress.Objects, opts ...client.ListOption) error {
+func (r *Reconciler) addIngresses(ctx context.Context, to *membership.Objects, opts ...client.ListOption) error {
 	var ingresses networkingv1.IngressList
 	if err := r.Client.List(ctx, &ingresses, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
 		return fmt.Errorf("listing Ingresses: %w", err)
@@ -77,22 +78,22 @@ func (r *Reconciler) addIngresses(ctx context.Context, to *ingress.Objects, opts
 }
 
 // load finds the members of the group. Those that are active in another group are set apart.
-func (p *pass) load(ctx context.Context) (ingress.Members, error) {
+func (p *pass) load(ctx context.Context) (membership.Members, error) {
 	objects, err := p.settings(ctx)
 	if err != nil {
-		return ingress.Members{}, err
+		return membership.Members{}, err
 	}
 	var named []client.ListOption
 	if !objects.IsOfParams(p.group) {
 		named = append(named, client.MatchingFields{groupField: p.group.String()})
 	}
 	if err := p.addIngresses(ctx, &objects, named...); err != nil {
-		return ingress.Members{}, err
+		return membership.Members{}, err
 	}
 	p.mentioned = isMentioned(p.group, objects.Ingresses)
-	classified := ingress.Classify(objects.Of(p.group))
-	members := ingress.Groups(classified)[p.group]
-	p.stray = ingress.Strays(classified)[p.group]
+	classified := membership.Classify(objects.Of(p.group))
+	members := membership.Groups(classified)[p.group]
+	p.stray = membership.Strays(classified)[p.group]
 	p.elsewhere = map[types.UID]bool{}
 	for _, c := range classified {
 		if c.Ours && c.Group != p.group {
@@ -179,7 +180,7 @@ func (p *pass) keepLeaving() {
 		}
 		kept = append(kept, member)
 		fault := annotation.Fault{Member: nameOf(member), Reason: "it stays until its new group serves it"}
-		p.members.Active = append(p.members.Active, ingress.Member{Ingress: member, Fault: &fault})
+		p.members.Active = append(p.members.Active, membership.Member{Ingress: member, Fault: &fault})
 		p.soon(stays)
 	}
 	p.leaving = kept

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -24,7 +24,7 @@ import (
 // told again.
 type memories struct {
 	mu     sync.Mutex // guards the map; a memory is touched by the one pass over its group alone
-	groups map[ingress.Group]*memory
+	groups map[membership.Group]*memory
 }
 
 // memory is what is remembered of a group.
@@ -55,11 +55,11 @@ type waiting struct {
 	since time.Time
 }
 
-func (m *memories) of(group ingress.Group, now time.Time) *memory {
+func (m *memories) of(group membership.Group, now time.Time) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.groups == nil {
-		m.groups = map[ingress.Group]*memory{}
+		m.groups = map[membership.Group]*memory{}
 	}
 	if m.groups[group] == nil {
 		m.groups[group] = &memory{
@@ -70,7 +70,7 @@ func (m *memories) of(group ingress.Group, now time.Time) *memory {
 	return m.groups[group]
 }
 
-func (m *memories) forget(group ingress.Group) {
+func (m *memories) forget(group membership.Group) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.groups, group)

@@ -9,20 +9,20 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // A group's metrics say how many members are held, what its load balancer uses and when its first certificate expires. They go with it.
 func TestMetricsOfAGroup(t *testing.T) {
-	group := ingress.Group{Name: "metrics"}
+	group := membership.Group{Name: "metrics"}
 	certificates := []string{"default", "late", "early", "given"}
 	balancer := stack.LoadBalancer{ARN: "arn", Scheme: "internal", Listeners: []stack.Listener{
 		{Rules: make([]stack.Rule, 3)}, {Rules: make([]stack.Rule, 2), Certificates: certificates},
 	}}
 	p := &pass{
 		Reconciler: &Reconciler{}, group: group, built: true,
-		members: ingress.Members{Active: []ingress.Member{{Ingress: ingressOf("a", group)}}},
+		members: membership.Members{Active: []membership.Member{{Ingress: ingressOf("a", group)}}},
 		wanted:  stack.Stack{Members: []stack.Member{{Name: "a", Held: true}, {Name: "b"}}},
 		seen: stack.Stack{LoadBalancers: []stack.LoadBalancer{balancer}, TargetGroups: []stack.TargetGroup{
 			{LoadBalancers: []string{"arn"}}, {LoadBalancers: []string{"other"}}, {},
@@ -53,7 +53,7 @@ func TestMetricsOfAGroup(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}
-	p.members = ingress.Members{}
+	p.members = membership.Members{}
 	p.measure(true, time.Unix(70, 0))
 	for _, of := range []*prometheus.GaugeVec{lastGood, failing, held, used, expires} {
 		if n := of.DeletePartialMatch(prometheus.Labels{"group": "metrics"}); n > 0 {

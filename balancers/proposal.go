@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
@@ -23,7 +23,7 @@ import (
 
 // Proposal is what a pass over a group would do, and why.
 type Proposal struct {
-	Group ingress.Group
+	Group membership.Group
 	// Members belong to the group, in the order of their rules. Leaving ones belong to another group, and stay until that one serves them.
 	Members, Leaving []string
 	// Faults are those of members: one that is no warning holds its member. Overflow are rules for which the quota has no room.
@@ -46,7 +46,7 @@ type Write struct {
 
 // Propose says what a pass over the group would do. It writes nothing, so that of the Reconciler it needs what reads and what plans. A
 // pass that has to wait may do less than what is proposed; what it leaves is proposed again.
-func (r *Reconciler) Propose(ctx context.Context, group ingress.Group) (Proposal, error) {
+func (r *Reconciler) Propose(ctx context.Context, group membership.Group) (Proposal, error) {
 	p := r.newPass(group)
 	out := Proposal{Group: group}
 	var err error
@@ -74,7 +74,7 @@ func (r *Reconciler) Propose(ctx context.Context, group ingress.Group) (Proposal
 
 // GroupsOf are the groups that an object concerns, which may be an Ingress, a Service, an IngressClass or IngressClassParams, in order;
 // those of all Ingresses for nil.
-func (r *Reconciler) GroupsOf(ctx context.Context, object client.Object) ([]ingress.Group, error) {
+func (r *Reconciler) GroupsOf(ctx context.Context, object client.Object) ([]membership.Group, error) {
 	objects, err := r.objects(ctx) // what the functions below only log
 	if err != nil {
 		return nil, err
@@ -83,14 +83,14 @@ func (r *Reconciler) GroupsOf(ctx context.Context, object client.Object) ([]ingr
 	if object != nil {
 		requests = r.requestsFor(ctx, object)
 	}
-	var out []ingress.Group
-	strays := ingress.Strays(ingress.Classify(objects))
+	var out []membership.Group
+	strays := membership.Strays(membership.Classify(objects))
 	for _, request := range requests {
-		if _, isNone := strays[ingress.Group(request.NamespacedName)]; !isNone {
-			out = append(out, ingress.Group(request.NamespacedName))
+		if _, isNone := strays[membership.Group(request.NamespacedName)]; !isNone {
+			out = append(out, membership.Group(request.NamespacedName))
 		}
 	}
-	slices.SortFunc(out, func(a, b ingress.Group) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(out, func(a, b membership.Group) int { return strings.Compare(a.String(), b.String()) })
 	return out, nil
 }
 
@@ -100,7 +100,7 @@ func (r *Reconciler) Strays(ctx context.Context) (out []annotation.Fault, err er
 	if err != nil {
 		return nil, err
 	}
-	for _, stray := range ingress.Strays(ingress.Classify(objects)) {
+	for _, stray := range membership.Strays(membership.Classify(objects)) {
 		out = append(out, *stray.Fault)
 	}
 	slices.SortFunc(out, func(a, b annotation.Fault) int { return strings.Compare(a.Member, b.Member) })

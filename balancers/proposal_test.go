@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -24,7 +24,7 @@ func (b *bed) planning() *bed {
 	return b
 }
 
-func (b *bed) propose(group ingress.Group) Proposal {
+func (b *bed) propose(group membership.Group) Proposal {
 	b.t.Helper()
 	out, err := b.Propose(b.t.Context(), group)
 	if err != nil {
@@ -133,12 +133,12 @@ func TestGroupsThatAnObjectConcerns(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		object client.Object
-		want   []ingress.Group
+		want   []membership.Group
 	}{
-		{"all", nil, []ingress.Group{edge, other}},
-		{"an Ingress", plain, []ingress.Group{other}},
-		{"an Ingress that moves", moved, []ingress.Group{edge, other}},
-		{"a Service", webService(), []ingress.Group{edge, other}},
+		{"all", nil, []membership.Group{edge, other}},
+		{"an Ingress", plain, []membership.Group{other}},
+		{"an Ingress that moves", moved, []membership.Group{edge, other}},
+		{"a Service", webService(), []membership.Group{edge, other}},
 	} {
 		got, err := b.GroupsOf(t.Context(), c.object)
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {

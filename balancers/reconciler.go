@@ -18,6 +18,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/issue"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -37,7 +38,7 @@ type Reconciler struct {
 	Planner Planner
 	Applier Applier
 	// SecretChanges has a function be called with each group whose Secrets change, until the context ends; nil for not.
-	SecretChanges func(context.Context, func(ingress.Group))
+	SecretChanges func(context.Context, func(membership.Group))
 	// Issuer is nil when certificates are issued for nobody.
 	Issuer Issuer
 	// Stacks finds what former processes have left; nil when there may be Ingresses that are not seen.
@@ -79,7 +80,7 @@ type Issuer interface {
 // Secrets reads Secrets that Ingresses name.
 type Secrets interface {
 	// Of has those that a group needs now, in place of those that it needed before.
-	Of(ctx context.Context, group ingress.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret
+	Of(ctx context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret
 }
 
 // Planner says by which steps what is seen becomes what is wanted, and which rules have no room.
@@ -102,7 +103,7 @@ type Applier interface {
 
 // Reconcile makes one pass over a group. Its error has the pass repeated with a growing pause; what waits for time alone is no error.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	p := r.newPass(ingress.Group(req.NamespacedName))
+	p := r.newPass(membership.Group(req.NamespacedName))
 	err := p.run(ctx)
 	p.record()
 	p.measure(err == nil && !p.failing, r.Clock.Now())
@@ -117,7 +118,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: p.again}, nil
 }
 
-func (r *Reconciler) newPass(group ingress.Group) *pass {
+func (r *Reconciler) newPass(group membership.Group) *pass {
 	return &pass{
 		Reconciler: r, group: group, names: map[string]bool{}, unclaimed: map[types.UID]bool{},
 		id:     stack.ID{Cluster: r.Options.Cluster, Kind: stack.Ingresses, Name: group.String()},
@@ -128,15 +129,15 @@ func (r *Reconciler) newPass(group ingress.Group) *pass {
 // pass is one pass over a group.
 type pass struct {
 	*Reconciler
-	group   ingress.Group
+	group   membership.Group
 	id      stack.ID
 	memory  *memory
-	members ingress.Members
+	members membership.Members
 	// elsewhere are the Ingresses of other groups. Leaving are those of them that stay here until they are served there.
 	elsewhere    map[types.UID]bool
 	unclaimed    map[types.UID]bool // the active ones that could not get the finalizer
 	mentioned    bool               // an Ingress names the group, whoever's it is
-	stray        ingress.Member     // that belongs to no group because of its fault
+	stray        membership.Member  // that belongs to no group because of its fault
 	leaving      []*networkingv1.Ingress
 	seen, wanted stack.Stack
 	faults       []annotation.Fault

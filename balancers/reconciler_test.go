@@ -15,7 +15,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -379,7 +379,7 @@ func TestImplicitGroupsHaveOneMember(t *testing.T) {
 	a := ingressOf("a", edge)
 	delete(a.Annotations, "alb.ingress.kubernetes.io/group.name")
 	b := newBed(t, webService(), a, ingressOf("b", edge))
-	b.mustPass(ingress.Group{Namespace: "shop", Name: "a"})
+	b.mustPass(membership.Group{Namespace: "shop", Name: "a"})
 	if len(b.wanted.Members) != 1 || b.wanted.ID.Name != "shop/a" || !slices.Equal(b.get("a").Finalizers, []string{"ingress.k8s.aws/resources"}) {
 		t.Errorf("wanted %+v, finalizers %v", b.wanted, b.get("a").Finalizers)
 	}

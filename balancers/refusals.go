@@ -12,15 +12,15 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // holdRefused are the active members, those held to whom AWS has refused something: others of their group go on without them, and they
 // keep what they have.
-func (p *pass) holdRefused() []ingress.Member {
+func (p *pass) holdRefused() []membership.Member {
 	members := slices.Clone(p.members.Active)
 	for i, member := range members {
 		if note, left := p.memory.refusalOf(member.Ingress, p.Clock.Now()); left > 0 && member.Fault == nil {

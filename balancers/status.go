@@ -13,7 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -57,7 +57,7 @@ func (p *pass) isToShow(member *networkingv1.Ingress, shown *stack.LoadBalancer)
 const frontPause = 10 * time.Second
 
 // awaitsFront reports whether the member's status is to name what stands in front alone, which clients cannot use yet.
-func (p *pass) awaitsFront(member ingress.Member) bool {
+func (p *pass) awaitsFront(member membership.Member) bool {
 	return member.ShowsFrontAlone() && p.wanted.Front != nil && p.shownFront(member.Ingress) == nil
 }
 
@@ -107,7 +107,7 @@ func (p *pass) likeWanted(balancers []stack.LoadBalancer) *stack.LoadBalancer {
 // that clients have been sent to counts as guarded.
 func (p *pass) isUnguarded(balancer *stack.LoadBalancer) bool {
 	if p.unknownACL {
-		return !slices.ContainsFunc(p.members.Active, func(m ingress.Member) bool { return hasName(m.Ingress, *balancer) })
+		return !slices.ContainsFunc(p.members.Active, func(m membership.Member) bool { return hasName(m.Ingress, *balancer) })
 	}
 	sets := func(s plan.Step) bool {
 		to, is := plan.Guarded(s.Change)
@@ -163,7 +163,7 @@ func hostname(member *networkingv1.Ingress) string {
 
 // statusOf has the load balancer with the ports of all listeners, in order: as with the incumbent, all members have the same. Behind it
 // comes what stands in front, or in its place if the member wants that.
-func (p *pass) statusOf(member ingress.Member, shown *stack.LoadBalancer) []networkingv1.IngressLoadBalancerIngress {
+func (p *pass) statusOf(member membership.Member, shown *stack.LoadBalancer) []networkingv1.IngressLoadBalancerIngress {
 	entry := networkingv1.IngressLoadBalancerIngress{Hostname: strings.ToLower(shown.DNSName)}
 	var ports []int32
 	for _, listener := range shown.Listeners {
@@ -256,7 +256,7 @@ func (p *pass) noteNames() {
 func (p *pass) noteMoved(shown *stack.LoadBalancer) {
 	for _, s := range p.seen.All() {
 		for _, balancer := range s.LoadBalancers {
-			isKnown := func(member ingress.Member) bool {
+			isKnown := func(member membership.Member) bool {
 				if front := p.shownFront(member.Ingress); front != nil && front.ARN == balancer.ARN {
 					return true
 				}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -79,6 +79,8 @@ func eachClient(s *stack.Stack, do func(*stack.OIDC)) {
 
 // enqueueSecretChanges has passes be made over groups whose Secrets change.
 func (r *Reconciler) enqueueSecretChanges(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	r.SecretChanges(ctx, func(group ingress.Group) { queue.Add(reconcile.Request{NamespacedName: types.NamespacedName(group)}) })
+	r.SecretChanges(ctx, func(group membership.Group) {
+		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName(group)})
+	})
 	return nil
 }

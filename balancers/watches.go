@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
 // requests are those of all groups that Ingresses of the options, of which these holds, belong to or have the finalizer of. Each group is
@@ -33,12 +33,12 @@ func (r *Reconciler) requests(ctx context.Context, these func(*networkingv1.Ingr
 }
 
 // requestsOf are those of all groups, and of Ingresses that belong to none and are to be told why.
-func requestsOf(objects ingress.Objects) (out []reconcile.Request) {
-	classified := ingress.Classify(objects)
-	for group := range ingress.Groups(classified) {
+func requestsOf(objects membership.Objects) (out []reconcile.Request) {
+	classified := membership.Classify(objects)
+	for group := range membership.Groups(classified) {
 		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName(group)})
 	}
-	for group := range ingress.Strays(classified) {
+	for group := range membership.Strays(classified) {
 		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName(group)})
 	}
 	return out
@@ -91,7 +91,7 @@ func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) [
 
 // ofBinding is the group whose labels the binding has.
 func ofBinding(_ context.Context, binding client.Object) []reconcile.Request {
-	group, ok := ingress.GroupOfLabels(binding.GetLabels())
+	group, ok := membership.GroupOfLabels(binding.GetLabels())
 	if !ok {
 		return nil
 	}

@@ -16,26 +16,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 func TestWhichGroupsAChangeConcerns(t *testing.T) {
-	classed := ingressOf("classed", ingress.Group{Name: "classed"})
+	classed := ingressOf("classed", membership.Group{Name: "classed"})
 	delete(classed.Annotations, "kubernetes.io/ingress.class")
 	classed.Spec.IngressClassName = ptr.To("public")
-	api := ingressOf("api", ingress.Group{Name: "api"})
+	api := ingressOf("api", membership.Group{Name: "api"})
 	api.Spec.Rules[0].HTTP.Paths[0].Backend.Service = &networkingv1.IngressServiceBackend{Name: "forward", Port: networkingv1.ServiceBackendPort{Name: "use-annotation"}}
 	api.Annotations["alb.ingress.kubernetes.io/actions.forward"] = `{"type":"forward","forwardConfig":{"targetGroups":[{"serviceName":"api","servicePort":80}]}}`
-	foreign := ingressOf("foreign", ingress.Group{Name: "foreign"})
+	foreign := ingressOf("foreign", membership.Group{Name: "foreign"})
 	foreign.Annotations["kubernetes.io/ingress.class"] = "nginx"
-	away := ingressOf("away", ingress.Group{Name: "away"})
+	away := ingressOf("away", membership.Group{Name: "away"})
 	away.Namespace = "elsewhere"
 	class := &networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "public"},
 		Spec: networkingv1.IngressClassSpec{
-			Controller: ingress.Controller,
+			Controller: membership.Controller,
 			Parameters: &networkingv1.IngressClassParametersReference{APIGroup: ptr.To("elbv2.k8s.aws"), Kind: "IngressClassParams", Name: "params"},
 		},
 	}
@@ -65,7 +65,7 @@ func TestWhichGroupsAChangeConcerns(t *testing.T) {
 		"params that no class names":                                {b.ofParams(ctx, &ingressapi.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), nil},
 		"a namespace":                                               {b.ofNamespace(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}), []string{"/away"}},
 		"a binding of a group":                                      {ofBinding(ctx, binding(edge.Labels())), []string{"/edge"}},
-		"a binding of one Ingress":                                  {ofBinding(ctx, binding(ingress.Group{Namespace: "shop", Name: "a"}.Labels())), []string{"shop/a"}},
+		"a binding of one Ingress":                                  {ofBinding(ctx, binding(membership.Group{Namespace: "shop", Name: "a"}.Labels())), []string{"shop/a"}},
 		"a binding that users made":                                 {ofBinding(ctx, binding(map[string]string{"a": "b"})), nil},
 		"a binding with half a label":                               {ofBinding(ctx, binding(map[string]string{"ingress.k8s.aws/stack-name": "a"})), nil},
 	} {

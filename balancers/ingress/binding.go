@@ -10,21 +10,6 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// The labels of a group's bindings.
-const (
-	stackLabel          = "ingress.k8s.aws/stack"
-	stackNamespaceLabel = "ingress.k8s.aws/stack-namespace"
-	stackNameLabel      = "ingress.k8s.aws/stack-name"
-)
-
-// Labels are those of the group's bindings.
-func (g Group) Labels() map[string]string {
-	if g.IsExplicit() {
-		return map[string]string{stackLabel: g.Name}
-	}
-	return map[string]string{stackNamespaceLabel: g.Namespace, stackNameLabel: g.Name}
-}
-
 // binding registers the Service's endpoints in its target group. Networking is for the peer that the group has, if it has one.
 func (b *backed) binding(group stack.TargetGroup, port intstr.IntOrString) stack.Binding {
 	spec := stack.BindingSpec{

@@ -16,7 +16,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/fixture"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -25,7 +27,7 @@ import (
 func three(t testing.TB) Input {
 	t.Helper()
 	in := Input{
-		Group:   Group{Name: "edge"},
+		Group:   membership.Group{Name: "edge"},
 		Options: DefaultOptions("prod-1", "vpc-1"),
 		AWS: AWS{Subnets: vpcSubnets(), Certificates: []Certificate{
 			{ARN: "arn:acm:wild", Domains: []string{"*.example.com"}},
@@ -33,7 +35,7 @@ func three(t testing.TB) Input {
 	}
 	var services []*corev1.Service
 	for _, name := range []string{"a", "b", "c"} {
-		in.Members = append(in.Members, Member{Ingress: parse[networkingv1.Ingress](t, strings.ReplaceAll(`
+		in.Members = append(in.Members, membership.Member{Ingress: fixture.Parse[networkingv1.Ingress](t, strings.ReplaceAll(`
 metadata:
   namespace: shop
   name: NAME
@@ -49,7 +51,7 @@ spec:
       - {path: /, pathType: Prefix, backend: {service: {name: NAME, port: {number: 80}}}}
       - {path: /old, pathType: Exact, backend: {service: {name: act, port: {name: use-annotation}}}}
 `, "NAME", name))[0]})
-		services = append(services, parse[corev1.Service](t, strings.ReplaceAll(
+		services = append(services, fixture.Parse[corev1.Service](t, strings.ReplaceAll(
 			`{metadata: {namespace: shop, name: NAME, uid: uid-NAME}, spec: {ports: [{name: http, port: 80, targetPort: 8080}]}}`, "NAME", name))[0])
 		annotate(&in, len(in.Members)-1, annotation.Prefix+"actions.act", `{"type":"redirect","redirectConfig":{"path":"/new","statusCode":"HTTP_302"}}`)
 	}
@@ -368,7 +370,7 @@ func TestBrokenMemberHarmsOnlyItself(t *testing.T) {
 			}
 			got, faults := Build(in)
 			without := in
-			without.Members = slices.DeleteFunc(slices.Clone(in.Members), func(m Member) bool { return m.Ingress == b })
+			without.Members = slices.DeleteFunc(slices.Clone(in.Members), func(m membership.Member) bool { return m.Ingress == b })
 			want, _ := Build(without)
 			if diff := cmp.Diff(rulesOf(want, ""), rulesOf(got, "shop/b"), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("rules of the others (-without it +with it):\n%s", diff)

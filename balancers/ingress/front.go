@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -126,15 +127,10 @@ func (r *reading) addSeenFront(seen *stack.Stack, lb *stack.LoadBalancer) {
 }
 
 // needsFrontSubnets reports whether the subnets of the VPC are needed for what stands in front.
-func (in *Input) needsFrontSubnets(member Member) bool {
+func (in *Input) needsFrontSubnets(member membership.Member) bool {
 	enabled, _, _ := annotation.EnableFront.In(member.Ingress.Annotations)
 	subnets, _, _ := annotation.FrontSubnets.In(member.Ingress.Annotations)
 	scheme, _, _ := annotation.FrontScheme.In(member.Ingress.Annotations)
 	seen := in.seenFront()
 	return len(subnets) > 0 || enabled && (seen == nil || seen.Scheme != cmp.Or(scheme, in.Options.DefaultScheme))
-}
-
-// ShowsFrontAlone reports whether the member's status is to name what stands in front of the load balancer alone.
-func (m Member) ShowsFrontAlone() bool {
-	return m.Ingress.Annotations[FrontAloneAnnotation] == "true" || m.Params != nil && m.Params.Annotations[FrontAloneAnnotation] == "true"
 }

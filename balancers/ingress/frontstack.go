@@ -159,7 +159,7 @@ func (d *draft) addFrontListeners(check stack.HealthCheck) {
 			d.in.Options.Cluster, d.in.Group.String(), strconv.Itoa(int(port)), "alb", tcp, check.Port, check.Protocol,
 		}
 		d.front.TargetGroups = append(d.front.TargetGroups, stack.TargetGroup{
-			Part: part, Name: stack.Name(d.in.Group.parts(), hashed...), SpareName: stack.Name(d.in.Group.parts(), append(hashed, spare)...),
+			Part: part, Name: stack.Name(partsOf(d.in.Group), hashed...), SpareName: stack.Name(partsOf(d.in.Group), append(hashed, spare)...),
 			TargetType: "alb", Protocol: tcp, Port: port, AddressType: "ipv4", TargetPort: ports[port],
 			HealthCheck: check, Tags: d.frontTags(part),
 		})

@@ -16,6 +16,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -152,7 +153,7 @@ func checkFuzzed(t *testing.T, in Input) {
 		return
 	}
 	alone := in
-	alone.Members = slices.DeleteFunc(slices.Clone(in.Members), func(m Member) bool { return m.Ingress.Name == "b" })
+	alone.Members = slices.DeleteFunc(slices.Clone(in.Members), func(m membership.Member) bool { return m.Ingress.Name == "b" })
 	want, _ := Build(alone)
 	if diff := cmp.Diff(rulesOf(want, ""), rulesOf(got, "shop/b"), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("rules of the others (-without it +with it):\n%s\n%s", diff, fmt.Sprint(faults))

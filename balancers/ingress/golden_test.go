@@ -12,6 +12,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/targetgate/targetgate/balancers/fixture"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -33,7 +35,7 @@ func check(t *testing.T, in Input, want stack.Stack, faults ...string) {
 
 // One Ingress with its class by name, prefixes, nodes as targets; security group and subnets are found or made.
 func TestPlainIngress(t *testing.T) {
-	ingresses := parse[networkingv1.Ingress](t, `
+	ingresses := fixture.Parse[networkingv1.Ingress](t, `
 metadata: {namespace: shop, name: web}
 spec:
   ingressClassName: alb
@@ -44,16 +46,16 @@ spec:
       - {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
       - {path: /api, pathType: Prefix, backend: {service: {name: api, port: {name: http}}}}
 `)
-	services := parse[corev1.Service](t, `
+	services := fixture.Parse[corev1.Service](t, `
 metadata: {namespace: shop, name: web, uid: uid-web}
 spec: {type: NodePort, ports: [{name: http, port: 80, targetPort: 8080, nodePort: 30080}]}
 ---
 metadata: {namespace: shop, name: api, uid: uid-api}
 spec: {type: NodePort, ports: [{name: http, port: 80, targetPort: 8080, nodePort: 30081}]}
 `)
-	classes := parse[networkingv1.IngressClass](t, `{metadata: {name: alb}, spec: {controller: ingress.k8s.aws/alb}}`)
+	classes := fixture.Parse[networkingv1.IngressClass](t, `{metadata: {name: alb}, spec: {controller: ingress.k8s.aws/alb}}`)
 	in := Input{Services: byName(services...), AWS: AWS{Subnets: vpcSubnets()}, Options: DefaultOptions("prod-1", "vpc-1")}
-	in.Group, in.Members = membersOf(t, Objects{Classes: classes, Class: "alb"}, ingresses)
+	in.Group, in.Members = membersOf(t, membership.Objects{Classes: classes, Class: "alb"}, ingresses)
 
 	tags := func(resource string) map[string]string {
 		return map[string]string{"elbv2.k8s.aws/cluster": "prod-1", "ingress.k8s.aws/stack": "shop/web", "ingress.k8s.aws/resource": resource}
@@ -118,7 +120,7 @@ spec: {type: NodePort, ports: [{name: http, port: 80, targetPort: 8080, nodePort
 // What production clusters have: the old annotation for the class, a group, pods as targets, given security groups and certificates, an action
 // by annotation without a path, health checks on the Service.
 func TestProductionIngress(t *testing.T) {
-	ingresses := parse[networkingv1.Ingress](t, `
+	ingresses := fixture.Parse[networkingv1.Ingress](t, `
 metadata:
   namespace: app
   name: app
@@ -141,7 +143,7 @@ spec:
       paths:
       - {pathType: ImplementationSpecific, backend: {service: {name: app, port: {name: use-annotation}}}}
 `)
-	services := parse[corev1.Service](t, `
+	services := fixture.Parse[corev1.Service](t, `
 metadata:
   namespace: app
   name: app
@@ -153,7 +155,7 @@ metadata:
 spec: {ports: [{name: http, port: 80, targetPort: http}]}
 `)
 	in := Input{Services: byName(services...), AWS: AWS{Subnets: vpcSubnets()}, Options: DefaultOptions("prod-1", "vpc-1")}
-	in.Group, in.Members = membersOf(t, Objects{Class: "alb"}, ingresses)
+	in.Group, in.Members = membersOf(t, membership.Objects{Class: "alb"}, ingresses)
 
 	const part = "app/app-app:80"
 	tags := func(resource string) map[string]string {

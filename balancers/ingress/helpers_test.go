@@ -4,28 +4,14 @@
 package ingress
 
 import (
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
-)
 
-// parse reads objects of one type, with "---" between them.
-func parse[T any](t testing.TB, manifest string) []*T {
-	t.Helper()
-	var out []*T
-	for document := range strings.SplitSeq(manifest, "\n---\n") {
-		object := new(T)
-		if err := yaml.UnmarshalStrict([]byte(document), object); err != nil {
-			t.Fatalf("%v in:\n%s", err, document)
-		}
-		out = append(out, object)
-	}
-	return out
-}
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
+)
 
 func byName(services ...*corev1.Service) map[types.NamespacedName]*corev1.Service {
 	out := map[types.NamespacedName]*corev1.Service{}
@@ -36,17 +22,17 @@ func byName(services ...*corev1.Service) map[types.NamespacedName]*corev1.Servic
 }
 
 // membersOf are the members of the only group of these Ingresses, which say their group or class themselves.
-func membersOf(t testing.TB, objects Objects, ingresses []*networkingv1.Ingress) (Group, []Member) {
+func membersOf(t testing.TB, objects membership.Objects, ingresses []*networkingv1.Ingress) (membership.Group, []membership.Member) {
 	t.Helper()
 	objects.Ingresses = ingresses
-	groups := Groups(Classify(objects))
+	groups := membership.Groups(membership.Classify(objects))
 	if len(groups) != 1 {
 		t.Fatalf("%d groups, want 1", len(groups))
 	}
 	for group, members := range groups {
 		return group, members.Active
 	}
-	return Group{}, nil
+	return membership.Group{}, nil
 }
 
 // vpcSubnets are two public and two private subnets in two zones, with role tags.

@@ -11,14 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // Input is what a group's wanted stack is built of.
 type Input struct {
-	Group Group
+	Group membership.Group
 	// Members are the active ones, in the order of their rules.
-	Members []Member
+	Members []membership.Member
 	// Services are at least those of Needs that exist.
 	Services map[types.NamespacedName]*corev1.Service
 	// Secrets are at least those of SecretsOf.

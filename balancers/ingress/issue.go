@@ -11,11 +11,12 @@ import (
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // asksForCertificate reports whether ACM is to issue a certificate for the member.
-func (m Member) asksForCertificate() bool {
+func asksForCertificate(m membership.Member) bool {
 	wanted, _, _ := annotation.IssueCertificate.In(m.Ingress.Annotations)
 	return wanted
 }

@@ -13,6 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -89,7 +90,7 @@ func TestIssuedCertificates(t *testing.T) {
 				t.Errorf("wanted is %q of %q, want %q of %q", part, ca, tc.part, tc.ca)
 			}
 			serves := ""
-			for _, arn := range certificatesOf(wanted, nameOf(member.Ingress)) {
+			for _, arn := range certificatesOf(wanted, membership.NameOf(member.Ingress)) {
 				serves = arn
 			}
 			if serves != tc.serves {

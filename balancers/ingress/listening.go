@@ -36,7 +36,7 @@ func (r *reading) readListeners() {
 	r.readInbound()
 	if slices.Contains(slices.Collect(maps.Values(ports)), annotation.HTTPS) {
 		r.readHTTPS(explicit)
-	} else if r.member.asksForCertificate() {
+	} else if asksForCertificate(r.member) {
 		r.warnOf(r.issueFault("no listener of this Ingress is for HTTPS: want one in " + annotation.ListenPorts.FullName()))
 	}
 }

@@ -9,11 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// parts are the readable parts of the names of a group's load balancer and security group.
-func (g Group) parts() []stack.Part {
+// partsOf are the readable parts of the names of a group's load balancer and security group.
+func partsOf(g membership.Group) []stack.Part {
 	if g.IsExplicit() {
 		return []stack.Part{{Text: g.Name, Max: 17}}
 	}
@@ -21,21 +22,21 @@ func (g Group) parts() []stack.Part {
 }
 
 // LoadBalancerName is the name of the group's load balancer, unless an annotation gives another.
-func LoadBalancerName(cluster string, group Group, scheme string) string {
-	return stack.Name(group.parts(), cluster, group.String(), scheme)
+func LoadBalancerName(cluster string, group membership.Group, scheme string) string {
+	return stack.Name(partsOf(group), cluster, group.String(), scheme)
 }
 
 // spare is hashed at last into the names of what replaces another of the same name.
 const spare = "spare"
 
 // spareLoadBalancerName is the name of a load balancer that replaces another that has the name.
-func spareLoadBalancerName(cluster string, group Group, scheme string) string {
-	return stack.Name(group.parts(), cluster, group.String(), scheme, spare)
+func spareLoadBalancerName(cluster string, group membership.Group, scheme string) string {
+	return stack.Name(partsOf(group), cluster, group.String(), scheme, spare)
 }
 
 // SecurityGroupName is the name of the security group that is made for the group's load balancer.
-func SecurityGroupName(cluster string, group Group) string {
-	return stack.Name(group.parts(), cluster, group.String())
+func SecurityGroupName(cluster string, group membership.Group) string {
+	return stack.Name(partsOf(group), cluster, group.String())
 }
 
 // TargetGroup is what the name of a target group depends on. A change of any field makes it another target group's.
@@ -58,12 +59,12 @@ func (t TargetGroup) ResourceTag() string {
 }
 
 // NameIn is the target group's name in a group.
-func (t TargetGroup) NameIn(cluster string, group Group) string {
+func (t TargetGroup) NameIn(cluster string, group membership.Group) string {
 	return t.name(t.hashed(cluster, group))
 }
 
 // spareNameIn is the name of one that replaces another that has the name.
-func (t TargetGroup) spareNameIn(cluster string, group Group) string {
+func (t TargetGroup) spareNameIn(cluster string, group membership.Group) string {
 	return t.name(append(t.hashed(cluster, group), spare))
 }
 
@@ -71,7 +72,7 @@ func (t TargetGroup) name(hashed []string) string {
 	return stack.Name([]stack.Part{{Text: t.Service.Namespace, Max: 8}, {Text: t.Service.Name, Max: 8}}, hashed...)
 }
 
-func (t TargetGroup) hashed(cluster string, group Group) []string {
+func (t TargetGroup) hashed(cluster string, group membership.Group) []string {
 	hashed := []string{
 		cluster, group.String(), t.Ingress.Namespace, t.Ingress.Name, string(t.ServiceUID), t.ServicePort.String(),
 		strconv.Itoa(int(t.Port)), t.TargetType, t.Protocol, t.ProtocolVersion,

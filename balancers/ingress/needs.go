@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
 // Needs is what has to be looked up before a group can be built.
@@ -56,7 +56,7 @@ func NeedsOf(in Input) Needs {
 func (in *Input) needsSubnets() bool {
 	lb, schemes := in.seenLoadBalancer(), []string(nil)
 	for _, member := range in.Members {
-		params := member.params()
+		params := member.Settings()
 		scheme, _, _ := annotation.Scheme.In(member.Ingress.Annotations) // a wrong one asks for nothing
 		if scheme = cmp.Or(ptr.Deref(params.Scheme, ""), scheme); scheme != "" {
 			schemes = append(schemes, scheme)
@@ -72,14 +72,7 @@ func (in *Input) needsSubnets() bool {
 	return len(in.Members) > 0 && (lb == nil || in.Rediscover) || lb != nil && !slices.Contains(schemes, lb.Scheme)
 }
 
-func (m Member) params() v1beta1.IngressClassParamsSpec {
-	if m.Params == nil {
-		return v1beta1.IngressClassParamsSpec{}
-	}
-	return m.Params.Spec
-}
-
-func (n *Needs) addMember(member Member, issue bool) {
+func (n *Needs) addMember(member membership.Member, issue bool) {
 	ingress := member.Ingress
 	groups, _, _ := annotation.SecurityGroups.In(ingress.Annotations)
 	front, _, _ := annotation.FrontSecurityGroups.In(ingress.Annotations)
@@ -90,8 +83,8 @@ func (n *Needs) addMember(member Member, issue bool) {
 	}
 	certificates, _, _ := annotation.Certificates.In(ingress.Annotations)
 	switch {
-	case len(certificates)+len(member.params().CertificateArn) > 0:
-	case issue && member.asksForCertificate():
+	case len(certificates)+len(member.Settings().CertificateArn) > 0:
+	case issue && asksForCertificate(member):
 		n.Own = true
 	default:
 		n.addHosts(ingress)
@@ -110,7 +103,7 @@ func (n *Needs) addMember(member Member, issue bool) {
 }
 
 // addNames adds the names of trust stores and web ACLs, and what is to be known of Shield.
-func (n *Needs) addNames(member Member) {
+func (n *Needs) addNames(member membership.Member) {
 	_, shield, _ := annotation.Shield.In(member.Ingress.Annotations)
 	n.Shield = n.Shield || shield
 	mutual, _, _ := annotation.MutualAuthentication.In(member.Ingress.Annotations)
@@ -119,10 +112,10 @@ func (n *Needs) addNames(member Member) {
 			n.TrustStores = append(n.TrustStores, entry.TrustStore)
 		}
 	}
-	if name := member.webACLName(); name != "" && name != annotation.NoWebACL {
+	if name := webACLName(member); name != "" && name != annotation.NoWebACL {
 		n.WebACLs = append(n.WebACLs, name)
 	}
-	key := member.classicACLKey()
+	key := classicACLKey(member)
 	if id, _, _ := key.In(member.Ingress.Annotations); id != "" && id != annotation.NoWebACL {
 		n.ClassicACLs = append(n.ClassicACLs, id)
 	}

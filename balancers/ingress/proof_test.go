@@ -82,7 +82,7 @@ func TestScenariosNameTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	var declared strings.Builder
-	for _, pattern := range []string{"../../e2e/*/*_test.go", "../*_test.go", "../*/*_test.go", "../../webhook/ingresses/*_test.go"} {
+	for _, pattern := range []string{"../../e2e/*/*_test.go", "../*_test.go", "../*/*_test.go", "../*/*/*_test.go", "../../webhook/ingresses/*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v, error %v", pattern, files, err)

@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -15,7 +16,7 @@ import (
 // reading is what one member asks for, by itself.
 type reading struct {
 	in     *Input
-	member Member
+	member membership.Member
 	name   string
 	params v1beta1.IngressClassParamsSpec
 	// first says that the member is the first of its group: some settings of params count from there alone.
@@ -48,8 +49,8 @@ type rule struct {
 // read reads a member. Whatever cannot be read is a fault of its own, and the rest is read all the same.
 func read(in *Input, i int, forced map[string]bool) *reading {
 	member := in.Members[i]
-	r := &reading{in: in, member: member, name: nameOf(member.Ingress), first: i == 0, forced: forced, votes: map[string]vote{}}
-	r.params = member.params()
+	r := &reading{in: in, member: member, name: membership.NameOf(member.Ingress), first: i == 0, forced: forced, votes: map[string]vote{}}
+	r.params = member.Settings()
 	if member.Fault != nil {
 		r.fail(*member.Fault)
 	}

@@ -14,7 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/balancers/fixture"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -205,16 +207,16 @@ func TestRules(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ingress := parse[networkingv1.Ingress](t, "metadata: {namespace: shop, name: web}\nspec:\n  rules:\n"+indent(tc.rules))[0]
+			ingress := fixture.Parse[networkingv1.Ingress](t, "metadata: {namespace: shop, name: web}\nspec:\n  rules:\n"+indent(tc.rules))[0]
 			ingress.Annotations = map[string]string{annotation.Prefix + "target-type": "ip"}
 			for key, value := range tc.annotations {
 				ingress.Annotations[annotation.Prefix+key] = value
 			}
 			in := Input{
-				Group: Group{Namespace: "shop", Name: "web"}, Members: []Member{{Ingress: ingress}},
+				Group: membership.Group{Namespace: "shop", Name: "web"}, Members: []membership.Member{{Ingress: ingress}},
 				AWS:     AWS{Subnets: vpcSubnets(), TargetGroups: map[string]string{"named": "arn:named"}},
 				Options: DefaultOptions("prod-1", "vpc-1"),
-				Services: byName(parse[corev1.Service](t, `
+				Services: byName(fixture.Parse[corev1.Service](t, `
 metadata: {namespace: shop, name: web}
 spec: {ports: [{name: http, port: 80}]}
 ---

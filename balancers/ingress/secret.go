@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -48,7 +49,7 @@ func SecretsOf(in Input) (keys []types.NamespacedName) {
 	for _, member := range in.Members {
 		ingress := member.Ingress
 		sources := []map[string]string{ingress.Annotations}
-		for _, key := range NeedsOf(Input{Members: []Member{member}}).Services {
+		for _, key := range NeedsOf(Input{Members: []membership.Member{member}}).Services {
 			if service := in.Services[key]; service != nil {
 				sources = append(sources, service.Annotations)
 			}

@@ -91,7 +91,7 @@ func (a agreed) get(setting, otherwise string) string {
 }
 
 func (a agreed) list(setting string) []string {
-	items, _ := annotation.ParseList(a.get(setting, "")) // parseList has no errors
+	items, _ := annotation.ParseList(a.get(setting, "")) // ParseList has no errors
 	return items
 }
 

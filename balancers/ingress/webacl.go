@@ -7,12 +7,13 @@ import (
 	"cmp"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
 // webACLName is the name by which the member gives its web ACL, "" if it gives an ARN or nothing. What params say counts first, and their
 // name before their ARN.
-func (m Member) webACLName() string {
-	params := m.params()
+func webACLName(m membership.Member) string {
+	params := m.Settings()
 	if params.WAFv2ACLName != "" || params.WAFv2ACLArn != "" {
 		return params.WAFv2ACLName
 	}
@@ -21,7 +22,7 @@ func (m Member) webACLName() string {
 
 // readWebACL reads the web ACL, whose name counts before its ARN.
 func (r *reading) readWebACL() {
-	if name := r.member.webACLName(); name != "" {
+	if name := webACLName(r.member); name != "" {
 		r.readWebACLName(name)
 		return
 	}
@@ -81,7 +82,7 @@ func (r *reading) addFirewall(service string, from annotation.Fault) {
 }
 
 // classicACLKey is the annotation by which the member gives a web ACL of AWS WAF Classic.
-func (m Member) classicACLKey() annotation.Key[string] {
+func classicACLKey(m membership.Member) annotation.Key[string] {
 	if _, ok := m.Ingress.Annotations[annotation.WAFClassicACL.FullName()]; ok {
 		return annotation.WAFClassicACL
 	}
@@ -90,7 +91,7 @@ func (m Member) classicACLKey() annotation.Key[string] {
 
 // readClassicACL reads the web ACL of AWS WAF Classic. An empty value says nothing, as with the incumbent.
 func (r *reading) readClassicACL() {
-	key := r.member.classicACLKey()
+	key := classicACLKey(r.member)
 	id, set := get(r, key)
 	from := annotation.Fault{Annotation: key.FullName(), Value: id}
 	if !set || id == "" {

@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/balancers"
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
@@ -113,7 +114,7 @@ func (r *Routes) add(text string, port int32) {
 
 // bind finds the bindings of the member's Services in its group. Of several Ingresses with one Service all bindings are taken: they have
 // the same pods.
-func (r *Routes) bind(ctx context.Context, c client.Client, group ingress.Group, wanted stack.Stack, member string) error {
+func (r *Routes) bind(ctx context.Context, c client.Client, group membership.Group, wanted stack.Stack, member string) error {
 	var there v1beta1.TargetGroupBindingList
 	if err := c.List(ctx, &there, client.MatchingLabels(group.Labels())); err != nil {
 		return fmt.Errorf("listing TargetGroupBindings: %w", err)
@@ -203,7 +204,7 @@ func (nowhere) Lookup(_ context.Context, _ stack.ID, needs ingress.Needs) (ingre
 	return out, nil
 }
 
-func (nowhere) Of(_ context.Context, _ ingress.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret {
+func (nowhere) Of(_ context.Context, _ membership.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret {
 	out := map[types.NamespacedName]ingress.Secret{}
 	for _, key := range keys {
 		out[key] = ingress.Secret{ClientID: "any", Secret: "any"}

@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 func bindingOf(name, service string, port int32) *v1beta1.TargetGroupBinding {
 	b := &v1beta1.TargetGroupBinding{}
-	b.Namespace, b.Name, b.Labels = "shop", name, ingress.Group{Name: "edge"}.Labels()
+	b.Namespace, b.Name, b.Labels = "shop", name, membership.Group{Name: "edge"}.Labels()
 	b.Spec.ServiceRef = v1beta1.ServiceReference{Name: service, Port: intstr.FromInt32(port)}
 	return b
 }

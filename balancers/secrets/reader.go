@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
 // Reader reads Secrets once, for those who only ask what would be done.
@@ -23,7 +24,7 @@ type Reader struct {
 }
 
 // Of has the Secrets of these keys.
-func (r *Reader) Of(ctx context.Context, _ ingress.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret {
+func (r *Reader) Of(ctx context.Context, _ membership.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret {
 	out := make(map[types.NamespacedName]ingress.Secret, len(keys))
 	for _, key := range keys {
 		secret := &corev1.Secret{}

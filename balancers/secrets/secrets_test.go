@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
 func secret(id string) *corev1.Secret {
@@ -33,9 +34,9 @@ var key = types.NamespacedName{Namespace: "shop", Name: "idp"}
 func TestGroupsHearOfTheirSecrets(t *testing.T) {
 	client := fake.NewClientset()
 	w := &Watcher{Client: client}
-	heard := make(chan ingress.Group, 10)
-	w.Start(t.Context(), func(group ingress.Group) { heard <- group })
-	group := ingress.Group{Name: "edge"}
+	heard := make(chan membership.Group, 10)
+	w.Start(t.Context(), func(group membership.Group) { heard <- group })
+	group := membership.Group{Name: "edge"}
 	get := func() ingress.Secret { return w.Of(t.Context(), group, []types.NamespacedName{key})[key] }
 	await := func(id string) {
 		t.Helper()
@@ -77,8 +78,8 @@ func TestGroupsHearOfTheirSecrets(t *testing.T) {
 // Two groups need one Secret: it is watched until neither does.
 func TestASecretIsWatchedAsLongAsItIsNeeded(t *testing.T) {
 	w := &Watcher{Client: fake.NewClientset(secret("id"))}
-	w.Start(t.Context(), func(ingress.Group) {})
-	one, two := ingress.Group{Name: "one"}, ingress.Group{Name: "two"}
+	w.Start(t.Context(), func(membership.Group) {})
+	one, two := membership.Group{Name: "one"}, membership.Group{Name: "two"}
 	w.Of(t.Context(), one, []types.NamespacedName{key})
 	w.Of(t.Context(), two, []types.NamespacedName{key})
 	w.Of(t.Context(), one, nil)

@@ -18,6 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
 // Watcher reads Secrets for groups, and looks out for their changes. It is safe for concurrent use.
@@ -28,7 +29,7 @@ type Watcher struct {
 
 	mu      sync.Mutex // guards what follows
 	ctx     context.Context
-	changed func(ingress.Group)
+	changed func(membership.Group)
 	watched map[types.NamespacedName]*watched
 }
 
@@ -36,18 +37,18 @@ type Watcher struct {
 type watched struct {
 	informer cache.SharedIndexInformer
 	stop     context.CancelFunc
-	groups   map[ingress.Group]bool
+	groups   map[membership.Group]bool
 }
 
 // Start has changed be called with each group that needs a Secret that has changed, come or gone, until the context ends.
-func (w *Watcher) Start(ctx context.Context, changed func(ingress.Group)) {
+func (w *Watcher) Start(ctx context.Context, changed func(membership.Group)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ctx, w.changed, w.watched = ctx, changed, map[types.NamespacedName]*watched{}
 }
 
 // Of has the Secrets that a group needs now, in place of those that it needed before.
-func (w *Watcher) Of(ctx context.Context, group ingress.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret {
+func (w *Watcher) Of(ctx context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret {
 	informers := w.need(group, keys)
 	out := make(map[types.NamespacedName]ingress.Secret, len(keys))
 	for _, key := range keys {
@@ -57,7 +58,7 @@ func (w *Watcher) Of(ctx context.Context, group ingress.Group, keys []types.Name
 }
 
 // need notes what the group needs, and returns the informers of that.
-func (w *Watcher) need(group ingress.Group, keys []types.NamespacedName) map[types.NamespacedName]cache.SharedIndexInformer {
+func (w *Watcher) need(group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]cache.SharedIndexInformer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	informers := make(map[types.NamespacedName]cache.SharedIndexInformer, len(keys))
@@ -106,13 +107,13 @@ func (w *Watcher) watch(key types.NamespacedName) *watched {
 		AddFunc: func(any) { tell() }, UpdateFunc: func(any, any) { tell() }, DeleteFunc: func(any) { tell() },
 	}) // it fails on an informer that has stopped
 	go informer.RunWithContext(ctx)
-	return &watched{informer: informer, stop: stop, groups: map[ingress.Group]bool{}}
+	return &watched{informer: informer, stop: stop, groups: map[membership.Group]bool{}}
 }
 
 // tell tells all groups that need a Secret.
 func (w *Watcher) tell(key types.NamespacedName) {
 	w.mu.Lock()
-	var groups []ingress.Group
+	var groups []membership.Group
 	if watched := w.watched[key]; watched != nil {
 		for group := range watched.groups {
 			groups = append(groups, group)

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/preview"
 	"github.com/targetgate/targetgate/targets/explain"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -87,7 +87,7 @@ func TestAnIngressIsExplainedDownToThePods(t *testing.T) {
 	}}
 	object.Name, service.Name, binding.Name = "a", "web", "k8s-web"
 	object.Namespace, service.Namespace, binding.Namespace = "shop", "shop", "shop"
-	binding.Labels = ingress.Group{Namespace: "shop", Name: "a"}.Labels()
+	binding.Labels = membership.Group{Namespace: "shop", Name: "a"}.Labels()
 	scheme, err := newScheme()
 	if err != nil {
 		t.Fatal(err)

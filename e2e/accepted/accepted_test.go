@@ -21,6 +21,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
@@ -74,7 +75,7 @@ func (m *member) add(q quirk) {
 // inputOf is what the group of the members is built of.
 func inputOf(c *cloud, members []*member) ingress.Input {
 	in := ingress.Input{
-		Group: ingress.Group{Name: "edge"}, Options: ingress.DefaultOptions(cluster, state.DefaultVPCID), AWS: c.facts(),
+		Group: membership.Group{Name: "edge"}, Options: ingress.DefaultOptions(cluster, state.DefaultVPCID), AWS: c.facts(),
 		Services: map[types.NamespacedName]*corev1.Service{},
 		Secrets:  map[types.NamespacedName]ingress.Secret{},
 	}
@@ -83,7 +84,7 @@ func inputOf(c *cloud, members []*member) ingress.Input {
 		for key, value := range m.ingress.Annotations {
 			m.ingress.Annotations[key] = strings.NewReplacer("WEBACL", c.webACL, "CLASSIC", c.classicACL).Replace(value)
 		}
-		in.Members = append(in.Members, ingress.Member{Ingress: m.ingress, Params: m.params})
+		in.Members = append(in.Members, membership.Member{Ingress: m.ingress, Params: m.params})
 		in.Secrets[types.NamespacedName{Namespace: m.ingress.Namespace, Name: "idp"}] = ingress.Secret{ClientID: "id", Secret: "hidden", Version: "1"}
 		for _, service := range []*corev1.Service{m.web, m.other} {
 			in.Services[types.NamespacedName{Namespace: service.Namespace, Name: service.Name}] = service

@@ -20,6 +20,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -51,7 +52,7 @@ func (v *validator) review(ctx context.Context, req *request) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	classified := ingress.Classify(objects)[0]
+	classified := membership.Classify(objects)[0]
 	if refusal := v.refusal(now, before, objects, classified); refusal != "" {
 		return verdict{refusal: refusal}, nil
 	}
@@ -60,7 +61,7 @@ func (v *validator) review(ctx context.Context, req *request) (verdict, error) {
 }
 
 // objects are those that say whose the Ingress is.
-func (v *validator) objects(ctx context.Context, now *networkingv1.Ingress) (ingress.Objects, error) {
+func (v *validator) objects(ctx context.Context, now *networkingv1.Ingress) (membership.Objects, error) {
 	var params ingressapi.IngressClassParamsList
 	name := ptr.Deref(now.Spec.IngressClassName, "")
 	if hasClassAnnotation(now) { // which decides alone
@@ -68,9 +69,9 @@ func (v *validator) objects(ctx context.Context, now *networkingv1.Ingress) (ing
 	}
 	classes, err := v.classes(ctx, name)
 	if err := errors.Join(err, v.reader.List(ctx, &params, client.UnsafeDisableDeepCopy)); err != nil {
-		return ingress.Objects{}, fmt.Errorf("listing IngressClasses and IngressClassParams: %w", err)
+		return membership.Objects{}, fmt.Errorf("listing IngressClasses and IngressClassParams: %w", err)
 	}
-	out := ingress.Objects{
+	out := membership.Objects{
 		Class: v.options.Class, Classes: classes, Ingresses: []*networkingv1.Ingress{now}, Namespaces: map[string]map[string]string{},
 	}
 	for i := range params.Items {
@@ -78,7 +79,7 @@ func (v *validator) objects(ctx context.Context, now *networkingv1.Ingress) (ing
 	}
 	namespace := &corev1.Namespace{}
 	if err := v.reader.Get(ctx, types.NamespacedName{Name: now.Namespace}, namespace); client.IgnoreNotFound(err) != nil {
-		return ingress.Objects{}, fmt.Errorf("getting namespace %s: %w", now.Namespace, err)
+		return membership.Objects{}, fmt.Errorf("getting namespace %s: %w", now.Namespace, err)
 	}
 	out.Namespaces[now.Namespace] = namespace.Labels
 	return out, nil
@@ -104,7 +105,7 @@ func (v *validator) classes(ctx context.Context, name string) (all []*networking
 
 // refusal is why the Ingress is refused, "" if it is not: for what aws-load-balancer-controller refuses, and for a group that is kept for
 // other Ingresses, as far as this change makes it.
-func (v *validator) refusal(now, before *networkingv1.Ingress, objects ingress.Objects, c ingress.Classified) string {
+func (v *validator) refusal(now, before *networkingv1.Ingress, objects membership.Objects, c membership.Classified) string {
 	switch class := ptr.Deref(now.Spec.IngressClassName, ""); {
 	case class != ptr.Deref(before.Spec.IngressClassName, "") && !hasClassAnnotation(now) && isMissing(class, objects.Classes):
 		return fmt.Sprintf("spec.ingressClassName %q: there is no IngressClass of this name: create it, or name one that there is", class)
@@ -123,7 +124,7 @@ func (v *validator) refusal(now, before *networkingv1.Ingress, objects ingress.O
 }
 
 // excluded refuses to join a group that is kept for others.
-func excluded(now, before *networkingv1.Ingress, c ingress.Classified) string {
+func excluded(now, before *networkingv1.Ingress, c membership.Classified) string {
 	if !c.Excluded || now.Annotations[groupAnnotation] == before.Annotations[groupAnnotation] {
 		return ""
 	}
@@ -158,16 +159,16 @@ func hasClassAnnotation(i *networkingv1.Ingress) bool {
 }
 
 // warnings are what else is wrong with an Ingress of ours.
-func (v *validator) warnings(ctx context.Context, c ingress.Classified) (out []string, err error) {
+func (v *validator) warnings(ctx context.Context, c membership.Classified) (out []string, err error) {
 	if !c.Ours {
 		if c.Fault != nil {
 			out = append(out, c.Fault.Error())
 		}
 		return out, nil
 	}
-	member := ingress.Member{Ingress: c.Ingress, Params: c.Params, Fault: c.Fault}
+	member := membership.Member{Ingress: c.Ingress, Params: c.Params, Fault: c.Fault}
 	services := map[types.NamespacedName]*corev1.Service{}
-	for _, key := range ingress.NeedsOf(ingress.Input{Members: []ingress.Member{member}}).Services {
+	for _, key := range ingress.NeedsOf(ingress.Input{Members: []membership.Member{member}}).Services {
 		service := &corev1.Service{}
 		err := v.reader.Get(ctx, key, service)
 		if client.IgnoreNotFound(err) != nil {

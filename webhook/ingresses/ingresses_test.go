@@ -25,6 +25,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -313,10 +314,10 @@ func FuzzReview(f *testing.F) {
 // Who joins a group that IngressClassParams keep for their class is refused; who was in it before is warned.
 func TestAGroupThatIsKeptForItsClass(t *testing.T) {
 	params := &ingressapi.IngressClassParams{
-		ObjectMeta: metav1.ObjectMeta{Name: "edge", Annotations: map[string]string{ingress.ExclusiveAnnotation: "true"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "edge", Annotations: map[string]string{membership.ExclusiveAnnotation: "true"}},
 		Spec:       ingressapi.IngressClassParamsSpec{Group: &ingressapi.Group{Name: "edge"}},
 	}
-	server := newServer(t, Options{Class: "alb"}, class("alb", ingress.Controller, false), params)
+	server := newServer(t, Options{Class: "alb"}, class("alb", membership.Controller, false), params)
 	const want = "IngressClassParams edge keep this group for Ingresses of their class"
 	outside, inside := newIngress("alb"), newIngress("alb", "group.name=edge")
 	if got := ask(t, server, Path, inside, outside); got.Allowed || !strings.Contains(got.Result.Message, want) {

@@ -88,3 +88,14 @@ func TestParsersSayWhatWouldBeRight(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckGroupName(t *testing.T) {
+	for name, valid := range map[string]bool{
+		"a": true, "team.public-edge": true, "0": true, "a--b..c": true, strings.Repeat("a", 63): true,
+		"": false, "A": false, "-a": false, "a.": false, "a/b": false, "a_b": false, "a\n": false, strings.Repeat("a", 64): false,
+	} {
+		if err := CheckGroupName(name); (err == nil) != valid {
+			t.Errorf("%q: %v, want valid: %v", name, err, valid)
+		}
+	}
+}

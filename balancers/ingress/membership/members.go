@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package membership
 
 import (
 	"cmp"
@@ -36,7 +36,7 @@ type Members struct {
 func Groups(classified []Classified) map[Group]Members {
 	classified = slices.Clone(classified)
 	slices.SortStableFunc(classified, func(a, b Classified) int {
-		return cmp.Or(cmp.Compare(a.Order, b.Order), strings.Compare(nameOf(a.Ingress), nameOf(b.Ingress)))
+		return cmp.Or(cmp.Compare(a.Order, b.Order), strings.Compare(NameOf(a.Ingress), NameOf(b.Ingress)))
 	})
 	groups := map[Group]Members{}
 	for _, c := range classified {
@@ -83,3 +83,16 @@ func groupsHeld(ingress *networkingv1.Ingress) []Group {
 }
 
 func holdsFinalizer(ingress *networkingv1.Ingress) bool { return len(groupsHeld(ingress)) > 0 }
+
+// ShowsFrontAlone reports whether the member's status is to name what stands in front of the load balancer alone.
+func (m Member) ShowsFrontAlone() bool {
+	return m.Ingress.Annotations[FrontAloneAnnotation] == "true" || m.Params != nil && m.Params.Annotations[FrontAloneAnnotation] == "true"
+}
+
+// Settings are those of the params of the member's class; the zero value where there are none.
+func (m Member) Settings() v1beta1.IngressClassParamsSpec {
+	if m.Params == nil {
+		return v1beta1.IngressClassParamsSpec{}
+	}
+	return m.Params.Spec
+}

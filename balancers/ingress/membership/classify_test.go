@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package membership
 
 import (
 	"strings"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/balancers/fixture"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -82,14 +83,14 @@ func TestClassify(t *testing.T) {
 		"an annotation that is empty as the empty flag": {ingress: `{metadata: {annotations: {kubernetes.io/ingress.class: ""}}}`, flag: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ingress := parse[networkingv1.Ingress](t, tc.ingress)[0]
+			ingress := fixture.Parse[networkingv1.Ingress](t, tc.ingress)[0]
 			if ingress.Name = "web"; ingress.Namespace == "" {
 				ingress.Namespace = "shop"
 			}
 			objects := Objects{
 				Ingresses: []*networkingv1.Ingress{ingress}, Class: "alb",
-				Classes:    parse[networkingv1.IngressClass](t, testClasses),
-				Params:     parse[v1beta1.IngressClassParams](t, testParams),
+				Classes:    fixture.Parse[networkingv1.IngressClass](t, testClasses),
+				Params:     fixture.Parse[v1beta1.IngressClassParams](t, testParams),
 				Namespaces: map[string]map[string]string{"a": {"team": "a"}},
 			}
 			if tc.flag {
@@ -121,7 +122,7 @@ func TestClassify(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
-	ingresses := parse[networkingv1.Ingress](t, `
+	ingresses := fixture.Parse[networkingv1.Ingress](t, `
 metadata: {namespace: b, name: second, annotations: {alb.ingress.kubernetes.io/group.name: edge}}
 spec: {ingressClassName: alb}
 ---
@@ -149,10 +150,10 @@ spec: {ingressClassName: alb}
 metadata: {namespace: a, name: foreign}
 spec: {ingressClassName: nginx}`)
 	got := map[string]string{}
-	for group, members := range Groups(Classify(Objects{Ingresses: ingresses, Classes: parse[networkingv1.IngressClass](t, testClasses), Class: "alb"})) {
+	for group, members := range Groups(Classify(Objects{Ingresses: ingresses, Classes: fixture.Parse[networkingv1.IngressClass](t, testClasses), Class: "alb"})) {
 		var text []string
 		for _, member := range members.Active {
-			name := nameOf(member.Ingress)
+			name := NameOf(member.Ingress)
 			if member.Fault != nil {
 				name += "(held)"
 			}
@@ -160,7 +161,7 @@ spec: {ingressClassName: nginx}`)
 		}
 		text = append(text, "|")
 		for _, ingress := range members.Inactive {
-			text = append(text, nameOf(ingress))
+			text = append(text, NameOf(ingress))
 		}
 		got[group.String()] = strings.Join(text, " ")
 	}
@@ -190,8 +191,8 @@ func TestAGroupThatIsKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := Objects{
-				Classes: parse[networkingv1.IngressClass](t, testClasses), Params: parse[v1beta1.IngressClassParams](t, testParams),
-				Namespaces: map[string]map[string]string{"a": {"team": "a"}}, Class: "alb", Ingresses: parse[networkingv1.Ingress](t, tc.ingress),
+				Classes: fixture.Parse[networkingv1.IngressClass](t, testClasses), Params: fixture.Parse[v1beta1.IngressClassParams](t, testParams),
+				Namespaces: map[string]map[string]string{"a": {"team": "a"}}, Class: "alb", Ingresses: fixture.Parse[networkingv1.Ingress](t, tc.ingress),
 			}
 			objects.Params[0].Annotations = map[string]string{ExclusiveAnnotation: tc.annotation}
 			got := Classify(objects)[0]

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package membership
 
 import (
 	"strings"
@@ -70,4 +70,19 @@ func GroupOfLabels(labels map[string]string) (group Group, ok bool) {
 	}
 	group = Group{Namespace: labels[stackNamespaceLabel], Name: labels[stackNameLabel]}
 	return group, group.Namespace != "" && group.Name != ""
+}
+
+// The labels of a group's bindings.
+const (
+	stackLabel          = "ingress.k8s.aws/stack"
+	stackNamespaceLabel = "ingress.k8s.aws/stack-namespace"
+	stackNameLabel      = "ingress.k8s.aws/stack-name"
+)
+
+// Labels are those of the group's bindings.
+func (g Group) Labels() map[string]string {
+	if g.IsExplicit() {
+		return map[string]string{stackLabel: g.Name}
+	}
+	return map[string]string{stackNamespaceLabel: g.Namespace, stackNameLabel: g.Name}
 }

@@ -1,30 +1,18 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package membership
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/fixture"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
-
-func TestCheckGroupName(t *testing.T) {
-	for name, valid := range map[string]bool{
-		"a": true, "team.public-edge": true, "0": true, "a--b..c": true, strings.Repeat("a", 63): true,
-		"": false, "A": false, "-a": false, "a.": false, "a/b": false, "a_b": false, "a\n": false, strings.Repeat("a", 64): false,
-	} {
-		if err := annotation.CheckGroupName(name); (err == nil) != valid {
-			t.Errorf("%q: %v, want valid: %v", name, err, valid)
-		}
-	}
-}
 
 func TestGroupsHeld(t *testing.T) {
 	shop := types.NamespacedName{Namespace: "shop", Name: "web"}
@@ -55,7 +43,7 @@ func TestGroupsHeld(t *testing.T) {
 }
 
 func TestTheIngressesOfAGroup(t *testing.T) {
-	all := parse[networkingv1.Ingress](t, `
+	all := fixture.Parse[networkingv1.Ingress](t, `
 metadata: {namespace: shop, name: web}
 ---
 metadata: {namespace: shop, name: moves, annotations: {alb.ingress.kubernetes.io/group.name: edge}, finalizers: [ingress.k8s.aws/resources]}
@@ -73,8 +61,8 @@ spec: {ingressClassName: team}`)
 		ingress.Spec.IngressClassName = new("alb")
 	}
 	objects := Objects{
-		Ingresses: all, Class: "alb", Classes: parse[networkingv1.IngressClass](t, testClasses),
-		Params: parse[v1beta1.IngressClassParams](t, testParams), Namespaces: map[string]map[string]string{"a": {"team": "a"}},
+		Ingresses: all, Class: "alb", Classes: fixture.Parse[networkingv1.IngressClass](t, testClasses),
+		Params: fixture.Parse[v1beta1.IngressClassParams](t, testParams), Namespaces: map[string]map[string]string{"a": {"team": "a"}},
 	}
 	groups := Groups(Classify(objects))
 	if len(groups) != 6 {

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package membership
 
 import (
 	"cmp"
@@ -116,7 +116,7 @@ func (o Objects) classify(ingress *networkingv1.Ingress) Classified {
 		}
 	}
 	if fault != nil {
-		fault.Member = nameOf(ingress)
+		fault.Member = NameOf(ingress)
 		c.Fault = fault
 	}
 	return c
@@ -259,4 +259,4 @@ func groupOf(ingress *networkingv1.Ingress, params *v1beta1.IngressClassParams) 
 	return Group{Namespace: ingress.Namespace, Name: ingress.Name}, nil
 }
 
-func nameOf(ingress *networkingv1.Ingress) string { return ingress.Namespace + "/" + ingress.Name }
+func NameOf(ingress *networkingv1.Ingress) string { return ingress.Namespace + "/" + ingress.Name }
