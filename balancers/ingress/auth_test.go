@@ -134,7 +134,7 @@ func TestSecretsOf(t *testing.T) {
 	if got := SecretsOf(in); len(got) > 0 {
 		t.Errorf("Secrets %v without a login", got)
 	}
-	in.service("b").Annotations = map[string]string{
+	serviceOf(in.Services, "b").Annotations = map[string]string{
 		annotation.Prefix + "auth-type": "oidc", annotation.Prefix + "auth-idp-oidc": strings.ReplaceAll(b.Annotations[annotation.Prefix+"auth-idp-oidc"], "mine", "of-service"),
 	}
 	if got := SecretsOf(in); !slices.Contains(got, types.NamespacedName{Namespace: "shop", Name: "of-service"}) {

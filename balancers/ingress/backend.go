@@ -20,9 +20,6 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// useAnnotation is the name of the port of backends whose action an annotation says.
-const useAnnotation = "use-annotation"
-
 // actionOf is what is done with requests of a backend, whose field is given for faults.
 func (r *reading) actionOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
 	action, err := r.answerOf(backend, field)

@@ -63,8 +63,8 @@ func annotate(in *Input, member int, name, value string) {
 	in.Members[member].Ingress.Annotations[name] = value
 }
 
-func (in *Input) service(name string) *corev1.Service {
-	for key, service := range in.Services {
+func serviceOf(services map[types.NamespacedName]*corev1.Service, name string) *corev1.Service {
+	for key, service := range services {
 		if key.Name == name {
 			return service
 		}
@@ -149,7 +149,7 @@ var breaks = map[string]struct {
 		backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "a", Port: networkingv1.ServiceBackendPort{Number: 80}}}
 		in.Members[0].Ingress.Spec.DefaultBackend, b.Spec.DefaultBackend = &backend, &backend
 	}, fault: `spec.defaultBackend, value "shop/b": the group has "shop/a"`},
-	"a Service without the port":         {do: func(in *Input, _ *networkingv1.Ingress) { in.service("b").Spec.Ports[0].Port = 81 }, fault: `Service shop/b, spec.ports, value "80": the Service has no port`},
+	"a Service without the port":         {do: func(in *Input, _ *networkingv1.Ingress) { serviceOf(in.Services, "b").Spec.Ports[0].Port = 81 }, fault: `Service shop/b, spec.ports, value "80": the Service has no port`},
 	"nodes as targets without node port": {annotation: "target-type", value: "instance", fault: "has no node port"},
 	"a missing Service, not tolerated": {do: func(in *Input, b *networkingv1.Ingress) {
 		in.Options.TolerateMissingService = false
@@ -272,18 +272,20 @@ var breaks = map[string]struct {
 	"a control port that is none":         {annotation: "target-control-port.b.80", value: "0", fault: `target-control-port.b.80, value "0": want an integer from 1 to 65535`},
 	"a control port of the Service's":     {do: annotateService("target-control-port.b.80", "x"), fault: `Service shop/b, annotation alb.ingress.kubernetes.io/target-control-port.b.80, value "x"`},
 	"a control port of nodes": {annotation: "target-control-port.b.80", value: "3000", do: func(in *Input, b *networkingv1.Ingress) {
-		b.Annotations[annotation.Prefix+"target-type"], in.service("b").Spec.Ports[0].NodePort = "instance", 30080
+		b.Annotations[annotation.Prefix+"target-type"], serviceOf(in.Services, "b").Spec.Ports[0].NodePort = "instance", 30080
 	}, fault: "AWS has control ports of pods alone, and the target type is instance"},
 	"a protocol of targets":            {annotation: "backend-protocol", value: "TCP", fault: "want HTTP or HTTPS"},
 	"a protocol version":               {annotation: "backend-protocol-version", value: "HTTP3", fault: "want HTTP1, HTTP2 or GRPC"},
 	"attributes of target groups":      {annotation: "target-group-attributes", value: "k", fault: "has no equals sign"},
 	"a health check port that is none": {annotation: "healthcheck-port", value: "admin", fault: "want traffic-port, a number, or the name of a port of Service shop/b"},
 	"a health check port that has a name": {annotation: "healthcheck-port", value: "http", do: func(in *Input, _ *networkingv1.Ingress) {
-		in.service("b").Spec.Ports[0].TargetPort.Type, in.service("b").Spec.Ports[0].TargetPort.StrVal = 1, "web"
+		serviceOf(in.Services, "b").Spec.Ports[0].TargetPort.Type, serviceOf(in.Services, "b").Spec.Ports[0].TargetPort.StrVal = 1, "web"
 	}, fault: `this port's targetPort is the name "web"`},
-	"an interval":           {annotation: "healthcheck-interval-seconds", value: "1", fault: "want an integer from 5 to 300"},
-	"a tag of the Service":  {do: annotateService("tags", "elbv2.k8s.aws/cluster=x"), fault: "Service shop/b, annotation alb.ingress.kubernetes.io/tags"},
-	"a Service of IPv6":     {do: func(in *Input, _ *networkingv1.Ingress) { in.service("b").Spec.IPFamilies = []corev1.IPFamily{"IPv6"} }, fault: "the Service has IPv6 in spec.ipFamilies, and the load balancer is ipv4"},
+	"an interval":          {annotation: "healthcheck-interval-seconds", value: "1", fault: "want an integer from 5 to 300"},
+	"a tag of the Service": {do: annotateService("tags", "elbv2.k8s.aws/cluster=x"), fault: "Service shop/b, annotation alb.ingress.kubernetes.io/tags"},
+	"a Service of IPv6": {do: func(in *Input, _ *networkingv1.Ingress) {
+		serviceOf(in.Services, "b").Spec.IPFamilies = []corev1.IPFamily{"IPv6"}
+	}, fault: "the Service has IPv6 in spec.ipFamilies, and the load balancer is ipv4"},
 	"an order that is none": {do: func(in *Input, _ *networkingv1.Ingress) { in.Members[1].Fault = &annotation.Fault{Reason: "no order"} }, fault: "no order"},
 	"params of a scheme that is none": {do: func(in *Input, _ *networkingv1.Ingress) {
 		in.Members[1].Params = &v1beta1.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1beta1.IngressClassParamsSpec{Scheme: new("x")}}
@@ -313,7 +315,7 @@ func agreeOn(name, value string) func(*Input, *networkingv1.Ingress) {
 
 func annotateService(name, value string) func(*Input, *networkingv1.Ingress) {
 	return func(in *Input, _ *networkingv1.Ingress) {
-		in.service("b").Annotations = map[string]string{annotation.Prefix + name: value}
+		serviceOf(in.Services, "b").Annotations = map[string]string{annotation.Prefix + name: value}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -26,8 +25,8 @@ func Build(in Input) (stack.Stack, []annotation.Fault) {
 			all = append(all, read(&in, i, forced))
 		}
 	}
-	seen := in.seenVotes()
-	in.addSeenFallbacks(all, seen)
+	seen := seenVotes(&in)
+	addSeenFallbacks(&in, all, seen)
 	for {
 		d := newDraft(&in, all, seen)
 		late := d.check()
@@ -91,26 +90,6 @@ func (d *draft) keep() {
 			d.votes[setting] = vote
 		}
 	}
-}
-
-// maySay reports whether a held member says something of the setting, as far as can be read.
-func (r *reading) maySay(setting string) bool {
-	if r.says(setting) || r.member.Fault != nil {
-		return true
-	}
-	name, _, ofKey := strings.Cut(setting, "[")
-	name, _, ofPort := strings.Cut(name, " ")
-	ofListener := ofPort && !ofKey || strings.HasPrefix(name, annotation.ListenerAttributes.Name)
-	return ofListener && r.ports == nil ||
-		slices.ContainsFunc(r.faults, func(fault annotation.Fault) bool {
-			return fault.Annotation == annotation.Prefix+name && fault.Object == ""
-		})
-}
-
-// listens reports whether the member has, or may have, a listener on the port.
-func (r *reading) listens(port int32) bool {
-	_, ok := r.ports[port]
-	return ok || r.ports == nil
 }
 
 // name is that of the load balancer when it is made.

@@ -4,6 +4,9 @@
 package ingress
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +14,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // discoverCertificates finds those of all the member's hosts, sorted by ARN. A host without one is a fault.
@@ -71,40 +75,59 @@ func unusedSecret(ingress *networkingv1.Ingress, host string) string {
 	return ""
 }
 
-// host is one with the path of the field that has it.
-type host struct{ name, field string }
-
-// hostsOf are the hosts of an Ingress's rules and of its spec.tls.
-func hostsOf(ingress *networkingv1.Ingress) []host {
-	var hosts []host
-	add := func(name, field string) {
-		if name != "" && !slices.ContainsFunc(hosts, func(h host) bool { return h.name == name }) {
-			hosts = append(hosts, host{name, field})
-		}
+// issueCertificate has the member's listeners have the certificate that was issued for it. Until there is one the member is held.
+func (r *reading) issueCertificate() {
+	authority, _ := get(r, annotation.PrivateCA)
+	wanted := stack.Certificate{Member: r.name, CA: cmp.Or(authority, r.in.Options.DefaultCA)}
+	for _, host := range hostsOf(r.member.Ingress) {
+		wanted.Domains = append(wanted.Domains, strings.ToLower(host.name))
 	}
-	for i, rule := range ingress.Spec.Rules {
-		add(rule.Host, fmt.Sprintf("spec.rules[%d].host", i))
+	if len(wanted.Domains) == 0 {
+		r.fail(r.issueFault("there is no host to issue a certificate for: want one in spec.rules or spec.tls"))
+		return
 	}
-	for i, tls := range ingress.Spec.TLS {
-		for j, name := range tls.Hosts {
-			add(name, fmt.Sprintf("spec.tls[%d].hosts[%d]", i, j))
-		}
+	slices.Sort(wanted.Domains)
+	wanted.Domains = slices.Compact(wanted.Domains)
+	wanted.Tags = r.in.tagsOf(certificatePart(wanted), r.tags)
+	if _, _, err := annotation.PrivateCA.In(r.annotations()); err != nil || r.in.alone {
+		return
 	}
-	return hosts
+	r.issue = &wanted
+	if why := r.in.AWS.NoOwn; why != "" {
+		r.fail(r.issueFault("the certificates of ACM are not known: " + why))
+		return
+	}
+	r.takeIssued(wanted)
 }
 
-// fits reports whether the certificate is for the host: by its exact name, or by a wildcard in place of its first label.
-func (c *Certificate) fits(host string) bool {
-	return slices.ContainsFunc(c.Domains, func(domain string) bool {
-		if strings.EqualFold(domain, host) {
-			return true
+// takeIssued has listeners have the wanted certificate if it is issued.
+func (r *reading) takeIssued(wanted stack.Certificate) {
+	waiting := "it is requested from ACM"
+	for _, own := range r.in.AWS.Own {
+		switch {
+		case !wanted.Is(own.Domains, own.CA):
+		case own.Waiting == "":
+			r.certificates = []string{own.ARN}
+			return
+		default:
+			waiting = own.Waiting
 		}
-		parent, wildcard := strings.CutPrefix(domain, "*.")
-		_, rest, dotted := strings.Cut(host, ".")
-		return wildcard && dotted && strings.EqualFold(parent, rest)
-	})
+	}
+	r.fail(r.issueFault("its certificate for " + strings.Join(wanted.Domains, ", ") + " is not issued yet: " + waiting))
 }
 
-func (o *Options) allows(certificate Certificate) bool {
-	return len(o.AllowedCAs) == 0 || slices.Contains(o.AllowedCAs, certificate.CA)
+func (r *reading) issueFault(reason string) annotation.Fault {
+	return annotation.Fault{Annotation: annotation.IssueCertificate.FullName(),
+		Value: r.annotations()[annotation.IssueCertificate.FullName()], Reason: reason}
+}
+
+// certificatePart is the value of the resource tag, as the incumbent writes it; it makes no certificate whose name is a wildcard, as ACM
+// takes no asterisk in tags.
+func certificatePart(c stack.Certificate) string {
+	kind := "amazon_issued"
+	if c.CA != "" {
+		kind = "private"
+	}
+	sum := sha256.Sum256([]byte(c.Member))
+	return kind + "/" + strings.ReplaceAll(c.Domains[0], "*", "_") + "-" + hex.EncodeToString(sum[:4])
 }

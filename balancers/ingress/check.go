@@ -182,18 +182,6 @@ func (d *draft) checkSubnets() map[*reading]annotation.Fault {
 // subnetSettings are those that the choice of subnets depends on.
 var subnetSettings = []string{annotation.Subnets.Name, annotation.AddressType.Name, annotation.Scheme.Name}
 
-func (r *reading) subnetFault(err error) annotation.Fault {
-	fault := annotation.Fault{Field: "spec"}
-	for _, setting := range subnetSettings {
-		if vote, ok := r.votes[setting]; ok {
-			fault = vote.from
-			break
-		}
-	}
-	fault.Reason = err.Error()
-	return fault
-}
-
 func (d *draft) findSubnets(a agreed) ([]string, error) {
 	scheme := a.get(annotation.Scheme.Name, d.in.Options.DefaultScheme)
 	addressType := a.get(annotation.AddressType.Name, annotation.AddressType.Default)

@@ -4,12 +4,10 @@
 package ingress
 
 import (
-	"cmp"
 	"fmt"
-	"strings"
+	"strconv"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -81,56 +79,18 @@ func overlapping(check stack.HealthCheck) string {
 // frontPort is the setting of a port in front.
 func frontPort(port string) string { return annotation.FrontPorts.Name + " " + port }
 
-// seenFront is what stands in front of the load balancer; nil if nothing does.
-func (in *Input) seenFront() *stack.LoadBalancer {
-	if in.Seen.Front == nil {
-		return nil
+// frontCheck is how the load balancer is checked.
+func (a agreed) frontCheck() stack.HealthCheck {
+	number := func(key annotation.Key[int64]) int32 {
+		n, _ := strconv.ParseInt(a.get(key.Name, key.Default), 10, 32) // it is one
+		return int32(n)
 	}
-	return serving(in.Seen.Front.LoadBalancers)
-}
-
-// addSeenFront adds what is seen in front of the load balancer.
-func (r *reading) addSeenFront(seen *stack.Stack, lb *stack.LoadBalancer) {
-	if lb == nil {
-		return
+	return stack.HealthCheck{
+		Port:     a.get(annotation.FrontCheckPort.Name, annotation.FrontCheckPort.Default),
+		Protocol: a.get(annotation.FrontCheckProtocol.Name, annotation.FrontCheckProtocol.Default),
+		Path:     a.get(annotation.FrontCheckPath.Name, annotation.FrontCheckPath.Default),
+		Matcher:  a.get(annotation.FrontSuccessCodes.Name, annotation.FrontSuccessCodes.Default),
+		Interval: number(annotation.FrontCheckInterval), Timeout: number(annotation.FrontCheckTimeout),
+		Healthy: number(annotation.FrontHealthyThreshold), Unhealthy: number(annotation.FrontUnhealthyThreshold),
 	}
-	r.add(annotation.EnableFront.Name, yesNo(true), annotation.Fault{})
-	r.add(annotation.FrontScheme.Name, lb.Scheme, annotation.Fault{})
-	r.add(annotation.FrontSubnets.Name, strings.Join(lb.Subnets, ","), annotation.Fault{})
-	if len(lb.Allocations) > 0 {
-		r.add(annotation.FrontAllocations.Name, strings.Join(lb.Allocations, ","), annotation.Fault{})
-	}
-	ids := make([]string, len(lb.SecurityGroups))
-	for i, group := range lb.SecurityGroups {
-		ids[i] = group.ID
-	}
-	r.add(annotation.FrontSecurityGroups.Name, strings.Join(ids, ","), annotation.Fault{})
-	r.addKeys(annotation.FrontAttributes.Name, lb.Attributes, annotation.Fault{})
-	r.addKeys(annotation.FrontTags.Name, lb.Tags, annotation.Fault{})
-	for _, key := range []string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()} {
-		delete(r.votes, keyed(annotation.FrontTags.Name, key))
-	}
-	for _, group := range seen.TargetGroups {
-		if port := stack.FrontPort(group.Part); group.TargetPort != 0 {
-			r.add(frontPort(decimal(int64(port))), decimal(int64(group.TargetPort)), annotation.Fault{})
-		}
-		check := group.HealthCheck
-		r.addText(annotation.FrontCheckPort.Name, check.Port, annotation.Fault{})
-		r.addText(annotation.FrontCheckProtocol.Name, check.Protocol, annotation.Fault{})
-		r.addText(annotation.FrontCheckPath.Name, check.Path, annotation.Fault{})
-		r.addText(annotation.FrontSuccessCodes.Name, check.Matcher, annotation.Fault{})
-		r.add(annotation.FrontCheckInterval.Name, decimal(int64(check.Interval)), annotation.Fault{})
-		r.add(annotation.FrontCheckTimeout.Name, decimal(int64(check.Timeout)), annotation.Fault{})
-		r.add(annotation.FrontHealthyThreshold.Name, decimal(int64(check.Healthy)), annotation.Fault{})
-		r.add(annotation.FrontUnhealthyThreshold.Name, decimal(int64(check.Unhealthy)), annotation.Fault{})
-	}
-}
-
-// needsFrontSubnets reports whether the subnets of the VPC are needed for what stands in front.
-func (in *Input) needsFrontSubnets(member membership.Member) bool {
-	enabled, _, _ := annotation.EnableFront.In(member.Ingress.Annotations)
-	subnets, _, _ := annotation.FrontSubnets.In(member.Ingress.Annotations)
-	scheme, _, _ := annotation.FrontScheme.In(member.Ingress.Annotations)
-	seen := in.seenFront()
-	return len(subnets) > 0 || enabled && (seen == nil || seen.Scheme != cmp.Or(scheme, in.Options.DefaultScheme))
 }

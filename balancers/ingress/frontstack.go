@@ -109,22 +109,6 @@ func (d *draft) frontSubnets() ([]string, error) {
 	return ids, nil
 }
 
-// frontCheck is how the load balancer is checked.
-func (a agreed) frontCheck() stack.HealthCheck {
-	number := func(key annotation.Key[int64]) int32 {
-		n, _ := strconv.ParseInt(a.get(key.Name, key.Default), 10, 32) // it is one
-		return int32(n)
-	}
-	return stack.HealthCheck{
-		Port:     a.get(annotation.FrontCheckPort.Name, annotation.FrontCheckPort.Default),
-		Protocol: a.get(annotation.FrontCheckProtocol.Name, annotation.FrontCheckProtocol.Default),
-		Path:     a.get(annotation.FrontCheckPath.Name, annotation.FrontCheckPath.Default),
-		Matcher:  a.get(annotation.FrontSuccessCodes.Name, annotation.FrontSuccessCodes.Default),
-		Interval: number(annotation.FrontCheckInterval), Timeout: number(annotation.FrontCheckTimeout),
-		Healthy: number(annotation.FrontHealthyThreshold), Unhealthy: number(annotation.FrontUnhealthyThreshold),
-	}
-}
-
 // frontPorts are the ports of the load balancer by those in front. A member that maps none has all be the same.
 func (d *draft) frontPorts() map[int32]int32 {
 	ports := map[int32]int32{}

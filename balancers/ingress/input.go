@@ -5,6 +5,8 @@ package ingress
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -163,4 +165,46 @@ func DefaultOptions(cluster, vpc string) Options {
 		TagListenersAndRules: true, CheckClusterTag: true, ByReachability: true,
 		Limits: Limits{Rules: 100, Certificates: 25, TargetGroups: 100, ConditionValues: 5, ConditionWildcards: 6},
 	}
+}
+
+// presets are the defaults of those that are not named, none where these stay as they are.
+func (in *Input) presets(all annotation.Attributes, named map[string]string) map[string]string {
+	if !in.Options.ResetAttributes {
+		return nil
+	}
+	return all.Presets(named)
+}
+
+// securityGroupIDs are the IDs among the entries, then those of the names, in order.
+func (a *AWS) securityGroupIDs(entries []string) ([]string, error) {
+	var ids, ofNames []string
+	for _, entry := range entries {
+		if isSecurityGroupID(entry) {
+			ids = append(ids, entry)
+			continue
+		}
+		found := a.SecurityGroups[entry]
+		if len(found) != 1 {
+			return nil, fmt.Errorf("%d security groups of the VPC have the tag Name=%s: want one", len(found), entry)
+		}
+		ofNames = append(ofNames, found...)
+	}
+	return append(ids, ofNames...), nil
+}
+
+// fits reports whether the certificate is for the host: by its exact name, or by a wildcard in place of its first label.
+func (c *Certificate) fits(host string) bool {
+	return slices.ContainsFunc(c.Domains, func(domain string) bool {
+		if strings.EqualFold(domain, host) {
+			return true
+		}
+		parent, wildcard := strings.CutPrefix(domain, "*.")
+		_, rest, dotted := strings.Cut(host, ".")
+		return wildcard && dotted && strings.EqualFold(parent, rest)
+	})
+}
+
+// allows reports whether the certificate may be discovered.
+func (o *Options) allows(certificate Certificate) bool {
+	return len(o.AllowedCAs) == 0 || slices.Contains(o.AllowedCAs, certificate.CA)
 }

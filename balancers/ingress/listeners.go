@@ -5,6 +5,7 @@ package ingress
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -178,4 +179,20 @@ func (d *draft) fallback(l *listener) stack.Action {
 		return seen.Default
 	}
 	return fixed("404", "text/plain", "")
+}
+
+// mutualAuth is that of a listener; nil leaves what there is.
+func (d *draft) mutualAuth(l *listener) *stack.MutualAuth {
+	vote, said := d.votes[of(annotation.MutualAuthentication.Name, l.port)]
+	switch {
+	case l.protocol != annotation.HTTPS:
+		return nil
+	case said:
+		out := &stack.MutualAuth{}
+		_ = json.Unmarshal([]byte(vote.text), out) // it is mutualText's
+		return out
+	case d.in.Options.ResetAttributes && !d.heldOn(l.port):
+		return &stack.MutualAuth{Mode: annotation.MutualOff}
+	}
+	return nil
 }

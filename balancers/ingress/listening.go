@@ -4,12 +4,16 @@
 package ingress
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // protocolSetting is the shared setting of a port that says its protocol.
@@ -122,4 +126,39 @@ func unique(items []string) []string {
 		}
 	}
 	return out
+}
+
+// readMutualAuth reads what the member says of its HTTPS listeners. What it says of other ports does not count.
+func (r *reading) readMutualAuth() {
+	entries, _ := get(r, annotation.MutualAuthentication)
+	from := annotation.Fault{Annotation: annotation.MutualAuthentication.FullName()}
+	for _, entry := range entries {
+		if r.ports[entry.Port] != annotation.HTTPS {
+			continue
+		}
+		store, err := r.trustStore(entry.TrustStore)
+		if err != nil {
+			from.Reason = err.Error()
+			r.fail(from)
+			return
+		}
+		r.addText(of(annotation.MutualAuthentication.Name, entry.Port), mutualText(stack.MutualAuth{
+			Mode: entry.Mode, TrustStore: store, IgnoreExpiry: ptr.Deref(entry.IgnoreClientCertificateExpiry, false),
+			AdvertiseNames: entry.AdvertiseTrustStoreCaNames == "on",
+		}), from)
+	}
+}
+
+// trustStore is the ARN of a trust store, "" for none.
+func (r *reading) trustStore(text string) (string, error) {
+	if text == "" || trustStoreARN.MatchString(text) || r.in.alone {
+		return text, nil
+	}
+	return find("trust store", text, r.in.AWS.TrustStores)
+}
+
+// mutualText is the text of a vote.
+func mutualText(m stack.MutualAuth) string {
+	text, _ := json.Marshal(m) // it always can be
+	return string(text)
 }

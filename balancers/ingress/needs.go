@@ -158,3 +158,12 @@ func (n *Needs) addBackend(ingress *networkingv1.Ingress, backend networkingv1.I
 func (n *Needs) addService(ingress *networkingv1.Ingress, name string) {
 	n.Services = append(n.Services, types.NamespacedName{Namespace: ingress.Namespace, Name: name})
 }
+
+// needsFrontSubnets reports whether the subnets of the VPC are needed for what stands in front.
+func (in *Input) needsFrontSubnets(member membership.Member) bool {
+	enabled, _, _ := annotation.EnableFront.In(member.Ingress.Annotations)
+	subnets, _, _ := annotation.FrontSubnets.In(member.Ingress.Annotations)
+	scheme, _, _ := annotation.FrontScheme.In(member.Ingress.Annotations)
+	seen := in.seenFront()
+	return len(subnets) > 0 || enabled && (seen == nil || seen.Scheme != cmp.Or(scheme, in.Options.DefaultScheme))
+}

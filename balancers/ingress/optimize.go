@@ -5,7 +5,6 @@ package ingress
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -24,31 +23,6 @@ func optimize(rules []rule, protocol annotation.Protocol, port int32) []rule {
 		}
 	}
 	return out
-}
-
-// leadsToItself reports whether the rule redirects to what it matches.
-func leadsToItself(rule stack.Rule, protocol annotation.Protocol, port int32) bool {
-	to := rule.Action.Redirect
-	if to == nil {
-		return false
-	}
-	regex := func(c stack.Condition) bool { return c.Field == annotation.PathPattern && len(c.Regex) > 0 }
-	if slices.ContainsFunc(rule.Conditions, regex) || to.Query != annotation.SameQuery {
-		return false
-	}
-	return slices.Contains(append(valuesOf(rule.Conditions, annotation.HostHeader), annotation.SameHost), to.Host) &&
-		slices.Contains(append(valuesOf(rule.Conditions, annotation.PathPattern), annotation.SamePath), to.Path) &&
-		slices.Contains([]string{annotation.SamePort, strconv.Itoa(int(port))}, to.Port) &&
-		slices.Contains([]string{annotation.SameProtocol, string(protocol)}, to.Protocol)
-}
-
-func valuesOf(conditions []stack.Condition, field string) []string {
-	for _, condition := range conditions {
-		if condition.Field == field {
-			return slices.Clip(condition.Values)
-		}
-	}
-	return nil
 }
 
 // covers reports whether all requests of the later conditions are surely those of the earlier, too.

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -97,7 +98,7 @@ func isBroken(expression string) bool {
 }
 
 // checkCounts finds what a rule may have once, or some times, and has more often.
-func (o *Options) checkCounts(conditions []stack.Condition) error {
+func checkCounts(o *Options, conditions []stack.Condition) error {
 	values, wildcards, once := 0, 0, map[string]bool{}
 	for _, c := range conditions {
 		if once[c.Field] && (c.Field == annotation.RequestMethod || c.Field == annotation.SourceIP) {
@@ -128,4 +129,29 @@ func wildcardsOf(c stack.Condition) (n int) {
 		n += strings.Count(text, "*") + strings.Count(text, "?")
 	}
 	return n
+}
+
+// leadsToItself reports whether the rule redirects to what it matches.
+func leadsToItself(rule stack.Rule, protocol annotation.Protocol, port int32) bool {
+	to := rule.Action.Redirect
+	if to == nil {
+		return false
+	}
+	regex := func(c stack.Condition) bool { return c.Field == annotation.PathPattern && len(c.Regex) > 0 }
+	if slices.ContainsFunc(rule.Conditions, regex) || to.Query != annotation.SameQuery {
+		return false
+	}
+	return slices.Contains(append(valuesOf(rule.Conditions, annotation.HostHeader), annotation.SameHost), to.Host) &&
+		slices.Contains(append(valuesOf(rule.Conditions, annotation.PathPattern), annotation.SamePath), to.Path) &&
+		slices.Contains([]string{annotation.SamePort, strconv.Itoa(int(port))}, to.Port) &&
+		slices.Contains([]string{annotation.SameProtocol, string(protocol)}, to.Protocol)
+}
+
+func valuesOf(conditions []stack.Condition, field string) []string {
+	for _, condition := range conditions {
+		if condition.Field == field {
+			return slices.Clip(condition.Values)
+		}
+	}
+	return nil
 }

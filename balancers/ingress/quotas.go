@@ -6,6 +6,7 @@ package ingress
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -148,18 +149,6 @@ func (d *draft) groupKeys() map[*reading][]string {
 	return keys
 }
 
-// groupsOf are the target groups that an action sends to.
-func groupsOf(action stack.Action) []string {
-	if action.Forward == nil {
-		return nil
-	}
-	var keys []string
-	for _, weighted := range action.Forward.Groups {
-		keys = append(keys, cmp.Or(weighted.Group.Part, weighted.Group.ID))
-	}
-	return keys
-}
-
 func (d *draft) seenGroupKeys() map[string]bool {
 	parts, keys := d.in.seenParts(), map[string]bool{}
 	if d.balancer == nil {
@@ -202,5 +191,31 @@ func (d *draft) seenCertificateKeys() map[string]bool {
 			keys[fmt.Sprintf("%d %s", l.Port, arn)] = d.mayBeHeld()
 		}
 	}
+	return keys
+}
+
+// tagKeys are the keys of the tags that members give to what they share, without those that it has anyway.
+func (d *draft) tagKeys() map[*reading][]string {
+	keys, own := map[*reading][]string{}, d.in.tagsOf(stack.LoadBalancerPart)
+	for _, r := range d.built {
+		for _, key := range slices.Sorted(maps.Keys(r.tags)) {
+			if !hasKey(own, key) {
+				keys[r] = append(keys[r], key)
+			}
+		}
+	}
+	return keys
+}
+
+// seenTagKeys are those of the load balancer that is seen.
+func (d *draft) seenTagKeys() map[string]bool {
+	keys, own := map[string]bool{}, d.in.tagsOf(stack.LoadBalancerPart)
+	if d.balancer == nil {
+		return keys
+	}
+	for key := range d.balancer.Tags {
+		keys[key] = !hasKey(own, key)
+	}
+	maps.DeleteFunc(keys, func(_ string, counts bool) bool { return !counts })
 	return keys
 }

@@ -6,6 +6,7 @@ package ingress
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
@@ -141,4 +142,67 @@ func (r *reading) paramsTags() map[string]string {
 		tags[tag.Key] = tag.Value
 	}
 	return tags
+}
+
+// listens reports whether the member has, or may have, a listener on the port.
+func (r *reading) listens(port int32) bool {
+	_, ok := r.ports[port]
+	return ok || r.ports == nil
+}
+
+// warn notes what the user should know and does not hold the member: annotations that are not known, not supported or wrong where nothing
+// needs them, and settings of params that are not supported.
+func (r *reading) warn() {
+	for _, fault := range annotation.Check(r.annotations()) {
+		isFault := func(other annotation.Fault) bool { return other.Annotation == fault.Annotation && other.Object == "" }
+		if !slices.ContainsFunc(r.faults, isFault) {
+			r.warnOf(fault)
+		}
+	}
+	if value, ok := r.annotations()[annotation.ListenPorts.FullName()]; ok {
+		r.warnOfPortTwice(value)
+	}
+	r.warnOfTLS()
+}
+
+// warnOfTLS finds hosts with TLS that are served without it.
+func (r *reading) warnOfTLS() {
+	isSecure := slices.Contains(slices.Collect(maps.Values(r.ports)), annotation.HTTPS)
+	if len(r.member.Ingress.Spec.TLS) > 0 && r.ports != nil && !isSecure {
+		r.warnOf(annotation.Fault{
+			Field:  "spec.tls",
+			Reason: "all listeners of this Ingress are for HTTP: want one for HTTPS in " + annotation.ListenPorts.FullName(),
+		})
+	}
+}
+
+func (r *reading) warnOfPortTwice(value string) {
+	entries, err := annotation.ParseJSON[[]map[annotation.Protocol]int32](value)
+	if err != nil {
+		return
+	}
+	seen := map[int32]bool{}
+	for _, entry := range entries {
+		for _, port := range entry {
+			if seen[port] {
+				r.warnOf(annotation.Fault{
+					Annotation: annotation.ListenPorts.FullName(), Value: value,
+					Reason: fmt.Sprintf("port %d is there twice, and its protocol is %s: want it once", port, r.ports[port]),
+				})
+			}
+			seen[port] = true
+		}
+	}
+}
+
+func (r *reading) subnetFault(err error) annotation.Fault {
+	fault := annotation.Fault{Field: "spec"}
+	for _, setting := range subnetSettings {
+		if vote, ok := r.votes[setting]; ok {
+			fault = vote.from
+			break
+		}
+	}
+	fault.Reason = err.Error()
+	return fault
 }

@@ -153,7 +153,7 @@ func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, nam
 	if len(conditions) == 0 {
 		conditions = []stack.Condition{{Field: annotation.PathPattern, Values: []string{anyPath}}}
 	}
-	if err := r.in.Options.checkCounts(conditions); err != nil {
+	if err := checkCounts(&r.in.Options, conditions); err != nil {
 		return nil, err
 	}
 	if err := checkPatterns(conditions); err != nil {

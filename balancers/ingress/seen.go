@@ -4,15 +4,8 @@
 package ingress
 
 import (
-	"cmp"
-	"net/netip"
 	"slices"
-	"strconv"
-	"strings"
 
-	"k8s.io/utils/ptr"
-
-	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -32,76 +25,6 @@ func serving(balancers []stack.LoadBalancer) *stack.LoadBalancer {
 	return &balancers[0]
 }
 
-// seenVotes are what is seen of the settings that members share. They have no member.
-func (in *Input) seenVotes() map[string]vote {
-	lb, r := in.seenLoadBalancer(), &reading{votes: map[string]vote{}}
-	if lb == nil {
-		return nil
-	}
-	r.add(annotation.LoadBalancerNameKey.Name, lb.Name, annotation.Fault{})
-	r.add(annotation.Scheme.Name, lb.Scheme, annotation.Fault{})
-	r.add(annotation.AddressType.Name, lb.AddressType, annotation.Fault{})
-	r.add(annotation.Subnets.Name, strings.Join(lb.Subnets, ","), annotation.Fault{})
-	if given, backend := in.givenSecurityGroups(lb); len(given) > 0 {
-		r.add(annotation.SecurityGroups.Name, strings.Join(given, ","), annotation.Fault{})
-		r.add(annotation.ManageBackendRules.Name, yesNo(backend), annotation.Fault{})
-	}
-	if lb.Protection != nil {
-		r.add(annotation.Shield.Name, yesNo(lb.Protection.ID != ""), annotation.Fault{})
-	}
-	if lb.IPAMPool != "" {
-		r.addText(annotation.IPAMPool.Name, lb.IPAMPool, annotation.Fault{})
-	}
-	if lb.Capacity != nil {
-		r.addText(annotation.Capacity.Name, decimal(int64(*lb.Capacity)), annotation.Fault{})
-	}
-	r.addSeenWebACLs(lb)
-	r.addKeys(annotation.LoadBalancerAttributes.Name, lb.Attributes, annotation.Fault{})
-	r.addKeys(annotation.Tags.Name, lb.Tags, annotation.Fault{})
-	for _, part := range []string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()} {
-		delete(r.votes, keyed(annotation.Tags.Name, part))
-	}
-	for _, listener := range lb.Listeners {
-		r.addSeenListener(listener, in.seenInbound())
-	}
-	r.addSeenFront(in.Seen.Front, in.seenFront())
-	return r.votes
-}
-
-func (r *reading) addSeenWebACLs(lb *stack.LoadBalancer) {
-	if lb.WebACL != nil {
-		r.add(annotation.WAFv2ACL.Name, cmp.Or(*lb.WebACL, annotation.NoWebACL), annotation.Fault{})
-	}
-	if lb.ClassicACL != nil {
-		r.addText(annotation.WAFClassicACL.Name, cmp.Or(*lb.ClassicACL, annotation.NoWebACL), annotation.Fault{})
-	}
-	switch {
-	case ptr.Deref(lb.WebACL, "") != "":
-		r.addText(firewallSetting, firewall, annotation.Fault{})
-	case ptr.Deref(lb.ClassicACL, "") != "":
-		r.addText(firewallSetting, classicFirewall, annotation.Fault{})
-	}
-}
-
-// addSeenFallbacks adds whose default backends the listeners have, as far as their target groups tell.
-func (in *Input) addSeenFallbacks(readings []*reading, seen map[string]vote) {
-	lb, parts := in.seenLoadBalancer(), in.seenParts()
-	if lb == nil {
-		return
-	}
-	for _, listener := range lb.Listeners {
-		for _, r := range readings {
-			if r.fallback == nil {
-				continue
-			}
-			wanted := groupsOf(r.fallback.Action)
-			if slices.ContainsFunc(groupsOf(listener.Default), func(arn string) bool { return slices.Contains(wanted, cmp.Or(parts[arn], arn)) }) {
-				seen[of(fallbackSetting, listener.Port)] = vote{text: r.name, same: r.name}
-			}
-		}
-	}
-}
-
 // seenParts are the parts of the target groups that are seen, by ARN.
 func (in *Input) seenParts() map[string]string {
 	parts := map[string]string{}
@@ -109,54 +32,6 @@ func (in *Input) seenParts() map[string]string {
 		parts[group.ARN] = group.Part
 	}
 	return parts
-}
-
-func (r *reading) addSeenListener(listener stack.Listener, inbound []stack.Inbound) {
-	r.add(of(protocolSetting, listener.Port), listener.Protocol, annotation.Fault{})
-	if listener.SSLPolicy != "" {
-		r.add(of(annotation.SSLPolicy.Name, listener.Port), listener.SSLPolicy, annotation.Fault{})
-	}
-	if listener.MutualAuth != nil {
-		r.addText(of(annotation.MutualAuthentication.Name, listener.Port), mutualText(*listener.MutualAuth), annotation.Fault{})
-	}
-	r.addKeys(attributesOf(annotation.Protocol(listener.Protocol), listener.Port), listener.Attributes, annotation.Fault{})
-	if port, ok := redirectsTo(listener); ok {
-		r.add(annotation.SSLRedirect.Name, port, annotation.Fault{})
-	}
-	var cidrs, lists []string
-	for _, rule := range inbound {
-		switch _, err := netip.ParsePrefix(rule.Source); {
-		case rule.From != listener.Port || rule.To != listener.Port:
-		case err == nil:
-			cidrs = append(cidrs, rule.Source)
-		case strings.HasPrefix(rule.Source, "pl-"):
-			lists = append(lists, rule.Source)
-		}
-	}
-	if len(cidrs) > 0 {
-		r.add(of(annotation.InboundCIDRs.Name, listener.Port), strings.Join(cidrs, ","), annotation.Fault{})
-	}
-	if len(lists) > 0 {
-		r.add(of(annotation.PrefixLists.Name, listener.Port), strings.Join(lists, ","), annotation.Fault{})
-	}
-}
-
-// redirectsTo is the port to which all requests of an HTTP listener are redirected, if they are.
-func redirectsTo(listener stack.Listener) (port string, ok bool) {
-	to := listener.Default.Redirect
-	if to == nil || listener.Protocol != string(annotation.HTTP) || *to != *redirectAll(to.Port).Redirect {
-		return "", false
-	}
-	_, err := strconv.Atoi(to.Port)
-	return to.Port, err == nil
-}
-
-// redirectAll redirects to the HTTPS listener of a port.
-func redirectAll(port string) stack.Action {
-	return stack.Action{Redirect: &stack.Redirect{
-		Protocol: string(annotation.HTTPS), Host: annotation.SameHost, Port: port, Path: annotation.SamePath, Query: annotation.SameQuery,
-		Status: "HTTP_301",
-	}}
 }
 
 // givenSecurityGroups are those of the load balancer that were made by others, and whether it has the shared one beside them. There are
@@ -204,4 +79,12 @@ func seenListener(lb *stack.LoadBalancer, port int32) *stack.Listener {
 		}
 	}
 	return nil
+}
+
+// seenFront is what stands in front of the load balancer; nil if nothing does.
+func (in *Input) seenFront() *stack.LoadBalancer {
+	if in.Seen.Front == nil {
+		return nil
+	}
+	return serving(in.Seen.Front.LoadBalancers)
 }

@@ -77,7 +77,7 @@ func made(s stack.Stack) stack.Stack {
 }
 
 // broken makes shop/b one that is held, whatever else it says.
-func broken(in *Input) { in.service("b").Spec.Ports[0].Port = 81 }
+func broken(in *Input) { serviceOf(in.Services, "b").Spec.Ports[0].Port = 81 }
 
 // What a held member has brought into the group stays as it is seen, where no other says anything of it.
 func TestSettingsOfHeldMemberStay(t *testing.T) {

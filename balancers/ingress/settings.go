@@ -193,33 +193,6 @@ func (r *reading) addSecurityGroups(key annotation.Key[[]string]) {
 	r.add(key.Name, strings.Join(ids, ","), from)
 }
 
-// securityGroupIDs are the IDs among the entries, then those of the names, in order.
-func (a *AWS) securityGroupIDs(entries []string) ([]string, error) {
-	var ids, ofNames []string
-	for _, entry := range entries {
-		if isSecurityGroupID(entry) {
-			ids = append(ids, entry)
-			continue
-		}
-		found := a.SecurityGroups[entry]
-		if len(found) != 1 {
-			return nil, fmt.Errorf("%d security groups of the VPC have the tag Name=%s: want one", len(found), entry)
-		}
-		ofNames = append(ofNames, found...)
-	}
-	return append(ids, ofNames...), nil
-}
-
-func isSecurityGroupID(entry string) bool { return strings.HasPrefix(entry, "sg-") }
-
-// presets are the defaults of those that are not named, none where these stay as they are.
-func (in *Input) presets(all annotation.Attributes, named map[string]string) map[string]string {
-	if !in.Options.ResetAttributes {
-		return nil
-	}
-	return all.Presets(named)
-}
-
 // checkAttributes checks attributes as params have them.
 func checkAttributes(r *reading, k annotation.Attributes, field string, list []v1beta1.Attribute) {
 	if err := k.Check(attributes(list)); err != nil {

@@ -39,7 +39,10 @@ func (a *AWS) subnetIDs(entries []string) ([]string, error) {
 		}
 		ids = append(ids, entry)
 	}
-	for _, name := range unique(names) {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			continue
+		}
 		want, found := count(names, name), a.named(name)
 		if len(found) != want {
 			return nil, fmt.Errorf("%d subnets of the VPC have the tag Name=%s: want %d", len(found), name, want)
@@ -163,18 +166,6 @@ func (in *Input) elsewhere(present []string, scheme string, dualstack bool) (ids
 		}
 	}
 	return ids
-}
-
-// warnOfZones finds zones that the load balancer could be in, too. The first member is told.
-func (d *draft) warnOfZones(warn func(*reading, annotation.Fault)) {
-	if d.in.Options.AddZones || d.balancer == nil || len(d.built) == 0 || d.balancer.Scheme != d.scheme() ||
-		d.get(annotation.Subnets.Name, "") != "" {
-		return
-	}
-	if found := d.in.elsewhere(d.balancer.Subnets, d.scheme(), isDualstack(d.addressType())); len(found) > 0 {
-		warn(d.built[0], annotation.Fault{Reason: "the load balancer could be in other zones, too, by " + strings.Join(found, ", ") +
-			": name all subnets in " + annotation.Subnets.FullName() + ", or set --add-zones"})
-	}
 }
 
 // discover finds subnets by the tag of their role; if none has it, by their routes.

@@ -84,29 +84,3 @@ func isTagText(text string, least, most int) bool {
 	count := utf8.RuneCountInString(text)
 	return least <= count && count <= most && tagText.MatchString(text)
 }
-
-// tagKeys are the keys of the tags that members give to what they share, without those that it has anyway.
-func (d *draft) tagKeys() map[*reading][]string {
-	keys, own := map[*reading][]string{}, d.in.tagsOf(stack.LoadBalancerPart)
-	for _, r := range d.built {
-		for _, key := range slices.Sorted(maps.Keys(r.tags)) {
-			if !hasKey(own, key) {
-				keys[r] = append(keys[r], key)
-			}
-		}
-	}
-	return keys
-}
-
-// seenTagKeys are those of the load balancer that is seen.
-func (d *draft) seenTagKeys() map[string]bool {
-	keys, own := map[string]bool{}, d.in.tagsOf(stack.LoadBalancerPart)
-	if d.balancer == nil {
-		return keys
-	}
-	for key := range d.balancer.Tags {
-		keys[key] = !hasKey(own, key)
-	}
-	maps.DeleteFunc(keys, func(_ string, counts bool) bool { return !counts })
-	return keys
-}

@@ -20,7 +20,7 @@ import (
 // The first member of three has its target group and binding as they are without annotations, apart from what changes.
 func TestTargetGroup(t *testing.T) {
 	nodePorts := func(in *Input) {
-		in.service("a").Spec.Ports = []corev1.ServicePort{
+		serviceOf(in.Services, "a").Spec.Ports = []corev1.ServicePort{
 			{Name: "http", Port: 80, TargetPort: intstr.FromString("web"), NodePort: 30080},
 			{Name: "admin", Port: 9000, TargetPort: intstr.FromInt32(9001), NodePort: 30090},
 		}
@@ -139,7 +139,7 @@ func TestTargetGroup(t *testing.T) {
 				for i := range in.AWS.Subnets {
 					in.AWS.Subnets[i].IPv6 = true
 				}
-				in.service("a").Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+				serviceOf(in.Services, "a").Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
 			},
 			want: func(g *stack.TargetGroup, b *stack.BindingSpec) { g.AddressType, b.AddressType = "ipv6", "ipv6" },
 		},
@@ -168,9 +168,9 @@ func TestTargetGroup(t *testing.T) {
 			for key, value := range tc.ingress {
 				annotate(&in, 0, annotation.Prefix+key, value)
 			}
-			in.service("a").Annotations = map[string]string{}
+			serviceOf(in.Services, "a").Annotations = map[string]string{}
 			for key, value := range tc.service {
-				in.service("a").Annotations[annotation.Prefix+key] = value
+				serviceOf(in.Services, "a").Annotations[annotation.Prefix+key] = value
 			}
 			if tc.do != nil {
 				tc.do(&in)

@@ -163,3 +163,17 @@ func (v vote) who() string {
 	}
 	return name + " of Ingress " + v.from.Member + " says"
 }
+
+// maySay reports whether a held member says something of the setting, as far as can be read.
+func (r *reading) maySay(setting string) bool {
+	if r.says(setting) || r.member.Fault != nil {
+		return true
+	}
+	name, _, ofKey := strings.Cut(setting, "[")
+	name, _, ofPort := strings.Cut(name, " ")
+	ofListener := ofPort && !ofKey || strings.HasPrefix(name, annotation.ListenerAttributes.Name)
+	return ofListener && r.ports == nil ||
+		slices.ContainsFunc(r.faults, func(fault annotation.Fault) bool {
+			return fault.Annotation == annotation.Prefix+name && fault.Object == ""
+		})
+}

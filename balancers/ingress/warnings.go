@@ -5,57 +5,12 @@ package ingress
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
-
-// warn notes what the user should know and does not hold the member: annotations that are not known, not supported or wrong where nothing
-// needs them, and settings of params that are not supported.
-func (r *reading) warn() {
-	for _, fault := range annotation.Check(r.annotations()) {
-		isFault := func(other annotation.Fault) bool { return other.Annotation == fault.Annotation && other.Object == "" }
-		if !slices.ContainsFunc(r.faults, isFault) {
-			r.warnOf(fault)
-		}
-	}
-	if value, ok := r.annotations()[annotation.ListenPorts.FullName()]; ok {
-		r.warnOfPortTwice(value)
-	}
-	r.warnOfTLS()
-}
-
-// warnOfTLS finds hosts with TLS that are served without it.
-func (r *reading) warnOfTLS() {
-	isSecure := slices.Contains(slices.Collect(maps.Values(r.ports)), annotation.HTTPS)
-	if len(r.member.Ingress.Spec.TLS) > 0 && r.ports != nil && !isSecure {
-		r.warnOf(annotation.Fault{
-			Field:  "spec.tls",
-			Reason: "all listeners of this Ingress are for HTTP: want one for HTTPS in " + annotation.ListenPorts.FullName(),
-		})
-	}
-}
-
-func (r *reading) warnOfPortTwice(value string) {
-	entries, err := annotation.ParseJSON[[]map[annotation.Protocol]int32](value)
-	if err != nil {
-		return
-	}
-	seen := map[int32]bool{}
-	for _, entry := range entries {
-		for _, port := range entry {
-			if seen[port] {
-				r.warnOf(annotation.Fault{
-					Annotation: annotation.ListenPorts.FullName(), Value: value,
-					Reason: fmt.Sprintf("port %d is there twice, and its protocol is %s: want it once", port, r.ports[port]),
-				})
-			}
-			seen[port] = true
-		}
-	}
-}
 
 // warnings are those that need the whole group.
 func (d *draft) warnings() map[*reading][]annotation.Fault {
@@ -112,5 +67,17 @@ func (d *draft) warnOfShadows(l *listener, warn func(*reading, annotation.Fault)
 				break
 			}
 		}
+	}
+}
+
+// warnOfZones finds zones that the load balancer could be in, too. The first member is told.
+func (d *draft) warnOfZones(warn func(*reading, annotation.Fault)) {
+	if d.in.Options.AddZones || d.balancer == nil || len(d.built) == 0 || d.balancer.Scheme != d.scheme() ||
+		d.get(annotation.Subnets.Name, "") != "" {
+		return
+	}
+	if found := d.in.elsewhere(d.balancer.Subnets, d.scheme(), isDualstack(d.addressType())); len(found) > 0 {
+		warn(d.built[0], annotation.Fault{Reason: "the load balancer could be in other zones, too, by " + strings.Join(found, ", ") +
+			": name all subnets in " + annotation.Subnets.FullName() + ", or set --add-zones"})
 	}
 }

@@ -7,18 +7,7 @@ import (
 	"cmp"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
-
-// webACLName is the name by which the member gives its web ACL, "" if it gives an ARN or nothing. What params say counts first, and their
-// name before their ARN.
-func webACLName(m membership.Member) string {
-	params := m.Settings()
-	if params.WAFv2ACLName != "" || params.WAFv2ACLArn != "" {
-		return params.WAFv2ACLName
-	}
-	return m.Ingress.Annotations[annotation.WAFv2ACLName.FullName()]
-}
 
 // readWebACL reads the web ACL, whose name counts before its ARN.
 func (r *reading) readWebACL() {
@@ -79,14 +68,6 @@ func (r *reading) addFirewall(service string, from annotation.Fault) {
 		return
 	}
 	r.votes[firewallSetting] = vote{text: service, same: service, from: from}
-}
-
-// classicACLKey is the annotation by which the member gives a web ACL of AWS WAF Classic.
-func classicACLKey(m membership.Member) annotation.Key[string] {
-	if _, ok := m.Ingress.Annotations[annotation.WAFClassicACL.FullName()]; ok {
-		return annotation.WAFClassicACL
-	}
-	return annotation.WAFClassicACLAlias
 }
 
 // readClassicACL reads the web ACL of AWS WAF Classic. An empty value says nothing, as with the incumbent.

@@ -1,0 +1,69 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
+)
+
+var trustStoreARN = regexp.MustCompile(`^arn:[^:]+:elasticloadbalancing:[^:]*:[^:]*:truststore/.+$`)
+
+func isSecurityGroupID(entry string) bool { return strings.HasPrefix(entry, "sg-") }
+
+// asksForCertificate reports whether ACM is to issue a certificate for the member.
+func asksForCertificate(m membership.Member) bool {
+	wanted, _, _ := annotation.IssueCertificate.In(m.Ingress.Annotations)
+	return wanted
+}
+
+// webACLName is the name by which the member gives its web ACL, "" if it gives an ARN or nothing. What params say counts first, and their
+// name before their ARN.
+func webACLName(m membership.Member) string {
+	params := m.Settings()
+	if params.WAFv2ACLName != "" || params.WAFv2ACLArn != "" {
+		return params.WAFv2ACLName
+	}
+	return m.Ingress.Annotations[annotation.WAFv2ACLName.FullName()]
+}
+
+// classicACLKey is the annotation by which the member gives a web ACL of AWS WAF Classic.
+func classicACLKey(m membership.Member) annotation.Key[string] {
+	if _, ok := m.Ingress.Annotations[annotation.WAFClassicACL.FullName()]; ok {
+		return annotation.WAFClassicACL
+	}
+	return annotation.WAFClassicACLAlias
+}
+
+// useAnnotation is the name of the port of backends whose action an annotation says.
+const useAnnotation = "use-annotation"
+
+// host is one with the path of the field that has it.
+type host struct{ name, field string }
+
+// hostsOf are the hosts of an Ingress's rules and of its spec.tls.
+func hostsOf(ingress *networkingv1.Ingress) []host {
+	var hosts []host
+	add := func(name, field string) {
+		if name != "" && !slices.ContainsFunc(hosts, func(h host) bool { return h.name == name }) {
+			hosts = append(hosts, host{name, field})
+		}
+	}
+	for i, rule := range ingress.Spec.Rules {
+		add(rule.Host, fmt.Sprintf("spec.rules[%d].host", i))
+	}
+	for i, tls := range ingress.Spec.TLS {
+		for j, name := range tls.Hosts {
+			add(name, fmt.Sprintf("spec.tls[%d].hosts[%d]", i, j))
+		}
+	}
+	return hosts
+}
