@@ -24,11 +24,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -86,7 +86,7 @@ func newBed(t *testing.T, objects ...client.Object) *bed {
 	})
 	b.Reconciler = &Reconciler{
 		Client: c, Recorder: b, Clock: b.clock, View: b, Facts: b, Planner: b, Applier: b,
-		Options: ingress.DefaultOptions("prod", "vpc-1"), Class: "alb", DriftInterval: time.Hour, SettleTime: DefaultSettleTime,
+		Options: input.DefaultOptions("prod", "vpc-1"), Class: "alb", DriftInterval: time.Hour, SettleTime: DefaultSettleTime,
 	}
 	return b
 }
@@ -114,11 +114,11 @@ func (b *bed) Complete(_ context.Context, wanted stack.Stack) (bool, error) {
 	return b.complete != nil && b.complete(wanted), b.unknown
 }
 
-func (b *bed) Lookup(context.Context, stack.ID, ingress.Needs) (ingress.AWS, error) {
-	subnet := func(id, zone string) ingress.Subnet {
-		return ingress.Subnet{ID: id, Zone: zone, Locale: "availability-zone", Free: 100, Tags: map[string]string{"kubernetes.io/role/internal-elb": "1"}}
+func (b *bed) Lookup(context.Context, stack.ID, input.Needs) (input.AWS, error) {
+	subnet := func(id, zone string) input.Subnet {
+		return input.Subnet{ID: id, Zone: zone, Locale: "availability-zone", Free: 100, Tags: map[string]string{"kubernetes.io/role/internal-elb": "1"}}
 	}
-	return ingress.AWS{Subnets: []ingress.Subnet{subnet("subnet-a", "a"), subnet("subnet-b", "b")}}, nil
+	return input.AWS{Subnets: []input.Subnet{subnet("subnet-a", "a"), subnet("subnet-b", "b")}}, nil
 }
 
 func (b *bed) Plan(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {

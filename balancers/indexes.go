@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
@@ -38,7 +38,7 @@ var Indexes = map[string]func(*networkingv1.Ingress) []string{
 		return groups
 	},
 	serviceField: func(i *networkingv1.Ingress) (names []string) {
-		for _, service := range ingress.NeedsOf(ingress.Input{Members: []membership.Member{{Ingress: i}}}).Services {
+		for _, service := range input.NeedsOf(input.Input{Members: []membership.Member{{Ingress: i}}}).Services {
 			names = append(names, service.Name)
 		}
 		return names

@@ -21,6 +21,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -193,15 +194,15 @@ func (p *pass) build(ctx context.Context) error {
 		p.built = true
 		return nil
 	}
-	in := ingress.Input{
+	in := input.Input{
 		Group: p.group, Members: p.holdRefused(), Seen: p.seen, Options: p.Options,
 		Rediscover: p.memory.mayRediscover(p.Clock.Now(), p.DriftInterval),
 	}
-	needs := ingress.NeedsOf(in)
+	needs := input.NeedsOf(in)
 	var err error
 	if in.AWS, err = p.Facts.Lookup(ctx, p.id, needs); err != nil && in.Rediscover { // that can wait
 		in.Rediscover = false
-		needs = ingress.NeedsOf(in)
+		needs = input.NeedsOf(in)
 		in.AWS, err = p.Facts.Lookup(ctx, p.id, needs)
 	}
 	if err != nil {
@@ -218,7 +219,7 @@ func (p *pass) build(ctx context.Context) error {
 		return err
 	}
 	if p.Secrets != nil {
-		in.Secrets = p.Secrets.Of(ctx, p.group, ingress.SecretsOf(in))
+		in.Secrets = p.Secrets.Of(ctx, p.group, input.SecretsOf(in))
 	}
 	p.wanted, p.faults = ingress.Build(in)
 	p.built = true

@@ -11,8 +11,8 @@ import (
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/balancers/account"
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/issue"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -27,7 +27,7 @@ type Lookup struct {
 var _ Facts = (*Lookup)(nil)
 
 // Lookup implements Facts. That certificates are not known is no error: it concerns the members that need them alone.
-func (l *Lookup) Lookup(ctx context.Context, id stack.ID, needs ingress.Needs) (out ingress.AWS, err error) {
+func (l *Lookup) Lookup(ctx context.Context, id stack.ID, needs input.Needs) (out input.AWS, err error) {
 	if needs.Subnets {
 		if err := l.subnets(ctx, &out); err != nil {
 			return out, err
@@ -60,7 +60,7 @@ func (l *Lookup) Lookup(ctx context.Context, id stack.ID, needs ingress.Needs) (
 }
 
 // guards finds out what can guard load balancers.
-func (l *Lookup) guards(ctx context.Context, needs ingress.Needs, out *ingress.AWS) {
+func (l *Lookup) guards(ctx context.Context, needs input.Needs, out *input.AWS) {
 	if needs.Shield && l.Network.Shield != nil {
 		out.NoShield = noShield(l.Network.ShieldSubscribed(ctx))
 	}
@@ -81,7 +81,7 @@ func noShield(subscribed bool, err error) string {
 }
 
 // classicACLs are those of AWS WAF Classic that have the IDs, or why there can be none.
-func (l *Lookup) classicACLs(ctx context.Context, ids []string) (found map[string]ingress.Named, none string) {
+func (l *Lookup) classicACLs(ctx context.Context, ids []string) (found map[string]input.Named, none string) {
 	absent := false
 	found = named(ctx, ids, func(ctx context.Context, id string) (string, error) {
 		id, err := l.Network.ClassicACL(ctx, id)
@@ -95,26 +95,26 @@ func (l *Lookup) classicACLs(ctx context.Context, ids []string) (found map[strin
 }
 
 // named looks up what users name. What could not be looked up concerns those who name it alone.
-func named(ctx context.Context, names []string, find func(context.Context, string) (string, error)) map[string]ingress.Named {
-	out := map[string]ingress.Named{}
+func named(ctx context.Context, names []string, find func(context.Context, string) (string, error)) map[string]input.Named {
+	out := map[string]input.Named{}
 	for _, name := range names {
 		arn, err := find(ctx, name)
-		if out[name] = (ingress.Named{ARN: arn}); err != nil {
-			out[name] = ingress.Named{Reason: awserr.Message(err)}
+		if out[name] = (input.Named{ARN: arn}); err != nil {
+			out[name] = input.Named{Reason: awserr.Message(err)}
 		}
 	}
 	return out
 }
 
-func (l *Lookup) subnets(ctx context.Context, out *ingress.AWS) error {
+func (l *Lookup) subnets(ctx context.Context, out *input.AWS) error {
 	subnets, err := l.Network.Subnets(ctx)
 	for _, subnet := range subnets {
-		out.Subnets = append(out.Subnets, ingress.Subnet(subnet))
+		out.Subnets = append(out.Subnets, input.Subnet(subnet))
 	}
 	return err
 }
 
-func (l *Lookup) certificates(ctx context.Context, out *ingress.AWS) {
+func (l *Lookup) certificates(ctx context.Context, out *input.AWS) {
 	issued, err := l.Certificates.Certificates(ctx)
 	var marked map[string]bool
 	if err == nil && l.Issuer != nil {
@@ -131,16 +131,16 @@ func (l *Lookup) certificates(ctx context.Context, out *ingress.AWS) {
 	}
 }
 
-func certificate(c acm.Certificate) ingress.Certificate {
-	return ingress.Certificate{ARN: c.ARN, Domains: c.Domains, CA: c.CA, NotAfter: c.NotAfter}
+func certificate(c acm.Certificate) input.Certificate {
+	return input.Certificate{ARN: c.ARN, Domains: c.Domains, CA: c.CA, NotAfter: c.NotAfter}
 }
 
-func (l *Lookup) own(ctx context.Context, id stack.ID, out *ingress.AWS) {
+func (l *Lookup) own(ctx context.Context, id stack.ID, out *input.AWS) {
 	own, err := l.Issuer.Of(ctx, id)
 	if err != nil {
 		out.NoOwn = awserr.Message(err)
 	}
 	for _, c := range own {
-		out.Own = append(out.Own, ingress.OwnCertificate{Certificate: certificate(c), Waiting: issue.Waiting(c)})
+		out.Own = append(out.Own, input.OwnCertificate{Certificate: certificate(c), Waiting: issue.Waiting(c)})
 	}
 }

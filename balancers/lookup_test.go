@@ -15,7 +15,7 @@ import (
 	"github.com/targetgate/targetgate/aws/acm"
 	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/balancers/account"
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -39,16 +39,16 @@ func (c classic) Named(context.Context, string) (string, error)  { return c.foun
 func TestClassicWebACLsAreLookedUp(t *testing.T) {
 	for name, tc := range map[string]struct {
 		classic classic
-		want    ingress.AWS
+		want    input.AWS
 	}{
-		"it is there":    {classic{found: "id"}, ingress.AWS{ClassicACLs: map[string]ingress.Named{"id": {ARN: "id"}}}},
-		"it is not":      {classic{}, ingress.AWS{ClassicACLs: map[string]ingress.Named{"id": {}}}},
-		"no answer":      {classic{err: errors.New("no")}, ingress.AWS{ClassicACLs: map[string]ingress.Named{"id": {Reason: "no"}}}},
-		"not the Region": {classic{err: wafclassic.ErrNoService}, ingress.AWS{NoClassicACLs: "this Region has no AWS WAF Classic"}},
+		"it is there":    {classic{found: "id"}, input.AWS{ClassicACLs: map[string]input.Named{"id": {ARN: "id"}}}},
+		"it is not":      {classic{}, input.AWS{ClassicACLs: map[string]input.Named{"id": {}}}},
+		"no answer":      {classic{err: errors.New("no")}, input.AWS{ClassicACLs: map[string]input.Named{"id": {Reason: "no"}}}},
+		"not the Region": {classic{err: wafclassic.ErrNoService}, input.AWS{NoClassicACLs: "this Region has no AWS WAF Classic"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lookup := &Lookup{Network: &account.Network{WAFClassic: tc.classic, Clock: clock.RealClock{}}}
-			got, err := lookup.Lookup(t.Context(), stack.ID{}, ingress.Needs{ClassicACLs: []string{"id"}})
+			got, err := lookup.Lookup(t.Context(), stack.ID{}, input.Needs{ClassicACLs: []string{"id"}})
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
 				t.Errorf("error %v (-want +got):\n%s", err, diff)
 			}
@@ -58,10 +58,10 @@ func TestClassicWebACLsAreLookedUp(t *testing.T) {
 
 func TestWithoutACMOtherFactsAreFound(t *testing.T) {
 	lookup := &Lookup{Network: &account.Network{}, Certificates: &account.Issued{ACM: noACM{}, Clock: clock.RealClock{}}}
-	if facts, err := lookup.Lookup(t.Context(), stack.ID{}, ingress.Needs{}); err != nil || facts.NoCertificates != "" {
+	if facts, err := lookup.Lookup(t.Context(), stack.ID{}, input.Needs{}); err != nil || facts.NoCertificates != "" {
 		t.Errorf("without need of certificates: %+v, error %v", facts, err)
 	}
-	if facts, err := lookup.Lookup(t.Context(), stack.ID{}, ingress.Needs{Hosts: []string{"a.example.com"}}); err != nil || facts.NoCertificates != "no answer" {
+	if facts, err := lookup.Lookup(t.Context(), stack.ID{}, input.Needs{Hosts: []string{"a.example.com"}}); err != nil || facts.NoCertificates != "no answer" {
 		t.Errorf("%+v, error %v", facts, err)
 	}
 }

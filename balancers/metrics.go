@@ -11,7 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -55,7 +55,7 @@ const (
 	quotaTargetGroups = "target_groups"
 )
 
-func setLimits(l ingress.Limits) {
+func setLimits(l input.Limits) {
 	for quota, limit := range map[string]int{
 		quotaRules: l.Rules, quotaCertificates: l.Certificates, quotaTargetGroups: l.TargetGroups,
 	} {

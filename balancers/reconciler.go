@@ -16,11 +16,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/issue"
 	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -45,7 +45,7 @@ type Reconciler struct {
 	Stacks Stacks
 
 	// Options say how stacks are built, Class is --ingress-class.
-	Options ingress.Options
+	Options input.Options
 	Class   string
 	// MaxConcurrentReconciles is how many groups are worked on at once.
 	MaxConcurrentReconciles int
@@ -67,7 +67,7 @@ type View interface {
 
 // Facts looks things up in AWS that belong to no stack.
 type Facts interface {
-	Lookup(ctx context.Context, id stack.ID, needs ingress.Needs) (ingress.AWS, error)
+	Lookup(ctx context.Context, id stack.ID, needs input.Needs) (input.AWS, error)
 }
 
 // Issuer has certificates be issued.
@@ -80,7 +80,7 @@ type Issuer interface {
 // Secrets reads Secrets that Ingresses name.
 type Secrets interface {
 	// Of has those that a group needs now, in place of those that it needed before.
-	Of(ctx context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret
+	Of(ctx context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]input.Secret
 }
 
 // Planner says by which steps what is seen becomes what is wanted, and which rules have no room.

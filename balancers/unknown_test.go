@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -79,11 +79,11 @@ func TestANameIsNotGivenWhileTheWebACLIsNotKnown(t *testing.T) {
 // knownACLs has every web ACL of AWS WAF Classic.
 type knownACLs struct{ Facts }
 
-func (k knownACLs) Lookup(ctx context.Context, id stack.ID, needs ingress.Needs) (ingress.AWS, error) {
+func (k knownACLs) Lookup(ctx context.Context, id stack.ID, needs input.Needs) (input.AWS, error) {
 	out, err := k.Facts.Lookup(ctx, id, needs)
-	out.ClassicACLs = map[string]ingress.Named{}
+	out.ClassicACLs = map[string]input.Named{}
 	for _, id := range needs.ClassicACLs {
-		out.ClassicACLs[id] = ingress.Named{ARN: id}
+		out.ClassicACLs[id] = input.Named{ARN: id}
 	}
 	return out, err
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -27,7 +28,7 @@ func (d *draft) access() access {
 		a.groups = append(a.groups, stack.Ref{ID: id})
 	}
 	if len(given) == 0 {
-		a.peer = stack.Ref{Part: securityGroupPart}
+		a.peer = stack.Ref{Part: input.SecurityGroupPart}
 		a.groups = []stack.Ref{a.peer}
 		a.made = []stack.SecurityGroup{d.managed()}
 	}
@@ -36,7 +37,7 @@ func (d *draft) access() access {
 	}
 	a.peer = stack.Ref{ID: options.BackendSecurityGroup}
 	if a.peer.ID == "" {
-		a.peer = stack.Ref{Part: backendPart}
+		a.peer = stack.Ref{Part: input.BackendPart}
 		a.made = append(a.made, shared(options))
 	}
 	a.groups = append(a.groups, a.peer)
@@ -46,17 +47,17 @@ func (d *draft) access() access {
 // managed is the security group that is made for the load balancer.
 func (d *draft) managed() stack.SecurityGroup {
 	return stack.SecurityGroup{
-		Name:        SecurityGroupName(d.in.Options.Cluster, d.in.Group),
+		Name:        input.SecurityGroupName(d.in.Options.Cluster, d.in.Group),
 		Description: "[k8s] Managed SecurityGroup for LoadBalancer",
 		Inbound:     d.inbound(),
-		Tags:        d.in.tagsOf(securityGroupPart, d.keys(annotation.Tags.Name)),
+		Tags:        d.in.TagsOf(input.SecurityGroupPart, d.keys(annotation.Tags.Name)),
 	}
 }
 
 // shared is the security group that all load balancers of a cluster have.
-func shared(options *Options) stack.SecurityGroup {
-	tags := options.tags()
-	maps.Copy(tags, map[string]string{stack.ClusterTag: options.Cluster, stack.SharedResourceTag: backendPart})
+func shared(options *input.Options) stack.SecurityGroup {
+	tags := options.Tags()
+	maps.Copy(tags, map[string]string{stack.ClusterTag: options.Cluster, stack.SharedResourceTag: input.BackendPart})
 	return stack.SecurityGroup{
 		Name:        stack.BackendSecurityGroupName(options.Cluster),
 		Description: "[k8s] Shared Backend SecurityGroup for LoadBalancer",
@@ -79,7 +80,7 @@ func (d *draft) inbound() []stack.Inbound {
 			add(l.port, source)
 		}
 	}
-	for _, rule := range d.in.seenInbound() {
+	for _, rule := range d.in.SeenInbound() {
 		ofBuilt := slices.ContainsFunc(d.listeners, func(l listener) bool { return l.port == rule.From })
 		if !ofBuilt && d.heldOn(rule.From) {
 			rules = append(rules, rule)
@@ -97,7 +98,7 @@ func (d *draft) sources(port int32) []string {
 	var sources []string
 	for _, cidr := range cidrs {
 		prefix, err := netip.ParsePrefix(cidr)
-		if err == nil && (prefix.Addr().Is4() || isDualstack(d.addressType())) {
+		if err == nil && (prefix.Addr().Is4() || input.IsDualstack(d.addressType())) {
 			sources = append(sources, prefix.Masked().String())
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -18,18 +19,18 @@ func TestAccess(t *testing.T) {
 	managed, shared := stack.Ref{Part: "ManagedLBSecurityGroup"}, stack.Ref{Part: "backend-sg"}
 	for name, tc := range map[string]struct {
 		annotations map[string]string
-		options     func(*Options)
+		options     func(*input.Options)
 		groups      []stack.Ref
 		made        []string
 		peer        stack.Ref
 	}{
 		"none given": {groups: []stack.Ref{managed, shared}, made: []string{"k8s-edge-054a6b99ef", "k8s-traffic-prod1-6d7d57e991"}, peer: shared},
 		"none given, without the shared one": {
-			options: func(o *Options) { o.BackendSecurityGroups = false },
+			options: func(o *input.Options) { o.BackendSecurityGroups = false },
 			groups:  []stack.Ref{managed}, made: []string{"k8s-edge-054a6b99ef"}, peer: managed,
 		},
 		"none given, a shared one that others have made": {
-			options: func(o *Options) { o.BackendSecurityGroup = "sg-shared" },
+			options: func(o *input.Options) { o.BackendSecurityGroup = "sg-shared" },
 			groups:  []stack.Ref{managed, {ID: "sg-shared"}}, made: []string{"k8s-edge-054a6b99ef"}, peer: stack.Ref{ID: "sg-shared"},
 		},
 		"IDs before names": {
@@ -41,12 +42,12 @@ func TestAccess(t *testing.T) {
 			groups:      []stack.Ref{{ID: "sg-1"}, shared}, made: []string{"k8s-traffic-prod1-6d7d57e991"}, peer: shared,
 		},
 		"given ones with rules by a flag": {
-			annotations: map[string]string{"security-groups": "sg-1"}, options: func(o *Options) { o.ManageBackendRules = true },
+			annotations: map[string]string{"security-groups": "sg-1"}, options: func(o *input.Options) { o.ManageBackendRules = true },
 			groups: []stack.Ref{{ID: "sg-1"}, shared}, made: []string{"k8s-traffic-prod1-6d7d57e991"}, peer: shared,
 		},
 		"given ones without rules in spite of the flag": {
 			annotations: map[string]string{"security-groups": "sg-1", "manage-backend-security-group-rules": "false"},
-			options:     func(o *Options) { o.ManageBackendRules = true }, groups: []stack.Ref{{ID: "sg-1"}},
+			options:     func(o *input.Options) { o.ManageBackendRules = true }, groups: []stack.Ref{{ID: "sg-1"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,21 +12,22 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
 // CheckAlone is what is wrong with a member as far as it shows without AWS and without the rest of its group. A Service that is not there
 // is no fault: it may come.
 func CheckAlone(
-	group membership.Group, member membership.Member, services map[types.NamespacedName]*corev1.Service, options Options,
+	group membership.Group, member membership.Member, services map[types.NamespacedName]*corev1.Service, options input.Options,
 ) []annotation.Fault {
-	in := Input{Group: group, Members: []membership.Member{member}, Services: services, Options: options, alone: true}
+	in := input.Input{Group: group, Members: []membership.Member{member}, Services: services, Options: options, Alone: true}
 	r := read(&in, 0, forcedBy(member.Params))
 	return append(r.faults, r.warnings...)
 }
 
 // CheckParams is what is wrong with params as far as it shows without AWS and without an Ingress of their class.
-func CheckParams(params *v1beta1.IngressClassParams, options Options) []annotation.Fault {
+func CheckParams(params *v1beta1.IngressClassParams, options input.Options) []annotation.Fault {
 	member := membership.Member{Ingress: &networkingv1.Ingress{}, Params: params}
 	return slices.DeleteFunc(CheckAlone(membership.Group{}, member, nil, options), func(f annotation.Fault) bool { return f.Object == "" })
 }

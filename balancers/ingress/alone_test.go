@@ -10,6 +10,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
@@ -44,7 +45,7 @@ func TestCheckAlone(t *testing.T) {
 			for key, value := range tc.annotations {
 				annotations[annotation.Prefix+key] = value
 			}
-			faults := CheckAlone(membership.Group{Name: "edge"}, membership.Member{Ingress: plain(annotations)}, nil, DefaultOptions("prod", "vpc-1"))
+			faults := CheckAlone(membership.Group{Name: "edge"}, membership.Member{Ingress: plain(annotations)}, nil, input.DefaultOptions("prod", "vpc-1"))
 			if tc.want == "" && len(faults) > 0 || tc.want != "" && (len(faults) != 1 || !strings.Contains(faults[0].Error(), tc.want)) {
 				t.Errorf("faults %v, want one of %q", faults, tc.want)
 			}

@@ -67,7 +67,7 @@ func (b *backed) oidc() (*stack.Auth, error) {
 		Issuer: o.Issuer, AuthorizationEndpoint: o.AuthorizationEndpoint, TokenEndpoint: o.TokenEndpoint, UserInfoEndpoint: o.UserInfoEndpoint,
 		Session: b.session(o.AuthenticationRequestExtraParams),
 	}
-	if b.err != nil || b.in.alone || !slices.Contains(slices.Collect(maps.Values(b.ports)), annotation.HTTPS) {
+	if b.err != nil || b.in.Alone || !slices.Contains(slices.Collect(maps.Values(b.ports)), annotation.HTTPS) {
 		return &stack.Auth{OIDC: out}, b.err
 	}
 	key := types.NamespacedName{Namespace: b.member.Ingress.Namespace, Name: o.SecretName}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -36,13 +37,13 @@ const cognitoPool = `{"userPoolARN":"arn:aws:cognito-idp:eu-west-1:1:userpool/p"
 
 // Users log in over HTTPS, before each rule of the member.
 func TestWhoMayPass(t *testing.T) {
-	oidc := func(in *Input, b *networkingv1.Ingress) { login("good", nil)(in, b) }
+	oidc := func(in *input.Input, b *networkingv1.Ingress) { login("good", nil)(in, b) }
 	ofOIDC := stack.OIDC{
 		Issuer: "https://idp", AuthorizationEndpoint: "https://idp/a", TokenEndpoint: "https://idp/t", UserInfoEndpoint: "https://idp/u",
 		ClientID: "id", Secret: "hidden", Version: "uid/1",
 		Session: stack.Session{Scope: "openid", Cookie: "AWSELBAuthSessionCookie", Timeout: 604800, Unauthenticated: "authenticate"},
 	}
-	cognito := func(_ *Input, b *networkingv1.Ingress) {
+	cognito := func(_ *input.Input, b *networkingv1.Ingress) {
 		for name, value := range map[string]string{
 			"auth-type": "cognito", "auth-idp-cognito": cognitoPool, "auth-scope": "email", "auth-session-cookie": "c", "auth-session-timeout": "60",
 			"auth-on-unauthenticated-request": "deny",
@@ -51,25 +52,25 @@ func TestWhoMayPass(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		do          func(*Input, *networkingv1.Ingress)
+		do          func(*input.Input, *networkingv1.Ingress)
 		path, other *stack.Auth // of the rule that forwards to the Service alone, and of the other one
 	}{
-		"nobody is asked": {func(*Input, *networkingv1.Ingress) {}, nil, nil},
+		"nobody is asked": {func(*input.Input, *networkingv1.Ingress) {}, nil, nil},
 		"OIDC":            {oidc, &stack.Auth{OIDC: &ofOIDC}, &stack.Auth{OIDC: &ofOIDC}},
 		"Cognito": {cognito, &stack.Auth{Cognito: &stack.Cognito{
 			UserPoolARN: "arn:aws:cognito-idp:eu-west-1:1:userpool/p", ClientID: "id", Domain: "shop",
 			Session: stack.Session{Scope: "email", Cookie: "c", Timeout: 60, Unauthenticated: "deny", Extra: map[string]string{"display": "page"}},
 		}}, nil},
-		"the Service says no": {func(in *Input, b *networkingv1.Ingress) {
+		"the Service says no": {func(in *input.Input, b *networkingv1.Ingress) {
 			oidc(in, b)
 			annotateService("auth-type", "none")(in, b)
 		}, nil, &stack.Auth{OIDC: &ofOIDC}},
-		"the Service says yes": {func(in *Input, b *networkingv1.Ingress) {
+		"the Service says yes": {func(in *input.Input, b *networkingv1.Ingress) {
 			oidc(in, b)
 			delete(b.Annotations, annotation.Prefix+"auth-type")
 			annotateService("auth-type", "oidc")(in, b)
 		}, &stack.Auth{OIDC: &ofOIDC}, nil},
-		"tokens": {func(_ *Input, b *networkingv1.Ingress) {
+		"tokens": {func(_ *input.Input, b *networkingv1.Ingress) {
 			b.Annotations[annotation.Prefix+"jwt-validation"] = `{"jwksEndpoint":"https://idp/j","issuer":"idp",` +
 				`"additionalClaims":[{"format":"string-array","name":"aud","values":["shop"]}]}`
 		}, &stack.Auth{JWT: &stack.JWT{
@@ -127,17 +128,17 @@ func TestSecretsOf(t *testing.T) {
 	in := three(t)
 	b := in.Members[1].Ingress
 	login("mine", nil)(&in, b)
-	if got := SecretsOf(in); !slices.Equal(got, []types.NamespacedName{{Namespace: "shop", Name: "mine"}}) {
+	if got := input.SecretsOf(in); !slices.Equal(got, []types.NamespacedName{{Namespace: "shop", Name: "mine"}}) {
 		t.Errorf("Secrets %v", got)
 	}
 	delete(b.Annotations, annotation.Prefix+"auth-type")
-	if got := SecretsOf(in); len(got) > 0 {
+	if got := input.SecretsOf(in); len(got) > 0 {
 		t.Errorf("Secrets %v without a login", got)
 	}
 	serviceOf(in.Services, "b").Annotations = map[string]string{
 		annotation.Prefix + "auth-type": "oidc", annotation.Prefix + "auth-idp-oidc": strings.ReplaceAll(b.Annotations[annotation.Prefix+"auth-idp-oidc"], "mine", "of-service"),
 	}
-	if got := SecretsOf(in); !slices.Contains(got, types.NamespacedName{Namespace: "shop", Name: "of-service"}) {
+	if got := input.SecretsOf(in); !slices.Contains(got, types.NamespacedName{Namespace: "shop", Name: "of-service"}) {
 		t.Errorf("Secrets %v, want that of the Service", got)
 	}
 }
@@ -146,7 +147,7 @@ func TestReadSecret(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "7"}, Data: map[string][]byte{
 		"clientId": []byte("id\n"), "clientSecret": []byte("a secret\r\n\x00"),
 	}}
-	if diff := cmp.Diff(Secret{ClientID: "id", Secret: "a secret", Version: "u/7"}, ReadSecret(secret)); diff != "" {
+	if diff := cmp.Diff(input.Secret{ClientID: "id", Secret: "a secret", Version: "u/7"}, input.ReadSecret(secret)); diff != "" {
 		t.Errorf("secret (-want +got):\n%s", diff)
 	}
 }
@@ -174,8 +175,8 @@ func TestTransforms(t *testing.T) {
 func TestMutualAuthentication(t *testing.T) {
 	const store = "arn:aws:elasticloadbalancing:eu-west-1:1:truststore/s/1"
 	in := three(t)
-	in.AWS.TrustStores = map[string]Named{"s": {ARN: store}}
-	https := func(in Input) *stack.MutualAuth {
+	in.AWS.TrustStores = map[string]input.Named{"s": {ARN: store}}
+	https := func(in input.Input) *stack.MutualAuth {
 		got, _ := Build(in)
 		if got.LoadBalancers[0].Listeners[0].MutualAuth != nil {
 			t.Error("clients are asked for certificates over HTTP")

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -32,7 +33,7 @@ func (r *reading) actionOf(backend networkingv1.IngressBackend, field string) (s
 // onlyService is the Service of a backend that forwards to it alone; nil for other backends.
 func (r *reading) onlyService(backend networkingv1.IngressServiceBackend) *corev1.Service {
 	name := backend.Name
-	if backend.Port.Name == useAnnotation {
+	if backend.Port.Name == input.UseAnnotation {
 		action, _, _ := annotation.Actions.Member(name).In(r.annotations())
 		if action.ForwardConfig.Len() != 1 {
 			return nil
@@ -50,7 +51,7 @@ func (r *reading) answerOf(backend networkingv1.IngressBackend, field string) (s
 			Field: field + ".resource", Reason: "resources cannot be backends of a load balancer: want a service",
 		}
 	}
-	if service.Port.Name == useAnnotation {
+	if service.Port.Name == input.UseAnnotation {
 		return r.annotatedAction(service.Name, field)
 	}
 	port := intstr.FromInt32(service.Port.Number)
@@ -130,7 +131,7 @@ func (r *reading) forward(config *annotation.Forward, field string) (stack.Actio
 			return stack.Action{}, err
 		}
 		ref, err := r.targetGroup(target)
-		if errors.Is(err, errNoService) && r.in.alone {
+		if errors.Is(err, errNoService) && r.in.Alone {
 			continue
 		}
 		if errors.Is(err, errNoService) {
@@ -171,7 +172,7 @@ func (r *reading) targetGroup(target annotation.Target) (stack.Ref, error) {
 		return stack.Ref{ID: target.TargetGroupARN}, nil
 	case target.TargetGroupName != "":
 		arn := r.in.AWS.TargetGroups[target.TargetGroupName]
-		if arn == "" && !r.in.alone {
+		if arn == "" && !r.in.Alone {
 			return stack.Ref{}, fmt.Errorf("the account has no target group %.64q in this Region", target.TargetGroupName)
 		}
 		return stack.Ref{ID: arn}, nil

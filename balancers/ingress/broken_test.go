@@ -20,18 +20,19 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
 // three is a group with the members shop/a, shop/b and shop/c, which are alike.
-func three(t testing.TB) Input {
+func three(t testing.TB) input.Input {
 	t.Helper()
-	in := Input{
+	in := input.Input{
 		Group:   membership.Group{Name: "edge"},
-		Options: DefaultOptions("prod-1", "vpc-1"),
-		AWS: AWS{Subnets: vpcSubnets(), Certificates: []Certificate{
+		Options: input.DefaultOptions("prod-1", "vpc-1"),
+		AWS: input.AWS{Subnets: vpcSubnets(), Certificates: []input.Certificate{
 			{ARN: "arn:acm:wild", Domains: []string{"*.example.com"}},
-		}, ClassicACLs: map[string]Named{"a": {ARN: "a"}, "b": {ARN: "b"}}},
+		}, ClassicACLs: map[string]input.Named{"a": {ARN: "a"}, "b": {ARN: "b"}}},
 	}
 	var services []*corev1.Service
 	for _, name := range []string{"a", "b", "c"} {
@@ -59,7 +60,7 @@ spec:
 	return in
 }
 
-func annotate(in *Input, member int, name, value string) {
+func annotate(in *input.Input, member int, name, value string) {
 	in.Members[member].Ingress.Annotations[name] = value
 }
 
@@ -90,7 +91,7 @@ func rulesOf(s stack.Stack, without string) map[int32][]stack.Rule {
 // breaks are ways to break shop/b, with what its fault says.
 var breaks = map[string]struct {
 	annotation, value string
-	do                func(in *Input, b *networkingv1.Ingress)
+	do                func(in *input.Input, b *networkingv1.Ingress)
 	fault             string
 }{
 	"a scheme that is none":                {annotation: "scheme", value: "public", fault: `scheme, value "public": want internal or internet-facing`},
@@ -111,13 +112,13 @@ var breaks = map[string]struct {
 	"a security group that does not exist": {annotation: "security-groups", value: "blue", fault: "0 security groups of the VPC have the tag Name=blue"},
 	"rules without the shared group": {
 		annotation: "manage-backend-security-group-rules", value: "true",
-		do: func(in *Input, _ *networkingv1.Ingress) { in.Options.BackendSecurityGroups = false }, fault: "needs the shared security group",
+		do: func(in *input.Input, _ *networkingv1.Ingress) { in.Options.BackendSecurityGroups = false }, fault: "needs the shared security group",
 	},
 	"another value of an attribute":         {annotation: "load-balancer-attributes", value: "k=b", do: agreeOn("load-balancer-attributes", "k=a"), fault: `value "b": the group has "a"`},
 	"attributes that are no map":            {annotation: "load-balancer-attributes", value: "k", fault: "has no equals sign"},
 	"another value of a tag":                {annotation: "tags", value: "team=b", do: agreeOn("tags", "team=a"), fault: `value "b": the group has "a"`},
 	"a tag of the controller":               {annotation: "tags", value: "ingress.k8s.aws/stack=x", fault: "is the controller's own"},
-	"a tag that is left to others":          {annotation: "tags", value: "cost=x", do: func(in *Input, _ *networkingv1.Ingress) { in.Options.ExternalTags = []string{"cost"} }, fault: "--external-managed-tags"},
+	"a tag that is left to others":          {annotation: "tags", value: "cost=x", do: func(in *input.Input, _ *networkingv1.Ingress) { in.Options.ExternalTags = []string{"cost"} }, fault: "--external-managed-tags"},
 	"ports that are no JSON":                {annotation: "listen-ports", value: "80", fault: "is not the JSON that is wanted"},
 	"no port":                               {annotation: "listen-ports", value: "[]", fault: "want at least one listener"},
 	"another protocol on a port":            {annotation: "listen-ports", value: `[{"HTTPS":80}]`, fault: `the group has "HTTP"`},
@@ -130,32 +131,32 @@ var breaks = map[string]struct {
 	"a redirect to a port that is none":     {annotation: "ssl-redirect", value: "https", fault: "want an integer from 1 to 65535"},
 	"another redirect":                      {annotation: "ssl-redirect", value: "8443", do: agreeOn("ssl-redirect", "443"), fault: `the group has "443"`},
 	"another value of a listener attribute": {annotation: "listener-attributes.HTTP-80", value: "k=b", do: agreeOn("listener-attributes.HTTP-80", "k=a"), fault: `the group has "a"`},
-	"a host without certificate":            {do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].Host = "b.example.org" }, fault: `spec.rules[0].host, value "b.example.org": no certificate in ACM`},
-	"a TLS host without certificate": {do: func(_ *Input, b *networkingv1.Ingress) {
+	"a host without certificate":            {do: func(_ *input.Input, b *networkingv1.Ingress) { b.Spec.Rules[0].Host = "b.example.org" }, fault: `spec.rules[0].host, value "b.example.org": no certificate in ACM`},
+	"a TLS host without certificate": {do: func(_ *input.Input, b *networkingv1.Ingress) {
 		b.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"b.example.com", "x.y.example.com"}}}
 	}, fault: `spec.tls[0].hosts[1], value "x.y.example.com"`},
-	"a certificate of another authority": {do: func(in *Input, b *networkingv1.Ingress) {
+	"a certificate of another authority": {do: func(in *input.Input, b *networkingv1.Ingress) {
 		b.Spec.Rules[0].Host = "b.example.org"
-		in.AWS.Certificates = append(in.AWS.Certificates, Certificate{ARN: "arn:acm:b", Domains: []string{"b.example.org"}, CA: "b"})
+		in.AWS.Certificates = append(in.AWS.Certificates, input.Certificate{ARN: "arn:acm:b", Domains: []string{"b.example.org"}, CA: "b"})
 		in.AWS.Certificates[0].CA, in.Options.AllowedCAs = "a", []string{"a"}
 	}, fault: "no certificate in ACM is for this host"},
-	"certificates that are not known": {do: func(in *Input, _ *networkingv1.Ingress) {
-		in.AWS = AWS{Subnets: in.AWS.Subnets, NoCertificates: "no answer"}
+	"certificates that are not known": {do: func(in *input.Input, _ *networkingv1.Ingress) {
+		in.AWS = input.AWS{Subnets: in.AWS.Subnets, NoCertificates: "no answer"}
 		annotate(in, 0, annotation.Prefix+"certificate-arn", certARN("wild"))
 		annotate(in, 2, annotation.Prefix+"certificate-arn", certARN("wild"))
 	}, fault: "ACM are not known: no answer"},
-	"HTTPS without hosts": {annotation: "listen-ports", value: `[{"HTTPS":8443}]`, do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].Host = "" }, fault: "port 8443 is HTTPS and has no certificate"},
-	"two default backends": {do: func(in *Input, b *networkingv1.Ingress) {
+	"HTTPS without hosts": {annotation: "listen-ports", value: `[{"HTTPS":8443}]`, do: func(_ *input.Input, b *networkingv1.Ingress) { b.Spec.Rules[0].Host = "" }, fault: "port 8443 is HTTPS and has no certificate"},
+	"two default backends": {do: func(in *input.Input, b *networkingv1.Ingress) {
 		backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "a", Port: networkingv1.ServiceBackendPort{Number: 80}}}
 		in.Members[0].Ingress.Spec.DefaultBackend, b.Spec.DefaultBackend = &backend, &backend
 	}, fault: `spec.defaultBackend, value "shop/b": the group has "shop/a"`},
-	"a Service without the port":         {do: func(in *Input, _ *networkingv1.Ingress) { serviceOf(in.Services, "b").Spec.Ports[0].Port = 81 }, fault: `Service shop/b, spec.ports, value "80": the Service has no port`},
+	"a Service without the port":         {do: func(in *input.Input, _ *networkingv1.Ingress) { serviceOf(in.Services, "b").Spec.Ports[0].Port = 81 }, fault: `Service shop/b, spec.ports, value "80": the Service has no port`},
 	"nodes as targets without node port": {annotation: "target-type", value: "instance", fault: "has no node port"},
-	"a missing Service, not tolerated": {do: func(in *Input, b *networkingv1.Ingress) {
+	"a missing Service, not tolerated": {do: func(in *input.Input, b *networkingv1.Ingress) {
 		in.Options.TolerateMissingService = false
 		b.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name = "x"
 	}, fault: `paths[0].backend, value "x": this Service does not exist`},
-	"a missing action, not tolerated": {do: func(in *Input, b *networkingv1.Ingress) {
+	"a missing action, not tolerated": {do: func(in *input.Input, b *networkingv1.Ingress) {
 		in.Options.TolerateMissingAction = false
 		delete(b.Annotations, annotation.Prefix+"actions.act")
 	}, fault: "the annotation alb.ingress.kubernetes.io/actions.act does not exist"},
@@ -174,14 +175,14 @@ var breaks = map[string]struct {
 	"a redirect to another protocol":    {annotation: "actions.act", value: redirectOf(`"protocol":"http","statusCode":"HTTP_302"`), fault: `redirectConfig.protocol "http": want HTTP, HTTPS`},
 	"a redirect to a long host":         {annotation: "actions.act", value: redirectOf(`"host":"` + strings.Repeat("a", 129) + `","statusCode":"HTTP_302"`), fault: "redirectConfig.host has 129 characters"},
 	"a redirect to itself, other query": {annotation: "actions.act", value: redirectOf(`"query":"a=b","statusCode":"HTTP_302"`), fault: "paths[1]: the redirect leads to where it is"},
-	"a default backend that redirects to itself": {annotation: "actions.act", value: redirectOf(`"statusCode":"HTTP_302"`), do: func(_ *Input, b *networkingv1.Ingress) {
+	"a default backend that redirects to itself": {annotation: "actions.act", value: redirectOf(`"statusCode":"HTTP_302"`), do: func(_ *input.Input, b *networkingv1.Ingress) {
 		b.Spec.DefaultBackend = b.Spec.Rules[0].HTTP.Paths[1].Backend.DeepCopy()
 	}, fault: "spec.defaultBackend: the redirect leads to where it is"},
 	"conditions that are no JSON":     {annotation: "conditions.b", value: "x", fault: "is not the JSON that is wanted"},
 	"conditions of no field":          {annotation: "conditions.b", value: `[{"field":"x"}]`, fault: "want host-header"},
 	"conditions of both kinds":        {annotation: "conditions.b", value: `[{"field":"host-header","hostHeaderConfig":{"regexValues":["x"]}}]`, fault: "host-header has values and regular expressions"},
 	"too many values":                 {annotation: "conditions.b", value: `[{"field":"source-ip","sourceIpConfig":{"values":["1","2","3","4","5"]}}]`, fault: "the rule has 7 values in its conditions: AWS takes 5"},
-	"a wildcard":                      {do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].HTTP.Paths[1].Path = "/*" }, fault: `spec.rules[0].http.paths[1], value "/*": wildcards are for pathType ImplementationSpecific`},
+	"a wildcard":                      {do: func(_ *input.Input, b *networkingv1.Ingress) { b.Spec.Rules[0].HTTP.Paths[1].Path = "/*" }, fault: `spec.rules[0].http.paths[1], value "/*": wildcards are for pathType ImplementationSpecific`},
 	"two conditions of methods":       {annotation: "conditions.b", value: `[{"field":"http-request-method","httpRequestMethodConfig":{"values":["GET"]}},{"field":"http-request-method","httpRequestMethodConfig":{"values":["HEAD"]}}]`, fault: "two conditions of http-request-method"},
 	"a method in small letters":       {annotation: "conditions.b", value: `[{"field":"http-request-method","httpRequestMethodConfig":{"values":["get"]}}]`, fault: `conditions.b, value "[{\"field\":\"http-request-method\",\"httpRequestMethodConfig\":{\"values\":[\"get\"]}}]": http-request-method "get": want`},
 	"too many wildcards":              {annotation: "conditions.b", value: `[{"field":"path-pattern","pathPatternConfig":{"values":["/*/*/*/*/*/*"]}}]`, fault: "the rule has 7 wildcards in its conditions: AWS takes 6"},
@@ -192,14 +193,14 @@ var breaks = map[string]struct {
 	"a regular expression of no form": {annotation: "conditions.b", value: `[{"field":"http-header","httpHeaderConfig":{"httpHeaderName":"X-A","regexValues":["(a"]}}]`, fault: `"(a" is no regular expression`},
 	"a parameter without a value":     {annotation: "conditions.b", value: `[{"field":"query-string","queryStringConfig":{"values":[{"key":"a"}]}}]`, fault: `query-string "a=": want a value`},
 	"a host without a dot":            {annotation: "conditions.b", value: `[{"field":"host-header","hostHeaderConfig":{"values":["localhost"]}}]`, fault: `host-header "localhost": want 1 to 128 letters`},
-	"a path that is too long": {do: func(_ *Input, b *networkingv1.Ingress) {
+	"a path that is too long": {do: func(_ *input.Input, b *networkingv1.Ingress) {
 		b.Spec.Rules[0].HTTP.Paths[0].Path = "/" + strings.Repeat("a", 126)
 	}, fault: "spec.rules[0].http.paths[0]: path-pattern"},
-	"a path with a blank":           {do: func(_ *Input, b *networkingv1.Ingress) { b.Spec.Rules[0].HTTP.Paths[0].Path = "/a b" }, fault: `spec.rules[0].http.paths[0]: path-pattern "/a b": want 1 to 128 letters`},
+	"a path with a blank":           {do: func(_ *input.Input, b *networkingv1.Ingress) { b.Spec.Rules[0].HTTP.Paths[0].Path = "/a b" }, fault: `spec.rules[0].http.paths[0]: path-pattern "/a b": want 1 to 128 letters`},
 	"a target group twice":          {annotation: "actions.act", value: weighted("b", "b"), fault: "target group shop/b-b:80 is there twice: want it once"},
 	"a target group by another ARN": {annotation: "actions.act", value: `{"type":"forward","targetGroupARN":"arn:aws:elasticloadbalancing:eu-west-1:1:loadbalancer/app/a/b"}`, fault: "want the ARN of a target group"},
 	"gRPC on HTTP":                  {annotation: "backend-protocol-version", value: "GRPC", fault: `paths[0], value "shop/b-b:80": the targets are reached by GRPC, which AWS does not have behind HTTP, as on port 80`},
-	"HTTP/2 as default backend on HTTP": {annotation: "backend-protocol-version", value: "HTTP2", do: func(_ *Input, b *networkingv1.Ingress) {
+	"HTTP/2 as default backend on HTTP": {annotation: "backend-protocol-version", value: "HTTP2", do: func(_ *input.Input, b *networkingv1.Ingress) {
 		b.Spec.DefaultBackend, b.Spec.Rules = b.Spec.Rules[0].HTTP.Paths[0].Backend.DeepCopy(), nil
 	}, fault: `spec.defaultBackend, value "shop/b-b:80": the targets are reached by HTTP2`},
 	"a health check of a relative path":   {annotation: "healthcheck-path", value: "health", fault: `healthcheck-path, value "health": want a slash`},
@@ -215,13 +216,13 @@ var breaks = map[string]struct {
 	"a mitigation of another algorithm":   {annotation: "target-group-attributes", value: "load_balancing.algorithm.anomaly_mitigation=on,load_balancing.algorithm.type=round_robin", fault: "needs load_balancing.algorithm.type=weighted_random"},
 	"a slow start of another algorithm":   {annotation: "target-group-attributes", value: "slow_start.duration_seconds=30,load_balancing.algorithm.type=weighted_random", fault: "want 0"},
 	"a cookie of the load balancer":       {annotation: "target-group-attributes", value: "stickiness.app_cookie.cookie_name=AWSALB-a", fault: "does not begin with AWSALB"},
-	"an attribute of params": {do: func(in *Input, _ *networkingv1.Ingress) {
+	"an attribute of params": {do: func(in *input.Input, _ *networkingv1.Ingress) {
 		in.Members[0], in.Members[1] = in.Members[1], in.Members[0]
 		in.Members[0].Params = &v1beta1.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1beta1.IngressClassParamsSpec{
 			LoadBalancerAttributes: []v1beta1.Attribute{{Key: "idle_timeout.timeout_seconds", Value: "0"}},
 		}}
 	}, fault: "IngressClassParams p, spec.loadBalancerAttributes: idle_timeout.timeout_seconds=0"},
-	"an attribute of a listener in params": {do: func(in *Input, _ *networkingv1.Ingress) {
+	"an attribute of a listener in params": {do: func(in *input.Input, _ *networkingv1.Ingress) {
 		in.Members[0], in.Members[1] = in.Members[1], in.Members[0]
 		in.Members[0].Params = &v1beta1.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1beta1.IngressClassParamsSpec{
 			Listeners: []v1beta1.Listener{{Protocol: "HTTP", Port: 80, ListenerAttributes: []v1beta1.Attribute{{Key: "a b"}}}},
@@ -235,7 +236,7 @@ var breaks = map[string]struct {
 	"too many tags of the Service":   {annotation: "tags", value: tagged("a", 24), do: annotateService("tags", tagged("b", 24)), fault: "Service shop/b, annotation alb.ingress.kubernetes.io/tags"},
 	"too many tags of the group":     {annotation: "tags", value: tagged("a", 24), do: agreeOn("tags", tagged("b", 24)), fault: "the load balancer would have 48 tags of the user's, and its quota is 47"},
 	"a certificate of no form":       {annotation: "certificate-arn", value: "b", fault: `certificate-arn, value "b": "b": want the ARN of a certificate`},
-	"a certificate of params of no form": {do: func(in *Input, _ *networkingv1.Ingress) {
+	"a certificate of params of no form": {do: func(in *input.Input, _ *networkingv1.Ingress) {
 		in.Members[1].Params = &v1beta1.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1beta1.IngressClassParamsSpec{CertificateArn: []string{""}}}
 	}, fault: "IngressClassParams p, spec.certificateArn: want ARNs"},
 	"a security group of no form":                        {annotation: "security-groups", value: "sg-x", fault: `"sg-x": want an ID such as sg-`},
@@ -243,7 +244,7 @@ var breaks = map[string]struct {
 	"a web ACL of WAF Classic, of no form":               {annotation: "web-acl-id", value: "a/b", fault: "want the ID of a web ACL of AWS WAF Classic, or none"},
 	"a web ACL of no form":                               {annotation: "wafv2-acl-arn", value: "acl", fault: "want the ARN of a regional web ACL, or none"},
 	"an internal load balancer without public addresses": {annotation: "ip-address-type", value: "dualstack-without-public-ipv4", fault: "the load balancer is internal: want another type"},
-	"a resource as backend": {do: func(_ *Input, b *networkingv1.Ingress) {
+	"a resource as backend": {do: func(_ *input.Input, b *networkingv1.Ingress) {
 		b.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{}}
 	}, fault: "resources cannot be backends"},
 	"transforms":                          {annotation: "transforms.b", value: `[{"type":"url-rewrite"}]`, fault: "want urlRewriteConfig with one of rewrites"},
@@ -271,60 +272,60 @@ var breaks = map[string]struct {
 	"a target type that is the Service's": {do: annotateService("target-type", "pod"), fault: `Service shop/b, annotation alb.ingress.kubernetes.io/target-type, value "pod"`},
 	"a control port that is none":         {annotation: "target-control-port.b.80", value: "0", fault: `target-control-port.b.80, value "0": want an integer from 1 to 65535`},
 	"a control port of the Service's":     {do: annotateService("target-control-port.b.80", "x"), fault: `Service shop/b, annotation alb.ingress.kubernetes.io/target-control-port.b.80, value "x"`},
-	"a control port of nodes": {annotation: "target-control-port.b.80", value: "3000", do: func(in *Input, b *networkingv1.Ingress) {
+	"a control port of nodes": {annotation: "target-control-port.b.80", value: "3000", do: func(in *input.Input, b *networkingv1.Ingress) {
 		b.Annotations[annotation.Prefix+"target-type"], serviceOf(in.Services, "b").Spec.Ports[0].NodePort = "instance", 30080
 	}, fault: "AWS has control ports of pods alone, and the target type is instance"},
 	"a protocol of targets":            {annotation: "backend-protocol", value: "TCP", fault: "want HTTP or HTTPS"},
 	"a protocol version":               {annotation: "backend-protocol-version", value: "HTTP3", fault: "want HTTP1, HTTP2 or GRPC"},
 	"attributes of target groups":      {annotation: "target-group-attributes", value: "k", fault: "has no equals sign"},
 	"a health check port that is none": {annotation: "healthcheck-port", value: "admin", fault: "want traffic-port, a number, or the name of a port of Service shop/b"},
-	"a health check port that has a name": {annotation: "healthcheck-port", value: "http", do: func(in *Input, _ *networkingv1.Ingress) {
+	"a health check port that has a name": {annotation: "healthcheck-port", value: "http", do: func(in *input.Input, _ *networkingv1.Ingress) {
 		serviceOf(in.Services, "b").Spec.Ports[0].TargetPort.Type, serviceOf(in.Services, "b").Spec.Ports[0].TargetPort.StrVal = 1, "web"
 	}, fault: `this port's targetPort is the name "web"`},
 	"an interval":          {annotation: "healthcheck-interval-seconds", value: "1", fault: "want an integer from 5 to 300"},
 	"a tag of the Service": {do: annotateService("tags", "elbv2.k8s.aws/cluster=x"), fault: "Service shop/b, annotation alb.ingress.kubernetes.io/tags"},
-	"a Service of IPv6": {do: func(in *Input, _ *networkingv1.Ingress) {
+	"a Service of IPv6": {do: func(in *input.Input, _ *networkingv1.Ingress) {
 		serviceOf(in.Services, "b").Spec.IPFamilies = []corev1.IPFamily{"IPv6"}
 	}, fault: "the Service has IPv6 in spec.ipFamilies, and the load balancer is ipv4"},
-	"an order that is none": {do: func(in *Input, _ *networkingv1.Ingress) { in.Members[1].Fault = &annotation.Fault{Reason: "no order"} }, fault: "no order"},
-	"params of a scheme that is none": {do: func(in *Input, _ *networkingv1.Ingress) {
+	"an order that is none": {do: func(in *input.Input, _ *networkingv1.Ingress) { in.Members[1].Fault = &annotation.Fault{Reason: "no order"} }, fault: "no order"},
+	"params of a scheme that is none": {do: func(in *input.Input, _ *networkingv1.Ingress) {
 		in.Members[1].Params = &v1beta1.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1beta1.IngressClassParamsSpec{Scheme: new("x")}}
 	}, fault: `IngressClassParams p, spec.scheme, value "x"`},
-	"more rules than the quota": {do: func(in *Input, b *networkingv1.Ingress) {
+	"more rules than the quota": {do: func(in *input.Input, b *networkingv1.Ingress) {
 		in.Options.Limits.Rules = 9
 		path := b.Spec.Rules[0].HTTP.Paths[0]
 		path.Path = "/more"
 		b.Spec.Rules[0].HTTP.Paths = append(b.Spec.Rules[0].HTTP.Paths, path)
 	}, fault: "the load balancer would have 10 rules, and its quota is 9"},
-	"more target groups than the quota": {annotation: "actions.act", value: weighted("b", "c"), do: func(in *Input, _ *networkingv1.Ingress) {
+	"more target groups than the quota": {annotation: "actions.act", value: weighted("b", "c"), do: func(in *input.Input, _ *networkingv1.Ingress) {
 		in.Options.Limits.TargetGroups = 2
 		in.Members = append(in.Members[:1:1], in.Members[2], in.Members[1])
 	}, fault: "the load balancer would have 4 target groups, and its quota is 2"},
-	"more certificates than the quota": {do: func(in *Input, b *networkingv1.Ingress) {
+	"more certificates than the quota": {do: func(in *input.Input, b *networkingv1.Ingress) {
 		in.Options.Limits.Certificates = 1
 		b.Spec.Rules[0].Host = "b.example.org"
 		for _, arn := range []string{"1", "2"} {
-			in.AWS.Certificates = append(in.AWS.Certificates, Certificate{ARN: arn, Domains: []string{"b.example.org"}})
+			in.AWS.Certificates = append(in.AWS.Certificates, input.Certificate{ARN: arn, Domains: []string{"b.example.org"}})
 		}
 	}, fault: "the load balancer would have 2 certificates besides the default ones, and its quota is 1"},
 }
 
-func agreeOn(name, value string) func(*Input, *networkingv1.Ingress) {
-	return func(in *Input, _ *networkingv1.Ingress) { annotate(in, 0, annotation.Prefix+name, value) }
+func agreeOn(name, value string) func(*input.Input, *networkingv1.Ingress) {
+	return func(in *input.Input, _ *networkingv1.Ingress) { annotate(in, 0, annotation.Prefix+name, value) }
 }
 
-func annotateService(name, value string) func(*Input, *networkingv1.Ingress) {
-	return func(in *Input, _ *networkingv1.Ingress) {
+func annotateService(name, value string) func(*input.Input, *networkingv1.Ingress) {
+	return func(in *input.Input, _ *networkingv1.Ingress) {
 		serviceOf(in.Services, "b").Annotations = map[string]string{annotation.Prefix + name: value}
 	}
 }
 
 // login has users log in with that Secret, and sets the annotations besides.
-func login(secret string, annotations map[string]string) func(*Input, *networkingv1.Ingress) {
-	return func(in *Input, b *networkingv1.Ingress) {
-		in.Secrets = map[types.NamespacedName]Secret{
+func login(secret string, annotations map[string]string) func(*input.Input, *networkingv1.Ingress) {
+	return func(in *input.Input, b *networkingv1.Ingress) {
+		in.Secrets = map[types.NamespacedName]input.Secret{
 			{Namespace: "shop", Name: "no"}:   {Reason: "does not exist: create it"},
-			{Namespace: "shop", Name: "half"}: ReadSecret(&corev1.Secret{Data: map[string][]byte{"clientID": []byte("id")}}),
+			{Namespace: "shop", Name: "half"}: input.ReadSecret(&corev1.Secret{Data: map[string][]byte{"clientID": []byte("id")}}),
 			{Namespace: "shop", Name: "good"}: {ClientID: "id", Secret: "hidden", Version: "uid/1"},
 		}
 		b.Annotations[annotation.Prefix+"auth-type"] = "oidc"
@@ -336,7 +337,7 @@ func login(secret string, annotations map[string]string) func(*Input, *networkin
 	}
 }
 
-func anyPathType(_ *Input, b *networkingv1.Ingress) {
+func anyPathType(_ *input.Input, b *networkingv1.Ingress) {
 	b.Spec.Rules[0].HTTP.Paths[0].PathType = new(networkingv1.PathTypeImplementationSpecific)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -17,7 +18,7 @@ import (
 // member; those that want another are held. A setting of which only held members speak stays as it is seen.
 //
 // Without members the stack is empty. If all are held it has no load balancer either: what is seen stays.
-func Build(in Input) (stack.Stack, []annotation.Fault) {
+func Build(in input.Input) (stack.Stack, []annotation.Fault) {
 	var all []*reading
 	if len(in.Members) > 0 {
 		forced := forcedBy(in.Members[0].Params)
@@ -41,7 +42,7 @@ func Build(in Input) (stack.Stack, []annotation.Fault) {
 
 // draft is what is wanted by the members that are built.
 type draft struct {
-	in    *Input
+	in    *input.Input
 	all   []*reading
 	built []*reading
 	held  []*reading
@@ -54,8 +55,8 @@ type draft struct {
 	front     *stack.Stack // with what stands in front of the load balancer, nil for nothing
 }
 
-func newDraft(in *Input, all []*reading, seen map[string]vote) *draft {
-	d := &draft{in: in, all: all, seen: seen, balancer: in.seenLoadBalancer()}
+func newDraft(in *input.Input, all []*reading, seen map[string]vote) *draft {
+	d := &draft{in: in, all: all, seen: seen, balancer: in.SeenLoadBalancer()}
 	var candidates []*reading
 	for _, r := range all {
 		if len(r.faults) == 0 {
@@ -94,7 +95,7 @@ func (d *draft) keep() {
 
 // name is that of the load balancer when it is made.
 func (d *draft) name() string {
-	return d.get(annotation.LoadBalancerNameKey.Name, LoadBalancerName(d.in.Options.Cluster, d.in.Group, d.scheme()))
+	return d.get(annotation.LoadBalancerNameKey.Name, input.LoadBalancerName(d.in.Options.Cluster, d.in.Group, d.scheme()))
 }
 
 func (d *draft) scheme() string { return d.get(annotation.Scheme.Name, d.in.Options.DefaultScheme) }
@@ -126,12 +127,12 @@ func (d *draft) stack() stack.Stack {
 	out.SecurityGroups = access.made
 	out.LoadBalancers = []stack.LoadBalancer{{
 		Name:      d.name(),
-		SpareName: spareLoadBalancerName(in.Options.Cluster, in.Group, d.scheme()),
+		SpareName: input.SpareLoadBalancerName(in.Options.Cluster, in.Group, d.scheme()),
 		Scheme:    d.scheme(), AddressType: d.addressType(), Subnets: d.subnets,
 		SecurityGroups: access.groups,
 		Attributes:     attributes,
-		Presets:        in.presets(annotation.AttributesOfBalancer, attributes),
-		Tags:           in.tagsOf(stack.LoadBalancerPart, d.keys(annotation.Tags.Name)),
+		Presets:        in.Presets(annotation.AttributesOfBalancer, attributes),
+		Tags:           in.TagsOf(stack.LoadBalancerPart, d.keys(annotation.Tags.Name)),
 		WebACL:         d.webACL(annotation.WAFv2ACL.Name, in.Options.WAFv2),
 		ClassicACL:     d.webACL(annotation.WAFClassicACL.Name, in.Options.WAFClassic),
 		Shield:         d.shield(),

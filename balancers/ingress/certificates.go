@@ -14,16 +14,17 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // discoverCertificates finds those of all the member's hosts, sorted by ARN. A host without one is a fault.
 func (r *reading) discoverCertificates() {
-	if r.in.alone {
+	if r.in.Alone {
 		r.warnOfSecrets()
 		return
 	}
-	hosts, found := hostsOf(r.member.Ingress), map[string]bool{}
+	hosts, found := input.HostsOf(r.member.Ingress), map[string]bool{}
 	if why := r.in.AWS.NoCertificates; why != "" && len(hosts) > 0 {
 		r.fail(annotation.Fault{Reason: "the certificates of ACM are not known: " + why})
 		return
@@ -31,15 +32,15 @@ func (r *reading) discoverCertificates() {
 	for _, host := range hosts {
 		fits := false
 		for _, certificate := range r.in.AWS.Certificates {
-			if certificate.fits(host.name) && r.in.Options.allows(certificate) {
+			if certificate.Fits(host.Name) && r.in.Options.Allows(certificate) {
 				found[certificate.ARN], fits = true, true
 			}
 		}
 		if !fits {
 			r.fail(annotation.Fault{
-				Field: host.field, Value: host.name,
+				Field: host.Field, Value: host.Name,
 				Reason: "no certificate in ACM is for this host: want one that is issued, or the annotation " + annotation.Certificates.FullName() +
-					unusedSecret(r.member.Ingress, host.name),
+					unusedSecret(r.member.Ingress, host.Name),
 			})
 		}
 	}
@@ -79,8 +80,8 @@ func unusedSecret(ingress *networkingv1.Ingress, host string) string {
 func (r *reading) issueCertificate() {
 	authority, _ := get(r, annotation.PrivateCA)
 	wanted := stack.Certificate{Member: r.name, CA: cmp.Or(authority, r.in.Options.DefaultCA)}
-	for _, host := range hostsOf(r.member.Ingress) {
-		wanted.Domains = append(wanted.Domains, strings.ToLower(host.name))
+	for _, host := range input.HostsOf(r.member.Ingress) {
+		wanted.Domains = append(wanted.Domains, strings.ToLower(host.Name))
 	}
 	if len(wanted.Domains) == 0 {
 		r.fail(r.issueFault("there is no host to issue a certificate for: want one in spec.rules or spec.tls"))
@@ -88,8 +89,8 @@ func (r *reading) issueCertificate() {
 	}
 	slices.Sort(wanted.Domains)
 	wanted.Domains = slices.Compact(wanted.Domains)
-	wanted.Tags = r.in.tagsOf(certificatePart(wanted), r.tags)
-	if _, _, err := annotation.PrivateCA.In(r.annotations()); err != nil || r.in.alone {
+	wanted.Tags = r.in.TagsOf(certificatePart(wanted), r.tags)
+	if _, _, err := annotation.PrivateCA.In(r.annotations()); err != nil || r.in.Alone {
 		return
 	}
 	r.issue = &wanted

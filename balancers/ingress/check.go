@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
@@ -45,7 +46,7 @@ func (d *draft) checkPool() map[*reading]annotation.Fault {
 
 // checkCustomerPool finds pools of a customer's own addresses for load balancers that are created elsewhere than on an Outpost.
 func (d *draft) checkCustomerPool() map[*reading]annotation.Fault {
-	isOnOutpost := func(s Subnet) bool { return s.Locale == "outpost" && slices.Contains(d.subnets, s.ID) }
+	isOnOutpost := func(s input.Subnet) bool { return s.Locale == "outpost" && slices.Contains(d.subnets, s.ID) }
 	if d.balancer != nil && d.balancer.Scheme == d.scheme() || slices.ContainsFunc(d.in.AWS.Subnets, isOnOutpost) {
 		return nil
 	}
@@ -58,7 +59,7 @@ func (d *draft) checkFamilies() map[*reading]annotation.Fault {
 	faults := map[*reading]annotation.Fault{}
 	for _, r := range d.built {
 		for _, group := range r.groups {
-			if group.AddressType == "ipv6" && !isDualstack(d.addressType()) {
+			if group.AddressType == "ipv6" && !input.IsDualstack(d.addressType()) {
 				faults[r] = annotation.Fault{
 					Field: "spec", Value: group.Part,
 					Reason: "the Service has IPv6 in spec.ipFamilies, and the load balancer is " + d.addressType() +
@@ -110,7 +111,7 @@ func (d *draft) checkRedirect() map[*reading]annotation.Fault {
 			return nil
 		}
 	}
-	if seen := seenListener(d.balancer, int32(port)); seen != nil && seen.Protocol == string(annotation.HTTPS) && d.heldOn(seen.Port) {
+	if seen := input.SeenListener(d.balancer, int32(port)); seen != nil && seen.Protocol == string(annotation.HTTPS) && d.heldOn(seen.Port) {
 		return nil // it stays
 	}
 	return d.voters(annotation.SSLRedirect.Name, "no HTTPS listener of the group has this port: want one that has, as in "+
@@ -189,5 +190,5 @@ func (d *draft) findSubnets(a agreed) ([]string, error) {
 	if d.balancer != nil && d.balancer.Scheme == scheme {
 		present = d.balancer.Subnets
 	}
-	return d.in.subnets(a.get(annotation.Subnets.Name, ""), scheme, addressType, present)
+	return d.in.Subnets(a.get(annotation.Subnets.Name, ""), scheme, addressType, present)
 }

@@ -1,6 +1,11 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ingress knows what stack the Ingresses of a group want (build.go). Which Ingresses these are is in its folder membership, what a
-// single annotation means in annotation. It calls nothing: what has to be looked up in AWS is a value (needs.go says which).
+// Package ingress builds the stack that the Ingresses of a group want (build.go). Its folders, each of which knows only those before it:
+//
+//	annotation   what a single annotation means
+//	membership   which Ingresses are ours, and share a load balancer
+//	input        what a stack is built of; what of it has to be looked up
+//
+// It calls nothing: what was looked up in AWS is a value.
 package ingress

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -37,7 +38,7 @@ func (r *reading) readFront() {
 	attributes, _ := get(r, annotation.FrontAttributes)
 	r.addKeys(annotation.FrontAttributes.Name, attributes, annotation.Fault{Annotation: annotation.FrontAttributes.FullName()})
 	tags, _ := get(r, annotation.FrontTags)
-	r.fail(r.in.Options.checkTags(annotation.Fault{
+	r.fail(r.in.Options.CheckTags(annotation.Fault{
 		Annotation: annotation.FrontTags.FullName(), Value: r.annotations()[annotation.FrontTags.FullName()],
 	}, tags))
 	r.addKeys(annotation.FrontTags.Name, tags, annotation.Fault{Annotation: annotation.FrontTags.FullName()})
@@ -50,7 +51,7 @@ func (r *reading) readFront() {
 }
 
 // mostFrontTags is how many tags of users a Network Load Balancer may have besides those by which it is found again.
-const mostFrontTags = mostTags - 3
+const mostFrontTags = input.MostTags - 3
 
 // checkFront finds what is wrong with what a member says, whatever others say; by itself it has all defaults.
 func (r *reading) checkFront(tags int) {
@@ -60,7 +61,7 @@ func (r *reading) checkFront(tags int) {
 		})
 	}
 	own := agreed{votes: r.votes}
-	if reason := overlapping(own.frontCheck()); r.in.alone && reason != "" && own.get(annotation.EnableFront.Name, "") == yesNo(true) {
+	if reason := overlapping(own.frontCheck()); r.in.Alone && reason != "" && own.get(annotation.EnableFront.Name, "") == yesNo(true) {
 		fault := r.votes[annotation.EnableFront.Name].from
 		fault.Reason = reason
 		r.fail(fault)

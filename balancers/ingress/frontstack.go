@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -56,14 +57,14 @@ func (d *draft) frontFault(subnets int) (setting, reason string) {
 func (d *draft) frontBalancer(subnets []string) stack.LoadBalancer {
 	lb := stack.LoadBalancer{
 		Network: true, Name: stack.FrontName(d.name()),
-		SpareName: stack.FrontName(spareLoadBalancerName(d.in.Options.Cluster, d.in.Group, d.frontScheme())),
+		SpareName: stack.FrontName(input.SpareLoadBalancerName(d.in.Options.Cluster, d.in.Group, d.frontScheme())),
 		Scheme:    d.frontScheme(), AddressType: d.addressType(), Subnets: subnets, Allocations: d.list(annotation.FrontAllocations.Name),
 		Attributes: d.keys(annotation.FrontAttributes.Name), Tags: d.frontTags(stack.FrontPart),
 	}
 	if lb.AddressType == annotation.OnlyPublicIPv6 {
 		lb.AddressType = "dualstack"
 	}
-	lb.Presets = d.in.presets(annotation.AttributesOfFront, lb.Attributes)
+	lb.Presets = d.in.Presets(annotation.AttributesOfFront, lb.Attributes)
 	for _, id := range d.list(annotation.FrontSecurityGroups.Name) {
 		lb.SecurityGroups = append(lb.SecurityGroups, stack.Ref{ID: id})
 	}
@@ -78,7 +79,7 @@ func (d *draft) frontScheme() string {
 func (d *draft) frontTags(part string) map[string]string {
 	tags := d.keys(annotation.FrontTags.Name)
 	if len(tags) == 0 {
-		return d.in.tagsOf(part, d.keys(annotation.Tags.Name))
+		return d.in.TagsOf(part, d.keys(annotation.Tags.Name))
 	}
 	maps.Copy(tags, stack.Tags(d.in.Options.Cluster, stack.Ingresses, d.in.Group.String(), part))
 	return tags
@@ -87,19 +88,19 @@ func (d *draft) frontTags(part string) map[string]string {
 // frontSubnets are those that are given; else those that there are; else those of the load balancer, or, for another scheme, those that are
 // found by their tags.
 func (d *draft) frontSubnets() ([]string, error) {
-	dualstack := isDualstack(d.addressType())
+	dualstack := input.IsDualstack(d.addressType())
 	if given := d.list(annotation.FrontSubnets.Name); len(given) > 0 {
-		_, err := d.in.AWS.explicit(given, dualstack)
+		_, err := d.in.AWS.Explicit(given, dualstack)
 		return given, err
 	}
-	if seen := d.in.seenFront(); seen != nil && seen.Scheme == d.frontScheme() {
+	if seen := d.in.SeenFront(); seen != nil && seen.Scheme == d.frontScheme() {
 		return seen.Subnets, nil
 	}
 	if d.frontScheme() == d.scheme() {
 		return d.subnets, nil
 	}
 	var ids []string
-	for _, subnet := range d.in.discover(d.frontScheme(), dualstack) {
+	for _, subnet := range d.in.Discover(d.frontScheme(), dualstack) {
 		ids = append(ids, subnet.ID)
 	}
 	if len(ids) == 0 {
@@ -143,7 +144,8 @@ func (d *draft) addFrontListeners(check stack.HealthCheck) {
 			d.in.Options.Cluster, d.in.Group.String(), strconv.Itoa(int(port)), "alb", tcp, check.Port, check.Protocol,
 		}
 		d.front.TargetGroups = append(d.front.TargetGroups, stack.TargetGroup{
-			Part: part, Name: stack.Name(partsOf(d.in.Group), hashed...), SpareName: stack.Name(partsOf(d.in.Group), append(hashed, spare)...),
+			Part: part, Name: stack.Name(input.PartsOf(d.in.Group), hashed...),
+			SpareName:  stack.Name(input.PartsOf(d.in.Group), append(hashed, input.Spare)...),
 			TargetType: "alb", Protocol: tcp, Port: port, AddressType: "ipv4", TargetPort: ports[port],
 			HealthCheck: check, Tags: d.frontTags(part),
 		})

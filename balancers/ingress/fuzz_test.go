@@ -18,11 +18,12 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
 // obeys fails for a stack that AWS would surely refuse, or that is not whole.
-func obeys(t *testing.T, s stack.Stack, limits Limits) {
+func obeys(t *testing.T, s stack.Stack, limits input.Limits) {
 	t.Helper()
 	parts := map[string]bool{}
 	for _, group := range s.TargetGroups {
@@ -53,7 +54,7 @@ func obeys(t *testing.T, s stack.Stack, limits Limits) {
 	}
 }
 
-func obeysListener(t *testing.T, listener stack.Listener, parts map[string]bool, limits Limits) {
+func obeysListener(t *testing.T, listener stack.Listener, parts map[string]bool, limits input.Limits) {
 	t.Helper()
 	if listener.Port < 1 || listener.Port > 65535 || (listener.Protocol == "HTTPS") != (len(listener.Certificates) > 0) {
 		t.Errorf("listener %d of %s has certificates %v", listener.Port, listener.Protocol, listener.Certificates)
@@ -139,9 +140,9 @@ func TestTwoFaultsOfOneMember(t *testing.T) {
 	}
 }
 
-func checkFuzzed(t *testing.T, in Input) {
+func checkFuzzed(t *testing.T, in input.Input) {
 	t.Helper()
-	NeedsOf(in)
+	input.NeedsOf(in)
 	got, faults := Build(in)
 	obeys(t, got, in.Options.Limits)
 	again, sameFaults := Build(in)

@@ -14,11 +14,12 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/fixture"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // check builds, and compares the stack as a whole.
-func check(t *testing.T, in Input, want stack.Stack, faults ...string) {
+func check(t *testing.T, in input.Input, want stack.Stack, faults ...string) {
 	t.Helper()
 	got, found := Build(in)
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -54,7 +55,7 @@ metadata: {namespace: shop, name: api, uid: uid-api}
 spec: {type: NodePort, ports: [{name: http, port: 80, targetPort: 8080, nodePort: 30081}]}
 `)
 	classes := fixture.Parse[networkingv1.IngressClass](t, `{metadata: {name: alb}, spec: {controller: ingress.k8s.aws/alb}}`)
-	in := Input{Services: byName(services...), AWS: AWS{Subnets: vpcSubnets()}, Options: DefaultOptions("prod-1", "vpc-1")}
+	in := input.Input{Services: byName(services...), AWS: input.AWS{Subnets: vpcSubnets()}, Options: input.DefaultOptions("prod-1", "vpc-1")}
 	in.Group, in.Members = membersOf(t, membership.Objects{Classes: classes, Class: "alb"}, ingresses)
 
 	tags := func(resource string) map[string]string {
@@ -154,7 +155,7 @@ metadata:
     alb.ingress.kubernetes.io/healthcheck-path: /healthz
 spec: {ports: [{name: http, port: 80, targetPort: http}]}
 `)
-	in := Input{Services: byName(services...), AWS: AWS{Subnets: vpcSubnets()}, Options: DefaultOptions("prod-1", "vpc-1")}
+	in := input.Input{Services: byName(services...), AWS: input.AWS{Subnets: vpcSubnets()}, Options: input.DefaultOptions("prod-1", "vpc-1")}
 	in.Group, in.Members = membersOf(t, membership.Objects{Class: "alb"}, ingresses)
 
 	const part = "app/app-app:80"

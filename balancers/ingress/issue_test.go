@@ -14,6 +14,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -24,15 +25,15 @@ func TestIssuedCertificates(t *testing.T) {
 		waiting   = `annotation alb.ingress.kubernetes.io/create-acm-cert, value "true": its certificate for a.example.net, b.example.net ` +
 			"is not issued yet: "
 	)
-	own := func(arn, ca, waiting string, domains ...string) OwnCertificate {
-		return OwnCertificate{Certificate{ARN: arn, Domains: domains, CA: ca}, waiting}
+	own := func(arn, ca, waiting string, domains ...string) input.OwnCertificate {
+		return input.OwnCertificate{Certificate: input.Certificate{ARN: arn, Domains: domains, CA: ca}, Waiting: waiting}
 	}
 	both := []string{"a.example.net", "b.example.net"}
 	for name, tc := range map[string]struct {
 		annotations map[string]string
 		hosts       []string
 		defaultCA   string
-		own         []OwnCertificate
+		own         []input.OwnCertificate
 		noOwn       string
 
 		part, ca string // of the certificate that is wanted
@@ -40,18 +41,18 @@ func TestIssuedCertificates(t *testing.T) {
 		faults   []string
 	}{
 		"not there yet": {hosts: both, part: "amazon_issued/a.example.net-7e561031", faults: []string{waiting + "it is requested from ACM"}},
-		"not issued yet": {hosts: both, own: []OwnCertificate{own("x", "", "ACM works on it", both...)}, part: "amazon_issued/a.example.net-7e561031",
+		"not issued yet": {hosts: both, own: []input.OwnCertificate{own("x", "", "ACM works on it", both...)}, part: "amazon_issued/a.example.net-7e561031",
 			faults: []string{waiting + "ACM works on it"}},
-		"issued, beside one that failed": {hosts: both, own: []OwnCertificate{own("x", "", "failed", both...), own("y", "", "", "B.example.net", "a.example.net")},
+		"issued, beside one that failed": {hosts: both, own: []input.OwnCertificate{own("x", "", "failed", both...), own("y", "", "", "B.example.net", "a.example.net")},
 			part: "amazon_issued/a.example.net-7e561031", serves: "y"},
-		"for other hosts": {hosts: both, own: []OwnCertificate{own("x", "", "", "a.example.net")}, part: "amazon_issued/a.example.net-7e561031",
+		"for other hosts": {hosts: both, own: []input.OwnCertificate{own("x", "", "", "a.example.net")}, part: "amazon_issued/a.example.net-7e561031",
 			faults: []string{waiting + "it is requested from ACM"}},
-		"of another authority": {hosts: both, annotations: map[string]string{"acm-pca-arn": authority}, own: []OwnCertificate{own("x", "", "", both...)},
+		"of another authority": {hosts: both, annotations: map[string]string{"acm-pca-arn": authority}, own: []input.OwnCertificate{own("x", "", "", both...)},
 			part: "private/a.example.net-7e561031", ca: authority, faults: []string{waiting + "it is requested from ACM"}},
-		"of the default authority": {hosts: both, defaultCA: authority, own: []OwnCertificate{own("x", authority, "", both...)},
+		"of the default authority": {hosts: both, defaultCA: authority, own: []input.OwnCertificate{own("x", authority, "", both...)},
 			part: "private/a.example.net-7e561031", ca: authority, serves: "x"},
-		"an empty authority is none":  {hosts: both, defaultCA: authority, annotations: map[string]string{"acm-pca-arn": ""}, own: []OwnCertificate{own("x", authority, "", both...)}, part: "private/a.example.net-7e561031", ca: authority, serves: "x"},
-		"a wildcard":                  {hosts: []string{"*.example.net"}, own: []OwnCertificate{own("x", "", "", "*.example.net")}, part: "amazon_issued/_.example.net-7e561031", serves: "x"},
+		"an empty authority is none":  {hosts: both, defaultCA: authority, annotations: map[string]string{"acm-pca-arn": ""}, own: []input.OwnCertificate{own("x", authority, "", both...)}, part: "private/a.example.net-7e561031", ca: authority, serves: "x"},
+		"a wildcard":                  {hosts: []string{"*.example.net"}, own: []input.OwnCertificate{own("x", "", "", "*.example.net")}, part: "amazon_issued/_.example.net-7e561031", serves: "x"},
 		"beside one that is given":    {hosts: both, annotations: map[string]string{"certificate-arn": certARN("b")}, serves: certARN("b")},
 		"without a host":              {faults: []string{`annotation alb.ingress.kubernetes.io/create-acm-cert, value "true": there is no host to issue a certificate for: want one in spec.rules or spec.tls`}},
 		"it is not known which exist": {hosts: both, noOwn: "no answer", part: "amazon_issued/a.example.net-7e561031", faults: []string{`annotation alb.ingress.kubernetes.io/create-acm-cert, value "true": the certificates of ACM are not known: no answer`}},

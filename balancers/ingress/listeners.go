@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -70,7 +71,7 @@ func (d *draft) certificates(l *listener) []string {
 		}
 	}
 	onPort := func(r *reading) bool { return r.listens(l.port) }
-	if seen := seenListener(d.balancer, l.port); seen != nil && d.heldOn(l.port) {
+	if seen := input.SeenListener(d.balancer, l.port); seen != nil && d.heldOn(l.port) {
 		present = seen.Certificates
 	}
 	first := slices.IndexFunc(d.all, onPort)
@@ -91,17 +92,17 @@ func (d *draft) stackListeners() []stack.Listener {
 			MutualAuth: d.mutualAuth(l),
 			Attributes: d.keys(attributesOf(l.protocol, l.port)),
 		}
-		wanted.Presets = d.in.presets(annotation.AttributesOfListener, wanted.Attributes)
+		wanted.Presets = d.in.Presets(annotation.AttributesOfListener, wanted.Attributes)
 		if l.protocol == annotation.HTTPS {
 			wanted.SSLPolicy = d.get(of(annotation.SSLPolicy.Name, l.port), d.in.Options.DefaultSSLPolicy)
 		}
 		if d.in.Options.TagListenersAndRules {
-			wanted.Tags = versioned(d.in.tagsOf(strconv.Itoa(int(l.port)), d.userTags(l)), wanted.Default)
+			wanted.Tags = versioned(d.in.TagsOf(strconv.Itoa(int(l.port)), d.userTags(l)), wanted.Default)
 		}
 		for i, rule := range l.rules {
 			users := rule.Tags
 			if rule.Tags = nil; d.in.Options.TagListenersAndRules {
-				rule.Tags = versioned(d.in.tagsOf(fmt.Sprintf("%d:%d", l.port, i+1), users), rule.Action)
+				rule.Tags = versioned(d.in.TagsOf(fmt.Sprintf("%d:%d", l.port, i+1), users), rule.Action)
 			}
 			wanted.Rules = append(wanted.Rules, rule.Rule)
 		}
@@ -134,7 +135,7 @@ func (d *draft) userTags(l *listener) map[string]string {
 			tags[key] = agreed[key]
 		}
 	}
-	seen := seenListener(d.balancer, l.port)
+	seen := input.SeenListener(d.balancer, l.port)
 	for key, value := range agreed {
 		if seen != nil && hasKey(seen.Tags, key) && d.heldSays(l.port, keyed(annotation.Tags.Name, key)) {
 			tags[key] = value
@@ -172,7 +173,7 @@ func (d *draft) fallback(l *listener) stack.Action {
 	if fallbacks := l.fallbacks(); len(fallbacks) > 0 {
 		return l.answer(fallbacks[0].Action)
 	}
-	seen := seenListener(d.balancer, l.port)
+	seen := input.SeenListener(d.balancer, l.port)
 	if seen != nil && slices.ContainsFunc(d.held, func(r *reading) bool {
 		return r.listens(l.port) && r.member.Ingress.Spec.DefaultBackend != nil
 	}) {

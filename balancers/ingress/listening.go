@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -40,7 +41,7 @@ func (r *reading) readListeners() {
 	r.readInbound()
 	if slices.Contains(slices.Collect(maps.Values(ports)), annotation.HTTPS) {
 		r.readHTTPS(explicit)
-	} else if asksForCertificate(r.member) {
+	} else if input.AsksForCertificate(r.member) {
 		r.warnOf(r.issueFault("no listener of this Ingress is for HTTPS: want one in " + annotation.ListenPorts.FullName()))
 	}
 }
@@ -151,10 +152,10 @@ func (r *reading) readMutualAuth() {
 
 // trustStore is the ARN of a trust store, "" for none.
 func (r *reading) trustStore(text string) (string, error) {
-	if text == "" || trustStoreARN.MatchString(text) || r.in.alone {
+	if text == "" || input.TrustStoreARN.MatchString(text) || r.in.Alone {
 		return text, nil
 	}
-	return find("trust store", text, r.in.AWS.TrustStores)
+	return input.Find("trust store", text, r.in.AWS.TrustStores)
 }
 
 // mutualText is the text of a vote.

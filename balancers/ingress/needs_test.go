@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -27,13 +28,13 @@ func TestNeeds(t *testing.T) {
 	for name, tc := range map[string]struct {
 		annotations map[string]string
 		seen        stack.Stack
-		want        Needs
+		want        input.Needs
 	}{
-		"nothing is seen yet":     {want: Needs{Services: named("a", "b", "c"), Hosts: hosts, Subnets: true}},
-		"a load balancer is seen": {seen: seen, want: Needs{Services: named("a", "b", "c"), Hosts: hosts}},
+		"nothing is seen yet":     {want: input.Needs{Services: named("a", "b", "c"), Hosts: hosts, Subnets: true}},
+		"a load balancer is seen": {seen: seen, want: input.Needs{Services: named("a", "b", "c"), Hosts: hosts}},
 		"of another scheme": {
 			seen: seen, annotations: map[string]string{"scheme": "internet-facing"},
-			want: Needs{Services: named("a", "b", "c"), Hosts: hosts, Subnets: true},
+			want: input.Needs{Services: named("a", "b", "c"), Hosts: hosts, Subnets: true},
 		},
 		"names": {
 			seen: seen, annotations: map[string]string{
@@ -41,18 +42,18 @@ func TestNeeds(t *testing.T) {
 				"actions.act": `{"type":"forward","forwardConfig":{"targetGroups":[
 					{"serviceName":"x","servicePort":80,"weight":1},{"targetGroupName":"y","weight":1},{"targetGroupARN":"z","weight":1}]}}`,
 			},
-			want: Needs{
+			want: input.Needs{
 				Services: named("a", "b", "c", "x"), SecurityGroups: []string{"blue"}, TargetGroups: []string{"y"},
 				Hosts: []string{"b.example.com", "c.example.com"}, Subnets: true,
 			},
 		},
 		"no HTTPS": {
 			seen: seen, annotations: map[string]string{"listen-ports": `[{"HTTP":80}]`},
-			want: Needs{Services: named("a", "b", "c"), Hosts: []string{"b.example.com", "c.example.com"}},
+			want: input.Needs{Services: named("a", "b", "c"), Hosts: []string{"b.example.com", "c.example.com"}},
 		},
 		"what cannot be read": {
 			seen: seen, annotations: map[string]string{"listen-ports": `x`, "actions.act": "{", "scheme": "public"},
-			want: Needs{Services: named("a", "b", "c"), Hosts: []string{"b.example.com", "c.example.com"}},
+			want: input.Needs{Services: named("a", "b", "c"), Hosts: []string{"b.example.com", "c.example.com"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +62,7 @@ func TestNeeds(t *testing.T) {
 			for key, value := range tc.annotations {
 				annotate(&in, 0, annotation.Prefix+key, value)
 			}
-			if diff := cmp.Diff(tc.want, NeedsOf(in), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(tc.want, input.NeedsOf(in), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("needs (-want +got):\n%s", diff)
 			}
 		})

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -98,7 +99,7 @@ func isBroken(expression string) bool {
 }
 
 // checkCounts finds what a rule may have once, or some times, and has more often.
-func checkCounts(o *Options, conditions []stack.Condition) error {
+func checkCounts(o *input.Options, conditions []stack.Condition) error {
 	values, wildcards, once := 0, 0, map[string]bool{}
 	for _, c := range conditions {
 		if once[c.Field] && (c.Field == annotation.RequestMethod || c.Field == annotation.SourceIP) {

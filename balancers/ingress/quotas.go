@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -31,7 +32,7 @@ func (d *draft) checkQuotas() map[*reading]annotation.Fault {
 		{"rules", limits.Rules, rules, d.seenRuleKeys()},
 		{"target groups", limits.TargetGroups, groups, d.seenGroupKeys()},
 		{"certificates besides the default ones", limits.Certificates, certificates, d.seenCertificateKeys()},
-		{"tags of the user's", mostTags - len(d.in.tagsOf(stack.LoadBalancerPart)), d.tagKeys(), d.seenTagKeys()},
+		{"tags of the user's", input.MostTags - len(d.in.TagsOf(stack.LoadBalancerPart)), d.tagKeys(), d.seenTagKeys()},
 	} {
 		if faults := d.over(quota); len(faults) > 0 {
 			return faults
@@ -115,7 +116,7 @@ func (d *draft) seenRuleKeys() map[string]bool {
 
 // mayBeHeld reports whether what sends to these target groups may be a held member's: not if they are all of others.
 func (d *draft) mayBeHeld(arns ...string) bool {
-	parts := d.in.seenParts()
+	parts := d.in.SeenParts()
 	isOfOthers := func(arn string) bool {
 		part, ours := parts[arn]
 		return ours && !slices.ContainsFunc(d.held, func(r *reading) bool { return strings.HasPrefix(part, r.name+"-") })
@@ -150,7 +151,7 @@ func (d *draft) groupKeys() map[*reading][]string {
 }
 
 func (d *draft) seenGroupKeys() map[string]bool {
-	parts, keys := d.in.seenParts(), map[string]bool{}
+	parts, keys := d.in.SeenParts(), map[string]bool{}
 	if d.balancer == nil {
 		return keys
 	}
@@ -196,7 +197,7 @@ func (d *draft) seenCertificateKeys() map[string]bool {
 
 // tagKeys are the keys of the tags that members give to what they share, without those that it has anyway.
 func (d *draft) tagKeys() map[*reading][]string {
-	keys, own := map[*reading][]string{}, d.in.tagsOf(stack.LoadBalancerPart)
+	keys, own := map[*reading][]string{}, d.in.TagsOf(stack.LoadBalancerPart)
 	for _, r := range d.built {
 		for _, key := range slices.Sorted(maps.Keys(r.tags)) {
 			if !hasKey(own, key) {
@@ -209,7 +210,7 @@ func (d *draft) tagKeys() map[*reading][]string {
 
 // seenTagKeys are those of the load balancer that is seen.
 func (d *draft) seenTagKeys() map[string]bool {
-	keys, own := map[string]bool{}, d.in.tagsOf(stack.LoadBalancerPart)
+	keys, own := map[string]bool{}, d.in.TagsOf(stack.LoadBalancerPart)
 	if d.balancer == nil {
 		return keys
 	}

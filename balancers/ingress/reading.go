@@ -11,12 +11,13 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
 // reading is what one member asks for, by itself.
 type reading struct {
-	in     *Input
+	in     *input.Input
 	member membership.Member
 	name   string
 	params v1beta1.IngressClassParamsSpec
@@ -48,7 +49,7 @@ type rule struct {
 }
 
 // read reads a member. Whatever cannot be read is a fault of its own, and the rest is read all the same.
-func read(in *Input, i int, forced map[string]bool) *reading {
+func read(in *input.Input, i int, forced map[string]bool) *reading {
 	member := in.Members[i]
 	r := &reading{in: in, member: member, name: membership.NameOf(member.Ingress), first: i == 0, forced: forced, votes: map[string]vote{}}
 	r.params = member.Settings()
@@ -124,14 +125,14 @@ func (r *reading) paramsFault(field, value, reason string) annotation.Fault {
 // readTags reads the tags of the user.
 func (r *reading) readTags() {
 	own, _ := get(r, annotation.Tags)
-	r.fail(r.in.Options.checkTags(annotation.Fault{
+	r.fail(r.in.Options.CheckTags(annotation.Fault{
 		Annotation: annotation.Tags.FullName(), Value: r.annotations()[annotation.Tags.FullName()],
 	}, own))
 	r.tags = map[string]string{}
 	maps.Copy(r.tags, own)
 	params := r.paramsTags()
 	if len(params) > 0 {
-		r.fail(r.in.Options.checkTags(annotation.Fault{Object: r.paramsObject(), Field: "spec.tags"}, params))
+		r.fail(r.in.Options.CheckTags(annotation.Fault{Object: r.paramsObject(), Field: "spec.tags"}, params))
 	}
 	maps.Copy(r.tags, params)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/fixture"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -24,7 +25,7 @@ import (
 func lines(s stack.Stack, port int32) []string {
 	var out []string
 	for _, balancer := range s.LoadBalancers {
-		listener := seenListener(&balancer, port)
+		listener := input.SeenListener(&balancer, port)
 		if listener == nil {
 			continue
 		}
@@ -212,10 +213,10 @@ func TestRules(t *testing.T) {
 			for key, value := range tc.annotations {
 				ingress.Annotations[annotation.Prefix+key] = value
 			}
-			in := Input{
+			in := input.Input{
 				Group: membership.Group{Namespace: "shop", Name: "web"}, Members: []membership.Member{{Ingress: ingress}},
-				AWS:     AWS{Subnets: vpcSubnets(), TargetGroups: map[string]string{"named": "arn:named"}},
-				Options: DefaultOptions("prod-1", "vpc-1"),
+				AWS:     input.AWS{Subnets: vpcSubnets(), TargetGroups: map[string]string{"named": "arn:named"}},
+				Options: input.DefaultOptions("prod-1", "vpc-1"),
 				Services: byName(fixture.Parse[corev1.Service](t, `
 metadata: {namespace: shop, name: web}
 spec: {ports: [{name: http, port: 80}]}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -26,13 +27,13 @@ func made(s stack.Stack) stack.Stack {
 	for i := range s.SecurityGroups {
 		group := &s.SecurityGroups[i]
 		group.ID = fmt.Sprintf("sg-made%d", i)
-		ids[securityGroupPart] = group.ID
+		ids[input.SecurityGroupPart] = group.ID
 		if group.Shared {
-			ids[backendPart] = group.ID
+			ids[input.BackendPart] = group.ID
 		}
 	}
 	if len(s.SecurityGroups) > 0 {
-		ids[securityGroupPart] = s.SecurityGroups[0].ID
+		ids[input.SecurityGroupPart] = s.SecurityGroups[0].ID
 	}
 	s.TargetGroups = slices.Clone(s.TargetGroups)
 	for i := range s.TargetGroups {
@@ -77,7 +78,7 @@ func made(s stack.Stack) stack.Stack {
 }
 
 // broken makes shop/b one that is held, whatever else it says.
-func broken(in *Input) { serviceOf(in.Services, "b").Spec.Ports[0].Port = 81 }
+func broken(in *input.Input) { serviceOf(in.Services, "b").Spec.Ports[0].Port = 81 }
 
 // What a held member has brought into the group stays as it is seen, where no other says anything of it.
 func TestSettingsOfHeldMemberStay(t *testing.T) {
@@ -131,7 +132,7 @@ func TestSettingsOfHeldMemberStay(t *testing.T) {
 }
 
 // breakAnnotations makes what was said unreadable, where there is something that cannot be read.
-func breakAnnotations(in *Input, annotations map[string]string) {
+func breakAnnotations(in *input.Input, annotations map[string]string) {
 	broken(in)
 	for _, name := range slices.Sorted(maps.Keys(annotations)) {
 		switch name {
@@ -148,7 +149,7 @@ func breakAnnotations(in *Input, annotations map[string]string) {
 func compareKept(t *testing.T, before, after stack.Stack) {
 	t.Helper()
 	was, is := before.LoadBalancers[0], after.LoadBalancers[0]
-	was.Listeners = slices.DeleteFunc(slices.Clone(was.Listeners), func(l stack.Listener) bool { return seenListener(&is, l.Port) == nil })
+	was.Listeners = slices.DeleteFunc(slices.Clone(was.Listeners), func(l stack.Listener) bool { return input.SeenListener(&is, l.Port) == nil })
 	for _, balancer := range []*stack.LoadBalancer{&was, &is} {
 		if balancer.WebACL = nil; len(balancer.Attributes) == 0 {
 			balancer.Attributes = nil

@@ -13,12 +13,13 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // seenVotes are what is seen of the settings that members share. They have no member.
-func seenVotes(in *Input) map[string]vote {
-	lb, r := in.seenLoadBalancer(), &reading{votes: map[string]vote{}}
+func seenVotes(in *input.Input) map[string]vote {
+	lb, r := in.SeenLoadBalancer(), &reading{votes: map[string]vote{}}
 	if lb == nil {
 		return nil
 	}
@@ -26,7 +27,7 @@ func seenVotes(in *Input) map[string]vote {
 	r.add(annotation.Scheme.Name, lb.Scheme, annotation.Fault{})
 	r.add(annotation.AddressType.Name, lb.AddressType, annotation.Fault{})
 	r.add(annotation.Subnets.Name, strings.Join(lb.Subnets, ","), annotation.Fault{})
-	if given, backend := in.givenSecurityGroups(lb); len(given) > 0 {
+	if given, backend := in.GivenSecurityGroups(lb); len(given) > 0 {
 		r.add(annotation.SecurityGroups.Name, strings.Join(given, ","), annotation.Fault{})
 		r.add(annotation.ManageBackendRules.Name, yesNo(backend), annotation.Fault{})
 	}
@@ -46,9 +47,9 @@ func seenVotes(in *Input) map[string]vote {
 		delete(r.votes, keyed(annotation.Tags.Name, part))
 	}
 	for _, listener := range lb.Listeners {
-		r.addSeenListener(listener, in.seenInbound())
+		r.addSeenListener(listener, in.SeenInbound())
 	}
-	r.addSeenFront(in.Seen.Front, in.seenFront())
+	r.addSeenFront(in.Seen.Front, in.SeenFront())
 	return r.votes
 }
 
@@ -68,8 +69,8 @@ func (r *reading) addSeenWebACLs(lb *stack.LoadBalancer) {
 }
 
 // addSeenFallbacks adds whose default backends the listeners have, as far as their target groups tell.
-func addSeenFallbacks(in *Input, readings []*reading, seen map[string]vote) {
-	lb, parts := in.seenLoadBalancer(), in.seenParts()
+func addSeenFallbacks(in *input.Input, readings []*reading, seen map[string]vote) {
+	lb, parts := in.SeenLoadBalancer(), in.SeenParts()
 	if lb == nil {
 		return
 	}

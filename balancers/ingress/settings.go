@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -67,7 +68,7 @@ var loadBalancerName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9]
 // readName checks the load balancer's name where it will be made. The name of one that is seen does not change.
 func (r *reading) readName() {
 	name, set := say(r, annotation.LoadBalancerNameKey, "spec.loadBalancerName", r.params.LoadBalancerName, asIs)
-	if set && r.in.seenLoadBalancer() == nil && (!loadBalancerName.MatchString(name) || strings.HasPrefix(name, "internal-")) {
+	if set && r.in.SeenLoadBalancer() == nil && (!loadBalancerName.MatchString(name) || strings.HasPrefix(name, "internal-")) {
 		fault := r.votes[annotation.LoadBalancerNameKey.Name].from
 		fault.Reason = "want letters, digits and hyphens, no hyphen at either end, and not internal- at the beginning"
 		r.fail(fault)
@@ -98,7 +99,7 @@ func (r *reading) readSSLRedirect() {
 func (r *reading) readShield() {
 	protect, set := get(r, annotation.Shield)
 	switch {
-	case !set || r.in.alone || !r.in.Options.Shield:
+	case !set || r.in.Alone || !r.in.Options.Shield:
 	case r.in.AWS.NoShield != "":
 		r.warnOf(annotation.Fault{Annotation: annotation.Shield.FullName(), Value: yesNo(protect),
 			Reason: r.in.AWS.NoShield + ", the protection is left as it is"})
@@ -128,7 +129,7 @@ func (r *reading) readSubnets() {
 	if ofParams := r.params.Subnets; ofParams != nil {
 		from = annotation.Fault{Object: r.paramsObject(), Field: "spec.subnets"}
 		if len(ofParams.IDs) == 0 {
-			r.addText(annotation.Subnets.Name, selector(ofParams.Tags), from)
+			r.addText(annotation.Subnets.Name, input.Selector(ofParams.Tags), from)
 			return
 		}
 		for _, id := range ofParams.IDs {
@@ -142,10 +143,10 @@ func (r *reading) readSubnets() {
 
 // addSubnets adds a vote for the subnets of these IDs and names.
 func (r *reading) addSubnets(setting string, entries []string, from annotation.Fault) {
-	if len(entries) == 0 || r.in.alone {
+	if len(entries) == 0 || r.in.Alone {
 		return
 	}
-	ids, err := r.in.AWS.subnetIDs(entries)
+	ids, err := r.in.AWS.SubnetIDs(entries)
 	if err != nil {
 		from.Value, from.Reason = strings.Join(entries, ","), err.Error()
 		r.fail(from)
@@ -180,11 +181,11 @@ func (r *reading) readAccess() {
 // addSecurityGroups adds a vote for the security groups of the IDs and names in an annotation.
 func (r *reading) addSecurityGroups(key annotation.Key[[]string]) {
 	entries, set := get(r, key)
-	if !set || len(entries) == 0 || r.in.alone {
+	if !set || len(entries) == 0 || r.in.Alone {
 		return
 	}
 	from := annotation.Fault{Annotation: key.FullName(), Value: r.annotations()[key.FullName()]}
-	ids, err := r.in.AWS.securityGroupIDs(entries)
+	ids, err := r.in.AWS.SecurityGroupIDs(entries)
 	if err != nil {
 		from.Reason = err.Error()
 		r.fail(from)

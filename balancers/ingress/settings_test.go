@@ -15,6 +15,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -94,7 +95,7 @@ func TestParams(t *testing.T) {
 // The certificates of a port are those of all members, the default one the first of the first that has one.
 func TestCertificates(t *testing.T) {
 	in := three(t)
-	in.AWS.Certificates = []Certificate{
+	in.AWS.Certificates = []input.Certificate{
 		{ARN: certARN("z"), Domains: []string{"a.example.com", "other"}}, {ARN: certARN("y"), Domains: []string{"*.EXAMPLE.com"}},
 		{ARN: "x", Domains: []string{"*.a.example.com"}}, {ARN: "w", Domains: []string{"example.com"}}, {ARN: "v", Domains: []string{"*.b.example.com"}},
 	}
@@ -253,7 +254,7 @@ func TestAttributesThatNothingNamesHaveDefaults(t *testing.T) {
 
 // The name of a web ACL counts before an ARN, and what params say before what annotations do.
 func TestWebACLByName(t *testing.T) {
-	known := map[string]Named{"a": {ARN: aclARN("a")}, "p": {ARN: aclARN("p")}, "hidden": {Reason: "access denied"}}
+	known := map[string]input.Named{"a": {ARN: aclARN("a")}, "p": {ARN: aclARN("p")}, "hidden": {Reason: "access denied"}}
 	for name, tc := range map[string]struct {
 		annotations map[string]string
 		params      v1beta1.IngressClassParamsSpec
@@ -288,7 +289,7 @@ func TestWebACLByName(t *testing.T) {
 			if tc.fault != "" && (!got.Members[1].Held || !strings.Contains(fmt.Sprint(faults), tc.fault)) {
 				t.Errorf("held %v, faults %v, want %q", got.Members[1].Held, faults, tc.fault)
 			}
-			needs := NeedsOf(in).WebACLs
+			needs := input.NeedsOf(in).WebACLs
 			if wants := strings.HasPrefix(name, "a name"); (len(needs) == 1) != wants {
 				t.Errorf("looked up: %v", needs)
 			}
@@ -303,7 +304,7 @@ func TestShield(t *testing.T) {
 	if got, faults := Build(in); got.LoadBalancers[0].Shield == nil || !*got.LoadBalancers[0].Shield || len(faults) > 0 {
 		t.Errorf("protection %v, faults %v", got.LoadBalancers[0].Shield, faults)
 	}
-	if !NeedsOf(in).Shield {
+	if !input.NeedsOf(in).Shield {
 		t.Error("the subscription is not looked at")
 	}
 	off := in

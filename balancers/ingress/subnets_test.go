@@ -12,30 +12,31 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 func TestSubnets(t *testing.T) {
-	change := func(id string, do func(*Subnet)) func(*Input) {
-		return func(in *Input) { do(in.AWS.subnet(id)) }
+	change := func(id string, do func(*input.Subnet)) func(*input.Input) {
+		return func(in *input.Input) { do(in.AWS.Subnet(id)) }
 	}
-	tag := func(key, value string) func(*Subnet) {
-		return func(s *Subnet) { s.Tags = map[string]string{key: value} }
+	tag := func(key, value string) func(*input.Subnet) {
+		return func(s *input.Subnet) { s.Tags = map[string]string{key: value} }
 	}
-	untag := func(in *Input) {
+	untag := func(in *input.Input) {
 		for i := range in.AWS.Subnets {
 			in.AWS.Subnets[i].Tags = nil
 		}
 	}
-	add := func(s Subnet) func(*Input) {
-		return func(in *Input) { in.AWS.Subnets = append(in.AWS.Subnets, s) }
+	add := func(s input.Subnet) func(*input.Input) {
+		return func(in *input.Input) { in.AWS.Subnets = append(in.AWS.Subnets, s) }
 	}
 	const zone = "availability-zone"
 	internalRole := "kubernetes.io/role/internal-elb"
 	for name, tc := range map[string]struct {
 		vote, scheme, addressType string
 		present                   []string
-		do                        func(*Input)
+		do                        func(*input.Input)
 		want                      []string
 		fault                     string
 	}{
@@ -46,28 +47,28 @@ func TestSubnets(t *testing.T) {
 			do: untag, want: []string{"subnet-a2", "subnet-b2"},
 		},
 		"not by routes if that is switched off": {
-			do: func(in *Input) { untag(in); in.Options.ByReachability = false }, fault: "no subnet of the VPC fits a load balancer that is internal and ipv4",
+			do: func(in *input.Input) { untag(in); in.Options.ByReachability = false }, fault: "no subnet of the VPC fits a load balancer that is internal and ipv4",
 		},
-		"the lowest ID of a zone": {do: add(Subnet{ID: "subnet-a0", Zone: "eu-west-1a", Locale: zone, Free: 8, Tags: map[string]string{internalRole: ""}}), want: []string{"subnet-a0", "subnet-b2"}},
+		"the lowest ID of a zone": {do: add(input.Subnet{ID: "subnet-a0", Zone: "eu-west-1a", Locale: zone, Free: 8, Tags: map[string]string{internalRole: ""}}), want: []string{"subnet-a0", "subnet-b2"}},
 		"one of the cluster before the lowest ID": {
-			do:   add(Subnet{ID: "subnet-a9", Zone: "eu-west-1a", Locale: zone, Free: 8, Tags: map[string]string{internalRole: "", "kubernetes.io/cluster/prod-1": "shared"}}),
+			do:   add(input.Subnet{ID: "subnet-a9", Zone: "eu-west-1a", Locale: zone, Free: 8, Tags: map[string]string{internalRole: "", "kubernetes.io/cluster/prod-1": "shared"}}),
 			want: []string{"subnet-a9", "subnet-b2"},
 		},
 		"not one of another cluster": {
-			do:    change("subnet-a2", func(s *Subnet) { s.Tags = map[string]string{internalRole: "", "kubernetes.io/cluster/other": "owned"} }),
+			do:    change("subnet-a2", func(s *input.Subnet) { s.Tags = map[string]string{internalRole: "", "kubernetes.io/cluster/other": "owned"} }),
 			fault: "subnet subnet-b2 is the only one",
 		},
 		"one of another cluster if that is not checked": {
-			do: func(in *Input) {
+			do: func(in *input.Input) {
 				in.Options.CheckClusterTag = false
-				in.AWS.subnet("subnet-a2").Tags = map[string]string{internalRole: "", "kubernetes.io/cluster/other": "owned"}
+				in.AWS.Subnet("subnet-a2").Tags = map[string]string{internalRole: "", "kubernetes.io/cluster/other": "owned"}
 			},
 			want: []string{"subnet-a2", "subnet-b2"},
 		},
-		"not one with 7 free addresses":            {do: change("subnet-a2", func(s *Subnet) { s.Free = 7 }), fault: "want subnets in at least 2 zones"},
-		"one alone if that is allowed":             {do: func(in *Input) { in.AWS.subnet("subnet-a2").Free, in.Options.SingleSubnet = 7, true }, want: []string{"subnet-b2"}},
-		"one alone in an outpost":                  {vote: "subnet-a2", do: change("subnet-a2", func(s *Subnet) { s.Locale = "outpost" }), want: []string{"subnet-a2"}},
-		"different locales":                        {do: change("subnet-a2", func(s *Subnet) { s.Locale = "local-zone" }), fault: "subnet subnet-a2 is in a zone of kind local-zone, subnet-b2 of kind availability-zone"},
+		"not one with 7 free addresses":            {do: change("subnet-a2", func(s *input.Subnet) { s.Free = 7 }), fault: "want subnets in at least 2 zones"},
+		"one alone if that is allowed":             {do: func(in *input.Input) { in.AWS.Subnet("subnet-a2").Free, in.Options.SingleSubnet = 7, true }, want: []string{"subnet-b2"}},
+		"one alone in an outpost":                  {vote: "subnet-a2", do: change("subnet-a2", func(s *input.Subnet) { s.Locale = "outpost" }), want: []string{"subnet-a2"}},
+		"different locales":                        {do: change("subnet-a2", func(s *input.Subnet) { s.Locale = "local-zone" }), fault: "subnet subnet-a2 is in a zone of kind local-zone, subnet-b2 of kind availability-zone"},
 		"without IPv6 for dualstack":               {addressType: "dualstack", fault: "internal and dualstack"},
 		"present ones stay":                        {present: []string{"subnet-gone"}, want: []string{"subnet-gone"}},
 		"named ones count before present ones":     {vote: "subnet-b1,subnet-a1", present: []string{"subnet-gone"}, want: []string{"subnet-a1", "subnet-b1"}},
@@ -75,10 +76,10 @@ func TestSubnets(t *testing.T) {
 		"by tags":                                  {vote: `tags:{"kubernetes.io/role/elb":["0","1"]}`, want: []string{"subnet-a1", "subnet-b1"}},
 		"by tags of which one is missing":          {vote: `tags:{"kubernetes.io/role/elb":["1"],"a":["b"]}`, fault: "no subnet of the VPC fits"},
 		"by tags that count before present ones":   {vote: `tags:{"kubernetes.io/role/elb":["1"]}`, present: []string{"subnet-gone"}, want: []string{"subnet-a1", "subnet-b1"}},
-		"by tags, not those with 7 free addresses": {vote: `tags:{"kubernetes.io/role/elb":["1"]}`, do: change("subnet-a1", func(s *Subnet) { s.Free = 7 }), fault: "subnet-b1 is the only one"},
+		"by tags, not those with 7 free addresses": {vote: `tags:{"kubernetes.io/role/elb":["1"]}`, do: change("subnet-a1", func(s *input.Subnet) { s.Free = 7 }), fault: "subnet-b1 is the only one"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := Input{AWS: AWS{Subnets: vpcSubnets()}, Options: DefaultOptions("prod-1", "vpc-1")}
+			in := input.Input{AWS: input.AWS{Subnets: vpcSubnets()}, Options: input.DefaultOptions("prod-1", "vpc-1")}
 			if tc.do != nil {
 				tc.do(&in)
 			}
@@ -88,7 +89,7 @@ func TestSubnets(t *testing.T) {
 			if tc.addressType == "" {
 				tc.addressType = "ipv4"
 			}
-			got, err := in.subnets(tc.vote, tc.scheme, tc.addressType, tc.present)
+			got, err := in.Subnets(tc.vote, tc.scheme, tc.addressType, tc.present)
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("subnets (-want +got):\n%s", diff)
 			}
@@ -100,7 +101,7 @@ func TestSubnets(t *testing.T) {
 }
 
 func TestSubnetIDs(t *testing.T) {
-	aws := AWS{Subnets: vpcSubnets()}
+	aws := input.AWS{Subnets: vpcSubnets()}
 	for i, name := range []string{"blue", "red", "blue", "green"} {
 		aws.Subnets[i].Tags = map[string]string{"Name": name}
 	}
@@ -112,7 +113,7 @@ func TestSubnetIDs(t *testing.T) {
 		"red,red":             "1 subnets of the VPC have the tag Name=red: want 2",
 		"subnet-z":            "the VPC has no subnet subnet-z",
 	} {
-		got, err := aws.subnetIDs(strings.Split(entries, ","))
+		got, err := aws.SubnetIDs(strings.Split(entries, ","))
 		text := strings.Join(got, ",")
 		if err != nil {
 			text = err.Error()
@@ -126,15 +127,15 @@ func TestSubnetIDs(t *testing.T) {
 // TestZones: of subnets in further zones the first member is told, or the load balancer gets them. None goes.
 func TestZones(t *testing.T) {
 	for name, tc := range map[string]struct {
-		do   func(*Input)
+		do   func(*input.Input)
 		want []string // of the load balancer
 		told bool
 	}{
 		"told":                   {want: []string{"subnet-a2", "subnet-gone"}, told: true},
-		"added":                  {do: func(in *Input) { in.Options.AddZones = true }, want: []string{"subnet-a2", "subnet-b2", "subnet-gone"}},
-		"not looked for":         {do: func(in *Input) { in.Rediscover, in.Options.AddZones = false, true }, want: []string{"subnet-a2", "subnet-gone"}},
-		"not of another scheme":  {do: func(in *Input) { annotate(in, 0, annotation.Prefix+"scheme", annotation.InternetFacing) }, want: []string{"subnet-a1", "subnet-b1"}},
-		"not where all are told": {do: func(in *Input) { annotate(in, 1, annotation.Prefix+"subnets", "subnet-a2,subnet-b2") }, want: []string{"subnet-a2", "subnet-b2"}},
+		"added":                  {do: func(in *input.Input) { in.Options.AddZones = true }, want: []string{"subnet-a2", "subnet-b2", "subnet-gone"}},
+		"not looked for":         {do: func(in *input.Input) { in.Rediscover, in.Options.AddZones = false, true }, want: []string{"subnet-a2", "subnet-gone"}},
+		"not of another scheme":  {do: func(in *input.Input) { annotate(in, 0, annotation.Prefix+"scheme", annotation.InternetFacing) }, want: []string{"subnet-a1", "subnet-b1"}},
+		"not where all are told": {do: func(in *input.Input) { annotate(in, 1, annotation.Prefix+"subnets", "subnet-a2,subnet-b2") }, want: []string{"subnet-a2", "subnet-b2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
@@ -144,7 +145,7 @@ func TestZones(t *testing.T) {
 			if tc.do != nil {
 				tc.do(&in)
 			}
-			if !NeedsOf(in).Subnets && (in.Rediscover || name == "not of another scheme") {
+			if !input.NeedsOf(in).Subnets && (in.Rediscover || name == "not of another scheme") {
 				t.Error("subnets are not asked for")
 			}
 			built, faults := Build(in)

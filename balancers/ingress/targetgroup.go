@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -58,7 +59,7 @@ func (b *backed) fault(field, value, reason string) error {
 func (r *reading) addTargetGroup(service *corev1.Service, port intstr.IntOrString) (part string, err error) {
 	b := &backed{reading: r, service: service, port: portOf(service, port)}
 	ingress := r.member.Ingress
-	id := TargetGroup{
+	id := input.TargetGroup{
 		Ingress:    types.NamespacedName{Namespace: ingress.Namespace, Name: ingress.Name},
 		Service:    types.NamespacedName{Namespace: service.Namespace, Name: service.Name},
 		ServiceUID: service.UID, ServicePort: port,
@@ -70,10 +71,10 @@ func (r *reading) addTargetGroup(service *corev1.Service, port intstr.IntOrStrin
 	if b.port == nil {
 		return "", b.fault("spec.ports", port.String(), "the Service has no port with this name or number: want one that it has")
 	}
-	if len(part) > longestTagValue {
+	if len(part) > input.LongestTagValue {
 		return "", annotation.Fault{Field: "metadata.name", Value: ingress.Name, Reason: fmt.Sprintf(
 			"the target group's tag %q would have %d characters, and AWS takes %d: want shorter names of Ingress and Service",
-			stack.Ingresses.ResourceTag(), len(part), longestTagValue)}
+			stack.Ingresses.ResourceTag(), len(part), input.LongestTagValue)}
 	}
 	group, err := b.build(id)
 	if err != nil {
@@ -94,7 +95,7 @@ func portOf(service *corev1.Service, port intstr.IntOrString) *corev1.ServicePor
 }
 
 // build is the target group of that name and port.
-func (b *backed) build(id TargetGroup) (stack.TargetGroup, error) {
+func (b *backed) build(id input.TargetGroup) (stack.TargetGroup, error) {
 	id.TargetType, id.Protocol = b.targetType(), override(b, annotation.BackendProtocol)
 	id.ProtocolVersion = override(b, annotation.BackendProtocolVersion)
 	if b.err != nil {
@@ -119,12 +120,12 @@ func (b *backed) build(id TargetGroup) (stack.TargetGroup, error) {
 	cluster, attributes := b.in.Options.Cluster, override(b, annotation.TargetGroupAttributes)
 	return stack.TargetGroup{
 		Part: id.ResourceTag(), Owner: b.name,
-		Name: id.NameIn(cluster, b.in.Group), SpareName: id.spareNameIn(cluster, b.in.Group),
+		Name: id.NameIn(cluster, b.in.Group), SpareName: id.SpareNameIn(cluster, b.in.Group),
 		TargetType: id.TargetType, Protocol: id.Protocol, ProtocolVersion: id.ProtocolVersion,
 		Port: id.Port, AddressType: b.family(), ControlPort: id.ControlPort,
 		HealthCheck: check,
-		Attributes:  attributes, Presets: b.in.presets(annotation.AttributesOfGroup, attributes),
-		Tags: b.in.tagsOf(id.ResourceTag(), tags),
+		Attributes:  attributes, Presets: b.in.Presets(annotation.AttributesOfGroup, attributes),
+		Tags: b.in.TagsOf(id.ResourceTag(), tags),
 	}, b.err
 }
 
@@ -154,7 +155,7 @@ func (b *backed) number(targetType string) (int32, error) {
 }
 
 // controlPort is 0 if there is none. The annotation names the port of the Service as the Ingress does.
-func (b *backed) controlPort(id TargetGroup) (int32, error) {
+func (b *backed) controlPort(id input.TargetGroup) (int32, error) {
 	key := annotation.TargetControlPort.Member(b.service.Name + "." + id.ServicePort.String())
 	port := override(b, key)
 	if b.err == nil && port != 0 && id.TargetType != "ip" {
@@ -179,7 +180,7 @@ func (b *backed) family() string {
 }
 
 // healthCheck is how targets are checked.
-func (b *backed) healthCheck(id TargetGroup) (stack.HealthCheck, error) {
+func (b *backed) healthCheck(id input.TargetGroup) (stack.HealthCheck, error) {
 	port, err := b.healthCheckPort(id.TargetType)
 	if err != nil {
 		return stack.HealthCheck{}, err
@@ -285,14 +286,14 @@ func (b *backed) tagsOfGroup() (map[string]string, error) {
 	}
 	maps.Copy(tags, own)
 	maps.Copy(tags, b.paramsTags())
-	if err := b.in.Options.checkTags(fault, own); err != nil {
+	if err := b.in.Options.CheckTags(fault, own); err != nil {
 		return nil, err
 	}
-	if n := len(b.in.tagsOf("", tags)); n > mostTags {
+	if n := len(b.in.TagsOf("", tags)); n > input.MostTags {
 		if len(own) == 0 {
 			fault = annotation.Fault{Annotation: annotation.Tags.FullName(), Value: b.annotations()[annotation.Tags.FullName()]}
 		}
-		fault.Reason = fmt.Sprintf("the target group would have %d tags with ours and --default-tags: AWS takes %d", n, mostTags)
+		fault.Reason = fmt.Sprintf("the target group would have %d tags with ours and --default-tags: AWS takes %d", n, input.MostTags)
 		return nil, fault
 	}
 	return tags, nil

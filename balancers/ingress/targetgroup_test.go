@@ -14,12 +14,13 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
 // The first member of three has its target group and binding as they are without annotations, apart from what changes.
 func TestTargetGroup(t *testing.T) {
-	nodePorts := func(in *Input) {
+	nodePorts := func(in *input.Input) {
 		serviceOf(in.Services, "a").Spec.Ports = []corev1.ServicePort{
 			{Name: "http", Port: 80, TargetPort: intstr.FromString("web"), NodePort: 30080},
 			{Name: "admin", Port: 9000, TargetPort: intstr.FromInt32(9001), NodePort: 30090},
@@ -28,7 +29,7 @@ func TestTargetGroup(t *testing.T) {
 	for name, tc := range map[string]struct {
 		ingress, service map[string]string
 		params           v1beta1.IngressClassParamsSpec
-		do               func(*Input)
+		do               func(*input.Input)
 		want             func(*stack.TargetGroup, *stack.BindingSpec)
 	}{
 		"as it is without annotations": {want: func(*stack.TargetGroup, *stack.BindingSpec) {}},
@@ -107,7 +108,7 @@ func TestTargetGroup(t *testing.T) {
 		},
 		"a control port of the port's name, as the Ingress has it": {
 			ingress: map[string]string{"target-control-port.a.http": "3000", "target-control-port.a.80": "4000"},
-			do: func(in *Input) {
+			do: func(in *input.Input) {
 				backend := in.Members[0].Ingress.Spec.Rules[0].HTTP.Paths[0].Backend.Service
 				backend.Port.Name, backend.Port.Number = "http", 0
 			},
@@ -120,7 +121,7 @@ func TestTargetGroup(t *testing.T) {
 			ingress: map[string]string{"target-control-port.b.80": "3000"}, want: func(*stack.TargetGroup, *stack.BindingSpec) {},
 		},
 		"rules for all ports": {
-			do: func(in *Input) { in.Options.UnrestrictedRules = true },
+			do: func(in *input.Input) { in.Options.UnrestrictedRules = true },
 			want: func(_ *stack.TargetGroup, b *stack.BindingSpec) {
 				b.Networking = []intstr.IntOrString{intstr.FromInt32(0)}
 			},
@@ -135,7 +136,7 @@ func TestTargetGroup(t *testing.T) {
 		},
 		"IPv6": {
 			ingress: map[string]string{"ip-address-type": "dualstack"},
-			do: func(in *Input) {
+			do: func(in *input.Input) {
 				for i := range in.AWS.Subnets {
 					in.AWS.Subnets[i].IPv6 = true
 				}
@@ -146,7 +147,7 @@ func TestTargetGroup(t *testing.T) {
 		"tags: the flag, then params, the Service and the Ingress": {
 			ingress: map[string]string{"tags": "i=ingress,s=ingress,p=ingress,d=ingress"}, service: map[string]string{"tags": "s=service,p=service,d=service"},
 			params: v1beta1.IngressClassParamsSpec{Tags: []v1beta1.Tag{{Key: "p", Value: "params"}, {Key: "d", Value: "params"}}},
-			do: func(in *Input) {
+			do: func(in *input.Input) {
 				in.Options.DefaultTags = map[string]string{"d": "default", "ingress.k8s.aws/stack": "x"}
 			},
 			want: func(g *stack.TargetGroup, _ *stack.BindingSpec) {
@@ -155,7 +156,7 @@ func TestTargetGroup(t *testing.T) {
 		},
 		"tags: the flag last": {
 			ingress: map[string]string{"tags": "a=ingress"},
-			do: func(in *Input) {
+			do: func(in *input.Input) {
 				in.Options.DefaultTags, in.Options.DefaultTagsLast = map[string]string{"a": "default", "b": "default"}, true
 			},
 			want: func(g *stack.TargetGroup, _ *stack.BindingSpec) { g.Tags["a"], g.Tags["b"] = "ingress", "default" },
@@ -211,7 +212,7 @@ func TestTheControlPortIsPartOfTheName(t *testing.T) {
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	id := TargetGroup{
+	id := input.TargetGroup{
 		Ingress: types.NamespacedName{Namespace: "shop", Name: "b"}, Service: types.NamespacedName{Namespace: "shop", Name: "b"},
 		ServiceUID: "uid-b", ServicePort: intstr.FromInt32(80), Port: 8080, TargetType: "ip", Protocol: "HTTP", ProtocolVersion: "HTTP1",
 		ControlPort: 3000,

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -76,7 +77,7 @@ func (d *draft) warnOfZones(warn func(*reading, annotation.Fault)) {
 		d.get(annotation.Subnets.Name, "") != "" {
 		return
 	}
-	if found := d.in.elsewhere(d.balancer.Subnets, d.scheme(), isDualstack(d.addressType())); len(found) > 0 {
+	if found := d.in.Elsewhere(d.balancer.Subnets, d.scheme(), input.IsDualstack(d.addressType())); len(found) > 0 {
 		warn(d.built[0], annotation.Fault{Reason: "the load balancer could be in other zones, too, by " + strings.Join(found, ", ") +
 			": name all subnets in " + annotation.Subnets.FullName() + ", or set --add-zones"})
 	}

@@ -6,12 +6,13 @@ package ingress
 import (
 	"cmp"
 
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
 // readWebACL reads the web ACL, whose name counts before its ARN.
 func (r *reading) readWebACL() {
-	if name := webACLName(r.member); name != "" {
+	if name := input.WebACLName(r.member); name != "" {
 		r.readWebACLName(name)
 		return
 	}
@@ -34,12 +35,12 @@ func (r *reading) readWebACLName(name string) {
 	if name != annotation.NoWebACL {
 		r.addFirewall(firewall, from)
 	}
-	if r.in.alone {
+	if r.in.Alone {
 		return
 	}
 	arn, err := annotation.NoWebACL, error(nil)
 	if name != annotation.NoWebACL {
-		arn, err = find("regional web ACL", name, r.in.AWS.WebACLs)
+		arn, err = input.Find("regional web ACL", name, r.in.AWS.WebACLs)
 	}
 	if err != nil {
 		from.Reason = err.Error()
@@ -72,7 +73,7 @@ func (r *reading) addFirewall(service string, from annotation.Fault) {
 
 // readClassicACL reads the web ACL of AWS WAF Classic. An empty value says nothing, as with the incumbent.
 func (r *reading) readClassicACL() {
-	key := classicACLKey(r.member)
+	key := input.ClassicACLKey(r.member)
 	id, set := get(r, key)
 	from := annotation.Fault{Annotation: key.FullName(), Value: id}
 	if !set || id == "" {
@@ -95,10 +96,10 @@ func (r *reading) readClassicACL() {
 }
 
 func (r *reading) addClassicACL(id string, from annotation.Fault) {
-	if r.in.alone || !r.in.Options.WAFClassic {
+	if r.in.Alone || !r.in.Options.WAFClassic {
 		return
 	}
-	if _, err := find("web ACL of AWS WAF Classic with the ID", id, r.in.AWS.ClassicACLs); err != nil {
+	if _, err := input.Find("web ACL of AWS WAF Classic with the ID", id, r.in.AWS.ClassicACLs); err != nil {
 		from.Reason = err.Error()
 		r.fail(from)
 		return

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
@@ -17,7 +18,7 @@ func TestWebACLOfWAFClassic(t *testing.T) {
 		"this Region has no AWS WAF Classic"
 	for name, tc := range map[string]struct {
 		annotations map[string]string
-		options     func(*Options)
+		options     func(*input.Options)
 		none        string
 		want        *string
 		warnings    []string
@@ -31,10 +32,10 @@ func TestWebACLOfWAFClassic(t *testing.T) {
 		"nothing":                      {annotations: map[string]string{"waf-acl-id": "", "web-acl-id": "b"}},
 		"none, and one of AWS WAF":     {annotations: map[string]string{"waf-acl-id": "none", "wafv2-acl-arn": aclARN("a")}, want: new("")},
 		"one, and none of AWS WAF":     {annotations: map[string]string{"waf-acl-id": "a", "wafv2-acl-arn": "none"}, want: new("a"), warnings: []string{retired}, needs: []string{"a"}},
-		"the flag is off":              {annotations: map[string]string{"waf-acl-id": "a"}, options: func(o *Options) { o.WAFClassic = false }, warnings: []string{retired}},
-		"none, and the flag is off":    {annotations: map[string]string{"waf-acl-id": "none"}, options: func(o *Options) { o.WAFClassic = false }},
-		"AWS WAF's flag is off":        {annotations: map[string]string{"waf-acl-id": "a", "wafv2-acl-arn": aclARN("a")}, options: func(o *Options) { o.WAFv2 = false }, want: new("a"), warnings: []string{retired}, needs: []string{"a"}},
-		"the flag is off, and AWS WAF": {annotations: map[string]string{"waf-acl-id": "a", "wafv2-acl-arn": aclARN("a")}, options: func(o *Options) { o.WAFClassic = false }, warnings: []string{retired}},
+		"the flag is off":              {annotations: map[string]string{"waf-acl-id": "a"}, options: func(o *input.Options) { o.WAFClassic = false }, warnings: []string{retired}},
+		"none, and the flag is off":    {annotations: map[string]string{"waf-acl-id": "none"}, options: func(o *input.Options) { o.WAFClassic = false }},
+		"AWS WAF's flag is off":        {annotations: map[string]string{"waf-acl-id": "a", "wafv2-acl-arn": aclARN("a")}, options: func(o *input.Options) { o.WAFv2 = false }, want: new("a"), warnings: []string{retired}, needs: []string{"a"}},
+		"the flag is off, and AWS WAF": {annotations: map[string]string{"waf-acl-id": "a", "wafv2-acl-arn": aclARN("a")}, options: func(o *input.Options) { o.WAFClassic = false }, warnings: []string{retired}},
 		"the Region has none":          {annotations: map[string]string{"waf-acl-id": "a"}, none: absent, warnings: []string{retired, absent + ", what there is is left as it is"}, needs: []string{"a"}},
 		"the Region has none, but AWS WAF": {
 			annotations: map[string]string{"waf-acl-id": "a", "wafv2-acl-arn": aclARN("a")}, none: absent,
@@ -71,7 +72,7 @@ func TestWebACLOfWAFClassic(t *testing.T) {
 			if slices.ContainsFunc(warned, tells) != slices.ContainsFunc(faults, tells) {
 				t.Errorf("told at admission: %v, later: %v", warned, faults)
 			}
-			if needs := NeedsOf(in).ClassicACLs; !slices.Equal(needs, tc.needs) {
+			if needs := input.NeedsOf(in).ClassicACLs; !slices.Equal(needs, tc.needs) {
 				t.Errorf("looked up: %q, want %q", needs, tc.needs)
 			}
 		})
@@ -85,7 +86,7 @@ func TestWebACLsOfBothKinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
-			in.AWS.WebACLs = map[string]Named{"n": {ARN: aclARN("n")}}
+			in.AWS.WebACLs = map[string]input.Named{"n": {ARN: aclARN("n")}}
 			annotate(&in, 1, annotation.Prefix+"waf-acl-id", "a")
 			var named string
 			for name, value := range other {

@@ -25,10 +25,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/targetgate/targetgate/balancers"
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -46,9 +46,9 @@ func (a *account) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 
 func (*account) Complete(context.Context, stack.Stack) (bool, error) { return false, nil }
 
-func (*account) Lookup(context.Context, stack.ID, ingress.Needs) (out ingress.AWS, _ error) {
+func (*account) Lookup(context.Context, stack.ID, input.Needs) (out input.AWS, _ error) {
 	for _, zone := range []string{"a", "b"} {
-		out.Subnets = append(out.Subnets, ingress.Subnet{
+		out.Subnets = append(out.Subnets, input.Subnet{
 			ID: "subnet-" + zone, Zone: zone, Locale: "availability-zone", Free: 100, Tags: map[string]string{"kubernetes.io/role/internal-elb": "1"},
 		})
 	}
@@ -78,7 +78,7 @@ func newPreview(t *testing.T, aws *account, documents string, more ...client.Obj
 		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
 			return plan.Make(wanted, seen, plan.Options{})
 		}),
-		Options: ingress.DefaultOptions("prod", "vpc-1"), Class: "alb",
+		Options: input.DefaultOptions("prod", "vpc-1"), Class: "alb",
 	}}
 }
 

@@ -14,12 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers"
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -50,7 +50,7 @@ func RoutesOf(ctx context.Context, c client.Client, class string, key client.Obj
 	if err := c.Get(ctx, key, object); err != nil {
 		return Routes{}, fmt.Errorf("getting Ingress in namespace %s: %w", key.Namespace, err)
 	}
-	snapshot, options := NewSnapshot(c, nil), ingress.DefaultOptions("any", "any")
+	snapshot, options := NewSnapshot(c, nil), input.DefaultOptions("any", "any")
 	options.DefaultTargetType = "ip" // which wants no node port, where nothing says which
 	reconciler := &balancers.Reconciler{
 		Client: snapshot, Clock: clock.RealClock{}, View: nowhere{}, Facts: nowhere{}, Secrets: nowhere{}, Class: class, Options: options,
@@ -179,10 +179,10 @@ func (nowhere) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 }
 func (nowhere) Complete(context.Context, stack.Stack) (bool, error) { return false, nil }
 
-func (nowhere) Lookup(_ context.Context, _ stack.ID, needs ingress.Needs) (ingress.AWS, error) {
-	out := ingress.AWS{TargetGroups: map[string]string{}, Certificates: []ingress.Certificate{{ARN: "any", Domains: needs.Hosts}}}
+func (nowhere) Lookup(_ context.Context, _ stack.ID, needs input.Needs) (input.AWS, error) {
+	out := input.AWS{TargetGroups: map[string]string{}, Certificates: []input.Certificate{{ARN: "any", Domains: needs.Hosts}}}
 	for _, zone := range []string{"a", "b"} {
-		out.Subnets = append(out.Subnets, ingress.Subnet{
+		out.Subnets = append(out.Subnets, input.Subnet{
 			ID: "subnet-" + zone, Zone: zone, Locale: "availability-zone", Free: 100,
 			Tags: map[string]string{"kubernetes.io/role/internal-elb": "1", "kubernetes.io/role/elb": "1"},
 		})
@@ -190,24 +190,24 @@ func (nowhere) Lookup(_ context.Context, _ stack.ID, needs ingress.Needs) (ingre
 	for _, name := range needs.TargetGroups {
 		out.TargetGroups[name] = name
 	}
-	out.TrustStores, out.WebACLs = map[string]ingress.Named{}, map[string]ingress.Named{}
+	out.TrustStores, out.WebACLs = map[string]input.Named{}, map[string]input.Named{}
 	for _, name := range needs.TrustStores {
-		out.TrustStores[name] = ingress.Named{ARN: name}
+		out.TrustStores[name] = input.Named{ARN: name}
 	}
 	for _, name := range needs.WebACLs {
-		out.WebACLs[name] = ingress.Named{ARN: name}
+		out.WebACLs[name] = input.Named{ARN: name}
 	}
-	out.ClassicACLs = map[string]ingress.Named{}
+	out.ClassicACLs = map[string]input.Named{}
 	for _, id := range needs.ClassicACLs {
-		out.ClassicACLs[id] = ingress.Named{ARN: id}
+		out.ClassicACLs[id] = input.Named{ARN: id}
 	}
 	return out, nil
 }
 
-func (nowhere) Of(_ context.Context, _ membership.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret {
-	out := map[types.NamespacedName]ingress.Secret{}
+func (nowhere) Of(_ context.Context, _ membership.Group, keys []types.NamespacedName) map[types.NamespacedName]input.Secret {
+	out := map[types.NamespacedName]input.Secret{}
 	for _, key := range keys {
-		out[key] = ingress.Secret{ClientID: "any", Secret: "any"}
+		out[key] = input.Secret{ClientID: "any", Secret: "any"}
 	}
 	return out
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
@@ -24,8 +24,8 @@ type Reader struct {
 }
 
 // Of has the Secrets of these keys.
-func (r *Reader) Of(ctx context.Context, _ membership.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret {
-	out := make(map[types.NamespacedName]ingress.Secret, len(keys))
+func (r *Reader) Of(ctx context.Context, _ membership.Group, keys []types.NamespacedName) map[types.NamespacedName]input.Secret {
+	out := make(map[types.NamespacedName]input.Secret, len(keys))
 	for _, key := range keys {
 		secret := &corev1.Secret{}
 		err := r.Client.Get(ctx, key, secret)
@@ -35,17 +35,17 @@ func (r *Reader) Of(ctx context.Context, _ membership.Group, keys []types.Namesp
 }
 
 // read is what a Secret says, or why nothing is known of it.
-func read(label string, secret *corev1.Secret, err error) ingress.Secret {
+func read(label string, secret *corev1.Secret, err error) input.Secret {
 	switch {
 	case apierrors.IsNotFound(err):
-		return ingress.Secret{Reason: "does not exist: create it"}
+		return input.Secret{Reason: "does not exist: create it"}
 	case apierrors.IsForbidden(err):
-		return ingress.Secret{Reason: "may not be read: allow targetgate's service account to get, list and watch it"}
+		return input.Secret{Reason: "may not be read: allow targetgate's service account to get, list and watch it"}
 	case err != nil:
-		return ingress.Secret{Reason: "could not be read: " + err.Error()}
+		return input.Secret{Reason: "could not be read: " + err.Error()}
 	}
 	if key, value, ok := strings.Cut(label, "="); ok && secret.Labels[key] != value {
-		return ingress.Secret{Reason: "has no label " + label + ", which --required-secrets-label wants"}
+		return input.Secret{Reason: "has no label " + label + ", which --required-secrets-label wants"}
 	}
-	return ingress.ReadSecret(secret)
+	return input.ReadSecret(secret)
 }

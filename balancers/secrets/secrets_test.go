@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
@@ -37,7 +37,7 @@ func TestGroupsHearOfTheirSecrets(t *testing.T) {
 	heard := make(chan membership.Group, 10)
 	w.Start(t.Context(), func(group membership.Group) { heard <- group })
 	group := membership.Group{Name: "edge"}
-	get := func() ingress.Secret { return w.Of(t.Context(), group, []types.NamespacedName{key})[key] }
+	get := func() input.Secret { return w.Of(t.Context(), group, []types.NamespacedName{key})[key] }
 	await := func(id string) {
 		t.Helper()
 		for deadline := time.After(20 * time.Second); get().ClientID != id; {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
@@ -48,9 +48,9 @@ func (w *Watcher) Start(ctx context.Context, changed func(membership.Group)) {
 }
 
 // Of has the Secrets that a group needs now, in place of those that it needed before.
-func (w *Watcher) Of(ctx context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]ingress.Secret {
+func (w *Watcher) Of(ctx context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]input.Secret {
 	informers := w.need(group, keys)
-	out := make(map[types.NamespacedName]ingress.Secret, len(keys))
+	out := make(map[types.NamespacedName]input.Secret, len(keys))
 	for _, key := range keys {
 		out[key] = w.get(ctx, key, informers[key])
 	}
@@ -126,7 +126,7 @@ func (w *Watcher) tell(key types.NamespacedName) {
 }
 
 // get reads one that is watched, from the API server while the watch has nothing to say.
-func (w *Watcher) get(ctx context.Context, key types.NamespacedName, informer cache.SharedIndexInformer) ingress.Secret {
+func (w *Watcher) get(ctx context.Context, key types.NamespacedName, informer cache.SharedIndexInformer) input.Secret {
 	if informer.HasSynced() {
 		if object, ok, _ := informer.GetStore().GetByKey(key.String()); ok {
 			return read(w.Label, object.(*corev1.Secret), nil)

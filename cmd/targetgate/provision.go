@@ -26,11 +26,11 @@ import (
 	"github.com/targetgate/targetgate/balancers"
 	"github.com/targetgate/targetgate/balancers/account"
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/secrets"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/webhook/ingresses"
 )
 
@@ -46,7 +46,7 @@ type provisionOptions struct {
 	ForbidClassAnnotation, ForbidGroupName bool
 	// SecretsLabel is key=value of Secrets that may be read; "" for all.
 	SecretsLabel string
-	Ingress      ingress.Options
+	Ingress      input.Options
 
 	names []string // of these flags, apart from --provision
 }
@@ -56,7 +56,7 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 		"Make Application Load Balancers of Ingresses. Without it the flags from here to --load-balancer-settle-time have no effect.")
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	i := &o.Ingress
-	*i = ingress.DefaultOptions("", "")
+	*i = input.DefaultOptions("", "")
 	flags.StringVar(&o.Class, "ingress-class", "alb",
 		"Value of the annotation kubernetes.io/ingress.class of Ingresses that are ours. If empty, those without any class are ours, too.")
 	flags.BoolVar(&o.ForbidClassAnnotation, "disable-ingress-class-annotation", false,
@@ -157,11 +157,11 @@ func (o *provisionOptions) validate(beside bool) (faults []error) {
 	fault(o.DriftInterval < minDriftInterval, "--ingress-drift-interval=%s: want %s or more", o.DriftInterval, minDriftInterval)
 	fault(o.SettleTime < 0, "--load-balancer-settle-time=%s: want 0 or more", o.SettleTime)
 	for _, key := range slices.Sorted(maps.Keys(i.DefaultTags)) {
-		fault(ingress.IsTrackingTag(key), "--default-tags: %s is a tag by which load balancers are found again: want another key", key)
+		fault(input.IsTrackingTag(key), "--default-tags: %s is a tag by which load balancers are found again: want another key", key)
 		fault(slices.Contains(i.ExternalTags, key), "--default-tags: %s is in --external-managed-tags, too: want it in one of them", key)
 	}
 	for _, key := range i.ExternalTags {
-		fault(ingress.IsTrackingTag(key), "--external-managed-tags: %s is a tag by which load balancers are found again", key)
+		fault(input.IsTrackingTag(key), "--external-managed-tags: %s is a tag by which load balancers are found again", key)
 	}
 	return faults
 }

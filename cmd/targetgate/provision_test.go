@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 )
 
 func TestProvisioningIsOffAndHasTheDefaultsOfTheIncumbent(t *testing.T) {
@@ -24,7 +24,7 @@ func TestProvisioningIsOffAndHasTheDefaultsOfTheIncumbent(t *testing.T) {
 	if o.Enabled || o.Class != "alb" || o.Workers != 3 || o.DriftInterval != time.Hour {
 		t.Errorf("%+v, want it off, class alb, 3 workers, 1h", o)
 	}
-	if diff := cmp.Diff(ingress.DefaultOptions("prod", ""), o.Ingress); diff != "" {
+	if diff := cmp.Diff(input.DefaultOptions("prod", ""), o.Ingress); diff != "" {
 		t.Errorf("options of load balancers (-want +got):\n%s", diff)
 	}
 	if len(opts.notices) > 0 {
@@ -56,7 +56,7 @@ func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
 	if diff := cmp.Diff([]string{"feature-gates: IngressPlanAnnotation"}, on.notices); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
-	want := ingress.DefaultOptions("prod", "")
+	want := input.DefaultOptions("prod", "")
 	want.DefaultTargetType, want.WAFv2, want.SingleSubnet, want.CheckClusterTag, want.UnrestrictedRules = "ip", false, true, false, true
 	want.ResetAttributes, want.AddZones, want.WAFClassic = true, true, false
 	want.IssueCertificates, want.DefaultCA = true, ca

@@ -24,6 +24,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -73,11 +74,11 @@ func (m *member) add(q quirk) {
 }
 
 // inputOf is what the group of the members is built of.
-func inputOf(c *cloud, members []*member) ingress.Input {
-	in := ingress.Input{
-		Group: membership.Group{Name: "edge"}, Options: ingress.DefaultOptions(cluster, state.DefaultVPCID), AWS: c.facts(),
+func inputOf(c *cloud, members []*member) input.Input {
+	in := input.Input{
+		Group: membership.Group{Name: "edge"}, Options: input.DefaultOptions(cluster, state.DefaultVPCID), AWS: c.facts(),
 		Services: map[types.NamespacedName]*corev1.Service{},
-		Secrets:  map[types.NamespacedName]ingress.Secret{},
+		Secrets:  map[types.NamespacedName]input.Secret{},
 	}
 	in.Options.ResetAttributes = len(members)%2 == 0
 	for _, m := range members {
@@ -85,7 +86,7 @@ func inputOf(c *cloud, members []*member) ingress.Input {
 			m.ingress.Annotations[key] = strings.NewReplacer("WEBACL", c.webACL, "CLASSIC", c.classicACL).Replace(value)
 		}
 		in.Members = append(in.Members, membership.Member{Ingress: m.ingress, Params: m.params})
-		in.Secrets[types.NamespacedName{Namespace: m.ingress.Namespace, Name: "idp"}] = ingress.Secret{ClientID: "id", Secret: "hidden", Version: "1"}
+		in.Secrets[types.NamespacedName{Namespace: m.ingress.Namespace, Name: "idp"}] = input.Secret{ClientID: "id", Secret: "hidden", Version: "1"}
 		for _, service := range []*corev1.Service{m.web, m.other} {
 			in.Services[types.NamespacedName{Namespace: service.Namespace, Name: service.Name}] = service
 		}
@@ -117,7 +118,7 @@ func check(t testing.TB, members []*member) {
 	t.Helper()
 	c := newCloud(t)
 	in := inputOf(c, members)
-	ingress.NeedsOf(in)
+	input.NeedsOf(in)
 	wanted, faults := ingress.Build(in)
 	refusals := c.apply(t, wanted)
 	for _, refused := range refusals {
@@ -135,7 +136,7 @@ func check(t testing.TB, members []*member) {
 }
 
 // checkHeld checks that members are held for what is odd about themselves alone, and that the others have their rules.
-func checkHeld(t testing.TB, in ingress.Input, members []*member, wanted stack.Stack, faults []annotation.Fault) {
+func checkHeld(t testing.TB, in input.Input, members []*member, wanted stack.Stack, faults []annotation.Fault) {
 	t.Helper()
 	held := map[string]bool{}
 	for _, m := range wanted.Members {

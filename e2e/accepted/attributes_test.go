@@ -12,6 +12,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -58,7 +59,7 @@ func TestAttributesThatNothingNamesGoBack(t *testing.T) {
 }
 
 // converge does what a second pass would.
-func (c *cloud) converge(t *testing.T, in ingress.Input) {
+func (c *cloud) converge(t *testing.T, in input.Input) {
 	t.Helper()
 	wanted, steps := c.again(t, in)
 	result := c.applier.Run(t.Context(), apply.Pass{ID: wanted.ID, Plan: steps})

@@ -35,6 +35,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -123,17 +124,17 @@ func newCloud(t testing.TB) *cloud {
 const cluster = "prod-1"
 
 // facts are what is looked up in AWS.
-func (c *cloud) facts() ingress.AWS {
-	out := ingress.AWS{
+func (c *cloud) facts() input.AWS {
+	out := input.AWS{
 		SecurityGroups: map[string][]string{"given": {c.group}},
 		TargetGroups:   map[string]string{},
-		TrustStores:    map[string]ingress.Named{"partners": {ARN: c.trustStore}},
-		WebACLs:        map[string]ingress.Named{"acl": {ARN: c.webACL}},
-		ClassicACLs:    map[string]ingress.Named{c.classicACL: {ARN: c.classicACL}},
-		Certificates:   []ingress.Certificate{{ARN: certificate, Domains: []string{"*.example.com", "example.com"}}},
+		TrustStores:    map[string]input.Named{"partners": {ARN: c.trustStore}},
+		WebACLs:        map[string]input.Named{"acl": {ARN: c.webACL}},
+		ClassicACLs:    map[string]input.Named{c.classicACL: {ARN: c.classicACL}},
+		Certificates:   []input.Certificate{{ARN: certificate, Domains: []string{"*.example.com", "example.com"}}},
 	}
 	for _, subnet := range c.machine.Options().VPCs[0].Subnets {
-		out.Subnets = append(out.Subnets, ingress.Subnet{
+		out.Subnets = append(out.Subnets, input.Subnet{
 			ID: subnet.ID, Zone: subnet.Zone, Locale: "availability-zone", Free: 100, IPv6: subnet.CIDR6.IsValid(), Public: true,
 			Tags: subnet.Tags,
 		})
@@ -174,7 +175,7 @@ func (c *cloud) apply(t testing.TB, wanted stack.Stack) (refusals []refusal) {
 }
 
 // again is what is wanted in a second pass, which reads what there is, with its steps.
-func (c *cloud) again(t testing.TB, in ingress.Input) (stack.Stack, plan.Plan) {
+func (c *cloud) again(t testing.TB, in input.Input) (stack.Stack, plan.Plan) {
 	t.Helper()
 	in.Seen = c.seen(t, in)
 	wanted, _ := ingress.Build(in)
@@ -183,7 +184,7 @@ func (c *cloud) again(t testing.TB, in ingress.Input) (stack.Stack, plan.Plan) {
 }
 
 // seen is what there is, in full as far as it is compared with what is wanted.
-func (c *cloud) seen(t testing.TB, in ingress.Input) stack.Stack {
+func (c *cloud) seen(t testing.TB, in input.Input) stack.Stack {
 	t.Helper()
 	id := stack.ID{Cluster: cluster, Kind: stack.Ingresses, Name: in.Group.String()}
 	view := c.reader()

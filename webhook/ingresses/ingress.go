@@ -20,6 +20,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -168,7 +169,7 @@ func (v *validator) warnings(ctx context.Context, c membership.Classified) (out 
 	}
 	member := membership.Member{Ingress: c.Ingress, Params: c.Params, Fault: c.Fault}
 	services := map[types.NamespacedName]*corev1.Service{}
-	for _, key := range ingress.NeedsOf(ingress.Input{Members: []membership.Member{member}}).Services {
+	for _, key := range input.NeedsOf(input.Input{Members: []membership.Member{member}}).Services {
 		service := &corev1.Service{}
 		err := v.reader.Get(ctx, key, service)
 		if client.IgnoreNotFound(err) != nil {

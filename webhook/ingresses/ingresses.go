@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/webhook/review"
 )
 
@@ -32,7 +32,7 @@ type Options struct {
 	// ForbidClassAnnotation and ForbidGroupName refuse new uses of annotations.
 	ForbidClassAnnotation, ForbidGroupName bool
 	// Build says how load balancers are made.
-	Build ingress.Options
+	Build input.Options
 }
 
 // +kubebuilder:webhook:path=/validate-networking-v1-ingress,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=false,failurePolicy=ignore,sideEffects=None,groups=networking.k8s.io,resources=ingresses,verbs=create;update,versions=v1,name=vingress.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=10,patch=`{"matchConditions":[{"name":"changes","expression":"request.operation != 'UPDATE' || object.?spec != oldObject.?spec || object.metadata.?annotations != oldObject.metadata.?annotations"}]}`

@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -39,7 +39,7 @@ func newServer(t testing.TB, options Options, objects ...client.Object) *httptes
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), ingressapi.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	options.Build = ingress.DefaultOptions("prod", "vpc-1")
+	options.Build = input.DefaultOptions("prod", "vpc-1")
 	var cached []client.Object
 	for _, object := range objects {
 		if object.GetName() != tooNew {

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package input
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// seenLoadBalancer is the one that serves, else the first; nil if there is none.
-func (in *Input) seenLoadBalancer() *stack.LoadBalancer {
+// SeenLoadBalancer is the one that serves, else the first; nil if there is none.
+func (in *Input) SeenLoadBalancer() *stack.LoadBalancer {
 	return serving(in.Seen.LoadBalancers)
 }
 
@@ -25,8 +25,8 @@ func serving(balancers []stack.LoadBalancer) *stack.LoadBalancer {
 	return &balancers[0]
 }
 
-// seenParts are the parts of the target groups that are seen, by ARN.
-func (in *Input) seenParts() map[string]string {
+// SeenParts are the parts of the target groups that are seen, by ARN.
+func (in *Input) SeenParts() map[string]string {
 	parts := map[string]string{}
 	for _, group := range in.Seen.TargetGroups {
 		parts[group.ARN] = group.Part
@@ -34,9 +34,9 @@ func (in *Input) seenParts() map[string]string {
 	return parts
 }
 
-// givenSecurityGroups are those of the load balancer that were made by others, and whether it has the shared one beside them. There are
+// GivenSecurityGroups are those of the load balancer that were made by others, and whether it has the shared one beside them. There are
 // none if it has one that was made for it.
-func (in *Input) givenSecurityGroups(lb *stack.LoadBalancer) (given []string, backend bool) {
+func (in *Input) GivenSecurityGroups(lb *stack.LoadBalancer) (given []string, backend bool) {
 	shared := in.Options.BackendSecurityGroup
 	managed := ""
 	for _, group := range in.Seen.SecurityGroups {
@@ -59,8 +59,8 @@ func (in *Input) givenSecurityGroups(lb *stack.LoadBalancer) (given []string, ba
 	return given, backend
 }
 
-// seenInbound are the rules of the security group that was made for the load balancer.
-func (in *Input) seenInbound() []stack.Inbound {
+// SeenInbound are the rules of the security group that was made for the load balancer.
+func (in *Input) SeenInbound() []stack.Inbound {
 	for _, group := range in.Seen.SecurityGroups {
 		if !group.Shared {
 			return group.Inbound
@@ -69,7 +69,7 @@ func (in *Input) seenInbound() []stack.Inbound {
 	return nil
 }
 
-func seenListener(lb *stack.LoadBalancer, port int32) *stack.Listener {
+func SeenListener(lb *stack.LoadBalancer, port int32) *stack.Listener {
 	if lb == nil {
 		return nil
 	}
@@ -81,8 +81,8 @@ func seenListener(lb *stack.LoadBalancer, port int32) *stack.Listener {
 	return nil
 }
 
-// seenFront is what stands in front of the load balancer; nil if nothing does.
-func (in *Input) seenFront() *stack.LoadBalancer {
+// SeenFront is what stands in front of the load balancer; nil if nothing does.
+func (in *Input) SeenFront() *stack.LoadBalancer {
 	if in.Seen.Front == nil {
 		return nil
 	}

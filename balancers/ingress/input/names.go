@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package input
 
 import (
 	"strconv"
@@ -13,8 +13,8 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// partsOf are the readable parts of the names of a group's load balancer and security group.
-func partsOf(g membership.Group) []stack.Part {
+// PartsOf are the readable parts of the names of a group's load balancer and security group.
+func PartsOf(g membership.Group) []stack.Part {
 	if g.IsExplicit() {
 		return []stack.Part{{Text: g.Name, Max: 17}}
 	}
@@ -23,20 +23,20 @@ func partsOf(g membership.Group) []stack.Part {
 
 // LoadBalancerName is the name of the group's load balancer, unless an annotation gives another.
 func LoadBalancerName(cluster string, group membership.Group, scheme string) string {
-	return stack.Name(partsOf(group), cluster, group.String(), scheme)
+	return stack.Name(PartsOf(group), cluster, group.String(), scheme)
 }
 
-// spare is hashed at last into the names of what replaces another of the same name.
-const spare = "spare"
+// Spare is hashed at last into the names of what replaces another of the same name.
+const Spare = "spare"
 
-// spareLoadBalancerName is the name of a load balancer that replaces another that has the name.
-func spareLoadBalancerName(cluster string, group membership.Group, scheme string) string {
-	return stack.Name(partsOf(group), cluster, group.String(), scheme, spare)
+// SpareLoadBalancerName is the name of a load balancer that replaces another that has the name.
+func SpareLoadBalancerName(cluster string, group membership.Group, scheme string) string {
+	return stack.Name(PartsOf(group), cluster, group.String(), scheme, Spare)
 }
 
 // SecurityGroupName is the name of the security group that is made for the group's load balancer.
 func SecurityGroupName(cluster string, group membership.Group) string {
-	return stack.Name(partsOf(group), cluster, group.String())
+	return stack.Name(PartsOf(group), cluster, group.String())
 }
 
 // TargetGroup is what the name of a target group depends on. A change of any field makes it another target group's.
@@ -63,9 +63,9 @@ func (t TargetGroup) NameIn(cluster string, group membership.Group) string {
 	return t.name(t.hashed(cluster, group))
 }
 
-// spareNameIn is the name of one that replaces another that has the name.
-func (t TargetGroup) spareNameIn(cluster string, group membership.Group) string {
-	return t.name(append(t.hashed(cluster, group), spare))
+// SpareNameIn is the name of one that replaces another that has the name.
+func (t TargetGroup) SpareNameIn(cluster string, group membership.Group) string {
+	return t.name(append(t.hashed(cluster, group), Spare))
 }
 
 func (t TargetGroup) name(hashed []string) string {

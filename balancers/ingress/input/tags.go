@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package input
 
 import (
 	"fmt"
@@ -17,8 +17,8 @@ import (
 
 // The values of resource tags, besides those of target groups, listeners and rules.
 const (
-	securityGroupPart = "ManagedLBSecurityGroup"
-	backendPart       = "backend-sg"
+	SecurityGroupPart = "ManagedLBSecurityGroup"
+	BackendPart       = "backend-sg"
 )
 
 // IsTrackingTag reports whether what is made is found again by the tag of that key: users may not set it.
@@ -26,15 +26,15 @@ func IsTrackingTag(key string) bool {
 	return slices.Contains([]string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()}, key)
 }
 
-// tagsOf are all tags of a part of the stack. Users' tags count the less the earlier they come; what finds the part again counts most.
-func (in *Input) tagsOf(part string, users ...map[string]string) map[string]string {
-	tags := in.Options.tags(users...)
+// TagsOf are all tags of a part of the stack. Users' tags count the less the earlier they come; what finds the part again counts most.
+func (in *Input) TagsOf(part string, users ...map[string]string) map[string]string {
+	tags := in.Options.Tags(users...)
 	maps.Copy(tags, stack.Tags(in.Options.Cluster, stack.Ingresses, in.Group.String(), part))
 	return tags
 }
 
-// tags are those of users with the default ones.
-func (o *Options) tags(users ...map[string]string) map[string]string {
+// Tags are those of users with the default ones.
+func (o *Options) Tags(users ...map[string]string) map[string]string {
 	layers := append(slices.Clone(users), o.DefaultTags)
 	if o.DefaultTagsLast {
 		layers = append([]map[string]string{o.DefaultTags}, users...)
@@ -46,8 +46,8 @@ func (o *Options) tags(users ...map[string]string) map[string]string {
 	return tags
 }
 
-// checkTags is the fault with the Reason filled in when users may not set one of the tags.
-func (o *Options) checkTags(fault annotation.Fault, tags map[string]string) error {
+// CheckTags is the fault with the Reason filled in when users may not set one of the tags.
+func (o *Options) CheckTags(fault annotation.Fault, tags map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		switch {
 		case IsTrackingTag(key):
@@ -59,7 +59,7 @@ func (o *Options) checkTags(fault annotation.Fault, tags map[string]string) erro
 		case !isTagText(key, 1, longestTagKey) || strings.HasPrefix(strings.ToLower(key), "aws:"):
 			fault.Reason = fmt.Sprintf("the key %.50q: want 1 to 128 %s, and not aws: at the beginning", key, tagCharacters)
 			return fault
-		case !isTagText(tags[key], 0, longestTagValue):
+		case !isTagText(tags[key], 0, LongestTagValue):
 			fault.Reason = fmt.Sprintf("the value %.50q of the tag %s: want at most 256 %s", tags[key], key, tagCharacters)
 			return fault
 		}
@@ -69,9 +69,9 @@ func (o *Options) checkTags(fault annotation.Fault, tags map[string]string) erro
 
 // What AWS takes: so many tags of each thing, with keys and values of so many characters.
 const (
-	mostTags        = 50
+	MostTags        = 50
 	longestTagKey   = 128
-	longestTagValue = 256
+	LongestTagValue = 256
 )
 
 // What tags of load balancers are made of.

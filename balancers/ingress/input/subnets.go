@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package input
 
 import (
 	"cmp"
@@ -17,8 +17,8 @@ import (
 // tagsPrefix begins the vote for subnets by their tags.
 const tagsPrefix = "tags:"
 
-// selector writes tags that subnets must have as a vote.
-func selector(tags map[string][]string) string {
+// Selector writes tags that subnets must have as a vote.
+func Selector(tags map[string][]string) string {
 	text, err := json.Marshal(tags) // with its keys sorted
 	if err != nil {
 		panic(err) // no map of texts has one
@@ -26,15 +26,15 @@ func selector(tags map[string][]string) string {
 	return tagsPrefix + string(text)
 }
 
-// subnetIDs are the IDs of entries that are IDs or names. A name that is there n times takes the n subnets of that name.
-func (a *AWS) subnetIDs(entries []string) ([]string, error) {
+// SubnetIDs are the IDs of entries that are IDs or names. A name that is there n times takes the n subnets of that name.
+func (a *AWS) SubnetIDs(entries []string) ([]string, error) {
 	var ids, names []string
 	for _, entry := range entries {
 		if !strings.HasPrefix(entry, "subnet-") {
 			names = append(names, entry)
 			continue
 		}
-		if a.subnet(entry) == nil {
+		if a.Subnet(entry) == nil {
 			return nil, fmt.Errorf("the VPC has no subnet %s", entry)
 		}
 		ids = append(ids, entry)
@@ -72,7 +72,7 @@ func (a *AWS) named(name string) []string {
 	return ids
 }
 
-func (a *AWS) subnet(id string) *Subnet {
+func (a *AWS) Subnet(id string) *Subnet {
 	for i := range a.Subnets {
 		if a.Subnets[i].ID == id {
 			return &a.Subnets[i]
@@ -81,9 +81,9 @@ func (a *AWS) subnet(id string) *Subnet {
 	return nil
 }
 
-// subnets are those of the load balancer, as the vote for them says; else those it has, else those that are found by their tags.
-func (in *Input) subnets(vote, scheme, addressType string, present []string) ([]string, error) {
-	dualstack := isDualstack(addressType)
+// Subnets are those of the load balancer, as the vote for them says; else those it has, else those that are found by their tags.
+func (in *Input) Subnets(vote, scheme, addressType string, present []string) ([]string, error) {
+	dualstack := IsDualstack(addressType)
 	var subnets []Subnet
 	switch text, byTags := strings.CutPrefix(vote, tagsPrefix); {
 	case byTags:
@@ -94,13 +94,13 @@ func (in *Input) subnets(vote, scheme, addressType string, present []string) ([]
 		subnets = in.onePerZone(in.AWS.Subnets, func(s Subnet) bool { return s.hasAll(tags) && in.eligible(s, dualstack) })
 	case vote != "":
 		var err error
-		if subnets, err = in.AWS.explicit(strings.Split(vote, ","), dualstack); err != nil {
+		if subnets, err = in.AWS.Explicit(strings.Split(vote, ","), dualstack); err != nil {
 			return nil, err
 		}
 	case len(present) > 0:
 		return in.withZones(present, scheme, dualstack), nil
 	default:
-		subnets = in.discover(scheme, dualstack)
+		subnets = in.Discover(scheme, dualstack)
 	}
 	if len(subnets) == 0 {
 		return nil, fmt.Errorf("no subnet of the VPC fits a load balancer that is %s and %s: tag subnets with kubernetes.io/role/elb for "+
@@ -118,14 +118,14 @@ func (in *Input) subnets(vote, scheme, addressType string, present []string) ([]
 	return ids, nil
 }
 
-func isDualstack(addressType string) bool { return strings.HasPrefix(addressType, "dualstack") }
+func IsDualstack(addressType string) bool { return strings.HasPrefix(addressType, "dualstack") }
 
-// explicit are the subnets of these IDs: one for each zone.
-func (a *AWS) explicit(ids []string, dualstack bool) ([]Subnet, error) {
+// Explicit are the subnets of these IDs: one for each zone.
+func (a *AWS) Explicit(ids []string, dualstack bool) ([]Subnet, error) {
 	var subnets []Subnet
 	zones := map[string]string{}
 	for _, id := range ids {
-		subnet := a.subnet(id)
+		subnet := a.Subnet(id)
 		if subnet == nil {
 			return nil, fmt.Errorf("the VPC has no subnet %s", id)
 		}
@@ -146,21 +146,21 @@ func (in *Input) withZones(present []string, scheme string, dualstack bool) []st
 	if !in.Options.AddZones {
 		return present
 	}
-	return slices.Sorted(slices.Values(append(in.elsewhere(present, scheme, dualstack), present...)))
+	return slices.Sorted(slices.Values(append(in.Elsewhere(present, scheme, dualstack), present...)))
 }
 
-// elsewhere are the subnets that would be found now in zones that none of these is in; none unless they are looked for.
-func (in *Input) elsewhere(present []string, scheme string, dualstack bool) (ids []string) {
+// Elsewhere are the subnets that would be found now in zones that none of these is in; none unless they are looked for.
+func (in *Input) Elsewhere(present []string, scheme string, dualstack bool) (ids []string) {
 	if !in.Rediscover {
 		return nil
 	}
 	zones := map[string]bool{}
 	for _, id := range present {
-		if subnet := in.AWS.subnet(id); subnet != nil {
+		if subnet := in.AWS.Subnet(id); subnet != nil {
 			zones[subnet.Zone] = true
 		}
 	}
-	for _, subnet := range in.discover(scheme, dualstack) {
+	for _, subnet := range in.Discover(scheme, dualstack) {
 		if len(zones) > 0 && !zones[subnet.Zone] { // else nothing is known of them
 			ids = append(ids, subnet.ID)
 		}
@@ -168,8 +168,8 @@ func (in *Input) elsewhere(present []string, scheme string, dualstack bool) (ids
 	return ids
 }
 
-// discover finds subnets by the tag of their role; if none has it, by their routes.
-func (in *Input) discover(scheme string, dualstack bool) []Subnet {
+// Discover finds subnets by the tag of their role; if none has it, by their routes.
+func (in *Input) Discover(scheme string, dualstack bool) []Subnet {
 	role := "kubernetes.io/role/internal-elb"
 	if scheme == annotation.InternetFacing {
 		role = "kubernetes.io/role/elb"

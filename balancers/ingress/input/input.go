@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package input
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ type Input struct {
 	// Rediscover has subnets be looked for in zones that the load balancer is not in.
 	Rediscover bool
 
-	alone bool // AWS was not asked, and Services may be missing: what is named counts as there
+	Alone bool // AWS was not asked, and Services may be missing: what is named counts as there
 }
 
 // AWS is what was looked up in AWS: at least what Needs asks for.
@@ -61,8 +61,8 @@ type AWS struct {
 // Named is what was found by its name: its ARN, or the Reason why it is not known, or neither, as there is none.
 type Named struct{ ARN, Reason string }
 
-// find is the ARN of what users name.
-func find(kind, name string, known map[string]Named) (string, error) {
+// Find is the ARN of what users name.
+func Find(kind, name string, known map[string]Named) (string, error) {
 	switch found := known[name]; {
 	case found.Reason != "":
 		return "", fmt.Errorf("%s %.100q could not be looked up: %s", kind, name, found.Reason)
@@ -167,16 +167,16 @@ func DefaultOptions(cluster, vpc string) Options {
 	}
 }
 
-// presets are the defaults of those that are not named, none where these stay as they are.
-func (in *Input) presets(all annotation.Attributes, named map[string]string) map[string]string {
+// Presets are the defaults of those that are not named, none where these stay as they are.
+func (in *Input) Presets(all annotation.Attributes, named map[string]string) map[string]string {
 	if !in.Options.ResetAttributes {
 		return nil
 	}
 	return all.Presets(named)
 }
 
-// securityGroupIDs are the IDs among the entries, then those of the names, in order.
-func (a *AWS) securityGroupIDs(entries []string) ([]string, error) {
+// SecurityGroupIDs are the IDs among the entries, then those of the names, in order.
+func (a *AWS) SecurityGroupIDs(entries []string) ([]string, error) {
 	var ids, ofNames []string
 	for _, entry := range entries {
 		if isSecurityGroupID(entry) {
@@ -192,8 +192,8 @@ func (a *AWS) securityGroupIDs(entries []string) ([]string, error) {
 	return append(ids, ofNames...), nil
 }
 
-// fits reports whether the certificate is for the host: by its exact name, or by a wildcard in place of its first label.
-func (c *Certificate) fits(host string) bool {
+// Fits reports whether the certificate is for the host: by its exact name, or by a wildcard in place of its first label.
+func (c *Certificate) Fits(host string) bool {
 	return slices.ContainsFunc(c.Domains, func(domain string) bool {
 		if strings.EqualFold(domain, host) {
 			return true
@@ -204,7 +204,7 @@ func (c *Certificate) fits(host string) bool {
 	})
 }
 
-// allows reports whether the certificate may be discovered.
-func (o *Options) allows(certificate Certificate) bool {
+// Allows reports whether the certificate may be discovered.
+func (o *Options) Allows(certificate Certificate) bool {
 	return len(o.AllowedCAs) == 0 || slices.Contains(o.AllowedCAs, certificate.CA)
 }

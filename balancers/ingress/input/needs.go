@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package input
 
 import (
 	"cmp"
@@ -54,7 +54,7 @@ func NeedsOf(in Input) Needs {
 
 // needsSubnets reports whether the load balancer, or what stands in front of it, may get other subnets than it has.
 func (in *Input) needsSubnets() bool {
-	lb, schemes := in.seenLoadBalancer(), []string(nil)
+	lb, schemes := in.SeenLoadBalancer(), []string(nil)
 	for _, member := range in.Members {
 		params := member.Settings()
 		scheme, _, _ := annotation.Scheme.In(member.Ingress.Annotations) // a wrong one asks for nothing
@@ -84,7 +84,7 @@ func (n *Needs) addMember(member membership.Member, issue bool) {
 	certificates, _, _ := annotation.Certificates.In(ingress.Annotations)
 	switch {
 	case len(certificates)+len(member.Settings().CertificateArn) > 0:
-	case issue && asksForCertificate(member):
+	case issue && AsksForCertificate(member):
 		n.Own = true
 	default:
 		n.addHosts(ingress)
@@ -108,14 +108,14 @@ func (n *Needs) addNames(member membership.Member) {
 	n.Shield = n.Shield || shield
 	mutual, _, _ := annotation.MutualAuthentication.In(member.Ingress.Annotations)
 	for _, entry := range mutual {
-		if entry.TrustStore != "" && !trustStoreARN.MatchString(entry.TrustStore) {
+		if entry.TrustStore != "" && !TrustStoreARN.MatchString(entry.TrustStore) {
 			n.TrustStores = append(n.TrustStores, entry.TrustStore)
 		}
 	}
-	if name := webACLName(member); name != "" && name != annotation.NoWebACL {
+	if name := WebACLName(member); name != "" && name != annotation.NoWebACL {
 		n.WebACLs = append(n.WebACLs, name)
 	}
-	key := classicACLKey(member)
+	key := ClassicACLKey(member)
 	if id, _, _ := key.In(member.Ingress.Annotations); id != "" && id != annotation.NoWebACL {
 		n.ClassicACLs = append(n.ClassicACLs, id)
 	}
@@ -127,8 +127,8 @@ func (n *Needs) addHosts(ingress *networkingv1.Ingress) {
 	if !slices.Contains(slices.Collect(maps.Values(ports)), annotation.HTTPS) {
 		return
 	}
-	for _, host := range hostsOf(ingress) {
-		n.Hosts = append(n.Hosts, host.name)
+	for _, host := range HostsOf(ingress) {
+		n.Hosts = append(n.Hosts, host.Name)
 	}
 }
 
@@ -137,7 +137,7 @@ func (n *Needs) addBackend(ingress *networkingv1.Ingress, backend networkingv1.I
 	if service == nil {
 		return
 	}
-	if service.Port.Name != useAnnotation {
+	if service.Port.Name != UseAnnotation {
 		n.addService(ingress, service.Name)
 		return
 	}
@@ -164,6 +164,6 @@ func (in *Input) needsFrontSubnets(member membership.Member) bool {
 	enabled, _, _ := annotation.EnableFront.In(member.Ingress.Annotations)
 	subnets, _, _ := annotation.FrontSubnets.In(member.Ingress.Annotations)
 	scheme, _, _ := annotation.FrontScheme.In(member.Ingress.Annotations)
-	seen := in.seenFront()
+	seen := in.SeenFront()
 	return len(subnets) > 0 || enabled && (seen == nil || seen.Scheme != cmp.Or(scheme, in.Options.DefaultScheme))
 }

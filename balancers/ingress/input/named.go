@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package input
 
 import (
 	"fmt"
@@ -15,19 +15,19 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
-var trustStoreARN = regexp.MustCompile(`^arn:[^:]+:elasticloadbalancing:[^:]*:[^:]*:truststore/.+$`)
+var TrustStoreARN = regexp.MustCompile(`^arn:[^:]+:elasticloadbalancing:[^:]*:[^:]*:truststore/.+$`)
 
 func isSecurityGroupID(entry string) bool { return strings.HasPrefix(entry, "sg-") }
 
-// asksForCertificate reports whether ACM is to issue a certificate for the member.
-func asksForCertificate(m membership.Member) bool {
+// AsksForCertificate reports whether ACM is to issue a certificate for the member.
+func AsksForCertificate(m membership.Member) bool {
 	wanted, _, _ := annotation.IssueCertificate.In(m.Ingress.Annotations)
 	return wanted
 }
 
-// webACLName is the name by which the member gives its web ACL, "" if it gives an ARN or nothing. What params say counts first, and their
+// WebACLName is the name by which the member gives its web ACL, "" if it gives an ARN or nothing. What params say counts first, and their
 // name before their ARN.
-func webACLName(m membership.Member) string {
+func WebACLName(m membership.Member) string {
 	params := m.Settings()
 	if params.WAFv2ACLName != "" || params.WAFv2ACLArn != "" {
 		return params.WAFv2ACLName
@@ -35,25 +35,25 @@ func webACLName(m membership.Member) string {
 	return m.Ingress.Annotations[annotation.WAFv2ACLName.FullName()]
 }
 
-// classicACLKey is the annotation by which the member gives a web ACL of AWS WAF Classic.
-func classicACLKey(m membership.Member) annotation.Key[string] {
+// ClassicACLKey is the annotation by which the member gives a web ACL of AWS WAF Classic.
+func ClassicACLKey(m membership.Member) annotation.Key[string] {
 	if _, ok := m.Ingress.Annotations[annotation.WAFClassicACL.FullName()]; ok {
 		return annotation.WAFClassicACL
 	}
 	return annotation.WAFClassicACLAlias
 }
 
-// useAnnotation is the name of the port of backends whose action an annotation says.
-const useAnnotation = "use-annotation"
+// UseAnnotation is the name of the port of backends whose action an annotation says.
+const UseAnnotation = "use-annotation"
 
 // host is one with the path of the field that has it.
-type host struct{ name, field string }
+type host struct{ Name, Field string }
 
-// hostsOf are the hosts of an Ingress's rules and of its spec.tls.
-func hostsOf(ingress *networkingv1.Ingress) []host {
+// HostsOf are the hosts of an Ingress's rules and of its spec.tls.
+func HostsOf(ingress *networkingv1.Ingress) []host {
 	var hosts []host
 	add := func(name, field string) {
-		if name != "" && !slices.ContainsFunc(hosts, func(h host) bool { return h.name == name }) {
+		if name != "" && !slices.ContainsFunc(hosts, func(h host) bool { return h.Name == name }) {
 			hosts = append(hosts, host{name, field})
 		}
 	}
