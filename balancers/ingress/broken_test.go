@@ -18,9 +18,9 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/fixture"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -287,7 +287,9 @@ var breaks = map[string]struct {
 	"a Service of IPv6": {do: func(in *input.Input, _ *networkingv1.Ingress) {
 		serviceOf(in.Services, "b").Spec.IPFamilies = []corev1.IPFamily{"IPv6"}
 	}, fault: "the Service has IPv6 in spec.ipFamilies, and the load balancer is ipv4"},
-	"an order that is none": {do: func(in *input.Input, _ *networkingv1.Ingress) { in.Members[1].Fault = &annotation.Fault{Reason: "no order"} }, fault: "no order"},
+	"an order that is none": {do: func(in *input.Input, _ *networkingv1.Ingress) {
+		in.Members[1].Fault = &annotation.Fault{Reason: "no order"}
+	}, fault: "no order"},
 	"params of a scheme that is none": {do: func(in *input.Input, _ *networkingv1.Ingress) {
 		in.Members[1].Params = &v1beta1.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1beta1.IngressClassParamsSpec{Scheme: new("x")}}
 	}, fault: `IngressClassParams p, spec.scheme, value "x"`},

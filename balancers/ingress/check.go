@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 )
 
 // check is what is wrong with members in the light of what the group agrees on. The first kind of fault is enough: what follows is checked
@@ -168,13 +168,13 @@ func (d *draft) checkSubnets() map[*reading]annotation.Fault {
 		others := slices.DeleteFunc(slices.Clone(d.built), func(other *reading) bool { return other == r })
 		without, _ := agree(others, pinned(others, d.seen))
 		if _, stillWrong := d.findSubnets(without); stillWrong == nil {
-			return map[*reading]annotation.Fault{r: r.subnetFault(err)}
+			return map[*reading]annotation.Fault{r: subnetFault(r, err)}
 		}
 	}
 	faults := map[*reading]annotation.Fault{}
 	for _, r := range d.built {
 		if speaks(r) || !slices.ContainsFunc(d.built, speaks) {
-			faults[r] = r.subnetFault(err)
+			faults[r] = subnetFault(r, err)
 		}
 	}
 	return faults
@@ -191,4 +191,17 @@ func (d *draft) findSubnets(a agreed) ([]string, error) {
 		present = d.balancer.Subnets
 	}
 	return d.in.Subnets(a.get(annotation.Subnets.Name, ""), scheme, addressType, present)
+}
+
+// subnetFault is the fault of a member whose subnets are wrong, at the first setting that it says.
+func subnetFault(r *reading, err error) annotation.Fault {
+	fault := annotation.Fault{Field: "spec"}
+	for _, setting := range subnetSettings {
+		if vote, ok := r.votes[setting]; ok {
+			fault = vote.from
+			break
+		}
+	}
+	fault.Reason = err.Error()
+	return fault
 }

@@ -197,3 +197,14 @@ func (d *draft) mutualAuth(l *listener) *stack.MutualAuth {
 	}
 	return nil
 }
+
+// unique has each item once, at its first place.
+func unique(items []string) []string {
+	var out []string
+	for _, item := range items {
+		if !slices.Contains(out, item) {
+			out = append(out, item)
+		}
+	}
+	return out
+}

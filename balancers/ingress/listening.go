@@ -106,7 +106,12 @@ func (r *reading) readHTTPS(explicit []string) {
 	say(r, annotation.SSLPolicy, "spec.sslPolicy", r.params.SSLPolicy, asIs)
 	r.ofEachPort(annotation.SSLPolicy.Name, isHTTPS)
 	r.readMutualAuth()
-	if r.certificates = unique(explicit); len(explicit) > 0 {
+	for _, arn := range explicit {
+		if !slices.Contains(r.certificates, arn) {
+			r.certificates = append(r.certificates, arn)
+		}
+	}
+	if len(explicit) > 0 {
 		return
 	}
 	if wanted, _ := get(r, annotation.IssueCertificate); wanted && r.in.Options.IssueCertificates {
@@ -116,17 +121,6 @@ func (r *reading) readHTTPS(explicit []string) {
 		r.warnOf(r.issueFault("needs the feature gate EnableCertificateManagement: certificates are found by their hosts instead"))
 	}
 	r.discoverCertificates()
-}
-
-// unique has each item once, at its first place.
-func unique(items []string) []string {
-	var out []string
-	for _, item := range items {
-		if !slices.Contains(out, item) {
-			out = append(out, item)
-		}
-	}
-	return out
 }
 
 // readMutualAuth reads what the member says of its HTTPS listeners. What it says of other ports does not count.

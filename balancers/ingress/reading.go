@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -194,16 +194,4 @@ func (r *reading) warnOfPortTwice(value string) {
 			seen[port] = true
 		}
 	}
-}
-
-func (r *reading) subnetFault(err error) annotation.Fault {
-	fault := annotation.Fault{Field: "spec"}
-	for _, setting := range subnetSettings {
-		if vote, ok := r.votes[setting]; ok {
-			fault = vote.from
-			break
-		}
-	}
-	fault.Reason = err.Error()
-	return fault
 }

@@ -14,8 +14,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 

@@ -55,7 +55,9 @@ func TestSubnets(t *testing.T) {
 			want: []string{"subnet-a9", "subnet-b2"},
 		},
 		"not one of another cluster": {
-			do:    change("subnet-a2", func(s *input.Subnet) { s.Tags = map[string]string{internalRole: "", "kubernetes.io/cluster/other": "owned"} }),
+			do: change("subnet-a2", func(s *input.Subnet) {
+				s.Tags = map[string]string{internalRole: "", "kubernetes.io/cluster/other": "owned"}
+			}),
 			fault: "subnet subnet-b2 is the only one",
 		},
 		"one of another cluster if that is not checked": {

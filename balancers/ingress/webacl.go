@@ -6,8 +6,8 @@ package ingress
 import (
 	"cmp"
 
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 )
 
 // readWebACL reads the web ACL, whose name counts before its ARN.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 )
 
 // A web ACL of AWS WAF Classic is associated as asked, with a warning, where the Region has them.
