@@ -10,6 +10,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -21,8 +22,8 @@ type access struct {
 }
 
 func (d *draft) access() access {
-	given, options := d.list(annotation.SecurityGroups.Name), &d.in.Options
-	manage := d.get(annotation.ManageBackendRules.Name, yesNo(options.ManageBackendRules)) == "true"
+	given, options := d.List(annotation.SecurityGroups.Name), &d.in.Options
+	manage := d.Get(annotation.ManageBackendRules.Name, reading.YesNo(options.ManageBackendRules)) == "true"
 	var a access
 	for _, id := range given {
 		a.groups = append(a.groups, stack.Ref{ID: id})
@@ -50,7 +51,7 @@ func (d *draft) managed() stack.SecurityGroup {
 		Name:        input.SecurityGroupName(d.in.Options.Cluster, d.in.Group),
 		Description: "[k8s] Managed SecurityGroup for LoadBalancer",
 		Inbound:     d.inbound(),
-		Tags:        d.in.TagsOf(input.SecurityGroupPart, d.keys(annotation.Tags.Name)),
+		Tags:        d.in.TagsOf(input.SecurityGroupPart, d.Keys(annotation.Tags.Name)),
 	}
 }
 
@@ -91,7 +92,7 @@ func (d *draft) inbound() []stack.Inbound {
 
 // sources are who may send to a port. IPv6 is for load balancers that have it.
 func (d *draft) sources(port int32) []string {
-	cidrs, lists := d.list(of(annotation.InboundCIDRs.Name, port)), d.list(of(annotation.PrefixLists.Name, port))
+	cidrs, lists := d.List(reading.OfPort(annotation.InboundCIDRs.Name, port)), d.List(reading.OfPort(annotation.PrefixLists.Name, port))
 	if len(cidrs)+len(lists) == 0 {
 		cidrs = []string{"0.0.0.0/0", "::/0"}
 	}

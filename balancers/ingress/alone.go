@@ -13,6 +13,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -22,8 +23,8 @@ func CheckAlone(
 	group membership.Group, member membership.Member, services map[types.NamespacedName]*corev1.Service, options input.Options,
 ) []annotation.Fault {
 	in := input.Input{Group: group, Members: []membership.Member{member}, Services: services, Options: options, Alone: true}
-	r := read(&in, 0, forcedBy(member.Params))
-	return append(r.faults, r.warnings...)
+	r := reading.Read(&in, 0, reading.ForcedBy(member.Params))
+	return append(r.Faults, r.Warnings...)
 }
 
 // CheckParams is what is wrong with params as far as it shows without AWS and without an Ingress of their class.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -19,15 +20,15 @@ import (
 //
 // Without members the stack is empty. If all are held it has no load balancer either: what is seen stays.
 func Build(in input.Input) (stack.Stack, []annotation.Fault) {
-	var all []*reading
+	var all []*reading.Reading
 	if len(in.Members) > 0 {
-		forced := forcedBy(in.Members[0].Params)
+		forced := reading.ForcedBy(in.Members[0].Params)
 		for i := range in.Members {
-			all = append(all, read(&in, i, forced))
+			all = append(all, reading.Read(&in, i, forced))
 		}
 	}
-	seen := seenVotes(&in)
-	addSeenFallbacks(&in, all, seen)
+	seen := reading.SeenVotes(&in)
+	reading.AddSeenFallbacks(&in, all, seen)
 	for {
 		d := newDraft(&in, all, seen)
 		late := d.check()
@@ -35,7 +36,7 @@ func Build(in input.Input) (stack.Stack, []annotation.Fault) {
 			return d.stack(), d.faults()
 		}
 		for r, fault := range late {
-			r.fail(fault)
+			r.Fail(fault)
 		}
 	}
 }
@@ -43,29 +44,29 @@ func Build(in input.Input) (stack.Stack, []annotation.Fault) {
 // draft is what is wanted by the members that are built.
 type draft struct {
 	in    *input.Input
-	all   []*reading
-	built []*reading
-	held  []*reading
-	agreed
-	conflicts map[*reading]annotation.Fault
-	seen      map[string]vote
+	all   []*reading.Reading
+	built []*reading.Reading
+	held  []*reading.Reading
+	reading.Agreed
+	conflicts map[*reading.Reading]annotation.Fault
+	seen      map[string]reading.Vote
 	balancer  *stack.LoadBalancer // that is seen
 	subnets   []string
 	listeners []listener
 	front     *stack.Stack // with what stands in front of the load balancer, nil for nothing
 }
 
-func newDraft(in *input.Input, all []*reading, seen map[string]vote) *draft {
+func newDraft(in *input.Input, all []*reading.Reading, seen map[string]reading.Vote) *draft {
 	d := &draft{in: in, all: all, seen: seen, balancer: in.SeenLoadBalancer()}
-	var candidates []*reading
+	var candidates []*reading.Reading
 	for _, r := range all {
-		if len(r.faults) == 0 {
+		if len(r.Faults) == 0 {
 			candidates = append(candidates, r)
 		}
 	}
-	d.agreed, d.conflicts = agree(candidates, pinned(all, seen))
+	d.Agreed, d.conflicts = reading.Agree(candidates, reading.Pinned(all, seen))
 	for _, r := range all {
-		if _, conflict := d.conflicts[r]; conflict || len(r.faults) > 0 {
+		if _, conflict := d.conflicts[r]; conflict || len(r.Faults) > 0 {
 			d.held = append(d.held, r)
 		} else {
 			d.built = append(d.built, r)
@@ -78,52 +79,52 @@ func newDraft(in *input.Input, all []*reading, seen map[string]vote) *draft {
 
 // heldOn reports whether a held member has, or may have, a listener on the port.
 func (d *draft) heldOn(port int32) bool {
-	return slices.ContainsFunc(d.held, func(r *reading) bool { return r.listens(port) })
+	return slices.ContainsFunc(d.held, func(r *reading.Reading) bool { return r.Listens(port) })
 }
 
 // keep has settings stay as they are seen of which held members alone speak, or may speak.
 func (d *draft) keep() {
 	for setting, vote := range d.seen {
-		if _, ok := d.votes[setting]; ok || setting == annotation.Subnets.Name || setting == annotation.LoadBalancerNameKey.Name {
+		if _, ok := d.Votes[setting]; ok || setting == annotation.Subnets.Name || setting == annotation.LoadBalancerNameKey.Name {
 			continue
 		}
-		if slices.ContainsFunc(d.held, func(r *reading) bool { return r.maySay(setting) }) {
-			d.votes[setting] = vote
+		if slices.ContainsFunc(d.held, func(r *reading.Reading) bool { return r.MaySay(setting) }) {
+			d.Votes[setting] = vote
 		}
 	}
 }
 
 // name is that of the load balancer when it is made.
 func (d *draft) name() string {
-	return d.get(annotation.LoadBalancerNameKey.Name, input.LoadBalancerName(d.in.Options.Cluster, d.in.Group, d.scheme()))
+	return d.Get(annotation.LoadBalancerNameKey.Name, input.LoadBalancerName(d.in.Options.Cluster, d.in.Group, d.scheme()))
 }
 
-func (d *draft) scheme() string { return d.get(annotation.Scheme.Name, d.in.Options.DefaultScheme) }
+func (d *draft) scheme() string { return d.Get(annotation.Scheme.Name, d.in.Options.DefaultScheme) }
 func (d *draft) addressType() string {
-	return d.get(annotation.AddressType.Name, annotation.AddressType.Default)
+	return d.Get(annotation.AddressType.Name, annotation.AddressType.Default)
 }
 
 // redirectPort is that to which HTTP listeners redirect; "" for none.
-func (d *draft) redirectPort() string { return d.get(annotation.SSLRedirect.Name, "") }
+func (d *draft) redirectPort() string { return d.Get(annotation.SSLRedirect.Name, "") }
 
 // stack is what is wanted.
 func (d *draft) stack() stack.Stack {
 	in := d.in
 	out := stack.Stack{ID: stack.ID{Cluster: in.Options.Cluster, Kind: stack.Ingresses, Name: in.Group.String()}}
 	for _, r := range d.all {
-		member := stack.Member{Name: r.name}
+		member := stack.Member{Name: r.Name}
 		if slices.Contains(d.held, r) {
-			member.Held, member.Ports = true, slices.Sorted(maps.Keys(r.ports))
+			member.Held, member.Ports = true, slices.Sorted(maps.Keys(r.Ports))
 		}
 		out.Members = append(out.Members, member)
-		if r.issue != nil {
-			out.Certificates = append(out.Certificates, *r.issue)
+		if r.Issue != nil {
+			out.Certificates = append(out.Certificates, *r.Issue)
 		}
 	}
 	if len(d.built) == 0 {
 		return out
 	}
-	access, attributes := d.access(), d.keys(annotation.LoadBalancerAttributes.Name)
+	access, attributes := d.access(), d.Keys(annotation.LoadBalancerAttributes.Name)
 	out.SecurityGroups = access.made
 	out.LoadBalancers = []stack.LoadBalancer{{
 		Name:      d.name(),
@@ -132,12 +133,12 @@ func (d *draft) stack() stack.Stack {
 		SecurityGroups: access.groups,
 		Attributes:     attributes,
 		Presets:        in.Presets(annotation.AttributesOfBalancer, attributes),
-		Tags:           in.TagsOf(stack.LoadBalancerPart, d.keys(annotation.Tags.Name)),
+		Tags:           in.TagsOf(stack.LoadBalancerPart, d.Keys(annotation.Tags.Name)),
 		WebACL:         d.webACL(annotation.WAFv2ACL.Name, in.Options.WAFv2),
 		ClassicACL:     d.webACL(annotation.WAFClassicACL.Name, in.Options.WAFClassic),
 		Shield:         d.shield(),
-		IPAMPool:       d.get(annotation.IPAMPool.Name, ""),
-		CustomerPool:   d.get(annotation.CustomerPool.Name, ""),
+		IPAMPool:       d.Get(annotation.IPAMPool.Name, ""),
+		CustomerPool:   d.Get(annotation.CustomerPool.Name, ""),
 		Capacity:       d.capacity(),
 		Listeners:      d.stackListeners(),
 	}}
@@ -149,8 +150,8 @@ func (d *draft) stack() stack.Stack {
 		if !d.hasRules(r) {
 			continue
 		}
-		out.TargetGroups = append(out.TargetGroups, r.groups...)
-		for _, binding := range r.bindings {
+		out.TargetGroups = append(out.TargetGroups, r.Groups...)
+		for _, binding := range r.Bindings {
 			if binding.Spec.Peer = access.peer; access.peer == (stack.Ref{}) {
 				binding.Spec.Networking = nil
 			}
@@ -161,8 +162,8 @@ func (d *draft) stack() stack.Stack {
 }
 
 // hasRules reports whether a listener of the member has its rules.
-func (d *draft) hasRules(r *reading) bool {
-	for _, protocol := range r.ports {
+func (d *draft) hasRules(r *reading.Reading) bool {
+	for _, protocol := range r.Ports {
 		if protocol != annotation.HTTP || d.redirectPort() == "" {
 			return true
 		}
@@ -172,33 +173,33 @@ func (d *draft) hasRules(r *reading) bool {
 
 // capacity is nil where nobody says one.
 func (d *draft) capacity() *int32 {
-	vote, ok := d.votes[annotation.Capacity.Name]
+	vote, ok := d.Votes[annotation.Capacity.Name]
 	if !ok || !d.in.Options.Capacity {
 		return nil
 	}
-	units, _ := strconv.ParseInt(vote.text, 10, 32) // it is one
+	units, _ := strconv.ParseInt(vote.Text, 10, 32) // it is one
 	return new(int32(units))
 }
 
 // shield is nil where nobody says anything.
 func (d *draft) shield() *bool {
-	vote, ok := d.votes[annotation.Shield.Name]
+	vote, ok := d.Votes[annotation.Shield.Name]
 	if !ok {
 		return nil
 	}
-	return new(vote.text == "true")
+	return new(vote.Text == "true")
 }
 
 // webACL is nil where nobody says one, or where it is not ours to change.
 func (d *draft) webACL(setting string, ours bool) *string {
-	vote, ok := d.votes[setting]
+	vote, ok := d.Votes[setting]
 	switch {
 	case !ok || !ours:
 		return nil
-	case vote.text == annotation.NoWebACL:
+	case vote.Text == annotation.NoWebACL:
 		return new("")
 	}
-	return &vote.text
+	return &vote.Text
 }
 
 // faults are those of all members, in their order.
@@ -206,11 +207,11 @@ func (d *draft) faults() []annotation.Fault {
 	var faults []annotation.Fault
 	warned := d.warnings()
 	for _, r := range d.all {
-		faults = append(faults, r.faults...)
+		faults = append(faults, r.Faults...)
 		if conflict, ok := d.conflicts[r]; ok {
 			faults = append(faults, conflict)
 		}
-		faults = append(faults, r.warnings...)
+		faults = append(faults, r.Warnings...)
 		faults = append(faults, warned[r]...)
 	}
 	return faults

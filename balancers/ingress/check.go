@@ -9,13 +9,14 @@ import (
 	"strconv"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 )
 
 // check is what is wrong with members in the light of what the group agrees on. The first kind of fault is enough: what follows is checked
 // without the members that have it. It finds the subnets of the load balancer, too.
-func (d *draft) check() map[*reading]annotation.Fault {
-	for _, check := range []func() map[*reading]annotation.Fault{
+func (d *draft) check() map[*reading.Reading]annotation.Fault {
+	for _, check := range []func() map[*reading.Reading]annotation.Fault{
 		d.checkAddressType, d.checkPool, d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkCertificates,
 		d.checkSubnets, d.checkCustomerPool, d.checkQuotas, d.checkFront,
 	} {
@@ -27,7 +28,7 @@ func (d *draft) check() map[*reading]annotation.Fault {
 }
 
 // checkAddressType finds load balancers that are to have no public addresses of one family where there are none of the other.
-func (d *draft) checkAddressType() map[*reading]annotation.Fault {
+func (d *draft) checkAddressType() map[*reading.Reading]annotation.Fault {
 	if d.addressType() != annotation.OnlyPublicIPv6 || d.scheme() == annotation.InternetFacing {
 		return nil
 	}
@@ -36,8 +37,8 @@ func (d *draft) checkAddressType() map[*reading]annotation.Fault {
 }
 
 // checkPool finds pools of public addresses for load balancers without any.
-func (d *draft) checkPool() map[*reading]annotation.Fault {
-	if _, ok := d.votes[annotation.IPAMPool.Name]; !ok || d.scheme() == annotation.InternetFacing {
+func (d *draft) checkPool() map[*reading.Reading]annotation.Fault {
+	if _, ok := d.Votes[annotation.IPAMPool.Name]; !ok || d.scheme() == annotation.InternetFacing {
 		return nil
 	}
 	return d.voters(annotation.IPAMPool.Name, "the load balancer is "+d.scheme()+" and has no public addresses: want the scheme "+
@@ -45,7 +46,7 @@ func (d *draft) checkPool() map[*reading]annotation.Fault {
 }
 
 // checkCustomerPool finds pools of a customer's own addresses for load balancers that are created elsewhere than on an Outpost.
-func (d *draft) checkCustomerPool() map[*reading]annotation.Fault {
+func (d *draft) checkCustomerPool() map[*reading.Reading]annotation.Fault {
 	isOnOutpost := func(s input.Subnet) bool { return s.Locale == "outpost" && slices.Contains(d.subnets, s.ID) }
 	if d.balancer != nil && d.balancer.Scheme == d.scheme() || slices.ContainsFunc(d.in.AWS.Subnets, isOnOutpost) {
 		return nil
@@ -55,10 +56,10 @@ func (d *draft) checkCustomerPool() map[*reading]annotation.Fault {
 }
 
 // checkFamilies finds targets of a family that the load balancer has not.
-func (d *draft) checkFamilies() map[*reading]annotation.Fault {
-	faults := map[*reading]annotation.Fault{}
+func (d *draft) checkFamilies() map[*reading.Reading]annotation.Fault {
+	faults := map[*reading.Reading]annotation.Fault{}
 	for _, r := range d.built {
-		for _, group := range r.groups {
+		for _, group := range r.Groups {
 			if group.AddressType == "ipv6" && !input.IsDualstack(d.addressType()) {
 				faults[r] = annotation.Fault{
 					Field: "spec", Value: group.Part,
@@ -72,25 +73,25 @@ func (d *draft) checkFamilies() map[*reading]annotation.Fault {
 }
 
 // checkVersions finds rules of HTTP listeners that send to targets by HTTP/2 or gRPC: AWS has those behind HTTPS alone.
-func (d *draft) checkVersions() map[*reading]annotation.Fault {
-	owners := map[string]*reading{}
+func (d *draft) checkVersions() map[*reading.Reading]annotation.Fault {
+	owners := map[string]*reading.Reading{}
 	versions := map[string]string{} // by target group
 	for _, r := range d.built {
-		owners[r.name] = r
-		for _, group := range r.groups {
+		owners[r.Name] = r
+		for _, group := range r.Groups {
 			versions[group.Part] = group.ProtocolVersion
 		}
 	}
-	faults := map[*reading]annotation.Fault{}
+	faults := map[*reading.Reading]annotation.Fault{}
 	for _, l := range d.listeners {
 		if l.protocol != annotation.HTTP || l.redirected {
 			continue
 		}
 		for _, rule := range append(slices.Clone(l.rules), l.fallbacks()...) {
-			for _, part := range groupsOf(rule.Action) {
+			for _, part := range reading.GroupsOf(rule.Action) {
 				r, version := owners[rule.Owner], versions[part]
-				if _, known := faults[r]; !known && (version == "HTTP2" || version == grpc) {
-					faults[r] = annotation.Fault{Field: rule.field, Value: part, Reason: fmt.Sprintf(
+				if _, known := faults[r]; !known && (version == "HTTP2" || version == reading.GRPC) {
+					faults[r] = annotation.Fault{Field: rule.Field, Value: part, Reason: fmt.Sprintf(
 						"the targets are reached by %s, which AWS does not have behind HTTP, as on port %d: want HTTPS alone in %s, or a redirect in %s",
 						version, l.port, annotation.ListenPorts.FullName(), annotation.SSLRedirect.FullName())}
 				}
@@ -101,13 +102,13 @@ func (d *draft) checkVersions() map[*reading]annotation.Fault {
 }
 
 // checkRedirect finds those that redirect to a port that is no HTTPS listener.
-func (d *draft) checkRedirect() map[*reading]annotation.Fault {
+func (d *draft) checkRedirect() map[*reading.Reading]annotation.Fault {
 	port, err := strconv.ParseInt(d.redirectPort(), 10, 32)
 	if err != nil {
 		return nil
 	}
 	for _, r := range d.built {
-		if r.ports[int32(port)] == annotation.HTTPS {
+		if r.Ports[int32(port)] == annotation.HTTPS {
 			return nil
 		}
 	}
@@ -119,11 +120,11 @@ func (d *draft) checkRedirect() map[*reading]annotation.Fault {
 }
 
 // voters have a fault of what they say of the setting.
-func (d *draft) voters(setting, reason string) map[*reading]annotation.Fault {
-	faults := map[*reading]annotation.Fault{}
+func (d *draft) voters(setting, reason string) map[*reading.Reading]annotation.Fault {
+	faults := map[*reading.Reading]annotation.Fault{}
 	for _, r := range d.built {
-		if vote, ok := r.votes[setting]; ok {
-			fault := vote.from
+		if vote, ok := r.Votes[setting]; ok {
+			fault := vote.From
 			fault.Reason = reason
 			faults[r] = fault
 		}
@@ -132,17 +133,17 @@ func (d *draft) voters(setting, reason string) map[*reading]annotation.Fault {
 }
 
 // checkCertificates finds HTTPS listeners without one.
-func (d *draft) checkCertificates() map[*reading]annotation.Fault {
-	faults := map[*reading]annotation.Fault{}
+func (d *draft) checkCertificates() map[*reading.Reading]annotation.Fault {
+	faults := map[*reading.Reading]annotation.Fault{}
 	for _, l := range d.listeners {
 		if l.protocol != annotation.HTTPS || len(l.certificates) > 0 {
 			continue
 		}
 		for _, r := range l.members {
 			faults[r] = annotation.Fault{
-				Annotation: annotation.ListenPorts.FullName(), Value: r.annotations()[annotation.ListenPorts.FullName()],
+				Annotation: annotation.ListenPorts.FullName(), Value: r.Annotations()[annotation.ListenPorts.FullName()],
 				Reason: "port " + strconv.Itoa(int(l.port)) + " is HTTPS and has no certificate: want " + annotation.Certificates.FullName() +
-					", or a host whose certificate is in ACM" + unusedSecret(r.member.Ingress, ""),
+					", or a host whose certificate is in ACM" + reading.UnusedSecret(r.Member.Ingress, ""),
 			}
 		}
 	}
@@ -150,28 +151,28 @@ func (d *draft) checkCertificates() map[*reading]annotation.Fault {
 }
 
 // checkSubnets finds the subnets. If there are none, that member has the fault without which there are; else those who speak of them.
-func (d *draft) checkSubnets() map[*reading]annotation.Fault {
+func (d *draft) checkSubnets() map[*reading.Reading]annotation.Fault {
 	if len(d.built) == 0 {
 		return nil
 	}
-	subnets, err := d.findSubnets(d.agreed)
+	subnets, err := d.findSubnets(d.Agreed)
 	if d.subnets = subnets; err == nil {
 		return nil
 	}
-	speaks := func(r *reading) bool {
-		return slices.ContainsFunc(subnetSettings, func(setting string) bool { return r.says(setting) })
+	speaks := func(r *reading.Reading) bool {
+		return slices.ContainsFunc(subnetSettings, func(setting string) bool { return r.Says(setting) })
 	}
 	for _, r := range slices.Backward(d.built) {
 		if !speaks(r) || len(d.built) == 1 {
 			continue
 		}
-		others := slices.DeleteFunc(slices.Clone(d.built), func(other *reading) bool { return other == r })
-		without, _ := agree(others, pinned(others, d.seen))
+		others := slices.DeleteFunc(slices.Clone(d.built), func(other *reading.Reading) bool { return other == r })
+		without, _ := reading.Agree(others, reading.Pinned(others, d.seen))
 		if _, stillWrong := d.findSubnets(without); stillWrong == nil {
-			return map[*reading]annotation.Fault{r: subnetFault(r, err)}
+			return map[*reading.Reading]annotation.Fault{r: subnetFault(r, err)}
 		}
 	}
-	faults := map[*reading]annotation.Fault{}
+	faults := map[*reading.Reading]annotation.Fault{}
 	for _, r := range d.built {
 		if speaks(r) || !slices.ContainsFunc(d.built, speaks) {
 			faults[r] = subnetFault(r, err)
@@ -183,22 +184,22 @@ func (d *draft) checkSubnets() map[*reading]annotation.Fault {
 // subnetSettings are those that the choice of subnets depends on.
 var subnetSettings = []string{annotation.Subnets.Name, annotation.AddressType.Name, annotation.Scheme.Name}
 
-func (d *draft) findSubnets(a agreed) ([]string, error) {
-	scheme := a.get(annotation.Scheme.Name, d.in.Options.DefaultScheme)
-	addressType := a.get(annotation.AddressType.Name, annotation.AddressType.Default)
+func (d *draft) findSubnets(a reading.Agreed) ([]string, error) {
+	scheme := a.Get(annotation.Scheme.Name, d.in.Options.DefaultScheme)
+	addressType := a.Get(annotation.AddressType.Name, annotation.AddressType.Default)
 	var present []string
 	if d.balancer != nil && d.balancer.Scheme == scheme {
 		present = d.balancer.Subnets
 	}
-	return d.in.Subnets(a.get(annotation.Subnets.Name, ""), scheme, addressType, present)
+	return d.in.Subnets(a.Get(annotation.Subnets.Name, ""), scheme, addressType, present)
 }
 
 // subnetFault is the fault of a member whose subnets are wrong, at the first setting that it says.
-func subnetFault(r *reading, err error) annotation.Fault {
+func subnetFault(r *reading.Reading, err error) annotation.Fault {
 	fault := annotation.Fault{Field: "spec"}
 	for _, setting := range subnetSettings {
-		if vote, ok := r.votes[setting]; ok {
-			fault = vote.from
+		if vote, ok := r.Votes[setting]; ok {
+			fault = vote.From
 			break
 		}
 	}

@@ -6,6 +6,7 @@
 //	annotation   what a single annotation means
 //	membership   which Ingresses are ours, and share a load balancer
 //	input        what a stack is built of; what of it has to be looked up
+//	reading      what one member asks for, by itself
 //
 // It calls nothing: what was looked up in AWS is a value.
 package ingress

@@ -13,12 +13,13 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // checkFront finds what stands in front of the load balancer. If nothing can, those who ask for it have a fault.
-func (d *draft) checkFront() map[*reading]annotation.Fault {
-	if len(d.built) == 0 || d.get(annotation.EnableFront.Name, "") != yesNo(true) {
+func (d *draft) checkFront() map[*reading.Reading]annotation.Fault {
+	if len(d.built) == 0 || d.Get(annotation.EnableFront.Name, "") != reading.YesNo(true) {
 		return nil
 	}
 	subnets, err := d.frontSubnets()
@@ -29,14 +30,14 @@ func (d *draft) checkFront() map[*reading]annotation.Fault {
 		return d.voters(setting, reason)
 	}
 	d.front = &stack.Stack{LoadBalancers: []stack.LoadBalancer{d.frontBalancer(subnets)}}
-	d.addFrontListeners(d.frontCheck())
+	d.addFrontListeners(d.FrontCheck())
 	return nil
 }
 
 // frontFault says what is wrong with what the group agrees on, "" for nothing, and of which setting.
 func (d *draft) frontFault(subnets int) (setting, reason string) {
-	addresses, tags := len(d.list(annotation.FrontAllocations.Name)), len(d.keys(annotation.FrontTags.Name))
-	overlap := overlapping(d.frontCheck())
+	addresses, tags := len(d.List(annotation.FrontAllocations.Name)), len(d.Keys(annotation.FrontTags.Name))
+	overlap := reading.Overlapping(d.FrontCheck())
 	switch {
 	case addresses > 0 && d.frontScheme() != annotation.InternetFacing:
 		return annotation.FrontAllocations.Name, "the Network Load Balancer is internal and has no public addresses: want the scheme " +
@@ -46,9 +47,9 @@ func (d *draft) frontFault(subnets int) (setting, reason string) {
 		return annotation.FrontAllocations.Name, fmt.Sprintf("%d addresses for %d subnets: want one for each", addresses, subnets)
 	case overlap != "":
 		return annotation.EnableFront.Name, overlap
-	case tags > mostFrontTags:
+	case tags > reading.MostFrontTags:
 		return annotation.EnableFront.Name, fmt.Sprintf("the group has %d tags in %s: the quota is %d",
-			tags, annotation.FrontTags.FullName(), mostFrontTags)
+			tags, annotation.FrontTags.FullName(), reading.MostFrontTags)
 	}
 	return "", ""
 }
@@ -58,28 +59,28 @@ func (d *draft) frontBalancer(subnets []string) stack.LoadBalancer {
 	lb := stack.LoadBalancer{
 		Network: true, Name: stack.FrontName(d.name()),
 		SpareName: stack.FrontName(input.SpareLoadBalancerName(d.in.Options.Cluster, d.in.Group, d.frontScheme())),
-		Scheme:    d.frontScheme(), AddressType: d.addressType(), Subnets: subnets, Allocations: d.list(annotation.FrontAllocations.Name),
-		Attributes: d.keys(annotation.FrontAttributes.Name), Tags: d.frontTags(stack.FrontPart),
+		Scheme:    d.frontScheme(), AddressType: d.addressType(), Subnets: subnets, Allocations: d.List(annotation.FrontAllocations.Name),
+		Attributes: d.Keys(annotation.FrontAttributes.Name), Tags: d.frontTags(stack.FrontPart),
 	}
 	if lb.AddressType == annotation.OnlyPublicIPv6 {
 		lb.AddressType = "dualstack"
 	}
 	lb.Presets = d.in.Presets(annotation.AttributesOfFront, lb.Attributes)
-	for _, id := range d.list(annotation.FrontSecurityGroups.Name) {
+	for _, id := range d.List(annotation.FrontSecurityGroups.Name) {
 		lb.SecurityGroups = append(lb.SecurityGroups, stack.Ref{ID: id})
 	}
 	return lb
 }
 
 func (d *draft) frontScheme() string {
-	return d.get(annotation.FrontScheme.Name, d.in.Options.DefaultScheme)
+	return d.Get(annotation.FrontScheme.Name, d.in.Options.DefaultScheme)
 }
 
 // frontTags are the load balancer's, unless others are given: then those alone, without the default ones.
 func (d *draft) frontTags(part string) map[string]string {
-	tags := d.keys(annotation.FrontTags.Name)
+	tags := d.Keys(annotation.FrontTags.Name)
 	if len(tags) == 0 {
-		return d.in.TagsOf(part, d.keys(annotation.Tags.Name))
+		return d.in.TagsOf(part, d.Keys(annotation.Tags.Name))
 	}
 	maps.Copy(tags, stack.Tags(d.in.Options.Cluster, stack.Ingresses, d.in.Group.String(), part))
 	return tags
@@ -89,7 +90,7 @@ func (d *draft) frontTags(part string) map[string]string {
 // found by their tags.
 func (d *draft) frontSubnets() ([]string, error) {
 	dualstack := input.IsDualstack(d.addressType())
-	if given := d.list(annotation.FrontSubnets.Name); len(given) > 0 {
+	if given := d.List(annotation.FrontSubnets.Name); len(given) > 0 {
 		_, err := d.in.AWS.Explicit(given, dualstack)
 		return given, err
 	}
@@ -116,16 +117,16 @@ func (d *draft) frontPorts() map[int32]int32 {
 	listens := func(port int32) bool {
 		return slices.ContainsFunc(d.listeners, func(l listener) bool { return l.port == port })
 	}
-	for setting, vote := range d.votes {
-		if front, ok := strings.CutPrefix(setting, frontPort("")); ok {
+	for setting, vote := range d.Votes {
+		if front, ok := strings.CutPrefix(setting, reading.FrontPort("")); ok {
 			from, _ := strconv.ParseInt(front, 10, 32) // they are ports
-			to, _ := strconv.ParseInt(vote.text, 10, 32)
+			to, _ := strconv.ParseInt(vote.Text, 10, 32)
 			if listens(int32(to)) {
 				ports[int32(from)] = int32(to)
 			}
 		}
 	}
-	if slices.ContainsFunc(d.built, func(r *reading) bool { return !r.mapsPorts }) {
+	if slices.ContainsFunc(d.built, func(r *reading.Reading) bool { return !r.MapsPorts }) {
 		for _, l := range d.listeners {
 			if _, mapped := ports[l.port]; !mapped {
 				ports[l.port] = l.port
@@ -141,16 +142,16 @@ func (d *draft) addFrontListeners(check stack.HealthCheck) {
 	for _, port := range slices.Sorted(maps.Keys(ports)) {
 		part := stack.FrontGroupPart(port)
 		hashed := []string{
-			d.in.Options.Cluster, d.in.Group.String(), strconv.Itoa(int(port)), "alb", tcp, check.Port, check.Protocol,
+			d.in.Options.Cluster, d.in.Group.String(), strconv.Itoa(int(port)), "alb", reading.TCP, check.Port, check.Protocol,
 		}
 		d.front.TargetGroups = append(d.front.TargetGroups, stack.TargetGroup{
 			Part: part, Name: stack.Name(input.PartsOf(d.in.Group), hashed...),
 			SpareName:  stack.Name(input.PartsOf(d.in.Group), append(hashed, input.Spare)...),
-			TargetType: "alb", Protocol: tcp, Port: port, AddressType: "ipv4", TargetPort: ports[port],
+			TargetType: "alb", Protocol: reading.TCP, Port: port, AddressType: "ipv4", TargetPort: ports[port],
 			HealthCheck: check, Tags: d.frontTags(part),
 		})
 		l := stack.Listener{
-			Port: port, Protocol: tcp,
+			Port: port, Protocol: reading.TCP,
 			Default: stack.Action{Forward: &stack.Forward{Groups: []stack.Weighted{{Group: stack.Ref{Part: part}, Weight: 1}}}},
 		}
 		if d.in.Options.TagListenersAndRules {
@@ -161,16 +162,16 @@ func (d *draft) addFrontListeners(check stack.HealthCheck) {
 }
 
 // warnOfFront finds ports in front at which the security group that is made lets in nobody.
-func (d *draft) warnOfFront(warn func(*reading, annotation.Fault)) {
-	if d.front == nil || len(d.list(annotation.SecurityGroups.Name))+len(d.list(annotation.FrontSecurityGroups.Name)) > 0 {
+func (d *draft) warnOfFront(warn func(*reading.Reading, annotation.Fault)) {
+	if d.front == nil || len(d.List(annotation.SecurityGroups.Name))+len(d.List(annotation.FrontSecurityGroups.Name)) > 0 {
 		return
 	}
 	for _, r := range d.built {
 		for _, l := range d.front.LoadBalancers[0].Listeners {
 			isOpen := slices.ContainsFunc(d.listeners, func(other listener) bool { return other.port == l.Port })
-			if r.says(frontPort(strconv.Itoa(int(l.Port)))) && !isOpen {
+			if r.Says(reading.FrontPort(strconv.Itoa(int(l.Port)))) && !isOpen {
 				warn(r, annotation.Fault{
-					Annotation: annotation.FrontPorts.FullName(), Value: r.annotations()[annotation.FrontPorts.FullName()],
+					Annotation: annotation.FrontPorts.FullName(), Value: r.Annotations()[annotation.FrontPorts.FullName()],
 					Reason: fmt.Sprintf("the load balancer's security group lets in nobody at port %d of the Network Load Balancer: "+
 						"give it one in %s", l.Port, annotation.FrontSecurityGroups.FullName()),
 				})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -21,18 +22,18 @@ type listener struct {
 	port         int32
 	protocol     annotation.Protocol
 	redirected   bool // to the HTTPS listener: it has no rules
-	members      []*reading
+	members      []*reading.Reading
 	certificates []string
 	owners       map[string]string // of certificates
-	all          []rule            // before some are left out
-	rules        []rule
+	all          []reading.Rule            // before some are left out
+	rules        []reading.Rule
 }
 
 // buildListeners are those of all ports, sorted.
 func (d *draft) buildListeners() []listener {
 	byPort := map[int32]*listener{}
 	for _, r := range d.built {
-		for port, protocol := range r.ports {
+		for port, protocol := range r.Ports {
 			if byPort[port] == nil {
 				byPort[port] = &listener{port: port, protocol: protocol, redirected: protocol == annotation.HTTP && d.redirectPort() != ""}
 			}
@@ -44,7 +45,7 @@ func (d *draft) buildListeners() []listener {
 		l := byPort[port]
 		if !l.redirected {
 			for _, r := range l.members {
-				l.all = append(l.all, r.rules...)
+				l.all = append(l.all, r.Rules...)
 			}
 			for i := range l.all {
 				l.all[i].Action = l.answer(l.all[i].Action)
@@ -65,12 +66,12 @@ func (d *draft) certificates(l *listener) []string {
 	var wanted, present []string
 	l.owners = map[string]string{}
 	for _, r := range l.members {
-		for _, certificate := range r.certificates {
+		for _, certificate := range r.Certificates {
 			wanted = append(wanted, certificate)
-			l.owners[certificate] = cmp.Or(l.owners[certificate], r.name)
+			l.owners[certificate] = cmp.Or(l.owners[certificate], r.Name)
 		}
 	}
-	onPort := func(r *reading) bool { return r.listens(l.port) }
+	onPort := func(r *reading.Reading) bool { return r.Listens(l.port) }
 	if seen := input.SeenListener(d.balancer, l.port); seen != nil && d.heldOn(l.port) {
 		present = seen.Certificates
 	}
@@ -90,11 +91,11 @@ func (d *draft) stackListeners() []stack.Listener {
 			Port: l.port, Protocol: string(l.protocol), Certificates: l.certificates, Owners: l.owners,
 			Default:    d.fallback(l),
 			MutualAuth: d.mutualAuth(l),
-			Attributes: d.keys(attributesOf(l.protocol, l.port)),
+			Attributes: d.Keys(reading.AttributesOf(l.protocol, l.port)),
 		}
 		wanted.Presets = d.in.Presets(annotation.AttributesOfListener, wanted.Attributes)
 		if l.protocol == annotation.HTTPS {
-			wanted.SSLPolicy = d.get(of(annotation.SSLPolicy.Name, l.port), d.in.Options.DefaultSSLPolicy)
+			wanted.SSLPolicy = d.Get(reading.OfPort(annotation.SSLPolicy.Name, l.port), d.in.Options.DefaultSSLPolicy)
 		}
 		if d.in.Options.TagListenersAndRules {
 			wanted.Tags = versioned(d.in.TagsOf(strconv.Itoa(int(l.port)), d.userTags(l)), wanted.Default)
@@ -129,15 +130,15 @@ func (l *listener) answer(action stack.Action) stack.Action {
 
 // userTags are those of the members on the port. Those that a listener is seen to have of held members stay.
 func (d *draft) userTags(l *listener) map[string]string {
-	tags, agreed := map[string]string{}, d.keys(annotation.Tags.Name)
+	tags, agreed := map[string]string{}, d.Keys(annotation.Tags.Name)
 	for _, r := range l.members {
-		for key := range r.tags {
+		for key := range r.Tags {
 			tags[key] = agreed[key]
 		}
 	}
 	seen := input.SeenListener(d.balancer, l.port)
 	for key, value := range agreed {
-		if seen != nil && hasKey(seen.Tags, key) && d.heldSays(l.port, keyed(annotation.Tags.Name, key)) {
+		if seen != nil && hasKey(seen.Tags, key) && d.heldSays(l.port, reading.OfKey(annotation.Tags.Name, key)) {
 			tags[key] = value
 		}
 	}
@@ -151,14 +152,14 @@ func hasKey[V any](of map[string]V, key string) bool {
 
 // heldSays reports whether a held member on the port says, or may say, something of the setting.
 func (d *draft) heldSays(port int32, setting string) bool {
-	return slices.ContainsFunc(d.held, func(r *reading) bool { return r.listens(port) && r.maySay(setting) })
+	return slices.ContainsFunc(d.held, func(r *reading.Reading) bool { return r.Listens(port) && r.MaySay(setting) })
 }
 
 // fallbacks are the default backends of the members on the port: those that are built together have one at most.
-func (l *listener) fallbacks() (out []rule) {
+func (l *listener) fallbacks() (out []reading.Rule) {
 	for _, r := range l.members {
-		if r.fallback != nil {
-			out = append(out, *r.fallback)
+		if r.Fallback != nil {
+			out = append(out, *r.Fallback)
 		}
 	}
 	return out
@@ -168,29 +169,29 @@ func (l *listener) fallbacks() (out []rule) {
 // it is seen.
 func (d *draft) fallback(l *listener) stack.Action {
 	if l.redirected {
-		return redirectAll(d.redirectPort())
+		return reading.RedirectAll(d.redirectPort())
 	}
 	if fallbacks := l.fallbacks(); len(fallbacks) > 0 {
 		return l.answer(fallbacks[0].Action)
 	}
 	seen := input.SeenListener(d.balancer, l.port)
-	if seen != nil && slices.ContainsFunc(d.held, func(r *reading) bool {
-		return r.listens(l.port) && r.member.Ingress.Spec.DefaultBackend != nil
+	if seen != nil && slices.ContainsFunc(d.held, func(r *reading.Reading) bool {
+		return r.Listens(l.port) && r.Member.Ingress.Spec.DefaultBackend != nil
 	}) {
 		return seen.Default
 	}
-	return fixed("404", "text/plain", "")
+	return reading.FixedResponse("404", "text/plain", "")
 }
 
 // mutualAuth is that of a listener; nil leaves what there is.
 func (d *draft) mutualAuth(l *listener) *stack.MutualAuth {
-	vote, said := d.votes[of(annotation.MutualAuthentication.Name, l.port)]
+	vote, said := d.Votes[reading.OfPort(annotation.MutualAuthentication.Name, l.port)]
 	switch {
 	case l.protocol != annotation.HTTPS:
 		return nil
 	case said:
 		out := &stack.MutualAuth{}
-		_ = json.Unmarshal([]byte(vote.text), out) // it is mutualText's
+		_ = json.Unmarshal([]byte(vote.Text), out) // it is mutualText's
 		return out
 	case d.in.Options.ResetAttributes && !d.heldOn(l.port):
 		return &stack.MutualAuth{Mode: annotation.MutualOff}

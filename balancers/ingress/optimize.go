@@ -7,18 +7,19 @@ import (
 	"slices"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // optimize leaves out what no request can need on the listener: redirects that lead to themselves, and rules behind a redirect that takes
 // all of their requests.
-func optimize(rules []rule, protocol annotation.Protocol, port int32) []rule {
-	var out []rule
+func optimize(rules []reading.Rule, protocol annotation.Protocol, port int32) []reading.Rule {
+	var out []reading.Rule
 	for _, next := range rules {
-		covered := slices.ContainsFunc(out, func(earlier rule) bool {
+		covered := slices.ContainsFunc(out, func(earlier reading.Rule) bool {
 			return earlier.Action.Redirect != nil && covers(earlier.Conditions, next.Conditions)
 		})
-		if !covered && !leadsToItself(next.Rule, protocol, port) {
+		if !covered && !reading.LeadsToItself(next.Rule, protocol, port) {
 			out = append(out, next)
 		}
 	}
@@ -31,10 +32,10 @@ func covers(earlier, later []stack.Condition) bool {
 		if condition.Field != annotation.HostHeader && condition.Field != annotation.PathPattern || len(condition.Regex) > 0 {
 			return false
 		}
-		if condition.Field == annotation.PathPattern && slices.Contains(condition.Values, anyPath) {
+		if condition.Field == annotation.PathPattern && slices.Contains(condition.Values, reading.AnyPath) {
 			continue
 		}
-		values := valuesOf(later, condition.Field)
+		values := reading.ValuesOf(later, condition.Field)
 		if len(values) == 0 || slices.ContainsFunc(values, func(value string) bool { return !slices.Contains(condition.Values, value) }) {
 			return false
 		}

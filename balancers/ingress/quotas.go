@@ -12,6 +12,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -20,13 +21,13 @@ type quota struct {
 	what  string
 	limit int
 	// wants are keys of what members want. One that several want counts once.
-	wants map[*reading][]string
+	wants map[*reading.Reading][]string
 	// present are the keys of what is seen: true for what may be a held member's.
 	present map[string]bool
 }
 
 // checkQuotas finds the members that go over a quota.
-func (d *draft) checkQuotas() map[*reading]annotation.Fault {
+func (d *draft) checkQuotas() map[*reading.Reading]annotation.Fault {
 	limits, rules, groups, certificates := d.in.Options.Limits, d.ruleKeys(), d.groupKeys(), d.certificateKeys()
 	for _, quota := range []quota{
 		{"rules", limits.Rules, rules, d.seenRuleKeys()},
@@ -43,7 +44,7 @@ func (d *draft) checkQuotas() map[*reading]annotation.Fault {
 
 // over finds the members that do not fit into a quota. Those that want nothing new fit, the others are counted in their order. What may be
 // a held member's counts as its unless another one wants it.
-func (d *draft) over(q quota) map[*reading]annotation.Fault {
+func (d *draft) over(q quota) map[*reading.Reading]annotation.Fault {
 	used := map[string]bool{}
 	for key, mayBeHeld := range q.present {
 		if mayBeHeld {
@@ -55,14 +56,15 @@ func (d *draft) over(q quota) map[*reading]annotation.Fault {
 			delete(used, key)
 		}
 	}
-	grows := map[*reading]int{}
+	grows := map[*reading.Reading]int{}
 	for r, keys := range q.wants {
 		if slices.ContainsFunc(keys, func(key string) bool { return !hasKey(q.present, key) }) {
 			grows[r] = 1
 		}
 	}
-	faults := map[*reading]annotation.Fault{}
-	for _, r := range slices.SortedStableFunc(slices.Values(d.built), func(a, b *reading) int { return cmp.Compare(grows[a], grows[b]) }) {
+	faults := map[*reading.Reading]annotation.Fault{}
+	byGrowth := func(a, b *reading.Reading) int { return cmp.Compare(grows[a], grows[b]) }
+	for _, r := range slices.SortedStableFunc(slices.Values(d.built), byGrowth) {
 		added := unique(slices.DeleteFunc(slices.Clone(q.wants[r]), func(key string) bool { return used[key] }))
 		if n := len(used) + len(added); n > q.limit && grows[r] > 0 {
 			faults[r] = annotation.Fault{Field: "spec", Reason: fmt.Sprintf(
@@ -85,10 +87,10 @@ func (n numbered) key(text string) string {
 	return fmt.Sprintf("%s#%d", text, n[text])
 }
 
-func (d *draft) ruleKeys() map[*reading][]string {
-	keys, owners := map[*reading][]string{}, map[string]*reading{}
+func (d *draft) ruleKeys() map[*reading.Reading][]string {
+	keys, owners := map[*reading.Reading][]string{}, map[string]*reading.Reading{}
 	for _, r := range d.built {
-		owners[r.name] = r
+		owners[r.Name] = r
 	}
 	for _, l := range d.listeners {
 		n := numbered{}
@@ -108,7 +110,7 @@ func (d *draft) seenRuleKeys() map[string]bool {
 	for _, l := range d.balancer.Listeners {
 		n := numbered{}
 		for _, rule := range l.Rules {
-			keys[n.key(conditionsKey(l.Port, rule.Conditions))] = d.mayBeHeld(groupsOf(rule.Action)...)
+			keys[n.key(conditionsKey(l.Port, rule.Conditions))] = d.mayBeHeld(reading.GroupsOf(rule.Action)...)
 		}
 	}
 	return keys
@@ -119,7 +121,7 @@ func (d *draft) mayBeHeld(arns ...string) bool {
 	parts := d.in.SeenParts()
 	isOfOthers := func(arn string) bool {
 		part, ours := parts[arn]
-		return ours && !slices.ContainsFunc(d.held, func(r *reading) bool { return strings.HasPrefix(part, r.name+"-") })
+		return ours && !slices.ContainsFunc(d.held, func(r *reading.Reading) bool { return strings.HasPrefix(part, r.Name+"-") })
 	}
 	return len(d.held) > 0 && (len(arns) == 0 || slices.ContainsFunc(arns, func(arn string) bool { return !isOfOthers(arn) }))
 }
@@ -134,17 +136,17 @@ func conditionsKey(port int32, conditions []stack.Condition) string {
 	return fmt.Sprintf("%d %s", port, strings.Join(texts, " "))
 }
 
-func (d *draft) groupKeys() map[*reading][]string {
-	keys := map[*reading][]string{}
+func (d *draft) groupKeys() map[*reading.Reading][]string {
+	keys := map[*reading.Reading][]string{}
 	for _, r := range d.built {
 		if !d.hasRules(r) {
 			continue
 		}
-		for _, rule := range r.rules {
-			keys[r] = append(keys[r], groupsOf(rule.Action)...)
+		for _, rule := range r.Rules {
+			keys[r] = append(keys[r], reading.GroupsOf(rule.Action)...)
 		}
-		if r.fallback != nil {
-			keys[r] = append(keys[r], groupsOf(r.fallback.Action)...)
+		if r.Fallback != nil {
+			keys[r] = append(keys[r], reading.GroupsOf(r.Fallback.Action)...)
 		}
 	}
 	return keys
@@ -156,11 +158,11 @@ func (d *draft) seenGroupKeys() map[string]bool {
 		return keys
 	}
 	for _, l := range d.balancer.Listeners {
-		for _, arn := range groupsOf(l.Default) {
+		for _, arn := range reading.GroupsOf(l.Default) {
 			keys[cmp.Or(parts[arn], arn)] = d.mayBeHeld(arn)
 		}
 		for _, rule := range l.Rules {
-			for _, arn := range groupsOf(rule.Action) {
+			for _, arn := range reading.GroupsOf(rule.Action) {
 				keys[cmp.Or(parts[arn], arn)] = d.mayBeHeld(arn)
 			}
 		}
@@ -168,11 +170,11 @@ func (d *draft) seenGroupKeys() map[string]bool {
 	return keys
 }
 
-func (d *draft) certificateKeys() map[*reading][]string {
-	keys := map[*reading][]string{}
+func (d *draft) certificateKeys() map[*reading.Reading][]string {
+	keys := map[*reading.Reading][]string{}
 	for _, l := range d.listeners {
 		for _, r := range l.members {
-			for _, arn := range r.certificates {
+			for _, arn := range r.Certificates {
 				if l.protocol == annotation.HTTPS && arn != l.certificates[0] {
 					keys[r] = append(keys[r], fmt.Sprintf("%d %s", l.port, arn))
 				}
@@ -196,10 +198,10 @@ func (d *draft) seenCertificateKeys() map[string]bool {
 }
 
 // tagKeys are the keys of the tags that members give to what they share, without those that it has anyway.
-func (d *draft) tagKeys() map[*reading][]string {
-	keys, own := map[*reading][]string{}, d.in.TagsOf(stack.LoadBalancerPart)
+func (d *draft) tagKeys() map[*reading.Reading][]string {
+	keys, own := map[*reading.Reading][]string{}, d.in.TagsOf(stack.LoadBalancerPart)
 	for _, r := range d.built {
-		for _, key := range slices.Sorted(maps.Keys(r.tags)) {
+		for _, key := range slices.Sorted(maps.Keys(r.Tags)) {
 			if !hasKey(own, key) {
 				keys[r] = append(keys[r], key)
 			}

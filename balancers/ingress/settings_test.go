@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -73,10 +74,10 @@ func TestParams(t *testing.T) {
 		Attributes:     map[string]string{"k": "params"}, Tags: tags("LoadBalancer"), WebACL: new(aclARN("params")),
 		Capacity: new(int32(100)), IPAMPool: "ipam-pool-1",
 		Listeners: []stack.Listener{
-			{Port: 80, Protocol: "HTTP", Default: redirectAll("443"), Tags: tags("80")},
+			{Port: 80, Protocol: "HTTP", Default: reading.RedirectAll("443"), Tags: tags("80")},
 			{
 				Port: 443, Protocol: "HTTPS", SSLPolicy: "params", Certificates: []string{certARN("params"), "arn:acm:wild"},
-				Default: fixed("404", "text/plain", ""), Attributes: map[string]string{"k": "params"}, Tags: tags("443"),
+				Default: reading.FixedResponse("404", "text/plain", ""), Attributes: map[string]string{"k": "params"}, Tags: tags("443"),
 			},
 		},
 	}, balancer, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(stack.LoadBalancer{}, "SpareName"),

@@ -10,24 +10,25 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // warnings are those that need the whole group.
-func (d *draft) warnings() map[*reading][]annotation.Fault {
-	warnings := map[*reading][]annotation.Fault{}
-	warn := func(r *reading, fault annotation.Fault) {
-		fault.Member, fault.Warning = r.name, true
+func (d *draft) warnings() map[*reading.Reading][]annotation.Fault {
+	warnings := map[*reading.Reading][]annotation.Fault{}
+	warn := func(r *reading.Reading, fault annotation.Fault) {
+		fault.Member, fault.Warning = r.Name, true
 		if !slices.Contains(warnings[r], fault) {
 			warnings[r] = append(warnings[r], fault)
 		}
 	}
 	for _, r := range d.built {
 		if !d.hasRules(r) {
-			vote := d.votes[annotation.SSLRedirect.Name]
+			vote := d.Votes[annotation.SSLRedirect.Name]
 			warn(r, annotation.Fault{
-				Annotation: annotation.SSLRedirect.FullName(), Value: vote.text,
-				Reason: "the group redirects HTTP, as " + vote.who() + ", and this Ingress has no HTTPS listener, so that its rules are " +
+				Annotation: annotation.SSLRedirect.FullName(), Value: vote.Text,
+				Reason: "the group redirects HTTP, as " + vote.Who() + ", and this Ingress has no HTTPS listener, so that its rules are " +
 					"nowhere: add one in " + annotation.ListenPorts.FullName(),
 			})
 		}
@@ -42,11 +43,11 @@ func (d *draft) warnings() map[*reading][]annotation.Fault {
 }
 
 // warnOfOpenListener finds members who may pass over HTTPS alone, and are served over HTTP to everybody.
-func (d *draft) warnOfOpenListener(l *listener, warn func(*reading, annotation.Fault)) {
+func (d *draft) warnOfOpenListener(l *listener, warn func(*reading.Reading, annotation.Fault)) {
 	for _, r := range l.members {
-		isGuarded := func(rule rule) bool { return rule.Action.Auth != nil }
-		if l.protocol == annotation.HTTP && !l.redirected && (slices.ContainsFunc(r.rules, isGuarded) || r.fallback != nil &&
-			isGuarded(*r.fallback)) {
+		isGuarded := func(rule reading.Rule) bool { return rule.Action.Auth != nil }
+		if l.protocol == annotation.HTTP && !l.redirected && (slices.ContainsFunc(r.Rules, isGuarded) || r.Fallback != nil &&
+			isGuarded(*r.Fallback)) {
 			warn(r, annotation.Fault{Annotation: annotation.ListenPorts.FullName(), Reason: fmt.Sprintf(
 				"port %d serves without authentication, as over HTTP nobody can log in: listen for HTTPS alone, or set %s",
 				l.port, annotation.SSLRedirect.FullName())})
@@ -55,15 +56,15 @@ func (d *draft) warnOfOpenListener(l *listener, warn func(*reading, annotation.F
 }
 
 // warnOfShadows finds rules that no request reaches, as an earlier one takes all of theirs.
-func (d *draft) warnOfShadows(l *listener, warn func(*reading, annotation.Fault)) {
-	owners := map[string]*reading{}
+func (d *draft) warnOfShadows(l *listener, warn func(*reading.Reading, annotation.Fault)) {
+	owners := map[string]*reading.Reading{}
 	for _, r := range l.members {
-		owners[r.name] = r
+		owners[r.Name] = r
 	}
 	for i, later := range l.all {
 		for _, earlier := range l.all[:i] {
-			if stack.Covers(earlier.Conditions, later.Conditions) && !leadsToItself(earlier.Rule, l.protocol, l.port) {
-				warn(owners[later.Owner], annotation.Fault{Field: later.field, Reason: "no request reaches this rule, as " + earlier.field +
+			if stack.Covers(earlier.Conditions, later.Conditions) && !reading.LeadsToItself(earlier.Rule, l.protocol, l.port) {
+				warn(owners[later.Owner], annotation.Fault{Field: later.Field, Reason: "no request reaches this rule, as " + earlier.Field +
 					" of Ingress " + earlier.Owner + " stands before it and takes all of its requests"})
 				break
 			}
@@ -72,9 +73,9 @@ func (d *draft) warnOfShadows(l *listener, warn func(*reading, annotation.Fault)
 }
 
 // warnOfZones finds zones that the load balancer could be in, too. The first member is told.
-func (d *draft) warnOfZones(warn func(*reading, annotation.Fault)) {
+func (d *draft) warnOfZones(warn func(*reading.Reading, annotation.Fault)) {
 	if d.in.Options.AddZones || d.balancer == nil || len(d.built) == 0 || d.balancer.Scheme != d.scheme() ||
-		d.get(annotation.Subnets.Name, "") != "" {
+		d.Get(annotation.Subnets.Name, "") != "" {
 		return
 	}
 	if found := d.in.Elsewhere(d.balancer.Subnets, d.scheme(), input.IsDualstack(d.addressType())); len(found) > 0 {

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package reading
 
 import (
 	"cmp"
@@ -18,13 +18,13 @@ import (
 
 // auth says who may pass before the load balancer answers by an action that forwards to this Service alone, or, when it is nil, by any
 // other.
-func (r *reading) auth(service *corev1.Service) (*stack.Auth, error) {
+func (r *Reading) auth(service *corev1.Service) (*stack.Auth, error) {
 	if service == nil {
 		service = &corev1.Service{}
 	}
-	b := &backed{reading: r, service: service}
+	b := &backed{Reading: r, service: service}
 	kind := override(b, annotation.AuthType)
-	token, set, err := annotation.JWTValidation.In(r.annotations())
+	token, set, err := annotation.JWTValidation.In(r.Annotations())
 	if err = errors.Join(b.err, err); err != nil {
 		return nil, annotation.AsFault(err)
 	}
@@ -67,10 +67,10 @@ func (b *backed) oidc() (*stack.Auth, error) {
 		Issuer: o.Issuer, AuthorizationEndpoint: o.AuthorizationEndpoint, TokenEndpoint: o.TokenEndpoint, UserInfoEndpoint: o.UserInfoEndpoint,
 		Session: b.session(o.AuthenticationRequestExtraParams),
 	}
-	if b.err != nil || b.in.Alone || !slices.Contains(slices.Collect(maps.Values(b.ports)), annotation.HTTPS) {
+	if b.err != nil || b.in.Alone || !slices.Contains(slices.Collect(maps.Values(b.Ports)), annotation.HTTPS) {
 		return &stack.Auth{OIDC: out}, b.err
 	}
-	key := types.NamespacedName{Namespace: b.member.Ingress.Namespace, Name: o.SecretName}
+	key := types.NamespacedName{Namespace: b.Member.Ingress.Namespace, Name: o.SecretName}
 	secret, isRead := b.in.Secrets[key]
 	if !isRead {
 		secret.Reason = "is not read"
@@ -87,7 +87,7 @@ func (b *backed) oidc() (*stack.Auth, error) {
 // needs is a fault without an annotation that the kind of authentication cannot be without.
 func (b *backed) needs(row *annotation.Annotation, kind string) error {
 	name := row.FullName()
-	if b.annotations()[name] != "" || b.service.Annotations[name] != "" {
+	if b.Annotations()[name] != "" || b.service.Annotations[name] != "" {
 		return nil
 	}
 	fault := annotation.Fault{

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package reading
 
 import (
 	"fmt"
@@ -18,11 +18,11 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-const grpc = "GRPC"
+const GRPC = "GRPC"
 
 // backed is a port of a Service as the backend of a member.
 type backed struct {
-	*reading
+	*Reading
 	service *corev1.Service
 	port    *corev1.ServicePort
 	err     error // the first of the annotations
@@ -30,7 +30,7 @@ type backed struct {
 
 // override is the value of an annotation of the Service, else of the Ingress, else of the table.
 func override[T any](b *backed, key annotation.Key[T]) (value T) {
-	object, annotations := "", b.annotations()
+	object, annotations := "", b.Annotations()
 	if _, ok := b.service.Annotations[key.FullName()]; ok {
 		object, annotations = b.serviceObject(), b.service.Annotations
 	}
@@ -56,16 +56,16 @@ func (b *backed) fault(field, value, reason string) error {
 }
 
 // addTargetGroup adds the target group of a Service's port, once, with its binding.
-func (r *reading) addTargetGroup(service *corev1.Service, port intstr.IntOrString) (part string, err error) {
-	b := &backed{reading: r, service: service, port: portOf(service, port)}
-	ingress := r.member.Ingress
+func (r *Reading) addTargetGroup(service *corev1.Service, port intstr.IntOrString) (part string, err error) {
+	b := &backed{Reading: r, service: service, port: portOf(service, port)}
+	ingress := r.Member.Ingress
 	id := input.TargetGroup{
 		Ingress:    types.NamespacedName{Namespace: ingress.Namespace, Name: ingress.Name},
 		Service:    types.NamespacedName{Namespace: service.Namespace, Name: service.Name},
 		ServiceUID: service.UID, ServicePort: port,
 	}
 	part = id.ResourceTag()
-	if slices.ContainsFunc(r.groups, func(group stack.TargetGroup) bool { return group.Part == part }) {
+	if slices.ContainsFunc(r.Groups, func(group stack.TargetGroup) bool { return group.Part == part }) {
 		return part, nil
 	}
 	if b.port == nil {
@@ -80,8 +80,8 @@ func (r *reading) addTargetGroup(service *corev1.Service, port intstr.IntOrStrin
 	if err != nil {
 		return "", err
 	}
-	r.groups = append(r.groups, group)
-	r.bindings = append(r.bindings, b.binding(group, port))
+	r.Groups = append(r.Groups, group)
+	r.Bindings = append(r.Bindings, b.binding(group, port))
 	return part, b.err
 }
 
@@ -119,7 +119,7 @@ func (b *backed) build(id input.TargetGroup) (stack.TargetGroup, error) {
 	}
 	cluster, attributes := b.in.Options.Cluster, override(b, annotation.TargetGroupAttributes)
 	return stack.TargetGroup{
-		Part: id.ResourceTag(), Owner: b.name,
+		Part: id.ResourceTag(), Owner: b.Name,
 		Name: id.NameIn(cluster, b.in.Group), SpareName: id.SpareNameIn(cluster, b.in.Group),
 		TargetType: id.TargetType, Protocol: id.Protocol, ProtocolVersion: id.ProtocolVersion,
 		Port: id.Port, AddressType: b.family(), ControlPort: id.ControlPort,
@@ -194,7 +194,7 @@ func (b *backed) healthCheck(id input.TargetGroup) (stack.HealthCheck, error) {
 	if check.Protocol == "" {
 		check.Protocol = id.Protocol
 	}
-	if id.ProtocolVersion == grpc {
+	if id.ProtocolVersion == GRPC {
 		if !b.has(annotation.HealthCheckPath.Name) {
 			check.Path = "/AWS.ALB/healthcheck"
 		}
@@ -211,7 +211,7 @@ func (b *backed) healthCheck(id input.TargetGroup) (stack.HealthCheck, error) {
 // checkHealthCheck finds values that AWS does not take together.
 func (b *backed) checkHealthCheck(check stack.HealthCheck, version string) error {
 	lowest, highest := 200, 499
-	if version == grpc {
+	if version == GRPC {
 		lowest, highest = 0, 99
 	}
 	if err := annotation.CodesWithin(check.Matcher, lowest, highest); err != nil {
@@ -231,7 +231,7 @@ func (b *backed) checkHealthCheck(check stack.HealthCheck, version string) error
 // has reports whether the Service or the Ingress has the annotation.
 func (b *backed) has(name string) bool {
 	_, ofService := b.service.Annotations[annotation.Prefix+name]
-	_, ofIngress := b.annotations()[annotation.Prefix+name]
+	_, ofIngress := b.Annotations()[annotation.Prefix+name]
 	return ofService || ofIngress
 }
 
@@ -251,7 +251,7 @@ func (b *backed) healthCheckPort(targetType string) (string, error) {
 	if port == nil {
 		return "", b.healthCheckPortFault(text, "want traffic-port, a number, or the name of a port of "+b.serviceObject())
 	}
-	other := &backed{reading: b.reading, service: b.service, port: port}
+	other := &backed{Reading: b.Reading, service: b.service, port: port}
 	if target := other.targetPort(); targetType == "ip" && target.Type == intstr.String {
 		return "", b.healthCheckPortFault(text, fmt.Sprintf(
 			"this port's targetPort is the name %q, which is no port of a health check: want a number", target.StrVal))
@@ -276,7 +276,7 @@ func (b *backed) annotationFault(name, text, reason string) error {
 // tagsOfGroup are the user's tags: those of the Ingress, under those of the Service, under those of params.
 func (b *backed) tagsOfGroup() (map[string]string, error) {
 	tags := map[string]string{}
-	maps.Copy(tags, b.tags)
+	maps.Copy(tags, b.Tags)
 	own, _, err := annotation.Tags.In(b.service.Annotations)
 	fault := annotation.Fault{Object: b.serviceObject(), Annotation: annotation.Tags.FullName(),
 		Value: b.service.Annotations[annotation.Tags.FullName()]}
@@ -291,7 +291,7 @@ func (b *backed) tagsOfGroup() (map[string]string, error) {
 	}
 	if n := len(b.in.TagsOf("", tags)); n > input.MostTags {
 		if len(own) == 0 {
-			fault = annotation.Fault{Annotation: annotation.Tags.FullName(), Value: b.annotations()[annotation.Tags.FullName()]}
+			fault = annotation.Fault{Annotation: annotation.Tags.FullName(), Value: b.Annotations()[annotation.Tags.FullName()]}
 		}
 		fault.Reason = fmt.Sprintf("the target group would have %d tags with ours and --default-tags: AWS takes %d", n, input.MostTags)
 		return nil, fault

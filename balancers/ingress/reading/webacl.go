@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package reading
 
 import (
 	"cmp"
@@ -11,23 +11,23 @@ import (
 )
 
 // readWebACL reads the web ACL, whose name counts before its ARN.
-func (r *reading) readWebACL() {
-	if name := input.WebACLName(r.member); name != "" {
+func (r *Reading) readWebACL() {
+	if name := input.WebACLName(r.Member); name != "" {
 		r.readWebACLName(name)
 		return
 	}
 	arn, set := say(r, annotation.WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn,
 		func(arn string) string { return cmp.Or(arn, annotation.NoWebACL) })
 	if set && arn != annotation.NoWebACL {
-		r.addFirewall(firewall, r.votes[annotation.WAFv2ACL.Name].from)
+		r.addFirewall(firewall, r.Votes[annotation.WAFv2ACL.Name].From)
 	}
-	if arn, set := r.annotations()[annotation.WAFv2ACL.FullName()]; set && arn == "" && r.params.WAFv2ACLArn == "" {
+	if arn, set := r.Annotations()[annotation.WAFv2ACL.FullName()]; set && arn == "" && r.params.WAFv2ACLArn == "" {
 		r.warnOf(annotation.Fault{Annotation: annotation.WAFv2ACL.FullName(),
 			Reason: "an empty value takes the present web ACL off: write none, or leave it out"})
 	}
 }
 
-func (r *reading) readWebACLName(name string) {
+func (r *Reading) readWebACLName(name string) {
 	from := annotation.Fault{Annotation: annotation.WAFv2ACLName.FullName(), Value: name}
 	if r.params.WAFv2ACLName != "" {
 		from = r.paramsFault("spec.wafv2AclName", name, "")
@@ -44,7 +44,7 @@ func (r *reading) readWebACLName(name string) {
 	}
 	if err != nil {
 		from.Reason = err.Error()
-		r.fail(from)
+		r.Fail(from)
 		return
 	}
 	r.addText(annotation.WAFv2ACL.Name, arn, from)
@@ -58,22 +58,22 @@ const (
 )
 
 // addFirewall votes for a web ACL of that service. From is what asks for it.
-func (r *reading) addFirewall(service string, from annotation.Fault) {
+func (r *Reading) addFirewall(service string, from annotation.Fault) {
 	if ours := r.in.Options; service == firewall && !ours.WAFv2 || service == classicFirewall && !ours.WAFClassic {
 		return
 	}
-	from.Member = r.name
-	if other, ok := r.votes[firewallSetting]; ok {
-		from.Reason = "the load balancer has " + other.text + ", as " + other.who() + ", and AWS takes one web ACL for it: want one of the two"
-		r.fail(from)
+	from.Member = r.Name
+	if other, ok := r.Votes[firewallSetting]; ok {
+		from.Reason = "the load balancer has " + other.Text + ", as " + other.Who() + ", and AWS takes one web ACL for it: want one of the two"
+		r.Fail(from)
 		return
 	}
-	r.votes[firewallSetting] = vote{text: service, same: service, from: from}
+	r.Votes[firewallSetting] = Vote{Text: service, same: service, From: from}
 }
 
 // readClassicACL reads the web ACL of AWS WAF Classic. An empty value says nothing, as with the incumbent.
-func (r *reading) readClassicACL() {
-	key := input.ClassicACLKey(r.member)
+func (r *Reading) readClassicACL() {
+	key := input.ClassicACLKey(r.Member)
 	id, set := get(r, key)
 	from := annotation.Fault{Annotation: key.FullName(), Value: id}
 	if !set || id == "" {
@@ -95,13 +95,13 @@ func (r *reading) readClassicACL() {
 	r.warnOf(from)
 }
 
-func (r *reading) addClassicACL(id string, from annotation.Fault) {
+func (r *Reading) addClassicACL(id string, from annotation.Fault) {
 	if r.in.Alone || !r.in.Options.WAFClassic {
 		return
 	}
 	if _, err := input.Find("web ACL of AWS WAF Classic with the ID", id, r.in.AWS.ClassicACLs); err != nil {
 		from.Reason = err.Error()
-		r.fail(from)
+		r.Fail(from)
 		return
 	}
 	r.addText(annotation.WAFClassicACL.Name, id, from)

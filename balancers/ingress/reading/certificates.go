@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package reading
 
 import (
 	"cmp"
@@ -19,14 +19,14 @@ import (
 )
 
 // discoverCertificates finds those of all the member's hosts, sorted by ARN. A host without one is a fault.
-func (r *reading) discoverCertificates() {
+func (r *Reading) discoverCertificates() {
 	if r.in.Alone {
 		r.warnOfSecrets()
 		return
 	}
-	hosts, found := input.HostsOf(r.member.Ingress), map[string]bool{}
+	hosts, found := input.HostsOf(r.Member.Ingress), map[string]bool{}
 	if why := r.in.AWS.NoCertificates; why != "" && len(hosts) > 0 {
-		r.fail(annotation.Fault{Reason: "the certificates of ACM are not known: " + why})
+		r.Fail(annotation.Fault{Reason: "the certificates of ACM are not known: " + why})
 		return
 	}
 	for _, host := range hosts {
@@ -37,25 +37,25 @@ func (r *reading) discoverCertificates() {
 			}
 		}
 		if !fits {
-			r.fail(annotation.Fault{
+			r.Fail(annotation.Fault{
 				Field: host.Field, Value: host.Name,
 				Reason: "no certificate in ACM is for this host: want one that is issued, or the annotation " + annotation.Certificates.FullName() +
-					unusedSecret(r.member.Ingress, host.Name),
+					UnusedSecret(r.Member.Ingress, host.Name),
 			})
 		}
 	}
 	for arn := range found {
-		r.certificates = append(r.certificates, arn)
+		r.Certificates = append(r.Certificates, arn)
 	}
-	slices.Sort(r.certificates)
+	slices.Sort(r.Certificates)
 }
 
 // whyUnused is why no certificate comes from a Secret, such as cert-manager's.
 const whyUnused = "a load balancer takes certificates of ACM and IAM alone"
 
 // warnOfSecrets tells those who expect their Secrets to be used, where nobody knows yet what is in ACM.
-func (r *reading) warnOfSecrets() {
-	for i, tls := range r.member.Ingress.Spec.TLS {
+func (r *Reading) warnOfSecrets() {
+	for i, tls := range r.Member.Ingress.Spec.TLS {
 		if tls.SecretName != "" {
 			r.warnOf(annotation.Fault{
 				Field: fmt.Sprintf("spec.tls[%d].secretName", i), Value: tls.SecretName,
@@ -66,8 +66,8 @@ func (r *reading) warnOfSecrets() {
 	}
 }
 
-// unusedSecret is what to say of a host without certificate if spec.tls names a Secret for it, or one for all hosts; else "".
-func unusedSecret(ingress *networkingv1.Ingress, host string) string {
+// UnusedSecret is what to say of a host without certificate if spec.tls names a Secret for it, or one for all hosts; else "".
+func UnusedSecret(ingress *networkingv1.Ingress, host string) string {
 	for _, tls := range ingress.Spec.TLS {
 		if tls.SecretName != "" && (len(tls.Hosts) == 0 || slices.Contains(tls.Hosts, host)) {
 			return fmt.Sprintf("; Secret %s of spec.tls is not used, as %s: import its certificate into ACM", tls.SecretName, whyUnused)
@@ -77,49 +77,49 @@ func unusedSecret(ingress *networkingv1.Ingress, host string) string {
 }
 
 // issueCertificate has the member's listeners have the certificate that was issued for it. Until there is one the member is held.
-func (r *reading) issueCertificate() {
+func (r *Reading) issueCertificate() {
 	authority, _ := get(r, annotation.PrivateCA)
-	wanted := stack.Certificate{Member: r.name, CA: cmp.Or(authority, r.in.Options.DefaultCA)}
-	for _, host := range input.HostsOf(r.member.Ingress) {
+	wanted := stack.Certificate{Member: r.Name, CA: cmp.Or(authority, r.in.Options.DefaultCA)}
+	for _, host := range input.HostsOf(r.Member.Ingress) {
 		wanted.Domains = append(wanted.Domains, strings.ToLower(host.Name))
 	}
 	if len(wanted.Domains) == 0 {
-		r.fail(r.issueFault("there is no host to issue a certificate for: want one in spec.rules or spec.tls"))
+		r.Fail(r.issueFault("there is no host to issue a certificate for: want one in spec.rules or spec.tls"))
 		return
 	}
 	slices.Sort(wanted.Domains)
 	wanted.Domains = slices.Compact(wanted.Domains)
-	wanted.Tags = r.in.TagsOf(certificatePart(wanted), r.tags)
-	if _, _, err := annotation.PrivateCA.In(r.annotations()); err != nil || r.in.Alone {
+	wanted.Tags = r.in.TagsOf(certificatePart(wanted), r.Tags)
+	if _, _, err := annotation.PrivateCA.In(r.Annotations()); err != nil || r.in.Alone {
 		return
 	}
-	r.issue = &wanted
+	r.Issue = &wanted
 	if why := r.in.AWS.NoOwn; why != "" {
-		r.fail(r.issueFault("the certificates of ACM are not known: " + why))
+		r.Fail(r.issueFault("the certificates of ACM are not known: " + why))
 		return
 	}
 	r.takeIssued(wanted)
 }
 
 // takeIssued has listeners have the wanted certificate if it is issued.
-func (r *reading) takeIssued(wanted stack.Certificate) {
+func (r *Reading) takeIssued(wanted stack.Certificate) {
 	waiting := "it is requested from ACM"
 	for _, own := range r.in.AWS.Own {
 		switch {
 		case !wanted.Is(own.Domains, own.CA):
 		case own.Waiting == "":
-			r.certificates = []string{own.ARN}
+			r.Certificates = []string{own.ARN}
 			return
 		default:
 			waiting = own.Waiting
 		}
 	}
-	r.fail(r.issueFault("its certificate for " + strings.Join(wanted.Domains, ", ") + " is not issued yet: " + waiting))
+	r.Fail(r.issueFault("its certificate for " + strings.Join(wanted.Domains, ", ") + " is not issued yet: " + waiting))
 }
 
-func (r *reading) issueFault(reason string) annotation.Fault {
+func (r *Reading) issueFault(reason string) annotation.Fault {
 	return annotation.Fault{Annotation: annotation.IssueCertificate.FullName(),
-		Value: r.annotations()[annotation.IssueCertificate.FullName()], Reason: reason}
+		Value: r.Annotations()[annotation.IssueCertificate.FullName()], Reason: reason}
 }
 
 // certificatePart is the value of the resource tag, as the incumbent writes it; it makes no certificate whose name is a wildcard, as ACM

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package reading
 
 import (
 	"cmp"
@@ -16,12 +16,12 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// anyPath is a pattern of all paths.
-const anyPath = "/*"
+// AnyPath is a pattern of all paths.
+const AnyPath = "/*"
 
 // readRules reads the rules that all listeners of the member get, in order, and its default backend.
-func (r *reading) readRules() {
-	spec := r.member.Ingress.Spec
+func (r *Reading) readRules() {
+	spec := r.Member.Ingress.Spec
 	for i, rule := range spec.Rules {
 		if rule.HTTP == nil {
 			continue
@@ -30,10 +30,10 @@ func (r *reading) readRules() {
 			field := fmt.Sprintf("spec.rules[%d].http.paths[%d]", i, path.index)
 			built, err := r.rule(rule.Host, path.HTTPIngressPath, field)
 			if err != nil {
-				r.fail(annotation.At(field, err))
+				r.Fail(annotation.At(field, err))
 				continue
 			}
-			r.rules = append(r.rules, built)
+			r.Rules = append(r.Rules, built)
 		}
 	}
 	if spec.DefaultBackend != nil {
@@ -41,10 +41,10 @@ func (r *reading) readRules() {
 		if err == nil && stays(action) {
 			err = errStays
 		}
-		r.fail(annotation.At("spec.defaultBackend", err))
-		r.fallback = &rule{Rule: stack.Rule{Owner: r.name, Action: action}, field: "spec.defaultBackend"}
-		for port := range r.ports {
-			r.addText(of(fallbackSetting, port), r.name, annotation.Fault{Field: "spec.defaultBackend"})
+		r.Fail(annotation.At("spec.defaultBackend", err))
+		r.Fallback = &Rule{Rule: stack.Rule{Owner: r.Name, Action: action}, Field: "spec.defaultBackend"}
+		for port := range r.Ports {
+			r.addText(OfPort(fallbackSetting, port), r.Name, annotation.Fault{Field: "spec.defaultBackend"})
 		}
 	}
 }
@@ -92,32 +92,32 @@ func typeOf(path networkingv1.HTTPIngressPath) networkingv1.PathType {
 }
 
 // rule is that of one path.
-func (r *reading) rule(host string, path networkingv1.HTTPIngressPath, field string) (rule, error) {
+func (r *Reading) rule(host string, path networkingv1.HTTPIngressPath, field string) (Rule, error) {
 	name := ""
 	if path.Backend.Service != nil {
 		name = path.Backend.Service.Name
 	}
 	transforms, err := r.transforms(name)
 	if err != nil {
-		return rule{}, err
+		return Rule{}, err
 	}
 	conditions, err := r.conditions(host, path, name)
 	if err != nil {
-		return rule{}, err
+		return Rule{}, err
 	}
 	action, err := r.actionOf(path.Backend, field+".backend")
 	if err != nil {
-		return rule{}, err
+		return Rule{}, err
 	}
-	built := rule{Rule: stack.Rule{Owner: r.name, Conditions: conditions, Action: action, Transforms: transforms, Tags: r.tags}, field: field}
-	if stays(action) && !leadsToItself(built.Rule, annotation.HTTP, 0) { // else no listener has it
-		return rule{}, errStays
+	built := Rule{Rule: stack.Rule{Owner: r.Name, Conditions: conditions, Action: action, Transforms: transforms, Tags: r.Tags}, Field: field}
+	if stays(action) && !LeadsToItself(built.Rule, annotation.HTTP, 0) { // else no listener has it
+		return Rule{}, errStays
 	}
 	return built, nil
 }
 
 // ownConditions are those of host and path, without values where the Ingress has none.
-func (r *reading) ownConditions(host string, path networkingv1.HTTPIngressPath) (hosts, paths stack.Condition, err error) {
+func (r *Reading) ownConditions(host string, path networkingv1.HTTPIngressPath) (hosts, paths stack.Condition, err error) {
 	hosts, paths = stack.Condition{Field: annotation.HostHeader}, stack.Condition{Field: annotation.PathPattern}
 	if host != "" {
 		hosts.Values = []string{host}
@@ -129,9 +129,9 @@ func (r *reading) ownConditions(host string, path networkingv1.HTTPIngressPath) 
 }
 
 // conditions are those of the annotation of that name, then host and path, to which the annotation may add values.
-func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, name string) ([]stack.Condition, error) {
+func (r *Reading) conditions(host string, path networkingv1.HTTPIngressPath, name string) ([]stack.Condition, error) {
 	key := annotation.Conditions.Member(name)
-	annotated, _, err := key.In(r.annotations())
+	annotated, _, err := key.In(r.Annotations())
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, nam
 	if err != nil {
 		return nil, err
 	}
-	fault := annotation.Fault{Annotation: key.FullName(), Value: r.annotations()[key.FullName()]}
+	fault := annotation.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()]}
 	conditions := distribute(annotated, &hosts, &paths)
 	for _, condition := range []stack.Condition{hosts, paths} {
 		if len(condition.Values) > 0 && len(condition.Regex) > 0 {
@@ -151,7 +151,7 @@ func (r *reading) conditions(host string, path networkingv1.HTTPIngressPath, nam
 		}
 	}
 	if len(conditions) == 0 {
-		conditions = []stack.Condition{{Field: annotation.PathPattern, Values: []string{anyPath}}}
+		conditions = []stack.Condition{{Field: annotation.PathPattern, Values: []string{AnyPath}}}
 	}
 	if err := checkCounts(&r.in.Options, conditions); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func distribute(annotated []annotation.Condition, hosts, paths *stack.Condition)
 }
 
 // setPatterns sets the patterns of a path.
-func (r *reading) setPatterns(paths *stack.Condition, path networkingv1.HTTPIngressPath) error {
+func (r *Reading) setPatterns(paths *stack.Condition, path networkingv1.HTTPIngressPath) error {
 	if path.Path == "" {
 		return nil
 	}
@@ -199,9 +199,9 @@ func (r *reading) setPatterns(paths *stack.Condition, path networkingv1.HTTPIngr
 	case networkingv1.PathTypeExact:
 		paths.Values = []string{path.Path}
 	case networkingv1.PathTypePrefix:
-		paths.Values = []string{anyPath}
+		paths.Values = []string{AnyPath}
 		if prefix := strings.TrimSuffix(path.Path, "/"); prefix != "" {
-			paths.Values = []string{prefix, prefix + anyPath}
+			paths.Values = []string{prefix, prefix + AnyPath}
 		}
 	default:
 		return errors.New("pathType " + string(kind) + ": want Exact, Prefix or ImplementationSpecific")
@@ -238,8 +238,8 @@ func conditionOf(c annotation.Condition) stack.Condition {
 }
 
 // transforms are those of paths whose backend has that name.
-func (r *reading) transforms(name string) (out []stack.Transform, err error) {
-	annotated, _, err := annotation.Transforms.Member(name).In(r.annotations())
+func (r *Reading) transforms(name string) (out []stack.Transform, err error) {
+	annotated, _, err := annotation.Transforms.Member(name).In(r.Annotations())
 	for _, transform := range annotated {
 		transformed := stack.Transform{Type: transform.Type}
 		for _, rewrite := range cmp.Or(transform.HostHeaderRewriteConfig, transform.URLRewriteConfig).Rewrites {

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package reading
 
 import (
 	"errors"
@@ -132,8 +132,8 @@ func wildcardsOf(c stack.Condition) (n int) {
 	return n
 }
 
-// leadsToItself reports whether the rule redirects to what it matches.
-func leadsToItself(rule stack.Rule, protocol annotation.Protocol, port int32) bool {
+// LeadsToItself reports whether the rule redirects to what it matches.
+func LeadsToItself(rule stack.Rule, protocol annotation.Protocol, port int32) bool {
 	to := rule.Action.Redirect
 	if to == nil {
 		return false
@@ -142,13 +142,13 @@ func leadsToItself(rule stack.Rule, protocol annotation.Protocol, port int32) bo
 	if slices.ContainsFunc(rule.Conditions, regex) || to.Query != annotation.SameQuery {
 		return false
 	}
-	return slices.Contains(append(valuesOf(rule.Conditions, annotation.HostHeader), annotation.SameHost), to.Host) &&
-		slices.Contains(append(valuesOf(rule.Conditions, annotation.PathPattern), annotation.SamePath), to.Path) &&
+	return slices.Contains(append(ValuesOf(rule.Conditions, annotation.HostHeader), annotation.SameHost), to.Host) &&
+		slices.Contains(append(ValuesOf(rule.Conditions, annotation.PathPattern), annotation.SamePath), to.Path) &&
 		slices.Contains([]string{annotation.SamePort, strconv.Itoa(int(port))}, to.Port) &&
 		slices.Contains([]string{annotation.SameProtocol, string(protocol)}, to.Protocol)
 }
 
-func valuesOf(conditions []stack.Condition, field string) []string {
+func ValuesOf(conditions []stack.Condition, field string) []string {
 	for _, condition := range conditions {
 		if condition.Field == field {
 			return slices.Clip(condition.Values)

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package reading
 
 import (
 	"fmt"
@@ -15,28 +15,28 @@ import (
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
-// forcedBy are the keys of attributes and tags that params say. Those of a group's first member count before what any member says.
-func forcedBy(params *v1beta1.IngressClassParams) map[string]bool {
+// ForcedBy are the keys of attributes and tags that params say. Those of a group's first member count before what any member says.
+func ForcedBy(params *v1beta1.IngressClassParams) map[string]bool {
 	forced := map[string]bool{}
 	if params == nil {
 		return forced
 	}
 	for _, attribute := range params.Spec.LoadBalancerAttributes {
-		forced[keyed(annotation.LoadBalancerAttributes.Name, attribute.Key)] = true
+		forced[OfKey(annotation.LoadBalancerAttributes.Name, attribute.Key)] = true
 	}
 	for _, listener := range params.Spec.Listeners {
 		for _, attribute := range listener.ListenerAttributes {
-			forced[keyed(attributesOf(annotation.Protocol(listener.Protocol), listener.Port), attribute.Key)] = true
+			forced[OfKey(AttributesOf(annotation.Protocol(listener.Protocol), listener.Port), attribute.Key)] = true
 		}
 	}
 	for _, tag := range params.Spec.Tags {
-		forced[keyed(annotation.Tags.Name, tag.Key)] = true
+		forced[OfKey(annotation.Tags.Name, tag.Key)] = true
 	}
 	return forced
 }
 
 // readSettings reads what the group has once, but for what is about who may reach it.
-func (r *reading) readSettings() {
+func (r *Reading) readSettings() {
 	p := &r.params
 	r.readName()
 	say(r, annotation.Scheme, "spec.scheme", ptr.Deref(p.Scheme, ""), asIs)
@@ -57,7 +57,7 @@ func (r *reading) readSettings() {
 	r.addKeys(annotation.LoadBalancerAttributes.Name, own, annotation.Fault{
 		Annotation: annotation.LoadBalancerAttributes.FullName(),
 	})
-	r.addKeys(annotation.Tags.Name, r.tags, annotation.Fault{Annotation: annotation.Tags.FullName()})
+	r.addKeys(annotation.Tags.Name, r.Tags, annotation.Fault{Annotation: annotation.Tags.FullName()})
 	if tags := r.paramsTags(); len(tags) > 0 {
 		r.addKeys(annotation.Tags.Name, tags, annotation.Fault{Object: r.paramsObject(), Field: "spec.tags"})
 	}
@@ -66,12 +66,12 @@ func (r *reading) readSettings() {
 var loadBalancerName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
 
 // readName checks the load balancer's name where it will be made. The name of one that is seen does not change.
-func (r *reading) readName() {
+func (r *Reading) readName() {
 	name, set := say(r, annotation.LoadBalancerNameKey, "spec.loadBalancerName", r.params.LoadBalancerName, asIs)
 	if set && r.in.SeenLoadBalancer() == nil && (!loadBalancerName.MatchString(name) || strings.HasPrefix(name, "internal-")) {
-		fault := r.votes[annotation.LoadBalancerNameKey.Name].from
+		fault := r.Votes[annotation.LoadBalancerNameKey.Name].From
 		fault.Reason = "want letters, digits and hyphens, no hyphen at either end, and not internal- at the beginning"
-		r.fail(fault)
+		r.Fail(fault)
 	}
 }
 
@@ -84,7 +84,7 @@ func attributes(list []v1beta1.Attribute) map[string]string {
 }
 
 // readSSLRedirect has a port of params that cannot be read switch the redirect off, as the incumbent does.
-func (r *reading) readSSLRedirect() {
+func (r *Reading) readSSLRedirect() {
 	port := r.params.SSLRedirectPort
 	if port != "" {
 		if _, err := annotation.SSLRedirect.Parse(port); err != nil {
@@ -96,20 +96,20 @@ func (r *reading) readSSLRedirect() {
 }
 
 // readShield reads whether the load balancer is protected. Without a subscription that is left as it is.
-func (r *reading) readShield() {
+func (r *Reading) readShield() {
 	protect, set := get(r, annotation.Shield)
 	switch {
 	case !set || r.in.Alone || !r.in.Options.Shield:
 	case r.in.AWS.NoShield != "":
-		r.warnOf(annotation.Fault{Annotation: annotation.Shield.FullName(), Value: yesNo(protect),
+		r.warnOf(annotation.Fault{Annotation: annotation.Shield.FullName(), Value: YesNo(protect),
 			Reason: r.in.AWS.NoShield + ", the protection is left as it is"})
 	default:
-		r.add(annotation.Shield.Name, yesNo(protect), annotation.Fault{Annotation: annotation.Shield.FullName()})
+		r.add(annotation.Shield.Name, YesNo(protect), annotation.Fault{Annotation: annotation.Shield.FullName()})
 	}
 }
 
 // readPools reads where addresses come from, and the capacity. What params say counts of the first member alone.
-func (r *reading) readPools() {
+func (r *Reading) readPools() {
 	say(r, annotation.CustomerPool, "", "", asIs)
 	pool, capacity := "", ""
 	if ipam := r.params.IPAMConfiguration; r.first && ipam != nil {
@@ -124,7 +124,7 @@ func (r *reading) readPools() {
 }
 
 // readSubnets reads the load balancer's subnets. The vote is for IDs, or for tags after which they are chosen.
-func (r *reading) readSubnets() {
+func (r *Reading) readSubnets() {
 	from, entries := annotation.Fault{Annotation: annotation.Subnets.FullName()}, []string(nil)
 	if ofParams := r.params.Subnets; ofParams != nil {
 		from = annotation.Fault{Object: r.paramsObject(), Field: "spec.subnets"}
@@ -142,61 +142,61 @@ func (r *reading) readSubnets() {
 }
 
 // addSubnets adds a vote for the subnets of these IDs and names.
-func (r *reading) addSubnets(setting string, entries []string, from annotation.Fault) {
+func (r *Reading) addSubnets(setting string, entries []string, from annotation.Fault) {
 	if len(entries) == 0 || r.in.Alone {
 		return
 	}
 	ids, err := r.in.AWS.SubnetIDs(entries)
 	if err != nil {
 		from.Value, from.Reason = strings.Join(entries, ","), err.Error()
-		r.fail(from)
+		r.Fail(from)
 		return
 	}
 	r.add(setting, strings.Join(ids, ","), from)
 }
 
 // addText adds a vote whose text is no list.
-func (r *reading) addText(setting, text string, from annotation.Fault) {
-	from.Member, from.Value = r.name, text
-	r.votes[setting] = vote{text: text, same: text, from: from}
+func (r *Reading) addText(setting, text string, from annotation.Fault) {
+	from.Member, from.Value = r.Name, text
+	r.Votes[setting] = Vote{Text: text, same: text, From: from}
 }
 
 // readAccess reads who may send to the load balancer, and whether it may send to its targets.
-func (r *reading) readAccess() {
+func (r *Reading) readAccess() {
 	r.addSecurityGroups(annotation.SecurityGroups)
 	manage, set := get(r, annotation.ManageBackendRules)
 	switch {
 	case set && manage && !r.in.Options.BackendSecurityGroups:
-		r.fail(annotation.Fault{
+		r.Fail(annotation.Fault{
 			Annotation: annotation.ManageBackendRules.FullName(), Value: "true",
 			Reason: "needs the shared security group, which --enable-backend-security-group=false switches off",
 		})
 	case set:
-		r.add(annotation.ManageBackendRules.Name, yesNo(manage), annotation.Fault{
+		r.add(annotation.ManageBackendRules.Name, YesNo(manage), annotation.Fault{
 			Annotation: annotation.ManageBackendRules.FullName(),
 		})
 	}
 }
 
 // addSecurityGroups adds a vote for the security groups of the IDs and names in an annotation.
-func (r *reading) addSecurityGroups(key annotation.Key[[]string]) {
+func (r *Reading) addSecurityGroups(key annotation.Key[[]string]) {
 	entries, set := get(r, key)
 	if !set || len(entries) == 0 || r.in.Alone {
 		return
 	}
-	from := annotation.Fault{Annotation: key.FullName(), Value: r.annotations()[key.FullName()]}
+	from := annotation.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()]}
 	ids, err := r.in.AWS.SecurityGroupIDs(entries)
 	if err != nil {
 		from.Reason = err.Error()
-		r.fail(from)
+		r.Fail(from)
 		return
 	}
 	r.add(key.Name, strings.Join(ids, ","), from)
 }
 
 // checkAttributes checks attributes as params have them.
-func checkAttributes(r *reading, k annotation.Attributes, field string, list []v1beta1.Attribute) {
+func checkAttributes(r *Reading, k annotation.Attributes, field string, list []v1beta1.Attribute) {
 	if err := k.Check(attributes(list)); err != nil {
-		r.fail(r.paramsFault(field, "", err.Error()))
+		r.Fail(r.paramsFault(field, "", err.Error()))
 	}
 }

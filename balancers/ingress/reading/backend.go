@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package reading
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ import (
 )
 
 // actionOf is what is done with requests of a backend, whose field is given for faults.
-func (r *reading) actionOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
+func (r *Reading) actionOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
 	action, err := r.answerOf(backend, field)
 	if err == nil {
 		action.Auth, err = r.auth(r.onlyService(*backend.Service))
@@ -31,10 +31,10 @@ func (r *reading) actionOf(backend networkingv1.IngressBackend, field string) (s
 }
 
 // onlyService is the Service of a backend that forwards to it alone; nil for other backends.
-func (r *reading) onlyService(backend networkingv1.IngressServiceBackend) *corev1.Service {
+func (r *Reading) onlyService(backend networkingv1.IngressServiceBackend) *corev1.Service {
 	name := backend.Name
 	if backend.Port.Name == input.UseAnnotation {
-		action, _, _ := annotation.Actions.Member(name).In(r.annotations())
+		action, _, _ := annotation.Actions.Member(name).In(r.Annotations())
 		if action.ForwardConfig.Len() != 1 {
 			return nil
 		}
@@ -44,7 +44,7 @@ func (r *reading) onlyService(backend networkingv1.IngressServiceBackend) *corev
 }
 
 // answerOf is what is done with requests of those who may pass.
-func (r *reading) answerOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
+func (r *Reading) answerOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
 	service := backend.Service
 	if service == nil {
 		return stack.Action{}, annotation.Fault{
@@ -62,9 +62,9 @@ func (r *reading) answerOf(backend networkingv1.IngressBackend, field string) (s
 }
 
 // annotatedAction is the action that the annotation of that name says.
-func (r *reading) annotatedAction(name, field string) (stack.Action, error) {
+func (r *Reading) annotatedAction(name, field string) (stack.Action, error) {
 	key := annotation.Actions.Member(name)
-	action, set, err := key.In(r.annotations())
+	action, set, err := key.In(r.Annotations())
 	switch {
 	case err != nil:
 		return stack.Action{}, err
@@ -73,14 +73,14 @@ func (r *reading) annotatedAction(name, field string) (stack.Action, error) {
 		return r.missing(fault, "Backend action does not exist", r.in.Options.TolerateMissingAction)
 	case action.FixedResponseConfig != nil && action.Type == annotation.FixedResponseAction:
 		config := action.FixedResponseConfig
-		return fixed(config.StatusCode, config.ContentType, config.MessageBody), nil
+		return FixedResponse(config.StatusCode, config.ContentType, config.MessageBody), nil
 	case action.Type == annotation.RedirectAction:
 		return redirect(action.RedirectConfig), nil
 	}
 	built, err := r.forward(action.ForwardConfig, field)
 	if err != nil {
 		if fault := annotation.AsFault(err); fault == (annotation.Fault{Reason: fault.Reason}) {
-			fault.Annotation, fault.Value = key.FullName(), r.annotations()[key.FullName()]
+			fault.Annotation, fault.Value = key.FullName(), r.Annotations()[key.FullName()]
 			err = fault
 		}
 	}
@@ -88,16 +88,16 @@ func (r *reading) annotatedAction(name, field string) (stack.Action, error) {
 }
 
 // missing is an answer of 503 for a backend that does not exist, or else its fault.
-func (r *reading) missing(fault annotation.Fault, body string, tolerate bool) (stack.Action, error) {
+func (r *Reading) missing(fault annotation.Fault, body string, tolerate bool) (stack.Action, error) {
 	if !tolerate {
 		return stack.Action{}, fault
 	}
 	fault.Reason += "; until then requests are answered by 503"
 	r.warnOf(fault)
-	return fixed("503", "text/plain", body), nil
+	return FixedResponse("503", "text/plain", body), nil
 }
 
-func fixed(status, contentType, body string) stack.Action {
+func FixedResponse(status, contentType, body string) stack.Action {
 	return stack.Action{Fixed: &stack.FixedResponse{Status: status, ContentType: contentType, Body: body}}
 }
 
@@ -122,7 +122,7 @@ func stays(action stack.Action) bool {
 }
 
 // forward is a forward to target groups, those of Services being the member's.
-func (r *reading) forward(config *annotation.Forward, field string) (stack.Action, error) {
+func (r *Reading) forward(config *annotation.Forward, field string) (stack.Action, error) {
 	single := len(config.TargetGroups) == 1
 	var out targets
 	for _, target := range config.TargetGroups {
@@ -136,7 +136,7 @@ func (r *reading) forward(config *annotation.Forward, field string) (stack.Actio
 		}
 		if errors.Is(err, errNoService) {
 			fault := annotation.Fault{Field: field, Value: target.ServiceName, Reason: "this Service does not exist in namespace " +
-				r.member.Ingress.Namespace}
+				r.Member.Ingress.Namespace}
 			return r.missing(fault, "Backend service does not exist", r.in.Options.TolerateMissingService && single)
 		}
 		if err != nil {
@@ -164,7 +164,7 @@ var errNoService = errors.New("the Service does not exist")
 var targetGroupARN = regexp.MustCompile(`^arn:[^:]+:elasticloadbalancing:[^:]*:[^:]*:targetgroup/.+$`)
 
 // targetGroup is one that others have made, or that of a Service. The latter becomes one of the member's.
-func (r *reading) targetGroup(target annotation.Target) (stack.Ref, error) {
+func (r *Reading) targetGroup(target annotation.Target) (stack.Ref, error) {
 	switch {
 	case target.TargetGroupARN != "" && !targetGroupARN.MatchString(target.TargetGroupARN):
 		return stack.Ref{}, fmt.Errorf("targetGroupARN %.100q: want the ARN of a target group", target.TargetGroupARN)
@@ -185,6 +185,6 @@ func (r *reading) targetGroup(target annotation.Target) (stack.Ref, error) {
 	return stack.Ref{Part: part}, err
 }
 
-func (r *reading) service(name string) *corev1.Service {
-	return r.in.Services[types.NamespacedName{Namespace: r.member.Ingress.Namespace, Name: name}]
+func (r *Reading) service(name string) *corev1.Service {
+	return r.in.Services[types.NamespacedName{Namespace: r.Member.Ingress.Namespace, Name: name}]
 }

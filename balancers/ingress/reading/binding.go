@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package reading
 
 import (
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -46,7 +46,7 @@ func (b *backed) networking(group stack.TargetGroup) []intstr.IntOrString {
 
 // multiCluster has true of the Ingress count before what the Service says.
 func (b *backed) multiCluster() bool {
-	if own, set, err := annotation.MultiCluster.In(b.annotations()); err == nil && set && own {
+	if own, set, err := annotation.MultiCluster.In(b.Annotations()); err == nil && set && own {
 		return true
 	}
 	return override(b, annotation.MultiCluster)

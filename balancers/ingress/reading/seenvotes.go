@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package reading
 
 import (
 	"cmp"
@@ -17,9 +17,9 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// seenVotes are what is seen of the settings that members share. They have no member.
-func seenVotes(in *input.Input) map[string]vote {
-	lb, r := in.SeenLoadBalancer(), &reading{votes: map[string]vote{}}
+// SeenVotes are what is seen of the settings that members share. They have no member.
+func SeenVotes(in *input.Input) map[string]Vote {
+	lb, r := in.SeenLoadBalancer(), &Reading{Votes: map[string]Vote{}}
 	if lb == nil {
 		return nil
 	}
@@ -29,10 +29,10 @@ func seenVotes(in *input.Input) map[string]vote {
 	r.add(annotation.Subnets.Name, strings.Join(lb.Subnets, ","), annotation.Fault{})
 	if given, backend := in.GivenSecurityGroups(lb); len(given) > 0 {
 		r.add(annotation.SecurityGroups.Name, strings.Join(given, ","), annotation.Fault{})
-		r.add(annotation.ManageBackendRules.Name, yesNo(backend), annotation.Fault{})
+		r.add(annotation.ManageBackendRules.Name, YesNo(backend), annotation.Fault{})
 	}
 	if lb.Protection != nil {
-		r.add(annotation.Shield.Name, yesNo(lb.Protection.ID != ""), annotation.Fault{})
+		r.add(annotation.Shield.Name, YesNo(lb.Protection.ID != ""), annotation.Fault{})
 	}
 	if lb.IPAMPool != "" {
 		r.addText(annotation.IPAMPool.Name, lb.IPAMPool, annotation.Fault{})
@@ -44,16 +44,16 @@ func seenVotes(in *input.Input) map[string]vote {
 	r.addKeys(annotation.LoadBalancerAttributes.Name, lb.Attributes, annotation.Fault{})
 	r.addKeys(annotation.Tags.Name, lb.Tags, annotation.Fault{})
 	for _, part := range []string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()} {
-		delete(r.votes, keyed(annotation.Tags.Name, part))
+		delete(r.Votes, OfKey(annotation.Tags.Name, part))
 	}
 	for _, listener := range lb.Listeners {
 		r.addSeenListener(listener, in.SeenInbound())
 	}
 	r.addSeenFront(in.Seen.Front, in.SeenFront())
-	return r.votes
+	return r.Votes
 }
 
-func (r *reading) addSeenWebACLs(lb *stack.LoadBalancer) {
+func (r *Reading) addSeenWebACLs(lb *stack.LoadBalancer) {
 	if lb.WebACL != nil {
 		r.add(annotation.WAFv2ACL.Name, cmp.Or(*lb.WebACL, annotation.NoWebACL), annotation.Fault{})
 	}
@@ -68,34 +68,34 @@ func (r *reading) addSeenWebACLs(lb *stack.LoadBalancer) {
 	}
 }
 
-// addSeenFallbacks adds whose default backends the listeners have, as far as their target groups tell.
-func addSeenFallbacks(in *input.Input, readings []*reading, seen map[string]vote) {
+// AddSeenFallbacks adds whose default backends the listeners have, as far as their target groups tell.
+func AddSeenFallbacks(in *input.Input, readings []*Reading, seen map[string]Vote) {
 	lb, parts := in.SeenLoadBalancer(), in.SeenParts()
 	if lb == nil {
 		return
 	}
 	for _, listener := range lb.Listeners {
 		for _, r := range readings {
-			if r.fallback == nil {
+			if r.Fallback == nil {
 				continue
 			}
-			wanted := groupsOf(r.fallback.Action)
-			if slices.ContainsFunc(groupsOf(listener.Default), func(arn string) bool { return slices.Contains(wanted, cmp.Or(parts[arn], arn)) }) {
-				seen[of(fallbackSetting, listener.Port)] = vote{text: r.name, same: r.name}
+			wanted := GroupsOf(r.Fallback.Action)
+			if slices.ContainsFunc(GroupsOf(listener.Default), func(arn string) bool { return slices.Contains(wanted, cmp.Or(parts[arn], arn)) }) {
+				seen[OfPort(fallbackSetting, listener.Port)] = Vote{Text: r.Name, same: r.Name}
 			}
 		}
 	}
 }
 
-func (r *reading) addSeenListener(listener stack.Listener, inbound []stack.Inbound) {
-	r.add(of(protocolSetting, listener.Port), listener.Protocol, annotation.Fault{})
+func (r *Reading) addSeenListener(listener stack.Listener, inbound []stack.Inbound) {
+	r.add(OfPort(protocolSetting, listener.Port), listener.Protocol, annotation.Fault{})
 	if listener.SSLPolicy != "" {
-		r.add(of(annotation.SSLPolicy.Name, listener.Port), listener.SSLPolicy, annotation.Fault{})
+		r.add(OfPort(annotation.SSLPolicy.Name, listener.Port), listener.SSLPolicy, annotation.Fault{})
 	}
 	if listener.MutualAuth != nil {
-		r.addText(of(annotation.MutualAuthentication.Name, listener.Port), mutualText(*listener.MutualAuth), annotation.Fault{})
+		r.addText(OfPort(annotation.MutualAuthentication.Name, listener.Port), mutualText(*listener.MutualAuth), annotation.Fault{})
 	}
-	r.addKeys(attributesOf(annotation.Protocol(listener.Protocol), listener.Port), listener.Attributes, annotation.Fault{})
+	r.addKeys(AttributesOf(annotation.Protocol(listener.Protocol), listener.Port), listener.Attributes, annotation.Fault{})
 	if port, ok := redirectsTo(listener); ok {
 		r.add(annotation.SSLRedirect.Name, port, annotation.Fault{})
 	}
@@ -110,25 +110,25 @@ func (r *reading) addSeenListener(listener stack.Listener, inbound []stack.Inbou
 		}
 	}
 	if len(cidrs) > 0 {
-		r.add(of(annotation.InboundCIDRs.Name, listener.Port), strings.Join(cidrs, ","), annotation.Fault{})
+		r.add(OfPort(annotation.InboundCIDRs.Name, listener.Port), strings.Join(cidrs, ","), annotation.Fault{})
 	}
 	if len(lists) > 0 {
-		r.add(of(annotation.PrefixLists.Name, listener.Port), strings.Join(lists, ","), annotation.Fault{})
+		r.add(OfPort(annotation.PrefixLists.Name, listener.Port), strings.Join(lists, ","), annotation.Fault{})
 	}
 }
 
 // redirectsTo is the port to which all requests of an HTTP listener are redirected, if they are.
 func redirectsTo(listener stack.Listener) (port string, ok bool) {
 	to := listener.Default.Redirect
-	if to == nil || listener.Protocol != string(annotation.HTTP) || *to != *redirectAll(to.Port).Redirect {
+	if to == nil || listener.Protocol != string(annotation.HTTP) || *to != *RedirectAll(to.Port).Redirect {
 		return "", false
 	}
 	_, err := strconv.Atoi(to.Port)
 	return to.Port, err == nil
 }
 
-// redirectAll redirects to the HTTPS listener of a port.
-func redirectAll(port string) stack.Action {
+// RedirectAll redirects to the HTTPS listener of a port.
+func RedirectAll(port string) stack.Action {
 	return stack.Action{Redirect: &stack.Redirect{
 		Protocol: string(annotation.HTTPS), Host: annotation.SameHost, Port: port, Path: annotation.SamePath, Query: annotation.SameQuery,
 		Status: "HTTP_301",
@@ -136,11 +136,11 @@ func redirectAll(port string) stack.Action {
 }
 
 // addSeenFront adds what is seen in front of the load balancer.
-func (r *reading) addSeenFront(seen *stack.Stack, lb *stack.LoadBalancer) {
+func (r *Reading) addSeenFront(seen *stack.Stack, lb *stack.LoadBalancer) {
 	if lb == nil {
 		return
 	}
-	r.add(annotation.EnableFront.Name, yesNo(true), annotation.Fault{})
+	r.add(annotation.EnableFront.Name, YesNo(true), annotation.Fault{})
 	r.add(annotation.FrontScheme.Name, lb.Scheme, annotation.Fault{})
 	r.add(annotation.FrontSubnets.Name, strings.Join(lb.Subnets, ","), annotation.Fault{})
 	if len(lb.Allocations) > 0 {
@@ -154,11 +154,11 @@ func (r *reading) addSeenFront(seen *stack.Stack, lb *stack.LoadBalancer) {
 	r.addKeys(annotation.FrontAttributes.Name, lb.Attributes, annotation.Fault{})
 	r.addKeys(annotation.FrontTags.Name, lb.Tags, annotation.Fault{})
 	for _, key := range []string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()} {
-		delete(r.votes, keyed(annotation.FrontTags.Name, key))
+		delete(r.Votes, OfKey(annotation.FrontTags.Name, key))
 	}
 	for _, group := range seen.TargetGroups {
 		if port := stack.FrontPort(group.Part); group.TargetPort != 0 {
-			r.add(frontPort(decimal(int64(port))), decimal(int64(group.TargetPort)), annotation.Fault{})
+			r.add(FrontPort(decimal(int64(port))), decimal(int64(group.TargetPort)), annotation.Fault{})
 		}
 		check := group.HealthCheck
 		r.addText(annotation.FrontCheckPort.Name, check.Port, annotation.Fault{})
@@ -172,8 +172,8 @@ func (r *reading) addSeenFront(seen *stack.Stack, lb *stack.LoadBalancer) {
 	}
 }
 
-// groupsOf are the target groups that an action sends to.
-func groupsOf(action stack.Action) []string {
+// GroupsOf are the target groups that an action sends to.
+func GroupsOf(action stack.Action) []string {
 	if action.Forward == nil {
 		return nil
 	}

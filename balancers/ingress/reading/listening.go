@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package ingress
+package reading
 
 import (
 	"encoding/json"
@@ -21,10 +21,10 @@ import (
 const protocolSetting = "protocol of port"
 
 // readListeners reads the ports that the member listens on, and what it says of their listeners.
-func (r *reading) readListeners() {
+func (r *Reading) readListeners() {
 	explicit := r.explicitCertificates()
 	ports, set := get(r, annotation.ListenPorts)
-	switch _, written := r.annotations()[annotation.ListenPorts.FullName()]; {
+	switch _, written := r.Annotations()[annotation.ListenPorts.FullName()]; {
 	case written && !set:
 		return // a fault
 	case !set && len(explicit) > 0:
@@ -32,24 +32,24 @@ func (r *reading) readListeners() {
 	case !set:
 		ports = map[int32]annotation.Protocol{80: annotation.HTTP}
 	}
-	r.ports = ports
+	r.Ports = ports
 	for _, port := range slices.Sorted(maps.Keys(ports)) {
 		protocol := ports[port]
-		r.add(of(protocolSetting, port), string(protocol), annotation.Fault{Annotation: annotation.ListenPorts.FullName()})
+		r.add(OfPort(protocolSetting, port), string(protocol), annotation.Fault{Annotation: annotation.ListenPorts.FullName()})
 		r.readAttributes(port, protocol)
 	}
 	r.readInbound()
 	if slices.Contains(slices.Collect(maps.Values(ports)), annotation.HTTPS) {
 		r.readHTTPS(explicit)
-	} else if input.AsksForCertificate(r.member) {
+	} else if input.AsksForCertificate(r.Member) {
 		r.warnOf(r.issueFault("no listener of this Ingress is for HTTPS: want one in " + annotation.ListenPorts.FullName()))
 	}
 }
 
-func (r *reading) explicitCertificates() []string {
+func (r *Reading) explicitCertificates() []string {
 	if ofParams := r.params.CertificateArn; len(ofParams) > 0 {
 		if _, err := annotation.ParseCertificates(strings.Join(ofParams, ",")); err != nil || slices.Contains(ofParams, "") {
-			r.fail(r.paramsFault("spec.certificateArn", strings.Join(ofParams, ","), "want ARNs of certificates of ACM or IAM"))
+			r.Fail(r.paramsFault("spec.certificateArn", strings.Join(ofParams, ","), "want ARNs of certificates of ACM or IAM"))
 		}
 		return ofParams
 	}
@@ -57,13 +57,13 @@ func (r *reading) explicitCertificates() []string {
 	return certificates
 }
 
-// attributesOf is the name of the setting that has the attributes of a listener.
-func attributesOf(protocol annotation.Protocol, port int32) string {
+// AttributesOf is the name of the setting that has the attributes of a listener.
+func AttributesOf(protocol annotation.Protocol, port int32) string {
 	return fmt.Sprintf("%s%s-%d", annotation.ListenerAttributes.Name, protocol, port)
 }
 
-func (r *reading) readAttributes(port int32, protocol annotation.Protocol) {
-	name := attributesOf(protocol, port)
+func (r *Reading) readAttributes(port int32, protocol annotation.Protocol) {
+	name := AttributesOf(protocol, port)
 	own, _ := get(r, annotation.ListenerAttributes.Member(strings.TrimPrefix(name, annotation.ListenerAttributes.Name)))
 	r.addKeys(name, own, annotation.Fault{Annotation: annotation.Prefix + name})
 	if !r.first {
@@ -78,7 +78,7 @@ func (r *reading) readAttributes(port int32, protocol annotation.Protocol) {
 }
 
 // readInbound reads who may send to the listeners.
-func (r *reading) readInbound() {
+func (r *Reading) readInbound() {
 	p := &r.params
 	say(r, annotation.InboundCIDRs, "spec.inboundCIDRs", strings.Join(p.InboundCIDRs, ","), commas)
 	say(r, annotation.PrefixLists, "spec.prefixListsIDs", strings.Join(p.PrefixLists(), ","), commas)
@@ -87,28 +87,28 @@ func (r *reading) readInbound() {
 }
 
 // ofEachPort turns a vote into one for each port of the member. An empty one does not count.
-func (r *reading) ofEachPort(name string, fits func(annotation.Protocol) bool) {
-	vote, ok := r.votes[name]
-	delete(r.votes, name)
-	if !ok || vote.text == "" {
+func (r *Reading) ofEachPort(name string, fits func(annotation.Protocol) bool) {
+	vote, ok := r.Votes[name]
+	delete(r.Votes, name)
+	if !ok || vote.Text == "" {
 		return
 	}
-	for port, protocol := range r.ports {
+	for port, protocol := range r.Ports {
 		if fits(protocol) {
-			r.votes[of(name, port)] = vote
+			r.Votes[OfPort(name, port)] = vote
 		}
 	}
 }
 
 // readHTTPS reads what only HTTPS listeners have.
-func (r *reading) readHTTPS(explicit []string) {
+func (r *Reading) readHTTPS(explicit []string) {
 	isHTTPS := func(protocol annotation.Protocol) bool { return protocol == annotation.HTTPS }
 	say(r, annotation.SSLPolicy, "spec.sslPolicy", r.params.SSLPolicy, asIs)
 	r.ofEachPort(annotation.SSLPolicy.Name, isHTTPS)
 	r.readMutualAuth()
 	for _, arn := range explicit {
-		if !slices.Contains(r.certificates, arn) {
-			r.certificates = append(r.certificates, arn)
+		if !slices.Contains(r.Certificates, arn) {
+			r.Certificates = append(r.Certificates, arn)
 		}
 	}
 	if len(explicit) > 0 {
@@ -124,20 +124,20 @@ func (r *reading) readHTTPS(explicit []string) {
 }
 
 // readMutualAuth reads what the member says of its HTTPS listeners. What it says of other ports does not count.
-func (r *reading) readMutualAuth() {
+func (r *Reading) readMutualAuth() {
 	entries, _ := get(r, annotation.MutualAuthentication)
 	from := annotation.Fault{Annotation: annotation.MutualAuthentication.FullName()}
 	for _, entry := range entries {
-		if r.ports[entry.Port] != annotation.HTTPS {
+		if r.Ports[entry.Port] != annotation.HTTPS {
 			continue
 		}
 		store, err := r.trustStore(entry.TrustStore)
 		if err != nil {
 			from.Reason = err.Error()
-			r.fail(from)
+			r.Fail(from)
 			return
 		}
-		r.addText(of(annotation.MutualAuthentication.Name, entry.Port), mutualText(stack.MutualAuth{
+		r.addText(OfPort(annotation.MutualAuthentication.Name, entry.Port), mutualText(stack.MutualAuth{
 			Mode: entry.Mode, TrustStore: store, IgnoreExpiry: ptr.Deref(entry.IgnoreClientCertificateExpiry, false),
 			AdvertiseNames: entry.AdvertiseTrustStoreCaNames == "on",
 		}), from)
@@ -145,7 +145,7 @@ func (r *reading) readMutualAuth() {
 }
 
 // trustStore is the ARN of a trust store, "" for none.
-func (r *reading) trustStore(text string) (string, error) {
+func (r *Reading) trustStore(text string) (string, error) {
 	if text == "" || input.TrustStoreARN.MatchString(text) || r.in.Alone {
 		return text, nil
 	}

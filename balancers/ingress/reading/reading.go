@@ -1,0 +1,197 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reading
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/v1beta1"
+)
+
+// Reading is what one member asks for, by itself.
+type Reading struct {
+	in     *input.Input
+	Member membership.Member
+	Name   string
+	params v1beta1.IngressClassParamsSpec
+	// first says that the member is the first of its group: some settings of params count from there alone.
+	first bool
+	// forced are the keys of settings that the params of the first member say.
+	forced map[string]bool
+
+	Faults   []annotation.Fault // that hold the member
+	Warnings []annotation.Fault
+	noted    map[annotation.Fault]bool // both
+
+	Ports        map[int32]annotation.Protocol // of its listeners; nil if they cannot be read
+	Votes        map[string]Vote               // what it says of settings that members share, by setting
+	Certificates []string                      // of its HTTPS listeners
+	Issue        *stack.Certificate            // that ACM is to issue
+	Rules        []Rule                        // of each of its listeners, in order
+	Fallback     *Rule                         // the action of its default backend
+	Groups       []stack.TargetGroup
+	Bindings     []stack.Binding
+	Tags         map[string]string // of the user, for all but target groups
+	MapsPorts    bool              // it says which ports what stands in front has
+}
+
+// Rule is one of a member's. Its Tags are those of the user.
+type Rule struct {
+	stack.Rule
+	Field string // the path of the field that asks for it
+}
+
+// Read reads a member. Whatever cannot be read is a fault of its own, and the rest is read all the same.
+func Read(in *input.Input, i int, forced map[string]bool) *Reading {
+	member := in.Members[i]
+	r := &Reading{in: in, Member: member, Name: membership.NameOf(member.Ingress), first: i == 0, forced: forced, Votes: map[string]Vote{}}
+	r.params = member.Settings()
+	if member.Fault != nil {
+		r.Fail(*member.Fault)
+	}
+	r.checkName()
+	r.readTags()
+	r.readListeners()
+	r.readSettings()
+	r.readAccess()
+	r.readRules()
+	r.warn()
+	return r
+}
+
+// checkName finds names of Ingresses that are too long for the labels of their bindings.
+func (r *Reading) checkName() {
+	const longest = 63
+	if name := r.in.Group.Name; !r.in.Group.IsExplicit() && len(name) > longest {
+		r.Fail(annotation.Fault{Field: "metadata.name", Value: name, Reason: fmt.Sprintf(
+			"has %d characters, and an Ingress without a group may have %d, as a label of its TargetGroupBindings has its name: "+
+				"want a shorter one, or %s", len(name), longest, annotation.GroupName.FullName())})
+	}
+}
+
+func (r *Reading) Annotations() map[string]string { return r.Member.Ingress.Annotations }
+
+// Fail notes a fault that holds the member.
+func (r *Reading) Fail(err error) {
+	if err == nil {
+		return
+	}
+	fault := annotation.AsFault(err)
+	fault.Member, fault.Warning = r.Name, false
+	if r.isNew(fault) {
+		r.Faults = append(r.Faults, fault)
+	}
+}
+
+func (r *Reading) warnOf(fault annotation.Fault) {
+	fault.Member, fault.Warning = r.Name, true
+	if r.isNew(fault) {
+		r.Warnings = append(r.Warnings, fault)
+	}
+}
+
+// isNew reports whether the fault is noted for the first time.
+func (r *Reading) isNew(fault annotation.Fault) bool {
+	if r.noted == nil {
+		r.noted = map[annotation.Fault]bool{}
+	}
+	before := r.noted[fault]
+	r.noted[fault] = true
+	return !before
+}
+
+// get is the value of one of the member's annotations; a wrong one is a fault.
+func get[T any](r *Reading, key annotation.Key[T]) (value T, set bool) {
+	value, set, err := key.In(r.Annotations())
+	r.Fail(err)
+	return value, set
+}
+
+// paramsObject names the member's params.
+func (r *Reading) paramsObject() string { return "IngressClassParams " + r.Member.Params.Name }
+
+// paramsFault is what is wrong with a field of the member's params.
+func (r *Reading) paramsFault(field, value, reason string) annotation.Fault {
+	return annotation.Fault{Object: r.paramsObject(), Field: field, Value: value, Reason: reason}
+}
+
+// readTags reads the tags of the user.
+func (r *Reading) readTags() {
+	own, _ := get(r, annotation.Tags)
+	r.Fail(r.in.Options.CheckTags(annotation.Fault{
+		Annotation: annotation.Tags.FullName(), Value: r.Annotations()[annotation.Tags.FullName()],
+	}, own))
+	r.Tags = map[string]string{}
+	maps.Copy(r.Tags, own)
+	params := r.paramsTags()
+	if len(params) > 0 {
+		r.Fail(r.in.Options.CheckTags(annotation.Fault{Object: r.paramsObject(), Field: "spec.tags"}, params))
+	}
+	maps.Copy(r.Tags, params)
+}
+
+func (r *Reading) paramsTags() map[string]string {
+	tags := make(map[string]string, len(r.params.Tags))
+	for _, tag := range r.params.Tags {
+		tags[tag.Key] = tag.Value
+	}
+	return tags
+}
+
+// Listens reports whether the member has, or may have, a listener on the port.
+func (r *Reading) Listens(port int32) bool {
+	_, ok := r.Ports[port]
+	return ok || r.Ports == nil
+}
+
+// warn notes what the user should know and does not hold the member: annotations that are not known, not supported or wrong where nothing
+// needs them, and settings of params that are not supported.
+func (r *Reading) warn() {
+	for _, fault := range annotation.Check(r.Annotations()) {
+		isFault := func(other annotation.Fault) bool { return other.Annotation == fault.Annotation && other.Object == "" }
+		if !slices.ContainsFunc(r.Faults, isFault) {
+			r.warnOf(fault)
+		}
+	}
+	if value, ok := r.Annotations()[annotation.ListenPorts.FullName()]; ok {
+		r.warnOfPortTwice(value)
+	}
+	r.warnOfTLS()
+}
+
+// warnOfTLS finds hosts with TLS that are served without it.
+func (r *Reading) warnOfTLS() {
+	isSecure := slices.Contains(slices.Collect(maps.Values(r.Ports)), annotation.HTTPS)
+	if len(r.Member.Ingress.Spec.TLS) > 0 && r.Ports != nil && !isSecure {
+		r.warnOf(annotation.Fault{
+			Field:  "spec.tls",
+			Reason: "all listeners of this Ingress are for HTTP: want one for HTTPS in " + annotation.ListenPorts.FullName(),
+		})
+	}
+}
+
+func (r *Reading) warnOfPortTwice(value string) {
+	entries, err := annotation.ParseJSON[[]map[annotation.Protocol]int32](value)
+	if err != nil {
+		return
+	}
+	seen := map[int32]bool{}
+	for _, entry := range entries {
+		for _, port := range entry {
+			if seen[port] {
+				r.warnOf(annotation.Fault{
+					Annotation: annotation.ListenPorts.FullName(), Value: value,
+					Reason: fmt.Sprintf("port %d is there twice, and its protocol is %s: want it once", port, r.Ports[port]),
+				})
+			}
+			seen[port] = true
+		}
+	}
+}

@@ -1,0 +1,179 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reading
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+)
+
+// Vote is what a member says of a setting that its group, or those that listen on a port, have once.
+type Vote struct {
+	Text string
+	// same is equal for votes that mean the same.
+	same string
+	From annotation.Fault // what says it, without a Reason
+}
+
+// OfPort is the name of a shared setting of a port.
+func OfPort(name string, port int32) string { return name + " " + strconv.Itoa(int(port)) }
+
+// OfKey is the name of a shared setting that is one key of several.
+func OfKey(name, key string) string { return name + "[" + key + "]" }
+
+// add adds a vote. A list is the same in any order.
+func (r *Reading) add(setting, text string, from annotation.Fault) {
+	same := text
+	if strings.Contains(text, ",") {
+		items := strings.Split(text, ",")
+		slices.Sort(items)
+		same = strings.Join(items, ",")
+	}
+	from.Member, from.Value = r.Name, text
+	r.Votes[setting] = Vote{Text: text, same: same, From: from}
+}
+
+// addKeys adds a vote for each key of a setting. What the first member's params say of a key holds for all.
+func (r *Reading) addKeys(name string, values map[string]string, from annotation.Fault) {
+	for key, value := range values {
+		setting := OfKey(name, key)
+		if r.forced[setting] && (!r.first || from.Object == "") {
+			continue
+		}
+		from.Member, from.Value = r.Name, value
+		r.Votes[setting] = Vote{Text: value, same: value, From: from}
+	}
+}
+
+// say has the member vote for a value of its params, else for that of its annotation, and returns it. One without text does not count.
+func say[T any](r *Reading, key annotation.Key[T], field, ofParams string, text func(T) string) (string, bool) {
+	from := annotation.Fault{Annotation: key.FullName()}
+	var value T
+	var set bool
+	if ofParams != "" {
+		from = annotation.Fault{Object: r.paramsObject(), Field: field}
+		parsed, err := key.Parse(ofParams)
+		if err != nil {
+			r.Fail(r.paramsFault(field, ofParams, err.Error()))
+			return "", false
+		}
+		value, set = parsed, true
+	} else {
+		value, set = get(r, key)
+	}
+	if !set || text(value) == "" {
+		return "", false
+	}
+	r.add(key.Name, text(value), from)
+	return text(value), true
+}
+
+func asIs(text string) string      { return text }
+func commas(items []string) string { return strings.Join(items, ",") }
+func decimal(n int64) string       { return strconv.FormatInt(n, 10) }
+func YesNo(b bool) string          { return strconv.FormatBool(b) }
+
+// Agreed is what holds for the group.
+type Agreed struct {
+	Votes map[string]Vote
+}
+
+func (a Agreed) Get(setting, otherwise string) string {
+	if vote, ok := a.Votes[setting]; ok {
+		return vote.Text
+	}
+	return otherwise
+}
+
+func (a Agreed) List(setting string) []string {
+	items, _ := annotation.ParseList(a.Get(setting, "")) // ParseList has no errors
+	return items
+}
+
+// Keys are the values of a setting that has several keys.
+func (a Agreed) Keys(name string) map[string]string {
+	values := map[string]string{}
+	for setting, vote := range a.Votes {
+		if key, ok := strings.CutPrefix(setting, name+"["); ok {
+			values[strings.TrimSuffix(key, "]")] = vote.Text
+		}
+	}
+	return values
+}
+
+// Pinned are the votes of what is seen that a member shares, even one that is held: they count before all others.
+func Pinned(readings []*Reading, seen map[string]Vote) map[string]Vote {
+	pins := map[string]Vote{}
+	for setting, vote := range seen {
+		if slices.ContainsFunc(readings, func(r *Reading) bool { return r.Says(setting) && r.Votes[setting].same == vote.same }) {
+			pins[setting] = vote
+		}
+	}
+	return pins
+}
+
+// Agree finds what holds for the group. A member joins if it contradicts neither the pins nor those before it; else a fault says with whom
+// it disagrees.
+func Agree(readings []*Reading, pins map[string]Vote) (Agreed, map[*Reading]annotation.Fault) {
+	a, faults := Agreed{Votes: maps.Clone(pins)}, map[*Reading]annotation.Fault{}
+	for _, r := range readings {
+		if fault, ok := r.contradicts(a); ok {
+			faults[r] = fault
+			continue
+		}
+		for setting, vote := range r.Votes {
+			if _, ok := a.Votes[setting]; !ok {
+				a.Votes[setting] = vote
+			}
+		}
+	}
+	return a, faults
+}
+
+func (r *Reading) Says(setting string) bool {
+	_, ok := r.Votes[setting]
+	return ok
+}
+
+// contradicts is the fault of a member that says something else than what is agreed on, if it does.
+func (r *Reading) contradicts(a Agreed) (annotation.Fault, bool) {
+	for _, setting := range slices.Sorted(maps.Keys(r.Votes)) {
+		mine := r.Votes[setting]
+		if other, ok := a.Votes[setting]; ok && other.same != mine.same {
+			fault := mine.From
+			fault.Reason = "the group has " + strconv.Quote(other.Text) + ", as " + other.Who() + ": want the same, or nothing"
+			return fault, true
+		}
+	}
+	return annotation.Fault{}, false
+}
+
+func (v Vote) Who() string {
+	if v.From.Member == "" {
+		return "the load balancer has it"
+	}
+	name := v.From.Annotation
+	if name == "" {
+		name = v.From.Object + ", " + v.From.Field + ","
+	}
+	return name + " of Ingress " + v.From.Member + " says"
+}
+
+// MaySay reports whether a held member says something of the setting, as far as can be read.
+func (r *Reading) MaySay(setting string) bool {
+	if r.Says(setting) || r.Member.Fault != nil {
+		return true
+	}
+	name, _, ofKey := strings.Cut(setting, "[")
+	name, _, ofPort := strings.Cut(name, " ")
+	ofListener := ofPort && !ofKey || strings.HasPrefix(name, annotation.ListenerAttributes.Name)
+	return ofListener && r.Ports == nil ||
+		slices.ContainsFunc(r.Faults, func(fault annotation.Fault) bool {
+			return fault.Annotation == annotation.Prefix+name && fault.Object == ""
+		})
+}
