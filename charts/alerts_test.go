@@ -97,6 +97,12 @@ var scenarios = map[string]map[string]scenario{
 		"half an hour":   {series: []string{ofBinding("targetgate_ungated_pods", "0x30 2x30 0x30")}, at: 60 * time.Minute},
 		"all have gates": {series: []string{ofBinding("targetgate_ungated_pods", "0x90")}, at: 70 * time.Minute},
 	},
+	"TargetgateDeregistrationLate": {
+		"two were late":           {series: []string{late("0x20 2x20")}, at: 25 * time.Minute, want: []string{"too late"}},
+		"they were late long ago": {series: []string{late("0x20 2x40")}, at: 45 * time.Minute},
+		"none was":                {series: []string{late("0x40")}, at: 30 * time.Minute},
+		"of an earlier leader":    {series: []string{withPod(late("2x10 stale"), podA), withPod(late("_x10 0x40"), podB)}, at: 30 * time.Minute},
+	},
 	"TargetgateDeregistrationSlow": {
 		"for an hour":             {series: deregistered("0+0x60", "0+2x60"), at: 40 * time.Minute, want: []string{"late"}},
 		"counted again from 0":    {series: deregistered("0x60", "0+2x30 0+2x30"), at: 40 * time.Minute, want: []string{"late"}},
@@ -268,6 +274,8 @@ func failed(kind, hook, what, values string) string {
 func expires(which, pod, values string) string {
 	return withPod(`targetgate_webhook_certificate_expiration_timestamp_seconds{certificate="`+which+`"} `+values, pod)
 }
+
+func late(values string) string { return `targetgate_deregistrations_late_total{namespace="targetgate-system"} ` + values }
 
 // deregistered is the histogram: how many took less than 8 s, and how many less than 30 s, which is all.
 func deregistered(fast, all string) []string {

@@ -14,9 +14,10 @@ import (
 // These measure rule 5: that no pod stops serving while its load balancer may still send to it.
 var (
 	deregisteredSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name:    "targetgate_pod_deregistered_seconds",
-		Help:    "Time from the deletion of a pod, in whole seconds as the API server keeps it, to AWS's answer to its deregistration.",
-		Buckets: []float64{0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 20, 30, 60, 120},
+		Name: "targetgate_pod_deregistered_seconds",
+		Help: "Time from the deletion of a pod, in whole seconds as the API server keeps it, to AWS's answer to its deregistration, " +
+			"of pods that have to be deregistered at once.",
+		Buckets: []float64{0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 20, 30, 60},
 	})
 	marginSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "targetgate_deregistration_margin_seconds",
@@ -38,10 +39,10 @@ func init() {
 
 func observeDeregistered(batch Deregistrations, now time.Time) {
 	for _, d := range batch {
-		if !d.Since.IsZero() {
-			deregisteredSeconds.Observe(max(0, now.Sub(d.Since).Seconds()))
-		}
 		if d.Deadline.IsZero() {
+			if !d.Since.IsZero() {
+				deregisteredSeconds.Observe(max(0, now.Sub(d.Since).Seconds()))
+			}
 			continue
 		}
 		margin := d.Deadline.Sub(now)
