@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/reading"
 )
 
 // check is what is wrong with members in the light of what the group agrees on. The first kind of fault is enough: what follows is checked

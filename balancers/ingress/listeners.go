@@ -25,7 +25,7 @@ type listener struct {
 	members      []*reading.Reading
 	certificates []string
 	owners       map[string]string // of certificates
-	all          []reading.Rule            // before some are left out
+	all          []reading.Rule    // before some are left out
 	rules        []reading.Rule
 }
 

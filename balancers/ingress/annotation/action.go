@@ -160,6 +160,7 @@ func (a Action) forward() (Action, error) {
 	return a, nil
 }
 
+// Len is how many target groups there are; of nil none.
 func (f *Forward) Len() int {
 	if f == nil {
 		return 0
@@ -189,6 +190,7 @@ const (
 	SameQuery    = "#{query}"
 )
 
+// WeightOf is the weight of the target group, 1 without one; single says that it is the only one, whose weight does not count.
 func (t Target) WeightOf(single bool) (int32, error) {
 	weight := ptr.Deref(t.Weight, 1)
 	if single {
@@ -200,6 +202,7 @@ func (t Target) WeightOf(single bool) (int32, error) {
 	return weight, nil
 }
 
+// Seconds is for how long a client is kept, 0 for not at all.
 func (s *Stickiness) Seconds() (int32, error) {
 	if s == nil || !ptr.Deref(s.Enabled, false) {
 		return 0, nil

@@ -33,7 +33,8 @@ func attributeSwitch(value string) error { return only(oneOf("true", "false"))(s
 var (
 	enabled, disabled = preset("true", attributeSwitch), preset("false", attributeSwitch)
 
-	// Deletion protection keeps what it has: what somebody protects is not to lose that by an annotation that goes.
+	// AttributesOfBalancer are those of Application Load Balancers. Deletion protection keeps what it has: what somebody protects is not
+	// to lose that by an annotation that goes.
 	AttributesOfBalancer = Attributes{
 		"deletion_protection.enabled":                              {check: attributeSwitch},
 		"access_logs.s3.enabled":                                   disabled,
@@ -53,6 +54,7 @@ var (
 		"zonal_shift.config.enabled":                               disabled,
 	}
 
+	// AttributesOfListener are those of listeners.
 	AttributesOfListener = Attributes{
 		"routing.http.response.server.enabled":                                enabled,
 		"routing.http.response.strict_transport_security.header_value":        preset("", nil),
@@ -76,6 +78,7 @@ var (
 		"routing.http.request.x_amzn_tls_version.header_name":                   preset("X-Amzn-Tls-Version", nil),
 	}
 
+	// AttributesOfFront are those of Network Load Balancers in front.
 	AttributesOfFront = Attributes{
 		"deletion_protection.enabled":            {check: attributeSwitch},
 		"access_logs.s3.enabled":                 disabled,
@@ -94,6 +97,7 @@ var (
 	someTargets = only(intBetween(1, 1<<31))
 	percentage  = preset("off", or("off", only(intBetween(1, 100))))
 
+	// AttributesOfGroup are those of target groups.
 	AttributesOfGroup = Attributes{
 		"deregistration_delay.timeout_seconds":                                           preset("300", only(intBetween(0, 3600))),
 		"load_balancing.cross_zone.enabled":                                              zones,

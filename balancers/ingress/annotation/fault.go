@@ -52,6 +52,7 @@ func At(field string, err error) error {
 	return fault
 }
 
+// AsFault is the error as a Fault, which has only a Reason if the error is none.
 func AsFault(err error) Fault {
 	if fault := (Fault{}); errors.As(err, &fault) {
 		return fault

@@ -109,6 +109,7 @@ func listOf(prefix string, form *regexp.Regexp, want string) func(string) ([]str
 }
 
 var (
+	// ParseCertificates parses ARNs of certificates.
 	ParseCertificates = listOf("", regexp.MustCompile(`^arn:[^:]+:(acm|iam):[^:]*:[^:]*:(server-)?certificate/.+$`),
 		"the ARN of a certificate of ACM or IAM")
 	parseSecurityGroups = listOf("sg-", regexp.MustCompile(`^sg-[0-9a-f]+$`), "an ID such as sg-0123456789abcdef0, or a Name tag")

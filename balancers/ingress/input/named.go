@@ -15,6 +15,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
+// TrustStoreARN matches the ARNs of trust stores; all else is a name.
 var TrustStoreARN = regexp.MustCompile(`^arn:[^:]+:elasticloadbalancing:[^:]*:[^:]*:truststore/.+$`)
 
 func isSecurityGroupID(entry string) bool { return strings.HasPrefix(entry, "sg-") }
@@ -46,15 +47,15 @@ func ClassicACLKey(m membership.Member) annotation.Key[string] {
 // UseAnnotation is the name of the port of backends whose action an annotation says.
 const UseAnnotation = "use-annotation"
 
-// host is one with the path of the field that has it.
-type host struct{ Name, Field string }
+// Host is one with the path of the field that has it.
+type Host struct{ Name, Field string }
 
 // HostsOf are the hosts of an Ingress's rules and of its spec.tls.
-func HostsOf(ingress *networkingv1.Ingress) []host {
-	var hosts []host
+func HostsOf(ingress *networkingv1.Ingress) []Host {
+	var hosts []Host
 	add := func(name, field string) {
-		if name != "" && !slices.ContainsFunc(hosts, func(h host) bool { return h.Name == name }) {
-			hosts = append(hosts, host{name, field})
+		if name != "" && !slices.ContainsFunc(hosts, func(h Host) bool { return h.Name == name }) {
+			hosts = append(hosts, Host{name, field})
 		}
 	}
 	for i, rule := range ingress.Spec.Rules {

@@ -69,6 +69,7 @@ func (in *Input) SeenInbound() []stack.Inbound {
 	return nil
 }
 
+// SeenListener is the listener of that port, nil if there is none or no load balancer.
 func SeenListener(lb *stack.LoadBalancer, port int32) *stack.Listener {
 	if lb == nil {
 		return nil

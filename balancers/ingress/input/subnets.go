@@ -72,6 +72,7 @@ func (a *AWS) named(name string) []string {
 	return ids
 }
 
+// Subnet is the one of that ID, nil if the VPC has none.
 func (a *AWS) Subnet(id string) *Subnet {
 	for i := range a.Subnets {
 		if a.Subnets[i].ID == id {
@@ -118,6 +119,7 @@ func (in *Input) Subnets(vote, scheme, addressType string, present []string) ([]
 	return ids, nil
 }
 
+// IsDualstack reports whether a load balancer of that address type has IPv6 addresses.
 func IsDualstack(addressType string) bool { return strings.HasPrefix(addressType, "dualstack") }
 
 // Explicit are the subnets of these IDs: one for each zone.

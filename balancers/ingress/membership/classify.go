@@ -259,4 +259,5 @@ func groupOf(ingress *networkingv1.Ingress, params *v1beta1.IngressClassParams) 
 	return Group{Namespace: ingress.Namespace, Name: ingress.Name}, nil
 }
 
+// NameOf names an Ingress, as faults do.
 func NameOf(ingress *networkingv1.Ingress) string { return ingress.Namespace + "/" + ingress.Name }

@@ -97,6 +97,7 @@ func (r *Reading) missing(fault annotation.Fault, body string, tolerate bool) (s
 	return FixedResponse("503", "text/plain", body), nil
 }
 
+// FixedResponse answers all requests with that status and body.
 func FixedResponse(status, contentType, body string) stack.Action {
 	return stack.Action{Fixed: &stack.FixedResponse{Status: status, ContentType: contentType, Body: body}}
 }

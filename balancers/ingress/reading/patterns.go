@@ -148,6 +148,7 @@ func LeadsToItself(rule stack.Rule, protocol annotation.Protocol, port int32) bo
 		slices.Contains([]string{annotation.SameProtocol, string(protocol)}, to.Protocol)
 }
 
+// ValuesOf are the values that a condition on the field wants, nil without one.
 func ValuesOf(conditions []stack.Condition, field string) []string {
 	for _, condition := range conditions {
 		if condition.Field == field {

@@ -76,6 +76,7 @@ func (r *Reading) checkName() {
 	}
 }
 
+// Annotations are those of the Ingress.
 func (r *Reading) Annotations() map[string]string { return r.Member.Ingress.Annotations }
 
 // Fail notes a fault that holds the member.

@@ -73,16 +73,19 @@ func say[T any](r *Reading, key annotation.Key[T], field, ofParams string, text 
 	return text(value), true
 }
 
+// YesNo is the text of a vote for a switch.
+func YesNo(b bool) string { return strconv.FormatBool(b) }
+
 func asIs(text string) string      { return text }
 func commas(items []string) string { return strings.Join(items, ",") }
 func decimal(n int64) string       { return strconv.FormatInt(n, 10) }
-func YesNo(b bool) string          { return strconv.FormatBool(b) }
 
 // Agreed is what holds for the group.
 type Agreed struct {
 	Votes map[string]Vote
 }
 
+// Get is what holds for a setting, or otherwise if nobody says one.
 func (a Agreed) Get(setting, otherwise string) string {
 	if vote, ok := a.Votes[setting]; ok {
 		return vote.Text
@@ -90,6 +93,7 @@ func (a Agreed) Get(setting, otherwise string) string {
 	return otherwise
 }
 
+// List is what holds for a setting that is a list.
 func (a Agreed) List(setting string) []string {
 	items, _ := annotation.ParseList(a.Get(setting, "")) // ParseList has no errors
 	return items
@@ -135,6 +139,7 @@ func Agree(readings []*Reading, pins map[string]Vote) (Agreed, map[*Reading]anno
 	return a, faults
 }
 
+// Says reports whether the member says something of the setting.
 func (r *Reading) Says(setting string) bool {
 	_, ok := r.Votes[setting]
 	return ok
@@ -153,6 +158,7 @@ func (r *Reading) contradicts(a Agreed) (annotation.Fault, bool) {
 	return annotation.Fault{}, false
 }
 
+// Who says who has the vote, as a part of a sentence.
 func (v Vote) Who() string {
 	if v.From.Member == "" {
 		return "the load balancer has it"
