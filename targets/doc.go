@@ -52,6 +52,7 @@
 //	snapshot         what is known of a group, as a value
 //	plan             what a pass decides to do
 //	registration     a call, or the wish, that a target be in the group; deregistration that it leave
+//	deadline         by when a target must be deregistered, so that its load balancer has stopped sending when its pod gets SIGTERM
 //	draining         a target after its deregistration, until AWS forgets it
 //	unwanted         a target in the group that should go: its pod is not ready, or no longer selected
 //	unexplained      a target that no pod or node accounts for, and that we have not registered; foreign once it is deregistered for that

@@ -11,7 +11,7 @@
 //	                              Availability Zones
 //
 // A group has at most one call of each kind under way. An answer goes into the group and requeues the binding. So a deregistration
-// waits for the budget, for its own predecessor and, while calls queue, up to CoalesceWindow for others. What becomes due while a call
+// waits for the budget, for its own predecessor and, as long as its deadline allows, for others of the group. What becomes due while a call
 // is under way goes together in the next one, and a target group that hangs delays no other.
 //
 // What is known is a cache, not a state: after a crash it is filled again from the cluster and from one reading of each group.
