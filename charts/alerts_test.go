@@ -275,7 +275,9 @@ func expires(which, pod, values string) string {
 	return withPod(`targetgate_webhook_certificate_expiration_timestamp_seconds{certificate="`+which+`"} `+values, pod)
 }
 
-func late(values string) string { return `targetgate_deregistrations_late_total{namespace="targetgate-system"} ` + values }
+func late(values string) string {
+	return `targetgate_deregistrations_late_total{namespace="targetgate-system"} ` + values
+}
 
 // deregistered is the histogram: how many took less than 8 s, and how many less than 30 s, which is all.
 func deregistered(fast, all string) []string {

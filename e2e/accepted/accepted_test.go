@@ -21,10 +21,10 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 

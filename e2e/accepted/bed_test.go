@@ -31,11 +31,11 @@ import (
 	"github.com/targetgate/targetgate/balancers/account"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
