@@ -31,6 +31,7 @@ type Targetgate struct {
 	accessKey   string
 	awsURL, vpc string
 	provisions  bool
+	leads       []string // flags that fit the bed's scale
 	extra       []string // flags of the test
 	ports       ports
 	launcher    *process.Launcher
@@ -69,7 +70,8 @@ func (b *Bed) startTargetgate(ctx context.Context) error {
 func (b *Bed) newTargetgate(number int, free ports) *Targetgate {
 	return &Targetgate{
 		number: number, binary: b.options.Targetgate, dir: b.dir, clusterName: b.clusterName, accessKey: b.AccessKey(),
-		awsURL: b.AWS.URL(), vpc: b.vpc(), provisions: b.options.Provisioning, ports: free, launcher: process.NewLauncher(),
+		awsURL: b.AWS.URL(), vpc: b.vpc(), provisions: b.options.Provisioning, ports: free, leads: leads(b.options.Scale),
+		launcher: process.NewLauncher(),
 	}
 }
 
@@ -148,7 +150,16 @@ func (t *Targetgate) args() []string {
 		fmt.Sprintf("--webhook-bind-port=%d", t.ports.webhook),
 		fmt.Sprintf("--health-probe-bind-addr=127.0.0.1:%d", t.ports.health),
 		fmt.Sprintf("--metrics-bind-addr=127.0.0.1:%d", t.ports.metrics),
-	}, t.extra...)
+	}, append(t.leads, t.extra...)...)
+}
+
+// leads are for beds on which pods sleep for a part of the time that their manifests say, of which targetgate knows nothing: all of their
+// deregistrations are due at once.
+func leads(scale float64) []string {
+	if scale == 1 {
+		return nil
+	}
+	return []string{"--deregistration-lead-alb=1h", "--deregistration-lead-nlb=1h"}
 }
 
 // endpoints is the flag that has all of AWS be the emulator.

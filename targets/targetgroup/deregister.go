@@ -92,7 +92,7 @@ func (g *Group) deregistrationClass() budget.Class {
 func (c *Calls) deregister(ctx context.Context, urgency budget.Urgency) {
 	var batch Deregistrations
 	err := c.Client.Deregister(ctx, urgency, c.arn, func() (zones map[elbv2.Target]string) {
-		batch, zones = c.takeDeregistrations(ctx)
+		batch, zones = c.takeDeregistrations(ctx, c.Clock.Now())
 		return zones
 	})
 	now := c.Clock.Now()
@@ -136,7 +136,7 @@ func (c *Calls) logDeregistered(batch Deregistrations) {
 }
 
 // takeDeregistrations is takeRegistrations for what has to go.
-func (g *Group) takeDeregistrations(ctx context.Context) (Deregistrations, map[elbv2.Target]string) {
+func (g *Group) takeDeregistrations(ctx context.Context, now time.Time) (Deregistrations, map[elbv2.Target]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := &g.deregistration
@@ -144,8 +144,11 @@ func (g *Group) takeDeregistrations(ctx context.Context) (Deregistrations, map[e
 	if g.retired || ctx.Err() != nil {
 		return nil, nil
 	}
-	latest := firstDeadline(s.pending).Add(together) // the others stay till the next call
-	maps.DeleteFunc(s.pending, func(_ elbv2.Target, d Deregistration) bool { return d.Stays && d.Deadline.After(latest) })
+	latest := now // of those that stay; the others stay till the next call
+	if g.deregistrationUrgency().Waits {
+		latest = firstDeadline(s.pending) // the call is made for that one, when calls are short maybe before it is due
+	}
+	maps.DeleteFunc(s.pending, func(_ elbv2.Target, d Deregistration) bool { return d.Stays && d.Deadline.After(latest.Add(together)) })
 	g.unanswered = maps.Clone(s.pending)
 	named := map[elbv2.Target]string{}
 	batch := s.take(func(id elbv2.Target, _ Deregistration) bool {

@@ -148,7 +148,7 @@ func TestGroupFailedDeregistrationThatCrossedIsRepeated(t *testing.T) {
 	g.registration.pending = Registrations{one: "a"}
 	g.takeRegistrations(t.Context(), false)
 	g.deregistration.pending = Deregistrations{one: {Since: noon}}
-	out, _ := g.takeDeregistrations(t.Context())
+	out, _ := g.takeDeregistrations(t.Context(), noon)
 	g.deregisterDone(out, noon, errors.New("no answer"))
 	if !g.goes(one) {
 		t.Errorf("%+v, want the target deregistered again", g.Snapshot().Targets[one])
@@ -198,7 +198,7 @@ func TestGroupDeregistrationThatCrossedRegistrationIsRepeated(t *testing.T) {
 			g.registration.pending = Registrations{one: "a"}
 			in, zones := g.takeRegistrations(t.Context(), false)
 			g.deregistration.pending = Deregistrations{one: {Since: noon}}
-			out, _ := g.takeDeregistrations(t.Context())
+			out, _ := g.takeDeregistrations(t.Context(), noon)
 			if registrationFirst {
 				g.registerDone(in, zones, noon, nil)
 				g.deregisterDone(out, noon, nil)
@@ -280,6 +280,14 @@ func TestDeregistrationTakesWhatIsDueTogether(t *testing.T) {
 			pending: Deregistrations{one: at(time.Second, false), two: at(time.Minute, true)},
 			urgency: budget.Urgency{Deadline: noon.Add(time.Second)}, want: []elbv2.Target{one},
 		},
+		"one stays, and is due as soon": {
+			pending: Deregistrations{one: at(time.Second, false), two: at(together, true)},
+			urgency: budget.Urgency{Deadline: noon.Add(time.Second)}, want: []elbv2.Target{one, two},
+		},
+		"one goes as it is replaced, and one that is due at the same time stays": {
+			pending: Deregistrations{one: at(time.Minute, false), two: at(time.Minute, true)},
+			urgency: budget.Urgency{Deadline: noon.Add(time.Minute)}, want: []elbv2.Target{one},
+		},
 		"both stay, and are due together": {
 			pending: Deregistrations{one: at(time.Minute, true), two: at(time.Minute+together, true)},
 			urgency: budget.Urgency{Deadline: noon.Add(time.Minute), Waits: true}, want: []elbv2.Target{one, two},
@@ -296,7 +304,7 @@ func TestDeregistrationTakesWhatIsDueTogether(t *testing.T) {
 			if diff := cmp.Diff(tc.urgency, g.deregistrationUrgency()); diff != "" {
 				t.Errorf("urgency (-want +got):\n%s", diff)
 			}
-			batch, _ := g.takeDeregistrations(t.Context())
+			batch, _ := g.takeDeregistrations(t.Context(), noon)
 			if diff := cmp.Diff(tc.want, slices.SortedFunc(maps.Keys(batch), func(a, b elbv2.Target) int { return strings.Compare(a.String(), b.String()) })); diff != "" {
 				t.Errorf("batch (-want +got):\n%s", diff)
 			}
@@ -307,7 +315,7 @@ func TestDeregistrationTakesWhatIsDueTogether(t *testing.T) {
 func TestGroupTellsOfLateDeregistrationsOnce(t *testing.T) {
 	g := emptyGroup()
 	g.deregistration.pending = Deregistrations{one: {Deadline: noon}, two: {Deadline: noon.Add(time.Hour)}, three: {}}
-	batch, _ := g.takeDeregistrations(t.Context())
+	batch, _ := g.takeDeregistrations(t.Context(), noon)
 	g.deregisterDone(batch, noon.Add(time.Second), nil)
 	if diff := cmp.Diff([]elbv2.Target{one}, g.TakeLate()); diff != "" {
 		t.Errorf("late (-want +got):\n%s", diff)
