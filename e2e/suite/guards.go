@@ -151,7 +151,7 @@ func pause(ctx context.Context) {
 // begin starts the guard's process, and ends the pod's container with it.
 func (g *Guards) begin(ctx context.Context, pod *corev1.Pod) {
 	guard, err := g.launcher.Start(process.Command{
-		Name: "targetgate", Binary: os.Getenv(binary), Dir: g.dir, LogPath: filepath.Join(g.dir, pod.Name+".log"),
+		Name: "targetgate", Binary: os.Getenv(binary), Dir: g.dir, LogPath: g.logOf(pod),
 		Args: []string{"guard", "--kubeconfig=" + g.kubeconfig(), "--longest-wait=" + g.longestWait.String()},
 		Env:  []string{"POD_NAME=" + pod.Name, "POD_NAMESPACE=" + pod.Namespace},
 	})
@@ -173,6 +173,14 @@ func (g *Guards) begin(ctx context.Context, pod *corev1.Pod) {
 	}()
 }
 
+// isReady reports whether the guard's process heeds SIGTERM: it says so in its log.
+func (g *Guards) isReady(pod *corev1.Pod) bool {
+	text, err := os.ReadFile(g.logOf(pod))
+	return err == nil && len(text) > 0
+}
+
+func (g *Guards) logOf(pod *corev1.Pod) string { return filepath.Join(g.dir, pod.Name+".log") }
+
 // On is the guard of the node.
 func (g *Guards) On(t *testing.T, node string) *corev1.Pod {
 	t.Helper()
@@ -180,7 +188,7 @@ func (g *Guards) On(t *testing.T, node string) *corev1.Pod {
 	Eventually(t, "a guard on "+node, func() error {
 		pods, err := g.pods(t.Context())
 		for i := range pods {
-			if pods[i].Spec.NodeName == node && pods[i].Status.Phase == corev1.PodRunning && pods[i].DeletionTimestamp == nil {
+			if pods[i].Spec.NodeName == node && pods[i].DeletionTimestamp == nil && g.isReady(&pods[i]) {
 				found = &pods[i]
 				return nil
 			}

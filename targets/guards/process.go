@@ -39,6 +39,7 @@ func (p Process) Run(told context.Context) {
 	if _, err := p.read(told); err != nil && told.Err() == nil {
 		p.Log.Error(err, "Failed to read the guard's own pod, which it must when its node leaves")
 	}
+	p.Log.Info("Guarding the node until SIGTERM")
 	<-told.Done()
 	p.Log.Info("Waiting until the targets of the node have drained", "longestWait", p.LongestWait.String())
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(told), p.LongestWait)
