@@ -34,6 +34,7 @@ import (
 
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/endpoints/wire"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -84,9 +85,13 @@ func newManager(ctx context.Context, opts *options, duck *lameDuck) (ctrl.Manage
 	if err != nil {
 		return nil, err
 	}
+	cached := cacheOptions(opts)
+	if cached.HTTPClient, err = wire.NewClient(cfg); err != nil {
+		return nil, fmt.Errorf("creating the caches' HTTP client: %w", err)
+	}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:                              scheme,
-		Cache:                               cacheOptions(opts),
+		Cache:                               cached,
 		LeaderElection:                      opts.LeaderElection,
 		LeaderElectionID:                    opts.LeaderElectionID,
 		LeaderElectionNamespace:             opts.LeaderElectionNamespace,

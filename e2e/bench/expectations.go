@@ -45,6 +45,7 @@ const (
 	memoryEmpty     = "  of it before the first pod"
 	memoryRestarted = "restart: peak memory"
 	overLeast       = "created: longer than that, per cent"
+	podSize         = "size of a pod"
 
 	restartQuiet  = "restart: quiet after"
 	restartCalls  = "restart: AWS calls"

@@ -64,6 +64,8 @@ const (
 	number       unit = ""
 	seconds      unit = "s"
 	milliseconds unit = "ms"
+	microseconds unit = "µs"
+	bytesOf      unit = "B"
 	mebibytes    unit = "MiB"
 	perSecond    unit = "1/s"
 	percent      unit = "%"
@@ -94,6 +96,11 @@ func (r *result) time(name string, value time.Duration) { r.add(name, value.Seco
 // shortTime is time for what takes less than a second.
 func (r *result) shortTime(name string, value time.Duration) {
 	r.add(name, float64(value)/float64(time.Millisecond), milliseconds)
+}
+
+// microTime is time for what takes less than a millisecond.
+func (r *result) microTime(name string, value time.Duration) {
+	r.add(name, float64(value)/float64(time.Microsecond), microseconds)
 }
 
 // missed are the figures that are not at their goal.

@@ -26,12 +26,21 @@ const (
 
 // replace rolls all apps at once.
 func (s *stage) replace(ctx context.Context) error {
+	begin, err := s.mark()
+	if err != nil {
+		return err
+	}
 	if err := s.forAll(ctx, s.bed.Deploy); err != nil {
 		return err
 	}
 	if err := s.awaitPods(ctx, oldVersion, deployTimeout); err != nil {
 		return fmt.Errorf("deploying: %w", err)
 	}
+	end, err := s.mark()
+	if err != nil {
+		return err
+	}
+	s.result.time(cpuReady, end.cpu-begin.cpu)
 	if err := s.settle(ctx); err != nil {
 		return err
 	}

@@ -34,9 +34,11 @@ type scenario struct {
 	PreStop int64
 	// Rate is in requests a second to each app, 0 is no load.
 	Rate float64
-	// Growth deploys the pods, and restarts targetgate. Admission has pods reviewed that are never created. Otherwise pods
-	// are deployed and then replaced.
-	Growth, Admission bool
+	// Growth deploys the pods, and restarts targetgate. Admission has pods reviewed that are never created. Unrelated pods have no binding.
+	// Otherwise pods are deployed and then replaced.
+	Growth, Admission, Unrelated bool
+	// Unprobed pods have no readiness probe: thousands of probes a second would take the machine.
+	Unprobed bool
 	// Ingresses measures what becomes of Ingresses. Changes is AWS's limit of calls that change something; there are no limits without it.
 	Ingresses func(context.Context, *estate) error
 	Changes   wire.Limit
@@ -50,6 +52,9 @@ var scenarios = []scenario{
 	{Name: "bare", Title: "one Deployment is rolled under load, no preStop in the pod", Bindings: 1, Replicas: 8, Rate: 500},
 	{Name: "load", Title: "30 Deployments are rolled at once under load, preStop 10 s", Bindings: 30, Replicas: 6, PreStop: 10, Rate: 100},
 	{Name: "rush", Title: "50 Deployments are rolled at once", Bindings: 50, Replicas: 10, PreStop: 10},
+	{Name: "one-binding", Title: "one binding with many pods: deployed, then rolled", Bindings: 1, Replicas: 2000, PreStop: 10,
+		Unprobed: true},
+	{Name: "unrelated", Title: "pods of no binding are created; then some change 50 times a second", Replicas: 20_000, Unrelated: true},
 	{Name: "ingress", Title: "one Ingress with 3 paths, then one with HTTPS", Replicas: 2, Ingresses: oneIngress},
 	{Name: "ingress-group", Title: "a group of 50 Ingresses with 2 paths each, created at once", Replicas: 2, Ingresses: groupAtOnce},
 	{Name: "ingress-apart", Title: "a group of 50 Ingresses with 2 paths each, created 40 ms apart", Replicas: 2, Ingresses: groupApart},
@@ -66,7 +71,7 @@ func growth(pods int) scenario {
 	bindings := min(growthBindings, pods)
 	return scenario{
 		Name: fmt.Sprintf("growth-%d", pods), Title: "all pods are deployed at once, a namespace each; then kill -9 and restart",
-		Bindings: bindings, Replicas: pods / bindings, Growth: true,
+		Bindings: bindings, Replicas: pods / bindings, Growth: true, Unprobed: true,
 	}
 }
 
@@ -85,7 +90,17 @@ func (s scenario) quick() scenario {
 
 func (s scenario) pods() int { return max(1, s.Bindings) * s.Replicas }
 
-func (s scenario) nodes() int { return max(3, (s.pods()+podsPerNode-1)/podsPerNode) }
+// nodes have room for all pods, and for more while they are replaced. Unrelated pods need none.
+func (s scenario) nodes() int {
+	pods := s.pods()
+	switch {
+	case s.Unrelated:
+		pods = 0
+	case !s.Growth:
+		pods += pods / 2 // those that surge, and those that leave
+	}
+	return max(3, (pods+podsPerNode-1)/podsPerNode)
+}
 
 // size reads like "50 x 10 pods".
 func size(bindings, replicas int) string {
@@ -111,7 +126,7 @@ func (s scenario) app(number int) *testbed.App {
 		Name: fmt.Sprintf("%s-%03d", s.Name, number), Replicas: int32(s.Replicas), Gated: true, PreStopSeconds: s.PreStop,
 		HealthCheck: state.HealthCheck{Interval: checkInterval, Path: "/healthz"},
 	}
-	if s.Growth {
+	if s.Unprobed {
 		app.Template = withoutProbe
 	}
 	if s.OneNamespace {

@@ -18,7 +18,7 @@ func TestChoose(t *testing.T) {
 		wantErr      bool
 	}{
 		"all": {scenarioNames(), "", []string{
-			"one", "bare", "load", "rush", "ingress", "ingress-group", "ingress-apart", "ingress-broken", "ingress-hundred", "ingress-groups", "ingress-thousand", "admission",
+			"one", "bare", "load", "rush", "one-binding", "unrelated", "ingress", "ingress-group", "ingress-apart", "ingress-broken", "ingress-hundred", "ingress-groups", "ingress-thousand", "admission",
 		}, false},
 		"in another order":  {"rush, one", "", []string{"rush", "one"}, false},
 		"growth alone":      {"", "100,5000", []string{"growth-100", "growth-100-in-one", "growth-5000", "growth-5000-in-one"}, false},
@@ -75,8 +75,8 @@ func TestAppsHaveNamesOfTheirOwn(t *testing.T) {
 			if shared := app.Namespace != ""; shared != s.OneNamespace {
 				t.Errorf("%s: in a namespace with others: %t, want %t", app.Name, shared, s.OneNamespace)
 			}
-			if (app.Template != nil) != s.Growth {
-				t.Errorf("%s: growth %t, template changed %t", app.Name, s.Growth, app.Template != nil)
+			if (app.Template != nil) != s.Unprobed {
+				t.Errorf("%s: unprobed %t, template changed %t", app.Name, s.Unprobed, app.Template != nil)
 			}
 		}
 	}

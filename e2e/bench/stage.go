@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/run"
 	"github.com/targetgate/targetgate/e2e/testbed"
@@ -63,6 +64,8 @@ func (s *stage) perform(ctx context.Context) (err error) {
 		return s.grow(ctx)
 	case s.Admission:
 		return s.admit(ctx)
+	case s.Unrelated:
+		return s.watchUnrelated(ctx)
 	default:
 		return s.replace(ctx)
 	}
@@ -76,6 +79,11 @@ func (s scenario) bedOptions() testbed.Options {
 	}
 	if s.Admission {
 		o.Limits, o.Args = &wire.Limits{}, append(o.Args, unlimited)
+	}
+	if most := 2 * s.Replicas; s.Bindings == 1 && most > state.DefaultQuotas().TargetsPerGroup { // old and new ones in one group
+		quotas := state.DefaultQuotas()
+		quotas.TargetsPerGroup, quotas.TargetsPerALB = most, most
+		o.Quotas = &quotas
 	}
 	return o
 }

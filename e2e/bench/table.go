@@ -74,6 +74,8 @@ func text(value float64, in unit) string {
 		return fmt.Sprintf("%.2f %s", value, in)
 	case number:
 		return thousands(int(value))
+	case bytesOf:
+		return thousands(int(value)) + " B"
 	case perSecond:
 		return fmt.Sprintf("%.1f /s", value)
 	default:

@@ -1,0 +1,20 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package wire makes the API server's answers small before they are decoded.
+//
+// A cache decodes whole objects, and package endpoints strips them after that: of a pod of 10 kB it keeps some 700 bytes. Here the fields
+// that it drops are left out of the bytes that arrive, so that nothing is decoded that nobody reads. controller-runtime has no
+// setting for the decoder of a kind, but one for a cache's HTTP client: NewClient returns one for that.
+//
+//	fields.go     which fields of which kinds are kept, and the filter
+//	object.go     what an API server puts around an object
+//	answer.go     the body of an answer that is filtered while it is read: a watch, or one list or object
+//	transport.go  the HTTP client
+//
+// Package endpoints says what is kept in the end, this package only what certainly is not: strip(decode(filter(bytes))) is
+// strip(decode(bytes)) for each object. So a new field that endpoints reads has to be added here, and a test fails until it is.
+//
+// Only answers in protobuf are filtered. What cannot be read as a field is handed on as it is, for the decoder to say what is wrong.
+// There are no locks: each body belongs to who reads it.
+package wire

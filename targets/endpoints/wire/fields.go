@@ -1,0 +1,179 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"bytes"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// fields are those of a message that are kept, by the numbers that generated.proto of k8s.io/api and k8s.io/apimachinery give
+// them. Numbers never change their meaning. Other fields are dropped, and so are those that are not known yet.
+type fields map[protowire.Number]part
+
+// part is what is kept of one field.
+type part struct {
+	// of the message that the field holds, these fields; nil is all of them.
+	of fields
+	// when reports whether a value of a repeated field is kept; nil is always.
+	when func(value []byte) bool
+	// sent is that the field holds an object as API servers send it.
+	sent bool
+}
+
+// whole keeps a field as it is.
+var whole = part{}
+
+// filter appends to kept what is kept of the message, field by field, in their order. It fails on bytes that are no message.
+func (f fields) filter(kept, message []byte) ([]byte, error) {
+	for len(message) > 0 {
+		number, kind, tag := protowire.ConsumeTag(message)
+		if tag < 0 {
+			return kept, protowire.ParseError(tag)
+		}
+		size := protowire.ConsumeFieldValue(number, kind, message[tag:])
+		if size < 0 {
+			return kept, protowire.ParseError(size)
+		}
+		field := message[:tag+size]
+		message = message[tag+size:]
+		p, known := f[number]
+		switch {
+		case !known:
+		case kind != protowire.BytesType:
+			kept = append(kept, field...)
+		default:
+			var err error
+			if kept, err = p.filter(kept, field, tag); err != nil {
+				return kept, err
+			}
+		}
+	}
+	return kept, nil
+}
+
+// filter appends what is kept of a field, whose tag has that many bytes and whose value has a length.
+func (p part) filter(kept, field []byte, tag int) ([]byte, error) {
+	value, _ := protowire.ConsumeBytes(field[tag:])
+	if p.when != nil && !p.when(value) {
+		return kept, nil
+	}
+	if p.of == nil && !p.sent {
+		return append(kept, field...), nil
+	}
+	kept = append(kept, field[:tag]...)
+	begin := len(kept)
+	kept, err := p.filterValue(kept, value)
+	return insertLength(kept, begin), err
+}
+
+func (p part) filterValue(kept, value []byte) ([]byte, error) {
+	if p.sent {
+		return filterObject(kept, value), nil
+	}
+	return p.of.filter(kept, value)
+}
+
+// insertLength puts before the bytes from begin on how many they are.
+func insertLength(kept []byte, begin int) []byte {
+	var length [10]byte
+	return slices.Insert(kept, begin, protowire.AppendVarint(length[:0], uint64(len(kept)-begin))...)
+}
+
+// keyed keeps the entries of a map whose keys are read.
+func keyed(isRead func(key []byte) bool) part {
+	return part{when: func(entry []byte) bool { return isRead(find(entry, 1)) }}
+}
+
+// isReadAnnotation reports whether an annotation is ours, Amazon's note of a pod's own network interface, or what a watch marks the
+// end of its initial events with.
+func isReadAnnotation(key []byte) bool {
+	return bytes.HasPrefix(key, []byte("targetgate.dev/")) || string(key) == "vpc.amazonaws.com/pod-eni" ||
+		string(key) == "k8s.io/initial-events-end"
+}
+
+func isServiceName(key []byte) bool { return string(key) == "kubernetes.io/service-name" }
+
+// isReadCondition reports whether a condition of a pod is none of those that Kubernetes sets on all pods and nobody here reads.
+func isReadCondition(condition []byte) bool {
+	switch string(find(condition, 1)) {
+	case "Initialized", "PodReadyToStartContainers", "PodScheduled", "Ready":
+		return false
+	default:
+		return true
+	}
+}
+
+// metadata of pods and nodes: all but generateName, managedFields and most annotations.
+var metadata = fields{
+	1:  whole, // name
+	3:  whole, // namespace
+	5:  whole, // uid
+	6:  whole, // resourceVersion
+	8:  whole, // creationTimestamp
+	9:  whole, // deletionTimestamp
+	10: whole, // deletionGracePeriodSeconds
+	11: whole, // labels
+	12: keyed(isReadAnnotation),
+	13: whole, // ownerReferences
+	14: whole, // finalizers
+}
+
+var pod = fields{
+	1: {of: metadata},
+	2: {of: fields{
+		2:  {of: container},
+		20: {of: container}, // initContainers
+		4:  whole,           // terminationGracePeriodSeconds
+		10: whole,           // nodeName
+		11: whole,           // hostNetwork
+		28: whole,           // readinessGates
+	}},
+	3: {of: fields{
+		1:  whole, // phase
+		2:  {when: isReadCondition},
+		3:  whole, // message
+		4:  whole, // reason
+		6:  whole, // podIP
+		12: whole, // podIPs
+	}},
+}
+
+var container = fields{
+	1:  whole, // name
+	6:  whole, // ports
+	12: whole, // lifecycle
+	24: whole, // restartPolicy
+}
+
+// node is without what is measured of it, and without the list of its images, which is most of it.
+var node = fields{
+	1: {of: metadata},
+	2: whole, // spec
+	3: {of: fields{
+		4: {of: fields{1: whole, 2: whole, 5: whole, 6: whole}}, // conditions, without times: a heartbeat is no news
+		5: whole,                                                // addresses
+	}},
+}
+
+var endpointSlice = fields{
+	1: {of: fields{
+		1:  whole, // name
+		3:  whole, // namespace
+		5:  whole, // uid
+		6:  whole, // resourceVersion
+		11: keyed(isServiceName),
+		12: keyed(isReadAnnotation),
+	}},
+	2: {of: fields{
+		1: whole,                  // addresses
+		2: {of: fields{1: whole}}, // whether it is ready
+		4: whole,                  // targetRef
+		7: whole,                  // zone
+	}},
+	3: whole, // ports
+	4: whole, // addressType
+}
