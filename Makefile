@@ -134,7 +134,7 @@ bench: .bin/control-plane .bin/targetgate ## Measure targetgate against its goal
 # All packages that have files with the build tag e2e; they have no other tests. Each has its own test bed, and most of the time
 # they wait. Two run at a time and not more, because the tests measure time: the next one begins when one ends, the longest first.
 e2e_packages = $(shell go list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./e2e/...)
-e2e_longest := ./e2e/admission ./e2e/ingress ./e2e/rollouts ./e2e/faults ./e2e/networking ./e2e/beside ./e2e/ownership ./e2e/gates ./e2e/externaldns
+e2e_longest := ./e2e/admission ./e2e/ingress ./e2e/rollouts ./e2e/leaving ./e2e/faults ./e2e/networking ./e2e/beside ./e2e/ownership ./e2e/gates ./e2e/externaldns
 # The tests find kubectl beside the control plane.
 e2e_programs = TARGETGATE_BINARY=$(bin)/targetgate$(race) TARGETGATE_CONTROL_PLANE=$(bin)/control-plane \
 	TARGETGATE_CERT_MANAGER=$(bin)/cert-manager TARGETGATE_EXTERNAL_DNS=$(bin)/external-dns

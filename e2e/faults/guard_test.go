@@ -19,7 +19,7 @@ import (
 // Nobody answers the guard. The node goes all the same, and not before targetgate had a chance to come back.
 func TestGuardLeavesAfterItsLongestWaitWhileTargetgateIsDown(t *testing.T) {
 	const node, longestWait = "node-2", 8 * time.Second
-	app := suite.NewInstanceApp("unanswered")
+	app := suite.NewInstanceApp("guarded-alone")
 	bed.Deploy(t, app)
 	bed.AwaitRolled(t, app)
 	guards := bed.GuardNodes(t, longestWait)
