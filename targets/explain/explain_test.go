@@ -6,6 +6,7 @@ package explain
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -500,6 +501,19 @@ func (w *world) registerNodes() {
 // terminate has the pod's time run out so long ago.
 func (w *world) terminate(overdue time.Duration) {
 	w.pod.Finalizers, w.pod.DeletionTimestamp = []string{"test/finalizer"}, ptr.To(ago(overdue))
+}
+
+func TestExplainSaysUntilWhenALeavingTargetStays(t *testing.T) {
+	w := newWorld()
+	w.terminate(-40 * time.Second)
+	w.pod.DeletionGracePeriodSeconds = ptr.To[int64](60)
+	w.pod.Spec.Containers = []corev1.Container{{Lifecycle: &corev1.Lifecycle{
+		PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 30}},
+	}}}
+	const want = "is deregistered when others replace it, or in time before its pod gets SIGTERM at 2026-11-21T12:00:10Z"
+	if got := fmt.Sprintf("%+v", w.explained(t)); !strings.Contains(got, want) {
+		t.Errorf("explained\n%s\nwithout\n%s", got, want)
+	}
 }
 
 func TestExplainFindsNothingBrokenWhereNothingIs(t *testing.T) {

@@ -108,8 +108,12 @@ func (e endpointState) leavingTarget() Link {
 	if e.endpoint == nil {
 		return link("target", OK, "it no longer has one")
 	}
+	when := "at once"
+	if until := e.endpoint.ServesUntil; !until.IsZero() {
+		when = "when others replace it, or in time before its pod gets SIGTERM at " + stamp(until)
+	}
 	if !e.reading.answered() {
-		return link("target", Waiting, "%s is deregistered at once, and drains", e.endpoint.Target)
+		return link("target", Waiting, "%s is deregistered %s, and drains", e.endpoint.Target, when)
 	}
 	switch h, there := e.reading.health[e.endpoint.Target]; {
 	case !there:
@@ -117,7 +121,7 @@ func (e endpointState) leavingTarget() Link {
 	case h.State == elbv2.StateDraining:
 		return link("target", OK, "%s drains", e.endpoint.Target)
 	default:
-		return link("target", Waiting, "%s is still registered: %s", e.endpoint.Target, h.State)
+		return link("target", Waiting, "%s is still registered (%s), and is deregistered %s", e.endpoint.Target, h.State, when)
 	}
 }
 
