@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/cmd/targetgate/command"
 )
 
 func (o *options) addAWSFlags(flags *pflag.FlagSet) {
@@ -46,7 +47,7 @@ func (o *options) validateAWS() []error {
 		"--aws-role-session-name=%s: want %s or %s", o.RoleSessionName, sessionOfBinding, sessionOfCluster)
 	o.Sessions.Cluster, o.Sessions.NamedByCluster = o.ClusterName, o.RoleSessionName == sessionOfCluster
 	fault(o.MaxRetries < 0, "--aws-max-retries=%d: want 0 or more", o.MaxRetries)
-	endpointFaults, unknown := validateEndpoints(o.Endpoints)
+	endpointFaults, unknown := command.ValidateEndpoints(o.Endpoints)
 	faults = append(faults, endpointFaults...)
 	for _, service := range unknown {
 		o.notices = append(o.notices, "aws-api-endpoints: "+service)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/targetgate/targetgate/cmd/targetgate/command"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets"
 	"github.com/targetgate/targetgate/targets/events"
@@ -24,17 +25,17 @@ var version = "dev"
 
 func main() {
 	ctx := ctrl.SetupSignalHandler()
-	if asksToGiveBack(os.Args) {
-		os.Exit(giveBackCommand(ctx, os.Args[2:], os.Stdout, os.Stderr))
+	if command.AsksToGiveBack(os.Args) {
+		os.Exit(command.GiveBack(ctx, os.Args[2:], os.Stdout, os.Stderr))
 	}
-	if asksToGuard(os.Args) {
-		os.Exit(guardCommand(ctx, os.Args[2:], os.Stdout, os.Stderr))
+	if command.AsksToGuard(os.Args) {
+		os.Exit(command.Guard(ctx, os.Args[2:], os.Stdout, os.Stderr))
 	}
 	if asksToPlan(os.Args) {
 		os.Exit(planCommand(ctx, os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	if program, yes := asksToExplain(os.Args); yes {
-		os.Exit(explainCommand(ctx, program, os.Args[1:], os.Stdout, os.Stderr))
+	if program, yes := command.AsksToExplain(os.Args); yes {
+		os.Exit(command.Explain(ctx, program, version, os.Args[1:], os.Stdout, os.Stderr))
 	}
 	err := run(ctx, os.Args[1:])
 	if errors.Is(err, pflag.ErrHelp) {

@@ -17,13 +17,10 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -32,11 +29,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/cmd/targetgate/command"
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/endpoints/wire"
 	"github.com/targetgate/targetgate/targets/ownership"
-	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 func setUpLogging(opts *options) {
@@ -62,14 +58,14 @@ func setUpLogging(opts *options) {
 // the API server, because exiting would put the pod into back-off for minutes, and stores the server's version in the
 // options. The manager is ready only until shutdown begins.
 func newManager(ctx context.Context, opts *options, duck *lameDuck) (ctrl.Manager, error) {
-	cfg, err := kubeConfig(opts.Kubeconfig)
+	cfg, err := command.KubeConfig(opts.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
 	if opts.Termination.ServerVersion, err = awaitAPIServer(ctx, cfg); err != nil {
 		return nil, err
 	}
-	scheme, err := newScheme()
+	scheme, err := command.NewScheme()
 	if err != nil {
 		return nil, err
 	}
@@ -106,27 +102,6 @@ func newManager(ctx context.Context, opts *options, duck *lameDuck) (ctrl.Manage
 	}
 	return mgr, errors.Join(
 		ownership.AddIndexes(ctx, mgr.GetFieldIndexer()), addProbes(mgr, duck.check), certificates.SetupWithManager(mgr))
-}
-
-// newScheme returns a scheme with all kinds that are read or written.
-func newScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme), ingressapi.AddToScheme(scheme)); err != nil {
-		return nil, fmt.Errorf("building scheme: %w", err)
-	}
-	return scheme, nil
-}
-
-// kubeConfig sets no client-side rate limit: the API server's priority and fairness does that better.
-func kubeConfig(path string) (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = path
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("loading kubeconfig: %w", err)
-	}
-	cfg.QPS = -1
-	return cfg, nil
 }
 
 // awaitAPIServer waits until the API server lists its API groups, which everything else needs, and returns its version. It

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/cmd/targetgate/command"
 	"github.com/targetgate/targetgate/targets/networking"
 )
 
@@ -41,7 +42,7 @@ func (o *networkingOptions) addFlags(flags *pflag.FlagSet) {
 
 // recordNamespace is where records of security group rules are kept: targetgate's own.
 func (o *options) recordNamespace() string {
-	return cmp.Or(o.Certificates.SelfMade.Namespace, o.LeaderElectionNamespace, defaultNamespace)
+	return cmp.Or(o.Certificates.SelfMade.Namespace, o.LeaderElectionNamespace, command.DefaultNamespace)
 }
 
 // releaseTimeout is how long a binding that is deleted waits for its rules to go, half of what the incumbent waits for the binding.

@@ -18,6 +18,7 @@ import (
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/cmd/targetgate/command"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/webhook/pods"
@@ -178,7 +179,7 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 
 func (o *options) addServerFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.LeaderElection, "enable-leader-election", true, "Elect a leader, so that only one replica works on bindings.")
-	flags.StringVar(&o.LeaderElectionID, "leader-election-id", defaultLease,
+	flags.StringVar(&o.LeaderElectionID, "leader-election-id", command.DefaultLease,
 		"Name of the lease. The default is aws-load-balancer-controller's, so that only one of the two can lead in a namespace; "+
 			"with --beside it is "+ownership.BesideLease+".")
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "Namespace of the lease. Default: the pod's own.")
@@ -201,7 +202,7 @@ func (o *options) validate() error {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	fault(o.Beside && o.LeaderElectionID == defaultLease,
+	fault(o.Beside && o.LeaderElectionID == command.DefaultLease,
 		"--leader-election-id=%s: with --beside, aws-load-balancer-controller holds that lease: want another name", o.LeaderElectionID)
 	fault(o.Beside && len(o.WatchNamespaces) > 0, "--beside and --watch-namespace=%s exclude each other: bindings of other namespaces may "+
 		"have the same target group, and must be seen", strings.Join(o.WatchNamespaces, ","))
@@ -228,9 +229,6 @@ func (o *options) validate() error {
 	faults = append(faults, o.Provision.validate(o.Beside)...)
 	return errors.Join(append(faults, o.validateAWS()...)...)
 }
-
-// defaultLease is the incumbent's.
-const defaultLease = "aws-load-balancer-controller-leader"
 
 // mode is what --beside stands for.
 func (o *options) mode() ownership.Mode {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/preview"
 	"github.com/targetgate/targetgate/balancers/secrets"
+	"github.com/targetgate/targetgate/cmd/targetgate/command"
 )
 
 // planCommand runs plan with these arguments and returns the exit code.
@@ -53,13 +54,13 @@ func planExit(report preview.Report) int {
 
 func (o *planOptions) print(out io.Writer, report preview.Report) error {
 	if o.Output == "json" {
-		return printJSON(out, report)
+		return command.PrintJSON(out, report)
 	}
 	return report.Text(out)
 }
 
 func (o *planOptions) plan(ctx context.Context, in io.Reader) (preview.Report, error) {
-	c, namespace, err := connect(o.Kubeconfig, o.Context, o.Namespace)
+	c, namespace, err := command.Connect(o.Kubeconfig, o.Context, o.Namespace)
 	if err != nil {
 		return preview.Report{}, err
 	}

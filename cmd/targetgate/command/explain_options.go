@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package command
 
 import (
 	"fmt"
@@ -63,8 +63,8 @@ var kinds = map[string]string{
 	"ingress": kindIngress, "ingresses": kindIngress, "ing": kindIngress,
 }
 
-// asksToExplain reports whether the command line runs explain, and the name by which users call the program.
-func asksToExplain(command []string) (program string, yes bool) {
+// AsksToExplain reports whether the command line runs explain, and the name by which users call the program.
+func AsksToExplain(command []string) (program string, yes bool) {
 	if strings.TrimSuffix(filepath.Base(command[0]), ".exe") == pluginName {
 		return "kubectl targetgate", true
 	}
@@ -104,7 +104,7 @@ func (o *explainOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Context, "context", "", "Context in the kubeconfig. Default: the current one.")
 	flags.StringVar(&o.IngressClass, "ingress-class", "alb", "For ingress: the flag of targetgate with that name.")
 	flags.StringVar(&o.LeaseName, "leader-election-id", "",
-		"Name of targetgate's lease. Default: "+defaultLease+"; for bindings registered with --beside "+ownership.BesideLease+".")
+		"Name of targetgate's lease. Default: "+DefaultLease+"; for bindings registered with --beside "+ownership.BesideLease+".")
 	flags.StringVar(&o.LeaseNamespace, "leader-election-namespace", "targetgate-system", "Namespace of the lease, where targetgate runs.")
 	flags.StringVar(&o.WebhookConfiguration, "webhook-configuration-name", "targetgate-webhook",
 		"Name of targetgate's MutatingWebhookConfiguration, which decides which pods get gates.")
@@ -139,7 +139,7 @@ func (o *explainOptions) validate() error {
 	case !slices.Contains([]string{"auto", "always", "never"}, o.Color):
 		return fmt.Errorf("--color=%s: want auto, always or never", o.Color)
 	}
-	faults, _ := validateEndpoints(o.Endpoints)
+	faults, _ := ValidateEndpoints(o.Endpoints)
 	if len(faults) > 0 {
 		return faults[0]
 	}

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package command
 
 import (
 	"os"
@@ -25,7 +25,7 @@ func TestProgramKnowsWhenItIsAskedToExplain(t *testing.T) {
 		"plugin, no word": {[]string{"kubectl-targetgate.exe"}, "kubectl targetgate", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if program, got := asksToExplain(tc.command); got != tc.want || program != tc.wantProgram {
+			if program, got := AsksToExplain(tc.command); got != tc.want || program != tc.wantProgram {
 				t.Errorf("%q asks %q: %v, want %q: %v", tc.command, program, got, tc.wantProgram, tc.want)
 			}
 		})
@@ -81,7 +81,7 @@ func TestExplainEndsWithCode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errOut strings.Builder
-			if code := explainCommand(t.Context(), "kubectl targetgate", tc.args, &out, &errOut); code != tc.code {
+			if code := Explain(t.Context(), "kubectl targetgate", "dev", tc.args, &out, &errOut); code != tc.code {
 				t.Errorf("exit code %d, want %d", code, tc.code)
 			}
 			if !strings.Contains(errOut.String(), tc.err) || tc.err == "" && errOut.Len() > 0 {

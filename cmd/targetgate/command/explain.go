@@ -1,24 +1,21 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package command
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,8 +27,8 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// explainCommand runs explain and returns the exit code.
-func explainCommand(ctx context.Context, program string, args []string, out, errOut io.Writer) int {
+// Explain runs explain and returns the exit code. Program is the name by which users call it, version what AWS is told.
+func Explain(ctx context.Context, program, version string, args []string, out, errOut io.Writer) int {
 	ctrl.SetLogger(logr.Discard())
 	opts, err := parseExplainOptions(program, args, out)
 	if errors.Is(err, pflag.ErrHelp) {
@@ -39,7 +36,7 @@ func explainCommand(ctx context.Context, program string, args []string, out, err
 	}
 	code := 2
 	if err == nil {
-		code, err = opts.explain(ctx, out, errOut)
+		code, err = opts.explain(ctx, version, out, errOut)
 	}
 	if err != nil {
 		fmt.Fprintf(errOut, "%s: %v\n", program, err)
@@ -48,19 +45,19 @@ func explainCommand(ctx context.Context, program string, args []string, out, err
 }
 
 // explain returns exit code 1 if a link is broken, and with every error.
-func (o *explainOptions) explain(ctx context.Context, out, errOut io.Writer) (int, error) {
-	reader, namespace, err := connect(o.Kubeconfig, o.Context, o.Namespace)
+func (o *explainOptions) explain(ctx context.Context, version string, out, errOut io.Writer) (int, error) {
+	reader, namespace, err := Connect(o.Kubeconfig, o.Context, o.Namespace)
 	if err != nil {
 		return 1, err
 	}
 	explainer := explain.Explainer{
 		Reader: reader, Clock: clock.RealClock{},
-		Lease:                client.ObjectKey{Namespace: o.LeaseNamespace, Name: cmp.Or(o.LeaseName, defaultLease)},
+		Lease:                client.ObjectKey{Namespace: o.LeaseNamespace, Name: cmp.Or(o.LeaseName, DefaultLease)},
 		BesideLease:          client.ObjectKey{Namespace: o.LeaseNamespace, Name: cmp.Or(o.LeaseName, ownership.BesideLease)},
 		WebhookConfiguration: o.WebhookConfiguration,
 	}
 	if o.AWS {
-		explainer.AWS = o.awsClients(ctx)
+		explainer.AWS = o.awsClients(ctx, version)
 	}
 	report, err := o.ask(ctx, reader, explain.New(explainer), namespace)
 	if apimeta.IsNoMatchError(err) {
@@ -95,36 +92,9 @@ func (o *explainOptions) ask(ctx context.Context, c client.Client, explainer *ex
 	}
 }
 
-// connect returns a client with a user's own rights, and the namespace that is given, else the context's.
-func connect(kubeconfig, kubeContext, given string) (client.Client, string, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: kubeContext}
-	overrides.Context.Namespace = given
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
-	cfg, err := loader.ClientConfig()
-	if err != nil {
-		return nil, "", fmt.Errorf("loading kubeconfig: %w", err)
-	}
-	namespace, _, err := loader.Namespace()
-	if err != nil {
-		return nil, "", fmt.Errorf("finding the namespace: %w", err)
-	}
-	cfg.QPS, cfg.Timeout = -1, 30*time.Second
-	scheme, err := newScheme()
-	if err != nil {
-		return nil, "", err
-	}
-	c, err := client.New(cfg, client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, "", fmt.Errorf("creating API client: %w", err)
-	}
-	return c, namespace, nil
-}
-
 // awsClients returns AWS clients with the credentials that the SDK finds and the Region of the target group's ARN. Like
 // targetgate, they assume the binding's role.
-func (o *explainOptions) awsClients(ctx context.Context) func(*v1beta1.TargetGroupBinding) (*elbv2.Client, error) {
+func (o *explainOptions) awsClients(ctx context.Context, version string) func(*v1beta1.TargetGroupBinding) (*elbv2.Client, error) {
 	regions := map[string]*elbv2.Clients{}
 	return func(binding *v1beta1.TargetGroupBinding) (*elbv2.Client, error) {
 		region := o.Region
@@ -146,16 +116,9 @@ func (o *explainOptions) awsClients(ctx context.Context) func(*v1beta1.TargetGro
 
 func (o *explainOptions) print(out io.Writer, report explain.Report) error {
 	if o.Output == "json" {
-		return printJSON(out, report)
+		return PrintJSON(out, report)
 	}
 	return report.Text(out, o.Kind == kindPod, o.Color == "always" || o.Color == "auto" && isTerminal(out))
-}
-
-func printJSON(out io.Writer, report any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(report)
 }
 
 // isTerminal reports whether out is a terminal that shows colours, unless the user asked for none (no-color.org).

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package command
 
 import (
 	"context"
@@ -38,11 +38,11 @@ Exit code: 1 if it cannot start, 2 if the command line is wrong, otherwise 0.
 // defaultLongestWait is the deregistration delay that AWS gives a target group, and a minute for all else.
 const defaultLongestWait = 6 * time.Minute
 
-// asksToGuard reports whether the command line runs a guard.
-func asksToGuard(command []string) bool { return len(command) > 1 && command[1] == guard }
+// AsksToGuard reports whether the command line runs a guard.
+func AsksToGuard(command []string) bool { return len(command) > 1 && command[1] == guard }
 
-// guardCommand runs a guard with these arguments until it may leave after told has ended, and returns the exit code.
-func guardCommand(told context.Context, args []string, out, errOut io.Writer) int {
+// Guard runs a guard with these arguments until it may leave after told has ended, and returns the exit code.
+func Guard(told context.Context, args []string, out, errOut io.Writer) int {
 	logger := logr.FromSlogHandler(slog.NewJSONHandler(errOut, nil))
 	ctrl.SetLogger(logger)
 	flags := pflag.NewFlagSet("targetgate "+guard, pflag.ContinueOnError)
@@ -77,7 +77,7 @@ func runGuard(told context.Context, kubeconfig string, process guards.Process) e
 	if name == "" || namespace == "" {
 		return errors.New("POD_NAME and POD_NAMESPACE must be set")
 	}
-	cfg, err := kubeConfig(kubeconfig)
+	cfg, err := KubeConfig(kubeconfig)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package command
 
 import (
 	"strings"
@@ -88,7 +88,7 @@ func TestAnIngressIsExplainedDownToThePods(t *testing.T) {
 	object.Name, service.Name, binding.Name = "a", "web", "k8s-web"
 	object.Namespace, service.Namespace, binding.Namespace = "shop", "shop", "shop"
 	binding.Labels = membership.Group{Namespace: "shop", Name: "a"}.Labels()
-	scheme, err := newScheme()
+	scheme, err := NewScheme()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package command
 
 import (
 	"bytes"
@@ -47,7 +47,7 @@ func TestGuardSaysHowItEnded(t *testing.T) {
 			tell()
 			var out bytes.Buffer
 			config, _ := apiServerSaying(t, tc.answer)
-			if got := guardCommand(told, append(tc.args, "--kubeconfig="+config), &out, &out); got != tc.want {
+			if got := Guard(told, append(tc.args, "--kubeconfig="+config), &out, &out); got != tc.want {
 				t.Errorf("exit code %d, want %d", got, tc.want)
 			}
 			if !strings.Contains(out.String(), tc.contains) {
@@ -68,7 +68,7 @@ func TestGuardReadsItsOwnPodOnly(t *testing.T) {
 		<-asked.first
 	}()
 	var out bytes.Buffer
-	if got := guardCommand(told, []string{"--kubeconfig=" + config}, &out, &out); got != 0 {
+	if got := Guard(told, []string{"--kubeconfig=" + config}, &out, &out); got != 0 {
 		t.Errorf("exit code %d, want 0", got)
 	}
 	got := asked.all()
@@ -128,7 +128,7 @@ func TestGuardIsAskedForByItsName(t *testing.T) {
 	for command, want := range map[string]bool{
 		"/targetgate guard": true, "/targetgate guard --longest-wait=1m": true, "/targetgate --beside": false, "/targetgate": false,
 	} {
-		if got := asksToGuard(strings.Fields(command)); got != want {
+		if got := AsksToGuard(strings.Fields(command)); got != want {
 			t.Errorf("%q asks to guard: %t, want %t", command, got, want)
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package command
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 // services are the SDK IDs of the AWS services we call.
 var services = []string{budget.ACM, budget.EC2, budget.ELBv2, budget.Route53, budget.Shield, budget.STS, budget.WAFClassic, budget.WAFv2}
 
-// validateEndpoints returns all faults, and the services we do not call.
-func validateEndpoints(endpoints map[string]string) (faults []error, unknown []string) {
+// ValidateEndpoints returns all faults, and the services we do not call.
+func ValidateEndpoints(endpoints map[string]string) (faults []error, unknown []string) {
 	for service, base := range endpoints {
 		parsed, err := url.Parse(base)
 		switch {

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package command
 
 import (
 	"cmp"
@@ -23,9 +23,6 @@ import (
 
 const giveBack = "give-back"
 
-// defaultNamespace is where the documents install targetgate.
-const defaultNamespace = "targetgate-system"
-
 const giveBackUsage = `Gives all TargetGroupBindings that targetgate has with --beside back to aws-load-balancer-controller, as
 before an uninstall. Removes the label targetgate.dev/register from all namespaces first. While a targetgate has the lease,
 waits for that one to give back, as long as it gives back a binding every two minutes. Touches no target, and asks only the API
@@ -37,11 +34,11 @@ Exit code: 1 if a binding is left or the API server failed, 2 if the command lin
 
 `
 
-// asksToGiveBack reports whether the command line runs give-back, which the kubectl plugin has, too.
-func asksToGiveBack(command []string) bool { return len(command) > 1 && command[1] == giveBack }
+// AsksToGiveBack reports whether the command line runs give-back, which the kubectl plugin has, too.
+func AsksToGiveBack(command []string) bool { return len(command) > 1 && command[1] == giveBack }
 
-// giveBackCommand runs give-back with these arguments and returns the exit code.
-func giveBackCommand(ctx context.Context, args []string, out, errOut io.Writer) int {
+// GiveBack runs give-back with these arguments and returns the exit code.
+func GiveBack(ctx context.Context, args []string, out, errOut io.Writer) int {
 	ctrl.SetLogger(logr.Discard())
 	flags := pflag.NewFlagSet("targetgate "+giveBack, pflag.ContinueOnError)
 	flags.SortFlags = false
@@ -50,8 +47,8 @@ func giveBackCommand(ctx context.Context, args []string, out, errOut io.Writer) 
 	timeout := flags.Duration("timeout", 5*time.Minute, "How long to try again while a binding is left.")
 	lease := client.ObjectKey{}
 	flags.StringVar(&lease.Name, "leader-election-id", ownership.BesideLease, "Name of the lease of the targetgate that may run.")
-	flags.StringVar(&lease.Namespace, "leader-election-namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), defaultNamespace),
-		"Namespace of the lease. Default: the pod's own, else "+defaultNamespace+".")
+	flags.StringVar(&lease.Namespace, "leader-election-namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), DefaultNamespace),
+		"Namespace of the lease. Default: the pod's own, else "+DefaultNamespace+".")
 	kubeconfig := flags.String("kubeconfig", "", "Path to a kubeconfig file. Default: KUBECONFIG, the pod's service account.")
 	err := flags.Parse(args)
 	switch {
@@ -72,12 +69,12 @@ func giveBackCommand(ctx context.Context, args []string, out, errOut io.Writer) 
 }
 
 func giveBackAll(ctx context.Context, kubeconfig string, lease client.ObjectKey, timeout time.Duration, out io.Writer) error {
-	cfg, err := kubeConfig(kubeconfig)
+	cfg, err := KubeConfig(kubeconfig)
 	if err != nil {
 		return err
 	}
 	cfg.Timeout = 30 * time.Second
-	scheme, err := newScheme()
+	scheme, err := NewScheme()
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package command
 
 import (
 	"bytes"
@@ -39,7 +39,7 @@ func TestGiveBackSaysHowItEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			if got := giveBackCommand(t.Context(), append(tc.args, "--kubeconfig="+config, "--timeout=1ms"), &out, &out); got != tc.want {
+			if got := GiveBack(t.Context(), append(tc.args, "--kubeconfig="+config, "--timeout=1ms"), &out, &out); got != tc.want {
 				t.Errorf("exit code %d, want %d", got, tc.want)
 			}
 			if !strings.Contains(out.String(), tc.contains) {
@@ -54,7 +54,7 @@ func TestGiveBackIsAskedForByItsName(t *testing.T) {
 		"/targetgate give-back": true, "kubectl-targetgate give-back --timeout=1m": true, "kubectl-targetgate explain": false,
 		"/targetgate --beside": false, "/targetgate": false,
 	} {
-		if got := asksToGiveBack(strings.Fields(command)); got != want {
+		if got := AsksToGiveBack(strings.Fields(command)); got != want {
 			t.Errorf("%q asks to give back: %t, want %t", command, got, want)
 		}
 	}
