@@ -248,7 +248,7 @@ func answerText(action stack.Action) string {
 		}
 		return "to target groups " + strings.Join(texts, ", ")
 	case action.Redirect != nil:
-		r := filled(*action.Redirect)
+		r := action.Redirect.Filled()
 		return fmt.Sprintf("redirect to %s://%s:%s%s?%s", r.Protocol, r.Host, r.Port, r.Path, r.Query)
 	case action.Fixed != nil:
 		return "answer " + action.Fixed.Status

@@ -4,7 +4,6 @@
 package plan
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,7 +103,7 @@ func answerKey(action stack.Action, name naming) string {
 	case action.Forward != nil:
 		return forwardKey(*action.Forward, name)
 	case action.Redirect != nil:
-		r := filled(*action.Redirect)
+		r := action.Redirect.Filled()
 		return "redirect " + joined([]string{r.Protocol, r.Host, r.Port, r.Path, r.Query, r.Status})
 	case action.Fixed != nil:
 		return "fixed " + joined([]string{action.Fixed.Status, action.Fixed.ContentType, action.Fixed.Body})
@@ -126,14 +125,6 @@ func forwardKey(forward stack.Forward, name naming) string {
 		list = append(list, group, strconv.Itoa(int(weights[group])))
 	}
 	return "forward " + joined(list)
-}
-
-// filled has the placeholders that AWS puts in where a redirect says nothing.
-func filled(r stack.Redirect) stack.Redirect {
-	return stack.Redirect{
-		Protocol: cmp.Or(r.Protocol, "#{protocol}"), Host: cmp.Or(r.Host, "#{host}"), Port: cmp.Or(r.Port, "#{port}"),
-		Path: cmp.Or(r.Path, "/#{path}"), Query: cmp.Or(r.Query, "#{query}"), Status: r.Status,
-	}
 }
 
 // keys of a map, in order.

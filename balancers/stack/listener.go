@@ -3,6 +3,8 @@
 
 package stack
 
+import "cmp"
+
 // Listener takes in what clients send to one port.
 type Listener struct {
 	ARN  string // of one that is seen
@@ -84,6 +86,14 @@ type Weighted struct {
 type Redirect struct {
 	Protocol, Host, Port, Path, Query string
 	Status                            string // HTTP_301, HTTP_302
+}
+
+// Filled has the placeholders that AWS puts in where the redirect says nothing.
+func (r Redirect) Filled() Redirect {
+	return Redirect{
+		Protocol: cmp.Or(r.Protocol, "#{protocol}"), Host: cmp.Or(r.Host, "#{host}"), Port: cmp.Or(r.Port, "#{port}"),
+		Path: cmp.Or(r.Path, "/#{path}"), Query: cmp.Or(r.Query, "#{query}"), Status: r.Status,
+	}
 }
 
 // FixedResponse answers with a page of the load balancer's own.
