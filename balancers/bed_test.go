@@ -28,6 +28,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -53,7 +54,7 @@ type bed struct {
 	events  []string
 	writes  []string
 	planned int
-	steps   plan.Plan
+	steps   steps.Plan
 }
 
 func newBed(t *testing.T, objects ...client.Object) *bed {
@@ -121,7 +122,7 @@ func (b *bed) Lookup(context.Context, stack.ID, input.Needs) (input.AWS, error) 
 	return input.AWS{Subnets: []input.Subnet{subnet("subnet-a", "a"), subnet("subnet-b", "b")}}, nil
 }
 
-func (b *bed) Plan(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
+func (b *bed) Plan(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 	b.wanted, b.compared = wanted, seen
 	b.planned++
 	return b.steps, b.overflow

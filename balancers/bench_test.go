@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // cached answers lists at the cost of a cache.
@@ -73,7 +74,7 @@ func benchPropose(b *testing.B, each int) {
 	bed.see(edge, balancer("old", true, 80))
 	bed.Client = c
 	bed.Options.Limits.Rules, bed.Options.Limits.TargetGroups = 5000, 5000
-	bed.Planner = PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
+	bed.Planner = PlannerFunc(func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 		return plan.Make(wanted, seen, plan.Options{Rules: 5000})
 	})
 	b.ResetTimer()

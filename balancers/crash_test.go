@@ -23,6 +23,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // maker is an AWS in which everything can be made. After some calls the process is gone.
@@ -96,32 +97,32 @@ func (a *world) Complete(context.Context, stack.Stack) (bool, error) { return fa
 
 func (a *world) Forget(stack.ID) {}
 
-func (a *world) Note(_ stack.ID, change plan.Change, made apply.Made) {
+func (a *world) Note(_ stack.ID, change steps.Change, made apply.Made) {
 	switch c := change.(type) {
-	case plan.CreateSecurityGroup:
+	case steps.CreateSecurityGroup:
 		c.Group.ID, c.Group.Inbound = made.ID, nil
 		a.seen.SecurityGroups = append(a.seen.SecurityGroups, c.Group)
-	case plan.Authorize:
+	case steps.Authorize:
 		for i, group := range a.seen.SecurityGroups {
 			if group.ID == c.Group.ID {
 				a.seen.SecurityGroups[i].Inbound = append(group.Inbound, c.Rules...)
 			}
 		}
-	case plan.CreateLoadBalancer:
+	case steps.CreateLoadBalancer:
 		c.LoadBalancer.ARN, c.LoadBalancer.DNSName, c.LoadBalancer.Active = made.ID, made.DNSName, true
 		c.LoadBalancer.Listeners, c.LoadBalancer.Attributes = nil, map[string]string{}
 		a.seen.LoadBalancers = append(a.seen.LoadBalancers, c.LoadBalancer)
-	case plan.CreateTargetGroup:
+	case steps.CreateTargetGroup:
 		c.Group.ARN, c.Group.Attributes = made.ID, map[string]string{}
 		a.seen.TargetGroups = append(a.seen.TargetGroups, c.Group)
-	case plan.CreateListener:
+	case steps.CreateListener:
 		c.Listener.ARN, c.Listener.Rules, c.Listener.Attributes = made.ID, nil, map[string]string{}
 		a.seen.LoadBalancers[0].Listeners = append(a.seen.LoadBalancers[0].Listeners, c.Listener)
-	case plan.CreateRule:
+	case steps.CreateRule:
 		c.Rule.ARN = made.ID
 		listener := &a.seen.LoadBalancers[0].Listeners[0]
 		listener.Rules = append(listener.Rules, c.Rule)
-	case plan.ModifyRule:
+	case steps.ModifyRule:
 		rules := a.seen.LoadBalancers[0].Listeners[0].Rules
 		for i := range rules {
 			if rules[i].ARN == c.Rule.ID {
@@ -151,7 +152,7 @@ func callsUntilDone(t *testing.T, after int) []string {
 	m, view := &maker{after: after}, &world{}
 	calls := apply.Calls{ELB: m, EC2: m}
 	b.View = view
-	b.Planner = PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
+	b.Planner = PlannerFunc(func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 		return plan.Make(wanted, seen, plan.Options{})
 	})
 	b.Applier = &apply.Applier{Calls: calls, Late: calls, View: view, Bindings: b.Client, VPC: "vpc-1"}

@@ -10,7 +10,7 @@
 //	apply      does the steps
 //	preview    says what would be done, and does nothing
 //	v1beta1    the API IngressClassParams: settings of all Ingresses of a class
-//	stack      the nouns of all these, whatever object asks for a load balancer
+//	stack      the nouns of all these, whatever object asks for a load balancer; steps, the verbs
 //
 // ingress and plan are values only: they make no call. The controller stands in this folder. A pass of it is over one group
 // (Reconciler.Reconcile):

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/awserr"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // Reasons of events. They are the incumbent's, apart from reasonWarning.
@@ -134,9 +134,9 @@ func (p *pass) tellWait() {
 }
 
 // tellSuccess tells those whose wishes are fulfilled, if there was something to do and all steps had their turn.
-func (p *pass) tellSuccess(steps plan.Plan, errs error) {
+func (p *pass) tellSuccess(planned steps.Plan, errs error) {
 	r := p.result
-	isOver := len(r.Done)+len(r.Failures)+len(r.Later) >= len(steps)
+	isOver := len(r.Done)+len(r.Failures)+len(r.Later) >= len(planned)
 	if errs != nil || p.begun || len(r.Done) == 0 || !isOver {
 		return
 	}

@@ -20,31 +20,32 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // A pass does few late steps, and each member would be told after each of many passes.
 func TestSuccessIsToldWhenAllStepsHadTheirTurn(t *testing.T) {
-	done, other := plan.Step{Change: plan.Nothing{}}, plan.Step{Change: plan.DeleteTargetGroup{}}
+	done, other := steps.Step{Change: steps.Nothing{}}, steps.Step{Change: steps.DeleteTargetGroup{}}
 	for name, tc := range map[string]struct {
-		steps  plan.Plan
+		steps  steps.Plan
 		result apply.Result
 		want   []string
 	}{
-		"some steps are left for the next pass": {plan.Plan{done, done}, apply.Result{Done: plan.Plan{done}}, nil},
-		"one waits":                             {plan.Plan{done, other}, apply.Result{Done: plan.Plan{done}, Waits: []plan.Wait{{}}}, nil},
-		"one is left out":                       {plan.Plan{done, other}, apply.Result{Done: plan.Plan{done}, LeftOut: []plan.Step{other}}, nil},
+		"some steps are left for the next pass": {steps.Plan{done, done}, apply.Result{Done: steps.Plan{done}}, nil},
+		"one waits":                             {steps.Plan{done, other}, apply.Result{Done: steps.Plan{done}, Waits: []steps.Wait{{}}}, nil},
+		"one is left out":                       {steps.Plan{done, other}, apply.Result{Done: steps.Plan{done}, LeftOut: []steps.Step{other}}, nil},
 		"nothing was to be done":                {nil, apply.Result{}, nil},
-		"nothing could be done":                 {plan.Plan{other}, apply.Result{Later: []apply.Failure{{Step: other}}}, nil},
-		"all is done":                           {plan.Plan{done, done}, apply.Result{Done: plan.Plan{done, done}}, []string{"a Normal SuccessfullyReconciled: Successfully reconciled"}},
+		"nothing could be done":                 {steps.Plan{other}, apply.Result{Later: []apply.Failure{{Step: other}}}, nil},
+		"all is done":                           {steps.Plan{done, done}, apply.Result{Done: steps.Plan{done, done}}, []string{"a Normal SuccessfullyReconciled: Successfully reconciled"}},
 		"something lingers": {
-			plan.Plan{done, other}, apply.Result{Done: plan.Plan{done}, Later: []apply.Failure{{Step: other}}},
+			steps.Plan{done, other}, apply.Result{Done: steps.Plan{done}, Later: []apply.Failure{{Step: other}}},
 			[]string{"a Normal SuccessfullyReconciled: Successfully reconciled"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
 			b.see(edge, balancer("old", true, 80))
-			b.Planner = PlannerFunc(func(stack.Stack, stack.Stack) (plan.Plan, []plan.Overflow) { return tc.steps, nil })
+			b.Planner = PlannerFunc(func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return tc.steps, nil })
 			b.apply = func(apply.Pass) apply.Result { return tc.result }
 			b.mustPass(edge)
 			if diff := cmp.Diff(tc.want, b.events); diff != "" {
@@ -100,7 +101,7 @@ func TestWhoIsOnlyWarnedIsReconciled(t *testing.T) {
 	}
 	warning := annotation.Fault{Member: "shop/bad", Warning: true}
 	p.faults = []annotation.Fault{{Member: "shop/bad"}, warning, {Member: "shop/warned", Warning: true}}
-	p.result.Done = []plan.Step{{}}
+	p.result.Done = []steps.Step{{}}
 	p.tellFaults()
 	p.tellSuccess(nil, nil)
 	var reconciled []string
@@ -117,14 +118,14 @@ func TestWhoIsOnlyWarnedIsReconciled(t *testing.T) {
 func TestWhatIsWrongIsToldOnceAndSuccessEachTime(t *testing.T) {
 	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
 	b.see(edge, balancer("old", true, 80))
-	failure := refusedWith(plan.CreateLoadBalancer{}, "AccessDenied").Failures[0]
+	failure := refusedWith(steps.CreateLoadBalancer{}, "AccessDenied").Failures[0]
 	b.apply = func(apply.Pass) apply.Result { return apply.Result{Failures: []apply.Failure{failure, failure}} }
 	for range 2 {
 		if _, err := b.pass(edge); err == nil || len(b.events) != 1 {
 			t.Errorf("error %v, events %q, want one", err, b.events)
 		}
 	}
-	b.apply = func(apply.Pass) apply.Result { return apply.Result{Done: []plan.Step{{}}} }
+	b.apply = func(apply.Pass) apply.Result { return apply.Result{Done: []steps.Step{{}}} }
 	for number := range 3 {
 		if got := len(take(&b.events)); got != 1 {
 			t.Errorf("%d events after pass %d, want one", got, number)

@@ -18,8 +18,8 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // claim puts the group's finalizer on all active members, before anything is made for them. One that cannot have it is held: what it has
@@ -79,12 +79,12 @@ func (p *pass) isTakenAway(member *networkingv1.Ingress) bool {
 
 // awaitsHealth reports whether something new does not serve yet.
 func (p *pass) awaitsHealth() bool {
-	return slices.ContainsFunc(p.result.Waits, func(w plan.Wait) bool { return w.Settled == (stack.Ref{}) && !isOfFront(w) })
+	return slices.ContainsFunc(p.result.Waits, func(w steps.Wait) bool { return w.Settled == (stack.Ref{}) && !isOfFront(w) })
 }
 
 // awaitsEnd reports whether a load balancer goes once that in front of it is gone, unless that one is protected.
 func (p *pass) awaitsEnd() bool {
-	return slices.ContainsFunc(p.result.Waits, func(w plan.Wait) bool { return w.Gone != (stack.Ref{}) }) &&
+	return slices.ContainsFunc(p.result.Waits, func(w steps.Wait) bool { return w.Gone != (stack.Ref{}) }) &&
 		len(p.members.Active) == 0 && !slices.ContainsFunc(p.result.Failures, isProtected)
 }
 
@@ -96,7 +96,7 @@ func (p *pass) hasTargetGroup(member *networkingv1.Ingress) bool {
 }
 
 func isProtected(f apply.Failure) bool {
-	_, balancer := f.Step.Change.(plan.DeleteLoadBalancer)
+	_, balancer := f.Step.Change.(steps.DeleteLoadBalancer)
 	return balancer && awserr.HasCode(f.Err, "OperationNotPermitted")
 }
 

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 var ingresses = schema.GroupResource{Resource: "ingresses"}
@@ -75,9 +75,9 @@ func TestAFinalizerWaitsForWhatStandsInFront(t *testing.T) {
 			b.delete("a")
 			b.apply = func(apply.Pass) (out apply.Result) {
 				if protected {
-					out = refusedWith(plan.DeleteLoadBalancer{}, "OperationNotPermitted")
+					out = refusedWith(steps.DeleteLoadBalancer{}, "OperationNotPermitted")
 				}
-				out.Waits = []plan.Wait{{Gone: stack.Ref{ID: "nlb", Part: stack.FrontPart}}}
+				out.Waits = []steps.Wait{{Gone: stack.Ref{ID: "nlb", Part: stack.FrontPart}}}
 				return out
 			}
 			_, _ = b.pass(edge) // a protected one is an error

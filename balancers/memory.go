@@ -16,8 +16,8 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // memories are what is remembered of groups from pass to pass. Nothing of it is needed: after a restart waits begin again, and users are
@@ -105,7 +105,7 @@ func (m *memory) late(now time.Time) time.Duration {
 }
 
 func (m *memory) noteDone(result apply.Result, now time.Time) {
-	if slices.ContainsFunc(result.Done, func(s plan.Step) bool { return !s.Late }) {
+	if slices.ContainsFunc(result.Done, func(s steps.Step) bool { return !s.Late }) {
 		m.done = now
 	}
 	if result.Rerouted {

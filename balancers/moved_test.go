@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // The new group of such a member may take long to serve it, and only that one writes its status.
@@ -21,7 +21,7 @@ func TestALoadBalancerIsKeptForAMemberThatLeaves(t *testing.T) {
 	var left time.Duration
 	b.apply = func(pass apply.Pass) apply.Result {
 		left = pass.Unsettled("arn-old")
-		return apply.Result{Waits: []plan.Wait{{Settled: stack.Ref{ID: "arn-old"}}}, Again: time.Minute}
+		return apply.Result{Waits: []steps.Wait{{Settled: stack.Ref{ID: "arn-old"}}}, Again: time.Minute}
 	}
 	for range 3 {
 		if b.mustPass(edge); hostname(b.get("stays")) != newHost || left != DefaultSettleTime {
@@ -43,7 +43,7 @@ func TestALoadBalancerIsKeptUntilItsNameHasLeftAllStatuses(t *testing.T) {
 	var left time.Duration
 	b.apply = func(pass apply.Pass) apply.Result {
 		left = pass.Unsettled("arn-old")
-		return apply.Result{Waits: []plan.Wait{{Settled: stack.Ref{ID: "arn-old"}}}}
+		return apply.Result{Waits: []steps.Wait{{Settled: stack.Ref{ID: "arn-old"}}}}
 	}
 	b.statusErr = errors.New("no answer")
 	for range 2 {
@@ -61,7 +61,9 @@ func TestALoadBalancerIsKeptUntilItsNameHasLeftAllStatuses(t *testing.T) {
 func TestTheStatusStaysWhileTheNewLoadBalancerIsNotReady(t *testing.T) {
 	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
 	b.see(edge, balancer("new", true, 80), balancer("old", true, 80))
-	b.apply = func(apply.Pass) apply.Result { return apply.Result{Waits: []plan.Wait{{Healthy: stack.Ref{ID: "tg"}}}} }
+	b.apply = func(apply.Pass) apply.Result {
+		return apply.Result{Waits: []steps.Wait{{Healthy: stack.Ref{ID: "tg"}}}}
+	}
 	if b.mustPass(edge); hostname(b.get("a")) != oldHost {
 		t.Errorf("status %s, want %s", hostname(b.get("a")), oldHost)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -32,7 +33,7 @@ type Proposal struct {
 	// Wanted is what the members want.
 	Wanted stack.Stack
 	// Plan is for AWS and the bindings, Writes are for the Ingresses.
-	Plan   plan.Plan
+	Plan   steps.Plan
 	Writes []Write
 	// Orphaned says that there is a load balancer of the group and no Ingress: it is left alone.
 	Orphaned bool
@@ -132,9 +133,9 @@ func (p *pass) claims() (out []Write) {
 }
 
 // statuses are the statuses that change when all steps are done.
-func (p *pass) statuses(steps plan.Plan) (out []Write) {
-	isNew := slices.ContainsFunc(steps, func(s plan.Step) bool {
-		c, is := s.Change.(plan.CreateLoadBalancer)
+func (p *pass) statuses(planned steps.Plan) (out []Write) {
+	isNew := slices.ContainsFunc(planned, func(s steps.Step) bool {
+		c, is := s.Change.(steps.CreateLoadBalancer)
 		return is && !c.LoadBalancer.Network
 	})
 	shown := p.shown()
@@ -144,7 +145,7 @@ func (p *pass) statuses(steps plan.Plan) (out []Write) {
 		case isNew:
 			out = append(out, Write{nameOf(member.Ingress), "write the name of the new load balancer to the status, once it serves"})
 		case shown != nil:
-			if entries := p.statusOf(member, after(*shown, steps)); !isStatus(member.Ingress, entries) {
+			if entries := p.statusOf(member, after(*shown, planned)); !isStatus(member.Ingress, entries) {
 				out = append(out, Write{nameOf(member.Ingress), "write " + statusText(entries[0]) + " to the status"})
 			}
 		}
@@ -158,15 +159,15 @@ func (p *pass) statuses(steps plan.Plan) (out []Write) {
 }
 
 // after is the load balancer with the listeners that it has when the steps are done.
-func after(balancer stack.LoadBalancer, steps plan.Plan) *stack.LoadBalancer {
+func after(balancer stack.LoadBalancer, planned steps.Plan) *stack.LoadBalancer {
 	balancer.Listeners = slices.Clone(balancer.Listeners)
-	for _, step := range steps {
+	for _, step := range planned {
 		switch change := step.Change.(type) {
-		case plan.CreateListener:
+		case steps.CreateListener:
 			if change.LoadBalancer.ID == balancer.ARN {
 				balancer.Listeners = append(balancer.Listeners, change.Listener)
 			}
-		case plan.DeleteListener:
+		case steps.DeleteListener:
 			balancer.Listeners = slices.DeleteFunc(balancer.Listeners, func(l stack.Listener) bool { return l.ARN == change.Listener.ID })
 		}
 	}

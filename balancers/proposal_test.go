@@ -14,11 +14,12 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // planning has the bed plan for real.
 func (b *bed) planning() *bed {
-	b.Planner = PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
+	b.Planner = PlannerFunc(func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 		return plan.Make(wanted, seen, plan.Options{})
 	})
 	return b
@@ -47,7 +48,7 @@ func TestAProposalIsWhatThePassAppliesAndWritesNothing(t *testing.T) {
 	if diff := cmp.Diff(proposed, b.propose(edge)); diff != "" {
 		t.Errorf("a second proposal (-first +second):\n%s", diff)
 	}
-	var applied plan.Plan
+	var applied steps.Plan
 	b.apply = func(pass apply.Pass) apply.Result {
 		applied = pass.Plan
 		return apply.Result{}

@@ -22,6 +22,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/issue"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // Reconciler makes what is in AWS agree with Ingresses. A request is a group, by its name. Passes over one group come one after the other;
@@ -85,14 +86,14 @@ type Secrets interface {
 
 // Planner says by which steps what is seen becomes what is wanted, and which rules have no room.
 type Planner interface {
-	Plan(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow)
+	Plan(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow)
 }
 
 // PlannerFunc is a function as a Planner.
-type PlannerFunc func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow)
+type PlannerFunc func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow)
 
 // Plan implements Planner.
-func (f PlannerFunc) Plan(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
+func (f PlannerFunc) Plan(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 	return f(wanted, seen)
 }
 
@@ -141,7 +142,7 @@ type pass struct {
 	leaving      []*networkingv1.Ingress
 	seen, wanted stack.Stack
 	faults       []annotation.Fault
-	steps        plan.Plan
+	steps        steps.Plan
 	overflow     []plan.Overflow
 	names        map[string]bool // of the load balancers that were seen, in lower case
 	result       apply.Result
@@ -199,21 +200,21 @@ func (p *pass) run(ctx context.Context) (err error) {
 
 // begin is the steps to do. A pass that makes the first load balancer of a group ends there: its name is all that statuses need, and all
 // that clients can use until it is active.
-func (p *pass) begin(steps plan.Plan) plan.Plan {
-	i := slices.IndexFunc(steps, func(s plan.Step) bool {
-		_, makes := s.Change.(plan.CreateLoadBalancer)
+func (p *pass) begin(planned steps.Plan) steps.Plan {
+	i := slices.IndexFunc(planned, func(s steps.Step) bool {
+		_, makes := s.Change.(steps.CreateLoadBalancer)
 		return makes
 	})
 	if i < 0 || len(p.seen.LoadBalancers) > 0 {
-		return steps
+		return planned
 	}
 	p.begun = true
 	p.soon(time.Millisecond)
-	return steps[:i+1]
+	return planned[:i+1]
 }
 
 // propose finds by which steps what is seen becomes what the members want. It writes nothing.
-func (p *pass) propose(ctx context.Context) (plan.Plan, error) {
+func (p *pass) propose(ctx context.Context) (steps.Plan, error) {
 	if err := p.observe(ctx); err != nil || p.isOrphaned() {
 		return nil, err
 	}
@@ -229,9 +230,9 @@ func (p *pass) propose(ctx context.Context) (plan.Plan, error) {
 	for _, balancer := range p.seen.LoadBalancers {
 		p.before = append(p.before, balancer.ARN)
 	}
-	var steps plan.Plan
-	steps, p.overflow = p.Planner.Plan(p.wanted, p.seen)
-	return steps, nil
+	var planned steps.Plan
+	planned, p.overflow = p.Planner.Plan(p.wanted, p.seen)
+	return planned, nil
 }
 
 // isOrphaned reports whether there is something that nobody of ours asks for, and that is left alone: a load balancer, as only a finalizer

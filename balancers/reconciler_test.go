@@ -18,12 +18,13 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 const oldHost, newHost = "k8s-old.elb.amazonaws.com", "k8s-new.elb.amazonaws.com"
 
-func refusedWith(change plan.Change, code string) apply.Result {
-	step := plan.Step{Change: change, Why: "it is wanted"}
+func refusedWith(change steps.Change, code string) apply.Result {
+	step := steps.Step{Change: change, Why: "it is wanted"}
 	return apply.Result{Failures: []apply.Failure{{Step: step, Err: &smithy.GenericAPIError{Code: code, Message: "no", Fault: smithy.FaultClient}}}}
 }
 
@@ -34,7 +35,7 @@ func TestAMemberHasItsFinalizerFirstAndItsStatusWhileTheLoadBalancerIsProvisione
 			t.Errorf("finalizers %v when AWS is called", got)
 		}
 		b.see(edge, balancer("new", false, 443, 80))
-		return apply.Result{Done: []plan.Step{{}}}
+		return apply.Result{Done: []steps.Step{{}}}
 	}
 	b.mustPass(edge)
 	want := []networkingv1.IngressLoadBalancerIngress{{Hostname: newHost, Ports: []networkingv1.IngressPortStatus{{Port: 80}, {Port: 443}}}}
@@ -90,7 +91,7 @@ func TestABadMemberIsToldAloneAndOnce(t *testing.T) {
 func TestAMemberToWhomAWSRefusesSomethingIsHeld(t *testing.T) {
 	b := newBed(t, webService(), ingressOf("bad", edge), ingressOf("good", edge))
 	b.apply = func(apply.Pass) apply.Result {
-		return refusedWith(plan.CreateRule{Rule: stack.Rule{Owner: "shop/bad"}}, "InvalidLoadBalancerAction")
+		return refusedWith(steps.CreateRule{Rule: stack.Rule{Owner: "shop/bad"}}, "InvalidLoadBalancerAction")
 	}
 	if result := b.mustPass(edge); result.RequeueAfter != heldSoon {
 		t.Errorf("again in %v, want %v", result.RequeueAfter, heldSoon)
@@ -112,7 +113,7 @@ func TestAMemberToWhomAWSRefusesSomethingIsHeld(t *testing.T) {
 func TestAMemberThatIsEditedIsHeldNoLonger(t *testing.T) {
 	b := newBed(t, webService(), ingressOf("bad", edge))
 	b.apply = func(apply.Pass) apply.Result {
-		return refusedWith(plan.CreateTargetGroup{Group: stack.TargetGroup{Owner: "shop/bad"}}, "InvalidConfigurationRequest")
+		return refusedWith(steps.CreateTargetGroup{Group: stack.TargetGroup{Owner: "shop/bad"}}, "InvalidConfigurationRequest")
 	}
 	b.mustPass(edge)
 	b.apply = func(apply.Pass) apply.Result { return apply.Result{} }
@@ -127,12 +128,12 @@ func TestAMemberThatIsEditedIsHeldNoLonger(t *testing.T) {
 
 func TestAFailureOfTheGroupIsToldToAll(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change plan.Change
+		change steps.Change
 		code   string
 	}{
-		"of its load balancer":          {plan.CreateLoadBalancer{}, "TooManyLoadBalancers"},
-		"of a rule, by the policy":      {plan.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "AccessDenied"},
-		"of a rule that is there since": {plan.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "PriorityInUse"},
+		"of its load balancer":          {steps.CreateLoadBalancer{}, "TooManyLoadBalancers"},
+		"of a rule, by the policy":      {steps.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "AccessDenied"},
+		"of a rule that is there since": {steps.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "PriorityInUse"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			leaver := served(ingressOf("gone", edge), "", edge)
@@ -145,7 +146,7 @@ func TestAFailureOfTheGroupIsToldToAll(t *testing.T) {
 				t.Errorf("error %v, status %v: want an error, and the status all the same", err, b.get("a").Status)
 			}
 			want := 1
-			if _, ok := tc.change.(plan.CreateLoadBalancer); ok {
+			if _, ok := tc.change.(steps.CreateLoadBalancer); ok {
 				want = 3
 			}
 			if len(b.events) != want {
@@ -284,24 +285,24 @@ func TestLateStepsWaitUntilTheRestHasBeenDoneForAWhile(t *testing.T) {
 	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
 	b.see(edge, balancer("old", true, 80))
 	var late time.Duration
-	var done []plan.Step
+	var done []steps.Step
 	b.apply = func(pass apply.Pass) apply.Result {
 		late = pass.Late
 		return apply.Result{Done: done}
 	}
-	pass := func(step plan.Step, want time.Duration) {
+	pass := func(step steps.Step, want time.Duration) {
 		t.Helper()
-		done = []plan.Step{step}
+		done = []steps.Step{step}
 		if b.mustPass(edge); late != want {
 			t.Errorf("late steps wait for %s, want %s", late, want)
 		}
 		b.clock.Step(time.Second)
 	}
-	pass(plan.Step{Late: true}, 0)
-	pass(plan.Step{}, 0)
-	pass(plan.Step{Late: true}, apply.LateDelay-time.Second)
+	pass(steps.Step{Late: true}, 0)
+	pass(steps.Step{}, 0)
+	pass(steps.Step{Late: true}, apply.LateDelay-time.Second)
 	b.clock.Step(time.Hour)
-	pass(plan.Step{}, 0)
+	pass(steps.Step{}, 0)
 }
 
 // Rule 14: what waits ends a pass, so it comes last in the next one. Its member is told after a while.
@@ -314,7 +315,7 @@ func TestATargetGroupThatNeverGetsHealthyHoldsUpNoOther(t *testing.T) {
 		if waits == "" {
 			return apply.Result{}
 		}
-		return apply.Result{Waits: []plan.Wait{{Healthy: stack.Ref{Part: part(waits)}}}, Again: time.Second}
+		return apply.Result{Waits: []steps.Wait{{Healthy: stack.Ref{Part: part(waits)}}}, Again: time.Second}
 	}
 	pass := func(member string, want ...string) {
 		t.Helper()

@@ -14,8 +14,8 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // holdRefused are the active members, those held to whom AWS has refused something: others of their group go on without them, and they
@@ -74,25 +74,25 @@ func (p *pass) member(name string) *networkingv1.Ingress {
 // ownerOf is the name of the member that wants what has failed, "" when it is not that of one alone.
 func ownerOf(failure apply.Failure, wanted, seen stack.Stack) string {
 	switch c := failure.Step.Change.(type) {
-	case plan.CreateListener:
+	case steps.CreateListener:
 		return ownerOfListener(c.Listener.Port, failure.Err, wanted)
-	case plan.ModifyListener:
+	case steps.ModifyListener:
 		return ownerOfListener(c.To.Port, failure.Err, wanted)
-	case plan.AddCertificate:
+	case steps.AddCertificate:
 		return ownerOfCertificate(c.Certificate, wanted)
-	case plan.CreateRule:
+	case steps.CreateRule:
 		return c.Rule.Owner
-	case plan.ModifyRule:
+	case steps.ModifyRule:
 		return c.To.Owner
-	case plan.CreateTargetGroup:
+	case steps.CreateTargetGroup:
 		return c.Group.Owner
-	case plan.SetHealthCheck:
+	case steps.SetHealthCheck:
 		return ownerOfGroup(c.Group, wanted, seen)
-	case plan.SetTargetGroupAttributes:
+	case steps.SetTargetGroupAttributes:
 		return ownerOfGroup(c.Group, wanted, seen)
-	case plan.CreateBinding:
+	case steps.CreateBinding:
 		return ownerOfGroup(c.Binding.Group, wanted, seen)
-	case plan.UpdateBinding:
+	case steps.UpdateBinding:
 		return ownerOfGroup(c.Binding.Group, wanted, seen)
 	}
 	return ""

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // DefaultSettleTime is enough for DNS records that others make of the status, their time to live, and clients that keep addresses and
@@ -109,11 +109,11 @@ func (p *pass) isUnguarded(balancer *stack.LoadBalancer) bool {
 	if p.unknownACL {
 		return !slices.ContainsFunc(p.members.Active, func(m membership.Member) bool { return hasName(m.Ingress, *balancer) })
 	}
-	sets := func(s plan.Step) bool {
-		to, is := plan.Guarded(s.Change)
+	sets := func(s steps.Step) bool {
+		to, is := steps.Guarded(s.Change)
 		return is && (to.ID == balancer.ARN || to.ID == "" && !slices.Contains(p.before, balancer.ARN))
 	}
-	isSet := func(s plan.Step) bool { _, is := plan.Guarded(s.Change); return is }
+	isSet := func(s steps.Step) bool { _, is := steps.Guarded(s.Change); return is }
 	return slices.ContainsFunc(p.steps, sets) && !slices.ContainsFunc(p.result.Done, isSet)
 }
 
@@ -131,7 +131,7 @@ func (p *pass) mustWait(member *networkingv1.Ingress, shown *stack.LoadBalancer)
 
 // awaits reports whether something that is to serve the member does not yet. What is for another member alone does not count.
 func (p *pass) awaits(member *networkingv1.Ingress) bool {
-	return slices.ContainsFunc(slices.Concat(p.result.Waits, p.result.Behind), func(w plan.Wait) bool {
+	return slices.ContainsFunc(slices.Concat(p.result.Waits, p.result.Behind), func(w steps.Wait) bool {
 		owner := ownerOfGroup(w.Healthy, p.wanted, p.seen)
 		return !isOfFront(w) && (owner == "" || owner == nameOf(member))
 	})
@@ -204,7 +204,7 @@ func (p *pass) shownFront(member *networkingv1.Ingress) (shown *stack.LoadBalanc
 }
 
 // isOfFront reports whether something in front of the load balancer is waited for.
-func isOfFront(w plan.Wait) bool {
+func isOfFront(w steps.Wait) bool {
 	return slices.ContainsFunc([]stack.Ref{w.Active, w.Gone, w.Settled}, func(r stack.Ref) bool { return r.Part == stack.FrontPart }) ||
 		stack.IsFrontGroup(w.Healthy.Part)
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
@@ -19,16 +19,16 @@ func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
 	b := newBed(t, webService(), guarded)
 	b.see(edge, balancer("old", true, 80), balancer("new", true, 80))
 	var left time.Duration
-	wait := plan.Wait{Healthy: stack.Ref{ID: "tg"}}
+	wait := steps.Wait{Healthy: stack.Ref{ID: "tg"}}
 	b.apply = func(pass apply.Pass) apply.Result {
 		left = pass.Unsettled("arn-old")
-		return apply.Result{Waits: []plan.Wait{wait}, Again: time.Minute}
+		return apply.Result{Waits: []steps.Wait{wait}, Again: time.Minute}
 	}
 	if b.mustPass(edge); hostname(b.get("a")) != oldHost || left != DefaultSettleTime {
 		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
 	}
-	wait = plan.Wait{Settled: stack.Ref{ID: "arn-old"}}
-	b.steps = plan.Plan{{Change: plan.SetWebACL{LoadBalancer: stack.Ref{ID: "arn-new"}, WebACL: acl}}}
+	wait = steps.Wait{Settled: stack.Ref{ID: "arn-old"}}
+	b.steps = steps.Plan{{Change: steps.SetWebACL{LoadBalancer: stack.Ref{ID: "arn-new"}, WebACL: acl}}}
 	failures := []apply.Failure{{Step: b.steps[0], Err: errors.New("no answer")}}
 	guard := b.apply
 	b.apply = func(pass apply.Pass) apply.Result {
@@ -57,16 +57,16 @@ func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
 // Clients of a name are not to come before the web ACL is there.
 func TestTheStatusHasNoNameBeforeTheWebACL(t *testing.T) {
 	to := stack.Ref{ID: "arn-new"}
-	for name, guard := range map[string]plan.Change{
-		"AWS WAF": plan.SetWebACL{LoadBalancer: to, WebACL: testACL}, "AWS WAF Classic": plan.SetClassicACL{LoadBalancer: to, ID: "id"},
+	for name, guard := range map[string]steps.Change{
+		"AWS WAF": steps.SetWebACL{LoadBalancer: to, WebACL: testACL}, "AWS WAF Classic": steps.SetClassicACL{LoadBalancer: to, ID: "id"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBed(t, webService(), ingressOf("a", edge))
 			b.see(edge, balancer("new", false, 80))
-			cleared := plan.Step{Change: plan.SetClassicACL{LoadBalancer: to}}
-			b.steps = plan.Plan{cleared, {Change: guard}}
+			cleared := steps.Step{Change: steps.SetClassicACL{LoadBalancer: to}}
+			b.steps = steps.Plan{cleared, {Change: guard}}
 			b.apply = func(apply.Pass) apply.Result {
-				return apply.Result{Done: plan.Plan{cleared}, Waits: []plan.Wait{{Active: to}}}
+				return apply.Result{Done: steps.Plan{cleared}, Waits: []steps.Wait{{Active: to}}}
 			}
 			if b.mustPass(edge); hostname(b.get("a")) != "" {
 				t.Errorf("status %s before the web ACL", hostname(b.get("a")))
@@ -83,9 +83,9 @@ func TestTheStatusHasNoNameBeforeTheWebACL(t *testing.T) {
 func TestTheStatusHasTheNameThoughAWebACLIsTakenOffLater(t *testing.T) {
 	b := newBed(t, webService(), ingressOf("a", edge))
 	b.see(edge, balancer("new", false, 80))
-	b.steps = plan.Plan{{Change: plan.SetClassicACL{LoadBalancer: stack.Ref{ID: "arn-new"}}}}
+	b.steps = steps.Plan{{Change: steps.SetClassicACL{LoadBalancer: stack.Ref{ID: "arn-new"}}}}
 	b.apply = func(apply.Pass) apply.Result {
-		return apply.Result{Waits: []plan.Wait{{Active: stack.Ref{ID: "arn-new"}}}}
+		return apply.Result{Waits: []steps.Wait{{Active: stack.Ref{ID: "arn-new"}}}}
 	}
 	if b.mustPass(edge); hostname(b.get("a")) != newHost {
 		t.Errorf("status %q, want %s", hostname(b.get("a")), newHost)
@@ -94,7 +94,7 @@ func TestTheStatusHasTheNameThoughAWebACLIsTakenOffLater(t *testing.T) {
 
 func TestTheStatusHasTheNameBeforeTheRestIsMade(t *testing.T) {
 	b := newBed(t, webService(), ingressOf("a", edge))
-	b.steps = plan.Plan{{Change: plan.CreateLoadBalancer{}}, {Change: plan.CreateTargetGroup{}}}
+	b.steps = steps.Plan{{Change: steps.CreateLoadBalancer{}}, {Change: steps.CreateTargetGroup{}}}
 	var did int
 	b.apply = func(pass apply.Pass) apply.Result {
 		did = len(pass.Plan)
@@ -128,8 +128,8 @@ func TestAMemberThatJoinsHasTheNameAtOnceUntilTheLoadBalancerIsActive(t *testing
 }
 
 func TestAnIngressIsGoneWhenNothingOfItServes(t *testing.T) {
-	protected := refusedWith(plan.DeleteLoadBalancer{}, "OperationNotPermitted")
-	unhealthy := apply.Result{Waits: []plan.Wait{{Healthy: stack.Ref{Part: part("b")}}}}
+	protected := refusedWith(steps.DeleteLoadBalancer{}, "OperationNotPermitted")
+	unhealthy := apply.Result{Waits: []steps.Wait{{Healthy: stack.Ref{Part: part("b")}}}}
 	for name, tc := range map[string]struct {
 		result   apply.Result
 		balancer bool
@@ -140,13 +140,13 @@ func TestAnIngressIsGoneWhenNothingOfItServes(t *testing.T) {
 		"the load balancer serves others":              {balancer: true, gone: true},
 		"the load balancer is protected":               {balancer: true, result: protected, gone: true},
 		"a security group lingers":                     {balancer: true, result: apply.Result{Later: []apply.Failure{{}}, Again: time.Minute}, gone: true},
-		"its rule cannot be deleted":                   {balancer: true, result: refusedWith(plan.DeleteRule{}, "OperationNotPermitted")},
-		"an attribute of the load balancer is refused": {balancer: true, result: refusedWith(plan.SetLoadBalancerAttributes{}, "InvalidConfigurationRequest"), gone: true},
-		"steps were left out":                          {balancer: true, result: apply.Result{LeftOut: []plan.Step{{}}}},
+		"its rule cannot be deleted":                   {balancer: true, result: refusedWith(steps.DeleteRule{}, "OperationNotPermitted")},
+		"an attribute of the load balancer is refused": {balancer: true, result: refusedWith(steps.SetLoadBalancerAttributes{}, "InvalidConfigurationRequest"), gone: true},
+		"steps were left out":                          {balancer: true, result: apply.Result{LeftOut: []steps.Step{{}}}},
 		"its target group serves until another does":   {balancer: true, group: part("a"), result: unhealthy},
 		"the target group of another one is awaited":   {balancer: true, group: part("b"), result: unhealthy, gone: true},
-		"only clients of the old name are awaited":     {balancer: true, result: apply.Result{Waits: []plan.Wait{{Settled: stack.Ref{ID: "arn"}}}}, gone: true},
-		"the load balancer is gone, and a step failed": {result: apply.Result{LeftOut: []plan.Step{{}}}, gone: true},
+		"only clients of the old name are awaited":     {balancer: true, result: apply.Result{Waits: []steps.Wait{{Settled: stack.Ref{ID: "arn"}}}}, gone: true},
+		"the load balancer is gone, and a step failed": {result: apply.Result{LeftOut: []steps.Step{{}}}, gone: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBed(t, served(ingressOf("a", edge), oldHost, edge))

@@ -13,6 +13,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 const testACL = "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/a/b"
@@ -25,14 +26,14 @@ func TestWhileSomethingCannotBeReadAllElseGoesOn(t *testing.T) {
 	b.see(edge, balancer("edge", true, 80))
 	b.delete("gone")
 	b.unknown = errors.New("no answer")
-	var changes []plan.Step
-	b.Planner = PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
-		steps, over := plan.Make(wanted, seen, plan.Options{Rules: 100})
-		changes = slices.DeleteFunc(slices.Clone(steps), func(s plan.Step) bool {
-			_, is := s.Change.(plan.SetWebACL)
+	var changes []steps.Step
+	b.Planner = PlannerFunc(func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
+		planned, over := plan.Make(wanted, seen, plan.Options{Rules: 100})
+		changes = slices.DeleteFunc(slices.Clone(planned), func(s steps.Step) bool {
+			_, is := s.Change.(steps.SetWebACL)
 			return !is
 		})
-		return steps, over
+		return planned, over
 	})
 	if result := b.mustPass(edge); result.RequeueAfter != faultPause || len(changes) > 0 {
 		t.Errorf("again in %v, want %v; steps %v, want none for the web ACL", result.RequeueAfter, faultPause, changes)

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // AWS shows which client a rule has, and never its secret. Rules that we have made carry the version of their secret as a tag. Those of the
@@ -34,16 +34,16 @@ func (m *memory) assumeVersions(wanted, seen *stack.Stack) {
 }
 
 // noteVersion takes in what a step has written.
-func (m *memory) noteVersion(change plan.Change) {
+func (m *memory) noteVersion(change steps.Change) {
 	var action stack.Action
 	switch c := change.(type) {
-	case plan.CreateRule:
+	case steps.CreateRule:
 		action = c.Rule.Action
-	case plan.ModifyRule:
+	case steps.ModifyRule:
 		action = c.To.Action
-	case plan.CreateListener:
+	case steps.CreateListener:
 		action = c.Listener.Default
-	case plan.ModifyListener:
+	case steps.ModifyListener:
 		action = c.To.Default
 	}
 	if action.SecretVersion() != "" {

@@ -6,8 +6,8 @@ package balancers
 import (
 	"testing"
 
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // What the incumbent has written counts as the version that was there first; what this process has written as that.
@@ -32,7 +32,7 @@ func TestVersionsThatAreNotKnown(t *testing.T) {
 	if got := assume("2", "0"); got != "0" {
 		t.Errorf("%q is assumed instead of what is known", got)
 	}
-	m.noteVersion(plan.ModifyRule{To: stack.Rule{Action: action(of("2"))}})
+	m.noteVersion(steps.ModifyRule{To: stack.Rule{Action: action(of("2"))}})
 	if got := assume("2", ""); got != "2" {
 		t.Errorf("when it is written %q is assumed, want 2", got)
 	}

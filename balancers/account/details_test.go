@@ -13,8 +13,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // firewall has the same web ACL for all load balancers.
@@ -77,16 +77,16 @@ func TestAWebACLOfOneKindMayTakeTheOtherOff(t *testing.T) {
 	v, _ := viewOf(c)
 	balancersOf(t, v, "g")
 	balancer := stack.Ref{ID: "arn"}
-	v.Note(id("g"), plan.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Tags: tagged("g")}}, apply.Made{ID: "arn"})
+	v.Note(id("g"), steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Tags: tagged("g")}}, apply.Made{ID: "arn"})
 	for _, step := range []struct {
-		change       plan.Change
+		change       steps.Change
 		acl, classic string
 	}{
 		{nil, "none", "none"},
-		{plan.SetClassicACL{LoadBalancer: balancer, ID: "id"}, "unknown", "id"},
-		{plan.SetWebACL{LoadBalancer: balancer}, "none", "id"},
-		{plan.SetWebACL{LoadBalancer: balancer, WebACL: "acl"}, "acl", "unknown"},
-		{plan.SetClassicACL{LoadBalancer: balancer}, "acl", "none"},
+		{steps.SetClassicACL{LoadBalancer: balancer, ID: "id"}, "unknown", "id"},
+		{steps.SetWebACL{LoadBalancer: balancer}, "none", "id"},
+		{steps.SetWebACL{LoadBalancer: balancer, WebACL: "acl"}, "acl", "unknown"},
+		{steps.SetClassicACL{LoadBalancer: balancer}, "acl", "none"},
 	} {
 		if step.change != nil {
 			v.Note(id("g"), step.change, apply.Made{})

@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // What stands in front is a stack of its own, with the load balancers that are its targets.
@@ -51,10 +51,10 @@ func TestFrontIsSeen(t *testing.T) {
 	}
 
 	shop := seen.ID
-	v.Note(shop, plan.CreateTargetGroup{Group: stack.TargetGroup{Part: stack.FrontGroupPart(81)}}, apply.Made{ID: "new"})
-	v.Note(shop, plan.RegisterLoadBalancer{Group: stack.Ref{ID: "new"}, Target: stack.Ref{ID: "alb"}, Port: 81}, apply.Made{})
-	v.Note(shop, plan.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "nlb"}}, apply.Made{})
-	v.Note(shop, plan.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Network: true, Name: "again"}}, apply.Made{ID: "nlb2"})
+	v.Note(shop, steps.CreateTargetGroup{Group: stack.TargetGroup{Part: stack.FrontGroupPart(81)}}, apply.Made{ID: "new"})
+	v.Note(shop, steps.RegisterLoadBalancer{Group: stack.Ref{ID: "new"}, Target: stack.Ref{ID: "alb"}, Port: 81}, apply.Made{})
+	v.Note(shop, steps.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "nlb"}}, apply.Made{})
+	v.Note(shop, steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Network: true, Name: "again"}}, apply.Made{ID: "nlb2"})
 	if seen, err = v.Stack(t.Context(), shop); err != nil {
 		t.Fatal(err)
 	}

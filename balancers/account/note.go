@@ -8,13 +8,13 @@ import (
 	"slices"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // Note takes in a change that was made, with the IDs of all its references, and what it has made. A change that the view does not
 // understand has the stack be read again.
-func (v *View) Note(id stack.ID, change plan.Change, done apply.Made) {
+func (v *View) Note(id stack.ID, change steps.Change, done apply.Made) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.tick++
@@ -37,13 +37,13 @@ func (v *View) Note(id stack.ID, change plan.Change, done apply.Made) {
 }
 
 // concerned are the stacks that a change may be of. Only what is made must not be noted in both: by its ID all else is found in one.
-func concerned(s *stack.Stack, change plan.Change) []*stack.Stack {
+func concerned(s *stack.Stack, change steps.Change) []*stack.Stack {
 	switch c := change.(type) {
-	case plan.CreateLoadBalancer:
+	case steps.CreateLoadBalancer:
 		return []*stack.Stack{with(s, c.LoadBalancer.Network)}
-	case plan.CreateTargetGroup:
+	case steps.CreateTargetGroup:
 		return []*stack.Stack{with(s, stack.IsFrontGroup(c.Group.Part))}
-	case plan.CreateSecurityGroup:
+	case steps.CreateSecurityGroup:
 		return []*stack.Stack{s}
 	}
 	return s.All()
@@ -87,9 +87,9 @@ func merge(to, from map[string]string) {
 	}
 }
 
-func (n *noting) securityGroup(change plan.Change) bool {
+func (n *noting) securityGroup(change steps.Change) bool {
 	switch c := change.(type) {
-	case plan.CreateSecurityGroup:
+	case steps.CreateSecurityGroup:
 		group := copyOf(c.Group)
 		group.ID, group.Inbound = n.done.ID, nil
 		n.create(group.Tags)
@@ -98,7 +98,7 @@ func (n *noting) securityGroup(change plan.Change) bool {
 		} else {
 			n.seen.SecurityGroups = append(n.seen.SecurityGroups, group)
 		}
-	case plan.Authorize:
+	case steps.Authorize:
 		if g := n.findSecurityGroup(c.Group.ID); g != nil {
 			for _, rule := range c.Rules {
 				if !slices.Contains(g.Inbound, rule) {
@@ -106,11 +106,11 @@ func (n *noting) securityGroup(change plan.Change) bool {
 				}
 			}
 		}
-	case plan.Revoke:
+	case steps.Revoke:
 		if g := n.findSecurityGroup(c.Group.ID); g != nil {
 			g.Inbound = slices.DeleteFunc(g.Inbound, func(rule stack.Inbound) bool { return slices.Contains(c.Rules, rule) })
 		}
-	case plan.DeleteSecurityGroup:
+	case steps.DeleteSecurityGroup:
 		n.remove(c.Group.ID)
 		is := func(g stack.SecurityGroup) bool { return g.ID == c.Group.ID }
 		n.seen.SecurityGroups = slices.DeleteFunc(n.seen.SecurityGroups, is)
@@ -132,27 +132,27 @@ func (n *noting) findSecurityGroup(id string) *stack.SecurityGroup {
 	return nil
 }
 
-func (n *noting) targetGroup(change plan.Change) bool {
+func (n *noting) targetGroup(change steps.Change) bool {
 	switch c := change.(type) {
-	case plan.CreateTargetGroup:
+	case steps.CreateTargetGroup:
 		group := copyOf(c.Group)
 		group.ARN, group.Owner, group.SpareName = n.done.ID, "", ""
 		group.LoadBalancers, group.Attributes, group.Target, group.TargetPort = nil, map[string]string{}, stack.Ref{}, 0
 		n.create(group.Tags)
 		n.seen.TargetGroups = append(n.seen.TargetGroups, group)
-	case plan.SetHealthCheck:
+	case steps.SetHealthCheck:
 		if g := n.findTargetGroup(c.Group.ID); g != nil {
 			g.HealthCheck = c.Check
 		}
-	case plan.SetTargetGroupAttributes:
+	case steps.SetTargetGroupAttributes:
 		if g := n.findTargetGroup(c.Group.ID); g != nil {
 			merge(g.Attributes, c.Attributes)
 		}
-	case plan.RegisterLoadBalancer:
+	case steps.RegisterLoadBalancer:
 		if g := n.findTargetGroup(c.Group.ID); g != nil {
 			g.Target, g.TargetPort = stack.Ref{ID: c.Target.ID}, c.Port
 		}
-	case plan.DeleteTargetGroup:
+	case steps.DeleteTargetGroup:
 		n.remove(c.Group.ID)
 		n.seen.TargetGroups = slices.DeleteFunc(n.seen.TargetGroups, func(g stack.TargetGroup) bool { return g.ARN == c.Group.ID })
 	default:
@@ -171,16 +171,16 @@ func (n *noting) findTargetGroup(arn string) *stack.TargetGroup {
 }
 
 // tags takes in changes of tags, of any part.
-func (n *noting) tags(change plan.Change) {
+func (n *noting) tags(change steps.Change) {
 	switch c := change.(type) {
-	case plan.Tag:
+	case steps.Tag:
 		if tags := n.findTags(c.Of.ID); tags != nil {
 			*tags = maps.Clone(*tags)
 			for key, value := range c.Tags {
 				*tags = put(*tags, key, value)
 			}
 		}
-	case plan.Untag:
+	case steps.Untag:
 		if tags := n.findTags(c.Of.ID); tags != nil {
 			*tags = maps.Clone(*tags)
 			maps.DeleteFunc(*tags, func(key, _ string) bool { return slices.Contains(c.Keys, key) })

@@ -6,13 +6,13 @@ package account
 import (
 	"slices"
 
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
-func (n *noting) loadBalancer(change plan.Change) bool {
+func (n *noting) loadBalancer(change steps.Change) bool {
 	switch c := change.(type) {
-	case plan.CreateLoadBalancer:
+	case steps.CreateLoadBalancer:
 		b := copyOf(c.LoadBalancer)
 		b.Capacity, b.Protection = new(int32), &stack.Protection{}
 		b.ARN, b.DNSName, b.Active, b.SpareName = n.done.ID, n.done.DNSName, false, ""
@@ -21,7 +21,7 @@ func (n *noting) loadBalancer(change plan.Change) bool {
 		slices.Sort(b.Subnets)
 		n.create(b.Tags)
 		n.seen.LoadBalancers = append(n.seen.LoadBalancers, b)
-	case plan.DeleteLoadBalancer:
+	case steps.DeleteLoadBalancer:
 		n.remove(c.LoadBalancer.ID)
 		n.seen.LoadBalancers = slices.DeleteFunc(n.seen.LoadBalancers, func(b stack.LoadBalancer) bool { return b.ARN == c.LoadBalancer.ID })
 		for i := range n.seen.TargetGroups {
@@ -34,21 +34,21 @@ func (n *noting) loadBalancer(change plan.Change) bool {
 	return true
 }
 
-func (n *noting) loadBalancerSetting(change plan.Change) bool {
+func (n *noting) loadBalancerSetting(change steps.Change) bool {
 	switch c := change.(type) {
-	case plan.SetSubnets:
+	case steps.SetSubnets:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) {
 			b.Subnets, b.Allocations = slices.Sorted(slices.Values(c.Subnets)), slices.Clone(c.Allocations)
 		})
-	case plan.SetSecurityGroups:
+	case steps.SetSecurityGroups:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.SecurityGroups = ids(c.Groups) })
-	case plan.SetAddressType:
+	case steps.SetAddressType:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.AddressType = c.AddressType })
-	case plan.SetLoadBalancerAttributes:
+	case steps.SetLoadBalancerAttributes:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { merge(b.Attributes, c.Attributes) })
-	case plan.SetIPAMPool:
+	case steps.SetIPAMPool:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.IPAMPool = c.Pool })
-	case plan.SetCapacity:
+	case steps.SetCapacity:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.Capacity = &c.Units })
 	default:
 		return n.guard(change)
@@ -57,19 +57,19 @@ func (n *noting) loadBalancerSetting(change plan.Change) bool {
 }
 
 // guard is for what guards a load balancer. When it gets a web ACL of one kind, AWS may take the one of the other kind off.
-func (n *noting) guard(change plan.Change) bool {
+func (n *noting) guard(change steps.Change) bool {
 	switch c := change.(type) {
-	case plan.Protect:
+	case steps.Protect:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.Protection = nil }) // its ID is read when it is needed
-	case plan.Unprotect:
+	case steps.Unprotect:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.Protection = &stack.Protection{} })
-	case plan.SetWebACL:
+	case steps.SetWebACL:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) {
 			if b.WebACL = &c.WebACL; c.WebACL != "" {
 				b.ClassicACL = nil
 			}
 		})
-	case plan.SetClassicACL:
+	case steps.SetClassicACL:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) {
 			if b.ClassicACL = &c.ID; c.ID != "" {
 				b.WebACL = nil
@@ -104,16 +104,16 @@ func (n *noting) findLoadBalancer(arn string) *stack.LoadBalancer {
 	return nil
 }
 
-func (n *noting) listener(change plan.Change) bool {
+func (n *noting) listener(change steps.Change) bool {
 	switch c := change.(type) {
-	case plan.CreateListener:
+	case steps.CreateListener:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) {
 			l := copyOf(c.Listener)
 			l.ARN, l.Rules, l.Attributes = n.done.ID, nil, map[string]string{}
 			l.Certificates, l.Default = l.Certificates[:min(1, len(l.Certificates))], seenAction(l.Default)
 			b.Listeners = append(b.Listeners, l)
 		})
-	case plan.ModifyListener:
+	case steps.ModifyListener:
 		n.eachListener(c.Listener, func(l *stack.Listener) {
 			l.Protocol, l.SSLPolicy, l.Default = c.To.Protocol, c.To.SSLPolicy, seenAction(copyOf(c.To.Default))
 			if c.To.MutualAuth != nil {
@@ -123,9 +123,9 @@ func (n *noting) listener(change plan.Change) bool {
 				n.detailed = false // whether the former default one is in the list for SNI, too, only AWS knows
 			}
 		})
-	case plan.SetListenerAttributes:
+	case steps.SetListenerAttributes:
 		n.eachListener(c.Listener, func(l *stack.Listener) { merge(l.Attributes, c.Attributes) })
-	case plan.DeleteListener:
+	case steps.DeleteListener:
 		for i := range n.seen.LoadBalancers {
 			b := &n.seen.LoadBalancers[i]
 			b.Listeners = slices.DeleteFunc(b.Listeners, func(l stack.Listener) bool { return l.ARN == c.Listener.ID })
@@ -136,15 +136,15 @@ func (n *noting) listener(change plan.Change) bool {
 	return true
 }
 
-func (n *noting) certificate(change plan.Change) bool {
+func (n *noting) certificate(change steps.Change) bool {
 	switch c := change.(type) {
-	case plan.AddCertificate:
+	case steps.AddCertificate:
 		n.eachListener(c.Listener, func(l *stack.Listener) {
 			if !slices.Contains(l.Certificates, c.Certificate) {
 				l.Certificates = append(l.Certificates, c.Certificate)
 			}
 		})
-	case plan.RemoveCertificate:
+	case steps.RemoveCertificate:
 		n.eachListener(c.Listener, func(l *stack.Listener) {
 			if i := slices.Index(l.Certificates, c.Certificate); i > 0 { // the default one stays
 				l.Certificates = slices.Delete(l.Certificates, i, i+1)
@@ -173,28 +173,28 @@ func (n *noting) findListener(arn string) *stack.Listener {
 	return nil
 }
 
-func (n *noting) rule(change plan.Change) bool {
+func (n *noting) rule(change steps.Change) bool {
 	switch c := change.(type) {
-	case plan.CreateRule:
+	case steps.CreateRule:
 		n.eachListener(c.Listener, func(l *stack.Listener) {
 			r := copyOf(c.Rule)
 			r.ARN, r.Owner, r.Action = n.done.ID, "", seenAction(r.Action)
 			l.Rules = append(l.Rules, r)
 			sortRules(l)
 		})
-	case plan.ModifyRule:
+	case steps.ModifyRule:
 		if l, i := n.findRule(c.Rule.ID); l != nil {
 			to := copyOf(c.To)
 			l.Rules[i].Conditions, l.Rules[i].Action, l.Rules[i].Transforms = to.Conditions, seenAction(to.Action), to.Transforms
 		}
-	case plan.SetPriorities:
+	case steps.SetPriorities:
 		for _, p := range c.Priorities {
 			if l, i := n.findRule(p.Rule.ID); l != nil {
 				l.Rules[i].Priority = p.Priority
 			}
 		}
 		n.eachListener(c.Listener, sortRules)
-	case plan.DeleteRule:
+	case steps.DeleteRule:
 		if l, i := n.findRule(c.Rule.ID); l != nil {
 			l.Rules = slices.Delete(l.Rules, i, i+1)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/targetgate/targetgate/balancers/apply/input"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // What a rule was made of is read back.
@@ -63,7 +63,7 @@ func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
 			want.Priority = 7
-			in, err := input.CreateRule(plan.CreateRule{Rule: want})
+			in, err := input.CreateRule(steps.CreateRule{Rule: want})
 			if err != nil {
 				t.Fatal(err)
 			}

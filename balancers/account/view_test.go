@@ -13,8 +13,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 func id(name string) stack.ID { return stack.ID{Cluster: "c", Kind: stack.Ingresses, Name: name} }
@@ -71,7 +71,7 @@ func TestWhatWeMadeIsKnownBeforeItsTagsAreShown(t *testing.T) {
 	if got := balancersOf(t, v, "g"); got != nil {
 		t.Fatalf("load balancers %v of an empty account", got)
 	}
-	made := plan.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Tags: tagged("g")}}
+	made := steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Tags: tagged("g")}}
 	v.Note(id("g"), made, apply.Made{ID: "listed"})
 	v.Note(id("g"), made, apply.Made{ID: "unlisted"})
 	c.add("listed", nil)
@@ -92,7 +92,7 @@ func TestWhatWeDeletedStaysAway(t *testing.T) {
 	if got := balancersOf(t, v, "g"); len(got) != 1 {
 		t.Fatalf("load balancers %v, want one", got)
 	}
-	v.Note(id("g"), plan.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "arn"}}, apply.Made{})
+	v.Note(id("g"), steps.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "arn"}}, apply.Made{})
 	v.Forget(id("g"))
 	if got := balancersOf(t, v, "g"); got != nil {
 		t.Errorf("load balancers %v after they were deleted", got)
@@ -124,7 +124,7 @@ func TestSweepLeavesWhatWasNotedMeanwhile(t *testing.T) {
 	balancersOf(t, v, "g")
 	clock.SetTime(clock.Now().Add(time.Hour))
 	c.during = func() {
-		v.Note(id("g"), plan.SetAddressType{LoadBalancer: stack.Ref{ID: "arn"}, AddressType: "dualstack"}, apply.Made{})
+		v.Note(id("g"), steps.SetAddressType{LoadBalancer: stack.Ref{ID: "arn"}, AddressType: "dualstack"}, apply.Made{})
 	}
 	seen, err := v.Stack(t.Context(), id("g"))
 	if err != nil || len(seen.LoadBalancers) != 1 || seen.LoadBalancers[0].AddressType != "dualstack" {

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/awserr"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // Applier does the steps of plans. It is safe for concurrent use, as long as no stack is in two passes at once.
@@ -33,7 +33,7 @@ type Applier struct {
 // View is what is known to be in AWS.
 type View interface {
 	// Note takes in a change that was made, with the IDs of all its references, and what it has made.
-	Note(id stack.ID, change plan.Change, made Made)
+	Note(id stack.ID, change steps.Change, made Made)
 	// Forget has the stack read again, as it is no longer certain what there is.
 	Forget(id stack.ID)
 }
@@ -41,7 +41,7 @@ type View interface {
 // Pass is one pass over a stack.
 type Pass struct {
 	ID   stack.ID
-	Plan plan.Plan
+	Plan steps.Plan
 	// Unsettled is for how long a load balancer must still be kept for clients that know its addresses, 0 for no longer; by its ARN.
 	Unsettled func(arn string) time.Duration
 	// Kept is for how long target groups and their targets must still be kept, as load balancers may follow the rules of an earlier pass.
@@ -58,27 +58,27 @@ const RuleLag = 20 * time.Second
 // Result is what came of a pass.
 type Result struct {
 	// Done are the steps that were done.
-	Done []plan.Step
+	Done []steps.Step
 	// Failures are the steps that were tried and failed.
 	Failures []Failure
 	// Later are the removals that AWS refuses for as long as something else is not gone, and what it refuses while it does the same thing;
 	// they are no failures.
 	Later []Failure
 	// LeftOut are the steps that were not tried because of failures.
-	LeftOut []plan.Step
+	LeftOut []steps.Step
 	// Rerouted says that load balancers may follow former rules for RuleLag.
 	Rerouted bool
 	// LookedAgain says that a removal was refused and the stack is to be read again.
 	LookedAgain bool
 	// Waits are those that do not hold. Behind them are the waits of steps that did not have their turn.
-	Waits, Behind []plan.Wait
+	Waits, Behind []steps.Wait
 	// Again is when the next pass may do more, apart from what failed; 0 when there is nothing more to do.
 	Again time.Duration
 }
 
 // Failure is a step with its error.
 type Failure struct {
-	Step plan.Step
+	Step steps.Step
 	Err  error
 }
 
@@ -113,8 +113,8 @@ const LateDelay = 30 * time.Second
 // ends.
 func (a *Applier) Run(ctx context.Context, pass Pass) Result {
 	d := &doing{Applier: a, Calls: a.Calls, pass: pass, refs: refs{}}
-	isLate := func(s plan.Step) bool { return s.Late }
-	if d.steps(ctx, func(s plan.Step) bool { return !s.Late }, len(pass.Plan)) && slices.ContainsFunc(pass.Plan, isLate) {
+	isLate := func(s steps.Step) bool { return s.Late }
+	if d.steps(ctx, func(s steps.Step) bool { return !s.Late }, len(pass.Plan)) && slices.ContainsFunc(pass.Plan, isLate) {
 		switch {
 		case len(d.result.Done) > 0:
 			d.again(LateDelay)
@@ -132,7 +132,7 @@ func (a *Applier) Run(ctx context.Context, pass Pass) Result {
 }
 
 // steps does at most so many of these steps. It reports whether others may follow.
-func (d *doing) steps(ctx context.Context, these func(plan.Step) bool, most int) bool {
+func (d *doing) steps(ctx context.Context, these func(steps.Step) bool, most int) bool {
 	for _, step := range d.pass.Plan {
 		if !these(step) || d.isBehind(step) {
 			continue
@@ -150,7 +150,7 @@ func (d *doing) steps(ctx context.Context, these func(plan.Step) bool, most int)
 }
 
 // isBehind reports whether a step depends on a wait that does not hold.
-func (d *doing) isBehind(step plan.Step) bool {
+func (d *doing) isBehind(step steps.Step) bool {
 	d.waiting = d.waiting && !step.Anew && !step.Late
 	if d.waiting && step.Wait != nil {
 		d.result.Behind = append(d.result.Behind, *step.Wait)
@@ -159,10 +159,10 @@ func (d *doing) isBehind(step plan.Step) bool {
 }
 
 // step does one step, unless it must wait or is left out. It reports whether others may follow.
-func (d *doing) step(ctx context.Context, step plan.Step) bool {
+func (d *doing) step(ctx context.Context, step steps.Step) bool {
 	kind, known := kinds[reflect.TypeOf(step.Change)]
 	if !known {
-		return d.fail(plan.Step{Change: step.Change}, sets, fmt.Errorf("a step of type %T is not known", step.Change))
+		return d.fail(steps.Step{Change: step.Change}, sets, fmt.Errorf("a step of type %T is not known", step.Change))
 	}
 	change, leftOut := d.resolve(step, kind.effect)
 	if leftOut {
@@ -195,17 +195,17 @@ func (d *doing) step(ctx context.Context, step plan.Step) bool {
 }
 
 // resolve is the step's change with IDs, and whether it is left out because of steps that failed.
-func (d *doing) resolve(step plan.Step, effect effect) (change plan.Change, leftOut bool) {
+func (d *doing) resolve(step steps.Step, effect effect) (change steps.Change, leftOut bool) {
 	change, missing := d.refs.resolve(step.Change)
 	return change, len(missing) > 0 || !d.isWaitable(step.Wait) || d.blocked.isLeftOut(change, effect)
 }
 
 // isWaitable reports whether what is waited for will ever be there: no step has failed to make it.
-func (d *doing) isWaitable(wait *plan.Wait) bool {
+func (d *doing) isWaitable(wait *steps.Wait) bool {
 	return wait == nil || d.refs.ref(wait.Active)+d.refs.ref(wait.Healthy)+d.refs.ref(wait.Gone)+d.refs.ref(wait.Settled) != ""
 }
 
-func (d *doing) done(step plan.Step, change plan.Change, made Made) {
+func (d *doing) done(step steps.Step, change steps.Change, made Made) {
 	if part := d.part(change); part != "" {
 		d.refs[part] = made.ID
 	}
@@ -214,8 +214,8 @@ func (d *doing) done(step plan.Step, change plan.Change, made Made) {
 	d.result.Done = append(d.result.Done, step)
 }
 
-func (d *doing) later(step plan.Step, err error) {
-	if _, ok := step.Change.(plan.DeleteBinding); ok {
+func (d *doing) later(step steps.Step, err error) {
+	if _, ok := step.Change.(steps.DeleteBinding); ok {
 		d.blocked.lingering = true
 	}
 	d.result.Later = append(d.result.Later, Failure{step, err})
@@ -227,7 +227,7 @@ func (d *doing) later(step plan.Step, err error) {
 }
 
 // fail takes in a failure. Others may follow if AWS has refused this step and would not refuse any.
-func (d *doing) fail(step plan.Step, e effect, err error) bool {
+func (d *doing) fail(step steps.Step, e effect, err error) bool {
 	change, _ := d.refs.resolve(step.Change)
 	d.blocked.failed(change, e)
 	d.result.Failures = append(d.result.Failures, Failure{step, err})

@@ -23,8 +23,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 var shop = stack.ID{Cluster: "prod", Kind: stack.Ingresses, Name: "shop"}
@@ -46,14 +46,14 @@ type noted struct {
 	forgot int
 }
 
-func (n *noted) Note(_ stack.ID, change plan.Change, made Made) {
+func (n *noted) Note(_ stack.ID, change steps.Change, made Made) {
 	n.notes = append(n.notes, strings.TrimSpace(fmt.Sprintf("%T %s", change, made.ID)))
 }
 func (n *noted) Forget(stack.ID) { n.forgot++ }
 
-func run(t *testing.T, f *fakeAWS, steps ...plan.Step) (Result, *noted) {
+func run(t *testing.T, f *fakeAWS, planned ...steps.Step) (Result, *noted) {
 	t.Helper()
-	return runPass(t, f, Pass{Plan: steps})
+	return runPass(t, f, Pass{Plan: planned})
 }
 
 // runPass runs a pass over the stack.
@@ -65,11 +65,11 @@ func runPass(t *testing.T, f *fakeAWS, pass Pass) (Result, *noted) {
 	return a.Run(t.Context(), pass), view
 }
 
-func do(changes ...plan.Change) (steps []plan.Step) {
+func do(changes ...steps.Change) (planned []steps.Step) {
 	for _, change := range changes {
-		steps = append(steps, plan.Step{Change: change})
+		planned = append(planned, steps.Step{Change: change})
 	}
-	return steps
+	return planned
 }
 
 func forwardTo(ref stack.Ref) stack.Action {
@@ -77,19 +77,19 @@ func forwardTo(ref stack.Ref) stack.Action {
 }
 
 // newRule makes the rule of that priority, which forwards to a target group with that Part.
-func newRule(listener string, priority int32, group string) plan.CreateRule {
-	return plan.CreateRule{
+func newRule(listener string, priority int32, group string) steps.CreateRule {
+	return steps.CreateRule{
 		Listener: stack.Ref{ID: listener}, Part: "rule" + strconv.Itoa(int(priority)),
 		Rule: stack.Rule{Priority: priority, Action: forwardTo(stack.Ref{Part: group})},
 	}
 }
 
-func newGroup(name string) plan.CreateTargetGroup {
-	return plan.CreateTargetGroup{Group: stack.TargetGroup{Name: name, Part: name}}
+func newGroup(name string) steps.CreateTargetGroup {
+	return steps.CreateTargetGroup{Group: stack.TargetGroup{Name: name, Part: name}}
 }
 
-func deleteRule(listener, name string) plan.DeleteRule {
-	return plan.DeleteRule{Rule: stack.Ref{ID: ruleARN(listener, name)}}
+func deleteRule(listener, name string) steps.DeleteRule {
+	return steps.DeleteRule{Rule: stack.Ref{ID: ruleARN(listener, name)}}
 }
 
 func groupAnswer(arn string) *elbv2.CreateTargetGroupOutput {
@@ -111,8 +111,8 @@ func good() *fakeAWS {
 func TestRunHandsOnWhatEarlierStepsHaveMade(t *testing.T) {
 	f := good()
 	change := newRule(listenerARN, 7, "a")
-	result, view := run(t, f, do(newGroup("a"), change, plan.SetPriorities{
-		Listener: stack.Ref{ID: listenerARN}, Priorities: []plan.RulePriority{{Rule: stack.Ref{Part: "rule7"}, Priority: 1}},
+	result, view := run(t, f, do(newGroup("a"), change, steps.SetPriorities{
+		Listener: stack.Ref{ID: listenerARN}, Priorities: []steps.RulePriority{{Rule: stack.Ref{Part: "rule7"}, Priority: 1}},
 	})...)
 	if diff := cmp.Diff([]string{"CreateTargetGroup a", "CreateRule 7", "SetRulePriorities rule-7=1"}, f.calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -120,7 +120,7 @@ func TestRunHandsOnWhatEarlierStepsHaveMade(t *testing.T) {
 	if arn := *f.inputs[1].(*elbv2.CreateRuleInput).Actions[0].ForwardConfig.TargetGroups[0].TargetGroupArn; arn != "tg-a" {
 		t.Errorf("the rule forwards to %s, want the group that was made", arn)
 	}
-	if diff := cmp.Diff([]string{"plan.CreateTargetGroup tg-a", "plan.CreateRule rule-7", "plan.SetPriorities"}, view.notes); diff != "" {
+	if diff := cmp.Diff([]string{"steps.CreateTargetGroup tg-a", "steps.CreateRule rule-7", "steps.SetPriorities"}, view.notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 	if given := change.Rule.Action.Forward.Groups[0].Group; given != (stack.Ref{Part: "a"}) {
@@ -133,10 +133,10 @@ func TestRunHandsOnWhatEarlierStepsHaveMade(t *testing.T) {
 
 // Rule 15: load balancers follow former rules for some seconds.
 func TestTargetGroupsAreKeptWhileRequestsMayComeToThem(t *testing.T) {
-	rule, group := deleteRule(listenerARN, "old"), plan.DeleteTargetGroup{Group: stack.Ref{ID: "tg-old"}}
+	rule, group := deleteRule(listenerARN, "old"), steps.DeleteTargetGroup{Group: stack.Ref{ID: "tg-old"}}
 	ruleCall, groupCall := "DeleteRule "+rule.Rule.ID, "DeleteTargetGroup tg-old"
 	for name, tc := range map[string]struct {
-		steps    []plan.Step
+		steps    []steps.Step
 		kept     time.Duration
 		want     []string
 		rerouted bool
@@ -163,15 +163,15 @@ func TestTargetGroupsAreKeptWhileRequestsMayComeToThem(t *testing.T) {
 func TestAFailedStepStopsOnlyWhatDependsOnIt(t *testing.T) {
 	old, other := deleteRule(listenerARN, "old"), deleteRule(otherARN, "old")
 	oldCall, otherCall := "DeleteRule "+old.Rule.ID, "DeleteRule "+other.Rule.ID
-	priorities := plan.SetPriorities{Listener: stack.Ref{ID: listenerARN}}
-	deleteGroup := plan.DeleteTargetGroup{Group: stack.Ref{ID: "tg-old"}}
-	changed := plan.ModifyRule{Rule: stack.Ref{ID: ruleARN(listenerARN, "changed")}, To: stack.Rule{Action: forwardTo(stack.Ref{ID: "tg"})}}
-	deleteSecurity := plan.DeleteSecurityGroup{Group: stack.Ref{ID: "sg-old"}}
-	attributes := plan.SetLoadBalancerAttributes{LoadBalancer: stack.Ref{ID: balancerARN}}
+	priorities := steps.SetPriorities{Listener: stack.Ref{ID: listenerARN}}
+	deleteGroup := steps.DeleteTargetGroup{Group: stack.Ref{ID: "tg-old"}}
+	changed := steps.ModifyRule{Rule: stack.Ref{ID: ruleARN(listenerARN, "changed")}, To: stack.Rule{Action: forwardTo(stack.Ref{ID: "tg"})}}
+	deleteSecurity := steps.DeleteSecurityGroup{Group: stack.Ref{ID: "sg-old"}}
+	attributes := steps.SetLoadBalancerAttributes{LoadBalancer: stack.Ref{ID: balancerARN}}
 	for name, tc := range map[string]struct {
 		refused string
 		code    string
-		steps   []plan.Step
+		steps   []steps.Step
 		want    []string
 		leftOut int
 		forgot  int
@@ -253,8 +253,8 @@ func TestARemovalThatIsNotAllowedIsLookedAtAgain(t *testing.T) {
 	for _, may := range []bool{true, false} {
 		f := good()
 		f.errs["DeleteRule rule"] = refusal("AccessDenied")
-		steps := do(plan.DeleteRule{Rule: stack.Ref{ID: "rule"}}, plan.DeleteTargetGroup{Group: stack.Ref{ID: "tg"}})
-		result, view := runPass(t, f, Pass{Plan: steps, MayLookAgain: may})
+		planned := do(steps.DeleteRule{Rule: stack.Ref{ID: "rule"}}, steps.DeleteTargetGroup{Group: stack.Ref{ID: "tg"}})
+		result, view := runPass(t, f, Pass{Plan: planned, MayLookAgain: may})
 		if len(result.Failures) != 1 || result.LookedAgain != may || (view.forgot == 1) != may {
 			t.Errorf("may look again %v: result %+v, forgot %d times", may, result, view.forgot)
 		}
@@ -265,15 +265,15 @@ func TestARemovalThatIsNotAllowedIsLookedAtAgain(t *testing.T) {
 }
 
 func TestRemovalsOfWhatIsGoneOrInUse(t *testing.T) {
-	balancer, group := plan.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: balancerARN}}, plan.DeleteTargetGroup{Group: stack.Ref{ID: "tg"}}
+	balancer, group := steps.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: balancerARN}}, steps.DeleteTargetGroup{Group: stack.Ref{ID: "tg"}}
 	f := good()
 	f.errs["DeleteLoadBalancer "+balancerARN] = refusal("LoadBalancerNotFound")
 	f.errs["DeleteTargetGroup tg"] = refusal("ResourceInUse")
 	f.errs["DeleteSecurityGroup sg-1"] = refusal("DependencyViolation")
 	f.errs["DeleteSecurityGroup sg-2"] = refusal("InvalidGroup.NotFound")
-	result, view := run(t, f, do(balancer, group, plan.DeleteSecurityGroup{Group: stack.Ref{ID: "sg-1"}},
-		plan.DeleteSecurityGroup{Group: stack.Ref{ID: "sg-2"}})...)
-	if diff := cmp.Diff([]string{"plan.DeleteLoadBalancer", "plan.DeleteSecurityGroup"}, view.notes); diff != "" {
+	result, view := run(t, f, do(balancer, group, steps.DeleteSecurityGroup{Group: stack.Ref{ID: "sg-1"}},
+		steps.DeleteSecurityGroup{Group: stack.Ref{ID: "sg-2"}})...)
+	if diff := cmp.Diff([]string{"steps.DeleteLoadBalancer", "steps.DeleteSecurityGroup"}, view.notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 	if len(result.Failures) != 0 || len(result.Later) != 2 || result.Again != laterPause {
@@ -294,10 +294,10 @@ func TestWaits(t *testing.T) {
 		return out
 	}
 	const healthy, initial, unhealthy = types.TargetHealthStateEnumHealthy, types.TargetHealthStateEnumInitial, types.TargetHealthStateEnumUnhealthy
-	active := plan.Wait{Active: stack.Ref{ID: balancerARN}}
-	takeOver := plan.Wait{Healthy: stack.Ref{ID: "new"}, Instead: stack.Ref{ID: "old"}}
+	active := steps.Wait{Active: stack.Ref{ID: balancerARN}}
+	takeOver := steps.Wait{Healthy: stack.Ref{ID: "new"}, Instead: stack.Ref{ID: "old"}}
 	for name, tc := range map[string]struct {
-		wait     plan.Wait
+		wait     steps.Wait
 		balancer types.LoadBalancerStateEnum
 		new, old *elbv2.DescribeTargetHealthOutput
 		gone     bool
@@ -309,10 +309,10 @@ func TestWaits(t *testing.T) {
 		"a new group with a target that is checked":     {wait: takeOver, new: targets(healthy, initial), old: targets(healthy), want: healthyPause},
 		"a new group without targets":                   {wait: takeOver, new: targets(), old: targets(healthy), want: healthyPause},
 		"a new group that is as unhealthy as the old":   {wait: takeOver, new: targets(unhealthy), old: targets(unhealthy)},
-		"a new group in place of one that has no ARN":   {wait: plan.Wait{Healthy: stack.Ref{ID: "new"}}, new: targets(unhealthy)},
+		"a new group in place of one that has no ARN":   {wait: steps.Wait{Healthy: stack.Ref{ID: "new"}}, new: targets(unhealthy)},
 		"a new group in place of one that is gone":      {wait: takeOver, new: targets(initial), gone: true},
-		"a load balancer that clients still may be at":  {wait: plan.Wait{Settled: stack.Ref{ID: balancerARN}}, want: time.Minute},
-		"a part that no step of this pass has made yet": {wait: plan.Wait{Active: stack.Ref{Part: "LoadBalancer"}}, want: -1},
+		"a load balancer that clients still may be at":  {wait: steps.Wait{Settled: stack.Ref{ID: balancerARN}}, want: time.Minute},
+		"a part that no step of this pass has made yet": {wait: steps.Wait{Active: stack.Ref{Part: "LoadBalancer"}}, want: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := good()
@@ -326,9 +326,9 @@ func TestWaits(t *testing.T) {
 			if tc.gone {
 				f.errs["DescribeTargetHealth old"] = refusal("TargetGroupNotFound")
 			}
-			steps := append(do(newGroup("a")), plan.Step{Wait: &tc.wait, Change: newGroup("b")})
-			steps = append(steps, do(newRule(listenerARN, 7, "a"))...)
-			result, _ := run(t, f, steps...)
+			planned := append(do(newGroup("a")), steps.Step{Wait: &tc.wait, Change: newGroup("b")})
+			planned = append(planned, do(newRule(listenerARN, 7, "a"))...)
+			result, _ := run(t, f, planned...)
 			switch {
 			case tc.want < 0 && len(result.LeftOut) == 1 && len(result.Done) == 2:
 			case len(result.Failures) > 0 || result.Again != tc.want || (len(result.Waits) > 0) != (tc.want > 0):
@@ -343,42 +343,42 @@ func TestWaits(t *testing.T) {
 func TestAWaitHoldsUpWhatDependsOnItAlone(t *testing.T) {
 	f := good()
 	f.answers["DescribeLoadBalancers "+balancerARN] = &elbv2.DescribeLoadBalancersOutput{}
-	behind := plan.Wait{Settled: stack.Ref{ID: balancerARN}}
+	behind := steps.Wait{Settled: stack.Ref{ID: balancerARN}}
 	result, _ := run(t, f,
-		plan.Step{Late: true, Change: plan.Tag{Of: stack.Ref{ID: "arn-1"}, Tags: map[string]string{"a": "b"}}},
-		plan.Step{Wait: &plan.Wait{Active: stack.Ref{ID: balancerARN}}, Change: plan.Nothing{}},
-		plan.Step{Wait: &behind, Change: newGroup("a")},
-		plan.Step{Anew: true, Change: newGroup("b")},
+		steps.Step{Late: true, Change: steps.Tag{Of: stack.Ref{ID: "arn-1"}, Tags: map[string]string{"a": "b"}}},
+		steps.Step{Wait: &steps.Wait{Active: stack.Ref{ID: balancerARN}}, Change: steps.Nothing{}},
+		steps.Step{Wait: &behind, Change: newGroup("a")},
+		steps.Step{Anew: true, Change: newGroup("b")},
 	)
 	want := []string{"DescribeLoadBalancers " + balancerARN, "CreateTargetGroup b"}
 	if diff := cmp.Diff(want, f.calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
-	if len(result.Waits) != 1 || !cmp.Equal(result.Behind, []plan.Wait{behind}) || result.Again != activePause {
+	if len(result.Waits) != 1 || !cmp.Equal(result.Behind, []steps.Wait{behind}) || result.Again != activePause {
 		t.Errorf("waits %+v, behind %+v, again in %v", result.Waits, result.Behind, result.Again)
 	}
 }
 
 func TestLateStepsComeLastAndAreBounded(t *testing.T) {
 	f := good()
-	var steps []plan.Step
+	var planned []steps.Step
 	for i := range maxLate + 5 {
-		steps = append(steps, plan.Step{Late: true, Change: plan.Tag{Of: stack.Ref{ID: fmt.Sprint("arn-", i)}, Tags: map[string]string{"a": "b"}}})
+		planned = append(planned, steps.Step{Late: true, Change: steps.Tag{Of: stack.Ref{ID: fmt.Sprint("arn-", i)}, Tags: map[string]string{"a": "b"}}})
 	}
-	if result, _ := run(t, f, append(steps, do(newGroup("a"))...)...); len(f.calls) != 1 || result.Again != LateDelay {
+	if result, _ := run(t, f, append(planned, do(newGroup("a"))...)...); len(f.calls) != 1 || result.Again != LateDelay {
 		t.Errorf("calls %v, again in %v, want no late step beside another", f.calls, result.Again)
 	}
 	f = good()
-	if result, _ := runPass(t, f, Pass{Plan: steps, Late: time.Second}); len(f.calls) > 0 || result.Again != time.Second {
+	if result, _ := runPass(t, f, Pass{Plan: planned, Late: time.Second}); len(f.calls) > 0 || result.Again != time.Second {
 		t.Errorf("calls %v, again in %v, want no late step yet", f.calls, result.Again)
 	}
 	f = good()
-	if result, _ := run(t, f, steps...); len(f.calls) != maxLate || result.Again != latePause {
+	if result, _ := run(t, f, planned...); len(f.calls) != maxLate || result.Again != latePause {
 		t.Errorf("%d calls, again in %v", len(f.calls), result.Again)
 	}
 	f = good()
 	f.errs["CreateTargetGroup a"] = errors.New("no answer")
-	if run(t, f, append(steps, do(newGroup("a"))...)...); len(f.calls) != 1 {
+	if run(t, f, append(planned, do(newGroup("a"))...)...); len(f.calls) != 1 {
 		t.Errorf("calls %v after one without an answer", f.calls)
 	}
 }
@@ -396,7 +396,7 @@ func TestTheEndOfTheContextEndsThePass(t *testing.T) {
 // What exists already is taken when its tags are ours, and refused when they are not.
 func TestCreateOfWhatExists(t *testing.T) {
 	tags := stack.Tags("prod", stack.Ingresses, "shop", "shop/web-api:80")
-	change := plan.CreateTargetGroup{Group: stack.TargetGroup{Name: "k8s-a", Part: "shop/web-api:80", Tags: tags}}
+	change := steps.CreateTargetGroup{Group: stack.TargetGroup{Name: "k8s-a", Part: "shop/web-api:80", Tags: tags}}
 	for name, tc := range map[string]struct {
 		tags map[string]string
 		ours bool
@@ -417,7 +417,7 @@ func TestCreateOfWhatExists(t *testing.T) {
 			}
 			f.answers["DescribeTags tg-a"] = &elbv2.DescribeTagsOutput{TagDescriptions: []types.TagDescription{description}}
 			result, view := run(t, f, do(change)...)
-			if tc.ours && (len(result.Done) != 1 || view.notes[0] != "plan.CreateTargetGroup tg-a" || view.forgot != 1) {
+			if tc.ours && (len(result.Done) != 1 || view.notes[0] != "steps.CreateTargetGroup tg-a" || view.forgot != 1) {
 				t.Errorf("result %+v, notes %v, forgot %d times: want it taken, and read", result, view.notes, view.forgot)
 			}
 			if !tc.ours && (len(result.Failures) != 1 || !strings.Contains(result.Failures[0].Err.Error(), "does not have this stack's tags")) {
@@ -429,7 +429,7 @@ func TestCreateOfWhatExists(t *testing.T) {
 
 func TestCreateOfASecurityGroupThatExists(t *testing.T) {
 	tags := stack.Tags("prod", stack.Ingresses, "shop", "ManagedLBSecurityGroup")
-	change := plan.CreateSecurityGroup{Group: stack.SecurityGroup{Name: "k8s-shop", Tags: tags}}
+	change := steps.CreateSecurityGroup{Group: stack.SecurityGroup{Name: "k8s-shop", Tags: tags}}
 	for name, tc := range map[string]struct {
 		tags map[string]string
 		ours bool
@@ -444,7 +444,7 @@ func TestCreateOfASecurityGroupThatExists(t *testing.T) {
 			}
 			f.errs["CreateSecurityGroup k8s-shop"] = refusal("InvalidGroup.Duplicate")
 			f.answers["DescribeSecurityGroups k8s-shop"] = &awsec2.DescribeSecurityGroupsOutput{SecurityGroups: []ec2types.SecurityGroup{group}}
-			rules := plan.Authorize{Group: stack.Ref{Part: "ManagedLBSecurityGroup"}}
+			rules := steps.Authorize{Group: stack.Ref{Part: "ManagedLBSecurityGroup"}}
 			result, view := run(t, f, do(change, rules)...)
 			if tc.ours && (f.calls[len(f.calls)-1] != "Authorize sg-1" || view.forgot != 1) || !tc.ours && (len(result.Failures) != 1 || len(result.LeftOut) != 1) {
 				t.Errorf("result %+v, calls %v, forgot %d times", result, f.calls, view.forgot)
@@ -466,7 +466,7 @@ func TestCreateOfALoadBalancerThatExists(t *testing.T) {
 			f.answers["DescribeLoadBalancers k8s-shop"] = &elbv2.DescribeLoadBalancersOutput{LoadBalancers: []types.LoadBalancer{{
 				LoadBalancerArn: aws.String("arn"), DNSName: aws.String("dns"), Scheme: scheme,
 			}}}
-			result, view := run(t, f, do(plan.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Name: "k8s-shop", Scheme: "internal", Tags: tags}})...)
+			result, view := run(t, f, do(steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Name: "k8s-shop", Scheme: "internal", Tags: tags}})...)
 			if ours != (len(result.Done) == 1) || ours != (len(result.Failures) == 0) || view.forgot != 1 {
 				t.Errorf("result %+v, forgot %d times; want it taken: %v", result, view.forgot, ours)
 			}
@@ -477,8 +477,8 @@ func TestCreateOfALoadBalancerThatExists(t *testing.T) {
 func TestTagsNeverTouchTheClustersTag(t *testing.T) {
 	f := good()
 	tags := map[string]string{stack.ClusterTag: "prod", "team": "shop"}
-	run(t, f, do(plan.Tag{Of: stack.Ref{ID: "arn"}, Tags: tags}, plan.Tag{Of: stack.Ref{ID: "sg-1"}, Tags: tags},
-		plan.Untag{Of: stack.Ref{ID: "arn"}, Keys: []string{stack.ClusterTag}})...)
+	run(t, f, do(steps.Tag{Of: stack.Ref{ID: "arn"}, Tags: tags}, steps.Tag{Of: stack.Ref{ID: "sg-1"}, Tags: tags},
+		steps.Untag{Of: stack.Ref{ID: "arn"}, Keys: []string{stack.ClusterTag}})...)
 	want := []any{&elbv2.AddTagsInput{ResourceArns: []string{"arn"}, Tags: []types.Tag{{Key: aws.String("team"), Value: aws.String("shop")}}}}
 	if diff := cmp.Diff(want, f.inputs[:1], cmpopts.IgnoreUnexported(elbv2.AddTagsInput{}, types.Tag{})); diff != "" {
 		t.Errorf("inputs (-want +got):\n%s", diff)
@@ -489,7 +489,7 @@ func TestTagsNeverTouchTheClustersTag(t *testing.T) {
 }
 
 func TestEachTypeOfChangeHasItsRow(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "../plan/step.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../steps/step.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -512,7 +512,7 @@ func TestEachTypeOfChangeHasItsRow(t *testing.T) {
 func TestCapacityThatIsBeingReservedIsAskedForLater(t *testing.T) {
 	f := good()
 	f.errs["ModifyCapacityReservation "+balancerARN] = refusal("CapacityReservationPending")
-	result, view := run(t, f, do(plan.SetCapacity{LoadBalancer: stack.Ref{ID: balancerARN}, Units: 100})...)
+	result, view := run(t, f, do(steps.SetCapacity{LoadBalancer: stack.Ref{ID: balancerARN}, Units: 100})...)
 	if len(result.Failures) > 0 || len(result.Later) != 1 || result.Again != laterPause || view.forgot > 0 {
 		t.Errorf("result %+v, forgot %d times", result, view.forgot)
 	}

@@ -13,8 +13,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -31,7 +31,7 @@ func (e *bindingError) Error() string {
 
 func (e *bindingError) Unwrap() error { return e.err }
 
-func (d *doing) createBinding(ctx context.Context, c plan.CreateBinding) error {
+func (d *doing) createBinding(ctx context.Context, c steps.CreateBinding) error {
 	binding := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: c.Binding.Namespace, Name: c.Binding.Name}}
 	setBinding(binding, c.Binding)
 	err := d.Bindings.Create(ctx, binding)
@@ -41,7 +41,7 @@ func (d *doing) createBinding(ctx context.Context, c plan.CreateBinding) error {
 	return failed("creating", c.Binding, err)
 }
 
-func (d *doing) updateBinding(ctx context.Context, c plan.UpdateBinding) error {
+func (d *doing) updateBinding(ctx context.Context, c steps.UpdateBinding) error {
 	return d.writeBinding(ctx, "updating", c.Binding)
 }
 
@@ -66,7 +66,7 @@ func (d *doing) writeBinding(ctx context.Context, doing string, wanted stack.Bin
 }
 
 // deleteBinding is done when the binding is gone: until then the registrar takes its targets out of the group.
-func (d *doing) deleteBinding(ctx context.Context, c plan.DeleteBinding) error {
+func (d *doing) deleteBinding(ctx context.Context, c steps.DeleteBinding) error {
 	of := stack.Binding{Namespace: c.Namespace, Name: c.Name}
 	binding := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}}
 	if err := client.IgnoreNotFound(d.Bindings.Delete(ctx, binding)); err != nil {

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -41,7 +41,7 @@ func clientWith(t *testing.T, objects ...client.Object) client.WithWatch {
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 }
 
-func runBindings(t *testing.T, c client.Client, changes ...plan.Change) (Result, *noted, *fakeAWS) {
+func runBindings(t *testing.T, c client.Client, changes ...steps.Change) (Result, *noted, *fakeAWS) {
 	t.Helper()
 	view, f := &noted{}, good()
 	a := &Applier{Calls: f.clients(), View: view, Bindings: c}
@@ -66,7 +66,7 @@ func TestABindingThatIsMadeIsReadBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, want := clientWith(t), webBinding()
 			spec(&want.Spec)
-			if result, _, _ := runBindings(t, c, plan.CreateBinding{Binding: want}); len(result.Done) != 1 {
+			if result, _, _ := runBindings(t, c, steps.CreateBinding{Binding: want}); len(result.Done) != 1 {
 				t.Fatalf("result %+v", result)
 			}
 			if diff := cmp.Diff(want, Binding(get(t, c))); diff != "" {
@@ -78,7 +78,7 @@ func TestABindingThatIsMadeIsReadBack(t *testing.T) {
 
 func TestTheRulesOfABindingAreTheIncumbents(t *testing.T) {
 	c := clientWith(t)
-	runBindings(t, c, plan.CreateBinding{Binding: webBinding()})
+	runBindings(t, c, steps.CreateBinding{Binding: webBinding()})
 	rules := get(t, c).Spec.Networking.Ingress
 	if len(rules) != 2 || len(rules[0].Ports) != 1 || rules[0].Ports[0].Port.IntVal != 8080 || *rules[0].Ports[0].Protocol != "TCP" ||
 		rules[0].From[0].SecurityGroup.GroupID != "sg-1" || rules[1].Ports[0].Port != nil {
@@ -103,7 +103,7 @@ func TestCreateOfABindingThatExists(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "k8s-web", Labels: tc.labels, Annotations: map[string]string{"a": "b"}},
 				Spec:       v1beta1.TargetGroupBindingSpec{TargetGroupARN: tc.group, IamRoleArnToAssume: "role"},
 			})
-			result, view, f := runBindings(t, c, plan.CreateBinding{Binding: webBinding()}, newGroup("a"))
+			result, view, f := runBindings(t, c, steps.CreateBinding{Binding: webBinding()}, newGroup("a"))
 			if len(f.calls) != 1 || view.forgot != 0 {
 				t.Errorf("calls %v after it, forgot %d times", f.calls, view.forgot)
 			}
@@ -123,8 +123,8 @@ func TestCreateOfABindingThatExists(t *testing.T) {
 func TestDeleteBindingIsDoneWhenItIsGone(t *testing.T) {
 	held := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "k8s-web", Finalizers: []string{v1beta1.Finalizer}}}
 	c := clientWith(t, held)
-	remove := []plan.Change{plan.DeleteBinding{Namespace: "shop", Name: "k8s-web"}, plan.DeleteTargetGroup{Group: stack.Ref{ID: "tg-a"}},
-		plan.DeleteTargetGroup{Group: stack.Ref{ID: "tg-b"}}}
+	remove := []steps.Change{steps.DeleteBinding{Namespace: "shop", Name: "k8s-web"}, steps.DeleteTargetGroup{Group: stack.Ref{ID: "tg-a"}},
+		steps.DeleteTargetGroup{Group: stack.Ref{ID: "tg-b"}}}
 	result, view, f := runBindings(t, c, remove...)
 	if len(result.Later) != 1 || len(result.LeftOut) != 2 || len(f.calls) != 0 || len(view.notes) != 0 || result.Again == 0 {
 		t.Errorf("result %+v, calls %v: want target groups to wait for their bindings", result, f.calls)
@@ -145,7 +145,7 @@ func TestAnAPIServerThatRefusesABindingStopsOnlyRemovals(t *testing.T) {
 			return errors.New("no")
 		},
 	})
-	result, view, f := runBindings(t, c, plan.CreateBinding{Binding: webBinding()}, newGroup("a"), plan.DeleteTargetGroup{Group: stack.Ref{ID: "tg"}})
+	result, view, f := runBindings(t, c, steps.CreateBinding{Binding: webBinding()}, newGroup("a"), steps.DeleteTargetGroup{Group: stack.Ref{ID: "tg"}})
 	if diff := cmp.Diff([]string{"CreateTargetGroup a"}, f.calls); diff != "" || len(result.Failures) != 1 || view.forgot != 0 {
 		t.Errorf("result %+v, calls (-want +got):\n%s", result, diff)
 	}

@@ -6,7 +6,7 @@ package apply
 import (
 	"strings"
 
-	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // effect says what a failure of a step means for other steps, and what failures of others mean for it.
@@ -36,11 +36,11 @@ type blocked struct {
 }
 
 // isLeftOut reports whether the change must not be made after what has failed.
-func (b *blocked) isLeftOut(change plan.Change, e effect) bool {
+func (b *blocked) isLeftOut(change steps.Change, e effect) bool {
 	if e != moves && e != removes {
 		return false
 	}
-	if _, ok := change.(plan.DeleteTargetGroup); ok && b.lingering {
+	if _, ok := change.(steps.DeleteTargetGroup); ok && b.lingering {
 		return true
 	}
 	if listener := listenerOf(change); listener != "" {
@@ -50,7 +50,7 @@ func (b *blocked) isLeftOut(change plan.Change, e effect) bool {
 }
 
 // failed takes the change for failed, or for left out.
-func (b *blocked) failed(change plan.Change, e effect) {
+func (b *blocked) failed(change steps.Change, e effect) {
 	if e != makes && e != moves {
 		return
 	}
@@ -64,21 +64,21 @@ func (b *blocked) failed(change plan.Change, e effect) {
 }
 
 // listenerOf is the listener whose requests alone the change is about, "" when there is no such listener.
-func listenerOf(change plan.Change) string {
+func listenerOf(change steps.Change) string {
 	switch c := change.(type) {
-	case plan.ModifyListener:
+	case steps.ModifyListener:
 		return listenerPath(c.Listener.ID)
-	case plan.AddCertificate:
+	case steps.AddCertificate:
 		return listenerPath(c.Listener.ID)
-	case plan.RemoveCertificate:
+	case steps.RemoveCertificate:
 		return listenerPath(c.Listener.ID)
-	case plan.CreateRule:
+	case steps.CreateRule:
 		return listenerPath(c.Listener.ID)
-	case plan.SetPriorities:
+	case steps.SetPriorities:
 		return listenerPath(c.Listener.ID)
-	case plan.ModifyRule:
+	case steps.ModifyRule:
 		return listenerPath(c.Rule.ID)
-	case plan.DeleteRule:
+	case steps.DeleteRule:
 		return listenerPath(c.Rule.ID)
 	}
 	return ""
@@ -96,18 +96,18 @@ func listenerPath(arn string) string {
 }
 
 // mustKeep reports whether requests may still come to what is removed, by rules that were changed a short time ago.
-func (d *doing) mustKeep(change plan.Change) bool {
+func (d *doing) mustKeep(change steps.Change) bool {
 	switch change.(type) {
-	case plan.DeleteBinding, plan.DeleteTargetGroup:
+	case steps.DeleteBinding, steps.DeleteTargetGroup:
 		return d.pass.Kept > 0
 	}
 	return false
 }
 
 // noteRerouted takes in that requests may go elsewhere after a change.
-func (d *doing) noteRerouted(change plan.Change) {
+func (d *doing) noteRerouted(change steps.Change) {
 	switch change.(type) {
-	case plan.ModifyListener, plan.DeleteListener, plan.ModifyRule, plan.SetPriorities, plan.DeleteRule:
+	case steps.ModifyListener, steps.DeleteListener, steps.ModifyRule, steps.SetPriorities, steps.DeleteRule:
 		d.result.Rerouted, d.pass.Kept = true, RuleLag
 	}
 }

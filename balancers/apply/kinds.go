@@ -7,7 +7,7 @@ import (
 	"context"
 	"reflect"
 
-	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // Made is what a step has made.
@@ -17,7 +17,7 @@ type Made struct {
 }
 
 // doer does one change, whose references have their IDs.
-type doer func(*doing, context.Context, plan.Change) (Made, error)
+type doer func(*doing, context.Context, steps.Change) (Made, error)
 
 // kind is one kind of change.
 type kind struct {
@@ -82,31 +82,31 @@ func table(rows ...kind) map[reflect.Type]kind {
 	return out
 }
 
-func create[C plan.Change](e effect, do func(*doing, context.Context, C) (Made, error)) kind {
-	return kind{of: reflect.TypeFor[C](), effect: e, do: func(d *doing, ctx context.Context, c plan.Change) (Made, error) {
+func create[C steps.Change](e effect, do func(*doing, context.Context, C) (Made, error)) kind {
+	return kind{of: reflect.TypeFor[C](), effect: e, do: func(d *doing, ctx context.Context, c steps.Change) (Made, error) {
 		return do(d, ctx, c.(C))
 	}}
 }
 
-func change[C plan.Change](e effect, do func(*doing, context.Context, C) error) kind {
+func change[C steps.Change](e effect, do func(*doing, context.Context, C) error) kind {
 	return create(e, func(d *doing, ctx context.Context, c C) (Made, error) { return Made{}, do(d, ctx, c) })
 }
 
 // Removes reports whether the change takes something away: a group is not done before it is made.
-func Removes(change plan.Change) bool { return kinds[reflect.TypeOf(change)].effect == removes }
+func Removes(change steps.Change) bool { return kinds[reflect.TypeOf(change)].effect == removes }
 
 // part is how later steps name what the change makes, "" when it makes nothing that has an ID.
-func (d *doing) part(change plan.Change) string {
+func (d *doing) part(change steps.Change) string {
 	switch c := change.(type) {
-	case plan.CreateSecurityGroup:
+	case steps.CreateSecurityGroup:
 		return d.resource(c.Group.Tags)
-	case plan.CreateTargetGroup:
+	case steps.CreateTargetGroup:
 		return c.Group.Part
-	case plan.CreateLoadBalancer:
+	case steps.CreateLoadBalancer:
 		return d.resource(c.LoadBalancer.Tags)
-	case plan.CreateListener:
+	case steps.CreateListener:
 		return c.Listener.Part()
-	case plan.CreateRule:
+	case steps.CreateRule:
 		return c.Part
 	}
 	return ""

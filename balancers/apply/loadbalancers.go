@@ -13,10 +13,10 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply/input"
-	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
-func (d *doing) createLoadBalancer(ctx context.Context, c plan.CreateLoadBalancer) (Made, error) {
+func (d *doing) createLoadBalancer(ctx context.Context, c steps.CreateLoadBalancer) (Made, error) {
 	out, err := d.ELB.CreateLoadBalancer(ctx, input.CreateLoadBalancer(c.LoadBalancer))
 	if awserr.HasCode(err, "DuplicateLoadBalancerName") {
 		return d.adoptLoadBalancer(ctx, c, err)
@@ -28,7 +28,7 @@ func (d *doing) createLoadBalancer(ctx context.Context, c plan.CreateLoadBalance
 }
 
 // adoptLoadBalancer takes the one that has the name, if it is ours: an earlier pass has made it and not heard of it.
-func (d *doing) adoptLoadBalancer(ctx context.Context, c plan.CreateLoadBalancer, taken error) (Made, error) {
+func (d *doing) adoptLoadBalancer(ctx context.Context, c steps.CreateLoadBalancer, taken error) (Made, error) {
 	name := c.LoadBalancer.Name
 	out, err := d.ELB.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{Names: []string{name}})
 	if err != nil {
@@ -70,33 +70,33 @@ func (d *doing) checkOwn(ctx context.Context, what, name, arn string, wanted map
 	return nil
 }
 
-func (d *doing) setSubnets(ctx context.Context, c plan.SetSubnets) error {
+func (d *doing) setSubnets(ctx context.Context, c steps.SetSubnets) error {
 	_, err := d.ELB.SetSubnets(ctx, &elbv2.SetSubnetsInput{
 		LoadBalancerArn: aws.String(c.LoadBalancer.ID), SubnetMappings: input.Subnets(c.Subnets, c.Allocations),
 	})
 	return err
 }
 
-func (d *doing) setSecurityGroups(ctx context.Context, c plan.SetSecurityGroups) error {
+func (d *doing) setSecurityGroups(ctx context.Context, c steps.SetSecurityGroups) error {
 	_, err := d.ELB.SetSecurityGroups(ctx, &elbv2.SetSecurityGroupsInput{
 		LoadBalancerArn: aws.String(c.LoadBalancer.ID), SecurityGroups: input.IDs(c.Groups),
 	})
 	return err
 }
 
-func (d *doing) setAddressType(ctx context.Context, c plan.SetAddressType) error {
+func (d *doing) setAddressType(ctx context.Context, c steps.SetAddressType) error {
 	_, err := d.ELB.SetIpAddressType(ctx, &elbv2.SetIpAddressTypeInput{
 		LoadBalancerArn: aws.String(c.LoadBalancer.ID), IpAddressType: types.IpAddressType(c.AddressType),
 	})
 	return err
 }
 
-func (d *doing) setLoadBalancerAttributes(ctx context.Context, c plan.SetLoadBalancerAttributes) error {
+func (d *doing) setLoadBalancerAttributes(ctx context.Context, c steps.SetLoadBalancerAttributes) error {
 	_, err := d.ELB.ModifyLoadBalancerAttributes(ctx, input.ModifyLoadBalancerAttributes(c))
 	return err
 }
 
-func (d *doing) setIPAMPool(ctx context.Context, c plan.SetIPAMPool) error {
+func (d *doing) setIPAMPool(ctx context.Context, c steps.SetIPAMPool) error {
 	in := &elbv2.ModifyIpPoolsInput{LoadBalancerArn: aws.String(c.LoadBalancer.ID), IpamPools: input.IPAMPools(c.Pool)}
 	if in.IpamPools == nil {
 		in.RemoveIpamPools = []types.RemoveIpamPoolEnum{types.RemoveIpamPoolEnumIpv4}
@@ -105,7 +105,7 @@ func (d *doing) setIPAMPool(ctx context.Context, c plan.SetIPAMPool) error {
 	return err
 }
 
-func (d *doing) setCapacity(ctx context.Context, c plan.SetCapacity) error {
+func (d *doing) setCapacity(ctx context.Context, c steps.SetCapacity) error {
 	in := &elbv2.ModifyCapacityReservationInput{LoadBalancerArn: aws.String(c.LoadBalancer.ID)}
 	if c.Units == 0 {
 		in.ResetCapacityReservation = aws.Bool(true)
@@ -116,29 +116,29 @@ func (d *doing) setCapacity(ctx context.Context, c plan.SetCapacity) error {
 	return err
 }
 
-func (d *doing) setWebACL(ctx context.Context, c plan.SetWebACL) error {
+func (d *doing) setWebACL(ctx context.Context, c steps.SetWebACL) error {
 	if c.WebACL == "" {
 		return d.WAF.Disassociate(ctx, c.LoadBalancer.ID)
 	}
 	return d.WAF.Associate(ctx, c.LoadBalancer.ID, c.WebACL)
 }
 
-func (d *doing) setClassicACL(ctx context.Context, c plan.SetClassicACL) error {
+func (d *doing) setClassicACL(ctx context.Context, c steps.SetClassicACL) error {
 	if c.ID == "" {
 		return d.WAFClassic.Disassociate(ctx, c.LoadBalancer.ID)
 	}
 	return d.WAFClassic.Associate(ctx, c.LoadBalancer.ID, c.ID)
 }
 
-func (d *doing) protect(ctx context.Context, c plan.Protect) error {
+func (d *doing) protect(ctx context.Context, c steps.Protect) error {
 	return d.Shield.Protect(ctx, c.LoadBalancer.ID)
 }
 
-func (d *doing) unprotect(ctx context.Context, c plan.Unprotect) error {
+func (d *doing) unprotect(ctx context.Context, c steps.Unprotect) error {
 	return d.Shield.Unprotect(ctx, c.ID)
 }
 
-func (d *doing) deleteLoadBalancer(ctx context.Context, c plan.DeleteLoadBalancer) error {
+func (d *doing) deleteLoadBalancer(ctx context.Context, c steps.DeleteLoadBalancer) error {
 	_, err := d.ELB.DeleteLoadBalancer(ctx, &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(c.LoadBalancer.ID)})
 	return err
 }

@@ -6,8 +6,8 @@ package apply
 import (
 	"reflect"
 
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // refs are the IDs of parts that earlier steps of the pass have made.
@@ -15,11 +15,11 @@ type refs map[string]string
 
 // resolve is the change with the IDs of its references filled in; it shares nothing that is written with the plan's. Missing are the parts
 // that are not made.
-func (r refs) resolve(change plan.Change) (resolved plan.Change, missing []string) {
+func (r refs) resolve(change steps.Change) (resolved steps.Change, missing []string) {
 	out := reflect.New(reflect.TypeOf(change)).Elem()
 	out.Set(reflect.ValueOf(change))
 	r.fill(out, &missing)
-	return out.Interface().(plan.Change), missing
+	return out.Interface().(steps.Change), missing
 }
 
 var refType = reflect.TypeFor[stack.Ref]()

@@ -17,11 +17,11 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply/input"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
-func (d *doing) createSecurityGroup(ctx context.Context, c plan.CreateSecurityGroup) (Made, error) {
+func (d *doing) createSecurityGroup(ctx context.Context, c steps.CreateSecurityGroup) (Made, error) {
 	out, err := d.EC2.CreateSecurityGroup(ctx, input.CreateSecurityGroup(c.Group, d.VPC))
 	if awserr.HasCode(err, "InvalidGroup.Duplicate") {
 		return d.adoptSecurityGroup(ctx, c)
@@ -34,7 +34,7 @@ func (d *doing) createSecurityGroup(ctx context.Context, c plan.CreateSecurityGr
 
 // adoptSecurityGroup takes the one that has the name, if it is ours: an earlier pass has made it and not heard of it. The rules that it
 // has are found by the next pass.
-func (d *doing) adoptSecurityGroup(ctx context.Context, c plan.CreateSecurityGroup) (Made, error) {
+func (d *doing) adoptSecurityGroup(ctx context.Context, c steps.CreateSecurityGroup) (Made, error) {
 	out, err := d.EC2.DescribeSecurityGroups(ctx, &awsec2.DescribeSecurityGroupsInput{Filters: []ec2types.Filter{
 		{Name: aws.String("group-name"), Values: []string{c.Group.Name}}, {Name: aws.String("vpc-id"), Values: []string{d.VPC}},
 	}})
@@ -55,7 +55,7 @@ func (d *doing) adoptSecurityGroup(ctx context.Context, c plan.CreateSecurityGro
 	return Made{ID: id}, nil
 }
 
-func (d *doing) authorize(ctx context.Context, c plan.Authorize) error {
+func (d *doing) authorize(ctx context.Context, c steps.Authorize) error {
 	rules, err := input.Permissions(c.Rules)
 	if err != nil {
 		return refuse(err)
@@ -63,7 +63,7 @@ func (d *doing) authorize(ctx context.Context, c plan.Authorize) error {
 	return d.EC2.Authorize(ctx, c.Group.ID, rules)
 }
 
-func (d *doing) revoke(ctx context.Context, c plan.Revoke) error {
+func (d *doing) revoke(ctx context.Context, c steps.Revoke) error {
 	rules, err := input.Permissions(c.Rules)
 	if err != nil {
 		return refuse(err)
@@ -71,7 +71,7 @@ func (d *doing) revoke(ctx context.Context, c plan.Revoke) error {
 	return d.EC2.Revoke(ctx, c.Group.ID, rules)
 }
 
-func (d *doing) deleteSecurityGroup(ctx context.Context, c plan.DeleteSecurityGroup) error {
+func (d *doing) deleteSecurityGroup(ctx context.Context, c steps.DeleteSecurityGroup) error {
 	_, err := d.EC2.DeleteSecurityGroup(ctx, &awsec2.DeleteSecurityGroupInput{GroupId: aws.String(c.Group.ID)})
 	return err
 }
@@ -80,7 +80,7 @@ func (d *doing) deleteSecurityGroup(ctx context.Context, c plan.DeleteSecurityGr
 func isSecurityGroup(id string) bool { return strings.HasPrefix(id, "sg-") }
 
 // tag leaves out the cluster's tag, which is there from the beginning: the policy that we ship forbids to set it later.
-func (d *doing) tag(ctx context.Context, c plan.Tag) (err error) {
+func (d *doing) tag(ctx context.Context, c steps.Tag) (err error) {
 	tags := maps.Clone(c.Tags)
 	delete(tags, stack.ClusterTag)
 	switch {
@@ -94,7 +94,7 @@ func (d *doing) tag(ctx context.Context, c plan.Tag) (err error) {
 }
 
 // untag never takes the cluster's tag.
-func (d *doing) untag(ctx context.Context, c plan.Untag) (err error) {
+func (d *doing) untag(ctx context.Context, c steps.Untag) (err error) {
 	keys := slices.DeleteFunc(slices.Clone(c.Keys), func(key string) bool { return key == stack.ClusterTag })
 	switch {
 	case len(keys) == 0:
@@ -111,4 +111,4 @@ func (d *doing) untag(ctx context.Context, c plan.Untag) (err error) {
 }
 
 // nothing is the change of a step that is there for its wait.
-func (d *doing) nothing(context.Context, plan.Nothing) error { return nil }
+func (d *doing) nothing(context.Context, steps.Nothing) error { return nil }

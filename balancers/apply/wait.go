@@ -11,8 +11,8 @@ import (
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // How often what is waited for is asked about: load balancers take minutes, health checks some seconds each.
@@ -22,7 +22,7 @@ const (
 )
 
 // wait says when to look again whether what is waited for holds, 0 if it holds or nothing is waited for.
-func (d *doing) wait(ctx context.Context, wait *plan.Wait) (pause time.Duration, err error) {
+func (d *doing) wait(ctx context.Context, wait *steps.Wait) (pause time.Duration, err error) {
 	switch none := (stack.Ref{}); {
 	case wait == nil:
 		return 0, nil

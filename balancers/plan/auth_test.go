@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // oneRule is a stack with one rule, whose requests log in when a version of the client secret is given.
@@ -37,15 +38,15 @@ func planFrom(t *testing.T, from, to stack.Stack, edit func(*stack.Rule)) []stri
 		t.Fatal(err)
 	}
 	edit(&w.LoadBalancers[0].Listeners[0].Rules[0])
-	steps, _ := Make(to, w.Stack, Options{})
-	if err := w.run(steps, nothing); err != nil {
+	planned, _ := Make(to, w.Stack, Options{})
+	if err := w.run(planned, nothing); err != nil {
 		t.Fatal(err)
 	}
 	if again, _ := Make(to, w.Stack, Options{}); len(again) > 0 {
 		t.Errorf("planned again: %s", lines(again))
 	}
-	texts := make([]string, len(steps))
-	for i, step := range steps {
+	texts := make([]string, len(planned))
+	for i, step := range planned {
 		texts[i] = step.String()
 	}
 	return texts
@@ -115,8 +116,8 @@ func TestPoolsAndCapacity(t *testing.T) {
 		return s
 	}
 	texts := func(wanted, seen stack.Stack) (out []string) {
-		steps, _ := Make(wanted, seen, Options{})
-		for _, step := range steps {
+		planned, _ := Make(wanted, seen, Options{})
+		for _, step := range planned {
 			if text := step.String(); strings.Contains(text, "capacity") || strings.Contains(text, "addresses") {
 				out = append(out, text)
 			}
@@ -161,11 +162,11 @@ func TestWebACLComesFirst(t *testing.T) {
 	*rules = append(*rules, more)
 	for _, active := range []bool{true, false} {
 		w.LoadBalancers[0].Active = active
-		steps, _ := Make(wanted, w.Stack, Options{})
-		guard := slices.IndexFunc(steps, func(s Step) bool { _, is := s.Change.(SetWebACL); return is })
-		route := slices.IndexFunc(steps, func(s Step) bool { _, is := s.Change.(CreateRule); return is })
-		if guard < 0 || (guard < route) != active || (steps[guard].Wait == nil) != active {
-			t.Errorf("active %v: planned\n%s", active, lines(steps))
+		planned, _ := Make(wanted, w.Stack, Options{})
+		guard := slices.IndexFunc(planned, func(s steps.Step) bool { _, is := s.Change.(steps.SetWebACL); return is })
+		route := slices.IndexFunc(planned, func(s steps.Step) bool { _, is := s.Change.(steps.CreateRule); return is })
+		if guard < 0 || (guard < route) != active || (planned[guard].Wait == nil) != active {
+			t.Errorf("active %v: planned\n%s", active, lines(planned))
 		}
 	}
 }
@@ -197,9 +198,9 @@ func TestWebACLsOfWAFClassic(t *testing.T) {
 			wanted := oneRule("HTTP", "")
 			wanted.LoadBalancers[0].WebACL, wanted.LoadBalancers[0].ClassicACL = tc.acl, tc.classic
 			w.LoadBalancers[0].ClassicACL = tc.seen
-			steps, _ := Make(wanted, w.Stack, Options{})
+			planned, _ := Make(wanted, w.Stack, Options{})
 			var got []string
-			for _, step := range steps {
+			for _, step := range planned {
 				got = append(got, step.String())
 			}
 			if !slices.Equal(got, tc.want) {
@@ -233,9 +234,9 @@ func TestProtections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			wanted := oneRule("HTTP", "")
 			wanted.LoadBalancers[0].Shield, w.LoadBalancers[0].Protection = tc.wanted, tc.seen
-			steps, _ := Make(wanted, w.Stack, Options{})
+			planned, _ := Make(wanted, w.Stack, Options{})
 			var got []string
-			for _, step := range steps {
+			for _, step := range planned {
 				got = append(got, step.String())
 			}
 			if !slices.Equal(got, tc.want) {

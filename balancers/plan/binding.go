@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // rebind updates bindings. A binding belongs to its target group, whatever its name.
@@ -16,7 +17,7 @@ func (p *planner) rebind() {
 	for binding, g := range p.bindings() {
 		if seen := p.bindingOf(g); seen != nil && !sameSpec(binding.Spec, seen.Spec) {
 			binding.Name = seen.Name
-			p.do("it differs", UpdateBinding{binding})
+			p.do("it differs", steps.UpdateBinding{Binding: binding})
 		}
 	}
 }
@@ -31,7 +32,7 @@ func (p *planner) bind(these func(*targetGroup) bool) {
 		if g.name == g.wanted.SpareName || p.isTaken(binding) {
 			binding.Name = g.wanted.SpareName
 		}
-		p.do("nothing registers the target group's targets", CreateBinding{binding})
+		p.do("nothing registers the target group's targets", steps.CreateBinding{Binding: binding})
 	}
 }
 
@@ -94,7 +95,7 @@ func (p *planner) deleteUnused() {
 		if p.isUnused(&group) {
 			p.deleted[group.ARN] = true
 			p.deleteBindings(group.ARN)
-			p.do("no member wants it", DeleteTargetGroup{seenGroup(&group)})
+			p.do("no member wants it", steps.DeleteTargetGroup{Group: seenGroup(&group)})
 		}
 	}
 	if !p.anyHeld {
@@ -111,7 +112,7 @@ func (p *planner) deleteUnused() {
 func (p *planner) deleteBindings(group string) {
 	for _, binding := range p.seen.Bindings {
 		if binding.Group.ID == group {
-			p.do("no member wants its target group", DeleteBinding{binding.Namespace, binding.Name})
+			p.do("no member wants its target group", steps.DeleteBinding{Namespace: binding.Namespace, Name: binding.Name})
 		}
 	}
 }

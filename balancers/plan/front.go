@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // changeFront plans what stands in front of the load balancer as a stack of its own, once. The first step begins anew, unless the load
@@ -22,7 +23,7 @@ func (p *planner) changeFront() {
 		p.addFront()
 	case !p.anyHeld:
 		p.deleteFront(func(front stack.Ref) {
-			p.doAfter(Wait{Settled: front}, "no member wants it", DeleteLoadBalancer{front})
+			p.doAfter(steps.Wait{Settled: front}, "no member wants it", steps.DeleteLoadBalancer{LoadBalancer: front})
 		})
 	}
 	p.deleteListeners()
@@ -64,11 +65,11 @@ func (p *planner) deleteFront(remove func(front stack.Ref)) {
 	const why = "no load balancer needs it"
 	for _, balancer := range p.seen.Front.LoadBalancers {
 		remove(balancerRef(&balancer))
-		p.doAfter(Wait{Gone: balancerRef(&balancer)}, why, Nothing{})
+		p.doAfter(steps.Wait{Gone: balancerRef(&balancer)}, why, steps.Nothing{})
 	}
 	for _, group := range p.seen.Front.TargetGroups {
 		p.deleted[group.ARN] = true
-		p.do(why, DeleteTargetGroup{seenGroup(&group)})
+		p.do(why, steps.DeleteTargetGroup{Group: seenGroup(&group)})
 	}
 }
 
@@ -87,6 +88,8 @@ func (p *planner) hasTarget(seen, wanted *stack.TargetGroup) bool {
 // registerBehind has the load balancer behind be the target of a group.
 func (p *planner) registerBehind(g *targetGroup) {
 	if p.behind != (stack.Ref{}) && (g.seen == nil || !p.hasTarget(g.seen, &g.wanted)) {
-		p.do("the load balancer is not its target", RegisterLoadBalancer{g.ref(), p.behind, p.behindAt[g.wanted.TargetPort], g.wanted.TargetPort})
+		p.do("the load balancer is not its target", steps.RegisterLoadBalancer{
+			Group: g.ref(), Target: p.behind, Listener: p.behindAt[g.wanted.TargetPort], Port: g.wanted.TargetPort,
+		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // listener is one that is wanted, or kept for a held member, or is to be deleted.
@@ -172,7 +173,7 @@ func (p *planner) deleteListeners() int {
 	n := 0
 	for _, l := range p.listen {
 		if l.gone && l.seen != nil && !p.isTarget(l.seen.Port) {
-			p.do("no member listens on port "+strconv.Itoa(int(l.seen.Port)), DeleteListener{l.ref()})
+			p.do("no member listens on port "+strconv.Itoa(int(l.seen.Port)), steps.DeleteListener{Listener: l.ref()})
 			n += len(l.seen.Rules)
 			l.seen = nil
 		}
@@ -215,7 +216,7 @@ func (p *planner) finishListener(l *listener) {
 		p.modifyListener(l)
 	}
 	if differ := differing(l.wanted.Attributes, l.wanted.Presets, l.seen.Attributes); len(differ) > 0 {
-		p.do("attributes differ", SetListenerAttributes{l.ref(), differ})
+		p.do("attributes differ", steps.SetListenerAttributes{Listener: l.ref(), Attributes: differ})
 	}
 }
 
@@ -223,10 +224,10 @@ func (p *planner) createListener(l *listener) {
 	why := "a member listens on port " + strconv.Itoa(int(l.wanted.Port))
 	created := l.wanted
 	created.Default = l.route.now.Action
-	p.do(why, CreateListener{p.to(), created})
+	p.do(why, steps.CreateListener{LoadBalancer: p.to(), Listener: created})
 	p.addCertificates(l)
 	if len(created.Attributes) > 0 {
-		p.do(why, SetListenerAttributes{l.ref(), created.Attributes})
+		p.do(why, steps.SetListenerAttributes{Listener: l.ref(), Attributes: created.Attributes})
 	}
 }
 
@@ -250,7 +251,7 @@ func (p *planner) modifyListener(l *listener) {
 		return
 	}
 	l.route.now.Action = wanted.Default
-	p.do(why, ModifyListener{l.ref(), wanted})
+	p.do(why, steps.ModifyListener{Listener: l.ref(), To: wanted})
 }
 
 func first(list []string) string {
@@ -269,7 +270,7 @@ func (p *planner) addCertificates(l *listener) {
 	for i, certificate := range l.wanted.Certificates {
 		if l.seen == nil || !slices.Contains(l.seen.Certificates, certificate) {
 			if !slices.Contains(l.wanted.Certificates[:i], certificate) {
-				p.do("the listener does not have it", AddCertificate{l.ref(), certificate})
+				p.do("the listener does not have it", steps.AddCertificate{Listener: l.ref(), Certificate: certificate})
 			}
 		}
 	}
@@ -281,7 +282,7 @@ func (p *planner) removeCertificates(l *listener) {
 	}
 	for _, certificate := range l.seen.Certificates {
 		if !slices.Contains(l.wanted.Certificates, certificate) {
-			p.do("no member wants it", RemoveCertificate{l.ref(), certificate})
+			p.do("no member wants it", steps.RemoveCertificate{Listener: l.ref(), Certificate: certificate})
 		}
 	}
 }

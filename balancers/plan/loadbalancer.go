@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // prepareLoadBalancer creates the load balancer, or changes the one that is seen in place.
@@ -24,20 +25,20 @@ func (p *planner) prepareLoadBalancer() {
 		p.setIPAMPool(&wanted)
 	}
 	if !sameSet(ids(wanted.SecurityGroups), ids(p.balancer.SecurityGroups)) {
-		p.do("its security groups differ", SetSecurityGroups{p.to(), wanted.SecurityGroups})
+		p.do("its security groups differ", steps.SetSecurityGroups{LoadBalancer: p.to(), Groups: wanted.SecurityGroups})
 	}
 	toIPv4 := wanted.AddressType == "ipv4" // then the subnets need no IPv6 any more; else they need it first
 	if toIPv4 {
 		p.setAddressType(&wanted)
 	}
 	if !sameSet(wanted.Subnets, p.balancer.Subnets) || !sameSet(wanted.Allocations, p.balancer.Allocations) {
-		p.do("its subnets differ", SetSubnets{p.to(), wanted.Subnets, wanted.Allocations})
+		p.do("its subnets differ", steps.SetSubnets{LoadBalancer: p.to(), Subnets: wanted.Subnets, Allocations: wanted.Allocations})
 	}
 	if !toIPv4 {
 		p.setAddressType(&wanted)
 	}
 	if differ := differing(wanted.Attributes, wanted.Presets, p.balancer.Attributes); len(differ) > 0 {
-		p.do("attributes differ", SetLoadBalancerAttributes{p.to(), differ})
+		p.do("attributes differ", steps.SetLoadBalancerAttributes{LoadBalancer: p.to(), Attributes: differ})
 	}
 	if wanted.IPAMPool != "" {
 		p.setIPAMPool(&wanted)
@@ -46,7 +47,7 @@ func (p *planner) prepareLoadBalancer() {
 
 func (p *planner) setIPAMPool(wanted *stack.LoadBalancer) {
 	if wanted.IPAMPool != p.balancer.IPAMPool {
-		p.do("its pool of addresses differs", SetIPAMPool{p.to(), wanted.IPAMPool})
+		p.do("its pool of addresses differs", steps.SetIPAMPool{LoadBalancer: p.to(), Pool: wanted.IPAMPool})
 	}
 }
 
@@ -57,34 +58,34 @@ func (p *planner) guard() {
 	if seen == nil {
 		seen = &stack.LoadBalancer{WebACL: new(string), ClassicACL: new(string), Capacity: new(int32), Protection: &stack.Protection{}}
 	}
-	set := func(why string, change Change) {
+	set := func(why string, change steps.Change) {
 		if seen.Active {
 			p.do(why, change)
 		} else {
-			p.doAfter(Wait{Active: p.to()}, why+", and AWS takes only an active load balancer for it", change)
+			p.doAfter(steps.Wait{Active: p.to()}, why+", and AWS takes only an active load balancer for it", change)
 		}
 	}
 	if differs(wanted.WebACL, seen.WebACL) {
-		set("its web ACL differs", SetWebACL{p.to(), *wanted.WebACL})
+		set("its web ACL differs", steps.SetWebACL{LoadBalancer: p.to(), WebACL: *wanted.WebACL})
 	}
 	if differs(wanted.ClassicACL, seen.ClassicACL) {
-		set("its web ACL of AWS WAF Classic differs", SetClassicACL{p.to(), *wanted.ClassicACL})
+		set("its web ACL of AWS WAF Classic differs", steps.SetClassicACL{LoadBalancer: p.to(), ID: *wanted.ClassicACL})
 	}
 	if differs(wanted.Capacity, seen.Capacity) {
-		set("its capacity differs", SetCapacity{p.to(), *wanted.Capacity})
+		set("its capacity differs", steps.SetCapacity{LoadBalancer: p.to(), Units: *wanted.Capacity})
 	}
 	p.protect(seen.Protection, set)
 }
 
 // protect sets the protection, if it is known.
-func (p *planner) protect(now *stack.Protection, set func(why string, change Change)) {
+func (p *planner) protect(now *stack.Protection, set func(why string, change steps.Change)) {
 	wanted := p.wanted.LoadBalancers[0].Shield
 	switch {
 	case wanted == nil || now == nil:
 	case *wanted && now.ID == "":
-		set("it is not protected", Protect{p.to()})
+		set("it is not protected", steps.Protect{LoadBalancer: p.to()})
 	case !*wanted && now.Own:
-		set("no member wants the protection", Unprotect{p.to(), now.ID})
+		set("no member wants the protection", steps.Unprotect{LoadBalancer: p.to(), ID: now.ID})
 	}
 }
 
@@ -95,7 +96,7 @@ func differs[T comparable](wanted, seen *T) bool {
 
 func (p *planner) setAddressType(wanted *stack.LoadBalancer) {
 	if wanted.AddressType != p.balancer.AddressType {
-		p.do("its address type differs", SetAddressType{p.to(), wanted.AddressType})
+		p.do("its address type differs", steps.SetAddressType{LoadBalancer: p.to(), AddressType: wanted.AddressType})
 	}
 }
 
@@ -109,9 +110,9 @@ func (p *planner) createLoadBalancer(wanted stack.LoadBalancer) {
 		wanted.Name = wanted.SpareName
 	}
 	wanted.Listeners = nil
-	p.do(why, CreateLoadBalancer{wanted})
+	p.do(why, steps.CreateLoadBalancer{LoadBalancer: wanted})
 	if len(wanted.Attributes) > 0 {
-		p.do(why, SetLoadBalancerAttributes{p.to(), wanted.Attributes})
+		p.do(why, steps.SetLoadBalancerAttributes{LoadBalancer: p.to(), Attributes: wanted.Attributes})
 	}
 }
 
@@ -123,17 +124,17 @@ func (p *planner) replaceLoadBalancer() {
 	}
 	const why = "it replaces one that clients still come to"
 	if p.balancer == nil || !p.balancer.Active {
-		p.doAfter(Wait{Active: p.to()}, why, Nothing{})
+		p.doAfter(steps.Wait{Active: p.to()}, why, steps.Nothing{})
 	}
 	for _, g := range p.groups {
 		if g.elsewhere != nil && slices.ContainsFunc(p.routes, func(r *route) bool { return has(r.now.Action, g.ref()) }) {
-			p.doAfter(Wait{Healthy: g.ref(), Instead: seenGroup(g.elsewhere)}, why, Nothing{})
+			p.doAfter(steps.Wait{Healthy: g.ref(), Instead: seenGroup(g.elsewhere)}, why, steps.Nothing{})
 		}
 	}
 	p.changeFront()
 	for _, balancer := range p.old {
 		ref := balancerRef(&balancer)
-		p.doAfter(Wait{Settled: ref}, "another has replaced it", DeleteLoadBalancer{ref})
+		p.doAfter(steps.Wait{Settled: ref}, "another has replaced it", steps.DeleteLoadBalancer{LoadBalancer: ref})
 		p.release(balancer.ARN)
 	}
 	p.deleteUnused()

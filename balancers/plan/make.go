@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // Options are what a plan depends on besides the stacks.
@@ -34,7 +35,7 @@ type Overflow struct {
 //
 // While a member is held, its parts stay as they are seen; so do parts that may be its own as far as can be told, other load balancers
 // than the one that has its target groups, and the scheme of that one.
-func Make(wanted, seen stack.Stack, options Options) (Plan, []Overflow) {
+func Make(wanted, seen stack.Stack, options Options) (steps.Plan, []Overflow) {
 	if options.Rules == 0 {
 		options.Rules = 100
 	}
@@ -89,7 +90,7 @@ func (p *planner) make() {
 type planner struct {
 	wanted, seen stack.Stack
 	options      Options
-	plan         Plan
+	plan         steps.Plan
 	overflow     []Overflow
 
 	held     map[string]int // by ID: the place in wanted.Members of the held member whose target group it is
@@ -107,31 +108,31 @@ type planner struct {
 	frontDone bool                // what is in front is planned
 }
 
-func (p *planner) do(why string, change Change) {
-	p.plan = append(p.plan, Step{Change: change, Why: why})
+func (p *planner) do(why string, change steps.Change) {
+	p.plan = append(p.plan, steps.Step{Change: change, Why: why})
 }
 
-func (p *planner) doLate(why string, change Change) {
-	p.plan = append(p.plan, Step{Change: change, Why: why, Late: true})
+func (p *planner) doLate(why string, change steps.Change) {
+	p.plan = append(p.plan, steps.Step{Change: change, Why: why, Late: true})
 }
 
-func (p *planner) doAfter(wait Wait, why string, change Change) {
-	p.plan = append(p.plan, Step{Wait: &wait, Change: change, Why: why})
+func (p *planner) doAfter(wait steps.Wait, why string, change steps.Change) {
+	p.plan = append(p.plan, steps.Step{Wait: &wait, Change: change, Why: why})
 }
 
 // deleteAll begins with the load balancers: while one of them is protected, it goes on to serve. Security groups come last, as they may be
 // refused for long.
 func (p *planner) deleteAll() {
 	const why = "no member is left"
-	p.deleteFront(func(front stack.Ref) { p.do(why, DeleteLoadBalancer{front}) })
+	p.deleteFront(func(front stack.Ref) { p.do(why, steps.DeleteLoadBalancer{LoadBalancer: front}) })
 	for _, balancer := range p.seen.LoadBalancers {
-		p.do(why, DeleteLoadBalancer{balancerRef(&balancer)})
+		p.do(why, steps.DeleteLoadBalancer{LoadBalancer: balancerRef(&balancer)})
 	}
 	for _, binding := range p.seen.Bindings {
-		p.do(why, DeleteBinding{binding.Namespace, binding.Name})
+		p.do(why, steps.DeleteBinding{Namespace: binding.Namespace, Name: binding.Name})
 	}
 	for _, group := range p.seen.TargetGroups {
-		p.do(why, DeleteTargetGroup{seenGroup(&group)})
+		p.do(why, steps.DeleteTargetGroup{Group: seenGroup(&group)})
 	}
 	p.deleteSecurityGroups()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // shop is a generated stack of one member with a rule per path, all of one Service.
@@ -25,7 +26,7 @@ func shop(paths ...string) genStack {
 	return genStack{Members: []genMember{m}}
 }
 
-func texts(plan Plan) []string {
+func texts(plan steps.Plan) []string {
 	list := []string{}
 	for _, step := range plan {
 		text := step.String()
@@ -317,7 +318,7 @@ func TestOneOfAHundredRulesIsChangedWithoutALoss(t *testing.T) {
 		changed := append([]string{"/x"}, paths[1:50]...)
 		changed = append(append(changed, paths[51:]...), "/y")
 		plan, _ := Make(shop(changed...).want(), w.seen(), Options{})
-		calls := slices.DeleteFunc(slices.Clone(plan), func(s Step) bool { return s.Late })
+		calls := slices.DeleteFunc(slices.Clone(plan), func(s steps.Step) bool { return s.Late })
 		if err := w.run(plan, nothing); err != nil || len(calls) > 4 {
 			t.Errorf("%v: want at most 4 calls, got %q", err, texts(calls))
 		}
@@ -415,11 +416,11 @@ func TestAWebACLIsSetOnceTheLoadBalancerIsActive(t *testing.T) {
 	w := newWorld()
 	wanted := shop("/a").want()
 	last := func() string {
-		steps, _ := Make(wanted, w.seen(), Options{})
-		if len(steps) == 0 {
+		planned, _ := Make(wanted, w.seen(), Options{})
+		if len(planned) == 0 {
 			return ""
 		}
-		return steps[len(steps)-1].String()
+		return planned[len(planned)-1].String()
 	}
 	wanted.LoadBalancers[0].WebACL = new("acl")
 	if got := last(); got != "set web ACL acl of the new load balancer, once the new load balancer is active" {
@@ -450,14 +451,14 @@ func TestAttributesThatNothingNamesGoBack(t *testing.T) {
 	w.LoadBalancers[0].Attributes = map[string]string{"idle": "60", "http2": "false", "protection": "true"}
 	w.LoadBalancers[0].Listeners[0].Attributes = map[string]string{"server": "false"}
 	w.TargetGroups[0].Attributes = map[string]string{"delay": "30", "slow": "60"}
-	steps, _ := Make(wanted, w.seen(), Options{})
+	planned, _ := Make(wanted, w.seen(), Options{})
 	want := []string{
 		"set http2=true of load balancer B1", "set slow=0 of target group ns/shop-s0:80", "set server=true of listener 80",
 	}
-	if diff := cmp.Diff(want, texts(steps)); diff != "" {
+	if diff := cmp.Diff(want, texts(planned)); diff != "" {
 		t.Errorf("want, got:\n%s", diff)
 	}
-	if err := w.run(steps, nothing); err != nil {
+	if err := w.run(planned, nothing); err != nil {
 		t.Fatal(err)
 	}
 	if again, _ := Make(wanted, w.seen(), Options{}); len(again) > 0 {
@@ -545,8 +546,8 @@ func TestTheOrderOfSecurityGroupsDoesNotCount(t *testing.T) {
 }
 
 func TestAPlanInJSON(t *testing.T) {
-	plan := Plan{{
-		Wait: &Wait{Settled: stack.Ref{ID: "b"}}, Change: DeleteLoadBalancer{stack.Ref{ID: "b"}}, Why: "another has replaced it", Late: true,
+	plan := steps.Plan{{
+		Wait: &steps.Wait{Settled: stack.Ref{ID: "b"}}, Change: steps.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "b"}}, Why: "another has replaced it", Late: true,
 	}}
 	got, err := json.Marshal(plan)
 	want := `[{"change":"DeleteLoadBalancer","text":"delete load balancer b","why":"another has replaced it",` +

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // TestEachPrefixOfAPlanKeepsEachRoute is the promise of the package, over pairs of stacks.
@@ -56,7 +57,7 @@ func newWorld() *world {
 }
 
 // run does all steps, each twice, and calls check after each.
-func (w *world) run(plan Plan, check func() error) error {
+func (w *world) run(plan steps.Plan, check func() error) error {
 	w.made = map[string]string{}
 	for i, step := range plan {
 		if err := w.await(step.Wait); err != nil {
@@ -234,7 +235,7 @@ func sharesService(wanted, seen stack.Stack) bool {
 // verify says what differs from what is wanted when all is done.
 func verify(w *world, wanted stack.Stack, over []Overflow, options Options) error {
 	if len(over) > 0 { // what went with a load balancer in front may have left room
-		var room Plan
+		var room steps.Plan
 		if room, over = Make(wanted, w.seen(), options); w.run(room, nothing) != nil {
 			return fmt.Errorf("planned again: %+v", room)
 		}
@@ -375,7 +376,7 @@ func explain(a, b genStack, room int) string {
 	return lines(plan)
 }
 
-func lines(plan Plan) string {
+func lines(plan steps.Plan) string {
 	var out strings.Builder
 	for i, step := range plan {
 		fmt.Fprintf(&out, "%d %s\n", i, step)

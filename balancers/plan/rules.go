@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // lowest is the lowest priority that a rule can have.
@@ -41,14 +42,14 @@ func (p *planner) addRules(l *listener) {
 
 // compact moves the rules up, in their order, for there is no room behind them.
 func (p *planner) compact(l *listener) int32 {
-	list := make([]RulePriority, 0, len(l.seen.Rules))
+	list := make([]steps.RulePriority, 0, len(l.seen.Rules))
 	for i, rule := range l.sorted() {
 		if rule.Priority != int32(i+1) {
-			list = append(list, RulePriority{ruleRef(l, rule), int32(i + 1)})
+			list = append(list, steps.RulePriority{Rule: ruleRef(l, rule), Priority: int32(i + 1)})
 		}
 		rule.Priority = int32(i + 1)
 	}
-	p.do("there is no room behind the last rule", SetPriorities{l.ref(), list})
+	p.do("there is no room behind the last rule", steps.SetPriorities{Listener: l.ref(), Priorities: list})
 	return int32(len(l.seen.Rules))
 }
 
@@ -65,7 +66,7 @@ func (p *planner) createRules(l *listener, bottom int32) {
 		}
 		part := l.part(i)
 		rule.Tags = p.ruleTags(rule.Tags, part)
-		p.do("a member wants it", CreateRule{l.ref(), rule, part})
+		p.do("a member wants it", steps.CreateRule{Listener: l.ref(), Rule: rule, Part: part})
 	}
 	p.routeSeen(l)
 }
@@ -98,27 +99,27 @@ func (p *planner) routeSeen(l *listener) {
 
 // prioritise moves all rules of a listener to their places at once, and the surplus behind them.
 func (p *planner) prioritise(l *listener) {
-	var list []RulePriority
+	var list []steps.RulePriority
 	for i, at := range l.places {
 		switch {
 		case at.seen == nil:
-			list = append(list, RulePriority{stack.Ref{Part: l.part(i)}, int32(i + 1)})
+			list = append(list, steps.RulePriority{Rule: stack.Ref{Part: l.part(i)}, Priority: int32(i + 1)})
 		case at.seen.Priority != int32(i+1):
-			list = append(list, RulePriority{ruleRef(l, at.seen), int32(i + 1)})
+			list = append(list, steps.RulePriority{Rule: ruleRef(l, at.seen), Priority: int32(i + 1)})
 		}
 	}
 	for i, rule := range l.surplus {
 		if place := int32(len(l.places) + i + 1); rule.Priority != place {
-			list = append(list, RulePriority{ruleRef(l, rule), place})
+			list = append(list, steps.RulePriority{Rule: ruleRef(l, rule), Priority: place})
 		}
 	}
-	p.do("the order differs", SetPriorities{l.ref(), list})
+	p.do("the order differs", steps.SetPriorities{Listener: l.ref(), Priorities: list})
 }
 
 // deleteRules deletes the surplus, the last first, so that the first that matches a request is the last to go.
 func (p *planner) deleteRules(l *listener) {
 	for i := len(l.surplus) - 1; i >= 0; i-- {
-		p.do("no member wants it", DeleteRule{ruleRef(l, l.surplus[i])})
+		p.do("no member wants it", steps.DeleteRule{Rule: ruleRef(l, l.surplus[i])})
 	}
 }
 

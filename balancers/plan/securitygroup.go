@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // sharedTag is the key of the resource tag of the security group that load balancers share.
@@ -46,10 +47,10 @@ func (p *planner) prepareSecurityGroups() {
 		if seen := p.seenSecurityGroup(part); seen != nil {
 			has = seen.Inbound
 		} else {
-			p.do("it does not exist", CreateSecurityGroup{group})
+			p.do("it does not exist", steps.CreateSecurityGroup{Group: group})
 		}
 		if missing := without(group.Inbound, has); len(missing) > 0 {
-			p.do("a member is to be reached", Authorize{ref, missing})
+			p.do("a member is to be reached", steps.Authorize{Group: ref, Rules: missing})
 		}
 	}
 }
@@ -64,7 +65,7 @@ func (p *planner) revoke() {
 		surplus := without(seen.Inbound, group.Inbound)
 		surplus = slices.DeleteFunc(surplus, func(rule stack.Inbound) bool { return p.keepsPort(rule.From) })
 		if len(surplus) > 0 {
-			p.do("no member wants it", Revoke{stack.Ref{ID: seen.ID, Part: p.partOf(seen)}, surplus})
+			p.do("no member wants it", steps.Revoke{Group: stack.Ref{ID: seen.ID, Part: p.partOf(seen)}, Rules: surplus})
 		}
 	}
 }
@@ -91,6 +92,6 @@ func (p *planner) deleteSecurityGroups() {
 		if group.Shared || isWanted && p.seenSecurityGroup(part).ID == group.ID {
 			continue
 		}
-		p.do("no load balancer needs it", DeleteSecurityGroup{stack.Ref{ID: group.ID, Part: part}})
+		p.do("no load balancer needs it", steps.DeleteSecurityGroup{Group: stack.Ref{ID: group.ID, Part: part}})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // formerTags are those of the incumbent's former versions, besides kubernetes.io/cluster/NAME. They are never removed.
@@ -69,7 +70,7 @@ func (p *planner) retag(of stack.Ref, wanted, seen map[string]string) {
 		}
 	}
 	if len(add) > 0 {
-		p.doLate("tags differ", Tag{of, add})
+		p.doLate("tags differ", steps.Tag{Of: of, Tags: add})
 	}
 	var remove []string
 	for _, key := range keys(seen) {
@@ -78,7 +79,7 @@ func (p *planner) retag(of stack.Ref, wanted, seen map[string]string) {
 		}
 	}
 	if len(remove) > 0 {
-		p.doLate("no member wants them", Untag{of, remove})
+		p.doLate("no member wants them", steps.Untag{Of: of, Keys: remove})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // route is a rule in its place, or a default action: what it does at this point of the plan, and what it is to do.
@@ -112,7 +113,7 @@ func (p *planner) isToBeSent(g *targetGroup) bool {
 }
 
 // swap has routes do what they may do now. The first change waits for what is given. It is false when there is nothing to change.
-func (p *planner) swap(routes []*route, done []*targetGroup, wait ...*Wait) (changed bool) {
+func (p *planner) swap(routes []*route, done []*targetGroup, wait ...*steps.Wait) (changed bool) {
 	for _, r := range routes {
 		to := r.final
 		to.Action = p.action(r.final.Action, r.now.Action, r.meanwhile, done)
@@ -125,13 +126,13 @@ func (p *planner) swap(routes []*route, done []*targetGroup, wait ...*Wait) (cha
 }
 
 // change has a route do something else.
-func (p *planner) change(r *route, to stack.Rule, wait ...*Wait) {
+func (p *planner) change(r *route, to stack.Rule, wait ...*steps.Wait) {
 	r.now = to
-	step := Step{Why: "it differs", Change: ModifyRule{r.rule, to}}
+	step := steps.Step{Why: "it differs", Change: steps.ModifyRule{Rule: r.rule, To: to}}
 	if r == r.listener.route {
 		listener := r.listener.wanted
 		listener.Default = to.Action
-		step = Step{Why: "its default action differs", Change: ModifyListener{r.listener.ref(), listener}}
+		step = steps.Step{Why: "its default action differs", Change: steps.ModifyListener{Listener: r.listener.ref(), To: listener}}
 	}
 	if len(wait) > 0 {
 		step.Wait = wait[0]
@@ -161,12 +162,12 @@ func (p *planner) takeOver(known []*targetGroup) {
 			continue
 		}
 		done = append(done, g)
-		var wait []*Wait
+		var wait []*steps.Wait
 		if slices.Contains(known, g) {
-			wait = []*Wait{{Healthy: g.ref(), Instead: instead}}
+			wait = []*steps.Wait{{Healthy: g.ref(), Instead: instead}}
 		}
 		if changed := p.swap(p.routes, done, wait...); !changed && len(wait) > 0 && p.isToBeSent(g) {
-			p.doAfter(*wait[0], "another has to be healthy too", Nothing{})
+			p.doAfter(*wait[0], "another has to be healthy too", steps.Nothing{})
 		}
 		p.deleteUnused()
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // targetGroup is one that is wanted.
@@ -208,10 +209,12 @@ func (p *planner) prepareTargetGroups() {
 		}
 		p.registerBehind(g)
 		if g.seen.HealthCheck != g.wanted.HealthCheck {
-			p.do("its health check differs", SetHealthCheck{g.ref(), g.wanted.HealthCheck, g.wanted.ProtocolVersion})
+			p.do("its health check differs", steps.SetHealthCheck{
+				Group: g.ref(), Check: g.wanted.HealthCheck, ProtocolVersion: g.wanted.ProtocolVersion,
+			})
 		}
 		if differ := differing(g.wanted.Attributes, g.wanted.Presets, g.seen.Attributes); len(differ) > 0 {
-			p.do("attributes differ", SetTargetGroupAttributes{g.ref(), differ})
+			p.do("attributes differ", steps.SetTargetGroupAttributes{Group: g.ref(), Attributes: differ})
 		}
 	}
 }
@@ -221,9 +224,9 @@ func (p *planner) createTargetGroup(g *targetGroup) {
 	if group.Name = g.name; g.before != nil || g.elsewhere != nil {
 		why = "it replaces one that cannot be changed"
 	}
-	p.do(why, CreateTargetGroup{group})
+	p.do(why, steps.CreateTargetGroup{Group: group})
 	if len(group.Attributes) > 0 {
-		p.do(why, SetTargetGroupAttributes{g.ref(), group.Attributes})
+		p.do(why, steps.SetTargetGroupAttributes{Group: g.ref(), Attributes: group.Attributes})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // world is what AWS and the cluster have, with what stands in front in the same lists. It refuses what they would.
@@ -53,7 +54,7 @@ func (w *world) id(kind string, ref stack.Ref) string {
 }
 
 // await makes true what a step waits for, or refuses to when it never would be.
-func (w *world) await(wait *Wait) error {
+func (w *world) await(wait *steps.Wait) error {
 	switch {
 	case wait == nil:
 	case wait.Healthy != (stack.Ref{}):
@@ -204,7 +205,7 @@ func (w *world) action(a stack.Action) stack.Action {
 }
 
 // do does a change, and then finds out which load balancer sends to which target group.
-func (w *world) do(change Change) error {
+func (w *world) do(change steps.Change) error {
 	if err := w.apply(change); err != nil {
 		return fmt.Errorf("%T %+v: %w", change, change, err)
 	}
@@ -242,25 +243,25 @@ func refers(b *stack.LoadBalancer, id string) bool {
 	return false
 }
 
-func (w *world) apply(change Change) error {
+func (w *world) apply(change steps.Change) error {
 	switch c := change.(type) {
-	case Nothing, SetHealthCheck, SetWebACL, SetClassicACL, Protect, Unprotect:
+	case steps.Nothing, steps.SetHealthCheck, steps.SetWebACL, steps.SetClassicACL, steps.Protect, steps.Unprotect:
 		return nil
-	case CreateSecurityGroup, Authorize, Revoke, DeleteSecurityGroup:
+	case steps.CreateSecurityGroup, steps.Authorize, steps.Revoke, steps.DeleteSecurityGroup:
 		return w.applySecurityGroup(change)
-	case CreateTargetGroup, SetTargetGroupAttributes, RegisterLoadBalancer, DeleteTargetGroup:
+	case steps.CreateTargetGroup, steps.SetTargetGroupAttributes, steps.RegisterLoadBalancer, steps.DeleteTargetGroup:
 		return w.applyTargetGroup(change)
-	case CreateBinding, UpdateBinding, DeleteBinding:
+	case steps.CreateBinding, steps.UpdateBinding, steps.DeleteBinding:
 		return w.applyBinding(change)
-	case SetIPAMPool, SetCapacity, CreateLoadBalancer, SetSubnets, SetSecurityGroups, SetAddressType, SetLoadBalancerAttributes, DeleteLoadBalancer:
+	case steps.SetIPAMPool, steps.SetCapacity, steps.CreateLoadBalancer, steps.SetSubnets, steps.SetSecurityGroups, steps.SetAddressType, steps.SetLoadBalancerAttributes, steps.DeleteLoadBalancer:
 		return w.applyLoadBalancer(change)
-	case CreateListener, ModifyListener, SetListenerAttributes, AddCertificate, RemoveCertificate, DeleteListener:
+	case steps.CreateListener, steps.ModifyListener, steps.SetListenerAttributes, steps.AddCertificate, steps.RemoveCertificate, steps.DeleteListener:
 		return w.applyListener(change)
-	case CreateRule, ModifyRule, SetPriorities, DeleteRule:
+	case steps.CreateRule, steps.ModifyRule, steps.SetPriorities, steps.DeleteRule:
 		return w.applyRule(change)
-	case Tag:
+	case steps.Tag:
 		return w.retag(c.Of, c.Tags, nil)
-	case Untag:
+	case steps.Untag:
 		return w.retag(c.Of, nil, c.Keys)
 	}
 	return fmt.Errorf("unknown change")
@@ -298,7 +299,7 @@ func (w *world) retag(of stack.Ref, add map[string]string, remove []string) erro
 	return nil
 }
 
-func (w *world) applySecurityGroup(change Change) error {
+func (w *world) applySecurityGroup(change steps.Change) error {
 	find := func(ref stack.Ref) *stack.SecurityGroup {
 		for i := range w.SecurityGroups {
 			if w.SecurityGroups[i].ID == w.id("sg", ref) {
@@ -308,22 +309,22 @@ func (w *world) applySecurityGroup(change Change) error {
 		return nil
 	}
 	switch c := change.(type) {
-	case CreateSecurityGroup:
+	case steps.CreateSecurityGroup:
 		if slices.ContainsFunc(w.SecurityGroups, func(g stack.SecurityGroup) bool { return g.Name == c.Group.Name }) {
 			return nil
 		}
 		c.Group.ID, c.Group.Inbound = w.make("sg", c.Group.Tags["ingress.k8s.aws/resource"]), nil
 		w.SecurityGroups = append(w.SecurityGroups, c.Group)
-	case Authorize:
+	case steps.Authorize:
 		g := find(c.Group)
 		if g == nil {
 			return fmt.Errorf("no such group")
 		}
 		g.Inbound = append(slices.Clone(g.Inbound), without(c.Rules, g.Inbound)...)
-	case Revoke:
+	case steps.Revoke:
 		g := find(c.Group)
 		g.Inbound = without(g.Inbound, c.Rules)
-	case DeleteSecurityGroup:
+	case steps.DeleteSecurityGroup:
 		for _, b := range w.LoadBalancers {
 			if slices.ContainsFunc(b.SecurityGroups, func(r stack.Ref) bool { return r.ID == c.Group.ID }) {
 				return fmt.Errorf("in use")
@@ -334,9 +335,9 @@ func (w *world) applySecurityGroup(change Change) error {
 	return nil
 }
 
-func (w *world) applyTargetGroup(change Change) error {
+func (w *world) applyTargetGroup(change steps.Change) error {
 	switch c := change.(type) {
-	case CreateTargetGroup:
+	case steps.CreateTargetGroup:
 		for _, g := range w.TargetGroups {
 			if g.Name == c.Group.Name {
 				if g.ARN == w.made["tg"+c.Group.Part] {
@@ -348,10 +349,10 @@ func (w *world) applyTargetGroup(change Change) error {
 		c.Group.ARN, c.Group.Owner, c.Group.SpareName, c.Group.Attributes = w.make("tg", c.Group.Part), "", "", map[string]string{}
 		c.Group.Target, c.Group.TargetPort = stack.Ref{}, 0
 		w.TargetGroups = append(w.TargetGroups, c.Group)
-	case SetTargetGroupAttributes:
+	case steps.SetTargetGroupAttributes:
 		g := w.group(w.id("tg", c.Group))
 		g.Attributes = merged(g.Attributes, c.Attributes)
-	case RegisterLoadBalancer:
+	case steps.RegisterLoadBalancer:
 		g, b := w.group(w.id("tg", c.Group)), w.balancer(c.Target)
 		if g == nil || b == nil || !slices.ContainsFunc(b.Listeners, func(l stack.Listener) bool { return l.Port == c.Port }) {
 			return fmt.Errorf("nobody listens at port %d", c.Port)
@@ -360,7 +361,7 @@ func (w *world) applyTargetGroup(change Change) error {
 			return fmt.Errorf("a second target")
 		}
 		g.Target, g.TargetPort = stack.Ref{ID: b.ARN}, c.Port
-	case DeleteTargetGroup:
+	case steps.DeleteTargetGroup:
 		for _, b := range w.LoadBalancers {
 			if refers(&b, c.Group.ID) {
 				return fmt.Errorf("in use")
@@ -381,12 +382,12 @@ func merged(a, b map[string]string) map[string]string {
 	return c
 }
 
-func (w *world) applyBinding(change Change) error {
+func (w *world) applyBinding(change steps.Change) error {
 	find := func(namespace, name string) int {
 		return slices.IndexFunc(w.Bindings, func(b stack.Binding) bool { return b.Namespace == namespace && b.Name == name })
 	}
 	switch c := change.(type) {
-	case CreateBinding:
+	case steps.CreateBinding:
 		group := stack.Ref{ID: w.id("tg", c.Binding.Group)}
 		if w.group(group.ID) == nil {
 			return fmt.Errorf("no target group")
@@ -399,11 +400,11 @@ func (w *world) applyBinding(change Change) error {
 		}
 		c.Binding.Group, c.Binding.Spec.Peer = group, stack.Ref{ID: w.id("sg", c.Binding.Spec.Peer)}
 		w.Bindings = append(w.Bindings, c.Binding)
-	case UpdateBinding:
+	case steps.UpdateBinding:
 		i := find(c.Binding.Namespace, c.Binding.Name)
 		c.Binding.Group, c.Binding.Spec.Peer = stack.Ref{ID: w.id("tg", c.Binding.Group)}, stack.Ref{ID: w.id("sg", c.Binding.Spec.Peer)}
 		w.Bindings[i] = c.Binding
-	case DeleteBinding:
+	case steps.DeleteBinding:
 		if i := find(c.Namespace, c.Name); i >= 0 {
 			w.Bindings = slices.Delete(slices.Clone(w.Bindings), i, i+1)
 		}
@@ -411,9 +412,9 @@ func (w *world) applyBinding(change Change) error {
 	return nil
 }
 
-func (w *world) applyLoadBalancer(change Change) error {
+func (w *world) applyLoadBalancer(change steps.Change) error {
 	switch c := change.(type) {
-	case CreateLoadBalancer:
+	case steps.CreateLoadBalancer:
 		for _, b := range w.LoadBalancers {
 			if b.Name == c.LoadBalancer.Name {
 				if b.ARN == w.made["lb"+b.Part()] {
@@ -432,24 +433,24 @@ func (w *world) applyLoadBalancer(change Change) error {
 		if client := map[bool]*string{false: &w.client, true: &w.inFront}[b.Network]; *client == "" {
 			*client = b.ARN
 		}
-	case SetSubnets:
+	case steps.SetSubnets:
 		w.balancer(c.LoadBalancer).Subnets = c.Subnets
-	case SetSecurityGroups:
+	case steps.SetSecurityGroups:
 		b := w.balancer(c.LoadBalancer)
 		b.SecurityGroups = nil
 		for _, ref := range c.Groups {
 			b.SecurityGroups = append(b.SecurityGroups, stack.Ref{ID: w.id("sg", ref)})
 		}
-	case SetAddressType:
+	case steps.SetAddressType:
 		w.balancer(c.LoadBalancer).AddressType = c.AddressType
-	case SetIPAMPool:
+	case steps.SetIPAMPool:
 		w.balancer(c.LoadBalancer).IPAMPool = c.Pool
-	case SetCapacity:
+	case steps.SetCapacity:
 		w.balancer(c.LoadBalancer).Capacity = &c.Units
-	case SetLoadBalancerAttributes:
+	case steps.SetLoadBalancerAttributes:
 		b := w.balancer(c.LoadBalancer)
 		b.Attributes = merged(b.Attributes, c.Attributes)
-	case DeleteLoadBalancer:
+	case steps.DeleteLoadBalancer:
 		if w.isTarget(c.LoadBalancer.ID, 0) {
 			return fmt.Errorf("a load balancer in front still sends to it")
 		}
@@ -458,9 +459,9 @@ func (w *world) applyLoadBalancer(change Change) error {
 	return nil
 }
 
-func (w *world) applyListener(change Change) error {
+func (w *world) applyListener(change steps.Change) error {
 	switch c := change.(type) {
-	case CreateListener:
+	case steps.CreateListener:
 		b := w.balancer(c.LoadBalancer)
 		if b == nil {
 			return fmt.Errorf("no load balancer")
@@ -473,7 +474,7 @@ func (w *world) applyListener(change Change) error {
 		l.Certificates, l.Default = l.Certificates[:min(1, len(l.Certificates))], w.action(l.Default)
 		b.Listeners = append(b.Listeners, l)
 		return nil
-	case ModifyListener:
+	case steps.ModifyListener:
 		_, l := w.listener(c.Listener)
 		if c.To.Protocol == "HTTP" && slices.ContainsFunc(l.Rules, func(r stack.Rule) bool { return r.Action.Auth != nil }) {
 			return fmt.Errorf("a rule has an authentication")
@@ -488,10 +489,10 @@ func (w *world) applyListener(change Change) error {
 		} else {
 			l.Certificates = nil
 		}
-	case SetListenerAttributes:
+	case steps.SetListenerAttributes:
 		_, l := w.listener(c.Listener)
 		l.Attributes = merged(l.Attributes, c.Attributes)
-	case AddCertificate:
+	case steps.AddCertificate:
 		_, l := w.listener(c.Listener)
 		if l.Protocol != "HTTPS" {
 			return fmt.Errorf("a certificate for %s", l.Protocol)
@@ -499,13 +500,13 @@ func (w *world) applyListener(change Change) error {
 		if !slices.Contains(l.Certificates, c.Certificate) {
 			l.Certificates = append(slices.Clone(l.Certificates), c.Certificate)
 		}
-	case RemoveCertificate:
+	case steps.RemoveCertificate:
 		_, l := w.listener(c.Listener)
 		if first(l.Certificates) == c.Certificate {
 			return fmt.Errorf("the default certificate")
 		}
 		l.Certificates = slices.DeleteFunc(slices.Clone(l.Certificates), func(s string) bool { return s == c.Certificate })
-	case DeleteListener:
+	case steps.DeleteListener:
 		if b, l := w.listener(c.Listener); l != nil {
 			if w.isTarget(b.ARN, l.Port) {
 				return fmt.Errorf("a load balancer in front still sends to it")
@@ -516,9 +517,9 @@ func (w *world) applyListener(change Change) error {
 	return nil
 }
 
-func (w *world) applyRule(change Change) error {
+func (w *world) applyRule(change steps.Change) error {
 	switch c := change.(type) {
-	case CreateRule:
+	case steps.CreateRule:
 		_, l := w.listener(c.Listener)
 		if l == nil {
 			return fmt.Errorf("no listener")
@@ -539,10 +540,10 @@ func (w *world) applyRule(change Change) error {
 			return fmt.Errorf("priority out of range")
 		}
 		l.Rules = append(l.Rules, c.Rule)
-	case ModifyRule:
+	case steps.ModifyRule:
 		r := w.rule(c.Rule)
 		r.Conditions, r.Action, r.Transforms = c.To.Conditions, w.action(c.To.Action), c.To.Transforms
-	case SetPriorities:
+	case steps.SetPriorities:
 		_, l := w.listener(c.Listener)
 		for _, p := range c.Priorities {
 			w.rule(p.Rule).Priority = p.Priority
@@ -554,7 +555,7 @@ func (w *world) applyRule(change Change) error {
 			}
 			taken[r.Priority] = true
 		}
-	case DeleteRule:
+	case steps.DeleteRule:
 		for i := range w.LoadBalancers {
 			for j := range w.LoadBalancers[i].Listeners {
 				l := &w.LoadBalancers[i].Listeners[j]

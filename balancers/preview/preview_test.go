@@ -28,6 +28,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -75,7 +76,7 @@ func newPreview(t *testing.T, aws *account, documents string, more ...client.Obj
 	snapshot := NewSnapshot(c, nil)
 	return &Preview{Snapshot: snapshot, Reconciler: &balancers.Reconciler{
 		Client: snapshot, Clock: testingclock.NewFakeClock(time.Unix(1_700_000_000, 0)), View: aws, Facts: aws,
-		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
+		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 			return plan.Make(wanted, seen, plan.Options{})
 		}),
 		Options: input.DefaultOptions("prod", "vpc-1"), Class: "alb",
@@ -285,7 +286,7 @@ func TestATakeOverWithNothingToDoSaysSo(t *testing.T) {
 			"0 steps, and 1 write to Ingresses. Nothing is to be said of 0 other groups.\n",
 	} {
 		p := newPreview(t, &account{seen: map[string]stack.Stack{"edge": seen}}, webService+documents)
-		p.Reconciler.Planner = balancers.PlannerFunc(func(stack.Stack, stack.Stack) (plan.Plan, []plan.Overflow) { return nil, nil })
+		p.Reconciler.Planner = balancers.PlannerFunc(func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return nil, nil })
 		report := must(t)(p.All(t.Context()))
 		if got := text(t, report); got != want || report.Changes != strings.HasPrefix(want, "Group") || report.IsFaulty() {
 			t.Errorf("changes %t, got\n%s\nwant\n%s", report.Changes, got, want)

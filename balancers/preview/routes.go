@@ -19,6 +19,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -54,7 +55,7 @@ func RoutesOf(ctx context.Context, c client.Client, class string, key client.Obj
 	options.DefaultTargetType = "ip" // which wants no node port, where nothing says which
 	reconciler := &balancers.Reconciler{
 		Client: snapshot, Clock: clock.RealClock{}, View: nowhere{}, Facts: nowhere{}, Secrets: nowhere{}, Class: class, Options: options,
-		Planner: balancers.PlannerFunc(func(stack.Stack, stack.Stack) (plan.Plan, []plan.Overflow) { return nil, nil }),
+		Planner: balancers.PlannerFunc(func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return nil, nil }),
 	}
 	out := Routes{}
 	if entries := object.Status.LoadBalancer.Ingress; len(entries) > 0 {
@@ -96,7 +97,7 @@ func (r *Routes) take(member string, wanted stack.Stack) {
 		for _, listener := range balancer.Listeners {
 			for _, rule := range listener.Rules {
 				if rule.Owner == member {
-					r.add(plan.RuleText(rule), listener.Port)
+					r.add(steps.RuleText(rule), listener.Port)
 				}
 			}
 		}

@@ -31,6 +31,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/secrets"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 	"github.com/targetgate/targetgate/webhook/ingresses"
 )
 
@@ -241,7 +242,7 @@ func newReconciler(opts *options, calls provisionCalls, c client.Client) *balanc
 			Certificates: &account.Issued{ACM: calls.acm, Clock: now},
 			Issuer:       newIssuer(opts, calls),
 		},
-		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (plan.Plan, []plan.Overflow) {
+		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 			return plan.Make(wanted, seen, o.planOptions())
 		}),
 		Options: o.Ingress, Class: o.Class, MaxConcurrentReconciles: o.Workers, DriftInterval: o.DriftInterval,

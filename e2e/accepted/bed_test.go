@@ -34,6 +34,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -144,7 +145,7 @@ func (c *cloud) facts() input.AWS {
 
 // refusal is what AWS has refused.
 type refusal struct {
-	step plan.Step
+	step steps.Step
 	err  error
 }
 
@@ -157,30 +158,30 @@ func (c *cloud) apply(t testing.TB, wanted stack.Stack) (refusals []refusal) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps, overflow := plan.Make(wanted, seen, plan.Options{})
+	planned, overflow := plan.Make(wanted, seen, plan.Options{})
 	if len(overflow) > 0 {
 		t.Errorf("the load balancer has no room for %v", overflow)
 	}
-	result := c.applier.Run(t.Context(), apply.Pass{ID: wanted.ID, Plan: steps, Unsettled: func(string) time.Duration { return 0 }})
+	result := c.applier.Run(t.Context(), apply.Pass{ID: wanted.ID, Plan: planned, Unsettled: func(string) time.Duration { return 0 }})
 	for _, failure := range append(slices.Clone(result.Failures), result.Later...) {
 		refusals = append(refusals, refusal{failure.Step, failure.Err})
 		if !awserr.IsDefinite(failure.Err) {
 			t.Errorf("no answer of AWS: %v", refusals[len(refusals)-1])
 		}
 	}
-	if len(refusals) == 0 && len(result.Done) != len(steps) {
-		t.Errorf("%d of %d steps were done; waits for %+v, left out %v", len(result.Done), len(steps), result.Waits, result.LeftOut)
+	if len(refusals) == 0 && len(result.Done) != len(planned) {
+		t.Errorf("%d of %d steps were done; waits for %+v, left out %v", len(result.Done), len(planned), result.Waits, result.LeftOut)
 	}
 	return refusals
 }
 
 // again is what is wanted in a second pass, which reads what there is, with its steps.
-func (c *cloud) again(t testing.TB, in input.Input) (stack.Stack, plan.Plan) {
+func (c *cloud) again(t testing.TB, in input.Input) (stack.Stack, steps.Plan) {
 	t.Helper()
 	in.Seen = c.seen(t, in)
 	wanted, _ := ingress.Build(in)
-	steps, _ := plan.Make(wanted, in.Seen, plan.Options{})
-	return wanted, steps
+	planned, _ := plan.Make(wanted, in.Seen, plan.Options{})
+	return wanted, planned
 }
 
 // seen is what there is, in full as far as it is compared with what is wanted.

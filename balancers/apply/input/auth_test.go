@@ -11,8 +11,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // A client secret that is not known stays what it is, and one that is known is sent.
@@ -21,7 +21,7 @@ func TestClientSecretIsSentWhenItIsKnown(t *testing.T) {
 		rule := stack.Rule{Action: stack.Action{
 			Auth: &stack.Auth{OIDC: &stack.OIDC{ClientID: "id", Secret: secret}}, Fixed: &stack.FixedResponse{Status: "200"},
 		}}
-		in, err := ModifyRule(plan.ModifyRule{To: rule})
+		in, err := ModifyRule(steps.ModifyRule{To: rule})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,12 +48,12 @@ func TestClientSecretIsNotPrinted(t *testing.T) {
 
 func TestTransformsAreReplacedOrTakenOff(t *testing.T) {
 	action := stack.Action{Fixed: &stack.FixedResponse{Status: "200"}}
-	in, _ := ModifyRule(plan.ModifyRule{To: stack.Rule{Action: action}})
+	in, _ := ModifyRule(steps.ModifyRule{To: stack.Rule{Action: action}})
 	if !aws.ToBool(in.ResetTransforms) || in.Transforms != nil {
 		t.Errorf("without: reset %v, transforms %v", aws.ToBool(in.ResetTransforms), in.Transforms)
 	}
 	rule := stack.Rule{Action: action, Transforms: []stack.Transform{{Type: "url-rewrite", Rewrites: []stack.Rewrite{{Regex: "a", Replace: "b"}}}}}
-	in, _ = ModifyRule(plan.ModifyRule{To: rule})
+	in, _ = ModifyRule(steps.ModifyRule{To: rule})
 	if in.ResetTransforms != nil || *in.Transforms[0].UrlRewriteConfig.Rewrites[0].Replace != "b" {
 		t.Errorf("with: reset %v, transforms %v", in.ResetTransforms, in.Transforms)
 	}

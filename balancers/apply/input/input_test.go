@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // exported compares the fields that are on the wire.
@@ -108,8 +108,8 @@ func TestWhatIsMadeHasItsTagsInTheCall(t *testing.T) {
 	tags := map[string]string{"b": "2", "a": "1"}
 	want := []types.Tag{{Key: aws.String("a"), Value: aws.String("1")}, {Key: aws.String("b"), Value: aws.String("2")}}
 	action := stack.Action{Fixed: &stack.FixedResponse{Status: "404"}}
-	listener, _ := CreateListener(plan.CreateListener{Listener: stack.Listener{Tags: tags, Default: action}})
-	rule, _ := CreateRule(plan.CreateRule{Rule: stack.Rule{Tags: tags, Action: action}})
+	listener, _ := CreateListener(steps.CreateListener{Listener: stack.Listener{Tags: tags, Default: action}})
+	rule, _ := CreateRule(steps.CreateRule{Rule: stack.Rule{Tags: tags, Action: action}})
 	for name, got := range map[string][]types.Tag{
 		"load balancer": CreateLoadBalancer(stack.LoadBalancer{Tags: tags}).Tags,
 		"target group":  CreateTargetGroup(stack.TargetGroup{Tags: tags}, "vpc").Tags,
@@ -142,12 +142,12 @@ func TestListenersHaveTheirFirstCertificateAsDefault(t *testing.T) {
 		Port: 443, Protocol: "HTTPS", SSLPolicy: "policy", Certificates: []string{"first", "second"},
 		Default: stack.Action{Fixed: &stack.FixedResponse{Status: "404"}},
 	}
-	in, err := ModifyListener(plan.ModifyListener{Listener: stack.Ref{ID: "arn"}, To: listener})
+	in, err := ModifyListener(steps.ModifyListener{Listener: stack.Ref{ID: "arn"}, To: listener})
 	if err != nil || len(in.Certificates) != 1 || *in.Certificates[0].CertificateArn != "first" || *in.SslPolicy != "policy" || *in.Port != 443 {
 		t.Errorf("error %v, input %+v", err, in)
 	}
 	listener.Protocol, listener.SSLPolicy, listener.Certificates = "HTTP", "", nil
-	if in, err = ModifyListener(plan.ModifyListener{To: listener}); err != nil || in.Certificates != nil || in.SslPolicy != nil {
+	if in, err = ModifyListener(steps.ModifyListener{To: listener}); err != nil || in.Certificates != nil || in.SslPolicy != nil {
 		t.Errorf("error %v, HTTP listener %+v", err, in)
 	}
 }

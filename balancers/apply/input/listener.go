@@ -8,12 +8,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // CreateListener has the default certificate of those the listener is to have.
-func CreateListener(c plan.CreateListener) (*elasticloadbalancingv2.CreateListenerInput, error) {
+func CreateListener(c steps.CreateListener) (*elasticloadbalancingv2.CreateListenerInput, error) {
 	actions, err := Actions(c.Listener.Default)
 	return &elasticloadbalancingv2.CreateListenerInput{
 		LoadBalancerArn: aws.String(c.LoadBalancer.ID),
@@ -29,7 +29,7 @@ func CreateListener(c plan.CreateListener) (*elasticloadbalancingv2.CreateListen
 }
 
 // ModifyListener has all that CreateListener has, apart from the tags.
-func ModifyListener(c plan.ModifyListener) (*elasticloadbalancingv2.ModifyListenerInput, error) {
+func ModifyListener(c steps.ModifyListener) (*elasticloadbalancingv2.ModifyListenerInput, error) {
 	actions, err := Actions(c.To.Default)
 	return &elasticloadbalancingv2.ModifyListenerInput{
 		ListenerArn:    aws.String(c.Listener.ID),
@@ -73,7 +73,7 @@ func Certificates(arn string) []types.Certificate {
 }
 
 // CreateRule has the priority of the rule.
-func CreateRule(c plan.CreateRule) (*elasticloadbalancingv2.CreateRuleInput, error) {
+func CreateRule(c steps.CreateRule) (*elasticloadbalancingv2.CreateRuleInput, error) {
 	conditions, err := Conditions(c.Rule.Conditions)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func CreateRule(c plan.CreateRule) (*elasticloadbalancingv2.CreateRuleInput, err
 }
 
 // ModifyRule takes transforms off when none is wanted.
-func ModifyRule(c plan.ModifyRule) (*elasticloadbalancingv2.ModifyRuleInput, error) {
+func ModifyRule(c steps.ModifyRule) (*elasticloadbalancingv2.ModifyRuleInput, error) {
 	conditions, err := Conditions(c.To.Conditions)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func ModifyRule(c plan.ModifyRule) (*elasticloadbalancingv2.ModifyRuleInput, err
 }
 
 // SetRulePriorities is one call for all of them.
-func SetRulePriorities(c plan.SetPriorities) *elasticloadbalancingv2.SetRulePrioritiesInput {
+func SetRulePriorities(c steps.SetPriorities) *elasticloadbalancingv2.SetRulePrioritiesInput {
 	in := &elasticloadbalancingv2.SetRulePrioritiesInput{}
 	for _, p := range c.Priorities {
 		in.RulePriorities = append(in.RulePriorities, types.RulePriorityPair{RuleArn: aws.String(p.Rule.ID), Priority: aws.Int32(p.Priority)})

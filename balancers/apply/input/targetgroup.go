@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // CreateTargetGroup has no attributes: AWS takes them in a call of their own.
@@ -45,7 +45,7 @@ func someNumber(n int32) *int32 {
 }
 
 // ModifyTargetGroup changes the health check.
-func ModifyTargetGroup(c plan.SetHealthCheck) *elasticloadbalancingv2.ModifyTargetGroupInput {
+func ModifyTargetGroup(c steps.SetHealthCheck) *elasticloadbalancingv2.ModifyTargetGroupInput {
 	return &elasticloadbalancingv2.ModifyTargetGroupInput{
 		TargetGroupArn:             aws.String(c.Group.ID),
 		HealthCheckEnabled:         aws.Bool(true),
@@ -68,7 +68,7 @@ func matcher(codes, version string) *types.Matcher {
 }
 
 // ModifyTargetGroupAttributes has the attributes in the order of their keys, as those of the others below are.
-func ModifyTargetGroupAttributes(c plan.SetTargetGroupAttributes) *elasticloadbalancingv2.ModifyTargetGroupAttributesInput {
+func ModifyTargetGroupAttributes(c steps.SetTargetGroupAttributes) *elasticloadbalancingv2.ModifyTargetGroupAttributesInput {
 	in := &elasticloadbalancingv2.ModifyTargetGroupAttributesInput{TargetGroupArn: aws.String(c.Group.ID)}
 	for key, value := range sorted(c.Attributes) {
 		in.Attributes = append(in.Attributes, types.TargetGroupAttribute{Key: aws.String(key), Value: aws.String(value)})
@@ -77,7 +77,7 @@ func ModifyTargetGroupAttributes(c plan.SetTargetGroupAttributes) *elasticloadba
 }
 
 // ModifyLoadBalancerAttributes is as ModifyTargetGroupAttributes.
-func ModifyLoadBalancerAttributes(c plan.SetLoadBalancerAttributes) *elasticloadbalancingv2.ModifyLoadBalancerAttributesInput {
+func ModifyLoadBalancerAttributes(c steps.SetLoadBalancerAttributes) *elasticloadbalancingv2.ModifyLoadBalancerAttributesInput {
 	in := &elasticloadbalancingv2.ModifyLoadBalancerAttributesInput{LoadBalancerArn: aws.String(c.LoadBalancer.ID)}
 	for key, value := range sorted(c.Attributes) {
 		in.Attributes = append(in.Attributes, types.LoadBalancerAttribute{Key: aws.String(key), Value: aws.String(value)})
@@ -86,7 +86,7 @@ func ModifyLoadBalancerAttributes(c plan.SetLoadBalancerAttributes) *elasticload
 }
 
 // ModifyListenerAttributes is as ModifyTargetGroupAttributes.
-func ModifyListenerAttributes(c plan.SetListenerAttributes) *elasticloadbalancingv2.ModifyListenerAttributesInput {
+func ModifyListenerAttributes(c steps.SetListenerAttributes) *elasticloadbalancingv2.ModifyListenerAttributesInput {
 	in := &elasticloadbalancingv2.ModifyListenerAttributesInput{ListenerArn: aws.String(c.Listener.ID)}
 	for key, value := range sorted(c.Attributes) {
 		in.Attributes = append(in.Attributes, types.ListenerAttribute{Key: aws.String(key), Value: aws.String(value)})
