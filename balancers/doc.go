@@ -5,7 +5,8 @@
 // order:
 //
 //	ingress    what Ingresses say: their group, their annotations, the stack that they want
-//	account    the stack that is seen, in one view of the AWS account for all groups
+//	lookup     what that needs to know of the AWS account
+//	account    the stack that is seen, in one view of the account for all groups
 //	plan       by which steps the one becomes the other, and what each waits for
 //	apply      does the steps
 //	preview    says what would be done, and does nothing

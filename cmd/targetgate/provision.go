@@ -28,6 +28,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/secrets"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -211,7 +212,7 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 	if len(opts.WatchNamespaces) == 0 {
 		reconciler.Stacks = view
 	}
-	if issuer := reconciler.Facts.(*balancers.Lookup).Issuer; issuer != nil { //nolint:forcetypeassert // newReconciler makes it
+	if issuer := reconciler.Facts.(*lookup.Lookup).Issuer; issuer != nil { //nolint:forcetypeassert // newReconciler makes it
 		reconciler.Issuer = issuer
 	}
 	reconciler.Applier = &apply.Applier{
@@ -235,7 +236,7 @@ func newReconciler(opts *options, calls provisionCalls, c client.Client) *balanc
 			ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield, Clock: now,
 			Cluster: opts.ClusterName, VPC: vpc, Interval: o.DriftInterval,
 		},
-		Facts: &balancers.Lookup{
+		Facts: &lookup.Lookup{
 			Network: &account.Network{
 				EC2: calls.ec2, ELB: calls.elb, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield, Clock: now, VPC: vpc,
 			},

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package balancers
+package lookup
 
 import (
 	"context"
@@ -24,9 +24,7 @@ type Lookup struct {
 	Issuer *issue.Issuer
 }
 
-var _ Facts = (*Lookup)(nil)
-
-// Lookup implements Facts. That certificates are not known is no error: it concerns the members that need them alone.
+// Lookup implements balancers.Facts. That certificates are not known is no error: it concerns the members that need them alone.
 func (l *Lookup) Lookup(ctx context.Context, id stack.ID, needs input.Needs) (out input.AWS, err error) {
 	if needs.Subnets {
 		if err := l.subnets(ctx, &out); err != nil {
