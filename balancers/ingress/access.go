@@ -21,7 +21,7 @@ type access struct {
 	peer   stack.Ref             // empty where targets' rules are the user's business
 }
 
-func (d *draft) access() access {
+func (d listenerBuilder) access() access {
 	given, options := d.List(annotation.SecurityGroups.Name), &d.in.Options
 	manage := d.Get(annotation.ManageBackendRules.Name, reading.YesNo(options.ManageBackendRules)) == "true"
 	var a access
@@ -46,7 +46,7 @@ func (d *draft) access() access {
 }
 
 // managed is the security group that is made for the load balancer.
-func (d *draft) managed() stack.SecurityGroup {
+func (d listenerBuilder) managed() stack.SecurityGroup {
 	return stack.SecurityGroup{
 		Name:        input.SecurityGroupName(d.in.Options.Cluster, d.in.Group),
 		Description: "[k8s] Managed SecurityGroup for LoadBalancer",
@@ -68,7 +68,7 @@ func shared(options *input.Options) stack.SecurityGroup {
 }
 
 // inbound are the rules of the security group: one for each port and source. Those of ports on which only held members listen stay.
-func (d *draft) inbound() []stack.Inbound {
+func (d listenerBuilder) inbound() []stack.Inbound {
 	var rules []stack.Inbound
 	add := func(port int32, source string) {
 		rule := stack.Inbound{From: port, To: port, Protocol: "tcp", Source: source}
@@ -91,7 +91,7 @@ func (d *draft) inbound() []stack.Inbound {
 }
 
 // sources are who may send to a port. IPv6 is for load balancers that have it.
-func (d *draft) sources(port int32) []string {
+func (d listenerBuilder) sources(port int32) []string {
 	cidrs, lists := d.List(reading.OfPort(annotation.InboundCIDRs.Name, port)), d.List(reading.OfPort(annotation.PrefixLists.Name, port))
 	if len(cidrs)+len(lists) == 0 {
 		cidrs = []string{"0.0.0.0/0", "::/0"}

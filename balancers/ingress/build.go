@@ -31,7 +31,7 @@ func Build(in input.Input) (stack.Stack, []annotation.Fault) {
 	reading.AddSeenFallbacks(&in, all, seen)
 	for {
 		d := newDraft(&in, all, seen)
-		late := d.check()
+		late := checker{d}.check()
 		if len(late) == 0 {
 			return d.stack(), d.faults()
 		}
@@ -73,7 +73,7 @@ func newDraft(in *input.Input, all []*reading.Reading, seen map[string]reading.V
 		}
 	}
 	d.keep()
-	d.listeners = d.buildListeners()
+	d.listeners = listenerBuilder{d}.buildListeners()
 	return d
 }
 
@@ -124,7 +124,7 @@ func (d *draft) stack() stack.Stack {
 	if len(d.built) == 0 {
 		return out
 	}
-	access, attributes := d.access(), d.Keys(annotation.LoadBalancerAttributes.Name)
+	access, attributes := listenerBuilder{d}.access(), d.Keys(annotation.LoadBalancerAttributes.Name)
 	out.SecurityGroups = access.made
 	out.LoadBalancers = []stack.LoadBalancer{{
 		Name:      d.name(),
@@ -140,7 +140,7 @@ func (d *draft) stack() stack.Stack {
 		IPAMPool:       d.Get(annotation.IPAMPool.Name, ""),
 		CustomerPool:   d.Get(annotation.CustomerPool.Name, ""),
 		Capacity:       d.capacity(),
-		Listeners:      d.stackListeners(),
+		Listeners:      listenerBuilder{d}.stackListeners(),
 	}}
 	out.Front = d.front
 	if d.front != nil && len(d.front.LoadBalancers[0].SecurityGroups) == 0 {
@@ -213,6 +213,19 @@ func (d *draft) faults() []annotation.Fault {
 		}
 		faults = append(faults, r.Warnings...)
 		faults = append(faults, warned[r]...)
+	}
+	return faults
+}
+
+// voters have a fault of what they say of the setting.
+func (d *draft) voters(setting, reason string) map[*reading.Reading]annotation.Fault {
+	faults := map[*reading.Reading]annotation.Fault{}
+	for _, r := range d.built {
+		if vote, ok := r.Votes[setting]; ok {
+			fault := vote.From
+			fault.Reason = reason
+			faults[r] = fault
+		}
 	}
 	return faults
 }

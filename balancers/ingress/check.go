@@ -13,12 +13,15 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
 )
 
+// checker finds members of a draft that must be held, as what they ask for does not fit the rest.
+type checker struct{ *draft }
+
 // check is what is wrong with members in the light of what the group agrees on. The first kind of fault is enough: what follows is checked
 // without the members that have it. It finds the subnets of the load balancer, too.
-func (d *draft) check() map[*reading.Reading]annotation.Fault {
+func (d checker) check() map[*reading.Reading]annotation.Fault {
 	for _, check := range []func() map[*reading.Reading]annotation.Fault{
 		d.checkAddressType, d.checkPool, d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkCertificates,
-		d.checkSubnets, d.checkCustomerPool, d.checkQuotas, d.checkFront,
+		d.checkSubnets, d.checkCustomerPool, d.checkQuotas, frontBuilder(d).checkFront,
 	} {
 		if faults := check(); len(faults) > 0 {
 			return faults
@@ -28,7 +31,7 @@ func (d *draft) check() map[*reading.Reading]annotation.Fault {
 }
 
 // checkAddressType finds load balancers that are to have no public addresses of one family where there are none of the other.
-func (d *draft) checkAddressType() map[*reading.Reading]annotation.Fault {
+func (d checker) checkAddressType() map[*reading.Reading]annotation.Fault {
 	if d.addressType() != annotation.OnlyPublicIPv6 || d.scheme() == annotation.InternetFacing {
 		return nil
 	}
@@ -37,7 +40,7 @@ func (d *draft) checkAddressType() map[*reading.Reading]annotation.Fault {
 }
 
 // checkPool finds pools of public addresses for load balancers without any.
-func (d *draft) checkPool() map[*reading.Reading]annotation.Fault {
+func (d checker) checkPool() map[*reading.Reading]annotation.Fault {
 	if _, ok := d.Votes[annotation.IPAMPool.Name]; !ok || d.scheme() == annotation.InternetFacing {
 		return nil
 	}
@@ -46,7 +49,7 @@ func (d *draft) checkPool() map[*reading.Reading]annotation.Fault {
 }
 
 // checkCustomerPool finds pools of a customer's own addresses for load balancers that are created elsewhere than on an Outpost.
-func (d *draft) checkCustomerPool() map[*reading.Reading]annotation.Fault {
+func (d checker) checkCustomerPool() map[*reading.Reading]annotation.Fault {
 	isOnOutpost := func(s input.Subnet) bool { return s.Locale == "outpost" && slices.Contains(d.subnets, s.ID) }
 	if d.balancer != nil && d.balancer.Scheme == d.scheme() || slices.ContainsFunc(d.in.AWS.Subnets, isOnOutpost) {
 		return nil
@@ -56,7 +59,7 @@ func (d *draft) checkCustomerPool() map[*reading.Reading]annotation.Fault {
 }
 
 // checkFamilies finds targets of a family that the load balancer has not.
-func (d *draft) checkFamilies() map[*reading.Reading]annotation.Fault {
+func (d checker) checkFamilies() map[*reading.Reading]annotation.Fault {
 	faults := map[*reading.Reading]annotation.Fault{}
 	for _, r := range d.built {
 		for _, group := range r.Groups {
@@ -73,7 +76,7 @@ func (d *draft) checkFamilies() map[*reading.Reading]annotation.Fault {
 }
 
 // checkVersions finds rules of HTTP listeners that send to targets by HTTP/2 or gRPC: AWS has those behind HTTPS alone.
-func (d *draft) checkVersions() map[*reading.Reading]annotation.Fault {
+func (d checker) checkVersions() map[*reading.Reading]annotation.Fault {
 	owners := map[string]*reading.Reading{}
 	versions := map[string]string{} // by target group
 	for _, r := range d.built {
@@ -102,7 +105,7 @@ func (d *draft) checkVersions() map[*reading.Reading]annotation.Fault {
 }
 
 // checkRedirect finds those that redirect to a port that is no HTTPS listener.
-func (d *draft) checkRedirect() map[*reading.Reading]annotation.Fault {
+func (d checker) checkRedirect() map[*reading.Reading]annotation.Fault {
 	port, err := strconv.ParseInt(d.redirectPort(), 10, 32)
 	if err != nil {
 		return nil
@@ -119,21 +122,8 @@ func (d *draft) checkRedirect() map[*reading.Reading]annotation.Fault {
 		annotation.ListenPorts.FullName())
 }
 
-// voters have a fault of what they say of the setting.
-func (d *draft) voters(setting, reason string) map[*reading.Reading]annotation.Fault {
-	faults := map[*reading.Reading]annotation.Fault{}
-	for _, r := range d.built {
-		if vote, ok := r.Votes[setting]; ok {
-			fault := vote.From
-			fault.Reason = reason
-			faults[r] = fault
-		}
-	}
-	return faults
-}
-
 // checkCertificates finds HTTPS listeners without one.
-func (d *draft) checkCertificates() map[*reading.Reading]annotation.Fault {
+func (d checker) checkCertificates() map[*reading.Reading]annotation.Fault {
 	faults := map[*reading.Reading]annotation.Fault{}
 	for _, l := range d.listeners {
 		if l.protocol != annotation.HTTPS || len(l.certificates) > 0 {
@@ -151,7 +141,7 @@ func (d *draft) checkCertificates() map[*reading.Reading]annotation.Fault {
 }
 
 // checkSubnets finds the subnets. If there are none, that member has the fault without which there are; else those who speak of them.
-func (d *draft) checkSubnets() map[*reading.Reading]annotation.Fault {
+func (d checker) checkSubnets() map[*reading.Reading]annotation.Fault {
 	if len(d.built) == 0 {
 		return nil
 	}
@@ -184,7 +174,7 @@ func (d *draft) checkSubnets() map[*reading.Reading]annotation.Fault {
 // subnetSettings are those that the choice of subnets depends on.
 var subnetSettings = []string{annotation.Subnets.Name, annotation.AddressType.Name, annotation.Scheme.Name}
 
-func (d *draft) findSubnets(a reading.Agreed) ([]string, error) {
+func (d checker) findSubnets(a reading.Agreed) ([]string, error) {
 	scheme := a.Get(annotation.Scheme.Name, d.in.Options.DefaultScheme)
 	addressType := a.Get(annotation.AddressType.Name, annotation.AddressType.Default)
 	var present []string

@@ -17,8 +17,11 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
+// frontBuilder builds what stands in front of the load balancer.
+type frontBuilder struct{ *draft }
+
 // checkFront finds what stands in front of the load balancer. If nothing can, those who ask for it have a fault.
-func (d *draft) checkFront() map[*reading.Reading]annotation.Fault {
+func (d frontBuilder) checkFront() map[*reading.Reading]annotation.Fault {
 	if len(d.built) == 0 || d.Get(annotation.EnableFront.Name, "") != reading.YesNo(true) {
 		return nil
 	}
@@ -35,7 +38,7 @@ func (d *draft) checkFront() map[*reading.Reading]annotation.Fault {
 }
 
 // frontFault says what is wrong with what the group agrees on, "" for nothing, and of which setting.
-func (d *draft) frontFault(subnets int) (setting, reason string) {
+func (d frontBuilder) frontFault(subnets int) (setting, reason string) {
 	addresses, tags := len(d.List(annotation.FrontAllocations.Name)), len(d.Keys(annotation.FrontTags.Name))
 	overlap := reading.Overlapping(d.FrontCheck())
 	switch {
@@ -55,7 +58,7 @@ func (d *draft) frontFault(subnets int) (setting, reason string) {
 }
 
 // frontBalancer is the Network Load Balancer, without listeners.
-func (d *draft) frontBalancer(subnets []string) stack.LoadBalancer {
+func (d frontBuilder) frontBalancer(subnets []string) stack.LoadBalancer {
 	lb := stack.LoadBalancer{
 		Network: true, Name: stack.FrontName(d.name()),
 		SpareName: stack.FrontName(input.SpareLoadBalancerName(d.in.Options.Cluster, d.in.Group, d.frontScheme())),
@@ -72,12 +75,12 @@ func (d *draft) frontBalancer(subnets []string) stack.LoadBalancer {
 	return lb
 }
 
-func (d *draft) frontScheme() string {
+func (d frontBuilder) frontScheme() string {
 	return d.Get(annotation.FrontScheme.Name, d.in.Options.DefaultScheme)
 }
 
 // frontTags are the load balancer's, unless others are given: then those alone, without the default ones.
-func (d *draft) frontTags(part string) map[string]string {
+func (d frontBuilder) frontTags(part string) map[string]string {
 	tags := d.Keys(annotation.FrontTags.Name)
 	if len(tags) == 0 {
 		return d.in.TagsOf(part, d.Keys(annotation.Tags.Name))
@@ -88,7 +91,7 @@ func (d *draft) frontTags(part string) map[string]string {
 
 // frontSubnets are those that are given; else those that there are; else those of the load balancer, or, for another scheme, those that are
 // found by their tags.
-func (d *draft) frontSubnets() ([]string, error) {
+func (d frontBuilder) frontSubnets() ([]string, error) {
 	dualstack := input.IsDualstack(d.addressType())
 	if given := d.List(annotation.FrontSubnets.Name); len(given) > 0 {
 		_, err := d.in.AWS.Explicit(given, dualstack)
@@ -112,7 +115,7 @@ func (d *draft) frontSubnets() ([]string, error) {
 }
 
 // frontPorts are the ports of the load balancer by those in front. A member that maps none has all be the same.
-func (d *draft) frontPorts() map[int32]int32 {
+func (d frontBuilder) frontPorts() map[int32]int32 {
 	ports := map[int32]int32{}
 	listens := func(port int32) bool {
 		return slices.ContainsFunc(d.listeners, func(l listener) bool { return l.port == port })
@@ -137,7 +140,7 @@ func (d *draft) frontPorts() map[int32]int32 {
 }
 
 // addFrontListeners adds the listeners in front, each with the target group that it sends to.
-func (d *draft) addFrontListeners(check stack.HealthCheck) {
+func (d frontBuilder) addFrontListeners(check stack.HealthCheck) {
 	ports, lb := d.frontPorts(), &d.front.LoadBalancers[0]
 	for _, port := range slices.Sorted(maps.Keys(ports)) {
 		part := stack.FrontGroupPart(port)
@@ -162,7 +165,7 @@ func (d *draft) addFrontListeners(check stack.HealthCheck) {
 }
 
 // warnOfFront finds ports in front at which the security group that is made lets in nobody.
-func (d *draft) warnOfFront(warn func(*reading.Reading, annotation.Fault)) {
+func (d frontBuilder) warnOfFront(warn func(*reading.Reading, annotation.Fault)) {
 	if d.front == nil || len(d.List(annotation.SecurityGroups.Name))+len(d.List(annotation.FrontSecurityGroups.Name)) > 0 {
 		return
 	}

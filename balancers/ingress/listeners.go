@@ -29,8 +29,11 @@ type listener struct {
 	rules        []reading.Rule
 }
 
+// listenerBuilder builds the listeners of a draft, and who may send to them.
+type listenerBuilder struct{ *draft }
+
 // buildListeners are those of all ports, sorted.
-func (d *draft) buildListeners() []listener {
+func (d listenerBuilder) buildListeners() []listener {
 	byPort := map[int32]*listener{}
 	for _, r := range d.built {
 		for port, protocol := range r.Ports {
@@ -62,7 +65,7 @@ func (d *draft) buildListeners() []listener {
 
 // certificates are those of all members on the port, each once, the first member's first. While a member on the port is held those that are
 // seen stay, and the first of them stays first if the held member is the first there.
-func (d *draft) certificates(l *listener) []string {
+func (d listenerBuilder) certificates(l *listener) []string {
 	var wanted, present []string
 	l.owners = map[string]string{}
 	for _, r := range l.members {
@@ -83,7 +86,7 @@ func (d *draft) certificates(l *listener) []string {
 }
 
 // stackListeners are the listeners as they are wanted in AWS.
-func (d *draft) stackListeners() []stack.Listener {
+func (d listenerBuilder) stackListeners() []stack.Listener {
 	out := make([]stack.Listener, 0, len(d.listeners))
 	for i := range d.listeners {
 		l := &d.listeners[i]
@@ -129,7 +132,7 @@ func (l *listener) answer(action stack.Action) stack.Action {
 }
 
 // userTags are those of the members on the port. Those that a listener is seen to have of held members stay.
-func (d *draft) userTags(l *listener) map[string]string {
+func (d listenerBuilder) userTags(l *listener) map[string]string {
 	tags, agreed := map[string]string{}, d.Keys(annotation.Tags.Name)
 	for _, r := range l.members {
 		for key := range r.Tags {
@@ -151,7 +154,7 @@ func hasKey[V any](of map[string]V, key string) bool {
 }
 
 // heldSays reports whether a held member on the port says, or may say, something of the setting.
-func (d *draft) heldSays(port int32, setting string) bool {
+func (d listenerBuilder) heldSays(port int32, setting string) bool {
 	return slices.ContainsFunc(d.held, func(r *reading.Reading) bool { return r.Listens(port) && r.MaySay(setting) })
 }
 
@@ -167,7 +170,7 @@ func (l *listener) fallbacks() (out []reading.Rule) {
 
 // fallback is what is done with requests that no rule matches: the default backend of a member on the port. That of a held member stays as
 // it is seen.
-func (d *draft) fallback(l *listener) stack.Action {
+func (d listenerBuilder) fallback(l *listener) stack.Action {
 	if l.redirected {
 		return reading.RedirectAll(d.redirectPort())
 	}
@@ -184,7 +187,7 @@ func (d *draft) fallback(l *listener) stack.Action {
 }
 
 // mutualAuth is that of a listener; nil leaves what there is.
-func (d *draft) mutualAuth(l *listener) *stack.MutualAuth {
+func (d listenerBuilder) mutualAuth(l *listener) *stack.MutualAuth {
 	vote, said := d.Votes[reading.OfPort(annotation.MutualAuthentication.Name, l.port)]
 	switch {
 	case l.protocol != annotation.HTTPS:

@@ -27,7 +27,7 @@ type quota struct {
 }
 
 // checkQuotas finds the members that go over a quota.
-func (d *draft) checkQuotas() map[*reading.Reading]annotation.Fault {
+func (d checker) checkQuotas() map[*reading.Reading]annotation.Fault {
 	limits, rules, groups, certificates := d.in.Options.Limits, d.ruleKeys(), d.groupKeys(), d.certificateKeys()
 	for _, quota := range []quota{
 		{"rules", limits.Rules, rules, d.seenRuleKeys()},
@@ -44,7 +44,7 @@ func (d *draft) checkQuotas() map[*reading.Reading]annotation.Fault {
 
 // over finds the members that do not fit into a quota. Those that want nothing new fit, the others are counted in their order. What may be
 // a held member's counts as its unless another one wants it.
-func (d *draft) over(q quota) map[*reading.Reading]annotation.Fault {
+func (d checker) over(q quota) map[*reading.Reading]annotation.Fault {
 	used := map[string]bool{}
 	for key, mayBeHeld := range q.present {
 		if mayBeHeld {
@@ -87,7 +87,7 @@ func (n numbered) key(text string) string {
 	return fmt.Sprintf("%s#%d", text, n[text])
 }
 
-func (d *draft) ruleKeys() map[*reading.Reading][]string {
+func (d checker) ruleKeys() map[*reading.Reading][]string {
 	keys, owners := map[*reading.Reading][]string{}, map[string]*reading.Reading{}
 	for _, r := range d.built {
 		owners[r.Name] = r
@@ -102,7 +102,7 @@ func (d *draft) ruleKeys() map[*reading.Reading][]string {
 	return keys
 }
 
-func (d *draft) seenRuleKeys() map[string]bool {
+func (d checker) seenRuleKeys() map[string]bool {
 	keys := map[string]bool{}
 	if d.balancer == nil {
 		return keys
@@ -117,7 +117,7 @@ func (d *draft) seenRuleKeys() map[string]bool {
 }
 
 // mayBeHeld reports whether what sends to these target groups may be a held member's: not if they are all of others.
-func (d *draft) mayBeHeld(arns ...string) bool {
+func (d checker) mayBeHeld(arns ...string) bool {
 	parts := d.in.SeenParts()
 	isOfOthers := func(arn string) bool {
 		part, ours := parts[arn]
@@ -136,7 +136,7 @@ func conditionsKey(port int32, conditions []stack.Condition) string {
 	return fmt.Sprintf("%d %s", port, strings.Join(texts, " "))
 }
 
-func (d *draft) groupKeys() map[*reading.Reading][]string {
+func (d checker) groupKeys() map[*reading.Reading][]string {
 	keys := map[*reading.Reading][]string{}
 	for _, r := range d.built {
 		if !d.hasRules(r) {
@@ -152,7 +152,7 @@ func (d *draft) groupKeys() map[*reading.Reading][]string {
 	return keys
 }
 
-func (d *draft) seenGroupKeys() map[string]bool {
+func (d checker) seenGroupKeys() map[string]bool {
 	parts, keys := d.in.SeenParts(), map[string]bool{}
 	if d.balancer == nil {
 		return keys
@@ -170,7 +170,7 @@ func (d *draft) seenGroupKeys() map[string]bool {
 	return keys
 }
 
-func (d *draft) certificateKeys() map[*reading.Reading][]string {
+func (d checker) certificateKeys() map[*reading.Reading][]string {
 	keys := map[*reading.Reading][]string{}
 	for _, l := range d.listeners {
 		for _, r := range l.members {
@@ -184,7 +184,7 @@ func (d *draft) certificateKeys() map[*reading.Reading][]string {
 	return keys
 }
 
-func (d *draft) seenCertificateKeys() map[string]bool {
+func (d checker) seenCertificateKeys() map[string]bool {
 	keys := map[string]bool{}
 	if d.balancer == nil {
 		return keys
@@ -198,7 +198,7 @@ func (d *draft) seenCertificateKeys() map[string]bool {
 }
 
 // tagKeys are the keys of the tags that members give to what they share, without those that it has anyway.
-func (d *draft) tagKeys() map[*reading.Reading][]string {
+func (d checker) tagKeys() map[*reading.Reading][]string {
 	keys, own := map[*reading.Reading][]string{}, d.in.TagsOf(stack.LoadBalancerPart)
 	for _, r := range d.built {
 		for _, key := range slices.Sorted(maps.Keys(r.Tags)) {
@@ -211,7 +211,7 @@ func (d *draft) tagKeys() map[*reading.Reading][]string {
 }
 
 // seenTagKeys are those of the load balancer that is seen.
-func (d *draft) seenTagKeys() map[string]bool {
+func (d checker) seenTagKeys() map[string]bool {
 	keys, own := map[string]bool{}, d.in.TagsOf(stack.LoadBalancerPart)
 	if d.balancer == nil {
 		return keys

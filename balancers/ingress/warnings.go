@@ -33,7 +33,7 @@ func (d *draft) warnings() map[*reading.Reading][]annotation.Fault {
 			})
 		}
 	}
-	d.warnOfFront(warn)
+	frontBuilder{d}.warnOfFront(warn)
 	d.warnOfZones(warn)
 	for i := range d.listeners {
 		d.warnOfShadows(&d.listeners[i], warn)

@@ -18,11 +18,11 @@ import (
 
 // auth says who may pass before the load balancer answers by an action that forwards to this Service alone, or, when it is nil, by any
 // other.
-func (r *Reading) auth(service *corev1.Service) (*stack.Auth, error) {
+func (r ruleReader) auth(service *corev1.Service) (*stack.Auth, error) {
 	if service == nil {
 		service = &corev1.Service{}
 	}
-	b := &backed{Reading: r, service: service}
+	b := &backed{Reading: r.Reading, service: service}
 	kind := override(b, annotation.AuthType)
 	token, set, err := annotation.JWTValidation.In(r.Annotations())
 	if err = errors.Join(b.err, err); err != nil {

@@ -22,7 +22,7 @@ import (
 )
 
 // actionOf is what is done with requests of a backend, whose field is given for faults.
-func (r *Reading) actionOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
+func (r ruleReader) actionOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
 	action, err := r.answerOf(backend, field)
 	if err == nil {
 		action.Auth, err = r.auth(r.onlyService(*backend.Service))
@@ -31,7 +31,7 @@ func (r *Reading) actionOf(backend networkingv1.IngressBackend, field string) (s
 }
 
 // onlyService is the Service of a backend that forwards to it alone; nil for other backends.
-func (r *Reading) onlyService(backend networkingv1.IngressServiceBackend) *corev1.Service {
+func (r ruleReader) onlyService(backend networkingv1.IngressServiceBackend) *corev1.Service {
 	name := backend.Name
 	if backend.Port.Name == input.UseAnnotation {
 		action, _, _ := annotation.Actions.Member(name).In(r.Annotations())
@@ -44,7 +44,7 @@ func (r *Reading) onlyService(backend networkingv1.IngressServiceBackend) *corev
 }
 
 // answerOf is what is done with requests of those who may pass.
-func (r *Reading) answerOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
+func (r ruleReader) answerOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
 	service := backend.Service
 	if service == nil {
 		return stack.Action{}, annotation.Fault{
@@ -62,7 +62,7 @@ func (r *Reading) answerOf(backend networkingv1.IngressBackend, field string) (s
 }
 
 // annotatedAction is the action that the annotation of that name says.
-func (r *Reading) annotatedAction(name, field string) (stack.Action, error) {
+func (r ruleReader) annotatedAction(name, field string) (stack.Action, error) {
 	key := annotation.Actions.Member(name)
 	action, set, err := key.In(r.Annotations())
 	switch {
@@ -88,7 +88,7 @@ func (r *Reading) annotatedAction(name, field string) (stack.Action, error) {
 }
 
 // missing is an answer of 503 for a backend that does not exist, or else its fault.
-func (r *Reading) missing(fault annotation.Fault, body string, tolerate bool) (stack.Action, error) {
+func (r ruleReader) missing(fault annotation.Fault, body string, tolerate bool) (stack.Action, error) {
 	if !tolerate {
 		return stack.Action{}, fault
 	}
@@ -123,7 +123,7 @@ func stays(action stack.Action) bool {
 }
 
 // forward is a forward to target groups, those of Services being the member's.
-func (r *Reading) forward(config *annotation.Forward, field string) (stack.Action, error) {
+func (r ruleReader) forward(config *annotation.Forward, field string) (stack.Action, error) {
 	single := len(config.TargetGroups) == 1
 	var out targets
 	for _, target := range config.TargetGroups {
@@ -165,7 +165,7 @@ var errNoService = errors.New("the Service does not exist")
 var targetGroupARN = regexp.MustCompile(`^arn:[^:]+:elasticloadbalancing:[^:]*:[^:]*:targetgroup/.+$`)
 
 // targetGroup is one that others have made, or that of a Service. The latter becomes one of the member's.
-func (r *Reading) targetGroup(target annotation.Target) (stack.Ref, error) {
+func (r ruleReader) targetGroup(target annotation.Target) (stack.Ref, error) {
 	switch {
 	case target.TargetGroupARN != "" && !targetGroupARN.MatchString(target.TargetGroupARN):
 		return stack.Ref{}, fmt.Errorf("targetGroupARN %.100q: want the ARN of a target group", target.TargetGroupARN)
@@ -186,6 +186,6 @@ func (r *Reading) targetGroup(target annotation.Target) (stack.Ref, error) {
 	return stack.Ref{Part: part}, err
 }
 
-func (r *Reading) service(name string) *corev1.Service {
+func (r ruleReader) service(name string) *corev1.Service {
 	return r.in.Services[types.NamespacedName{Namespace: r.Member.Ingress.Namespace, Name: name}]
 }

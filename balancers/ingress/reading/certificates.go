@@ -19,7 +19,7 @@ import (
 )
 
 // discoverCertificates finds those of all the member's hosts, sorted by ARN. A host without one is a fault.
-func (r *Reading) discoverCertificates() {
+func (r listenerReader) discoverCertificates() {
 	if r.in.Alone {
 		r.warnOfSecrets()
 		return
@@ -54,7 +54,7 @@ func (r *Reading) discoverCertificates() {
 const whyUnused = "a load balancer takes certificates of ACM and IAM alone"
 
 // warnOfSecrets tells those who expect their Secrets to be used, where nobody knows yet what is in ACM.
-func (r *Reading) warnOfSecrets() {
+func (r listenerReader) warnOfSecrets() {
 	for i, tls := range r.Member.Ingress.Spec.TLS {
 		if tls.SecretName != "" {
 			r.warnOf(annotation.Fault{
@@ -77,8 +77,8 @@ func UnusedSecret(ingress *networkingv1.Ingress, host string) string {
 }
 
 // issueCertificate has the member's listeners have the certificate that was issued for it. Until there is one the member is held.
-func (r *Reading) issueCertificate() {
-	authority, _ := get(r, annotation.PrivateCA)
+func (r listenerReader) issueCertificate() {
+	authority, _ := get(r.Reading, annotation.PrivateCA)
 	wanted := stack.Certificate{Member: r.Name, CA: cmp.Or(authority, r.in.Options.DefaultCA)}
 	for _, host := range input.HostsOf(r.Member.Ingress) {
 		wanted.Domains = append(wanted.Domains, strings.ToLower(host.Name))
@@ -102,7 +102,7 @@ func (r *Reading) issueCertificate() {
 }
 
 // takeIssued has listeners have the wanted certificate if it is issued.
-func (r *Reading) takeIssued(wanted stack.Certificate) {
+func (r listenerReader) takeIssued(wanted stack.Certificate) {
 	waiting := "it is requested from ACM"
 	for _, own := range r.in.AWS.Own {
 		switch {
@@ -117,7 +117,7 @@ func (r *Reading) takeIssued(wanted stack.Certificate) {
 	r.Fail(r.issueFault("its certificate for " + strings.Join(wanted.Domains, ", ") + " is not issued yet: " + waiting))
 }
 
-func (r *Reading) issueFault(reason string) annotation.Fault {
+func (r listenerReader) issueFault(reason string) annotation.Fault {
 	return annotation.Fault{Annotation: annotation.IssueCertificate.FullName(),
 		Value: r.Annotations()[annotation.IssueCertificate.FullName()], Reason: reason}
 }

@@ -16,34 +16,34 @@ import (
 const TCP = "TCP"
 
 // readFront reads what is to stand in front of the group's load balancer.
-func (r *Reading) readFront() {
-	say(r, annotation.EnableFront, "", "", YesNo)
-	say(r, annotation.FrontScheme, "", "", asIs)
-	subnets, _ := get(r, annotation.FrontSubnets)
+func (r settingsReader) readFront() {
+	say(r.Reading, annotation.EnableFront, "", "", YesNo)
+	say(r.Reading, annotation.FrontScheme, "", "", asIs)
+	subnets, _ := get(r.Reading, annotation.FrontSubnets)
 	r.addSubnets(annotation.FrontSubnets.Name, subnets, annotation.Fault{Annotation: annotation.FrontSubnets.FullName()})
-	say(r, annotation.FrontAllocations, "", "", commas)
+	say(r.Reading, annotation.FrontAllocations, "", "", commas)
 	r.addSecurityGroups(annotation.FrontSecurityGroups)
 	for _, key := range []annotation.Key[string]{
 		annotation.FrontCheckPort, annotation.FrontCheckProtocol, annotation.FrontCheckPath, annotation.FrontSuccessCodes,
 	} {
-		if value, set := get(r, key); set {
+		if value, set := get(r.Reading, key); set {
 			r.addText(key.Name, value, annotation.Fault{Annotation: key.FullName()})
 		}
 	}
 	for _, key := range []annotation.Key[int64]{
 		annotation.FrontCheckInterval, annotation.FrontCheckTimeout, annotation.FrontHealthyThreshold, annotation.FrontUnhealthyThreshold,
 	} {
-		say(r, key, "", "", decimal)
+		say(r.Reading, key, "", "", decimal)
 	}
-	attributes, _ := get(r, annotation.FrontAttributes)
+	attributes, _ := get(r.Reading, annotation.FrontAttributes)
 	r.addKeys(annotation.FrontAttributes.Name, attributes, annotation.Fault{Annotation: annotation.FrontAttributes.FullName()})
-	tags, _ := get(r, annotation.FrontTags)
+	tags, _ := get(r.Reading, annotation.FrontTags)
 	r.Fail(r.in.Options.CheckTags(annotation.Fault{
 		Annotation: annotation.FrontTags.FullName(), Value: r.Annotations()[annotation.FrontTags.FullName()],
 	}, tags))
 	r.addKeys(annotation.FrontTags.Name, tags, annotation.Fault{Annotation: annotation.FrontTags.FullName()})
 	r.checkFront(len(tags))
-	ports, _ := get(r, annotation.FrontPorts)
+	ports, _ := get(r.Reading, annotation.FrontPorts)
 	for front, behind := range ports {
 		r.add(FrontPort(front), behind, annotation.Fault{Annotation: annotation.FrontPorts.FullName()})
 	}
@@ -54,7 +54,7 @@ func (r *Reading) readFront() {
 const MostFrontTags = input.MostTags - 3
 
 // checkFront finds what is wrong with what a member says, whatever others say; by itself it has all defaults.
-func (r *Reading) checkFront(tags int) {
+func (r settingsReader) checkFront(tags int) {
 	if tags > MostFrontTags {
 		r.Fail(annotation.Fault{
 			Annotation: annotation.FrontTags.FullName(), Reason: fmt.Sprintf("has %d tags: want at most %d", tags, MostFrontTags),

@@ -20,10 +20,13 @@ import (
 // protocolSetting is the shared setting of a port that says its protocol.
 const protocolSetting = "protocol of port"
 
+// listenerReader reads listeners and their certificates.
+type listenerReader struct{ *Reading }
+
 // readListeners reads the ports that the member listens on, and what it says of their listeners.
-func (r *Reading) readListeners() {
+func (r listenerReader) readListeners() {
 	explicit := r.explicitCertificates()
-	ports, set := get(r, annotation.ListenPorts)
+	ports, set := get(r.Reading, annotation.ListenPorts)
 	switch _, written := r.Annotations()[annotation.ListenPorts.FullName()]; {
 	case written && !set:
 		return // a fault
@@ -46,14 +49,14 @@ func (r *Reading) readListeners() {
 	}
 }
 
-func (r *Reading) explicitCertificates() []string {
+func (r listenerReader) explicitCertificates() []string {
 	if ofParams := r.params.CertificateArn; len(ofParams) > 0 {
 		if _, err := annotation.ParseCertificates(strings.Join(ofParams, ",")); err != nil || slices.Contains(ofParams, "") {
 			r.Fail(r.paramsFault("spec.certificateArn", strings.Join(ofParams, ","), "want ARNs of certificates of ACM or IAM"))
 		}
 		return ofParams
 	}
-	certificates, _ := get(r, annotation.Certificates)
+	certificates, _ := get(r.Reading, annotation.Certificates)
 	return certificates
 }
 
@@ -62,32 +65,32 @@ func AttributesOf(protocol annotation.Protocol, port int32) string {
 	return fmt.Sprintf("%s%s-%d", annotation.ListenerAttributes.Name, protocol, port)
 }
 
-func (r *Reading) readAttributes(port int32, protocol annotation.Protocol) {
+func (r listenerReader) readAttributes(port int32, protocol annotation.Protocol) {
 	name := AttributesOf(protocol, port)
-	own, _ := get(r, annotation.ListenerAttributes.Member(strings.TrimPrefix(name, annotation.ListenerAttributes.Name)))
+	own, _ := get(r.Reading, annotation.ListenerAttributes.Member(strings.TrimPrefix(name, annotation.ListenerAttributes.Name)))
 	r.addKeys(name, own, annotation.Fault{Annotation: annotation.Prefix + name})
 	if !r.first {
 		return
 	}
 	for _, listener := range r.params.Listeners {
 		if annotation.Protocol(listener.Protocol) == protocol && listener.Port == port {
-			checkAttributes(r, annotation.AttributesOfListener, "spec.listeners", listener.ListenerAttributes)
+			checkAttributes(r.Reading, annotation.AttributesOfListener, "spec.listeners", listener.ListenerAttributes)
 			r.addKeys(name, attributes(listener.ListenerAttributes), annotation.Fault{Object: r.paramsObject(), Field: "spec.listeners"})
 		}
 	}
 }
 
 // readInbound reads who may send to the listeners.
-func (r *Reading) readInbound() {
+func (r listenerReader) readInbound() {
 	p := &r.params
-	say(r, annotation.InboundCIDRs, "spec.inboundCIDRs", strings.Join(p.InboundCIDRs, ","), commas)
-	say(r, annotation.PrefixLists, "spec.prefixListsIDs", strings.Join(p.PrefixLists(), ","), commas)
+	say(r.Reading, annotation.InboundCIDRs, "spec.inboundCIDRs", strings.Join(p.InboundCIDRs, ","), commas)
+	say(r.Reading, annotation.PrefixLists, "spec.prefixListsIDs", strings.Join(p.PrefixLists(), ","), commas)
 	r.ofEachPort(annotation.InboundCIDRs.Name, func(annotation.Protocol) bool { return true })
 	r.ofEachPort(annotation.PrefixLists.Name, func(annotation.Protocol) bool { return true })
 }
 
 // ofEachPort turns a vote into one for each port of the member. An empty one does not count.
-func (r *Reading) ofEachPort(name string, fits func(annotation.Protocol) bool) {
+func (r listenerReader) ofEachPort(name string, fits func(annotation.Protocol) bool) {
 	vote, ok := r.Votes[name]
 	delete(r.Votes, name)
 	if !ok || vote.Text == "" {
@@ -101,9 +104,9 @@ func (r *Reading) ofEachPort(name string, fits func(annotation.Protocol) bool) {
 }
 
 // readHTTPS reads what only HTTPS listeners have.
-func (r *Reading) readHTTPS(explicit []string) {
+func (r listenerReader) readHTTPS(explicit []string) {
 	isHTTPS := func(protocol annotation.Protocol) bool { return protocol == annotation.HTTPS }
-	say(r, annotation.SSLPolicy, "spec.sslPolicy", r.params.SSLPolicy, asIs)
+	say(r.Reading, annotation.SSLPolicy, "spec.sslPolicy", r.params.SSLPolicy, asIs)
 	r.ofEachPort(annotation.SSLPolicy.Name, isHTTPS)
 	r.readMutualAuth()
 	for _, arn := range explicit {
@@ -114,7 +117,7 @@ func (r *Reading) readHTTPS(explicit []string) {
 	if len(explicit) > 0 {
 		return
 	}
-	if wanted, _ := get(r, annotation.IssueCertificate); wanted && r.in.Options.IssueCertificates {
+	if wanted, _ := get(r.Reading, annotation.IssueCertificate); wanted && r.in.Options.IssueCertificates {
 		r.issueCertificate()
 		return
 	} else if wanted {
@@ -124,8 +127,8 @@ func (r *Reading) readHTTPS(explicit []string) {
 }
 
 // readMutualAuth reads what the member says of its HTTPS listeners. What it says of other ports does not count.
-func (r *Reading) readMutualAuth() {
-	entries, _ := get(r, annotation.MutualAuthentication)
+func (r listenerReader) readMutualAuth() {
+	entries, _ := get(r.Reading, annotation.MutualAuthentication)
 	from := annotation.Fault{Annotation: annotation.MutualAuthentication.FullName()}
 	for _, entry := range entries {
 		if r.Ports[entry.Port] != annotation.HTTPS {
@@ -145,7 +148,7 @@ func (r *Reading) readMutualAuth() {
 }
 
 // trustStore is the ARN of a trust store, "" for none.
-func (r *Reading) trustStore(text string) (string, error) {
+func (r listenerReader) trustStore(text string) (string, error) {
 	if text == "" || input.TrustStoreARN.MatchString(text) || r.in.Alone {
 		return text, nil
 	}

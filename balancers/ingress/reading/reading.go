@@ -58,10 +58,10 @@ func Read(in *input.Input, i int, forced map[string]bool) *Reading {
 	}
 	r.checkName()
 	r.readTags()
-	r.readListeners()
-	r.readSettings()
-	r.readAccess()
-	r.readRules()
+	listenerReader{r}.readListeners()
+	settingsReader{r}.readSettings()
+	settingsReader{r}.readAccess()
+	ruleReader{r}.readRules()
 	r.warn()
 	return r
 }

@@ -19,8 +19,11 @@ import (
 // AnyPath is a pattern of all paths.
 const AnyPath = "/*"
 
+// ruleReader reads rules, and what they lead to.
+type ruleReader struct{ *Reading }
+
 // readRules reads the rules that all listeners of the member get, in order, and its default backend.
-func (r *Reading) readRules() {
+func (r ruleReader) readRules() {
 	spec := r.Member.Ingress.Spec
 	for i, rule := range spec.Rules {
 		if rule.HTTP == nil {
@@ -92,7 +95,7 @@ func typeOf(path networkingv1.HTTPIngressPath) networkingv1.PathType {
 }
 
 // rule is that of one path.
-func (r *Reading) rule(host string, path networkingv1.HTTPIngressPath, field string) (Rule, error) {
+func (r ruleReader) rule(host string, path networkingv1.HTTPIngressPath, field string) (Rule, error) {
 	name := ""
 	if path.Backend.Service != nil {
 		name = path.Backend.Service.Name
@@ -117,7 +120,7 @@ func (r *Reading) rule(host string, path networkingv1.HTTPIngressPath, field str
 }
 
 // ownConditions are those of host and path, without values where the Ingress has none.
-func (r *Reading) ownConditions(host string, path networkingv1.HTTPIngressPath) (hosts, paths stack.Condition, err error) {
+func (r ruleReader) ownConditions(host string, path networkingv1.HTTPIngressPath) (hosts, paths stack.Condition, err error) {
 	hosts, paths = stack.Condition{Field: annotation.HostHeader}, stack.Condition{Field: annotation.PathPattern}
 	if host != "" {
 		hosts.Values = []string{host}
@@ -129,7 +132,7 @@ func (r *Reading) ownConditions(host string, path networkingv1.HTTPIngressPath) 
 }
 
 // conditions are those of the annotation of that name, then host and path, to which the annotation may add values.
-func (r *Reading) conditions(host string, path networkingv1.HTTPIngressPath, name string) ([]stack.Condition, error) {
+func (r ruleReader) conditions(host string, path networkingv1.HTTPIngressPath, name string) ([]stack.Condition, error) {
 	key := annotation.Conditions.Member(name)
 	annotated, _, err := key.In(r.Annotations())
 	if err != nil {
@@ -179,13 +182,13 @@ func distribute(annotated []annotation.Condition, hosts, paths *stack.Condition)
 }
 
 // setPatterns sets the patterns of a path.
-func (r *Reading) setPatterns(paths *stack.Condition, path networkingv1.HTTPIngressPath) error {
+func (r ruleReader) setPatterns(paths *stack.Condition, path networkingv1.HTTPIngressPath) error {
 	if path.Path == "" {
 		return nil
 	}
 	kind := typeOf(path)
 	if kind == networkingv1.PathTypeImplementationSpecific {
-		if regex, _ := get(r, annotation.RegexPaths); regex {
+		if regex, _ := get(r.Reading, annotation.RegexPaths); regex {
 			paths.Regex = []string{strings.TrimPrefix(path.Path, "/")}
 		} else {
 			paths.Values = []string{path.Path}
@@ -238,7 +241,7 @@ func conditionOf(c annotation.Condition) stack.Condition {
 }
 
 // transforms are those of paths whose backend has that name.
-func (r *Reading) transforms(name string) (out []stack.Transform, err error) {
+func (r ruleReader) transforms(name string) (out []stack.Transform, err error) {
 	annotated, _, err := annotation.Transforms.Member(name).In(r.Annotations())
 	for _, transform := range annotated {
 		transformed := stack.Transform{Type: transform.Type}

@@ -35,12 +35,15 @@ func ForcedBy(params *v1beta1.IngressClassParams) map[string]bool {
 	return forced
 }
 
+// settingsReader reads the settings that members share, as votes.
+type settingsReader struct{ *Reading }
+
 // readSettings reads what the group has once, but for what is about who may reach it.
-func (r *Reading) readSettings() {
+func (r settingsReader) readSettings() {
 	p := &r.params
 	r.readName()
-	say(r, annotation.Scheme, "spec.scheme", ptr.Deref(p.Scheme, ""), asIs)
-	say(r, annotation.AddressType, "spec.ipAddressType", ptr.Deref(p.IPAddressType, ""), asIs)
+	say(r.Reading, annotation.Scheme, "spec.scheme", ptr.Deref(p.Scheme, ""), asIs)
+	say(r.Reading, annotation.AddressType, "spec.ipAddressType", ptr.Deref(p.IPAddressType, ""), asIs)
 	r.readSSLRedirect()
 	r.readWebACL()
 	r.readClassicACL()
@@ -50,10 +53,10 @@ func (r *Reading) readSettings() {
 	r.readFront()
 
 	if r.first {
-		checkAttributes(r, annotation.AttributesOfBalancer, "spec.loadBalancerAttributes", p.LoadBalancerAttributes)
+		checkAttributes(r.Reading, annotation.AttributesOfBalancer, "spec.loadBalancerAttributes", p.LoadBalancerAttributes)
 		r.addKeys(annotation.LoadBalancerAttributes.Name, attributes(p.LoadBalancerAttributes), annotation.Fault{Object: "IngressClassParams"})
 	}
-	own, _ := get(r, annotation.LoadBalancerAttributes)
+	own, _ := get(r.Reading, annotation.LoadBalancerAttributes)
 	r.addKeys(annotation.LoadBalancerAttributes.Name, own, annotation.Fault{
 		Annotation: annotation.LoadBalancerAttributes.FullName(),
 	})
@@ -66,8 +69,8 @@ func (r *Reading) readSettings() {
 var loadBalancerName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
 
 // readName checks the load balancer's name where it will be made. The name of one that is seen does not change.
-func (r *Reading) readName() {
-	name, set := say(r, annotation.LoadBalancerNameKey, "spec.loadBalancerName", r.params.LoadBalancerName, asIs)
+func (r settingsReader) readName() {
+	name, set := say(r.Reading, annotation.LoadBalancerNameKey, "spec.loadBalancerName", r.params.LoadBalancerName, asIs)
 	if set && r.in.SeenLoadBalancer() == nil && (!loadBalancerName.MatchString(name) || strings.HasPrefix(name, "internal-")) {
 		fault := r.Votes[annotation.LoadBalancerNameKey.Name].From
 		fault.Reason = "want letters, digits and hyphens, no hyphen at either end, and not internal- at the beginning"
@@ -84,7 +87,7 @@ func attributes(list []v1beta1.Attribute) map[string]string {
 }
 
 // readSSLRedirect has a port of params that cannot be read switch the redirect off, as the incumbent does.
-func (r *Reading) readSSLRedirect() {
+func (r settingsReader) readSSLRedirect() {
 	port := r.params.SSLRedirectPort
 	if port != "" {
 		if _, err := annotation.SSLRedirect.Parse(port); err != nil {
@@ -92,12 +95,12 @@ func (r *Reading) readSSLRedirect() {
 			return
 		}
 	}
-	say(r, annotation.SSLRedirect, "spec.sslRedirectPort", port, decimal)
+	say(r.Reading, annotation.SSLRedirect, "spec.sslRedirectPort", port, decimal)
 }
 
 // readShield reads whether the load balancer is protected. Without a subscription that is left as it is.
-func (r *Reading) readShield() {
-	protect, set := get(r, annotation.Shield)
+func (r settingsReader) readShield() {
+	protect, set := get(r.Reading, annotation.Shield)
 	switch {
 	case !set || r.in.Alone || !r.in.Options.Shield:
 	case r.in.AWS.NoShield != "":
@@ -109,8 +112,8 @@ func (r *Reading) readShield() {
 }
 
 // readPools reads where addresses come from, and the capacity. What params say counts of the first member alone.
-func (r *Reading) readPools() {
-	say(r, annotation.CustomerPool, "", "", asIs)
+func (r settingsReader) readPools() {
+	say(r.Reading, annotation.CustomerPool, "", "", asIs)
 	pool, capacity := "", ""
 	if ipam := r.params.IPAMConfiguration; r.first && ipam != nil {
 		pool = ptr.Deref(ipam.IPv4IPAMPoolID, "")
@@ -118,13 +121,13 @@ func (r *Reading) readPools() {
 	if reserved := r.params.MinimumLoadBalancerCapacity; r.first && reserved != nil {
 		capacity = fmt.Sprintf("%s=%d", annotation.CapacityUnits, reserved.CapacityUnits)
 	}
-	say(r, annotation.IPAMPool, "spec.ipamConfiguration.ipv4IPAMPoolId", pool, asIs)
-	say(r, annotation.Capacity, "spec.minimumLoadBalancerCapacity.capacityUnits", capacity,
+	say(r.Reading, annotation.IPAMPool, "spec.ipamConfiguration.ipv4IPAMPoolId", pool, asIs)
+	say(r.Reading, annotation.Capacity, "spec.minimumLoadBalancerCapacity.capacityUnits", capacity,
 		func(units int32) string { return decimal(int64(units)) })
 }
 
 // readSubnets reads the load balancer's subnets. The vote is for IDs, or for tags after which they are chosen.
-func (r *Reading) readSubnets() {
+func (r settingsReader) readSubnets() {
 	from, entries := annotation.Fault{Annotation: annotation.Subnets.FullName()}, []string(nil)
 	if ofParams := r.params.Subnets; ofParams != nil {
 		from = annotation.Fault{Object: r.paramsObject(), Field: "spec.subnets"}
@@ -136,13 +139,13 @@ func (r *Reading) readSubnets() {
 			entries = append(entries, string(id))
 		}
 	} else {
-		entries, _ = get(r, annotation.Subnets)
+		entries, _ = get(r.Reading, annotation.Subnets)
 	}
 	r.addSubnets(annotation.Subnets.Name, entries, from)
 }
 
 // addSubnets adds a vote for the subnets of these IDs and names.
-func (r *Reading) addSubnets(setting string, entries []string, from annotation.Fault) {
+func (r settingsReader) addSubnets(setting string, entries []string, from annotation.Fault) {
 	if len(entries) == 0 || r.in.Alone {
 		return
 	}
@@ -155,16 +158,10 @@ func (r *Reading) addSubnets(setting string, entries []string, from annotation.F
 	r.add(setting, strings.Join(ids, ","), from)
 }
 
-// addText adds a vote whose text is no list.
-func (r *Reading) addText(setting, text string, from annotation.Fault) {
-	from.Member, from.Value = r.Name, text
-	r.Votes[setting] = Vote{Text: text, same: text, From: from}
-}
-
 // readAccess reads who may send to the load balancer, and whether it may send to its targets.
-func (r *Reading) readAccess() {
+func (r settingsReader) readAccess() {
 	r.addSecurityGroups(annotation.SecurityGroups)
-	manage, set := get(r, annotation.ManageBackendRules)
+	manage, set := get(r.Reading, annotation.ManageBackendRules)
 	switch {
 	case set && manage && !r.in.Options.BackendSecurityGroups:
 		r.Fail(annotation.Fault{
@@ -179,8 +176,8 @@ func (r *Reading) readAccess() {
 }
 
 // addSecurityGroups adds a vote for the security groups of the IDs and names in an annotation.
-func (r *Reading) addSecurityGroups(key annotation.Key[[]string]) {
-	entries, set := get(r, key)
+func (r settingsReader) addSecurityGroups(key annotation.Key[[]string]) {
+	entries, set := get(r.Reading, key)
 	if !set || len(entries) == 0 || r.in.Alone {
 		return
 	}

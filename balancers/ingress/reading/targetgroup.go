@@ -57,8 +57,8 @@ func (b *backed) fault(field, value, reason string) error {
 }
 
 // addTargetGroup adds the target group of a Service's port, once, with its binding.
-func (r *Reading) addTargetGroup(service *corev1.Service, port intstr.IntOrString) (part string, err error) {
-	b := &backed{Reading: r, service: service, port: portOf(service, port)}
+func (r ruleReader) addTargetGroup(service *corev1.Service, port intstr.IntOrString) (part string, err error) {
+	b := &backed{Reading: r.Reading, service: service, port: portOf(service, port)}
 	ingress := r.Member.Ingress
 	id := input.TargetGroup{
 		Ingress:    types.NamespacedName{Namespace: ingress.Namespace, Name: ingress.Name},

@@ -38,6 +38,12 @@ func (r *Reading) add(setting, text string, from annotation.Fault) {
 	r.Votes[setting] = Vote{Text: text, same: same, From: from}
 }
 
+// addText adds a vote whose text is no list.
+func (r *Reading) addText(setting, text string, from annotation.Fault) {
+	from.Member, from.Value = r.Name, text
+	r.Votes[setting] = Vote{Text: text, same: text, From: from}
+}
+
 // addKeys adds a vote for each key of a setting. What the first member's params say of a key holds for all.
 func (r *Reading) addKeys(name string, values map[string]string, from annotation.Fault) {
 	for key, value := range values {

@@ -11,12 +11,12 @@ import (
 )
 
 // readWebACL reads the web ACL, whose name counts before its ARN.
-func (r *Reading) readWebACL() {
+func (r settingsReader) readWebACL() {
 	if name := input.WebACLName(r.Member); name != "" {
 		r.readWebACLName(name)
 		return
 	}
-	arn, set := say(r, annotation.WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn,
+	arn, set := say(r.Reading, annotation.WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn,
 		func(arn string) string { return cmp.Or(arn, annotation.NoWebACL) })
 	if set && arn != annotation.NoWebACL {
 		r.addFirewall(firewall, r.Votes[annotation.WAFv2ACL.Name].From)
@@ -27,7 +27,7 @@ func (r *Reading) readWebACL() {
 	}
 }
 
-func (r *Reading) readWebACLName(name string) {
+func (r settingsReader) readWebACLName(name string) {
 	from := annotation.Fault{Annotation: annotation.WAFv2ACLName.FullName(), Value: name}
 	if r.params.WAFv2ACLName != "" {
 		from = r.paramsFault("spec.wafv2AclName", name, "")
@@ -58,7 +58,7 @@ const (
 )
 
 // addFirewall votes for a web ACL of that service. From is what asks for it.
-func (r *Reading) addFirewall(service string, from annotation.Fault) {
+func (r settingsReader) addFirewall(service string, from annotation.Fault) {
 	if ours := r.in.Options; service == firewall && !ours.WAFv2 || service == classicFirewall && !ours.WAFClassic {
 		return
 	}
@@ -72,9 +72,9 @@ func (r *Reading) addFirewall(service string, from annotation.Fault) {
 }
 
 // readClassicACL reads the web ACL of AWS WAF Classic. An empty value says nothing, as with the incumbent.
-func (r *Reading) readClassicACL() {
+func (r settingsReader) readClassicACL() {
 	key := input.ClassicACLKey(r.Member)
-	id, set := get(r, key)
+	id, set := get(r.Reading, key)
 	from := annotation.Fault{Annotation: key.FullName(), Value: id}
 	if !set || id == "" {
 		return
@@ -95,7 +95,7 @@ func (r *Reading) readClassicACL() {
 	r.warnOf(from)
 }
 
-func (r *Reading) addClassicACL(id string, from annotation.Fault) {
+func (r settingsReader) addClassicACL(id string, from annotation.Fault) {
 	if r.in.Alone || !r.in.Options.WAFClassic {
 		return
 	}
