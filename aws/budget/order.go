@@ -17,7 +17,8 @@ import (
 //     the tokens are left: others of its group may come and go in the same call, and a token that is kept is not lost. One whose target
 //     has no replacement yet waits till it is due.
 //   - What is late cannot be helped any more: late deregistrations go next, then late registrations.
-//   - Where deadlines cannot all be kept, the tenants take turns: none is late because of how much another one asks for.
+//   - Where deadlines cannot all be kept, every second deregistration is one that is late, and of these and of registrations the tenants
+//     take turns: how much one asks for makes no other late for long.
 //
 // A set of calls whose deadlines can all be kept is served by deadline, which keeps them all.
 
@@ -111,7 +112,7 @@ func (b *bucket) pressing(leave *line) *waiter {
 	case leave.late.len() > 0 && leave.turns%2 == 0: // every second one
 		return leave.late.next()
 	default:
-		return leave.inTurn()
+		return leave.early[0]
 	}
 }
 
