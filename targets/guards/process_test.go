@@ -58,7 +58,7 @@ func TestProcessLeavesWhenItMay(t *testing.T) {
 				told, tell := context.WithCancel(t.Context())
 				var asked time.Time // SIGTERM
 				process := Process{LongestWait: longest, Log: logr.Discard(), Pod: func(ctx context.Context) (*corev1.Pod, error) {
-					if asked.IsZero() {
+					if told.Err() == nil {
 						return &corev1.Pod{}, nil
 					}
 					now := tc.said[0]
@@ -101,6 +101,7 @@ func TestProcessIsIdleUntilItIsTold(t *testing.T) {
 			close(done)
 		}()
 		time.Sleep(24 * time.Hour) // of the bubble
+		synctest.Wait()
 		if readings != 1 {
 			t.Errorf("%d readings in a day, want the one at the start", readings)
 		}
