@@ -197,6 +197,25 @@ func TestDashboardAnswersItsQuestions(t *testing.T) {
 	}
 }
 
+// What was late has a margin below 0.
+func TestPanelsShowMarginsBelowZero(t *testing.T) {
+	shown := false
+	for _, panel := range dashboard(t).Panels {
+		for _, target := range panel.Targets {
+			if !strings.Contains(target.Expr, "_margin_") {
+				continue
+			}
+			shown = true
+			if lowest := panel.FieldConfig.Defaults.Min; lowest != nil {
+				t.Errorf("panel %q shows nothing below %g", panel.Title, *lowest)
+			}
+		}
+	}
+	if !shown {
+		t.Error("no panel shows a margin")
+	}
+}
+
 // checkLegend: what a legend shows must be left by the expression, and what tells its series apart must be shown.
 func checkLegend(t *testing.T, panel rules.Panel, target rules.Target) {
 	t.Helper()

@@ -36,7 +36,8 @@ type Panel struct {
 	} `json:"gridPos"`
 	FieldConfig struct {
 		Defaults struct {
-			Unit string `json:"unit"`
+			Unit string   `json:"unit"`
+			Min  *float64 `json:"min"`
 		} `json:"defaults"`
 	} `json:"fieldConfig"`
 	Targets []Target `json:"targets"`
