@@ -504,15 +504,45 @@ func (w *world) terminate(overdue time.Duration) {
 }
 
 func TestExplainSaysUntilWhenALeavingTargetStays(t *testing.T) {
-	w := newWorld()
-	w.terminate(-40 * time.Second)
-	w.pod.DeletionGracePeriodSeconds = ptr.To[int64](60)
-	w.pod.Spec.Containers = []corev1.Container{{Lifecycle: &corev1.Lifecycle{
-		PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 30}},
-	}}}
-	const want = "is deregistered when others replace it, or in time before its pod gets SIGTERM at 2026-11-21T12:00:10Z"
-	if got := fmt.Sprintf("%+v", w.explained(t)); !strings.Contains(got, want) {
-		t.Errorf("explained\n%s\nwithout\n%s", got, want)
+	const by = "by 2026-11-21T12:00:19Z at the latest, as its pod gets SIGTERM at 2026-11-21T12:00:40Z (with the defaults of "
+	tests := map[string]struct {
+		protocol v1beta1.Protocol
+		sleep    int64
+		keep     string
+		want     string
+	}{
+		"ALB":                      {protocol: "HTTP", sleep: 50, want: "is deregistered when as many others are healthy as before, or " + by},
+		"ALB, of nothing kept":     {protocol: "HTTP", sleep: 50, keep: "false", want: "is deregistered " + by},
+		"ALB, past the deadline":   {protocol: "HTTP", sleep: 30, want: "is deregistered at once"},
+		"NLB, that sleeps as long": {protocol: "TCP", sleep: 50, want: "is deregistered at once"},
+		"ALB, without a sleep":     {protocol: "HTTP", want: "is deregistered at once"},
+	}
+	for name, tc := range tests {
+		for _, asked := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", AWS asked ", asked), func(t *testing.T) {
+				w := newWorld()
+				w.leave(tc.sleep, tc.keep)
+				w.binding.Status.TargetGroup.Protocol = tc.protocol
+				if asked {
+					w.answer(elbv2.Health{State: elbv2.StateHealthy})
+				}
+				if got := fmt.Sprintf("%+v", w.explained(t)); !strings.Contains(got, tc.want) {
+					t.Errorf("explained\n%s\nwithout\n%s", got, tc.want)
+				}
+			})
+		}
+	}
+}
+
+// leave has the pod, which sleeps for so many seconds, be deleted ten seconds ago.
+func (w *world) leave(sleep int64, keepUntilReplaced string) {
+	const grace = 60
+	w.terminate(10*time.Second - grace*time.Second)
+	w.pod.DeletionGracePeriodSeconds = ptr.To[int64](grace)
+	w.pod.Annotations = map[string]string{v1beta1.KeepUntilReplacedAnnotation: keepUntilReplaced}
+	w.pod.Spec.Containers = []corev1.Container{{Name: "app"}}
+	if sleep > 0 {
+		w.pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: sleep}}}
 	}
 }
 

@@ -4,6 +4,7 @@
 package explain
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -108,10 +110,7 @@ func (e endpointState) leavingTarget() Link {
 	if e.endpoint == nil {
 		return link("target", OK, "it no longer has one")
 	}
-	when := "at once"
-	if until := e.endpoint.ServesUntil; !until.IsZero() {
-		when = "when others replace it, or in time before its pod gets SIGTERM at " + stamp(until)
-	}
+	when := e.leavesWhen()
 	if !e.reading.answered() {
 		return link("target", Waiting, "%s is deregistered %s, and drains", e.endpoint.Target, when)
 	}
@@ -123,6 +122,23 @@ func (e endpointState) leavingTarget() Link {
 	default:
 		return link("target", Waiting, "%s is still registered (%s), and is deregistered %s", e.endpoint.Target, h.State, when)
 	}
+}
+
+// usualLead is by the flags' defaults: the command does not know targetgate's flags.
+var usualLead = plan.Lead{ALB: elbv2.StopsSendingALB, NLB: elbv2.StopsSendingNLB}
+
+// leavesWhen is until when the target of an endpoint that leaves may stay.
+func (e endpointState) leavesWhen() string {
+	deadline := usualLead.Deadline(*e.endpoint, e.binding.Status.TargetGroup)
+	if !deadline.After(e.now) {
+		return "at once"
+	}
+	by := fmt.Sprintf("by %s at the latest, as its pod gets SIGTERM at %s (%s)", stamp(deadline), stamp(e.endpoint.ServesUntil),
+		"with the defaults of --keep-until-replaced and --deregistration-lead-*")
+	if e.endpoint.LeavesAtOnce {
+		return by
+	}
+	return "when as many others are healthy as before, or " + by
 }
 
 // healthLink is about what the load balancer says of the target: AWS's own word, or what targetgate last wrote of it.

@@ -40,6 +40,19 @@ func (l Lead) of(facts *v1beta1.TargetGroupFacts) time.Duration {
 	}
 }
 
+// Deadline is by when the target of an endpoint that leaves must be deregistered, by the API server's clock; zero for at once. The facts
+// of its target group are nil while they are not known.
+func (l Lead) Deadline(ep endpoints.Endpoint, facts *v1beta1.TargetGroupFacts) time.Time {
+	if ep.ServesUntil.IsZero() {
+		return time.Time{}
+	}
+	deadline := ep.ServesUntil.Add(-l.of(facts) - deadlineMargin)
+	if deleted := deletedAt(ep); !deleted.IsZero() && !deadline.After(deleted) { // it could never have been in time
+		return time.Time{}
+	}
+	return deadline
+}
+
 // Leaving is what passes remember of the pods that leave, and of how many pods served before. Its maps are not to be changed. The zero
 // value remembers nothing.
 type Leaving struct {
@@ -110,21 +123,13 @@ func whyLeaves(ep endpoints.Endpoint) string {
 	return whyTerminating
 }
 
-// deadline is by when the pod's target must be deregistered, zero for at once. Where the clocks of this process and of the API server
-// differ, the earlier moment counts.
+// deadline is Lead.Deadline, or where the clocks of this process and of the API server differ, the earlier moment.
 func (in Input) deadline(ep endpoints.Endpoint, known leaver) time.Time {
-	if ep.ServesUntil.IsZero() {
-		return time.Time{}
+	deadline, deleted := in.Policy.Lead.Deadline(ep, in.Group.Settings), deletedAt(ep)
+	if deadline.IsZero() || deleted.IsZero() || known.seenAt.IsZero() {
+		return deadline
 	}
-	deadline, deleted := ep.ServesUntil.Add(-in.Policy.Lead.of(in.Group.Settings)-deadlineMargin), deletedAt(ep)
-	switch {
-	case deleted.IsZero():
-	case !deadline.After(deleted): // it could never have been in time
-		return time.Time{}
-	case !known.seenAt.IsZero():
-		deadline = sooner(deadline, known.seenAt.Add(deadline.Sub(deleted)))
-	}
-	return deadline
+	return sooner(deadline, known.seenAt.Add(deadline.Sub(deleted)))
 }
 
 // mayStay reports whether the target can wait for a replacement: its pod serves and has time left. Before the first reading nobody knows
