@@ -27,13 +27,18 @@
 // whose end requeues the binding; of writes one for each pod and each status, which requeue it when they fail. What must be written before
 // a target may enter the group is its claim (claims): a registration waits for it, a deregistration does not.
 //
-// # Three trips of a pod
+// # Four trips of a pod
 //
-// On its way in a pod makes three trips through a pass, once the group has been read:
+// On its way in a pod makes three trips through a pass, once the group has been read, and one on its way out:
 //
 //	register   an EndpointSlice names the pod -> pass: plan registers it -> RegisterTargets (targetgroup/register.go) -> requeue
 //	poll       pass: its health is due (plan/reading.go) -> DescribeTargetHealth (targetgroup/read.go) -> requeue
 //	open       pass: the target is healthy (conditions/planner.go) -> patch of the pod (conditions/writer.go) -> the gate is open
+//	leave      the pod is deleted -> pass: plan gives it a deadline (plan/leaving.go), by which aws/budget lets the call go
+//	           -> DeregisterTargets (targetgroup/deregister.go) -> requeue -> the target drains
+//
+// Until its deadline a pod that leaves is a target while too few others are healthy; each pass looks again. It has no deadline, and
+// leaves at once, where nothing says how long it serves on, or that is too short.
 //
 // # Locks
 //

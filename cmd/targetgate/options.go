@@ -137,12 +137,13 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.Termination.ALB, "termination-delay-alb", elbv2.ServeOnALB,
 		"preStop sleep for containers that have no preStop, in pods with a gate, so that a deleted pod keeps serving for a while. "+
 			"For target groups of protocol HTTP or HTTPS. Rounded up to whole seconds; 0 adds no sleep. "+
+			"By as much as it is longer than --deregistration-lead-alb, a deregistration may wait. "+
 			"The pod annotation targetgate.dev/termination-delay overrides it.")
 	flags.DurationVar(&o.Termination.NLB, "termination-delay-nlb", elbv2.ServeOnNLB, "The same for target groups of all other protocols.")
 	flags.DurationVar(&o.Policy.Lead.ALB, "deregistration-lead-alb", elbv2.StopsSendingALB,
 		"How long before a deleted pod gets SIGTERM its target must be deregistered, because the load balancer goes on sending for so long. "+
 			"For target groups of protocol HTTP or HTTPS. Until then a deregistration may wait, see --keep-until-replaced. "+
-			"Pods without a native preStop sleep are deregistered at once.")
+			"Pods that have no native preStop sleep, or none that is longer, are deregistered at once.")
 	flags.DurationVar(&o.Policy.Lead.NLB, "deregistration-lead-nlb", elbv2.StopsSendingNLB,
 		"The same for target groups of all other protocols.")
 	flags.BoolVar(&o.Policy.KeepUntilReplaced, "keep-until-replaced", true,

@@ -17,7 +17,7 @@ const (
 	CheckpointTimestampAnnotation = "elbv2.k8s.aws/checkpoint-timestamp"
 )
 
-// KeepUntilReplacedAnnotation on a pod, with the value false, has its target deregistered at once when the pod is deleted, although
+// KeepUntilReplacedAnnotation on a pod, with the value false, has its target not wait for replacements when the pod is deleted, although
 // --keep-until-replaced is on.
 const KeepUntilReplacedAnnotation = "targetgate.dev/keep-until-replaced"
 
