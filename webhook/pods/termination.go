@@ -22,8 +22,6 @@ const (
 	// protectionAnnotation on a pod records the sleep it got. It tells a later call that the grace period is long enough
 	// already, and how long containers added in between have to sleep.
 	protectionAnnotation = "targetgate.dev/termination-protection"
-	// keepAnnotation on a pod, "false", says that its target need not stay until as many others are healthy when it is deleted.
-	keepAnnotation = "targetgate.dev/keep-until-replaced"
 
 	// MaxTerminationDelay is the longest termination delay.
 	MaxTerminationDelay = elbv2.MaxDeregistrationDelay

@@ -11,6 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 	"github.com/targetgate/targetgate/webhook/review"
 )
 
@@ -60,12 +62,8 @@ func (p *protection) noTimeLeft(pod *podView, slept int64) string {
 	return ""
 }
 
-const (
-	// spotNotice, in seconds, is how long before an interruption EC2 announces it.
-	spotNotice = 120
-	// slowestNLB, in seconds, is the longest that users have seen a Network Load Balancer send to a deregistered target.
-	slowestNLB = 200
-)
+// spotNotice, in seconds, is how long before an interruption EC2 announces it.
+const spotNotice = 120
 
 // spotLabels are the labels by which pods select nodes on Spot instances.
 var spotLabels = map[string]string{"karpenter.sh/capacity-type": "spot", "eks.amazonaws.com/capacityType": "SPOT"}
@@ -83,7 +81,7 @@ func (p *protection) onSpot(pod *podView, networkBalancer bool) string {
 	shorten := "shorten the sleep to 90 s (annotation " + delayAnnotation + ", or preStop)"
 	if networkBalancer {
 		return fmt.Sprintf("the pod sleeps %d s before SIGTERM, but a Spot instance is gone %d s after its notice, and a Network "+
-			"Load Balancer may send for %d s: use On-Demand nodes, or %s", sleep, spotNotice, slowestNLB, shorten)
+			"Load Balancer may send for %d s: use On-Demand nodes, or %s", sleep, spotNotice, wholeSeconds(elbv2.StopsSendingNLB), shorten)
 	}
 	return fmt.Sprintf("the pod sleeps %d s before SIGTERM, but a Spot instance is gone %d s after its notice: %s", sleep, spotNotice, shorten)
 }
@@ -113,16 +111,16 @@ func (t *nodeTermView) selectsSpot() bool {
 	})
 }
 
-// keepUnclear warns about a keepAnnotation that is neither true nor false.
+// keepUnclear warns about a KeepUntilReplacedAnnotation that is neither true nor false.
 func (p *podView) keepUnclear() []string {
-	asked, found := p.annotations()[keepAnnotation]
+	asked, found := p.annotations()[v1beta1.KeepUntilReplacedAnnotation]
 	if !found {
 		return nil
 	}
 	if _, err := strconv.ParseBool(asked); err == nil {
 		return nil
 	}
-	warning := fmt.Sprintf("annotation %s is %q: want true or false; ignoring it", keepAnnotation, cut(asked))
+	warning := fmt.Sprintf("annotation %s is %q: want true or false; ignoring it", v1beta1.KeepUntilReplacedAnnotation, cut(asked))
 	return []string{review.CutTo(warning, longestWarning)}
 }
 

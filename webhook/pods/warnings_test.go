@@ -229,7 +229,7 @@ func TestWarningsAreShort(t *testing.T) {
 		}
 	}
 	var view podView
-	view.Metadata.Annotations.Value = map[string]string{keepAnnotation: worst}
+	view.Metadata.Annotations.Value = map[string]string{v1beta1.KeepUntilReplacedAnnotation: worst}
 	for _, warning := range view.keepUnclear() {
 		if length := utf8.RuneCountInString(warning); length > 256 {
 			t.Errorf("%d characters, want at most 256: %s", length, warning)
