@@ -19,9 +19,10 @@ const (
 	LatestHealthyNLB = 5 * time.Minute
 
 	// ServeOnALB and ServeOnNLB are how long a target should serve on after its deregistration, as it still gets new requests.
-	// Users measure that for 12 to 20 s and 75 to 200 s, and let pods sleep for 25 to 45 s and 120 to 270 s.
+	// Users measure that for 12 to 20 s and 75 to 200 s, and let pods sleep for 25 to 45 s and 120 to 270 s. Both leave 10 s for the
+	// deregistration itself and for its wait.
 	ServeOnALB = 30 * time.Second
-	ServeOnNLB = 130 * time.Second
+	ServeOnNLB = 210 * time.Second
 
 	// StopsSendingALB and StopsSendingNLB are how long after a deregistration a target may get new requests, at the longest that users
 	// have measured.

@@ -31,7 +31,7 @@ func TestParseOptionsDefaults(t *testing.T) {
 		opts.InjectGates, opts.LeaderElection, opts.LeaderElectionID, opts.MetricsAddr, opts.HealthProbeAddr, opts.LogLevel,
 	}
 	want := view{
-		10, 16, 9443, 30 * time.Second, 10 * time.Hour, 30 * time.Second, 130 * time.Second, true, true, "aws-load-balancer-controller-leader", ":8080", ":61779", "info",
+		10, 16, 9443, 30 * time.Second, 10 * time.Hour, 30 * time.Second, 210 * time.Second, true, true, "aws-load-balancer-controller-leader", ":8080", ":61779", "info",
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(view{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)

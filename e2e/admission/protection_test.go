@@ -55,7 +55,7 @@ func TestPodsAreGivenTimeToLeave(t *testing.T) {
 		want   leave
 	}{
 		"ALB": {alb, func(*corev1.Pod) {}, leave{60, map[string]int64{"web": 30}}},
-		"NLB": {nlb, func(*corev1.Pod) {}, leave{160, map[string]int64{"web": 130}}},
+		"NLB": {nlb, func(*corev1.Pod) {}, leave{240, map[string]int64{"web": 210}}},
 		"own preStop": {alb, func(p *corev1.Pod) { p.Spec.Containers[0].Lifecycle = own },
 			leave{30, map[string]int64{"web": -1}}},
 		"one of two has its own": {alb, func(p *corev1.Pod) {

@@ -26,10 +26,8 @@ import (
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
-// Rule 5: with no preStop in any manifest, and with the times of elb.md. An NLB goes on sending for up to 200 s, longer
-// than the default of --termination-delay-nlb.
+// Rule 5: with no preStop in any manifest, with the default sleeps, and with the times of elb.md: an NLB goes on sending for up to 200 s.
 func TestPodsWithoutPreStopLeaveWithoutLosingARequest(t *testing.T) {
-	bed.WithFlags(t, "--termination-delay-nlb=210s")
 	leavings := map[string]func(*testing.T, *testbed.App){
 		"rollout": func(t *testing.T, app *testbed.App) { suite.Must(t, bed.Roll(t.Context(), app, "2", nil)) },
 		"scaling": func(t *testing.T, app *testbed.App) { suite.Must(t, bed.Scale(t.Context(), app, 1)) },

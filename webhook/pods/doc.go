@@ -53,7 +53,7 @@
 //   - Anything that gives pods less time than the sleep cuts it short, and the kubelet then leaves 2 s to shut down after SIGTERM.
 //     targets/README.md lists what does. What the pod itself shows gets a warning (warnings.go): its own sleep takes the whole grace
 //     period, or it selects Spot nodes, which are gone 120 s after their notice, and sleeps for more than 110 s. The default of
-//     130 s stays: a shorter one would lose requests behind Network Load Balancers on all other nodes.
+//     210 s stays: a shorter one would lose requests behind Network Load Balancers on all other nodes.
 //   - Deletions and evictions are not reviewed. A shorter grace period is known only then, but each deletion would wait for us, up to
 //     the timeout while we are down. A review of an eviction, as by kubectl drain, does not have the pod, and the deletion that
 //     follows has no review. Most callers are controllers, which nobody watches for warnings. So package targets tells of it.

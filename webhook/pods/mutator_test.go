@@ -25,7 +25,7 @@ import (
 )
 
 // usual are the flags' defaults on a new API server.
-var usual = Termination{ALB: 30 * time.Second, NLB: 130 * time.Second, ServerVersion: "v1.36.3"}
+var usual = Termination{ALB: 30 * time.Second, NLB: 210 * time.Second, ServerVersion: "v1.36.3"}
 
 // newHandler reviews pods by what the reader has, at the time of the clock.
 func newHandler(reader client.Reader, clock clock.Clock) *handler {

@@ -131,9 +131,9 @@ func TestProtect(t *testing.T) {
 		},
 		"on Spot, behind a Network Load Balancer": {
 			pod: `{"metadata":{},"spec":{"nodeSelector":{"karpenter.sh/capacity-type":"spot"},"containers":[{"name":"web"}]}}`, protocol: "TCP",
-			want: `{"metadata":{"annotations":{"targetgate.dev/termination-protection":"130s"}},"spec":{"nodeSelector":{"karpenter.sh/capacity-type":"spot"},` +
-				`"terminationGracePeriodSeconds":160,"containers":[{"name":"web","lifecycle":{"preStop":{"sleep":{"seconds":130}}}}]}}`,
-			wantWarnings: []string{`the pod sleeps 130 s before SIGTERM, but a Spot instance is gone 120 s after its notice, and a Network Load Balancer ` +
+			want: `{"metadata":{"annotations":{"targetgate.dev/termination-protection":"210s"}},"spec":{"nodeSelector":{"karpenter.sh/capacity-type":"spot"},` +
+				`"terminationGracePeriodSeconds":240,"containers":[{"name":"web","lifecycle":{"preStop":{"sleep":{"seconds":210}}}}]}}`,
+			wantWarnings: []string{`the pod sleeps 210 s before SIGTERM, but a Spot instance is gone 120 s after its notice, and a Network Load Balancer ` +
 				`may send for 200 s: use On-Demand nodes, or shorten the sleep to 90 s (annotation targetgate.dev/termination-delay, or preStop)`},
 		},
 		"on Spot, behind an Application Load Balancer": {
@@ -161,8 +161,8 @@ func TestProtect(t *testing.T) {
 		},
 		"NLB": {
 			pod: `{"metadata":{},"spec":{"containers":[{"name":"web"}]}}`, protocol: "TCP",
-			want: `{"metadata":{"annotations":{"targetgate.dev/termination-protection":"130s"}},"spec":{"terminationGracePeriodSeconds":160,` +
-				`"containers":[{"name":"web","lifecycle":{"preStop":{"sleep":{"seconds":130}}}}]}}`,
+			want: `{"metadata":{"annotations":{"targetgate.dev/termination-protection":"210s"}},"spec":{"terminationGracePeriodSeconds":240,` +
+				`"containers":[{"name":"web","lifecycle":{"preStop":{"sleep":{"seconds":210}}}}]}}`,
 		},
 		"the annotation has its way, rounded up": {
 			pod: `{"metadata":{"annotations":{"targetgate.dev/termination-delay":"44100ms"}},"spec":{"containers":[{"name":"web"}]}}`,
@@ -176,7 +176,7 @@ func TestProtect(t *testing.T) {
 		"came in between, before a delay of another length": {
 			pod: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":60,"containers":[{"name":"web",` + slept30 + `},{"name":"mesh"}]}}`, protocol: "TCP",
 			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":60,"containers":[{"name":"web",` + slept30 + `},{"name":"mesh",` + slept30 + `}]}}`,
-			wantWarnings: []string{`spec.terminationGracePeriodSeconds is 60, but the load balancer may keep sending for 130 s: ` +
+			wantWarnings: []string{`spec.terminationGracePeriodSeconds is 60, but the load balancer may keep sending for 210 s: ` +
 				`raise it, and make the preStop of container "web" wait that long`},
 		},
 		"copied annotation, no sleep": {

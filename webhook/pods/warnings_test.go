@@ -93,9 +93,9 @@ func TestSpotWarningDependsOnSleepAndProtocol(t *testing.T) {
 		then             string // how the warning goes on
 	}{
 		"ALB":                   {protocols: []v1beta1.Protocol{"HTTP"}},
-		"NLB":                   {protocols: []v1beta1.Protocol{"TCP"}, sleep: 130, then: network},
-		"both":                  {protocols: []v1beta1.Protocol{"HTTP", "TLS"}, sleep: 130, then: network},
-		"not known":             {protocols: []v1beta1.Protocol{""}, sleep: 130, then: other},
+		"NLB":                   {protocols: []v1beta1.Protocol{"TCP"}, sleep: 210, then: network},
+		"both":                  {protocols: []v1beta1.Protocol{"HTTP", "TLS"}, sleep: 210, then: network},
+		"not known":             {protocols: []v1beta1.Protocol{""}, sleep: 210, then: other},
 		"no longer than it may": {delay: "110s", protocols: []v1beta1.Protocol{"TCP"}},
 		"longer than it may":    {delay: "111s", protocols: []v1beta1.Protocol{"HTTPS"}, sleep: 111, then: other},
 		"its own sleep":         {lifecycle: own(115), protocols: []v1beta1.Protocol{"HTTPS"}, sleep: 115, then: other},
@@ -107,7 +107,7 @@ func TestSpotWarningDependsOnSleepAndProtocol(t *testing.T) {
 			if tc.delay != "" {
 				annotations = `{"` + delayAnnotation + `":"` + tc.delay + `"}`
 			}
-			pod := `{"metadata":{"annotations":` + annotations + `},"spec":{"terminationGracePeriodSeconds":200,` + spot + `"containers":[{"name":"web"` + tc.lifecycle + `}]}}`
+			pod := `{"metadata":{"annotations":` + annotations + `},"spec":{"terminationGracePeriodSeconds":300,` + spot + `"containers":[{"name":"web"` + tc.lifecycle + `}]}}`
 			once, got := protected(t, usual, pod, tc.protocols...)
 			var want []string
 			if tc.sleep > 0 {
