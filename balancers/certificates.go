@@ -20,7 +20,7 @@ func (p *pass) keepCertificates(ctx context.Context) error {
 	kept := p.Issuer.Keep(ctx, p.id, p.wanted.Certificates, p.uses)
 	for member, err := range kept.Failures {
 		if of := p.member(member); of != nil {
-			p.warn(of, reasonDeploy, deployFailed, awserr.Message(err))
+			teller{p}.warn(of, reasonDeploy, deployFailed, awserr.Message(err))
 		}
 	}
 	p.soon(kept.Again)

@@ -54,18 +54,21 @@ type told struct {
 // maxNote is what the API server takes.
 const maxNote = 1000
 
-func (p *pass) tell(member *networkingv1.Ingress, kind, reason, format string, args ...any) {
+// teller tells members what they should know.
+type teller struct{ *pass }
+
+func (p teller) tell(member *networkingv1.Ingress, kind, reason, format string, args ...any) {
 	note := fmt.Sprintf(format, args...)
 	p.notices = append(p.notices, notice{member, told{member.UID, kind, reason, note[:min(maxNote, len(note))]}})
 }
 
-func (p *pass) warn(member *networkingv1.Ingress, reason, format string, args ...any) {
+func (p teller) warn(member *networkingv1.Ingress, reason, format string, args ...any) {
 	p.failing = true
 	p.tell(member, corev1.EventTypeWarning, reason, format, args...)
 }
 
 // warnAll tells all members of the group, also those that are being deleted.
-func (p *pass) warnAll(reason, format string, args ...any) {
+func (p teller) warnAll(reason, format string, args ...any) {
 	for _, member := range p.members.Active {
 		p.warn(member.Ingress, reason, format, args...)
 	}
@@ -80,12 +83,12 @@ func (p *pass) wholeGroup(errs, err error) error {
 	if p.built {
 		reason = reasonDeploy
 	}
-	p.warnAll(reason, "Failed to work on group %s due to %s", p.group, awserr.Message(err))
+	teller{p}.warnAll(reason, "Failed to work on group %s due to %s", p.group, awserr.Message(err))
 	return join(errs, err)
 }
 
 // tellFaults tells each member what is wrong with it, and no other.
-func (p *pass) tellFaults() {
+func (p teller) tellFaults() {
 	for _, fault := range p.faults {
 		member := p.member(fault.Member)
 		switch {
@@ -102,7 +105,7 @@ func (p *pass) tellFaults() {
 }
 
 // tellOverflow tells members which of their rules the load balancer has no room for.
-func (p *pass) tellOverflow() {
+func (p teller) tellOverflow() {
 	missing := map[string]int{}
 	for _, over := range p.overflow {
 		missing[over.Rule.Owner]++
@@ -119,7 +122,7 @@ func (p *pass) tellOverflow() {
 const patience = 3 * time.Minute
 
 // tellWait tells a member whose target group does not take over because it has no healthy target, after a while.
-func (p *pass) tellWait() {
+func (p teller) tellWait() {
 	part := ""
 	for _, wait := range p.result.Waits {
 		part = cmp.Or(part, wait.Healthy.Part)
@@ -134,7 +137,7 @@ func (p *pass) tellWait() {
 }
 
 // tellSuccess tells those whose wishes are fulfilled, if there was something to do and all steps had their turn.
-func (p *pass) tellSuccess(planned steps.Plan, errs error) {
+func (p teller) tellSuccess(planned steps.Plan, errs error) {
 	r := p.result
 	isOver := len(r.Done)+len(r.Failures)+len(r.Later) >= len(planned)
 	if errs != nil || p.begun || len(r.Done) == 0 || !isOver {
@@ -152,7 +155,7 @@ func (p *pass) tellSuccess(planned steps.Plan, errs error) {
 }
 
 // record has the events written that were not written in the pass before.
-func (p *pass) record() {
+func (p teller) record() {
 	now := map[told]bool{}
 	for _, n := range p.notices {
 		if !p.memory.told[n.told] && !now[n.told] {

@@ -86,7 +86,7 @@ func TestAGroupFailsWhileAMemberHasAFault(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.faults = []annotation.Fault{{Member: "shop/a", Warning: warning}}
-		if p.tellFaults(); p.failing == warning {
+		if (teller{p}).tellFaults(); p.failing == warning {
 			t.Errorf("failing: %v, a warning: %v", p.failing, warning)
 		}
 	}
@@ -102,8 +102,8 @@ func TestWhoIsOnlyWarnedIsReconciled(t *testing.T) {
 	warning := annotation.Fault{Member: "shop/bad", Warning: true}
 	p.faults = []annotation.Fault{{Member: "shop/bad"}, warning, {Member: "shop/warned", Warning: true}}
 	p.result.Done = []steps.Step{{}}
-	p.tellFaults()
-	p.tellSuccess(nil, nil)
+	teller{p}.tellFaults()
+	teller{p}.tellSuccess(nil, nil)
 	var reconciled []string
 	for _, notice := range p.notices {
 		if notice.reason == reasonReconciled {

@@ -22,9 +22,12 @@ import (
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
+// claims puts the finalizer of the group on members, and takes it off.
+type claims struct{ *pass }
+
 // claim puts the group's finalizer on all active members, before anything is made for them. One that cannot have it is held: what it has
 // stays, as it may have lost its finalizer, or have it already and the cache is late. One that is gone is left out.
-func (p *pass) claim(ctx context.Context) (errs error) {
+func (p claims) claim(ctx context.Context) (errs error) {
 	var there []membership.Member
 	for _, member := range p.members.Active {
 		var err error
@@ -46,12 +49,12 @@ func (p *pass) claim(ctx context.Context) (errs error) {
 }
 
 // isClaimed reports whether the member has the group's finalizer.
-func (p *pass) isClaimed(member *networkingv1.Ingress) bool {
+func (p claims) isClaimed(member *networkingv1.Ingress) bool {
 	return controllerutil.ContainsFinalizer(member, p.group.Finalizer())
 }
 
 // release takes the group's finalizer off the members that do not belong to it any more, when nothing that serves is left of them.
-func (p *pass) release(ctx context.Context) (errs error) {
+func (p claims) release(ctx context.Context) (errs error) {
 	for _, member := range p.members.Inactive {
 		if !p.isTakenAway(member) {
 			continue
@@ -67,7 +70,7 @@ func (p *pass) release(ctx context.Context) (errs error) {
 
 // isTakenAway reports whether nothing that serves is left of an inactive member. What lingers, such as a security group with interfaces,
 // does not count: a later pass removes it, by its tags. Nor does a load balancer that somebody has protected from deletion.
-func (p *pass) isTakenAway(member *networkingv1.Ingress) bool {
+func (p claims) isTakenAway(member *networkingv1.Ingress) bool {
 	if !p.hasLoadBalancer() {
 		return true
 	}
@@ -78,18 +81,18 @@ func (p *pass) isTakenAway(member *networkingv1.Ingress) bool {
 }
 
 // awaitsHealth reports whether something new does not serve yet.
-func (p *pass) awaitsHealth() bool {
+func (p claims) awaitsHealth() bool {
 	return slices.ContainsFunc(p.result.Waits, func(w steps.Wait) bool { return w.Settled == (stack.Ref{}) && !isOfFront(w) })
 }
 
 // awaitsEnd reports whether a load balancer goes once that in front of it is gone, unless that one is protected.
-func (p *pass) awaitsEnd() bool {
+func (p claims) awaitsEnd() bool {
 	return slices.ContainsFunc(p.result.Waits, func(w steps.Wait) bool { return w.Gone != (stack.Ref{}) }) &&
 		len(p.members.Active) == 0 && !slices.ContainsFunc(p.result.Failures, isProtected)
 }
 
 // hasTargetGroup reports whether a target group of an inactive member is there.
-func (p *pass) hasTargetGroup(member *networkingv1.Ingress) bool {
+func (p claims) hasTargetGroup(member *networkingv1.Ingress) bool {
 	return slices.ContainsFunc(p.seen.TargetGroups, func(g stack.TargetGroup) bool {
 		return strings.HasPrefix(g.Part, nameOf(member)+"-") && ownerOfGroup(stack.Ref{Part: g.Part}, p.wanted, p.seen) == ""
 	})
@@ -101,7 +104,7 @@ func isProtected(f apply.Failure) bool {
 }
 
 // patch changes the finalizers. The lock keeps those that others write at the same time.
-func (p *pass) patch(ctx context.Context, member *networkingv1.Ingress, change func(client.Object, string) bool) error {
+func (p claims) patch(ctx context.Context, member *networkingv1.Ingress, change func(client.Object, string) bool) error {
 	changed := member.DeepCopy()
 	change(changed, p.group.Finalizer())
 	lock := client.MergeFromWithOptions(member, client.MergeFromWithOptimisticLock{})
@@ -109,9 +112,9 @@ func (p *pass) patch(ctx context.Context, member *networkingv1.Ingress, change f
 }
 
 // finalizerFailed tells the member, unless somebody else has only been faster.
-func (p *pass) finalizerFailed(member *networkingv1.Ingress, reason, doing string, err error) error {
+func (p claims) finalizerFailed(member *networkingv1.Ingress, reason, doing string, err error) error {
 	if !apierrors.IsConflict(err) {
-		p.warn(member, reason, "Failed %s finalizer due to %v", doing, err)
+		teller(p).warn(member, reason, "Failed %s finalizer due to %v", doing, err)
 	}
 	return fmt.Errorf("%s finalizer of Ingress %s: %w", doing, nameOf(member), err)
 }

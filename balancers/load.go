@@ -118,7 +118,7 @@ func (p *pass) observe(ctx context.Context) (err error) {
 	if p.seen, err = p.View.Stack(ctx, p.id); err != nil {
 		return err
 	}
-	p.noteNames()
+	statuses{p}.noteNames()
 	var bindings v1beta1.TargetGroupBindingList
 	if err := p.Client.List(ctx, &bindings, client.MatchingLabels(p.group.Labels())); err != nil {
 		return fmt.Errorf("listing TargetGroupBindings: %w", err)
@@ -174,7 +174,7 @@ const leavingPause = 30 * time.Second
 func (p *pass) keepLeaving() {
 	var kept []*networkingv1.Ingress
 	for _, member := range p.leaving {
-		stays := p.memory.staying(member.UID, p.isServed(member), p.Clock.Now(), p.SettleTime)
+		stays := p.memory.staying(member.UID, statuses{p}.isServed(member), p.Clock.Now(), p.SettleTime)
 		if len(p.seen.LoadBalancers) == 0 || stays == 0 {
 			p.members.Inactive = append(p.members.Inactive, member)
 			continue

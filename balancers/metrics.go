@@ -89,7 +89,7 @@ func (p *pass) measure(good bool, now time.Time) {
 		}
 	}
 	held.WithLabelValues(name).Set(float64(n))
-	if balancer := p.shown(); balancer != nil {
+	if balancer := (statuses{p}).shown(); balancer != nil {
 		p.measureBalancer(name, balancer)
 	}
 }

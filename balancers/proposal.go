@@ -125,7 +125,7 @@ func (r *Reconciler) requestsFor(ctx context.Context, object client.Object) []re
 // claims are the finalizers that active members get.
 func (p *pass) claims() (out []Write) {
 	for _, member := range p.members.Active {
-		if !p.isClaimed(member.Ingress) {
+		if !(claims{p}).isClaimed(member.Ingress) {
 			out = append(out, Write{nameOf(member.Ingress), "add the finalizer " + p.group.Finalizer()})
 		}
 	}
@@ -138,20 +138,20 @@ func (p *pass) statuses(planned steps.Plan) (out []Write) {
 		c, is := s.Change.(steps.CreateLoadBalancer)
 		return is && !c.LoadBalancer.Network
 	})
-	shown := p.shown()
+	shown := statuses{p}.shown()
 	for _, member := range p.members.Active {
 		switch {
 		case p.isLeaving(member.Ingress):
 		case isNew:
 			out = append(out, Write{nameOf(member.Ingress), "write the name of the new load balancer to the status, once it serves"})
 		case shown != nil:
-			if entries := p.statusOf(member, after(*shown, planned)); !isStatus(member.Ingress, entries) {
+			if entries := (statuses{p}).statusOf(member, after(*shown, planned)); !isStatus(member.Ingress, entries) {
 				out = append(out, Write{nameOf(member.Ingress), "write " + statusText(entries[0]) + " to the status"})
 			}
 		}
 	}
 	for _, member := range p.members.Inactive {
-		if p.isToForget(member) {
+		if (statuses{p}).isToForget(member) {
 			out = append(out, Write{nameOf(member), "empty the status"})
 		}
 	}

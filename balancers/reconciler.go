@@ -106,7 +106,7 @@ type Applier interface {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	p := r.newPass(membership.Group(req.NamespacedName))
 	err := p.run(ctx)
-	p.record()
+	teller{p}.record()
 	p.measure(err == nil && !p.failing, r.Clock.Now())
 	if p.isEmpty() && p.again == 0 && err == nil {
 		r.memories.forget(p.group)
@@ -162,39 +162,40 @@ func (p *pass) run(ctx context.Context) (err error) {
 		return err
 	}
 	if fault := p.stray.Fault; fault != nil && p.isEmpty() {
-		p.warn(p.stray.Ingress, reasonBuild, buildFailed, fault.Error())
+		teller{p}.warn(p.stray.Ingress, reasonBuild, buildFailed, fault.Error())
 		return nil
 	}
-	errs := p.claim(ctx)
+	errs := claims{p}.claim(ctx)
 	p.steps, err = p.propose(ctx)
-	p.tellFaults()
-	p.tellOverflow()
+	teller{p}.tellFaults()
+	teller{p}.tellOverflow()
 	if err != nil {
 		return p.wholeGroup(errs, err)
 	}
 	if p.isOrphaned() {
 		return errs
 	}
-	if shown := p.shown(); shown != nil && !shown.Active { // clients cannot use it yet: its name can be known before the rest is made
-		errs = join(errs, p.writeStatuses(ctx))
+	// Clients cannot use it yet: its name can be known before the rest is made.
+	if shown := (statuses{p}).shown(); shown != nil && !shown.Active {
+		errs = join(errs, statuses{p}.writeStatuses(ctx))
 	}
 	now := p.Clock.Now()
 	p.result = p.Applier.Run(ctx, apply.Pass{
-		ID: p.id, Plan: p.begin(p.steps), Unsettled: p.unsettled, Kept: p.memory.kept(now), Late: p.memory.late(now),
+		ID: p.id, Plan: p.begin(p.steps), Unsettled: statuses{p}.unsettled, Kept: p.memory.kept(now), Late: p.memory.late(now),
 		MayLookAgain: p.memory.mayLookAgain(now),
 	})
 	p.memory.noteDone(p.result, p.Clock.Now())
 	p.soon(p.result.Again)
-	p.tellWait()
+	teller{p}.tellWait()
 	errs = join(errs, p.tellFailures())
 	if p.seen, err = p.View.Stack(ctx, p.id); err != nil {
 		return p.wholeGroup(errs, err)
 	}
-	p.noteNames()
+	statuses{p}.noteNames()
 	errs = join(errs, p.keepCertificates(ctx))
-	errs = join(errs, p.writeStatuses(ctx))
-	errs = join(errs, p.release(ctx))
-	p.tellSuccess(p.steps, errs)
+	errs = join(errs, statuses{p}.writeStatuses(ctx))
+	errs = join(errs, claims{p}.release(ctx))
+	teller{p}.tellSuccess(p.steps, errs)
 	return errs
 }
 

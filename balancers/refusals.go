@@ -43,14 +43,14 @@ func (p *pass) tellFailures() (errs error) {
 	for _, failure := range p.result.Failures {
 		note := fmt.Sprintf("%s: %s", failure.Step, awserr.Message(failure.Err))
 		if member := p.member(ownerOf(failure, p.wanted, p.seen)); member != nil {
-			p.warn(member, reasonDeploy, deployFailed, note)
+			teller{p}.warn(member, reasonDeploy, deployFailed, note)
 			if isHoldable(failure.Err) {
 				p.memory.refuse(member, note, p.Clock.Now())
 				p.soon(heldSoon)
 				continue
 			}
 		} else {
-			p.warnAll(reasonDeploy, deployFailed, note)
+			teller{p}.warnAll(reasonDeploy, deployFailed, note)
 		}
 		errs = join(errs, fmt.Errorf("%s: %w", failure.Step, failure.Err))
 	}

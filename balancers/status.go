@@ -22,9 +22,12 @@ import (
 // connections.
 const DefaultSettleTime = 10 * time.Minute
 
+// statuses writes the statuses of the members.
+type statuses struct{ *pass }
+
 // writeStatuses writes the load balancer into the status of each active member, also while it is provisioned, and takes it out
 // of the status of those that have left.
-func (p *pass) writeStatuses(ctx context.Context) (errs error) {
+func (p statuses) writeStatuses(ctx context.Context) (errs error) {
 	if shown := p.shown(); shown != nil {
 		for _, member := range p.members.Active {
 			if p.wanted.Front != nil && p.shownFront(member.Ingress) == nil {
@@ -49,7 +52,7 @@ func (p *pass) writeStatuses(ctx context.Context) (errs error) {
 }
 
 // isToShow reports whether the status of an active member is to have the load balancer.
-func (p *pass) isToShow(member *networkingv1.Ingress, shown *stack.LoadBalancer) bool {
+func (p statuses) isToShow(member *networkingv1.Ingress, shown *stack.LoadBalancer) bool {
 	return !p.isLeaving(member) && !p.unclaimed[member.UID] && !p.mustWait(member, shown)
 }
 
@@ -57,19 +60,19 @@ func (p *pass) isToShow(member *networkingv1.Ingress, shown *stack.LoadBalancer)
 const frontPause = 10 * time.Second
 
 // awaitsFront reports whether the member's status is to name what stands in front alone, which clients cannot use yet.
-func (p *pass) awaitsFront(member membership.Member) bool {
+func (p statuses) awaitsFront(member membership.Member) bool {
 	return member.ShowsFrontAlone() && p.wanted.Front != nil && p.shownFront(member.Ingress) == nil
 }
 
 // isToForget reports whether the status of an inactive member is to be emptied.
-func (p *pass) isToForget(member *networkingv1.Ingress) bool {
+func (p statuses) isToForget(member *networkingv1.Ingress) bool {
 	return member.DeletionTimestamp == nil && slices.ContainsFunc(member.Status.LoadBalancer.Ingress,
 		func(entry networkingv1.IngressLoadBalancerIngress) bool { return p.names[entry.Hostname] })
 }
 
 // shown is the load balancer that clients are to find; nil for none. While one replaces another, it is the old one until all that the old
 // one may go for is there.
-func (p *pass) shown() *stack.LoadBalancer {
+func (p statuses) shown() *stack.LoadBalancer {
 	balancers := p.seen.LoadBalancers
 	for _, wait := range p.result.Waits {
 		isNew := func(b stack.LoadBalancer) bool {
@@ -90,7 +93,7 @@ func (p *pass) shown() *stack.LoadBalancer {
 }
 
 // likeWanted is the load balancer with the wanted scheme, else the first; nil for none.
-func (p *pass) likeWanted(balancers []stack.LoadBalancer) *stack.LoadBalancer {
+func (p statuses) likeWanted(balancers []stack.LoadBalancer) *stack.LoadBalancer {
 	if len(p.wanted.LoadBalancers) > 0 {
 		scheme := p.wanted.LoadBalancers[0].Scheme
 		if i := slices.IndexFunc(balancers, func(b stack.LoadBalancer) bool { return b.Scheme == scheme }); i >= 0 {
@@ -105,7 +108,7 @@ func (p *pass) likeWanted(balancers []stack.LoadBalancer) *stack.LoadBalancer {
 
 // isUnguarded reports whether a load balancer lacks the web ACL that is wanted, as the pass has not set it. Where that is not known, one
 // that clients have been sent to counts as guarded.
-func (p *pass) isUnguarded(balancer *stack.LoadBalancer) bool {
+func (p statuses) isUnguarded(balancer *stack.LoadBalancer) bool {
 	if p.unknownACL {
 		return !slices.ContainsFunc(p.members.Active, func(m membership.Member) bool { return hasName(m.Ingress, *balancer) })
 	}
@@ -118,7 +121,7 @@ func (p *pass) isUnguarded(balancer *stack.LoadBalancer) bool {
 }
 
 // mustWait reports whether clients of the member are served elsewhere, and would not be here yet, or without the web ACL.
-func (p *pass) mustWait(member *networkingv1.Ingress, shown *stack.LoadBalancer) bool {
+func (p statuses) mustWait(member *networkingv1.Ingress, shown *stack.LoadBalancer) bool {
 	if hostname(member) == "" {
 		return p.isUnguarded(shown)
 	}
@@ -130,7 +133,7 @@ func (p *pass) mustWait(member *networkingv1.Ingress, shown *stack.LoadBalancer)
 }
 
 // awaits reports whether something that is to serve the member does not yet. What is for another member alone does not count.
-func (p *pass) awaits(member *networkingv1.Ingress) bool {
+func (p statuses) awaits(member *networkingv1.Ingress) bool {
 	return slices.ContainsFunc(slices.Concat(p.result.Waits, p.result.Behind), func(w steps.Wait) bool {
 		owner := ownerOfGroup(w.Healthy, p.wanted, p.seen)
 		return !isOfFront(w) && (owner == "" || owner == nameOf(member))
@@ -142,7 +145,7 @@ func (p *pass) isLeaving(member *networkingv1.Ingress) bool {
 }
 
 // isServed reports whether the member's status has the name of one of the group's load balancers.
-func (p *pass) isServed(member *networkingv1.Ingress) bool {
+func (p statuses) isServed(member *networkingv1.Ingress) bool {
 	return slices.ContainsFunc(p.seen.All(), func(s *stack.Stack) bool {
 		return slices.ContainsFunc(s.LoadBalancers, func(b stack.LoadBalancer) bool { return hasName(member, b) })
 	})
@@ -163,7 +166,7 @@ func hostname(member *networkingv1.Ingress) string {
 
 // statusOf has the load balancer with the ports of all listeners, in order: as with the incumbent, all members have the same. Behind it
 // comes what stands in front, or in its place if the member wants that.
-func (p *pass) statusOf(member membership.Member, shown *stack.LoadBalancer) []networkingv1.IngressLoadBalancerIngress {
+func (p statuses) statusOf(member membership.Member, shown *stack.LoadBalancer) []networkingv1.IngressLoadBalancerIngress {
 	entry := networkingv1.IngressLoadBalancerIngress{Hostname: strings.ToLower(shown.DNSName)}
 	var ports []int32
 	for _, listener := range shown.Listeners {
@@ -186,7 +189,7 @@ func (p *pass) statusOf(member membership.Member, shown *stack.LoadBalancer) []n
 
 // shownFront is the Network Load Balancer that clients of the member are to find; nil for none. One that is not active is not, as it would
 // answer none of those that find it; where one replaces another, that is the other one until then.
-func (p *pass) shownFront(member *networkingv1.Ingress) (shown *stack.LoadBalancer) {
+func (p statuses) shownFront(member *networkingv1.Ingress) (shown *stack.LoadBalancer) {
 	if p.seen.Front == nil || len(p.wanted.LoadBalancers) > 0 && p.wanted.Front == nil {
 		return nil
 	}
@@ -210,7 +213,7 @@ func isOfFront(w steps.Wait) bool {
 }
 
 // writeStatus writes the status if it differs in host names or ports, and returns the Ingress as it is then.
-func (p *pass) writeStatus(
+func (p statuses) writeStatus(
 	ctx context.Context, member *networkingv1.Ingress, entries []networkingv1.IngressLoadBalancerIngress,
 ) (*networkingv1.Ingress, error) {
 	if isStatus(member, entries) {
@@ -220,7 +223,7 @@ func (p *pass) writeStatus(
 	changed.Status.LoadBalancer.Ingress = entries
 	err := client.IgnoreNotFound(p.Client.Status().Patch(ctx, changed, client.MergeFrom(member)))
 	if err != nil {
-		p.warn(member, reasonUpdateStatus, "Failed update status due to %v", err)
+		teller(p).warn(member, reasonUpdateStatus, "Failed update status due to %v", err)
 		return member, fmt.Errorf("writing status of Ingress %s: %w", nameOf(member), err)
 	}
 	return changed, nil
@@ -243,7 +246,7 @@ func shape(entries []networkingv1.IngressLoadBalancerIngress) (out []string) {
 }
 
 // noteNames remembers the names of the load balancers that are there in this pass.
-func (p *pass) noteNames() {
+func (p statuses) noteNames() {
 	for _, s := range p.seen.All() {
 		for _, balancer := range s.LoadBalancers {
 			p.names[strings.ToLower(balancer.DNSName)] = true
@@ -253,7 +256,7 @@ func (p *pass) noteNames() {
 
 // noteMoved takes in which of the group's load balancers are in no status: of two that replace each other only the one that is shown is in
 // one, apart from those of members whose status is not ours to write now.
-func (p *pass) noteMoved(shown *stack.LoadBalancer) {
+func (p statuses) noteMoved(shown *stack.LoadBalancer) {
 	for _, s := range p.seen.All() {
 		for _, balancer := range s.LoadBalancers {
 			isKnown := func(member membership.Member) bool {
@@ -272,6 +275,6 @@ func (p *pass) noteMoved(shown *stack.LoadBalancer) {
 }
 
 // unsettled is for how long the load balancer must still serve, 0 for no longer.
-func (p *pass) unsettled(arn string) time.Duration {
+func (p statuses) unsettled(arn string) time.Duration {
 	return p.memory.unsettled(arn, p.Clock.Now(), p.SettleTime)
 }
