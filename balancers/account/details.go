@@ -15,8 +15,11 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
+// detailReader reads what a sweep leaves out. It changes nothing of the view.
+type detailReader struct{ *View }
+
 // readDetails reads the listeners and the attributes of a stack's load balancers, and the targets of those in front.
-func (v *View) readDetails(ctx context.Context, s *stack.Stack) error {
+func (v detailReader) readDetails(ctx context.Context, s *stack.Stack) error {
 	for i := range s.LoadBalancers {
 		if err := v.readLoadBalancer(ctx, &s.LoadBalancers[i]); err != nil {
 			return err
@@ -34,7 +37,7 @@ func (v *View) readDetails(ctx context.Context, s *stack.Stack) error {
 }
 
 // readTarget reads which load balancer is the target of a group.
-func (v *View) readTarget(ctx context.Context, group *stack.TargetGroup) error {
+func (v detailReader) readTarget(ctx context.Context, group *stack.TargetGroup) error {
 	out, err := v.ELB.DescribeTargetHealth(ctx, &elbv2.DescribeTargetHealthInput{TargetGroupArn: aws.String(group.ARN)})
 	if err != nil {
 		return err
@@ -47,7 +50,7 @@ func (v *View) readTarget(ctx context.Context, group *stack.TargetGroup) error {
 	return nil
 }
 
-func (v *View) readLoadBalancer(ctx context.Context, b *stack.LoadBalancer) error {
+func (v detailReader) readLoadBalancer(ctx context.Context, b *stack.LoadBalancer) error {
 	attributes, err := v.ELB.DescribeLoadBalancerAttributes(ctx,
 		&elbv2.DescribeLoadBalancerAttributesInput{LoadBalancerArn: aws.String(b.ARN)})
 	if err != nil {
@@ -74,7 +77,7 @@ func (v *View) readLoadBalancer(ctx context.Context, b *stack.LoadBalancer) erro
 	return v.readListenerTags(ctx, b)
 }
 
-func (v *View) readListener(ctx context.Context, l *stack.Listener) error {
+func (v detailReader) readListener(ctx context.Context, l *stack.Listener) error {
 	arn := aws.String(l.ARN)
 	rules, err := v.ELB.DescribeRules(ctx, &elbv2.DescribeRulesInput{ListenerArn: arn})
 	if err != nil {
@@ -106,7 +109,7 @@ func (v *View) readListener(ctx context.Context, l *stack.Listener) error {
 }
 
 // readListenerTags reads the tags of all listeners and rules.
-func (v *View) readListenerTags(ctx context.Context, b *stack.LoadBalancer) error {
+func (v detailReader) readListenerTags(ctx context.Context, b *stack.LoadBalancer) error {
 	tags := map[string]*map[string]string{}
 	var arns []string
 	for i := range b.Listeners {
@@ -132,7 +135,7 @@ func (v *View) readListenerTags(ctx context.Context, b *stack.LoadBalancer) erro
 }
 
 // readStates reads which load balancers have become active.
-func (v *View) readStates(ctx context.Context, s *stack.Stack) error {
+func (v detailReader) readStates(ctx context.Context, s *stack.Stack) error {
 	if s.Front != nil {
 		if err := v.readStates(ctx, s.Front); err != nil {
 			return err
@@ -163,9 +166,9 @@ func (v *View) Complete(ctx context.Context, wanted stack.Stack) (bool, error) {
 	if e == nil {
 		return false, nil
 	}
-	groups, groupsErr := v.completeTargetGroups(ctx, &seen, wanted)
+	groups, groupsErr := detailReader{v}.completeTargetGroups(ctx, &seen, wanted)
 	v.forgetIfGone(wanted.ID, groupsErr)
-	balancers, balancersErr := v.completeBalancers(ctx, &seen, wanted)
+	balancers, balancersErr := detailReader{v}.completeBalancers(ctx, &seen, wanted)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if e := v.entries[wanted.ID]; e != nil && e.changed == changed {
@@ -174,7 +177,7 @@ func (v *View) Complete(ctx context.Context, wanted stack.Stack) (bool, error) {
 	return groups || balancers, errors.Join(groupsErr, balancersErr)
 }
 
-func (v *View) completeTargetGroups(ctx context.Context, seen *stack.Stack, wanted stack.Stack) (read bool, err error) {
+func (v detailReader) completeTargetGroups(ctx context.Context, seen *stack.Stack, wanted stack.Stack) (read bool, err error) {
 	for i := range seen.TargetGroups {
 		group := &seen.TargetGroups[i]
 		wants := func(w stack.TargetGroup) bool { return w.Part == group.Part && len(w.Attributes)+len(w.Presets) > 0 }
@@ -188,7 +191,7 @@ func (v *View) completeTargetGroups(ctx context.Context, seen *stack.Stack, want
 	return read, nil
 }
 
-func (v *View) completeBalancers(ctx context.Context, seen *stack.Stack, wanted stack.Stack) (read bool, err error) {
+func (v detailReader) completeBalancers(ctx context.Context, seen *stack.Stack, wanted stack.Stack) (read bool, err error) {
 	if len(wanted.LoadBalancers) == 0 {
 		return false, nil
 	}
@@ -206,7 +209,7 @@ func (v *View) completeBalancers(ctx context.Context, seen *stack.Stack, wanted 
 	return read, err
 }
 
-func (v *View) completeWebACLs(ctx context.Context, b, wanted *stack.LoadBalancer) (read bool, err error) {
+func (v detailReader) completeWebACLs(ctx context.Context, b, wanted *stack.LoadBalancer) (read bool, err error) {
 	acl, aclErr := complete(&b.WebACL, v.WAF != nil && wanted.WebACL != nil, func() (string, error) { return v.WAF.WebACL(ctx, b.ARN) })
 	classic, classicErr := complete(&b.ClassicACL, v.WAFClassic != nil && wanted.ClassicACL != nil, func() (string, error) {
 		return v.WAFClassic.WebACL(ctx, b.ARN)
@@ -228,7 +231,7 @@ func complete[T any](into **T, wanted bool, read func() (T, error)) (bool, error
 }
 
 // capacity is what is reserved for a load balancer.
-func (v *View) capacity(ctx context.Context, arn string) (int32, error) {
+func (v detailReader) capacity(ctx context.Context, arn string) (int32, error) {
 	out, err := v.ELB.DescribeCapacityReservation(ctx, &elbv2.DescribeCapacityReservationInput{LoadBalancerArn: aws.String(arn)})
 	if err != nil || out.MinimumLoadBalancerCapacity == nil {
 		return 0, err
@@ -236,7 +239,7 @@ func (v *View) capacity(ctx context.Context, arn string) (int32, error) {
 	return aws.ToInt32(out.MinimumLoadBalancerCapacity.CapacityUnits), nil
 }
 
-func (v *View) readAttributes(ctx context.Context, group *stack.TargetGroup) error {
+func (v detailReader) readAttributes(ctx context.Context, group *stack.TargetGroup) error {
 	out, err := v.ELB.DescribeTargetGroupAttributes(ctx, &elbv2.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(group.ARN)})
 	if err != nil {
 		return err

@@ -33,9 +33,12 @@ type swept struct {
 	security  []ec2types.SecurityGroup
 }
 
+// sweeper reads all stacks at once, and has the view take them in.
+type sweeper struct{ *View }
+
 // sweep reads all load balancers, target groups and security groups of the cluster. Tags are read again when the interval is over, or
 // else those of what is new.
-func (v *View) sweep(ctx context.Context) error {
+func (v sweeper) sweep(ctx context.Context) error {
 	s := v.begin()
 	balancers, err := v.ELB.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{})
 	if err != nil {
@@ -58,7 +61,7 @@ func (v *View) sweep(ctx context.Context) error {
 	return v.takeIn(s)
 }
 
-func (v *View) begin() swept {
+func (v sweeper) begin() swept {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s := swept{began: v.tick, full: v.isDue(), at: v.Clock.Now(), tags: map[string]map[string]string{}}
@@ -69,7 +72,7 @@ func (v *View) begin() swept {
 }
 
 // sweepTags reads the tags that are not known, and drops those of what is gone.
-func (v *View) sweepTags(ctx context.Context, s *swept) error {
+func (v sweeper) sweepTags(ctx context.Context, s *swept) error {
 	known := s.tags
 	s.tags = map[string]map[string]string{}
 	var arns []string
@@ -121,7 +124,7 @@ func eachTags(ctx context.Context, elb ELB, arns []string, each func(arn string,
 }
 
 // sweepSecurityGroups reads the security groups with the cluster's tag, in its present and its former form.
-func (v *View) sweepSecurityGroups(ctx context.Context) (all []ec2types.SecurityGroup, err error) {
+func (v sweeper) sweepSecurityGroups(ctx context.Context) (all []ec2types.SecurityGroup, err error) {
 	keys := []string{stack.ClusterTag}
 	for _, kind := range kinds {
 		keys = append(keys, legacyClusterTag(kind))
@@ -146,7 +149,7 @@ func (v *View) sweepSecurityGroups(ctx context.Context) (all []ec2types.Security
 }
 
 // takeIn replaces what is known by what was swept, apart from stacks of which something was noted meanwhile.
-func (v *View) takeIn(s swept) error {
+func (v sweeper) takeIn(s swept) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.dropOld(s.at)
@@ -171,7 +174,7 @@ func (v *View) takeIn(s swept) error {
 }
 
 // keepNoted has entries keep what was noted since the sweep began, and what AWS does not show yet. The caller holds the lock.
-func (v *View) keepNoted(entries map[stack.ID]*entry, s swept) {
+func (v sweeper) keepNoted(entries map[stack.ID]*entry, s swept) {
 	for id, old := range v.entries {
 		switch now := entries[id]; {
 		case old.changed > s.began:
@@ -187,7 +190,7 @@ func (v *View) keepNoted(entries map[stack.ID]*entry, s swept) {
 
 // keepDetails has a stack keep what is known of it when the sweep was for another stack's sake. Its own parts may be others: then all of
 // it is read again. The caller holds the lock.
-func (v *View) keepDetails(id stack.ID, now, old *entry, s swept) {
+func (v sweeper) keepDetails(id stack.ID, now, old *entry, s swept) {
 	now.changed = old.changed
 	if !s.full && v.forgotten[id] == 0 && old.detailed {
 		*now = *old

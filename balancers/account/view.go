@@ -80,12 +80,12 @@ func (v *View) Stack(ctx context.Context, id stack.ID) (stack.Stack, error) {
 		case e == nil:
 			return seen, nil
 		case !e.detailed:
-			if err := v.readDetails(ctx, &seen); err != nil {
+			if err := (detailReader{v}).readDetails(ctx, &seen); err != nil {
 				v.forgetIfGone(id, err)
 				return stack.Stack{}, err
 			}
 		case v.isWaiting(seen, e.looked):
-			if err := v.readStates(ctx, &seen); err != nil {
+			if err := (detailReader{v}).readStates(ctx, &seen); err != nil {
 				return stack.Stack{}, err
 			}
 		default:
@@ -167,7 +167,7 @@ func (v *View) refresh(ctx context.Context, id stack.ID) error {
 			}
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTimeout)
 			defer cancel()
-			return nil, v.sweep(ctx)
+			return nil, sweeper{v}.sweep(ctx)
 		})
 		select {
 		case result := <-swept:
