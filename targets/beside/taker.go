@@ -96,7 +96,10 @@ func (t *Taker) watchTheirs(
 	}
 	t.leaveAlone(binding, why)
 	again, err := t.Early.Open(ctx, binding)
-	return recheck(duplicates, again), err
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return recheck(duplicates, again), nil
 }
 
 // leaveAlone forgets a binding that is the incumbent's.
