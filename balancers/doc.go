@@ -26,6 +26,9 @@
 //	proposal.go    what a pass would do, for those who only ask
 //	watches.go     which groups a change in the cluster concerns
 //
+// Locks: memories.mu guards which groups are remembered. It is taken alone. What is remembered of a group only its passes touch, which come
+// one after the other.
+//
 // A member that moves from one group to another is held in the old one until the new one serves it. A load balancer that replaces another
 // gets into the status when all is there, and the other one goes when clients have had the time to follow.
 package balancers

@@ -11,5 +11,7 @@
 // Error codes of target groups are told apart in errors.go, and what AWS says of Availability Zones is read in zone.go, and
 // nowhere else.
 //
+// Locks: readings.mu guards which readings others may join. It is taken alone, and not held across a call.
+//
 // The package knows nothing of Kubernetes.
 package elbv2

@@ -12,4 +12,7 @@
 // rejection names at most 50 faults, and a growth test of hostile objects holds all costs linear. A review returns its memory
 // before AWS is asked; at most 8 reviews of a namespace ask AWS at a time (turns.go), and AWS's answers are reused for a moment
 // (answer_cache.go).
+//
+// Locks: turns.mu guards who has a turn, claims.mu which groups were claimed a moment ago. Each is taken alone, and neither is held
+// across a call.
 package bindings

@@ -36,4 +36,7 @@
 // service meanwhile would make all calls fail instead of some.
 //
 // ClientCheck lets only API servers connect.
+//
+// Locks: leaves.mu, paths.mu and ClientCheck.mu guard what reviews and handshakes read while a pass changes it. Each is taken alone, and
+// none is held across a request or a reading of a file.
 package certs

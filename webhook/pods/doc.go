@@ -22,6 +22,9 @@
 //     this one wait, and there is no further wait until something changes. Then the pod is admitted, with a warning if a
 //     Service selects it, and counted (targetgate_webhook_pod_waits_total).
 //
+// Locks: bindingIndex.mu guards which namespaces are compiled, namespaceIndex.mu how long the pods of one wait. Each is taken alone, and
+// neither is held across a wait or a reading of the cache.
+//
 // Package targets decides whether a pod is registered or healthy; this package does not know it.
 //
 // # Termination delay

@@ -14,6 +14,8 @@
 //
 // Package review limits bodies: it knows how much memory a review takes.
 //
+// Locks: listener.mu guards which connections there are. It is taken alone.
+//
 // The readiness check makes no connection. Either the server listens or the process exits, so a connection would show nothing.
 // And a check that waited behind other clients could take all replicas out of service at once.
 package server
