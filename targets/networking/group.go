@@ -52,7 +52,7 @@ type groupPass struct {
 	clock   clock.PassiveClock
 	class   budget.Class
 	id      string
-	picture ruleset.Picture // without what is read in the pass
+	input   ruleset.Input // without what is read in the pass
 	view    func(context.Context) view
 	// refusals are those of earlier passes.
 	refusals map[ec2.Rule]ruleset.Refusal
@@ -84,7 +84,7 @@ func (out *outcome) flows() sets.Set[ruleset.Flow] {
 
 // run makes the pass.
 func (p *groupPass) run(ctx context.Context) outcome {
-	out := outcome{view: p.view(ctx), record: p.picture.Record, missing: map[ec2.Rule]error{}, refusals: map[ec2.Rule]ruleset.Refusal{}}
+	out := outcome{view: p.view(ctx), record: p.input.Record, missing: map[ec2.Rule]error{}, refusals: map[ec2.Rule]ruleset.Refusal{}}
 	d, err := p.decide(ctx, out.view)
 	if err != nil {
 		out.err = err
@@ -94,14 +94,14 @@ func (p *groupPass) run(ctx context.Context) outcome {
 	out.wanted, out.waiting, out.held, out.kept, out.unowned, out.decided = d.Wanted, d.Waiting, d.Held, d.Kept, d.Unowned, out.view.listed
 	p.dropRefused(&d, &out)
 	maps.Copy(out.missing, d.Over)
-	if out.err = p.save(ctx, &out, d.Next(p.picture)); out.err != nil {
+	if out.err = p.save(ctx, &out, d.Next(p.input)); out.err != nil {
 		for _, rule := range d.Grants {
 			out.missing[rule] = unwritten(out.err)
 		}
 		p.schedule(&d, &out, &sender{}, nil)
 		return out
 	}
-	before := p.picture.Record
+	before := p.input.Record
 	granted := p.grant(ctx, &d, &out)
 	var revoked *sender
 	if out.err == nil {
@@ -153,7 +153,7 @@ func (p *groupPass) decide(ctx context.Context, v view) (ruleset.Decision, error
 	if at < 0 {
 		return ruleset.Decision{}, fmt.Errorf("security group %s: %w", p.id, errNoGroup)
 	}
-	p.picture.Group, p.picture.Now = groups[at], p.clock.Now()
+	p.input.Group, p.input.Now = groups[at], p.clock.Now()
 	d := p.decideFor(v)
 	if len(d.Ask) == 0 {
 		return d, nil
@@ -163,23 +163,23 @@ func (p *groupPass) decide(ctx context.Context, v view) (ruleset.Decision, error
 	if err != nil {
 		return ruleset.Decision{}, members.FailedRead("the security groups that rules name", err)
 	}
-	p.picture.Sources = map[string]bool{}
+	p.input.Sources = map[string]bool{}
 	for _, source := range found {
-		p.picture.Sources[source.ID] = source.Tags[ruleset.OwnerTag] == p.picture.Cluster
+		p.input.Sources[source.ID] = source.Tags[ruleset.OwnerTag] == p.input.Cluster
 	}
 	return p.decideFor(v), nil
 }
 
 func (p *groupPass) decideFor(v view) ruleset.Decision {
-	p.picture.Wishes, p.picture.Blocked, p.picture.Foreign = v.wishes, v.blocked, v.foreign
-	return ruleset.Decide(p.picture)
+	p.input.Wishes, p.input.Blocked, p.input.Foreign = v.wishes, v.blocked, v.foreign
+	return ruleset.Decide(p.input)
 }
 
 // dropRefused takes out of the grants what EC2 has refused lately.
 func (p *groupPass) dropRefused(d *ruleset.Decision, out *outcome) {
 	d.Grants = slices.DeleteFunc(d.Grants, func(rule ec2.Rule) bool {
 		known, ok := p.refusals[rule]
-		if !ok || !p.picture.Now.Before(known.RetryAt) {
+		if !ok || !p.input.Now.Before(known.RetryAt) {
 			return false
 		}
 		out.missing[rule], out.refusals[rule] = known.Err, known
@@ -189,7 +189,7 @@ func (p *groupPass) dropRefused(d *ruleset.Decision, out *outcome) {
 
 // save writes the record if it has changed. The record of a group that could not be read stays as it is, for people to look at.
 func (p *groupPass) save(ctx context.Context, out *outcome, next ruleset.Record) error {
-	if p.picture.Unreadable || maps.Equal(next, out.record) {
+	if p.input.Unreadable || maps.Equal(next, out.record) {
 		return nil
 	}
 	if err := p.records.Save(ctx, p.id, next); err != nil {
@@ -231,7 +231,7 @@ func (p *groupPass) refusedText(rule ec2.Rule, err error) error {
 	text := fmt.Sprintf("EC2 does not add %s to security group %s: %s", rule, p.id, awserr.Message(err))
 	if ec2.IsRuleLimit(err) {
 		text += fmt.Sprintf(" (it was last seen with %d inbound rules; AWS's quota is below --security-group-rule-quota=%d)",
-			len(p.picture.Group.Ingress), p.picture.Quota)
+			len(p.input.Group.Ingress), p.input.Quota)
 	}
 	return errors.New(text)
 }

@@ -59,7 +59,7 @@ func (m *Manager) preparePass(id string) (p *groupPass, tenant string) {
 	return &groupPass{
 		ec2: m.EC2, records: m.Records, clock: m.Clock, class: class, id: id, refusals: state.refusals,
 		view: func(ctx context.Context) view { return m.view(ctx, id) },
-		picture: ruleset.Picture{
+		input: ruleset.Input{
 			Record: state.Record, Unreadable: state.Err != nil, Restricted: m.Restricted, Quota: m.RuleQuota, Cluster: m.ClusterName,
 			Refusals: state.refusals,
 		},

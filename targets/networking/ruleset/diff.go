@@ -39,8 +39,8 @@ func isLabelled(description string) bool {
 	return false
 }
 
-// Picture is all that decides about one security group.
-type Picture struct {
+// Input is all that decides about one security group.
+type Input struct {
 	Group      ec2.SecurityGroup // as just read
 	Record     Record
 	Unreadable bool // the record could not be read
@@ -84,7 +84,7 @@ type Decision struct {
 // Another owner of the group is evident from the tag kubernetes.io/cluster/ of another cluster, or from a labelled rule that is
 // neither wanted nor ours. It may rely on a rule that we have added first: it found an equal one and added none. Nothing on a rule
 // tells. So then only rules from groups that were made for our cluster are revoked: nobody else has use for them.
-func Decide(p Picture) Decision {
+func Decide(p Input) Decision {
 	d := Decision{Present: map[ec2.Rule]ec2.Permission{}, Over: map[ec2.Rule]error{}}
 	believed, held, labelled, staying := Rules{}, Rules{}, Rules{}, Rules{}
 	for _, permission := range p.Group.Ingress {
@@ -115,12 +115,12 @@ func Decide(p Picture) Decision {
 }
 
 // mayGo reports whether the rule is known to be ours.
-func (p Picture) mayGo(rule ec2.Rule) bool {
+func (p Input) mayGo(rule ec2.Rule) bool {
 	return !p.Unreadable && (p.Record.Ours(rule) || p.Sources[rule.Source.Group] && !p.hasOtherTag())
 }
 
 // sortOut says of each labelled rule that is unwanted what becomes of it.
-func (d *Decision) sortOut(p Picture) {
+func (d *Decision) sortOut(p Input) {
 	ours := d.leftovers(p)
 	shared := len(d.Unowned) > 0 || p.hasOtherTag()
 	for _, permission := range ours {
@@ -139,7 +139,7 @@ func (d *Decision) sortOut(p Picture) {
 
 // leftovers are the labelled rules that are unwanted and ours; it notes the others. A rule that was just revoked is none: the read is
 // old.
-func (d *Decision) leftovers(p Picture) (ours []ec2.Permission) {
+func (d *Decision) leftovers(p Input) (ours []ec2.Permission) {
 	for _, permission := range p.Group.Ingress {
 		rule := permission.Rule
 		if _, wanted := d.Wanted[rule]; wanted || !isLabelled(permission.Description) || p.Record.justRevoked(rule, p.Now) {
@@ -158,7 +158,7 @@ func (d *Decision) leftovers(p Picture) (ours []ec2.Permission) {
 }
 
 // hasOtherTag reports whether the group has the tag of another cluster.
-func (p Picture) hasOtherTag() bool {
+func (p Input) hasOtherTag() bool {
 	for key := range p.Group.Tags {
 		if name, ok := strings.CutPrefix(key, clusterTagPrefix); ok && name != p.Cluster {
 			return true
@@ -169,7 +169,7 @@ func (p Picture) hasOtherTag() bool {
 
 // grant chooses the rules to add. It counts as EC2 does, and before the call: what would not fit is not asked for, and nothing is
 // revoked to make room. A rule that EC2 has refused takes no room from others.
-func (d *Decision) grant(believed Rules, p Picture) {
+func (d *Decision) grant(believed Rules, p Input) {
 	var missing []ec2.Rule
 	for rule := range d.Wanted {
 		if !believed.Has(rule) {
@@ -196,7 +196,7 @@ func (d *Decision) grant(believed Rules, p Picture) {
 	}
 }
 
-func overQuota(p Picture, rule ec2.Rule, present, needed tally, is4 bool) error {
+func overQuota(p Input, rule ec2.Rule, present, needed tally, is4 bool) error {
 	family, has, more := "IPv6", present.v6, needed.v6
 	if is4 {
 		family, has, more = "IPv4", present.v4, needed.v4
@@ -220,7 +220,7 @@ func Revocable(permissions []ec2.Permission, missing Rules) []ec2.Permission {
 
 // Next is the record before the calls: with what will be granted, and what will be revoked. Entries of rules that are long gone
 // are dropped.
-func (d *Decision) Next(p Picture) Record {
+func (d *Decision) Next(p Input) Record {
 	next := Record{}
 	for rule, entry := range p.Record {
 		_, present := d.Present[rule]

@@ -83,7 +83,7 @@ func TestDecisionAboutASecurityGroup(t *testing.T) {
 			if tc.sources == nil {
 				tc.sources = map[string]bool{}
 			}
-			d := Decide(Picture{
+			d := Decide(Input{
 				Group: ec2.SecurityGroup{ID: "sg-node", Tags: tc.tags, Ingress: tc.present}, Record: tc.record, Unreadable: tc.broken,
 				Wishes: map[types.NamespacedName]Rules{keyOf("web"): tc.wishes}, Blocked: func(r ec2.Rule) bool { return FlowOf(r) == tc.blocked },
 				Foreign: func(r ec2.Rule) bool { return FlowOf(r) == tc.foreign },
@@ -111,7 +111,7 @@ func listOf(rules []ec2.Rule) []string {
 }
 
 func TestGroupsOfLeftoversAreAskedFor(t *testing.T) {
-	d := Decide(Picture{
+	d := Decide(Input{
 		Group:   ec2.SecurityGroup{ID: "sg-node", Ingress: labelled(rule(80, 80, "sg-lb"), rule(80, 80, "10.0.0.0/8"), rule(81, 81, "sg-lb"))},
 		Wishes:  map[types.NamespacedName]Rules{keyOf("web"): {rule(81, 81, "sg-lb"): {}}},
 		Blocked: func(ec2.Rule) bool { return false }, Quota: 60, Now: noon,
@@ -139,7 +139,7 @@ func TestGrantsBeyondTheQuotaAreHeldBackWithTheNumbers(t *testing.T) {
 		present = append(present, ec2.Permission{Rule: rule(1, 1, fmt.Sprintf("10.%d.0.0/16", n))})
 	}
 	wishes := Rules{rule(80, 80, "sg-lb"): {}, rule(80, 80, "10.200.0.0/16"): {}, rule(80, 80, "2001:db8::/32"): {}}
-	d := Decide(Picture{
+	d := Decide(Input{
 		Group: ec2.SecurityGroup{ID: "sg-node", Ingress: present}, Wishes: map[types.NamespacedName]Rules{keyOf("web"): wishes},
 		Blocked: func(ec2.Rule) bool { return false }, Restricted: true, Quota: 60, Now: noon,
 	})
@@ -156,7 +156,7 @@ func TestGrantsBeyondTheQuotaAreHeldBackWithTheNumbers(t *testing.T) {
 func TestNextRecordDropsWhatIsLongGone(t *testing.T) {
 	present, gone, wanted := rule(1, 1, "sg-1"), rule(2, 2, "sg-1"), rule(3, 3, "sg-1")
 	long, lately := noon.Add(-time.Hour), noon.Add(-time.Second)
-	p := Picture{Record: Record{
+	p := Input{Record: Record{
 		present: {Granted, long}, gone: {Granted, long}, wanted: {Granted, long}, rule(4, 4, "sg-1"): {Granted, lately},
 		rule(5, 5, "sg-1"): {Revoked, lately}, rule(6, 6, "sg-1"): {Revoked, long}, rule(7, 7, "sg-1"): {Revoking, long},
 	}, Now: noon}
