@@ -155,7 +155,7 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.statuses = status.NewWriter(r.Client, r.Clock, r.reporter)
 	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, report.ObserveReady)
 	r.beside = newTaker(r)
-	r.guards = r.newKeeper()
+	r.guards = newKeeper(r)
 	r.rules = newInboundRules(r.Networking, r.Mode, r.Client, func(key types.NamespacedName) { r.requeue(key, 0) })
 }
 

@@ -14,21 +14,24 @@ import (
 )
 
 // newKeeper returns what answers the node guards.
-func (r *Registrar) newKeeper() *guards.Keeper {
+func newKeeper(r *Registrar) *guards.Keeper {
 	return guards.NewKeeper(guards.Settings{
-		Namespace: r.Namespace, Nodes: r.Client, Left: r.instancesLeft, Pods: r.Writer, Clock: r.Clock,
+		Namespace: r.Namespace, Nodes: r.Client, Left: remaining{r}.instances, Pods: r.Writer, Clock: r.Clock,
 	})
 }
 
-// instancesLeft says which of the instances, of nodes that leave, are still in the target group of a binding that is ours, or may be, and
+// remaining knows which instances are still in the target groups of bindings.
+type remaining struct{ registrar *Registrar }
+
+// instances says which of the instances, of nodes that leave, are still in the target group of a binding that is ours, or may be, and
 // names the first such binding of each. When some were not asked for before, a pass over each of these bindings says when to read its
 // group to find that they have drained.
-func (r *Registrar) instancesLeft(ctx context.Context, instances map[string]bool, isNew bool) (map[string]string, error) {
+func (l remaining) instances(ctx context.Context, instances map[string]bool, isNew bool) (map[string]string, error) {
 	if len(instances) == 0 {
 		return nil, nil
 	}
 	var list v1beta1.TargetGroupBindingList
-	err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy,
+	err := l.registrar.Client.List(ctx, &list, client.UnsafeDisableDeepCopy,
 		client.MatchingFields{indexBindingType: string(v1beta1.TargetTypeInstance)})
 	if err != nil {
 		return nil, fmt.Errorf("listing the bindings of type instance: %w", err)
@@ -36,25 +39,25 @@ func (r *Registrar) instancesLeft(ctx context.Context, instances map[string]bool
 	out := map[string]string{}
 	for i := range list.Items {
 		key := client.ObjectKeyFromObject(&list.Items[i])
-		left := r.instancesLeftIn(&list.Items[i], instances)
+		left := l.instancesIn(&list.Items[i], instances)
 		for id := range left {
 			if first, found := out[id]; !found || key.String() < first {
 				out[id] = key.String()
 			}
 		}
 		if isNew && len(left) > 0 {
-			r.requeue(key, 0)
+			l.registrar.requeue(key, 0)
 		}
 	}
 	return out, nil
 }
 
-// instancesLeftIn are those that are in the group of the binding, or may be as it has not been read yet. A binding that is not ours has
+// instancesIn are those that are in the group of the binding, or may be as it has not been read yet. A binding that is not ours has
 // no target of ours: nothing is registered before our finalizer is there.
-func (r *Registrar) instancesLeftIn(binding *v1beta1.TargetGroupBinding, instances map[string]bool) map[string]bool {
-	m := r.bindings.find(client.ObjectKeyFromObject(binding))
+func (l remaining) instancesIn(binding *v1beta1.TargetGroupBinding, instances map[string]bool) map[string]bool {
+	m := l.registrar.bindings.find(client.ObjectKeyFromObject(binding))
 	if m == nil || m.uid != binding.UID {
-		if r.Mode.Holds(binding) {
+		if l.registrar.Mode.Holds(binding) {
 			return instances
 		}
 		return nil

@@ -48,7 +48,7 @@ func newBucket(rule Rule, clk clock.WithDelayedExecution) *bucket {
 		rule: rule, clock: clk,
 		pace: pace{full: rule.Rate, rate: rule.Rate}, tokens: float64(rule.Burst), filled: clk.Now(), passed: othersTurn,
 	}
-	b.admission = b.admissionBurst()
+	b.admission = b.rule.admissionBurst()
 	return b
 }
 
@@ -142,14 +142,14 @@ func (b *bucket) throttled() {
 func (b *bucket) capacity() float64 { return max(1, float64(b.rule.Burst-b.underWay)) }
 
 // admissionBurst is how many tokens there may be for lookups: one, however small the bucket is.
-func (b *bucket) admissionBurst() float64 { return max(1, admissionShare*float64(b.rule.Burst)) }
+func (r Rule) admissionBurst() float64 { return max(1, admissionShare*float64(r.Burst)) }
 
 // refill brings tokens and pace up to date. The caller holds the lock.
 func (b *bucket) refill() {
 	now := b.clock.Now()
 	came := b.pace.advance(now.Sub(b.filled))
 	b.tokens = min(b.capacity(), b.tokens+came)
-	b.admission = min(b.admissionBurst(), b.admission+admissionShare*came)
+	b.admission = min(b.rule.admissionBurst(), b.admission+admissionShare*came)
 	b.filled = now
 }
 
