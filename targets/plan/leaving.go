@@ -58,7 +58,7 @@ func (l Lead) Deadline(ep endpoints.Endpoint, facts *v1beta1.TargetGroupFacts) t
 type Leaving struct {
 	pods map[types.UID]leaver
 
-	usual     int       // healthy targets when nothing changed for settledFor, 0 when not known
+	usual     int       // healthy targets when nothing changed for settledFor, or before that when first nothing changed; 0 when not known
 	settled   int       // healthy targets since settledAt
 	settledAt time.Time // since when no pod leaves or waits, zero when one does
 }
@@ -207,12 +207,20 @@ func (in Input) nextLeaving() Leaving {
 		next.pods[ep.UID] = known
 	}
 	if !changing {
-		next.settled, next.settledAt = healthy, in.Now
-		if in.Leaving.settled == healthy && !in.Leaving.settledAt.IsZero() {
-			next.settledAt = in.Leaving.settledAt
-		}
+		next.settle(in.Leaving, healthy, in.Now)
 	}
 	return next
+}
+
+// settle notes how many targets are healthy while nothing changes.
+func (l *Leaving) settle(before Leaving, healthy int, now time.Time) {
+	l.settled, l.settledAt = healthy, now
+	if before.settled == healthy && !before.settledAt.IsZero() {
+		l.settledAt = before.settledAt
+	}
+	if l.usual == 0 { // a Deployment may roll right after a start: better this number than one in the middle of that
+		l.usual = healthy
+	}
 }
 
 // changes reports whether the number of healthy targets is about to change: the endpoint is on its way in or out.

@@ -207,6 +207,25 @@ func TestPodThatLeavesStaysUntilItIsReplaced(t *testing.T) {
 			c.wait(time.Second)
 			c.remove(n(1))
 		}},
+		"right after a start, before a rolling update": {replicas: 2, want: "1", do: func(c *cluster) {
+			c.leaving = Leaving{}
+			c.wait(time.Second)
+			c.add()
+			c.wait(time.Second)
+			c.remove(n(1))
+		}},
+		"right after a start, when the first number is one in the middle of a rolling update": {replicas: 2, want: "1 2", do: func(c *cluster) {
+			c.leaving = Leaving{}
+			c.add()
+			c.wait(time.Second)
+			c.remove(n(1))
+			c.wait(10 * time.Second)
+			c.wait(settledFor)
+			c.wait(settledFor)
+			c.add()
+			c.wait(time.Second)
+			c.remove(n(2))
+		}},
 		"more pods than before are usual after a while": {replicas: 2, do: func(c *cluster) {
 			c.add()
 			c.wait(time.Second)
