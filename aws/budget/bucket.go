@@ -138,6 +138,16 @@ func (b *bucket) throttled() {
 	}
 }
 
+// accepted takes notice that AWS had a token for a call.
+func (b *bucket) accepted() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refill()
+	if b.pace.accept(b.filled) {
+		b.grant() // the timer is set for a slower rate
+	}
+}
+
 // capacity is how many tokens fit in: one, however many calls hang. The caller holds the lock.
 func (b *bucket) capacity() float64 { return max(1, float64(b.rule.Burst-b.underWay)) }
 

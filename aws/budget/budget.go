@@ -210,9 +210,15 @@ func chargeAttempt(ctx context.Context, in middleware.FinalizeInput, next middle
 	return out, metadata, err
 }
 
-// notice slows a bucket down when AWS throttled its attempt. That it throttled AssumeRole says nothing of our bucket.
+// notice tells the attempt's bucket whether AWS had a token for it. That it throttled AssumeRole says nothing of our bucket, nor does an
+// attempt without an answer.
 func (b *Budget) notice(service, operation string, err error) {
-	if bucket := b.bucketFor(service, operation); bucket != nil && awserr.IsThrottled(err) && !awserr.IsRoleError(err) {
+	bucket := b.bucketFor(service, operation)
+	switch {
+	case bucket == nil || awserr.IsRoleError(err):
+	case awserr.IsThrottled(err):
 		bucket.throttled()
+	case err == nil || awserr.IsDefinite(err):
+		bucket.accepted()
 	}
 }

@@ -120,8 +120,7 @@ func (b *bucket) pressing(leave *line) *waiter {
 // The caller holds the lock.
 func (b *bucket) inTime(l *line, spent float64) bool {
 	for i, w := range l.early {
-		pace := b.pace
-		if b.tokens-spent+pace.advance(w.due.Sub(b.filled)) < float64(i+1) {
+		if b.tokens-spent+b.pace.sure(w.due.Sub(b.filled)) < float64(i+1) {
 			return false
 		}
 	}

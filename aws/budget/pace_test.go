@@ -24,7 +24,7 @@ func TestPaceHalvesOnceABurstAndNeverBelowItsFloor(t *testing.T) {
 	if p.rate != 2 {
 		t.Errorf("rate %g after ten throttled answers within a second, want it halved once to 2", p.rate)
 	}
-	for _, want := range []float64{1, 0.5, 0.4, 0.4, 0.4} {
+	for _, want := range []float64{1, 1, 1} {
 		now = now.Add(oneBurst)
 		if p.halve(now); p.rate != want {
 			t.Errorf("rate %g after one more burst, want %g", p.rate, want)
@@ -33,11 +33,11 @@ func TestPaceHalvesOnceABurstAndNeverBelowItsFloor(t *testing.T) {
 }
 
 func TestPaceGrowsEvenlyToItsFullRateWithinRecovery(t *testing.T) {
-	p := pace{full: 4, rate: 0.4}
+	p := pace{full: 4, rate: 1}
 	last := p.rate
 	for second := range 60 {
 		p.advance(time.Second)
-		wantStep := 0.12
+		wantStep := 0.1
 		if second >= 30 {
 			wantStep = 0
 		}
@@ -53,9 +53,68 @@ func TestPaceGrowsEvenlyToItsFullRateWithinRecovery(t *testing.T) {
 	}
 }
 
+// Slow rules keep more of their rate: pods wait for their calls.
+func TestPaceKeepsSomeOfItsRate(t *testing.T) {
+	for full, want := range map[float64]float64{0.5: 0.125, 3: 0.75, 4: 1, 5: 1, 10: 1, 25: 2.5, 100: 10} {
+		if p := (pace{full: full}); p.lowest() != want {
+			t.Errorf("of %g calls a second %g stay, want %g", full, p.lowest(), want)
+		}
+	}
+}
+
+// What AWS throttles while it throttles everything says nothing of the time after.
+func TestPaceDoublesWhenCallsAreAcceptedAgain(t *testing.T) {
+	now := time.Now()
+	p := pace{full: 32, rate: 32}
+	for range 10 {
+		p.halve(now)
+		now = now.Add(oneBurst)
+	}
+	for _, want := range []float64{6.4, 12.8, 16, 16} {
+		if p.accept(now); p.rate != want {
+			t.Errorf("rate %g after one more call was accepted, want %g: half of the rate of before at most", p.rate, want)
+		}
+	}
+	p.advance(time.Second)
+	if p.halve(now); p.rate >= 9 {
+		t.Fatalf("rate %g after a throttled call, want half", p.rate)
+	}
+	before := p.rate
+	if p.accept(now.Add(oneBurst)); p.rate != before {
+		t.Errorf("rate %g after a call was accepted, want %g still: AWS throttles some and accepts some", p.rate, before)
+	}
+}
+
+// Answers to calls that went before the throttled one say nothing.
+func TestPaceIgnoresWhatIsAcceptedInTheBurstThatWasThrottled(t *testing.T) {
+	now := time.Now()
+	p := pace{full: 32, rate: 32}
+	p.halve(now)
+	p.accept(now.Add(oneBurst / 2))
+	p.halve(now.Add(oneBurst))
+	p.accept(now.Add(2 * oneBurst))
+	if p.rate != 16 {
+		t.Errorf("rate %g after a call was accepted, want 16: half of the rate before all of them were throttled", p.rate)
+	}
+}
+
+// While AWS accepts nothing, deregistrations reckon with the rate of the moment, and go before registrations sooner.
+func TestPaceForeseesNoRiseWhileCallsAreThrottled(t *testing.T) {
+	now := time.Now()
+	p := pace{full: 4, rate: 4}
+	p.halve(now)
+	if got := p.sure(10 * time.Second); got != 20 {
+		t.Errorf("%g tokens are sure in 10 s, want 20 at 2 a second", got)
+	}
+	p.accept(now.Add(oneBurst))
+	if got := p.sure(10 * time.Second); got <= 20 || p.rate != 2 {
+		t.Errorf("%g tokens are sure in 10 s with a rate of %g, want more than 20: it rises", got, p.rate)
+	}
+}
+
 // The timer is set for the moment at which advance says that the token is there.
 func TestPaceForeseesItsTokens(t *testing.T) {
-	for _, rate := range []float64{0.4, 1, 3.9, 4} {
+	for _, rate := range []float64{1, 2, 3.9, 4} {
 		for _, tokens := range []float64{0.001, 0.5, 1, 20, 100, 1000} {
 			p := pace{full: 4, rate: rate}
 			after := p.until(tokens)
@@ -82,8 +141,8 @@ func TestBucketRecoversByItsClock(t *testing.T) {
 		b.throttled()
 	}
 	lowest := b.level().Rate
-	if lowest < 0.4 || lowest > 0.6 {
-		t.Errorf("rate %g while every call is throttled, want about a tenth of 4", lowest)
+	if lowest < 1 || lowest > 1.2 {
+		t.Errorf("rate %g while every call is throttled, want about one", lowest)
 	}
 	clk.Step(recovery)
 	if l := b.level(); l.Rate != 4 || l.Tokens != 20 {

@@ -30,7 +30,8 @@ const (
 // Slot is one kind of call for one target group or binding: one call at a time, with a back-off after failures. The zero value has
 // no back-off; its owner guards it.
 type Slot struct {
-	// MaxBackoff bounds the pause after a failed call, until it is hopeless: then the constant of that name does.
+	// MaxBackoff bounds the pause after a failed call, until it is hopeless: then the constant of that name does. After a call that AWS
+	// throttled it is short: AWS's budget slows down for that already, and knows which call is the most urgent.
 	MaxBackoff time.Duration
 	// Category is what the metric of failures calls its calls.
 	Category Category
@@ -69,7 +70,10 @@ func (s *Slot) End(now time.Time, err error) {
 	CountFailure(s.Category, err)
 	s.Err = err
 	limit := s.MaxBackoff
-	if awserr.IsDefinite(err) || s.Failures >= urgentTries {
+	switch {
+	case awserr.IsThrottled(err):
+		limit = firstBackoff
+	case awserr.IsDefinite(err) || s.Failures >= urgentTries:
 		limit = MaxBackoff
 	}
 	s.RetryAt = now.Add(Jitter(Backoff(firstBackoff, s.Failures, limit)))
@@ -83,8 +87,11 @@ func (s *Slot) Cancel() { s.Busy = false }
 func (s *Slot) Clear() { s.Failures, s.RetryAt, s.Err = 0, time.Time{}, nil }
 
 // Hopeless reports whether the call has failed so often that no pod should wait for the next one: it leaves the urgent classes of
-// AWS's budget.
+// AWS's budget. A call that AWS throttles is not, however often: there is nothing wrong with it.
 func (s *Slot) Hopeless() bool {
+	if awserr.IsThrottled(s.Err) {
+		return false
+	}
 	return s.Failures >= urgentTries || s.Failures >= definiteTries && awserr.IsDefinite(s.Err)
 }
 

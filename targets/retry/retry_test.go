@@ -7,6 +7,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/aws/smithy-go"
 )
 
 func TestSlotBackOffIsCappedAndCleared(t *testing.T) {
@@ -28,5 +30,22 @@ func TestSlotBackOffIsCappedAndCleared(t *testing.T) {
 	s.End(noon, nil)
 	if _, began := s.Start(true, noon); !began || s.Err != nil {
 		t.Errorf("after a success: %+v, want a call begun and no error", s)
+	}
+}
+
+// AWS's budget knows how fast calls may go that AWS throttles, and which of them first.
+func TestSlotTriesSoonWhatAWSThrottles(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	s := Slot{MaxBackoff: MaxBackoff, Category: AWS}
+	for range urgentTries + 5 {
+		s.Start(true, s.RetryAt)
+		s.End(noon, &smithy.GenericAPIError{Code: "Throttling"})
+		if pause := s.RetryAt.Sub(noon); pause > firstBackoff || s.Hopeless() {
+			t.Fatalf("after %d throttled calls the next may go in %s, hopeless %v, want at most %s", s.Failures, pause, s.Hopeless(), firstBackoff)
+		}
+	}
+	s.End(noon, errors.New("no"))
+	if !s.Hopeless() || s.RetryAt.Sub(noon) < MaxBackoff*4/5 {
+		t.Errorf("after a failure of another kind hopeless is %v, and the next may go in %s", s.Hopeless(), s.RetryAt.Sub(noon))
 	}
 }
