@@ -96,8 +96,12 @@ func (b *bucket) earlyTargets(leave, come *line) *waiter {
 // reserved is the part of the burst that late registrations leave to deregistrations.
 const reserved = 0.4
 
-// reserve is how many tokens that are, as long as there is room for them: many calls may hang. The caller holds the lock.
+// reserve is how many tokens that are, as long as there is room for them: many calls may hang. While AWS accepts nothing there are none: a
+// call finds out when it accepts calls again, and tokens do not. The caller holds the lock.
 func (b *bucket) reserve() float64 {
+	if b.pace.refused {
+		return 0
+	}
 	share := b.pace.rate / b.pace.full // or a throttled bucket would take minutes to fill that far
 	return min(math.Floor(reserved*share*float64(b.rule.Burst)), b.capacity()-1)
 }
