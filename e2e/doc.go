@@ -17,18 +17,20 @@
 //	gates         when gates open, and what is told while they wait
 //	networking    inbound rules of security groups, which another cluster may share
 //	ownership     target groups in which others have a hand
+//	leaving       when targets of pods that leave are deregistered
 //	rollouts      pods, nodes and Services that come and go under load
-//	realtime      AWS's limits of calls; the only bed in real time
+//	realtime      AWS's limits of calls
 //	chart         the chart, installed on a cluster without nodes
 //	controlplane  cluster and kubelet, without targetgate
 //
-// Package accepted, without a bed, applies groups of odd Ingresses to the emulator in process; it runs with the unit tests.
+// Package departures judges what tests of leaving have seen. Package accepted, without a bed, applies groups of odd Ingresses to the
+// emulator in process; it runs with the unit tests.
 //
 // The others have the build tag e2e, and nothing but tests that need a control plane: `make test-e2e` runs all tests of all packages
 // in which files have that tag, two packages at a time. It builds the programs and passes their paths in TARGETGATE_BINARY,
 // TARGETGATE_CONTROL_PLANE, TARGETGATE_CERT_MANAGER (cert-manager's controllers and cainjector) and TARGETGATE_EXTERNAL_DNS.
 //
-// Times of nodes and load balancers run ten times faster than AWS's, but for those of realtime; targetgate's own are real.
+// Times of nodes and load balancers run ten times faster than AWS's, but for those of leaving and realtime; targetgate's own are real.
 //
 // Package documents runs the commands in the documents. Package bench measures targetgate against its goals, on the same parts
 // in real time (`make bench`).

@@ -7,7 +7,6 @@ package leaving
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -23,27 +22,33 @@ import (
 	"github.com/targetgate/targetgate/e2e/kubelet"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // Rule 5: each pod of two is evicted in turn, or both at once, and nobody asks for more pods than two.
 func TestEvictedPodsStayUntilTheyAreReplaced(t *testing.T) {
+	t.Parallel()
 	for _, balancer := range []string{state.Application, state.Network} {
-		for _, together := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, together %t", balancer, together), func(t *testing.T) {
+		for _, inTurn := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, in turn %t", balancer, inTurn), func(t *testing.T) {
 				t.Parallel()
-				app := newApp(fmt.Sprintf("evicted-%s-%t", balancer[:3], together), balancer)
-				begun, stop := begin(t, app)
-				old := bed.Pods(t, app)
-				for i := range old {
-					evict(t, &old[i])
-					if !together {
-						bed.AwaitRolled(t, app)
+				app := newApp(fmt.Sprintf("evicted-%s-%t", balancer[:3], inTurn), balancer)
+				stop := begin(t, app)
+				var leavers []leaver
+				for _, pod := range bed.Pods(t, app) {
+					known := suite.UIDs(bed.Pods(t, app))
+					evict(t, &pod)
+					l := leaverOf(t, app, balancer, &pod)
+					leavers = append(leavers, l)
+					if inTurn {
+						awaitReplaced(t, app)
+						l.wantReplaced(t, &bed.NewPods(t, app, known)[0])
 					}
 				}
 				bed.AwaitRolled(t, app)
 				stop()
-				assertLeftInTime(t, app, begun, old, balancer)
-				assertStayed(t, app, begun, balancer)
+				wantServed(t, app, leavers...)
+				wantMargin(t)
 			})
 		}
 	}
@@ -54,119 +59,97 @@ func TestPodLeavesAtOnceWhereItsOwnerSaysSo(t *testing.T) {
 	t.Parallel()
 	app := newApp("at-once", state.Application)
 	app.Template = func(template *corev1.PodTemplateSpec) {
-		template.Annotations = map[string]string{"targetgate.dev/keep-until-replaced": "false"}
+		template.Annotations = map[string]string{v1beta1.KeepUntilReplacedAnnotation: "false"}
 	}
-	begun, stop := begin(t, app)
+	evictOneThatLeavesAtOnce(t, app)
+}
+
+func TestPodLeavesAtOnceWithoutKeepUntilReplaced(t *testing.T) {
+	bed.WithFlags(t, append(bed.Targetgate.Flags(), "--keep-until-replaced=false")...)
+	evictOneThatLeavesAtOnce(t, newApp("not-kept", state.Application))
+}
+
+// evictOneThatLeavesAtOnce evicts a pod of the app. What replaces it comes up only when its target should be gone.
+func evictOneThatLeavesAtOnce(t *testing.T, app *testbed.App) {
+	t.Helper()
+	app.PreStopSeconds, app.Env = 8, map[string]string{"STARTUP_DELAY": "4s"}
+	stop := begin(t, app)
 	pod := bed.OldestPod(t, app)
 	evict(t, pod)
-	call := awaitDeregistration(t, app, pod, begun)
-	if took := call.Answered.Sub(deletion(t, pod)); took > 2*time.Second {
+	called := leaverOf(t, app, state.Application, pod).left(t)
+	if took := called.Sub(deletion(t, pod)); took > 2*time.Second {
 		t.Errorf("deregistered %s after the deletion, want at once", took)
 	}
 	bed.AwaitRolled(t, app)
 	stop()
 }
 
-// A second deletion, with less time, moves the deadline; the grace period of that one is shorter than the sleep.
+// Nothing replaces the pod of a Deployment that gets smaller: its target stays until it is due. A second deletion, with less time than the
+// pod sleeps, brings that forward.
 func TestSecondDeletionMovesTheDeadline(t *testing.T) {
 	t.Parallel()
 	app := newApp("sooner", state.Application)
-	begun, stop := begin(t, app)
-	pod := bed.OldestPod(t, app)
-	bed.DeletePod(t, pod)
-	bed.DeletePod(t, pod, client.GracePeriodSeconds(6))
-	call := awaitDeregistration(t, app, pod, begun)
-	if took := call.Answered.Sub(deletion(t, pod)); took > 3*time.Second {
-		t.Errorf("deregistered %s after the deletion, want 3 s before SIGTERM after 6", took)
+	stop := begin(t, app)
+	suite.Must(t, bed.Scale(t.Context(), app, 1))
+	l := awaitLeaver(t, app, state.Application)
+	bed.DeletePod(t, &l.pod, client.GracePeriodSeconds(10))
+	shortened := leaverOf(t, app, state.Application, &l.pod)
+	if !shortened.deadline.Before(l.deadline.Add(-10 * time.Second)) {
+		t.Fatalf("the deadline was %s and is %s: the test proves nothing", l.deadline, shortened.deadline)
 	}
+	shortened.wantStayed(t)
 	bed.AwaitRolled(t, app)
 	stop()
-	assertLeftInTime(t, app, begun, []corev1.Pod{*pod}, state.Application)
 }
 
 // Karpenter's taint comes first, and its pods are replaced only when they are evicted: until then they stay.
 func TestPodsStayOnANodeThatWillEnd(t *testing.T) {
 	app := newApp("consolidated", state.Application)
-	begun, stop := begin(t, app)
+	stop := begin(t, app)
 	pod := bed.OldestPod(t, app)
 	bed.Disrupt(t, pod.Spec.NodeName)
 	t.Cleanup(func() { undisrupt(t, pod.Spec.NodeName) })
 	suite.Throughout(t, 3*time.Second, "both pods to serve", func() error { return bed.WantServing(app, 2) })
 	evict(t, pod)
+	l := leaverOf(t, app, state.Application, pod)
 	bed.AwaitRolled(t, app)
 	stop()
-	assertLeftInTime(t, app, begun, []corev1.Pod{*pod}, state.Application)
-	assertStayed(t, app, begun, state.Application)
+	wantServed(t, app, l)
 }
 
-// A new process knows nothing of those who leave but what the cluster and AWS say. It keeps the deadlines all the same.
+// A new process knows nothing of those who leave but what the cluster and AWS say. It keeps the deadlines all the same, whether others
+// come in time or not.
 func TestDeadlinesHoldAfterAKill(t *testing.T) {
-	app := newApp("killed", state.Application)
-	begun, stop := begin(t, app)
-	pod := bed.OldestPod(t, app)
+	smaller, evicted := newApp("killed-smaller", state.Application), newApp("killed", state.Application)
+	evicted.ExplicitGate = true // nobody injects it for a while
+	stopSmaller, stopEvicted := begin(t, smaller), begin(t, evicted)
+	pod := bed.OldestPod(t, evicted)
 	evict(t, pod)
-	suite.Eventually(t, "the pod to leave", func() error { _, err := bed.MomentOf(pod.UID, kubelet.DeletionSeen); return err })
+	suite.Must(t, bed.Scale(t.Context(), smaller, 1))
+	kept, replaced := awaitLeaver(t, smaller, state.Application), leaverOf(t, evicted, state.Application, pod)
 	bed.Targetgate.Kill()
 	suite.Must(t, bed.Targetgate.Restart(t.Context()))
-	bed.AwaitRolled(t, app)
-	stop()
-	assertLeftInTime(t, app, begun, []corev1.Pod{*pod}, state.Application)
-}
-
-// AWS throttles every call for some seconds while Deployments roll, within its limits of calls: none of their pods leaves late, and no
-// request fails.
-func TestNoDeadlineIsMissedWhileAWSThrottles(t *testing.T) {
-	const apps = 12
-	var all []*testbed.App
-	var begun time.Time
-	var stops []func()
-	old := map[*testbed.App][]corev1.Pod{}
-	for i := range apps {
-		app := newApp(fmt.Sprintf("throttled-%02d", i), state.Application)
-		bed.Deploy(t, app)
-		all = append(all, app)
-	}
-	for _, app := range all {
-		bed.AwaitRolled(t, app)
-		old[app] = bed.Pods(t, app)
-		stops = append(stops, bed.UnderLoadOf(t, app, 20))
-	}
-	begun = time.Now()
-	for _, app := range all {
-		suite.Must(t, bed.Roll(t.Context(), app, "2", nil))
-	}
-	suite.Eventually(t, "a pod to leave", func() error {
-		for _, app := range all {
-			for _, pod := range bed.Pods(t, app) {
-				if pod.DeletionTimestamp != nil {
-					return nil
-				}
-			}
-		}
-		return errors.New("none does")
-	})
-	bed.AWS.Inject(wire.Fault{Code: "Throttling", Message: "Rate exceeded", For: 8 * time.Second})
-	for _, app := range all {
-		bed.AwaitRolled(t, app)
-	}
-	for i, app := range all {
-		stops[i]()
-		assertLeftInTime(t, app, begun, old[app], state.Application)
-	}
-	late, err := bed.MetricLines(t, "targetgate_deregistrations_late_total")
-	suite.Must(t, err)
-	if diff := strings.Join(late, "\n"); diff != "targetgate_deregistrations_late_total 0" {
-		t.Errorf("late deregistrations: %q, want none", diff)
-	}
+	kept.wantStayed(t)
+	wantServed(t, evicted, replaced)
+	bed.AwaitRolled(t, smaller)
+	bed.AwaitRolled(t, evicted)
+	stopSmaller()
+	stopEvicted()
 }
 
 // begin deploys the app, and sends it requests until stop.
-func begin(t *testing.T, app *testbed.App) (begun time.Time, stop func()) {
+func begin(t *testing.T, app *testbed.App) (stop func()) {
 	t.Helper()
 	bed.Deploy(t, app)
-	app.URL = strings.Replace(app.URL, "tcp:", "http:", 1)
 	bed.AwaitRolled(t, app)
-	return time.Now(), bed.UnderLoadOf(t, app, 50)
+	return underLoad(t, app)
+}
+
+// underLoad sends requests until stop, which fails the test when one of them failed.
+func underLoad(t *testing.T, app *testbed.App) (stop func()) {
+	t.Helper()
+	app.URL = strings.Replace(app.URL, "tcp:", "http:", 1)
+	return bed.UnderLoadOf(t, app, 25)
 }
 
 func evict(t *testing.T, pod *corev1.Pod) {
@@ -188,61 +171,6 @@ func awaitDeregistration(t *testing.T, app *testbed.App, pod *corev1.Pod, since 
 		return err
 	})
 	return call
-}
-
-// assertLeftInTime fails the test where the load balancer may have sent to one of the pods after SIGTERM.
-func assertLeftInTime(t *testing.T, app *testbed.App, begun time.Time, pods []corev1.Pod, balancer string) {
-	t.Helper()
-	for i := range pods {
-		pod := &pods[i]
-		call := awaitDeregistration(t, app, pod, begun)
-		suite.Eventually(t, "SIGTERM of "+pod.Name, func() error { _, err := bed.MomentOf(pod.UID, kubelet.SIGTERM); return err })
-		told, err := bed.MomentOf(pod.UID, kubelet.SIGTERM)
-		suite.Must(t, err)
-		if left := told.Sub(call.Answered); left < stops[balancer] {
-			t.Errorf("pod %s was deregistered %s before SIGTERM", pod.Name, left)
-		}
-	}
-}
-
-// assertStayed fails the test where a target went while fewer than all replicas were left healthy, although its pod had time.
-func assertStayed(t *testing.T, app *testbed.App, begun time.Time, balancer string) {
-	t.Helper()
-	healthy := map[state.Key]bool{}
-	for _, event := range bed.AWS.Journal(0) {
-		if event.Group != app.TargetGroup || event.Kind != state.Changed {
-			continue
-		}
-		key := event.Target.Key
-		wasHealthy := healthy[key]
-		healthy[key] = event.To.State == state.Healthy
-		if event.Time.Before(begun) || !wasHealthy || event.To.State != state.Draining {
-			continue
-		}
-		left := 0
-		for _, is := range healthy {
-			if is {
-				left++
-			}
-		}
-		// What is left of the sleep at the deadline, and a second of the API server's clock, and one for the call.
-		due := time.Duration(sleep)*time.Second - stops[balancer] - 500*time.Millisecond - 2*time.Second
-		if stayed := event.Time.Sub(deletionOf(t, key.ID)); left < int(app.Replicas) && stayed < due {
-			t.Errorf("target %s went %s after the deletion of its pod, when %d targets were left", key.ID, stayed, left)
-		}
-	}
-}
-
-// deletionOf is when the pod with that address was deleted.
-func deletionOf(t *testing.T, ip string) time.Time {
-	t.Helper()
-	for _, moment := range bed.Kubelet.Moments() {
-		if moment.IP == ip && moment.Event == kubelet.DeletionSeen {
-			return moment.At
-		}
-	}
-	t.Fatalf("the pod at %s was not deleted", ip)
-	return time.Time{}
 }
 
 func undisrupt(t *testing.T, name string) {

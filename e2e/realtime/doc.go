@@ -3,5 +3,5 @@
 
 // Package realtime tests what hangs on the ratio between AWS's limits of calls and all other times.
 //
-// Its bed is the only one that runs in real time.
+// Its bed runs in real time.
 package realtime
