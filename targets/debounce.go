@@ -78,6 +78,11 @@ func (q *debouncedQueue) AddWithOpts(opts priorityqueue.AddOpts, requests ...rec
 // undelayedQueue is the same queue without the delay.
 type undelayedQueue struct{ *debouncedQueue }
 
+// undelayed is for the queue that newQueue has made: controller-runtime hands it on as it got it.
+func undelayed(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) undelayedQueue {
+	return undelayedQueue{queue.(*debouncedQueue)}
+}
+
 // Add has the pass begin at once.
 func (q undelayedQueue) Add(req reconcile.Request) { q.PriorityQueue.Add(req) }
 
@@ -114,7 +119,7 @@ func (h podHandler) Update(ctx context.Context, e event.UpdateEvent, queue workq
 		return
 	}
 	if !endpoints.IsTerminating(before) && endpoints.IsTerminating(after) || leavesSooner(before, after) {
-		queue = undelayedQueue{queue.(*debouncedQueue)}
+		queue = undelayed(queue)
 	}
 	h.EventHandler.Update(ctx, e, queue)
 }
@@ -122,7 +127,7 @@ func (h podHandler) Update(ctx context.Context, e event.UpdateEvent, queue workq
 // Delete implements handler.EventHandler. A pod that was not seen to leave is one that went while the watch was interrupted.
 func (h podHandler) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if !endpoints.IsTerminating(e.Object.(*corev1.Pod)) {
-		queue = undelayedQueue{queue.(*debouncedQueue)}
+		queue = undelayed(queue)
 	}
 	h.EventHandler.Delete(ctx, e, queue)
 }

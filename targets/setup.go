@@ -83,9 +83,9 @@ const minBackoff = 50 * time.Millisecond
 func (r *Registrar) startWithQueue(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	report.Lead()
 	go r.scope.Follow(ctx)
-	undelayed := undelayedQueue{queue.(*debouncedQueue)}
+	passes := undelayed(queue)
 	r.start(ctx, func(key types.NamespacedName, pause time.Duration) {
-		undelayed.addAfter(reconcile.Request{NamespacedName: key}, pause)
+		passes.addAfter(reconcile.Request{NamespacedName: key}, pause)
 	})
 	return nil
 }
