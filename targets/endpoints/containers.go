@@ -4,10 +4,8 @@
 package endpoints
 
 import (
-	"fmt"
 	"slices"
-	"strings"
-	"sync"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,13 +16,17 @@ import (
 const maxNamedPorts = 100
 
 // keptContainers stands for the containers of a pod: one, with the named ports of all, and with the shortest preStop sleep if all of
-// them have one. A container is half a kilobyte, and most pods are of a few kinds: those of a kind share it.
+// them have one.
 func keptContainers(pod *corev1.Pod) []corev1.Container {
 	ports, sleep := namedPorts(pod), shortestSleep(pod)
 	if len(ports) == 0 && sleep == 0 {
 		return nil
 	}
-	return kinds.containers(ports, sleep)
+	key := strconv.AppendInt(nil, sleep, 10)
+	for _, port := range ports {
+		key = strconv.AppendInt(append(append(append(key, ' '), port.Name...), '='), int64(port.ContainerPort), 10)
+	}
+	return sharedContainers.of(key, containers(ports, sleep))
 }
 
 // namedPorts are those of the containers that run beside the app, the first one of each name.
@@ -49,38 +51,13 @@ func namedPorts(pod *corev1.Pod) []corev1.ContainerPort {
 	return ports
 }
 
-// kinds are the containers that were made last, so that pods share them.
-var kinds = &containerKinds{known: map[string][]corev1.Container{}}
-
-// maxKinds bounds what is remembered of kinds.
-const maxKinds = 1000
-
-// containerKinds is safe for concurrent use.
-type containerKinds struct {
-	mu    sync.Mutex
-	known map[string][]corev1.Container
-}
-
-func (k *containerKinds) containers(ports []corev1.ContainerPort, sleep int64) []corev1.Container {
-	var key strings.Builder
-	fmt.Fprint(&key, sleep)
-	for _, port := range ports {
-		fmt.Fprintf(&key, " %q=%d", port.Name, port.ContainerPort)
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if known, ok := k.known[key.String()]; ok {
-		return known
-	}
-	if len(k.known) >= maxKinds {
-		clear(k.known)
-	}
-	made := []corev1.Container{{Name: "kept", Ports: ports}}
+// containers are the one that stands for those with these ports and this sleep, in seconds.
+func containers(ports []corev1.ContainerPort, sleep int64) []corev1.Container {
+	kept := []corev1.Container{{Name: "kept", Ports: ports}}
 	if sleep > 0 {
-		made[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: sleep}}}
+		kept[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: sleep}}}
 	}
-	k.known[key.String()] = made
-	return made
+	return kept
 }
 
 // shortestSleep is the shortest preStop sleep of the containers, in seconds; 0 when one of them has none. A container without gets SIGTERM

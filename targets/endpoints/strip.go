@@ -5,6 +5,7 @@ package endpoints
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,25 +38,19 @@ func StripPod(o any) (any, error) {
 	stripped := &corev1.Pod{
 		TypeMeta: pod.TypeMeta,
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+			Namespace: keptName(pod.Namespace), Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
 			CreationTimestamp: pod.CreationTimestamp,
 			DeletionTimestamp: pod.DeletionTimestamp, DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
+			Labels: keptLabels(pod), Annotations: keptAnnotations(pod), OwnerReferences: keptOwner(pod),
 		},
 		Spec: corev1.PodSpec{
-			NodeName: pod.Spec.NodeName, ReadinessGates: readiness.Kept(pod.Spec.ReadinessGates),
+			NodeName: keptName(pod.Spec.NodeName), ReadinessGates: keptGates(pod),
 			TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds, // read at admission of bindings
 			Containers:                    keptContainers(pod),
 		},
 		Status: corev1.PodStatus{Phase: pod.Status.Phase, PodIPs: pod.Status.PodIPs},
 	}
 	stripped.Status.Conditions = keptConditions(pod.Status.Conditions, stripped.Spec.ReadinessGates)
-	stripped.Annotations = keptAnnotations(pod)
-	if len(pod.Labels) <= maxLabels {
-		stripped.Labels = pod.Labels
-	}
-	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		stripped.OwnerReferences = []metav1.OwnerReference{*owner}
-	}
 	return stripped, nil
 }
 
@@ -86,15 +81,16 @@ func leavesAtOnce(pod *corev1.Pod) bool {
 
 // keptConditions are those of the gates, whether the containers are ready, and whether a node guard may leave; each once.
 func keptConditions(conditions []corev1.PodCondition, gates []corev1.PodReadinessGate) []corev1.PodCondition {
-	wanted := map[corev1.PodConditionType]bool{corev1.ContainersReady: true, readiness.MayLeave: true}
+	wanted := []corev1.PodConditionType{corev1.ContainersReady, readiness.MayLeave}
 	for _, gate := range gates {
-		wanted[gate.ConditionType] = true
+		wanted = append(wanted, gate.ConditionType)
 	}
 	var out []corev1.PodCondition
 	for _, c := range conditions {
-		if wanted[c.Type] {
+		if i := slices.Index(wanted, c.Type); i >= 0 {
+			c.Type = wanted[i] // that string is in memory already
 			out = append(out, c)
-			delete(wanted, c.Type)
+			wanted = slices.Delete(wanted, i, i+1)
 		}
 	}
 	return out
