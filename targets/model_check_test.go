@@ -79,8 +79,8 @@ func (m *model) checkGroup(b *watched, g *modelGroup, calm calm) {
 		}
 		held := w.held(b.fact(c))
 		switch {
-		case in && c.kind == claimLeaving && held > modelDeparture && b.ours(target):
-			w.breaksLocked("%s of %s, which leaves, is in the group of %s after %s", target, c.uid, b.Name, held)
+		case in && c.kind == claimLeaving && w.held(b.dueFact(c)) > modelDeparture && b.ours(target):
+			w.breaksLocked("%s of %s, which leaves, is in the group of %s %s after it was due", target, c.uid, b.Name, w.held(b.dueFact(c)))
 		case in && c.kind == claimUnready && held > modelUnready && w.held(fact(b.UID, "enough")) > modelUnready && b.ours(target) &&
 			time.Since(w.excuses[fact(b.UID, "valve")]) > modelValve:
 			w.breaksLocked("%s of %s, which is not ready, is in the group of %s after %s", target, c.uid, b.Name, held)

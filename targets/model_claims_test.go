@@ -71,7 +71,8 @@ func (m *model) claimPods(b *v1beta1.TargetGroupBinding, service *corev1.Service
 		}
 		c := claim{target: elbv2.Target{ID: pod.Status.PodIPs[0].IP, Port: modelPort}, uid: pod.UID, pod: pod}
 		c.kind, c.lastResort = m.claimPod(pod, service, hasPort(service, b), listed)
-		if other, taken := out[c.target]; !taken || rank[c.kind] > rank[other.kind] {
+		other, taken := out[c.target]
+		if !taken || rank[c.kind] > rank[other.kind] || rank[c.kind] == rank[other.kind] && ended(other.pod) {
 			out[c.target] = c
 		}
 	}

@@ -23,19 +23,31 @@ import (
 // What the model's cluster does by itself, with the timings of the real one.
 const (
 	modelPort       = 8080
-	modelGrace      = 30 * time.Second // of pods
-	modelPreStop    = 20 * time.Second // a deleted pod serves so long
+	modelGrace      = 30 * time.Second // of pods, behind their sleep if they have one
+	modelPreStop    = 20 * time.Second // how long the hook takes of pods without a sleep
 	modelUnknown    = 40 * time.Second // until a node that is silent is called Unknown
 	modelCollection = 80 * time.Second // until the pods of a node that is gone are deleted
 )
 
 // modelPod is what the kubelet knows of a pod.
 type modelPod struct {
-	address string
-	born    time.Time
-	placed  time.Time // when it got its address
-	ready   bool      // its probes pass
-	deaf    bool      // it answers the kubelet and not the load balancer
+	podShape
+	address   string
+	born      time.Time
+	placed    time.Time     // when it got its address
+	ready     bool          // its probes pass
+	deaf      bool          // it answers the kubelet and not the load balancer
+	deletedAt time.Time     // when somebody first asked for its deletion, zero while nobody has
+	grace     time.Duration // of its deletion
+}
+
+// stopsAt is when the pod, which is being deleted, gets SIGTERM: when its preStop hook or its grace period ends.
+func (p *modelPod) stopsAt() time.Time {
+	hook := p.sleep
+	if hook == 0 {
+		hook = modelPreStop
+	}
+	return p.deletedAt.Add(min(hook, p.grace))
 }
 
 // modelNode is a machine; its object may be gone.
@@ -119,7 +131,7 @@ func (m *model) tickPod(now time.Time, pod *corev1.Pod) {
 // containersRun reports whether the pod's containers have started and not been stopped.
 func (m *model) containersRun(now time.Time, pod *corev1.Pod) bool {
 	own := m.pods[pod.UID]
-	stopped := pod.DeletionTimestamp != nil && now.After(pod.DeletionTimestamp.Add(modelPreStop-modelGrace))
+	stopped := !own.deletedAt.IsZero() && now.After(own.stopsAt())
 	return !own.placed.IsZero() && now.Sub(own.born) >= 2*time.Second && !stopped && !ended(pod)
 }
 

@@ -33,7 +33,9 @@ func (m *model) shares(arn string) bool {
 }
 
 // createPod takes a name and an address that may have been another pod's.
-func createPod(m *model, s step) {
+func createPod(m *model, s step) { m.createPod(s, shapeOf(s)) }
+
+func (m *model) createPod(s step, shape podShape) {
 	app := serviceName(s.a)
 	name, address := fmt.Sprintf("%s-%d", app, s.b%6), fmt.Sprintf("10.0.%d.%d", s.a%3, 1+s.c%7)
 	for _, pod := range listOf[*corev1.Pod](m.store) {
@@ -45,28 +47,32 @@ func createPod(m *model, s step) {
 	if stored[*corev1.Node](m.store, "", node) == nil || !m.nodes[node].downSince.IsZero() {
 		return
 	}
-	m.addPod(s, app, name, address, node)
+	m.addPod(shape, app, name, address, node)
 }
 
-func (m *model) addPod(s step, app, name, address, node string) {
+func (m *model) addPod(shape podShape, app, name, address, node string) {
 	pod := &corev1.Pod{ObjectMeta: shopMeta(name)}
 	pod.CreationTimestamp = metav1.NewTime(time.Now().Truncate(time.Second))
-	pod.UID, pod.Labels = m.uid(name), map[string]string{"app": app, "version": fmt.Sprint(1 + s.b%2)}
+	pod.UID, pod.Labels = m.uid(name), map[string]string{"app": app, "version": shape.version}
 	pod.Spec.NodeName = node
-	if s.c%5 > 0 {
+	pod.Spec.TerminationGracePeriodSeconds = ptr.To(int64(shape.ownGrace().Seconds()))
+	pod.Spec.Containers = shape.containers()
+	if shape.gated {
 		pod.Spec.ReadinessGates = m.admitted(pod)
 	}
-	m.pods[pod.UID] = &modelPod{address: address, born: time.Now(), ready: true}
+	m.pods[pod.UID] = &modelPod{podShape: shape, address: address, born: time.Now(), ready: true}
 	m.store.put(pod)
 }
 
-// createTwin makes a second pod at the address and port of one that lives: in the host network, with SO_REUSEPORT.
+// createTwin makes a second pod at the address and port of one that lives: in the host network, with SO_REUSEPORT. Neither sleeps, so
+// both leave at once.
 func createTwin(m *model, s step) {
 	m.withPod(s, func(pod *corev1.Pod) {
 		app := pod.Name[:2]
 		name := fmt.Sprintf("%s-%d", app, s.b%6)
-		if stored[*corev1.Pod](m.store, "shop", name) == nil && live(pod) && !without("twins") {
-			m.addPod(s, app, name, m.pods[pod.UID].address, pod.Spec.NodeName)
+		sleeps := m.pods[pod.UID].sleep > 0
+		if stored[*corev1.Pod](m.store, "shop", name) == nil && live(pod) && !sleeps && !without("twins") {
+			m.addPod(shapeOf(s), app, name, m.pods[pod.UID].address, pod.Spec.NodeName)
 		}
 	})
 }
@@ -78,18 +84,6 @@ func (m *model) withPod(s step, do func(*corev1.Pod)) {
 }
 
 func (m *modelStore) removePod(pod *corev1.Pod) { m.remove(pod) }
-
-func deletePod(m *model, s step) {
-	m.withPod(s, func(pod *corev1.Pod) {
-		if pod.DeletionTimestamp != nil {
-			return
-		}
-		edit(m.store, pod, func(o *corev1.Pod) {
-			o.DeletionTimestamp = ptr.To(metav1.NewTime(time.Now().Add(modelGrace)))
-			o.DeletionGracePeriodSeconds = ptr.To(int64(modelGrace.Seconds()))
-		})
-	})
-}
 
 // endPod is an eviction by the kubelet: the pod's object stays, and its address may be the next pod's.
 func endPod(m *model, s step) {

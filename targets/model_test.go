@@ -25,17 +25,18 @@ var (
 
 // without reports whether histories leave that out: byHand (slices written by hand), portless (target ports that no pod has),
 // noAttributes and foreign (target groups), twins (two live pods at one address), lostNodes, rebirth (bindings created again while
-// their cache is late).
+// their cache is late), sleepers (pods that serve on while they leave).
 func without(what string) bool { return slices.Contains(strings.Split(*modelWithout, ","), what) }
 
 // TestModel runs the registrar, wired as in the program, through random histories of a cluster, its load balancers and their
 // faults, and holds it against an oracle that is written from the rules and shares no code with it.
 //
 //	model_test.go                       runs histories and lets them come to rest; model_shrink_test.go makes failing ones short
-//	model_steps_test.go, _faults_       what may happen
+//	model_steps_test.go, _faults_       what may happen; _departures_ how pods leave
 //	model_world_, _cluster_             the model of a cluster: kubelets, controllers, time; _store_, _client_, _cache_: its API server
 //	model_aws_, _elbv2_                 the model of ELBv2
-//	model_claims_, _watch_, _check_     the oracle: what has to be, what must never be on the way, what has to be in time and at the end
+//	model_claims_, _watch_, _check_     the oracle: what has to be, what must never be on the way, what has to be in time and at the end;
+//	                                    _leaving_ what pods that leave may wait for, and until when
 //
 // Everything is in a synctest bubble, so hours take seconds. A history that fails is printed as short as it gets; put it into
 // modelHistories to keep it. The same seed makes the same steps, but goroutines, maps and jitter are never twice the same. That is

@@ -33,6 +33,7 @@ type modelWatch struct {
 	bindings []watched
 	excuses  map[string]time.Time // when a gate last had a reason of rule 4 to open
 	placed   map[types.UID]time.Time
+	leaving  map[types.UID]departure
 }
 
 // watched is a binding as of the last tick.
@@ -45,6 +46,7 @@ type watched struct {
 
 func (w *modelWatch) init() {
 	w.since, w.excuses, w.placed = map[string]time.Time{}, map[string]time.Time{}, map[types.UID]time.Time{}
+	w.leaving = map[types.UID]departure{}
 	w.now = time.Now()
 }
 
@@ -90,8 +92,12 @@ func fact[T ~string](uid T, rest ...string) string {
 
 func (b *watched) fact(c claim) string { return fact(b.UID, string(c.uid), string(c.kind)) }
 
+// dueFact is that the pod leaves and can wait no longer.
+func (b *watched) dueFact(c claim) string { return fact(b.UID, string(c.uid), "due") }
+
 // look notes what holds now, and forgets what does not any more.
 func (m *model) look(now time.Time) {
+	m.noteDepartures(now)
 	bindings := m.bindings("")
 	excused := map[string]bool{}
 	pods := listOf[*corev1.Pod](m.store)
@@ -122,6 +128,9 @@ func (m *model) look(now time.Time) {
 		}
 		for _, c := range b.claims {
 			w.holds(b.fact(c))
+			if c.kind == claimLeaving && !now.Before(w.leaving[c.uid].by) {
+				w.holds(b.dueFact(c))
+			}
 		}
 	}
 }

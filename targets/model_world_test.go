@@ -25,6 +25,7 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/ownership"
+	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -121,12 +122,14 @@ func (m *model) start() {
 	m.cache = newModelCache(m.store)
 	m.store.mu.Unlock()
 	mgr := &modelManager{scheme: modelScheme(), cache: m.cache, client: modelClient{cache: m.cache, store: m.store}}
+	policy := testPolicy
+	policy.Lead = plan.Lead{ALB: modelLead, NLB: 200 * time.Second}
 	r := &Registrar{
 		Client: mgr.client, Uncached: modelReader{store: m.store},
 		Clients:  oneAccount{elbv2.New(m.aws, budget.New("", nil, clock.RealClock{}))},
 		Writer:   &readiness.Writer{Client: modelStatus{store: m.store}, Clock: clock.RealClock{}},
 		Recorder: noEvents{}, Clock: clock.RealClock{},
-		Policy: testPolicy, DriftInterval: testDrift, LastResort: true, InjectsGates: true, MaxConcurrentReconciles: 4, MaxBackoff: 30 * time.Second,
+		Policy: policy, DriftInterval: testDrift, LastResort: true, InjectsGates: true, MaxConcurrentReconciles: 4, MaxBackoff: 30 * time.Second,
 	}
 	if err := errors.Join(ownership.AddIndexes(ctx, mgr.GetFieldIndexer()), r.SetupWithManager(ctx, mgr)); err != nil {
 		panic(err)
@@ -150,6 +153,7 @@ func (noEvents) Eventf(runtime.Object, runtime.Object, string, string, string, s
 
 // advance lets time pass, at most pace at once, and checks what must always hold.
 func (m *model) advance(d, pace time.Duration) {
+	m.noteDepartures(time.Now())
 	for d > 0 && m.violation() == "" {
 		nap := min(d, pace)
 		time.Sleep(nap)
