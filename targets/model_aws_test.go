@@ -63,8 +63,9 @@ type modelTarget struct {
 	drainedAt    time.Time
 	nextCheck    time.Time
 	fails        int
-	passedBy     types.UID // who has answered the last check that passed
-	healthyAt    time.Time // the last moment at which it was healthy
+	passedBy     types.UID   // who has answered the last check that passed
+	healthyAt    time.Time   // the last moment at which it was healthy
+	shown        elbv2.State // what the last reading said of it, empty before the first one
 }
 
 // modelFault is what happens to calls until it ends.

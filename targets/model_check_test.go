@@ -27,15 +27,15 @@ const (
 	modelLie       = 15 * time.Second // a status may say for so long what is not so
 )
 
-// calm says since when nothing that a promise leaves out has been disturbed.
-type calm struct{ departures, rest bool }
+// calm says whether nothing that a promise leaves out has been disturbed lately.
+type calm struct{ departures, rest, cache bool }
 
 func (m *model) calm(now time.Time) calm {
 	since := func(t time.Time) time.Duration { return now.Sub(t) }
 	departures := since(m.unsettled.aws) > 25*time.Second && since(m.unsettled.cache) > 15*time.Second && since(m.upSince) > 15*time.Second
 	rest := departures && since(m.unsettled.aws) > 45*time.Second && since(m.unsettled.writes) > 45*time.Second
 	rest = rest && since(m.upSince) > 25*time.Second
-	return calm{departures, rest}
+	return calm{departures, rest, since(m.unsettled.cache) > 15*time.Second && since(m.upSince) > 15*time.Second}
 }
 
 // check looks for promises that were not kept in time.
@@ -44,12 +44,16 @@ func (m *model) check(now time.Time) {
 	w, calm := &m.watch, m.calm(now)
 	m.aws.mu.Lock()
 	w.mu.Lock()
+	setSince(&w.calm.departures, calm.departures, now)
+	setSince(&w.calm.cache, calm.cache, now)
 	for i := range w.bindings {
 		b := &w.bindings[i]
 		g := m.aws.groups[b.Spec.TargetGroupARN]
 		if g.gone || g.foreign || g.denied || !b.acting {
+			delete(w.usual, b.UID)
 			continue
 		}
+		w.noteUsual(b, g, now)
 		w.holds(fact(b.UID, "usable"))
 		if enough(b.claims, g, now, nil) {
 			w.holds(fact(b.UID, "enough"))
@@ -79,6 +83,8 @@ func (m *model) checkGroup(b *watched, g *modelGroup, calm calm) {
 		}
 		held := w.held(b.fact(c))
 		switch {
+		case in && c.kind == claimLeaving && w.missed(b, c, t, w.now) && b.ours(target):
+			w.breaksLocked("%s of %s, which had to leave by %s, is in the group of %s", target, c.uid, w.leaving[c.uid].by.Format(clockTime), b.Name)
 		case in && c.kind == claimLeaving && w.held(b.dueFact(c)) > modelDeparture && b.ours(target):
 			w.breaksLocked("%s of %s, which leaves, is in the group of %s %s after it was due", target, c.uid, b.Name, w.held(b.dueFact(c)))
 		case in && c.kind == claimUnready && held > modelUnready && w.held(fact(b.UID, "enough")) > modelUnready && b.ours(target) &&

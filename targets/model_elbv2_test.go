@@ -55,12 +55,13 @@ func (a *modelAWS) DescribeTags(ctx context.Context, in *awselbv2.DescribeTagsIn
 func (a *modelAWS) DescribeTargetHealth(ctx context.Context, in *awselbv2.DescribeTargetHealthInput, _ ...func(*awselbv2.Options)) (
 	*awselbv2.DescribeTargetHealthOutput, error,
 ) {
-	out := &awselbv2.DescribeTargetHealthOutput{}
+	out, shown := &awselbv2.DescribeTargetHealthOutput{}, map[*modelTarget]elbv2.State{}
 	err := a.call(ctx, "DescribeTargetHealth", *in.TargetGroupArn, func(g *modelGroup) error {
 		for target, t := range g.targets {
 			if len(in.Targets) > 0 && !slices.ContainsFunc(in.Targets, func(d elbv2types.TargetDescription) bool { return named(d) == target }) {
 				continue
 			}
+			shown[t] = t.health.State
 			if t.health.State == elbv2.StateHealthy {
 				g.lastShown[target] = modelShown{time.Now(), t.passedBy}
 			}
@@ -74,7 +75,18 @@ func (a *modelAWS) DescribeTargetHealth(ctx context.Context, in *awselbv2.Descri
 		}
 		return nil
 	})
+	if err == nil {
+		a.wasShown(shown)
+	}
 	return out, err
+}
+
+func (a *modelAWS) wasShown(states map[*modelTarget]elbv2.State) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for t, state := range states {
+		t.shown = state
+	}
 }
 
 func named(d elbv2types.TargetDescription) elbv2.Target {

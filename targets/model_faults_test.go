@@ -57,6 +57,9 @@ func (m *model) addPod(shape podShape, app, name, address, node string) {
 	pod.Spec.NodeName = node
 	pod.Spec.TerminationGracePeriodSeconds = ptr.To(int64(shape.ownGrace().Seconds()))
 	pod.Spec.Containers = shape.containers()
+	if shape.atOnce {
+		pod.Annotations = map[string]string{"targetgate.dev/keep-until-replaced": "false"}
+	}
 	if shape.gated {
 		pod.Spec.ReadinessGates = m.admitted(pod)
 	}

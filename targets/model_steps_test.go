@@ -51,6 +51,7 @@ func init() {
 		"createPod":     {weight: 30, do: createPod},
 		"createSleeper": {weight: 30, do: createSleeper},
 		"deletePod":     {weight: 20, do: deletePod},
+		"replacePod":    {weight: 10, do: replacePod},
 		"hastenPod":     {weight: 8, do: hastenPod},
 		"removePod":     {weight: 2, do: func(m *model, s step) { m.withPod(s, m.store.removePod) }},
 		"endPod":        {weight: 2, do: endPod},

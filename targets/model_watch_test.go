@@ -34,6 +34,8 @@ type modelWatch struct {
 	excuses  map[string]time.Time // when a gate last had a reason of rule 4 to open
 	placed   map[types.UID]time.Time
 	leaving  map[types.UID]departure
+	usual    map[types.UID]*usualNumber            // by binding
+	calm     struct{ departures, cache time.Time } // since when, zero when it is not
 }
 
 // watched is a binding as of the last tick.
@@ -46,7 +48,7 @@ type watched struct {
 
 func (w *modelWatch) init() {
 	w.since, w.excuses, w.placed = map[string]time.Time{}, map[string]time.Time{}, map[types.UID]time.Time{}
-	w.leaving = map[types.UID]departure{}
+	w.leaving, w.usual = map[types.UID]departure{}, map[types.UID]*usualNumber{}
 	w.now = time.Now()
 }
 
@@ -95,6 +97,9 @@ func (b *watched) fact(c claim) string { return fact(b.UID, string(c.uid), strin
 // dueFact is that the pod leaves and can wait no longer.
 func (b *watched) dueFact(c claim) string { return fact(b.UID, string(c.uid), "due") }
 
+// removableFact is that the target may be deregistered for another reason than that its pod leaves and is replaced.
+func (b *watched) removableFact(c claim) string { return fact(b.UID, string(c.uid), "removable") }
+
 // look notes what holds now, and forgets what does not any more.
 func (m *model) look(now time.Time) {
 	m.noteDepartures(now)
@@ -128,8 +133,12 @@ func (m *model) look(now time.Time) {
 		}
 		for _, c := range b.claims {
 			w.holds(b.fact(c))
-			if c.kind == claimLeaving && !now.Before(w.leaving[c.uid].by) {
+			switch {
+			case c.kind == claimLeaving && !now.Before(w.leaving[c.uid].by):
 				w.holds(b.dueFact(c))
+				w.excuses[b.removableFact(c)] = now
+			case c.kind != claimWanted && c.kind != claimLeaving:
+				w.excuses[b.removableFact(c)] = now
 			}
 		}
 	}
@@ -177,7 +186,14 @@ func (m *model) deregistering(arn string, g *modelGroup, target elbv2.Target) {
 			continue
 		}
 		c, claimed := b.claims[target]
-		if !claimed || w.held(b.fact(c)) < settledAfter || g.targets[target].registeredAt.Before(w.placed[c.uid]) {
+		if !claimed || g.targets[target].registeredAt.Before(w.placed[c.uid]) {
+			continue
+		}
+		if c.kind == claimLeaving {
+			w.checkDeparture(b, c, g)
+			continue
+		}
+		if w.held(b.fact(c)) < settledAfter {
 			continue
 		}
 		if why := w.protects(b, c, g); why != "" {

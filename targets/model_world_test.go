@@ -123,7 +123,7 @@ func (m *model) start() {
 	m.store.mu.Unlock()
 	mgr := &modelManager{scheme: modelScheme(), cache: m.cache, client: modelClient{cache: m.cache, store: m.store}}
 	policy := testPolicy
-	policy.Lead = plan.Lead{ALB: modelLead, NLB: 200 * time.Second}
+	policy.Lead, policy.KeepUntilReplaced = plan.Lead{ALB: modelLead, NLB: 200 * time.Second}, true
 	r := &Registrar{
 		Client: mgr.client, Uncached: modelReader{store: m.store},
 		Clients:  oneAccount{elbv2.New(m.aws, budget.New("", nil, clock.RealClock{}))},
@@ -143,6 +143,7 @@ func (m *model) restart(down time.Duration) {
 	m.stopped()
 	synctest.Wait()
 	m.cache, m.upSince = nil, time.Now().Add(24*time.Hour) // nothing is asked of it while it is away
+	m.forgetUsual()
 	m.advance(down, time.Second)
 	m.start()
 }
