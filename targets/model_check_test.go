@@ -129,6 +129,9 @@ func (m *model) wrongs() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out := wrongList{}
+	if m.someNodeEnds() {
+		out.add("a node is about to end")
+	}
 	for i := range w.bindings {
 		b := &w.bindings[i]
 		g := m.aws.groups[b.Spec.TargetGroupARN]

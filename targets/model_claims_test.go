@@ -58,6 +58,11 @@ func (m *model) claims(b *v1beta1.TargetGroupBinding) map[elbv2.Target]claim {
 	return out
 }
 
+// shutsDownIn reports whether the node says that its kubelet shuts it down gracefully.
+func shutsDownIn(node *corev1.Node) bool {
+	return nodeReadyIn(node) == corev1.ConditionFalse && node.Status.Conditions[0].Message == "node is shutting down"
+}
+
 func hasPort(service *corev1.Service, b *v1beta1.TargetGroupBinding) bool {
 	return service != nil && service.Spec.Ports[0].Port == b.Spec.ServiceRef.Port.IntVal
 }
@@ -97,7 +102,7 @@ func (m *model) claimPod(pod *corev1.Pod, service *corev1.Service, port bool, li
 	node := stored[*corev1.Node](m.store, "", pod.Spec.NodeName)
 	theirs := selected(service, pod) || byHand(service, pod)
 	switch {
-	case !live(pod):
+	case !live(pod) || node != nil && (shutsDownIn(node) || hasTaint(node, modelSpotTaint)):
 		return claimLeaving, false
 	case !port:
 		return claimReplaced, false
@@ -129,7 +134,7 @@ func (m *model) claimNodes(b *v1beta1.TargetGroupBinding, service *corev1.Servic
 		ready := nodeReadyIn(node)
 		_, excluded := node.Labels[corev1.LabelNodeExcludeBalancers]
 		switch {
-		case len(node.Spec.Taints) > 0:
+		case len(node.Spec.Taints) > 0 || shutsDownIn(node):
 			c.kind = claimLeaving
 		case !hasPort(service, b) || excluded:
 			c.kind = claimReplaced

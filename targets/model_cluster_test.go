@@ -55,6 +55,9 @@ type modelNode struct {
 	upSince, downSince time.Time // one of them is zero
 	shutDown           bool      // it says that it is not ready
 	goneSince          time.Time // its object is missing
+	endsSince          time.Time // its kubelet shuts it down gracefully, zero while it does not
+	noticeAt           time.Time // when the registrar sees the notice of its interruption, if it has one
+	drainsAt           time.Time // when its pods are deleted, zero when they are not
 }
 
 func (m *model) tickCluster(now time.Time) {
@@ -76,18 +79,21 @@ func (m *model) tickNode(now time.Time, name string, node *modelNode) {
 	if o == nil {
 		return
 	}
-	status := corev1.ConditionTrue
+	m.tickEnd(now, node, o)
+	status, message := corev1.ConditionTrue, ""
 	switch {
 	case !node.downSince.IsZero() && now.Sub(node.downSince) >= modelUnknown:
 		status = corev1.ConditionUnknown
 	case !node.downSince.IsZero():
-		status = nodeReadyIn(o)
+		return
+	case !node.endsSince.IsZero():
+		status, message = corev1.ConditionFalse, "node is shutting down"
 	case node.shutDown:
 		status = corev1.ConditionFalse
 	}
-	if nodeReadyIn(o) != status {
+	if before := o.Status.Conditions[0]; before.Status != status || before.Message != message {
 		edit(m.store, o, func(o *corev1.Node) {
-			o.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status}}
+			o.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status, Message: message}}
 		})
 	}
 }
@@ -114,6 +120,8 @@ func (m *model) tickPod(now time.Time, pod *corev1.Pod) {
 	case pod.DeletionTimestamp != nil && !now.Before(pod.DeletionTimestamp.Time):
 		m.store.remove(pod)
 	case ended(pod):
+	case !node.endsSince.IsZero() && now.Sub(node.endsSince) >= modelPreStop:
+		edit(m.store, pod, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
 	default:
 		if len(pod.Status.PodIPs) == 0 && now.Sub(own.born) >= time.Second {
 			edit(m.store, pod, func(p *corev1.Pod) { p.Status.PodIPs = []corev1.PodIP{{IP: own.address}} })

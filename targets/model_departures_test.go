@@ -5,6 +5,7 @@ package targets
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -82,6 +83,96 @@ func (m *model) replace(pod *corev1.Pod, at int) {
 			}
 		}
 	}
+}
+
+// endNode begins a node's graceful shutdown, or cancels it.
+func endNode(m *model, s step) {
+	node := m.nodes[nodeName(s.a)]
+	if s.b%3 == 0 {
+		node.endsSince = time.Time{}
+	} else if node.endsSince.IsZero() {
+		node.endsSince = time.Now()
+	}
+}
+
+// modelSpotNotice is how long after the notice of its interruption a Spot instance ends.
+const modelSpotNotice = 2 * time.Minute
+
+const (
+	modelSpotTaint      = "aws-node-termination-handler/spot-itn"
+	modelDisruptedTaint = "karpenter.sh/disrupted"
+)
+
+// noticeNode is the notice that a Spot instance will be interrupted.
+func noticeNode(m *model, s step) {
+	name := nodeName(s.a)
+	if !hasTaint(stored[*corev1.Node](m.store, "", name), modelSpotTaint) {
+		m.nodes[name].noticeAt = time.Now().Add(m.lagOf("Node"))
+		m.taint(name, modelSpotTaint)
+	}
+}
+
+// drainNode is Karpenter, which taints a node and later deletes its pods.
+func drainNode(m *model, s step) {
+	name := nodeName(s.a)
+	m.nodes[name].drainsAt = time.Now().Add(time.Duration(1+s.b%20) * time.Second)
+	m.taint(name, modelDisruptedTaint)
+}
+
+// taint gives a node a taint, or takes all.
+func (m *model) taint(node string, keys ...string) {
+	edit(m.store, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, func(o *corev1.Node) {
+		if len(keys) == 0 {
+			o.Spec.Taints = nil
+		}
+		for _, key := range keys {
+			o.Spec.Taints = append(slices.Clone(o.Spec.Taints), corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})
+		}
+	})
+}
+
+func hasTaint(node *corev1.Node, key string) bool {
+	return node != nil && slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
+}
+
+func (m *model) lagOf(kind string) time.Duration {
+	m.store.mu.Lock()
+	defer m.store.mu.Unlock()
+	if time.Now().Before(m.lagUntil[kind]) {
+		return m.lag[kind]
+	}
+	return 0
+}
+
+// tickEnd is what becomes of a node that has a taint.
+func (m *model) tickEnd(now time.Time, node *modelNode, o *corev1.Node) {
+	if hasTaint(o, modelSpotTaint) && node.downSince.IsZero() && now.Sub(node.noticeAt) >= modelSpotNotice {
+		node.downSince = now
+	}
+	if node.drainsAt.IsZero() || now.Before(node.drainsAt) {
+		return
+	}
+	node.drainsAt = time.Time{}
+	if !hasTaint(o, modelDisruptedTaint) {
+		return
+	}
+	for i, pod := range listOf[*corev1.Pod](m.store) {
+		if pod.Spec.NodeName == o.Name && live(pod) {
+			m.deletePod(pod, m.pods[pod.UID].ownGrace())
+			m.replace(pod, i)
+		}
+	}
+}
+
+// someNodeEnds reports whether a node is about to end, and something will happen to its pods.
+func (m *model) someNodeEnds() bool {
+	for name, node := range m.nodes {
+		o := stored[*corev1.Node](m.store, "", name)
+		if node.downSince.IsZero() && (hasTaint(o, modelSpotTaint) || !node.drainsAt.IsZero() || time.Since(node.endsSince) < modelPreStop) {
+			return true
+		}
+	}
+	return false
 }
 
 // hastenPod asks for the deletion of a pod with a grace period of its own, maybe of one that is being deleted.

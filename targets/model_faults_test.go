@@ -115,7 +115,8 @@ func nodeDown(m *model, s step) {
 func nodeUp(m *model, s step) {
 	name := nodeName(s.a)
 	if m.nodes[name].goneSince.IsZero() {
-		m.nodes[name].downSince, m.nodes[name].shutDown = time.Time{}, false
+		m.nodes[name].downSince, m.nodes[name].endsSince, m.nodes[name].shutDown = time.Time{}, time.Time{}, false
+		m.taint(name)
 		return
 	}
 	for _, pod := range listOf[*corev1.Pod](m.store) {
@@ -145,7 +146,7 @@ func deleteNode(m *model, s step) {
 
 func markNode(m *model, s step) {
 	edit(m.store, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(s.a)}}, func(o *corev1.Node) {
-		o.Spec.Taints = nil
+		o.Spec.Taints = nil // notices, too: whoever gave them has changed his mind
 		delete(o.Labels, corev1.LabelNodeExcludeBalancers)
 		switch s.b % 4 {
 		case 0:

@@ -33,10 +33,11 @@ func (m *model) noteDepartures(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, pod := range listOf[*corev1.Pod](m.store) {
-		if live(pod) {
+		by, leaves := m.leavesBy(pod)
+		if !leaves {
 			continue
 		}
-		d := departure{m.leavesBy(pod), now}
+		d := departure{by, now}
 		if known, ok := w.leaving[pod.UID]; ok && known.by.Equal(d.by) {
 			d = known
 		}
@@ -45,15 +46,31 @@ func (m *model) noteDepartures(now time.Time) {
 	w.leaving = next
 }
 
-// leavesBy is the deadline for the deregistration of a pod that leaves, zero for at once: how long the pod serves is not known, it does
-// not serve, or it could never be in time.
-func (m *model) leavesBy(pod *corev1.Pod) time.Time {
-	own := m.pods[pod.UID]
-	if own.deletedAt.IsZero() || own.sleep == 0 || ended(pod) || !isTrue(pod, corev1.ContainersReady) {
-		return time.Time{}
+// leavesBy reports whether a pod leaves, by itself or with its node, and by when it has to be deregistered: zero is at once. How long the
+// pod serves is not known, it does not serve, or it could never be in time.
+func (m *model) leavesBy(pod *corev1.Pod) (by time.Time, leaves bool) {
+	own, node := m.pods[pod.UID], stored[*corev1.Node](m.store, "", pod.Spec.NodeName)
+	notice, ends := hasTaint(node, modelSpotTaint), node != nil && shutsDownIn(node)
+	if live(pod) && !notice && !ends {
+		return time.Time{}, false
 	}
-	by := own.stopsAt().Add(-modelLead - modelMargin)
-	if !by.After(own.deletedAt) {
+	noticeAt := m.nodes[pod.Spec.NodeName].noticeAt
+	if ended(pod) || ends || !isTrue(pod, corev1.ContainersReady) || notice && !noticeAt.After(m.upSince) {
+		return time.Time{}, true
+	}
+	if !own.deletedAt.IsZero() {
+		by = own.leavesBy()
+	}
+	if end := noticeAt.Add(modelSpotNotice - modelLead - modelMargin); notice && (live(pod) || end.Before(by)) {
+		by = end
+	}
+	return by, true
+}
+
+// leavesBy is the deadline of a pod that is being deleted.
+func (p *modelPod) leavesBy() time.Time {
+	by := p.stopsAt().Add(-modelLead - modelMargin)
+	if p.sleep == 0 || !by.After(p.deletedAt) {
 		return time.Time{}
 	}
 	return by
@@ -102,15 +119,18 @@ func (w *modelWatch) mustWait(b *watched, c claim, g *modelGroup) bool {
 		time.Since(w.excuses[b.removableFact(c)]) > settledAfter && time.Since(g.touched) > testDrift
 }
 
-// countOthers is how many others are healthy and stay, or may be so for all that the registrar knows. Of those that leave, too, one
-// stays until its deadline.
+// countOthers is how many others are healthy and stay, or may be so for all that the registrar knows: those that leave stay until their
+// deadlines, those on a node that is about to end do not count.
 func (w *modelWatch) countOthers(b *watched, not claim, g *modelGroup, now time.Time) (n int) {
 	for target, c := range b.claims {
 		t := g.targets[target]
 		healthy := t != nil && (t.health.State == elbv2.StateHealthy || t.shown == elbv2.StateHealthy && t.health.State != elbv2.StateDraining)
 		stays := c.kind == claimWanted || c.kind == claimUnclear || w.held(b.fact(c)) < settledAfter
-		if c.kind == claimLeaving {
+		switch {
+		case c.kind == claimLeaving:
 			stays = w.leaving[c.uid].by.After(now)
+		case c.pod != nil && w.held(nodeLeaves(c.pod.Spec.NodeName)) >= settledAfter:
+			stays = false
 		}
 		if c.uid != not.uid && healthy && stays {
 			n++

@@ -105,7 +105,7 @@ func (m *model) look(now time.Time) {
 	m.noteDepartures(now)
 	bindings := m.bindings("")
 	excused := map[string]bool{}
-	pods := listOf[*corev1.Pod](m.store)
+	pods, nodes := listOf[*corev1.Pod](m.store), listOf[*corev1.Node](m.store)
 	for _, pod := range pods {
 		for _, gate := range pod.Spec.ReadinessGates {
 			name := strings.TrimPrefix(string(gate.ConditionType), "target-health.elbv2.k8s.aws/")
@@ -125,6 +125,11 @@ func (m *model) look(now time.Time) {
 	}
 	for _, pod := range pods {
 		w.placed[pod.UID] = m.pods[pod.UID].placed
+	}
+	for _, node := range nodes {
+		if len(node.Spec.Taints) > 0 {
+			w.holds(nodeLeaves(node.Name))
+		}
 	}
 	for i := range bindings {
 		b := &bindings[i]
@@ -154,6 +159,9 @@ func (m *model) bindings(arn string) []watched {
 	}
 	return out
 }
+
+// nodeLeaves is the fact that a node has a taint that says that it is about to end: the model's nodes have no others.
+func nodeLeaves(name string) string { return fact(name, "leaves") }
 
 // record are the targets that are written down for the binding, nil when its group is not shared.
 func (m *model) record(b *v1beta1.TargetGroupBinding) map[string]bool {
