@@ -153,7 +153,7 @@ func (g *Group) takeDeregistrations(ctx context.Context, now time.Time) (Deregis
 	named := map[elbv2.Target]string{}
 	batch := s.take(func(id elbv2.Target, _ Deregistration) bool {
 		t := g.seen.target(id)
-		if t.Deregistering || t.Presence == Draining {
+		if t.Deregistering || t.isOut() {
 			return false
 		}
 		t.Deregistering, t.Crossed = true, t.Registering

@@ -155,6 +155,33 @@ func TestGroupFailedDeregistrationThatCrossedIsRepeated(t *testing.T) {
 	}
 }
 
+// Rule 5: a pod whose address was another's a moment ago may leave before its registration has an answer. A call without targets would
+// have the pass begin anew at once, again and again until then.
+func TestGroupDeregistersWhatMayComeBackWhileItDrains(t *testing.T) {
+	tests := map[string]struct {
+		target Target
+		want   bool
+	}{
+		"it drains":                            {target: Target{Presence: Draining}},
+		"its registration is under way":        {target: Target{Presence: Draining, Registering: true}, want: true},
+		"its registration was not answered":    {target: Target{Presence: Draining, FailedAt: noon}, want: true},
+		"its deregistration is under way":      {target: Target{Presence: Draining, Registering: true, Deregistering: true}},
+		"it was registered, and did not leave": {target: Target{Presence: Registered}, want: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := emptyGroup()
+			g.seen.targets[one] = &tc.target
+			planned := g.goes(one)
+			g.deregistration.pending = Deregistrations{one: {Since: noon}}
+			out, _ := g.takeDeregistrations(t.Context(), noon)
+			if taken := len(out) > 0; taken != tc.want || planned != tc.want {
+				t.Errorf("planned %t and taken %t, want %t", planned, taken, tc.want)
+			}
+		})
+	}
+}
+
 func TestGroupReadingAndOwnCalls(t *testing.T) {
 	shown := map[elbv2.Target]elbv2.Health{one: healthy}
 	tests := map[string]struct {

@@ -125,6 +125,9 @@ func (t Target) MayBeIn() bool {
 	return t.Presence == Registered || !t.FailedAt.IsZero()
 }
 
+// isOut reports whether the target drains, and no registration is under way or was not answered that may have brought it back.
+func (t Target) isOut() bool { return t.Presence == Draining && !t.Registering && !t.MayBeIn() }
+
 // UnderWay reports whether a call for the target is under way.
 func (t Target) UnderWay() bool { return t.Registering || t.Deregistering }
 
