@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -177,6 +178,30 @@ func TestGroupDeregistersWhatMayComeBackWhileItDrains(t *testing.T) {
 			out, _ := g.takeDeregistrations(t.Context(), noon)
 			if taken := len(out) > 0; taken != tc.want || planned != tc.want {
 				t.Errorf("planned %t and taken %t, want %t", planned, taken, tc.want)
+			}
+		})
+	}
+}
+
+// Rule 5: after a start pods leave before the group has been read. The first reading ends while their deregistration is under way, and
+// is not believed of their targets.
+func TestGroupDeregistrationThatFailedDuringTheFirstReadingIsRepeated(t *testing.T) {
+	shown := map[elbv2.Target]elbv2.Health{one: healthy}
+	for name, failure := range map[string]error{
+		"throttled": &smithy.GenericAPIError{Code: "Throttling", Message: "Rate exceeded"}, "not answered": errors.New("no answer"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := emptyGroup()
+			g.deregistration.pending = Deregistrations{one: {Since: noon}, two: {Since: noon}}
+			out, _ := g.takeDeregistrations(t.Context(), noon)
+			g.readDone(nil, noon, noon.Add(time.Second), shown, nil)
+			g.deregisterDone(out, noon.Add(time.Second), failure)
+			if !g.goes(one) || !g.goes(two) {
+				t.Errorf("%+v, want both targets deregistered again", g.Snapshot().Targets)
+			}
+			g.readDone(nil, noon.Add(2*time.Second), noon.Add(2*time.Second), shown, nil)
+			if !g.goes(one) || g.goes(two) {
+				t.Errorf("%+v after a reading, want the target deregistered that it shows", g.Snapshot().Targets)
 			}
 		})
 	}

@@ -40,7 +40,7 @@ type Target struct {
 	Deregistering bool      // a deregistration is under way
 	Crossed       bool      // the last deregistration was sent while a registration was under way: it proves nothing
 	AskedOut      bool      // a deregistration was not answered: if the target goes, that was us
-	FailedAt      time.Time // when a call failed that may have had its effect all the same; zero once that is known
+	FailedAt      time.Time // when a call failed that leaves open whether the target is in the group; zero once that is known
 	Refusal       string    // why the last registration failed, empty after a success
 	Tried         types.UID // the pod of a registration that failed, when the target was not in the group before
 
