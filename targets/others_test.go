@@ -116,6 +116,47 @@ func TestSharedGroupPodInCommonLeavesAtOnce(t *testing.T) {
 	}, withFinalizer(pod), newSlice("web-1", pod), second)
 }
 
+// Each binding takes care of a pod that leaves with its node: neither leaves it to the other.
+func TestSharedGroupPodInCommonLeavesWithItsNode(t *testing.T) {
+	tests := map[string]struct {
+		change func(*corev1.Node)
+		want   elbv2.State
+	}{
+		"it shuts down": {want: elbv2.StateDraining, change: func(node *corev1.Node) {
+			node.Status.Conditions[0].Status, node.Status.Conditions[0].Message = corev1.ConditionFalse, "node is shutting down"
+		}},
+		"it will be interrupted": {want: elbv2.StateDraining, change: func(node *corev1.Node) {
+			node.Spec.Taints = []corev1.Taint{{Key: "aws-node-termination-handler/spot-itn", Effect: corev1.TaintEffectNoSchedule}}
+		}},
+		"its pods will be deleted": {want: elbv2.StateInitial, change: func(node *corev1.Node) {
+			node.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler", Effect: corev1.TaintEffectNoSchedule}}
+		}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod, node := newPod("web-0", "10.0.0.1"), &corev1.Node{
+				ObjectMeta: metav1.ObjectMeta{Name: "node"},
+				Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
+			}
+			pod.Spec.NodeName = node.Name
+			second := newBinding()
+			second.Name, second.UID, second.Spec.MultiClusterTargetGroup = "web-too", "second", true
+			inSharedBed(t, func(b *bed) {
+				b.settle()
+				tc.change(node)
+				changed := node.Status
+				b.must(b.cluster.Update(t.Context(), node))
+				node.Status = changed
+				b.must(b.cluster.Status().Update(t.Context(), node))
+				b.settle()
+				if got := b.targets()[one.String()]; got != tc.want {
+					t.Errorf("the target is %q, want %q", got, tc.want)
+				}
+			}, pod, node, newSlice("web-1", pod), second)
+		})
+	}
+}
+
 func TestAskedForByOthersKnowsNodes(t *testing.T) {
 	target := elbv2.Target{ID: "i-0123456789abcdef0", Port: 30080}
 	tests := map[string]struct {

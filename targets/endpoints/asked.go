@@ -22,6 +22,7 @@ func (r *Resolver) AskedFor(ctx context.Context, bindings []*v1beta1.TargetGroup
 	if len(bindings) == 0 || len(targets) == 0 {
 		return nil, nil
 	}
+	r = r.ForPass()
 	nodes, err := r.nodesByID(ctx, bindings[0])
 	if err != nil {
 		return nil, err
@@ -37,16 +38,31 @@ func (r *Resolver) AskedFor(ctx context.Context, bindings []*v1beta1.TargetGroup
 			continue
 		}
 		for _, target := range targets {
-			out[target] = out[target] || r.asksForPods(service, port, target) || r.asksForNode(binding, port, nodes[target.ID], target)
+			pods, err := r.asksForPods(ctx, service, port, target)
+			if err != nil {
+				return nil, err
+			}
+			out[target] = out[target] || pods || r.asksForNode(binding, port, nodes[target.ID], target)
 		}
 	}
 	return out, nil
 }
 
-func (r *Resolver) asksForPods(service *corev1.Service, port corev1.ServicePort, target elbv2.Target) bool {
-	return slices.ContainsFunc(r.PodByAddress.At(service.Namespace, target.ID), func(pod *corev1.Pod) bool {
-		return !IsTerminating(pod) && r.asksForPod(service, port, pod, target.Port)
-	})
+// asksForPods reports whether a pod at the target is asked for that does not leave, by itself or with its node.
+func (r *Resolver) asksForPods(ctx context.Context, service *corev1.Service, port corev1.ServicePort, target elbv2.Target) (bool, error) {
+	for _, pod := range r.PodByAddress.At(service.Namespace, target.ID) {
+		if IsTerminating(pod) || !r.asksForPod(service, port, pod, target.Port) {
+			continue
+		}
+		node, err := r.nodeOf(ctx, pod)
+		if err != nil {
+			return false, err
+		}
+		if !node.takesPods() {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // asksForPod reports whether a slice of the Service lists the pod at the port, or none lists it although the Service selects it: it

@@ -49,7 +49,7 @@ func (ep *Endpoint) judge(node nodeFacts, sliceReady bool) {
 func (ep *Endpoint) leavesWith(node nodeFacts) bool {
 	deleted := IsTerminating(ep.Pod)
 	ep.NodeLeaves = node.leaves
-	if !deleted && !node.shutsDown && !node.spot {
+	if !deleted && !node.takesPods() {
 		return false
 	}
 	ep.State = Terminating
