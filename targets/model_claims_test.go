@@ -33,6 +33,9 @@ type claim struct {
 	uid        types.UID
 	pod        *corev1.Pod // nil for a node
 	lastResort bool        // wanted where nothing else is
+	unlisted   bool        // a pod that no slice lists: the registrar finds it by its target only
+	shared     bool        // a pod that is not alone at its address
+	nodeEnds   bool        // a pod whose node has a taint: the model's nodes have no others than those of programs that end them
 }
 
 // claims are those of a binding, by target.
@@ -76,11 +79,24 @@ func (m *model) claimPods(b *v1beta1.TargetGroupBinding, service *corev1.Service
 		}
 		c := claim{target: elbv2.Target{ID: pod.Status.PodIPs[0].IP, Port: modelPort}, uid: pod.UID, pod: pod}
 		c.kind, c.lastResort = m.claimPod(pod, service, hasPort(service, b), listed)
+		_, in := listed[pod.UID]
+		node := stored[*corev1.Node](m.store, "", pod.Spec.NodeName)
+		c.unlisted, c.nodeEnds = !in, node != nil && len(node.Spec.Taints) > 0
 		other, taken := out[c.target]
-		if !taken || rank[c.kind] > rank[other.kind] || rank[c.kind] == rank[other.kind] && ended(other.pod) {
-			out[c.target] = c
+		c.shared = taken && (other.shared || !ended(pod) && !ended(other.pod))
+		if taken && (rank[c.kind] < rank[other.kind] || rank[c.kind] == rank[other.kind] && !m.outlasts(pod, other.pod)) {
+			other.shared = c.shared
+			c = other
 		}
+		out[c.target] = c
 	}
+}
+
+// outlasts reports whether of two pods at one address, of which the rules make the same, the first stays longer.
+func (m *model) outlasts(pod, other *corev1.Pod) bool {
+	by, _ := m.leavesBy(pod)
+	before, _ := m.leavesBy(other)
+	return by.After(before) || ended(other)
 }
 
 // listed are the pods in the slices of a Service that have a port, and whether they are called ready there.
@@ -185,13 +201,15 @@ func (m *model) excused(pod *corev1.Pod, name string) map[string]bool {
 	return map[string]bool{
 		"TargetGroupBindingNotManaged": !b.Spec.IsIP() || !m.acting(b),
 		"BackendNotFound":              !hasPort(service, b),
-		"ServiceDoesNotSelectPod":      service != nil && !selected(service, pod) && !byHand(service, pod),
-		"TargetGroupNotAttached":       unattached,
+		"ServiceDoesNotSelectPod": service != nil && !selected(service, pod) &&
+			(!byHand(service, pod) || m.portless[service.Name]),
+		"TargetGroupNotAttached": unattached,
 	}
 }
 
 // enough reports whether MinReadyPercent of the pods are healthy. With settled it is in doubt yes: healthy is what was so
-// lately, as the registrar reads from time to time, and others count only when they are settled.
+// lately, as the registrar reads from time to time, and others count only when they are settled, and listed: a pod whose node is gone is
+// in no slice.
 func enough(claims map[elbv2.Target]claim, g *modelGroup, now time.Time, settled func(claim) bool) bool {
 	healthy, every := 0, 0
 	for target, c := range claims {
@@ -202,7 +220,7 @@ func enough(claims map[elbv2.Target]claim, g *modelGroup, now time.Time, settled
 		case in && fine:
 			healthy++
 			every++
-		case c.kind == claimReplaced || c.kind == claimLeaving:
+		case c.kind == claimReplaced || c.kind == claimLeaving || settled != nil && c.unlisted:
 		case settled == nil || settled(c):
 			every++
 		}

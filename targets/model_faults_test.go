@@ -67,8 +67,8 @@ func (m *model) addPod(shape podShape, app, name, address, node string) {
 	m.store.put(pod)
 }
 
-// createTwin makes a second pod at the address and port of one that lives: in the host network, with SO_REUSEPORT. Neither sleeps, so
-// both leave at once.
+// createTwin makes a second pod at the address and port of one that lives: in the host network, with SO_REUSEPORT. Neither sleeps: when
+// they are deleted they leave at once.
 func createTwin(m *model, s step) {
 	m.withPod(s, func(pod *corev1.Pod) {
 		app := pod.Name[:2]

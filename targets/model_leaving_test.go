@@ -24,6 +24,7 @@ const (
 type departure struct {
 	by      time.Time // zero is at once
 	knownAt time.Time // since when that has been so
+	early   bool      // it left with its node before it was deleted
 }
 
 // noteDepartures notes which pods leave, and by when. It comes before time passes, as the registrar may act then.
@@ -37,9 +38,12 @@ func (m *model) noteDepartures(now time.Time) {
 		if !leaves {
 			continue
 		}
-		d := departure{by, now}
-		if known, ok := w.leaving[pod.UID]; ok && known.by.Equal(d.by) {
-			d = known
+		d := departure{by: by, knownAt: now, early: live(pod)}
+		if known, ok := w.leaving[pod.UID]; ok {
+			d.early = d.early || known.early
+			if known.by.Equal(by) {
+				d.knownAt = known.knownAt
+			}
 		}
 		next[pod.UID] = d
 	}
@@ -111,10 +115,14 @@ func (w *modelWatch) checkDeparture(b *watched, c claim, g *modelGroup) {
 // The API server cuts a second from the time of the deletion, and a call is sent half a second early.
 const modelTogether = 5 * time.Second
 
-// mustWait reports whether the pod serves, and nothing but its leaving speaks against its target.
+// mustWait reports whether the pod serves, and nothing but its leaving speaks against its target. One that left with its node before it
+// was deleted goes up to that much too early: the registrar counts its sleep from then on.
 func (w *modelWatch) mustWait(b *watched, c claim, g *modelGroup) bool {
 	t := g.targets[c.target]
-	return c.pod != nil && c.pod.Annotations["targetgate.dev/keep-until-replaced"] != "false" && !w.calm.cache.IsZero() &&
+	if c.pod == nil || c.shared || c.pod.DeletionTimestamp != nil && w.leaving[c.uid].early {
+		return false
+	}
+	return c.pod.Annotations["targetgate.dev/keep-until-replaced"] != "false" && !w.calm.cache.IsZero() &&
 		t.health.State == elbv2.StateHealthy && t.shown == elbv2.StateHealthy &&
 		time.Since(w.excuses[b.removableFact(c)]) > settledAfter && time.Since(g.touched) > testDrift
 }
@@ -129,7 +137,7 @@ func (w *modelWatch) countOthers(b *watched, not claim, g *modelGroup, now time.
 		switch {
 		case c.kind == claimLeaving:
 			stays = w.leaving[c.uid].by.After(now)
-		case c.pod != nil && w.held(nodeLeaves(c.pod.Spec.NodeName)) >= settledAfter:
+		case c.nodeEnds && w.held(nodeLeaves(c.pod.Spec.NodeName)) >= settledAfter:
 			stays = false
 		}
 		if c.uid != not.uid && healthy && stays {
