@@ -23,10 +23,11 @@ func (c *Calls) Deregister(changes Changes) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	isolated := c.planDeregistrations(changes, now)
-	if c.hasNewDeregistrations() {
+	isNew, wait := c.newDeregistrations(now)
+	if isNew {
 		c.deregistration.RetryAt = time.Time{}
 	}
-	return retry.Soonest(isolated, c.deregistration.send(c, c.deregistrationUrgency(), c.deregister, now))
+	return retry.Soonest(retry.Soonest(isolated, wait), c.deregistration.send(c, c.deregistrationUrgency(), c.deregister, now))
 }
 
 // planDeregistrations takes what has to go now, and what needs no call: which targets are unexplained, and which unwanted.
@@ -46,15 +47,25 @@ func (g *Group) planDeregistrations(changes Changes, now time.Time) (wait time.D
 	return g.deregistration.plan(changes.Deregister, changes.Generation, underWay, now)
 }
 
-// hasNewDeregistrations reports whether a target has to go that had not when the failed call began: it does not wait for the
-// back-off.
-func (g *Group) hasNewDeregistrations() bool {
+// newDeregistrations reports whether a target has to go that had not when the failed call began: it does not wait for the back-off. One
+// that stays while that call is repeated has not yet, and would have it repeated without a pause; wait is until it has, 0 for never.
+func (g *Group) newDeregistrations(now time.Time) (some bool, wait time.Duration) {
+	repeats := false
 	for id := range g.deregistration.pending {
-		if _, old := g.unanswered[id]; !old {
-			return true
+		_, old := g.unanswered[id]
+		repeats = repeats || old
+	}
+	for id, d := range g.deregistration.pending {
+		if _, old := g.unanswered[id]; old {
+			continue
+		}
+		if left := d.Deadline.Sub(now.Add(together)); repeats && d.Stays && left > 0 {
+			wait = retry.Soonest(wait, left)
+		} else {
+			some = true
 		}
 	}
-	return false
+	return some, wait
 }
 
 // deregistrationUrgency is that of the most urgent of the deregistrations that are due: in one call they all go.

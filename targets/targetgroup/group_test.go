@@ -364,6 +364,48 @@ func TestDeregistrationTakesWhatIsDueTogether(t *testing.T) {
 	}
 }
 
+func TestNewDeregistrationsDoNotWaitForTheBackOff(t *testing.T) {
+	stays := func(after time.Duration) Deregistration {
+		return Deregistration{Deadline: noon.Add(after), Stays: true}
+	}
+	tests := map[string]struct {
+		failed, pending Deregistrations
+		want            bool
+		wait            time.Duration
+	}{
+		"the same one":                     {failed: Deregistrations{one: {}}, pending: Deregistrations{one: {}}},
+		"another one":                      {failed: Deregistrations{one: {}}, pending: Deregistrations{one: {}, two: {}}, want: true},
+		"another one, the first has gone":  {failed: Deregistrations{one: {}}, pending: Deregistrations{two: {}}, want: true},
+		"another one stays":                {failed: Deregistrations{one: {}}, pending: Deregistrations{one: {}, two: stays(time.Minute)}, wait: time.Minute - together},
+		"another one stays, and is due":    {failed: Deregistrations{one: {}}, pending: Deregistrations{one: {}, two: stays(together)}, want: true},
+		"another one stays, the first too": {failed: Deregistrations{one: {}}, pending: Deregistrations{one: stays(1), two: stays(time.Minute)}, wait: time.Minute - together},
+		"all others stay, and can wait":    {failed: Deregistrations{one: {}}, pending: Deregistrations{two: stays(time.Minute)}, want: true},
+		"nothing":                          {failed: Deregistrations{one: {}}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := emptyGroup()
+			g.unanswered, g.deregistration.pending = tc.failed, tc.pending
+			if got, wait := g.newDeregistrations(noon); got != tc.want || wait != tc.wait {
+				t.Errorf("%t, and some in %s; want %t, in %s", got, wait, tc.want, tc.wait)
+			}
+		})
+	}
+}
+
+// A target that stays leaves the pauses to those that fail.
+func TestFailedDeregistrationPausesWhileOthersStay(t *testing.T) {
+	g := emptyGroup()
+	failing := Deregistrations{one: {Deadline: noon.Add(-time.Second)}, two: {Deadline: noon.Add(time.Minute), Stays: true}}
+	g.planDeregistrations(Changes{Deregister: failing}, noon)
+	batch, _ := g.takeDeregistrations(t.Context(), noon)
+	g.deregisterDone(batch, noon, errors.New("no answer"))
+	g.planDeregistrations(Changes{Deregister: failing}, noon)
+	if some, _ := g.newDeregistrations(noon); some || len(batch) != 1 {
+		t.Errorf("%v failed, and is repeated at once: %t", batch, some)
+	}
+}
+
 func TestGroupTellsOfLateDeregistrationsOnce(t *testing.T) {
 	g := emptyGroup()
 	g.deregistration.pending = Deregistrations{one: {Deadline: noon}, two: {Deadline: noon.Add(time.Hour)}, three: {}}
