@@ -34,7 +34,6 @@ type claim struct {
 	pod        *corev1.Pod // nil for a node
 	lastResort bool        // wanted where nothing else is
 	unlisted   bool        // a pod that no slice lists: the registrar finds it by its target only
-	shared     bool        // a pod that is not alone at its address
 	nodeEnds   bool        // a pod whose node has a taint: the model's nodes have no others than those of programs that end them
 }
 
@@ -83,12 +82,9 @@ func (m *model) claimPods(b *v1beta1.TargetGroupBinding, service *corev1.Service
 		node := stored[*corev1.Node](m.store, "", pod.Spec.NodeName)
 		c.unlisted, c.nodeEnds = !in, node != nil && len(node.Spec.Taints) > 0
 		other, taken := out[c.target]
-		c.shared = taken && (other.shared || !ended(pod) && !ended(other.pod))
-		if taken && (rank[c.kind] < rank[other.kind] || rank[c.kind] == rank[other.kind] && !m.outlasts(pod, other.pod)) {
-			other.shared = c.shared
-			c = other
+		if !taken || rank[c.kind] > rank[other.kind] || rank[c.kind] == rank[other.kind] && m.outlasts(pod, other.pod) {
+			out[c.target] = c
 		}
-		out[c.target] = c
 	}
 }
 
@@ -214,7 +210,7 @@ func enough(claims map[elbv2.Target]claim, g *modelGroup, now time.Time, settled
 	healthy, every := 0, 0
 	for target, c := range claims {
 		t := g.targets[target]
-		in := c.kind == claimWanted || c.kind == claimUnclear && settled != nil
+		in := c.kind == claimWanted || settled != nil && (c.kind == claimUnclear || c.kind == claimLeaving && !settled(c))
 		fine := t != nil && (t.health.State == elbv2.StateHealthy || settled != nil && (c.pod == nil || now.Sub(t.healthyAt) < 20*time.Second))
 		switch {
 		case in && fine:

@@ -119,7 +119,7 @@ const modelTogether = 5 * time.Second
 // was deleted goes up to that much too early: the registrar counts its sleep from then on.
 func (w *modelWatch) mustWait(b *watched, c claim, g *modelGroup) bool {
 	t := g.targets[c.target]
-	if c.pod == nil || c.shared || c.pod.DeletionTimestamp != nil && w.leaving[c.uid].early {
+	if c.pod == nil || w.twins[c.uid] || c.pod.DeletionTimestamp != nil && w.leaving[c.uid].early {
 		return false
 	}
 	return c.pod.Annotations["targetgate.dev/keep-until-replaced"] != "false" && !w.calm.cache.IsZero() &&

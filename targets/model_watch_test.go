@@ -33,6 +33,7 @@ type modelWatch struct {
 	bindings []watched
 	excuses  map[string]time.Time // when a gate last had a reason of rule 4 to open
 	placed   map[types.UID]time.Time
+	twins    map[types.UID]bool // pods that once lived at one address with another
 	leaving  map[types.UID]departure
 	usual    map[types.UID]*usualNumber            // by binding
 	calm     struct{ departures, cache time.Time } // since when, zero when it is not
@@ -48,7 +49,7 @@ type watched struct {
 
 func (w *modelWatch) init() {
 	w.since, w.excuses, w.placed = map[string]time.Time{}, map[string]time.Time{}, map[types.UID]time.Time{}
-	w.leaving, w.usual = map[types.UID]departure{}, map[types.UID]*usualNumber{}
+	w.twins, w.leaving, w.usual = map[types.UID]bool{}, map[types.UID]departure{}, map[types.UID]*usualNumber{}
 	w.now = time.Now()
 }
 
@@ -126,6 +127,7 @@ func (m *model) look(now time.Time) {
 	for _, pod := range pods {
 		w.placed[pod.UID] = m.pods[pod.UID].placed
 	}
+	w.noteTwins(pods)
 	for _, node := range nodes {
 		if len(node.Spec.Taints) > 0 {
 			w.holds(nodeLeaves(node.Name))
@@ -146,6 +148,20 @@ func (m *model) look(now time.Time) {
 				w.excuses[b.removableFact(c)] = now
 			}
 		}
+	}
+}
+
+// noteTwins notes which pods live at one address. The caller holds the watch's lock.
+func (w *modelWatch) noteTwins(pods []*corev1.Pod) {
+	at := map[string]types.UID{}
+	for _, pod := range pods {
+		if ended(pod) || len(pod.Status.PodIPs) == 0 {
+			continue
+		}
+		if other, taken := at[pod.Status.PodIPs[0].IP]; taken {
+			w.twins[pod.UID], w.twins[other] = true, true
+		}
+		at[pod.Status.PodIPs[0].IP] = pod.UID
 	}
 }
 
@@ -223,7 +239,8 @@ func (w *modelWatch) protects(b *watched, c claim, g *modelGroup) string {
 			return "too few others are healthy"
 		}
 	case claimReplaced:
-		if w.held(b.fact(c)) < testPolicy.ReplacementTimeout-settledAfter && !b.replaced(g, settled) {
+		// A target that was registered for a twin goes with that.
+		if w.held(b.fact(c)) < testPolicy.ReplacementTimeout-settledAfter && !b.replaced(g, settled) && !w.twins[c.uid] {
 			return "what replaces it is not healthy"
 		}
 	}
