@@ -14,6 +14,7 @@
 //	           every readiness gate's condition is True. The gates are read again whenever the pod changes
 //	deleted    preStop, then SIGTERM, then SIGKILL at the end of the grace period; readiness probes go on until the process
 //	           has gone; then one last status, and the DELETE with grace period 0 that removes the pod
+//	shut down  in a graceful shutdown of its node: the same, but the pod is not removed when it has ended (BeginShutdown)
 //	vanished   a pod that leaves the API without that (force delete) is cut at once: connections and all
 //
 // It writes only the conditions that are a kubelet's own, each by a strategic merge patch with the pod's UID, and one patch
@@ -25,8 +26,8 @@
 // the Service goes the port closes, and the connections that are there go on. A connection is taken before the pod is
 // dialled, so a pod that does not answer is a reset, not a refusal.
 //
-// Nodes come and go at run time (AddNode, RemoveNode), fall silent (StopHeartbeat) and report what a test wants of them
-// (SetNodeReady). What a cluster does about that, the real controllers do.
+// Nodes come and go at run time (AddNode, RemoveNode), fall silent (StopHeartbeat), shut down gracefully (BeginShutdown,
+// CancelShutdown) and report what a test wants of them (SetNodeReady). What a cluster does about that, the real controllers do.
 //
 // # What the app in a container does
 //

@@ -34,18 +34,21 @@ type node struct {
 	Node
 	client    kubernetes.Interface
 	addresses *addresses
-	silent    atomic.Bool     // cut off from the API server: no heartbeat, no pod status, deaf to changes
-	ctx       context.Context // ends with the node: see RemoveNode
+	shutdown  atomic.Pointer[shutdown] // nil when it is in none
+	silent    atomic.Bool              // cut off from the API server: no heartbeat, no pod status, deaf to changes
+	ctx       context.Context          // ends with the node: see RemoveNode
 	cut       context.CancelFunc
 
-	mu       sync.Mutex // one heartbeat at a time
-	ready    corev1.ConditionStatus
-	since    time.Time // since when it is ready, or not
-	reported time.Time // when the status was last written
+	mu       sync.Mutex             // one heartbeat at a time
+	ready    corev1.ConditionStatus // what SetNodeReady wants
+	shown    corev1.ConditionStatus // of the condition Ready
+	since    time.Time              // since when that is so
+	reported time.Time              // when the status was last written
 }
 
 func newNode(ctx context.Context, description Node, client kubernetes.Interface, reuse bool) *node {
-	n := &node{Node: description, client: client, addresses: newAddresses(description, reuse), ready: corev1.ConditionTrue}
+	n := &node{Node: description, client: client, addresses: newAddresses(description, reuse)}
+	n.ready, n.shown = corev1.ConditionTrue, corev1.ConditionTrue
 	n.ctx, n.cut = context.WithCancel(ctx)
 	return n
 }
@@ -75,7 +78,7 @@ func (n *node) beat(ctx context.Context, now time.Time) error {
 	if err := n.renew(ctx, now); err != nil {
 		return err
 	}
-	if n.ready == corev1.ConditionTrue && now.Sub(n.reported) < statusInterval {
+	if n.condition().status == corev1.ConditionTrue && now.Sub(n.reported) < statusInterval {
 		return nil
 	}
 	return n.report(ctx, now)
@@ -83,13 +86,22 @@ func (n *node) beat(ctx context.Context, now time.Time) error {
 
 // setReady writes another Ready condition, or the same one again.
 func (n *node) setReady(ctx context.Context, status corev1.ConditionStatus, now time.Time) error {
+	return n.update(ctx, func() { n.ready = status }, now)
+}
+
+// update writes the Ready condition after a change that may have made it another.
+func (n *node) update(ctx context.Context, change func(), now time.Time) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.ready != status {
-		n.ready, n.since = status, now
+	change()
+	if status := n.condition().status; status != n.shown {
+		n.shown, n.since = status, now
 	}
 	return n.report(ctx, now)
 }
+
+// condition is the node's condition Ready.
+func (n *node) condition() nodeState { return readyState(n.ready, n.shutdown.Load() != nil) }
 
 // report writes the status.
 func (n *node) report(ctx context.Context, now time.Time) error {
@@ -180,7 +192,7 @@ func (n *node) status(now time.Time) corev1.NodeStatus {
 	return corev1.NodeStatus{
 		Capacity:    capacity,
 		Allocatable: capacity,
-		Conditions:  nodeConditions(n.ready, metav1.NewTime(n.since), metav1.NewTime(now)),
+		Conditions:  nodeConditions(n.condition(), metav1.NewTime(n.since), metav1.NewTime(now)),
 		Addresses: []corev1.NodeAddress{
 			{Type: corev1.NodeInternalIP, Address: n.hostIP().String()},
 			{Type: corev1.NodeHostName, Address: n.Name},

@@ -4,6 +4,8 @@
 package kubelet
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -22,23 +24,42 @@ var (
 		{corev1.NodeDiskPressure, corev1.ConditionFalse, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
 		{corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
 	}
-	nodeReady    = nodeState{corev1.NodeReady, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status"}
-	nodeNotReady = nodeState{corev1.NodeReady, corev1.ConditionFalse, "KubeletNotReady", "container runtime is down"}
+	nodeReady = nodeState{corev1.NodeReady, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status"}
 )
 
-// nodeConditions are what a kubelet says of a node that is ready or not, or what the node lifecycle controller says of one
-// it has not heard of.
-func nodeConditions(ready corev1.ConditionStatus, since, now metav1.Time) []corev1.NodeCondition {
-	states := append([]nodeState{}, noPressure...)
-	if ready == corev1.ConditionFalse {
-		states = append(states, nodeNotReady)
-	} else {
-		states = append(states, nodeReady)
+// readyState is the condition Ready of a node that is ready or not, and may be in a graceful shutdown, in the words of a kubelet or,
+// when nothing is heard of it, of the node lifecycle controller.
+func readyState(ready corev1.ConditionStatus, shutsDown bool) nodeState {
+	if ready == corev1.ConditionUnknown {
+		return unheard(corev1.NodeReady)
 	}
-	conditions := make([]corev1.NodeCondition, 0, len(states))
-	for _, s := range states {
-		if ready == corev1.ConditionUnknown {
-			s = nodeState{s.kind, ready, "NodeStatusUnknown", "Kubelet stopped posting node status."}
+	var faults []string
+	if ready == corev1.ConditionFalse {
+		faults = append(faults, "container runtime is down")
+	}
+	if shutsDown {
+		faults = append(faults, "node is shutting down")
+	}
+	switch len(faults) {
+	case 0:
+		return nodeReady
+	case 1:
+		return nodeState{corev1.NodeReady, corev1.ConditionFalse, "KubeletNotReady", faults[0]}
+	default:
+		return nodeState{corev1.NodeReady, corev1.ConditionFalse, "KubeletNotReady", "[" + strings.Join(faults, ", ") + "]"}
+	}
+}
+
+func unheard(kind corev1.NodeConditionType) nodeState {
+	return nodeState{kind, corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status."}
+}
+
+// nodeConditions are all of a node's.
+func nodeConditions(ready nodeState, since, now metav1.Time) []corev1.NodeCondition {
+	conditions := make([]corev1.NodeCondition, 0, len(noPressure)+1)
+	for _, s := range append(append([]nodeState{}, noPressure...), ready) {
+		if ready.status == corev1.ConditionUnknown {
+			s = unheard(s.kind)
 		}
 		conditions = append(conditions, corev1.NodeCondition{
 			Type: s.kind, Status: s.status, Reason: s.reason, Message: s.message,

@@ -36,6 +36,8 @@ func changedFields(have, want corev1.PodStatus) map[string]any {
 		have, want any
 	}{
 		{"phase", have.Phase, want.Phase},
+		{"reason", have.Reason, want.Reason},
+		{"message", have.Message, want.Message},
 		{"observedGeneration", have.ObservedGeneration, want.ObservedGeneration},
 		{"startTime", have.StartTime, want.StartTime},
 		{"podIP", have.PodIP, want.PodIP},

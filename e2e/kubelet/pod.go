@@ -35,6 +35,7 @@ type pod struct {
 	mu     sync.Mutex
 	latest *corev1.Pod // never changed in place
 	ip     netip.Addr  // not valid before launch
+	ending *int64      // the grace period that a shutdown of its node leaves it; nil when there was none
 
 	// Set once, by launch.
 	start      metav1.Time
@@ -82,16 +83,22 @@ func (p *pod) step() error {
 		if isOver(object) {
 			return nil
 		}
+		if p.node.shutdown.Load() != nil {
+			return p.reject(object)
+		}
 		if err := p.launch(object); err != nil {
 			return err
 		}
 	}
-	if object.DeletionTimestamp != nil {
-		p.die(object)
+	if grace := p.graceToEnd(object); grace != nil {
+		p.die(*grace)
 	}
 	stopped := p.hasStopped() // read before the status: that one must tell of the last exits
 	if err := p.report(stopped); err != nil || !stopped {
 		return err
+	}
+	if object.DeletionTimestamp == nil {
+		return nil // it has ended with its node, and stays until somebody deletes it
 	}
 	return p.remove()
 }
@@ -131,7 +138,7 @@ func (p *pod) launch(object *corev1.Pod) error {
 func (p *pod) report(stopped bool) error {
 	object := p.object()
 	f := facts{
-		podIP: p.address(), hostIP: p.node.hostIP().String(), start: p.start, stopped: stopped,
+		podIP: p.address(), hostIP: p.node.hostIP().String(), start: p.start, stopped: stopped, shutdown: stopped && p.endsWithNode(),
 		containers: statuses(p.containers), sidecars: statuses(p.sidecars),
 	}
 	want := desiredStatus(object, f, seconds(p.now()))

@@ -26,7 +26,8 @@ type facts struct {
 	start         metav1.Time
 	containers    []corev1.ContainerStatus // as in spec.containers
 	sidecars      []corev1.ContainerStatus // the restartable ones of spec.initContainers
-	stopped       bool                     // deleted, and every container has ended
+	stopped       bool                     // deleted or shut down, and every container has ended
+	shutdown      bool                     // it has ended in a shutdown of its node
 }
 
 // desiredStatus returns the kubelet's own part of the pod's status: what is in it replaces what the API server has, what is
@@ -35,6 +36,8 @@ type facts struct {
 func desiredStatus(p *corev1.Pod, f facts, now metav1.Time) corev1.PodStatus {
 	status := corev1.PodStatus{
 		Phase:                 phase(p, f),
+		Reason:                p.Status.Reason,
+		Message:               p.Status.Message,
 		ObservedGeneration:    p.Generation,
 		StartTime:             &f.start,
 		PodIP:                 f.podIP,
@@ -53,6 +56,14 @@ func desiredStatus(p *corev1.Pod, f facts, now metav1.Time) corev1.PodStatus {
 	}
 	if condition(p.Status.Conditions, corev1.PodScheduled) == nil {
 		own = append(own, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
+	}
+	if f.shutdown {
+		own = append(own, corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet, Message: shutdownMessage,
+		})
+	}
+	if f.shutdown && status.Phase == corev1.PodFailed {
+		status.Reason, status.Message = shutdownReason, shutdownMessage
 	}
 	for i := range own {
 		own[i].ObservedGeneration = p.Generation

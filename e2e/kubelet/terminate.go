@@ -13,9 +13,8 @@ import (
 // minShutdown is what every container gets between SIGTERM and SIGKILL, even when preStop used up the grace period.
 const minShutdown = 2 * time.Second
 
-// die starts the termination of the pod, or shortens it when a later delete asks for that.
-func (p *pod) die(object *corev1.Pod) {
-	grace := gracePeriod(object)
+// die starts the termination of the pod, or shortens it when something later asks for that.
+func (p *pod) die(grace int64) {
 	end := p.now().Add(p.kubelet.scaled(time.Duration(grace) * time.Second))
 	if p.dying == nil {
 		p.dying, p.grace = newDeadline(p.kubelet.clock, end), grace
