@@ -178,6 +178,7 @@ func (n *node) object(now time.Time) *corev1.Node {
 			ProviderID: "aws:///" + n.Zone + "/" + n.InstanceID,
 			PodCIDR:    n.PodCIDR.String(),
 			PodCIDRs:   []string{n.PodCIDR.String()},
+			Taints:     n.Taints,
 		},
 		Status: n.status(now),
 	}

@@ -20,7 +20,11 @@ import (
 )
 
 func TestNodesAreRegistered(t *testing.T) {
-	_, a := startTest(t, func(o *Options) { o.Nodes = NumberedNodes(3, "eu-west-1a", "eu-west-1b") })
+	taints := []corev1.Taint{{Key: "for", Value: "one-test", Effect: corev1.TaintEffectNoSchedule}}
+	_, a := startTest(t, func(o *Options) {
+		o.Nodes = NumberedNodes(3, "eu-west-1a", "eu-west-1b")
+		o.Nodes[1].Taints = taints
+	})
 	nodes, err := a.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(nodes.Items) != 3 {
 		t.Fatalf("got %d nodes, %v", len(nodes.Items), err)
@@ -33,6 +37,9 @@ func TestNodesAreRegistered(t *testing.T) {
 	want := []string{"node-2", "aws:///eu-west-1b/i-0123456789abc0002", "eu-west-1b", "eu-west-1", "10.2.0.0/16", "10.2.0.1", "500"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("node (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(taints, n.Spec.Taints); diff != "" {
+		t.Errorf("taints (-want +got):\n%s", diff)
 	}
 	if c := n.Status.Conditions[len(n.Status.Conditions)-1]; c.Type != corev1.NodeReady || c.Status != corev1.ConditionTrue {
 		t.Errorf("got condition %+v", c)

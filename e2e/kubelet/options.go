@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -53,6 +54,8 @@ type Node struct {
 	PodCIDR netip.Prefix
 	// MaxPods is the capacity for pods, default 500.
 	MaxPods int
+	// Taints are those that the Node object is created with: later ones are the business of whoever makes them.
+	Taints []corev1.Taint
 }
 
 // NumberedNodes returns n nodes named node-1 to node-n, spread evenly over the zones.

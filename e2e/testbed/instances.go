@@ -11,7 +11,29 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/kubelet"
 )
+
+// AddNode adds a node whose pods get addresses that no other test bed on this machine uses, and tells AWS of its instance. It goes by
+// Kubelet.RemoveNode.
+func (b *Bed) AddNode(ctx context.Context, node kubelet.Node) error {
+	nodes := []kubelet.Node{node}
+	if err := b.reserve(nodes); err != nil {
+		return err
+	}
+	if err := b.Kubelet.AddNode(ctx, nodes[0]); err != nil {
+		return err
+	}
+	return b.LaunchInstances(ctx)
+}
+
+func (b *Bed) reserve(nodes []kubelet.Node) error {
+	b.reserving.Lock()
+	defer b.reserving.Unlock()
+	held, err := reserveAddresses(nodes)
+	b.addresses = append(b.addresses, held...)
+	return err
+}
 
 // LaunchInstances tells AWS of the running instance behind each Node object, and with Options.SecurityGroups of its interface,
 // which has the nodes' security group. Start does it once; a test that adds nodes does it again.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -89,6 +90,7 @@ type Bed struct {
 	webhooks    string // manifest of the webhook configurations, empty for that in config/
 	webhookPort int    // that they lead to
 
+	reserving sync.Mutex     // guards addresses, which AddNode adds to
 	addresses []net.Listener // reserve the nodes' pod addresses
 	excused   []span         // when targetgate is refused things on purpose
 }
@@ -196,7 +198,7 @@ func (b *Bed) startAWS(ctx context.Context) error {
 
 func (b *Bed) startNodes(ctx context.Context) (err error) {
 	nodes := kubelet.NumberedNodes(b.options.Nodes, "eu-west-1a", "eu-west-1b", "eu-west-1c")
-	if b.addresses, err = reserveAddresses(nodes); err != nil {
+	if err := b.reserve(nodes); err != nil {
 		return err
 	}
 	if b.first != nil {
