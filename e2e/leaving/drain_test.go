@@ -72,19 +72,21 @@ func drainedApps() (apps []drainedApp) {
 	for _, balancer := range []string{state.Application, state.Network} {
 		for _, budget := range []bool{true, false} {
 			app := newApp(fmt.Sprintf("drained-%s-%t", balancer[:3], budget), balancer)
-			app.Template = preferDrainedNode
+			app.Template = func(template *corev1.PodTemplateSpec) {
+				template.Labels[drainedLabel] = "true"
+				prefer(template, drainedNode)
+			}
 			apps = append(apps, drainedApp{app, balancer, budget, map[types.UID]leaver{}})
 		}
 	}
 	return apps
 }
 
-// preferDrainedNode has all pods go there while it takes them: the constraint, which no pod meets or breaks, is in place of the
-// scheduler's own, which spread them.
-func preferDrainedNode(template *corev1.PodTemplateSpec) {
-	template.Labels[drainedLabel] = "true"
+// prefer has all pods go to the node while it takes them: the constraint, which no pod meets or breaks, is in place of the scheduler's
+// own, which spread them.
+func prefer(template *corev1.PodTemplateSpec, node string) {
 	there := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
-		{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{drainedNode}},
+		{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{node}},
 	}}
 	template.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: there}},

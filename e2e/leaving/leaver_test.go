@@ -65,9 +65,15 @@ func awaitLeaver(t *testing.T, app *testbed.App, balancer string) (found leaver)
 // awaitReplaced waits until as many pods are Ready that do not leave as there should be.
 func awaitReplaced(t *testing.T, app *testbed.App) {
 	t.Helper()
-	suite.Eventually(t, "the pods that leave to be replaced", func() error {
+	awaitReady(t, app, int(app.Replicas))
+}
+
+// awaitReady waits until so many pods of the app are Ready that do not leave.
+func awaitReady(t *testing.T, app *testbed.App, want int) {
+	t.Helper()
+	suite.Eventually(t, fmt.Sprintf("%d pods of %s to be Ready and stay", want, app.Name), func() error {
 		stay := slices.DeleteFunc(bed.Pods(t, app), func(p corev1.Pod) bool { return p.DeletionTimestamp != nil || !testbed.IsReady(&p) })
-		if len(stay) != int(app.Replicas) {
+		if len(stay) != want {
 			return fmt.Errorf("%d pods are Ready", len(stay))
 		}
 		return nil

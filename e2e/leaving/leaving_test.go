@@ -6,15 +6,12 @@
 package leaving
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
@@ -102,21 +99,6 @@ func TestSecondDeletionMovesTheDeadline(t *testing.T) {
 	stop()
 }
 
-// Karpenter's taint comes first, and its pods are replaced only when they are evicted: until then they stay.
-func TestPodsStayOnANodeThatWillEnd(t *testing.T) {
-	app := newApp("consolidated", state.Application)
-	stop := begin(t, app)
-	pod := bed.OldestPod(t, app)
-	bed.Disrupt(t, pod.Spec.NodeName)
-	t.Cleanup(func() { undisrupt(t, pod.Spec.NodeName) })
-	suite.Throughout(t, 3*time.Second, "both pods to serve", func() error { return bed.WantServing(app, 2) })
-	evict(t, pod)
-	l := leaverOf(t, app, state.Application, pod)
-	bed.AwaitRolled(t, app)
-	stop()
-	wantServed(t, app, l)
-}
-
 // A new process knows nothing of those who leave but what the cluster and AWS say. It keeps the deadlines all the same, whether others
 // come in time or not.
 func TestDeadlinesHoldAfterAKill(t *testing.T) {
@@ -171,10 +153,4 @@ func awaitDeregistration(t *testing.T, app *testbed.App, pod *corev1.Pod, since 
 		return err
 	})
 	return call
-}
-
-func undisrupt(t *testing.T, name string) {
-	t.Helper()
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	suite.Must(t, bed.Client.Patch(context.Background(), node, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"taints":null}}`))))
 }
