@@ -88,7 +88,7 @@ func (b *bucket) enqueue(u Urgency, tenant string) *waiter {
 	w := &waiter{class: u.Class, tenant: tenant, since: now, waits: u.Waits, granted: make(chan struct{})}
 	if u.Class < lineCount {
 		if w.due = now; !u.Deadline.IsZero() {
-			w.due = u.Deadline.Add(-callTime)
+			w.due = u.Deadline.Add(-CallTime)
 		}
 		b.lines[u.Class].push(w, now)
 	} else {

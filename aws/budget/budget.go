@@ -52,12 +52,12 @@ type Urgency struct {
 func (c Class) Now() Urgency { return Urgency{Class: c} }
 
 // Replaces reports whether a call that waits as other says should wait as u says instead: it may be sent sooner then, or a deregistration
-// has to wait for longer. A registration keeps its place.
+// should wait for longer that is better made at its deadline. A registration keeps its place.
 func (u Urgency) Replaces(other Urgency) bool {
 	if u.Class != other.Class || u.Class != ClassDeregister {
 		return u.Class < other.Class
 	}
-	return u.Deadline.Before(other.Deadline) || other.Waits && u != other
+	return u.Deadline.Before(other.Deadline) || u.Waits != other.Waits || u.Waits && u != other
 }
 
 // Budget rations HTTP attempts of one account, retries included. It is safe for concurrent use. The nil Budget, of an account that

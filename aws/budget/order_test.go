@@ -5,6 +5,7 @@ package budget
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -57,7 +58,7 @@ func run(t *testing.T, rule Rule, jobs []*job) {
 }
 
 // feasible reports whether some order answers all jobs in time: if one does, so does serving by deadline, a call at a time. A call has
-// to be sent callTime before its deadline, and a token to spare: it may come a moment after one has gone.
+// to be sent CallTime before its deadline, and a token to spare: it may come a moment after one has gone.
 func feasible(rule Rule, jobs []*job) bool {
 	spare := time.Duration(1 / rule.Rate * float64(time.Second))
 	left := slices.SortedFunc(slices.Values(jobs), func(a, b *job) int { return cmp.Compare(a.comes, b.comes) })
@@ -81,7 +82,7 @@ func feasible(rule Rule, jobs []*job) bool {
 			advance(max(need, at+1))
 		default:
 			slices.SortFunc(waiting, func(a, b *job) int { return cmp.Compare(a.deadline, b.deadline) })
-			if at > waiting[0].deadline-callTime-spare {
+			if at > waiting[0].deadline-CallTime-spare {
 				return false
 			}
 			tokens--
@@ -100,7 +101,7 @@ func generated(random *rand.Rand, rule Rule) []*job {
 		for range 1 + random.IntN(2*rule.Burst+6) {
 			comes := at + time.Duration(random.Int64N(int64(3*time.Second)))
 			jobs = append(jobs, &job{
-				comes: comes, deadline: comes + callTime + 100*time.Millisecond + time.Duration(random.ExpFloat64()*float64(8*time.Second)),
+				comes: comes, deadline: comes + CallTime + 100*time.Millisecond + time.Duration(random.ExpFloat64()*float64(8*time.Second)),
 				class: Class(random.IntN(int(lineCount))), tenant: string(rune('a' + random.IntN(3))),
 			})
 		}
@@ -281,4 +282,80 @@ func TestLessUrgentCallsTakeNoTokensFromRegistrations(t *testing.T) {
 	if waited := one.answered - one.comes; waited > 3*time.Second {
 		t.Errorf("the registration waited %s, want the 2s in which the reserve fills, and what others are owed", waited)
 	}
+}
+
+func TestUrgencyReplacesWhatWaitsOtherwise(t *testing.T) {
+	now := time.Now()
+	soon, later := Urgency{Class: ClassDeregister, Deadline: now}, Urgency{Class: ClassDeregister, Deadline: now.Add(time.Second)}
+	waits := func(u Urgency) Urgency { u.Waits = true; return u }
+	tests := map[string]struct {
+		queued, next Urgency
+		want         bool
+	}{
+		"the same":                        {soon, soon, false},
+		"the same, waits":                 {waits(soon), waits(soon), false},
+		"an earlier deadline":             {later, soon, true},
+		"a later deadline":                {soon, later, false},
+		"it has to stay again":            {soon, waits(soon), true},
+		"it has to stay, for longer":      {soon, waits(later), true},
+		"it need not stay any more":       {waits(soon), soon, true},
+		"it need not stay, due later":     {waits(soon), later, true},
+		"it stays for longer":             {waits(soon), waits(later), true},
+		"no hope any more":                {soon, ClassOther.Now(), false},
+		"hope again":                      {ClassOther.Now(), later, true},
+		"a registration with a new time":  {Urgency{Class: ClassRegister, Deadline: now}, ClassRegister.Now(), false},
+		"a reading that a pod waits for":  {ClassOther.Now(), ClassWaitingHealth.Now(), true},
+		"a reading that no pod waits for": {ClassWaitingHealth.Now(), ClassOther.Now(), false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.next.Replaces(tc.queued); got != tc.want {
+				t.Errorf("%t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+// A call with a deadline waits in the line, where the order of calls is known, and not before it.
+func TestDeregistrationWithADeadlineDoesNotGather(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := oneAtATime()
+		_ = spend(t.Context(), budget, "First")
+		for u, want := range map[Urgency]time.Duration{
+			ClassDeregister.Now(): gathering[ClassDeregister], ClassRegister.Now(): gathering[ClassRegister],
+			{Class: ClassDeregister, Deadline: time.Now().Add(time.Hour)}: 0,
+		} {
+			begun := time.Now()
+			b := budget.buckets[0]
+			b.tokens, b.filled = 0, begun
+			if err := budget.Gather(t.Context(), u, ELBv2, "Any"); err != nil || time.Since(begun) != want {
+				t.Errorf("%+v waits %s, want %s (%v)", u, time.Since(begun), want, err)
+			}
+		}
+	})
+}
+
+// What a call that is given up has kept from others is theirs at once.
+func TestAbandonedCallsKeepNothingFromOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBucket(Rule{Operations: regexp.MustCompile("."), Rate: 1, Burst: 4}, clock.RealClock{})
+		b.tokens = 1 // too few for a late registration, for which some are kept
+		given, giveUp := context.WithCancel(t.Context())
+		go func() {
+			_, _ = b.wait(given, ClassRegister.Now(), "")
+		}()
+		synctest.Wait()
+		begun := time.Now()
+		done := make(chan struct{})
+		go func() {
+			_, _ = b.wait(t.Context(), ClassOther.Now(), "")
+			close(done)
+		}()
+		synctest.Wait()
+		giveUp()
+		<-done
+		if waited := time.Since(begun); waited > 0 {
+			t.Errorf("the other call waited %s", waited)
+		}
+	})
 }

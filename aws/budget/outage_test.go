@@ -6,8 +6,10 @@ package budget
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"regexp"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -87,4 +89,41 @@ func TestDeregistrationsAreInTimeRightAfterAWSThrottledAll(t *testing.T) {
 			t.Errorf("%d calls were throttled in a minute, want about one a second", n)
 		}
 	})
+}
+
+// Calls that wait are made in time also while the rate recovers, however many are due together.
+func TestManyDeregistrationsThatWaitBeginInTimeWhileTheRateRecovers(t *testing.T) {
+	for _, recovers := range []time.Duration{0, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 25 * time.Second} {
+		for _, count := range []int{1, 10, 20, 25, 35, 40, 50} {
+			t.Run(fmt.Sprintf("%d after %s", count, recovers), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					b := newBucket(Rule{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}, clock.RealClock{})
+					b.throttled()
+					time.Sleep(oneBurst)
+					b.accepted()
+					time.Sleep(recovers)
+					tokens := b.level().Tokens
+					pace := b.pace
+					var late atomic.Int64
+					deadline := time.Now().Add(9500 * time.Millisecond)
+					possible := int(tokens + pace.advance(9*time.Second))
+					var answered sync.WaitGroup
+					for range count {
+						answered.Go(func() {
+							token, _ := b.wait(context.Background(), Urgency{Class: ClassDeregister, Deadline: deadline, Waits: true}, "")
+							if time.Now().After(deadline) {
+								late.Add(1)
+							}
+							token.Answered()
+						})
+						time.Sleep(800 * time.Millisecond / time.Duration(count))
+					}
+					answered.Wait()
+					if most := max(0, count-possible+1); late.Load() > int64(most) { // one less for the part of a token that is left
+						t.Errorf("%d of %d are late, want at most %d", late.Load(), count, most)
+					}
+				})
+			})
+		}
+	}
 }
