@@ -68,13 +68,31 @@ func (g *Group) newDeregistrations(now time.Time) (some bool, wait time.Duration
 	return some, wait
 }
 
-// deregistrationUrgency is that of the most urgent of the deregistrations that are due: in one call they all go.
+// deregistrationUrgency is that of the most urgent of the deregistrations that are due: in one call they all go. When they take more calls,
+// the first one goes so much sooner that the last one is in time.
 func (g *Group) deregistrationUrgency() budget.Urgency {
-	out := budget.Urgency{Class: g.deregistrationClass(), Deadline: firstDeadline(g.deregistration.pending), Waits: true}
-	for _, d := range g.deregistration.pending {
-		out.Waits = out.Waits && d.Stays
+	due, waits := g.dueDeregistrations()
+	out := budget.Urgency{Class: g.deregistrationClass(due), Deadline: firstDeadline(g.deregistration.pending), Waits: waits}
+	if more := (len(g.deregistration.pending) - 1) / elbv2.MaxTargetsPerCall; more > 0 && !out.Deadline.IsZero() {
+		out.Deadline = out.Deadline.Add(-time.Duration(more) * budget.CallTime)
 	}
 	return out
+}
+
+// dueDeregistrations are those that a call is made for: those that do not stay, or when all do, all of them, and then the call waits.
+func (g *Group) dueDeregistrations() (due Deregistrations, waits bool) {
+	due = maps.Clone(g.deregistration.pending)
+	maps.DeleteFunc(due, func(_ elbv2.Target, d Deregistration) bool { return d.Stays })
+	if len(due) == 0 {
+		return g.deregistration.pending, true
+	}
+	return due, false
+}
+
+// byDeadline has the earliest deadlines go first.
+func byDeadline(s sender[Deregistration]) sender[Deregistration] {
+	s.order = func(a, b Deregistration) int { return a.Deadline.Compare(b.Deadline) }
+	return s
 }
 
 // firstDeadline is the earliest, zero when one of them should go at once.
@@ -90,8 +108,8 @@ func firstDeadline(deregistrations Deregistrations) (first time.Time) {
 
 // deregistrationClass is ClassDeregister unless AWS has refused each of the deregistrations that are due again and again. One that
 // has not been tried yet is always urgent.
-func (g *Group) deregistrationClass() budget.Class {
-	for id := range g.deregistration.pending {
+func (g *Group) deregistrationClass(due Deregistrations) budget.Class {
+	for id := range due {
 		_, tried := g.unanswered[id]
 		if !g.deregistration.hopelessAlone(id) && (!tried || !g.deregistration.Hopeless()) {
 			return budget.ClassDeregister
@@ -115,21 +133,21 @@ func (c *Calls) deregister(ctx context.Context, urgency budget.Urgency) {
 	if err == nil {
 		observeDeregistered(batch, now)
 		c.logDeregistered(batch)
-		if late := lateOf(batch, now); len(late) > 0 {
+		if late, by := lateOf(batch, now); len(late) > 0 {
 			c.log().Info("Deregistered targets after their deadline, requests to their pods may fail", "targets", late,
-				"late", now.Sub(firstDeadline(batch)).Round(time.Millisecond).String())
+				"late", by.Round(time.Millisecond).String())
 		}
 	}
 }
 
-// lateOf are the targets whose deadlines have passed.
-func lateOf(batch Deregistrations, now time.Time) (late []elbv2.Target) {
+// lateOf are the targets whose deadlines have passed, and how long ago the first of these was.
+func lateOf(batch Deregistrations, now time.Time) (late []elbv2.Target, by time.Duration) {
 	for id, d := range batch {
 		if !d.Deadline.IsZero() && now.After(d.Deadline) {
-			late = append(late, id)
+			late, by = append(late, id), max(by, now.Sub(d.Deadline))
 		}
 	}
-	return late
+	return late, by
 }
 
 // logDeregistered tells of the targets that were deregistered, with one line for each reason.
@@ -156,7 +174,7 @@ func (g *Group) takeDeregistrations(ctx context.Context, now time.Time) (Deregis
 		return nil, nil
 	}
 	latest := now // of those that stay; the others stay till the next call
-	if g.deregistrationUrgency().Waits {
+	if _, waits := g.dueDeregistrations(); waits {
 		latest = firstDeadline(s.pending) // the call is made for that one, when calls are short maybe before it is due
 	}
 	maps.DeleteFunc(s.pending, func(_ elbv2.Target, d Deregistration) bool { return d.Stays && d.Deadline.After(latest.Add(together)) })
@@ -199,7 +217,8 @@ func (g *Group) deregisterDone(batch Deregistrations, now time.Time, err error) 
 	case err == nil:
 		s.accepted(batch)
 		g.unanswered = nil
-		g.late = append(g.late, lateOf(batch, now)...)
+		late, _ := lateOf(batch, now)
+		g.late = append(g.late, late...)
 	case len(batch) == 0: // nothing was sent
 		g.unanswered = maps.Clone(s.pending)
 	default:

@@ -54,7 +54,7 @@ func New(binding *v1beta1.TargetGroupBinding, subnets *Subnets, now time.Time) *
 		settings:       settings{Slot: slot(retry.MaxBackoff)},
 		tag:            tag{Slot: slot(retry.MaxBackoff)},
 		registration:   newSender[types.UID](retry.MaxBackoff),
-		deregistration: newSender[Deregistration](retry.MaxUrgentBackoff),
+		deregistration: byDeadline(newSender[Deregistration](retry.MaxUrgentBackoff)),
 		zones:          zones{vpc: binding.Spec.VpcID, subnets: subnets},
 	}
 	if facts := binding.Status.TargetGroup; facts != nil {

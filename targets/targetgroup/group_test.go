@@ -6,6 +6,7 @@ package targetgroup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -390,6 +391,63 @@ func TestNewDeregistrationsDoNotWaitForTheBackOff(t *testing.T) {
 				t.Errorf("%t, and some in %s; want %t, in %s", got, wait, tc.want, tc.wait)
 			}
 		})
+	}
+}
+
+// A call without hope is not urgent, whoever stays beside it.
+func TestTargetsThatStayMakeNoHopelessCallUrgent(t *testing.T) {
+	g := emptyGroup()
+	g.deregistration.pending = Deregistrations{one: {}, two: {Deadline: noon.Add(time.Hour), Stays: true}}
+	if class := g.deregistrationUrgency().Class; class != budget.ClassDeregister {
+		t.Errorf("class %s of what was never tried", class)
+	}
+	g.unanswered = Deregistrations{one: {}}
+	for range 20 {
+		g.deregistration.End(noon, errors.New("no"))
+	}
+	if class := g.deregistrationUrgency().Class; class != budget.ClassOther {
+		t.Errorf("class %s after 20 failures, want %s", class, budget.ClassOther)
+	}
+	delete(g.deregistration.pending, one)
+	if u := g.deregistrationUrgency(); u.Class != budget.ClassDeregister || !u.Waits {
+		t.Errorf("%+v when only the one is left that stays, want it urgent at its deadline", u)
+	}
+}
+
+// A call takes no more than 200 targets: the first deadlines go first, and calls begin so early that the last one is in time.
+func TestDeregistrationsOfManyTargetsGoByDeadline(t *testing.T) {
+	g, due := emptyGroup(), map[elbv2.Target]bool{}
+	many := Deregistrations{}
+	for i := range 5 * elbv2.MaxTargetsPerCall {
+		target := elbv2.Target{ID: fmt.Sprintf("10.0.%d.%d", i/200, i%200), Port: 80}
+		many[target] = Deregistration{Deadline: noon.Add(time.Minute), Stays: true}
+		if i%100 == 0 {
+			many[target], due[target] = Deregistration{Deadline: noon.Add(time.Second)}, true
+		}
+	}
+	g.planDeregistrations(Changes{Deregister: many}, noon)
+	if u := g.deregistrationUrgency(); !u.Deadline.Equal(noon.Add(time.Second - 4*budget.CallTime)) {
+		t.Errorf("the first of five calls is to be answered by %s, want %s sooner than the deadline", u.Deadline, 4*budget.CallTime)
+	}
+	for id, d := range many {
+		d.Stays = false
+		many[id] = d
+	}
+	g.planDeregistrations(Changes{Deregister: many}, noon)
+	batch, _ := g.takeDeregistrations(t.Context(), noon)
+	for id := range due {
+		if _, taken := batch[id]; !taken {
+			t.Errorf("%s is due, and is not in the first call", id)
+		}
+	}
+}
+
+func TestLateDeregistrationsSayByHowMuch(t *testing.T) {
+	late, by := lateOf(Deregistrations{
+		one: {Deadline: noon}, two: {}, three: {Deadline: noon.Add(-time.Second)}, {ID: "10.0.0.9"}: {Deadline: noon.Add(time.Hour)},
+	}, noon.Add(time.Second))
+	if len(late) != 2 || by != 2*time.Second {
+		t.Errorf("%v are late by %s, want two by 2s", late, by)
 	}
 }
 

@@ -5,6 +5,7 @@ package targetgroup
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,6 +22,7 @@ type sender[V any] struct {
 	queued  queuedCall
 	pending map[elbv2.Target]V // due now, as of the last pass
 	waiting bool               // others would be due if they were claimed
+	order   func(a, b V) int   // which go first when one call cannot take all, nil for any
 
 	limits     map[elbv2.Target]int       // most targets in a call with this one; those not listed go MaxTargetsPerCall at a time
 	isolated   map[elbv2.Target]*rejected // refused alone
@@ -105,19 +107,29 @@ func (s *sender[V]) take(begin func(elbv2.Target, V) bool) map[elbv2.Target]V {
 		size = min(size, s.maxBatch)
 	}
 	batch := map[elbv2.Target]V{}
-	for id, value := range s.pending {
+	for _, id := range s.inOrder() {
 		if len(batch) == size {
 			break
 		}
 		if s.limit(id) != limit {
 			continue
 		}
+		value := s.pending[id]
 		delete(s.pending, id)
 		if begin(id, value) {
 			batch[id] = value
 		}
 	}
 	return batch
+}
+
+// inOrder are the pending targets.
+func (s *sender[V]) inOrder() []elbv2.Target {
+	ids := slices.Collect(maps.Keys(s.pending))
+	if s.order != nil {
+		slices.SortFunc(ids, func(a, b elbv2.Target) int { return s.order(s.pending[a], s.pending[b]) })
+	}
+	return ids
 }
 
 func (s *sender[V]) limit(id elbv2.Target) int {
