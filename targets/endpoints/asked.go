@@ -58,7 +58,7 @@ func (r *Resolver) asksForPods(ctx context.Context, service *corev1.Service, por
 		if err != nil {
 			return false, err
 		}
-		if !node.takesPods() {
+		if !node.endsPods() {
 			return true, nil
 		}
 	}

@@ -22,8 +22,9 @@ import (
 // spotTaint is what the termination handler for AWS nodes puts on a node when EC2 gives notice of its interruption.
 const spotTaint = "aws-node-termination-handler/spot-itn"
 
-// spotNotice is how long before it ends a Spot instance EC2 gives notice.
-const spotNotice = 2 * time.Minute
+// SpotNotice is how long before its end a Spot instance has a notice, as far as we see it: EC2 gives it two minutes before, the termination
+// handler asks for it every 2 s, and its taint takes a moment to get here.
+const SpotNotice = 2*time.Minute - 5*time.Second
 
 // leavingTaints are those of programs that end nodes. An empty value or effect is any. Karpenter's are of v1 and of v1beta1.
 var leavingTaints = []corev1.Taint{
@@ -80,7 +81,7 @@ func (n *SpotNotices) endsAt(name string) time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if at, known := n.at[name]; known {
-		return at.Add(spotNotice)
+		return at.Add(SpotNotice)
 	}
 	return time.Time{}
 }

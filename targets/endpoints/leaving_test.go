@@ -81,15 +81,24 @@ func TestPodLeavesWithItsNode(t *testing.T) {
 		unready bool
 		want    Endpoint
 	}{
-		"graceful shutdown":                 {node: shutsDown, want: Endpoint{State: Terminating, NodeLeaves: true}},
-		"graceful shutdown, deleted":        {node: shutsDown, sleep: 30, want: Endpoint{State: Terminating, NodeLeaves: true}},
-		"spot":                              {node: spot, want: Endpoint{State: Terminating, NodeLeaves: true, ServesUntil: ends}},
-		"spot, not ready":                   {node: spot, unready: true, want: Endpoint{State: Terminating, NodeLeaves: true}},
-		"spot, deleted":                     {node: spot, sleep: 30, want: Endpoint{State: Terminating, NodeLeaves: true, ServesUntil: noon.Add(30 * time.Second)}},
-		"spot, deleted with a long sleep":   {node: spot, sleep: 200, want: Endpoint{State: Terminating, NodeLeaves: true, ServesUntil: ends}},
-		"spot, since when is not known":     {node: nodeFacts{leaves: true, spot: true}, sleep: 30, want: Endpoint{State: Terminating, NodeLeaves: true}},
-		"about to end: it is not deleted":   {node: tainted, want: Endpoint{State: Desired, NodeLeaves: true}},
-		"about to end, and it is deleted":   {node: tainted, sleep: 30, want: Endpoint{State: Terminating, NodeLeaves: true, ServesUntil: noon.Add(30 * time.Second)}},
+		"graceful shutdown":               {node: shutsDown, want: Endpoint{State: Terminating, NodeLeaves: true}},
+		"graceful shutdown, deleted":      {node: shutsDown, sleep: 30, want: Endpoint{State: Terminating, NodeLeaves: true}},
+		"spot":                            {node: spot, want: Endpoint{State: Terminating, NodeLeaves: true, ServesUntil: ends}},
+		"spot, not ready":                 {node: spot, unready: true, want: Endpoint{State: Terminating, NodeLeaves: true}},
+		"spot, deleted":                   {node: spot, sleep: 30, want: Endpoint{State: Terminating, NodeLeaves: true, ServesUntil: noon.Add(30 * time.Second)}},
+		"spot, deleted with a long sleep": {node: spot, sleep: 200, want: Endpoint{State: Terminating, NodeLeaves: true, ServesUntil: ends}},
+		"spot, since when is not known":   {node: nodeFacts{leaves: true, spot: true}, sleep: 30, want: Endpoint{State: Terminating, NodeLeaves: true}},
+		"about to end: it is not deleted": {node: tainted, want: Endpoint{State: Desired, NodeLeaves: true}},
+		"about to end, and it is deleted": {node: tainted, sleep: 30, want: Endpoint{State: Terminating, NodeLeaves: true, ServesUntil: noon.Add(30 * time.Second)}},
+		"its node is not Ready, deleted": {
+			node: nodeFacts{ready: corev1.ConditionFalse}, sleep: 30, want: Endpoint{State: Terminating},
+		},
+		"its node was deleted, and so is it": {
+			node: nodeFacts{missing: true, deleted: true}, sleep: 30, want: Endpoint{State: Terminating},
+		},
+		"its node is silent, and it is deleted": {
+			node: nodeFacts{ready: corev1.ConditionUnknown}, sleep: 30, want: Endpoint{State: Terminating, ServesUntil: noon.Add(30 * time.Second)},
+		},
 		"its node stays, and it is deleted": {node: nodeFacts{}, sleep: 30, want: Endpoint{State: Terminating, ServesUntil: noon.Add(30 * time.Second)}},
 	}
 	for name, tc := range tests {
@@ -139,7 +148,7 @@ func TestSpotNoticesAreKnownFromTheirFirstSight(t *testing.T) {
 	ends(time.Time{})
 	n.see(node(false), node(true), noon)
 	n.see(node(true), node(true), noon.Add(time.Minute))
-	ends(noon.Add(2 * time.Minute))
+	ends(noon.Add(SpotNotice))
 	n.see(node(true), node(false), noon)
 	ends(time.Time{})
 	n.see(node(false), node(true), noon)

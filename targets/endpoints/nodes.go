@@ -149,8 +149,8 @@ type nodeFacts struct {
 	endsAt    time.Time // when it ends for that, zero when not known
 }
 
-// takesPods reports whether the node ends its pods, which have no deletionTimestamp for that yet.
-func (n nodeFacts) takesPods() bool { return n.shutsDown || n.spot }
+// endsPods reports whether the node ends its pods, which have no deletionTimestamp for that yet.
+func (n nodeFacts) endsPods() bool { return n.shutsDown || n.spot }
 
 // down reports whether the node is known not to run its pods much longer: it says so itself, as in a shutdown, or it was deleted.
 func (n nodeFacts) down() bool { return n.deleted || n.ready == corev1.ConditionFalse }

@@ -49,12 +49,12 @@ func (ep *Endpoint) judge(node nodeFacts, sliceReady bool) {
 func (ep *Endpoint) leavesWith(node nodeFacts) bool {
 	deleted := IsTerminating(ep.Pod)
 	ep.NodeLeaves = node.leaves
-	if !deleted && !node.takesPods() {
+	if !deleted && !node.endsPods() {
 		return false
 	}
 	ep.State = Terminating
 	switch {
-	case node.shutsDown || node.spot && node.endsAt.IsZero() || !ContainersReady(ep.Pod):
+	case node.down() || node.shutsDown || node.spot && node.endsAt.IsZero() || !ContainersReady(ep.Pod):
 		ep.ServesUntil = time.Time{}
 	case !deleted, node.spot && node.endsAt.Before(ep.ServesUntil):
 		ep.ServesUntil = node.endsAt

@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -46,8 +47,11 @@ func (l Lead) Deadline(ep endpoints.Endpoint, facts *v1beta1.TargetGroupFacts) t
 	if ep.ServesUntil.IsZero() {
 		return time.Time{}
 	}
-	deadline := ep.ServesUntil.Add(-l.of(facts) - deadlineMargin)
-	if deleted := deletedAt(ep); !deleted.IsZero() && !deadline.After(deleted) { // it could never have been in time
+	deadline, known := ep.ServesUntil.Add(-l.of(facts)-deadlineMargin), deletedAt(ep)
+	if known.IsZero() {
+		known = ep.ServesUntil.Add(-endpoints.SpotNotice) // the pod leaves with its node
+	}
+	if !deadline.After(known) { // it could never have been in time
 		return time.Time{}
 	}
 	return deadline
@@ -58,19 +62,21 @@ func (l Lead) Deadline(ep endpoints.Endpoint, facts *v1beta1.TargetGroupFacts) t
 type Leaving struct {
 	pods map[types.UID]leaver
 
-	usual     int       // healthy targets when nothing changed for settledFor, or before that when first nothing changed; 0 when not known
+	usual     int       // how many targets are healthy usually, 0 when not known: see nextLeaving
 	settled   int       // healthy targets since settledAt
 	settledAt time.Time // since when no pod leaves or waits, zero when one does
+	least     int       // the fewest healthy targets that stay since leastAt
+	leastAt   time.Time // settledFor ago or less, as of the last pass
 }
 
 // leaver is what is remembered of a pod that leaves.
 type leaver struct {
-	seenAt time.Time // when a pass first found that it leaves, by our clock
-	before int       // healthy targets then, itself included
+	before    int       // healthy targets when a pass first found that it leaves, itself included
+	deletedAt time.Time // when a pass first found that it is deleted, by our clock; a notice to its node may come before that
 }
 
-// settledFor is how long the healthy targets must be as many as before to be the usual number. The moments in which a Deployment has
-// more pods than replicas, between the last gate that opens and the deletion of an old pod, are shorter.
+// settledFor is how long the healthy targets must be as many as before, or more than usual, to be the usual number. The moments in which a
+// Deployment has more pods than replicas, between the last gate that opens and the deletion of an old pod, are shorter.
 const settledFor = 30 * time.Second
 
 // addLeaving deregisters pods on their way out. A pod may leave while its registration is under way: it is deregistered at once, and
@@ -126,10 +132,10 @@ func whyLeaves(ep endpoints.Endpoint) string {
 // deadline is Lead.Deadline, or where the clocks of this process and of the API server differ, the earlier moment.
 func (in Input) deadline(ep endpoints.Endpoint, known leaver) time.Time {
 	deadline, deleted := in.Policy.Lead.Deadline(ep, in.Group.Settings), deletedAt(ep)
-	if deadline.IsZero() || deleted.IsZero() || known.seenAt.IsZero() {
+	if deadline.IsZero() || deleted.IsZero() || known.deletedAt.IsZero() {
 		return deadline
 	}
-	return sooner(deadline, known.seenAt.Add(deadline.Sub(deleted)))
+	return sooner(deadline, known.deletedAt.Add(deadline.Sub(deleted)))
 }
 
 // mayStay reports whether the target can wait for a replacement: its pod serves and has time left. Before the first reading nobody knows
@@ -141,12 +147,7 @@ func (in Input) mayStay(ep endpoints.Endpoint, t targetgroup.Target, d targetgro
 
 // keepTillReplaced has as many of the targets stay as are missing to what there was before; the last deadlines are those that stay.
 func (p *Plan) keepTillReplaced(in Input, targets []elbv2.Target) {
-	slices.SortFunc(targets, func(a, b elbv2.Target) int {
-		if byDeadline := p.Deregister[b].Deadline.Compare(p.Deregister[a].Deadline); byDeadline != 0 {
-			return byDeadline
-		}
-		return strings.Compare(a.String(), b.String())
-	})
+	slices.SortFunc(targets, func(a, b elbv2.Target) int { return p.byDeadline(b, a) })
 	stay := in.countStaying()
 	for _, target := range targets {
 		if in.Group.Complete() && stay >= p.Leaving.needed(in.Endpoints[target].UID) {
@@ -157,6 +158,11 @@ func (p *Plan) keepTillReplaced(in Input, targets []elbv2.Target) {
 		p.Deregister[target] = d
 		stay++
 	}
+}
+
+// byDeadline orders targets by the deadlines of their deregistrations.
+func (p *Plan) byDeadline(a, b elbv2.Target) int {
+	return cmp.Or(p.Deregister[a].Deadline.Compare(p.Deregister[b].Deadline), strings.Compare(a.String(), b.String()))
 }
 
 // needed is how many healthy targets there must be without the pod for it to go before its deadline: as many as usual, or while that is
@@ -183,12 +189,15 @@ func (in Input) healthy(target elbv2.Target) bool {
 	return t.Presence == targetgroup.Registered && in.serves(t.Health.State)
 }
 
-// nextLeaving is what the next pass has to remember.
+// nextLeaving is what the next pass has to remember. The usual number of healthy targets is that which stood for settledFor while nothing
+// changed, or before that, the first one while nothing changed. Something always changes where a target is never healthy, or pods come one
+// after the other: so it is never less than there were at any time in the last settledFor.
 func (in Input) nextLeaving() Leaving {
 	if !in.Group.Complete() {
 		return in.Leaving
 	}
 	next := Leaving{pods: map[types.UID]leaver{}, usual: in.Leaving.usualAt(in.Now)}
+	next.countLeast(in.Leaving, in.countStaying(), in.Now)
 	healthy, changing := 0, false
 	for target, ep := range in.Endpoints {
 		if in.healthy(target) {
@@ -202,7 +211,10 @@ func (in Input) nextLeaving() Leaving {
 		}
 		known, ok := in.Leaving.pods[ep.UID]
 		if !ok {
-			known = leaver{seenAt: in.Now, before: healthy}
+			known = leaver{before: healthy}
+		}
+		if known.deletedAt.IsZero() && !deletedAt(ep).IsZero() {
+			known.deletedAt = in.Now
 		}
 		next.pods[ep.UID] = known
 	}
@@ -220,6 +232,14 @@ func (l *Leaving) settle(before Leaving, healthy int, now time.Time) {
 	}
 	if l.usual == 0 { // a Deployment may roll right after a start: better this number than one in the middle of that
 		l.usual = healthy
+	}
+}
+
+// countLeast notes the fewest healthy targets that stay, anew each settledFor.
+func (l *Leaving) countLeast(before Leaving, staying int, now time.Time) {
+	l.least, l.leastAt = min(before.least, staying), before.leastAt
+	if now.Sub(before.leastAt) >= settledFor {
+		l.least, l.leastAt = staying, now
 	}
 }
 
@@ -241,13 +261,17 @@ func (l Leaving) usualAt(now time.Time) int {
 	if !l.settledAt.IsZero() && now.Sub(l.settledAt) >= settledFor {
 		return l.settled
 	}
+	if !l.leastAt.IsZero() && now.Sub(l.leastAt) >= settledFor {
+		return max(l.usual, l.least)
+	}
 	return l.usual
 }
 
 // registrationWait is how long after its containers are ready a pod should be registered, at the latest.
 const registrationWait = 3 * time.Second
 
-// registerBy is the earliest moment by which one of the targets should be registered, zero for as soon as possible.
+// registerBy is the earliest moment by which one of the targets should be registered, zero for as soon as possible. A node whose clock is
+// ahead gains nothing from that, and loses little.
 func registerBy(in Input, targets targetgroup.Registrations) time.Time {
 	var first time.Time
 	for target := range targets {
@@ -255,7 +279,7 @@ func registerBy(in Input, targets targetgroup.Registrations) time.Time {
 		if ready.IsZero() {
 			return time.Time{}
 		}
-		if by := ready.Add(registrationWait); first.IsZero() || by.Before(first) {
+		if by := sooner(ready, in.Now).Add(registrationWait); first.IsZero() || by.Before(first) {
 			first = by
 		}
 	}

@@ -45,20 +45,21 @@ func TestDeadlineOfADeregistration(t *testing.T) {
 		seen     time.Time
 		want     time.Time
 	}{
-		"nothing is known of its end":            {endpoint: now, facts: alb},
-		"ALB":                                    {endpoint: deletedPod(noon, 30*time.Second), facts: alb, want: at(9500 * time.Millisecond)},
-		"NLB":                                    {endpoint: deletedPod(noon, 210*time.Second), facts: nlb, want: at(9500 * time.Millisecond)},
-		"the protocol is not known":              {endpoint: deletedPod(noon, 210*time.Second), want: at(9500 * time.Millisecond)},
-		"the sleep is too short":                 {endpoint: deletedPod(noon, 20*time.Second), facts: alb},
-		"NLB, and the sleep is too short":        {endpoint: deletedPod(noon, 130*time.Second), facts: nlb},
-		"our clock is behind the API server's":   {endpoint: deletedPod(noon, 30*time.Second), facts: alb, seen: at(-5 * time.Second), want: at(4500 * time.Millisecond)},
-		"our clock is ahead of the API server's": {endpoint: deletedPod(noon, 30*time.Second), facts: alb, seen: at(5 * time.Second), want: at(9500 * time.Millisecond)},
-		"its node goes, and it is not deleted":   {endpoint: onNode, facts: alb, want: at(99500 * time.Millisecond)},
+		"nothing is known of its end":              {endpoint: now, facts: alb},
+		"ALB":                                      {endpoint: deletedPod(noon, 30*time.Second), facts: alb, want: at(9500 * time.Millisecond)},
+		"NLB":                                      {endpoint: deletedPod(noon, 210*time.Second), facts: nlb, want: at(9500 * time.Millisecond)},
+		"the protocol is not known":                {endpoint: deletedPod(noon, 210*time.Second), want: at(9500 * time.Millisecond)},
+		"the sleep is too short":                   {endpoint: deletedPod(noon, 20*time.Second), facts: alb},
+		"NLB, and the sleep is too short":          {endpoint: deletedPod(noon, 130*time.Second), facts: nlb},
+		"our clock is behind the API server's":     {endpoint: deletedPod(noon, 30*time.Second), facts: alb, seen: at(-5 * time.Second), want: at(4500 * time.Millisecond)},
+		"our clock is ahead of the API server's":   {endpoint: deletedPod(noon, 30*time.Second), facts: alb, seen: at(5 * time.Second), want: at(9500 * time.Millisecond)},
+		"NLB, its node goes and leaves too little": {endpoint: onNode, facts: nlb},
+		"its node goes, and it is not deleted":     {endpoint: onNode, facts: alb, want: at(99500 * time.Millisecond)},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			in := Input{Policy: leavingPolicy, Group: targetgroup.Snapshot{Settings: tc.facts}, Now: noon}
-			if got := in.deadline(tc.endpoint, leaver{seenAt: tc.seen}); !got.Equal(tc.want) {
+			if got := in.deadline(tc.endpoint, leaver{deletedAt: tc.seen}); !got.Equal(tc.want) {
 				t.Errorf("deadline %s, want %s", got, tc.want)
 			}
 		})
@@ -226,6 +227,39 @@ func TestPodThatLeavesStaysUntilItIsReplaced(t *testing.T) {
 			c.wait(time.Second)
 			c.remove(n(2))
 		}},
+		"more are healthy for a while, and one never is": {replicas: 2, do: func(c *cluster) {
+			c.group[c.add()] = targetgroup.Target{Presence: targetgroup.Registered, Health: elbv2.Health{State: elbv2.StateUnused}}
+			c.wait(time.Second)
+			for range 4 {
+				c.add()
+				c.wait(10 * time.Second)
+			}
+			c.wait(settledFor)
+			c.wait(settledFor)
+			c.remove(n(1))
+			c.remove(n(2))
+			c.remove(n(4))
+		}},
+		"more are healthy for a moment, and one never is": {replicas: 2, want: "1 4", do: func(c *cluster) {
+			c.group[c.add()] = targetgroup.Target{Presence: targetgroup.Registered, Health: elbv2.Health{State: elbv2.StateUnused}}
+			c.wait(time.Second)
+			c.wait(settledFor)
+			c.add()
+			c.wait(time.Second)
+			c.remove(n(1))
+			c.add()
+			c.wait(settledFor / 2)
+			c.remove(n(4))
+		}},
+		"more are healthy for a part of that time, and one never is": {replicas: 2, want: "1", do: func(c *cluster) {
+			c.group[c.add()] = targetgroup.Target{Presence: targetgroup.Registered, Health: elbv2.Health{State: elbv2.StateUnused}}
+			c.wait(time.Second)
+			c.wait(settledFor) // the fewest are counted anew from here on: two
+			c.add()
+			c.wait(5 * time.Second)
+			c.wait(settledFor)
+			c.remove(n(1))
+		}},
 		"more pods than before are usual after a while": {replicas: 2, do: func(c *cluster) {
 			c.add()
 			c.wait(time.Second)
@@ -282,6 +316,69 @@ func TestPodThatLeavesStaysUntilItIsReplaced(t *testing.T) {
 				t.Errorf("gone (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// The notice to a node comes before the deletion of its pods, and does not count as that.
+func TestDeadlineStandsWhenThePodIsDeletedAfterTheNotice(t *testing.T) {
+	c := newCluster(2)
+	target, ends := elbv2.Target{ID: "10.0.0.1", Port: 80}, c.now.Add(2*time.Minute)
+	noticed := endpoints.Endpoint{Target: target, UID: c.pods[target].UID, State: endpoints.Terminating, NodeLeaves: true, Pod: &corev1.Pod{}, ServesUntil: ends}
+	c.pods[target] = noticed
+	c.wait(time.Minute)
+	deleted := deletedPod(c.now, 210*time.Second)
+	deleted.Target, deleted.UID, deleted.NodeLeaves, deleted.ServesUntil = target, noticed.UID, true, ends
+	c.pods[target] = deleted
+	c.wait(time.Second)
+	if d, want := c.plan.Deregister[target], ends.Add(-20500*time.Millisecond); !d.Deadline.Equal(want) || !d.Stays {
+		t.Errorf("%+v, want it to stay until %s", d, want)
+	}
+}
+
+// A deletion after the notice is measured by our clock, as any other.
+func TestDeadlineAfterTheNoticeIsTheEarlierOneOfBothClocks(t *testing.T) {
+	c := newCluster(2)
+	target := elbv2.Target{ID: "10.0.0.1", Port: 80}
+	ep := endpoints.Endpoint{Target: target, UID: c.pods[target].UID, State: endpoints.Terminating, Pod: &corev1.Pod{}, ServesUntil: c.now.Add(2 * time.Minute)}
+	c.pods[target] = ep
+	c.wait(time.Minute)
+	deleted := deletedPod(c.now.Add(5*time.Second), 50*time.Second) // the API server's clock is ahead
+	deleted.Target, deleted.UID = target, ep.UID
+	c.pods[target] = deleted
+	c.pass()
+	if d, want := c.plan.Deregister[target], c.now.Add(29500*time.Millisecond); !d.Deadline.Equal(want) {
+		t.Errorf("deadline %s, want %s", d.Deadline, want)
+	}
+}
+
+// The clocks of nodes say when containers became ready.
+func TestRegistrationWaitsNoLongerBecauseOfAClockThatIsAhead(t *testing.T) {
+	for ahead, want := range map[time.Duration]time.Duration{-time.Second: 2 * time.Second, time.Hour: registrationWait} {
+		pod := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{
+			Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(ahead)),
+		}}}}
+		in := Input{Now: noon, Endpoints: listed(endpoints.Endpoint{Target: one, Pod: pod})}
+		if got := registerBy(in, targetgroup.Registrations{one: "a"}); !got.Equal(noon.Add(want)) {
+			t.Errorf("a clock is ahead by %s: to be registered by %s, want %s from now", ahead, got, want)
+		}
+	}
+}
+
+// A target that stays may take the room of what it waits for.
+func TestTargetsThatStayLeaveRoomForTheirReplacements(t *testing.T) {
+	c := newCluster(3)
+	c.policy.MaxTargets = 3
+	first, second, comer := elbv2.Target{ID: "10.0.0.1", Port: 80}, elbv2.Target{ID: "10.0.0.2", Port: 80}, c.add()
+	delete(c.group, comer)
+	c.remove(second)
+	c.now = c.now.Add(time.Second)
+	c.remove(first)
+	c.plan = Make(Input{
+		Endpoints: c.pods, Mine: all, Policy: c.policy, Leaving: c.leaving, Now: c.now,
+		Group: targetgroup.Snapshot{Targets: c.group, ReadAt: c.now, Settings: &v1beta1.TargetGroupFacts{Protocol: "HTTP"}},
+	})
+	if d := c.plan.Deregister; d[second].Stays || !d[first].Stays || len(c.plan.LeftOut) != 1 {
+		t.Errorf("%+v and %d left out, want the target with the first deadline to make room for the one that is", d, len(c.plan.LeftOut))
 	}
 }
 

@@ -7,6 +7,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -218,6 +219,18 @@ func (p *Plan) limit(in Input) {
 	for _, target := range added[min(max(room, 0), len(added)):] {
 		delete(p.Register, target)
 		p.LeftOut[target] = struct{}{}
+	}
+	p.makeRoom()
+}
+
+// makeRoom has as many of the targets go that stay till they are replaced as were left out: those may be what they wait for.
+func (p *Plan) makeRoom() {
+	stay := slices.DeleteFunc(slices.Collect(maps.Keys(p.Deregister)), func(id elbv2.Target) bool { return !p.Deregister[id].Stays })
+	slices.SortFunc(stay, p.byDeadline)
+	for _, target := range stay[:min(len(stay), len(p.LeftOut))] {
+		d := p.Deregister[target]
+		d.Stays = false
+		p.Deregister[target] = d
 	}
 }
 
