@@ -129,9 +129,11 @@ func TestShutdownShortensGracePeriods(t *testing.T) {
 		deleted  *int64        // with that grace period, before the shutdown
 		min, max time.Duration // from the shutdown to SIGTERM, a tenth of what is said
 	}{
-		"the pod's is shorter":   {[]podOption{withGrace(10), withPreStop(60)}, ample, nil, time.Second, 1900 * time.Millisecond},
-		"the shutdown's is":      {[]podOption{withGrace(300), withPreStop(60)}, 10 * time.Second, nil, time.Second, 1900 * time.Millisecond},
-		"the pod leaves already": {[]podOption{withGrace(300), withPreStop(60)}, 10 * time.Second, ptr.To[int64](300), time.Second, 1900 * time.Millisecond},
+		"the pod's is shorter": {[]podOption{withGrace(10), withPreStop(60)}, ample, nil, time.Second, 1900 * time.Millisecond},
+		"the shutdown's is":    {[]podOption{withGrace(300), withPreStop(60)}, 10 * time.Second, nil, time.Second, 1900 * time.Millisecond},
+		"the pod leaves already": {
+			[]podOption{withGrace(300), withPreStop(60)}, 10 * time.Second, ptr.To[int64](300), time.Second, 1900 * time.Millisecond,
+		},
 		"and has less than that": {[]podOption{withGrace(300), withPreStop(60)}, ample, ptr.To[int64](10), 0, 1900 * time.Millisecond},
 		"it leaves critical ones 0 s": {
 			[]podOption{withGrace(300), withPreStop(60), withPriority(criticalPriority)}, ample, nil, 90 * time.Millisecond, time.Second,

@@ -79,7 +79,9 @@ func TestPodsLeaveBeforeTheirSpotInstanceEnds(t *testing.T) {
 
 	due := giveNotice(t, node).Add(-lead - margin)
 	stays := evictFrom(t, lone, node, due)
-	suite.Throughout(t, 3*time.Second, "all pods to serve", func() error { return errors.Join(bed.WantServing(replaced, 2), bed.WantServing(lone, 2)) })
+	suite.Throughout(t, 3*time.Second, "all pods to serve", func() error {
+		return errors.Join(bed.WantServing(replaced, 2), bed.WantServing(lone, 2))
+	})
 	known := suite.UIDs(bed.Pods(t, replaced))
 	goes := evictFrom(t, replaced, node, due)
 	awaitReplaced(t, replaced)
@@ -90,7 +92,9 @@ func TestPodsLeaveBeforeTheirSpotInstanceEnds(t *testing.T) {
 	}
 	awaitStopped(t, stays, called)
 	suite.Must(t, bed.Kubelet.RemoveNode(t.Context(), node)) // sooner than EC2 does
-	suite.Throughout(t, 2*time.Second, "others to serve", func() error { return errors.Join(bed.WantServing(replaced, 2), bed.WantServing(lone, 1)) })
+	suite.Throughout(t, 2*time.Second, "others to serve", func() error {
+		return errors.Join(bed.WantServing(replaced, 2), bed.WantServing(lone, 1))
+	})
 	stopReplaced()
 	stopLone()
 }
