@@ -163,7 +163,7 @@ func (c sliceReader) place(ep Endpoint) {
 	}
 	ownerLives := there.BesideOwner || ep.BesideOwner || second.UID == owner && second.lives()
 	first.BesideOwner = ownerLives && first.UID != owner
-	first.Shared = there.Shared || ep.Shared || first.UID != second.UID && second.State == Desired
+	first.Shared = there.Shared || ep.Shared || first.UID != second.UID && (second.State == Desired || second.lastResort)
 	c.res.Endpoints[ep.Target] = first
 }
 

@@ -63,3 +63,30 @@ func TestPlaceDoesNotDependOnOrder(t *testing.T) {
 		})
 	}
 }
+
+// Two pods on a node that does not answer are wanted together when nothing else is: when the one goes that owns the target, the other
+// has it.
+func TestPlaceKnowsOfASecondPodThatIsOrMayBeWanted(t *testing.T) {
+	tests := map[string]struct {
+		second Endpoint
+		want   bool
+	}{
+		"wanted":                  {Endpoint{State: Desired}, true},
+		"wanted when nothing is":  {Endpoint{State: NotReady, lastResort: true}, true},
+		"not ready":               {Endpoint{State: NotReady}, false},
+		"it leaves":               {Endpoint{State: Terminating}, false},
+		"the same pod once again": {Endpoint{State: NotReady, UID: "owner", lastResort: true}, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			res := &Resolution{Endpoints: map[elbv2.Target]Endpoint{}}
+			reader := sliceReader{binding: newBinding(), group: ownedGroup("owner"), res: res}
+			reader.place(Endpoint{Target: one, UID: "owner", State: NotReady, lastResort: true})
+			tc.second.Target = one
+			reader.place(tc.second)
+			if got := res.Endpoints[one].Shared; got != tc.want {
+				t.Errorf("shared: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
