@@ -101,6 +101,9 @@ func (b *watched) dueFact(c claim) string { return fact(b.UID, string(c.uid), "d
 // removableFact is that the target may be deregistered for another reason than that its pod leaves and is replaced.
 func (b *watched) removableFact(c claim) string { return fact(b.UID, string(c.uid), "removable") }
 
+// unselectedFact is that the pod or node may not be asked for any more.
+func (b *watched) unselectedFact(c claim) string { return fact(b.UID, string(c.uid), "unselected") }
+
 // look notes what holds now, and forgets what does not any more.
 func (m *model) look(now time.Time) {
 	m.noteDepartures(now)
@@ -140,6 +143,9 @@ func (m *model) look(now time.Time) {
 		}
 		for _, c := range b.claims {
 			w.holds(b.fact(c))
+			if c.kind == claimReplaced || c.kind == claimUnclear {
+				w.holds(b.unselectedFact(c))
+			}
 			switch {
 			case c.kind == claimLeaving && !now.Before(w.leaving[c.uid].by):
 				w.holds(b.dueFact(c))
@@ -240,7 +246,7 @@ func (w *modelWatch) protects(b *watched, c claim, g *modelGroup) string {
 		}
 	case claimReplaced:
 		// A target that was registered for a twin goes with that.
-		if w.held(b.fact(c)) < testPolicy.ReplacementTimeout-settledAfter && !b.replaced(g, settled) && !w.twins[c.uid] {
+		if w.held(b.unselectedFact(c)) < testPolicy.ReplacementTimeout-settledAfter && !b.replaced(g, settled) && !w.twins[c.uid] {
 			return "what replaces it is not healthy"
 		}
 	}
