@@ -98,6 +98,9 @@ func endNode(m *model, s step) {
 // modelSpotNotice is how long after the notice of its interruption a Spot instance ends.
 const modelSpotNotice = 2 * time.Minute
 
+// modelSpotSeen is how much of that the registrar reckons with, as it sees the notice later.
+const modelSpotSeen = modelSpotNotice - 5*time.Second
+
 const (
 	modelSpotTaint      = "aws-node-termination-handler/spot-itn"
 	modelDisruptedTaint = "karpenter.sh/disrupted"

@@ -24,7 +24,6 @@ const (
 type departure struct {
 	by      time.Time // zero is at once
 	knownAt time.Time // since when that has been so
-	early   bool      // it left with its node before it was deleted
 }
 
 // noteDepartures notes which pods leave, and by when. It comes before time passes, as the registrar may act then.
@@ -38,12 +37,9 @@ func (m *model) noteDepartures(now time.Time) {
 		if !leaves {
 			continue
 		}
-		d := departure{by: by, knownAt: now, early: live(pod)}
-		if known, ok := w.leaving[pod.UID]; ok {
-			d.early = d.early || known.early
-			if known.by.Equal(by) {
-				d.knownAt = known.knownAt
-			}
+		d := departure{by: by, knownAt: now}
+		if known, ok := w.leaving[pod.UID]; ok && known.by.Equal(by) {
+			d.knownAt = known.knownAt
 		}
 		next[pod.UID] = d
 	}
@@ -59,13 +55,13 @@ func (m *model) leavesBy(pod *corev1.Pod) (by time.Time, leaves bool) {
 		return time.Time{}, false
 	}
 	noticeAt := m.nodes[pod.Spec.NodeName].noticeAt
-	if ended(pod) || ends || !isTrue(pod, corev1.ContainersReady) || notice && !noticeAt.After(m.upSince) {
+	if ended(pod) || ends || node == nil || nodeReadyIn(node) == corev1.ConditionFalse || !isTrue(pod, corev1.ContainersReady) || notice && !noticeAt.After(m.upSince) {
 		return time.Time{}, true
 	}
 	if !own.deletedAt.IsZero() {
 		by = own.leavesBy()
 	}
-	if end := noticeAt.Add(modelSpotNotice - modelLead - modelMargin); notice && (live(pod) || end.Before(by)) {
+	if end := noticeAt.Add(modelSpotSeen - modelLead - modelMargin); notice && (live(pod) || end.Before(by)) {
 		by = end
 	}
 	return by, true
@@ -115,11 +111,10 @@ func (w *modelWatch) checkDeparture(b *watched, c claim, g *modelGroup) {
 // The API server cuts a second from the time of the deletion, and a call is sent half a second early.
 const modelTogether = 5 * time.Second
 
-// mustWait reports whether the pod serves, and nothing but its leaving speaks against its target. One that left with its node before it
-// was deleted goes up to that much too early: the registrar counts its sleep from then on.
+// mustWait reports whether the pod serves, and nothing but its leaving speaks against its target.
 func (w *modelWatch) mustWait(b *watched, c claim, g *modelGroup) bool {
 	t := g.targets[c.target]
-	if c.pod == nil || w.twins[c.uid] || c.pod.DeletionTimestamp != nil && w.leaving[c.uid].early {
+	if c.pod == nil || w.twins[c.uid] {
 		return false
 	}
 	return c.pod.Annotations["targetgate.dev/keep-until-replaced"] != "false" && !w.calm.cache.IsZero() &&

@@ -84,9 +84,10 @@ func podChanged(before, after *corev1.Pod) bool {
 		countOpenGates(before) != countOpenGates(after)
 }
 
-// leavesSooner reports whether a pod that leaves already was deleted once more, with a shorter grace period.
+// leavesSooner reports whether a pod that leaves already was deleted once more, with a shorter grace period, or has ended.
 func leavesSooner(before, after *corev1.Pod) bool {
-	return before.DeletionTimestamp != nil && after.DeletionTimestamp != nil && after.DeletionTimestamp.Before(before.DeletionTimestamp)
+	return before.DeletionTimestamp != nil && after.DeletionTimestamp != nil &&
+		(after.DeletionTimestamp.Before(before.DeletionTimestamp) || before.Status.Phase != after.Status.Phase)
 }
 
 // nodeChanged lets through what decides whether a node, or a pod on it, is a target, and keeps heartbeats away.

@@ -5,6 +5,7 @@ package targets
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -47,6 +48,29 @@ func TestPodChanged(t *testing.T) {
 				t.Errorf("let through: %v, want %v", got, tc.want)
 			}
 		})
+	}
+}
+
+// Rule 5: what leaves already may have to go sooner.
+func TestPodThatLeavesChanged(t *testing.T) {
+	deleted := func(end time.Duration, phase corev1.PodPhase) *corev1.Pod {
+		pod := newPod("web-0", "10.0.0.1")
+		pod.DeletionTimestamp, pod.Status.Phase = ptr.To(metav1.NewTime(time.Unix(1000, 0).Add(end))), phase
+		return pod
+	}
+	before := deleted(time.Minute, corev1.PodRunning)
+	for name, tc := range map[string]struct {
+		after *corev1.Pod
+		want  bool
+	}{
+		"nothing":               {deleted(time.Minute, corev1.PodRunning), false},
+		"a second deletion":     {deleted(time.Second, corev1.PodRunning), true},
+		"it has ended":          {deleted(time.Minute, corev1.PodFailed), true},
+		"a longer grace period": {deleted(time.Hour, corev1.PodRunning), false},
+	} {
+		if got := podChanged(before, tc.after); got != tc.want {
+			t.Errorf("%s: let through: %v, want %v", name, got, tc.want)
+		}
 	}
 }
 

@@ -219,7 +219,8 @@ func only(t *testing.T, pods []corev1.Pod) *corev1.Pod {
 	return &pods[0]
 }
 
-// giveNotice tells of EC2's notice as the termination handler does, and returns when the instance ends.
+// giveNotice tells of EC2's notice as the termination handler does, and returns until when targetgate reckons with the instance: it ends
+// 5 s later, which seeing the notice may have taken.
 func giveNotice(t *testing.T, node string) (ends time.Time) {
 	t.Helper()
 	suite.Change(t, bed, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, func(n *corev1.Node) {
@@ -227,7 +228,7 @@ func giveNotice(t *testing.T, node string) (ends time.Time) {
 			Key: "aws-node-termination-handler/spot-itn", Value: "spot-itn-0123456789abcdef", Effect: corev1.TaintEffectNoSchedule,
 		})
 	})
-	return time.Now().Add(2 * time.Minute)
+	return time.Now().Add(115 * time.Second)
 }
 
 // awaitEnded waits until the pod has ended, and fails the test when somebody has deleted it.
