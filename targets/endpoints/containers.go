@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/utils/ptr"
 )
 
@@ -76,11 +77,21 @@ func shortestSleep(pod *corev1.Pod) int64 {
 	return max(0, shortest)
 }
 
+// firstWithSleep is the first version whose kubelets run a preStop sleep by default.
+var firstWithSleep = version.MajorMinor(1, 30)
+
+// isSleepless reports whether a kubelet of that version, such as v1.29.15-eks-abc1234, runs no preStop sleep: its pods get SIGTERM when
+// they are deleted. One whose version is missing or cannot be parsed counts as one that sleeps: all do that Kubernetes still supports.
+func isSleepless(kubelet string) bool {
+	parsed, err := version.ParseGeneric(kubelet)
+	return err == nil && parsed.LessThan(firstWithSleep)
+}
+
 // servesUntil is when the pod, which is being deleted, gets SIGTERM at the earliest: when its sleep ends, or the grace period of its
 // deletion if that is shorter. It is zero when that may be now, or is not known.
-func servesUntil(pod *corev1.Pod) time.Time {
+func servesUntil(pod *corev1.Pod, node nodeFacts) time.Time {
 	sleep, grace := shortestSleep(pod), ptr.Deref(pod.DeletionGracePeriodSeconds, 0)
-	if pod.DeletionTimestamp == nil || min(sleep, grace) <= 0 || hasEnded(pod) || !ContainersReady(pod) {
+	if node.sleepless || pod.DeletionTimestamp == nil || min(sleep, grace) <= 0 || hasEnded(pod) || !ContainersReady(pod) {
 		return time.Time{}
 	}
 	return pod.DeletionTimestamp.Add(time.Duration(min(sleep, grace)-grace) * time.Second)

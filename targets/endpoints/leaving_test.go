@@ -114,7 +114,7 @@ func TestPodLeavesWithItsNode(t *testing.T) {
 				pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = ptr.To(metav1.NewTime(noon.Add(5*time.Minute))), ptr.To[int64](300)
 			}
 			for _, listed := range []bool{true, false} {
-				got := newEndpoint(elbv2.Target{}, pod, testGate)
+				got := newEndpoint(elbv2.Target{}, pod, tc.node, testGate)
 				if listed {
 					got.judge(tc.node, true)
 				} else if got.judgeUnlisted(tc.node, true); got.State == Undetermined {

@@ -143,6 +143,8 @@ type nodeFacts struct {
 	missing bool   // there is no such Node: it was deleted, or its cache is behind that of pods
 	deleted bool   // it was seen to be deleted
 
+	sleepless bool // its kubelet is too old for a preStop sleep
+
 	leaves    bool      // it is about to end
 	shutsDown bool      // its kubelet stops its pods
 	spot      bool      // it has a notice of its interruption
@@ -171,7 +173,8 @@ func (r *Resolver) nodeOf(ctx context.Context, pod *corev1.Pod) (nodeFacts, erro
 	case err == nil:
 		found = nodeFacts{
 			ready: NodeReadiness(&r.node), zone: r.node.Labels[corev1.LabelTopologyZone],
-			leaves: IsLeaving(&r.node), shutsDown: shutsDown(&r.node), spot: hasSpotNotice(&r.node), endsAt: r.SpotNotices.endsAt(name),
+			sleepless: isSleepless(r.node.Status.NodeInfo.KubeletVersion),
+			leaves:    IsLeaving(&r.node), shutsDown: shutsDown(&r.node), spot: hasSpotNotice(&r.node), endsAt: r.SpotNotices.endsAt(name),
 		}
 	case apierrors.IsNotFound(err):
 		found = nodeFacts{missing: true, deleted: r.DeletedNodes.has(name)}

@@ -112,11 +112,11 @@ func (r *Resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGro
 			}
 			continue
 		}
-		found := newEndpoint(target, pod, readiness.GateFor(binding.Name))
 		node, err := r.nodeOf(ctx, pod)
 		if err != nil {
 			return err
 		}
+		found := newEndpoint(target, pod, node, readiness.GateFor(binding.Name))
 		found.judgeUnlisted(node, res.Missing == "" && Selects(service, pod) && !listed[target.ID])
 		res.Endpoints[target] = found
 	}

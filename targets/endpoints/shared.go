@@ -20,7 +20,7 @@ var (
 	sharedGates      sharing[[]corev1.PodReadinessGate]
 	sharedLabels     sharing[map[string]string]
 	sharedOwners     sharing[[]metav1.OwnerReference]
-	sharedNames      sharing[string] // of namespaces and nodes
+	sharedNames      sharing[string] // of namespaces, nodes and versions
 )
 
 const (

@@ -94,7 +94,7 @@ func (c sliceReader) add(ctx context.Context, ep *discoveryv1.Endpoint, port int
 	if err != nil {
 		return err
 	}
-	found := newEndpoint(target, pod, readiness.GateFor(c.binding.Name))
+	found := newEndpoint(target, pod, node, readiness.GateFor(c.binding.Name))
 	found.Zone = cmp.Or(ptr.Deref(ep.Zone, ""), node.zone)
 	found.judge(node, ep.Conditions.Ready == nil || *ep.Conditions.Ready)
 	c.place(found)
@@ -180,12 +180,12 @@ func (c sliceReader) rank(ep Endpoint, owner types.UID) int {
 	return out
 }
 
-func newEndpoint(target elbv2.Target, pod *corev1.Pod, gate corev1.PodConditionType) Endpoint {
+func newEndpoint(target elbv2.Target, pod *corev1.Pod, node nodeFacts, gate corev1.PodConditionType) Endpoint {
 	return Endpoint{
 		Target: target, UID: pod.UID, Pod: pod,
 		Unproven:    readiness.Has(pod, gate) && !readiness.ShowsRegistration(pod, gate),
 		Proven:      readiness.IsOpenByHealth(pod, gate),
-		ServesUntil: servesUntil(pod), LeavesAtOnce: leavesAtOnce(pod),
+		ServesUntil: servesUntil(pod, node), LeavesAtOnce: leavesAtOnce(pod),
 	}
 }
 

@@ -27,7 +27,7 @@ func TestPlaceDoesNotDependOnOrder(t *testing.T) {
 		if open {
 			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
 		}
-		ep := newEndpoint(one, pod, testGate)
+		ep := newEndpoint(one, pod, nodeFacts{}, testGate)
 		ep.State = s
 		return ep
 	}

@@ -140,6 +140,9 @@ func shared[T comparable](seen map[T]*T, value *T) *T {
 // maxNodeAddresses is how many internal addresses of a node are kept: one of each family.
 const maxNodeAddresses = 2
 
+// maxKubeletVersion bounds the version of a node's kubelet, in bytes. A longer one is not kept.
+const maxKubeletVersion = 100
+
 // StripNode is a cache transform that keeps of a node what this package reads; a node's list of images alone may be
 // larger than all that.
 func StripNode(o any) (any, error) {
@@ -154,6 +157,9 @@ func StripNode(o any) (any, error) {
 			DeletionTimestamp: node.DeletionTimestamp,
 		},
 		Spec: corev1.NodeSpec{ProviderID: node.Spec.ProviderID, Taints: node.Spec.Taints},
+	}
+	if kubelet := node.Status.NodeInfo.KubeletVersion; len(kubelet) <= maxKubeletVersion {
+		stripped.Status.NodeInfo.KubeletVersion = keptName(kubelet)
 	}
 	for _, address := range node.Status.Addresses {
 		if address.Type == corev1.NodeInternalIP && len(stripped.Status.Addresses) < maxNodeAddresses {

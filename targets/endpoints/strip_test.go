@@ -90,6 +90,7 @@ func TestPodServesUntilItsSleepOrGracePeriodEnds(t *testing.T) {
 	tests := map[string]struct {
 		sleep, grace int64
 		change       func(*corev1.Pod)
+		sleepless    bool
 		want         time.Duration // after the deletion; 0 is not known
 	}{
 		"the sleep ends first":            {sleep: 30, grace: 60, want: 30 * time.Second},
@@ -100,6 +101,7 @@ func TestPodServesUntilItsSleepOrGracePeriodEnds(t *testing.T) {
 		"its grace period is not known":   {sleep: 30, grace: 60, change: func(pod *corev1.Pod) { pod.DeletionGracePeriodSeconds = nil }},
 		"it has ended":                    {sleep: 30, grace: 60, change: func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }},
 		"its containers are not ready":    {sleep: 30, grace: 60, change: func(pod *corev1.Pod) { pod.Status.Conditions = nil }},
+		"its kubelet does not sleep":      {sleep: 30, grace: 60, sleepless: true},
 		"a sleep below 0 is nobody's yet": {sleep: -5, grace: 60},
 	}
 	for name, tc := range tests {
@@ -119,7 +121,7 @@ func TestPodServesUntilItsSleepOrGracePeriodEnds(t *testing.T) {
 			if tc.want > 0 {
 				want = noon.Add(tc.want)
 			}
-			if got := servesUntil(pod); !got.Equal(want) {
+			if got := servesUntil(pod, nodeFacts{sleepless: tc.sleepless}); !got.Equal(want) {
 				t.Errorf("until %s, want %s", got, want)
 			}
 		})
@@ -237,9 +239,11 @@ func TestStripNodeKeepsWhatIsRead(t *testing.T) {
 	node.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}}
 	node.DeletionTimestamp = ptr.To(metav1.NewTime(time.Unix(1, 0)))
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.9"}}
+	node.Status.NodeInfo.KubeletVersion = "v1.29.15-eks-abc1234"
 	node.Status.Images = []corev1.ContainerImage{{Names: []string{"web"}}}
 	want := node.DeepCopy()
 	want.Status.Images = nil
+	node.Status.NodeInfo.KernelVersion = "6.1.0"
 	node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "1.2.3.4"})
 	stripped, err := StripNode(node)
 	if err != nil {

@@ -68,5 +68,6 @@
 // preStop.sleep needs Kubernetes 1.30. An API server before 1.29 drops the unknown field, finds a preStop without a handler,
 // and rejects the pod. So we read the server's version at start-up, and below 1.30 leave the pods as they are; a log line and
 // a warning at admission say so. (A server of 1.29, or one whose feature gate is disabled, drops sleep and preStop and accepts
-// the pod; that does no harm during an upgrade to 1.30. A kubelet before 1.30 does not sleep.)
+// the pod; that does no harm during an upgrade to 1.30. A kubelet before 1.30 does not sleep: package
+// targets deregisters the targets of its pods at once.)
 package pods

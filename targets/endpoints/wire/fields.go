@@ -156,6 +156,7 @@ var node = fields{
 	3: {of: fields{
 		4: {of: fields{1: whole, 2: whole, 5: whole, 6: whole}}, // conditions, without times: a heartbeat is no news
 		5: whole,                                                // addresses
+		7: {of: fields{7: whole}},                               // nodeInfo: kubeletVersion
 	}},
 }
 
