@@ -74,13 +74,15 @@ func (w *watcher) sliceEvents() handler.EventHandler {
 	return w.resolver.UpdateSlices(handler.EnqueueRequestsFromMapFunc(w.bindingsOfSlice))
 }
 
-// podChanged reports whether the change can be one of a plan or a condition. It keeps the kubelet's other chatter away.
+// podChanged reports whether the change can be one of a plan or a condition; both pods are as StripPod keeps them. The kubelet's other
+// chatter stays away.
 func podChanged(before, after *corev1.Pod) bool {
 	return before.UID != after.UID || endpoints.IsTerminating(before) != endpoints.IsTerminating(after) || leavesSooner(before, after) ||
 		endpoints.ContainersReady(before) != endpoints.ContainersReady(after) ||
 		!maps.Equal(before.Labels, after.Labels) ||
 		!slices.Equal(before.Status.PodIPs, after.Status.PodIPs) ||
 		before.Annotations[endpoints.PodENIAnnotation] != after.Annotations[endpoints.PodENIAnnotation] ||
+		before.Annotations[v1beta1.KeepUntilReplacedAnnotation] != after.Annotations[v1beta1.KeepUntilReplacedAnnotation] ||
 		countOpenGates(before) != countOpenGates(after)
 }
 

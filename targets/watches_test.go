@@ -17,6 +17,7 @@ import (
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // Rule 5 begins here: what wakes a binding.
@@ -37,6 +38,12 @@ func TestPodChanged(t *testing.T) {
 		"network interface of its own": {func(p *corev1.Pod) {
 			p.Annotations = map[string]string{endpoints.PodENIAnnotation: "[]"}
 		}, true},
+		"leaves at once, as its owner says now": {func(p *corev1.Pod) {
+			p.Annotations = map[string]string{v1beta1.KeepUntilReplacedAnnotation: "false"}
+		}, true},
+		"may stay, as it might before": {func(p *corev1.Pod) {
+			p.Annotations = map[string]string{v1beta1.KeepUntilReplacedAnnotation: "true"}
+		}, false},
 		"annotation":   {func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }, false},
 		"other status": {func(p *corev1.Pod) { p.Status.StartTime = ptr.To(metav1.Now()) }, false},
 	}
@@ -44,7 +51,7 @@ func TestPodChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before, after := newPod("web-0", "10.0.0.1"), newPod("web-0", "10.0.0.1")
 			tc.change(after)
-			if got := podChanged(before, after); got != tc.want {
+			if got := podChanged(kept(t, before), kept(t, after)); got != tc.want {
 				t.Errorf("let through: %v, want %v", got, tc.want)
 			}
 		})
@@ -72,6 +79,16 @@ func TestPodThatLeavesChanged(t *testing.T) {
 			t.Errorf("%s: let through: %v, want %v", name, got, tc.want)
 		}
 	}
+}
+
+// kept is the pod as the cache has it.
+func kept(t *testing.T, pod *corev1.Pod) *corev1.Pod {
+	t.Helper()
+	stripped, err := endpoints.StripPod(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stripped.(*corev1.Pod)
 }
 
 func TestLabelChanged(t *testing.T) {
