@@ -9,7 +9,8 @@
 //
 //	fields.go     which fields of which kinds are kept, and the filter
 //	object.go     what an API server puts around an object
-//	answer.go     the body of an answer that is filtered while it is read: a watch, or one list or object
+//	answer.go     the body of an answer that is filtered while it is read: a watch, or a list
+//	unchanged.go  which updates of a watch change nothing that is kept: they are left out
 //	transport.go  the HTTP client
 //
 // Package endpoints says what is kept in the end, this package only what certainly is not: strip(decode(filter(bytes))) is

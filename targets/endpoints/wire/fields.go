@@ -12,11 +12,13 @@ import (
 
 // fields are those of a message that are kept, by the numbers that generated.proto of k8s.io/api and k8s.io/apimachinery give
 // them. Numbers never change their meaning. Other fields are dropped, and so are those that are not known yet.
-type fields map[protowire.Number]part
+type fields []part
 
-// part is what is kept of one field.
+// part is what is kept of one field: nothing when it is the zero value.
 type part struct {
-	// of the message that the field holds, these fields; nil is all of them.
+	// all keeps it as it is.
+	all bool
+	// of the message that the field holds, these fields.
 	of fields
 	// when reports whether a value of a repeated field is kept; nil is always.
 	when func(value []byte) bool
@@ -25,7 +27,18 @@ type part struct {
 }
 
 // whole keeps a field as it is.
-var whole = part{}
+var whole = part{all: true}
+
+// at is what is kept of the field with the number, nil when that is nothing.
+func (f fields) at(number protowire.Number) *part {
+	if int(number) >= len(f) {
+		return nil
+	}
+	if p := &f[number]; p.all || p.of != nil || p.when != nil || p.sent {
+		return p
+	}
+	return nil
+}
 
 // filter appends to kept what is kept of the message, field by field, in their order. It fails on bytes that are no message.
 func (f fields) filter(kept, message []byte) ([]byte, error) {
@@ -40,9 +53,9 @@ func (f fields) filter(kept, message []byte) ([]byte, error) {
 		}
 		field := message[:tag+size]
 		message = message[tag+size:]
-		p, known := f[number]
+		p := f.at(number)
 		switch {
-		case !known:
+		case p == nil:
 		case kind != protowire.BytesType:
 			kept = append(kept, field...)
 		default:
@@ -56,7 +69,7 @@ func (f fields) filter(kept, message []byte) ([]byte, error) {
 }
 
 // filter appends what is kept of a field, whose tag has that many bytes and whose value has a length.
-func (p part) filter(kept, field []byte, tag int) ([]byte, error) {
+func (p *part) filter(kept, field []byte, tag int) ([]byte, error) {
 	value, _ := protowire.ConsumeBytes(field[tag:])
 	if p.when != nil && !p.when(value) {
 		return kept, nil
@@ -70,7 +83,7 @@ func (p part) filter(kept, field []byte, tag int) ([]byte, error) {
 	return insertLength(kept, begin), err
 }
 
-func (p part) filterValue(kept, value []byte) ([]byte, error) {
+func (p *part) filterValue(kept, value []byte) ([]byte, error) {
 	if p.sent {
 		return filterObject(kept, value), nil
 	}

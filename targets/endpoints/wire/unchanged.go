@@ -6,6 +6,7 @@ package wire
 import (
 	"bytes"
 	"hash/maphash"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -47,9 +48,13 @@ func (s *seen) isNews(event []byte) bool {
 }
 
 // essence of a filtered object is all but its resource version.
-var essence = fields{
-	1: {of: fields{1: whole, 3: whole, 5: whole, 8: whole, 9: whole, 10: whole, 11: whole, 12: whole, 13: whole, 14: whole}},
-	2: whole, 3: whole, 4: whole,
+var essence = fields{1: {of: without(metadata, 6)}, 2: whole, 3: whole, 4: whole}
+
+// without is the fields but for one.
+func without(f fields, number protowire.Number) fields {
+	f = slices.Clone(f)
+	f[number] = part{}
+	return f
 }
 
 // objectIn is the object of an event if it is of a kind that is filtered, else nil.
