@@ -4,21 +4,11 @@
 package endpoints
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	"github.com/targetgate/targetgate/readiness"
 )
 
 // index finds the objects of one kind by a value of theirs. It holds those that a watch has brought, the cache's own mostly:
@@ -30,77 +20,126 @@ type index[T client.Object] struct {
 	wide   bool // finds objects of all namespaces together, whose name is empty then
 
 	mu    sync.RWMutex
-	found map[types.NamespacedName]*shelf[T] // by namespace and value
+	found map[types.NamespacedName]shelf[T] // by namespace and value
 }
 
 func newIndex[T client.Object](values func(T) []string) *index[T] {
-	return &index[T]{values: values, found: map[types.NamespacedName]*shelf[T]{}}
+	return &index[T]{values: values, found: map[types.NamespacedName]shelf[T]{}}
 }
 
 // At are the objects of the namespace that have the value.
 func (x *index[T]) At(namespace, value string) []T {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if found, ok := x.found[types.NamespacedName{Namespace: namespace, Name: value}]; ok {
-		return slices.Clone(found.objects)
-	}
-	return nil
+	return x.found[types.NamespacedName{Namespace: namespace, Name: value}].all()
 }
 
 // First is one of them, nil when there is none.
-func (x *index[T]) First(namespace, value string) (o T) {
+func (x *index[T]) First(namespace, value string) T {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if found, ok := x.found[types.NamespacedName{Namespace: namespace, Name: value}]; ok {
-		return found.objects[0]
-	}
-	return o
+	return x.found[types.NamespacedName{Namespace: namespace, Name: value}].first()
 }
 
-// change takes some objects out and others in, at once, so that a reader never misses one that is being updated. The work is done
-// before the lock is taken.
-func (x *index[T]) change(out, in []T) {
-	leave, come := x.placed(out), x.placed(in)
+// change takes an object out and another one in, at once, so that a reader never misses one that is being updated. Either may be nil.
+// The values are read before the lock is taken.
+func (x *index[T]) change(out, in T) {
+	leave, come := x.valuesOf(out), x.valuesOf(in)
+	stays := !isNil(out) && !isNil(in) && nameOf(out) == nameOf(in) && slices.Equal(leave, come)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, p := range leave {
-		if there := x.found[p.key]; there != nil && there.remove(nameOf(p.object)) {
-			delete(x.found, p.key)
+	if !stays {
+		for _, value := range leave {
+			x.remove(out, value)
 		}
 	}
-	for _, p := range come {
-		there := x.found[p.key]
-		if there == nil {
-			there = &shelf[T]{}
-			x.found[p.key] = there
-		}
-		there.put(p.object)
+	for _, value := range come {
+		key := x.key(in, value)
+		x.found[key] = x.found[key].with(in)
 	}
 }
 
-// placement is an object and where it belongs.
-type placement[T client.Object] struct {
-	key    types.NamespacedName
-	object T
-}
-
-func (x *index[T]) placed(objects []T) []placement[T] {
-	var out []placement[T]
-	for _, o := range objects {
-		for _, value := range x.values(o) {
-			key := types.NamespacedName{Namespace: o.GetNamespace(), Name: value}
-			if x.wide {
-				key.Namespace = ""
-			}
-			out = append(out, placement[T]{key, o})
-		}
+func (x *index[T]) valuesOf(o T) []string {
+	if isNil(o) {
+		return nil
 	}
-	return out
+	return x.values(o)
 }
 
-// shelf are the objects that have one value, each once. All of a namespace's may have the same, so no change looks through a
-// long one.
+// isNil reports whether there is no object.
+func isNil[T client.Object](o T) bool {
+	var none T
+	return any(o) == any(none)
+}
+
+// remove takes an object out of those that have the value. The lock is held.
+func (x *index[T]) remove(o T, value string) {
+	key := x.key(o, value)
+	there, ok := x.found[key]
+	if !ok {
+		return
+	}
+	if left, empty := there.without(nameOf(o)); empty {
+		delete(x.found, key)
+	} else {
+		x.found[key] = left
+	}
+}
+
+func (x *index[T]) key(o T, value string) types.NamespacedName {
+	if x.wide {
+		return types.NamespacedName{Name: value}
+	}
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: value}
+}
+
+// shelf are the objects that have one value, each once. Mostly there is one, which takes no more than its place in the index.
 type shelf[T client.Object] struct {
+	one  T
+	many *several[T] // instead, when there have been several
+}
+
+func (s shelf[T]) all() []T {
+	switch {
+	case s.many != nil:
+		return slices.Clone(s.many.objects)
+	case isNil(s.one):
+		return nil
+	default:
+		return []T{s.one}
+	}
+}
+
+func (s shelf[T]) first() T {
+	if s.many != nil {
+		return s.many.objects[0]
+	}
+	return s.one
+}
+
+// with is the shelf with the object, instead of one of its name.
+func (s shelf[T]) with(o T) shelf[T] {
+	switch {
+	case s.many != nil:
+		s.many.put(o)
+	case isNil(s.one) || nameOf(s.one) == nameOf(o):
+		s.one = o
+	default:
+		s = shelf[T]{many: &several[T]{objects: []T{s.one, o}}}
+	}
+	return s
+}
+
+// without is the shelf without the object of that name, and whether none is left.
+func (s shelf[T]) without(name types.NamespacedName) (left shelf[T], empty bool) {
+	if s.many != nil {
+		return s, s.many.remove(name)
+	}
+	return s, nameOf(s.one) == name
+}
+
+// several are the objects of a shelf with several. All of a namespace's may have the same value, so no change looks through a long one.
+type several[T client.Object] struct {
 	objects []T
 	places  map[types.NamespacedName]int // in objects; nil while they are few
 }
@@ -108,7 +147,7 @@ type shelf[T client.Object] struct {
 // fewObjects are found sooner by looking at each.
 const fewObjects = 16
 
-func (s *shelf[T]) put(o T) {
+func (s *several[T]) put(o T) {
 	if at := s.place(nameOf(o)); at >= 0 {
 		s.objects[at] = o
 		return
@@ -126,7 +165,7 @@ func (s *shelf[T]) put(o T) {
 }
 
 // remove takes the object of that name out, and reports whether none is left.
-func (s *shelf[T]) remove(name types.NamespacedName) (empty bool) {
+func (s *several[T]) remove(name types.NamespacedName) (empty bool) {
 	at, last := s.place(name), len(s.objects)-1
 	if at < 0 {
 		return last < 0
@@ -141,7 +180,7 @@ func (s *shelf[T]) remove(name types.NamespacedName) (empty bool) {
 }
 
 // place is where the object of that name is, -1 when it is not there.
-func (s *shelf[T]) place(name types.NamespacedName) int {
+func (s *several[T]) place(name types.NamespacedName) int {
 	if s.places == nil {
 		return slices.IndexFunc(s.objects, func(o T) bool { return nameOf(o) == name })
 	}
@@ -153,120 +192,4 @@ func (s *shelf[T]) place(name types.NamespacedName) int {
 
 func nameOf(o client.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
-}
-
-// indexSet are the indexes of one kind.
-type indexSet[T client.Object] []*index[T]
-
-func (x indexSet[T]) change(out, in []T) {
-	for _, one := range x {
-		one.change(out, in)
-	}
-}
-
-// Cache are the pods and the EndpointSlices that passes read.
-type Cache struct {
-	PodByName, PodByAddress, PodByGate, PodByNode *index[*corev1.Pod]
-	SliceByService, SliceByPod                    *index[*discoveryv1.EndpointSlice]
-}
-
-// NewCache returns an empty cache.
-func NewCache() *Cache {
-	return &Cache{
-		PodByName:    newIndex(func(pod *corev1.Pod) []string { return []string{pod.Name} }),
-		PodByAddress: newIndex(PodAddresses),
-		PodByGate:    newIndex(readiness.Bindings),
-		PodByNode:    &index[*corev1.Pod]{values: podNode, wide: true, found: map[types.NamespacedName]*shelf[*corev1.Pod]{}},
-		SliceByService: newIndex(func(slice *discoveryv1.EndpointSlice) []string {
-			return []string{slice.Labels[discoveryv1.LabelServiceName]}
-		}),
-		SliceByPod: newIndex(slicePods),
-	}
-}
-
-func (x *Cache) pods() indexSet[*corev1.Pod] {
-	return indexSet[*corev1.Pod]{x.PodByName, x.PodByAddress, x.PodByGate, x.PodByNode}
-}
-
-func (x *Cache) slices() indexSet[*discoveryv1.EndpointSlice] {
-	return indexSet[*discoveryv1.EndpointSlice]{x.SliceByService, x.SliceByPod}
-}
-
-// ReadCache are those of a namespace, as reader has them now.
-func ReadCache(ctx context.Context, reader client.Reader, namespace string) (*Cache, error) {
-	var pods corev1.PodList
-	var listed discoveryv1.EndpointSliceList
-	for _, list := range []client.ObjectList{&pods, &listed} {
-		if err := reader.List(ctx, list, client.InNamespace(namespace)); err != nil {
-			return nil, fmt.Errorf("listing %T: %w", list, err)
-		}
-	}
-	out := NewCache()
-	for i := range pods.Items {
-		out.pods().change(nil, []*corev1.Pod{&pods.Items[i]})
-	}
-	for i := range listed.Items {
-		out.slices().change(nil, []*discoveryv1.EndpointSlice{&listed.Items[i]})
-	}
-	return out, nil
-}
-
-// PodAddresses are the pod's IP addresses, as its status has them.
-func PodAddresses(pod *corev1.Pod) []string {
-	out := make([]string, len(pod.Status.PodIPs))
-	for i, ip := range pod.Status.PodIPs {
-		out[i] = ip.IP
-	}
-	return out
-}
-
-func podNode(pod *corev1.Pod) []string {
-	if pod.Spec.NodeName == "" {
-		return nil
-	}
-	return []string{pod.Spec.NodeName}
-}
-
-func slicePods(slice *discoveryv1.EndpointSlice) []string {
-	out := make([]string, 0, len(slice.Endpoints))
-	for _, ep := range slice.Endpoints {
-		if ep.TargetRef != nil && ep.TargetRef.Kind == "Pod" {
-			out = append(out, ep.TargetRef.Name)
-		}
-	}
-	return out
-}
-
-// UpdatePods returns a handler that keeps the cache's pods up to date by a watch of pods, and then passes each change on: a pass
-// that the change wakes finds it here.
-func (x *Cache) UpdatePods(next handler.EventHandler) handler.EventHandler {
-	return cacheUpdater[*corev1.Pod]{next, x.pods()}
-}
-
-// UpdateSlices is UpdatePods for EndpointSlices.
-func (x *Cache) UpdateSlices(next handler.EventHandler) handler.EventHandler {
-	return cacheUpdater[*discoveryv1.EndpointSlice]{next, x.slices()}
-}
-
-type cacheUpdater[T client.Object] struct {
-	handler.EventHandler
-	indexSet[T]
-}
-
-// Create implements handler.EventHandler.
-func (h cacheUpdater[T]) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	h.change(nil, []T{e.Object.(T)})
-	h.EventHandler.Create(ctx, e, queue)
-}
-
-// Update implements handler.EventHandler.
-func (h cacheUpdater[T]) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	h.change([]T{e.ObjectOld.(T)}, []T{e.ObjectNew.(T)})
-	h.EventHandler.Update(ctx, e, queue)
-}
-
-// Delete implements handler.EventHandler.
-func (h cacheUpdater[T]) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	h.change([]T{e.Object.(T)}, nil)
-	h.EventHandler.Delete(ctx, e, queue)
 }

@@ -20,11 +20,41 @@ func TestWhatAnIndexHasFoundStays(t *testing.T) {
 	first, second := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.1")
 	first.Spec.ReadinessGates = append(first.Spec.ReadinessGates, first.Spec.ReadinessGates...) // nobody forbids it
 	found := NewCache()
-	found.pods().change(nil, []*corev1.Pod{first, second})
+	found.pods().change(nil, first)
+	found.pods().change(nil, second)
 	before := found.PodByGate.At("shop", "web")
-	found.pods().change([]*corev1.Pod{first}, nil)
+	found.pods().change(first, nil)
 	if diff := cmp.Diff([]*corev1.Pod{first, second}, before); diff != "" {
 		t.Errorf("what was found before the first pod went (-want +got):\n%s", diff)
+	}
+}
+
+// An update that changes no value of an object brings the newer object all the same.
+func TestIndexHasTheNewestObject(t *testing.T) {
+	for name, others := range map[string]int{"one": 0, "a few": 3, "many": 2 * fewObjects} {
+		t.Run(name, func(t *testing.T) {
+			found := NewCache()
+			for i := range others {
+				found.pods().change(nil, newPod(fmt.Sprintf("other-%d", i), "10.0.0.1"))
+			}
+			before, after := newPod("web-0", "10.0.0.1"), newPod("web-0", "10.0.0.1")
+			found.pods().change(nil, before)
+			found.pods().change(before, after)
+			for _, at := range [][]*corev1.Pod{
+				found.PodByAddress.At("shop", "10.0.0.1"), found.PodByGate.At("shop", "web"), found.PodByName.At("shop", "web-0"),
+			} {
+				if slices.Contains(at, before) || !slices.Contains(at, after) {
+					t.Errorf("%d pods: the old one is there: %v, the new one: %v", len(at), slices.Contains(at, before), slices.Contains(at, after))
+				}
+			}
+			if got := len(found.PodByAddress.At("shop", "10.0.0.1")); got != others+1 {
+				t.Errorf("%d pods at the address, want %d", got, others+1)
+			}
+			found.pods().change(after, nil)
+			if got := found.PodByAddress.At("shop", "10.0.0.1"); len(got) != others || slices.Contains(got, after) {
+				t.Errorf("%d pods at the address when it has gone, want %d", len(got), others)
+			}
+		})
 	}
 }
 
@@ -46,14 +76,14 @@ func TestIndexWorkDoesNotGrowWithTheObjectsOfAValue(t *testing.T) {
 		pods := make([]countedPod, count)
 		for i := range pods {
 			pods[i] = countedPod{newPod(fmt.Sprintf("web-%d", i), "10.0.0.1"), &looks}
-			x.change(nil, pods[i:i+1])
+			x.change(countedPod{}, pods[i])
 		}
 		looks = 0
 		for i := range pods {
-			x.change(pods[i:i+1], pods[i:i+1])
+			x.change(pods[i], pods[i])
 		}
 		for i := range pods {
-			x.change(pods[i:i+1], nil)
+			x.change(pods[i], countedPod{})
 		}
 		if left := x.At("shop", "web"); left != nil {
 			t.Errorf("%d of %d pods are left", len(left), count)
@@ -72,12 +102,11 @@ func BenchmarkIndexChange(b *testing.B) {
 			pods := make([]*corev1.Pod, count)
 			for i := range pods {
 				pods[i] = newPod(fmt.Sprintf("web-%d", i), "10.0.0.1")
-				found.change(nil, pods[i:i+1])
+				found.change(nil, pods[i])
 			}
 			i := 0
 			for b.Loop() {
-				one := pods[i%count : i%count+1]
-				found.change(one, one)
+				found.change(pods[i%count], pods[i%count])
 				i++
 			}
 		})
