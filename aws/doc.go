@@ -10,6 +10,7 @@
 //	wafv2      calls of WAF
 //	wafclassic calls of WAF Classic
 //	shield     calls of Shield Advanced
+//	route53    calls of Route 53: the records by which Certificate Manager knows whose a domain is
 //	accounts   who we are: sessions of the roles that users name, their credentials, and the metrics of calls
 //	budget     how many calls an account may send, and whose turn it is
 //	awserr     what an error of a call means

@@ -11,6 +11,8 @@
 //	apply      does the steps
 //	preview    says what would be done, and does nothing
 //	v1beta1    the API IngressClassParams: settings of all Ingresses of a class
+//	issue      has certificates issued for Ingresses that ask for them
+//	secrets    reads the Secrets that Ingresses name
 //	stack      the nouns of all these, whatever object asks for a load balancer; steps, the verbs
 //
 // ingress and plan are values only: they make no call. The controller stands in this folder. A pass of it is over one group
@@ -25,6 +27,7 @@
 //	memory.go      what is remembered until the next pass; a restart loses nothing that is needed
 //	proposal.go    what a pass would do, for those who only ask
 //	watches.go     which groups a change in the cluster concerns
+//	setup.go       the controller itself, with indexes.go; metrics.go what it counts
 //
 // Locks: memories.mu guards which groups are remembered. It is taken alone. What is remembered of a group only its passes touch, which come
 // one after the other.

@@ -11,5 +11,6 @@
 // Each condition is written to exactly one pod, identified by UID. True lasts for the life of the pod: once its target was
 // healthy, trouble on the load balancer's side never turns the pod NotReady.
 //
-// The package imports none of our packages. It takes names and Health, not bindings.
+// What closed and open gates say for a reason is in health.go; package targets/conditions chooses. The package imports none of ours. It
+// takes names and Health, not bindings.
 package readiness

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command generate writes README.md, values.schema.json and files/known-values.yaml of a chart from its values.yaml, and its
-// ANNOTATIONS.md from the table in balancers/ingress.
+// ANNOTATIONS.md from the table in balancers/ingress/annotation.
 //
 // The comment right above a value is its documentation. A value without one fails the run, as does one with neither a
 // default nor a type. Two kinds of lines in a comment are instructions:
