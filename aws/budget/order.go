@@ -161,14 +161,14 @@ func (b *bucket) pause() time.Duration {
 
 // latest is after which pause the first of the line's early calls may press although no other call takes a token: when it is due, or
 // before that when more are due together than there is room for tokens. It reckons with the present rate. While that rises, the call may
-// not press yet then; so the next look is when there is one more token. The caller holds the lock.
+// not press yet then; so the next look is when there is one more token, or when the first call is due. The caller holds the lock.
 func (b *bucket) latest(l *line) time.Duration {
 	latest := l.early[0].due.Sub(b.filled)
 	for i, w := range l.early[min(len(l.early), int(b.capacity())):] {
 		latest = min(latest, w.due.Sub(b.filled)-time.Duration(float64(i+1)/b.pace.rate*float64(time.Second)))
 	}
 	if latest <= 0 {
-		return b.pace.until(1)
+		return min(b.pace.until(1), l.early[0].due.Sub(b.filled))
 	}
 	return latest
 }

@@ -91,6 +91,34 @@ func TestDeregistrationsAreInTimeRightAfterAWSThrottledAll(t *testing.T) {
 	})
 }
 
+// One call is due long before many others, of which no one knows yet whether they press.
+func TestTheFirstDeadlineIsKeptBesideManyLaterOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBucket(Rule{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}, clock.RealClock{})
+		for range 3 {
+			b.throttled()
+			time.Sleep(oneBurst)
+		}
+		b.accepted()
+		time.Sleep(time.Second)
+		now := time.Now()
+		var all sync.WaitGroup
+		wait := func(deadline time.Time) time.Time {
+			token, _ := b.wait(context.Background(), Urgency{Class: ClassDeregister, Deadline: deadline, Waits: true}, "")
+			defer token.Answered()
+			return time.Now()
+		}
+		for range 60 {
+			all.Go(func() { wait(now.Add(20 * time.Second)) })
+		}
+		synctest.Wait()
+		if sent := wait(now.Add(800 * time.Millisecond)); sent.Sub(now) > 800*time.Millisecond-CallTime+2*time.Millisecond {
+			t.Errorf("sent after %s, want %s before its deadline", sent.Sub(now), CallTime)
+		}
+		all.Wait()
+	})
+}
+
 // Calls that wait are made in time also while the rate recovers, however many are due together.
 func TestManyDeregistrationsThatWaitBeginInTimeWhileTheRateRecovers(t *testing.T) {
 	for _, recovers := range []time.Duration{0, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 25 * time.Second} {

@@ -33,7 +33,7 @@ type pace struct {
 	rate    float64 // tokens a second now, from lowest to full
 	trusted float64 // up to there calls that are accepted double the rate
 	halved  time.Time
-	refused bool // AWS has accepted no call since it last throttled one
+	refused bool // AWS has accepted no call since it last throttled one, in the time that the rate takes to recover
 }
 
 // lowest is the rate that is kept.
@@ -56,7 +56,7 @@ func (p *pace) rising() (seconds, tokens float64) {
 func (p *pace) advance(passed time.Duration) (tokens float64) {
 	t := passed.Seconds()
 	if seconds, risen := p.rising(); t >= seconds {
-		p.rate = p.full
+		p.rate, p.refused = p.full, false
 		return risen + p.full*(t-seconds)
 	}
 	before := p.rate

@@ -98,6 +98,24 @@ func TestPaceIgnoresWhatIsAcceptedInTheBurstThatWasThrottled(t *testing.T) {
 	}
 }
 
+// What was throttled an hour ago says nothing, although no call has been made since.
+func TestPaceForgetsThatCallsWereRefused(t *testing.T) {
+	now := time.Now()
+	p := pace{full: 4, rate: 4}
+	p.halve(now)
+	p.accept(now.Add(oneBurst / 2))
+	if p.advance(recovery / 2); !p.refused {
+		t.Error("forgotten before the rate has recovered")
+	}
+	if p.advance(time.Hour); p.refused {
+		t.Error("calls count as refused after an hour")
+	}
+	p.halve(now.Add(time.Hour))
+	if p.trusted != 2 {
+		t.Errorf("calls are trusted up to a rate of %g, want half of the full one", p.trusted)
+	}
+}
+
 // While AWS accepts nothing, deregistrations reckon with the rate of the moment, and go before registrations sooner.
 func TestPaceForeseesNoRiseWhileCallsAreThrottled(t *testing.T) {
 	now := time.Now()
