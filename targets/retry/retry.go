@@ -38,8 +38,10 @@ type Slot struct {
 
 	// Busy says that a call is under way.
 	Busy bool
-	// Failures is how many calls in a row have failed.
+	// Failures is how many calls in a row have failed, but for those that AWS throttled.
 	Failures int
+	// Throttled is how many of them AWS throttled.
+	Throttled int
 	// RetryAt is the time before which no call starts.
 	RetryAt time.Time
 	// Err is the error of the last call, nil after a success.
@@ -69,11 +71,13 @@ func (s *Slot) End(now time.Time, err error) {
 	}
 	CountFailure(s.Category, err)
 	s.Err = err
+	if awserr.IsThrottled(err) && !awserr.IsRoleError(err) { // no budget slows down for AssumeRole
+		s.RetryAt = now.Add(Jitter(firstBackoff))
+		s.Throttled++
+		return
+	}
 	limit := s.MaxBackoff
-	switch {
-	case awserr.IsThrottled(err):
-		limit = firstBackoff
-	case awserr.IsDefinite(err) || s.Failures >= urgentTries:
+	if awserr.IsDefinite(err) || s.Failures >= urgentTries {
 		limit = MaxBackoff
 	}
 	s.RetryAt = now.Add(Jitter(Backoff(firstBackoff, s.Failures, limit)))
@@ -84,20 +88,17 @@ func (s *Slot) End(now time.Time, err error) {
 func (s *Slot) Cancel() { s.Busy = false }
 
 // Clear forgets past failures: the last call succeeded, or nothing is due.
-func (s *Slot) Clear() { s.Failures, s.RetryAt, s.Err = 0, time.Time{}, nil }
+func (s *Slot) Clear() { s.Failures, s.Throttled, s.RetryAt, s.Err = 0, 0, time.Time{}, nil }
 
 // Hopeless reports whether the call has failed so often that no pod should wait for the next one: it leaves the urgent classes of
 // AWS's budget. A call that AWS throttles is not, however often: there is nothing wrong with it.
 func (s *Slot) Hopeless() bool {
-	if awserr.IsThrottled(s.Err) {
-		return false
-	}
 	return s.Failures >= urgentTries || s.Failures >= definiteTries && awserr.IsDefinite(s.Err)
 }
 
 // Lasting is the error of the last call if the one before has failed, too: one failure is no trouble yet.
 func (s *Slot) Lasting() error {
-	if s.Failures < 2 {
+	if s.Failures+s.Throttled < 2 {
 		return nil
 	}
 	return s.Err

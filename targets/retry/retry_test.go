@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/aws/smithy-go"
+
+	"github.com/targetgate/targetgate/aws/awserr"
 )
 
 func TestSlotBackOffIsCappedAndCleared(t *testing.T) {
@@ -41,11 +43,32 @@ func TestSlotTriesSoonWhatAWSThrottles(t *testing.T) {
 		s.Start(true, s.RetryAt)
 		s.End(noon, &smithy.GenericAPIError{Code: "Throttling"})
 		if pause := s.RetryAt.Sub(noon); pause > firstBackoff || s.Hopeless() {
-			t.Fatalf("after %d throttled calls the next may go in %s, hopeless %v, want at most %s", s.Failures, pause, s.Hopeless(), firstBackoff)
+			t.Fatalf("after %d throttled calls the next may go in %s, hopeless %v, want at most %s", s.Throttled, pause, s.Hopeless(), firstBackoff)
 		}
 	}
-	s.End(noon, errors.New("no"))
-	if !s.Hopeless() || s.RetryAt.Sub(noon) < MaxBackoff*4/5 {
-		t.Errorf("after a failure of another kind hopeless is %v, and the next may go in %s", s.Hopeless(), s.RetryAt.Sub(noon))
+	if s.Lasting() == nil {
+		t.Error("throttled again and again, and nothing is said of that")
+	}
+	for range definiteTries {
+		s.End(noon, errors.New("no"))
+		if pause := s.RetryAt.Sub(noon); s.Hopeless() || pause > 2*firstBackoff {
+			t.Errorf("after %d failures of another kind hopeless is %v, and the next may go in %s", s.Failures, s.Hopeless(), pause)
+		}
+	}
+	s.End(noon, nil)
+	if s.Lasting() != nil || s.Throttled != 0 {
+		t.Errorf("after a success: %+v", s)
+	}
+}
+
+// No budget slows down for AssumeRole.
+func TestSlotBacksOffWhereItsRoleIsThrottled(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	s := Slot{MaxBackoff: MaxBackoff, Category: AWS}
+	for range urgentTries {
+		s.End(noon, &awserr.RoleError{Err: &smithy.GenericAPIError{Code: "Throttling"}})
+	}
+	if pause := s.RetryAt.Sub(noon); pause < MaxBackoff*4/5 || !s.Hopeless() {
+		t.Errorf("the next may go in %s, hopeless %v, want a back-off", pause, s.Hopeless())
 	}
 }

@@ -27,7 +27,7 @@ func (c *Calls) Deregister(changes Changes) time.Duration {
 	if isNew {
 		c.deregistration.RetryAt = time.Time{}
 	}
-	return retry.Soonest(retry.Soonest(isolated, wait), c.deregistration.send(c, c.deregistrationUrgency(), c.deregister, now))
+	return retry.Soonest(retry.Soonest(isolated, wait), c.deregistration.send(c, c.deregistrationUrgency(now), c.deregister, now))
 }
 
 // planDeregistrations takes what has to go now, and what needs no call: which targets are unexplained, and which unwanted.
@@ -70,8 +70,8 @@ func (g *Group) newDeregistrations(now time.Time) (some bool, wait time.Duration
 
 // deregistrationUrgency is that of the most urgent of the deregistrations that are due: in one call they all go. When they take more calls,
 // the first one goes so much sooner that the last one is in time.
-func (g *Group) deregistrationUrgency() budget.Urgency {
-	due, waits := g.dueDeregistrations()
+func (g *Group) deregistrationUrgency(now time.Time) budget.Urgency {
+	due, waits := g.dueDeregistrations(now)
 	out := budget.Urgency{Class: g.deregistrationClass(due), Deadline: firstDeadline(g.deregistration.pending), Waits: waits}
 	if more := (len(g.deregistration.pending) - 1) / elbv2.MaxTargetsPerCall; more > 0 && !out.Deadline.IsZero() {
 		out.Deadline = out.Deadline.Add(-time.Duration(more) * budget.CallTime)
@@ -79,11 +79,17 @@ func (g *Group) deregistrationUrgency() budget.Urgency {
 	return out
 }
 
-// dueDeregistrations are those that a call is made for: those that do not stay, or when all do, all of them, and then the call waits.
-func (g *Group) dueDeregistrations() (due Deregistrations, waits bool) {
-	due = maps.Clone(g.deregistration.pending)
-	maps.DeleteFunc(due, func(_ elbv2.Target, d Deregistration) bool { return d.Stays })
-	if len(due) == 0 {
+// dueDeregistrations are those that a call is made for: those that do not stay, or not for long any more. When all stay it is made for all
+// of them, and waits.
+func (g *Group) dueDeregistrations(now time.Time) (due Deregistrations, waits bool) {
+	due, waits = Deregistrations{}, true
+	for id, d := range g.deregistration.pending {
+		waits = waits && d.Stays
+		if !d.Stays || !d.Deadline.After(now.Add(together)) {
+			due[id] = d
+		}
+	}
+	if waits {
 		return g.deregistration.pending, true
 	}
 	return due, false
@@ -174,7 +180,7 @@ func (g *Group) takeDeregistrations(ctx context.Context, now time.Time) (Deregis
 		return nil, nil
 	}
 	latest := now // of those that stay; the others stay till the next call
-	if _, waits := g.dueDeregistrations(); waits {
+	if _, waits := g.dueDeregistrations(now); waits {
 		latest = firstDeadline(s.pending) // the call is made for that one, when calls are short maybe before it is due
 	}
 	maps.DeleteFunc(s.pending, func(_ elbv2.Target, d Deregistration) bool { return d.Stays && d.Deadline.After(latest.Add(together)) })

@@ -61,7 +61,7 @@ func (c *Calls) ReadTag() time.Duration {
 		return wait
 	}
 	urgency := budget.ClassOther.Now()
-	if t.last.ReadAt.IsZero() && t.Failures == 0 {
+	if t.last.ReadAt.IsZero() && t.Failures+t.Throttled == 0 {
 		urgency.Class = budget.ClassWaitingHealth
 	}
 	t.Busy = true
