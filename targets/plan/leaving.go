@@ -190,21 +190,15 @@ func (in Input) healthy(target elbv2.Target) bool {
 }
 
 // nextLeaving is what the next pass has to remember. The usual number of healthy targets is that which stood for settledFor while nothing
-// changed, or before that, the first one while nothing changed. Something always changes where a target is never healthy, or pods come one
-// after the other: so it is never less than there were at any time in the last settledFor.
+// changed, or before that, the first one while nothing changed and no pod started. Something may change for long where pods come one after
+// the other: so it is never less than there were at any time in the last settledFor.
 func (in Input) nextLeaving() Leaving {
 	if !in.Group.Complete() {
 		return in.Leaving
 	}
 	next := Leaving{pods: map[types.UID]leaver{}, usual: in.Leaving.usualAt(in.Now)}
 	next.countLeast(in.Leaving, in.countStaying(), in.Now)
-	healthy, changing := 0, false
-	for target, ep := range in.Endpoints {
-		if in.healthy(target) {
-			healthy++
-		}
-		changing = changing || in.changes(target, ep)
-	}
+	healthy, changing, starting := in.countHealthy()
 	for _, ep := range in.Endpoints {
 		if ep.State != endpoints.Terminating {
 			continue
@@ -219,18 +213,30 @@ func (in Input) nextLeaving() Leaving {
 		next.pods[ep.UID] = known
 	}
 	if !changing {
-		next.settle(in.Leaving, healthy, in.Now)
+		next.settle(in.Leaving, healthy, starting, in.Now)
 	}
 	return next
 }
 
-// settle notes how many targets are healthy while nothing changes.
-func (l *Leaving) settle(before Leaving, healthy int, now time.Time) {
+// countHealthy also reports whether that number is about to change, and whether pods start.
+func (in Input) countHealthy() (healthy int, changing, starting bool) {
+	for target, ep := range in.Endpoints {
+		if in.healthy(target) {
+			healthy++
+		}
+		changing = changing || in.changes(target, ep)
+		starting = starting || ep.State == endpoints.NotReady
+	}
+	return healthy, changing, starting
+}
+
+// settle notes how many targets are healthy while nothing changes, but that more pods may be starting.
+func (l *Leaving) settle(before Leaving, healthy int, starting bool, now time.Time) {
 	l.settled, l.settledAt = healthy, now
 	if before.settled == healthy && !before.settledAt.IsZero() {
 		l.settledAt = before.settledAt
 	}
-	if l.usual == 0 { // a Deployment may roll right after a start: better this number than one in the middle of that
+	if l.usual == 0 && !starting { // a Deployment may roll right after a start: better this number than one in the middle of that
 		l.usual = healthy
 	}
 }
@@ -243,12 +249,17 @@ func (l *Leaving) countLeast(before Leaving, staying int, now time.Time) {
 	}
 }
 
+// longStart is how long a target may take to become healthy, or healthy again: longer than behind any load balancer. After that it is not
+// expected any more.
+const longStart = 10 * time.Minute
+
 // changes reports whether the number of healthy targets is about to change: the endpoint is on its way in or out.
 func (in Input) changes(target elbv2.Target, ep endpoints.Endpoint) bool {
 	t := in.Group.Targets[target]
 	switch ep.State {
 	case endpoints.Desired:
-		return !in.healthy(target)
+		neverHealthy := t.Presence == targetgroup.Registered && !t.Since.IsZero() && in.Now.Sub(t.Since) >= longStart
+		return !in.healthy(target) && !neverHealthy
 	case endpoints.Terminating:
 		return t.MayBeIn() || t.Registering
 	default:

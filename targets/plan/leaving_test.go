@@ -260,6 +260,29 @@ func TestPodThatLeavesStaysUntilItIsReplaced(t *testing.T) {
 			c.wait(settledFor)
 			c.remove(n(1))
 		}},
+		"right after a start, while pods start": {replicas: 2, do: func(c *cluster) {
+			c.leaving = Leaving{}
+			third := c.add()
+			ep := c.pods[third]
+			ep.State = endpoints.NotReady
+			c.pods[third] = ep
+			delete(c.group, third)
+			c.wait(time.Second)
+			c.pods[third] = endpoints.Endpoint{Target: third, UID: ep.UID, State: endpoints.Desired, Pod: &corev1.Pod{}}
+			c.group[third] = targetgroup.Target{Presence: targetgroup.Registered, Owner: ep.UID, Health: healthy}
+			c.remove(n(1))
+		}},
+		"fewer are usual after a while, and one never is healthy": {replicas: 4, want: "1", do: func(c *cluster) {
+			c.group[c.add()] = targetgroup.Target{Presence: targetgroup.Registered, Since: c.now, Health: elbv2.Health{State: elbv2.StateUnused}}
+			c.wait(time.Second)
+			delete(c.pods, n(2))
+			delete(c.group, n(2))
+			c.wait(longStart)
+			c.wait(settledFor)
+			c.add()
+			c.wait(time.Second)
+			c.remove(n(1))
+		}},
 		"more pods than before are usual after a while": {replicas: 2, do: func(c *cluster) {
 			c.add()
 			c.wait(time.Second)
@@ -348,6 +371,31 @@ func TestDeadlineAfterTheNoticeIsTheEarlierOneOfBothClocks(t *testing.T) {
 	c.pass()
 	if d, want := c.plan.Deregister[target], c.now.Add(29500*time.Millisecond); !d.Deadline.Equal(want) {
 		t.Errorf("deadline %s, want %s", d.Deadline, want)
+	}
+}
+
+// Room that there will be anyway needs no target to go that serves.
+func TestTargetsThatStayMakeNoRoomThatOthersMake(t *testing.T) {
+	c := newCluster(5)
+	c.policy.MaxTargets = 5
+	n := func(i int) elbv2.Target { return elbv2.Target{ID: fmt.Sprintf("10.0.0.%d", i), Port: 80} }
+	delete(c.group, c.add())
+	delete(c.group, c.add())
+	c.remove(n(1))
+	ep := c.pods[n(1)]
+	ep.ServesUntil = time.Time{}
+	c.pods[n(1)] = ep
+	underWay := c.group[n(2)]
+	underWay.Deregistering = true
+	c.remove(n(2))
+	c.group[n(2)] = underWay
+	c.remove(n(3))
+	in := Input{
+		Endpoints: c.pods, Mine: all, Policy: c.policy, Leaving: c.leaving, Now: c.now,
+		Group: targetgroup.Snapshot{Targets: c.group, ReadAt: c.now, Settings: &v1beta1.TargetGroupFacts{Protocol: "HTTP"}},
+	}
+	if p := Make(in); len(p.LeftOut) != 2 || !p.Deregister[n(3)].Stays {
+		t.Errorf("%d left out, and %+v, want the target to stay: two others go", len(p.LeftOut), p.Deregister)
 	}
 }
 

@@ -7,7 +7,6 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -220,14 +219,25 @@ func (p *Plan) limit(in Input) {
 		delete(p.Register, target)
 		p.LeftOut[target] = struct{}{}
 	}
-	p.makeRoom()
+	p.makeRoom(in)
 }
 
-// makeRoom has as many of the targets go that stay till they are replaced as were left out: those may be what they wait for.
-func (p *Plan) makeRoom() {
-	stay := slices.DeleteFunc(slices.Collect(maps.Keys(p.Deregister)), func(id elbv2.Target) bool { return !p.Deregister[id].Stays })
+// makeRoom has as many of the targets go that stay till they are replaced as were left out and find no room when others have gone: those
+// may be what they wait for.
+func (p *Plan) makeRoom(in Input) {
+	missing := len(p.LeftOut)
+	var stay []elbv2.Target
+	for target, t := range in.Group.Targets {
+		d, leaves := p.Deregister[target]
+		switch {
+		case leaves && d.Stays:
+			stay = append(stay, target)
+		case t.MayBeIn() && (leaves || t.Deregistering):
+			missing--
+		}
+	}
 	slices.SortFunc(stay, p.byDeadline)
-	for _, target := range stay[:min(len(stay), len(p.LeftOut))] {
+	for _, target := range stay[:min(len(stay), max(0, missing))] {
 		d := p.Deregister[target]
 		d.Stays = false
 		p.Deregister[target] = d
