@@ -69,15 +69,14 @@ type bed struct {
 	kube    *switchedClient                    // the registrar's
 	api     *switchedReader                    // the registrar's, without a cache
 	due     map[types.NamespacedName]time.Time // of run
+	end     func()                             // of what begin has begun
 }
 
 // inBed runs test in a bubble, with the objects of newObjects and more in the API server.
 func inBed(t *testing.T, test func(b *bed), more ...client.Object) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		test(newBed(ctx, t, append([]client.Object{newBinding(), newService()}, more...)))
+		test(newBed(t.Context(), t, append([]client.Object{newBinding(), newService()}, more...)))
 	})
 }
 
@@ -112,6 +111,12 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 
 // begin has the registrar begin anew, as after a restart, with the clients that it has now.
 func (b *bed) begin(ctx context.Context) {
+	if b.end != nil {
+		b.end()
+		synctest.Wait()
+	}
+	ctx, b.end = context.WithCancel(context.WithoutCancel(ctx)) // the one before may have ended
+	context.AfterFunc(b.t.Context(), b.end)
 	b.prepare(nil)
 	b.watch()
 	b.start(ctx, func(key types.NamespacedName, pause time.Duration) {
