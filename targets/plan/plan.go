@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package plan decides what one pass does about a target group, from values alone: what to register and deregister (plan.go,
-// removal.go), by when pods that leave are deregistered and what they wait for (leaving.go), and what to read when (reading.go).
+// removal.go), what finds room (room.go), by when pods that leave are deregistered and what they wait for (leaving.go), and what to read
+// when (reading.go).
 package plan
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -122,6 +121,7 @@ func (p *Plan) fill(in Input) (valveEngages bool) {
 	if in.Group.Gone == nil {
 		p.addLeaving(in)
 	}
+	p.addShared(in)
 	if !in.Group.Complete() {
 		return false
 	}
@@ -144,6 +144,16 @@ func (p *Plan) fill(in Input) (valveEngages bool) {
 	return valveEngages
 }
 
+// addShared notes where several pods live at one address. For which of them the target is registered is known only when that has been
+// answered, and that may be before this plan is carried out: so a target stays noted until a pass has seen the answer.
+func (p *Plan) addShared(in Input) {
+	for target, ep := range in.Endpoints {
+		if t := in.Group.Targets[target]; ep.Shared || t.Shared && t.Registering {
+			p.Shared[target] = struct{}{}
+		}
+	}
+}
+
 // deletedAt is when somebody asked for the pod's deletion; the API server adds the grace period to its timestamp.
 func deletedAt(ep endpoints.Endpoint) time.Time {
 	pod := ep.Pod
@@ -156,9 +166,6 @@ func deletedAt(ep endpoints.Endpoint) time.Time {
 func (p *Plan) addWanted(in Input) {
 	for target, ep := range in.Endpoints {
 		t := in.Group.Targets[target]
-		if ep.Shared {
-			p.Shared[target] = struct{}{}
-		}
 		if ep.State != endpoints.Desired || t.UnderWay() {
 			continue
 		}
@@ -194,53 +201,6 @@ func (p *Plan) addReused(in Input) {
 		if reused && decided && !t.Registering && t.Leavable() && in.Mine(target) {
 			p.Deregister[target] = targetgroup.Deregistration{Why: whyReused}
 		}
-	}
-}
-
-// limit leaves out what would exceed MaxTargets, in an order that does not change from pass to pass.
-func (p *Plan) limit(in Input) {
-	if in.Policy.MaxTargets == 0 {
-		return
-	}
-	room := in.Policy.MaxTargets
-	for _, t := range in.Group.Targets {
-		if t.MayBeIn() || t.Registering {
-			room--
-		}
-	}
-	var added []elbv2.Target
-	for target := range p.Register {
-		if !in.Group.Targets[target].MayBeIn() {
-			added = append(added, target)
-		}
-	}
-	slices.SortFunc(added, func(a, b elbv2.Target) int { return strings.Compare(a.String(), b.String()) })
-	for _, target := range added[min(max(room, 0), len(added)):] {
-		delete(p.Register, target)
-		p.LeftOut[target] = struct{}{}
-	}
-	p.makeRoom(in)
-}
-
-// makeRoom has as many of the targets go that stay till they are replaced as were left out and find no room when others have gone: those
-// may be what they wait for.
-func (p *Plan) makeRoom(in Input) {
-	missing := len(p.LeftOut)
-	var stay []elbv2.Target
-	for target, t := range in.Group.Targets {
-		d, leaves := p.Deregister[target]
-		switch {
-		case leaves && d.Stays:
-			stay = append(stay, target)
-		case t.MayBeIn() && (leaves || t.Deregistering):
-			missing--
-		}
-	}
-	slices.SortFunc(stay, p.byDeadline)
-	for _, target := range stay[:min(len(stay), max(0, missing))] {
-		d := p.Deregister[target]
-		d.Stays = false
-		p.Deregister[target] = d
 	}
 }
 

@@ -101,6 +101,11 @@ func TestMake(t *testing.T) {
 			group:     targetgroup.Targets{one: {Presence: targetgroup.Registered, Owner: "a"}},
 			want:      Plan{Changes: targetgroup.Changes{Shared: map[elbv2.Target]struct{}{one: {}}}},
 		},
+		"rule 2: for which of two pods it is registered is not known yet, and one of them has gone": {
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "a"}),
+			group:     targetgroup.Targets{one: {Presence: targetgroup.Registered, Owner: "a", Registering: true, Shared: true}},
+			want:      Plan{Changes: targetgroup.Changes{Shared: map[elbv2.Target]struct{}{one: {}}}},
+		},
 		"draining target of a new pod is registered again": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Desired, UID: "b"}),
 			group:     targetgroup.Targets{one: {Presence: targetgroup.Draining}},

@@ -36,9 +36,7 @@ func (g *Group) planDeregistrations(changes Changes, now time.Time) (wait time.D
 		if t.Deregistering {
 			continue // what led to that still holds
 		}
-		if _, shared := changes.Shared[id]; shared || !t.Registering { // for which of the pods is known when that is answered
-			t.Shared = shared
-		}
+		_, t.Shared = changes.Shared[id]
 		_, unexplained := changes.Unexplained[id]
 		t.explain(!unexplained)
 		t.unwant(changes.Unwanted[id], now)
