@@ -38,7 +38,7 @@ const (
 	namespace = "targetgate-system"
 	webhook   = "targetgate-webhook"
 
-	// controlPlane names the variable of the multi-call binary, beside which kubectl is.
+	// controlPlane names the variable of the multi-call binary.
 	controlPlane = "TARGETGATE_CONTROL_PLANE"
 )
 
@@ -99,7 +99,7 @@ func helmPath(t *testing.T) string {
 
 func kubectlPath(t *testing.T) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join(filepath.Dir(os.Getenv(controlPlane)), "kubectl"))
+	path, err := filepath.Abs(suite.Kubectl())
 	suite.Must(t, err)
 	return path
 }

@@ -32,7 +32,7 @@ func TestCommandsOfTheDocument(t *testing.T) {
 	shell := &documents.Shell{
 		Dir: dir, Env: []string{"KUBECONFIG=" + kubeconfig, "GORACE=exitcode=66"},
 		Programs: map[string]string{
-			"kubectl":            filepath.Join(filepath.Dir(os.Getenv("TARGETGATE_CONTROL_PLANE")), "kubectl"),
+			"kubectl":            suite.Kubectl(),
 			"kubectl-targetgate": os.Getenv("TARGETGATE_BINARY"),
 		},
 	}

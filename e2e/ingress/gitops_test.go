@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -35,9 +34,8 @@ import (
 // kustomize builds a folder of testdata/gitops, with other words in place of some: old, new, old, new ...
 func kustomize(t *testing.T, folder string, words ...string) []*unstructured.Unstructured {
 	t.Helper()
-	kubectl := filepath.Join(filepath.Dir(os.Getenv("TARGETGATE_CONTROL_PLANE")), "kubectl")
 	var warned strings.Builder
-	command := exec.CommandContext(t.Context(), kubectl, "kustomize", filepath.Join("testdata/gitops", folder))
+	command := exec.CommandContext(t.Context(), suite.Kubectl(), "kustomize", filepath.Join("testdata/gitops", folder))
 	command.Stderr = &warned
 	out, err := command.Output()
 	if err != nil || warned.Len() > 0 { // what is deprecated is not shipped

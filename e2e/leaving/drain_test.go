@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -132,14 +131,13 @@ func follow(t *testing.T, apps []drainedApp, done <-chan error) {
 	}
 }
 
-// newKubectl is an administrator's kubectl, which is beside the control plane.
+// newKubectl is an administrator's kubectl.
 func newKubectl(t *testing.T) func(context.Context, ...string) error {
 	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	suite.Must(t, cluster.WriteKubeconfig(kubeconfig, bed.Cluster.AdminConfig()))
-	program := filepath.Join(filepath.Dir(os.Getenv("TARGETGATE_CONTROL_PLANE")), "kubectl")
 	return func(ctx context.Context, args ...string) error {
-		out, err := exec.CommandContext(ctx, program, append(args, "--kubeconfig="+kubeconfig)...).CombinedOutput()
+		out, err := exec.CommandContext(ctx, suite.Kubectl(), append(args, "--kubeconfig="+kubeconfig)...).CombinedOutput()
 		if err != nil {
 			return errors.Join(fmt.Errorf("kubectl %v: %w", args, err), errors.New(string(out)))
 		}

@@ -78,7 +78,7 @@ func newReader(t *testing.T, app *testbed.App) *documents.Shell {
 	return &documents.Shell{
 		Dir: dir, Env: []string{"KUBECONFIG=" + kubeconfig, "TG=targetgate-system", "GORACE=exitcode=66"},
 		Programs: map[string]string{
-			"kubectl":            filepath.Join(filepath.Dir(os.Getenv("TARGETGATE_CONTROL_PLANE")), "kubectl"),
+			"kubectl":            suite.Kubectl(),
 			"kubectl-targetgate": os.Getenv("TARGETGATE_BINARY"),
 		},
 		Values: map[string]string{

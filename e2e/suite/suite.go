@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,8 +22,8 @@ const Scale = 0.1
 // Root is the repository's folder, seen from those of the packages of tests.
 const Root = "../.."
 
-// binary names the variable with the path of the program under test.
-const binary = "TARGETGATE_BINARY"
+// binary and controlPlane name the variables with the paths of the program under test and of the control plane.
+const binary, controlPlane = "TARGETGATE_BINARY", "TARGETGATE_CONTROL_PLANE"
 
 // awsLatency is what every AWS call takes.
 const awsLatency = 40 * time.Millisecond
@@ -45,10 +46,13 @@ func (bed *Bed) Main(m *testing.M, options testbed.Options) {
 	os.Exit(code)
 }
 
+// Kubectl is the path of kubectl, which is beside the control plane.
+func Kubectl() string { return filepath.Join(filepath.Dir(os.Getenv(controlPlane)), "kubectl") }
+
 func (bed *Bed) run(m *testing.M, options testbed.Options) (code int, err error) {
 	options.Latency = awsLatency
 	for name, path := range map[string]*string{
-		binary: &options.Targetgate, "TARGETGATE_CONTROL_PLANE": &options.ControlPlane,
+		binary: &options.Targetgate, controlPlane: &options.ControlPlane,
 	} {
 		if *path = os.Getenv(name); *path == "" {
 			return 1, fmt.Errorf("%s is not set: run these tests by `make test-e2e`, which builds what they need", name)
