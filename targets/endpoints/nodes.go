@@ -146,7 +146,7 @@ type nodeFacts struct {
 	sleepless bool // its kubelet is too old for a preStop sleep
 
 	leaves    bool      // it is about to end
-	shutsDown bool      // its kubelet stops its pods
+	shutsDown bool      // its kubelet stops its pods, and says that it is not Ready
 	spot      bool      // it has a notice of its interruption
 	endsAt    time.Time // when it ends for that, zero when not known
 }

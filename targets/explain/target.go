@@ -133,8 +133,8 @@ func (e endpointState) leavesWhen() string {
 	if !deadline.After(e.now) {
 		return "at once"
 	}
-	by := fmt.Sprintf("by %s at the latest, as its pod gets SIGTERM at %s (%s)", stamp(deadline), stamp(e.endpoint.ServesUntil),
-		"with the defaults of --keep-until-replaced and --deregistration-lead-*")
+	by := fmt.Sprintf("by %s at the latest, as its pod gets SIGTERM at %s (with the defaults of --keep-until-replaced and "+
+		"--deregistration-lead-*)", stamp(deadline), stamp(e.endpoint.ServesUntil))
 	if e.endpoint.LeavesAtOnce {
 		return by
 	}

@@ -153,11 +153,16 @@ func (p *Plan) keepTillReplaced(in Input, targets []elbv2.Target) {
 		if in.Group.Complete() && stay >= p.Leaving.needed(in.Endpoints[target].UID) {
 			continue
 		}
-		d := p.Deregister[target]
-		d.Stays = true
-		p.Deregister[target] = d
+		p.keep(target, true)
 		stay++
 	}
+}
+
+// keep says whether the target stays until its deadline.
+func (p *Plan) keep(target elbv2.Target, stays bool) {
+	d := p.Deregister[target]
+	d.Stays = stays
+	p.Deregister[target] = d
 }
 
 // byDeadline orders targets by the deadlines of their deregistrations.
@@ -276,23 +281,4 @@ func (l Leaving) usualAt(now time.Time) int {
 		return max(l.usual, l.least)
 	}
 	return l.usual
-}
-
-// registrationWait is how long after its containers are ready a pod should be registered, at the latest.
-const registrationWait = 3 * time.Second
-
-// registerBy is the earliest moment by which one of the targets should be registered, zero for as soon as possible. A node whose clock is
-// ahead gains nothing from that, and loses little.
-func registerBy(in Input, targets targetgroup.Registrations) time.Time {
-	var first time.Time
-	for target := range targets {
-		ready := in.Endpoints[target].ReadySince()
-		if ready.IsZero() {
-			return time.Time{}
-		}
-		if by := sooner(ready, in.Now).Add(registrationWait); first.IsZero() || by.Before(first) {
-			first = by
-		}
-	}
-	return first
 }

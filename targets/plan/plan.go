@@ -252,3 +252,22 @@ func Removal(group targetgroup.Targets, mine func(elbv2.Target) bool) Plan {
 	}
 	return p
 }
+
+// registrationWait is how long after its containers are ready a pod should be registered, at the latest.
+const registrationWait = 3 * time.Second
+
+// registerBy is the earliest moment by which one of the targets should be registered, zero for as soon as possible. A node whose clock is
+// ahead gains nothing from that, and loses little.
+func registerBy(in Input, targets targetgroup.Registrations) time.Time {
+	var first time.Time
+	for target := range targets {
+		ready := in.Endpoints[target].ReadySince()
+		if ready.IsZero() {
+			return time.Time{}
+		}
+		if by := sooner(ready, in.Now).Add(registrationWait); first.IsZero() || by.Before(first) {
+			first = by
+		}
+	}
+	return first
+}

@@ -51,8 +51,6 @@ func (p *Plan) makeRoom(in Input) {
 	}
 	slices.SortFunc(stay, p.byDeadline)
 	for _, target := range stay[:min(len(stay), max(0, missing))] {
-		d := p.Deregister[target]
-		d.Stays = false
-		p.Deregister[target] = d
+		p.keep(target, false)
 	}
 }

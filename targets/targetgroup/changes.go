@@ -26,6 +26,17 @@ type Deregistration struct {
 	Stays    bool      // the target serves and is not replaced yet: it goes at its deadline, and not before
 }
 
+// together is how far the deadlines of targets that stay may lie apart for them to go in one call.
+const together = 3 * time.Second
+
+// staysPast reports whether the target is left out of a call for what is due then.
+func (d Deregistration) staysPast(due time.Time) bool {
+	return d.Stays && d.Deadline.After(due.Add(together))
+}
+
+// sooner orders deregistrations by their deadlines.
+func sooner(a, b Deregistration) int { return a.Deadline.Compare(b.Deadline) }
+
 // Changes is what a pass wants done to a group, and what it has found out about the targets there.
 type Changes struct {
 	Generation int64 // of the spec that they were made for, 0 when not all is known that they need

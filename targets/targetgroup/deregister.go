@@ -14,9 +14,6 @@ import (
 	"github.com/targetgate/targetgate/targets/retry"
 )
 
-// together is how far the deadlines of targets that stay may lie apart for them to go in one call.
-const together = 3 * time.Second
-
 // Deregister starts a call for the changes' deregistrations. It may wait for as long as their deadlines allow (package budget).
 func (c *Calls) Deregister(changes Changes) time.Duration {
 	now := c.Clock.Now()
@@ -57,8 +54,8 @@ func (g *Group) newDeregistrations(now time.Time) (some bool, wait time.Duration
 		if _, old := g.unanswered[id]; old {
 			continue
 		}
-		if left := d.Deadline.Sub(now.Add(together)); repeats && d.Stays && left > 0 {
-			wait = retry.Soonest(wait, left)
+		if repeats && d.staysPast(now) {
+			wait = retry.Soonest(wait, d.Deadline.Sub(now.Add(together)))
 		} else {
 			some = true
 		}
@@ -83,7 +80,7 @@ func (g *Group) dueDeregistrations(now time.Time) (due Deregistrations, waits bo
 	due, waits = Deregistrations{}, true
 	for id, d := range g.deregistration.pending {
 		waits = waits && d.Stays
-		if !d.Stays || !d.Deadline.After(now.Add(together)) {
+		if !d.staysPast(now) {
 			due[id] = d
 		}
 	}
@@ -91,12 +88,6 @@ func (g *Group) dueDeregistrations(now time.Time) (due Deregistrations, waits bo
 		return g.deregistration.pending, true
 	}
 	return due, false
-}
-
-// byDeadline has the earliest deadlines go first.
-func byDeadline(s sender[Deregistration]) sender[Deregistration] {
-	s.order = func(a, b Deregistration) int { return a.Deadline.Compare(b.Deadline) }
-	return s
 }
 
 // firstDeadline is the earliest, zero when one of them should go at once.
@@ -181,7 +172,7 @@ func (g *Group) takeDeregistrations(ctx context.Context, now time.Time) (Deregis
 	if _, waits := g.dueDeregistrations(now); waits {
 		latest = firstDeadline(s.pending) // the call is made for that one, when calls are short maybe before it is due
 	}
-	maps.DeleteFunc(s.pending, func(_ elbv2.Target, d Deregistration) bool { return d.Stays && d.Deadline.After(latest.Add(together)) })
+	maps.DeleteFunc(s.pending, func(_ elbv2.Target, d Deregistration) bool { return d.staysPast(latest) })
 	g.unanswered = maps.Clone(s.pending)
 	named := map[elbv2.Target]string{}
 	batch := s.take(func(id elbv2.Target, _ Deregistration) bool {

@@ -53,8 +53,8 @@ func New(binding *v1beta1.TargetGroupBinding, subnets *Subnets, now time.Time) *
 		health:         health{Slot: slot(retry.MaxUrgentBackoff)},
 		settings:       settings{Slot: slot(retry.MaxBackoff)},
 		tag:            tag{Slot: slot(retry.MaxBackoff)},
-		registration:   newSender[types.UID](retry.MaxBackoff),
-		deregistration: byDeadline(newSender[Deregistration](retry.MaxUrgentBackoff)),
+		registration:   newSender[types.UID](retry.MaxBackoff, nil),
+		deregistration: newSender(retry.MaxUrgentBackoff, sooner),
 		zones:          zones{vpc: binding.Spec.VpcID, subnets: subnets},
 	}
 	if facts := binding.Status.TargetGroup; facts != nil {

@@ -307,7 +307,7 @@ func TestHealthOfAnswersForOnePodOnly(t *testing.T) {
 
 // What AWS has refused goes apart from what comes new, which must not wait for the halving.
 func TestSenderKeepsRejectedTargetsApart(t *testing.T) {
-	s := newSender[types.UID](time.Second)
+	s := newSender[types.UID](time.Second, nil)
 	s.limits[one], s.limits[two] = 4, 4
 	s.pending = Registrations{one: "a", two: "b", three: "c"}
 	first := s.take(func(elbv2.Target, types.UID) bool { return true })

@@ -44,8 +44,8 @@ type rejected struct {
 // sender backs off then, as cutting on and on would use up the budget of all groups.
 const maxRejections = 16
 
-func newSender[V any](maxBackoff time.Duration) sender[V] {
-	return sender[V]{Slot: slot(maxBackoff), limits: map[elbv2.Target]int{}, isolated: map[elbv2.Target]*rejected{}}
+func newSender[V any](maxBackoff time.Duration, order func(a, b V) int) sender[V] {
+	return sender[V]{Slot: slot(maxBackoff), order: order, limits: map[elbv2.Target]int{}, isolated: map[elbv2.Target]*rejected{}}
 }
 
 // plan takes what a pass wants sent for a generation of the spec, and says when more of it will be due; 0 when all is, or nothing more.

@@ -31,7 +31,7 @@ func TestQueuedCallGivesWayToAMoreUrgentOne(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := &Calls{Env: &Env{Context: t.Context(), Requeue: func(types.NamespacedName) {}}, Group: emptyGroup()}
-			s, began := newSender[types.UID](time.Second), make(chan context.Context, 1)
+			s, began := newSender[types.UID](time.Second, nil), make(chan context.Context, 1)
 			waits := func(ctx context.Context, _ budget.Urgency) {
 				began <- ctx
 				<-ctx.Done()
