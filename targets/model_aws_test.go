@@ -130,6 +130,11 @@ func (a *modelAWS) begin(operation, arn string) modelFault {
 	if g := a.groups[arn]; g != nil {
 		g.calls = append(g.calls, modelCall{operation, time.Now()})
 	}
+	return a.fault(operation)
+}
+
+// fault is that of the operation's calls now. It is called with the lock held.
+func (a *modelAWS) fault(operation string) modelFault {
 	for _, op := range []string{"", operation} {
 		if fault := a.faults[op]; time.Now().Before(fault.until) {
 			return fault

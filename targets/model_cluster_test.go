@@ -33,6 +33,7 @@ const (
 type modelPod struct {
 	podShape
 	address   string
+	twins     types.UID // the same for all that have lived at the address at the same time: of the first one
 	born      time.Time
 	placed    time.Time     // when it got its address
 	ready     bool          // its probes pass

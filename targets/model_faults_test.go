@@ -50,7 +50,7 @@ func (m *model) createPod(s step, shape podShape) {
 	m.addPod(shape, app, name, address, node)
 }
 
-func (m *model) addPod(shape podShape, app, name, address, node string) {
+func (m *model) addPod(shape podShape, app, name, address, node string) *modelPod {
 	pod := &corev1.Pod{ObjectMeta: shopMeta(name)}
 	pod.CreationTimestamp = metav1.NewTime(time.Now().Truncate(time.Second))
 	pod.UID, pod.Labels = m.uid(name), map[string]string{"app": app, "version": shape.version}
@@ -63,8 +63,10 @@ func (m *model) addPod(shape podShape, app, name, address, node string) {
 	if shape.gated {
 		pod.Spec.ReadinessGates = m.admitted(pod)
 	}
-	m.pods[pod.UID] = &modelPod{podShape: shape, address: address, born: time.Now(), ready: true}
+	p := &modelPod{podShape: shape, address: address, twins: pod.UID, born: time.Now(), ready: true}
+	m.pods[pod.UID] = p
 	m.store.put(pod)
+	return p
 }
 
 // createTwin makes a second pod at the address and port of one that lives: in the host network, with SO_REUSEPORT. Neither sleeps: when
@@ -75,7 +77,8 @@ func createTwin(m *model, s step) {
 		name := fmt.Sprintf("%s-%d", app, s.b%6)
 		sleeps := m.pods[pod.UID].sleep > 0
 		if stored[*corev1.Pod](m.store, "shop", name) == nil && live(pod) && !sleeps && !without("twins") {
-			m.addPod(shapeOf(s), app, name, m.pods[pod.UID].address, pod.Spec.NodeName)
+			twin := m.pods[pod.UID]
+			m.addPod(shapeOf(s), app, name, twin.address, pod.Spec.NodeName).twins = twin.twins
 		}
 	})
 }
@@ -160,7 +163,7 @@ func markNode(m *model, s step) {
 // failAWS has calls fail for some seconds.
 func failAWS(m *model, s step) {
 	operations := []string{"", "RegisterTargets", "DeregisterTargets", "DescribeTargetHealth", "DescribeTargetGroups"}
-	kinds := []string{"throttle", "internal", "denied", "lateEffect", "lost", "late"}
+	kinds := []string{"throttle", "internal", "denied", "lateEffect", "lost", "late", "omits"}
 	m.aws.mu.Lock()
 	defer m.aws.mu.Unlock()
 	until := time.Now().Add(time.Duration(1+s.c%20) * time.Second)

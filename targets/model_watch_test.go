@@ -312,12 +312,8 @@ func (m *model) foundHealthy(pod *corev1.Pod, _ string) bool {
 	return false
 }
 
-// isTwin reports whether another pod lives at the pod's address: a check cannot tell them apart.
+// isTwin reports whether the pod lives or has lived at that address beside the other: a check cannot tell them apart.
 func (m *model) isTwin(pod *corev1.Pod, uid types.UID) bool {
-	for _, other := range listOf[*corev1.Pod](m.store) {
-		if other.UID == uid {
-			return len(other.Status.PodIPs) > 0 && other.Status.PodIPs[0].IP == pod.Status.PodIPs[0].IP
-		}
-	}
-	return false
+	other := m.pods[uid]
+	return other != nil && other.twins == m.pods[pod.UID].twins
 }

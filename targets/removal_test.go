@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/smithy-go"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/targetgroup"
@@ -184,6 +186,49 @@ func TestPodThatLeavesStaysUntilItIsReplacedOrDue(t *testing.T) {
 					t.Errorf("deregistered %s after the deletion, want from %s to %s", took, tc.within[0], tc.within[1])
 				}
 			}, a, c, fresh, newSlice("web-1", a, c, fresh))
+		})
+	}
+}
+
+// A reading may leave a target out that is there. Its pod takes it along all the same when it leaves: nobody else would.
+func TestTargetThatNoReadingShowsLeavesWithItsPod(t *testing.T) {
+	for name, leave := range map[string]func(b *bed, pod *corev1.Pod, leaving terminating){
+		"deleted": func(_ *bed, pod *corev1.Pod, leaving terminating) {
+			leaving.till[pod.Name] = ptr.To(metav1.NewTime(time.Now().Add(time.Minute)))
+		},
+		"deleted without grace": func(b *bed, pod *corev1.Pod, _ terminating) {
+			b.must(b.cluster.Delete(t.Context(), pod))
+			b.must(b.cluster.Delete(t.Context(), newSlice("web-1", pod)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod("web-0", "10.0.0.1")
+			inBed(t, func(b *bed) {
+				leaving := terminating{b.kube.Client, map[string]*metav1.Time{}, 60}
+				b.kube.Client = leaving
+				b.settle()
+				b.aws.SetHealth(testARN, one, healthy)
+				b.after(targetgroup.SettleTime + time.Second)
+				b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
+					if call.Operation == "RegisterTargets" { // else it is there again at once
+						return &smithy.GenericAPIError{Code: "Throttling"}
+					}
+					return nil
+				}
+				b.aws.Forget(testARN, one)
+				b.after(testDrift)
+				b.after(plan.PollUnsettled)
+				leave(b, pod, leaving)
+				b.after(time.Second)
+				if calls := b.aws.Calls("DeregisterTargets"); len(calls) != 1 {
+					t.Errorf("%d deregistrations, want one: %v", len(calls), calls)
+				}
+				b.after(testDrift)
+				b.after(testDrift)
+				if calls := b.aws.Calls("DeregisterTargets"); len(calls) != 1 {
+					t.Errorf("%d deregistrations in the end, want one: %v", len(calls), calls)
+				}
+			}, pod, newSlice("web-1", pod))
 		})
 	}
 }

@@ -169,9 +169,10 @@ func (p *Plan) addWanted(in Input) {
 		if ep.State != endpoints.Desired || t.UnderWay() {
 			continue
 		}
-		if t.Presence != targetgroup.Registered {
+		switch {
+		case !t.IsIn(), t.IsMissing() && t.Owner == ep.UID:
 			p.Register[target] = ep.UID
-		} else if t.Owner != ep.UID {
+		case t.Owner != ep.UID:
 			p.addTaken(target, ep, t)
 		}
 	}
@@ -196,7 +197,7 @@ func (p *Plan) addTaken(target elbv2.Target, ep endpoints.Endpoint, t targetgrou
 func (p *Plan) addReused(in Input) {
 	for target, ep := range in.Endpoints {
 		t := in.Group.Targets[target]
-		reused := t.Presence == targetgroup.Registered && t.Owner != "" && t.Owner != ep.UID && !inheritable(t, ep)
+		reused := t.IsIn() && t.Owner != "" && t.Owner != ep.UID && !inheritable(t, ep)
 		decided := ep.State != endpoints.Undetermined && ep.State != endpoints.Terminating
 		if reused && decided && !t.Registering && t.Leavable() && in.Mine(target) {
 			p.Deregister[target] = targetgroup.Deregistration{Why: whyReused}
@@ -209,7 +210,7 @@ func (p *Plan) addReused(in Input) {
 func (p *Plan) addUnexplained(in Input) {
 	for target, t := range in.Group.Targets {
 		_, explained := in.Endpoints[target]
-		if explained || t.Presence != targetgroup.Registered || t.UnderWay() || !in.Mine(target) {
+		if explained || !t.IsIn() || t.UnderWay() || !in.Mine(target) {
 			continue
 		}
 		confirmed := !t.UnexplainedAt.IsZero() && t.ReadAt.After(t.UnexplainedAt)

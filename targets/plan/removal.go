@@ -145,7 +145,7 @@ func (in Input) replacementsHealthy(since time.Time) bool {
 func (in Input) removable(s endpoints.State) map[elbv2.Target]endpoints.Endpoint {
 	out := map[elbv2.Target]endpoints.Endpoint{}
 	for target, ep := range in.Endpoints {
-		if t := in.Group.Targets[target]; ep.State == s && t.Presence == targetgroup.Registered && t.Leavable() && in.Mine(target) {
+		if t := in.Group.Targets[target]; ep.State == s && t.IsIn() && t.Leavable() && in.Mine(target) {
 			out[target] = ep
 		}
 	}

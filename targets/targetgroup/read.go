@@ -120,12 +120,16 @@ func (s *seen) readTarget(id elbv2.Target, started time.Time, h elbv2.Health, sh
 	if !known || t.outweighs(started, shown, h) {
 		return
 	}
-	if t.Presence == Registered && t.Owner != "" && !t.AskedOut && (!shown || h.State == elbv2.StateDraining) {
+	ours := t.Owner != "" && !t.AskedOut
+	if t.Presence == Registered && ours && (!shown || h.State == elbv2.StateDraining) {
 		s.lost = append(s.lost, id)
 	}
-	if !shown {
+	switch {
+	case shown:
+		t.read(started, h)
+	case ours: // readings have left targets out that were there: it is deregistered with its pod, wherever it is
+		t.Presence, t.Health = Absent, elbv2.Health{}
+	default:
 		delete(s.targets, id)
-		return
 	}
-	t.read(started, h)
 }

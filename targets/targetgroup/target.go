@@ -120,9 +120,15 @@ func (t Target) WaitsSince() time.Time {
 	return t.OwnedAt
 }
 
+// IsIn reports whether the target is in the group as far as we know: readings may leave it out although it is there.
+func (t Target) IsIn() bool { return t.Presence == Registered || t.IsMissing() }
+
+// IsMissing reports whether readings do not show the target although it was registered, and not deregistered by us.
+func (t Target) IsMissing() bool { return t.Presence == Absent && t.Owner != "" }
+
 // MayBeIn reports whether the target is in the group, or may be after a call that failed.
 func (t Target) MayBeIn() bool {
-	return t.Presence == Registered || !t.FailedAt.IsZero()
+	return t.IsIn() || !t.FailedAt.IsZero()
 }
 
 // isOut reports whether the target drains, and no registration is under way or was not answered that may have brought it back.
