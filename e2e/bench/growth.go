@@ -33,7 +33,7 @@ func (s *stage) grow(ctx context.Context) error {
 	if err := s.forAll(ctx, s.bed.Deploy); err != nil {
 		return err
 	}
-	incomplete := s.awaitPods(ctx, oldVersion, deployTimeout)
+	incomplete := s.awaitPods(ctx, oldVersion, deployTimeout*time.Duration(max(fewPods, s.pods()))/fewPods)
 	s.growthFigures(begin)
 	end, err := s.mark()
 	if err := errors.Join(incomplete, err); err != nil {

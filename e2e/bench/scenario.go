@@ -18,10 +18,12 @@ import (
 
 const (
 	checkInterval = 5 // seconds between health checks
-	// growthBindings is how many bindings the pods of a growth run are spread over.
+	// growthBindings is how many bindings the pods of a growth run are spread over, manyBindings where they are more than fewPods.
 	growthBindings = 100
+	manyBindings   = 500
+	fewPods        = 5000
 	// podsPerNode leaves room on the nodes of the test bed, which take 500.
-	podsPerNode = 450
+	podsPerNode = 480
 )
 
 // scenario is one thing to run.
@@ -68,11 +70,18 @@ var scenarios = []scenario{
 
 // growth is the scenario in which that many pods are deployed at once.
 func growth(pods int) scenario {
-	bindings := min(growthBindings, pods)
+	bindings := bindingsFor(pods)
 	return scenario{
 		Name: fmt.Sprintf("growth-%d", pods), Title: "all pods are deployed at once, a namespace each; then kill -9 and restart",
 		Bindings: bindings, Replicas: pods / bindings, Growth: true, Unprobed: true,
 	}
+}
+
+func bindingsFor(pods int) int {
+	if pods > fewPods {
+		return manyBindings
+	}
+	return min(growthBindings, pods)
 }
 
 // inOneNamespace is the same with all bindings and pods in one.
@@ -162,8 +171,9 @@ func choose(names, sizes string) ([]scenario, error) {
 	}
 	for _, size := range list(sizes) {
 		pods, err := strconv.Atoi(size)
-		if err != nil || pods < 1 || pods > growthBindings && pods%growthBindings != 0 {
-			return nil, fmt.Errorf("a growth run has 1 to %d pods or a multiple of that, not %q", growthBindings, size)
+		if err != nil || pods < 1 || pods%bindingsFor(pods) != 0 {
+			return nil, fmt.Errorf("a growth run has 1 to %d pods, a multiple of that, or more than %d and a multiple of %d, not %q",
+				growthBindings, fewPods, manyBindings, size)
 		}
 		chosen = append(chosen, growth(pods), growth(pods).inOneNamespace())
 	}

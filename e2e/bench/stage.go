@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	deployTimeout = 4 * time.Minute
+	deployTimeout = 4 * time.Minute // for fewPods
 	// settledAfter is how long AWS must not be called until everything is settled and all token buckets are full again:
 	// the largest takes 5 s.
 	settledAfter  = 6 * time.Second
