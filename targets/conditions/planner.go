@@ -154,6 +154,8 @@ func (p *planner) waiting(pod *corev1.Pod, ep endpoints.Endpoint, t targetgroup.
 			elbv2.DescriptionRegistrationInProgress, later(t.OwnedAt, t.Since)), true
 	case ep.State == endpoints.Terminating:
 		return readiness.NodeLeaving(), true
+	case ep.State == endpoints.Undetermined: // its target is in the group, for whatever reason
+		return p.detachedHealth(pod)
 	}
 	return p.obstacle(pod, ep.Target)
 }
@@ -196,6 +198,11 @@ func (p *planner) findObstacles() map[elbv2.Target]readiness.Health {
 			failed(target, why)
 		}
 	}
+	for target := range p.Plan.Deregister {
+		if why := refusalIn(p.Group.Deregistration, target); why != "" && p.Resolution.Endpoints[target].State == endpoints.Desired {
+			failed(target, "The target is still registered for an earlier pod at the address: "+why)
+		}
+	}
 	for target := range p.Plan.LeftOut {
 		out[target] = readiness.TargetGroupFull(p.Policy.GroupFull())
 	}
@@ -217,16 +224,22 @@ func (p *planner) unread() bool { return p.Group.ReadingFailure != nil && !p.Gro
 
 // refusal is why a target that is due is not registered, empty when nothing is known to be in the way.
 func (p *planner) refusal(target elbv2.Target) string {
-	switch sent := p.Group.Registration; {
-	case sent.Refusals[target] != "":
-		return sent.Refusals[target]
-	case sent.Err != nil:
-		return awserr.Message(sent.Err)
+	switch why := refusalIn(p.Group.Registration, target); {
+	case why != "":
+		return why
 	case p.ClaimFailure != nil:
 		return p.ClaimFailure.Error()
 	default:
 		return p.Group.Targets[target].Refusal
 	}
+}
+
+// refusalIn is why the last call of that kind failed for the target, empty when it did not.
+func refusalIn(sent targetgroup.SenderState, target elbv2.Target) string {
+	if sent.Refusals[target] == "" && sent.Err != nil {
+		return awserr.Message(sent.Err)
+	}
+	return sent.Refusals[target]
 }
 
 // detachedHealth is what a gate has to say whose pod is not, or no longer, among the endpoints of the Service.

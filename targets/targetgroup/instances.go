@@ -15,7 +15,7 @@ func (g *Group) InstancesLeft(instances map[string]bool, everRead bool) (left ma
 	}
 	left = map[string]bool{}
 	for id, t := range g.seen.targets {
-		if instances[id.ID] && (t.MayBeIn() || t.Presence == Draining || t.UnderWay()) {
+		if instances[id.ID] && t.isThere() {
 			left[id.ID] = true
 		}
 	}

@@ -5,7 +5,6 @@ package targetgroup
 
 import (
 	"iter"
-	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -131,6 +130,9 @@ func (t Target) MayBeIn() bool {
 	return t.IsIn() || !t.FailedAt.IsZero()
 }
 
+// isThere reports whether the target is in the group, drains, or may be in it now or soon. AWS may have refused to register any other.
+func (t Target) isThere() bool { return t.MayBeIn() || t.Presence == Draining || t.UnderWay() }
+
 // isOut reports whether the target drains, and no registration is under way or was not answered that may have brought it back.
 func (t Target) isOut() bool { return t.Presence == Draining && !t.Registering && !t.MayBeIn() }
 
@@ -213,7 +215,15 @@ type Targets map[elbv2.Target]Target
 func (t Targets) Len() int { return len(t) }
 
 // Targets implements endpoints.Group.
-func (t Targets) Targets() iter.Seq[elbv2.Target] { return maps.Keys(t) }
+func (t Targets) Targets() iter.Seq[elbv2.Target] {
+	return func(yield func(elbv2.Target) bool) {
+		for id, target := range t {
+			if target.isThere() && !yield(id) {
+				return
+			}
+		}
+	}
+}
 
 // Draining implements endpoints.Group.
 func (t Targets) Draining(target elbv2.Target) bool { return t[target].Presence == Draining }
