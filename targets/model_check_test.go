@@ -98,7 +98,7 @@ func (m *model) checkGroup(b *watched, g *modelGroup, calm calm) {
 			time.Since(t.registeredAt) > modelOpening+30*time.Second && closedGate(b, c):
 			w.breaksLocked("the gate of %s for %s is closed, healthy for %s", c.uid, b.Name, w.held(fact(b.UID, string(c.uid), "healthy")))
 		}
-		if !in && c.kind == claimWanted && held > modelLie && time.Since(g.touched) > testDrift+time.Minute &&
+		if calm.rest && !in && c.kind == claimWanted && held > modelLie && time.Since(g.touched) > testDrift+time.Minute &&
 			apimeta.IsStatusConditionTrue(b.Status.Conditions, v1beta1.ConditionReady) {
 			w.holds(fact(b.UID, "lie"))
 		}

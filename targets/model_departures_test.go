@@ -110,8 +110,8 @@ const (
 func noticeNode(m *model, s step) {
 	name := nodeName(s.a)
 	if !hasTaint(stored[*corev1.Node](m.store, "", name), modelSpotTaint) {
-		m.nodes[name].noticeAt = time.Now().Add(m.lagOf("Node"))
 		m.taint(name, modelSpotTaint)
+		m.nodes[name].noticeAt = m.seenAt("Node")
 	}
 }
 
@@ -138,13 +138,11 @@ func hasTaint(node *corev1.Node, key string) bool {
 	return node != nil && slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
 }
 
-func (m *model) lagOf(kind string) time.Duration {
-	m.store.mu.Lock()
-	defer m.store.mu.Unlock()
-	if time.Now().Before(m.lagUntil[kind]) {
-		return m.lag[kind]
-	}
-	return 0
+// seenAt is when the registrar sees the last change of a kind: each kind in order, so maybe with an earlier one.
+func (m *model) seenAt(kind string) time.Time {
+	m.cache.mu.Lock()
+	defer m.cache.mu.Unlock()
+	return m.cache.lastAt[kind]
 }
 
 // tickEnd is what becomes of a node that has a taint.

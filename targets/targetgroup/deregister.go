@@ -203,7 +203,8 @@ func (g *Group) deregisterDone(batch Deregistrations, now time.Time, err error) 
 		if err != nil {
 			t.Crossed = false // nothing is known to have been sent
 			t.AskedOut = !awserr.HadNoEffect(err)
-			if t.Presence == Absent && !g.seen.readAt.IsZero() { // what the reading has shown of it did not count
+			notCounted := t.Presence == Absent && !g.seen.readAt.IsZero() // what the reading has shown of it
+			if notCounted || t.Presence == Registered && t.AskedOut {
 				t.FailedAt = now
 			}
 		}

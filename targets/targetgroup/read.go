@@ -128,7 +128,7 @@ func (s *seen) readTarget(id elbv2.Target, started time.Time, h elbv2.Health, sh
 	case shown:
 		t.read(started, h)
 	case ours: // readings have left targets out that were there: it is deregistered with its pod, wherever it is
-		t.Presence, t.Health = Absent, elbv2.Health{}
+		t.Presence, t.Health, t.FailedAt = Absent, elbv2.Health{}, time.Time{}
 	default:
 		delete(s.targets, id)
 	}
