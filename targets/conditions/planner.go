@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
@@ -152,12 +151,8 @@ func (p *planner) waiting(pod *corev1.Pod, ep endpoints.Endpoint, t targetgroup.
 	case isOurs:
 		return readiness.FromTarget(string(elbv2.StateInitial), elbv2.ReasonRegistrationInProgress,
 			elbv2.DescriptionRegistrationInProgress, later(t.OwnedAt, t.Since)), true
-	case ep.State == endpoints.Terminating:
-		return readiness.NodeLeaving(), true
-	case ep.State == endpoints.Undetermined: // its target is in the group, for whatever reason
-		return p.detachedHealth(pod)
 	}
-	return p.obstacle(pod, ep.Target)
+	return p.unregistered(pod, ep)
 }
 
 // waited is how long a pod has been at its gate: since its registration or, where gates are closed again, since its own was.
@@ -173,73 +168,6 @@ func (p *planner) waited(pod *corev1.Pod, t targetgroup.Target) time.Duration {
 func (p *planner) unattached(t targetgroup.Target, h elbv2.Health) bool {
 	return p.Policy.ReadyWhenUnattached && h.NotInUse() &&
 		p.Group.Settings != nil && p.Group.Settings.LoadBalancers == 0 && !p.Group.SettingsReadAt.Before(t.Since)
-}
-
-// obstacle is what a gate has to say whose pod's target is not registered.
-func (p *planner) obstacle(pod *corev1.Pod, target elbv2.Target) (readiness.Health, bool) {
-	if _, withheld := p.Plan.Withheld[target]; withheld && p.Hold.IsFinal() && p.lasts(pod, notAllowed) {
-		return readiness.Released(readiness.ReasonConsentMissing, events.Cut(p.Hold.Message)), true
-	}
-	obstacle, ok := p.obstacles[target]
-	return obstacle, ok
-}
-
-// findObstacles are the targets that cannot be registered now, and why. Before the first reading nothing is registered.
-func (p *planner) findObstacles() map[elbv2.Target]readiness.Health {
-	out := map[elbv2.Target]readiness.Health{}
-	failed := func(target elbv2.Target, why string) { out[target] = readiness.RegistrationFailed(events.Cut(why)) }
-	for target, ep := range p.Resolution.Endpoints {
-		if p.unread() && ep.State == endpoints.Desired {
-			failed(target, awserr.Message(p.Group.ReadingFailure))
-		}
-	}
-	for target := range p.Plan.Register {
-		if why := p.refusal(target); why != "" {
-			failed(target, why)
-		}
-	}
-	for target := range p.Plan.Deregister {
-		if why := refusalIn(p.Group.Deregistration, target); why != "" && p.Resolution.Endpoints[target].State == endpoints.Desired {
-			failed(target, "The target is still registered for an earlier pod at the address: "+why)
-		}
-	}
-	for target := range p.Plan.LeftOut {
-		out[target] = readiness.TargetGroupFull(p.Policy.GroupFull())
-	}
-	for target := range p.Plan.Adopt {
-		if p.ClaimFailure != nil {
-			failed(target, p.ClaimFailure.Error())
-		}
-	}
-	for target := range p.Plan.Withheld {
-		if p.Hold.Message != "" {
-			failed(target, p.Hold.Message)
-		}
-	}
-	return out
-}
-
-// unread reports whether the group cannot be read, and never was.
-func (p *planner) unread() bool { return p.Group.ReadingFailure != nil && !p.Group.Complete() }
-
-// refusal is why a target that is due is not registered, empty when nothing is known to be in the way.
-func (p *planner) refusal(target elbv2.Target) string {
-	switch why := refusalIn(p.Group.Registration, target); {
-	case why != "":
-		return why
-	case p.ClaimFailure != nil:
-		return p.ClaimFailure.Error()
-	default:
-		return p.Group.Targets[target].Refusal
-	}
-}
-
-// refusalIn is why the last call of that kind failed for the target, empty when it did not.
-func refusalIn(sent targetgroup.SenderState, target elbv2.Target) string {
-	if sent.Refusals[target] == "" && sent.Err != nil {
-		return awserr.Message(sent.Err)
-	}
-	return sent.Refusals[target]
 }
 
 // detachedHealth is what a gate has to say whose pod is not, or no longer, among the endpoints of the Service.

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/retry"
@@ -196,17 +195,12 @@ func (g *Group) deregisterDone(batch Deregistrations, now time.Time, err error) 
 	for id := range batch {
 		t := g.seen.target(id)
 		t.Deregistering = false
-		if err == nil && !t.Crossed {
+		switch {
+		case err != nil:
+			t.notDeregistered(now, err, !g.seen.readAt.IsZero())
+		case !t.Crossed:
 			t.answered(now, Draining)
 			t.own("", time.Time{})
-		}
-		if err != nil {
-			t.Crossed = false // nothing is known to have been sent
-			t.AskedOut = !awserr.HadNoEffect(err)
-			notCounted := t.Presence == Absent && !g.seen.readAt.IsZero() // what the reading has shown of it
-			if notCounted || t.Presence == Registered && t.AskedOut {
-				t.FailedAt = now
-			}
 		}
 	}
 	switch {

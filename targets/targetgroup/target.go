@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/endpoints"
 )
@@ -91,6 +92,16 @@ func (t *Target) failed(now time.Time, uid types.UID, refusal string) {
 	t.FailedAt, t.Refusal = now, refusal
 	if t.Presence == Absent {
 		t.Tried = uid
+	}
+}
+
+// notDeregistered notes that AWS has not accepted a deregistration, or has not said so. Whether the target is in the group is open then if
+// it was, or if a reading came meanwhile: what that has shown of the target did not count.
+func (t *Target) notDeregistered(now time.Time, err error, groupRead bool) {
+	t.Crossed = false // nothing is known to have been sent
+	t.AskedOut = !awserr.HadNoEffect(err)
+	if t.Presence == Registered && t.AskedOut || t.Presence == Absent && groupRead {
+		t.FailedAt = now
 	}
 }
 
