@@ -11,21 +11,62 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
+// held is what stays as it is seen, while members are held.
+type held struct {
+	any     bool // a member is held
+	members []stack.Member
+	groups  map[string]int // by ARN: the place in members of the held one whose target group it is
+}
+
+// findHeld finds the target groups of held members. One that a good member wants is its own; of several held members that it may belong
+// to it is that with the longest name.
+func findHeld(wanted, seen *stack.Stack) held {
+	h := held{members: wanted.Members, groups: map[string]int{}}
+	for _, group := range seen.TargetGroups {
+		if slices.ContainsFunc(wanted.TargetGroups, func(g stack.TargetGroup) bool { return g.Part == group.Part }) {
+			continue
+		}
+		longest := 0
+		for i, member := range h.members {
+			prefix := member.Name + "-"
+			if member.Held && strings.HasPrefix(group.Part, prefix) && len(prefix) > longest {
+				h.groups[group.ARN], longest = i, len(prefix)
+			}
+		}
+	}
+	h.any = slices.ContainsFunc(h.members, func(m stack.Member) bool { return m.Held })
+	return h
+}
+
+// has says whether a target group is a held member's.
+func (h held) has(arn string) bool { _, held := h.groups[arn]; return held }
+
+// count is how many held target groups a load balancer has.
+func (h held) count(groups []stack.TargetGroup, balancer string) int {
+	n := 0
+	for _, group := range groups {
+		if h.has(group.ARN) && slices.Contains(group.LoadBalancers, balancer) {
+			n++
+		}
+	}
+	return n
+}
+
 // keepsPort says whether a held member listens on a port, or may do so, as its ports are not known.
-func (p *planner) keepsPort(port int32) bool {
-	return slices.ContainsFunc(p.wanted.Members, func(m stack.Member) bool {
+func (h held) keepsPort(port int32) bool {
+	return slices.ContainsFunc(h.members, func(m stack.Member) bool {
 		return m.Held && (len(m.Ports) == 0 || slices.Contains(m.Ports, port))
 	})
 }
 
-// isForHeld says whether a rule sends to a target group of a held member.
-func (p *planner) isForHeld(rule *stack.Rule) bool { return rule != nil && p.heldOf(rule.Action) >= 0 }
+// hasRule says whether a rule sends to a target group of a held member.
+func (h held) hasRule(rule *stack.Rule) bool { return rule != nil && h.of(rule.Action) >= 0 }
 
-// heldOf is the place of the held member to which an action sends, -1 for none.
-func (p *planner) heldOf(action stack.Action) int {
+// of is the place of the held member to which an action sends, -1 for none.
+func (h held) of(action stack.Action) int {
 	if action.Forward != nil {
 		for _, group := range action.Forward.Groups {
-			if member, held := p.held[group.Group.ID]; held {
+			if member, held := h.groups[group.Group.ID]; held {
 				return member
 			}
 		}
@@ -33,20 +74,20 @@ func (p *planner) heldOf(action stack.Action) int {
 	return -1
 }
 
-// placeHeld puts the rules of held members where these stand among the members: before the first rule of a later member.
-func (p *planner) placeHeld(l *listener, held []*stack.Rule) {
+// place puts the rules of held members where these stand among the members: before the first rule of a later member.
+func (h held) place(l *listener, rules []*stack.Rule) {
 	order := map[string]int{}
-	for i, member := range p.wanted.Members {
+	for i, member := range h.members {
 		order[member.Name] = i
 	}
 	member := func(at *place) int {
 		if at.final.Owner == "" && at.seen != nil {
-			return p.heldOf(at.final.Action)
+			return h.of(at.final.Action)
 		}
 		return order[at.final.Owner]
 	}
-	for _, rule := range held {
-		i := slices.IndexFunc(l.places, func(at *place) bool { return member(at) > p.heldOf(rule.Action) })
+	for _, rule := range rules {
+		i := slices.IndexFunc(l.places, func(at *place) bool { return member(at) > h.of(rule.Action) })
 		if i < 0 {
 			i = len(l.places)
 		}
@@ -56,27 +97,27 @@ func (p *planner) placeHeld(l *listener, held []*stack.Rule) {
 
 // isKept says whether a rule that nobody can be named for may be a held member's. A new rule for the same requests that a good member
 // wants is there in its stead.
-func (p *planner) isKept(l *listener, rule *stack.Rule) bool {
-	if !p.anyHeld || p.isOurs(rule.Action) {
+func (m *matcher) isKept(l *listener, rule *stack.Rule) bool {
+	if !m.held.any || m.isOurs(rule.Action) {
 		return false
 	}
 	key := conditionsKey(rule.Conditions)
 	return !slices.ContainsFunc(l.places, func(at *place) bool {
-		return (at.seen == nil || p.isBegun(at.seen)) && conditionsKey(at.final.Conditions) == key
+		return (at.seen == nil || m.isBegun(at.seen)) && conditionsKey(at.final.Conditions) == key
 	})
 }
 
 // isBegun says whether a rule was created behind all others by a pass that ended before it could move it up, to the place that its tag
 // names.
-func (p *planner) isBegun(rule *stack.Rule) bool {
-	_, place, _ := strings.Cut(rule.Tags[p.wanted.ID.Kind.ResourceTag()], ":")
+func (m *matcher) isBegun(rule *stack.Rule) bool {
+	_, place, _ := strings.Cut(rule.Tags[m.wanted.ID.Kind.ResourceTag()], ":")
 	number, err := strconv.Atoi(place)
 	return err == nil && number < int(rule.Priority)
 }
 
 // isOurs says whether an action sends to a target group of the stack.
-func (p *planner) isOurs(action stack.Action) bool {
-	return slices.ContainsFunc(p.seen.TargetGroups, func(g stack.TargetGroup) bool {
+func (m *matcher) isOurs(action stack.Action) bool {
+	return slices.ContainsFunc(m.seen.TargetGroups, func(g stack.TargetGroup) bool {
 		return action.Forward != nil && slices.ContainsFunc(action.Forward.Groups, func(w stack.Weighted) bool { return w.Group.ID == g.ARN })
 	})
 }
@@ -94,9 +135,9 @@ func (l *listener) placeBehind(rule *stack.Rule, seen []*stack.Rule) {
 }
 
 // keep is a listener that nobody wants but a held member, as it is seen. Only a default action of a member that is gone goes.
-func (p *planner) keep(seen stack.Listener) stack.Listener {
+func (m *matcher) keep(seen stack.Listener) stack.Listener {
 	seen.Rules, seen.Tags, seen.Attributes = nil, nil, nil
-	if p.behind == (stack.Ref{}) && p.isOurs(seen.Default) && p.heldOf(seen.Default) < 0 {
+	if m.behind == (stack.Ref{}) && m.isOurs(seen.Default) && m.held.of(seen.Default) < 0 {
 		seen.Default = notFound
 	}
 	return seen
@@ -105,12 +146,12 @@ func (p *planner) keep(seen stack.Listener) stack.Listener {
 // notFound is the default action of a listener for which no member wants another.
 var notFound = stack.Action{Fixed: &stack.FixedResponse{Status: "404", ContentType: "text/plain"}}
 
-// holdBack leaves to held members the certificates and the default action that may be theirs.
-func (p *planner) holdBack(wanted stack.Listener, seen *stack.Listener) stack.Listener {
-	if !p.anyHeld {
+// holdBack leaves to held members the certificates and the default action that may be theirs, if the listener is seen.
+func (m *matcher) holdBack(wanted stack.Listener, seen *stack.Listener) stack.Listener {
+	if seen == nil || !m.held.any {
 		return wanted
 	}
-	if p.heldOf(seen.Default) >= 0 || !p.isOurs(seen.Default) {
+	if m.held.of(seen.Default) >= 0 || !m.isOurs(seen.Default) {
 		if actionKey(wanted.Default, byID) == actionKey(notFound, byID) {
 			wanted.Default = seen.Default
 		}

@@ -44,98 +44,22 @@ func (l *listener) sendsTo(group stack.Ref) bool {
 	return has(l.seen.Default, group) || slices.ContainsFunc(l.seen.Rules, func(r stack.Rule) bool { return has(r.Action, group) })
 }
 
-// findListeners matches listeners by their ports, and their rules by content.
-func (p *planner) findListeners() {
-	for _, wanted := range p.wanted.LoadBalancers[0].Listeners {
-		p.listen = append(p.listen, p.findListener(wanted))
-	}
-	if p.balancer == nil {
-		return
-	}
-	for i := range p.balancer.Listeners {
-		seen := &p.balancer.Listeners[i]
-		if slices.ContainsFunc(p.listen, func(l *listener) bool { return l.wanted.Port == seen.Port }) {
-			continue
-		}
-		l := p.listenerOf(p.keep(*seen), seen)
-		forHeld := func(at *place) bool { return p.isForHeld(at.seen) }
-		l.gone = !p.keepsPort(seen.Port) && p.heldOf(seen.Default) < 0 && !slices.ContainsFunc(l.places, forHeld)
-		p.listen = append(p.listen, l)
-	}
+// listenerSteps are the steps to listeners, and to their rules by rules.
+type listenerSteps struct {
+	*view
+	*draft
+	list     []*listener
+	rules    ruleSteps
+	routes   *routes
+	overflow []Overflow
 }
 
-// beginRoutes finds what each rule and default action does first.
-func (p *planner) beginRoutes() {
-	p.findMeanwhile()
-	for _, l := range p.listen {
-		l.route = &route{listener: l, final: stack.Rule{Action: l.wanted.Default}, meanwhile: l.meanwhile}
-		if l.seen != nil {
-			l.route.now = stack.Rule{Action: l.seen.Default}
-		} else {
-			l.route.now = stack.Rule{Action: p.action(l.wanted.Default, stack.Action{}, l.meanwhile, nil)}
-		}
-		for _, at := range l.places {
-			at.now = at.final
-			at.now.Action = p.action(at.final.Action, stack.Action{}, at.meanwhile, nil)
-		}
-	}
-}
-
-func (p *planner) findListener(wanted stack.Listener) *listener {
-	if p.balancer != nil {
-		for i := range p.balancer.Listeners {
-			if seen := &p.balancer.Listeners[i]; seen.Port == wanted.Port {
-				return p.listenerOf(p.holdBack(wanted, seen), seen)
-			}
-		}
-	}
-	return p.listenerOf(wanted, nil)
-}
-
-func (p *planner) listenerOf(wanted stack.Listener, seen *stack.Listener) *listener {
-	l := &listener{wanted: wanted, seen: seen}
-	l.wanted.Default, l.wanted.Rules = p.resolved(wanted.Default), nil
-	for _, rule := range wanted.Rules {
-		rule.Action = p.resolved(rule.Action)
-		l.places = append(l.places, &place{final: rule})
-	}
-	if seen != nil {
-		p.findRules(l)
-	}
-	return l
-}
-
-// findRules matches the rules of a listener, and puts those of held members in their places.
-func (p *planner) findRules(l *listener) {
-	var held, free []*stack.Rule
-	for _, rule := range slices.SortedFunc(slices.Values(l.seen.Rules), byPriority) {
-		if p.isForHeld(&rule) {
-			held = append(held, &rule)
-		} else {
-			free = append(free, &rule)
-		}
-	}
-	match(l.places, free, p.service, p.sendsToFresh)
-	p.placeHeld(l, held)
-	for _, rule := range free {
-		switch {
-		case taken(l.places, rule):
-		case p.isKept(l, rule):
-			l.placeBehind(rule, append(slices.Clone(held), free...))
-		default:
-			l.surplus = append(l.surplus, rule)
-		}
-	}
-}
-
-func byPriority(a, b stack.Rule) int { return cmp.Compare(a.Priority, b.Priority) }
-
-// changeListeners makes all listeners and their rules as they are wanted. What is new is made on all of them before anything is moved or
-// deleted on one: a member may go from one to another, and AWS may refuse what it wants there. At the quota they are changed one by one,
-// those that need room last. Requests for which a target group is to take over go where they went.
-func (p *planner) changeListeners() {
-	room, need := p.options.Rules, 0
-	for _, l := range p.listen {
+// change makes all listeners and their rules as they are wanted. What is new is made on all of them before anything is moved or deleted
+// on one: a member may go from one to another, and AWS may refuse what it wants there. At the quota they are changed one by one, those
+// that need room last. Requests for which a target group is to take over go where they went.
+func (s *listenerSteps) change() {
+	room, need := s.options.Rules, 0
+	for _, l := range s.list {
 		if l.seen != nil {
 			room -= len(l.seen.Rules)
 		}
@@ -143,37 +67,37 @@ func (p *planner) changeListeners() {
 			need += len(l.created())
 		}
 	}
-	order := slices.SortedStableFunc(slices.Values(p.listen), func(a, b *listener) int { return cmp.Compare(a.growth(), b.growth()) })
+	order := slices.SortedStableFunc(slices.Values(s.list), func(a, b *listener) int { return cmp.Compare(a.growth(), b.growth()) })
 	order = slices.DeleteFunc(order, func(l *listener) bool { return l.gone })
 	oneByOne := need > room
 	if oneByOne {
-		room += p.deleteListeners()
+		room += s.delete()
 	}
 	for _, l := range order {
-		l.fit(room, l.seen != nil && actionKey(l.seen.Default, p.service) == actionKey(l.wanted.Default, p.service))
+		l.fit(room, l.seen != nil && actionKey(l.seen.Default, s.services.of) == actionKey(l.wanted.Default, s.services.of))
 		for _, rule := range l.left {
-			p.overflow = append(p.overflow, Overflow{Port: l.wanted.Port, Rule: rule})
+			s.overflow = append(s.overflow, Overflow{Port: l.wanted.Port, Rule: rule})
 		}
 		room -= l.growth()
-		p.extendListener(l)
+		s.extend(l)
 		if oneByOne {
-			p.finishListener(l)
+			s.finish(l)
 		}
 	}
 	for _, l := range order {
 		if !oneByOne {
-			p.finishListener(l)
+			s.finish(l)
 		}
 	}
-	p.deleteListeners()
+	s.delete()
 }
 
-// deleteListeners returns how many rules are deleted with them. One to which a load balancer in front sends stays until that does no more.
-func (p *planner) deleteListeners() int {
+// delete returns how many rules are deleted with them. One to which a load balancer in front sends stays until that does no more.
+func (s *listenerSteps) delete() int {
 	n := 0
-	for _, l := range p.listen {
-		if l.gone && l.seen != nil && !p.isTarget(l.seen.Port) {
-			p.do("no member listens on port "+strconv.Itoa(int(l.seen.Port)), steps.DeleteListener{Listener: l.ref()})
+	for _, l := range s.list {
+		if l.gone && l.seen != nil && !s.isTarget(l.seen.Port) {
+			s.do("no member listens on port "+strconv.Itoa(int(l.seen.Port)), steps.DeleteListener{Listener: l.ref()})
 			n += len(l.seen.Rules)
 			l.seen = nil
 		}
@@ -181,60 +105,59 @@ func (p *planner) deleteListeners() int {
 	return n
 }
 
-// extendListener makes what is new.
-func (p *planner) extendListener(l *listener) {
-	start := len(p.routes)
-	p.routes = append(p.routes, l.route)
+// extend makes what is new.
+func (s *listenerSteps) extend(l *listener) {
 	if l.seen == nil {
-		p.createListener(l)
-		p.createRules(l, 0)
-		return
+		s.create(l)
+		s.rules.create(l, 0)
+	} else {
+		if l.becomes("HTTPS") { // before it has rules that only HTTPS may have
+			s.modify(l)
+		}
+		s.addCertificates(l)
+		s.rules.add(l)
 	}
-	if l.becomes("HTTPS") { // before it has rules that only HTTPS may have
-		p.modifyListener(l)
-	}
-	p.addCertificates(l)
-	p.addRules(l)
-	l.rules = slices.Clone(p.routes[start+1:])
+	l.rules = l.routes()
+	s.routes.list = append(append(s.routes.list, l.route), l.rules...)
 }
 
-// finishListener moves, changes and deletes what there was.
-func (p *planner) finishListener(l *listener) {
+// finish moves, changes and deletes what there was.
+func (s *listenerSteps) finish(l *listener) {
 	if l.seen == nil {
 		return
 	}
 	if l.moved {
-		p.prioritise(l)
+		s.rules.prioritise(l)
 	}
-	p.swap(l.rules, nil)
+	s.routes.swap(l.rules, nil)
 	if l.seen.Protocol == l.wanted.Protocol {
-		p.modifyListener(l)
+		s.modify(l)
 	}
-	p.removeCertificates(l)
-	p.deleteRules(l)
+	s.removeCertificates(l)
+	s.rules.delete(l)
 	if l.becomes("HTTP") {
-		p.modifyListener(l)
+		s.modify(l)
 	}
 	if differ := differing(l.wanted.Attributes, l.wanted.Presets, l.seen.Attributes); len(differ) > 0 {
-		p.do("attributes differ", steps.SetListenerAttributes{Listener: l.ref(), Attributes: differ})
+		s.do("attributes differ", steps.SetListenerAttributes{Listener: l.ref(), Attributes: differ})
 	}
 }
 
-func (p *planner) createListener(l *listener) {
+func (s *listenerSteps) create(l *listener) {
 	why := "a member listens on port " + strconv.Itoa(int(l.wanted.Port))
 	created := l.wanted
 	created.Default = l.route.now.Action
-	p.do(why, steps.CreateListener{LoadBalancer: p.to(), Listener: created})
-	p.addCertificates(l)
+	s.do(why, steps.CreateListener{LoadBalancer: s.to(), Listener: created})
+	s.addCertificates(l)
 	if len(created.Attributes) > 0 {
-		p.do(why, steps.SetListenerAttributes{Listener: l.ref(), Attributes: created.Attributes})
+		s.do(why, steps.SetListenerAttributes{Listener: l.ref(), Attributes: created.Attributes})
 	}
 }
 
-// modifyListener changes the default action as far as it can serve now, and the rest with it.
-func (p *planner) modifyListener(l *listener) {
+// modify changes the default action as far as it can serve now, and the rest with it.
+func (s *listenerSteps) modify(l *listener) {
 	seen, wanted := l.seen, l.wanted
-	wanted.Default = p.action(l.route.final.Action, l.route.now.Action, l.meanwhile, nil)
+	wanted.Default = s.routes.groups.action(l.route.final.Action, l.route.now.Action, l.meanwhile)
 	var why string
 	switch {
 	case seen.Protocol != wanted.Protocol:
@@ -251,7 +174,7 @@ func (p *planner) modifyListener(l *listener) {
 		return
 	}
 	l.route.now.Action = wanted.Default
-	p.do(why, steps.ModifyListener{Listener: l.ref(), To: wanted})
+	s.do(why, steps.ModifyListener{Listener: l.ref(), To: wanted})
 }
 
 func first(list []string) string {
@@ -263,26 +186,33 @@ func first(list []string) string {
 
 // addCertificates adds those for SNI: all, the default one too, as the load balancer does not choose it by the client's kinds of keys
 // otherwise.
-func (p *planner) addCertificates(l *listener) {
+func (s *listenerSteps) addCertificates(l *listener) {
 	if l.wanted.Protocol != "HTTPS" {
 		return
 	}
 	for i, certificate := range l.wanted.Certificates {
 		if l.seen == nil || !slices.Contains(l.seen.Certificates, certificate) {
 			if !slices.Contains(l.wanted.Certificates[:i], certificate) {
-				p.do("the listener does not have it", steps.AddCertificate{Listener: l.ref(), Certificate: certificate})
+				s.do("the listener does not have it", steps.AddCertificate{Listener: l.ref(), Certificate: certificate})
 			}
 		}
 	}
 }
 
-func (p *planner) removeCertificates(l *listener) {
+func (s *listenerSteps) removeCertificates(l *listener) {
 	if l.wanted.Protocol != "HTTPS" || l.seen.Protocol != "HTTPS" {
 		return
 	}
 	for _, certificate := range l.seen.Certificates {
 		if !slices.Contains(l.wanted.Certificates, certificate) {
-			p.do("no member wants it", steps.RemoveCertificate{Listener: l.ref(), Certificate: certificate})
+			s.do("no member wants it", steps.RemoveCertificate{Listener: l.ref(), Certificate: certificate})
 		}
 	}
+}
+
+// isTarget says whether a load balancer in front sends to a port of this one.
+func (s *listenerSteps) isTarget(port int32) bool {
+	return s.seen.Front != nil && slices.ContainsFunc(s.seen.Front.TargetGroups, func(g stack.TargetGroup) bool {
+		return s.balancer != nil && g.Target.ID == s.balancer.ARN && g.TargetPort == port && !s.deleted[g.ARN]
+	})
 }

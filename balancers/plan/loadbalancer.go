@@ -10,82 +10,84 @@ import (
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
-// prepareLoadBalancer creates the load balancer, or changes the one that is seen in place.
-func (p *planner) prepareLoadBalancer() {
-	wanted := p.wanted.LoadBalancers[0]
-	wanted.SecurityGroups = slices.Clone(wanted.SecurityGroups)
-	for i, group := range wanted.SecurityGroups {
-		wanted.SecurityGroups[i] = p.securityGroup(group)
-	}
-	if p.balancer == nil {
-		p.createLoadBalancer(wanted)
+// loadBalancerSteps are the steps to the load balancer that stays or is created.
+type loadBalancerSteps struct {
+	*view
+	*draft
+}
+
+// prepare creates the load balancer, or changes the one that is seen in place.
+func (s loadBalancerSteps) prepare() {
+	wanted := s.withSecurityGroups(s.wanted.LoadBalancers[0])
+	if s.balancer == nil {
+		s.create(wanted)
 		return
 	}
 	if wanted.IPAMPool == "" { // another may need what the pool does not allow
-		p.setIPAMPool(&wanted)
+		s.setIPAMPool(&wanted)
 	}
-	if !sameSet(ids(wanted.SecurityGroups), ids(p.balancer.SecurityGroups)) {
-		p.do("its security groups differ", steps.SetSecurityGroups{LoadBalancer: p.to(), Groups: wanted.SecurityGroups})
+	if !sameSet(ids(wanted.SecurityGroups), ids(s.balancer.SecurityGroups)) {
+		s.do("its security groups differ", steps.SetSecurityGroups{LoadBalancer: s.to(), Groups: wanted.SecurityGroups})
 	}
 	toIPv4 := wanted.AddressType == "ipv4" // then the subnets need no IPv6 any more; else they need it first
 	if toIPv4 {
-		p.setAddressType(&wanted)
+		s.setAddressType(&wanted)
 	}
-	if !sameSet(wanted.Subnets, p.balancer.Subnets) || !sameSet(wanted.Allocations, p.balancer.Allocations) {
-		p.do("its subnets differ", steps.SetSubnets{LoadBalancer: p.to(), Subnets: wanted.Subnets, Allocations: wanted.Allocations})
+	if !sameSet(wanted.Subnets, s.balancer.Subnets) || !sameSet(wanted.Allocations, s.balancer.Allocations) {
+		s.do("its subnets differ", steps.SetSubnets{LoadBalancer: s.to(), Subnets: wanted.Subnets, Allocations: wanted.Allocations})
 	}
 	if !toIPv4 {
-		p.setAddressType(&wanted)
+		s.setAddressType(&wanted)
 	}
-	if differ := differing(wanted.Attributes, wanted.Presets, p.balancer.Attributes); len(differ) > 0 {
-		p.do("attributes differ", steps.SetLoadBalancerAttributes{LoadBalancer: p.to(), Attributes: differ})
+	if differ := differing(wanted.Attributes, wanted.Presets, s.balancer.Attributes); len(differ) > 0 {
+		s.do("attributes differ", steps.SetLoadBalancerAttributes{LoadBalancer: s.to(), Attributes: differ})
 	}
 	if wanted.IPAMPool != "" {
-		p.setIPAMPool(&wanted)
+		s.setIPAMPool(&wanted)
 	}
 }
 
-func (p *planner) setIPAMPool(wanted *stack.LoadBalancer) {
-	if wanted.IPAMPool != p.balancer.IPAMPool {
-		p.do("its pool of addresses differs", steps.SetIPAMPool{LoadBalancer: p.to(), Pool: wanted.IPAMPool})
+func (s loadBalancerSteps) setIPAMPool(wanted *stack.LoadBalancer) {
+	if wanted.IPAMPool != s.balancer.IPAMPool {
+		s.do("its pool of addresses differs", steps.SetIPAMPool{LoadBalancer: s.to(), Pool: wanted.IPAMPool})
 	}
 }
 
 // guard sets the web ACL, the capacity and the protection. AWS takes only active load balancers for them. Where a web ACL takes over from
 // one of WAF Classic it is set first: AWS takes the other one off at that.
-func (p *planner) guard() {
-	wanted, seen := &p.wanted.LoadBalancers[0], p.balancer
+func (s loadBalancerSteps) guard() {
+	wanted, seen := &s.wanted.LoadBalancers[0], s.balancer
 	if seen == nil {
 		seen = &stack.LoadBalancer{WebACL: new(string), ClassicACL: new(string), Capacity: new(int32), Protection: &stack.Protection{}}
 	}
 	set := func(why string, change steps.Change) {
 		if seen.Active {
-			p.do(why, change)
+			s.do(why, change)
 		} else {
-			p.doAfter(steps.Wait{Active: p.to()}, why+", and AWS takes only an active load balancer for it", change)
+			s.doAfter(steps.Wait{Active: s.to()}, why+", and AWS takes only an active load balancer for it", change)
 		}
 	}
 	if differs(wanted.WebACL, seen.WebACL) {
-		set("its web ACL differs", steps.SetWebACL{LoadBalancer: p.to(), WebACL: *wanted.WebACL})
+		set("its web ACL differs", steps.SetWebACL{LoadBalancer: s.to(), WebACL: *wanted.WebACL})
 	}
 	if differs(wanted.ClassicACL, seen.ClassicACL) {
-		set("its web ACL of AWS WAF Classic differs", steps.SetClassicACL{LoadBalancer: p.to(), ID: *wanted.ClassicACL})
+		set("its web ACL of AWS WAF Classic differs", steps.SetClassicACL{LoadBalancer: s.to(), ID: *wanted.ClassicACL})
 	}
 	if differs(wanted.Capacity, seen.Capacity) {
-		set("its capacity differs", steps.SetCapacity{LoadBalancer: p.to(), Units: *wanted.Capacity})
+		set("its capacity differs", steps.SetCapacity{LoadBalancer: s.to(), Units: *wanted.Capacity})
 	}
-	p.protect(seen.Protection, set)
+	s.protect(seen.Protection, set)
 }
 
 // protect sets the protection, if it is known.
-func (p *planner) protect(now *stack.Protection, set func(why string, change steps.Change)) {
-	wanted := p.wanted.LoadBalancers[0].Shield
+func (s loadBalancerSteps) protect(now *stack.Protection, set func(why string, change steps.Change)) {
+	wanted := s.wanted.LoadBalancers[0].Shield
 	switch {
 	case wanted == nil || now == nil:
 	case *wanted && now.ID == "":
-		set("it is not protected", steps.Protect{LoadBalancer: p.to()})
+		set("it is not protected", steps.Protect{LoadBalancer: s.to()})
 	case !*wanted && now.Own:
-		set("no member wants the protection", steps.Unprotect{LoadBalancer: p.to(), ID: now.ID})
+		set("no member wants the protection", steps.Unprotect{LoadBalancer: s.to(), ID: now.ID})
 	}
 }
 
@@ -94,59 +96,26 @@ func differs[T comparable](wanted, seen *T) bool {
 	return wanted != nil && (seen == nil || *seen != *wanted)
 }
 
-func (p *planner) setAddressType(wanted *stack.LoadBalancer) {
-	if wanted.AddressType != p.balancer.AddressType {
-		p.do("its address type differs", steps.SetAddressType{LoadBalancer: p.to(), AddressType: wanted.AddressType})
+func (s loadBalancerSteps) setAddressType(wanted *stack.LoadBalancer) {
+	if wanted.AddressType != s.balancer.AddressType {
+		s.do("its address type differs", steps.SetAddressType{LoadBalancer: s.to(), AddressType: wanted.AddressType})
 	}
 }
 
-func (p *planner) createLoadBalancer(wanted stack.LoadBalancer) {
+func (s loadBalancerSteps) create(wanted stack.LoadBalancer) {
 	why := "it does not exist"
-	if len(p.old) > 0 {
+	if len(s.old) > 0 {
 		why = "it replaces one with another scheme, which cannot be changed"
 	}
 	isTaken := func(b stack.LoadBalancer) bool { return b.Name == wanted.Name }
-	if slices.ContainsFunc(p.old, isTaken) {
+	if slices.ContainsFunc(s.old, isTaken) {
 		wanted.Name = wanted.SpareName
 	}
 	wanted.Listeners = nil
-	p.do(why, steps.CreateLoadBalancer{LoadBalancer: wanted})
+	s.do(why, steps.CreateLoadBalancer{LoadBalancer: wanted})
 	if len(wanted.Attributes) > 0 {
-		p.do(why, steps.SetLoadBalancerAttributes{LoadBalancer: p.to(), Attributes: wanted.Attributes})
+		s.do(why, steps.SetLoadBalancerAttributes{LoadBalancer: s.to(), Attributes: wanted.Attributes})
 	}
-}
-
-// replaceLoadBalancer deletes former load balancers once clients do not come to them any more. While one of them is protected, what it
-// needs stays.
-func (p *planner) replaceLoadBalancer() {
-	if len(p.old) == 0 || p.anyHeld {
-		return
-	}
-	const why = "it replaces one that clients still come to"
-	if p.balancer == nil || !p.balancer.Active {
-		p.doAfter(steps.Wait{Active: p.to()}, why, steps.Nothing{})
-	}
-	for _, g := range p.groups {
-		if g.elsewhere != nil && slices.ContainsFunc(p.routes, func(r *route) bool { return has(r.now.Action, g.ref()) }) {
-			p.doAfter(steps.Wait{Healthy: g.ref(), Instead: seenGroup(g.elsewhere)}, why, steps.Nothing{})
-		}
-	}
-	p.changeFront()
-	for _, balancer := range p.old {
-		ref := balancerRef(&balancer)
-		p.doAfter(steps.Wait{Settled: ref}, "another has replaced it", steps.DeleteLoadBalancer{LoadBalancer: ref})
-		p.release(balancer.ARN)
-	}
-	p.deleteUnused()
-}
-
-// release notes that a load balancer sends to no target group any more.
-func (p *planner) release(balancer string) {
-	groups := slices.Clone(p.seen.TargetGroups)
-	for i := range groups {
-		groups[i].LoadBalancers = slices.DeleteFunc(slices.Clone(groups[i].LoadBalancers), func(arn string) bool { return arn == balancer })
-	}
-	p.seen.TargetGroups = groups
 }
 
 func ids(refs []stack.Ref) []string {

@@ -16,32 +16,33 @@ import (
 // lowest is the lowest priority that a rule can have.
 const lowest = 50000
 
-// addRules creates the new rules of a listener that is seen. If others must be moved, they are created behind all others, then all are
+// ruleSteps are the steps to the rules of a listener.
+type ruleSteps struct {
+	*draft
+	kind stack.Kind
+}
+
+// add creates the new rules of a listener that is seen. If others must be moved, they are created behind all others, then all are
 // moved at once by prioritise, those that are to be deleted behind the rest. A request for which the rules before and after agree meets no
 // other at any time: behind all others a new rule gets only what no rule matched; once all are moved, the first rule that matches is the
 // final one, or, when none is, the one that matched before.
-func (p *planner) addRules(l *listener) {
+func (s ruleSteps) add(l *listener) {
 	if l.moved = l.moves(); !l.moved {
-		p.createRules(l, 0)
+		s.create(l, 0)
 		return
 	}
 	bottom := int32(0)
 	for _, rule := range l.seen.Rules {
 		bottom = max(bottom, rule.Priority)
 	}
-	created := len(l.created())
-	if created == 0 {
-		p.routeSeen(l)
-		return
+	if created := len(l.created()); created > 0 && int(bottom)+created > lowest {
+		bottom = s.compact(l)
 	}
-	if int(bottom)+created > lowest {
-		bottom = p.compact(l)
-	}
-	p.createRules(l, bottom)
+	s.create(l, bottom)
 }
 
 // compact moves the rules up, in their order, for there is no room behind them.
-func (p *planner) compact(l *listener) int32 {
+func (s ruleSteps) compact(l *listener) int32 {
 	list := make([]steps.RulePriority, 0, len(l.seen.Rules))
 	for i, rule := range l.sorted() {
 		if rule.Priority != int32(i+1) {
@@ -49,12 +50,12 @@ func (p *planner) compact(l *listener) int32 {
 		}
 		rule.Priority = int32(i + 1)
 	}
-	p.do("there is no room behind the last rule", steps.SetPriorities{Listener: l.ref(), Priorities: list})
+	s.do("there is no room behind the last rule", steps.SetPriorities{Listener: l.ref(), Priorities: list})
 	return int32(len(l.seen.Rules))
 }
 
-// createRules creates the new rules in their order: at their final priorities when bottom is 0, else behind it.
-func (p *planner) createRules(l *listener, bottom int32) {
+// create creates the new rules in their order: at their final priorities when bottom is 0, else behind it.
+func (s ruleSteps) create(l *listener, bottom int32) {
 	for i, at := range l.places {
 		if at.seen != nil {
 			continue
@@ -64,11 +65,9 @@ func (p *planner) createRules(l *listener, bottom int32) {
 			bottom++
 			rule.Priority = bottom
 		}
-		part := l.part(i)
-		rule.Tags = p.ruleTags(rule.Tags, part)
-		p.do("a member wants it", steps.CreateRule{Listener: l.ref(), Rule: rule, Part: part})
+		rule.Tags = l.ruleTags(i, s.kind)
+		s.do("a member wants it", steps.CreateRule{Listener: l.ref(), Rule: rule, Part: l.part(i)})
 	}
-	p.routeSeen(l)
 }
 
 // part is the resource tag of a rule: its port and its place.
@@ -77,28 +76,29 @@ func (l *listener) part(i int) string {
 }
 
 // ruleTags are the tags of a rule with its place. Rules without tags have no place in them either.
-func (p *planner) ruleTags(tags map[string]string, part string) map[string]string {
-	if tags == nil {
-		return nil
+func (l *listener) ruleTags(i int, kind stack.Kind) map[string]string {
+	tags := maps.Clone(l.places[i].final.Tags)
+	if tags != nil {
+		tags[kind.ResourceTag()] = l.part(i)
 	}
-	tags = maps.Clone(tags)
-	tags[p.wanted.ID.Kind.ResourceTag()] = part
 	return tags
 }
 
-// routeSeen notes for later what the rules do once they are in their places.
-func (p *planner) routeSeen(l *listener) {
+// routes are what the rules do once they are in their places.
+func (l *listener) routes() []*route {
+	list := make([]*route, 0, len(l.places))
 	for i, at := range l.places {
 		r := &route{listener: l, rule: stack.Ref{Part: l.part(i)}, final: at.final, now: at.now, meanwhile: at.meanwhile}
 		if at.seen != nil {
 			r.rule, r.now = ruleRef(l, at.seen), *at.seen
 		}
-		p.routes = append(p.routes, r)
+		list = append(list, r)
 	}
+	return list
 }
 
 // prioritise moves all rules of a listener to their places at once, and the surplus behind them.
-func (p *planner) prioritise(l *listener) {
+func (s ruleSteps) prioritise(l *listener) {
 	var list []steps.RulePriority
 	for i, at := range l.places {
 		switch {
@@ -113,13 +113,13 @@ func (p *planner) prioritise(l *listener) {
 			list = append(list, steps.RulePriority{Rule: ruleRef(l, rule), Priority: place})
 		}
 	}
-	p.do("the order differs", steps.SetPriorities{Listener: l.ref(), Priorities: list})
+	s.do("the order differs", steps.SetPriorities{Listener: l.ref(), Priorities: list})
 }
 
-// deleteRules deletes the surplus, the last first, so that the first that matches a request is the last to go.
-func (p *planner) deleteRules(l *listener) {
+// delete deletes the surplus, the last first, so that the first that matches a request is the last to go.
+func (s ruleSteps) delete(l *listener) {
 	for i := len(l.surplus) - 1; i >= 0; i-- {
-		p.do("no member wants it", steps.DeleteRule{Rule: ruleRef(l, l.surplus[i])})
+		s.do("no member wants it", steps.DeleteRule{Rule: ruleRef(l, l.surplus[i])})
 	}
 }
 

@@ -33,14 +33,14 @@ func (p *planner) tag() {
 			p.retag(g.ref(), g.wanted.Tags, g.seen.Tags)
 		}
 	}
-	for _, l := range p.listen {
+	for _, l := range p.listeners.list {
 		if l.gone || l.seen == nil {
 			continue
 		}
 		p.retag(l.ref(), versioned(l.wanted.Tags, l.wanted.Default, l.seen.Default, l.seen.Tags), l.seen.Tags)
 		for i, at := range l.places {
 			if at.seen != nil {
-				wanted := versioned(p.ruleTags(at.final.Tags, l.part(i)), at.final.Action, at.seen.Action, at.seen.Tags)
+				wanted := versioned(l.ruleTags(i, p.wanted.ID.Kind), at.final.Action, at.seen.Action, at.seen.Tags)
 				p.retag(ruleRef(l, at.seen), wanted, at.seen.Tags)
 			}
 		}

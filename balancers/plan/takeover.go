@@ -18,59 +18,153 @@ type route struct {
 	meanwhile  stack.Action // until target groups that have to wait can do what is final
 }
 
-// resolved is an action whose target groups have the IDs of those that are seen.
-func (p *planner) resolved(action stack.Action) stack.Action {
-	if action.Forward == nil {
-		return action
-	}
-	forward := *action.Forward
-	forward.Groups = slices.Clone(forward.Groups)
-	for i := range forward.Groups {
-		forward.Groups[i].Group = p.resolve(forward.Groups[i].Group)
-	}
-	action.Forward = &forward
-	return action
+// routes are those of all listeners that stay, and the steps by which they come to do what is final.
+type routes struct {
+	*draft
+	groups targetGroups
+	list   []*route
 }
 
-// action is what a route to final may do when of the target groups for which another still serves only those in done may take over. A
-// target group that now has weight 0 there keeps it until it takes over: so the load balancer checks its health.
-func (p *planner) action(final, now, meanwhile stack.Action, done []*targetGroup) stack.Action {
-	if final.Forward == nil {
-		return final
-	}
-	if coming := p.coming(final, done); len(coming) > 0 {
-		if now.Forward != nil && servingKey(now) == servingKey(meanwhile) {
-			meanwhile = now
+// swap has routes do what they may do now. The first change waits for wait, if it is not nil. It is false when there is nothing to change.
+func (s *routes) swap(these []*route, wait *steps.Wait) (changed bool) {
+	for _, r := range these {
+		to := r.final
+		to.Action = s.groups.action(r.final.Action, r.now.Action, r.meanwhile)
+		if ruleKey(to, byID) != ruleKey(r.now, byID) {
+			s.change(r, to, wait)
+			wait, changed = nil, true
 		}
-		action := attachedTo(meanwhile, coming)
-		if final.Auth != nil { // nobody waits for that
-			action.Auth = final.Auth
-		}
-		return action
 	}
-	forward := stack.Forward{Sticky: final.Forward.Sticky}
-	var waiting []stack.Ref
-	for _, group := range final.Forward.Groups {
-		if g := p.waiting(group.Group, done); g != nil && weightOf(final, byID(group.Group)) > 0 {
-			group.Group = seenGroup(g.before)
-			if has(now, g.ref()) {
-				waiting = append(waiting, g.ref())
+	return changed
+}
+
+// change has a route do something else.
+func (s *routes) change(r *route, to stack.Rule, wait *steps.Wait) {
+	r.now = to
+	step := steps.Step{Wait: wait, Why: "it differs", Change: steps.ModifyRule{Rule: r.rule, To: to}}
+	if r == r.listener.route {
+		listener := r.listener.wanted
+		listener.Default = to.Action
+		step.Why, step.Change = "its default action differs", steps.ModifyListener{Listener: r.listener.ref(), To: listener}
+	}
+	s.plan = append(s.plan, step)
+}
+
+// names says whether a route names a target group.
+func (s *routes) names(group stack.Ref) bool {
+	return slices.ContainsFunc(s.list, func(r *route) bool { return has(r.now.Action, group) })
+}
+
+// attachAll names those that have to wait in routes, with weight 0, so that the load balancer checks their health.
+func (s *routes) attachAll() {
+	for _, g := range s.groups {
+		g.known = g.instead() != (stack.Ref{}) && s.attach(g)
+	}
+}
+
+// mostGroups is how many target groups an action may name.
+const mostGroups = 5
+
+// attach names a target group in a route that is to send to it. It is false when no route has room for it.
+func (s *routes) attach(g *targetGroup) bool {
+	if slices.ContainsFunc(s.list, func(r *route) bool { return has(r.now.Action, g.ref()) && has(r.final.Action, g.ref()) }) {
+		return true
+	}
+	for _, r := range s.list {
+		if now := r.now.Action.Forward; now != nil && has(r.final.Action, g.ref()) && len(now.Groups) < mostGroups {
+			to := r.now
+			to.Action = attached(r.now.Action, g.ref())
+			s.change(r, to, nil)
+			return true
+		}
+	}
+	return false
+}
+
+// takeOver has a target group take over from what serves in its place. It waits until it is healthy, if it is known to the load balancer.
+func (s *routes) takeOver(g *targetGroup) {
+	wait := steps.Wait{Healthy: g.ref(), Instead: g.instead()}
+	g.serve()
+	switch {
+	case !g.known:
+		s.swap(s.list, nil)
+	case !s.swap(s.list, &wait) && s.isToBeSent(g):
+		s.doAfter(wait, "another has to be healthy too", steps.Nothing{})
+	}
+}
+
+// isToBeSent says whether a route does not send to a target group yet as another has to wait, too.
+func (s *routes) isToBeSent(g *targetGroup) bool {
+	name := byID(g.ref())
+	return slices.ContainsFunc(s.list, func(r *route) bool {
+		return weightOf(r.final.Action, name) > 0 && weightOf(r.now.Action, name) == 0
+	})
+}
+
+// takeOver has target groups take over one by one from those that serve in their place, and what has served before goes.
+func (p *planner) takeOver() {
+	start := len(p.plan)
+	for _, g := range p.groups {
+		if g.instead() != (stack.Ref{}) {
+			p.routes.takeOver(g)
+			p.deleteUnused()
+		}
+	}
+	p.beginAnew(start)
+}
+
+// replaceLoadBalancer deletes former load balancers once clients do not come to them any more. While one of them is protected, what it
+// needs stays.
+func (p *planner) replaceLoadBalancer() {
+	if len(p.old) == 0 || p.held.any {
+		return
+	}
+	const why = "it replaces one that clients still come to"
+	if !p.isActive() {
+		p.doAfter(steps.Wait{Active: p.to()}, why, steps.Nothing{})
+	}
+	for _, g := range p.groups {
+		if g.elsewhere != nil && p.routes.names(g.ref()) {
+			p.doAfter(steps.Wait{Healthy: g.ref(), Instead: seenGroup(g.elsewhere)}, why, steps.Nothing{})
+		}
+	}
+	p.changeFront()
+	for _, balancer := range p.old {
+		ref := balancerRef(&balancer)
+		p.doAfter(steps.Wait{Settled: ref}, "another has replaced it", steps.DeleteLoadBalancer{LoadBalancer: ref})
+		p.left[balancer.ARN] = true
+	}
+	p.deleteUnused()
+}
+
+// deleteUnused deletes target groups that no route needs any more, each after its bindings, and bindings without a target group. What
+// another load balancer sends to stays.
+func (p *planner) deleteUnused() {
+	for _, group := range p.seen.TargetGroups {
+		if p.isUnused(&group) {
+			p.deleted[group.ARN] = true
+			p.bindings.delete(group.ARN)
+			p.do("no member wants it", steps.DeleteTargetGroup{Group: seenGroup(&group)})
+		}
+	}
+	if !p.held.any {
+		for _, binding := range p.seen.Bindings {
+			known := func(g stack.TargetGroup) bool { return g.ARN == binding.Group.ID }
+			if !p.deleted[binding.Group.ID] && !slices.ContainsFunc(p.seen.TargetGroups, known) {
+				p.deleted[binding.Group.ID] = true
+				p.bindings.delete(binding.Group.ID)
 			}
 		}
-		add(&forward, group)
 	}
-	final.Forward = &forward
-	return attached(final, waiting...)
 }
 
-// waiting is the target group that is named, if another serves in its place.
-func (p *planner) waiting(group stack.Ref, done []*targetGroup) *targetGroup {
-	for _, g := range p.groups {
-		if g.before != nil && g.ref() == group && !slices.Contains(done, g) {
-			return g
-		}
-	}
-	return nil
+func (p *planner) isUnused(group *stack.TargetGroup) bool {
+	ref := seenGroup(group)
+	elsewhere := func(arn string) bool { return !p.isStaying(arn) && !p.left[arn] }
+	return !p.deleted[group.ARN] && !p.held.has(group.ARN) && !slices.ContainsFunc(group.LoadBalancers, elsewhere) &&
+		!slices.ContainsFunc(p.groups, func(g *targetGroup) bool { return g.ref() == ref }) &&
+		!slices.ContainsFunc(p.listeners.list, func(l *listener) bool { return l.gone && l.seen != nil && l.sendsTo(ref) }) &&
+		!p.routes.names(ref)
 }
 
 // has says whether an action names a target group, with whatever weight.
@@ -102,95 +196,4 @@ func attached(action stack.Action, groups ...stack.Ref) stack.Action {
 	}
 	action.Forward = &forward
 	return action
-}
-
-// isToBeSent says whether a route does not send to a target group yet as another has to wait, too.
-func (p *planner) isToBeSent(g *targetGroup) bool {
-	name := byID(g.ref())
-	return slices.ContainsFunc(p.routes, func(r *route) bool {
-		return weightOf(r.final.Action, name) > 0 && weightOf(r.now.Action, name) == 0
-	})
-}
-
-// swap has routes do what they may do now. The first change waits for what is given. It is false when there is nothing to change.
-func (p *planner) swap(routes []*route, done []*targetGroup, wait ...*steps.Wait) (changed bool) {
-	for _, r := range routes {
-		to := r.final
-		to.Action = p.action(r.final.Action, r.now.Action, r.meanwhile, done)
-		if ruleKey(to, byID) != ruleKey(r.now, byID) {
-			p.change(r, to, wait...)
-			wait, changed = nil, true
-		}
-	}
-	return changed
-}
-
-// change has a route do something else.
-func (p *planner) change(r *route, to stack.Rule, wait ...*steps.Wait) {
-	r.now = to
-	step := steps.Step{Why: "it differs", Change: steps.ModifyRule{Rule: r.rule, To: to}}
-	if r == r.listener.route {
-		listener := r.listener.wanted
-		listener.Default = to.Action
-		step = steps.Step{Why: "its default action differs", Change: steps.ModifyListener{Listener: r.listener.ref(), To: listener}}
-	}
-	if len(wait) > 0 {
-		step.Wait = wait[0]
-	}
-	p.plan = append(p.plan, step)
-}
-
-// attachAll names those that have to wait in routes, with weight 0, so that the load balancer checks their health. It returns those for
-// which there is room.
-func (p *planner) attachAll() (known []*targetGroup) {
-	for _, g := range p.groups {
-		if g.instead() != (stack.Ref{}) && p.attach(g) {
-			known = append(known, g)
-		}
-	}
-	return known
-}
-
-// takeOver has target groups take over one by one from those that serve in their place, and what has served before goes. Those that are
-// known to the load balancer wait until they are healthy.
-func (p *planner) takeOver(known []*targetGroup) {
-	start := len(p.plan)
-	var done []*targetGroup
-	for _, g := range p.groups {
-		instead := g.instead()
-		if instead == (stack.Ref{}) {
-			continue
-		}
-		done = append(done, g)
-		var wait []*steps.Wait
-		if slices.Contains(known, g) {
-			wait = []*steps.Wait{{Healthy: g.ref(), Instead: instead}}
-		}
-		if changed := p.swap(p.routes, done, wait...); !changed && len(wait) > 0 && p.isToBeSent(g) {
-			p.doAfter(*wait[0], "another has to be healthy too", steps.Nothing{})
-		}
-		p.deleteUnused()
-	}
-	if len(p.plan) > start {
-		p.plan[start].Anew = true
-	}
-}
-
-// mostGroups is how many target groups an action may name.
-const mostGroups = 5
-
-// attach names a target group in a route that is to send to it. It is false when no route has room for it.
-func (p *planner) attach(g *targetGroup) bool {
-	if slices.ContainsFunc(p.routes, func(r *route) bool { return has(r.now.Action, g.ref()) && has(r.final.Action, g.ref()) }) {
-		return true
-	}
-	for _, r := range p.routes {
-		if now := r.now.Action.Forward; now != nil && has(r.final.Action, g.ref()) && len(now.Groups) < mostGroups {
-			to := r.now
-			to.Action = attached(r.now.Action, g.ref())
-			p.change(r, to)
-			return true
-		}
-	}
-	return false
 }

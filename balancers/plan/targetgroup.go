@@ -5,7 +5,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -25,6 +24,8 @@ type targetGroup struct {
 	meanwhile stack.Ref
 	// atOnce says that it gets requests without a wait that something else answers, or may answer. Bound says that its binding is created.
 	atOnce, bound bool
+	// known says that the load balancer knows it before it serves, and checks its health.
+	known bool
 	// elsewhere does what before does on another load balancer, which this one's replaces.
 	elsewhere *stack.TargetGroup
 }
@@ -37,6 +38,9 @@ func (g *targetGroup) instead() stack.Ref {
 	return g.meanwhile
 }
 
+// serve has it take over: nothing serves in its place any more.
+func (g *targetGroup) serve() { g.before, g.meanwhile = nil, stack.Ref{} }
+
 func (g *targetGroup) ref() stack.Ref {
 	if g.seen != nil {
 		return seenGroup(g.seen)
@@ -44,88 +48,140 @@ func (g *targetGroup) ref() stack.Ref {
 	return stack.Ref{Part: g.wanted.Part}
 }
 
-// matchTargetGroups finds for each that is wanted the one that is seen, or the one that serves in its place until it is created and
-// healthy: the former one of its name, or another of the same Service.
-func (p *planner) matchTargetGroups() {
-	p.nameServices()
-	for _, wanted := range p.wanted.TargetGroups {
-		p.groups = append(p.groups, p.matchTargetGroup(wanted))
+// targetGroups are those that are wanted, in their order: what routes ask of them.
+type targetGroups []*targetGroup
+
+// of is the one of a part, nil for none.
+func (t targetGroups) of(part string) *targetGroup {
+	if i := slices.IndexFunc(t, func(g *targetGroup) bool { return g.wanted.Part == part }); i >= 0 {
+		return t[i]
 	}
-	for _, g := range p.groups {
-		serves := g.seen != nil && p.isSentTo(g.seen.ARN)
-		if !serves && sendsTo(&p.wanted.LoadBalancers[0], byID(stack.Ref{Part: g.wanted.Part})) {
-			g.before = p.predecessor(g, p.isSentTo)
-			g.fresh = g.before == nil && len(p.old) == 0
-		}
-		g.elsewhere = p.predecessor(g, p.isElsewhere)
-	}
+	return nil
 }
 
-// matchTargetGroup takes one to which requests are sent rather than another.
-func (p *planner) matchTargetGroup(wanted stack.TargetGroup) *targetGroup {
-	g := &targetGroup{wanted: wanted, name: wanted.Name}
-	for i := range p.seen.TargetGroups {
-		group := &p.seen.TargetGroups[i]
-		if p.fits(group, &wanted) && (g.seen == nil || p.isSentTo(group.ARN) && !p.isSentTo(g.seen.ARN)) {
-			g.seen = group
-		}
-		if group.Name == wanted.Name {
-			g.name = wanted.SpareName
+// resolved is an action whose target groups have the IDs of those that are seen.
+func (t targetGroups) resolved(action stack.Action) stack.Action {
+	if action.Forward == nil {
+		return action
+	}
+	forward := *action.Forward
+	forward.Groups = slices.Clone(forward.Groups)
+	for i, weighted := range forward.Groups {
+		if g := t.of(weighted.Group.Part); g != nil && weighted.Group.ID == "" {
+			forward.Groups[i].Group = g.ref()
 		}
 	}
-	if g.seen != nil {
-		g.name = g.seen.Name
+	action.Forward = &forward
+	return action
+}
+
+// areFresh says whether an action sends to a target group to which nothing was sent.
+func (t targetGroups) areFresh(action stack.Action) bool {
+	return slices.ContainsFunc(t, func(g *targetGroup) bool { return g.fresh && weightOf(action, byID(g.ref())) > 0 })
+}
+
+// action is what a route to final may do while others serve in the place of some of its target groups. One that now has weight 0 there
+// keeps it until it takes over: so the load balancer checks its health.
+func (t targetGroups) action(final, now, meanwhile stack.Action) stack.Action {
+	if final.Forward == nil {
+		return final
 	}
-	return g
+	if coming := t.coming(final); len(coming) > 0 {
+		if now.Forward != nil && servingKey(now) == servingKey(meanwhile) {
+			meanwhile = now
+		}
+		action := attachedTo(meanwhile, coming)
+		if final.Auth != nil { // nobody waits for that
+			action.Auth = final.Auth
+		}
+		return action
+	}
+	forward := stack.Forward{Sticky: final.Forward.Sticky}
+	var waiting []stack.Ref
+	for _, group := range final.Forward.Groups {
+		if g := t.waiting(group.Group); g != nil && weightOf(final, byID(group.Group)) > 0 {
+			group.Group = seenGroup(g.before)
+			if has(now, g.ref()) {
+				waiting = append(waiting, g.ref())
+			}
+		}
+		add(&forward, group)
+	}
+	final.Forward = &forward
+	return attached(final, waiting...)
 }
 
-// fits says whether a target group that is seen is the wanted one, or can only be replaced.
-func (p *planner) fits(seen, wanted *stack.TargetGroup) bool {
-	elsewhere := func(arn string) bool { return p.balancer == nil || arn != p.balancer.ARN }
-	return seen.Part == wanted.Part && seen.TargetType == wanted.TargetType && seen.Protocol == wanted.Protocol &&
-		seen.ProtocolVersion == wanted.ProtocolVersion && seen.ControlPort == wanted.ControlPort &&
-		!slices.ContainsFunc(seen.LoadBalancers, elsewhere) && (seen.Target == (stack.Ref{}) || p.hasTarget(seen, wanted))
+// waiting is the target group that is named, if another serves in its place.
+func (t targetGroups) waiting(group stack.Ref) *targetGroup {
+	for _, g := range t {
+		if g.before != nil && g.ref() == group {
+			return g
+		}
+	}
+	return nil
 }
 
-// predecessor serves the same Service as g, if need be another port of it: pods that answer are better than none that are healthy. The
-// former one of g's name comes before others, and the same port before others. Those of held members are left to them, as their rules are
-// told by them.
-func (p *planner) predecessor(g *targetGroup, serves func(arn string) bool) *stack.TargetGroup {
-	var found *stack.TargetGroup
-	best := 0
-	for i := range p.seen.TargetGroups {
-		group := &p.seen.TargetGroups[i]
-		if group == g.seen || p.isHeld(group.ARN) || !serves(group.ARN) {
+// coming are the target groups to which final sends, and which have to wait.
+func (t targetGroups) coming(final stack.Action) []stack.Ref {
+	var list []stack.Ref
+	for _, g := range t {
+		if g.meanwhile != (stack.Ref{}) && weightOf(final, byID(g.ref())) > 0 {
+			list = append(list, g.ref())
+		}
+	}
+	return list
+}
+
+// targetGroupSteps are the steps to target groups.
+type targetGroupSteps struct {
+	*view
+	*draft
+	groups targetGroups
+}
+
+// prepare creates what is missing, and changes health checks and attributes.
+func (s targetGroupSteps) prepare() {
+	for _, g := range s.groups {
+		if g.seen == nil {
+			s.create(g)
+			s.register(g)
 			continue
 		}
-		if likeness := p.likeness(group, g); likeness > best {
-			found, best = group, likeness
+		s.register(g)
+		if g.seen.HealthCheck != g.wanted.HealthCheck {
+			s.do("its health check differs", steps.SetHealthCheck{
+				Group: g.ref(), Check: g.wanted.HealthCheck, ProtocolVersion: g.wanted.ProtocolVersion,
+			})
+		}
+		if differ := differing(g.wanted.Attributes, g.wanted.Presets, g.seen.Attributes); len(differ) > 0 {
+			s.do("attributes differ", steps.SetTargetGroupAttributes{Group: g.ref(), Attributes: differ})
 		}
 	}
-	return found
 }
 
-// likeness is 0 for a target group of another Service than that of g.
-func (p *planner) likeness(group *stack.TargetGroup, g *targetGroup) int {
-	before, after := p.service(seenGroup(group)), p.service(stack.Ref{Part: g.wanted.Part})
-	switch {
-	case withoutPort(before) != withoutPort(after):
-		return 0
-	case before != after:
-		return 1
-	case group.Part != g.wanted.Part:
-		return 2
+func seenGroup(g *stack.TargetGroup) stack.Ref { return stack.Ref{ID: g.ARN, Part: g.Part} }
+
+func (s targetGroupSteps) create(g *targetGroup) {
+	group, why := g.wanted, "it does not exist"
+	if group.Name = g.name; g.before != nil || g.elsewhere != nil {
+		why = "it replaces one that cannot be changed"
 	}
-	return 3
+	s.do(why, steps.CreateTargetGroup{Group: group})
+	if len(group.Attributes) > 0 {
+		s.do(why, steps.SetTargetGroupAttributes{Group: g.ref(), Attributes: group.Attributes})
+	}
 }
 
-// isSentTo says whether the load balancer that stays sends requests to a target group.
-func (p *planner) isSentTo(arn string) bool { return p.balancer != nil && sendsTo(p.balancer, arn) }
-
-func (p *planner) isElsewhere(arn string) bool {
-	return slices.ContainsFunc(p.old, func(b stack.LoadBalancer) bool { return sendsTo(&b, arn) })
+// register has the load balancer behind be the target of a group.
+func (s targetGroupSteps) register(g *targetGroup) {
+	if s.behind != (stack.Ref{}) && (g.seen == nil || !s.hasTarget(g.seen, &g.wanted)) {
+		s.do("the load balancer is not its target", steps.RegisterLoadBalancer{
+			Group: g.ref(), Target: s.behind, Listener: s.behindAt[g.wanted.TargetPort], Port: g.wanted.TargetPort,
+		})
+	}
 }
 
+// sendsTo says whether a load balancer sends requests to a target group, named by byID.
 func sendsTo(balancer *stack.LoadBalancer, name string) bool {
 	for _, listener := range balancer.Listeners {
 		if weightOf(listener.Default, name) > 0 {
@@ -154,80 +210,6 @@ func weightOf(action stack.Action, name string) int32 {
 		}
 	}
 	return 0
-}
-
-// nameServices names for each target group, by ID or wanted part, the Service that it sends to, as far as bindings tell.
-func (p *planner) nameServices() {
-	p.services = map[string]string{}
-	for _, binding := range p.wanted.Bindings {
-		p.services[byID(binding.Group)] = serviceOf(binding)
-	}
-	for _, group := range p.seen.TargetGroups {
-		p.services[group.ARN] = p.service(stack.Ref{Part: group.Part})
-	}
-	for _, binding := range p.seen.Bindings {
-		p.services[byID(binding.Group)] = serviceOf(binding)
-	}
-}
-
-func serviceOf(b stack.Binding) string {
-	return "service " + b.Namespace + "/" + b.Spec.Service + ":" + b.Spec.Port.String()
-}
-
-func withoutPort(service string) string {
-	if i := strings.LastIndex(service, ":"); i >= 0 {
-		return service[:i]
-	}
-	return service
-}
-
-// service compares target groups by their Service. A forward to any of them reaches the same pods.
-func (p *planner) service(group stack.Ref) string {
-	if service, ok := p.services[byID(group)]; ok {
-		return service
-	}
-	return byID(group)
-}
-
-// resolve gives what is wanted the ID of what is seen.
-func (p *planner) resolve(group stack.Ref) stack.Ref {
-	for _, g := range p.groups {
-		if group.ID == "" && g.wanted.Part == group.Part {
-			return g.ref()
-		}
-	}
-	return group
-}
-
-// prepareTargetGroups creates what is missing, and changes health checks and attributes.
-func (p *planner) prepareTargetGroups() {
-	for _, g := range p.groups {
-		if g.seen == nil {
-			p.createTargetGroup(g)
-			p.registerBehind(g)
-			continue
-		}
-		p.registerBehind(g)
-		if g.seen.HealthCheck != g.wanted.HealthCheck {
-			p.do("its health check differs", steps.SetHealthCheck{
-				Group: g.ref(), Check: g.wanted.HealthCheck, ProtocolVersion: g.wanted.ProtocolVersion,
-			})
-		}
-		if differ := differing(g.wanted.Attributes, g.wanted.Presets, g.seen.Attributes); len(differ) > 0 {
-			p.do("attributes differ", steps.SetTargetGroupAttributes{Group: g.ref(), Attributes: differ})
-		}
-	}
-}
-
-func (p *planner) createTargetGroup(g *targetGroup) {
-	group, why := g.wanted, "it does not exist"
-	if group.Name = g.name; g.before != nil || g.elsewhere != nil {
-		why = "it replaces one that cannot be changed"
-	}
-	p.do(why, steps.CreateTargetGroup{Group: group})
-	if len(group.Attributes) > 0 {
-		p.do(why, steps.SetTargetGroupAttributes{Group: g.ref(), Attributes: group.Attributes})
-	}
 }
 
 // differing are the attributes to be set, with presets as far as they are seen. None is when those that are seen were not read.

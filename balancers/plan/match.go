@@ -1,0 +1,156 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// matcher pairs what is wanted with what is seen: target groups first, then listeners with their rules.
+type matcher struct {
+	*view
+	groups targetGroups
+}
+
+// matchTargetGroups finds for each that is wanted the one that is seen, or the one that serves in its place until it is created and
+// healthy: the former one of its name, or another of the same Service.
+func (m *matcher) matchTargetGroups() {
+	for _, wanted := range m.wanted.TargetGroups {
+		m.groups = append(m.groups, m.matchTargetGroup(wanted))
+	}
+	for _, g := range m.groups {
+		serves := g.seen != nil && m.isServing(g.seen.ARN)
+		if !serves && sendsTo(&m.wanted.LoadBalancers[0], byID(stack.Ref{Part: g.wanted.Part})) {
+			g.before = m.predecessor(g, m.isServing)
+			g.fresh = g.before == nil && len(m.old) == 0
+		}
+		g.elsewhere = m.predecessor(g, m.isElsewhere)
+	}
+}
+
+// matchTargetGroup takes one to which requests are sent rather than another.
+func (m *matcher) matchTargetGroup(wanted stack.TargetGroup) *targetGroup {
+	g := &targetGroup{wanted: wanted, name: wanted.Name}
+	for i := range m.seen.TargetGroups {
+		group := &m.seen.TargetGroups[i]
+		if m.fits(group, &wanted) && (g.seen == nil || m.isServing(group.ARN) && !m.isServing(g.seen.ARN)) {
+			g.seen = group
+		}
+		if group.Name == wanted.Name {
+			g.name = wanted.SpareName
+		}
+	}
+	if g.seen != nil {
+		g.name = g.seen.Name
+	}
+	return g
+}
+
+// fits says whether a target group that is seen is the wanted one, or can only be replaced.
+func (m *matcher) fits(seen, wanted *stack.TargetGroup) bool {
+	return seen.Part == wanted.Part && seen.TargetType == wanted.TargetType && seen.Protocol == wanted.Protocol &&
+		seen.ProtocolVersion == wanted.ProtocolVersion && seen.ControlPort == wanted.ControlPort &&
+		!slices.ContainsFunc(seen.LoadBalancers, func(arn string) bool { return !m.isStaying(arn) }) &&
+		(seen.Target == (stack.Ref{}) || m.hasTarget(seen, wanted))
+}
+
+// predecessor serves the same Service as g, if need be another port of it: pods that answer are better than none that are healthy. The
+// former one of g's name comes before others, and the same port before others. Those of held members are left to them, as their rules are
+// told by them.
+func (m *matcher) predecessor(g *targetGroup, serves func(arn string) bool) *stack.TargetGroup {
+	var found *stack.TargetGroup
+	best := 0
+	for i := range m.seen.TargetGroups {
+		group := &m.seen.TargetGroups[i]
+		if group == g.seen || m.held.has(group.ARN) || !serves(group.ARN) {
+			continue
+		}
+		if likeness := m.likeness(group, g); likeness > best {
+			found, best = group, likeness
+		}
+	}
+	return found
+}
+
+// likeness is 0 for a target group of another Service than that of g.
+func (m *matcher) likeness(group *stack.TargetGroup, g *targetGroup) int {
+	before, after := m.services.of(seenGroup(group)), m.services.of(stack.Ref{Part: g.wanted.Part})
+	switch {
+	case withoutPort(before) != withoutPort(after):
+		return 0
+	case before != after:
+		return 1
+	case group.Part != g.wanted.Part:
+		return 2
+	}
+	return 3
+}
+
+// matchListeners matches listeners by their ports, and their rules by content.
+func (m *matcher) matchListeners() []*listener {
+	var all []stack.Listener
+	if m.balancer != nil {
+		all = m.balancer.Listeners
+	}
+	var list []*listener
+	for _, wanted := range m.wanted.LoadBalancers[0].Listeners {
+		var seen *stack.Listener
+		if i := slices.IndexFunc(all, func(l stack.Listener) bool { return l.Port == wanted.Port }); i >= 0 {
+			seen = &all[i]
+		}
+		list = append(list, m.matchListener(m.holdBack(wanted, seen), seen))
+	}
+	for i := range all {
+		if slices.ContainsFunc(list, func(l *listener) bool { return l.wanted.Port == all[i].Port }) {
+			continue
+		}
+		seen := &all[i]
+		l := m.matchListener(m.keep(*seen), seen)
+		forHeld := func(at *place) bool { return m.held.hasRule(at.seen) }
+		l.gone = !m.held.keepsPort(seen.Port) && m.held.of(seen.Default) < 0 && !slices.ContainsFunc(l.places, forHeld)
+		list = append(list, l)
+	}
+	return list
+}
+
+func (m *matcher) matchListener(wanted stack.Listener, seen *stack.Listener) *listener {
+	l := &listener{wanted: wanted, seen: seen}
+	l.wanted.Default, l.wanted.Rules = m.groups.resolved(wanted.Default), nil
+	for _, rule := range wanted.Rules {
+		rule.Action = m.groups.resolved(rule.Action)
+		l.places = append(l.places, &place{final: rule})
+	}
+	if seen != nil {
+		m.matchRules(l)
+	}
+	return l
+}
+
+// matchRules matches the rules of a listener, and puts those of held members in their places.
+func (m *matcher) matchRules(l *listener) {
+	var held, free []*stack.Rule
+	for _, rule := range slices.SortedFunc(slices.Values(l.seen.Rules), byPriority) {
+		if m.held.hasRule(&rule) {
+			held = append(held, &rule)
+		} else {
+			free = append(free, &rule)
+		}
+	}
+	match(l.places, free, m.services.of, m.groups.areFresh)
+	m.held.place(l, held)
+	for _, rule := range free {
+		switch {
+		case taken(l.places, rule):
+		case m.isKept(l, rule):
+			l.placeBehind(rule, append(slices.Clone(held), free...))
+		default:
+			l.surplus = append(l.surplus, rule)
+		}
+	}
+}
+
+func byPriority(a, b stack.Rule) int { return cmp.Compare(a.Priority, b.Priority) }

@@ -1,0 +1,161 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// view is what is wanted beside what is seen, and what follows from both before the first step. No step changes it.
+type view struct {
+	wanted, seen stack.Stack
+	options      Options
+	// behind is the load balancer that is the target of all target groups; none but for what is in front of one.
+	behind   stack.Ref
+	behindAt map[int32]stack.Ref // its listeners, by port
+
+	held     held
+	balancer *stack.LoadBalancer  // that is seen and stays; nil when one is created
+	old      []stack.LoadBalancer // the others that are seen
+	services services
+}
+
+func look(wanted, seen stack.Stack, options Options) *view {
+	v := &view{wanted: wanted, seen: seen, options: options, services: nameServices(&wanted, &seen)}
+	v.held = findHeld(&v.wanted, &v.seen)
+	if len(wanted.LoadBalancers) > 0 {
+		v.chooseLoadBalancer()
+	}
+	return v
+}
+
+// chooseLoadBalancer takes the seen one with the wanted scheme, by name if there are several. While a member is held it takes the one that
+// has most of the held target groups, whatever its scheme.
+func (v *view) chooseLoadBalancer() {
+	wanted, best := &v.wanted.LoadBalancers[0], -1
+	for i := range v.seen.LoadBalancers {
+		balancer := &v.seen.LoadBalancers[i]
+		score := 0
+		if v.held.any {
+			score = 4 * v.held.count(v.seen.TargetGroups, balancer.ARN)
+		} else if balancer.Scheme != wanted.Scheme {
+			continue
+		}
+		if balancer.Scheme == wanted.Scheme {
+			score += 2
+		}
+		if balancer.Name == wanted.Name {
+			score++
+		}
+		if score > best {
+			best, v.balancer = score, balancer
+		}
+	}
+	v.old = slices.DeleteFunc(slices.Clone(v.seen.LoadBalancers), func(b stack.LoadBalancer) bool { return v.isStaying(b.ARN) })
+}
+
+// isStaying says whether a load balancer is the one that stays.
+func (v *view) isStaying(arn string) bool { return v.balancer != nil && arn == v.balancer.ARN }
+
+// isActive says whether the load balancer that stays takes all changes.
+func (v *view) isActive() bool { return v.balancer != nil && v.balancer.Active }
+
+// to is the load balancer that stays or is created.
+func (v *view) to() stack.Ref {
+	if v.balancer == nil {
+		return stack.Ref{Part: v.wanted.LoadBalancers[0].Part()}
+	}
+	return balancerRef(v.balancer)
+}
+
+func balancerRef(b *stack.LoadBalancer) stack.Ref { return stack.Ref{ID: b.ARN, Part: b.Part()} }
+
+// isServing says whether the load balancer that stays sends requests to a target group.
+func (v *view) isServing(arn string) bool { return v.balancer != nil && sendsTo(v.balancer, arn) }
+
+// isElsewhere says whether one of the other load balancers does.
+func (v *view) isElsewhere(arn string) bool {
+	return slices.ContainsFunc(v.old, func(b stack.LoadBalancer) bool { return sendsTo(&b, arn) })
+}
+
+// hasTarget says whether the load balancer behind is the target of a group.
+func (v *view) hasTarget(seen, wanted *stack.TargetGroup) bool {
+	return seen.Target.ID != "" && seen.Target.ID == v.behind.ID && seen.TargetPort == wanted.TargetPort
+}
+
+// sharedTag is the key of the resource tag of the security group that load balancers share.
+const sharedTag = "elbv2.k8s.aws/resource"
+
+func (v *view) partOf(group *stack.SecurityGroup) string {
+	return cmp.Or(group.Tags[v.wanted.ID.Kind.ResourceTag()], group.Tags[sharedTag])
+}
+
+// seenSecurityGroup is the first of its part, nil for none.
+func (v *view) seenSecurityGroup(part string) *stack.SecurityGroup {
+	for i := range v.seen.SecurityGroups {
+		if group := &v.seen.SecurityGroups[i]; v.partOf(group) == part {
+			return group
+		}
+	}
+	return nil
+}
+
+// securityGroup gives one that is wanted the ID of the one that is seen.
+func (v *view) securityGroup(ref stack.Ref) stack.Ref {
+	if ref.ID == "" && ref.Part != "" {
+		if seen := v.seenSecurityGroup(ref.Part); seen != nil {
+			return stack.Ref{ID: seen.ID, Part: ref.Part}
+		}
+	}
+	return ref
+}
+
+// withSecurityGroups is a wanted load balancer whose security groups have the IDs of those that are seen.
+func (v *view) withSecurityGroups(balancer stack.LoadBalancer) stack.LoadBalancer {
+	balancer.SecurityGroups = slices.Clone(balancer.SecurityGroups)
+	for i, group := range balancer.SecurityGroups {
+		balancer.SecurityGroups[i] = v.securityGroup(group)
+	}
+	return balancer
+}
+
+// services are the Services that target groups send to, as far as bindings tell; by ID or wanted part.
+type services map[string]string
+
+func nameServices(wanted, seen *stack.Stack) services {
+	s := services{}
+	for _, binding := range wanted.Bindings {
+		s[byID(binding.Group)] = serviceOf(binding)
+	}
+	for _, group := range seen.TargetGroups {
+		s[group.ARN] = s.of(stack.Ref{Part: group.Part})
+	}
+	for _, binding := range seen.Bindings {
+		s[byID(binding.Group)] = serviceOf(binding)
+	}
+	return s
+}
+
+func serviceOf(b stack.Binding) string {
+	return "service " + b.Namespace + "/" + b.Spec.Service + ":" + b.Spec.Port.String()
+}
+
+func withoutPort(service string) string {
+	if i := strings.LastIndex(service, ":"); i >= 0 {
+		return service[:i]
+	}
+	return service
+}
+
+// of compares target groups by their Service. A forward to any of them reaches the same pods.
+func (s services) of(group stack.Ref) string {
+	if service, ok := s[byID(group)]; ok {
+		return service
+	}
+	return byID(group)
+}
