@@ -182,7 +182,7 @@ func (d *doing) step(ctx context.Context, step steps.Step) bool {
 		d.later(step, errKept)
 		return true
 	}
-	made, err := kind.do(d, ctx, change)
+	made, err := d.do(ctx, kind, change)
 	switch removing := kind.effect == removes; {
 	case err == nil, removing && isGone(err):
 		d.done(step, change, made)
@@ -192,6 +192,13 @@ func (d *doing) step(ctx context.Context, step steps.Step) bool {
 		return d.fail(step, kind.effect, err)
 	}
 	return true
+}
+
+// do makes the change. Of what is adopted the view does not know all.
+func (d *doing) do(ctx context.Context, kind kind, change steps.Change) (Made, error) {
+	made, err := kind.do(d, ctx, change)
+	d.uncertain = d.uncertain || made.Adopted
+	return made, err
 }
 
 // resolve is the step's change with IDs, and whether it is left out because of steps that failed.
@@ -249,21 +256,16 @@ func (d *doing) again(pause time.Duration) {
 	}
 }
 
+// nothing is the change of a step that is there for its wait.
+func (d *doing) nothing(context.Context, steps.Nothing) error { return nil }
+
+// owner is the stack that the pass is over.
+func (d *doing) owner() owner { return owner{d.ELB, d.pass.ID.Kind} }
+
 // resource is the value of the resource tag: that of a stack's part, or of what all stacks of the cluster share.
 func (d *doing) resource(tags map[string]string) string {
 	if part := tags[d.pass.ID.Kind.ResourceTag()]; part != "" {
 		return part
 	}
 	return tags[stack.SharedResourceTag]
-}
-
-// isOwn reports whether tags are those by which what these are on is found again: it is the part that the other tags ask for.
-func (d *doing) isOwn(tags, wanted map[string]string) bool {
-	kind := d.pass.ID.Kind
-	for _, key := range []string{stack.ClusterTag, kind.StackTag(), kind.ResourceTag(), stack.SharedResourceTag} {
-		if tags[key] != wanted[key] {
-			return false
-		}
-	}
-	return true
 }

@@ -31,25 +31,28 @@ func (e *bindingError) Error() string {
 
 func (e *bindingError) Unwrap() error { return e.err }
 
-func (d *doing) createBinding(ctx context.Context, c steps.CreateBinding) error {
+// bindings does the changes of bindings.
+type bindings struct{ client.Client }
+
+func (b bindings) create(ctx context.Context, c steps.CreateBinding) error {
 	binding := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: c.Binding.Namespace, Name: c.Binding.Name}}
 	setBinding(binding, c.Binding)
-	err := d.Bindings.Create(ctx, binding)
+	err := b.Create(ctx, binding)
 	if apierrors.IsAlreadyExists(err) {
-		return d.writeBinding(ctx, "taking over", c.Binding)
+		return b.write(ctx, "taking over", c.Binding)
 	}
 	return failed("creating", c.Binding, err)
 }
 
-func (d *doing) updateBinding(ctx context.Context, c steps.UpdateBinding) error {
-	return d.writeBinding(ctx, "updating", c.Binding)
+func (b bindings) update(ctx context.Context, c steps.UpdateBinding) error {
+	return b.write(ctx, "updating", c.Binding)
 }
 
-// writeBinding makes a binding that exists the one that is wanted. It must be this stack's, by its labels, and of the same target group.
-func (d *doing) writeBinding(ctx context.Context, doing string, wanted stack.Binding) error {
+// write makes a binding that exists the one that is wanted. It must be this stack's, by its labels, and of the same target group.
+func (b bindings) write(ctx context.Context, doing string, wanted stack.Binding) error {
 	found := &v1beta1.TargetGroupBinding{}
 	key := client.ObjectKey{Namespace: wanted.Namespace, Name: wanted.Name}
-	if err := d.Bindings.Get(ctx, key, found); err != nil {
+	if err := b.Get(ctx, key, found); err != nil {
 		return failed(doing, wanted, err)
 	}
 	for label, value := range wanted.Spec.Labels {
@@ -62,17 +65,17 @@ func (d *doing) writeBinding(ctx context.Context, doing string, wanted stack.Bin
 	}
 	before := found.DeepCopy()
 	setBinding(found, wanted)
-	return failed(doing, wanted, d.Bindings.Patch(ctx, found, client.MergeFrom(before)))
+	return failed(doing, wanted, b.Patch(ctx, found, client.MergeFrom(before)))
 }
 
-// deleteBinding is done when the binding is gone: until then the registrar takes its targets out of the group.
-func (d *doing) deleteBinding(ctx context.Context, c steps.DeleteBinding) error {
+// delete is done when the binding is gone: until then the registrar takes its targets out of the group.
+func (b bindings) delete(ctx context.Context, c steps.DeleteBinding) error {
 	of := stack.Binding{Namespace: c.Namespace, Name: c.Name}
 	binding := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}}
-	if err := client.IgnoreNotFound(d.Bindings.Delete(ctx, binding)); err != nil {
+	if err := client.IgnoreNotFound(b.Delete(ctx, binding)); err != nil {
 		return failed("deleting", of, err)
 	}
-	err := d.Bindings.Get(ctx, client.ObjectKeyFromObject(binding), binding)
+	err := b.Get(ctx, client.ObjectKeyFromObject(binding), binding)
 	if err == nil {
 		return errLingers
 	}

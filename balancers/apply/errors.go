@@ -39,6 +39,14 @@ func IsStale(err error) bool {
 		"PriorityInUse", "DuplicateListener", "DuplicateLoadBalancerName", "DuplicateTargetGroupName", "InvalidGroup.Duplicate")
 }
 
+// only is the one part that AWS has answered with.
+func only[T any](answered []T, what string) (one T, err error) {
+	if len(answered) != 1 {
+		return one, fmt.Errorf("AWS has answered with %d %s instead of one", len(answered), what)
+	}
+	return answered[0], nil
+}
+
 // foreignError says that a name is taken by something that is not ours.
 type foreignError struct{ what, name, holder string }
 

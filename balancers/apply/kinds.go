@@ -6,6 +6,7 @@ package apply
 import (
 	"context"
 	"reflect"
+	"slices"
 
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -14,82 +15,99 @@ import (
 type Made struct {
 	ID      string // ARN, or ID of a security group
 	DNSName string // of a load balancer
+	Adopted bool   // it was there already: what it has is to be read
 }
 
-// doer does one change, whose references have their IDs.
-type doer func(*doing, context.Context, steps.Change) (Made, error)
-
-// kind is one kind of change.
-type kind struct {
+// row is one type of change, which doers of type D do when its references have their IDs.
+type row[D any] struct {
 	of     reflect.Type
 	effect effect
-	do     doer
+	do     func(D, context.Context, steps.Change) (Made, error)
 }
+
+// kind is one that a pass does.
+type kind = row[*doing]
 
 // kinds has a row for each type of change.
 var kinds = table(
-	create(makes, (*doing).createSecurityGroup),
-	change(makes, (*doing).authorize),
-	change(removes, (*doing).revoke),
-	change(removes, (*doing).deleteSecurityGroup),
-
-	create(makes, (*doing).createTargetGroup),
-	change(sets, (*doing).setHealthCheck),
-	change(sets, (*doing).setTargetGroupAttributes),
-	change(makes, (*doing).registerLoadBalancer),
-	change(removes, (*doing).deleteTargetGroup),
-
-	create(makes, (*doing).createLoadBalancer),
-	change(sets, (*doing).setSubnets),
-	change(moves, (*doing).setSecurityGroups),
-	change(sets, (*doing).setAddressType),
-	change(sets, (*doing).setLoadBalancerAttributes),
-	change(sets, (*doing).setIPAMPool),
-	change(sets, (*doing).setCapacity),
-	change(sets, (*doing).setWebACL),
-	change(sets, (*doing).setClassicACL),
-	change(sets, (*doing).protect),
-	change(sets, (*doing).unprotect),
-	change(removes, (*doing).deleteLoadBalancer),
-
-	create(makes, (*doing).createListener),
-	change(moves, (*doing).modifyListener),
-	change(sets, (*doing).setListenerAttributes),
-	change(makes, (*doing).addCertificate),
-	change(removes, (*doing).removeCertificate),
-	change(removes, (*doing).deleteListener),
-
-	create(makes, (*doing).createRule),
-	change(moves, (*doing).modifyRule),
-	change(moves, (*doing).setPriorities),
-	change(removes, (*doing).deleteRule),
-
-	change(sets, (*doing).tag),
-	change(sets, (*doing).untag),
-
-	change(sets, (*doing).nothing),
-
-	change(makes, (*doing).createBinding),
-	change(makes, (*doing).updateBinding),
-	change(removes, (*doing).deleteBinding),
+	rows(func(d *doing) securityGroups { return securityGroups{d.EC2, d.owner(), d.VPC} },
+		create(makes, securityGroups.create),
+		change(makes, securityGroups.authorize),
+		change(removes, securityGroups.revoke),
+		change(removes, securityGroups.delete),
+	),
+	rows(func(d *doing) targetGroups { return targetGroups{d.ELB, d.owner(), d.VPC} },
+		create(makes, targetGroups.create),
+		change(sets, targetGroups.setHealthCheck),
+		change(sets, targetGroups.setAttributes),
+		change(makes, targetGroups.registerLoadBalancer),
+		change(removes, targetGroups.delete),
+	),
+	rows(func(d *doing) loadBalancers { return loadBalancers{d.ELB, d.owner()} },
+		create(makes, loadBalancers.create),
+		change(sets, loadBalancers.setSubnets),
+		change(moves, loadBalancers.setSecurityGroups),
+		change(sets, loadBalancers.setAddressType),
+		change(sets, loadBalancers.setAttributes),
+		change(sets, loadBalancers.setIPAMPool),
+		change(sets, loadBalancers.setCapacity),
+		change(removes, loadBalancers.delete),
+	),
+	rows(func(d *doing) guards { return guards{d.WAF, d.WAFClassic, d.Shield} },
+		change(sets, guards.setWebACL),
+		change(sets, guards.setClassicACL),
+		change(sets, guards.protect),
+		change(sets, guards.unprotect),
+	),
+	rows(func(d *doing) listeners { return listeners{d.ELB} },
+		create(makes, listeners.create),
+		change(moves, listeners.modify),
+		change(sets, listeners.setAttributes),
+		change(makes, listeners.addCertificate),
+		change(removes, listeners.removeCertificate),
+		change(removes, listeners.delete),
+	),
+	rows(func(d *doing) rules { return rules{d.ELB} },
+		create(makes, rules.create),
+		change(moves, rules.modify),
+		change(moves, rules.setPriorities),
+		change(removes, rules.delete),
+	),
+	rows(func(d *doing) tags { return tags{d.ELB, d.EC2} },
+		change(sets, tags.tag),
+		change(sets, tags.untag),
+	),
+	rows(func(d *doing) bindings { return bindings{d.Bindings} },
+		change(makes, bindings.create),
+		change(makes, bindings.update),
+		change(removes, bindings.delete),
+	),
+	[]kind{change(sets, (*doing).nothing)},
 )
 
-func table(rows ...kind) map[reflect.Type]kind {
-	out := make(map[reflect.Type]kind, len(rows))
-	for _, row := range rows {
+func table(parts ...[]kind) map[reflect.Type]kind {
+	out := map[reflect.Type]kind{}
+	for _, row := range slices.Concat(parts...) {
 		out[row.of] = row
 	}
 	return out
 }
 
-func create[C steps.Change](e effect, do func(*doing, context.Context, C) (Made, error)) kind {
-	return kind{of: reflect.TypeFor[C](), effect: e, do: func(d *doing, ctx context.Context, c steps.Change) (Made, error) {
-		return do(d, ctx, c.(C))
-	}}
+// rows are those of a doer, which takes of a pass what it needs.
+func rows[D any](doer func(*doing) D, rows ...row[D]) (out []kind) {
+	for _, r := range rows {
+		do := func(d *doing, ctx context.Context, c steps.Change) (Made, error) { return r.do(doer(d), ctx, c) }
+		out = append(out, kind{r.of, r.effect, do})
+	}
+	return out
 }
 
-func change[C steps.Change](e effect, do func(*doing, context.Context, C) error) kind {
-	return create(e, func(d *doing, ctx context.Context, c C) (Made, error) { return Made{}, do(d, ctx, c) })
+func create[D any, C steps.Change](e effect, do func(D, context.Context, C) (Made, error)) row[D] {
+	return row[D]{reflect.TypeFor[C](), e, func(d D, ctx context.Context, c steps.Change) (Made, error) { return do(d, ctx, c.(C)) }}
+}
+
+func change[D any, C steps.Change](e effect, do func(D, context.Context, C) error) row[D] {
+	return create(e, func(d D, ctx context.Context, c C) (Made, error) { return Made{}, do(d, ctx, c) })
 }
 
 // Removes reports whether the change takes something away: a group is not done before it is made.

@@ -5,7 +5,6 @@ package apply
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -16,10 +15,17 @@ import (
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
-func (d *doing) createTargetGroup(ctx context.Context, c steps.CreateTargetGroup) (Made, error) {
-	out, err := d.ELB.CreateTargetGroup(ctx, input.CreateTargetGroup(c.Group, d.VPC))
+// targetGroups does the changes of target groups.
+type targetGroups struct {
+	TargetGroups
+	owner owner
+	vpc   string
+}
+
+func (t targetGroups) create(ctx context.Context, c steps.CreateTargetGroup) (Made, error) {
+	out, err := t.CreateTargetGroup(ctx, input.CreateTargetGroup(c.Group, t.vpc))
 	if awserr.HasCode(err, "DuplicateTargetGroupName") {
-		return d.adoptTargetGroup(ctx, c)
+		return t.adopt(ctx, c)
 	}
 	if err != nil {
 		return Made{}, err
@@ -27,10 +33,10 @@ func (d *doing) createTargetGroup(ctx context.Context, c steps.CreateTargetGroup
 	return madeTargetGroup(out.TargetGroups)
 }
 
-// adoptTargetGroup takes the one that has the name, if it is ours: an earlier pass has made it and not heard of it. What differs in it is
+// adopt takes the one that has the name, if it is ours: an earlier pass has made it and not heard of it. What differs in it is
 // found by the next pass.
-func (d *doing) adoptTargetGroup(ctx context.Context, c steps.CreateTargetGroup) (Made, error) {
-	out, err := d.ELB.DescribeTargetGroups(ctx, &elbv2.DescribeTargetGroupsInput{Names: []string{c.Group.Name}})
+func (t targetGroups) adopt(ctx context.Context, c steps.CreateTargetGroup) (Made, error) {
+	out, err := t.DescribeTargetGroups(ctx, &elbv2.DescribeTargetGroupsInput{Names: []string{c.Group.Name}})
 	if err != nil {
 		return Made{}, err
 	}
@@ -38,36 +44,34 @@ func (d *doing) adoptTargetGroup(ctx context.Context, c steps.CreateTargetGroup)
 	if err != nil {
 		return Made{}, err
 	}
-	d.uncertain = true
-	return made, d.checkOwn(ctx, "target group", c.Group.Name, made.ID, c.Group.Tags)
+	made.Adopted = true
+	return made, t.owner.check(ctx, c.Group.Tags, &foreignError{"target group", c.Group.Name, made.ID})
 }
 
 func madeTargetGroup(answered []types.TargetGroup) (Made, error) {
-	if len(answered) != 1 {
-		return Made{}, fmt.Errorf("AWS has answered with %d target groups instead of one", len(answered))
-	}
-	return Made{ID: aws.ToString(answered[0].TargetGroupArn)}, nil
+	group, err := only(answered, "target groups")
+	return Made{ID: aws.ToString(group.TargetGroupArn)}, err
 }
 
-func (d *doing) setHealthCheck(ctx context.Context, c steps.SetHealthCheck) error {
-	_, err := d.ELB.ModifyTargetGroup(ctx, input.ModifyTargetGroup(c))
+func (t targetGroups) setHealthCheck(ctx context.Context, c steps.SetHealthCheck) error {
+	_, err := t.ModifyTargetGroup(ctx, input.ModifyTargetGroup(c))
 	return err
 }
 
-func (d *doing) setTargetGroupAttributes(ctx context.Context, c steps.SetTargetGroupAttributes) error {
-	_, err := d.ELB.ModifyTargetGroupAttributes(ctx, input.ModifyTargetGroupAttributes(c))
+func (t targetGroups) setAttributes(ctx context.Context, c steps.SetTargetGroupAttributes) error {
+	_, err := t.ModifyTargetGroupAttributes(ctx, input.ModifyTargetGroupAttributes(c))
 	return err
 }
 
-func (d *doing) registerLoadBalancer(ctx context.Context, c steps.RegisterLoadBalancer) error {
-	_, err := d.ELB.RegisterTargets(ctx, &elbv2.RegisterTargetsInput{
+func (t targetGroups) registerLoadBalancer(ctx context.Context, c steps.RegisterLoadBalancer) error {
+	_, err := t.RegisterTargets(ctx, &elbv2.RegisterTargetsInput{
 		TargetGroupArn: aws.String(c.Group.ID),
 		Targets:        []types.TargetDescription{{Id: aws.String(c.Target.ID), Port: aws.Int32(c.Port)}},
 	})
 	return err
 }
 
-func (d *doing) deleteTargetGroup(ctx context.Context, c steps.DeleteTargetGroup) error {
-	_, err := d.ELB.DeleteTargetGroup(ctx, &elbv2.DeleteTargetGroupInput{TargetGroupArn: aws.String(c.Group.ID)})
+func (t targetGroups) delete(ctx context.Context, c steps.DeleteTargetGroup) error {
+	_, err := t.DeleteTargetGroup(ctx, &elbv2.DeleteTargetGroupInput{TargetGroupArn: aws.String(c.Group.ID)})
 	return err
 }

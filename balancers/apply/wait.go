@@ -23,22 +23,25 @@ const (
 
 // wait says when to look again whether what is waited for holds, 0 if it holds or nothing is waited for.
 func (d *doing) wait(ctx context.Context, wait *steps.Wait) (pause time.Duration, err error) {
-	switch none := (stack.Ref{}); {
+	switch w, none := (waits{d.ELB}), (stack.Ref{}); {
 	case wait == nil:
 		return 0, nil
 	case wait.Active != none:
-		return d.waitActive(ctx, d.refs.ref(wait.Active))
+		return w.active(ctx, d.refs.ref(wait.Active))
 	case wait.Gone != none:
-		return d.waitGone(ctx, wait.Gone.ID)
+		return w.gone(ctx, wait.Gone.ID)
 	case wait.Healthy != none:
-		return d.waitHealthy(ctx, d.refs.ref(wait.Healthy), d.refs.ref(wait.Instead))
+		return w.healthy(ctx, d.refs.ref(wait.Healthy), d.refs.ref(wait.Instead))
 	default:
 		return d.pass.Unsettled(d.refs.ref(wait.Settled)), nil
 	}
 }
 
-func (d *doing) waitActive(ctx context.Context, arn string) (time.Duration, error) {
-	out, err := d.ELB.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{LoadBalancerArns: []string{arn}})
+// waits asks whether what is waited for holds.
+type waits struct{ ELB }
+
+func (w waits) active(ctx context.Context, arn string) (time.Duration, error) {
+	out, err := w.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{LoadBalancerArns: []string{arn}})
 	if err != nil {
 		return 0, err
 	}
@@ -50,23 +53,23 @@ func (d *doing) waitActive(ctx context.Context, arn string) (time.Duration, erro
 	return activePause, nil
 }
 
-func (d *doing) waitGone(ctx context.Context, arn string) (time.Duration, error) {
-	_, err := d.ELB.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{LoadBalancerArns: []string{arn}})
+func (w waits) gone(ctx context.Context, arn string) (time.Duration, error) {
+	_, err := w.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{LoadBalancerArns: []string{arn}})
 	if isGone(err) {
 		return 0, nil
 	}
 	return activePause, err
 }
 
-func (d *doing) waitHealthy(ctx context.Context, arn, instead string) (time.Duration, error) {
-	healthy, awaited, err := d.health(ctx, arn)
+func (w waits) healthy(ctx context.Context, arn, instead string) (time.Duration, error) {
+	healthy, awaited, err := w.health(ctx, arn)
 	if err != nil || healthy > 0 && awaited == 0 {
 		return 0, err
 	}
 	if instead == "" {
 		return 0, nil
 	}
-	serving, _, err := d.health(ctx, instead)
+	serving, _, err := w.health(ctx, instead)
 	if isGone(err) {
 		return 0, nil
 	}
@@ -77,8 +80,8 @@ func (d *doing) waitHealthy(ctx context.Context, arn, instead string) (time.Dura
 }
 
 // health counts the healthy targets of a target group, and those whose first health check is awaited.
-func (d *doing) health(ctx context.Context, arn string) (healthy, awaited int, err error) {
-	out, err := d.ELB.DescribeTargetHealth(ctx, &elbv2.DescribeTargetHealthInput{TargetGroupArn: aws.String(arn)})
+func (w waits) health(ctx context.Context, arn string) (healthy, awaited int, err error) {
+	out, err := w.DescribeTargetHealth(ctx, &elbv2.DescribeTargetHealthInput{TargetGroupArn: aws.String(arn)})
 	if err != nil {
 		return 0, 0, err
 	}
