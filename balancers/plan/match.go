@@ -60,13 +60,13 @@ func (m *matcher) fits(seen, wanted *stack.TargetGroup) bool {
 
 // predecessor serves the same Service as g, if need be another port of it: pods that answer are better than none that are healthy. The
 // former one of g's name comes before others, and the same port before others. Those of held members are left to them, as their rules are
-// told by them.
+// told by them. One that nothing registers targets of serves nobody: a pass that ended midway has made it, and rules that send to it.
 func (m *matcher) predecessor(g *targetGroup, serves func(arn string) bool) *stack.TargetGroup {
 	var found *stack.TargetGroup
 	best := 0
 	for i := range m.seen.TargetGroups {
 		group := &m.seen.TargetGroups[i]
-		if group == g.seen || m.held.has(group.ARN) || !serves(group.ARN) {
+		if group == g.seen || m.held.has(group.ARN) || !serves(group.ARN) || !m.hasTargets(group) {
 			continue
 		}
 		if likeness := m.likeness(group, g); likeness > best {
@@ -74,6 +74,12 @@ func (m *matcher) predecessor(g *targetGroup, serves func(arn string) bool) *sta
 		}
 	}
 	return found
+}
+
+// hasTargets says whether a binding registers the targets of a target group, or a load balancer is its target.
+func (m *matcher) hasTargets(group *stack.TargetGroup) bool {
+	bound := func(b stack.Binding) bool { return b.Group.ID == group.ARN }
+	return group.Target.ID != "" || slices.ContainsFunc(m.seen.Bindings, bound)
 }
 
 // likeness is 0 for a target group of another Service than that of g.

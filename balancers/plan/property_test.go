@@ -34,6 +34,9 @@ func TestEachPrefixOfAPlanKeepsEachRoute(t *testing.T) {
 // A pass ends midway, and another target group of the Service has come meanwhile that is as new.
 func TestAnAwaitedTargetGroupIsAwaitedAgain(t *testing.T) { checkSeed(t, 14068, 7) }
 
+// A pass ends midway, between a rule that sends to a new target group and its binding.
+func TestATargetGroupWithoutTargetsServesNobody(t *testing.T) { checkSeed(t, 23859, 1) }
+
 func checkSeed(t *testing.T, seed, stream uint64) {
 	r := rand.New(rand.NewPCG(seed, stream))
 	a := generate(r)

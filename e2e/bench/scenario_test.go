@@ -48,11 +48,11 @@ func TestGrowthSpreadsPods(t *testing.T) {
 		pods                              int
 		wantBindings, wantEach, wantNodes int
 	}{
-		"few":          {20, 20, 1, 3},
-		"one each":     {100, 100, 1, 3},
-		"many":         {5000, 100, 50, 11},
-		"three nodes":  {1400, 100, 14, 3},
-		"very many":    {15000, 500, 30, 32}, // all nodes that there are
+		"few":         {20, 20, 1, 3},
+		"one each":    {100, 100, 1, 3},
+		"many":        {5000, 100, 50, 11},
+		"three nodes": {1400, 100, 14, 3},
+		"very many":   {15000, 500, 30, 32}, // all nodes that there are
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
