@@ -21,7 +21,7 @@ const (
 	readAhead = 8 << 10
 	// maxFiltered is the size of an event or item that is filtered at most, in bytes. Kubernetes stores objects of up to 1.5 MiB.
 	maxFiltered = 16 << 20
-	// maxIdle is how large a buffer is kept for the next event, in bytes. Most events are smaller.
+	// maxIdle is how large a buffer is that is kept for the next event, in bytes. Most events are smaller.
 	maxIdle = 64 << 10
 	// maxType is how long the type of a list may be, in bytes.
 	maxType = 1 << 10
@@ -63,7 +63,7 @@ const lengthBytes = 4
 
 // next reads an event, and filters it. Of one that is no news, nothing is left.
 func (b *watchBody) next() error {
-	b.kept = slices.Grow(b.kept[:0], lengthBytes)[:lengthBytes]
+	b.kept = slices.Grow(idle(b.kept), lengthBytes)[:lengthBytes]
 	if _, err := io.ReadFull(b.source, b.kept); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (b *watchBody) next() error {
 		b.unread, b.asIs = b.kept, size
 		return nil
 	}
-	b.event = slices.Grow(b.event[:0], size)[:size]
+	b.event = slices.Grow(idle(b.event), size)[:size]
 	if _, err := io.ReadFull(b.source, b.event); err != nil {
 		return unexpected(err)
 	}
@@ -81,10 +81,16 @@ func (b *watchBody) next() error {
 	if b.seen.isNews(b.kept[lengthBytes:]) {
 		b.unread = b.kept
 	}
-	if cap(b.event) > maxIdle {
-		b.event = nil
-	}
+	b.event = idle(b.event)
 	return nil
+}
+
+// idle is an empty buffer, with the room of this one unless that is large.
+func idle(buffer []byte) []byte {
+	if cap(buffer) > maxIdle {
+		return nil
+	}
+	return buffer[:0]
 }
 
 // unexpected is the error of an end where more has to come.

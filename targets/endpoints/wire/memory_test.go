@@ -56,4 +56,9 @@ func TestWatchKeepsNoLargeBuffer(t *testing.T) {
 	if size := cap(b.event); size > maxIdle {
 		t.Errorf("a buffer of %d bytes is kept, want at most %d", size, maxIdle)
 	}
+	large.Labels["text"] = strings.Repeat("x", maxIdle) // which is kept of it
+	b.watched(t, "MODIFIED", large).watched(t, "MODIFIED", typicalPod())
+	if size := max(cap(b.kept), cap(b.seen.essence)); size > maxIdle {
+		t.Errorf("a buffer of %d bytes for what is kept of events stays, want at most %d", size, maxIdle)
+	}
 }

@@ -38,7 +38,7 @@ func (s *seen) isNews(event []byte) bool {
 		return true
 	}
 	var err error
-	if s.essence, err = essence.filter(s.essence[:0], object); err != nil {
+	if s.essence, err = essence.filter(idle(s.essence), object); err != nil {
 		return true
 	}
 	before, known := s.told[key]
