@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,14 +110,30 @@ func wantRules(source string, want ...state.Rule) error {
 
 func wantNetworkingReady(t *testing.T, app *testbed.App, want metav1.ConditionStatus) error {
 	t.Helper()
+	c, err := networkingReady(t, app)
+	if err == nil && c.Status != want {
+		err = fmt.Errorf("NetworkingReady is %s, want %s: %s", c.Status, want, c.Message)
+	}
+	return err
+}
+
+// wantNetworkingTold is an error when the status does not say that all is there, and name this.
+func wantNetworkingTold(t *testing.T, app *testbed.App, text string) error {
+	t.Helper()
+	c, err := networkingReady(t, app)
+	if err == nil && (c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, text)) {
+		err = fmt.Errorf("NetworkingReady is %s: %s, want it True with %q", c.Status, c.Message, text)
+	}
+	return err
+}
+
+func networkingReady(t *testing.T, app *testbed.App) (*metav1.Condition, error) {
+	t.Helper()
 	c := apimeta.FindStatusCondition(bed.GetBinding(t, app).Status.Conditions, v1beta1.ConditionNetworkingReady)
 	if c == nil {
-		return errors.New("there is no condition NetworkingReady")
+		return nil, errors.New("there is no condition NetworkingReady")
 	}
-	if c.Status != want {
-		return fmt.Errorf("NetworkingReady is %s, want %s: %s", c.Status, want, c.Message)
-	}
-	return nil
+	return c, nil
 }
 
 // changesSince are the calls that changed security groups.
