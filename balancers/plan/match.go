@@ -26,6 +26,9 @@ func (m *matcher) matchTargetGroups() {
 		serves := g.seen != nil && m.isServing(g.seen.ARN)
 		if !serves && sendsTo(&m.wanted.LoadBalancers[0], byID(stack.Ref{Part: g.wanted.Part})) {
 			g.before = m.predecessor(g, m.isServing)
+			if g.before != nil && len(m.old) == 0 && m.isAwaited(g) {
+				g.before = nil
+			}
 			g.fresh = g.before == nil && len(m.old) == 0
 		}
 		g.elsewhere = m.predecessor(g, m.isElsewhere)

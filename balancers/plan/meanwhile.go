@@ -38,7 +38,6 @@ type interim struct {
 }
 
 func (t interim) find() {
-	t.awaitAgain()
 	for _, l := range t.listeners {
 		if l.seen == nil {
 			continue
@@ -65,27 +64,38 @@ func (t interim) find() {
 	}
 }
 
-// awaitAgain has target groups be waited for as a pass has begun to that ended midway.
-func (t interim) awaitAgain() {
-	for _, g := range t.groups {
-		if g.before != nil && len(t.old) == 0 && t.isAwaited(g) {
-			g.before, g.fresh = nil, true
+// isAwaited says whether a pass that ended midway has begun to wait for the health of a target group: a route has it with weight 0 that is
+// to send to it, and sends to others than what serves in its place elsewhere. That may be as new if all that send to it are to go on.
+func (m *matcher) isAwaited(g *targetGroup) bool {
+	awaited, goesOn := false, true
+	m.eachChange(func(now, final stack.Action) {
+		if weightOf(now, g.before.ARN) > 0 {
+			goesOn = goesOn && weightOf(final, g.before.ARN) > 0
+			return
 		}
-	}
+		isToSend := weightOf(now, byID(g.ref())) == 0 && weightOf(final, byID(g.ref())) > 0
+		awaited = awaited || isToSend && has(now, g.ref()) && m.maySendOn(now)
+	})
+	return awaited && goesOn
 }
 
-// isAwaited says whether a pass that ended midway has begun to wait for the health of a target group: a route to it has it with weight 0,
-// and sends to others than what serves in its place elsewhere, which may be as new.
-func (t interim) isAwaited(g *targetGroup) bool {
-	awaits := func(final, now stack.Action) bool {
-		return weightOf(final, byID(g.ref())) > 0 && has(now, g.ref()) && weightOf(now, byID(g.ref())) == 0 &&
-			weightOf(now, g.before.ARN) == 0 && t.maySendOn(now)
+// eachChange calls do with each action that is seen, and the one that is wanted for the same conditions, if any.
+func (m *matcher) eachChange(do func(now, final stack.Action)) {
+	for _, seen := range m.balancer.Listeners {
+		var wanted stack.Listener
+		if i := slices.IndexFunc(m.wanted.LoadBalancers[0].Listeners, func(l stack.Listener) bool { return l.Port == seen.Port }); i >= 0 {
+			wanted = m.wanted.LoadBalancers[0].Listeners[i]
+		}
+		do(seen.Default, m.groups.resolved(wanted.Default))
+		for _, rule := range seen.Rules {
+			var final stack.Action
+			same := func(r stack.Rule) bool { return conditionsKey(r.Conditions) == conditionsKey(rule.Conditions) }
+			if i := slices.IndexFunc(wanted.Rules, same); i >= 0 {
+				final = wanted.Rules[i].Action
+			}
+			do(rule.Action, m.groups.resolved(final))
+		}
 	}
-	return slices.ContainsFunc(t.listeners, func(l *listener) bool {
-		return l.seen != nil && (awaits(l.wanted.Default, l.seen.Default) || slices.ContainsFunc(l.places, func(at *place) bool {
-			return at.isMatched() && awaits(at.final.Action, at.seen.Action)
-		}))
-	})
 }
 
 // noteAtOnce notes which fresh target groups do not wait, when now answers the requests of final: not with an error of the load balancer's.
@@ -116,11 +126,11 @@ func (t interim) meanwhile(final, now stack.Action) stack.Action {
 }
 
 // maySendOn says whether others than its owner may use the action for a while: it sends requests to target groups of good members alone.
-func (t interim) maySendOn(action stack.Action) bool {
+func (v *view) maySendOn(action stack.Action) bool {
 	sent := false
 	for _, w := range action.Forward.Groups {
-		i := slices.IndexFunc(t.seen.TargetGroups, func(g stack.TargetGroup) bool { return g.ARN == w.Group.ID })
-		if i < 0 || t.held.has(w.Group.ID) || !t.isOfMember(&t.seen.TargetGroups[i]) {
+		i := slices.IndexFunc(v.seen.TargetGroups, func(g stack.TargetGroup) bool { return g.ARN == w.Group.ID })
+		if i < 0 || v.held.has(w.Group.ID) || !v.isOfMember(&v.seen.TargetGroups[i]) {
 			return false
 		}
 		sent = sent || weightOf(action, byID(w.Group)) > 0
@@ -129,8 +139,8 @@ func (t interim) maySendOn(action stack.Action) bool {
 }
 
 // isOfMember says whether a target group is one of a member's that has not left.
-func (t interim) isOfMember(group *stack.TargetGroup) bool {
-	return slices.ContainsFunc(t.wanted.Members, func(m stack.Member) bool { return strings.HasPrefix(group.Part, m.Name+"-") })
+func (v *view) isOfMember(group *stack.TargetGroup) bool {
+	return slices.ContainsFunc(v.wanted.Members, func(m stack.Member) bool { return strings.HasPrefix(group.Part, m.Name+"-") })
 }
 
 // attachedTo is what a route does while it waits for target groups: the load balancer gets to know them, and it is seen whose the rule is.

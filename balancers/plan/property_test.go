@@ -37,6 +37,15 @@ func TestAnAwaitedTargetGroupIsAwaitedAgain(t *testing.T) { checkSeed(t, 14068, 
 // A pass ends midway, between a rule that sends to a new target group and its binding.
 func TestATargetGroupWithoutTargetsServesNobody(t *testing.T) { checkSeed(t, 23859, 1) }
 
+// A target group has weight 0 as its member asked for that, and serves in its stead what another rule sends to its Service.
+func TestAWeightOfZeroIsNoSignOfAPass(t *testing.T) { checkSeed(t, 32092, 1) }
+
+// A pass ends midway, and a rule names a target group with weight 0 beside others that have to wait, while a rule sends to the Service.
+func TestAServiceThatAnswersIsNotAwaited(t *testing.T) { checkSeed(t, 77830, 1) }
+
+// A pass ends midway, before its new rules are moved up.
+func TestATargetGroupOfARuleBehindAllIsAwaitedAgain(t *testing.T) { checkSeed(t, 92411, 1) }
+
 func checkSeed(t *testing.T, seed, stream uint64) {
 	r := rand.New(rand.NewPCG(seed, stream))
 	a := generate(r)
