@@ -46,6 +46,9 @@ func TestAServiceThatAnswersIsNotAwaited(t *testing.T) { checkSeed(t, 77830, 1) 
 // A pass ends midway, before its new rules are moved up.
 func TestATargetGroupOfARuleBehindAllIsAwaitedAgain(t *testing.T) { checkSeed(t, 92411, 1) }
 
+// A target group is to send to the same Service for a while, and waits for a fresh one beside it before it can.
+func TestWhatIsYetToServeIsNotDeleted(t *testing.T) { checkSeed(t, 67667, 1) }
+
 func checkSeed(t *testing.T, seed, stream uint64) {
 	r := rand.New(rand.NewPCG(seed, stream))
 	a := generate(r)

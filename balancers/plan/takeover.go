@@ -138,7 +138,7 @@ func (p *planner) replaceLoadBalancer() {
 }
 
 // deleteUnused deletes target groups that no route needs any more, each after its bindings, and bindings without a target group. What
-// another load balancer sends to stays.
+// another load balancer sends to stays, and so does what a route is yet to send to for a while.
 func (p *planner) deleteUnused() {
 	for _, group := range p.seen.TargetGroups {
 		if p.isUnused(&group) {
@@ -162,7 +162,7 @@ func (p *planner) isUnused(group *stack.TargetGroup) bool {
 	ref := seenGroup(group)
 	elsewhere := func(arn string) bool { return !p.isStaying(arn) && !p.left[arn] }
 	return !p.deleted[group.ARN] && !p.held.has(group.ARN) && !slices.ContainsFunc(group.LoadBalancers, elsewhere) &&
-		!slices.ContainsFunc(p.groups, func(g *targetGroup) bool { return g.ref() == ref }) &&
+		!slices.ContainsFunc(p.groups, func(g *targetGroup) bool { return g.ref() == ref || g.instead() == ref }) &&
 		!slices.ContainsFunc(p.listeners.list, func(l *listener) bool { return l.gone && l.seen != nil && l.sendsTo(ref) }) &&
 		!p.routes.names(ref)
 }
