@@ -5,6 +5,7 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -32,7 +33,8 @@ type arrangement struct {
 // match pairs what is wanted with what is seen: first what is wholly equal, then what is equal when target groups of one Service count as
 // one. Of several that are equal the first seen is taken. Those that send to a fresh target group are paired with what sends the same
 // requests elsewhere at last: no request that is answered alike before and after is answered by that target group, so their actions can
-// change at any time. What answers by itself is not moved for them: it could come before a rule that is to keep its requests.
+// change at any time. What answers by itself is not moved for them: it could come before a rule that is to keep its requests. Nor is what
+// anybody may pass moved for what asks who a request is from: it could come before a rule that asks, too.
 func match(wanted []*place, seen []*stack.Rule, service naming, isFresh func(stack.Action) bool) {
 	for _, key := range []func(stack.Rule) string{
 		func(r stack.Rule) string { return ruleKey(r, byID) },
@@ -42,7 +44,12 @@ func match(wanted []*place, seen []*stack.Rule, service naming, isFresh func(sta
 	}
 	fresh := slices.DeleteFunc(slices.Clone(wanted), func(p *place) bool { return !isFresh(p.final.Action) })
 	left := slices.DeleteFunc(slices.Clone(seen), func(r *stack.Rule) bool { return taken(wanted, r) || r.Action.Forward == nil })
-	pair(fresh, left, func(r stack.Rule) string { return conditionsKey(r.Conditions) })
+	pair(fresh, left, func(r stack.Rule) string {
+		return conditionsKey(r.Conditions) + strconv.FormatBool(r.Action.Auth != nil)
+	})
+	open := slices.DeleteFunc(fresh, func(p *place) bool { return p.final.Action.Auth != nil })
+	left = slices.DeleteFunc(left, func(r *stack.Rule) bool { return taken(wanted, r) })
+	pair(open, left, func(r stack.Rule) string { return conditionsKey(r.Conditions) })
 }
 
 // pair pairs what has no pair yet by that key.

@@ -49,6 +49,9 @@ func TestATargetGroupOfARuleBehindAllIsAwaitedAgain(t *testing.T) { checkSeed(t,
 // A target group is to send to the same Service for a while, and waits for a fresh one beside it before it can.
 func TestWhatIsYetToServeIsNotDeleted(t *testing.T) { checkSeed(t, 67667, 1) }
 
+// A rule without a login, which is to have one, stands behind one with a login.
+func TestAnOpenRuleIsNotMovedBeforeAGuardedOne(t *testing.T) { checkSeed(t, 55607, 1) }
+
 func checkSeed(t *testing.T, seed, stream uint64) {
 	r := rand.New(rand.NewPCG(seed, stream))
 	a := generate(r)
