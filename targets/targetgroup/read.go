@@ -127,8 +127,8 @@ func (s *seen) readTarget(id elbv2.Target, started time.Time, h elbv2.Health, sh
 	switch {
 	case shown:
 		t.read(started, h)
-	case ours: // readings have left targets out that were there: it is deregistered with its pod, wherever it is
-		t.Presence, t.Health, t.FailedAt = Absent, elbv2.Health{}, time.Time{}
+	case ours: // readings have left targets out that were there
+		t.miss(started)
 	default:
 		delete(s.targets, id)
 	}

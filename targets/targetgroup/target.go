@@ -203,6 +203,11 @@ func (t *Target) read(started time.Time, h elbv2.Health) {
 	}
 }
 
+// miss takes a reading that does not show the target although it was registered for a pod: it is deregistered with that all the same.
+func (t *Target) miss(started time.Time) {
+	t.Presence, t.Health, t.ReadAt, t.FailedAt = Absent, elbv2.Health{}, started, time.Time{}
+}
+
 // outweighs reports whether our own calls say more about the target than a reading started at started does: calls that are under
 // way or were answered since, and for SettleTime calls whose effect the reading does not show.
 func (t *Target) outweighs(started time.Time, shown bool, h elbv2.Health) bool {
