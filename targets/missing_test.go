@@ -4,14 +4,53 @@
 package targets
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"github.com/aws/smithy-go"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/targetgate/targetgate/aws/elbv2"
+	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 )
+
+// refuse has the calls of some operations answered with err.
+func (b *bed) refuse(err error, operations ...string) {
+	b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
+		for _, operation := range operations {
+			if call.Operation == operation {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+var errDenied = &smithy.GenericAPIError{Code: "AccessDenied", Message: "no"}
+
+// removeByHand has an operator take the target of a deleted pod out, as AWS denies that to us. Then the pod ends.
+func (b *bed) removeByHand(pod *corev1.Pod, slice string) {
+	b.t.Helper()
+	b.run(time.Second, webKey)
+	b.aws.SetHealth(testARN, one, healthy)
+	b.run(targetgroup.SettleTime + time.Second)
+	b.refuse(errDenied, "DeregisterTargets")
+	b.must(b.cluster.Delete(b.t.Context(), pod))
+	b.run(time.Minute, webKey)
+	b.aws.Forget(testARN, one)
+	b.run(time.Second, webKey)
+	var ended corev1.Pod
+	b.must(b.cluster.Get(b.t.Context(), podKey(pod.Name), &ended))
+	ended.Finalizers = nil
+	b.must(b.cluster.Update(b.t.Context(), &ended))
+	b.must(b.cluster.Delete(b.t.Context(), newSlice(slice)))
+	b.run(2*testDrift, webKey)
+}
 
 // A target that somebody has removed is not asked for again and again because its pod is not ready.
 func TestMissingTargetOfUnreadyPodIsDeregistered(t *testing.T) {
@@ -36,4 +75,76 @@ func TestMissingTargetOfUnreadyPodIsDeregistered(t *testing.T) {
 			t.Errorf("%d deregistrations, want one", n)
 		}
 	}, a, c, newSlice("web-1", a, c))
+}
+
+// While no reading shows a target that AWS refuses to deregister, it is not there: nothing waits for it, and it is not asked for again.
+func TestMissingTargetThatCannotBeDeregisteredIsForgotten(t *testing.T) {
+	quiet := func(b *bed) {
+		before := len(b.aws.Calls(""))
+		b.run(time.Hour)
+		if n := len(b.aws.Calls("")) - before; n > 40 { // for drift, and settings
+			b.t.Errorf("%d calls in an hour, want none but readings for drift", n)
+		}
+		if c := b.ready(); c.Status != metav1.ConditionTrue {
+			b.t.Errorf("not ready: %s: %s", c.Reason, c.Message)
+		}
+	}
+	for name, then := range map[string]func(b *bed){
+		"and all is quiet": quiet,
+		"and its binding goes": func(b *bed) {
+			binding := b.binding()
+			b.must(b.cluster.Delete(b.t.Context(), binding))
+			b.run(time.Minute, webKey)
+			if err := b.cluster.Get(b.t.Context(), webKey, binding); !apierrors.IsNotFound(err) {
+				b.t.Errorf("the deleted binding is still there: %v", err)
+			}
+		},
+		"and its address is another pod's": func(b *bed) {
+			next := newPod("web-1", "10.0.0.1")
+			b.must(b.cluster.Create(b.t.Context(), next))
+			b.must(b.cluster.Create(b.t.Context(), newSlice("web-2", next)))
+			b.run(time.Second, webKey)
+			if got := b.targets()[one.String()]; got != elbv2.StateInitial {
+				b.t.Errorf("the pod's target is %q, want it registered", got)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := withFinalizer(newPod("web-0", "10.0.0.1"))
+			inBed(t, func(b *bed) {
+				b.removeByHand(pod, "web-1")
+				then(b)
+			}, pod, newSlice("web-1", pod))
+		})
+	}
+	t.Run("an instance that does not exist any more", func(t *testing.T) {
+		first, second := elbv2.Target{ID: "i-01", Port: nodePort}, elbv2.Target{ID: "i-02", Port: nodePort}
+		node := newNode("node-1", first.ID, corev1.ConditionTrue)
+		inInstanceBed(t, func(b *bed) {
+			b.run(time.Second, webKey)
+			b.aws.SetHealth(testARN, first, healthy)
+			b.aws.SetHealth(testARN, second, healthy)
+			b.run(testDrift)
+			b.refuse(&smithy.GenericAPIError{Code: "InvalidTarget", Message: "i-01 does not exist"}, "RegisterTargets", "DeregisterTargets")
+			b.aws.Forget(testARN, first) // AWS takes out what was terminated
+			b.run(testDrift)
+			b.must(b.cluster.Delete(t.Context(), node))
+			b.run(2*testDrift, webKey)
+			quiet(b)
+		}, node, newNode("node-2", second.ID, corev1.ConditionTrue))
+	})
+}
+
+// By the time that we may deregister again, the address may be a pod's of another cluster.
+func TestMissingTargetThatCannotBeDeregisteredIsLeftToOtherClusters(t *testing.T) {
+	pod := withFinalizer(newPod("web-0", "10.0.0.1"))
+	inSharedBed(t, func(b *bed) {
+		b.removeByHand(pod, "web-1")
+		b.aws.SetHealth(testARN, one, healthy)
+		b.aws.Before = nil
+		b.run(2*testDrift, webKey)
+		if got := b.targets()[one.String()]; got != elbv2.StateHealthy {
+			t.Errorf("the target of another cluster is %q, want healthy", got)
+		}
+	}, pod, newSlice("web-1", pod))
 }

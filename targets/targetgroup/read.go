@@ -110,24 +110,24 @@ func (g *Group) readDone(asked []elbv2.Target, started, now time.Time, shown map
 	}
 	for _, id := range asked {
 		h, isShown := shown[id]
-		g.seen.readTarget(id, started, h, isShown)
+		g.readTarget(id, started, h, isShown)
 	}
 }
 
 // readTarget takes what a reading showed of one target.
-func (s *seen) readTarget(id elbv2.Target, started time.Time, h elbv2.Health, shown bool) {
+func (g *Group) readTarget(id elbv2.Target, started time.Time, h elbv2.Health, shown bool) {
+	s := &g.seen
 	t, known := s.targets[id]
 	if !known || t.outweighs(started, shown, h) {
 		return
 	}
-	ours := t.Owner != "" && !t.AskedOut
-	if t.Presence == Registered && ours && (!shown || h.State == elbv2.StateDraining) {
+	if t.isLost(shown, h) {
 		s.lost = append(s.lost, id)
 	}
 	switch {
 	case shown:
 		t.read(started, h)
-	case ours: // readings have left targets out that were there
+	case t.Owner != "" && !t.AskedOut && !g.deregistration.hopelessFor(id): // readings have left targets out that were there
 		t.miss(started)
 	default:
 		delete(s.targets, id)

@@ -48,7 +48,7 @@ func (g *Group) planRegistrations(changes Changes, claimed func(elbv2.Target) bo
 // registrationClass is ClassRegister unless AWS has refused each of the registrations that are due again and again.
 func (g *Group) registrationClass() budget.Class {
 	for id := range g.registration.pending {
-		if !g.registration.Hopeless() && !g.registration.hopelessAlone(id) {
+		if !g.registration.hopelessFor(id) {
 			return budget.ClassRegister
 		}
 	}

@@ -202,6 +202,9 @@ func (s *sender[V]) hopelessAlone(id elbv2.Target) bool {
 	return alone && t.Hopeless()
 }
 
+// hopelessFor reports whether AWS has refused that target, or all of them, again and again.
+func (s *sender[V]) hopelessFor(id elbv2.Target) bool { return s.Hopeless() || s.hopelessAlone(id) }
+
 // SenderState is how registrations, or deregistrations, have fared.
 type SenderState struct {
 	Err      error                   // of the last call, nil after a success

@@ -96,11 +96,11 @@ func (t *Target) failed(now time.Time, uid types.UID, refusal string) {
 }
 
 // notDeregistered notes that AWS has not accepted a deregistration, or has not said so. Whether the target is in the group is open then if
-// it was, or if a reading came meanwhile: what that has shown of the target did not count.
+// it was, or where it was not known, if a reading came meanwhile: what that has shown of the target did not count.
 func (t *Target) notDeregistered(now time.Time, err error, groupRead bool) {
 	t.Crossed = false // nothing is known to have been sent
 	t.AskedOut = !awserr.HadNoEffect(err)
-	if t.Presence == Registered && t.AskedOut || t.Presence == Absent && groupRead {
+	if t.IsIn() && t.AskedOut || !t.IsIn() && t.Presence == Absent && groupRead {
 		t.FailedAt = now
 	}
 }
@@ -201,6 +201,11 @@ func (t *Target) read(started time.Time, h elbv2.Health) {
 		t.Presence = Draining
 		t.own("", time.Time{})
 	}
+}
+
+// isLost reports whether a reading shows that someone else has deregistered the target.
+func (t *Target) isLost(shown bool, h elbv2.Health) bool {
+	return t.Presence == Registered && t.Owner != "" && !t.AskedOut && (!shown || h.State == elbv2.StateDraining)
 }
 
 // miss takes a reading that does not show the target although it was registered for a pod: it is deregistered with that all the same.
