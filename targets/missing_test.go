@@ -148,3 +148,26 @@ func TestMissingTargetThatCannotBeDeregisteredIsLeftToOtherClusters(t *testing.T
 		}
 	}, pod, newSlice("web-1", pod))
 }
+
+// A target that no reading shows is registered for whoever inherits it, and not at the next look for drift.
+func TestMissingTargetIsRegisteredForThePodThatInheritsIt(t *testing.T) {
+	owner, twin := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.1")
+	owner.Spec.ReadinessGates, twin.Spec.ReadinessGates = nil, nil
+	inBed(t, func(b *bed) {
+		b.run(time.Second, webKey)
+		b.aws.SetHealth(testARN, one, healthy)
+		b.must(b.cluster.Create(t.Context(), twin.DeepCopy()))
+		b.must(b.cluster.Create(t.Context(), newSlice("web-b", twin)))
+		b.run(time.Minute, webKey)
+		b.refuse(&smithy.GenericAPIError{Code: "Throttling"}, "RegisterTargets")
+		b.aws.Forget(testARN, one)
+		b.run(testDrift)
+		b.must(b.cluster.Delete(t.Context(), owner))
+		b.must(b.cluster.Delete(t.Context(), newSlice("web-a")))
+		b.aws.Before = nil
+		b.run(5*time.Second, webKey)
+		if got := b.targets()[one.String()]; got != elbv2.StateInitial {
+			t.Errorf("the target is %q, want it registered", got)
+		}
+	}, owner, newSlice("web-a", owner))
+}

@@ -169,8 +169,8 @@ func (p *Plan) addWanted(in Input) {
 		if ep.State != endpoints.Desired || t.UnderWay() {
 			continue
 		}
-		switch {
-		case !t.IsIn(), t.IsMissing() && t.Owner == ep.UID:
+		switch isOwn := t.Owner == ep.UID || inheritable(t, ep); {
+		case !t.IsIn(), t.IsMissing() && isOwn:
 			p.Register[target] = ep.UID
 		case t.Owner != ep.UID:
 			p.addTaken(target, ep, t)
