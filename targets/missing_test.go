@@ -5,6 +5,7 @@ package targets
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
@@ -170,4 +172,34 @@ func TestMissingTargetIsRegisteredForThePodThatInheritsIt(t *testing.T) {
 			t.Errorf("the target is %q, want it registered", got)
 		}
 	}, owner, newSlice("web-a", owner))
+}
+
+// What comes of an unanswered deregistration is not known because one reading leaves the target out.
+func TestUnansweredDeregistrationIsRepeatedThoughAReadingDoesNotShowTheTarget(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		leaving := terminating{b.kube.Client, map[string]*metav1.Time{}, 60}
+		b.kube.Client = leaving
+		b.run(time.Second, webKey)
+		b.aws.SetHealth(testARN, one, healthy)
+		b.run(2 * targetgroup.SettleTime)
+		leaving.till[pod.Name] = ptr.To(metav1.NewTime(time.Now().Add(time.Minute)))
+		sent, read := false, false
+		b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
+			switch {
+			case call.Operation == "DeregisterTargets" && !sent:
+				sent = true
+				return errors.New("no answer") // and no effect
+			case call.Operation == "DescribeTargetHealth" && sent && !read:
+				read = true
+				b.aws.Forget(testARN, one)
+				time.AfterFunc(100*time.Millisecond, func() { b.aws.SetHealth(testARN, one, healthy) })
+			}
+			return nil
+		}
+		b.run(5*time.Second, webKey)
+		if got := b.targets()[one.String()]; !read || got != elbv2.StateDraining {
+			t.Errorf("read %t, and the target is %q, want it to drain", read, got)
+		}
+	}, pod, newSlice("web-1", pod))
 }

@@ -127,7 +127,7 @@ func (g *Group) readTarget(id elbv2.Target, started time.Time, h elbv2.Health, s
 	switch {
 	case shown:
 		t.read(started, h)
-	case t.Owner != "" && !t.AskedOut && !g.deregistration.hopelessFor(id): // readings have left targets out that were there
+	case t.Owner != "" && !g.deregistration.hopelessFor(id): // readings have left targets out that were there
 		t.miss(started)
 	default:
 		delete(s.targets, id)
