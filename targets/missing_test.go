@@ -79,6 +79,27 @@ func TestMissingTargetOfUnreadyPodIsDeregistered(t *testing.T) {
 	}, a, c, newSlice("web-1", a, c))
 }
 
+// There is nothing to keep of a pod that is not ready, and whose target is not there.
+func TestMissingTargetOfTheOnlyPodDoesNotEngageTheValve(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.run(time.Second, webKey)
+		b.aws.SetHealth(testARN, one, healthy)
+		b.run(targetgroup.SettleTime + time.Second)
+		b.setContainersReady("web-0", corev1.ConditionFalse)
+		b.aws.Forget(testARN, one)
+		b.run(testDrift, webKey)
+		before := b.readings()
+		b.run(time.Hour)
+		if n := b.readings() - before; n > 16 {
+			t.Errorf("%d readings in an hour, want those for drift", n)
+		}
+		if c := b.degraded(); c.Status != metav1.ConditionFalse {
+			t.Errorf("degraded: %s: %s", c.Reason, c.Message)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
 // While no reading shows a target that AWS refuses to deregister, it is not there: nothing waits for it, and it is not asked for again.
 func TestMissingTargetThatCannotBeDeregisteredIsForgotten(t *testing.T) {
 	quiet := func(b *bed) {

@@ -67,7 +67,7 @@ func (p *planner) obstacle(target elbv2.Target) string {
 	}
 	if _, leaves := p.Plan.Deregister[target]; leaves {
 		if why := refusalIn(p.Group.Deregistration, target); why != "" {
-			return "The target is still registered for an earlier pod at the address: " + why
+			return "The target may still be registered for an earlier pod at the address: " + why
 		}
 	}
 	return ""

@@ -40,7 +40,7 @@ func (p *Plan) addUnready(in Input) (valveEngages bool) {
 		return false
 	}
 	if !in.enoughHealthy() {
-		return true
+		return in.someRegistered(atOnce) || in.someRegistered(due)
 	}
 	if wait := in.Valve.pause(in.Now); wait > 0 && len(due) > 0 {
 		p.NextChange = retry.Soonest(p.NextChange, wait)
@@ -48,6 +48,16 @@ func (p *Plan) addUnready(in Input) (valveEngages bool) {
 	}
 	maps.Copy(p.Deregister, atOnce)
 	maps.Copy(p.Deregister, due)
+	return false
+}
+
+// someRegistered reports whether one of the targets is not missing: only such a one is kept by the valve.
+func (in Input) someRegistered(targets targetgroup.Deregistrations) bool {
+	for target := range targets {
+		if !in.Group.Targets[target].IsMissing() {
+			return true
+		}
+	}
 	return false
 }
 

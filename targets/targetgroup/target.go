@@ -90,7 +90,7 @@ func (t *Target) answered(now time.Time, p Presence) {
 // there for that pod, unless it was there before.
 func (t *Target) failed(now time.Time, uid types.UID, refusal string) {
 	t.FailedAt, t.Refusal = now, refusal
-	if t.Presence == Absent {
+	if t.Presence == Absent && t.Owner == "" {
 		t.Tried = uid
 	}
 }
@@ -133,7 +133,7 @@ func (t Target) WaitsSince() time.Time {
 // IsIn reports whether the target is in the group as far as we know: readings may leave it out although it is there.
 func (t Target) IsIn() bool { return t.Presence == Registered || t.IsMissing() }
 
-// IsMissing reports whether readings do not show the target although it was registered, and not deregistered by us.
+// IsMissing reports whether readings do not show the target although it was registered, and AWS has accepted no deregistration since.
 func (t Target) IsMissing() bool { return t.Presence == Absent && t.Owner != "" }
 
 // MayBeIn reports whether the target is in the group, or may be after a call that failed.
