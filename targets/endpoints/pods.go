@@ -54,7 +54,7 @@ func (ep *Endpoint) leavesWith(node nodeFacts) bool {
 	}
 	ep.State = Terminating
 	switch {
-	case node.down() || node.spot && node.endsAt.IsZero() || !ContainersReady(ep.Pod):
+	case node.down() || node.missing || node.spot && node.endsAt.IsZero() || !ContainersReady(ep.Pod):
 		ep.ServesUntil = time.Time{}
 	case !deleted, node.spot && node.endsAt.Before(ep.ServesUntil):
 		ep.ServesUntil = node.endsAt
