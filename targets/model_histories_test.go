@@ -110,13 +110,4 @@ var modelHistories = map[string][]step{
 		{op: "writes", a: 251, b: 96, c: 518, wait: 2786 * ms}, {op: "nodeUp", a: 262, b: 431, c: 801, wait: 2249 * ms},
 		{op: "aws", a: 920, b: 538, c: 517, wait: 705 * ms}, {op: "wait", a: 29},
 	},
-	"a pod leaves whose node was lost before a restart": {
-		{op: "createBinding", a: 816, b: 453, c: 954}, {op: "createPod", a: 276, b: 116, c: 586}, {op: "createPod", a: 236, b: 829, c: 415},
-		{op: "createPod", a: 858, b: 181, c: 814}, {op: "createPod", a: 328, b: 646, c: 421}, {op: "createPod", a: 191, b: 720, c: 368},
-		{op: "createSleeper", a: 141, b: 192, c: 189, wait: 2851 * ms}, {op: "createPod", a: 931, b: 485, c: 941, wait: 1996 * ms},
-		{op: "labelPod", a: 526, b: 518, c: 605, wait: 2876 * ms}, {op: "createService", a: 267, b: 843, c: 55, wait: 2768 * ms},
-		{op: "deletePod", a: 473, b: 548, c: 378, wait: 2334 * ms}, {op: "loseNode", a: 471, b: 47, c: 550, wait: 287 * ms},
-		{op: "hastenPod", a: 646, b: 206, c: 211, wait: 1676 * ms}, {op: "restart", a: 422, b: 223, c: 134, wait: 1705 * ms},
-		{op: "deletePod", a: 917, b: 521, c: 630, wait: 846 * ms},
-	},
 }

@@ -99,7 +99,8 @@ func TestPodLeavesWithItsNode(t *testing.T) {
 		"its node is silent, and it is deleted": {
 			node: nodeFacts{ready: corev1.ConditionUnknown}, sleep: 30, want: Endpoint{State: Terminating, ServesUntil: noon.Add(30 * time.Second)},
 		},
-		"its node stays, and it is deleted": {node: nodeFacts{}, sleep: 30, want: Endpoint{State: Terminating, ServesUntil: noon.Add(30 * time.Second)}},
+		"its node does not exist, and it is deleted": {node: nodeFacts{missing: true}, sleep: 30, want: Endpoint{State: Terminating}},
+		"its node stays, and it is deleted":          {node: nodeFacts{}, sleep: 30, want: Endpoint{State: Terminating, ServesUntil: noon.Add(30 * time.Second)}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
