@@ -17,7 +17,6 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
-	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 )
 
@@ -54,6 +53,16 @@ func (b *bed) removeByHand(pod *corev1.Pod, slice string) {
 	b.run(2*testDrift, webKey)
 }
 
+// readsForDriftOnly lets an hour pass.
+func (b *bed) readsForDriftOnly() {
+	b.t.Helper()
+	before := b.readings()
+	b.run(time.Hour)
+	if n := b.readings() - before; n > 16 {
+		b.t.Errorf("%d readings in an hour, want those for drift", n)
+	}
+}
+
 // A target that somebody has removed is not asked for again and again because its pod is not ready.
 func TestMissingTargetOfUnreadyPodIsDeregistered(t *testing.T) {
 	a, c := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
@@ -62,17 +71,10 @@ func TestMissingTargetOfUnreadyPodIsDeregistered(t *testing.T) {
 		b.aws.SetHealth(testARN, one, healthy)
 		b.aws.SetHealth(testARN, two, healthy)
 		b.run(targetgroup.SettleTime + time.Second)
-		var pod corev1.Pod
-		b.must(b.cluster.Get(t.Context(), podKey("web-0"), &pod))
-		readiness.Condition(&pod, corev1.ContainersReady).Status = corev1.ConditionFalse
-		b.must(b.cluster.Status().Update(t.Context(), &pod))
+		b.setContainersReady("web-0", corev1.ConditionFalse)
 		b.aws.Forget(testARN, one)
 		b.run(testDrift, webKey)
-		before := b.readings()
-		b.run(time.Hour)
-		if n := b.readings() - before; n > 16 {
-			t.Errorf("%d readings in an hour, want those for drift", n)
-		}
+		b.readsForDriftOnly()
 		if n := len(b.aws.Calls("DeregisterTargets")); n != 1 {
 			t.Errorf("%d deregistrations, want one", n)
 		}
@@ -89,11 +91,7 @@ func TestMissingTargetOfTheOnlyPodDoesNotEngageTheValve(t *testing.T) {
 		b.setContainersReady("web-0", corev1.ConditionFalse)
 		b.aws.Forget(testARN, one)
 		b.run(testDrift, webKey)
-		before := b.readings()
-		b.run(time.Hour)
-		if n := b.readings() - before; n > 16 {
-			t.Errorf("%d readings in an hour, want those for drift", n)
-		}
+		b.readsForDriftOnly()
 		if c := b.degraded(); c.Status != metav1.ConditionFalse {
 			t.Errorf("degraded: %s: %s", c.Reason, c.Message)
 		}

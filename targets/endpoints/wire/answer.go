@@ -21,7 +21,7 @@ const (
 	readAhead = 8 << 10
 	// maxFiltered is the size of an event or item that is filtered at most, in bytes. Kubernetes stores objects of up to 1.5 MiB.
 	maxFiltered = 16 << 20
-	// maxIdle is how large a buffer is that is kept for the next event, in bytes. Most events are smaller.
+	// maxIdle is the size, in bytes, up to which a buffer is kept for the next event. Most events are smaller.
 	maxIdle = 64 << 10
 	// maxType is how long the type of a list may be, in bytes.
 	maxType = 1 << 10
