@@ -5,6 +5,8 @@
 // odd members are built, planned and applied to the emulated AWS, in this process and without a cluster. What AWS would refuse for a
 // reason that can be known is a fault of one member when the group is built.
 //
+// The tests run without the race detector: nothing in them runs at the same time, and they would take ten times as long.
+//
 //	bed_test.go       an empty account, and a pass over a group
 //	quirks_test.go    what may be odd about a member
 //	accepted_test.go  the properties, over groups of odd members

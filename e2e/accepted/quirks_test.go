@@ -1,6 +1,8 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !race
+
 package accepted
 
 import (
