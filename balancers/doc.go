@@ -1,14 +1,17 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package balancers makes load balancers of Ingresses, as aws-load-balancer-controller does. An Ingress goes through its folders in this
-// order:
+// Package balancers makes load balancers of Ingresses, as aws-load-balancer-controller does. An Ingress goes through the first five
+// of its folders in this order:
 //
 //	ingress    what Ingresses say: their group, their annotations, the stack that they want
 //	lookup     what that needs to know of the AWS account
 //	account    the stack that is seen, in one view of the account for all groups
 //	plan       by which steps the one becomes the other, and what each waits for
 //	apply      does the steps
+//
+// Beside these:
+//
 //	preview    says what would be done, and does nothing
 //	v1beta1    the API IngressClassParams: settings of all Ingresses of a class
 //	issue      has certificates issued for Ingresses that ask for them
@@ -26,6 +29,8 @@
 //	leftovers.go   groups without any Ingress of which something is left in AWS
 //	memory.go      what is remembered until the next pass; a restart loses nothing that is needed
 //	proposal.go    what a pass would do, for those who only ask
+//	certificates.go  has certificates issued that members ask for, and deletes those that no listener has
+//	versions.go    which versions of Secrets rules have, of which AWS shows none
 //	watches.go     which groups a change in the cluster concerns
 //	setup.go       the controller itself, with indexes.go; metrics.go what it counts
 //

@@ -9,7 +9,7 @@
 // the one condition of ours that is no gate, by which a node guard may leave (guard.go).
 //
 // Each condition is written to exactly one pod, identified by UID. True lasts for the life of the pod: once its target was
-// healthy, trouble on the load balancer's side never turns the pod NotReady.
+// healthy, trouble on the load balancer's side never turns the pod NotReady, unless users ask for that (Writer.TwoWay).
 //
 // What closed and open gates say for a reason is in health.go; package targets/conditions chooses. The package imports none of ours. It
 // takes names and Health, not bindings.

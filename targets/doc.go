@@ -6,7 +6,7 @@
 //
 // # One pass
 //
-// A pass over a TargetGroupBinding is an ordered list of small steps (pass.go). Each room imports only those above it:
+// A pass over a TargetGroupBinding is an ordered list of small steps (pass.go). Each folder imports only those above it:
 //
 //	endpoints     Service port, EndpointSlices, pods, nodes -> what should be in the group
 //	targetgroup   a snapshot of what is known of the group  -> what is there
@@ -20,8 +20,9 @@
 // ownership says which of several bindings acts, and which targets of a shared group are its own; consent what the group's owner and the
 // cluster allow; scope which pods get gates; guards lets the guards of nodes go. Where the incumbent works on other bindings of the
 // cluster, a pass begins in beside, which takes bindings and gives them back; handover is the command that gives all back. v1beta1, retry
-// and writes stand at the bottom, events on these. Events on bindings and metrics are in report, events on pods in conditions. explain
-// answers users' questions with the same code.
+// and writes stand at the bottom, events on these. Most events on bindings are in report, events on pods in conditions. A metric is in
+// metrics.go of the package that knows the figure: calls in targetgroup, gates in conditions, bindings in report. explain answers users'
+// questions with the same code.
 //
 // A pass never waits for AWS, nor for a write to the API server. Both are made beside it: of calls one of each kind for a group at a time,
 // whose end requeues the binding; of writes one for each pod and each status, which requeue it when they fail. What must be written before

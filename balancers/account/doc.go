@@ -13,8 +13,12 @@
 //	ownership.go whose a thing is, by its tags
 //	read.go      load balancers, target groups and security groups, as the SDK has them
 //	rules.go     listeners and rules, likewise
+//	auth.go      who may pass, of a rule's action
+//	network.go   what load balancers are made in (subnets, ...), and what users have made and name
+//	remembered.go  what AWS has answered, for a time
+//	refresh.go   reads again what is too old
 //	certificates.go  issued certificates
 //	clients.go   the calls that are made
 //
-// All that is known is guarded by one lock, which is held for no call.
+// View, Refresh, Issued and what is remembered have a lock each. None is held for a call.
 package account

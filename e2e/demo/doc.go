@@ -14,7 +14,7 @@
 //	lanes.go     from the moments of pods to counts and remarks (pure)
 //	explain.go   from the counts to words
 //	terminal.go  both apps side by side as text
-//	page.go      both apps as a picture: geometry here, HTML in page.html.tmpl
+//	page.go      both apps as a picture, by page.html.tmpl; geometry.go says where things are
 //
 // Both apps have targetgate register and deregister their pods, and neither has a preStop in its manifest. The gated one's
 // namespace has the label, for which targetgate adds a readiness gate and a preStop sleep to its pods. In the first act the

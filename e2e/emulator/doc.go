@@ -3,7 +3,7 @@
 
 // Package emulator emulates AWS's load balancers, with the delays and faults of the real ones.
 //
-// It has three parts: state decides what happens to targets and when, wire answers AWS clients (to those whom iam allows it),
+// It has three parts: state decides what happens to targets and when, wire answers AWS clients (as far as iam allows it),
 // dataplane checks targets and forwards traffic. Start runs all three in this process on loopback sockets; the program in cmd
 // does the same for any AWS client. Resolve leads from the DNS name of a load balancer to its front door, see package names.
 //

@@ -62,8 +62,8 @@
 //	                               a failed grant blocks the revoke   of what lets the same in: TestRevocableRules
 //	                               codes to read again for            ec2.TestErrorsOfChangesAreToldApart, TestRecordAfterCalls
 //	                               at the quota revokes come first    never: TestN9QuotaIsCountedBeforeTheCall
-//	security_group_resolver,       names of groups; groups of load    none: spec.networking has IDs, and targetgate makes no load
-//	backend_sg_provider,           balancers; CIDRs of the VPC        balancer and no security group
+//	security_group_resolver,       names of groups; groups of load    none: spec.networking has IDs; what balancers makes is
+//	backend_sg_provider,           balancers; CIDRs of the VPC        tested in e2e/ingress
 //	vpc_info_provider,
 //	security_group_manager
 //

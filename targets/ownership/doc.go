@@ -16,5 +16,5 @@
 //   - A binding that nothing can be done for (Incomplete) owns nothing.
 //
 // The other bindings are found in a cache with Indexes (Duplicates). Which targets of a shared group are a binding's own stands in its
-// Record (record.go: key and format; package targets reads and writes the ConfigMap).
+// Record (record.go: key and format; package claims reads and writes the ConfigMap).
 package ownership

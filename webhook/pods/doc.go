@@ -34,6 +34,8 @@
 // container without a preStop, and a grace period that is longer by the same time, so that the containers have as long as
 // before to shut down after SIGTERM. The sleep is part of the pod: it works while targetgate is down, and kubectl shows it.
 //
+// mutator.go decides what a pod gets, termination.go how its containers wait.
+//
 // How long: --termination-delay-alb or --termination-delay-nlb, by the protocols of the target groups, the longest of
 // several. The pod's annotation targetgate.dev/termination-delay overrides both; "0" means none.
 //

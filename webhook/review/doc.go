@@ -4,8 +4,8 @@
 // Package review reads reviews within limits, and answers them.
 //
 // A caller may send anything, and many at once. So a Limiter bounds the memory, the time and the work of all reviews of one path
-// together, and HoldsMore and Bounded bound the number of values before they are decoded. Pods and bindings have a Limiter
-// each: all reviews together take at most 72 MiB, and bindings never cost a pod its gate.
+// together, and HoldsMore and Bounded bound the number of values before they are decoded. Pods, bindings and
+// Ingresses have a Limiter each, of 36 MiB: none of them costs a pod its gate.
 //
-// It knows nothing of pods and bindings, so that neither depends on the other.
+// It knows nothing of these, so that none depends on another.
 package review

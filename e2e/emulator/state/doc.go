@@ -46,7 +46,7 @@
 // multiplied by one factor, Options.Scale. The clock is injected and random choices come from one seeded source.
 //
 // Not emulated: slow start, stickiness (also that of rules), zonal shifts, target group health thresholds (their attributes are kept
-// and returned), authentication and transforms in rules, trust stores, Gateway Load Balancers, QUIC server ids, health
-// checks of Lambda functions. Security groups have no outbound rules, and their rules have no ids or tags. Subnets and
-// routes are given with Options; only tags and free addresses change.
+// and returned), a login at an identity provider, Gateway Load Balancers, QUIC server ids, health checks of Lambda functions. Security
+// groups have no outbound rules, and their rules have no ids or tags. Subnets and routes are given with Options; only tags and free
+// addresses change.
 package state

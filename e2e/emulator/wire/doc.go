@@ -4,7 +4,7 @@
 // Package wire speaks AWS's query protocol for ELBv2, EC2 (VPCs, subnets, instances, interfaces, security groups, tags) and STS
 // on one HTTP endpoint, well enough for an unmodified AWS SDK or command line client: a form comes in, XML goes out. Calls with a
 // header X-Amz-Target are of the JSON protocol: ACM (certificates), WAFv2 and WAF Classic (to
-// associate Web ACLs) and Shield Advanced (protections).
+// associate Web ACLs) and Shield Advanced (protections). Paths below /2013-04-01/hostedzone are Route 53's.
 //
 // A call goes through the same stations as at AWS: parse, authenticate, throttle, authorize, act on the state machine,
 // answer. Half of Options.Latency passes before the call acts and half after. Every call ends up in the log that Calls
@@ -21,8 +21,9 @@
 // times does not scale the limits of the API.
 //
 // What is read of security groups, interfaces and the tags of subnets may be old (state.Options.EC2Lag). Not emulated: the ids
-// of rules, and
-// answers to changes of rules that say more than that they were made.
+// of rules, and answers to changes of rules that say more than that they were made.
+//
+// Lists are cut into pages: those of ELBv2 in groups.go, those of EC2 in listing.go.
 //
 // Faults (Inject) spoil calls for tests: they answer errors, hang, act and then drop the connection, cut answers off,
 // or leave targets out of them.

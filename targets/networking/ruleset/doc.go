@@ -7,6 +7,6 @@
 //	rules.go   spec.networking                           -> asks, and with the ports of a member the rules for it
 //	reach.go   spec.networking                           -> which rules it can ask for, whatever its members are
 //	union.go   the wishes of all bindings                -> the rules that must be in one group
-//	diff.go    these, what is present, and our record    -> what to grant and revoke
+//	diff.go    these, what is present, and our record    -> what to grant and revoke; the description that our rules carry
 //	record.go  which rules are ours, as text
 package ruleset
