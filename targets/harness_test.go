@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,7 +31,6 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/fixture"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
@@ -66,10 +66,13 @@ type bed struct {
 	aws     *fakeelbv2.API
 	events  *events.FakeRecorder
 	queue   chan types.NamespacedName
+	own     client.Client                      // the registrar's, unless a test replaces it
 	kube    *switchedClient                    // the registrar's
 	api     *switchedReader                    // the registrar's, without a cache
 	due     map[types.NamespacedName]time.Time // of run
 	end     func()                             // of what begin has begun
+	writes  atomic.Int64                       // to the API server
+	seen    sight                              // of watch
 }
 
 // inBed runs test in a bubble, with the objects of newObjects and more in the API server.
@@ -96,12 +99,13 @@ func newBed(ctx context.Context, t *testing.T, objects []client.Object) *bed {
 		Policy: testPolicy, DriftInterval: testDrift, InjectsGates: true,
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
-		WithStatusSubresource(&corev1.Pod{}, &v1beta1.TargetGroupBinding{})
+		WithStatusSubresource(&corev1.Pod{}, &v1beta1.TargetGroupBinding{}).WithInterceptorFuncs(counting(&b.writes))
 	if err := errors.Join(ownership.AddIndexes(ctx, indexer{builder}), addIndexes(ctx, indexer{builder})); err != nil {
 		t.Fatal(err)
 	}
 	b.cluster = builder.Build()
-	b.kube, b.api = &switchedClient{noPodWrites{b.cluster}}, &switchedReader{b.cluster}
+	b.own = &noPodWrites{b.cluster}
+	b.kube, b.api = &switchedClient{b.own}, &switchedReader{b.cluster}
 	b.Client, b.Uncached = b.kube, b.api
 	b.LastResort = true
 	b.Writer = &readiness.Writer{Client: b.cluster.Status(), Clock: clock.RealClock{}}
@@ -170,16 +174,6 @@ type indexer struct{ builder *fake.ClientBuilder }
 func (i indexer) IndexField(_ context.Context, o client.Object, field string, values client.IndexerFunc) error {
 	i.builder.WithIndex(o, field, values)
 	return nil
-}
-
-// watch has the registrar see what the API server has now.
-func (b *bed) watch() {
-	b.t.Helper()
-	found, err := endpoints.ReadCache(b.t.Context(), b.Client, "")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.resolver.Cache = found
 }
 
 // Reconcile is a pass after a look at the API server.

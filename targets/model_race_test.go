@@ -6,4 +6,4 @@
 package targets
 
 // modelDefault is smaller where each history takes some ten times as long.
-const modelDefault = 50
+const modelDefault = 30

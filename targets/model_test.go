@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	modelRuns    = flag.Uint64("histories", modelDefault, "how many random histories TestModel runs, or 50 under the race detector")
+	modelRuns    = flag.Uint64("histories", modelDefault, "how many random histories TestModel runs, or 30 under the race detector")
 	modelSeed    = flag.Uint64("seed", 1, "the seed of TestModel's first history")
 	modelWithout = flag.String("without", "", "what TestModel leaves out, separated by commas")
 	modelVerbose = flag.Bool("keep-going", false, "TestModel goes on after a history that fails, and shrinks none")
