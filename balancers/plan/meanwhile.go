@@ -170,15 +170,15 @@ func servingKey(action stack.Action) string {
 }
 
 // answering is the action that now answers all requests that the rule in a place is to answer, none if several may. What is wanted in a
-// place before it leaves it no request.
+// place before it leaves it none of the requests for which it holds.
 func (l *listener) answering(at int, conditions []stack.Condition) stack.Action {
 	for _, rule := range slices.SortedFunc(slices.Values(l.seen.Rules), byPriority) {
-		isBefore := func(p *place) bool { return p.isMatched() && p.seen.ARN == rule.ARN }
+		covers := func(p *place) bool { return stack.Covers(p.final.Conditions, rule.Conditions) }
 		switch {
-		case slices.ContainsFunc(l.places[:at], isBefore):
+		case stack.Apart(rule.Conditions, conditions), slices.ContainsFunc(l.places[:at], covers):
 		case stack.Covers(rule.Conditions, conditions):
 			return rule.Action
-		case !stack.Apart(rule.Conditions, conditions):
+		default:
 			return stack.Action{}
 		}
 	}
