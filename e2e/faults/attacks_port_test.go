@@ -73,13 +73,27 @@ func sendHeaders(target string, wait time.Duration) error {
 	return nil
 }
 
-// 60 connections that send 1 MiB of headers each, and wait: who has reviews under way must not notice. They come one after the
-// other, as these clients are in this process, and work on the same cores.
+// 60 connections that send 1 MiB of headers each, and wait: who has reviews under way must not notice. What else the machine does may
+// delay reviews in one attack, but not in three.
 func TestEndlessHeadersHarmNoOtherClient(t *testing.T) {
 	bed.WithFlags(t)
 	slowest(t, time.Second) // to warm up
-	quiet := slowest(t, 5*time.Second)
+	for range 3 {
+		quiet := slowest(t, 5*time.Second)
+		busy := slowestInAttack(t)
+		t.Logf("99 %% of reviews took %s, in the attack %s", quiet, busy)
+		if busy <= quiet*3/2+noise {
+			return
+		}
+	}
+	t.Errorf("in three attacks 99 %% of reviews took half as long again as before, and %s more", noise)
+}
+
+// slowestInAttack begins connections one after the other, as these clients are in this process, and work on the same cores.
+func slowestInAttack(t *testing.T) time.Duration {
+	t.Helper()
 	var attackers sync.WaitGroup
+	defer attackers.Wait()
 	for i := range 60 {
 		attackers.Go(func() {
 			time.Sleep(time.Duration(i) * 50 * time.Millisecond)
@@ -93,11 +107,7 @@ func TestEndlessHeadersHarmNoOtherClient(t *testing.T) {
 	}
 	busy := slowest(t, 5*time.Second)
 	assertMemory(t)
-	attackers.Wait()
-	t.Logf("99 %% of reviews took %s, in the attack %s", quiet, busy)
-	if most := quiet*3/2 + noise; busy > most {
-		t.Errorf("99 %% of reviews took %s in the attack, want %s at most", busy, most)
-	}
+	return busy
 }
 
 // One address that opens connections without end closes its own, and new ones are taken all the time.

@@ -46,14 +46,14 @@ func TestHangingGroupDelaysNoOther(t *testing.T) {
 		after := hung[event]
 		t.Logf("%s: median %s, slowest %s; while one hangs %s, %s", event,
 			median(before), slices.Max(before), median(after), slices.Max(after))
-		if median(after) > median(before)*3/2+noise || slices.Max(after) > slices.Max(before)*3/2+2*noise {
+		if median(after) > median(before)*3/2+noise || slices.Max(after) > slices.Max(before)+hang {
 			t.Errorf("%s took longer while one group hangs", event)
 		}
 	}
 }
 
-// noise is what a busy machine may add. What a call that hangs would add is 15 s and more.
-const noise = 500 * time.Millisecond
+// noise is what a busy machine may add to most events, hang what it hardly ever adds to one. A call that hangs would add 15 s and more.
+const noise, hang = 500 * time.Millisecond, 10 * time.Second
 
 // withoutBudget has neither AWS nor targetgate limit calls, and one worker instead of 16, until the end of the test.
 func withoutBudget(t *testing.T) {

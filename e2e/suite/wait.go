@@ -11,19 +11,23 @@ import (
 // patience is how long a test waits for what should come within seconds, on a busy machine with the race detector.
 const patience = 90 * time.Second
 
+// nextLook is how long to wait until the next look at something that has been awaited for so long: as the packages share the machine, looks
+// are rarer the longer it takes.
+func nextLook(waited time.Duration) time.Duration {
+	return min(max(waited/10, 20*time.Millisecond), 100*time.Millisecond)
+}
+
 // Eventually polls until check returns nil.
 func Eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
+	for begun := time.Now(); ; time.Sleep(nextLook(time.Since(begun))) {
 		err := check()
 		if err == nil {
 			return
 		}
-		if time.Now().After(deadline) {
+		if time.Since(begun) > patience {
 			t.Fatalf("waited %s for %s: %v", patience, what, err)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }
 
