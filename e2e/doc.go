@@ -15,6 +15,7 @@
 //	externaldns   the records that ExternalDNS makes of Ingresses
 //	faults        crashes, outages, throttling and attacks
 //	gates         when gates open, and what is told while they wait
+//	ingress       load balancers of Ingresses
 //	networking    inbound rules of security groups, which another cluster may share
 //	ownership     target groups in which others have a hand
 //	leaving       when targets of pods that leave are deregistered
@@ -26,8 +27,8 @@
 // Package departures judges what tests of leaving have seen. Package accepted, without a bed, applies groups of odd Ingresses to the
 // emulator in process; it runs with the unit tests.
 //
-// The others have the build tag e2e, and nothing but tests that need a control plane: `make test-e2e` runs all tests of all packages
-// in which files have that tag, two packages at a time. It builds the programs and passes their paths in TARGETGATE_BINARY,
+// The packages in the list have the build tag e2e, and nothing but tests that need a control plane: `make test-e2e` runs all tests of all
+// packages in which files have that tag, four packages at a time. It builds the programs and passes their paths in TARGETGATE_BINARY,
 // TARGETGATE_CONTROL_PLANE, TARGETGATE_CERT_MANAGER (cert-manager's controllers and cainjector) and TARGETGATE_EXTERNAL_DNS.
 //
 // Times of nodes and load balancers run ten times faster than AWS's, but for those of leaving and realtime; targetgate's own are real.
