@@ -52,6 +52,9 @@ func TestWhatIsYetToServeIsNotDeleted(t *testing.T) { checkSeed(t, 67667, 1) }
 // A rule without a login, which is to have one, stands behind one with a login.
 func TestAnOpenRuleIsNotMovedBeforeAGuardedOne(t *testing.T) { checkSeed(t, 55607, 1) }
 
+// A pass ends midway, after a rule that takes all requests of one that stands before another's place.
+func TestARuleWithoutRequestsIsNoOverlap(t *testing.T) { checkSeed(t, 5276, 2) }
+
 func checkSeed(t *testing.T, seed, stream uint64) {
 	r := rand.New(rand.NewPCG(seed, stream))
 	a := generate(r)
