@@ -54,7 +54,9 @@ func counting(n *atomic.Int64) interceptor.Funcs {
 			defer n.Add(1)
 			return c.Delete(ctx, o, opts...)
 		},
-		SubResourceUpdate: func(ctx context.Context, c client.Client, name string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+		SubResourceUpdate: func(
+			ctx context.Context, c client.Client, name string, o client.Object, opts ...client.SubResourceUpdateOption,
+		) error {
 			defer n.Add(1)
 			return c.SubResource(name).Update(ctx, o, opts...)
 		},
