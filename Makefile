@@ -47,7 +47,7 @@ demo: demo-takes .bin/targetgate .bin/control-plane ## Roll a Deployment with an
 demo-takes:
 	@echo "make demo takes about 10 min on two cores while Go's caches are empty, and a minute after that."
 test-takes:
-	@echo "make test takes about half an hour on two cores, the longer the emptier Go's caches are."
+	@echo "make test takes about half an hour on two cores, and some minutes more while Go's caches are empty."
 
 ##@ Build
 
@@ -134,12 +134,12 @@ test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plan
 bench: .bin/control-plane .bin/targetgate ## Measure targetgate against its goals and aws-load-balancer-controller (about 45 min; BENCH='flags').
 	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -growth 100,1000,5000 $(BENCH)
 
-# The test bed runs without the race detector, which would slow down what is measured on two cores; its unit tests use it.
 # Four packages at a time, as most wait more than they work: the next one begins when one ends, the longest first. Vet, which looks at all
 # that they import, has a target of its own. Only debuggers read DWARF: traces and races have their lines without it.
 test_flags := -p 4 -vet=off -ldflags=-w
 unit_longest := ./targets ./charts ./e2e/kubelet ./e2e/emulator/dataplane
 
+# The test bed runs without the race detector, which would slow down what is measured on two cores; its unit tests use it.
 # All packages that have files with the build tag e2e; they have no other tests. Each has its own test bed.
 e2e_packages = $(shell go list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./e2e/...)
 e2e_longest := ./e2e/ingress ./e2e/beside ./e2e/rollouts ./e2e/admission ./e2e/leaving ./e2e/faults ./e2e/ownership ./e2e/externaldns ./e2e/networking ./e2e/gates

@@ -81,8 +81,8 @@ func TestRegistrarIsolatesRefusedTarget(t *testing.T) {
 					t.Errorf("condition Ready says %s: %s", c.Reason, c.Message)
 				}
 				before := len(b.aws.Calls("RegisterTargets"))
-				for range 24 {
-					b.after(5 * time.Second)
+				for range 120 {
+					b.after(time.Second)
 				}
 				if n := len(b.aws.Calls("RegisterTargets")) - before; n < 4 || n > 12 {
 					t.Errorf("%d tries in two minutes, want a back-off of at most 30 s", n)

@@ -25,6 +25,6 @@
 // The metrics count all requests: anyone who reaches the port and knows its paths can raise them, and so trigger alerts.
 //
 // An internal error is never a rejection. It is answered with an HTTP 5xx, so that the failurePolicy of the webhook
-// configuration decides: Ignore for pods, whose missing gate is reported afterwards, and Ingresses; Fail for bindings and
+// configuration decides: Ignore for pods, whose missing gate is reported afterwards, and for Ingresses; Fail for bindings and
 // IngressClassParams.
 package webhook

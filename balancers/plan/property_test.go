@@ -52,7 +52,7 @@ func TestWhatIsYetToServeIsNotDeleted(t *testing.T) { checkSeed(t, 67667, 1) }
 // A rule without a login, which is to have one, stands behind one with a login.
 func TestAnOpenRuleIsNotMovedBeforeAGuardedOne(t *testing.T) { checkSeed(t, 55607, 1) }
 
-// A pass ends midway, after a rule that takes all requests of one that stands before another's place.
+// A pass ends midway. One of its rules overlaps a new one, but a wanted rule before both takes all that it answers.
 func TestARuleWithoutRequestsIsNoOverlap(t *testing.T) { checkSeed(t, 5276, 2) }
 
 func checkSeed(t *testing.T, seed, stream uint64) {

@@ -5,6 +5,6 @@
 // what they lead to (backend.go, targetgroup.go), and what it says of settings that the group has once (settings.go, front.go). Whatever
 // cannot be read is a fault that holds the member, and the rest is read all the same.
 //
-// What members say of shared settings are votes. Package ingress has them agree by Agree (votes.go); what is seen in AWS has votes, too
+// What members say of shared settings are votes. Agree (votes.go) settles them for package ingress; what is seen in AWS has votes, too
 // (seenvotes.go).
 package reading
