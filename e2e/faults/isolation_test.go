@@ -41,19 +41,34 @@ func TestHangingGroupDelaysNoOther(t *testing.T) {
 	calm := replacePods(t, app, others)
 	heal := bed.AWS.Inject(wire.Fault{TargetGroup: app.TargetGroup, Hang: 30 * time.Second})
 	defer heal()
-	hung := replacePods(t, app, others)
-	for event, before := range calm {
-		after := hung[event]
-		t.Logf("%s: median %s, slowest %s; while one hangs %s, %s", event,
-			median(before), slices.Max(before), median(after), slices.Max(after))
-		if median(after) > median(before)*3/2+noise || slices.Max(after) > slices.Max(before)+hang {
-			t.Errorf("%s took longer while one group hangs", event)
+	inOneOfThree(t, "others to be as fast while one group hangs", func() (isAsFast bool) {
+		hung := replacePods(t, app, others)
+		isAsFast = true
+		for event, before := range calm {
+			after := hung[event]
+			t.Logf("%s: median %s, slowest %s; while one hangs %s, %s", event,
+				median(before), slices.Max(before), median(after), slices.Max(after))
+			if median(after) > median(before)*3/2+noise || slices.Max(after) > slices.Max(before)*3/2+2*noise {
+				isAsFast = false
+			}
 		}
-	}
+		return isAsFast
+	})
 }
 
-// noise is what a busy machine may add to most events, hang what it hardly ever adds to one. A call that hangs would add 15 s and more.
-const noise, hang = 500 * time.Millisecond, 10 * time.Second
+// noise is what a busy machine may add. What a call that hangs would add is 15 s and more.
+const noise = 500 * time.Millisecond
+
+// inOneOfThree tries again what the rest of a busy machine may have spoilt: what targetgate does wrong spoils all three.
+func inOneOfThree(t *testing.T, what string, try func() bool) {
+	t.Helper()
+	for range 3 {
+		if try() {
+			return
+		}
+	}
+	t.Errorf("waited three times in vain for %s", what)
+}
 
 // withoutBudget has neither AWS nor targetgate limit calls, and one worker instead of 16, until the end of the test.
 func withoutBudget(t *testing.T) {
