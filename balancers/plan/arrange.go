@@ -19,7 +19,12 @@ type place struct {
 	reused bool // seen has other content, and is to be changed
 	// meanwhile is what it does until target groups that have to wait can do what is final.
 	meanwhile stack.Action
+	// overtakes are seen rules from which it would take requests before its target groups are healthy. While there are any, its rule stands
+	// behind all others, and the place is empty.
+	overtakes []*stack.Rule
 }
+
+func (p *place) isLate() bool { return len(p.overtakes) > 0 }
 
 func (p *place) isMatched() bool { return p.seen != nil && !p.reused }
 
@@ -72,6 +77,11 @@ func taken(places []*place, rule *stack.Rule) bool {
 	return slices.ContainsFunc(places, func(p *place) bool { return p.seen == rule })
 }
 
+// isOvertaken says whether a rule is to serve until a late one does.
+func (a *arrangement) isOvertaken(rule *stack.Rule) bool {
+	return slices.ContainsFunc(a.places, func(p *place) bool { return slices.Contains(p.overtakes, rule) })
+}
+
 // created are the places for which there is no rule yet.
 func (a *arrangement) created() []*place {
 	var list []*place
@@ -89,7 +99,7 @@ func (a *arrangement) growth() int { return len(a.created()) - len(a.surplus) }
 // moves says whether a rule must get another priority before the new ones can be created at theirs.
 func (a *arrangement) moves() bool {
 	for i, p := range a.places {
-		if p.seen != nil && p.seen.Priority != int32(i+1) {
+		if p.seen != nil && p.seen.Priority != int32(i+1) && !p.isLate() {
 			return true
 		}
 	}
@@ -121,7 +131,7 @@ func (a *arrangement) leaveOut(places []*place) {
 
 // isOneChange holds when one rule stands in the place of the only new one, and all others stay.
 func (a *arrangement) isOneChange(created []*place) bool {
-	if len(created) != 1 || len(a.surplus) != 1 {
+	if len(created) != 1 || created[0].isLate() || len(a.surplus) != 1 {
 		return false
 	}
 	for i, p := range a.places {

@@ -44,6 +44,11 @@ func (l *listener) sendsTo(group stack.Ref) bool {
 	return has(l.seen.Default, group) || slices.ContainsFunc(l.seen.Rules, func(r stack.Rule) bool { return has(r.Action, group) })
 }
 
+// stillSendsTo says whether what is yet to be deleted of the listener that is seen names a target group.
+func (l *listener) stillSendsTo(group stack.Ref) bool {
+	return l.gone && l.sendsTo(group) || slices.ContainsFunc(l.surplus, func(r *stack.Rule) bool { return has(r.Action, group) })
+}
+
 // listenerSteps are the steps to listeners, and to their rules by rules.
 type listenerSteps struct {
 	*view
@@ -58,15 +63,7 @@ type listenerSteps struct {
 // on one: a member may go from one to another, and AWS may refuse what it wants there. At the quota they are changed one by one, those
 // that need room last. Requests for which a target group is to take over go where they went.
 func (s *listenerSteps) change() {
-	room, need := s.options.Rules, 0
-	for _, l := range s.list {
-		if l.seen != nil {
-			room -= len(l.seen.Rules)
-		}
-		if !l.gone {
-			need += len(l.created())
-		}
-	}
+	room, need := s.options.room(s.list)
 	order := slices.SortedStableFunc(slices.Values(s.list), func(a, b *listener) int { return cmp.Compare(a.growth(), b.growth()) })
 	order = slices.DeleteFunc(order, func(l *listener) bool { return l.gone })
 	oneByOne := need > room
@@ -90,6 +87,31 @@ func (s *listenerSteps) change() {
 		}
 	}
 	s.delete()
+}
+
+// room is for how many more rules the quota has room, and need how many are to be created.
+func (o Options) room(list []*listener) (room, need int) {
+	room = o.Rules
+	for _, l := range list {
+		if l.seen != nil {
+			room -= len(l.seen.Rules)
+		}
+		if !l.gone {
+			need += len(l.created())
+		}
+	}
+	return room, need
+}
+
+// moveUp moves the late rules to their places whose target groups can serve by then: those of which last is the last one.
+func (s *listenerSteps) moveUp(last *targetGroup) {
+	for _, l := range s.list {
+		for i, at := range l.places {
+			if at.isLate() && s.routes.groups.last(at.final.Action) == last {
+				s.rules.moveUp(l, i, s.routes.waits(at, l))
+			}
+		}
+	}
 }
 
 // delete returns how many rules are deleted with them. One to which a load balancer in front sends stays until that does no more.

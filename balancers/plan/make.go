@@ -92,7 +92,7 @@ func newPlanner(v *view, d *draft) *planner {
 	m := &matcher{view: v}
 	m.matchTargetGroups()
 	list := m.matchListeners()
-	beginRoutes(v, m.groups, list)
+	beginRoutes(m, list)
 	p := &planner{
 		view: v, draft: d, groups: m.groups, left: map[string]bool{},
 		securityGroups: securityGroupSteps{v, d}, loadBalancer: loadBalancerSteps{v, d}, targetGroups: targetGroupSteps{v, d, m.groups},

@@ -51,6 +51,7 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			{Port: 80, Path: "/a", To: []genTarget{{0, 1}}}, {Port: 80, Path: "/r", Other: "redirect"}, {Port: 443, Path: "/a", To: []genTarget{{0, 1}}},
 		}},
 	}}
+	wide := genStack{Members: []genMember{{Name: "ns/new", Type: "ip", Rules: []genRule{{Port: 80, Path: "/*", To: []genTarget{{2, 1}}}}}, two.Members[0], two.Members[1]}}
 	held := other(two, func(*genMember) {})
 	held.Members[1].Held = true
 	held.Members[0].Rules = []genRule{{Port: 80, Path: "/new", To: []genTarget{{1, 1}}}}
@@ -103,6 +104,19 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"late: tag 80:1 (R1) with ingress.k8s.aws/resource=80:2",
 			"late: tag 80:2 (R2) with ingress.k8s.aws/resource=80:3",
 		}},
+		"a new rule before others leaves their requests to them until its targets are healthy": {two, wide, []string{
+			"create target group ns/new-s2:80 named ns/new-s2:80ip",
+			"set delay=30 of target group ns/new-s2:80",
+			"create rule 80:1: path /* to target group ns/new-s2:80",
+			"move 3 rules of listener 80",
+			"late: tag 80:1 (R2) with ingress.k8s.aws/resource=80:2",
+			"late: tag 80:2 (R3) with ingress.k8s.aws/resource=80:3",
+			"late: tag 80:3 (R4) with ingress.k8s.aws/resource=80:4",
+			"create binding ns/ns/new-s2:80ip of Service s2:80 to target group ns/new-s2:80",
+			"wait until target group ns/new-s2:80 is as healthy as T1",
+			"wait until target group ns/new-s2:80 is as healthy as T2",
+			"move 1 rule of listener 80",
+		}},
 		"two calls and late tags when a rule goes": {shop("/a", "/b"), shop("/b"), []string{
 			"move 2 rules of listener 80",
 			"delete rule 80:1",
@@ -132,7 +146,7 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"set delay=30 of target group ns/shop-s0:81",
 			"change rule 80:1: host a.test, path /a to target groups T1 (weight 1), ns/shop-s0:81 (weight 0)",
 			"create binding ns/ns/shop-s0:81ip of Service s0:81 to target group ns/shop-s0:81",
-			"change rule 80:1: host a.test, path /a to target group ns/shop-s0:81, once target group ns/shop-s0:81 is as healthy as the one before",
+			"change rule 80:1: host a.test, path /a to target group ns/shop-s0:81, once target group ns/shop-s0:81 is as healthy as ns/shop-s0:80",
 			"delete binding ns/ns/shop-s0:80ip",
 			"delete target group ns/shop-s0:80 (T1)",
 		}},
@@ -149,7 +163,7 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"set delay=30 of target group ns/shop-s1:80",
 			"change rule 80:1: host a.test, path /a to target groups T1 (weight 1), ns/shop-s1:80 (weight 0)",
 			"create binding ns/ns/shop-s1:80ip of Service s1:80 to target group ns/shop-s1:80",
-			"change rule 80:1: host a.test, path /a to target group ns/shop-s1:80, once target group ns/shop-s1:80 is as healthy as the one before",
+			"change rule 80:1: host a.test, path /a to target group ns/shop-s1:80, once target group ns/shop-s1:80 is as healthy as T1",
 			"delete binding ns/ns/shop-s0:80ip",
 			"delete target group ns/shop-s0:80 (T1)",
 		}},
@@ -162,7 +176,7 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"move 2 rules of listener 80",
 			"late: tag 80:1 (R1) with ingress.k8s.aws/resource=80:2",
 			"create binding ns/ns/shop-s1:80ip of Service s1:80 to target group ns/shop-s1:80",
-			"change rule 80:1: host a.test, path /b to target group ns/shop-s1:80, once target group ns/shop-s1:80 is as healthy as the one before",
+			"change rule 80:1: host a.test, path /b to target group ns/shop-s1:80, once target group ns/shop-s1:80 is as healthy as T1",
 		}},
 		"a new rule for requests that nobody serves waits for nothing": {shop("/a"), other(shop("/a", "/b"), func(m *genMember) {
 			m.Rules[1].To = []genTarget{{1, 1}}

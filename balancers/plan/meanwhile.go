@@ -14,17 +14,18 @@ import (
 var unavailable = stack.Action{Fixed: &stack.FixedResponse{Status: "503", ContentType: "text/plain"}}
 
 // beginRoutes finds what each rule and default action does first.
-func beginRoutes(v *view, groups targetGroups, list []*listener) {
-	interim{v, groups, list}.find()
+func beginRoutes(m *matcher, list []*listener) {
+	room, need := m.options.room(list)
+	interim{m, list, need > room}.find()
 	for _, l := range list {
-		now := groups.action(l.wanted.Default, stack.Action{}, l.meanwhile)
+		now := m.groups.action(l.wanted.Default, stack.Action{}, l.meanwhile)
 		if l.seen != nil {
 			now = l.seen.Default
 		}
 		l.route = &route{listener: l, final: stack.Rule{Action: l.wanted.Default}, now: stack.Rule{Action: now}, meanwhile: l.meanwhile}
 		for _, at := range l.places {
 			at.now = at.final
-			at.now.Action = groups.action(at.final.Action, stack.Action{}, at.meanwhile)
+			at.now.Action = m.groups.action(at.final.Action, stack.Action{}, at.meanwhile)
 		}
 	}
 }
@@ -32,9 +33,9 @@ func beginRoutes(v *view, groups targetGroups, list []*listener) {
 // interim says who serves, until fresh target groups are healthy, the requests that they are to serve: what serves them now. A target
 // group that is waited for by one route is not sent to by any.
 type interim struct {
-	*view
-	groups    targetGroups
+	*matcher
 	listeners []*listener
+	full      bool // the quota has no room for what is new beside what is seen
 }
 
 func (t interim) find() {
@@ -50,18 +51,96 @@ func (t interim) find() {
 			l.meanwhile = t.meanwhile(l.wanted.Default, now)
 			t.noteAtOnce(l.wanted.Default, now)
 		}
-		for i, at := range l.places {
-			if !t.groups.areFresh(at.final.Action) {
-				continue
-			}
-			now := l.answering(i, at.final.Conditions)
-			if at.isMatched() {
-				now = at.seen.Action
-			}
-			at.meanwhile = t.meanwhile(at.final.Action, now)
-			t.noteAtOnce(at.final.Action, now)
+		for i := range l.places {
+			t.findAt(l, i)
 		}
 	}
+}
+
+// findAt finds what the rule of a place does meanwhile, or that it is late: no single rule serves what it is to serve, and several may.
+func (t interim) findAt(l *listener, i int) {
+	at := l.places[i]
+	if t.isBegunLate(at) {
+		at.overtakes = t.overtaken(l, i)
+	}
+	if !slices.ContainsFunc(t.groups, func(g *targetGroup) bool { return t.isNew(g) && weightOf(at.final.Action, byID(g.ref())) > 0 }) {
+		return
+	}
+	now := l.answering(i, at.final.Conditions)
+	switch {
+	case at.isMatched():
+		now = at.seen.Action
+	case now.Forward == nil || !t.maySendOn(now):
+		if at.overtakes = t.overtaken(l, i); at.isLate() {
+			now = l.seen.Default
+		}
+	}
+	at.meanwhile = t.meanwhile(at.final.Action, now)
+	t.noteAtOnce(at.final.Action, now)
+}
+
+// isNew says whether a target group has served nobody: it is fresh, or a pass that ended midway has it sent to before it has targets.
+func (t interim) isNew(g *targetGroup) bool {
+	return g.fresh || g.seen != nil && g.before == nil && !t.hasTargets(g.seen)
+}
+
+// isBegunLate says whether the rule of a place was late when an earlier pass created it.
+func (t interim) isBegunLate(p *place) bool {
+	return p.seen != nil && p.seen.Priority >= firstLate && t.isBegun(p.seen) && t.groups.last(p.final.Action) != nil
+}
+
+// overtaken are the rules from which that of a place would take requests, or the default action when it would take them from that alone.
+// None are when another place would answer meanwhile what it must not, or the quota has no room for rules that wait.
+func (t interim) overtaken(l *listener, at int) []*stack.Rule {
+	byDefault := &stack.Rule{Action: l.seen.Default, Priority: lowest + 1}
+	list := slices.DeleteFunc(l.sorted(), func(rule *stack.Rule) bool { return !l.takesFrom(at, rule) })
+	isLost := func(rule *stack.Rule) bool { return t.isLost(l, at, rule) }
+	isForwarded := byDefault.Action.Forward != nil
+	switch {
+	case t.full, slices.ContainsFunc(append(list, byDefault), isLost):
+		return nil
+	case isForwarded && l.places[at].seen == nil && !t.maySendOn(byDefault.Action):
+		return nil
+	case isForwarded && len(list) == 0 && t.groups.areFresh(l.places[at].final.Action):
+		return []*stack.Rule{byDefault}
+	}
+	return list
+}
+
+// takesFrom says whether a rule stands before that of a place, forwards requests for which that holds, and is to stand behind it or to go.
+func (l *listener) takesFrom(at int, rule *stack.Rule) bool {
+	p, mustGo := l.places[at], rule.Action.Auth != nil && l.becomes("HTTP")
+	if rule.Action.Forward == nil || mustGo || stack.Apart(rule.Conditions, p.final.Conditions) {
+		return false
+	}
+	return (p.seen == nil || rule.Priority < p.seen.Priority) && !taken(l.places[:at], rule)
+}
+
+// isLost says whether a place behind a late one would take requests from a rule that are to get the same answer at any time, or none from a
+// Service without asking who they are from.
+func (t interim) isLost(l *listener, at int, rule *stack.Rule) bool {
+	late, others := l.places[at].final, l.places[at+1:]
+	if i := slices.IndexFunc(others, func(p *place) bool { return p.seen == rule }); i >= 0 {
+		others = others[:i+1]
+	}
+	isServed, isGuarded := t.isServedBy(late.Action, rule.Action), rule.Action.Auth != nil && late.Action.Auth != nil
+	return slices.ContainsFunc(others, func(p *place) bool {
+		if p.seen != nil && p.seen.Priority < rule.Priority || stack.Apart(p.final.Conditions, late.Conditions) {
+			return false
+		}
+		isOpen := p.final.Action.Forward != nil && p.final.Action.Auth == nil
+		return isGuarded && isOpen || isServed && p.seen != rule
+	})
+}
+
+// isServedBy says whether one of the new target groups in final is of a Service to which an action sends, as a held member's may.
+func (t interim) isServedBy(final, action stack.Action) bool {
+	service := func(g stack.Ref) string { return withoutPort(t.services.of(g)) }
+	return slices.ContainsFunc(t.groups, func(g *targetGroup) bool {
+		return t.isNew(g) && weightOf(final, byID(g.ref())) > 0 && slices.ContainsFunc(forwarded(action), func(other stack.Ref) bool {
+			return service(other) == service(stack.Ref{Part: g.wanted.Part})
+		})
+	})
 }
 
 // isAwaited says whether a pass that ended midway has begun to wait for the health of a target group: a route has it with weight 0 that is

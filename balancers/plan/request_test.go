@@ -43,29 +43,31 @@ func (w *world) answer(r request) string {
 	if b == nil || !w.letsIn(b, r.port) {
 		return ""
 	}
-	if rule := ruleFor(b, r); rule != nil {
-		return w.who(rule.Action)
+	if rules := rulesFor(b, r); len(rules) > 0 {
+		return w.who(rules[0].Action)
 	}
 	return ""
 }
 
-// ruleFor is the rule that answers a request, with priority 60000 for the default action; nil without a listener.
-func ruleFor(b *stack.LoadBalancer, r request) *stack.Rule {
+// rulesFor are the rules that hold for a request, as they are tried, with priority 60000 for the default action; none without a listener.
+func rulesFor(b *stack.LoadBalancer, r request) []stack.Rule {
+	var list []stack.Rule
 	for _, l := range b.Listeners {
 		if l.Port == r.port {
-			found := stack.Rule{Action: l.Default, Priority: 60000}
+			list = append(list, stack.Rule{Action: l.Default, Priority: 60000})
 			for _, rule := range l.Rules {
-				if rule.Priority < found.Priority && matches(rule, r) {
-					found = rule
+				if matches(rule, r) {
+					list = append(list, rule)
 				}
 			}
-			return &found
 		}
 	}
-	return nil
+	slices.SortFunc(list, byPriority)
+	return list
 }
 
-// passed are the requests that one rule's target groups serve, and that a rule is to pass on to others: all for which it holds.
+// passed are the requests that one rule serves, and that a rule is to pass on to others, by the same load balancer: if the former is next
+// in the end, or serves all for which the latter holds.
 func (w *world) passed(end *world, before, after map[request]string) []request {
 	from, to := w.balancer(stack.Ref{ID: w.client}), end.balancer(stack.Ref{ID: end.client})
 	if from == nil || to == nil || from.ARN != to.ARN {
@@ -76,10 +78,12 @@ func (w *world) passed(end *world, before, after map[request]string) []request {
 		if before[r] == after[r] || !isServed(before[r]) || !isServed(after[r]) {
 			continue
 		}
-		was, is := ruleFor(from, r), ruleFor(to, r)
-		if !slices.ContainsFunc(universe, func(other request) bool {
-			return other.port == r.port && matches(*is, other) && ruleFor(from, other).Priority != was.Priority
-		}) {
+		was, is := rulesFor(from, r)[0], rulesFor(to, r)
+		isOther := func(other request) bool {
+			return other.port == r.port && matches(is[0], other) && rulesFor(from, other)[0].Priority != was.Priority
+		}
+		isNext := len(is) > 1 && is[0].Action.Auth == nil && ruleKey(is[1], byID) == ruleKey(was, byID)
+		if isNext || !slices.ContainsFunc(universe, isOther) {
 			list = append(list, r)
 		}
 	}

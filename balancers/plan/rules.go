@@ -13,8 +13,8 @@ import (
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
-// lowest is the lowest priority that a rule can have.
-const lowest = 50000
+// Priorities of rules: that of the last one, and the first of those for rules that stand behind all others until they are moved up.
+const lowest, firstLate = 50000, 40001
 
 // ruleSteps are the steps to the rules of a listener.
 type ruleSteps struct {
@@ -32,10 +32,10 @@ func (s ruleSteps) add(l *listener) {
 		return
 	}
 	bottom := int32(0)
-	for _, rule := range l.seen.Rules {
+	for _, rule := range l.inTime() {
 		bottom = max(bottom, rule.Priority)
 	}
-	if created := len(l.created()); created > 0 && int(bottom)+created > lowest {
+	if created := len(l.created()); created > 0 && int(bottom)+created >= firstLate {
 		bottom = s.compact(l)
 	}
 	s.create(l, bottom)
@@ -43,31 +43,48 @@ func (s ruleSteps) add(l *listener) {
 
 // compact moves the rules up, in their order, for there is no room behind them.
 func (s ruleSteps) compact(l *listener) int32 {
-	list := make([]steps.RulePriority, 0, len(l.seen.Rules))
-	for i, rule := range l.sorted() {
+	rules := l.inTime()
+	list := make([]steps.RulePriority, 0, len(rules))
+	for i, rule := range rules {
 		if rule.Priority != int32(i+1) {
 			list = append(list, steps.RulePriority{Rule: ruleRef(l, rule), Priority: int32(i + 1)})
 		}
 		rule.Priority = int32(i + 1)
 	}
 	s.do("there is no room behind the last rule", steps.SetPriorities{Listener: l.ref(), Priorities: list})
-	return int32(len(l.seen.Rules))
+	return int32(len(rules))
 }
 
-// create creates the new rules in their order: at their final priorities when bottom is 0, else behind it.
+// create creates the new rules in their order: at their final priorities when bottom is 0, else behind it. Late ones come last, with the
+// last priorities that are free.
 func (s ruleSteps) create(l *listener, bottom int32) {
 	for i, at := range l.places {
-		if at.seen != nil {
+		if at.seen != nil || at.isLate() {
 			continue
 		}
-		rule := at.now
-		if rule.Priority = int32(i + 1); bottom > 0 {
+		priority := int32(i + 1)
+		if bottom > 0 {
 			bottom++
-			rule.Priority = bottom
+			priority = bottom
 		}
-		rule.Tags = l.ruleTags(i, s.kind)
-		s.do("a member wants it", steps.CreateRule{Listener: l.ref(), Rule: rule, Part: l.part(i)})
+		s.createAt(l, i, priority)
 	}
+	last := int32(lowest)
+	for i, at := range l.places {
+		if at.seen == nil && at.isLate() {
+			for slices.ContainsFunc(l.seen.Rules, func(r stack.Rule) bool { return r.Priority == last }) {
+				last--
+			}
+			s.createAt(l, i, last)
+			last--
+		}
+	}
+}
+
+func (s ruleSteps) createAt(l *listener, i int, priority int32) {
+	rule := l.places[i].now
+	rule.Priority, rule.Tags = priority, l.ruleTags(i, s.kind)
+	s.do("a member wants it", steps.CreateRule{Listener: l.ref(), Rule: rule, Part: l.part(i)})
 }
 
 // part is the resource tag of a rule: its port and its place.
@@ -88,24 +105,21 @@ func (l *listener) ruleTags(i int, kind stack.Kind) map[string]string {
 func (l *listener) routes() []*route {
 	list := make([]*route, 0, len(l.places))
 	for i, at := range l.places {
-		r := &route{listener: l, rule: stack.Ref{Part: l.part(i)}, final: at.final, now: at.now, meanwhile: at.meanwhile}
+		r := &route{listener: l, rule: l.ruleAt(i), final: at.final, now: at.now, meanwhile: at.meanwhile}
 		if at.seen != nil {
-			r.rule, r.now = ruleRef(l, at.seen), *at.seen
+			r.now = *at.seen
 		}
 		list = append(list, r)
 	}
 	return list
 }
 
-// prioritise moves all rules of a listener to their places at once, and the surplus behind them.
+// prioritise moves all rules of a listener but the late ones to their places at once, and the surplus behind them.
 func (s ruleSteps) prioritise(l *listener) {
 	var list []steps.RulePriority
 	for i, at := range l.places {
-		switch {
-		case at.seen == nil:
-			list = append(list, steps.RulePriority{Rule: stack.Ref{Part: l.part(i)}, Priority: int32(i + 1)})
-		case at.seen.Priority != int32(i+1):
-			list = append(list, steps.RulePriority{Rule: ruleRef(l, at.seen), Priority: int32(i + 1)})
+		if !at.isLate() && (at.seen == nil || at.seen.Priority != int32(i+1)) {
+			list = append(list, steps.RulePriority{Rule: l.ruleAt(i), Priority: int32(i + 1)})
 		}
 	}
 	for i, rule := range l.surplus {
@@ -116,15 +130,44 @@ func (s ruleSteps) prioritise(l *listener) {
 	s.do("the order differs", steps.SetPriorities{Listener: l.ref(), Priorities: list})
 }
 
-// delete deletes the surplus, the last first, so that the first that matches a request is the last to go.
-func (s ruleSteps) delete(l *listener) {
-	for i := len(l.surplus) - 1; i >= 0; i-- {
-		s.do("no member wants it", steps.DeleteRule{Rule: ruleRef(l, l.surplus[i])})
+// moveUp moves a late rule to its place, once its target groups are as healthy as those of the rules that it overtakes, and deletes what
+// need not serve any longer.
+func (s ruleSteps) moveUp(l *listener, i int, waits []steps.Wait) {
+	const why = "its target groups were awaited"
+	for _, wait := range waits {
+		s.doAfter(wait, why, steps.Nothing{})
 	}
+	s.do(why, steps.SetPriorities{Listener: l.ref(), Priorities: []steps.RulePriority{{Rule: l.ruleAt(i), Priority: int32(i + 1)}}})
+	l.places[i].overtakes = nil
+	s.delete(l)
+}
+
+// delete deletes the surplus up to the last rule that is to serve until a late one does. It begins with the last, so that the first that
+// matches a request is the last to go.
+func (s ruleSteps) delete(l *listener) {
+	for last := len(l.surplus) - 1; last >= 0 && !l.isOvertaken(l.surplus[last]); last-- {
+		s.do("no member wants it", steps.DeleteRule{Rule: ruleRef(l, l.surplus[last])})
+		l.surplus = l.surplus[:last]
+	}
+}
+
+// ruleAt is the rule of a place.
+func (l *listener) ruleAt(i int) stack.Ref {
+	if seen := l.places[i].seen; seen != nil {
+		return ruleRef(l, seen)
+	}
+	return stack.Ref{Part: l.part(i)}
 }
 
 func ruleRef(l *listener, rule *stack.Rule) stack.Ref {
 	return stack.Ref{ID: rule.ARN, Part: strconv.Itoa(int(l.wanted.Port)) + ":" + strconv.Itoa(int(rule.Priority))}
+}
+
+// inTime are all rules that are seen and not late, as they are tried.
+func (l *listener) inTime() []*stack.Rule {
+	return slices.DeleteFunc(l.sorted(), func(rule *stack.Rule) bool {
+		return slices.ContainsFunc(l.places, func(p *place) bool { return p.seen == rule && p.isLate() })
+	})
 }
 
 // sorted are all rules that are seen, as they are tried.

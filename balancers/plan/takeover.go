@@ -93,6 +93,39 @@ func (s *routes) takeOver(g *targetGroup) {
 	}
 }
 
+// waits are those of a late rule: for each of its target groups to be as healthy as those to which the rules send that it overtakes.
+func (s *routes) waits(at *place, l *listener) []steps.Wait {
+	var list []steps.Wait
+	for _, rule := range at.overtakes {
+		action := rule.Action
+		if i := slices.IndexFunc(l.places, func(p *place) bool { return p.seen == rule }); i >= 0 {
+			action = l.rules[i].now.Action
+		}
+		for _, g := range s.groups {
+			for _, w := range forwarded(action) {
+				wait := steps.Wait{Healthy: g.ref(), Instead: w}
+				if weightOf(at.final.Action, byID(g.ref())) > 0 && w != g.ref() && !slices.Contains(list, wait) {
+					list = append(list, wait)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// forwarded are the target groups to which an action sends.
+func forwarded(action stack.Action) []stack.Ref {
+	var list []stack.Ref
+	if action.Forward != nil {
+		for _, w := range action.Forward.Groups {
+			if weightOf(action, byID(w.Group)) > 0 {
+				list = append(list, w.Group)
+			}
+		}
+	}
+	return list
+}
+
 // isToBeSent says whether a route does not send to a target group yet as another has to wait, too.
 func (s *routes) isToBeSent(g *targetGroup) bool {
 	name := byID(g.ref())
@@ -101,12 +134,16 @@ func (s *routes) isToBeSent(g *targetGroup) bool {
 	})
 }
 
-// takeOver has target groups take over one by one from those that serve in their place, and what has served before goes.
+// takeOver has target groups take over one by one from those that serve in their place, and rules that waited for them move up. What has
+// served before goes.
 func (p *planner) takeOver() {
 	start := len(p.plan)
 	for _, g := range p.groups {
+		before := len(p.plan)
 		if g.instead() != (stack.Ref{}) {
 			p.routes.takeOver(g)
+		}
+		if p.listeners.moveUp(g); len(p.plan) > before {
 			p.deleteUnused()
 		}
 	}
@@ -163,7 +200,7 @@ func (p *planner) isUnused(group *stack.TargetGroup) bool {
 	elsewhere := func(arn string) bool { return !p.isStaying(arn) && !p.left[arn] }
 	return !p.deleted[group.ARN] && !p.held.has(group.ARN) && !slices.ContainsFunc(group.LoadBalancers, elsewhere) &&
 		!slices.ContainsFunc(p.groups, func(g *targetGroup) bool { return g.ref() == ref || g.instead() == ref }) &&
-		!slices.ContainsFunc(p.listeners.list, func(l *listener) bool { return l.gone && l.seen != nil && l.sendsTo(ref) }) &&
+		!slices.ContainsFunc(p.listeners.list, func(l *listener) bool { return l.seen != nil && l.stillSendsTo(ref) }) &&
 		!p.routes.names(ref)
 }
 

@@ -59,6 +59,16 @@ func (t targetGroups) of(part string) *targetGroup {
 	return nil
 }
 
+// last is the last one to which an action sends, nil if it sends to none.
+func (t targetGroups) last(action stack.Action) *targetGroup {
+	for _, g := range slices.Backward(t) {
+		if weightOf(action, byID(g.ref())) > 0 {
+			return g
+		}
+	}
+	return nil
+}
+
 // resolved is an action whose target groups have the IDs of those that are seen.
 func (t targetGroups) resolved(action stack.Action) stack.Action {
 	if action.Forward == nil {

@@ -37,8 +37,10 @@ func (w Wait) String() string {
 		return balancerText(w.Gone) + " is deleted"
 	case w.Settled != stack.Ref{}:
 		return "clients have forgotten the addresses of " + balancerText(w.Settled)
-	case w.Instead != stack.Ref{}:
+	case w.Instead.Part == w.Healthy.Part && w.Instead != stack.Ref{}:
 		return "target group " + groupText(w.Healthy) + " is as healthy as the one before"
+	case w.Instead != stack.Ref{}:
+		return "target group " + groupText(w.Healthy) + " is as healthy as " + groupText(w.Instead)
 	}
 	return "target group " + groupText(w.Healthy) + " is healthy"
 }
@@ -191,6 +193,9 @@ func describeRule(change Change) string {
 	case ModifyRule:
 		return "change rule " + c.Rule.Part + ": " + ruleText(c.To)
 	case SetPriorities:
+		if len(c.Priorities) == 1 {
+			return "move 1 rule of listener " + c.Listener.Part
+		}
 		return fmt.Sprintf("move %d rules of listener %s", len(c.Priorities), c.Listener.Part)
 	case DeleteRule:
 		return "delete rule " + c.Rule.Part

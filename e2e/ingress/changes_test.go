@@ -236,6 +236,28 @@ func TestMemberMovesToAnotherGroupUnderLoad(t *testing.T) {
 	})
 }
 
+// A new rule that comes before others takes their requests once its pods are healthy.
+func TestANewRuleBeforeOthersWaitsForHealthyTargets(t *testing.T) {
+	t.Parallel()
+	app, other := newApp("before"), newApp("before-other")
+	other.Namespace, other.Replicas = app.Name, 1
+	members, balancer := serveGroup(t, app, 2)
+	suite.Must(t, bed.Bed.Deploy(t.Context(), other))
+	var stops []func()
+	for _, m := range members {
+		stops = append(stops, underLoad(t, app, balancer, m.Name+".example.com", "/")) // pods of both apps may answer
+	}
+	first := member(app, "first", app.Name, "group.order=-1")
+	first.Spec.Rules = []networkingv1.IngressRule{rule("*.example.com", "/ "+other.Name)}
+	create(t, first)
+	suite.Eventually(t, "the new rule to take over", func() error {
+		return errors.Join(allAnswer(t, other, balancer, members), answeredBy(t, other, balancer, "new.example.com", "/"))
+	})
+	for _, stop := range stops {
+		stop()
+	}
+}
+
 // A target group that never gets healthy does not take over, and holds up no other member's.
 func TestATakeOverThatCannotComeHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
