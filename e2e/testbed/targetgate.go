@@ -90,13 +90,16 @@ func (t *Targetgate) MetricsURL() string {
 	return fmt.Sprintf("http://127.0.0.1:%d/metrics", t.ports.metrics)
 }
 
+// gorace has a race end the process, and the end of a process wait a tenth of a second for races instead of one.
+const gorace = "GORACE=halt_on_error=1 atexit_sleep_ms=100"
+
 // Restart starts targetgate, after stopping it if it runs, and returns when it says that it is ready.
 func (t *Targetgate) Restart(ctx context.Context) (err error) {
 	t.Stop()
 	t.process, err = t.launcher.Start(process.Command{
 		Name: "targetgate", Binary: t.binary, Dir: t.dir, LogPath: t.LogFile(), Args: t.args(),
 		Env: append([]string{
-			"AWS_ACCESS_KEY_ID=" + t.accessKey, "AWS_SECRET_ACCESS_KEY=secret", "GORACE=halt_on_error=1",
+			"AWS_ACCESS_KEY_ID=" + t.accessKey, "AWS_SECRET_ACCESS_KEY=secret", gorace,
 			"POD_NAME=" + t.pod(), fmt.Sprintf("POD_UID=%d", t.number), "POD_NAMESPACE=" + namespace,
 		}, t.Env...),
 	})
