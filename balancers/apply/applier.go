@@ -171,6 +171,7 @@ func (d *doing) step(ctx context.Context, step steps.Step) bool {
 		return true
 	}
 	if pause, err := d.wait(ctx, step.Wait); err != nil {
+		d.waiting = true // whether it holds is not known
 		return d.fail(step, kind.effect, err)
 	} else if pause > 0 {
 		d.result.Waits = append(d.result.Waits, *step.Wait)

@@ -359,6 +359,21 @@ func TestAWaitHoldsUpWhatDependsOnItAlone(t *testing.T) {
 	}
 }
 
+// AWS refuses the question that a wait asks: what depends on it is not done.
+func TestAWaitOfWhichNothingIsKnownDoesNotHold(t *testing.T) {
+	f := good()
+	f.errs["DescribeTargetHealth tg-a"] = refusal("AccessDenied")
+	rule := stack.Ref{ID: ruleARN(listenerARN, "r")}
+	result, _ := run(t, f,
+		steps.Step{Wait: &steps.Wait{Healthy: stack.Ref{ID: "tg-a"}, Instead: stack.Ref{ID: "tg-b"}}, Change: steps.Nothing{}},
+		steps.Step{Change: steps.SetPriorities{Listener: stack.Ref{ID: listenerARN}, Priorities: []steps.RulePriority{{Rule: rule, Priority: 1}}}},
+		steps.Step{Anew: true, Change: newGroup("b")},
+	)
+	if diff := cmp.Diff([]string{"DescribeTargetHealth tg-a", "CreateTargetGroup b"}, f.calls); diff != "" || len(result.Failures) != 1 {
+		t.Errorf("failures %+v, calls (-want +got):\n%s", result.Failures, diff)
+	}
+}
+
 func TestLateStepsComeLastAndAreBounded(t *testing.T) {
 	f := good()
 	var planned []steps.Step

@@ -63,7 +63,7 @@ func (t interim) findAt(l *listener, i int) {
 	if t.isBegunLate(at) {
 		at.overtakes = t.overtaken(l, i)
 	}
-	if !slices.ContainsFunc(t.groups, func(g *targetGroup) bool { return t.isNew(g) && weightOf(at.final.Action, byID(g.ref())) > 0 }) {
+	if len(t.newServices(at.final.Action)) == 0 {
 		return
 	}
 	now := l.answering(i, at.final.Conditions)
@@ -79,14 +79,22 @@ func (t interim) findAt(l *listener, i int) {
 	t.noteAtOnce(at.final.Action, now)
 }
 
-// isNew says whether a target group has served nobody: it is fresh, or a pass that ended midway has it sent to before it has targets.
-func (t interim) isNew(g *targetGroup) bool {
-	return g.fresh || g.seen != nil && g.before == nil && !t.hasTargets(g.seen)
+// newServices are the Services of the target groups to which an action sends and which have served nobody: they are fresh, or a pass that
+// ended midway has them sent to before they have targets.
+func (t interim) newServices(action stack.Action) []string {
+	var list []string
+	for _, ref := range forwarded(action) {
+		g := t.groups.of(ref.Part)
+		if g != nil && g.ref() == ref && (g.fresh || g.seen != nil && g.before == nil && !t.hasTargets(g.seen)) {
+			list = append(list, withoutPort(t.services.of(stack.Ref{Part: g.wanted.Part})))
+		}
+	}
+	return list
 }
 
 // isBegunLate says whether the rule of a place was late when an earlier pass created it.
 func (t interim) isBegunLate(p *place) bool {
-	return p.seen != nil && p.seen.Priority >= firstLate && t.isBegun(p.seen) && t.groups.last(p.final.Action) != nil
+	return p.seen != nil && p.seen.Priority >= firstLate && t.groups.last(p.final.Action) != nil
 }
 
 // overtaken are the rules from which that of a place would take requests, or the default action when it would take them from that alone.
@@ -94,7 +102,8 @@ func (t interim) isBegunLate(p *place) bool {
 func (t interim) overtaken(l *listener, at int) []*stack.Rule {
 	byDefault := &stack.Rule{Action: l.seen.Default, Priority: lowest + 1}
 	list := slices.DeleteFunc(l.sorted(), func(rule *stack.Rule) bool { return !l.takesFrom(at, rule) })
-	isLost := func(rule *stack.Rule) bool { return t.isLost(l, at, rule) }
+	services := t.newServices(l.places[at].final.Action)
+	isLost := func(rule *stack.Rule) bool { return t.isLost(l, at, rule, services) }
 	isForwarded := byDefault.Action.Forward != nil
 	switch {
 	case t.full, slices.ContainsFunc(append(list, byDefault), isLost):
@@ -116,15 +125,15 @@ func (l *listener) takesFrom(at int, rule *stack.Rule) bool {
 	return (p.seen == nil || rule.Priority < p.seen.Priority) && !taken(l.places[:at], rule)
 }
 
-// isLost says whether a place behind a late one would take requests from a rule that are to get the same answer at any time, or none from a
-// Service without asking who they are from.
-func (t interim) isLost(l *listener, at int, rule *stack.Rule) bool {
-	late, others := l.places[at].final, l.places[at+1:]
-	if i := slices.IndexFunc(others, func(p *place) bool { return p.seen == rule }); i >= 0 {
-		others = others[:i+1]
-	}
-	isServed, isGuarded := t.isServedBy(late.Action, rule.Action), rule.Action.Auth != nil && late.Action.Auth != nil
-	return slices.ContainsFunc(others, func(p *place) bool {
+// isLost says whether a place behind a late one, which sends to new target groups of these Services, would take requests from a rule that
+// are to get the same answer at any time, or none from a Service without asking who they are from.
+func (t interim) isLost(l *listener, at int, rule *stack.Rule, services []string) bool {
+	late := l.places[at].final
+	isGuarded := rule.Action.Auth != nil && late.Action.Auth != nil
+	isServed := slices.ContainsFunc(forwarded(rule.Action), func(g stack.Ref) bool {
+		return slices.Contains(services, withoutPort(t.services.of(g)))
+	})
+	return (isServed || isGuarded) && slices.ContainsFunc(l.behind(at, rule), func(p *place) bool {
 		if p.seen != nil && p.seen.Priority < rule.Priority || stack.Apart(p.final.Conditions, late.Conditions) {
 			return false
 		}
@@ -133,14 +142,13 @@ func (t interim) isLost(l *listener, at int, rule *stack.Rule) bool {
 	})
 }
 
-// isServedBy says whether one of the new target groups in final is of a Service to which an action sends, as a held member's may.
-func (t interim) isServedBy(final, action stack.Action) bool {
-	service := func(g stack.Ref) string { return withoutPort(t.services.of(g)) }
-	return slices.ContainsFunc(t.groups, func(g *targetGroup) bool {
-		return t.isNew(g) && weightOf(final, byID(g.ref())) > 0 && slices.ContainsFunc(forwarded(action), func(other stack.Ref) bool {
-			return service(other) == service(stack.Ref{Part: g.wanted.Part})
-		})
-	})
+// behind are the places behind one, up to that of a rule.
+func (l *listener) behind(at int, rule *stack.Rule) []*place {
+	others := l.places[at+1:]
+	if i := slices.IndexFunc(others, func(p *place) bool { return p.seen == rule }); i >= 0 {
+		return others[:i+1]
+	}
+	return others
 }
 
 // isAwaited says whether a pass that ended midway has begun to wait for the health of a target group: a route has it with weight 0 that is
