@@ -52,7 +52,7 @@ demo: demo-takes .bin/targetgate .bin/control-plane ## Roll a Deployment with an
 demo-takes:
 	@echo "make demo takes about 10 min on two cores while Go's caches are empty, and a minute after that."
 test-takes:
-	@echo "make test takes about half an hour on two cores, and some minutes more while Go's caches are empty."
+	@echo "make test takes about 25 min on two cores, and some 6 min more while Go's caches are empty."
 
 ##@ Build
 
@@ -125,23 +125,23 @@ test: test-takes test-unit test-e2e ## Run unit tests, then end-to-end tests; wi
 
 .PHONY: test-unit
 test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random order.
-	$(call timed,unit tests (some 5 min),$(with_race) go test $(test_flags) $(race_flags) -shuffle=on -timeout 20m $(unit_longest) ./...)
-	$(if $(race),$(call timed,what takes ten times as long with the race detector (some 2 min), \
-		go test $(test_flags) ./e2e/accepted && \
-		go test $(test_flags) ./targets ./balancers/plan -run '^(TestModel|TestEachPrefixOfAPlanKeepsEachRoute)$$'))
+	$(call timed,unit tests (some 4 min),$(with_race) go test -p 4 $(test_flags) $(race_flags) -shuffle=on -timeout 20m $(unit_longest) ./...)
+	$(if $(race),$(call timed,what takes ten times as long with the race detector (some 1 min), \
+		go test -p 4 $(test_flags) ./e2e/accepted && \
+		go test -p 4 $(test_flags) ./targets ./balancers/plan -run '^(TestModel|TestEachPrefixOfAPlanKeepsEachRoute)$$'))
 
 .PHONY: test-e2e
 test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager .bin/kubectl .bin/external-dns ## Run targetgate against a real control plane and an emulated AWS.
-	$(call timed,end-to-end tests (some 18 min),$(e2e_programs) \
-		.bin/gotestsum --format testname -- $(test_flags) -tags e2e -count=1 -timeout 40m $(e2e_longest) $(e2e_packages))
+	$(call timed,end-to-end tests (some 15 min),$(e2e_programs) \
+		.bin/gotestsum --format testname -- -p 5 $(test_flags) -tags e2e -count=1 -timeout 40m $(e2e_longest) $(e2e_packages))
 
 .PHONY: bench
 bench: .bin/control-plane .bin/targetgate ## Measure targetgate against its goals and aws-load-balancer-controller (about 45 min; BENCH='flags').
 	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -growth 100,1000,5000 $(BENCH)
 
-# Four packages at a time, as most wait more than they work: the next one begins when one ends, the longest first. Vet, which looks at all
-# that they import, has a target of its own. Only debuggers read DWARF: traces and races have their lines without it.
-test_flags := -p 4 -vet=off -ldflags=-w
+# Four packages at a time, five end to end, as most wait more than they work: the next one begins when one ends, the longest first. Vet,
+# which looks at all that they import, has a target of its own. Only debuggers read DWARF: traces and races have their lines without it.
+test_flags := -vet=off -ldflags=-w
 unit_longest := ./targets ./charts ./e2e/kubelet ./e2e/emulator/dataplane
 
 # The test bed runs without the race detector, which would slow down what is measured on two cores; its unit tests use it.
