@@ -108,10 +108,34 @@ func (s *listenerSteps) moveUp(last *targetGroup) {
 	for _, l := range s.list {
 		for i, at := range l.places {
 			if at.isLate() && s.routes.groups.last(at.final.Action) == last {
-				s.rules.moveUp(l, i, s.routes.waits(at, l))
+				s.rules.moveUp(l, i, s.waits(l, at))
 			}
 		}
 	}
+}
+
+// mostWaits is for how many pairs of target groups a late rule waits.
+const mostWaits = 10
+
+// waits are those of a late rule: for each of its target groups to be as healthy as those to which the rules send that it overtakes. When
+// these are many, the first ones stand for all.
+func (s *listenerSteps) waits(l *listener, at *place) []steps.Wait {
+	var list []steps.Wait
+	for _, rule := range at.overtakes {
+		action := rule.Action
+		if i := slices.IndexFunc(l.places, func(p *place) bool { return p.seen == rule }); i >= 0 {
+			action = l.rules[i].now.Action
+		}
+		for _, instead := range forwarded(action) {
+			for _, healthy := range forwarded(at.final.Action) {
+				wait := steps.Wait{Healthy: healthy, Instead: s.seenRef(instead)}
+				if len(list) < mostWaits && healthy != wait.Instead && !slices.Contains(list, wait) {
+					list = append(list, wait)
+				}
+			}
+		}
+	}
+	return list
 }
 
 // delete returns how many rules are deleted with them. One to which a load balancer in front sends stays until that does no more.

@@ -113,8 +113,8 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"late: tag 80:2 (R3) with ingress.k8s.aws/resource=80:3",
 			"late: tag 80:3 (R4) with ingress.k8s.aws/resource=80:4",
 			"create binding ns/ns/new-s2:80ip of Service s2:80 to target group ns/new-s2:80",
-			"wait until target group ns/new-s2:80 is as healthy as T1",
-			"wait until target group ns/new-s2:80 is as healthy as T2",
+			"wait until target group ns/new-s2:80 is as healthy as ns/k-s1:80",
+			"wait until target group ns/new-s2:80 is as healthy as ns/shop-s0:80",
 			"move 1 rule of listener 80",
 		}},
 		"two calls and late tags when a rule goes": {shop("/a", "/b"), shop("/b"), []string{
@@ -163,7 +163,7 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"set delay=30 of target group ns/shop-s1:80",
 			"change rule 80:1: host a.test, path /a to target groups T1 (weight 1), ns/shop-s1:80 (weight 0)",
 			"create binding ns/ns/shop-s1:80ip of Service s1:80 to target group ns/shop-s1:80",
-			"change rule 80:1: host a.test, path /a to target group ns/shop-s1:80, once target group ns/shop-s1:80 is as healthy as T1",
+			"change rule 80:1: host a.test, path /a to target group ns/shop-s1:80, once target group ns/shop-s1:80 is as healthy as the one before",
 			"delete binding ns/ns/shop-s0:80ip",
 			"delete target group ns/shop-s0:80 (T1)",
 		}},
@@ -176,7 +176,7 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"move 2 rules of listener 80",
 			"late: tag 80:1 (R1) with ingress.k8s.aws/resource=80:2",
 			"create binding ns/ns/shop-s1:80ip of Service s1:80 to target group ns/shop-s1:80",
-			"change rule 80:1: host a.test, path /b to target group ns/shop-s1:80, once target group ns/shop-s1:80 is as healthy as T1",
+			"change rule 80:1: host a.test, path /b to target group ns/shop-s1:80, once target group ns/shop-s1:80 is as healthy as the one before",
 		}},
 		"a new rule for requests that nobody serves waits for nothing": {shop("/a"), other(shop("/a", "/b"), func(m *genMember) {
 			m.Rules[1].To = []genTarget{{1, 1}}
@@ -250,6 +250,27 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 				t.Errorf("want, got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// A new rule waits for its targets before those of others, and one of these goes meanwhile.
+func TestALateRuleHoldsUpNoOther(t *testing.T) {
+	rule := func(path string, service int) []genRule {
+		return []genRule{{Port: 80, Path: path, To: []genTarget{{service, 1}}}}
+	}
+	a, k := genMember{Name: "ns/a", Type: "ip", Rules: rule("/a", 0)}, genMember{Name: "ns/k", Type: "ip", Rules: rule("/k", 1)}
+	late := genMember{Name: "ns/n", Type: "ip", Rules: rule("/*", 2)}
+	w := newWorld()
+	w.settle(t, genStack{Members: []genMember{a, k}})
+	plan, _ := Make(genStack{Members: []genMember{late, a, k}}.want(), w.seen(), Options{})
+	isWaiting := func(s steps.Step) bool { return s.Wait != nil }
+	if err := w.run(plan[:slices.IndexFunc(plan, isWaiting)], nothing); err != nil {
+		t.Fatal(err)
+	}
+	plan, _ = Make(genStack{Members: []genMember{late, k}}.want(), w.seen(), Options{})
+	first := texts(plan[:slices.IndexFunc(plan, isWaiting)])
+	if !slices.Contains(first, "delete target group ns/a-s0:80 (T1)") {
+		t.Errorf("before the wait: %q, want the target group deleted that its member does not want any more", first)
 	}
 }
 

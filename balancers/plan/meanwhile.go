@@ -98,10 +98,10 @@ func (t interim) isBegunLate(p *place) bool {
 }
 
 // overtaken are the rules from which that of a place would take requests, or the default action when it would take them from that alone.
-// None are when another place would answer meanwhile what it must not, or the quota has no room for rules that wait.
+// None are when another place would answer meanwhile what it must not. When the quota has no room, a rule that waits already is moved, too.
 func (t interim) overtaken(l *listener, at int) []*stack.Rule {
 	byDefault := &stack.Rule{Action: l.seen.Default, Priority: lowest + 1}
-	list := slices.DeleteFunc(l.sorted(), func(rule *stack.Rule) bool { return !l.takesFrom(at, rule) })
+	list := slices.DeleteFunc(l.sorted(), func(rule *stack.Rule) bool { return !t.takesFrom(l, at, rule) })
 	services := t.newServices(l.places[at].final.Action)
 	isLost := func(rule *stack.Rule) bool { return t.isLost(l, at, rule, services) }
 	isForwarded := byDefault.Action.Forward != nil
@@ -116,13 +116,33 @@ func (t interim) overtaken(l *listener, at int) []*stack.Rule {
 	return list
 }
 
-// takesFrom says whether a rule stands before that of a place, forwards requests for which that holds, and is to stand behind it or to go.
-func (l *listener) takesFrom(at int, rule *stack.Rule) bool {
+// takesFrom says whether a rule stands before that of a place, forwards requests for which that holds, and is to stand behind it, or to go.
+func (t interim) takesFrom(l *listener, at int, rule *stack.Rule) bool {
 	p, mustGo := l.places[at], rule.Action.Auth != nil && l.becomes("HTTP")
-	if rule.Action.Forward == nil || mustGo || stack.Apart(rule.Conditions, p.final.Conditions) {
+	if rule.Action.Forward == nil || mustGo || stack.Apart(rule.Conditions, p.final.Conditions) || taken(l.places[:at], rule) {
 		return false
 	}
-	return (p.seen == nil || rule.Priority < p.seen.Priority) && !taken(l.places[:at], rule)
+	return (p.seen == nil || rule.Priority < p.seen.Priority) && (taken(l.places, rule) || t.isOwn(l, rule, p.final.Owner))
+}
+
+// isOwn says whether a rule that is to go, and those before it that hold for some of its requests, are a member's own: what another one
+// wants no more goes at once.
+func (t interim) isOwn(l *listener, rule *stack.Rule, member string) bool {
+	for _, other := range l.surplus {
+		if !stack.Apart(other.Conditions, rule.Conditions) && !t.isOf(other.Action, member) {
+			return false
+		}
+		if other == rule {
+			break
+		}
+	}
+	return true
+}
+
+// isOf says whether an action forwards to target groups of one member alone.
+func (v *view) isOf(action stack.Action, member string) bool {
+	isOther := func(w stack.Weighted) bool { return !strings.HasPrefix(v.seenRef(w.Group).Part, member+"-") }
+	return action.Forward != nil && !slices.ContainsFunc(action.Forward.Groups, isOther)
 }
 
 // isLost says whether a place behind a late one, which sends to new target groups of these Services, would take requests from a rule that

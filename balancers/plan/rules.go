@@ -55,8 +55,8 @@ func (s ruleSteps) compact(l *listener) int32 {
 	return int32(len(rules))
 }
 
-// create creates the new rules in their order: at their final priorities when bottom is 0, else behind it. Late ones come last, with the
-// last priorities that are free.
+// create creates the new rules in their order: at their final priorities when bottom is 0, else behind it. Late ones come last, and
+// behind those of earlier passes.
 func (s ruleSteps) create(l *listener, bottom int32) {
 	for i, at := range l.places {
 		if at.seen != nil || at.isLate() {
@@ -69,16 +69,28 @@ func (s ruleSteps) create(l *listener, bottom int32) {
 		}
 		s.createAt(l, i, priority)
 	}
-	last := int32(lowest)
+	last := int32(firstLate - 1)
 	for i, at := range l.places {
 		if at.seen == nil && at.isLate() {
-			for slices.ContainsFunc(l.seen.Rules, func(r stack.Rule) bool { return r.Priority == last }) {
-				last--
-			}
+			last = l.freeBehind(last)
 			s.createAt(l, i, last)
-			last--
 		}
 	}
+}
+
+// freeBehind is the first priority behind one, and behind all rules that are seen, which no rule has; before those of others at the end.
+func (l *listener) freeBehind(last int32) int32 {
+	used := func(priority int32) bool {
+		return slices.ContainsFunc(l.seen.Rules, func(r stack.Rule) bool { return r.Priority == priority })
+	}
+	for _, rule := range l.seen.Rules {
+		if rule.Priority < lowest-int32(len(l.places)) {
+			last = max(last, rule.Priority)
+		}
+	}
+	for last++; used(last); last++ {
+	}
+	return last
 }
 
 func (s ruleSteps) createAt(l *listener, i int, priority int32) {
@@ -142,13 +154,20 @@ func (s ruleSteps) moveUp(l *listener, i int, waits []steps.Wait) {
 	s.delete(l)
 }
 
-// delete deletes the surplus up to the last rule that is to serve until a late one does. It begins with the last, so that the first that
-// matches a request is the last to go.
+// delete deletes the surplus but for what is to serve until a late rule does, and what comes before that. It begins with the last, so that
+// the first that matches a request is the last to go.
 func (s ruleSteps) delete(l *listener) {
-	for last := len(l.surplus) - 1; last >= 0 && !l.isOvertaken(l.surplus[last]); last-- {
-		s.do("no member wants it", steps.DeleteRule{Rule: ruleRef(l, l.surplus[last])})
-		l.surplus = l.surplus[:last]
+	var kept []*stack.Rule
+	for _, rule := range slices.Backward(l.surplus) {
+		isBefore := func(other *stack.Rule) bool { return !stack.Apart(rule.Conditions, other.Conditions) }
+		if l.isOvertaken(rule) || slices.ContainsFunc(kept, isBefore) {
+			kept = append(kept, rule)
+			continue
+		}
+		s.do("no member wants it", steps.DeleteRule{Rule: ruleRef(l, rule)})
 	}
+	slices.Reverse(kept)
+	l.surplus = kept
 }
 
 // ruleAt is the rule of a place.

@@ -93,30 +93,6 @@ func (s *routes) takeOver(g *targetGroup) {
 	}
 }
 
-// mostWaits is for how many pairs of target groups a late rule waits.
-const mostWaits = 10
-
-// waits are those of a late rule: for each of its target groups to be as healthy as those to which the rules send that it overtakes. When
-// these are many, the first ones stand for all.
-func (s *routes) waits(at *place, l *listener) []steps.Wait {
-	var list []steps.Wait
-	for _, rule := range at.overtakes {
-		action := rule.Action
-		if i := slices.IndexFunc(l.places, func(p *place) bool { return p.seen == rule }); i >= 0 {
-			action = l.rules[i].now.Action
-		}
-		for _, instead := range forwarded(action) {
-			for _, healthy := range forwarded(at.final.Action) {
-				wait := steps.Wait{Healthy: healthy, Instead: instead}
-				if len(list) < mostWaits && healthy != instead && !slices.Contains(list, wait) {
-					list = append(list, wait)
-				}
-			}
-		}
-	}
-	return list
-}
-
 // forwarded are the target groups to which an action sends.
 func forwarded(action stack.Action) []stack.Ref {
 	var list []stack.Ref

@@ -78,6 +78,14 @@ func balancerRef(b *stack.LoadBalancer) stack.Ref { return stack.Ref{ID: b.ARN, 
 // isServing says whether the load balancer that stays sends requests to a target group.
 func (v *view) isServing(arn string) bool { return v.balancer != nil && sendsTo(v.balancer, arn) }
 
+// seenRef names a target group that is seen by its part, too.
+func (v *view) seenRef(ref stack.Ref) stack.Ref {
+	if i := slices.IndexFunc(v.seen.TargetGroups, func(g stack.TargetGroup) bool { return g.ARN == ref.ID }); i >= 0 {
+		return seenGroup(&v.seen.TargetGroups[i])
+	}
+	return ref
+}
+
 // isElsewhere says whether one of the other load balancers does.
 func (v *view) isElsewhere(arn string) bool {
 	return slices.ContainsFunc(v.old, func(b stack.LoadBalancer) bool { return sendsTo(&b, arn) })

@@ -37,10 +37,10 @@ func (w Wait) String() string {
 		return balancerText(w.Gone) + " is deleted"
 	case w.Settled != stack.Ref{}:
 		return "clients have forgotten the addresses of " + balancerText(w.Settled)
-	case w.Instead.Part == w.Healthy.Part && w.Instead != stack.Ref{}:
-		return "target group " + groupText(w.Healthy) + " is as healthy as the one before"
-	case w.Instead != stack.Ref{}:
+	case w.Instead.Part != "" && w.Instead.Part != w.Healthy.Part:
 		return "target group " + groupText(w.Healthy) + " is as healthy as " + groupText(w.Instead)
+	case w.Instead != stack.Ref{}:
+		return "target group " + groupText(w.Healthy) + " is as healthy as the one before"
 	}
 	return "target group " + groupText(w.Healthy) + " is healthy"
 }
