@@ -78,7 +78,8 @@ func (s ruleSteps) create(l *listener, bottom int32) {
 	}
 }
 
-// freeBehind is the first priority behind one, and behind all rules that are seen, which no rule has; before those of others at the end.
+// freeBehind is the first free priority behind one and behind the rules that are seen. Rules at the very end do not count: there is no room
+// behind them.
 func (l *listener) freeBehind(last int32) int32 {
 	used := func(priority int32) bool {
 		return slices.ContainsFunc(l.seen.Rules, func(r stack.Rule) bool { return r.Priority == priority })
