@@ -17,6 +17,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/aws/elbv2"
+	calls "github.com/targetgate/targetgate/aws/provision"
 )
 
 func TestPolicyAllowsWhatIsCalled(t *testing.T) {
@@ -47,15 +48,15 @@ func TestPolicyOfLoadBalancersAllowsWhatIsCalled(t *testing.T) {
 		// Not called: CreateLoadBalancer, GetWebACLForResource, AssociateWebACL, and CreateRule with a login at Cognito need them.
 		"cognito-idp:DescribeUserPoolClient", "iam:CreateServiceLinkedRole", "wafv2:GetWebACL", "elasticloadbalancing:SetWebAcl",
 	}
-	calls := func(prefix string, methods iter.Seq[reflect.Method]) {
+	add := func(prefix string, methods iter.Seq[reflect.Method]) {
 		for method := range methods {
 			if !slices.Contains([]string{"For", "As", "Authorize", "Revoke"}, method.Name) {
 				want = append(want, prefix+method.Name)
 			}
 		}
 	}
-	calls("elasticloadbalancing:", reflect.TypeFor[*elbv2.Provisioner]().Methods())
-	calls("ec2:", reflect.TypeFor[*ec2.Provisioner]().Methods())
+	add("elasticloadbalancing:", reflect.TypeFor[*calls.ELB]().Methods())
+	add("ec2:", reflect.TypeFor[*calls.EC2]().Methods())
 	slices.Sort(want)
 	if diff := cmp.Diff(want, slices.Compact(actions(t, "load-balancers.json"))); diff != "" {
 		t.Errorf("load-balancers.json (-called +allowed):\n%s", diff)

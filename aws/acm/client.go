@@ -19,19 +19,14 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 )
 
-// ServiceID is the SDK's name of the service.
-const ServiceID = budget.ACM
-
 // Client reads and requests certificates, in the program's own account. It is safe for concurrent use and holds no lock during a call.
 type Client struct {
-	api     *awsacm.Client
-	session *accounts.Session
-	class   budget.Class
+	calls accounts.Caller[awsacm.Client]
 }
 
 // NewClient returns the client whose calls are charged to the class. No call is made.
 func NewClient(a *accounts.Accounts, class budget.Class) *Client {
-	return &Client{api: awsacm.NewFromConfig(a.Config(ServiceID)), session: a.Session(accounts.Role{}), class: class}
+	return &Client{accounts.NewCaller(a, awsacm.NewFromConfig(a.Config(budget.ACM)), class)}
 }
 
 // Certificate is one as ACM describes it.
@@ -67,37 +62,29 @@ func (c *Client) Requested(ctx context.Context) (arns []string, err error) {
 func (c *Client) list(
 	ctx context.Context, statuses []types.CertificateStatus, these func(types.CertificateSummary) bool,
 ) (arns []string, err error) {
-	pages := awsacm.NewListCertificatesPaginator(c.api, &awsacm.ListCertificatesInput{
-		CertificateStatuses: statuses,
-		Includes:            &types.Filters{KeyTypes: types.KeyAlgorithm("").Values()}, // or ACM lists RSA of 1,024 and 2,048 bits alone
-		MaxItems:            aws.Int32(1000),
-	})
-	if ctx, err = c.session.Prepare(ctx, c.class, ""); err != nil {
-		return nil, fmt.Errorf("listing certificates: %w", err)
-	}
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("listing certificates: %w", err)
-		}
-		for _, summary := range page.CertificateSummaryList {
-			if these(summary) {
-				arns = append(arns, aws.ToString(summary.CertificateArn))
+	err = accounts.Pages(ctx, c.calls, "listing certificates", (*awsacm.Client).ListCertificates,
+		&awsacm.ListCertificatesInput{
+			CertificateStatuses: statuses,
+			Includes:            &types.Filters{KeyTypes: types.KeyAlgorithm("").Values()}, // or ACM lists RSA of 1,024 and 2,048 bits alone
+			MaxItems:            aws.Int32(1000),
+		},
+		func(in *awsacm.ListCertificatesInput, page *awsacm.ListCertificatesOutput) bool {
+			for _, summary := range page.CertificateSummaryList {
+				if these(summary) {
+					arns = append(arns, aws.ToString(summary.CertificateArn))
+				}
 			}
-		}
-	}
-	return arns, nil
+			return accounts.Follow(&in.NextToken, page.NextToken)
+		})
+	return arns, err
 }
 
 // Certificate describes one certificate. The error satisfies IsNotFound when there is none.
 func (c *Client) Certificate(ctx context.Context, arn string) (Certificate, error) {
-	ctx, err := c.session.Prepare(ctx, c.class, "")
+	out, err := accounts.Call(ctx, c.calls, "describing certificate "+arn, (*awsacm.Client).DescribeCertificate,
+		&awsacm.DescribeCertificateInput{CertificateArn: &arn})
 	if err != nil {
-		return Certificate{}, fmt.Errorf("describing certificate %s: %w", arn, err)
-	}
-	out, err := c.api.DescribeCertificate(ctx, &awsacm.DescribeCertificateInput{CertificateArn: &arn})
-	if err != nil {
-		return Certificate{}, fmt.Errorf("describing certificate %s: %w", arn, err)
+		return Certificate{}, err
 	}
 	if out.Certificate == nil {
 		return Certificate{}, fmt.Errorf("describing certificate %s: ACM has answered without a certificate", arn)

@@ -5,7 +5,6 @@ package acm
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsacm "github.com/aws/aws-sdk-go-v2/service/acm"
 	"github.com/aws/aws-sdk-go-v2/service/acm/types"
+
+	"github.com/targetgate/targetgate/aws/accounts"
 )
 
 // Request asks for a certificate.
@@ -39,26 +40,19 @@ func (c *Client) Request(ctx context.Context, r Request) (arn string, err error)
 		in.Tags = append(in.Tags, types.Tag{Key: aws.String(key), Value: aws.String(r.Tags[key])})
 	}
 	doing := "requesting a certificate for " + strings.Join(r.Domains, ", ")
-	ctx, err = c.session.Prepare(ctx, c.class, "")
+	out, err := accounts.Call(ctx, c.calls, doing, (*awsacm.Client).RequestCertificate, in)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", doing, err)
-	}
-	out, err := c.api.RequestCertificate(ctx, in)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", doing, err)
+		return "", err
 	}
 	return aws.ToString(out.CertificateArn), nil
 }
 
 // Tags are those of a certificate. The error satisfies IsNotFound when there is none.
 func (c *Client) Tags(ctx context.Context, arn string) (map[string]string, error) {
-	ctx, err := c.session.Prepare(ctx, c.class, "")
+	out, err := accounts.Call(ctx, c.calls, "listing tags of certificate "+arn, (*awsacm.Client).ListTagsForCertificate,
+		&awsacm.ListTagsForCertificateInput{CertificateArn: &arn})
 	if err != nil {
-		return nil, fmt.Errorf("listing tags of certificate %s: %w", arn, err)
-	}
-	out, err := c.api.ListTagsForCertificate(ctx, &awsacm.ListTagsForCertificateInput{CertificateArn: &arn})
-	if err != nil {
-		return nil, fmt.Errorf("listing tags of certificate %s: %w", arn, err)
+		return nil, err
 	}
 	tags := make(map[string]string, len(out.Tags))
 	for _, tag := range out.Tags {
@@ -69,12 +63,7 @@ func (c *Client) Tags(ctx context.Context, arn string) (map[string]string, error
 
 // Delete deletes a certificate. The error satisfies IsNotFound when there is none, and IsInUse while a listener has it.
 func (c *Client) Delete(ctx context.Context, arn string) error {
-	ctx, err := c.session.Prepare(ctx, c.class, "")
-	if err == nil {
-		_, err = c.api.DeleteCertificate(ctx, &awsacm.DeleteCertificateInput{CertificateArn: &arn})
-	}
-	if err != nil {
-		return fmt.Errorf("deleting certificate %s: %w", arn, err)
-	}
-	return nil
+	_, err := accounts.Call(ctx, c.calls, "deleting certificate "+arn, (*awsacm.Client).DeleteCertificate,
+		&awsacm.DeleteCertificateInput{CertificateArn: &arn})
+	return err
 }

@@ -14,9 +14,6 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 )
 
-// ServiceID is the SDK's name of the service.
-const ServiceID = budget.EC2
-
 // Client reads network interfaces, instances and security groups, and changes the groups' inbound rules, of the program's own
 // account: EC2 is called with no other identity. It is safe for concurrent use and holds no lock during a call.
 type Client struct {
@@ -27,7 +24,7 @@ type Client struct {
 
 // NewClient returns the client of the program's own account. No call is made.
 func NewClient(a *accounts.Accounts) *Client {
-	return &Client{api: awsec2.NewFromConfig(a.Config(ServiceID)), session: a.Session(accounts.Role{})}
+	return &Client{api: awsec2.NewFromConfig(a.Config(budget.EC2)), session: a.Session(accounts.Role{})}
 }
 
 // New returns a Client over api, which takes its calls' tokens from b.

@@ -90,7 +90,7 @@ func TestClientChargesEachOperationToItsClassAndTenant(t *testing.T) {
 
 // accountsAt are of a program that finds every service at server, and sends everything with client.
 func accountsAt(server string, settings accounts.Settings, client aws.HTTPClient) *accounts.Accounts {
-	settings.Endpoints = map[string]string{ec2.ServiceID: server, elbv2.ServiceID: server, budget.STS: server}
+	settings.Endpoints = map[string]string{budget.EC2: server, budget.ELBv2: server, budget.STS: server}
 	return accounts.New(aws.Config{
 		Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""), HTTPClient: client,
 	}, settings)

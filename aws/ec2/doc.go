@@ -1,8 +1,8 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ec2 is all that targetgate reads and changes in EC2: network interfaces, instances, security groups and their inbound rules,
-// and what load balancers are made in.
+// Package ec2 has the calls of EC2 about network interfaces, instances and the inbound rules of security groups, in small types of its own.
+// Security groups themselves, and what load balancers are made in, are in aws/provision.
 //
 //	client.go      the identity and the budget of calls
 //	api.go         the SDK's calls that are made
@@ -12,8 +12,6 @@
 //	answers.go     network interfaces as EC2 describes them
 //	permission.go  rules as EC2 reads and writes them
 //	rule.go        the values
-//	provision.go   calls by which security groups are made and deleted, in the SDK's types
-//	describe.go    calls that read what load balancers are made in, likewise
 //	errors.go      what the errors of EC2 mean
 //
 // The package knows nothing of Kubernetes.

@@ -33,14 +33,15 @@ func (c *Client) securityGroups(ctx context.Context, class budget.Class, ids []s
 		if err != nil {
 			return nil, err
 		}
-		if out, err = appendRead(out, page.SecurityGroups, securityGroup); err != nil {
+		if out, err = appendRead(out, page.SecurityGroups, SecurityGroupOf); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func securityGroup(g types.SecurityGroup) (SecurityGroup, error) {
+// SecurityGroupOf reads a security group as the SDK has it.
+func SecurityGroupOf(g types.SecurityGroup) (SecurityGroup, error) {
 	out := SecurityGroup{ID: aws.ToString(g.GroupId), VPC: aws.ToString(g.VpcId), Tags: make(map[string]string, len(g.Tags))}
 	for _, tag := range g.Tags {
 		out.Tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
@@ -99,7 +100,7 @@ func (c *Client) change(ctx context.Context, class budget.Class, operation strin
 		return err
 	}
 	charge := budget.ChargeOf(ctx)
-	token, err := charge.Budget.Take(ctx, ServiceID, operation)
+	token, err := charge.Budget.Take(ctx, budget.EC2, operation)
 	if err != nil {
 		return err
 	}

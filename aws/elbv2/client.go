@@ -12,9 +12,6 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 )
 
-// ServiceID is the SDK's name of the service.
-const ServiceID = budget.ELBv2
-
 // Clients hands out a Client for each role to assume. It is safe for concurrent use.
 type Clients struct {
 	accounts *accounts.Accounts
@@ -24,7 +21,7 @@ type Clients struct {
 
 // NewClients returns the clients of the accounts. No call is made.
 func NewClients(a *accounts.Accounts) *Clients {
-	return &Clients{accounts: a, api: awselbv2.NewFromConfig(a.Config(ServiceID)), readings: &readings{}}
+	return &Clients{accounts: a, api: awselbv2.NewFromConfig(a.Config(budget.ELBv2)), readings: &readings{}}
 }
 
 // Client returns the client that acts as role.

@@ -31,7 +31,7 @@ const testARN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup
 
 // clientsAt returns clients whose every service is server.
 func clientsAt(server *httptest.Server, settings accounts.Settings) *Clients {
-	settings.Endpoints = map[string]string{ServiceID: server.URL, budget.STS: server.URL}
+	settings.Endpoints = map[string]string{budget.ELBv2: server.URL, budget.STS: server.URL}
 	return clientsOver(nil, settings)
 }
 
@@ -49,7 +49,7 @@ func oneAtATime() *budget.Budget {
 
 // spend has a call made that is answered at once.
 func spend(ctx context.Context, b *budget.Budget) {
-	token, _ := b.Take(ctx, ServiceID, "First")
+	token, _ := b.Take(ctx, budget.ELBv2, "First")
 	token.Answered()
 }
 

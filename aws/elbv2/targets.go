@@ -105,7 +105,7 @@ func (c *Client) Deregister(ctx context.Context, urgency budget.Urgency, arn str
 
 // Short reports whether so few registrations and deregistrations are left in the budget that they should be spent with care.
 func (c *Client) Short() bool {
-	return c.session.Budget().Short(ServiceID, "RegisterTargets")
+	return c.session.Budget().Short(budget.ELBv2, "RegisterTargets")
 }
 
 // once keeps the SDK from trying again: the targets of the next attempt may be others.
@@ -119,7 +119,7 @@ func (c *Client) begin(ctx context.Context, urgency budget.Urgency, operation st
 		return nil, nil, err
 	}
 	charge := budget.ChargeOf(ctx).At(urgency)
-	token, err := charge.Budget.Take(budget.WithCharge(ctx, charge), ServiceID, operation)
+	token, err := charge.Budget.Take(budget.WithCharge(ctx, charge), budget.ELBv2, operation)
 	return budget.WithCharge(ctx, charge.Paid()), token, err
 }
 
@@ -127,7 +127,7 @@ func (c *Client) begin(ctx context.Context, urgency budget.Urgency, operation st
 func (c *Client) send(ctx context.Context, urgency budget.Urgency, operation string, batch Batch,
 	call func(context.Context, []types.TargetDescription) error,
 ) error {
-	if err := c.session.Budget().Gather(ctx, urgency, ServiceID, operation); err != nil {
+	if err := c.session.Budget().Gather(ctx, urgency, budget.ELBv2, operation); err != nil {
 		return err
 	}
 	ctx, token, err := c.begin(ctx, urgency, operation)

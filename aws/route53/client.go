@@ -19,23 +19,18 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 )
 
-// ServiceID is the SDK's name of the service.
-const ServiceID = budget.Route53
-
 // ttl of records, in seconds: the incumbent's.
 const ttl = 60
 
 // Client makes records in the public hosted zones of the program's own account. It is safe for concurrent use and holds no lock during a
 // call.
 type Client struct {
-	api     *awsroute53.Client
-	session *accounts.Session
-	class   budget.Class
+	calls accounts.Caller[awsroute53.Client]
 }
 
 // NewClient returns the client whose calls are charged to the class. No call is made.
 func NewClient(a *accounts.Accounts, class budget.Class) *Client {
-	return &Client{api: awsroute53.NewFromConfig(a.Config(ServiceID)), session: a.Session(accounts.Role{}), class: class}
+	return &Client{accounts.NewCaller(a, awsroute53.NewFromConfig(a.Config(budget.Route53)), class)}
 }
 
 // Zone is a public hosted zone.
@@ -43,22 +38,16 @@ type Zone struct{ ID, Name string } // its name without the final dot
 
 // Zones are all public hosted zones of the account.
 func (c *Client) Zones(ctx context.Context) (zones []Zone, err error) {
-	pages := awsroute53.NewListHostedZonesPaginator(c.api, &awsroute53.ListHostedZonesInput{})
-	if ctx, err = c.session.Prepare(ctx, c.class, ""); err != nil {
-		return nil, fmt.Errorf("listing hosted zones: %w", err)
-	}
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("listing hosted zones: %w", err)
-		}
-		for _, zone := range page.HostedZones {
-			if zone.Config == nil || !zone.Config.PrivateZone {
-				zones = append(zones, Zone{aws.ToString(zone.Id), strings.TrimSuffix(aws.ToString(zone.Name), ".")})
+	err = accounts.Pages(ctx, c.calls, "listing hosted zones", (*awsroute53.Client).ListHostedZones, &awsroute53.ListHostedZonesInput{},
+		func(in *awsroute53.ListHostedZonesInput, page *awsroute53.ListHostedZonesOutput) bool {
+			for _, zone := range page.HostedZones {
+				if zone.Config == nil || !zone.Config.PrivateZone {
+					zones = append(zones, Zone{aws.ToString(zone.Id), strings.TrimSuffix(aws.ToString(zone.Name), ".")})
+				}
 			}
-		}
-	}
-	return zones, nil
+			return accounts.Follow(&in.Marker, page.NextMarker)
+		})
+	return zones, err
 }
 
 // Holds reports whether names like this one are in the zone, unless a zone with a longer name has them.
@@ -70,11 +59,7 @@ func (z Zone) Holds(name string) bool {
 // Create makes a CNAME record. One of that name that is there stays as it is, and is no error.
 func (c *Client) Create(ctx context.Context, zone Zone, name, value string) error {
 	doing := fmt.Sprintf("creating the record %s in the hosted zone %s", name, zone.Name)
-	ctx, err := c.session.Prepare(ctx, c.class, "")
-	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	_, err = c.api.ChangeResourceRecordSets(ctx, &awsroute53.ChangeResourceRecordSetsInput{
+	_, err := accounts.Call(ctx, c.calls, doing, (*awsroute53.Client).ChangeResourceRecordSets, &awsroute53.ChangeResourceRecordSetsInput{
 		HostedZoneId: &zone.ID,
 		ChangeBatch: &types.ChangeBatch{Changes: []types.Change{{
 			Action: types.ChangeActionCreate,
@@ -83,10 +68,10 @@ func (c *Client) Create(ctx context.Context, zone Zone, name, value string) erro
 			},
 		}}},
 	})
-	if err != nil && !isThere(err) {
-		return fmt.Errorf("%s: %w", doing, err)
+	if isThere(err) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // isThere reports whether a record was not made because there is one. Route 53 has no code of its own for that.

@@ -18,9 +18,6 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 )
 
-// ServiceID is the SDK's name of the service.
-const ServiceID = budget.WAFClassic
-
 // ErrNoService is the answer where a Region does not have the service: the name of its endpoint does not exist. The SDK has a name for each
 // Region, so that nothing else tells.
 var ErrNoService = errors.New("this Region has no AWS WAF Classic")
@@ -28,14 +25,12 @@ var ErrNoService = errors.New("this Region has no AWS WAF Classic")
 // Client reads and changes which web ACL guards a load balancer, in the program's own account. It is safe for concurrent use and holds no
 // lock during a call.
 type Client struct {
-	api     *wafregional.Client
-	session *accounts.Session
-	class   budget.Class
+	calls accounts.Caller[wafregional.Client]
 }
 
 // NewClient returns the client whose calls are charged to the class. No call is made.
 func NewClient(a *accounts.Accounts, class budget.Class) *Client {
-	return &Client{api: wafregional.NewFromConfig(a.Config(ServiceID)), session: a.Session(accounts.Role{}), class: class}
+	return &Client{accounts.NewCaller(a, wafregional.NewFromConfig(a.Config(budget.WAFClassic)), class)}
 }
 
 // WebACL is the ID of the web ACL that guards the load balancer, "" for none, as in a Region without the service.
@@ -83,17 +78,9 @@ func call[In, Out any](
 	ctx context.Context, c *Client, doing string,
 	do func(*wafregional.Client, context.Context, *In, ...func(*wafregional.Options)) (*Out, error), in *In,
 ) (*Out, error) {
-	ctx, err := c.session.Prepare(ctx, c.class, "")
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", doing, err)
-	}
-	out, err := do(c.api, ctx, in)
-	var name *net.DNSError
-	switch {
-	case errors.As(err, &name) && name.IsNotFound:
+	out, err := accounts.Call(ctx, c.calls, doing, do, in)
+	if name := (*net.DNSError)(nil); errors.As(err, &name) && name.IsNotFound {
 		return nil, ErrNoService
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
-	return out, nil
+	return out, err
 }

@@ -16,25 +16,20 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 )
 
-// ServiceID is the SDK's name of the service.
-const ServiceID = budget.WAFv2
-
 // Client reads and changes which web ACL guards a load balancer, in the program's own account. It is safe for concurrent use and holds no
 // lock during a call.
 type Client struct {
-	api     *awswafv2.Client
-	session *accounts.Session
-	class   budget.Class
+	calls accounts.Caller[awswafv2.Client]
 }
 
 // NewClient returns the client whose calls are charged to the class. No call is made.
 func NewClient(a *accounts.Accounts, class budget.Class) *Client {
-	return &Client{api: awswafv2.NewFromConfig(a.Config(ServiceID)), session: a.Session(accounts.Role{}), class: class}
+	return &Client{accounts.NewCaller(a, awswafv2.NewFromConfig(a.Config(budget.WAFv2)), class)}
 }
 
 // WebACL is the ARN of the web ACL that guards the load balancer, "" for none.
 func (c *Client) WebACL(ctx context.Context, loadBalancer string) (string, error) {
-	out, err := call(ctx, c, "getting the web ACL of load balancer "+loadBalancer, (*awswafv2.Client).GetWebACLForResource,
+	out, err := accounts.Call(ctx, c.calls, "getting the web ACL of load balancer "+loadBalancer, (*awswafv2.Client).GetWebACLForResource,
 		&awswafv2.GetWebACLForResourceInput{ResourceArn: &loadBalancer})
 	if err != nil || out.WebACL == nil {
 		return "", err
@@ -46,7 +41,7 @@ func (c *Client) WebACL(ctx context.Context, loadBalancer string) (string, error
 func (c *Client) Named(ctx context.Context, name string) (string, error) {
 	in := &awswafv2.ListWebACLsInput{Scope: types.ScopeRegional}
 	for {
-		page, err := call(ctx, c, "listing web ACLs", (*awswafv2.Client).ListWebACLs, in)
+		page, err := accounts.Call(ctx, c.calls, "listing web ACLs", (*awswafv2.Client).ListWebACLs, in)
 		if err != nil {
 			return "", err
 		}
@@ -63,30 +58,14 @@ func (c *Client) Named(ctx context.Context, name string) (string, error) {
 
 // Associate has the web ACL guard the load balancer, in place of another one.
 func (c *Client) Associate(ctx context.Context, loadBalancer, webACL string) error {
-	_, err := call(ctx, c, fmt.Sprintf("associating web ACL %s with load balancer %s", webACL, loadBalancer),
+	_, err := accounts.Call(ctx, c.calls, fmt.Sprintf("associating web ACL %s with load balancer %s", webACL, loadBalancer),
 		(*awswafv2.Client).AssociateWebACL, &awswafv2.AssociateWebACLInput{ResourceArn: &loadBalancer, WebACLArn: &webACL})
 	return err
 }
 
 // Disassociate leaves the load balancer without a web ACL.
 func (c *Client) Disassociate(ctx context.Context, loadBalancer string) error {
-	_, err := call(ctx, c, "disassociating the web ACL of load balancer "+loadBalancer,
+	_, err := accounts.Call(ctx, c.calls, "disassociating the web ACL of load balancer "+loadBalancer,
 		(*awswafv2.Client).DisassociateWebACL, &awswafv2.DisassociateWebACLInput{ResourceArn: &loadBalancer})
 	return err
-}
-
-// call makes one call; the error says what was being done.
-func call[In, Out any](
-	ctx context.Context, c *Client, doing string,
-	do func(*awswafv2.Client, context.Context, *In, ...func(*awswafv2.Options)) (*Out, error), in *In,
-) (*Out, error) {
-	ctx, err := c.session.Prepare(ctx, c.class, "")
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", doing, err)
-	}
-	out, err := do(c.api, ctx, in)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", doing, err)
-	}
-	return out, nil
 }

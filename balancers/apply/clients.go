@@ -10,15 +10,15 @@ import (
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	"github.com/targetgate/targetgate/aws/ec2"
-	provisioning "github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/aws/provision"
 	"github.com/targetgate/targetgate/aws/shield"
 	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/aws/wafv2"
 )
 
 var (
-	_ ELB            = (*provisioning.Provisioner)(nil)
-	_ SecurityGroups = (*ec2.Provisioner)(nil)
+	_ ELB            = (*provision.ELB)(nil)
+	_ SecurityGroups = (*provision.EC2)(nil)
 	_ WebACLs        = (*wafv2.Client)(nil)
 	_ WebACLs        = (*wafclassic.Client)(nil)
 	_ Protections    = (*shield.Client)(nil)

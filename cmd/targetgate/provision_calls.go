@@ -8,8 +8,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/acm"
 	"github.com/targetgate/targetgate/aws/budget"
-	"github.com/targetgate/targetgate/aws/ec2"
-	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/aws/provision"
 	"github.com/targetgate/targetgate/aws/route53"
 	"github.com/targetgate/targetgate/aws/shield"
 	"github.com/targetgate/targetgate/aws/wafclassic"
@@ -19,8 +18,8 @@ import (
 
 // provisionCalls are the clients of AWS for load balancers.
 type provisionCalls struct {
-	elb *elbv2.Provisioner
-	ec2 *ec2.Provisioner
+	elb *provision.ELB
+	ec2 *provision.EC2
 	waf *wafv2.Client
 	acm *acm.Client
 
@@ -31,7 +30,7 @@ type provisionCalls struct {
 
 func newProvisionCalls(aws *aws) provisionCalls {
 	return provisionCalls{
-		elb: elbv2.NewProvisioner(aws.known, budget.ClassProvision), ec2: ec2.NewProvisioner(aws.known, budget.ClassProvision),
+		elb: provision.NewELB(aws.known, budget.ClassProvision), ec2: provision.NewEC2(aws.known, budget.ClassProvision),
 		waf: wafv2.NewClient(aws.known, budget.ClassProvision), acm: acm.NewClient(aws.known, budget.ClassProvision),
 		route53:    route53.NewClient(aws.known, budget.ClassProvision),
 		wafClassic: wafclassic.NewClient(aws.known, budget.ClassProvision), shield: shield.NewClient(aws.known, budget.ClassProvision),

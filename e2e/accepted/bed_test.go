@@ -25,8 +25,7 @@ import (
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/budget"
-	"github.com/targetgate/targetgate/aws/ec2"
-	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/aws/provision"
 	"github.com/targetgate/targetgate/aws/shield"
 	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/aws/wafv2"
@@ -92,7 +91,7 @@ func newCloud(t testing.TB) *cloud {
 
 	endpoints := map[string]string{}
 	var unlimited []budget.Rule
-	for _, service := range []string{elbv2.ServiceID, ec2.ServiceID, shield.ServiceID, wafclassic.ServiceID, wafv2.ServiceID, budget.STS} {
+	for _, service := range []string{budget.ELBv2, budget.EC2, budget.Shield, budget.WAFClassic, budget.WAFv2, budget.STS} {
 		endpoints[service] = "http://aws.test"
 		unlimited = append(unlimited, budget.Rule{Service: service, Operations: regexp.MustCompile("."), Rate: 1e6, Burst: 1e6})
 	}
@@ -101,13 +100,13 @@ func newCloud(t testing.TB) *cloud {
 		HTTPClient: inProcess{wire.New(c.machine, wire.Options{Limits: &wire.Limits{}})},
 	}, accounts.Settings{Endpoints: endpoints, Throttle: unlimited})
 	calls := apply.Calls{
-		ELB: elbv2.NewProvisioner(known, budget.ClassProvision), EC2: ec2.NewProvisioner(known, budget.ClassProvision),
+		ELB: provision.NewELB(known, budget.ClassProvision), EC2: provision.NewEC2(known, budget.ClassProvision),
 		WAF: wafv2.NewClient(known, budget.ClassProvision), WAFClassic: wafclassic.NewClient(known, budget.ClassProvision),
 		Shield: shield.NewClient(known, budget.ClassProvision),
 	}
 	c.reader = func() *account.View {
 		return &account.View{
-			ELB: elbv2.NewProvisioner(known, budget.ClassProvision), EC2: ec2.NewProvisioner(known, budget.ClassProvision),
+			ELB: provision.NewELB(known, budget.ClassProvision), EC2: provision.NewEC2(known, budget.ClassProvision),
 			WAF: wafv2.NewClient(known, budget.ClassProvision), WAFClassic: wafclassic.NewClient(known, budget.ClassProvision),
 			Shield: shield.NewClient(known, budget.ClassProvision), Clock: clock.RealClock{}, Cluster: cluster, VPC: state.DefaultVPCID,
 			Interval: time.Hour,

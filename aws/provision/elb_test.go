@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package elbv2
+package provision
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	awselbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
 
@@ -45,21 +45,21 @@ func (a *answers) Do(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewBufferString(text))}, nil
 }
 
-func provisionerOver(a *answers) *Provisioner {
-	return NewProvisioner(accounts.New(aws.Config{
+func elbOver(a *answers) *ELB {
+	return NewELB(accounts.New(aws.Config{
 		Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""), HTTPClient: a,
 	}, accounts.Settings{}), budget.ClassProvision)
 }
 
-func TestProvisionerReadsAllPages(t *testing.T) {
+func TestELBReadsAllPages(t *testing.T) {
 	api := &answers{answer: func(form url.Values) (int, string) {
 		marker := form.Get("Marker")
 		next := map[string]string{"": "<NextMarker>2</NextMarker>", "2": "<NextMarker>3</NextMarker>"}[marker]
 		return http.StatusOK, fmt.Sprintf(`<DescribeRulesResponse><DescribeRulesResult><Rules><member><RuleArn>rule%s</RuleArn></member></Rules>%s`+
 			`</DescribeRulesResult></DescribeRulesResponse>`, marker, next)
 	}}
-	in := &awselbv2.DescribeRulesInput{ListenerArn: aws.String("listener")}
-	out, err := provisionerOver(api).DescribeRules(t.Context(), in)
+	in := &elbv2.DescribeRulesInput{ListenerArn: aws.String("listener")}
+	out, err := elbOver(api).DescribeRules(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestProvisionerReadsAllPages(t *testing.T) {
 	}
 }
 
-func TestProvisionerReadsTagsOfTwentyAtOnce(t *testing.T) {
+func TestELBReadsTagsOfTwentyAtOnce(t *testing.T) {
 	api := &answers{answer: func(form url.Values) (int, string) {
 		var members strings.Builder
 		for key, values := range form {
@@ -90,35 +90,35 @@ func TestProvisionerReadsTagsOfTwentyAtOnce(t *testing.T) {
 	for i := range 45 {
 		arns = append(arns, fmt.Sprint("arn", i))
 	}
-	out, err := provisionerOver(api).DescribeTags(t.Context(), &awselbv2.DescribeTagsInput{ResourceArns: arns})
+	out, err := elbOver(api).DescribeTags(t.Context(), &elbv2.DescribeTagsInput{ResourceArns: arns})
 	if err != nil || len(out.TagDescriptions) != 45 || len(api.asked) != 3 {
 		t.Errorf("error %v, tags of %d in %d calls, want those of 45 in 3", err, len(out.TagDescriptions), len(api.asked))
 	}
 }
 
-func TestProvisionerSaysWhatItWasDoing(t *testing.T) {
+func TestELBSaysWhatItWasDoing(t *testing.T) {
 	api := &answers{answer: func(url.Values) (int, string) {
 		return http.StatusBadRequest, `<ErrorResponse><Error><Code>PriorityInUse</Code><Message>Priority 1 is in use</Message></Error></ErrorResponse>`
 	}}
-	provisioner := provisionerOver(api)
-	_, err := provisioner.CreateRule(t.Context(), &awselbv2.CreateRuleInput{
+	elb := elbOver(api)
+	_, err := elb.CreateRule(t.Context(), &elbv2.CreateRuleInput{
 		ListenerArn: aws.String("listener"), Priority: aws.Int32(1), Conditions: []types.RuleCondition{{}}, Actions: []types.Action{{Type: "forward"}},
 	})
 	if err == nil || !strings.HasPrefix(err.Error(), "creating rule of listener listener: ") || !awserr.IsNameTaken(err) {
 		t.Errorf("error %v, want a taken priority, and what was being done to what", err)
 	}
-	_, err = provisioner.DescribeLoadBalancers(t.Context(), &awselbv2.DescribeLoadBalancersInput{})
+	_, err = elb.DescribeLoadBalancers(t.Context(), &elbv2.DescribeLoadBalancersInput{})
 	if err == nil || !strings.HasPrefix(err.Error(), "describing load balancers: ") {
 		t.Errorf("error %v, want what was being done", err)
 	}
 }
 
-func TestProvisionerChargesItsCalls(t *testing.T) {
+func TestELBChargesItsCalls(t *testing.T) {
 	api := &answers{answer: func(url.Values) (int, string) {
 		return http.StatusOK, `<AddTagsResponse><AddTagsResult/></AddTagsResponse>`
 	}}
-	late := provisionerOver(api).As(budget.ClassLate).For("group")
-	if _, err := late.AddTags(t.Context(), &awselbv2.AddTagsInput{
+	late := elbOver(api).As(budget.ClassLate).For("group")
+	if _, err := late.AddTags(t.Context(), &elbv2.AddTagsInput{
 		ResourceArns: []string{"arn"}, Tags: []types.Tag{{Key: aws.String("key")}},
 	}); err != nil {
 		t.Fatal(err)
