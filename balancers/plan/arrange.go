@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -40,21 +41,21 @@ type arrangement struct {
 // requests elsewhere at last: no request that is answered alike before and after is answered by that target group, so their actions can
 // change at any time. What answers by itself is not moved for them: it could come before a rule that is to keep its requests. Nor is what
 // anybody may pass moved for what asks who a request is from: it could come before a rule that asks, too.
-func match(wanted []*place, seen []*stack.Rule, service naming, isFresh func(stack.Action) bool) {
+func match(wanted []*place, seen []*stack.Rule, service actions.Naming, isFresh func(stack.Action) bool) {
 	for _, key := range []func(stack.Rule) string{
-		func(r stack.Rule) string { return ruleKey(r, byID) },
-		func(r stack.Rule) string { return ruleKey(r, service) },
+		func(r stack.Rule) string { return actions.RuleKey(r, actions.ID) },
+		func(r stack.Rule) string { return actions.RuleKey(r, service) },
 	} {
 		pair(wanted, seen, key)
 	}
 	fresh := slices.DeleteFunc(slices.Clone(wanted), func(p *place) bool { return !isFresh(p.final.Action) })
 	left := slices.DeleteFunc(slices.Clone(seen), func(r *stack.Rule) bool { return taken(wanted, r) || r.Action.Forward == nil })
 	pair(fresh, left, func(r stack.Rule) string {
-		return conditionsKey(r.Conditions) + strconv.FormatBool(r.Action.Auth != nil)
+		return actions.ConditionsKey(r.Conditions) + strconv.FormatBool(r.Action.Auth != nil)
 	})
 	open := slices.DeleteFunc(fresh, func(p *place) bool { return p.final.Action.Auth != nil })
 	left = slices.DeleteFunc(left, func(r *stack.Rule) bool { return taken(wanted, r) })
-	pair(open, left, func(r stack.Rule) string { return conditionsKey(r.Conditions) })
+	pair(open, left, func(r stack.Rule) string { return actions.ConditionsKey(r.Conditions) })
 }
 
 // pair pairs what has no pair yet by that key.
@@ -147,7 +148,7 @@ func (a *arrangement) isOneChange(created []*place) bool {
 func (a *arrangement) pair(n int) {
 	nearby := func(p *place, rule *stack.Rule) bool { return a.before(p) == a.beforeSeen(rule) }
 	alike := func(p *place, rule *stack.Rule) bool {
-		return nearby(p, rule) && actionKey(p.now.Action, byID) == actionKey(rule.Action, byID)
+		return nearby(p, rule) && actions.Same(p.now.Action, rule.Action)
 	}
 	for _, fits := range []func(*place, *stack.Rule) bool{alike, nearby, func(*place, *stack.Rule) bool { return true }} {
 		for _, p := range a.created() {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -99,7 +100,7 @@ func sameSpec(wanted, seen stack.BindingSpec) bool {
 		p.texts = [6]string{s.Service, s.Port.String(), s.TargetType, s.Protocol, s.AddressType, s.VPC}
 		return p
 	}
-	samePeer := wanted.Networking == nil || byID(wanted.Peer) == byID(seen.Peer)
+	samePeer := wanted.Networking == nil || actions.ID(wanted.Peer) == actions.ID(seen.Peer)
 	return of(wanted) == of(seen) && samePeer && slices.Equal(wanted.Networking, seen.Networking) &&
 		maps.Equal(wanted.NodeSelector, seen.NodeSelector)
 }

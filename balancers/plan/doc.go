@@ -10,8 +10,10 @@
 //	make.go       what is asked, and the order of all that follows
 //	view.go       both stacks, the load balancer that stays, which Services are served; read by all, and changed by none
 //	held.go       what stays as it is seen, as it is a held member's or may be
-//	match.go      target groups, listeners and rules are paired; equal.go says what is equal, arrange.go which rule takes which place
+//	match.go      target groups, listeners and rules are paired; arrange.go says which rule takes which place
 //	meanwhile.go  what serves until new target groups are healthy
+//
+// What the actions of rules do, and whether two do the same, is in the folder actions.
 //
 // Then the steps are written into a draft, those of each kind of part by a type of its own:
 //

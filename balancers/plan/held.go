@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -101,9 +102,9 @@ func (m *matcher) isKept(l *listener, rule *stack.Rule) bool {
 	if !m.held.any || m.isOurs(rule.Action) {
 		return false
 	}
-	key := conditionsKey(rule.Conditions)
+	key := actions.ConditionsKey(rule.Conditions)
 	return !slices.ContainsFunc(l.places, func(at *place) bool {
-		return (at.seen == nil || m.isBegun(at.seen)) && conditionsKey(at.final.Conditions) == key
+		return (at.seen == nil || m.isBegun(at.seen)) && actions.ConditionsKey(at.final.Conditions) == key
 	})
 }
 
@@ -152,7 +153,7 @@ func (m *matcher) holdBack(wanted stack.Listener, seen *stack.Listener) stack.Li
 		return wanted
 	}
 	if m.held.of(seen.Default) >= 0 || !m.isOurs(seen.Default) {
-		if actionKey(wanted.Default, byID) == actionKey(notFound, byID) {
+		if actions.Same(wanted.Default, notFound) {
 			wanted.Default = seen.Default
 		}
 	}

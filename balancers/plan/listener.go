@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -39,14 +40,15 @@ func (l *listener) ref() stack.Ref {
 
 func listenerRef(l *stack.Listener) stack.Ref { return stack.Ref{ID: l.ARN, Part: l.Part()} }
 
-// sendsTo says whether the listener that is seen names a target group.
-func (l *listener) sendsTo(group stack.Ref) bool {
-	return has(l.seen.Default, group) || slices.ContainsFunc(l.seen.Rules, func(r stack.Rule) bool { return has(r.Action, group) })
+// names says whether the listener that is seen names a target group.
+func (l *listener) names(group stack.Ref) bool {
+	return actions.Names(l.seen.Default, group) ||
+		slices.ContainsFunc(l.seen.Rules, func(r stack.Rule) bool { return actions.Names(r.Action, group) })
 }
 
-// stillSendsTo says whether what is yet to be deleted of the listener that is seen names a target group.
-func (l *listener) stillSendsTo(group stack.Ref) bool {
-	return l.gone && l.sendsTo(group) || slices.ContainsFunc(l.surplus, func(r *stack.Rule) bool { return has(r.Action, group) })
+// stillNames says whether what is yet to be deleted of the listener that is seen names a target group.
+func (l *listener) stillNames(group stack.Ref) bool {
+	return l.gone && l.names(group) || slices.ContainsFunc(l.surplus, func(r *stack.Rule) bool { return actions.Names(r.Action, group) })
 }
 
 // listenerSteps are the steps to listeners, and to their rules by rules.
@@ -71,7 +73,7 @@ func (s *listenerSteps) change() {
 		room += s.delete()
 	}
 	for _, l := range order {
-		l.fit(room, l.seen != nil && actionKey(l.seen.Default, s.services.of) == actionKey(l.wanted.Default, s.services.of))
+		l.fit(room, l.seen != nil && actions.Key(l.seen.Default, s.services.of) == actions.Key(l.wanted.Default, s.services.of))
 		for _, rule := range l.left {
 			s.overflow = append(s.overflow, Overflow{Port: l.wanted.Port, Rule: rule})
 		}
@@ -126,8 +128,8 @@ func (s *listenerSteps) waits(l *listener, at *place) []steps.Wait {
 		if i := slices.IndexFunc(l.places, func(p *place) bool { return p.seen == rule }); i >= 0 {
 			action = l.rules[i].now.Action
 		}
-		for _, instead := range forwarded(action) {
-			for _, healthy := range forwarded(at.final.Action) {
+		for _, instead := range actions.Receivers(action) {
+			for _, healthy := range actions.Receivers(at.final.Action) {
 				wait := steps.Wait{Healthy: healthy, Instead: s.seenRef(instead)}
 				if len(list) < mostWaits && healthy != wait.Instead && !slices.Contains(list, wait) {
 					list = append(list, wait)
@@ -214,7 +216,7 @@ func (s *listenerSteps) modify(l *listener) {
 		why = "its default certificate differs"
 	case differs(wanted.MutualAuth, seen.MutualAuth):
 		why = "its mutual authentication differs"
-	case actionKey(seen.Default, byID) != actionKey(wanted.Default, byID):
+	case !actions.Same(seen.Default, wanted.Default):
 		why = "its default action differs"
 	default:
 		return

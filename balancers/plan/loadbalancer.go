@@ -6,6 +6,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -121,7 +122,7 @@ func (s loadBalancerSteps) create(wanted stack.LoadBalancer) {
 func ids(refs []stack.Ref) []string {
 	list := make([]string, len(refs))
 	for i, ref := range refs {
-		list[i] = byID(ref)
+		list[i] = actions.ID(ref)
 	}
 	return list
 }

@@ -253,27 +253,6 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 	}
 }
 
-// A new rule waits for its targets before those of others, and one of these goes meanwhile.
-func TestALateRuleHoldsUpNoOther(t *testing.T) {
-	rule := func(path string, service int) []genRule {
-		return []genRule{{Port: 80, Path: path, To: []genTarget{{service, 1}}}}
-	}
-	a, k := genMember{Name: "ns/a", Type: "ip", Rules: rule("/a", 0)}, genMember{Name: "ns/k", Type: "ip", Rules: rule("/k", 1)}
-	late := genMember{Name: "ns/n", Type: "ip", Rules: rule("/*", 2)}
-	w := newWorld()
-	w.settle(t, genStack{Members: []genMember{a, k}})
-	plan, _ := Make(genStack{Members: []genMember{late, a, k}}.want(), w.seen(), Options{})
-	isWaiting := func(s steps.Step) bool { return s.Wait != nil }
-	if err := w.run(plan[:slices.IndexFunc(plan, isWaiting)], nothing); err != nil {
-		t.Fatal(err)
-	}
-	plan, _ = Make(genStack{Members: []genMember{late, k}}.want(), w.seen(), Options{})
-	first := texts(plan[:slices.IndexFunc(plan, isWaiting)])
-	if !slices.Contains(first, "delete target group ns/a-s0:80 (T1)") {
-		t.Errorf("before the wait: %q, want the target group deleted that its member does not want any more", first)
-	}
-}
-
 // settle makes the world what a generated stack asks for, with IDs that can be written down.
 func (w *world) settle(t *testing.T, s genStack) {
 	t.Helper()
@@ -502,51 +481,6 @@ func TestAttributesThatNothingNamesGoBack(t *testing.T) {
 	w.TargetGroups[0].Attributes = nil
 	if unread, _ := Make(wanted, w.seen(), Options{}); len(unread) > 0 {
 		t.Errorf("planned without what is seen: %q", texts(unread))
-	}
-}
-
-func TestRulesAreEqualAsTheIncumbentComparesThem(t *testing.T) {
-	forward := func(weights ...int32) stack.Action {
-		f := &stack.Forward{}
-		for i, weight := range weights {
-			f.Groups = append(f.Groups, stack.Weighted{Group: stack.Ref{ID: fmt.Sprint(i)}, Weight: weight})
-		}
-		return stack.Action{Forward: f}
-	}
-	turned := forward(1, 2)
-	slices.Reverse(turned.Forward.Groups)
-	host := stack.Condition{Field: "host-header", Values: []string{"a", "b"}}
-	path := stack.Condition{Field: "path-pattern", Values: []string{"/"}}
-	for name, test := range map[string]struct {
-		a, b stack.Rule
-		want bool
-	}{
-		"placeholders of a redirect": {
-			stack.Rule{Action: stack.Action{Redirect: &stack.Redirect{Port: "443", Status: "HTTP_301"}}},
-			stack.Rule{Action: stack.Action{Redirect: &stack.Redirect{
-				Protocol: "#{protocol}", Host: "#{host}", Port: "443", Path: "/#{path}", Query: "#{query}", Status: "HTTP_301",
-			}}}, true,
-		},
-		"the weight of a single target group": {stack.Rule{Action: forward(0)}, stack.Rule{Action: forward(1)}, true},
-		"the weights of two":                  {stack.Rule{Action: forward(1, 2)}, stack.Rule{Action: forward(1, 3)}, false},
-		"the order of target groups":          {stack.Rule{Action: forward(1, 2)}, stack.Rule{Action: turned}, true},
-		"the order of conditions": {
-			stack.Rule{Conditions: []stack.Condition{host, path}}, stack.Rule{Conditions: []stack.Condition{path, host}}, true,
-		},
-		"the order of values": {
-			stack.Rule{Conditions: []stack.Condition{host}},
-			stack.Rule{Conditions: []stack.Condition{{Field: "host-header", Values: []string{"b", "a"}}}}, false,
-		},
-		"a fixed response": {
-			stack.Rule{Action: stack.Action{Fixed: &stack.FixedResponse{Status: "404"}}},
-			stack.Rule{Action: stack.Action{Fixed: &stack.FixedResponse{Status: "404", Body: "x"}}}, false,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := ruleKey(test.a, byID) == ruleKey(test.b, byID); got != test.want {
-				t.Errorf("equal: %v, want %v", got, test.want)
-			}
-		})
 	}
 }
 

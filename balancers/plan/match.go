@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -24,7 +25,7 @@ func (m *matcher) matchTargetGroups() {
 	}
 	for _, g := range m.groups {
 		serves := g.seen != nil && m.isServing(g.seen.ARN)
-		if !serves && sendsTo(&m.wanted.LoadBalancers[0], byID(stack.Ref{Part: g.wanted.Part})) {
+		if !serves && actions.AnySendsTo(&m.wanted.LoadBalancers[0], stack.Ref{Part: g.wanted.Part}) {
 			g.before = m.predecessor(g, m.isServing)
 			if g.before != nil && len(m.old) == 0 && m.isAwaited(g) {
 				g.before = nil

@@ -7,11 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
-
-// unavailable is what a load balancer answers without a healthy target.
-var unavailable = stack.Action{Fixed: &stack.FixedResponse{Status: "503", ContentType: "text/plain"}}
 
 // beginRoutes finds what each rule and default action does first.
 func beginRoutes(m *matcher, list []*listener) {
@@ -83,7 +81,7 @@ func (t interim) findAt(l *listener, i int) {
 // ended midway has them sent to before they have targets.
 func (t interim) newServices(action stack.Action) []string {
 	var list []string
-	for _, ref := range forwarded(action) {
+	for _, ref := range actions.Receivers(action) {
 		g := t.groups.of(ref.Part)
 		if g != nil && g.ref() == ref && (g.fresh || g.seen != nil && g.before == nil && !t.hasTargets(g.seen)) {
 			list = append(list, withoutPort(t.services.of(stack.Ref{Part: g.wanted.Part})))
@@ -150,7 +148,7 @@ func (v *view) isOf(action stack.Action, member string) bool {
 func (t interim) isLost(l *listener, at int, rule *stack.Rule, services []string) bool {
 	late := l.places[at].final
 	isGuarded := rule.Action.Auth != nil && late.Action.Auth != nil
-	isServed := slices.ContainsFunc(forwarded(rule.Action), func(g stack.Ref) bool {
+	isServed := slices.ContainsFunc(actions.Receivers(rule.Action), func(g stack.Ref) bool {
 		return slices.Contains(services, withoutPort(t.services.of(g)))
 	})
 	return (isServed || isGuarded) && slices.ContainsFunc(l.behind(at, rule), func(p *place) bool {
@@ -176,12 +174,12 @@ func (l *listener) behind(at int, rule *stack.Rule) []*place {
 func (m *matcher) isAwaited(g *targetGroup) bool {
 	awaited, goesOn := false, true
 	m.eachChange(func(now, final stack.Action) {
-		if weightOf(now, g.before.ARN) > 0 {
-			goesOn = goesOn && weightOf(final, g.before.ARN) > 0
+		if actions.SendsTo(now, seenGroup(g.before)) {
+			goesOn = goesOn && actions.SendsTo(final, seenGroup(g.before))
 			return
 		}
-		isToSend := weightOf(now, byID(g.ref())) == 0 && weightOf(final, byID(g.ref())) > 0
-		awaited = awaited || isToSend && has(now, g.ref()) && m.maySendOn(now)
+		isToSend := !actions.SendsTo(now, g.ref()) && actions.SendsTo(final, g.ref())
+		awaited = awaited || isToSend && actions.Names(now, g.ref()) && m.maySendOn(now)
 	})
 	return awaited && goesOn
 }
@@ -196,7 +194,9 @@ func (m *matcher) eachChange(do func(now, final stack.Action)) {
 		do(seen.Default, m.groups.resolved(wanted.Default))
 		for _, rule := range seen.Rules {
 			var final stack.Action
-			same := func(r stack.Rule) bool { return conditionsKey(r.Conditions) == conditionsKey(rule.Conditions) }
+			same := func(r stack.Rule) bool {
+				return actions.ConditionsKey(r.Conditions) == actions.ConditionsKey(rule.Conditions)
+			}
 			if i := slices.IndexFunc(wanted.Rules, same); i >= 0 {
 				final = wanted.Rules[i].Action
 			}
@@ -211,7 +211,7 @@ func (t interim) noteAtOnce(final, now stack.Action) {
 		return
 	}
 	for _, g := range t.groups {
-		g.atOnce = g.atOnce || g.fresh && g.meanwhile == (stack.Ref{}) && weightOf(final, byID(g.ref())) > 0
+		g.atOnce = g.atOnce || g.fresh && g.meanwhile == (stack.Ref{}) && actions.SendsTo(final, g.ref())
 	}
 }
 
@@ -224,8 +224,8 @@ func (t interim) meanwhile(final, now stack.Action) stack.Action {
 		return stack.Action{}
 	}
 	for _, g := range t.groups {
-		if g.fresh && g.meanwhile == (stack.Ref{}) && weightOf(final, byID(g.ref())) > 0 {
-			i := slices.IndexFunc(now.Forward.Groups, func(w stack.Weighted) bool { return weightOf(now, byID(w.Group)) > 0 })
+		if g.fresh && g.meanwhile == (stack.Ref{}) && actions.SendsTo(final, g.ref()) {
+			i := slices.IndexFunc(now.Forward.Groups, func(w stack.Weighted) bool { return actions.SendsTo(now, w.Group) })
 			g.meanwhile = now.Forward.Groups[i].Group
 		}
 	}
@@ -240,7 +240,7 @@ func (v *view) maySendOn(action stack.Action) bool {
 		if i < 0 || v.held.has(w.Group.ID) || !v.isOfMember(&v.seen.TargetGroups[i]) {
 			return false
 		}
-		sent = sent || weightOf(action, byID(w.Group)) > 0
+		sent = sent || actions.SendsTo(action, w.Group)
 	}
 	return sent
 }
@@ -248,32 +248,6 @@ func (v *view) maySendOn(action stack.Action) bool {
 // isOfMember says whether a target group is one of a member's that has not left.
 func (v *view) isOfMember(group *stack.TargetGroup) bool {
 	return slices.ContainsFunc(v.wanted.Members, func(m stack.Member) bool { return strings.HasPrefix(group.Part, m.Name+"-") })
-}
-
-// attachedTo is what a route does while it waits for target groups: the load balancer gets to know them, and it is seen whose the rule is.
-func attachedTo(meanwhile stack.Action, coming []stack.Ref) stack.Action {
-	if meanwhile.Forward == nil {
-		if meanwhile.Fixed != nil || meanwhile.Redirect != nil {
-			return meanwhile
-		}
-		return unavailable
-	}
-	coming = slices.DeleteFunc(coming, func(g stack.Ref) bool { return has(meanwhile, g) })
-	return attached(meanwhile, coming[:max(0, min(len(coming), mostGroups-len(meanwhile.Forward.Groups)))]...)
-}
-
-// servingKey is equal for actions that send the same requests to the same target groups, whoever may pass.
-func servingKey(action stack.Action) string {
-	if action.Forward == nil {
-		return answerKey(action, byID)
-	}
-	forward := stack.Forward{Sticky: action.Forward.Sticky}
-	for _, w := range action.Forward.Groups {
-		if weightOf(action, byID(w.Group)) > 0 {
-			forward.Groups = append(forward.Groups, w)
-		}
-	}
-	return forwardKey(forward, byID)
 }
 
 // answering is the action that now answers all requests that the rule in a place is to answer, none if several may. What is wanted in a

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -295,7 +296,7 @@ func outline(s, wanted stack.Stack) []string {
 				return "part " + g.Part
 			}
 		}
-		return byID(ref)
+		return actions.ID(ref)
 	}
 	var list []string
 	for _, g := range s.TargetGroups {
@@ -312,14 +313,14 @@ func outline(s, wanted stack.Stack) []string {
 		list = append(list, fmt.Sprint("balancer ", b.Scheme, b.AddressType, b.Subnets, b.Attributes, len(b.SecurityGroups), b.Tags))
 		for _, l := range b.Listeners {
 			certificates := slices.Sorted(slices.Values(l.Certificates))
-			list = append(list, fmt.Sprint("listener ", l.Port, l.Protocol, l.SSLPolicy, first(l.Certificates), certificates, l.Tags, actionKey(l.Default, part)))
+			list = append(list, fmt.Sprint("listener ", l.Port, l.Protocol, l.SSLPolicy, first(l.Certificates), certificates, l.Tags, actions.Key(l.Default, part)))
 			for i, r := range l.Rules {
 				at, tags := max(int(r.Priority), 1), r.Tags
 				if r.Priority == 0 {
 					at, tags = i+1, maps.Clone(r.Tags)
 					tags["ingress.k8s.aws/resource"] = fmt.Sprint(l.Port, ":", at)
 				}
-				list = append(list, fmt.Sprint("rule ", l.Port, ":", at, ruleKey(r, part), tags))
+				list = append(list, fmt.Sprint("rule ", l.Port, ":", at, actions.RuleKey(r, part), tags))
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -82,7 +83,7 @@ func (w *world) passed(end *world, before, after map[request]string) []request {
 		isOther := func(other request) bool {
 			return other.port == r.port && matches(is[0], other) && rulesFor(from, other)[0].Priority != was.Priority
 		}
-		isNext := len(is) > 1 && is[0].Action.Auth == nil && ruleKey(is[1], byID) == ruleKey(was, byID)
+		isNext := len(is) > 1 && is[0].Action.Auth == nil && actions.SameRule(is[1], was)
 		if isNext || !slices.ContainsFunc(universe, isOther) {
 			list = append(list, r)
 		}
@@ -121,7 +122,7 @@ func (w *world) who(action stack.Action) string {
 	}
 	var who []string
 	for _, g := range action.Forward.Groups {
-		if weightOf(action, g.Group.ID) == 0 {
+		if !actions.SendsTo(action, g.Group) {
 			continue
 		}
 		i := slices.IndexFunc(w.Bindings, func(b stack.Binding) bool { return b.Group.ID == g.Group.ID })

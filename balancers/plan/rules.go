@@ -143,14 +143,16 @@ func (s ruleSteps) prioritise(l *listener) {
 	s.do("the order differs", steps.SetPriorities{Listener: l.ref(), Priorities: list})
 }
 
+// movedUp is why a late rule is moved to its place.
+const movedUp = "its target groups were awaited"
+
 // moveUp moves a late rule to its place, once its target groups are as healthy as those of the rules that it overtakes, and deletes what
 // need not serve any longer.
 func (s ruleSteps) moveUp(l *listener, i int, waits []steps.Wait) {
-	const why = "its target groups were awaited"
 	for _, wait := range waits {
-		s.doAfter(wait, why, steps.Nothing{})
+		s.doAfter(wait, movedUp, steps.Nothing{})
 	}
-	s.do(why, steps.SetPriorities{Listener: l.ref(), Priorities: []steps.RulePriority{{Rule: l.ruleAt(i), Priority: int32(i + 1)}}})
+	s.do(movedUp, steps.SetPriorities{Listener: l.ref(), Priorities: []steps.RulePriority{{Rule: l.ruleAt(i), Priority: int32(i + 1)}}})
 	l.places[i].overtakes = nil
 	s.delete(l)
 }

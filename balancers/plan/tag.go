@@ -73,7 +73,7 @@ func (p *planner) retag(of stack.Ref, wanted, seen map[string]string) {
 		p.doLate("tags differ", steps.Tag{Of: of, Tags: add})
 	}
 	var remove []string
-	for _, key := range keys(seen) {
+	for _, key := range slices.Sorted(maps.Keys(seen)) {
 		if _, ok := wanted[key]; !ok && !p.keepsTag(key) {
 			remove = append(remove, key)
 		}

@@ -6,6 +6,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -30,7 +31,7 @@ func (s *routes) swap(these []*route, wait *steps.Wait) (changed bool) {
 	for _, r := range these {
 		to := r.final
 		to.Action = s.groups.action(r.final.Action, r.now.Action, r.meanwhile)
-		if ruleKey(to, byID) != ruleKey(r.now, byID) {
+		if !actions.SameRule(to, r.now) {
 			s.change(r, to, wait)
 			wait, changed = nil, true
 		}
@@ -52,7 +53,7 @@ func (s *routes) change(r *route, to stack.Rule, wait *steps.Wait) {
 
 // names says whether a route names a target group.
 func (s *routes) names(group stack.Ref) bool {
-	return slices.ContainsFunc(s.list, func(r *route) bool { return has(r.now.Action, group) })
+	return slices.ContainsFunc(s.list, func(r *route) bool { return actions.Names(r.now.Action, group) })
 }
 
 // attachAll names those that have to wait in routes, with weight 0, so that the load balancer checks their health.
@@ -62,18 +63,17 @@ func (s *routes) attachAll() {
 	}
 }
 
-// mostGroups is how many target groups an action may name.
-const mostGroups = 5
-
 // attach names a target group in a route that is to send to it. It is false when no route has room for it.
 func (s *routes) attach(g *targetGroup) bool {
-	if slices.ContainsFunc(s.list, func(r *route) bool { return has(r.now.Action, g.ref()) && has(r.final.Action, g.ref()) }) {
+	if slices.ContainsFunc(s.list, func(r *route) bool {
+		return actions.Names(r.now.Action, g.ref()) && actions.Names(r.final.Action, g.ref())
+	}) {
 		return true
 	}
 	for _, r := range s.list {
-		if now := r.now.Action.Forward; now != nil && has(r.final.Action, g.ref()) && len(now.Groups) < mostGroups {
+		if now := r.now.Action.Forward; now != nil && actions.Names(r.final.Action, g.ref()) && len(now.Groups) < actions.Most {
 			to := r.now
-			to.Action = attached(r.now.Action, g.ref())
+			to.Action = actions.With(r.now.Action, g.ref())
 			s.change(r, to, nil)
 			return true
 		}
@@ -93,24 +93,10 @@ func (s *routes) takeOver(g *targetGroup) {
 	}
 }
 
-// forwarded are the target groups to which an action sends.
-func forwarded(action stack.Action) []stack.Ref {
-	var list []stack.Ref
-	if action.Forward != nil {
-		for _, w := range action.Forward.Groups {
-			if weightOf(action, byID(w.Group)) > 0 {
-				list = append(list, w.Group)
-			}
-		}
-	}
-	return list
-}
-
 // isToBeSent says whether a route does not send to a target group yet as another has to wait, too.
 func (s *routes) isToBeSent(g *targetGroup) bool {
-	name := byID(g.ref())
 	return slices.ContainsFunc(s.list, func(r *route) bool {
-		return weightOf(r.final.Action, name) > 0 && weightOf(r.now.Action, name) == 0
+		return actions.SendsTo(r.final.Action, g.ref()) && !actions.SendsTo(r.now.Action, g.ref())
 	})
 }
 
@@ -180,37 +166,6 @@ func (p *planner) isUnused(group *stack.TargetGroup) bool {
 	elsewhere := func(arn string) bool { return !p.isStaying(arn) && !p.left[arn] }
 	return !p.deleted[group.ARN] && !p.held.has(group.ARN) && !slices.ContainsFunc(group.LoadBalancers, elsewhere) &&
 		!slices.ContainsFunc(p.groups, func(g *targetGroup) bool { return g.ref() == ref || g.instead() == ref }) &&
-		!slices.ContainsFunc(p.listeners.list, func(l *listener) bool { return l.seen != nil && l.stillSendsTo(ref) }) &&
+		!slices.ContainsFunc(p.listeners.list, func(l *listener) bool { return l.seen != nil && l.stillNames(ref) }) &&
 		!p.routes.names(ref)
-}
-
-// has says whether an action names a target group, with whatever weight.
-func has(action stack.Action, group stack.Ref) bool {
-	same := func(w stack.Weighted) bool { return byID(w.Group) == byID(group) }
-	return action.Forward != nil && slices.ContainsFunc(action.Forward.Groups, same)
-}
-
-// add adds the weight to that of the same target group.
-func add(forward *stack.Forward, group stack.Weighted) {
-	for i, other := range forward.Groups {
-		if byID(other.Group) == byID(group.Group) {
-			forward.Groups[i].Weight += group.Weight
-			return
-		}
-	}
-	forward.Groups = append(forward.Groups, group)
-}
-
-// attached is a forward that also names target groups to which it sends nothing.
-func attached(action stack.Action, groups ...stack.Ref) stack.Action {
-	forward := *action.Forward
-	forward.Groups = slices.Clone(forward.Groups)
-	if len(forward.Groups) == 1 && len(groups) > 0 {
-		forward.Groups[0].Weight = max(1, forward.Groups[0].Weight)
-	}
-	for _, group := range groups {
-		forward.Groups = append(forward.Groups, stack.Weighted{Group: group})
-	}
-	action.Forward = &forward
-	return action
 }

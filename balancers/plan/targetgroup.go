@@ -6,6 +6,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -62,7 +63,7 @@ func (t targetGroups) of(part string) *targetGroup {
 // last is the last one to which an action sends, nil if it sends to none.
 func (t targetGroups) last(action stack.Action) *targetGroup {
 	for _, g := range slices.Backward(t) {
-		if weightOf(action, byID(g.ref())) > 0 {
+		if actions.SendsTo(action, g.ref()) {
 			return g
 		}
 	}
@@ -87,7 +88,7 @@ func (t targetGroups) resolved(action stack.Action) stack.Action {
 
 // areFresh says whether an action sends to a target group to which nothing was sent.
 func (t targetGroups) areFresh(action stack.Action) bool {
-	return slices.ContainsFunc(t, func(g *targetGroup) bool { return g.fresh && weightOf(action, byID(g.ref())) > 0 })
+	return slices.ContainsFunc(t, func(g *targetGroup) bool { return g.fresh && actions.SendsTo(action, g.ref()) })
 }
 
 // action is what a route to final may do while others serve in the place of some of its target groups. One that now has weight 0 there
@@ -97,10 +98,10 @@ func (t targetGroups) action(final, now, meanwhile stack.Action) stack.Action {
 		return final
 	}
 	if coming := t.coming(final); len(coming) > 0 {
-		if now.Forward != nil && servingKey(now) == servingKey(meanwhile) {
+		if now.Forward != nil && actions.SendingKey(now) == actions.SendingKey(meanwhile) {
 			meanwhile = now
 		}
-		action := attachedTo(meanwhile, coming)
+		action := actions.Waiting(meanwhile, coming)
 		if final.Auth != nil { // nobody waits for that
 			action.Auth = final.Auth
 		}
@@ -109,16 +110,16 @@ func (t targetGroups) action(final, now, meanwhile stack.Action) stack.Action {
 	forward := stack.Forward{Sticky: final.Forward.Sticky}
 	var waiting []stack.Ref
 	for _, group := range final.Forward.Groups {
-		if g := t.waiting(group.Group); g != nil && weightOf(final, byID(group.Group)) > 0 {
+		if g := t.waiting(group.Group); g != nil && actions.SendsTo(final, group.Group) {
 			group.Group = seenGroup(g.before)
-			if has(now, g.ref()) {
+			if actions.Names(now, g.ref()) {
 				waiting = append(waiting, g.ref())
 			}
 		}
-		add(&forward, group)
+		actions.Add(&forward, group)
 	}
 	final.Forward = &forward
-	return attached(final, waiting...)
+	return actions.With(final, waiting...)
 }
 
 // waiting is the target group that is named, if another serves in its place.
@@ -135,7 +136,7 @@ func (t targetGroups) waiting(group stack.Ref) *targetGroup {
 func (t targetGroups) coming(final stack.Action) []stack.Ref {
 	var list []stack.Ref
 	for _, g := range t {
-		if g.meanwhile != (stack.Ref{}) && weightOf(final, byID(g.ref())) > 0 {
+		if g.meanwhile != (stack.Ref{}) && actions.SendsTo(final, g.ref()) {
 			list = append(list, g.ref())
 		}
 	}
@@ -189,37 +190,6 @@ func (s targetGroupSteps) register(g *targetGroup) {
 			Group: g.ref(), Target: s.behind, Listener: s.behindAt[g.wanted.TargetPort], Port: g.wanted.TargetPort,
 		})
 	}
-}
-
-// sendsTo says whether a load balancer sends requests to a target group, named by byID.
-func sendsTo(balancer *stack.LoadBalancer, name string) bool {
-	for _, listener := range balancer.Listeners {
-		if weightOf(listener.Default, name) > 0 {
-			return true
-		}
-		for _, rule := range listener.Rules {
-			if weightOf(rule.Action, name) > 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// weightOf is the weight with which an action sends to a target group, named by byID; at least 1 for a single one.
-func weightOf(action stack.Action, name string) int32 {
-	if action.Forward == nil {
-		return 0
-	}
-	for _, group := range action.Forward.Groups {
-		if byID(group.Group) == name {
-			if len(action.Forward.Groups) == 1 {
-				return max(1, group.Weight)
-			}
-			return group.Weight
-		}
-	}
-	return 0
 }
 
 // differing are the attributes to be set, with presets as far as they are seen. None is when those that are seen were not read.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -76,7 +77,9 @@ func (v *view) to() stack.Ref {
 func balancerRef(b *stack.LoadBalancer) stack.Ref { return stack.Ref{ID: b.ARN, Part: b.Part()} }
 
 // isServing says whether the load balancer that stays sends requests to a target group.
-func (v *view) isServing(arn string) bool { return v.balancer != nil && sendsTo(v.balancer, arn) }
+func (v *view) isServing(arn string) bool {
+	return v.balancer != nil && actions.AnySendsTo(v.balancer, stack.Ref{ID: arn})
+}
 
 // seenRef names a target group that is seen by its part, too.
 func (v *view) seenRef(ref stack.Ref) stack.Ref {
@@ -88,7 +91,7 @@ func (v *view) seenRef(ref stack.Ref) stack.Ref {
 
 // isElsewhere says whether one of the other load balancers does.
 func (v *view) isElsewhere(arn string) bool {
-	return slices.ContainsFunc(v.old, func(b stack.LoadBalancer) bool { return sendsTo(&b, arn) })
+	return slices.ContainsFunc(v.old, func(b stack.LoadBalancer) bool { return actions.AnySendsTo(&b, stack.Ref{ID: arn}) })
 }
 
 // hasTarget says whether the load balancer behind is the target of a group.
@@ -138,13 +141,13 @@ type services map[string]string
 func nameServices(wanted, seen *stack.Stack) services {
 	s := services{}
 	for _, binding := range wanted.Bindings {
-		s[byID(binding.Group)] = serviceOf(binding)
+		s[actions.ID(binding.Group)] = serviceOf(binding)
 	}
 	for _, group := range seen.TargetGroups {
 		s[group.ARN] = s.of(stack.Ref{Part: group.Part})
 	}
 	for _, binding := range seen.Bindings {
-		s[byID(binding.Group)] = serviceOf(binding)
+		s[actions.ID(binding.Group)] = serviceOf(binding)
 	}
 	return s
 }
@@ -162,8 +165,8 @@ func withoutPort(service string) string {
 
 // of compares target groups by their Service. A forward to any of them reaches the same pods.
 func (s services) of(group stack.Ref) string {
-	if service, ok := s[byID(group)]; ok {
+	if service, ok := s[actions.ID(group)]; ok {
 		return service
 	}
-	return byID(group)
+	return actions.ID(group)
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -122,7 +123,7 @@ func (w *world) opened() map[int32]bool {
 				continue
 			}
 			for _, group := range l.Default.Forward.Groups {
-				if weightOf(l.Default, group.Group.ID) > 0 && w.leads(w.group(group.Group.ID)) {
+				if actions.SendsTo(l.Default, group.Group) && w.leads(w.group(group.Group.ID)) {
 					open[l.Port] = true
 				}
 			}
@@ -236,7 +237,7 @@ func (w *world) do(change steps.Change) error {
 func refers(b *stack.LoadBalancer, id string) bool {
 	ref := stack.Ref{ID: id}
 	for _, l := range b.Listeners {
-		if has(l.Default, ref) || slices.ContainsFunc(l.Rules, func(r stack.Rule) bool { return has(r.Action, ref) }) {
+		if actions.Names(l.Default, ref) || slices.ContainsFunc(l.Rules, func(r stack.Rule) bool { return actions.Names(r.Action, ref) }) {
 			return true
 		}
 	}

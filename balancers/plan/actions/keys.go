@@ -1,9 +1,10 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package plan
+package actions
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,21 +12,27 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// naming gives a target group the name by which it is compared.
-type naming func(stack.Ref) string
+// Naming gives a target group the name by which it is compared.
+type Naming func(stack.Ref) string
 
-// byID tells all target groups apart. Those that are not made yet have their resource tag.
-func byID(group stack.Ref) string {
+// ID tells all target groups apart. Those that are not made yet have their resource tag.
+func ID(group stack.Ref) string {
 	if group.ID != "" {
 		return group.ID
 	}
 	return "part " + group.Part
 }
 
-// ruleKey is equal for two rules when AWS does the same by both. It is the incumbent's comparison, so that adopting its rules changes
+// Same says whether AWS does the same by two actions.
+func Same(a, b stack.Action) bool { return Key(a, ID) == Key(b, ID) }
+
+// SameRule says whether AWS does the same by two rules.
+func SameRule(a, b stack.Rule) bool { return RuleKey(a, ID) == RuleKey(b, ID) }
+
+// RuleKey is equal for two rules when AWS does the same by both. It is the incumbent's comparison, so that adopting its rules changes
 // none.
-func ruleKey(rule stack.Rule, name naming) string {
-	return conditionsKey(rule.Conditions) + " -> " + transformsKey(rule.Transforms) + actionKey(rule.Action, name)
+func RuleKey(rule stack.Rule, name Naming) string {
+	return ConditionsKey(rule.Conditions) + " -> " + transformsKey(rule.Transforms) + Key(rule.Action, name)
 }
 
 func transformsKey(transforms []stack.Transform) string {
@@ -39,8 +46,8 @@ func transformsKey(transforms []stack.Transform) string {
 	return joined(list)
 }
 
-// conditionsKey leaves the order of conditions aside, and keeps that of their values.
-func conditionsKey(conditions []stack.Condition) string {
+// ConditionsKey leaves the order of conditions aside, and keeps that of their values.
+func ConditionsKey(conditions []stack.Condition) string {
 	keys := make([]string, len(conditions))
 	for i, c := range conditions {
 		list := []string{c.Field, strings.ToLower(c.Header), joined(c.Values), joined(c.Regex)}
@@ -64,7 +71,8 @@ func joined(list []string) string {
 	return key.String()
 }
 
-func actionKey(action stack.Action, name naming) string {
+// Key is equal for two actions when AWS does the same by both.
+func Key(action stack.Action, name Naming) string {
 	return authKey(action.Auth) + answerKey(action, name)
 }
 
@@ -90,13 +98,13 @@ func authKey(auth *stack.Auth) string {
 
 func sessionTexts(s stack.Session) []string {
 	list := []string{s.Scope, s.Cookie, strconv.FormatInt(s.Timeout, 10), s.Unauthenticated}
-	for _, key := range keys(s.Extra) {
+	for _, key := range slices.Sorted(maps.Keys(s.Extra)) {
 		list = append(list, key, s.Extra[key])
 	}
 	return list
 }
 
-func answerKey(action stack.Action, name naming) string {
+func answerKey(action stack.Action, name Naming) string {
 	switch {
 	case action.Unknown != "":
 		return "unknown " + action.Unknown
@@ -111,28 +119,32 @@ func answerKey(action stack.Action, name naming) string {
 	return ""
 }
 
+// SendingKey is equal for actions that send the same requests to the same target groups, whoever may pass.
+func SendingKey(action stack.Action) string {
+	if action.Forward == nil {
+		return answerKey(action, ID)
+	}
+	forward := stack.Forward{Sticky: action.Forward.Sticky}
+	for _, w := range action.Forward.Groups {
+		if SendsTo(action, w.Group) {
+			forward.Groups = append(forward.Groups, w)
+		}
+	}
+	return forwardKey(forward, ID)
+}
+
 // forwardKey leaves the order of target groups aside. The weight of a single one does not count, nor does its stickiness.
-func forwardKey(forward stack.Forward, name naming) string {
+func forwardKey(forward stack.Forward, name Naming) string {
 	weights := map[string]int32{}
 	for _, group := range forward.Groups {
 		weights[name(group.Group)] += group.Weight
 	}
 	if len(weights) == 1 {
-		return "forward " + joined(keys(weights))
+		return "forward " + joined(slices.Sorted(maps.Keys(weights)))
 	}
 	list := []string{strconv.Itoa(int(forward.Sticky))}
-	for _, group := range keys(weights) {
+	for _, group := range slices.Sorted(maps.Keys(weights)) {
 		list = append(list, group, strconv.Itoa(int(weights[group])))
 	}
 	return "forward " + joined(list)
-}
-
-// keys of a map, in order.
-func keys[V any](of map[string]V) []string {
-	list := make([]string, 0, len(of))
-	for key := range of {
-		list = append(list, key)
-	}
-	slices.Sort(list)
-	return list
 }
