@@ -96,9 +96,10 @@ vet: .bin/targetgate ## Run go vet, including the end-to-end tests.
 	go vet -tags e2e ./...
 
 .PHONY: lint
-lint: .bin/golangci-lint .bin/targetgate ## Check style, licence headers and import directions (rules in .golangci.yml), subjects of commits and sizes of files.
+lint: .bin/golangci-lint .bin/targetgate ## Check style, licence headers and import directions (rules in .golangci.yml), subjects of commits, sizes of files, and that doc.go files name the others.
 	@.tools/sizes 1024
 	@.tools/subjects 0df6391
+	@.tools/listed
 	.bin/golangci-lint run
 
 .PHONY: verify

@@ -1,38 +1,43 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package balancers makes load balancers of Ingresses, as aws-load-balancer-controller does. An Ingress goes through the first five
-// of its folders in this order:
+// Package balancers makes load balancers of Ingresses, as aws-load-balancer-controller does. An Ingress goes through the first five of its
+// folders in this order:
 //
-//	ingress    what Ingresses say: their group, their annotations, the stack that they want
-//	lookup     what that needs to know of the AWS account
-//	account    the stack that is seen, in one view of the account for all groups
-//	plan       by which steps the one becomes the other, and what each waits for
-//	apply      does the steps
+//	ingress  what Ingresses say: their group, their annotations, the stack that they want
+//	lookup   what that needs to know of the AWS account
+//	account  the stack that is seen, in one view of the account for all groups
+//	plan     by which steps the one becomes the other, and what each waits for
+//	apply    does the steps
 //
 // Beside these:
 //
-//	preview    says what would be done, and does nothing
-//	v1beta1    the API IngressClassParams: settings of all Ingresses of a class
-//	issue      has certificates issued for Ingresses that ask for them
-//	secrets    reads the Secrets that Ingresses name
-//	stack      the nouns of all these, whatever object asks for a load balancer; steps, the verbs
+//	preview  says what would be done, and does nothing
+//	v1beta1  the API IngressClassParams: settings of all Ingresses of a class
+//	issue    has certificates issued for Ingresses that ask for them
+//	secrets  reads the Secrets that Ingresses name
+//	stack    the types that all these share: a load balancer with its parts, whatever object asks for it
+//	steps    the types of changes and waits: plan makes them, apply does them, preview shows them
+//	fixture  parses manifests in tests
 //
-// ingress and plan are values only: they make no call. The controller stands in this folder. A pass of it is over one group
+// ingress and plan are values only: they make no call. The controller itself is in this folder. A pass of it is over one group
 // (Reconciler.Reconcile):
 //
-//	load.go        the Ingresses of the group, what is seen, the stack that is wanted
-//	finalizers.go  a finalizer before anything is made for a member, off again when nothing of it serves
-//	refusals.go    what AWS has refused to a member: it is held at what it has, so that the others go on
-//	status.go      the load balancer's name, in the status of each member
-//	events.go      what members are told, each of itself, and once
-//	leftovers.go   groups without any Ingress of which something is left in AWS
-//	memory.go      what is remembered until the next pass; a restart loses nothing that is needed
-//	proposal.go    what a pass would do, for those who only ask
-//	certificates.go  has certificates issued that members ask for, and deletes those that no listener has
-//	versions.go    which versions of Secrets rules have, of which AWS shows none
-//	watches.go     which groups a change in the cluster concerns
-//	setup.go       the controller itself, with indexes.go; metrics.go what it counts
+//	reconciler.go    the Reconciler, what it needs of the folders, and the order of a pass
+//	load.go          reads the Ingresses of the group and what is seen, and has the wanted stack built
+//	finalizers.go    a finalizer, added before anything is made for a member, removed when nothing made for the member serves any more
+//	refusals.go      what AWS has refused to a member: it is held at what it has, so that the others go on
+//	certificates.go  has package issue request the certificates that members ask for, and delete those that no listener has
+//	status.go        the load balancer's name, in the status of each member
+//	events.go        writes events: what members are told of faults, failures and waits, each of itself, and once
+//	leftovers.go     groups without any Ingress of which something is left in AWS
+//	memory.go        what is remembered until the next pass; a restart loses nothing that is needed
+//	versions.go      which version of its Secret each rule was last given, as AWS does not show it; starts passes when a Secret changes
+//	proposal.go      what a pass would do, for those who only ask
+//	watches.go       which groups a change in the cluster concerns
+//	indexes.go       the fields by which Ingresses are found in the cache
+//	setup.go         the controller itself: what it watches
+//	metrics.go       metrics of groups: failures, held members, quotas, expiry of certificates
 //
 // Locks: memories.mu guards which groups are remembered. It is taken alone. What is remembered of a group only its passes touch, which come
 // one after the other.

@@ -33,6 +33,7 @@
 //
 // Times of nodes and load balancers run ten times faster than AWS's, but for those of leaving and realtime; targetgate's own are real.
 //
-// Package documents runs the commands in the documents. Package bench measures targetgate against its goals, on the same parts
-// in real time (`make bench`).
+// Package documents runs the commands in the documents, package argocd the health rule for Argo CD. Command bench measures targetgate
+// against its goals, on the same parts in real time (`make bench`); command demo shows what targetgate is for (`make demo`). Package run is
+// what these two share. Package process starts programs, and ends them.
 package e2e

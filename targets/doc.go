@@ -6,27 +6,60 @@
 //
 // # One pass
 //
-// A pass over a TargetGroupBinding is an ordered list of small steps (pass.go). Each folder imports only those above it:
+// A pass over a TargetGroupBinding is an ordered list of small steps. The work of each is in a folder:
 //
 //	endpoints     Service port, EndpointSlices, pods, nodes -> what should be in the group
 //	targetgroup   a snapshot of what is known of the group  -> what is there
 //	plan          both                                      -> what to register and deregister; values only
 //	targetgroup   starts the calls, beside the pass
-//	networking    inbound rules for the pods and nodes of the group; made beside the pass (rules.go hands them over)
+//	networking    inbound rules for the pods and nodes of the group; made beside the pass
+//	claims        what must be written before a registration; written beside the pass
 //	conditions    a snapshot after that                     -> what the gates say; written beside the pass
 //	plan          the same snapshot                         -> what to read next; targetgroup starts the reading
 //	status        all of it                                 -> the binding's status; written beside the pass
 //
 // ownership says which of several bindings acts, and which targets of a shared group are its own; consent what the group's owner and the
 // cluster allow; scope which pods get gates; guards lets the guards of nodes go. Where the incumbent works on other bindings of the
-// cluster, a pass begins in beside, which takes bindings and gives them back; handover is the command that gives all back. v1beta1, retry
-// and writes stand at the bottom, events on these. Most events on bindings are in report, events on pods in conditions. A metric is in
-// metrics.go of the package that knows the figure: calls in targetgroup, gates in conditions, bindings in report. explain answers users'
-// questions with the same code.
+// cluster, a pass begins in beside, which takes bindings and gives them back; handover is the command that gives all back. explain answers
+// users' questions with the same code.
+//
+// v1beta1 is the API. retry says when a failed call or write is repeated, writes has the limits of writes to the API server, and events is
+// built on these two. Most events on bindings are made in report, those that a written status calls for in status, most events on pods in
+// conditions. A metric is in the package that knows the figure: deregistrations in targetgroup, registrations and gates in conditions and
+// readiness, inbound rules in networking, node guards in guards, failures in retry, all else of bindings in report. fixture is for tests.
 //
 // A pass never waits for AWS, nor for a write to the API server. Both are made beside it: of calls one of each kind for a group at a time,
 // whose end requeues the binding; of writes one for each pod and each status, which requeue it when they fail. What must be written before
 // a target may enter the group is its claim (claims): a registration waits for it, a deregistration does not.
+//
+// # Files of this folder
+//
+//	controller.go  the Registrar, what it remembers of each binding, and Reconcile, in which each pass begins
+//	setup.go       adds the Registrar to the manager: indexes, watches, queue; starts its parts
+//	watches.go     which bindings a change in the cluster requeues
+//	debounce.go    the queue: a pass that a watch asks for begins 250 ms after the last one or later, unless a pod leaves
+//	pass.go        the pass over a binding that is managed
+//	finalize.go    the pass over a binding that is being deleted
+//	unmanaged.go   the pass over a binding that is left alone or does not exist; what becomes of its finalizer and of what is remembered
+//	others.go      the other bindings of the same group, and so which targets may be deregistered
+//	record.go      when the record of a shared group is read, and whether it is believed
+//	rules.go       hands spec.networking, pods and nodes to networking, and asks what became of the rules
+//	guards.go      tells guards which instances are still in target groups
+//	beside.go      gives beside what is remembered of bindings
+//
+// # Imports
+//
+// Each folder imports only folders of the lines above its own, and aws and readiness, which import none of them:
+//
+//	v1beta1, consent, retry, writes
+//	endpoints, ownership, scope, events
+//	targetgroup, handover
+//	plan, networking
+//	conditions
+//	report, guards
+//	claims, status
+//	beside
+//	targets itself; explain, which it does not import
 //
 // # Four trips of a pod
 //
@@ -38,8 +71,8 @@
 //	leave      the pod is deleted -> pass: plan gives it a deadline (plan/leaving.go), by which aws/budget lets the call go
 //	           -> DeregisterTargets (targetgroup/deregister.go) -> requeue -> the target drains
 //
-// Until its deadline a pod that leaves is a target while too few others are healthy; each pass looks again. It has no deadline, and
-// leaves at once, where nothing says how long it serves on, or that is too short.
+// Until its deadline a pod that leaves is a target while too few others are healthy; each pass looks again. Where nothing says how long
+// it serves on, or where that time is too short, the deadline is now: the zero time in the code.
 //
 // # Locks
 //
@@ -50,6 +83,8 @@
 // # Words
 //
 //	binding          a TargetGroupBinding
+//	incumbent        aws-load-balancer-controller
+//	registrar        the controller of bindings that is in this folder
 //	endpoint         a pod at an address and port, or a node at its node port, and what the cluster wants of it (its state)
 //	target           an address or instance and a port in a target group, with its health
 //	owner            of a target, the pod that it was registered for; of a target group, the binding that acts on it

@@ -1,11 +1,16 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package accounts has who we are to AWS: a session for each role to assume (session.go, role.go), the credentials of it (assume.go), and
-// the budget of its account. It makes the configuration that clients of a service are made from (accounts.go: HTTP client, retries, time
-// limits), whose calls are counted (metrics.go) and charged to a budget. What is called as the program itself is called by a Caller
-// (caller.go).
+// Package accounts keeps our identities at AWS: a session per role, its credentials, and the budget of its account. It makes the
+// configuration of the SDK's clients, whose calls are counted and charged to a budget.
 //
-// A role that refuses is left alone for a while. What is remembered of roles is bounded (recent.go): bindings may name any.
-// Accounts has one lock, which is held for no call.
+//	accounts.go  Accounts: sessions by role, budgets by account; the configuration of clients (HTTP client, retries, time limits)
+//	session.go   Session: credentials, and the budget of their account
+//	role.go      Role: which role an object names; the names and tags of its sessions
+//	assume.go    assumes a role, and leaves one that refuses alone for a while
+//	caller.go    Caller: calls under the program's own identity, also of many pages, charged to a class and a tenant
+//	recent.go    keeps what was asked for lately, up to a limit
+//	metrics.go   metrics of calls and HTTP requests; exports those of the budgets, too
+//
+// What is remembered of roles is bounded: bindings may name any. Accounts has one lock, which is held for no call.
 package accounts

@@ -1,7 +1,6 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acm is the only way to AWS Certificate Manager: which certificates there are, for which domains, and who is to issue more.
 package acm
 
 import (

@@ -1,7 +1,6 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package awserr tells the errors of AWS calls apart, whichever service they are of.
 package awserr
 
 import (

@@ -3,14 +3,22 @@
 
 // Package budget rations the HTTP attempts that are sent to AWS, retries included, account by account.
 //
-// An account's Budget has a few buckets (bucket.go), by rules (rules.go). Each serves deregistrations and registrations by deadline, none
-// of the former late for the sake of another call (order.go, line.go), then the health of pods that wait, then lookups for users, then
-// everything else of a pod's life, then what makes load balancers, and last what no request depends on; lookups have a fifth of the
-// bucket for themselves. Within a class the tenants, which are the namespaces of bindings, take turns (queue.go). A bucket never sends
-// more than AWS's own of the same size lets in. When AWS throttles all the same, because others use the account too, it slows down for a
-// while (pace.go).
+//	budget.go   Budget, and the classes of calls; Charge: what a call is charged to, as its context says
+//	rules.go    Rule: rate and burst for operations of a service; the defaults, and the parser of --aws-api-throttle
+//	bucket.go   a token bucket and its timer: hands out tokens, and takes back those that were not used
+//	order.go    which waiting call gets the next token
+//	line.go     waiting registrations and deregistrations, by deadline
+//	queue.go    waiting calls of the other classes, and those past their deadline; tenants take turns
+//	pace.go     how fast a bucket fills: slower for a while after AWS has throttled
+//	metrics.go  metrics of buckets, and of how long calls wait
 //
-// A call says in its context what it is charged to (Charge). Each bucket has a lock of its own, which is held for no call.
+// An account's Budget has a few buckets, one for each rule. Each bucket serves deregistrations and registrations by deadline; no call of
+// another class makes a deregistration late. Next come lookups for users, with a fifth of the bucket at most; the health of pods that wait;
+// everything else of a pod's life; what makes load balancers; and last what no request depends on, such as changes of tags. Within a class
+// the tenants, which are the namespaces of bindings, take turns. A bucket never sends more than AWS's own of the same size lets in. When
+// AWS throttles all the same, because others use the account too, it slows down for a while.
+//
+// Each bucket has a lock of its own, which is held for no call.
 //
 // golang.org/x/time/rate knows no priorities, and the SDK's adaptive mode no classes.
 package budget

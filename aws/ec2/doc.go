@@ -4,15 +4,15 @@
 // Package ec2 has the calls of EC2 about network interfaces, instances and the inbound rules of security groups, in small types of its own.
 // Security groups themselves, and what load balancers are made in, are in aws/provision.
 //
-//	client.go      the identity and the budget of calls
+//	client.go      Client: the identity and the budget of calls
 //	api.go         the SDK's calls that are made
-//	interfaces.go  network interfaces and instances
-//	groups.go      security groups and their inbound rules
-//	lookup.go      how things are found by ID, of which some may not exist
-//	answers.go     network interfaces as EC2 describes them
-//	permission.go  rules as EC2 reads and writes them
-//	rule.go        the values
-//	errors.go      what the errors of EC2 mean
+//	interfaces.go  reads network interfaces and instances
+//	groups.go      reads security groups; adds and removes their inbound rules
+//	lookup.go      finds things by ID, of which some may not exist
+//	answers.go     turns EC2's interfaces and instances into our types
+//	permission.go  turns EC2's inbound rules into ours, and back
+//	rule.go        our types: Rule, SecurityGroup, Interface, Instance
+//	errors.go      error codes of security groups and their rules
 //
 // The package knows nothing of Kubernetes.
 package ec2

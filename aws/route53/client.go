@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package route53 is the only way to Amazon Route 53: it makes the records by which AWS Certificate Manager knows whose a domain is.
+// Package route53 is the only way to Amazon Route 53: it makes the records that prove to AWS Certificate Manager that a domain is ours.
 package route53
 
 import (

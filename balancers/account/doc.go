@@ -4,21 +4,23 @@
 // Package account has the stacks that are seen in the AWS account, in one view for all of them, and what else of the account stacks are
 // built of.
 //
-//	view.go      the stacks: who asks for one gets a copy
-//	sweep.go     one reading of all load balancers, target groups and security groups of the cluster
-//	details.go   what is read of a stack when it is asked for first
-//	assemble.go  stacks of what was swept
-//	note.go      what our own steps have changed, of security groups, target groups and tags
-//	notebalancer.go  of load balancers, listeners and rules
-//	ownership.go whose a thing is, by its tags
-//	read.go      load balancers, target groups and security groups, as the SDK has them
-//	rules.go     listeners and rules, likewise
-//	auth.go      who may pass, of a rule's action
-//	network.go   what load balancers are made in (subnets, ...), and what users have made and name
-//	remembered.go  what AWS has answered, for a time
-//	refresh.go   reads again what is too old
-//	certificates.go  issued certificates
-//	clients.go   the calls that are made
+//	view.go          View: the stacks that are seen; who asks for one gets a copy
+//	sweep.go         one reading of all load balancers, target groups and security groups of the cluster
+//	details.go       what a sweep leaves out, read when a stack is asked for first: listeners, rules, attributes; or when it is wanted:
+//	                 web ACLs, capacity, protection, attributes of target groups
+//	assemble.go      makes stacks of what was swept
+//	note.go          what our own steps have changed, of security groups, target groups and tags
+//	notebalancer.go  what our own steps have changed, of load balancers, their web ACLs and protection, listeners and rules
+//	ownership.go     whose a thing is, by its tags
+//	read.go          turns the SDK's load balancers, target groups and security groups into those of package stack
+//	rules.go         likewise, listeners and rules with their conditions and actions
+//	auth.go          likewise, the authentication part of a rule's action, and a rule's transforms
+//	network.go       Network: what load balancers are made in (subnets, ...), and what users made themselves and refer to (security
+//	                 groups, target groups, trust stores, web ACLs)
+//	remembered.go    keeps the answers to what Network has asked AWS, for a time
+//	certificates.go  Issued: all issued certificates of ACM with their domains, among which listeners find theirs by host
+//	refresh.go       Refresh: reads a list again when it is too old, once for all who wait
+//	clients.go       the calls of AWS that are made
 //
 // View, Refresh, Issued and what is remembered have a lock each. None is held for a call.
 package account

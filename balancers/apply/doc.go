@@ -3,13 +3,19 @@
 
 // Package apply does the steps of a plan, one after the other. It knows no Ingress.
 //
-//	applier.go   a pass over the steps, and what came of it
-//	kinds.go     one row for each kind of step: how it is done, and what a failure of it means for others
-//	refs.go      parts that earlier steps have made
-//	blocked.go   what is left out after a failure
-//	wait.go      what must hold before a step
-//	tags.go      changes of tags, and by which tags a part is known to be the stack's own
-//	the others   how the steps are done: for each kind of part a type with the calls that it makes (clients.go)
+//	applier.go         a pass over the steps, and what came of it
+//	kinds.go           one row for each type of change: how it is done, and what a failure of it means for others
+//	refs.go            the IDs of parts that earlier steps have made
+//	blocked.go         which steps are left out after a failure
+//	wait.go            checks whether a wait is over (the kinds of waits are in balancers/steps/step.go)
+//	errors.go          what the error of a step means for the pass: try later, look again, go on with the others or not
+//	loadbalancers.go   makes changes to load balancers, their web ACLs and Shield protection
+//	targetgroups.go    makes changes to target groups
+//	listeners.go       makes changes to listeners, their certificates and rules
+//	securitygroups.go  makes changes to security groups and their rules
+//	bindings.go        makes changes to TargetGroupBindings, and reads them into the stack
+//	tags.go            makes changes to tags; tells by which tags a part is known to be the stack's own
+//	clients.go         the calls of AWS that are made
 //
 // A crash between any two lines loses nothing: parts are made with the tags by which they are found again, a part that exists already is
 // taken when its tags are ours, one that is gone need not be deleted, and what is left to do is planned again from what is seen.

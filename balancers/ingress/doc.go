@@ -1,12 +1,24 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ingress builds the stack that the Ingresses of a group want (build.go). Its folders, each of which knows only those before it:
+// Package ingress builds the stack that the Ingresses of a group want. Its folders, each of which knows only those before it:
 //
-//	annotation   what a single annotation means
-//	membership   which Ingresses are ours, and share a load balancer
-//	input        what a stack is built of; what of it has to be looked up
-//	reading      what one member asks for, by itself
+//	annotation  what a single annotation means
+//	membership  which Ingresses are ours, and share a load balancer
+//	input       what a stack is built of; what of it has to be looked up
+//	reading     what one member asks for, by itself
+//
+// This folder puts the readings of all members together:
+//
+//	build.go       Build: which members are built and which are held, the load balancer with what members agree on, all faults
+//	listeners.go   listeners, each of all members on its port: rules, certificates, default action, attributes, mutual authentication
+//	optimize.go    leaves out rules of a listener that no request can need
+//	access.go      the security groups: who may send to the load balancer, and from which one it sends to targets
+//	frontstack.go  the Network Load Balancer in front
+//	check.go       faults of what does not fit the rest of the group: subnets, address types and pools, certificates, redirects
+//	quotas.go      faults of members for which a quota has no room
+//	warnings.go    warnings that need the whole group, as of rules that no request reaches (balancers/events.go makes them events)
+//	alone.go       checks one Ingress or IngressClassParams without AWS and its group, for the webhook
 //
 // It calls nothing: what was looked up in AWS is a value.
 package ingress

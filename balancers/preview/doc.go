@@ -8,6 +8,7 @@
 //	snapshot.go  the cluster, read once
 //	file.go      objects of a file, as they would be in the cluster
 //	preview.go   which groups are asked
+//	report.go    Report: what comes out, also as JSON
+//	text.go      prints the report for people
 //	routes.go    where requests for an Ingress go, as far as the cluster says
-//	report.go    what comes out; text.go prints it
 package preview

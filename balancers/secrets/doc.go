@@ -1,8 +1,11 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package secrets reads the Secrets that Ingresses name, each by itself: users allow that for single ones, by a Role with resourceNames
+// Package secrets reads the Secrets that Ingresses name, one by one, as users grant access to single Secrets, by a Role with resourceNames
 // and the verbs get, list and watch.
+//
+//	watcher.go  Watcher, for the controller: watches each Secret, and tells the groups that need it of changes
+//	reader.go   Reader, for previews: reads each Secret once
 //
 // Watcher has one lock, for its own fields. It is held for no call of the API server.
 package secrets

@@ -13,4 +13,10 @@
 // A map with defaults accepts no other keys, so that a misspelt name is rejected, unless its @schema has
 // additionalProperties. An empty map accepts anything. On the first level, the chart's template rejects names that are not in
 // known-values.yaml, because a schema cannot say what to do instead.
+//
+//	main.go         reads and writes the files
+//	values.go       values.yaml and its comments
+//	readme.go       README.md
+//	schema.go       values.schema.json and known-values.yaml
+//	annotations.go  ANNOTATIONS.md
 package main

@@ -4,6 +4,21 @@
 // Command targetgate lets rolling updates behind AWS load balancers lose no request: it adds readiness gates to pods,
 // registers and deregisters their targets, and opens the gates of healthy targets.
 //
-// main.go is the table of contents: options, AWS, manager, consent, webhook, targets, load balancers, start. It runs no controller with the
-// arguments explain, give-back and guard or under the name kubectl-targetgate (folder command), nor with the argument plan (plan.go).
+// With the argument explain, give-back, guard or plan, or under the name kubectl-targetgate, it runs a command instead of the controller:
+// plan is in this folder, the others are in the folder command.
+//
+//	main.go             the table of contents: options, AWS, manager, consent, webhook, targets, load balancers, start
+//	options.go          flags and environment; parsing and validation of all
+//	ignored_flags.go    the incumbent's flags that are accepted and ignored
+//	aws_options.go      flags of AWS calls
+//	aws.go              access to AWS: Region, credentials, clients, the cluster's VPC
+//	manager.go          logging; the manager with caches, leader election and probes
+//	certs.go            flags of the webhooks' certificate, its source, and the webhook server
+//	consent.go          flags of consent; rereads the role allowlist
+//	networking.go       flags and set-up of the inbound rules of spec.networking
+//	provision.go        flags and set-up of load balancers of Ingresses
+//	provision_calls.go  the AWS clients for load balancers, and the issuer of certificates
+//	shutdown.go         the delay of the shutdown, in which no review is lost
+//	plan.go             the command plan: what would be changed for Ingresses
+//	plan_options.go     its flags and arguments
 package main

@@ -9,6 +9,14 @@
 // clock may get into a file: paths are trimmed, files have the time of the commit (or SOURCE_DATE_EPOCH, without a commit), and
 // lists are sorted. The Go release is that of config/image/Dockerfile, so that the image contains the published binary.
 //
+//	main.go       the release as a whole: which artifacts, in which order
+//	source.go     version and date, from git; the Go release
+//	binary.go     compiles and checks a binary
+//	bom.go        the SBOM
+//	archive.go    archives and checksums
+//	chart.go      packages the chart
+//	manifests.go  the manifests for installations without Helm
+//
 // The SBOM lists what the linker put into the binary, as recorded in the binary itself (debug/buildinfo), not what go.mod
 // would allow.
 package main

@@ -14,6 +14,7 @@
 //	estate.go       Ingresses on a bed: what they lead to, what is left of them
 //	ingress.go      the scenarios with Ingresses; broken.go that with a broken one, groups.go that with many groups
 //	counted.go      targetgate's calls while something is done with Ingresses
+//	unrelated.go    what pods that no binding concerns cost; crowd.go makes such pods
 //	reviewer.go     posts reviews like an API server
 //	roster.go       turns what the API server shows of pods into counts and times (pure)
 //	measure.go      turns pods, journal and calls into delays (pure)

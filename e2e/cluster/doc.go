@@ -7,8 +7,9 @@
 //
 // A run, top to bottom:
 //
-//	Start                  ports, certificates (certificates.go), then the processes (components.go);
-//	                       returns when the API server is ready and the controllers have begun to work
+//	Start                  prepares a folder with kubeconfigs (prepare.go), ports (ports.go) and certificates (certificates.go),
+//	                       then starts the processes (cluster.go; their flags are in components.go); returns when the API
+//	                       server is ready and the controllers have begun to work (await.go waits)
 //	AdminConfig            who talks to it: an administrator, or any user with the groups a test asks for, so that
 //	UserConfig             RBAC is put to the test as well (users.go)
 //	Apply                  the manifests under test, as shipped (apply.go, manifests.go)

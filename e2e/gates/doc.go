@@ -38,6 +38,6 @@
 //	the target's zone is not enabled, so unused      TestGateWaitsForItsOwnTarget
 //	the binding goes and comes back in a rollout     TestGateWaitsForItsOwnTarget
 //	health cannot be read, or only of others         TestGateOfUnreadableGroupWaits
-//	the caches are behind each other                 package targets, gates_test.go: hold-offs
+//	the caches are behind each other                 targets/gates_test.go: hold-offs
 //	nobody opens it                                  rollouts.TestGateStaysClosedWithoutTargetgate
 package gates

@@ -64,4 +64,43 @@
 // the Node objects at the end is left to whoever stops the cluster.
 //
 // A container whose port is taken by a program that listens on all addresses of this machine cannot listen, and crashes.
+//
+// # Files
+//
+// For all nodes:
+//
+//	kubelet.go  Kubelet: Start, Close, and what tests ask of it
+//	options.go  Options and Node, with defaults and validation
+//	watch.go    what the watch on pods starts, changes and ends
+//	journal.go  Moments: what has happened to pods, for tests
+//
+// Nodes:
+//
+//	nodes.go            nodes that come, go and fall silent
+//	node.go             one Node object with its lease and status
+//	node_conditions.go  the conditions of a node
+//	shutdown.go         BeginShutdown and CancelShutdown
+//	address.go          the addresses of pods on a node
+//	proxy.go            node ports: which are open, and where they lead
+//	door.go             one node port of one node
+//	backends.go         the pods behind a port of a Service
+//
+// Pods:
+//
+//	pod.go        what is done with a pod from when it is bound until it is gone
+//	pod_facts.go  what is known of it
+//	status.go     its status as a kubelet sees it
+//	patch.go      the patch that writes the status
+//	terminate.go  preStop, SIGTERM and SIGKILL
+//	deadline.go   the end of the grace period
+//	prestop.go    how long a preStop takes
+//
+// Containers:
+//
+//	container.go  the processes of a container, one after the other
+//	backoff.go    the pause before a container starts again
+//	probe.go      readiness probes
+//	process.go    one run of the app: sockets, signals, exit code
+//	handler.go    how the app answers requests
+//	app.go        the app's env, and App, by which tests steer it
 package kubelet

@@ -4,8 +4,8 @@
 // Package networking holds the end-to-end tests of inbound rules: load balancers reach pods and nodes only where the rules of the nodes'
 // security group let them, and EC2's reads lag up to two seconds behind its changes.
 //
-// What is decided about a security group, and histories of faults, is tested in targets/networking and its folders. The tests named below
-// are there where no package is given, or here with e2e.
+// What is decided about a security group, and histories of faults, is tested in targets/networking and its folders. A test below without
+// a prefix is there, one with the prefix e2e in this folder, one with targets or ec2 in that package.
 //
 // # What users of the incumbent hit, by their issues
 //

@@ -3,8 +3,9 @@
 
 // Package run is what commands on a test bed share: bench and demo.
 //
-//	Main      the command's life: interrupts, errors, exit status
-//	Programs  flags for the paths of the programs; a bed with them
-//	Progress  what people read while they wait; waiting until something is so
-//	Watch     the pods as the API server shows them
+//	main.go      Main, the command's life: interrupts, errors, exit status
+//	programs.go  Programs: flags for the paths of the programs; a bed with them
+//	progress.go  Progress: what people read while they wait
+//	wait.go      waiting until something is so
+//	watch.go     WatchPods: the pods as the API server shows them
 package run

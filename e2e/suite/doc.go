@@ -10,5 +10,22 @@
 //	Await...         waits until it is so, and ends the test when it never is
 //	Assert...        fails the test when something has happened that must not
 //
+// Its files:
+//
+//	suite.go       Main and Bed; the scale of time
+//	wait.go        Eventually, Throughout, Must
+//	apps.go        apps, their Services and Deployments
+//	shared.go      apps whose target group other clusters have targets in
+//	bindings.go    bindings: status, events, deletion
+//	pods.go        pods of an app
+//	slices.go      EndpointSlices written by hand
+//	targets.go     targets of an app in AWS, and their health
+//	calls.go       AWS calls for an app's target group
+//	load.go        requests to an app
+//	admission.go   webhooks, and the gates that they add to pods
+//	warnings.go    warnings that the API server sends to a client
+//	guards.go      node guards
+//	targetgate.go  flags and metrics of targetgate
+//
 // What one package alone needs stays there.
 package suite

@@ -7,15 +7,24 @@
 // config/. A test of package charts holds that to be exactly what the chart installs with its default values, so no Helm is
 // needed here.
 //
-//	Start             control plane, CRD, RBAC, emulator, nodes, webhook configuration, targetgate
-//	Deploy            one app: Service, target group behind a load balancer, TargetGroupBinding, Deployment
-//	Roll, AwaitRolled a rolling update of it
-//	Kill, Restart     targetgate dies at a bad moment; Keep restarts it when it ends by itself
-//	StartReplica      a second targetgate; SpreadWebhooks has the API server call both
-//	StartOtherCluster a second cluster in the same account
-//	Close             everything ends; targetgate's log is searched for data races, the API server's audit log for
-//	                  anything that it refused to targetgate, unless a test has that Excused, and AWS's log for calls that
-//	                  the policy does not allow
+//	testbed.go       Start: control plane, CRD, RBAC, emulator, nodes, webhook configuration, targetgate
+//	                 Close: everything ends; targetgate's log is searched for data races, the API server's audit log for
+//	                 anything that it refused to targetgate, unless a test has that Excused, and AWS's log for calls that
+//	                 the policy does not allow
+//	install.go       what is applied of config/, and waiting for the webhooks
+//	chart.go         the same from the chart
+//	app.go           Deploy: one app, with Service, target group behind a load balancer, TargetGroupBinding, Deployment
+//	                 Roll, AwaitRolled: a rolling update of it
+//	pod.go           what a pod says of its version, gates and readiness
+//	targetgate.go    the targetgate under test. Kill, Restart: it dies at a bad moment; Keep restarts it when it ends by itself
+//	replicas.go      StartReplica: a second targetgate; SpreadWebhooks has the API server call both
+//	othercluster.go  StartOtherCluster: a second cluster in the same account
+//	instances.go     EC2 instances of nodes; AddNode
+//	network.go       VPC, security group and network interfaces of nodes
+//	addresses.go     ranges of pod addresses that no other bed on the machine uses
+//	policies.go      what AWS's policies allow targetgate, and what it has not needed
+//	refusals.go      what the API server has refused to targetgate; Excuse
+//	await.go         waiting until something is so
 //
 // With Options.Values, what it applies is rendered from the chart instead, by Helm.
 //

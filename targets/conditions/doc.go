@@ -1,9 +1,23 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conditions decides what the readiness gates of a binding's pods say (planner.go, obstacles.go, detachment.go, counts.go,
-// from values alone; the reasons are in package readiness) and has it written to the pods, beside the passes (writer.go). The gates of
-// bindings that do not exist are opened by orphans.go.
+// Package conditions decides what the readiness gates of a binding's pods say, and has it written to the pods beside the passes. The
+// reasons are in package readiness.
+//
+// From values alone:
+//
+//	planner.go     what each gate says, by the health of its target, or by why there is none; events on pods that wait for too long
+//	obstacles.go   why the target of a pod is not registered, as its gate says it
+//	detachment.go  why a pod cannot have a target (the causes), and how long its gate waits then; gates of bindings left alone
+//	early.go       which gates to open of pods that the incumbent registers, before it opens them
+//	counts.go      pods by their gates, and targets by state, for the status; pods that should have a gate and have none
+//	events.go      the event on a pod that tells of a written condition
+//
+// Beside the passes:
+//
+//	writer.go      writes the conditions of a binding's gates
+//	orphans.go     opens the gates of bindings that do not exist
+//	metrics.go     how long a ready pod took to be registered, and a healthy one to have its gate opened
 //
 // Locks: Gates.mu guards what is being written for one binding, Orphans.mu the pods without a binding. Each is taken alone, and
 // neither is held across a write.

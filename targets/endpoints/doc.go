@@ -3,16 +3,30 @@
 
 // Package endpoints tells what the cluster wants in a binding's target group: the pods behind a Service port, or the nodes.
 //
-// A Resolver finds the endpoints of a binding and the state of each (resolve.go declares both). For targets of type ip it reads
-// EndpointSlices (slices.go) of one address family, which the binding's spec says, and pods whose addresses are in the group although no
-// slice lists them; pods.go judges both. For targets of type instance it reads nodes, and judges them (nodes.go). It reads pods and slices
-// from a Cache (cache.go, of indexes in index.go), which follows the watches, and everything from objects that strip.go has made small and
-// shared.go has share what they have in common.
+// The endpoints of a binding:
 //
-// Beside that, unlisted.go says why a selected pod has no endpoint, asked.go whether other bindings want a target, holders.go which
-// bindings have a pod or node in their groups although nothing lists or selects it, selectors.go compiles node selectors once,
-// leaving.go says which nodes are about to end, nodes.go from which of these pods leave before they are deleted, and sleep.go until when a
-// pod that leaves serves.
+//	resolve.go     the Resolver, which finds them, and what an Endpoint and its State are
+//	slices.go      for type ip, reads EndpointSlices of the one address family that the binding's spec says
+//	pods.go        the state of pods that a slice lists, and of pods whose addresses are in the group although no slice lists them
+//	nodes.go       for type instance, reads nodes, and says their state; for type ip, what is known of a pod's node: whether it is ready,
+//	               was deleted, or ends its pods before they are deleted
+//	leaving.go     which nodes are about to end: deleted, tainted or shutting down; when a Spot instance with a notice ends
+//	sleep.go       until when a pod that is being deleted serves, by its preStop sleep
+//	selectors.go   node selectors of bindings, each compiled once
+//
+// What else is asked of the cluster:
+//
+//	unlisted.go    why a pod that the Service selects has no endpoint
+//	asked.go       which targets other bindings want
+//	holders.go     which bindings have a pod or node in their groups although nothing lists or selects it
+//
+// What is kept of the cluster:
+//
+//	cache.go       pods and EndpointSlices, for the Resolver; follows the watches
+//	index.go       finds objects of one kind by a value; the cache has several such indexes
+//	strip.go       makes pods, EndpointSlices and nodes small before they are kept
+//	containers.go  what is kept of a pod's containers: named ports, and the shortest preStop sleep
+//	shared.go      lets pods share equal parts: labels, owners, gates, names
 //
 // The package knows target groups only as Group, and makes no calls. Each index, each of DeletedNodes, SpotNotices, Holders and Selectors,
 // and what is remembered to be shared, has a lock of its own, which is never held while another one is taken.

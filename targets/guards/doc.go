@@ -15,9 +15,11 @@
 //	leave    the process ends when the condition is True, and after its longest wait in any case; the node goes
 //
 // A guard that is deleted although its node does not leave, as in an update of the chart, is told so and leaves after some 3 s. A guard
-// that nobody answers, because targetgate is down, stays for its longest wait: 6 minutes by default, the deregistration delay of AWS's
-// default and one more. An idle guard is a process that sleeps: it has no watch and makes no call. Nor does the keeper while no node
+// that nobody answers, because targetgate is down, stays for its longest wait: 6 minutes by default, which is AWS's default deregistration
+// delay plus one minute. An idle guard is a process that sleeps: it has no watch and makes no call. Nor does the keeper while no node
 // leaves and no guard is deleted.
+//
+// The keeper learns of guards and nodes from the registrar's watches (follow.go). How many guards wait is a metric (metrics.go).
 //
 // # Who waits for a guard
 //

@@ -6,11 +6,20 @@
 //
 // # From a binding to a rule
 //
-//	members        pods and nodes                       -> members, and the one security group of each; a folder of its own
-//	ruleset        spec, wishes, what is present, record -> which rules must be there, what to grant and revoke; a folder of its own
-//	group.go       one pass over one group: read, decide, write the record, grant, revoke, write the record (sender.go, settle.go)
-//	configmap.go   stores which rules are ours
-//	manager.go     queues: bindings to resolve (resolve.go), groups to pass over (pass.go); what became of it (state.go, release.go)
+//	members       pods and nodes -> members, and the one security group of each; a folder of its own
+//	ruleset       spec, wishes, what is present, record -> which rules must be there, what to grant and revoke; a folder of its own
+//	manager.go    the Manager, which a registrar calls, and its queues: bindings to resolve, security groups to pass over
+//	resolve.go    resolves one binding: its spec and members -> its wishes, by security group
+//	pass.go       prepares and ends a pass over one security group: collects the wishes of all bindings, wakes those that it matters to
+//	group.go      the pass itself: reads the security group, decides, writes the record, grants, revokes, writes the record
+//	sender.go     sends rules with few calls, and a call that EC2 refuses again in halves
+//	settle.go     what a pass has changed in the record, and when to pass again
+//	configmap.go  stores the records of which rules are ours
+//	bindings.go   what is remembered of a binding, and of a security group
+//	state.go      State: what became of a binding's wishes, for its condition NetworkingReady
+//	release.go    Release: whether the rules of a binding that is being deleted are gone
+//	ec2.go        which calls of EC2 are made
+//	metrics.go    rules that were granted, revoked or refused, and those that are wanted, missing or unowned
 //
 // A registrar hands each binding over with Want in every pass, shows its State, and before it drops the finalizer of a deleted one
 // calls Release until that is done, then Forget.

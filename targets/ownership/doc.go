@@ -11,10 +11,17 @@
 //     explain says the same.
 //   - A binding that is being deleted hands the group over to its successor, with all targets in it: HasSuccessor. Once nothing
 //     of ours holds it, it counts no more: Released.
-//   - Which of two controllers a binding belongs to, where both work in a cluster, says its finalizer: Mode. Which it should belong to
-//     say labels of namespaces, the spec and the other bindings: NotTaken.
+//   - Where two controllers work in a cluster, a binding's finalizer says which of them it belongs to (Mode); labels of namespaces, the
+//     spec and the other bindings say which it should belong to (NotTaken).
 //   - A binding that nothing can be done for (Incomplete) owns nothing.
 //
-// The other bindings are found in a cache with Indexes (Duplicates). Which targets of a shared group are a binding's own stands in its
-// Record (record.go: key and format; package claims reads and writes the ConfigMap).
+// The files:
+//
+//	ownership.go   which of several bindings owns their target group: Taken, Unmanageable, Refusal, Owner, HasSuccessor, Released
+//	incomplete.go  whether anything can be done for a spec: Incomplete
+//	index.go       finds the other bindings of a target group in a cache: Indexes, Duplicates
+//	mode.go        by which finalizer a binding is ours: Mode; beside the incumbent, the labels of namespaces, and which specs are left to it
+//	untaken.go     why a binding should stay with the incumbent: NotTaken
+//	record.go      the Record: which targets of a shared group are a binding's own; its ConfigMap's name, key and format. Package claims
+//	               reads and writes the ConfigMap
 package ownership

@@ -1,9 +1,6 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan decides what one pass does about a target group, from values alone: what to register and deregister (plan.go,
-// removal.go), what finds room (room.go), by when pods that leave are deregistered and what they wait for (leaving.go), and what to read
-// when (reading.go).
 package plan
 
 import (

@@ -1,7 +1,6 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package retry says when what has failed is tried again, and counts it: calls to AWS and writes to the API server.
 package retry
 
 import (

@@ -3,13 +3,20 @@
 
 // Package targetgroup holds what is known of the target group of one binding, and makes the calls that read and change it.
 //
-//	target.go                     what is known of one target, and how an answer changes that
-//	group.go, snapshot.go         all that is known, and the value that a pass judges on
-//	calls.go                      how calls are started beside a pass, and whom their end requeues
-//	read.go, settings.go, tag.go  the readings: health of targets, settings of the group, consent of its owner
-//	register.go, deregister.go    the changes, which sender.go cuts into calls (of elbv2.MaxTargetsPerCall) and zones.go gives
-//	                              Availability Zones
-//	metrics.go                    what is counted of calls, and of the time that was left for deregistrations
+//	target.go      what is known of one target, and how an answer changes that
+//	group.go       the Group: all that is known of a target group
+//	snapshot.go    a copy of that, as the value that a pass judges on
+//	instances.go   which instances have a target left in the group, for node guards
+//	calls.go       how calls are started beside a pass, and whom their end requeues
+//	read.go        reads the health of targets
+//	settings.go    reads the settings of the group
+//	tag.go         reads the tag by which its owner consents
+//	changes.go     what a pass wants done: Registrations, Deregistrations, what it has found out about targets
+//	register.go    registers targets
+//	deregister.go  deregisters targets, by their deadlines
+//	sender.go      cuts either into calls of at most elbv2.MaxTargetsPerCall, and finds the targets that AWS refuses
+//	zones.go       which Availability Zone to name for a target that is registered
+//	metrics.go     how soon pods were deregistered, and how long before or after their deadlines
 //
 // A group has at most one call of each kind under way. An answer goes into the group and requeues the binding. So a deregistration
 // waits for the budget, for its own predecessor and, as long as its deadline allows, for others of the group. What becomes due while a call

@@ -14,6 +14,13 @@
 // (optionalOldSelf: Kubernetes 1.30 and later). No rule is about assumeRoleExternalId, as the API server's messages show
 // the value, and some take it for a secret.
 //
+//	targetgroupbinding_types.go  TargetGroupBinding and its spec, with the rules of the CRD
+//	status_types.go              its status
+//	names.go                     names of finalizers, annotations and conditions, and the conditions' reasons
+//	limits.go                    how much a spec may hold
+//	reading.go                   what the fields mean, for all who read a binding
+//	groupversion.go              API group and version
+//
 // +kubebuilder:object:generate=true
 // +groupName=elbv2.k8s.aws
 package v1beta1

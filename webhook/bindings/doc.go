@@ -3,15 +3,31 @@
 
 // Package bindings fills in and validates TargetGroupBindings at admission.
 //
-// It fills in at creation, from the target group, what the user left out (defaults.go). It rejects what contradicts itself
-// (rules.go, size.go), another binding (uniqueness.go), the owner of group or role (consent.go) or AWS (facts.go), with all
-// faults at once and the path of each, and warns about what is unwise (warnings.go). An update is rejected only for the faults
-// that it makes.
+// It fills in at creation, from the target group, what the user left out. It rejects what contradicts itself, another binding, the
+// owner of group or role, or AWS, with all faults at once and the path of each, and warns about what is unwise. An update fills in
+// nothing, and is rejected only for the faults that it makes.
 //
-// No object costs more than reading it. The number of values in a list is counted before the list is decoded (view.go), a
-// rejection names at most 50 faults, and a growth test of hostile objects holds all costs linear. A review returns its memory
-// before AWS is asked; at most 8 reviews of a namespace ask AWS at a time (turns.go), and AWS's answers are reused for a moment
-// (answer_cache.go).
+// The ARN is filled in from the name, never the name from the ARN. So a binding that was created by name has both. Later updates
+// cannot change the ARN, and the name must be the one in it, or be left out.
+//
+//	bindings.go      paths and options; makes the handlers
+//	handler.go       reads a review and answers it, with the faults shortened
+//	view.go          the fields of a review that are decoded
+//	size.go          limits of lists and texts
+//	turns.go         who may ask AWS now, and who waits
+//	defaults.go      fills in fields at creation
+//	validation.go    the validator: which checks a creation and an update get; which fields cannot be changed
+//	rules.go         what the spec alone shows to be wrong; most of this is in the CRD, too
+//	uniqueness.go    that no other binding has the target group
+//	consent.go       whether the namespace may use the role, and whether the target group's owner consents
+//	facts.go         looks up the target group in AWS, and compares the spec with it
+//	answer_cache.go  reuses AWS's answers for a while
+//	own.go           recognizes bindings that targetgate itself creates, which are not compared with AWS
+//	warnings.go      warnings about what is unwise
+//
+// No object costs more than reading it. The number of values in a list is counted before the list is decoded, a rejection names at
+// most 50 faults, and a growth test of hostile objects holds all costs linear. A review returns its memory before AWS is asked; at
+// most 8 reviews of a namespace ask AWS at a time.
 //
 // Locks: turns.mu guards who has a turn, claims.mu which groups were claimed a moment ago. Each is taken alone, and neither is held
 // across a call.

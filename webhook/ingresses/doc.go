@@ -6,4 +6,8 @@
 // It refuses what aws-load-balancer-controller refuses, at the same paths. All else that is wrong is a warning, from the same code that
 // builds load balancers (package balancers/ingress), so that nobody's pipeline fails where it did not fail before. An update that changes
 // neither spec nor annotations is always admitted: finalizers must come off, whatever has become of the class.
+//
+//	ingresses.go  the handlers of both kinds: paths, options, what is read of a review, the answer
+//	ingress.go    why an Ingress is refused, and what is warned of
+//	params.go     the same for IngressClassParams
 package ingresses

@@ -2,7 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package pods adds readiness gates and a termination delay to pods at admission. The answer comes from memory, makes no network
-// call, and patches only what it adds.
+// call, and patches only what it adds. Whether a pod is registered or healthy it does not know: package targets decides that.
+//
+//	pods.go             paths and options; makes the handlers
+//	handler.go          reads a review and answers it
+//	view.go             the fields of a review that are decoded
+//	mutator.go          decides what a pod gets
+//	namespace_index.go  the compiled namespaces; how long a pod waits for a change in its namespace
+//	match.go            the matcher: which bindings and Services of a namespace cover a pod
+//	termination.go      how the containers of a pod wait: sleep and grace period
+//	warnings.go         warnings about the termination delay, and about an annotation with a wrong value
+//	patch.go            the JSON patch
+//	metrics.go          counters of added gates and of waits
 //
 // # Pods are not held up
 //
@@ -11,9 +22,9 @@
 //   - API servers call the webhook only for pods that may need a gate: in labelled namespaces, with labels, and not mirrors of
 //     static pods (matchConditions). They give up after 3 s. A pod that gets its first label from a later webhook is missed.
 //   - The bindings and Services of a namespace are compiled into a matcher when its first pod comes, and again after a relevant
-//     change (namespace_index.go, match.go). A review costs the same with 1 and with 1,000 bindings.
-//   - Only the fields of a review that are used are decoded (view.go), and the patch contains only what it adds: fields
-//     that we do not know survive (patch.go).
+//     change. A review costs the same with 1 and with 1,000 bindings.
+//   - Only the fields of a review that are used are decoded, and the patch contains only what it adds: fields that we do not
+//     know survive.
 //   - Pod reviews have their own limits of memory, time and work, so that bindings never cost a pod its gate (package review).
 //     Reviews of up to 64 KiB share 8 MiB and wait up to 100 ms for it. Larger ones share 28 MiB and are decoded one at a
 //     time; the largest has 7 MiB. A review that finds no memory gets a 503: the pod is created without a gate, but not late.
@@ -22,19 +33,12 @@
 //     this one wait, and there is no further wait until something changes. Then the pod is admitted, with a warning if a
 //     Service selects it, and counted (targetgate_webhook_pod_waits_total).
 //
-// Locks: bindingIndex.mu guards which namespaces are compiled, namespaceIndex.mu how long the pods of one wait. Each is taken alone, and
-// neither is held across a wait or a reading of the cache.
-//
-// Package targets decides whether a pod is registered or healthy; this package does not know it.
-//
 // # Termination delay
 //
 // A load balancer keeps sending to a target for a while after its deregistration, but the kubelet stops a pod as soon as it
 // is deleted. Requests in between are lost unless the pod waits. So a pod with a gate gets a preStop sleep in every regular
 // container without a preStop, and a grace period that is longer by the same time, so that the containers have as long as
 // before to shut down after SIGTERM. The sleep is part of the pod: it works while targetgate is down, and kubectl shows it.
-//
-// mutator.go decides what a pod gets, termination.go how its containers wait.
 //
 // How long: --termination-delay-alb or --termination-delay-nlb, by the protocols of the target groups, the longest of
 // several. The pod's annotation targetgate.dev/termination-delay overrides both; "0" means none.
@@ -56,7 +60,7 @@
 //     heeds it restarts later by the sleep or the original grace period, whichever is shorter. The field does not count when
 //     the pod is deleted.
 //   - Anything that gives pods less time than the sleep cuts it short, and the kubelet then leaves 2 s to shut down after SIGTERM.
-//     targets/README.md lists what does. What the pod itself shows gets a warning (warnings.go): its own sleep takes the whole grace
+//     targets/README.md lists what does. What the pod itself shows gets a warning: its own sleep takes the whole grace
 //     period, or it selects Spot nodes, which are gone 120 s after their notice, and sleeps for more than 110 s. The default of
 //     210 s stays: a shorter one would lose requests behind Network Load Balancers on all other nodes.
 //   - Deletions and evictions are not reviewed. A shorter grace period is known only then, but each deletion would wait for us, up to
@@ -64,12 +68,17 @@
 //     follows has no review. Most callers are controllers, which nobody watches for warnings. So package targets tells of it.
 //   - The annotation is left out if it would exceed the size limit of a pod's annotations. If we are called again for such a
 //     pod, with a new container, we extend its grace period once more.
-//   - Pods without a gate are not changed, but for those of ProtectPath: in namespaces with the label targetgate.dev/protect the incumbent
-//     registers pods and adds gates, and we add the delay alone, 15 s longer, as it deregisters later (--beside).
+//   - Pods without a gate are not changed, except those reviewed at ProtectPath: in namespaces with the label targetgate.dev/protect
+//     the incumbent registers pods and adds gates, and we add the delay alone, 15 s longer, as it deregisters later (--beside).
 //
 // preStop.sleep needs Kubernetes 1.30. An API server before 1.29 drops the unknown field, finds a preStop without a handler,
 // and rejects the pod. So we read the server's version at start-up, and below 1.30 leave the pods as they are; a log line and
 // a warning at admission say so. (A server of 1.29, or one whose feature gate is disabled, drops sleep and preStop and accepts
 // the pod; that does no harm during an upgrade to 1.30. A kubelet before 1.30 does not sleep: package
 // targets deregisters the targets of its pods at once.)
+//
+// # Locks
+//
+// bindingIndex.mu guards which namespaces are compiled, namespaceIndex.mu how long the pods of one wait. Each is taken alone, and
+// neither is held across a wait or a reading of the cache.
 package pods

@@ -3,9 +3,16 @@
 
 // Package review reads reviews within limits, and answers them.
 //
-// A caller may send anything, and many at once. So a Limiter bounds the memory, the time and the work of all reviews of one path
-// together, and HoldsMore and Bounded bound the number of values before they are decoded. Pods, bindings and
-// Ingresses have a Limiter each, of 36 MiB: none of them costs a pod its gate.
+// A caller may send anything, and many at once. So a Limiter bounds the memory, the time and the work of all reviews of one kind
+// together, and HoldsMore and Bounded bound the number of values before they are decoded. Pods, bindings and Ingresses (with
+// IngressClassParams) have a Limiter each, of 36 MiB, so reviews of bindings and Ingresses never cost a pod its gate.
 //
-// It knows nothing of these, so that none depends on another.
+// The package knows none of the three, so they stay independent.
+//
+//	limiter.go    Limiter: reads and decodes reviews within limits
+//	json_size.go  HoldsMore and Bounded
+//	answer.go     the AdmissionReview that admits an object, with patch and warnings, or rejects it
+//	http.go       writes the HTTP response: an answer, or the status of an error; observes how long a hook takes
+//	text.go       shortens texts for messages
+//	metrics.go    failures and latency
 package review

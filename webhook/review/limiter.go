@@ -21,7 +21,7 @@ const (
 	// smallReview is in bytes. Nearly all reviews are smaller: one of a typical pod has 5 to 20 KiB.
 	smallReview = 64 << 10
 
-	// smallMemory and largeMemory, in bytes, limit the memory of all reviews in progress on one path.
+	// smallMemory and largeMemory, in bytes, limit the memory of all reviews in progress of one kind.
 	smallMemory = 8 << 20
 	largeMemory = 4 * largestReview
 
@@ -33,7 +33,7 @@ const (
 	readTimeout = 3 * time.Second
 )
 
-// Limiter reads the reviews of one path, within limits of memory, time and work for all of them together. Small and large
+// Limiter reads the reviews of one kind, within limits of memory, time and work for all of them together. Small and large
 // reviews have separate memory, so that a large one never blocks a small one. Large ones are decoded one at a time, so that
 // small ones get CPU. net/http limits a body, and x/sync/semaphore counts bytes; neither limits all bodies together.
 type Limiter struct {
@@ -49,7 +49,7 @@ type memory struct {
 	wait  time.Duration
 }
 
-// NewLimiter returns the limiter of a path.
+// NewLimiter returns the limiter of a kind of reviews.
 func NewLimiter() *Limiter {
 	return &Limiter{
 		small:    memory{semaphore.NewWeighted(smallMemory), smallWait},

@@ -1,7 +1,8 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package server is the webhooks' port: HTTP/1.1 over TLS, with limits that apply before a review is read.
+// Package server is the webhooks' port: HTTP/1.1 over TLS, with limits that apply before a review is read. The server and its limits
+// are in server.go.
 //
 // Every pod in the cluster can connect. No client is authenticated before the TLS handshake, on most clusters not even after
 // it. So these limits apply to unknown clients:

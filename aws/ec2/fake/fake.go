@@ -1,8 +1,6 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fake is an EC2 API in memory for unit tests: security groups with their inbound rules, network interfaces and
-// instances. It refuses what EC2 refuses, with EC2's codes and texts, and each call as a whole.
 package fake
 
 import (

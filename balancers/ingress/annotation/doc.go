@@ -1,9 +1,23 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package annotation knows the annotations of Ingresses and Services, one by one: name, meaning, scope and default (table.go, and
-// tablefront.go for the Network Load Balancer in front of another, are the only lists of these), and what their values may be (the other
-// files). It knows no Ingress, and no stack: what the annotations of an Ingress ask for together is built in package ingress.
+// Package annotation knows the annotations of Ingresses and Services, one by one: name, meaning, scope and default, and what their values
+// may be. It knows no Ingress, and no stack: what the annotations of an Ingress ask for together is built in package ingress.
 //
-// A value that is wrong is a Fault, which says what would be right.
+//	table.go        the list of annotations, apart from those in the next file
+//	tablefront.go   the list of annotations of a Network Load Balancer in front of the Application Load Balancer
+//	annotation.go   Annotation, a row of these: name, scope, how a group's values combine; looks up, reads and checks annotations
+//	fault.go        Fault: what is wrong with a value, and what would be right
+//	values.go       parsers of plain values: texts, numbers, choices, lists, maps, ARNs, CIDRs
+//	texts.go        names of values that other code compares with, such as internal and traffic-port
+//	attributes.go   attributes of load balancers, listeners and target groups: their keys, values and AWS's defaults
+//	listenports.go  the JSON of listen-ports
+//	action.go       the JSON of actions
+//	condition.go    the JSON of conditions
+//	transform.go    the JSON of transforms
+//	auth.go         the JSON of auth-idp-cognito, auth-idp-oidc and jwt-validation
+//	mutualauth.go   the JSON of mutual-authentication
+//
+// The two tables are the only lists of annotations that begin with alb.ingress.kubernetes.io/. The few other annotations of Ingresses and
+// their classes are in membership.
 package annotation

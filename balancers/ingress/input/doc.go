@@ -1,7 +1,15 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package input is what the stack of a group is built of (input.go): its members, their Services and Secrets, what was looked up in AWS,
-// what is seen of the stack, and options. It says what has to be looked up (needs.go, secret.go), answers what the input alone can
-// (subnets.go, seen.go, tags.go), and knows the names of what is made (names.go). It calls nobody.
+// Package input is what the stack of a group is built of. It says what has to be looked up, and answers what the input alone can. It calls
+// nobody.
+//
+//	input.go    Input: members, Services, Secrets, what was looked up in AWS, what is seen of the stack, and options (flags)
+//	needs.go    which Services are needed, and what has to be looked up in AWS
+//	secret.go   which Secrets are needed, and what one says
+//	named.go    what a member names in its Ingress or params: web ACLs, hosts, whether ACM is to issue its certificate
+//	subnets.go  chooses the subnets of a load balancer
+//	seen.go     finds parts of the stack that is seen: load balancer, listeners, inbound rules
+//	tags.go     tags of what is made, and which tags users may set
+//	names.go    names of what is made
 package input

@@ -8,6 +8,25 @@
 // own goroutine, which ends with the check), opens and closes front doors as listeners come and go, and ends what is in
 // flight to a target when the machine says so. Nothing ticks in between.
 //
+//	plane.go        Plane, and the goroutine that drives the machine
+//	options.go      Options, and where pods listen
+//	probe.go        makes health checks
+//	door.go         front doors: which there are, the next target, the record of a request
+//	names.go        Resolve: from a DNS name to a front door
+//	guard.go        which clients a front door takes: security groups, client certificates
+//	certificate.go  which certificate an HTTPS listener shows
+//	http.go         requests through an ALB
+//	respond.go      what rules ask about a request; redirects and fixed responses
+//	choose.go       one of a rule's target groups, by weight
+//	auth.go         what a request needs before it passes, and the way to a login; rewrites of path and query
+//	login.go        users who log in at an OpenID Connect provider
+//	jwt.go          JSON Web Tokens
+//	tcp.go          connections through an NLB
+//	address.go      where a target is dialled
+//	firewall.go     dials a target, if security groups let the load balancer in
+//	flights.go      requests and connections under way, to be cut
+//	traffic.go      Request and Traffic: what is over, for tests
+//
 // A front door is a socket on loopback for one listener of an active load balancer. The ALB's does with a request what the rules in
 // force say: it redirects, answers by itself, or forwards to one of the rule's target groups by their weights, also to one that has no
 // target. The record of a request has the rule and the group. Forwarding, it is a reverse proxy that spreads requests evenly, keeps

@@ -49,4 +49,74 @@
 // and returned), a login at an identity provider, Gateway Load Balancers, QUIC server ids, health checks of Lambda functions. Security
 // groups have no outbound rules, and their rules have no ids or tags. Subnets and routes are given with Options; only tags and free
 // addresses change.
+//
+// # Files
+//
+// The machine:
+//
+//	machine.go  Machine: its lock, clock, random choices and ids
+//	options.go  Options: timings, delays, quotas
+//	moments.go  what is planned, and Advance
+//	journal.go  the journal of targets
+//	errors.go   refusals, with AWS's codes
+//
+// Target groups and targets:
+//
+//	group.go         target groups
+//	validation.go    what is refused of a target group
+//	attributes.go    attributes of target groups
+//	healthcheck.go   settings of health checks
+//	target.go        a target, and how far its group knows it
+//	registration.go  Register, Deregister and Describe
+//	albtarget.go     an ALB as a target
+//	quota.go         how many targets a group and a load balancer may have
+//	lifecycle.go     what becomes of a target from its registration until it is gone
+//	health.go        states and reasons of health
+//	probe.go         health checks to make, and what their results change
+//	echo.go          the old picture of targets that readers get for a while
+//	route.go         which targets get traffic
+//
+// Load balancers:
+//
+//	balancer.go            load balancers
+//	balancersettings.go    changes of subnets, security groups and address type; deletion
+//	balancerattributes.go  attributes of load balancers and listeners
+//	names.go               the load balancer of a DNS name
+//	allocation.go          Elastic IP addresses
+//	pools.go               pools of public addresses
+//	capacity.go            reserved capacity
+//	listener.go            listeners
+//	certificate.go         SSL policies and certificates of listeners
+//	truststore.go          certificates of clients: mutual authentication, trust stores
+//	listenerrule.go        rules of listeners, and their priorities
+//	condition.go           conditions of rules
+//	action.go              actions of listeners and rules
+//	auth.go                what actions ask for before: a login or a token
+//	transform.go           rewrites of host and path
+//	match.go               Decide: which rule a request gets
+//	use.go                 which target groups a load balancer uses; batches of changed rules
+//	tags.go                tags of load balancers, listeners, rules and target groups
+//
+// EC2:
+//
+//	ec2.go            what is known of EC2, its ids, and how old a reading is
+//	history.go        the versions of a resource, for readings that lag
+//	vpc.go            VPCs with their subnets
+//	subnet.go         subnets, route tables and zones as calls show them
+//	instance.go       instances
+//	interface.go      network interfaces
+//	securitygroup.go  security groups and prefix lists
+//	rule.go           an inbound rule
+//	ingress.go        AuthorizeIngress and RevokeIngress
+//	rulechange.go     the journal of inbound rules
+//	inbound.go        what security groups let through, to targets and to load balancers
+//	resourcetags.go   tags of security groups and subnets
+//
+// Other services:
+//
+//	acm.go                 certificates of ACM
+//	certificaterequest.go  requests of certificates, and their validation
+//	waf.go                 Web ACLs of WAFv2
+//	wafclassic.go          Web ACLs of WAF Classic
+//	shield.go              protections of Shield Advanced
 package state

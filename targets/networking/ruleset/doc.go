@@ -8,5 +8,5 @@
 //	reach.go   spec.networking                           -> which rules it can ask for, whatever its members are
 //	union.go   the wishes of all bindings                -> the rules that must be in one group
 //	diff.go    these, what is present, and our record    -> what to grant and revoke; the description that our rules carry
-//	record.go  which rules are ours, as text
+//	record.go  which rules of one group are ours, and since when: the record, and its form as text
 package ruleset

@@ -1,0 +1,13 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package awserr tells the errors of AWS calls apart, whichever service they are of.
+//
+//	awserr.go  codes that several services or packages need: throttled, not permitted, over a quota, name taken, gone, in use, invalid;
+//	           whether a call had an effect; the message for users
+//	role.go    RoleError: a role could not be assumed, so the call was not made
+//
+// Codes of one service are with its calls: those of target groups and registrations in aws/elbv2/errors.go, those of security groups and
+// their rules in aws/ec2/errors.go, those of certificates in aws/acm/client.go. Those of load balancers, listeners and rules are here, or
+// in balancers/apply/errors.go, which says what the failure of a step means for the rest of a pass.
+package awserr

@@ -1,0 +1,17 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package plan decides what one pass does about a target group, from values alone.
+//
+//	plan.go        Make: which targets to register, and which to deregister as they are another pod's or nobody's. Removal: those of a
+//	               binding that is deleted
+//	removal.go     which targets to deregister of pods that are not ready, by the safety valve, or no longer selected
+//	leaving.go     by when the target of a pod that leaves must be deregistered (its deadline), and whether it waits for a replacement
+//	room.go        which registrations do not fit into a full group, and which targets that wait for a replacement make room
+//	hold.go        what lack of consent keeps from happening
+//	reading.go     when to read the health of targets next, and of which
+//	firstcheck.go  when a target can be healthy at the earliest, and by when it should be, by the health check settings
+//	guarded.go     when to read while a node guard waits for its targets to drain
+//
+// Until when a pod that leaves serves is found in targets/endpoints/sleep.go, which nodes are about to end in targets/endpoints/leaving.go.
+package plan
