@@ -38,14 +38,11 @@ func (m *matcher) matchTargetGroups() {
 
 // matchTargetGroup takes one to which requests are sent rather than another.
 func (m *matcher) matchTargetGroup(wanted stack.TargetGroup) *targetGroup {
-	g := &targetGroup{wanted: wanted, name: wanted.Name}
+	g := &targetGroup{wanted: wanted, name: m.freeName(&wanted)}
 	for i := range m.seen.TargetGroups {
 		group := &m.seen.TargetGroups[i]
 		if m.fits(group, &wanted) && (g.seen == nil || m.isServing(group.ARN) && !m.isServing(g.seen.ARN)) {
 			g.seen = group
-		}
-		if group.Name == wanted.Name {
-			g.name = wanted.SpareName
 		}
 	}
 	if g.seen != nil {
@@ -53,6 +50,25 @@ func (m *matcher) matchTargetGroup(wanted stack.TargetGroup) *targetGroup {
 	}
 	return g
 }
+
+// freeName is the name for one that is created: the wanted one, or the spare one when another has that. When both are taken, because two
+// load balancers are being replaced, the spare one gets another last character.
+func (m *matcher) freeName(wanted *stack.TargetGroup) string {
+	isTaken := func(name string) bool {
+		return slices.ContainsFunc(m.seen.TargetGroups, func(g stack.TargetGroup) bool { return g.Name == name })
+	}
+	if !isTaken(wanted.Name) {
+		return wanted.Name
+	}
+	name := wanted.SpareName
+	for i := 0; i < len(spareEndings) && isTaken(name); i++ {
+		name = name[:len(name)-1] + spareEndings[i:i+1]
+	}
+	return name
+}
+
+// spareEndings are characters that names may end with.
+const spareEndings = "0123456789abcdef"
 
 // fits says whether a target group that is seen is the wanted one, or can only be replaced.
 func (m *matcher) fits(seen, wanted *stack.TargetGroup) bool {

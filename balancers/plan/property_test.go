@@ -32,6 +32,20 @@ func TestEachPrefixOfAPlanKeepsEachRoute(t *testing.T) {
 	}
 }
 
+// TestAChangeOfMindKeepsEachRoute is that promise when another stack was wanted before, and its plan was done in part.
+func TestAChangeOfMindKeepsEachRoute(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(pairs / 4) {
+		checkTurn(t, seed, 9)
+	}
+}
+
+// A load balancer was to be replaced, and another target group serves on the new one by now, which is to be replaced as well.
+func TestWhatServesOnANewLoadBalancerIsAwaited(t *testing.T) { checkTurn(t, 19429, 9) }
+
+// Two load balancers in front have the two names of a target group.
+func TestATargetGroupFindsAThirdName(t *testing.T) { checkTurn(t, 12821, 9) }
+
 // A pass ends midway, and another target group of the Service has come meanwhile that is as new.
 func TestAnAwaitedTargetGroupIsAwaitedAgain(t *testing.T) { checkSeed(t, 14068, 7) }
 
@@ -68,9 +82,25 @@ func checkSeed(t *testing.T, seed, stream uint64) {
 		b.Members[r.IntN(len(b.Members))].Held = true
 	}
 	room := pick(r, 100, 100, 2, 1, 0)
-	if err := checkPair(a, b, room); err != nil {
-		a, b, err = shrink(a, b, room, err)
-		t.Fatalf("seed %d of %d, room for %d: %v\nfrom %+v\nto   %+v\n%s", seed, stream, room, err, a, b, explain(a, b, room))
+	check(t, way{stacks: []genStack{a, b}, room: room})
+}
+
+func checkTurn(t *testing.T, seed, stream uint64) {
+	r := rand.New(rand.NewPCG(seed, stream))
+	from := generate(r)
+	midway := change(r, from)
+	to := change(r, midway)
+	if r.IntN(3) == 0 {
+		to = change(r, from)
+	}
+	check(t, way{stacks: []genStack{from, midway, to}, share: r.Float64(), room: 100})
+}
+
+func check(t *testing.T, w way) {
+	t.Helper()
+	if err := w.check(); err != nil {
+		w, err = w.shrink(err)
+		t.Fatalf("room for %d: %v\nthe stacks, of the plan to one midway %v:\n%s", w.room, err, w.share, w)
 	}
 }
 
@@ -116,18 +146,43 @@ func (w *world) rules() int {
 
 func nothing() error { return nil }
 
-// checkPair says what promise is broken on the way from one stack to another, when the quota leaves room for that many rules.
-func checkPair(from, to genStack, room int) error {
+// way goes from the first of some stacks to the last. Of the plan to each between them that share is done. The quota leaves room for that
+// many rules.
+type way struct {
+	stacks []genStack
+	share  float64
+	room   int
+}
+
+// begin is a world that has gone the way to the last stack.
+func (y way) begin() (*world, error) {
 	w := newWorld()
-	first, _ := Make(from.want(), w.seen(), Options{Rules: 1000})
+	first, _ := Make(y.stacks[0].want(), w.seen(), Options{Rules: 1000})
 	if err := w.run(first, nothing); err != nil {
-		return fmt.Errorf("the first stack: %w", err)
+		return nil, fmt.Errorf("the first stack: %w", err)
 	}
 	w.rest()
 	gaps(w)
-	wanted, before := to.want(), w.answers()
+	for _, midway := range y.stacks[1:y.last()] {
+		plan, _ := Make(midway.want(), w.seen(), Options{Rules: 1000})
+		if err := w.run(plan[:int(y.share*float64(len(plan)))], nothing); err != nil {
+			return nil, fmt.Errorf("a stack midway: %w", err)
+		}
+	}
+	w.limit = max(1, w.rules()+y.room)
+	return w, nil
+}
+
+func (y way) last() int { return len(y.stacks) - 1 }
+
+// check says what promise is broken on the way to the last stack.
+func (y way) check() error {
+	w, err := y.begin()
+	if err != nil {
+		return err
+	}
+	wanted, before := y.stacks[y.last()].want(), w.answers()
 	w.lenient = slices.ContainsFunc(wanted.Members, func(m stack.Member) bool { return m.Held })
-	w.limit = max(1, w.rules()+room)
 	options := Options{Rules: w.limit}
 	plan, over := Make(wanted, w.seen(), options)
 	end := w.clone()
@@ -142,10 +197,11 @@ func checkPair(from, to genStack, room int) error {
 	same := agreed(before, after)
 	passed := w.passed(end, before, after)
 	guarded := slices.DeleteFunc(slices.Clone(universe), func(r request) bool { return !isGuarded(before[r]) || !isGuarded(after[r]) })
-	if room < 100 {
+	if y.room < 100 {
 		same, passed, guarded = nil, nil, nil // at the quota not all can be kept
 	}
-	if w.lenient || !stays(from, to) || sharesService(wanted, w.seen()) {
+	// What a plan that was not finished has made may get requests before it is healthy.
+	if w.lenient || y.last() > 1 || !stays(y.stacks[0], y.stacks[1]) || sharesService(wanted, w.seen()) {
 		passed = nil
 	}
 	open := w.opened()
@@ -334,26 +390,29 @@ func outline(s, wanted stack.Stack) []string {
 }
 
 // shrink leaves out what the failure does not need.
-func shrink(a, b genStack, room int, err error) (genStack, genStack, error) {
+func (y way) shrink(err error) (way, error) {
 	for again := true; again; {
 		again = false
-		for _, small := range smaller(a, b) {
-			if failed := checkPair(small[0], small[1], room); failed != nil {
-				a, b, err, again = small[0], small[1], failed, true
+		for _, small := range y.smaller() {
+			if failed := small.check(); failed != nil {
+				y, err, again = small, failed, true
 				break
 			}
 		}
 	}
-	return a, b, err
+	return y, err
 }
 
-func smaller(a, b genStack) [][2]genStack {
-	var all [][2]genStack
-	for _, s := range simpler(a) {
-		all = append(all, [2]genStack{s, b})
-	}
-	for _, s := range simpler(b) {
-		all = append(all, [2]genStack{a, s})
+// smaller are ways with one thing less in one stack.
+func (y way) smaller() []way {
+	var all []way
+	for i := range y.stacks {
+		for _, s := range simpler(y.stacks[i]) {
+			small := y
+			small.stacks = slices.Clone(y.stacks)
+			small.stacks[i] = s
+			all = append(all, small)
+		}
 	}
 	return all
 }
@@ -385,17 +444,17 @@ func simpler(s genStack) []genStack {
 	return all
 }
 
-// explain prints the plan of a failure.
-func explain(a, b genStack, room int) string {
-	w := newWorld()
-	first, _ := Make(a.want(), w.seen(), Options{Rules: 1000})
-	if w.run(first, nothing) != nil {
-		return ""
+// String has the stacks, and the plan of a failure.
+func (y way) String() string {
+	var out strings.Builder
+	for _, s := range y.stacks {
+		fmt.Fprintf(&out, "%+v\n", s)
 	}
-	gaps(w)
-	w.limit = max(1, w.rules()+room)
-	plan, _ := Make(b.want(), w.seen(), Options{Rules: w.limit})
-	return lines(plan)
+	if w, err := y.begin(); err == nil {
+		plan, _ := Make(y.stacks[y.last()].want(), w.seen(), Options{Rules: w.limit})
+		out.WriteString(lines(plan))
+	}
+	return out.String()
 }
 
 func lines(plan steps.Plan) string {
