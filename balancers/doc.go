@@ -24,14 +24,15 @@
 // (Reconciler.Reconcile):
 //
 //	reconciler.go    the Reconciler, what it needs of the folders, and the order of a pass
-//	load.go          reads the Ingresses of the group and what is seen, and has the wanted stack built
+//	load.go          reads the Ingresses of the group and what is seen, and has the wanted stack built; notes when certificates expire
 //	finalizers.go    a finalizer, added before anything is made for a member, removed when nothing made for the member serves any more
 //	refusals.go      what AWS has refused to a member: it is held at what it has, so that the others go on
 //	certificates.go  has package issue request the certificates that members ask for, and delete those that no listener has
 //	status.go        the load balancer's name, in the status of each member
 //	events.go        writes events: what members are told of faults, failures and waits, each of itself, and once
 //	leftovers.go     groups without any Ingress of which something is left in AWS
-//	memory.go        what is remembered until the next pass; a restart loses nothing that is needed
+//	memory.go        what is remembered between passes: refusals, since when target groups are waited for, what members were told; a restart
+//	                 loses nothing that is needed
 //	versions.go      which version of its Secret each rule was last given, as AWS does not show it; starts passes when a Secret changes
 //	proposal.go      what a pass would do, for those who only ask
 //	watches.go       which groups a change in the cluster concerns

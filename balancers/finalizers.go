@@ -100,7 +100,7 @@ func (p claims) hasTargetGroup(member *networkingv1.Ingress) bool {
 
 func isProtected(f apply.Failure) bool {
 	_, balancer := f.Step.Change.(steps.DeleteLoadBalancer)
-	return balancer && awserr.HasCode(f.Err, "OperationNotPermitted")
+	return balancer && awserr.IsProtected(f.Err)
 }
 
 // patch changes the finalizers. The lock keeps those that others write at the same time.

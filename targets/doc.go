@@ -25,8 +25,9 @@
 //
 // v1beta1 is the API. retry says when a failed call or write is repeated, writes has the limits of writes to the API server, and events is
 // built on these two. Most events on bindings are made in report, those that a written status calls for in status, most events on pods in
-// conditions. A metric is in the package that knows the figure: deregistrations in targetgroup, registrations and gates in conditions and
-// readiness, inbound rules in networking, node guards in guards, failures in retry, all else of bindings in report. fixture is for tests.
+// conditions. Metrics with a binding's name are in report, which begins them with the binding and ends them with it, and one in readiness.
+// Those without are in the package that knows the figure: deregistrations in targetgroup, registrations and gates in conditions, inbound
+// rules in networking, node guards in guards, failures in retry. fixture is for tests.
 //
 // A pass never waits for AWS, nor for a write to the API server. Both are made beside it: of calls one of each kind for a group at a time,
 // whose end requeues the binding; of writes one for each pod and each status, which requeue it when they fail. What must be written before

@@ -26,15 +26,24 @@ const (
 	CodeTooManyTargets = "TooManyTargets"
 	// CodeTooManyRegistrations: the target is registered as often as it may be.
 	CodeTooManyRegistrations = "TooManyRegistrationsForTargetId"
-	// CodeTooManyRules: the security group has as many rules as it may.
-	CodeTooManyRules = "RulesPerSecurityGroupLimitExceeded"
+	// CodeTooManyInboundRules: the security group has as many rules as it may.
+	CodeTooManyInboundRules = "RulesPerSecurityGroupLimitExceeded"
 )
 
 // quotas names what a user asks AWS to raise, as AWS's own text does not.
 var quotas = map[string]string{
 	CodeTooManyTargets:       "targets per target group, or per load balancer",
 	CodeTooManyRegistrations: "registrations of one target per load balancer",
-	CodeTooManyRules:         "inbound rules per security group, IPv4 and IPv6 counted apart",
+	CodeTooManyInboundRules:  "inbound rules per security group, IPv4 and IPv6 counted apart",
+
+	"TooManyLoadBalancers":                     "load balancers of this type per Region",
+	"TooManyTargetGroups":                      "target groups per Region",
+	"TooManyListeners":                         "listeners per load balancer",
+	"TooManyRules":                             "rules per load balancer, default rules not counted",
+	"TooManyCertificates":                      "certificates per load balancer, default certificates not counted",
+	"TooManyUniqueTargetGroupsPerLoadBalancer": "target groups per load balancer",
+	"SecurityGroupLimitExceeded":               "security groups per Region",
+	"SecurityGroupsPerInterfaceLimitExceeded":  "security groups per network interface",
 }
 
 // IsThrottled reports whether AWS refused the call because of its rate. The wire says Throttling, the documentation
@@ -63,7 +72,8 @@ func IsNameTaken(err error) bool {
 
 // IsGone reports whether AWS says that what a call is about does not exist.
 func IsGone(err error) bool {
-	return HasCode(err, "LoadBalancerNotFound", "ListenerNotFound", "RuleNotFound", "TargetGroupNotFound", "InvalidGroup.NotFound")
+	return HasCode(err, "LoadBalancerNotFound", "ListenerNotFound", "RuleNotFound", "TargetGroupNotFound", "ResourceNotFound",
+		"InvalidGroup.NotFound")
 }
 
 // IsInUse reports whether AWS did not delete something because something else uses it.

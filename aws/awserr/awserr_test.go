@@ -45,6 +45,9 @@ func TestErrorsAreToldApart(t *testing.T) {
 		"EC2, old credentials":  {answer("RequestExpired", ""), kinds{permission: true}},
 		"EC2, bad credentials":  {answer("AuthFailure", ""), kinds{permission: true}},
 		"EC2, too many rules":   {answer("RulesPerSecurityGroupLimitExceeded", ""), kinds{quota: true}},
+		"too many rules":        {answer("TooManyRules", ""), kinds{quota: true}},
+		"too many groups":       {answer("TooManyTargetGroups", ""), kinds{quota: true}},
+		"EC2, too many groups":  {answer("SecurityGroupLimitExceeded", ""), kinds{quota: true}},
 		"EC2, bad parameter":    {answer("InvalidParameterValue", ""), kinds{invalid: true}},
 		"EC2, bad combination":  {answer("InvalidParameterCombination", ""), kinds{invalid: true}},
 		"EC2, no parameter":     {answer("MissingParameter", ""), kinds{invalid: true}},
@@ -104,6 +107,8 @@ func TestMessageSaysWhatAUserNeeds(t *testing.T) {
 	}{
 		"code and text":    {answer("InvalidTarget", "no such instance"), "InvalidTarget: no such instance"},
 		"quota of a group": {answer("TooManyTargets", "full"), "TooManyTargets: full (quota: targets per target group, or per load balancer)"},
+		"rules of a load balancer": {answer("TooManyRules", "full"),
+			"TooManyRules: full (quota: rules per load balancer, default rules not counted)"},
 		"rules of a group": {answer("RulesPerSecurityGroupLimitExceeded", "full"),
 			"RulesPerSecurityGroupLimitExceeded: full (quota: inbound rules per security group, IPv4 and IPv6 counted apart)"},
 		"encoded message": {

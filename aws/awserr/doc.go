@@ -8,6 +8,6 @@
 //	role.go    RoleError: a role could not be assumed, so the call was not made
 //
 // Codes of one service are with its calls: those of target groups and registrations in aws/elbv2/errors.go, those of security groups and
-// their rules in aws/ec2/errors.go, those of certificates in aws/acm/client.go. Those of load balancers, listeners and rules are here, or
-// in balancers/apply/errors.go, which says what the failure of a step means for the rest of a pass.
+// their rules in aws/ec2/errors.go, those of certificates in aws/acm/client.go. What an error means for the steps of a plan is in
+// balancers/apply/errors.go. A code that only one place looks at is named there.
 package awserr

@@ -21,4 +21,4 @@ func IsDuplicate(err error) bool { return awserr.HasCode(err, "InvalidPermission
 func IsRuleNotFound(err error) bool { return awserr.HasCode(err, "InvalidPermission.NotFound") }
 
 // IsRuleLimit reports whether EC2 refused to add rules because the security group would have too many.
-func IsRuleLimit(err error) bool { return awserr.HasCode(err, awserr.CodeTooManyRules) }
+func IsRuleLimit(err error) bool { return awserr.HasCode(err, awserr.CodeTooManyInboundRules) }

@@ -7,7 +7,8 @@
 //	kinds.go           one row for each type of change: how it is done, and what a failure of it means for others
 //	refs.go            the IDs of parts that earlier steps have made
 //	blocked.go         which steps are left out after a failure
-//	wait.go            checks whether a wait is over (the kinds of waits are in balancers/steps/step.go)
+//	wait.go            asks whether what a step waits for holds (the kinds of waits are in balancers/steps/step.go; since when a target
+//	                   group is waited for, in balancers/memory.go)
 //	errors.go          what the error of a step means for the pass: try later, look again, go on with the others or not
 //	loadbalancers.go   makes changes to load balancers, their web ACLs and Shield protection
 //	targetgroups.go    makes changes to target groups

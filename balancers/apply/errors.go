@@ -13,8 +13,7 @@ import (
 
 // isGone reports whether AWS says that what a call is about does not exist.
 func isGone(err error) bool {
-	return ec2.IsGroupNotFound(err) || awserr.HasCode(err,
-		"RuleNotFound", "ListenerNotFound", "TargetGroupNotFound", "LoadBalancerNotFound", "ResourceNotFound")
+	return awserr.IsGone(err) || ec2.IsGroupNotFound(err)
 }
 
 // errLingers says of a binding that it is being deleted.
@@ -25,7 +24,7 @@ var errKept = errors.New("load balancers may follow former rules for some second
 
 // isLater reports whether a removal is refused only because something else is not gone yet.
 func isLater(err error) bool {
-	return errors.Is(err, errLingers) || awserr.HasCode(err, "ResourceInUse", "DependencyViolation")
+	return errors.Is(err, errLingers) || awserr.IsInUse(err)
 }
 
 // isPending reports whether AWS is still at what was asked for before.
@@ -35,8 +34,7 @@ func isPending(err error) bool {
 
 // IsStale reports whether a step was refused because something is not as it was seen.
 func IsStale(err error) bool {
-	return isGone(err) || ec2.IsDuplicate(err) || ec2.IsRuleNotFound(err) || awserr.HasCode(err,
-		"PriorityInUse", "DuplicateListener", "DuplicateLoadBalancerName", "DuplicateTargetGroupName", "InvalidGroup.Duplicate")
+	return isGone(err) || awserr.IsNameTaken(err) || ec2.IsDuplicate(err) || ec2.IsRuleNotFound(err)
 }
 
 // only is the one part that AWS has answered with.

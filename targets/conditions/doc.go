@@ -9,7 +9,7 @@
 //	planner.go     what each gate says, by the health of its target, or by why there is none; events on pods that wait for too long
 //	obstacles.go   why the target of a pod is not registered, as its gate says it
 //	detachment.go  why a pod cannot have a target (the causes), and how long its gate waits then; gates of bindings left alone
-//	early.go       which gates to open of pods that the incumbent registers, before it opens them
+//	early.go       which gates of pods that the incumbent registers are opened before it opens them
 //	counts.go      pods by their gates, and targets by state, for the status; pods that should have a gate and have none
 //	events.go      the event on a pod that tells of a written condition
 //

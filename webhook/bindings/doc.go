@@ -15,7 +15,7 @@
 //	view.go          the fields of a review that are decoded
 //	size.go          limits of lists and texts
 //	turns.go         who may ask AWS now, and who waits
-//	defaults.go      fills in fields at creation
+//	defaults.go      fills in fields at creation; the last that sees what the user wrote, as validation.go sees the filled-in spec
 //	validation.go    the validator: which checks a creation and an update get; which fields cannot be changed
 //	rules.go         what the spec alone shows to be wrong; most of this is in the CRD, too
 //	uniqueness.go    that no other binding has the target group

@@ -4,7 +4,7 @@
 // Package annotation knows the annotations of Ingresses and Services, one by one: name, meaning, scope and default, and what their values
 // may be. It knows no Ingress, and no stack: what the annotations of an Ingress ask for together is built in package ingress.
 //
-//	table.go        the list of annotations, apart from those in the next file
+//	table.go        the list of annotations of the Application Load Balancer; a new one begins here, and package reading asks for it
 //	tablefront.go   the list of annotations of a Network Load Balancer in front of the Application Load Balancer
 //	annotation.go   Annotation, a row of these: name, scope, how a group's values combine; looks up, reads and checks annotations
 //	fault.go        Fault: what is wrong with a value, and what would be right
