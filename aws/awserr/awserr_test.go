@@ -156,3 +156,14 @@ func TestMessageSaysWhatAUserNeeds(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatIsGoneInUseOrTaken(t *testing.T) {
+	for code, is := range map[string]func(error) bool{
+		"LoadBalancerNotFound": IsGone, "ResourceNotFound": IsGone, "InvalidGroup.NotFound": IsGone, "ResourceInUse": IsInUse,
+		"DependencyViolation": IsInUse, "PriorityInUse": IsNameTaken, "InvalidGroup.Duplicate": IsNameTaken, "OperationNotPermitted": IsProtected,
+	} {
+		if !is(answer(code, "")) || is(answer("ValidationError", "")) {
+			t.Errorf("%s is not told from ValidationError", code)
+		}
+	}
+}

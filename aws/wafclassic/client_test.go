@@ -4,6 +4,7 @@
 package wafclassic
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -85,5 +86,20 @@ func TestARegionWithoutWAFClassic(t *testing.T) {
 	}
 	if err := c.Associate(t.Context(), "lb", "id"); !errors.Is(err, ErrNoService) {
 		t.Errorf("error %v, want %v", err, ErrNoService)
+	}
+}
+
+// The name of the service that gives us credentials is not found: that says nothing of WAF Classic.
+func TestCredentialsThatCannotBeHad(t *testing.T) {
+	c := NewClient(accounts.New(aws.Config{
+		Region: "eu-west-1", HTTPClient: service{}, Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{}, &net.DNSError{Err: "no such host", Name: "sts", IsNotFound: true}
+		}),
+	}, accounts.Settings{}), budget.ClassProvision)
+	if _, err := c.WebACL(t.Context(), "lb"); err == nil {
+		t.Error("no error")
+	}
+	if _, err := c.Named(t.Context(), "id"); err == nil || errors.Is(err, ErrNoService) {
+		t.Errorf("error %v, want that of the credentials", err)
 	}
 }

@@ -37,7 +37,7 @@ func (s bindingSteps) create(these func(*targetGroup) bool) {
 			continue
 		}
 		g.bound = true
-		if g.name == g.wanted.SpareName || s.isTaken(binding) {
+		if g.name != g.wanted.Name || s.isTaken(binding) {
 			binding.Name = g.wanted.SpareName
 		}
 		s.do("nothing registers the target group's targets", steps.CreateBinding{Binding: binding})

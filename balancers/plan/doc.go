@@ -3,7 +3,8 @@
 
 // Package plan says by which steps the stack that is seen becomes the stack that is wanted. It is pure: no client, no clock. Two promises
 // are made of its steps, whichever of them is the last to be done: nothing that serves is taken away before what replaces it serves, and a
-// request that the same Service answers before and after all of them is answered by it in between.
+// request that the same Service answers before and after all of them is answered by it in between. It may be answered otherwise when a rule
+// that comes first still waits for its targets, and a new rule is to come behind it.
 //
 // What is wanted is first laid beside what is seen, without a step:
 //

@@ -42,7 +42,7 @@ func (p *planner) addFront() {
 	}
 	wanted.LoadBalancers = []stack.LoadBalancer{p.withSecurityGroups(wanted.LoadBalancers[0])}
 	v := look(wanted, seen, p.options)
-	v.behind, v.behindAt = p.to(), map[int32]stack.Ref{}
+	v.behind, v.behindAt, v.inTurn = p.to(), map[int32]stack.Ref{}, len(p.old) > 0
 	for _, l := range p.listeners.list {
 		v.behindAt[l.wanted.Port] = l.ref()
 	}

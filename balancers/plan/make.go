@@ -123,11 +123,14 @@ func (p *planner) make() {
 	if !p.isActive() {
 		p.loadBalancer.guard()
 	}
-	p.takeOver()
+	if p.behind != (stack.Ref{}) { // of one in front, no target group has to wait for pods
+		p.takeOver()
+	}
 	p.replaceLoadBalancer()
 	if p.seen.Front == nil {
 		p.securityGroups.delete()
 	}
+	p.takeOver()
 	p.changeFront()
 	if p.seen.Front != nil { // what stands in front has them, too
 		p.securityGroups.delete()

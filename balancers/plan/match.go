@@ -51,8 +51,8 @@ func (m *matcher) matchTargetGroup(wanted stack.TargetGroup) *targetGroup {
 	return g
 }
 
-// freeName is the name for one that is created: the wanted one, or the spare one when another has that. When both are taken, because two
-// load balancers are being replaced, the spare one gets another last character.
+// freeName is the name for one that is created: the wanted one, or the spare one when another has that. When both are taken, as two load
+// balancers in front can have them, the spare one gets another last character.
 func (m *matcher) freeName(wanted *stack.TargetGroup) string {
 	isTaken := func(name string) bool {
 		return slices.ContainsFunc(m.seen.TargetGroups, func(g stack.TargetGroup) bool { return g.Name == name })

@@ -113,11 +113,13 @@ func (p *planner) takeOver() {
 			p.deleteUnused()
 		}
 	}
-	p.beginAnew(start)
+	if !p.inTurn {
+		p.beginAnew(start)
+	}
 }
 
-// replaceLoadBalancer deletes former load balancers once clients do not come to them any more. While one of them is protected, what it
-// needs stays.
+// replaceLoadBalancer deletes former load balancers once what serves on the new one is as healthy, and clients do not come to them any
+// more. While one of them is protected, what it needs stays.
 func (p *planner) replaceLoadBalancer() {
 	if len(p.old) == 0 || p.held.any {
 		return
@@ -127,7 +129,11 @@ func (p *planner) replaceLoadBalancer() {
 		p.doAfter(steps.Wait{Active: p.to()}, why, steps.Nothing{})
 	}
 	for _, g := range p.groups {
-		if g.elsewhere != nil && p.routes.names(g.ref()) {
+		switch {
+		case g.elsewhere == nil:
+		case g.before != nil:
+			p.doAfter(steps.Wait{Healthy: seenGroup(g.before), Instead: seenGroup(g.elsewhere)}, why, steps.Nothing{})
+		case p.routes.names(g.ref()):
 			p.doAfter(steps.Wait{Healthy: g.ref(), Instead: seenGroup(g.elsewhere)}, why, steps.Nothing{})
 		}
 	}

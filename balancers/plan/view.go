@@ -19,6 +19,8 @@ type view struct {
 	// behind is the load balancer that is the target of all target groups; none but for what is in front of one.
 	behind   stack.Ref
 	behindAt map[int32]stack.Ref // its listeners, by port
+	// inTurn says that the load balancer behind replaces another one: it serves before anything in front sends to it.
+	inTurn bool
 
 	held     held
 	balancer *stack.LoadBalancer  // that is seen and stays; nil when one is created

@@ -26,5 +26,6 @@
 //
 // What is known is a cache, not a state: after a crash it is filled again from the cluster and from one reading of each group.
 //
-// Locks: Group.mu guards all of a group and is never held across a call. Subnets.mu may be taken while it is held.
+// Locks: Group.mu guards all of a group and is never held across a call. Subnets.mu may be taken while it is held. least.mu guards a
+// metric, and is taken alone.
 package targetgroup
