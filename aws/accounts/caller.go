@@ -12,13 +12,12 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 )
 
-// Caller makes calls of one service with the SDK's client of it, as the program itself, charged to one class and one tenant. It is safe for
-// concurrent use and holds no lock during a call.
+// Caller makes calls of one service with the SDK's client of it, as the program itself, charged to one class, and to the tenant that the
+// call's context names. It is safe for concurrent use and holds no lock during a call.
 type Caller[Client any] struct {
 	client  *Client
 	session *Session
 	class   budget.Class
-	tenant  string
 }
 
 // NewCaller returns one with a client made from Config, whose calls are charged to the class. No call is made.
@@ -26,24 +25,12 @@ func NewCaller[Client any](a *Accounts, client *Client, class budget.Class) Call
 	return Caller[Client]{client: client, session: a.own, class: class}
 }
 
-// For returns a Caller that charges its calls to the tenant, such as a namespace: within each class the tenants take turns.
-func (c Caller[Client]) For(tenant string) Caller[Client] {
-	c.tenant = tenant
-	return c
-}
-
-// As returns a Caller that charges its calls to the class.
-func (c Caller[Client]) As(class budget.Class) Caller[Client] {
-	c.class = class
-	return c
-}
-
 // Call makes one call; the error says what was being done.
 func Call[Client, Options, In, Out any](
 	ctx context.Context, c Caller[Client], doing string,
 	do func(*Client, context.Context, *In, ...func(*Options)) (*Out, error), in *In,
 ) (*Out, error) {
-	ctx, err := c.session.Prepare(ctx, c.class, c.tenant)
+	ctx, err := c.session.Prepare(ctx, c.class, "")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}

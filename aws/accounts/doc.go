@@ -8,7 +8,7 @@
 //	session.go   Session: credentials, and the budget of their account
 //	role.go      Role: which role an object names; the names and tags of its sessions
 //	assume.go    assumes a role, and leaves one that refuses alone for a while
-//	caller.go    Caller: calls under the program's own identity, also of many pages, charged to a class and a tenant
+//	caller.go    Caller: calls under the program's own identity, also of many pages, charged to a class
 //	recent.go    keeps what was asked for lately, up to a limit
 //	metrics.go   metrics of calls and HTTP requests; exports those of the budgets, too
 //

@@ -15,12 +15,12 @@ import (
 )
 
 // DescribeLoadBalancers reads the load balancers of the names or ARNs, or all: all pages as one.
-func (e *ELB) DescribeLoadBalancers(ctx context.Context, in *elbv2.DescribeLoadBalancersInput) (
+func (r *Reader) DescribeLoadBalancers(ctx context.Context, in *elbv2.DescribeLoadBalancersInput) (
 	*elbv2.DescribeLoadBalancersOutput, error,
 ) {
 	all := &elbv2.DescribeLoadBalancersOutput{}
 	what := one(append(in.LoadBalancerArns, in.Names...))
-	return all, accounts.Pages(ctx, e.calls, about("describing load balancers", what), (*elbv2.Client).DescribeLoadBalancers, in,
+	return all, accounts.Pages(ctx, r.calls, about("describing load balancers", what), (*elbv2.Client).DescribeLoadBalancers, in,
 		func(in *elbv2.DescribeLoadBalancersInput, page *elbv2.DescribeLoadBalancersOutput) bool {
 			all.LoadBalancers = append(all.LoadBalancers, page.LoadBalancers...)
 			return accounts.Follow(&in.Marker, page.NextMarker)
@@ -28,12 +28,12 @@ func (e *ELB) DescribeLoadBalancers(ctx context.Context, in *elbv2.DescribeLoadB
 }
 
 // DescribeTargetGroups reads the target groups of the names, the ARNs or the load balancer, or all: all pages as one.
-func (e *ELB) DescribeTargetGroups(ctx context.Context, in *elbv2.DescribeTargetGroupsInput) (
+func (r *Reader) DescribeTargetGroups(ctx context.Context, in *elbv2.DescribeTargetGroupsInput) (
 	*elbv2.DescribeTargetGroupsOutput, error,
 ) {
 	all := &elbv2.DescribeTargetGroupsOutput{}
 	what := one(append(in.TargetGroupArns, in.Names...))
-	return all, accounts.Pages(ctx, e.calls, about("describing target groups", what), (*elbv2.Client).DescribeTargetGroups, in,
+	return all, accounts.Pages(ctx, r.calls, about("describing target groups", what), (*elbv2.Client).DescribeTargetGroups, in,
 		func(in *elbv2.DescribeTargetGroupsInput, page *elbv2.DescribeTargetGroupsOutput) bool {
 			all.TargetGroups = append(all.TargetGroups, page.TargetGroups...)
 			return accounts.Follow(&in.Marker, page.NextMarker)
@@ -41,11 +41,11 @@ func (e *ELB) DescribeTargetGroups(ctx context.Context, in *elbv2.DescribeTarget
 }
 
 // DescribeListeners reads the listeners of a load balancer, or those of the ARNs: all pages as one.
-func (e *ELB) DescribeListeners(ctx context.Context, in *elbv2.DescribeListenersInput) (
+func (r *Reader) DescribeListeners(ctx context.Context, in *elbv2.DescribeListenersInput) (
 	*elbv2.DescribeListenersOutput, error,
 ) {
 	all := &elbv2.DescribeListenersOutput{}
-	return all, accounts.Pages(ctx, e.calls, about("describing listeners of load balancer", in.LoadBalancerArn),
+	return all, accounts.Pages(ctx, r.calls, about("describing listeners of load balancer", in.LoadBalancerArn),
 		(*elbv2.Client).DescribeListeners, in,
 		func(in *elbv2.DescribeListenersInput, page *elbv2.DescribeListenersOutput) bool {
 			all.Listeners = append(all.Listeners, page.Listeners...)
@@ -54,11 +54,11 @@ func (e *ELB) DescribeListeners(ctx context.Context, in *elbv2.DescribeListeners
 }
 
 // DescribeRules reads the rules of a listener, the default one included: all pages as one.
-func (e *ELB) DescribeRules(ctx context.Context, in *elbv2.DescribeRulesInput) (
+func (r *Reader) DescribeRules(ctx context.Context, in *elbv2.DescribeRulesInput) (
 	*elbv2.DescribeRulesOutput, error,
 ) {
 	all := &elbv2.DescribeRulesOutput{}
-	return all, accounts.Pages(ctx, e.calls, about("describing rules of listener", in.ListenerArn), (*elbv2.Client).DescribeRules, in,
+	return all, accounts.Pages(ctx, r.calls, about("describing rules of listener", in.ListenerArn), (*elbv2.Client).DescribeRules, in,
 		func(in *elbv2.DescribeRulesInput, page *elbv2.DescribeRulesOutput) bool {
 			all.Rules = append(all.Rules, page.Rules...)
 			return accounts.Follow(&in.Marker, page.NextMarker)
@@ -66,11 +66,11 @@ func (e *ELB) DescribeRules(ctx context.Context, in *elbv2.DescribeRulesInput) (
 }
 
 // DescribeListenerCertificates reads the certificates of a listener, the default one included: all pages as one.
-func (e *ELB) DescribeListenerCertificates(ctx context.Context, in *elbv2.DescribeListenerCertificatesInput) (
+func (r *Reader) DescribeListenerCertificates(ctx context.Context, in *elbv2.DescribeListenerCertificatesInput) (
 	*elbv2.DescribeListenerCertificatesOutput, error,
 ) {
 	all := &elbv2.DescribeListenerCertificatesOutput{}
-	return all, accounts.Pages(ctx, e.calls, about("describing certificates of listener", in.ListenerArn),
+	return all, accounts.Pages(ctx, r.calls, about("describing certificates of listener", in.ListenerArn),
 		(*elbv2.Client).DescribeListenerCertificates, in,
 		func(in *elbv2.DescribeListenerCertificatesInput, page *elbv2.DescribeListenerCertificatesOutput) bool {
 			all.Certificates = append(all.Certificates, page.Certificates...)
@@ -79,20 +79,20 @@ func (e *ELB) DescribeListenerCertificates(ctx context.Context, in *elbv2.Descri
 }
 
 // DescribeCapacityReservation reads which capacity is reserved for a load balancer.
-func (e *ELB) DescribeCapacityReservation(ctx context.Context, in *elbv2.DescribeCapacityReservationInput) (
+func (r *Reader) DescribeCapacityReservation(ctx context.Context, in *elbv2.DescribeCapacityReservationInput) (
 	*elbv2.DescribeCapacityReservationOutput, error,
 ) {
-	return accounts.Call(ctx, e.calls, about("describing the reserved capacity of load balancer", in.LoadBalancerArn),
+	return accounts.Call(ctx, r.calls, about("describing the reserved capacity of load balancer", in.LoadBalancerArn),
 		(*elbv2.Client).DescribeCapacityReservation, in)
 }
 
 // DescribeTrustStores reads the trust stores of the names or ARNs, or all: all pages as one.
-func (e *ELB) DescribeTrustStores(ctx context.Context, in *elbv2.DescribeTrustStoresInput) (
+func (r *Reader) DescribeTrustStores(ctx context.Context, in *elbv2.DescribeTrustStoresInput) (
 	*elbv2.DescribeTrustStoresOutput, error,
 ) {
 	all := &elbv2.DescribeTrustStoresOutput{}
 	what := one(append(in.TrustStoreArns, in.Names...))
-	return all, accounts.Pages(ctx, e.calls, about("describing trust stores", what), (*elbv2.Client).DescribeTrustStores, in,
+	return all, accounts.Pages(ctx, r.calls, about("describing trust stores", what), (*elbv2.Client).DescribeTrustStores, in,
 		func(in *elbv2.DescribeTrustStoresInput, page *elbv2.DescribeTrustStoresOutput) bool {
 			all.TrustStores = append(all.TrustStores, page.TrustStores...)
 			return accounts.Follow(&in.Marker, page.NextMarker)
@@ -103,10 +103,10 @@ func (e *ELB) DescribeTrustStores(ctx context.Context, in *elbv2.DescribeTrustSt
 const tagsAtOnce = 20
 
 // DescribeTags reads the tags of any number of resources, 20 a call. AWS refuses a call one of whose resources does not exist.
-func (e *ELB) DescribeTags(ctx context.Context, in *elbv2.DescribeTagsInput) (*elbv2.DescribeTagsOutput, error) {
+func (r *Reader) DescribeTags(ctx context.Context, in *elbv2.DescribeTagsInput) (*elbv2.DescribeTagsOutput, error) {
 	all := &elbv2.DescribeTagsOutput{}
 	for arns := range slices.Chunk(in.ResourceArns, tagsAtOnce) {
-		some, err := accounts.Call(ctx, e.calls, about("describing tags of", aws.String(manyOf(arns))), (*elbv2.Client).DescribeTags,
+		some, err := accounts.Call(ctx, r.calls, about("describing tags of", aws.String(manyOf(arns))), (*elbv2.Client).DescribeTags,
 			&elbv2.DescribeTagsInput{ResourceArns: arns})
 		if err != nil {
 			return nil, err
@@ -117,34 +117,34 @@ func (e *ELB) DescribeTags(ctx context.Context, in *elbv2.DescribeTagsInput) (*e
 }
 
 // DescribeLoadBalancerAttributes reads the attributes of a load balancer.
-func (e *ELB) DescribeLoadBalancerAttributes(ctx context.Context, in *elbv2.DescribeLoadBalancerAttributesInput) (
+func (r *Reader) DescribeLoadBalancerAttributes(ctx context.Context, in *elbv2.DescribeLoadBalancerAttributesInput) (
 	*elbv2.DescribeLoadBalancerAttributesOutput, error,
 ) {
-	return accounts.Call(ctx, e.calls, about("describing attributes of load balancer", in.LoadBalancerArn),
+	return accounts.Call(ctx, r.calls, about("describing attributes of load balancer", in.LoadBalancerArn),
 		(*elbv2.Client).DescribeLoadBalancerAttributes, in)
 }
 
 // DescribeTargetGroupAttributes reads the attributes of a target group.
-func (e *ELB) DescribeTargetGroupAttributes(ctx context.Context, in *elbv2.DescribeTargetGroupAttributesInput) (
+func (r *Reader) DescribeTargetGroupAttributes(ctx context.Context, in *elbv2.DescribeTargetGroupAttributesInput) (
 	*elbv2.DescribeTargetGroupAttributesOutput, error,
 ) {
-	return accounts.Call(ctx, e.calls, about("describing attributes of target group", in.TargetGroupArn),
+	return accounts.Call(ctx, r.calls, about("describing attributes of target group", in.TargetGroupArn),
 		(*elbv2.Client).DescribeTargetGroupAttributes, in)
 }
 
 // DescribeListenerAttributes reads the attributes of a listener.
-func (e *ELB) DescribeListenerAttributes(ctx context.Context, in *elbv2.DescribeListenerAttributesInput) (
+func (r *Reader) DescribeListenerAttributes(ctx context.Context, in *elbv2.DescribeListenerAttributesInput) (
 	*elbv2.DescribeListenerAttributesOutput, error,
 ) {
-	return accounts.Call(ctx, e.calls, about("describing attributes of listener", in.ListenerArn),
+	return accounts.Call(ctx, r.calls, about("describing attributes of listener", in.ListenerArn),
 		(*elbv2.Client).DescribeListenerAttributes, in)
 }
 
 // DescribeTargetHealth reads the health of targets of a target group.
-func (e *ELB) DescribeTargetHealth(ctx context.Context, in *elbv2.DescribeTargetHealthInput) (
+func (r *Reader) DescribeTargetHealth(ctx context.Context, in *elbv2.DescribeTargetHealthInput) (
 	*elbv2.DescribeTargetHealthOutput, error,
 ) {
-	return accounts.Call(ctx, e.calls, about("describing the health of targets in", in.TargetGroupArn),
+	return accounts.Call(ctx, r.calls, about("describing the health of targets in", in.TargetGroupArn),
 		(*elbv2.Client).DescribeTargetHealth, in)
 }
 

@@ -5,10 +5,10 @@
 // SDK's names and types, but for security group rules, which have those of aws/ec2. They read all pages; an error says what was being done
 // to what.
 //
-//	elb.go            ELB: the client of Elastic Load Balancing, without its calls
+//	elb.go            ELB and its Reader: the clients of Elastic Load Balancing, without their calls
 //	loadbalancers.go  ELB: creates, changes and deletes load balancers and target groups; tags; registers targets
 //	listeners.go      ELB: creates, changes and deletes listeners, their certificates and rules
-//	describe.go       ELB: all its Describe calls, of load balancers, target groups, listeners, rules, certificates, attributes, tags,
+//	describe.go       Reader: all its Describe calls, of load balancers, target groups, listeners, rules, certificates, attributes, tags,
 //	                  trust stores, capacity and target health
 //	ec2.go            EC2: the client; creates and deletes security groups, changes their rules and tags
 //	network.go        EC2: all its Describe calls, of security groups, subnets, route tables and Availability Zones

@@ -27,14 +27,6 @@ func NewEC2(a *accounts.Accounts, class budget.Class) *EC2 {
 	return &EC2{accounts.NewCaller(a, awsec2.NewFromConfig(a.Config(budget.EC2)), class), ec2.NewClient(a), class}
 }
 
-// For returns an EC2 that charges its calls to the tenant.
-func (e *EC2) For(tenant string) *EC2 {
-	return &EC2{e.calls.For(tenant), e.groups.For(tenant), e.class}
-}
-
-// As returns an EC2 that charges its calls to the class.
-func (e *EC2) As(class budget.Class) *EC2 { return &EC2{e.calls.As(class), e.groups, class} }
-
 // Authorize adds inbound rules to a security group, all or none.
 func (e *EC2) Authorize(ctx context.Context, group string, rules []ec2.Permission) error {
 	return e.groups.Authorize(ctx, e.class, group, rules)

@@ -11,21 +11,18 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 )
 
-// ELB makes, changes and reads load balancers and what belongs to them. It is safe for concurrent use.
-type ELB struct {
+// ELB makes and changes load balancers and what belongs to them, and reads them as its Reader does. It is safe for concurrent use.
+type ELB struct{ Reader }
+
+// Reader reads load balancers and what belongs to them. It is safe for concurrent use.
+type Reader struct {
 	calls accounts.Caller[elbv2.Client]
 }
 
 // NewELB returns one whose calls are charged to the class. No call is made.
 func NewELB(a *accounts.Accounts, class budget.Class) *ELB {
-	return &ELB{accounts.NewCaller(a, elbv2.NewFromConfig(a.Config(budget.ELBv2)), class)}
+	return &ELB{Reader{accounts.NewCaller(a, elbv2.NewFromConfig(a.Config(budget.ELBv2)), class)}}
 }
-
-// For returns an ELB that charges its calls to the tenant.
-func (e *ELB) For(tenant string) *ELB { return &ELB{e.calls.For(tenant)} }
-
-// As returns an ELB that charges its calls to the class.
-func (e *ELB) As(class budget.Class) *ELB { return &ELB{e.calls.As(class)} }
 
 // about says what is being done to what, if it has a name.
 func about(doing string, what *string) string {

@@ -45,10 +45,10 @@ func (a *answers) Do(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewBufferString(text))}, nil
 }
 
-func elbOver(a *answers) *ELB {
+func elbOver(a *answers, class budget.Class) *ELB {
 	return NewELB(accounts.New(aws.Config{
 		Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""), HTTPClient: a,
-	}, accounts.Settings{}), budget.ClassProvision)
+	}, accounts.Settings{}), class)
 }
 
 func TestELBReadsAllPages(t *testing.T) {
@@ -59,7 +59,7 @@ func TestELBReadsAllPages(t *testing.T) {
 			`</DescribeRulesResult></DescribeRulesResponse>`, marker, next)
 	}}
 	in := &elbv2.DescribeRulesInput{ListenerArn: aws.String("listener")}
-	out, err := elbOver(api).DescribeRules(t.Context(), in)
+	out, err := elbOver(api, budget.ClassProvision).DescribeRules(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestELBReadsTagsOfTwentyAtOnce(t *testing.T) {
 	for i := range 45 {
 		arns = append(arns, fmt.Sprint("arn", i))
 	}
-	out, err := elbOver(api).DescribeTags(t.Context(), &elbv2.DescribeTagsInput{ResourceArns: arns})
+	out, err := elbOver(api, budget.ClassProvision).DescribeTags(t.Context(), &elbv2.DescribeTagsInput{ResourceArns: arns})
 	if err != nil || len(out.TagDescriptions) != 45 || len(api.asked) != 3 {
 		t.Errorf("error %v, tags of %d in %d calls, want those of 45 in 3", err, len(out.TagDescriptions), len(api.asked))
 	}
@@ -100,7 +100,7 @@ func TestELBSaysWhatItWasDoing(t *testing.T) {
 	api := &answers{answer: func(url.Values) (int, string) {
 		return http.StatusBadRequest, `<ErrorResponse><Error><Code>PriorityInUse</Code><Message>Priority 1 is in use</Message></Error></ErrorResponse>`
 	}}
-	elb := elbOver(api)
+	elb := elbOver(api, budget.ClassProvision)
 	_, err := elb.CreateRule(t.Context(), &elbv2.CreateRuleInput{
 		ListenerArn: aws.String("listener"), Priority: aws.Int32(1), Conditions: []types.RuleCondition{{}}, Actions: []types.Action{{Type: "forward"}},
 	})
@@ -117,8 +117,8 @@ func TestELBChargesItsCalls(t *testing.T) {
 	api := &answers{answer: func(url.Values) (int, string) {
 		return http.StatusOK, `<AddTagsResponse><AddTagsResult/></AddTagsResponse>`
 	}}
-	late := elbOver(api).As(budget.ClassLate).For("group")
-	if _, err := late.AddTags(t.Context(), &elbv2.AddTagsInput{
+	ctx := budget.WithCharge(t.Context(), budget.Charge{Tenant: "group"})
+	if _, err := elbOver(api, budget.ClassLate).AddTags(ctx, &elbv2.AddTagsInput{
 		ResourceArns: []string{"arn"}, Tags: []types.Tag{{Key: aws.String("key")}},
 	}); err != nil {
 		t.Fatal(err)

@@ -78,15 +78,15 @@ func call[In, Out any](
 	ctx context.Context, c *Client, doing string,
 	do func(*wafregional.Client, context.Context, *In, ...func(*wafregional.Options)) (*Out, error), in *In,
 ) (*Out, error) {
-	none := false
 	out, err := accounts.Call(ctx, c.calls, doing,
 		func(client *wafregional.Client, ctx context.Context, in *In, options ...func(*wafregional.Options)) (*Out, error) {
 			out, err := do(client, ctx, in, options...)
-			var name *net.DNSError
-			none = errors.As(err, &name) && name.IsNotFound // of the call itself, not of what its credentials need
+			if name := (*net.DNSError)(nil); errors.As(err, &name) && name.IsNotFound { // of the service, not of who gives us credentials
+				return nil, ErrNoService
+			}
 			return out, err
 		}, in)
-	if none {
+	if errors.Is(err, ErrNoService) {
 		return nil, ErrNoService
 	}
 	return out, err

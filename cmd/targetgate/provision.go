@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/budget"
+	"github.com/targetgate/targetgate/aws/provision"
 	"github.com/targetgate/targetgate/aws/shield"
 	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/aws/wafv2"
@@ -218,7 +219,8 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 	reconciler.Applier = &apply.Applier{
 		Calls: apply.Calls{ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield},
 		Late: apply.Calls{
-			ELB: calls.elb.As(budget.ClassLate), EC2: calls.ec2.As(budget.ClassLate), WAF: wafv2.NewClient(aws.known, budget.ClassLate),
+			ELB: provision.NewELB(aws.known, budget.ClassLate), EC2: provision.NewEC2(aws.known, budget.ClassLate),
+			WAF:        wafv2.NewClient(aws.known, budget.ClassLate),
 			WAFClassic: wafclassic.NewClient(aws.known, budget.ClassLate), Shield: shield.NewClient(aws.known, budget.ClassLate),
 		},
 		Bindings: mgr.GetClient(), View: view, VPC: vpc,
