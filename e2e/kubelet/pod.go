@@ -36,6 +36,7 @@ type pod struct {
 	latest *corev1.Pod // never changed in place
 	ip     netip.Addr  // not valid before launch
 	ending *int64      // the grace period that a shutdown of its node leaves it; nil when there was none
+	over   bool        // it has ended for good, and the API server is being told so, or knows
 
 	// Set once, by launch.
 	start      metav1.Time
@@ -142,6 +143,7 @@ func (p *pod) report(stopped bool) error {
 		containers: statuses(p.containers), sidecars: statuses(p.sidecars),
 	}
 	want := desiredStatus(object, f, seconds(p.now()))
+	p.noteEnd(want)
 	patch, err := statusPatch(p.uid, object.Status, want)
 	if err != nil || patch == nil {
 		return err

@@ -94,8 +94,24 @@ func isTrue(object *corev1.Pod, kind corev1.PodConditionType) bool {
 }
 
 // isOver says that the pod has ended for good.
-func isOver(object *corev1.Pod) bool {
-	return object.Status.Phase == corev1.PodSucceeded || object.Status.Phase == corev1.PodFailed
+func isOver(object *corev1.Pod) bool { return isEnd(object.Status) }
+
+func isEnd(s corev1.PodStatus) bool {
+	return s.Phase == corev1.PodSucceeded || s.Phase == corev1.PodFailed
+}
+
+// noteEnd takes in that the pod has ended, before the API server tells anybody.
+func (p *pod) noteEnd(s corev1.PodStatus) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = p.over || isEnd(s)
+}
+
+// hasEnded says whether it has ended for good, whatever the API server has been told.
+func (p *pod) hasEnded() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.over || isOver(p.latest)
 }
 
 func statuses(containers []*container) []corev1.ContainerStatus {

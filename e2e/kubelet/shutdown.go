@@ -94,7 +94,7 @@ func (k *Kubelet) endPods(s *shutdown, pods []*pod, grace ShutdownGrace) {
 	defer close(s.ended)
 	var regular, critical []*pod
 	for _, p := range pods {
-		if isOver(p.object()) {
+		if p.hasEnded() {
 			continue
 		}
 		if priority := p.object().Spec.Priority; priority != nil && *priority >= criticalPriority {
