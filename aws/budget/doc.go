@@ -8,7 +8,7 @@
 //	bucket.go   a token bucket and its timer: hands out tokens, and takes back those that were not used
 //	order.go    which waiting call gets the next token
 //	line.go     waiting registrations and deregistrations, by deadline
-//	queue.go    waiting calls of the other classes, and those past their deadline; tenants take turns
+//	queue.go    waiting calls of the other classes, and those past their deadline; tenants take turns (package turns)
 //	pace.go     how fast a bucket fills: slower for a while after AWS has throttled
 //	metrics.go  metrics of buckets, and of how long calls wait
 //

@@ -41,7 +41,7 @@ func byDue(a, b *waiter) int {
 
 // remove takes w out, wherever it stands. It must be in the line.
 func (l *line) remove(w *waiter) {
-	if w.place != nil {
+	if w.arrival != nil {
 		l.late.remove(w)
 		return
 	}
@@ -64,7 +64,7 @@ func (l *line) expire(now time.Time) {
 // serve takes w out, and notes its tenant's turn.
 func (l *line) serve(w *waiter) {
 	l.turns++
-	if w.place != nil {
+	if w.arrival != nil {
 		l.late.serve(w)
 		return
 	}

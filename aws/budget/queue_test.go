@@ -4,9 +4,7 @@
 package budget
 
 import (
-	"math/rand/v2"
 	"regexp"
-	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -16,69 +14,6 @@ import (
 	"k8s.io/utils/clock"
 	testclock "k8s.io/utils/clock/testing"
 )
-
-// Whatever the others ask for, and however many of them give up: a tenant's next call waits for one of each other tenant.
-func TestQueueServesEachTenantInItsTurn(t *testing.T) {
-	for seed := range uint64(20) {
-		random := rand.New(rand.NewPCG(seed, 14))
-		var q queue
-		var waiting []*waiter
-		passed := map[*waiter]map[string]int{} // how many calls of each other tenant went while this one was its tenant's next
-		push := func(tenant string) {
-			w := &waiter{tenant: tenant}
-			q.push(w)
-			waiting = append(waiting, w)
-		}
-		for range 2000 {
-			switch n := random.IntN(10); {
-			case n < 4:
-				push("floods")
-			case n == 4:
-				push("rare " + strconv.Itoa(random.IntN(5)))
-			case n == 5 && len(waiting) > 0:
-				i := random.IntN(len(waiting))
-				q.remove(waiting[i])
-				waiting = slices.Delete(waiting, i, i+1)
-			case n > 5 && q.len() > 0:
-				got := q.next()
-				q.serve(got)
-				at := slices.Index(waiting, got)
-				if slices.ContainsFunc(waiting[:at], func(w *waiter) bool { return w.tenant == got.tenant }) {
-					t.Fatalf("seed %d: an older call of %s waits on", seed, got.tenant)
-				}
-				waiting = slices.Delete(waiting, at, at+1)
-				checkTurns(t, passed, waiting, got.tenant)
-			}
-			if q.len() != len(waiting) {
-				t.Fatalf("seed %d: %d wait, want %d", seed, q.len(), len(waiting))
-			}
-		}
-		for range waiting {
-			q.serve(q.next())
-		}
-		if q.turns.Len() != 0 || len(q.tenants) != 0 || q.len() != 0 {
-			t.Errorf("seed %d: %d tenants are remembered in an empty queue", seed, q.turns.Len())
-		}
-	}
-}
-
-// checkTurns notes that a call of the tenant went before the first call of each other one.
-func checkTurns(t *testing.T, passed map[*waiter]map[string]int, waiting []*waiter, tenant string) {
-	t.Helper()
-	first := map[string]bool{tenant: true}
-	for _, w := range waiting {
-		if first[w.tenant] {
-			continue
-		}
-		first[w.tenant] = true
-		if passed[w] == nil {
-			passed[w] = map[string]int{}
-		}
-		if passed[w][tenant]++; passed[w][tenant] > 1 {
-			t.Fatalf("%d calls of %q went before the next one of %q", passed[w][tenant], tenant, w.tenant)
-		}
-	}
-}
 
 // The whole way through the bucket: a tenant with ten thousand calls, and one with a few.
 func TestBucketServesRareTenantBesideAFlood(t *testing.T) {

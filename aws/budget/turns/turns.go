@@ -1,0 +1,87 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package turns queues values of tenants, which take turns: whoever asks rarely waits for one value of each other tenant, however many of
+// these wait.
+package turns
+
+import "container/list"
+
+// Queue holds values of tenants, each with a line of its own. The tenants take turns. Each operation takes the same time, however long the
+// queue is. The zero value is an empty queue. It is not safe for concurrent use.
+type Queue[V any] struct {
+	lines   list.List                // of *line[V], the next one first; none is empty
+	tenants map[string]*list.Element // of lines, by tenant
+	length  int
+}
+
+type line[V any] struct {
+	tenant string
+	values list.List // of V, the next one first
+}
+
+// Place is where a value stands in a queue. The zero value is that of none.
+type Place struct{ line, value *list.Element }
+
+// Len is how many values there are.
+func (q *Queue[V]) Len() int { return q.length }
+
+// Push puts v at the end of the tenant's line.
+func (q *Queue[V]) Push(tenant string, v V) Place {
+	at := q.lineOf(tenant)
+	return Place{at, q.at(at).values.PushBack(v)}
+}
+
+// PushFirst puts v at the front of the tenant's line. Its turn comes no sooner.
+func (q *Queue[V]) PushFirst(tenant string, v V) Place {
+	at := q.lineOf(tenant)
+	return Place{at, q.at(at).values.PushFront(v)}
+}
+
+// lineOf is the tenant's line, which gets one value more.
+func (q *Queue[V]) lineOf(tenant string) *list.Element {
+	q.length++
+	at, ok := q.tenants[tenant]
+	if !ok {
+		if q.tenants == nil {
+			q.tenants = map[string]*list.Element{}
+		}
+		at = q.lines.PushBack(&line[V]{tenant: tenant})
+		q.tenants[tenant] = at
+	}
+	return at
+}
+
+// Next is the value whose turn it is. There must be one.
+func (q *Queue[V]) Next() V {
+	return q.at(q.lines.Front()).values.Front().Value.(V) //nolint:forcetypeassert // nothing else is put in
+}
+
+// Pop takes the value out whose turn it is. The next turn of its tenant comes after those of all others. There must be one.
+func (q *Queue[V]) Pop() V {
+	v, at := q.Next(), q.lines.Front()
+	q.lines.MoveToBack(at)
+	q.Remove(Place{at, q.at(at).values.Front()})
+	return v
+}
+
+// Remove takes the value out that stands there, wherever that is.
+func (q *Queue[V]) Remove(p Place) {
+	of := q.at(p.line)
+	of.values.Remove(p.value)
+	q.length--
+	if of.values.Len() == 0 {
+		q.lines.Remove(p.line)
+		delete(q.tenants, of.tenant)
+	}
+}
+
+// HasOthers reports whether values of other tenants are there.
+func (q *Queue[V]) HasOthers(tenant string) bool {
+	_, own := q.tenants[tenant]
+	return len(q.tenants) > 1 || len(q.tenants) == 1 && !own
+}
+
+func (q *Queue[V]) at(e *list.Element) *line[V] {
+	return e.Value.(*line[V]) //nolint:forcetypeassert // nothing else is put in
+}
