@@ -100,6 +100,7 @@ type doing struct {
 	blocked blocked
 	result  Result
 	waiting bool // a wait does not hold; steps that begin anew do not care
+	awaits  bool // a wait does not hold, of the whole pass
 	// uncertain says that what there is may not be what the view says.
 	uncertain bool
 }
@@ -151,7 +152,7 @@ func (d *doing) steps(ctx context.Context, these func(steps.Step) bool, most int
 
 // isBehind reports whether a step depends on a wait that does not hold.
 func (d *doing) isBehind(step steps.Step) bool {
-	d.waiting = d.waiting && !step.Anew && !step.Late
+	d.waiting = d.waiting && !step.Anew && !step.Late || d.awaits && step.AfterAll
 	if d.waiting && step.Wait != nil {
 		d.result.Behind = append(d.result.Behind, *step.Wait)
 	}
@@ -171,11 +172,11 @@ func (d *doing) step(ctx context.Context, step steps.Step) bool {
 		return true
 	}
 	if pause, err := d.wait(ctx, step.Wait); err != nil {
-		d.waiting = true // whether it holds is not known
+		d.waiting, d.awaits = true, true // whether it holds is not known
 		return d.fail(step, kind.effect, err)
 	} else if pause > 0 {
 		d.result.Waits = append(d.result.Waits, *step.Wait)
-		d.waiting = true
+		d.waiting, d.awaits = true, true
 		d.again(pause)
 		return true
 	}

@@ -359,6 +359,25 @@ func TestAWaitHoldsUpWhatDependsOnItAlone(t *testing.T) {
 	}
 }
 
+// What comes after all depends on a wait before a step that begins anew, too.
+func TestAStepAfterAllDependsOnEachWait(t *testing.T) {
+	for state, want := range map[types.LoadBalancerStateEnum]int{types.LoadBalancerStateEnumProvisioning: 2, types.LoadBalancerStateEnumActive: 4} {
+		f := good()
+		f.answers["DescribeLoadBalancers "+balancerARN] = &elbv2.DescribeLoadBalancersOutput{
+			LoadBalancers: []types.LoadBalancer{{State: &types.LoadBalancerState{Code: state}}},
+		}
+		run(t, f,
+			steps.Step{Wait: &steps.Wait{Active: stack.Ref{ID: balancerARN}}, Change: steps.Nothing{}},
+			steps.Step{Anew: true, Change: newGroup("a")},
+			steps.Step{AfterAll: true, Change: newGroup("b")},
+			steps.Step{Change: newRule(listenerARN, 7, "b")},
+		)
+		if len(f.calls) != want {
+			t.Errorf("%s: calls %v, want %d", state, f.calls, want)
+		}
+	}
+}
+
 // AWS refuses the question that a wait asks: what depends on it is not done.
 func TestAWaitOfWhichNothingIsKnownDoesNotHold(t *testing.T) {
 	f := good()

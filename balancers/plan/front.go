@@ -25,7 +25,9 @@ func (p *planner) changeFront() {
 		})
 	}
 	p.listeners.delete()
+	last := len(p.plan)
 	p.deleteUnused()
+	p.comeAfterAll(last)
 	if len(p.old) == 0 {
 		p.beginAnew(start)
 	}

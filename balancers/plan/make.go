@@ -73,6 +73,13 @@ func (d *draft) beginAnew(at int) {
 	}
 }
 
+// comeAfterAll has the step at that place depend on each wait before it, if there is one.
+func (d *draft) comeAfterAll(at int) {
+	if len(d.plan) > at {
+		d.plan[at].AfterAll = true
+	}
+}
+
 // planner puts the steps to the parts of one stack in their order, and plans what concerns several kinds of parts.
 type planner struct {
 	*view
@@ -133,7 +140,9 @@ func (p *planner) make() {
 	p.takeOver()
 	p.changeFront()
 	if p.seen.Front != nil { // what stands in front has them, too
+		last := len(p.plan)
 		p.securityGroups.delete()
+		p.comeAfterAll(last)
 	}
 }
 

@@ -104,7 +104,7 @@ func (t interim) overtaken(l *listener, at int) []*stack.Rule {
 	isLost := func(rule *stack.Rule) bool { return t.isLost(l, at, rule, services) }
 	isForwarded := byDefault.Action.Forward != nil
 	switch {
-	case t.full, slices.ContainsFunc(append(list, byDefault), isLost):
+	case t.full, l.leavesOpen(at, list), slices.ContainsFunc(append(list, byDefault), isLost):
 		return nil
 	case isForwarded && l.places[at].seen == nil && !t.maySendOn(byDefault.Action):
 		return nil
@@ -112,6 +112,16 @@ func (t interim) overtaken(l *listener, at int) []*stack.Rule {
 		return []*stack.Rule{byDefault}
 	}
 	return list
+}
+
+// leavesOpen says whether a rule that asks who its requests are from is not among those that serve until a late one does, which asks for
+// the same requests: others could answer them meanwhile without asking.
+func (l *listener) leavesOpen(late int, serving []*stack.Rule) bool {
+	p := l.places[late]
+	return p.final.Action.Auth != nil && slices.ContainsFunc(l.sorted(), func(rule *stack.Rule) bool {
+		return rule != p.seen && rule.Action.Auth != nil && !stack.Apart(rule.Conditions, p.final.Conditions) &&
+			!taken(l.places[:late], rule) && !slices.Contains(serving, rule)
+	})
 }
 
 // takesFrom says whether a rule stands before that of a place, forwards requests for which that holds, and is to stand behind it, or to go.

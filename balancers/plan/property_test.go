@@ -86,14 +86,18 @@ func checkSeed(t *testing.T, seed, stream uint64) {
 }
 
 func checkTurn(t *testing.T, seed, stream uint64) {
-	r := rand.New(rand.NewPCG(seed, stream))
+	check(t, aTurn(rand.New(rand.NewPCG(seed, stream))))
+}
+
+// aTurn is a way by a stack midway, whose plan is done in part.
+func aTurn(r *rand.Rand) way {
 	from := generate(r)
 	midway := change(r, from)
 	to := change(r, midway)
 	if r.IntN(3) == 0 {
 		to = change(r, from)
 	}
-	check(t, way{stacks: []genStack{from, midway, to}, share: r.Float64(), room: 100})
+	return way{stacks: []genStack{from, midway, to}, share: r.Float64(), room: 100}
 }
 
 func check(t *testing.T, w way) {

@@ -9,13 +9,15 @@ import "github.com/targetgate/targetgate/balancers/stack"
 type Plan []Step
 
 // Step is one change, and what must hold before it. A step whose Wait does not hold is not done, nor is what comes after it until a step
-// that begins anew.
+// that begins anew, nor is the step after all nor what comes after that one.
 type Step struct {
 	Wait   *Wait // nil for nothing
 	Change Change
 	Why    string // for users: what differs
 	// Anew marks a step that, as those after it, depends on no wait before it.
 	Anew bool
+	// AfterAll marks a step that, as those after it, depends on each wait before it, also on those before one that begins anew.
+	AfterAll bool
 	// Late marks a change that no request depends on, such as a tag. It is done when the budget has room, after all others.
 	Late bool
 }

@@ -1,0 +1,204 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
+)
+
+// TestWaitsThatEndLaterKeepEachRoute is the promise of the package over passes as they are made: what waits ends when AWS has it end, a pass
+// does what does not depend on that, and the next one plans anew.
+func TestWaitsThatEndLaterKeepEachRoute(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(pairs / 4) {
+		checkPasses(t, seed, 11)
+	}
+}
+
+// What is in front is to be changed as well, and a target group is deleted once nothing in front leads to it; another waits to take over.
+func TestWhatGoesWithAListenerInFrontServesOn(t *testing.T) { checkPasses(t, 641, 11) }
+
+// A rule with a login that nothing is sent to goes; what asks for one in its place waits to take over from an open rule.
+func TestALoginIsNotAwaitedBehindAnOpenRule(t *testing.T) { checkPasses(t, 35117, 14) }
+
+// A security group goes with a load balancer that is replaced, and another target group waits to take over.
+func TestASecurityGroupGoesAfterItsLoadBalancer(t *testing.T) { checkTurnOfPasses(t, 2402, 13) }
+
+func checkPasses(t *testing.T, seed, stream uint64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, stream))
+	from := generate(r)
+	checkHistory(t, history{way{stacks: []genStack{from, change(r, from)}, room: 100}, r.Uint64()})
+}
+
+func checkTurnOfPasses(t *testing.T, seed, stream uint64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, stream))
+	w := aTurn(r)
+	checkHistory(t, history{w, r.Uint64()})
+}
+
+func checkHistory(t *testing.T, h history) {
+	t.Helper()
+	if err := h.check(); err != nil {
+		h, err = h.shrink(err)
+		t.Fatalf("%v\nthe stacks, of the plan to one midway %v:\n%s", err, h.share, h.way)
+	}
+}
+
+// history is a way to the last stack by passes, in which the seed says which waits end.
+type history struct {
+	way
+	seed uint64
+}
+
+const mostPasses = 8
+
+func (h history) check() error {
+	w, err := h.begin()
+	if err != nil {
+		return err
+	}
+	wanted, options := h.stacks[h.last()].want(), Options{Rules: w.limit}
+	before := w.answers()
+	plan, _ := Make(wanted, w.seen(), options)
+	end := w.clone()
+	if err := end.run(plan, nothing); err != nil {
+		return err
+	}
+	end.rest()
+	after := end.answers()
+	same := agreed(before, after)
+	guarded := slices.DeleteFunc(slices.Clone(universe), func(r request) bool { return !isGuarded(before[r]) || !isGuarded(after[r]) })
+	open := w.opened()
+	maps.DeleteFunc(open, func(port int32, _ bool) bool { return !end.opened()[port] })
+	promise := func() error { return errors.Join(w.keeps(before, same), w.guards(guarded), w.lets(open)) }
+	p := passes{w, rand.New(rand.NewPCG(h.seed, 1))}
+	for n := range mostPasses {
+		plan, _ = Make(wanted, w.seen(), options)
+		if err := p.pass(plan, promise); err != nil {
+			return fmt.Errorf("in pass %d: %w\n%s", n, err, lines(plan))
+		}
+	}
+	plan, over := Make(wanted, w.seen(), options)
+	if err := w.run(plan, promise); err != nil {
+		return fmt.Errorf("in the last pass: %w\n%s", err, lines(plan))
+	}
+	w.rest()
+	return verify(w, wanted, over, options)
+}
+
+func (h history) shrink(err error) (history, error) {
+	for again := true; again; {
+		again = false
+		for _, small := range h.smaller() {
+			smaller := history{small, h.seed}
+			if failed := smaller.check(); failed != nil {
+				h, err, again = smaller, failed, true
+				break
+			}
+		}
+	}
+	return h, err
+}
+
+// passes does plans as the applier does.
+type passes struct {
+	*world
+	random *rand.Rand
+}
+
+func (p passes) isLucky() bool { return p.random.IntN(2) == 0 }
+
+// pass does the steps that depend on no wait that does not hold.
+func (p passes) pass(plan steps.Plan, check func() error) error {
+	p.made = map[string]string{}
+	waiting, awaits, done := false, false, false
+	var leaves []stack.Ref
+	for i, step := range plan {
+		waiting = waiting && !step.Anew || awaits && step.AfterAll
+		if waiting || step.Late && done || p.misses(step.Change) || step.Wait != nil && p.misses(*step.Wait) {
+			continue
+		}
+		if !p.holds(step.Wait) {
+			waiting, awaits = true, true
+			if step.Wait.Settled != (stack.Ref{}) {
+				leaves = append(leaves, step.Wait.Settled)
+			}
+			continue
+		}
+		if err := p.do(step.Change); err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+		if err := check(); err != nil {
+			return fmt.Errorf("after step %d: %w", i, err)
+		}
+		done = done || !step.Late
+	}
+	for _, old := range leaves {
+		p.leave(p.balancer(old))
+	}
+	return check()
+}
+
+// holds says whether a wait does, as the applier asks.
+func (p passes) holds(wait *steps.Wait) bool {
+	switch none := (stack.Ref{}); {
+	case wait == nil || wait.Active != none:
+		return true
+	case wait.Gone != none:
+		return p.balancer(wait.Gone) == nil
+	case wait.Settled != none:
+		b, client := p.balancer(wait.Settled), p.client
+		if b.Network {
+			client = p.inFront
+		}
+		return client != b.ARN && p.isLucky()
+	}
+	id, instead := p.id("tg", wait.Healthy), p.id("tg", wait.Instead)
+	bound := slices.ContainsFunc(p.Bindings, func(b stack.Binding) bool { return b.Group.ID == id })
+	if g := p.group(id); (bound || g.Target.ID != "") && len(g.LoadBalancers) > 0 && p.isLucky() {
+		p.healthy[id] = true
+	}
+	return p.healthy[id] || !p.healthy[instead]
+}
+
+// misses says whether a value refers to a part that is not made.
+func (p passes) misses(value any) bool {
+	var missing func(v reflect.Value) bool
+	missing = func(v reflect.Value) bool {
+		switch {
+		case v.Type() == reflect.TypeFor[stack.Ref]():
+			ref := v.Interface().(stack.Ref)
+			return ref.ID == "" && ref.Part != "" && !slices.ContainsFunc([]string{"sg", "tg", "lb", "ls", "rule"}, func(kind string) bool {
+				return p.made[kind+ref.Part] != ""
+			})
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				if missing(v.Field(i)) {
+					return true
+				}
+			}
+		case v.Kind() == reflect.Pointer && !v.IsNil():
+			return missing(v.Elem())
+		case v.Kind() == reflect.Slice:
+			for i := range v.Len() {
+				if missing(v.Index(i)) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return missing(reflect.ValueOf(value))
+}
