@@ -18,6 +18,7 @@
 //	secrets  reads the Secrets that Ingresses name
 //	stack    the types that all these share: a load balancer with its parts, whatever object asks for it
 //	steps    the types of changes and waits: plan makes them, apply does them, preview shows them
+//	queue    the controller's work queue, in which namespaces take turns
 //	fixture  parses manifests in tests
 //
 // ingress and plan are values only: they make no call. The controller itself is in this folder. A pass of it is over one group
@@ -37,11 +38,12 @@
 //	proposal.go      what a pass would do, for those who only ask
 //	watches.go       which groups a change in the cluster concerns
 //	indexes.go       the fields by which Ingresses are found in the cache
+//	tenants.go       in whose turns passes over a group come
 //	setup.go         the controller itself: what it watches
 //	metrics.go       metrics of groups: failures, held members, quotas, expiry of certificates
 //
 // Locks: memories.mu guards which groups are remembered. It is taken alone. What is remembered of a group only its passes touch, which come
-// one after the other.
+// one after the other. tenants.mu guards the namespaces of groups. It is taken alone, or under the queue's.
 //
 // A member that moves from one group to another is held in the old one until the new one serves it. A load balancer that replaces another
 // gets into the status when all is there, and the other one goes when clients have had the time to follow.

@@ -11,7 +11,10 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
@@ -39,9 +42,7 @@ func (r *Reconciler) enqueueLeftovers(ctx context.Context, queue workqueue.Typed
 				ctrl.LoggerFrom(ctx).Error(err, "Failed to list what there is in AWS")
 				pause = leftoverPause
 			}
-			for _, request := range requests {
-				queue.Add(request)
-			}
+			enqueueLast(queue, requests)
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():
@@ -49,6 +50,13 @@ func (r *Reconciler) enqueueLeftovers(ctx context.Context, queue workqueue.Typed
 		}
 	}()
 	return nil
+}
+
+// enqueueLast has these requests be worked on behind those for which there is a reason.
+func enqueueLast(queue workqueue.TypedRateLimitingInterface[reconcile.Request], requests []reconcile.Request) {
+	if queue, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+		queue.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(handler.LowPriority)}, requests...)
+	}
 }
 
 func (r *Reconciler) leftovers(ctx context.Context) (out []reconcile.Request, err error) {

@@ -50,7 +50,7 @@ func TestGroupsOfWhatIsLeft(t *testing.T) {
 func TestWhatIsLeftIsAskedForAtTheStart(t *testing.T) {
 	b := newBed(t)
 	b.Stacks = listed{ids: []stack.ID{{Kind: stack.Ingresses, Name: "edge"}}}
-	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	queue := b.newQueue("", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer queue.ShutDown()
 	if err := b.enqueueLeftovers(t.Context(), queue); err != nil {
 		t.Fatal(err)

@@ -21,12 +21,14 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/issue"
 	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/queue"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // Reconciler makes what is in AWS agree with Ingresses. A request is a group, by its name. Passes over one group come one after the other;
-// those over others run beside them and wait for none of its errors.
+// those over others run beside them and wait for none of its errors. Namespaces take turns: a long pass leaves its rest to the next one
+// when a group of another waits (turn).
 type Reconciler struct {
 	// Client reads from caches and writes to the API server.
 	Client   client.Client
@@ -56,6 +58,9 @@ type Reconciler struct {
 	SettleTime time.Duration
 
 	memories memories
+	tenants  tenants
+	// othersWait reports whether a group of another tenant waits for a worker; nil for never.
+	othersWait func(ctrl.Request) bool
 }
 
 // View is what is known to be in AWS.
@@ -112,18 +117,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.memories.forget(p.group)
 		return ctrl.Result{}, nil
 	}
+	result := ctrl.Result{Priority: new(int)}
+	if p.result.Interrupted {
+		*result.Priority = queue.GoesOn
+	}
 	if err != nil {
-		return ctrl.Result{}, err
+		return result, err
 	}
 	p.soon(r.DriftInterval)
-	return ctrl.Result{RequeueAfter: p.again}, nil
+	result.RequeueAfter = p.again
+	return result, nil
 }
 
 func (r *Reconciler) newPass(group membership.Group) *pass {
+	now := r.Clock.Now()
 	return &pass{
 		Reconciler: r, group: group, names: map[string]bool{}, unclaimed: map[types.UID]bool{},
 		id:     stack.ID{Cluster: r.Options.Cluster, Kind: stack.Ingresses, Name: group.String()},
-		memory: r.memories.of(group, r.Clock.Now()),
+		memory: r.memories.of(group, now), since: now,
 	}
 }
 
@@ -154,6 +165,7 @@ type pass struct {
 	begun        bool                 // it is left to the next pass to do the rest
 	failing      bool                 // a member is told of a failure
 	again        time.Duration
+	since        time.Time // when the pass began
 }
 
 // run is the pass, step by step.
@@ -161,6 +173,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	if p.members, err = p.load(ctx); err != nil {
 		return err
 	}
+	p.tenants.loaded(p.group, p.members)
 	if fault := p.stray.Fault; fault != nil && p.isEmpty() {
 		teller{p}.warn(p.stray.Ingress, reasonBuild, buildFailed, fault.Error())
 		return nil
@@ -182,7 +195,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	now := p.Clock.Now()
 	p.result = p.Applier.Run(ctx, apply.Pass{
 		ID: p.id, Plan: p.begin(p.steps), Unsettled: statuses{p}.unsettled, Kept: p.memory.kept(now), Late: p.memory.late(now),
-		MayLookAgain: p.memory.mayLookAgain(now),
+		MayLookAgain: p.memory.mayLookAgain(now), Interrupted: p.interrupted,
 	})
 	p.memory.noteDone(p.result, p.Clock.Now())
 	p.soon(p.result.Again)
@@ -197,6 +210,11 @@ func (p *pass) run(ctx context.Context) (err error) {
 	errs = join(errs, claims{p}.release(ctx))
 	teller{p}.tellSuccess(p.steps, errs)
 	return errs
+}
+
+// interrupted reports whether the pass has had its turn, and another tenant waits for one.
+func (p *pass) interrupted() bool {
+	return p.othersWait != nil && p.Clock.Since(p.since) >= turn && p.othersWait(ctrl.Request{NamespacedName: types.NamespacedName(p.group)})
 }
 
 // begin is the steps to do. A pass that makes the first load balancer of a group ends there: its name is all that statuses need, and all

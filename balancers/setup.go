@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/targetgate/targetgate/balancers/queue"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -60,12 +61,22 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, maxBackoff),
+			NewQueue:                r.newQueue,
 		}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("building the ingress controller: %w", err)
 	}
 	return nil
+}
+
+// newQueue is called once, before there are passes.
+func (r *Reconciler) newQueue(
+	name string, limiter workqueue.TypedRateLimiter[reconcile.Request],
+) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	q := queue.New(name, limiter, r.tenants.tenantOf)
+	r.othersWait = q.OthersWait
+	return q
 }
 
 // bindingChanged passes what others do to our bindings, and their end, for which steps wait. What is created we have created.

@@ -52,7 +52,11 @@ func (r *Reconciler) ofIngress(ctx context.Context, object client.Object) []reco
 		return nil
 	}
 	objects.Ingresses = []*networkingv1.Ingress{object.(*networkingv1.Ingress)}
-	return requestsOf(objects)
+	requests := requestsOf(objects)
+	for _, request := range requests {
+		r.tenants.found(request, object.GetNamespace())
+	}
+	return requests
 }
 
 func (r *Reconciler) ofService(ctx context.Context, service client.Object) []reconcile.Request {

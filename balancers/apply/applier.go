@@ -50,6 +50,9 @@ type Pass struct {
 	Late time.Duration
 	// MayLookAgain has the stack be read again when a policy refuses a removal: what is gone is refused, too.
 	MayLookAgain bool
+	// Interrupted is asked before each step behind the first that was done: once it is true, the rest is left to the next pass; nil for
+	// never.
+	Interrupted func() bool
 }
 
 // RuleLag is for how long load balancers may follow rules that have been changed. AWS states no bound; users have seen some 10 s.
@@ -64,8 +67,10 @@ type Result struct {
 	// Later are the removals that AWS refuses for as long as something else is not gone, and what it refuses while it does the same thing;
 	// they are no failures.
 	Later []Failure
-	// LeftOut are the steps that were not tried because of failures.
+	// LeftOut are the steps that were not tried because of failures, or as the pass was interrupted.
 	LeftOut []steps.Step
+	// Interrupted says that the pass was, and that the next one is to go on at once.
+	Interrupted bool
 	// Rerouted says that load balancers may follow former rules for RuleLag.
 	Rerouted bool
 	// LookedAgain says that a removal was refused and the stack is to be read again.
@@ -143,11 +148,24 @@ func (d *doing) steps(ctx context.Context, these func(steps.Step) bool, most int
 			return false
 		}
 		most--
+		if d.isInterrupted() {
+			d.result.LeftOut = append(d.result.LeftOut, step)
+			continue
+		}
 		if ctx.Err() != nil || !d.step(ctx, step) {
 			return false
 		}
 	}
-	return true
+	return !d.result.Interrupted
+}
+
+// isInterrupted reports whether the rest is left to the next pass. Each pass does a step at least.
+func (d *doing) isInterrupted() bool {
+	if !d.result.Interrupted && len(d.result.Done) > 0 && d.pass.Interrupted != nil && d.pass.Interrupted() {
+		d.result.Interrupted = true
+		d.again(time.Millisecond)
+	}
+	return d.result.Interrupted
 }
 
 // isBehind reports whether a step depends on a wait that does not hold.

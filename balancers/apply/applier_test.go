@@ -417,6 +417,19 @@ func TestLateStepsComeLastAndAreBounded(t *testing.T) {
 	}
 }
 
+// Each pass does a step at least, and a late one only when nothing was left out.
+func TestAnInterruptedPassLeavesTheRestToTheNext(t *testing.T) {
+	f := good()
+	planned := append(do(newGroup("a"), newGroup("b"), newRule(listenerARN, 7, "b")), steps.Step{Late: true, Change: newGroup("late")})
+	result, _ := runPass(t, f, Pass{Plan: planned, Interrupted: func() bool { return true }})
+	if len(f.calls) != 1 || len(result.Done) != 1 || len(result.LeftOut) != 2 || !result.Interrupted || result.Again != time.Millisecond {
+		t.Errorf("calls %v, left out %v, again in %v; want one step, and the others left to the next pass", f.calls, result.LeftOut, result.Again)
+	}
+	if result, _ := runPass(t, good(), Pass{Plan: planned, Interrupted: func() bool { return false }}); result.Interrupted || len(result.Done) != 3 {
+		t.Errorf("%d steps done, want all three", len(result.Done))
+	}
+}
+
 func TestTheEndOfTheContextEndsThePass(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,0 +1,64 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package queue
+
+import (
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// GoesOn is the priority of a request that has begun and was interrupted for another tenant: it comes first among those of its own.
+const GoesOn = 1
+
+// Queue is a controller's queue, a priorityqueue.PriorityQueue. It is safe for concurrent use.
+type Queue struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	ready *ready
+}
+
+// New returns one of that name, for metrics. tenantOf is asked while a lock is held: it must be quick, and ask for no pass.
+func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], tenantOf func(reconcile.Request) string) *Queue {
+	ready := newReady(tenantOf)
+	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: name, Queue: ready})
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[reconcile.Request]{Name: name, Queue: inner})
+	limited := workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
+		workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name, DelayingQueue: delaying})
+	return &Queue{limited, ready}
+}
+
+// Add is AddWithOpts with the usual priority, without delay.
+func (q *Queue) Add(request reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, request) }
+
+// AddWithOpts has passes begin. Priorities are GoesOn, the usual one, 0, and those below, as of what was there when the process began: they
+// are worked on last.
+func (q *Queue) AddWithOpts(opts priorityqueue.AddOpts, requests ...reconcile.Request) {
+	for _, request := range requests {
+		q.ready.ask(request, ptr.Deref(opts.Priority, 0))
+		switch {
+		case opts.RateLimited:
+			q.AddRateLimited(request)
+		case opts.After > 0:
+			q.AddAfter(request, opts.After)
+		default:
+			q.TypedRateLimitingInterface.Add(request)
+		}
+	}
+}
+
+// GetWithPriority is where a pass begins. The priority is the highest of those asked for since the last one began.
+func (q *Queue) GetWithPriority() (request reconcile.Request, priority int, shutdown bool) {
+	request, shutdown = q.Get()
+	return request, q.ready.take(request), shutdown
+}
+
+// ShutDown hands out no request any more, also none of those that wait.
+func (q *Queue) ShutDown() {
+	q.ready.close()
+	q.TypedRateLimitingInterface.ShutDown()
+}
+
+// OthersWait reports whether a request of another tenant than this one's waits for a worker.
+func (q *Queue) OthersWait(request reconcile.Request) bool { return q.ready.othersWait(request) }
