@@ -12,7 +12,8 @@
 //	growth.go       many pods deployed at once, then kill -9 and restart, and the figures of both
 //	admission.go    pod reviews with more and more bindings, and their figures
 //	estate.go       Ingresses on a bed: what they lead to, what is left of them
-//	ingress.go      the scenarios with Ingresses; broken.go that with a broken one, groups.go that with many groups
+//	ingress.go      the scenarios with Ingresses; broken.go that with a broken one, groups.go that with many groups,
+//	                turns.go that with one Ingress beside many of another namespace
 //	counted.go      targetgate's calls while something is done with Ingresses
 //	unrelated.go    what pods that no binding concerns cost; crowd.go makes such pods
 //	reviewer.go     posts reviews like an API server
@@ -62,9 +63,9 @@
 //	AWS calls, of Ingresses    all calls of targetgate, those of the registrar as well, until AWS was not called for 6 s. The
 //	                           progress lists them by operation, and by the code with which AWS refuses them
 //
-// For Ingresses a load balancer is active after 60 s, and its interfaces are released 15 s after its deletion. There are limits in
-// ingress-hundred and ingress-groups: 50 describe calls a second, and of each kind that changes something 4 in the former, as the incumbent
-// had it, and 3 in the latter, which AWS publishes for changes of settings.
+// For Ingresses a load balancer is active after 60 s, and its interfaces are released 15 s after its deletion. In ingress-hundred,
+// ingress-groups and ingress-turns there are limits: 50 describe calls a second, and of each kind that changes something 4 in the first, as
+// the incumbent had it, and 3 in the others, which AWS publishes for changes of settings.
 //
 // Each growth run has two variants: each binding in its own namespace, or all in one (-in-one).
 //

@@ -28,11 +28,10 @@ type estate struct {
 }
 
 const (
-	estateNamespace = "estate"
-	ingressTimeout  = 30 * time.Minute
-	annotation      = "alb.ingress.kubernetes.io/"
-	stackTag        = "ingress.k8s.aws/stack"
-	resourceTag     = "ingress.k8s.aws/resource"
+	ingressTimeout = 30 * time.Minute
+	annotation     = "alb.ingress.kubernetes.io/"
+	stackTag       = "ingress.k8s.aws/stack"
+	resourceTag    = "ingress.k8s.aws/resource"
 )
 
 // provisioning changes the options of a bed to what the incumbent was measured with: a load balancer is active after 60 s, its interfaces
@@ -62,8 +61,8 @@ var (
 
 // provision deploys the pods, and has the scenario measured.
 func (s *stage) provision(ctx context.Context) error {
-	e := &estate{stage: s, app: &testbed.App{Name: "pods", Namespace: estateNamespace, Replicas: int32(s.Replicas), Unbound: true}}
-	if err := s.bed.Deploy(ctx, e.app); err != nil {
+	e, err := s.newEstate(ctx, "estate")
+	if err != nil {
 		return err
 	}
 	if err := s.awaitPods(ctx, oldVersion, deployTimeout); err != nil {
@@ -75,10 +74,16 @@ func (s *stage) provision(ctx context.Context) error {
 	return s.Ingresses(ctx, e)
 }
 
+// newEstate deploys pods in a new namespace.
+func (s *stage) newEstate(ctx context.Context, namespace string) (*estate, error) {
+	app := &testbed.App{Name: "pods", Namespace: namespace, Replicas: int32(s.Replicas), Unbound: true}
+	return &estate{stage: s, app: app}, s.bed.Deploy(ctx, app)
+}
+
 // serve makes an Ingress of that name for the host NAME.example.com, with so many paths and a Service for each, and does not create it.
 func (e *estate) serve(ctx context.Context, name string, paths int, annotations ...string) (*networkingv1.Ingress, error) {
 	out := &networkingv1.Ingress{
-		ObjectMeta: metav1.ObjectMeta{Namespace: estateNamespace, Name: name, Annotations: map[string]string{annotation + "target-type": "ip"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.app.Namespace, Name: name, Annotations: map[string]string{annotation + "target-type": "ip"}},
 		Spec:       networkingv1.IngressSpec{IngressClassName: ptr.To("alb")},
 	}
 	for _, text := range annotations {
@@ -113,7 +118,7 @@ func (e *estate) createService(ctx context.Context, name string) error {
 		return err
 	}
 	err := e.bed.Client.Create(ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: estateNamespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.app.Namespace, Name: name},
 		Spec:       corev1.ServiceSpec{Selector: template.Spec.Selector, Ports: template.Spec.Ports},
 	})
 	if err != nil {
@@ -132,7 +137,7 @@ func (e *estate) change(ctx context.Context, ingress *networkingv1.Ingress, edit
 // hostNames are the load balancers in the statuses of all Ingresses.
 func (e *estate) hostNames(ctx context.Context) (map[string]string, error) {
 	var list networkingv1.IngressList
-	if err := e.bed.Client.List(ctx, &list, client.InNamespace(estateNamespace)); err != nil {
+	if err := e.bed.Client.List(ctx, &list, client.InNamespace(e.app.Namespace)); err != nil {
 		return nil, err
 	}
 	out := map[string]string{}

@@ -157,6 +157,10 @@ var expectations = map[string]map[string]expectation{
 		memory:                     wantOnly(150),
 		restartWrites:              wantOnly(0),
 	},
+	"ingress-turns": {
+		otherNamed: wantOnly(3),
+		otherRight: wantOnly(10),
+	},
 	"ingress-thousand": {
 		"an idle minute: AWS calls":   wantOnly(0),
 		"one path changed: right":     wantOnly(0.5),

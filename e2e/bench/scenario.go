@@ -64,6 +64,8 @@ var scenarios = []scenario{
 	{Name: "ingress-hundred", Title: "100 Ingresses, each with a load balancer", Replicas: 2, Ingresses: hundred, Changes: measuredChanges},
 	{Name: "ingress-groups", Title: "1,000 Ingresses in 100 groups, then 10 changes a minute", Replicas: 2, Ingresses: groups,
 		Changes: publishedChanges},
+	{Name: "ingress-turns", Title: "300 Ingresses in 30 groups of one namespace, and meanwhile one Ingress of another", Replicas: 2,
+		Ingresses: inTurns, Changes: publishedChanges},
 	{Name: "ingress-thousand", Title: "1,000 Ingresses, each with a load balancer, without AWS's limits", Replicas: 2, Ingresses: thousand},
 	{Name: "admission", Title: "pods of 10 kB are reviewed, 16 at a time", Bindings: slices.Max(admissionSteps), Admission: true},
 }

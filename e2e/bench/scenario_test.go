@@ -18,7 +18,7 @@ func TestChoose(t *testing.T) {
 		wantErr      bool
 	}{
 		"all": {scenarioNames(), "", []string{
-			"one", "bare", "load", "rush", "one-binding", "unrelated", "ingress", "ingress-group", "ingress-apart", "ingress-broken", "ingress-hundred", "ingress-groups", "ingress-thousand", "admission",
+			"one", "bare", "load", "rush", "one-binding", "unrelated", "ingress", "ingress-group", "ingress-apart", "ingress-broken", "ingress-hundred", "ingress-groups", "ingress-turns", "ingress-thousand", "admission",
 		}, false},
 		"in another order":  {"rush, one", "", []string{"rush", "one"}, false},
 		"growth alone":      {"", "100,5000", []string{"growth-100", "growth-100-in-one", "growth-5000", "growth-5000-in-one"}, false},
