@@ -77,7 +77,7 @@ func sendHeaders(target string, wait time.Duration) error {
 func TestEndlessHeadersHarmNoOtherClient(t *testing.T) {
 	bed.WithFlags(t)
 	slowest(t, time.Second) // to warm up
-	inOneOfThree(t, "reviews to be as fast in the attack", func() bool {
+	suite.InOneOfThree(t, "reviews to be as fast in the attack", func() bool {
 		quiet := slowest(t, 5*time.Second)
 		busy := slowestInAttack(t)
 		t.Logf("99 %% of reviews took %s, in the attack %s", quiet, busy)

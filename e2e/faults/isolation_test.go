@@ -41,7 +41,7 @@ func TestHangingGroupDelaysNoOther(t *testing.T) {
 	calm := replacePods(t, app, others)
 	heal := bed.AWS.Inject(wire.Fault{TargetGroup: app.TargetGroup, Hang: 30 * time.Second})
 	defer heal()
-	inOneOfThree(t, "others to be as fast while one group hangs", func() (isAsFast bool) {
+	suite.InOneOfThree(t, "others to be as fast while one group hangs", func() (isAsFast bool) {
 		hung := replacePods(t, app, others)
 		isAsFast = true
 		for event, before := range calm {
@@ -58,17 +58,6 @@ func TestHangingGroupDelaysNoOther(t *testing.T) {
 
 // noise is what a busy machine may add. What a call that hangs would add is 15 s and more.
 const noise = 500 * time.Millisecond
-
-// inOneOfThree tries again what the rest of a busy machine may have spoilt: what targetgate does wrong spoils all three.
-func inOneOfThree(t *testing.T, what string, try func() bool) {
-	t.Helper()
-	for range 3 {
-		if try() {
-			return
-		}
-	}
-	t.Errorf("waited three times in vain for %s", what)
-}
 
 // withoutBudget has neither AWS nor targetgate limit calls, and one worker instead of 16, until the end of the test.
 func withoutBudget(t *testing.T) {
