@@ -20,12 +20,18 @@ type place struct {
 	reused bool // seen has other content, and is to be changed
 	// meanwhile is what it does until target groups that have to wait can do what is final.
 	meanwhile stack.Action
-	// overtakes are seen rules from which it would take requests before its target groups are healthy. While there are any, its rule stands
-	// behind all others, and the place is empty.
+	// overtakes are seen rules from which it would take requests before its target groups are healthy; it has waited for that when they are
+	// as healthy.
 	overtakes []*stack.Rule
+	waited    bool
+	// follows are late places from whose rules it would take requests.
+	follows []*place
 }
 
-func (p *place) isLate() bool { return len(p.overtakes) > 0 }
+// isLate says whether the rule of a place stands behind all others, and the place is empty.
+func (p *place) isLate() bool { return p.mustWait() || len(p.follows) > 0 }
+
+func (p *place) mustWait() bool { return len(p.overtakes) > 0 && !p.waited }
 
 func (p *place) isMatched() bool { return p.seen != nil && !p.reused }
 
@@ -80,7 +86,7 @@ func taken(places []*place, rule *stack.Rule) bool {
 
 // isOvertaken says whether a rule is to serve until a late one does.
 func (a *arrangement) isOvertaken(rule *stack.Rule) bool {
-	return slices.ContainsFunc(a.places, func(p *place) bool { return slices.Contains(p.overtakes, rule) })
+	return slices.ContainsFunc(a.places, func(p *place) bool { return p.isLate() && slices.Contains(p.overtakes, rule) })
 }
 
 // created are the places for which there is no rule yet.

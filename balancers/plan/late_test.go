@@ -43,6 +43,29 @@ func TestALateRuleHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+// A rule waits for its targets, and answers what no other one does. New ones that are to come behind it take nothing of that.
+func TestANewRuleTakesNothingFromOneThatWaits(t *testing.T) {
+	k, late, m, fixed := one("ns/k", "/b", 1), one("ns/n", "/*", 2), one("ns/m", "/c", 3), one("ns/o", "/c*", 0)
+	fixed.Rules[0].To, fixed.Rules[0].Other = nil, "fixed"
+	w := newWorld()
+	w.settle(t, genStack{Members: []genMember{k}})
+	plan, _ := Make(genStack{Members: []genMember{late, k}}.want(), w.seen(), Options{})
+	if err := w.run(plan[:slices.IndexFunc(plan, isWaiting)], nothing); err != nil {
+		t.Fatal(err)
+	}
+	w.rest()
+	wanted := genStack{Members: []genMember{late, m, fixed, k}}.want()
+	plan, _ = Make(wanted, w.seen(), Options{})
+	w.client = w.LoadBalancers[0].ARN
+	c := []request{{80, "a.test", "/c"}}
+	if err := w.run(plan, func() error { return w.keeps(map[request]string{c[0]: "s2"}, c) }); err != nil {
+		t.Fatalf("%v\n%s", err, lines(plan))
+	}
+	if err := verify(w, wanted, nil, Options{}); err != nil {
+		t.Error(err)
+	}
+}
+
 // Each wait may take long, and each is a step.
 func TestALateRuleWaitsForTenPairsAtMost(t *testing.T) {
 	var others []genMember

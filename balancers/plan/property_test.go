@@ -158,15 +158,24 @@ type way struct {
 	room   int
 }
 
-// begin is a world that has gone the way to the last stack.
-func (y way) begin() (*world, error) {
+// settled is a world that has had a stack for a while.
+func settled(s genStack) (*world, error) {
 	w := newWorld()
-	first, _ := Make(y.stacks[0].want(), w.seen(), Options{Rules: 1000})
-	if err := w.run(first, nothing); err != nil {
+	plan, _ := Make(s.want(), w.seen(), Options{Rules: 1000})
+	if err := w.run(plan, nothing); err != nil {
 		return nil, fmt.Errorf("the first stack: %w", err)
 	}
 	w.rest()
 	gaps(w)
+	return w, nil
+}
+
+// begin is a world that has gone the way to the last stack.
+func (y way) begin() (*world, error) {
+	w, err := settled(y.stacks[0])
+	if err != nil {
+		return nil, err
+	}
 	for _, midway := range y.stacks[1:y.last()] {
 		plan, _ := Make(midway.want(), w.seen(), Options{Rules: 1000})
 		if err := w.run(plan[:int(y.share*float64(len(plan)))], nothing); err != nil {
