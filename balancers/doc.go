@@ -38,8 +38,8 @@
 //	proposal.go      what a pass would do, for those who only ask
 //	watches.go       which groups a change in the cluster concerns
 //	indexes.go       the fields by which Ingresses are found in the cache
-//	tenants.go       in whose turns passes over a group come
-//	setup.go         the controller itself: what it watches
+//	tenants.go       whose turn a pass over a group takes, and when it gives way to another
+//	setup.go         the controller itself: what it watches, and its work queue
 //	metrics.go       metrics of groups: failures, held members, quotas, expiry of certificates
 //
 // Locks: memories.mu guards which groups are remembered. It is taken alone. What is remembered of a group only its passes touch, which come

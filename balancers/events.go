@@ -163,7 +163,7 @@ func (p teller) record() {
 		}
 		now[n.told] = n.reason != reasonReconciled
 	}
-	if !p.built { // what a build would have said again is not over
+	if !p.built || p.result.Interrupted { // what a whole pass would have said again is not over
 		maps.Copy(now, p.memory.told)
 	}
 	p.memory.told = now

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -52,11 +51,10 @@ func (r *Reconciler) enqueueLeftovers(ctx context.Context, queue workqueue.Typed
 	return nil
 }
 
-// enqueueLast has these requests be worked on behind those for which there is a reason.
+// enqueueLast has these requests be worked on behind others, unless one of them is asked for otherwise. The queue is that of newQueue.
 func enqueueLast(queue workqueue.TypedRateLimitingInterface[reconcile.Request], requests []reconcile.Request) {
-	if queue, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
-		queue.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(handler.LowPriority)}, requests...)
-	}
+	low := priorityqueue.AddOpts{Priority: ptr.To(handler.LowPriority)}
+	queue.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(low, requests...)
 }
 
 func (r *Reconciler) leftovers(ctx context.Context) (out []reconcile.Request, err error) {
@@ -67,7 +65,7 @@ func (r *Reconciler) leftovers(ctx context.Context) (out []reconcile.Request, er
 	}
 	for _, id := range ids {
 		if id.Kind == stack.Ingresses {
-			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName(membership.GroupNamed(id.Name))})
+			out = append(out, requestOf(membership.GroupNamed(id.Name)))
 		}
 	}
 	return out, err

@@ -105,7 +105,7 @@ func (m *memory) late(now time.Time) time.Duration {
 }
 
 func (m *memory) noteDone(result apply.Result, now time.Time) {
-	if slices.ContainsFunc(result.Done, func(s steps.Step) bool { return !s.Late }) {
+	if slices.ContainsFunc(result.Done, func(s steps.Step) bool { return !s.Late && s.Change != steps.Nothing{} }) {
 		m.done = now
 	}
 	if result.Rerouted {

@@ -72,6 +72,9 @@ func (p *pass) measure(good bool, now time.Time) {
 		}
 		return
 	}
+	if p.result.Interrupted {
+		return // what fails may be left to the next pass
+	}
 	failing.WithLabelValues(name).Set(1)
 	if good {
 		failing.WithLabelValues(name).Set(0)

@@ -21,7 +21,6 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/issue"
 	"github.com/targetgate/targetgate/balancers/plan"
-	"github.com/targetgate/targetgate/balancers/queue"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -113,20 +112,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err := p.run(ctx)
 	teller{p}.record()
 	p.measure(err == nil && !p.failing, r.Clock.Now())
-	if p.isEmpty() && p.again == 0 && err == nil {
+	switch {
+	case p.isEmpty() && p.again == 0 && err == nil:
 		r.memories.forget(p.group)
+		r.tenants.forget(p.group)
 		return ctrl.Result{}, nil
-	}
-	result := ctrl.Result{Priority: new(int)}
-	if p.result.Interrupted {
-		*result.Priority = queue.GoesOn
-	}
-	if err != nil {
-		return result, err
+	case err != nil && !p.result.Interrupted:
+		return ctrl.Result{}, err
+	case err != nil: // a growing pause would hold up what is left
+		ctrl.LoggerFrom(ctx).Error(err, "A pass failed in part, and goes on")
 	}
 	p.soon(r.DriftInterval)
-	result.RequeueAfter = p.again
-	return result, nil
+	return ctrl.Result{RequeueAfter: p.again}, nil
 }
 
 func (r *Reconciler) newPass(group membership.Group) *pass {
@@ -173,7 +170,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	if p.members, err = p.load(ctx); err != nil {
 		return err
 	}
-	p.tenants.loaded(p.group, p.members)
+	p.tenants.loaded(p.group, p.namespaces())
 	if fault := p.stray.Fault; fault != nil && p.isEmpty() {
 		teller{p}.warn(p.stray.Ingress, reasonBuild, buildFailed, fault.Error())
 		return nil
@@ -199,6 +196,9 @@ func (p *pass) run(ctx context.Context) (err error) {
 	})
 	p.memory.noteDone(p.result, p.Clock.Now())
 	p.soon(p.result.Again)
+	if p.result.Interrupted { // what the rest waits for is not known
+		return join(errs, p.tellFailures())
+	}
 	teller{p}.tellWait()
 	errs = join(errs, p.tellFailures())
 	if p.seen, err = p.View.Stack(ctx, p.id); err != nil {
@@ -210,11 +210,6 @@ func (p *pass) run(ctx context.Context) (err error) {
 	errs = join(errs, claims{p}.release(ctx))
 	teller{p}.tellSuccess(p.steps, errs)
 	return errs
-}
-
-// interrupted reports whether the pass has had its turn, and another tenant waits for one.
-func (p *pass) interrupted() bool {
-	return p.othersWait != nil && p.Clock.Since(p.since) >= turn && p.othersWait(ctrl.Request{NamespacedName: types.NamespacedName(p.group)})
 }
 
 // begin is the steps to do. A pass that makes the first load balancer of a group ends there: its name is all that statuses need, and all

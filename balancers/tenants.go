@@ -5,6 +5,8 @@ package balancers
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,17 +15,21 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
-// turn is how long a pass does steps while a group of another tenant waits for a worker: then the rest is left to the next pass. A group of
-// 100 rules takes a minute at the rate at which AWS lets them be made.
-const turn = 2 * time.Second
+// A pass gives way when a group of another tenant waits for a worker: when it is as old as turn and has changed something, or is as old as
+// longTurn and has not, as AWS refuses what it asks for. The rest is left to the next pass. AWS lets some 3 rules be made a second.
+const (
+	turn     = 2 * time.Second
+	longTurn = 10 * time.Second
+)
 
-// tenants are the namespaces in whose turns passes over groups come. A group that has members in several comes in the turns of one of them.
+// tenants says whose turn a pass over a group takes: that of its namespace, or of all the namespaces together that have members in it. So
+// nobody can put the group of others into the line of their own groups.
 type tenants struct {
-	mu sync.Mutex                  // guards the map
-	of map[membership.Group]string // of explicit groups; the others have a namespace
+	mu sync.Mutex                    // guards the map
+	of map[membership.Group][]string // the namespaces of explicit groups, in order; the others have one
 }
 
-// tenantOf is whose turn a pass over the group comes in. An explicit group of which no member is known is a tenant of its own.
+// tenantOf is the tenant of a group. One of which no member is known is a tenant of its own.
 func (t *tenants) tenantOf(req ctrl.Request) string {
 	group := membership.Group(req.NamespacedName)
 	if !group.IsExplicit() {
@@ -31,36 +37,56 @@ func (t *tenants) tenantOf(req ctrl.Request) string {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return cmp.Or(t.of[group], "group "+group.Name)
+	return cmp.Or(strings.Join(t.of[group], ","), "group "+group.Name)
 }
 
-// found takes in that an Ingress of the namespace is in the group, which may have others.
+// found takes in that an Ingress of the namespace may be in the group.
 func (t *tenants) found(req ctrl.Request, namespace string) {
 	group := membership.Group(req.NamespacedName)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if group.IsExplicit() && t.of[group] == "" {
-		t.set(group, namespace)
+	if at, known := slices.BinarySearch(t.of[group], namespace); group.IsExplicit() && !known {
+		t.set(group, slices.Insert(t.of[group], at, namespace))
 	}
 }
 
-// loaded takes in the members that a pass has found.
-func (t *tenants) loaded(group membership.Group, members membership.Members) {
+// loaded takes in the namespaces of a group as a pass has found them. Without any, those before stay.
+func (t *tenants) loaded(group membership.Group, namespaces []string) {
+	if !group.IsExplicit() || len(namespaces) == 0 {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch {
-	case !group.IsExplicit():
-	case len(members.Active) > 0:
-		t.set(group, members.Active[0].Ingress.Namespace)
-	case len(members.Inactive) == 0:
-		delete(t.of, group)
-	}
+	t.set(group, slices.Compact(slices.Sorted(slices.Values(namespaces))))
 }
 
 // set is called with the lock held.
-func (t *tenants) set(group membership.Group, namespace string) {
+func (t *tenants) set(group membership.Group, namespaces []string) {
 	if t.of == nil {
-		t.of = map[membership.Group]string{}
+		t.of = map[membership.Group][]string{}
 	}
-	t.of[group] = namespace
+	t.of[group] = namespaces
+}
+
+func (t *tenants) forget(group membership.Group) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.of, group)
+}
+
+// namespaces are those of all members, also of those that leave.
+func (p *pass) namespaces() (out []string) {
+	for _, m := range p.members.Active {
+		out = append(out, m.Ingress.Namespace)
+	}
+	for _, i := range slices.Concat(p.members.Inactive, p.leaving) {
+		out = append(out, i.Namespace)
+	}
+	return out
+}
+
+// interrupted reports whether the pass is to give way to another tenant.
+func (p *pass) interrupted(changed bool) bool {
+	age := p.Clock.Since(p.since)
+	return p.othersWait != nil && (age >= longTurn || changed && age >= turn) && p.othersWait(requestOf(p.group))
 }

@@ -13,54 +13,55 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
-	"github.com/targetgate/targetgate/balancers/queue"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 func TestTheTenantOfAGroup(t *testing.T) {
 	away := ingressOf("away", edge)
 	away.Namespace = "elsewhere"
-	away.Annotations["alb.ingress.kubernetes.io/group.order"] = "1" // behind those without an order
 	b := newBed(t, webService(), ingressOf("a", edge), away)
-	of := func(group membership.Group) string {
-		return b.tenants.tenantOf(ctrl.Request{NamespacedName: types.NamespacedName(group)})
-	}
 	want := func(group membership.Group, want, when string) {
 		t.Helper()
-		if got := of(group); got != want {
-			t.Errorf("%s, passes come in the turns of %q, want %q", when, got, want)
+		if got := b.tenants.tenantOf(requestOf(group)); got != want {
+			t.Errorf("%s, a pass takes the turn of %q, want %q", when, got, want)
 		}
 	}
 	want(membership.Group{Namespace: "shop", Name: "a"}, "shop", "of a group with a namespace")
 	want(edge, "group edge", "while no member is known")
-	b.ofIngress(t.Context(), away)
-	want(edge, "elsewhere", "when one member is known")
 	b.ofIngress(t.Context(), b.get("a"))
-	want(edge, "elsewhere", "when another one is known")
+	want(edge, "shop", "when one member is known")
+	b.ofIngress(t.Context(), away)
+	b.ofIngress(t.Context(), away)
+	want(edge, "elsewhere,shop", "when another one is known")
 	b.mustPass(edge)
-	want(edge, "shop", "after a pass")
-	b.delete("a")
+	want(edge, "elsewhere,shop", "after a pass")
 	if err := b.Client.Delete(t.Context(), away); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // in the first one the members lose their finalizers
+	for range 2 { // in the first one the member loses its finalizer
 		b.mustPass(edge)
 	}
-	if len(b.tenants.of) > 0 {
+	want(edge, "shop", "after one member has gone")
+	b.delete("a")
+	b.mustPass(edge)
+	want(edge, "shop", "while the last member goes")
+	if b.mustPass(edge); len(b.tenants.of) > 0 {
 		t.Errorf("%v are remembered of groups without members", b.tenants.of)
 	}
 }
 
-// A pass that has had its turn is interrupted when another tenant waits, and goes on before other groups of its own.
+// A pass gives way to another tenant when it has had its turn.
 func TestALongPassGivesWayToAnotherTenant(t *testing.T) {
 	for name, tc := range map[string]struct {
-		took  time.Duration
-		waits bool
-		want  bool
+		took           time.Duration
+		changed, waits bool
+		want           bool
 	}{
-		"another waits":                         {turn, true, true},
-		"another waits, and the pass is young":  {turn - 1, true, false},
-		"nobody waits, however long it goes on": {time.Hour, false, false},
+		"it is as old as a turn":                           {turn, true, true, true},
+		"it is young":                                      {turn - 1, true, true, false},
+		"it has changed nothing":                           {longTurn - 1, false, true, false},
+		"it has changed nothing for long":                  {longTurn, false, true, true},
+		"groups of its own tenant wait, however old it is": {time.Hour, true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBed(t, webService(), ingressOf("a", edge))
@@ -70,17 +71,39 @@ func TestALongPassGivesWayToAnotherTenant(t *testing.T) {
 			if tc.waits {
 				q.Add(ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "elsewhere", Name: "web"}})
 			}
-			b.apply = func(pass apply.Pass) (result apply.Result) {
+			b.apply = func(pass apply.Pass) apply.Result {
 				b.clock.Step(tc.took)
-				result.Interrupted = pass.Interrupted()
-				result.Done = []steps.Step{{}}
-				return result
+				if got := pass.Interrupted(tc.changed); got != tc.want {
+					t.Errorf("interrupted: %v, want %v", got, tc.want)
+				}
+				return apply.Result{}
 			}
-			b.ofIngress(t.Context(), b.get("a"))
-			result := b.mustPass(edge)
-			if got := result.Priority != nil && *result.Priority == queue.GoesOn; got != tc.want || result.Priority == nil {
-				t.Errorf("interrupted: %v, want %v", got, tc.want)
-			}
+			b.mustPass(edge)
 		})
+	}
+}
+
+// What the rest of a pass would have found is not known: no finalizer goes, no status changes, and nobody is told again.
+func TestAnInterruptedPassDecidesNothing(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("a", edge), served(ingressOf("gone", edge), "", edge))
+	b.delete("gone")
+	b.apply = func(apply.Pass) apply.Result {
+		b.see(edge, balancer("new", true, 80))
+		return apply.Result{Done: []steps.Step{{}}, Interrupted: true, Again: time.Millisecond}
+	}
+	if result := b.mustPass(edge); result.RequeueAfter != time.Millisecond || !b.exists("gone") || b.get("a").Status.LoadBalancer.Ingress != nil {
+		t.Errorf("again in %v, the deleted member is there: %v, status %v", result.RequeueAfter, b.exists("gone"), b.get("a").Status)
+	}
+	failing := refusedWith(steps.CreateLoadBalancer{}, "AccessDenied")
+	b.apply = func(apply.Pass) apply.Result { return failing }
+	if _, err := b.pass(edge); err == nil || len(take(&b.events)) == 0 {
+		t.Fatalf("error %v, want it told", err)
+	}
+	b.apply = func(apply.Pass) apply.Result { return apply.Result{Interrupted: true, Again: time.Millisecond} }
+	b.mustPass(edge)
+	failing.Interrupted, failing.Again = true, time.Millisecond
+	b.apply = func(apply.Pass) apply.Result { return failing }
+	if result := b.mustPass(edge); result.RequeueAfter != time.Millisecond || len(b.events) > 0 {
+		t.Errorf("again in %v with an error, want the rest done at once; events %q", result.RequeueAfter, b.events)
 	}
 }

@@ -6,7 +6,6 @@ package balancers
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -80,7 +79,7 @@ func eachClient(s *stack.Stack, do func(*stack.OIDC)) {
 // enqueueSecretChanges has passes be made over groups whose Secrets change.
 func (r *Reconciler) enqueueSecretChanges(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	r.SecretChanges(ctx, func(group membership.Group) {
-		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName(group)})
+		queue.Add(requestOf(group))
 	})
 	return nil
 }

@@ -36,12 +36,16 @@ func (r *Reconciler) requests(ctx context.Context, these func(*networkingv1.Ingr
 func requestsOf(objects membership.Objects) (out []reconcile.Request) {
 	classified := membership.Classify(objects)
 	for group := range membership.Groups(classified) {
-		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName(group)})
+		out = append(out, requestOf(group))
 	}
 	for group := range membership.Strays(classified) {
-		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName(group)})
+		out = append(out, requestOf(group))
 	}
 	return out
+}
+
+func requestOf(group membership.Group) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName(group)}
 }
 
 // ofIngress are the groups of an Ingress as the event has it, which may be one that has left a group.
@@ -99,7 +103,7 @@ func ofBinding(_ context.Context, binding client.Object) []reconcile.Request {
 	if !ok {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName(group)}}
+	return []reconcile.Request{requestOf(group)}
 }
 
 // saysOtherwise passes changes of what users say in objects: of their spec, annotations or deletion. Some kinds have no generation.

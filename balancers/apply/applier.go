@@ -50,9 +50,9 @@ type Pass struct {
 	Late time.Duration
 	// MayLookAgain has the stack be read again when a policy refuses a removal: what is gone is refused, too.
 	MayLookAgain bool
-	// Interrupted is asked before each step behind the first that was done: once it is true, the rest is left to the next pass; nil for
-	// never.
-	Interrupted func() bool
+	// Interrupted is asked before each step but the first that was tried, with whether one has changed something. When it is true, the rest
+	// is left to the next pass; nil is never.
+	Interrupted func(changed bool) bool
 }
 
 // RuleLag is for how long load balancers may follow rules that have been changed. AWS states no bound; users have seen some 10 s.
@@ -67,9 +67,9 @@ type Result struct {
 	// Later are the removals that AWS refuses for as long as something else is not gone, and what it refuses while it does the same thing;
 	// they are no failures.
 	Later []Failure
-	// LeftOut are the steps that were not tried because of failures, or as the pass was interrupted.
+	// LeftOut are the steps that were not tried because of failures, or because the pass was interrupted.
 	LeftOut []steps.Step
-	// Interrupted says that the pass was, and that the next one is to go on at once.
+	// Interrupted says that the pass was. The next one goes on at once, or later if this one has changed nothing.
 	Interrupted bool
 	// Rerouted says that load balancers may follow former rules for RuleLag.
 	Rerouted bool
@@ -106,6 +106,8 @@ type doing struct {
 	result  Result
 	waiting bool // a wait does not hold; steps that begin anew do not care
 	awaits  bool // a wait does not hold, of the whole pass
+	changed bool // something, as opposed to steps that are there for their wait
+	ending  bool // the rest is left to the next pass
 	// uncertain says that what there is may not be what the view says.
 	uncertain bool
 }
@@ -115,14 +117,14 @@ type doing struct {
 const LateDelay = 30 * time.Second
 
 // Run does the steps in their order, the late ones after all others, once none of those was done for LateDelay. What depends on a wait is
-// not done, nor what must not be done because of a failure; the rest is. It ends early when nobody knows what came of a call, or when ctx
-// ends.
+// not done, nor what must not be done because of a failure; the rest is. It ends early when nobody knows what came of a call, when it is
+// interrupted, or when ctx ends.
 func (a *Applier) Run(ctx context.Context, pass Pass) Result {
 	d := &doing{Applier: a, Calls: a.Calls, pass: pass, refs: refs{}}
 	isLate := func(s steps.Step) bool { return s.Late }
 	if d.steps(ctx, func(s steps.Step) bool { return !s.Late }, len(pass.Plan)) && slices.ContainsFunc(pass.Plan, isLate) {
 		switch {
-		case len(d.result.Done) > 0:
+		case d.changed:
 			d.again(LateDelay)
 		case pass.Late > 0:
 			d.again(pass.Late)
@@ -143,13 +145,13 @@ func (d *doing) steps(ctx context.Context, these func(steps.Step) bool, most int
 		if !these(step) || d.isBehind(step) {
 			continue
 		}
-		if most == 0 {
+		if most == 0 || step.Late && d.isToEnd() {
 			d.again(latePause)
 			return false
 		}
 		most--
-		if d.isInterrupted() {
-			d.result.LeftOut = append(d.result.LeftOut, step)
+		if d.isToEnd() {
+			d.interrupt(step)
 			continue
 		}
 		if ctx.Err() != nil || !d.step(ctx, step) {
@@ -157,15 +159,6 @@ func (d *doing) steps(ctx context.Context, these func(steps.Step) bool, most int
 		}
 	}
 	return !d.result.Interrupted
-}
-
-// isInterrupted reports whether the rest is left to the next pass. Each pass does a step at least.
-func (d *doing) isInterrupted() bool {
-	if !d.result.Interrupted && len(d.result.Done) > 0 && d.pass.Interrupted != nil && d.pass.Interrupted() {
-		d.result.Interrupted = true
-		d.again(time.Millisecond)
-	}
-	return d.result.Interrupted
 }
 
 // isBehind reports whether a step depends on a wait that does not hold.
@@ -238,6 +231,7 @@ func (d *doing) done(step steps.Step, change steps.Change, made Made) {
 	}
 	d.noteRerouted(change)
 	d.View.Note(d.pass.ID, change, made)
+	d.changed = d.changed || change != steps.Nothing{}
 	d.result.Done = append(d.result.Done, step)
 }
 

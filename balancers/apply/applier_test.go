@@ -20,6 +20,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -417,16 +418,31 @@ func TestLateStepsComeLastAndAreBounded(t *testing.T) {
 	}
 }
 
-// Each pass does a step at least, and a late one only when nothing was left out.
+// A pass gives way when it has changed something: to know that a wait holds is nothing that the next one could build on.
 func TestAnInterruptedPassLeavesTheRestToTheNext(t *testing.T) {
-	f := good()
-	planned := append(do(newGroup("a"), newGroup("b"), newRule(listenerARN, 7, "b")), steps.Step{Late: true, Change: newGroup("late")})
-	result, _ := runPass(t, f, Pass{Plan: planned, Interrupted: func() bool { return true }})
-	if len(f.calls) != 1 || len(result.Done) != 1 || len(result.LeftOut) != 2 || !result.Interrupted || result.Again != time.Millisecond {
-		t.Errorf("calls %v, left out %v, again in %v; want one step, and the others left to the next pass", f.calls, result.LeftOut, result.Again)
-	}
-	if result, _ := runPass(t, good(), Pass{Plan: planned, Interrupted: func() bool { return false }}); result.Interrupted || len(result.Done) != 3 {
-		t.Errorf("%d steps done, want all three", len(result.Done))
+	late := steps.Step{Late: true, Change: newGroup("b")}
+	whenChanged := func(changed bool) bool { return changed }
+	for name, tc := range map[string]struct {
+		plan                  steps.Plan
+		interrupted           func(changed bool) bool
+		done, leftOut, failed int
+		again                 time.Duration
+	}{
+		"something is changed":             {append(do(newGroup("a"), newRule(listenerARN, 7, "a"), newGroup("b")), late), whenChanged, 1, 2, 0, time.Millisecond},
+		"a wait holds":                     {do(steps.Nothing{}, newGroup("a"), newGroup("b")), whenChanged, 2, 1, 0, time.Millisecond},
+		"nothing is changed for long":      {do(newGroup("no"), newGroup("a")), func(bool) bool { return true }, 0, 1, 1, laterPause},
+		"late steps are done":              {steps.Plan{late, late, late}, whenChanged, 1, 0, 0, latePause},
+		"nobody waits":                     {do(newGroup("a"), newGroup("b")), func(bool) bool { return false }, 2, 0, 0, 0},
+		"nobody is asked, there is no one": {do(newGroup("a"), newGroup("b")), nil, 2, 0, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := good()
+			f.errs["CreateTargetGroup no"] = &smithy.GenericAPIError{Code: "InvalidConfigurationRequest", Fault: smithy.FaultClient}
+			r, _ := runPass(t, f, Pass{Plan: tc.plan, Interrupted: tc.interrupted})
+			if len(r.Done) != tc.done || len(r.LeftOut) != tc.leftOut || len(r.Failures) != tc.failed || r.Again != tc.again || r.Interrupted != (tc.leftOut > 0) {
+				t.Errorf("%d done, %d left out, failures %v, again in %v, interrupted %v", len(r.Done), len(r.LeftOut), r.Failures, r.Again, r.Interrupted)
+			}
+		})
 	}
 }
 

@@ -10,9 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// GoesOn is the priority of a request that has begun and was interrupted for another tenant: it comes first among those of its own.
-const GoesOn = 1
-
 // Queue is a controller's queue, a priorityqueue.PriorityQueue. It is safe for concurrent use.
 type Queue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -32,8 +29,8 @@ func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], ten
 // Add is AddWithOpts with the usual priority, without delay.
 func (q *Queue) Add(request reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, request) }
 
-// AddWithOpts has passes begin. Priorities are GoesOn, the usual one, 0, and those below, as of what was there when the process began: they
-// are worked on last.
+// AddWithOpts has passes begin. The usual priority is 0; a negative one is that of what was there when the process began, and comes last.
+// What is rate limited begins after the limiter's pause alone.
 func (q *Queue) AddWithOpts(opts priorityqueue.AddOpts, requests ...reconcile.Request) {
 	for _, request := range requests {
 		q.ready.ask(request, ptr.Deref(opts.Priority, 0))
@@ -54,7 +51,7 @@ func (q *Queue) GetWithPriority() (request reconcile.Request, priority int, shut
 	return request, q.ready.take(request), shutdown
 }
 
-// ShutDown hands out no request any more, also none of those that wait.
+// ShutDown ends the queue. After it no request is handed out, not even one that waits.
 func (q *Queue) ShutDown() {
 	q.ready.close()
 	q.TypedRateLimitingInterface.ShutDown()

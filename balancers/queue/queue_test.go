@@ -69,10 +69,6 @@ func TestOrderOfPasses(t *testing.T) {
 			func(q *Queue) { q.add(0, "a/1", "a/2", "a/3", "b/1", "b/2", "c/1") },
 			[]string{"a/1 0", "b/1 0", "c/1 0", "a/2 0", "b/2 0", "a/3 0"},
 		},
-		"what was interrupted goes on before others of its tenant": {
-			func(q *Queue) { q.add(0, "a/1", "a/2", "b/1"); q.add(GoesOn, "b/2") },
-			[]string{"a/1 0", "b/2 1", "a/2 0", "b/1 0"},
-		},
 		"what was there at the start comes last": {
 			func(q *Queue) { q.add(low, "a/1", "a/2", "b/1"); q.add(0, "a/3", "c/1") },
 			[]string{"a/3 0", "c/1 0", "a/1 -100", "b/1 -100", "a/2 -100"},
@@ -86,8 +82,8 @@ func TestOrderOfPasses(t *testing.T) {
 			[]string{"a/2 0", "a/1 -100", "a/3 -100"},
 		},
 		"each is there once": {
-			func(q *Queue) { q.add(0, "a/1", "a/1"); q.add(GoesOn, "a/1"); q.add(low, "a/1") },
-			[]string{"a/1 1"},
+			func(q *Queue) { q.add(low, "a/1"); q.add(0, "a/1", "a/1"); q.add(low, "a/1") },
+			[]string{"a/1 0"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,10 +92,29 @@ func TestOrderOfPasses(t *testing.T) {
 			if diff := cmp.Diff(tc.want, q.drain()); diff != "" {
 				t.Errorf("passes (-want +got):\n%s", diff)
 			}
-			if left := len(q.ready.priorities) + len(q.ready.lasting); left > 0 {
+			if left := len(q.ready.priorities) + len(q.ready.waiting); left > 0 {
 				t.Errorf("%d entries are remembered in an empty queue", left)
 			}
 		})
+	}
+}
+
+// A group is known to be of another tenant when it is asked for again.
+func TestARequestMovesToItsTenantsLine(t *testing.T) {
+	tenant := "flood"
+	limiter := workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]()
+	q := New("", limiter, func(r reconcile.Request) string {
+		if r.Namespace == "" {
+			return tenant
+		}
+		return r.Namespace
+	})
+	defer q.ShutDown()
+	q.add(0, append(many(10, "flood"), "/edge")...)
+	tenant = "other"
+	q.add(0, "/edge")
+	if got := q.drain(); got[1] != "edge 0" {
+		t.Errorf("passes over %q, want the moved one in the second", got)
 	}
 }
 
@@ -127,9 +142,9 @@ func TestAWorkerIsToldWhetherAnotherTenantWaits(t *testing.T) {
 	}{
 		{func() {}, false},
 		{func() { q.add(0, "a/2") }, false},
-		{func() { q.add(handler.LowPriority, "b/1") }, false},
 		{func() { q.add(0, "c/1") }, true},
 		{func() { q.drain() }, false},
+		{func() { q.add(handler.LowPriority, "b/1") }, true},
 	} {
 		if step.add(); q.OthersWait(own) != step.want {
 			t.Errorf("another tenant waits: %v, want %v", !step.want, step.want)
@@ -137,21 +152,21 @@ func TestAWorkerIsToldWhetherAnotherTenantWaits(t *testing.T) {
 	}
 }
 
-// A pass that is asked for while one goes on comes after it, with its own priority; one that is asked for later comes later.
+// A pass that is asked for while one goes on comes after it; one that is asked for later comes later.
 func TestPassesAreAskedForMeanwhileAndLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue(t)
 		defer q.ShutDown()
 		q.add(0, "a/1")
 		begun, _, _ := q.GetWithPriority()
-		q.add(GoesOn, "a/1")
+		q.add(0, "a/1")
 		if q.Len() > 0 {
 			t.Error("a second pass over the group can begin")
 		}
 		q.Done(begun)
 		q.AddWithOpts(priorityqueue.AddOpts{After: time.Minute, Priority: ptr.To(0)}, request("b/1"))
 		q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true, Priority: ptr.To(0)}, request("c/1"))
-		for _, want := range [][]string{{"a/1 1"}, {"c/1 0"}, {"b/1 0"}} {
+		for _, want := range [][]string{{"a/1 0"}, {"c/1 0"}, {"b/1 0"}} {
 			if diff := cmp.Diff(want, q.drain()); diff != "" {
 				t.Errorf("passes (-want +got):\n%s", diff)
 			}

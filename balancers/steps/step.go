@@ -9,7 +9,7 @@ import "github.com/targetgate/targetgate/balancers/stack"
 type Plan []Step
 
 // Step is one change, and what must hold before it. A step whose Wait does not hold is not done, nor is what comes after it until a step
-// that begins anew, nor is the step after all nor what comes after that one.
+// that begins anew. A step that is AfterAll, and what follows it, is not done either.
 type Step struct {
 	Wait   *Wait // nil for nothing
 	Change Change

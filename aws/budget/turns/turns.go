@@ -28,19 +28,6 @@ func (q *Queue[V]) Len() int { return q.length }
 
 // Push puts v at the end of the tenant's line.
 func (q *Queue[V]) Push(tenant string, v V) Place {
-	at := q.lineOf(tenant)
-	return Place{at, q.at(at).values.PushBack(v)}
-}
-
-// PushFirst puts v at the front of the tenant's line. Its turn comes no sooner.
-func (q *Queue[V]) PushFirst(tenant string, v V) Place {
-	at := q.lineOf(tenant)
-	return Place{at, q.at(at).values.PushFront(v)}
-}
-
-// lineOf is the tenant's line, which gets one value more.
-func (q *Queue[V]) lineOf(tenant string) *list.Element {
-	q.length++
 	at, ok := q.tenants[tenant]
 	if !ok {
 		if q.tenants == nil {
@@ -49,7 +36,8 @@ func (q *Queue[V]) lineOf(tenant string) *list.Element {
 		at = q.lines.PushBack(&line[V]{tenant: tenant})
 		q.tenants[tenant] = at
 	}
-	return at
+	q.length++
+	return Place{at, q.at(at).values.PushBack(v)}
 }
 
 // Next is the value whose turn it is. There must be one.

@@ -24,16 +24,12 @@ type model struct {
 	passed map[string]map[string]int
 }
 
-func (m *model) push(tenant string, first bool) {
+func (m *model) push(tenant string) {
 	v := &value{tenant: tenant}
 	if len(m.lines[tenant]) == 0 {
 		m.passed[tenant] = map[string]int{}
 	}
-	if first {
-		v.place, m.lines[tenant] = m.queue.PushFirst(tenant, v), slices.Insert(m.lines[tenant], 0, v)
-	} else {
-		v.place, m.lines[tenant] = m.queue.Push(tenant, v), append(m.lines[tenant], v)
-	}
+	v.place, m.lines[tenant] = m.queue.Push(tenant, v), append(m.lines[tenant], v)
 }
 
 func (m *model) remove(tenant string, i int) {
@@ -84,14 +80,12 @@ func TestQueueServesEachTenantInItsTurn(t *testing.T) {
 		m := &model{t: t, lines: map[string][]*value{}, passed: map[string]map[string]int{}}
 		for range 2000 {
 			tenant := "floods"
-			switch n := random.IntN(11); {
+			switch n := random.IntN(10); {
 			case n < 4:
-				m.push(tenant, false)
+				m.push(tenant)
 			case n == 4:
-				m.push("rare "+strconv.Itoa(random.IntN(5)), random.IntN(2) == 0)
+				m.push("rare " + strconv.Itoa(random.IntN(5)))
 			case n == 5:
-				m.push(tenant, true)
-			case n == 6:
 				if line := m.lines[tenant]; len(line) > 0 {
 					m.remove(tenant, random.IntN(len(line)))
 				}
