@@ -59,6 +59,7 @@
 //	name in the status         from the request that creates the Ingress until a list of all shows its load balancer
 //	right                      from the change until host and paths of the Ingress lead, by the rules that the load balancer's API
 //	                           shows, to target groups of their Services in which both pods are registered
+//	one of another namespace   the same two figures, of one Ingress that is created 30 s after 300 of another namespace
 //	all gone                   from the first deletion until no load balancer, target group or security group of a stack is left
 //	AWS calls, of Ingresses    all calls of targetgate, those of the registrar as well, until AWS was not called for 6 s. The
 //	                           progress lists them by operation, and by the code with which AWS refuses them
