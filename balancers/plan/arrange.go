@@ -20,18 +20,12 @@ type place struct {
 	reused bool // seen has other content, and is to be changed
 	// meanwhile is what it does until target groups that have to wait can do what is final.
 	meanwhile stack.Action
-	// overtakes are seen rules from which it would take requests before its target groups are healthy; it has waited for that when they are
-	// as healthy.
+	// overtakes are seen rules from which it would take requests before its target groups are healthy. While there are any, its rule stands
+	// behind all others, and the place is empty.
 	overtakes []*stack.Rule
-	waited    bool
-	// follows are late places from whose rules it would take requests.
-	follows []*place
 }
 
-// isLate says whether the rule of a place stands behind all others, and the place is empty.
-func (p *place) isLate() bool { return p.mustWait() || len(p.follows) > 0 }
-
-func (p *place) mustWait() bool { return len(p.overtakes) > 0 && !p.waited }
+func (p *place) isLate() bool { return len(p.overtakes) > 0 }
 
 func (p *place) isMatched() bool { return p.seen != nil && !p.reused }
 
@@ -42,15 +36,19 @@ type arrangement struct {
 	left    []stack.Rule  // wanted, and not created because of the quota
 }
 
-// match pairs what is wanted with what is seen: first what is wholly equal, then what is equal when target groups of one Service count as
-// one. Of several that are equal the first seen is taken. Those that send to a fresh target group are paired with what sends the same
-// requests elsewhere at last: no request that is answered alike before and after is answered by that target group, so their actions can
-// change at any time. What answers by itself is not moved for them: it could come before a rule that is to keep its requests. Nor is what
-// anybody may pass moved for what asks who a request is from: it could come before a rule that asks, too.
+// match pairs what is wanted with what is seen: first what is wholly equal, then what is equal when target groups of one port of a Service
+// count as one, then when those of one Service do: a pass that ended midway has made rules to the former port. Of several that are equal
+// the first seen is taken. Those that send to a fresh target group are paired with what sends the same requests elsewhere at last: no
+// request that is answered alike before and after is answered by that target group, so their actions can change at any time. What answers
+// by itself is not moved for them: it could come before a rule that is to keep its requests. Nor is what anybody may pass moved for what
+// asks who a request is from: it could come before a rule that asks, too.
 func match(wanted []*place, seen []*stack.Rule, service actions.Naming, isFresh func(stack.Action) bool) {
 	for _, key := range []func(stack.Rule) string{
 		func(r stack.Rule) string { return actions.RuleKey(r, actions.ID) },
 		func(r stack.Rule) string { return actions.RuleKey(r, service) },
+		func(r stack.Rule) string {
+			return actions.RuleKey(r, func(g stack.Ref) string { return withoutPort(service(g)) })
+		},
 	} {
 		pair(wanted, seen, key)
 	}
@@ -86,7 +84,7 @@ func taken(places []*place, rule *stack.Rule) bool {
 
 // isOvertaken says whether a rule is to serve until a late one does.
 func (a *arrangement) isOvertaken(rule *stack.Rule) bool {
-	return slices.ContainsFunc(a.places, func(p *place) bool { return p.isLate() && slices.Contains(p.overtakes, rule) })
+	return slices.ContainsFunc(a.places, func(p *place) bool { return slices.Contains(p.overtakes, rule) })
 }
 
 // created are the places for which there is no rule yet.

@@ -69,7 +69,8 @@ func (v *view) isOf(action stack.Action, member string) bool {
 func (l *listener) leavesOpen(late int, serving []*stack.Rule) bool {
 	p := l.places[late]
 	return p.final.Action.Auth != nil && slices.ContainsFunc(l.sorted(), func(rule *stack.Rule) bool {
-		return rule != p.seen && rule.Action.Auth != nil && !stack.Apart(rule.Conditions, p.final.Conditions) &&
+		isBefore := p.seen == nil || rule.Priority < p.seen.Priority
+		return isBefore && rule.Action.Auth != nil && !stack.Apart(rule.Conditions, p.final.Conditions) &&
 			!taken(l.places[:late], rule) && !slices.Contains(serving, rule)
 	})
 }
@@ -98,34 +99,4 @@ func (l *listener) behind(at int, rule *stack.Rule) []*place {
 		return others[:i+1]
 	}
 	return others
-}
-
-// followed are late places before one that answer some of its requests by now, or will before it does. None are when another place would
-// answer meanwhile what it must not.
-func (t interim) followed(l *listener, at int) []*place {
-	p := l.places[at]
-	var services []string
-	for _, ref := range actions.Receivers(p.final.Action) {
-		services = append(services, withoutPort(t.services.of(ref)))
-	}
-	isLost := func(rule *stack.Rule) bool {
-		return !stack.Apart(rule.Conditions, p.final.Conditions) && t.isLost(l, at, rule, services)
-	}
-	list := slices.DeleteFunc(slices.Clone(l.places[:at]), func(other *place) bool { return !p.isBehind(other) })
-	if len(list) == 0 || slices.ContainsFunc(l.sorted(), isLost) {
-		return nil
-	}
-	return list
-}
-
-// isBehind says whether a late place before this one answers requests that this one would take from it, or will by then.
-func (p *place) isBehind(other *place) bool {
-	if !other.isLate() || stack.Apart(p.final.Conditions, other.final.Conditions) {
-		return false
-	}
-	if p.seen == nil {
-		return other.seen != nil || len(other.follows) > 0
-	}
-	isBefore := other.seen != nil && other.seen.Priority < p.seen.Priority
-	return p.seen.Priority >= firstLate && (isBefore || len(other.follows) > 0)
 }

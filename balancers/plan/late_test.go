@@ -6,6 +6,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -43,26 +44,46 @@ func TestALateRuleHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// A rule waits for its targets, and answers what no other one does. New ones that are to come behind it take nothing of that.
-func TestANewRuleTakesNothingFromOneThatWaits(t *testing.T) {
-	k, late, m, fixed := one("ns/k", "/b", 1), one("ns/n", "/*", 2), one("ns/m", "/c", 3), one("ns/o", "/c*", 0)
-	fixed.Rules[0].To, fixed.Rules[0].Other = nil, "fixed"
+// untilWait does the steps of plans to the stack before the first that waits, as often as that, and returns the last plan.
+func untilWait(t *testing.T, w *world, wanted stack.Stack, passes int) (plan steps.Plan) {
+	t.Helper()
+	for range passes {
+		plan, _ = Make(wanted, w.seen(), Options{})
+		if err := w.run(plan[:slices.IndexFunc(plan, isWaiting)], nothing); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return plan
+}
+
+// Two new rules of a member ask for a login, and one of them stands before a rule of another member: the next pass knows that it waits.
+func TestALateRuleWithALoginWaitsOn(t *testing.T) {
+	k, n := one("ns/k", "/a", 0), one("ns/n", "/a*", 2)
+	k.Rules[0].Port, n.Rules[0].Port, n.Rules[0].Auth = 443, 443, "one"
+	n.Rules = append(n.Rules, n.Rules[0])
+	n.Rules[1].Path = "/*"
 	w := newWorld()
 	w.settle(t, genStack{Members: []genMember{k}})
-	plan, _ := Make(genStack{Members: []genMember{late, k}}.want(), w.seen(), Options{})
-	if err := w.run(plan[:slices.IndexFunc(plan, isWaiting)], nothing); err != nil {
-		t.Fatal(err)
-	}
 	w.rest()
-	wanted := genStack{Members: []genMember{late, m, fixed, k}}.want()
-	plan, _ = Make(wanted, w.seen(), Options{})
 	w.client = w.LoadBalancers[0].ARN
-	c := []request{{80, "a.test", "/c"}}
-	if err := w.run(plan, func() error { return w.keeps(map[request]string{c[0]: "s2"}, c) }); err != nil {
-		t.Fatalf("%v\n%s", err, lines(plan))
+	untilWait(t, w, genStack{Members: []genMember{n, k}}.want(), 2)
+	if got := w.answer(request{443, "a.test", "/a"}); got != "s0" {
+		t.Errorf("the path is answered by %q, want the Service that answers until the others are healthy", got)
 	}
-	if err := verify(w, wanted, nil, Options{}); err != nil {
-		t.Error(err)
+}
+
+// Rules go to another port of a Service, and there is one more: a pass that ends at a wait has made them, and the next one knows them.
+func TestARuleToAnotherPortIsMadeOnce(t *testing.T) {
+	before := one("ns/m", "/b", 1)
+	after := before
+	after.Backend, after.Rules = 81, append(one("", "/a", 1).Rules, before.Rules...)
+	w := newWorld()
+	w.settle(t, genStack{Members: []genMember{before}})
+	w.rest()
+	for _, text := range texts(untilWait(t, w, genStack{Members: []genMember{after}}.want(), 2)) {
+		if strings.HasPrefix(text, "create rule") || strings.HasPrefix(text, "delete rule") {
+			t.Errorf("the second pass is to %s", text)
+		}
 	}
 }
 

@@ -109,7 +109,7 @@ func (o Options) room(list []*listener) (room, need int) {
 func (s *listenerSteps) moveUp(last *targetGroup) {
 	for _, l := range s.list {
 		for i, at := range l.places {
-			if at.mustWait() && s.routes.groups.last(at.final.Action) == last {
+			if at.isLate() && s.routes.groups.last(at.final.Action) == last {
 				s.rules.moveUp(l, i, s.waits(l, at))
 			}
 		}

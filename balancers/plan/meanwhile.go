@@ -49,9 +49,8 @@ func (t interim) find() {
 			l.meanwhile = t.meanwhile(l.wanted.Default, now)
 			t.noteAtOnce(l.wanted.Default, now)
 		}
-		for i, at := range l.places {
+		for i := range l.places {
 			t.findAt(l, i)
-			at.follows = t.followed(l, i)
 		}
 	}
 }

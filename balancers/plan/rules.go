@@ -146,24 +146,14 @@ func (s ruleSteps) prioritise(l *listener) {
 // movedUp is why a late rule is moved to its place.
 const movedUp = "its target groups were awaited"
 
-// moveUp moves a late rule to its place, once its target groups are as healthy as those of the rules that it overtakes, and with it those
-// that follow it; if it follows another one itself, that one moves it later. It deletes what need not serve any longer.
+// moveUp moves a late rule to its place, once its target groups are as healthy as those of the rules that it overtakes, and deletes what
+// need not serve any longer.
 func (s ruleSteps) moveUp(l *listener, i int, waits []steps.Wait) {
 	for _, wait := range waits {
 		s.doAfter(wait, movedUp, steps.Nothing{})
 	}
-	l.places[i].waited = true
-	var list []steps.RulePriority
-	for j, at := range l.places {
-		wasLate := j == i || at.isLate()
-		at.follows = slices.DeleteFunc(at.follows, func(before *place) bool { return !before.isLate() })
-		if wasLate && !at.isLate() {
-			list = append(list, steps.RulePriority{Rule: l.ruleAt(j), Priority: int32(j + 1)})
-		}
-	}
-	if len(list) > 0 {
-		s.do(movedUp, steps.SetPriorities{Listener: l.ref(), Priorities: list})
-	}
+	s.do(movedUp, steps.SetPriorities{Listener: l.ref(), Priorities: []steps.RulePriority{{Rule: l.ruleAt(i), Priority: int32(i + 1)}}})
+	l.places[i].overtakes = nil
 	s.delete(l)
 }
 

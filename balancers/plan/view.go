@@ -154,12 +154,15 @@ func nameServices(wanted, seen *stack.Stack) services {
 	return s
 }
 
+// isService is how the names of Services begin; other target groups are named by their IDs.
+const isService = "service "
+
 func serviceOf(b stack.Binding) string {
-	return "service " + b.Namespace + "/" + b.Spec.Service + ":" + b.Spec.Port.String()
+	return isService + b.Namespace + "/" + b.Spec.Service + ":" + b.Spec.Port.String()
 }
 
 func withoutPort(service string) string {
-	if i := strings.LastIndex(service, ":"); i >= 0 {
+	if i := strings.LastIndex(service, ":"); i >= 0 && strings.HasPrefix(service, isService) {
 		return service[:i]
 	}
 	return service
