@@ -25,8 +25,14 @@ const (
 // tenants says whose turn a pass over a group takes: that of its namespace, or of all the namespaces together that have members in it. So
 // nobody can put the group of others into the line of their own groups.
 type tenants struct {
-	mu sync.Mutex                    // guards the map
-	of map[membership.Group][]string // the namespaces of explicit groups, in order; the others have one
+	mu sync.Mutex                  // guards the map
+	of map[membership.Group]tenant // of explicit groups; the others have a namespace
+}
+
+// tenant is some namespaces, in order, and their names in one.
+type tenant struct {
+	namespaces []string
+	name       string
 }
 
 // tenantOf is the tenant of a group. One of which no member is known is a tenant of its own.
@@ -37,7 +43,7 @@ func (t *tenants) tenantOf(req ctrl.Request) string {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return cmp.Or(strings.Join(t.of[group], ","), "group "+group.Name)
+	return cmp.Or(t.of[group].name, "group "+group.Name)
 }
 
 // found takes in that an Ingress of the namespace may be in the group.
@@ -45,8 +51,9 @@ func (t *tenants) found(req ctrl.Request, namespace string) {
 	group := membership.Group(req.NamespacedName)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if at, known := slices.BinarySearch(t.of[group], namespace); group.IsExplicit() && !known {
-		t.set(group, slices.Insert(t.of[group], at, namespace))
+	known := t.of[group].namespaces
+	if at, found := slices.BinarySearch(known, namespace); group.IsExplicit() && !found {
+		t.set(group, slices.Insert(known, at, namespace))
 	}
 }
 
@@ -63,9 +70,9 @@ func (t *tenants) loaded(group membership.Group, namespaces []string) {
 // set is called with the lock held.
 func (t *tenants) set(group membership.Group, namespaces []string) {
 	if t.of == nil {
-		t.of = map[membership.Group][]string{}
+		t.of = map[membership.Group]tenant{}
 	}
-	t.of[group] = namespaces
+	t.of[group] = tenant{namespaces, strings.Join(namespaces, ",")}
 }
 
 func (t *tenants) forget(group membership.Group) {
