@@ -14,8 +14,8 @@
 //	held.go       what stays as it is seen, because it belongs, or may belong, to a held member
 //	match.go      pairs wanted target groups and listeners with those seen; finds the former target group of a new one's Service
 //	arrange.go    pairs the rules of one listener, and says which rule takes which place
-//	meanwhile.go  which rules or other target groups answer until the target groups of new Services are healthy
-//	late.go       which rules stand behind all others until then
+//	meanwhile.go  which rules or other target groups answer until the target groups of new Services are healthy, and which rules stand
+//	              behind all others until then
 //
 // What the actions of rules do, and whether two do the same, is in the folder actions.
 //

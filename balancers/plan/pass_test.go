@@ -59,7 +59,7 @@ func checkTurnOfPasses(t *testing.T, seed, stream uint64) {
 func checkHistory(t *testing.T, h history) {
 	t.Helper()
 	if err := h.check(); err != nil {
-		h, err = h.shrink(err)
+		h, err = shrink(h, err)
 		t.Fatalf("%v\nthe stacks, of the plan to one midway %v:\n%s", err, h.share, h.way)
 	}
 }
@@ -128,18 +128,11 @@ func (h history) check() error {
 	return verify(w, wanted, over, options)
 }
 
-func (h history) shrink(err error) (history, error) {
-	for again := true; again; {
-		again = false
-		for _, small := range h.smaller() {
-			smaller := history{small, h.seed}
-			if failed := smaller.check(); failed != nil {
-				h, err, again = smaller, failed, true
-				break
-			}
-		}
+func (h history) smaller() (all []history) {
+	for _, small := range h.way.smaller() {
+		all = append(all, history{small, h.seed})
 	}
-	return h, err
+	return all
 }
 
 // passes does plans as the applier does.

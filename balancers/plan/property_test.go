@@ -103,7 +103,7 @@ func aTurn(r *rand.Rand) way {
 func check(t *testing.T, w way) {
 	t.Helper()
 	if err := w.check(); err != nil {
-		w, err = w.shrink(err)
+		w, err = shrink(w, err)
 		t.Fatalf("room for %d: %v\nthe stacks, of the plan to one midway %v:\n%s", w.room, err, w.share, w)
 	}
 }
@@ -402,18 +402,24 @@ func outline(s, wanted stack.Stack) []string {
 	return list
 }
 
+// shrinkable is what can be checked, and tried with one thing less.
+type shrinkable[T any] interface {
+	check() error
+	smaller() []T
+}
+
 // shrink leaves out what the failure does not need.
-func (y way) shrink(err error) (way, error) {
+func shrink[T shrinkable[T]](failing T, err error) (T, error) {
 	for again := true; again; {
 		again = false
-		for _, small := range y.smaller() {
+		for _, small := range failing.smaller() {
 			if failed := small.check(); failed != nil {
-				y, err, again = small, failed, true
+				failing, err, again = small, failed, true
 				break
 			}
 		}
 	}
-	return y, err
+	return failing, err
 }
 
 // smaller are ways with one thing less in one stack.
