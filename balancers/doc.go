@@ -38,12 +38,11 @@
 //	proposal.go      what a pass would do, for those who only ask
 //	watches.go       which groups a change in the cluster concerns
 //	indexes.go       the fields by which Ingresses are found in the cache
-//	tenants.go       whose turn a pass over a group takes, and when it gives way to another
 //	setup.go         the controller itself: what it watches, and its work queue
 //	metrics.go       metrics of groups: failures, held members, quotas, expiry of certificates
 //
 // Locks: memories.mu guards which groups are remembered. It is taken alone. What is remembered of a group only its passes touch, which come
-// one after the other. tenants.mu guards the namespaces of groups. It is taken alone, or under the queue's.
+// one after the other. Those of the queue are in its doc.go.
 //
 // A member that moves from one group to another is held in the old one until the new one serves it. A load balancer that replaces another
 // gets into the status when all is there, and the other one goes when clients have had the time to follow.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -244,3 +245,14 @@ func (p *pass) services(ctx context.Context, keys []types.NamespacedName) (map[t
 func nameOf(member *networkingv1.Ingress) string { return member.Namespace + "/" + member.Name }
 
 func join(errs ...error) error { return errors.Join(errs...) }
+
+// namespaces are those of all members, also of those that leave.
+func (p *pass) namespaces() (out []string) {
+	for _, m := range p.members.Active {
+		out = append(out, m.Ingress.Namespace)
+	}
+	for _, i := range slices.Concat(p.members.Inactive, p.leaving) {
+		out = append(out, i.Namespace)
+	}
+	return out
+}

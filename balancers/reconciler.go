@@ -21,6 +21,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/issue"
 	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/queue"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -57,7 +58,7 @@ type Reconciler struct {
 	SettleTime time.Duration
 
 	memories memories
-	tenants  tenants
+	tenants  queue.Tenants
 	// othersWait reports whether a group of another tenant waits for a worker; nil for never.
 	othersWait func(ctrl.Request) bool
 }
@@ -115,7 +116,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	switch {
 	case p.isEmpty() && p.again == 0 && err == nil:
 		r.memories.forget(p.group)
-		r.tenants.forget(p.group)
+		r.tenants.Forget(req)
 		return ctrl.Result{}, nil
 	case err != nil && !p.result.Interrupted:
 		return ctrl.Result{}, err
@@ -170,7 +171,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	if p.members, err = p.load(ctx); err != nil {
 		return err
 	}
-	p.tenants.loaded(p.group, p.namespaces())
+	p.tenants.Loaded(requestOf(p.group), p.namespaces())
 	if fault := p.stray.Fault; fault != nil && p.isEmpty() {
 		teller{p}.warn(p.stray.Ingress, reasonBuild, buildFailed, fault.Error())
 		return nil
@@ -210,6 +211,19 @@ func (p *pass) run(ctx context.Context) (err error) {
 	errs = join(errs, claims{p}.release(ctx))
 	teller{p}.tellSuccess(p.steps, errs)
 	return errs
+}
+
+// A pass gives way when a group of another tenant waits for a worker: when it is as old as turn and has changed something, or is as old as
+// longTurn and has not, as AWS refuses what it asks for. The rest is left to the next pass. AWS lets some 3 rules be made a second.
+const (
+	turn     = 2 * time.Second
+	longTurn = 10 * time.Second
+)
+
+// interrupted reports whether the pass is to give way to another tenant.
+func (p *pass) interrupted(changed bool) bool {
+	age := p.Clock.Since(p.since)
+	return p.othersWait != nil && (age >= longTurn || changed && age >= turn) && p.othersWait(requestOf(p.group))
 }
 
 // begin is the steps to do. A pass that makes the first load balancer of a group ends there: its name is all that statuses need, and all

@@ -74,7 +74,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) newQueue(
 	name string, limiter workqueue.TypedRateLimiter[reconcile.Request],
 ) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	q := queue.New(name, limiter, r.tenants.tenantOf)
+	q := queue.New(name, limiter, r.tenants.Of)
 	r.othersWait = q.OthersWait
 	return q
 }

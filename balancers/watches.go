@@ -58,7 +58,7 @@ func (r *Reconciler) ofIngress(ctx context.Context, object client.Object) []reco
 	objects.Ingresses = []*networkingv1.Ingress{object.(*networkingv1.Ingress)}
 	requests := requestsOf(objects)
 	for _, request := range requests {
-		r.tenants.found(request, object.GetNamespace())
+		r.tenants.Found(request, object.GetNamespace())
 	}
 	return requests
 }
