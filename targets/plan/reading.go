@@ -37,6 +37,9 @@ const (
 
 	// pollTwoWay is the pause when the gates of pods that become unhealthy are closed again.
 	pollTwoWay = 15 * time.Second
+	// pollUnhealthy is the first pause after a target turned unhealthy for which no pod waits: once it is healthy again, the status has to
+	// say so.
+	pollUnhealthy = 15 * time.Second
 	// pollValve is the pause while unready targets stay because too few others are healthy: they go once others are again.
 	pollValve = 15 * time.Second
 )
@@ -100,7 +103,19 @@ func (in ReadingInput) wholePause() time.Duration {
 	if in.ValveEngaged {
 		pause = min(pause, pollValve)
 	}
-	return min(pause, in.drainPause())
+	return min(pause, in.unhealthyPause(), in.drainPause())
+}
+
+// unhealthyPause is the pause while a target is unhealthy for which no pod waits: pollUnhealthy, and as long as the target has been
+// unhealthy once that is longer. It is DriftInterval when there is none.
+func (in ReadingInput) unhealthyPause() time.Duration {
+	pause := in.DriftInterval
+	for id, t := range in.Group.Targets {
+		if _, awaited := in.Awaited[id]; !awaited && t.Presence == targetgroup.Registered && t.Health.State == elbv2.StateUnhealthy {
+			pause = min(pause, max(pollUnhealthy, t.ReadAt.Sub(t.Since)))
+		}
+	}
+	return pause
 }
 
 // settled reports whether no reading is needed to decide about a target that no pod waits for.

@@ -47,7 +47,9 @@ func TestDueAt(t *testing.T) {
 // Nobody waits while unready targets stay for want of healthy ones; when these are back must be found out all the same.
 func TestNextReadingIsSoonWhileUnreadyTargetsStay(t *testing.T) {
 	group := targetgroup.Snapshot{ReadAt: noon, Targets: targetgroup.Targets{
-		{ID: "10.0.0.1", Port: 80}: {Presence: targetgroup.Registered, Health: elbv2.Health{State: elbv2.StateUnhealthy}},
+		{ID: "10.0.0.1", Port: 80}: {
+			Presence: targetgroup.Registered, Health: elbv2.Health{State: elbv2.StateUnhealthy}, Since: noon.Add(-time.Hour), ReadAt: noon,
+		},
 	}}
 	for engaged, want := range map[bool][2]time.Duration{
 		false: {4 * time.Minute, 5 * time.Minute}, true: {15 * time.Second, 15 * time.Second},
@@ -65,5 +67,43 @@ func TestNextReadingIsSoonAfterAFailedCall(t *testing.T) {
 	next := NextReading(ReadingInput{Group: group, DriftInterval: 5 * time.Minute})
 	if got := next.At.Sub(noon); got != PollUnsettled {
 		t.Errorf("next reading after %s, want %s", got, PollUnsettled)
+	}
+}
+
+// No pod waits for a target that turns unhealthy for a while. The status is not to say so for minutes after it is healthy again; nor are
+// groups read all the time that have an unhealthy one for ever, as with nodes that have no pod.
+func TestNextReadingFollowsTheUnhealthy(t *testing.T) {
+	const drift = 5 * time.Minute
+	unhealthy := targetgroup.Target{Presence: targetgroup.Registered, Health: elbv2.Health{State: elbv2.StateUnhealthy}, Since: noon}
+	draining, healthy := unhealthy, unhealthy
+	draining.Presence, healthy.Health.State = targetgroup.Draining, elbv2.StateHealthy
+	tests := map[string]struct {
+		target  targetgroup.Target
+		awaited bool
+		age     time.Duration // of the state, when it was read last
+		want    time.Duration // 0 for DriftInterval
+	}{
+		"just now":      {target: unhealthy, want: 15 * time.Second},
+		"for a while":   {target: unhealthy, age: 15 * time.Second, want: 15 * time.Second},
+		"for a minute":  {target: unhealthy, age: time.Minute, want: time.Minute},
+		"for ever":      {target: unhealthy, age: time.Hour},
+		"a pod waits":   {target: unhealthy, awaited: true},
+		"it leaves":     {target: draining},
+		"it is healthy": {target: healthy},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			tc.target.ReadAt = noon.Add(tc.age)
+			in := ReadingInput{DriftInterval: drift, Group: targetgroup.Snapshot{
+				ReadAt: tc.target.ReadAt, Targets: targetgroup.Targets{one: tc.target},
+			}}
+			if tc.awaited {
+				in.Awaited = in.Group.Targets
+			}
+			pause := in.wholePause()
+			if tc.want == 0 && pause < drift*4/5 || tc.want != 0 && pause != tc.want {
+				t.Errorf("the pause is %s, want %s", pause, tc.want)
+			}
+		})
 	}
 }
