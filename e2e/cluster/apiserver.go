@@ -24,17 +24,18 @@ func (c *Cluster) StopAPIServer() {
 const leaseLost = 10 * time.Second
 
 // StartAPIServer starts an API server that was stopped, at the address it had before, and returns when it is ready. It
-// only waits when the API server runs. After a long absence the controllers are started again, too.
+// only waits when the API server runs. After a long absence the controllers are started again, too, and so are those that
+// have ended meanwhile: one that begins waits for an API server for ten seconds.
 func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := c.launch(apiServer); err != nil {
 		return fmt.Errorf("starting the API server: %w", err)
 	}
-	if err := c.await(ctx, "the API server", c.apiServerReady); err != nil {
+	if err := c.await(ctx, "the API server", c.apiServerReady, etcd, apiServer); err != nil {
 		return err
 	}
-	if c.apiServerWasAwayFor() < leaseLost {
+	if c.apiServerWasAwayFor() < leaseLost && c.Check() == nil {
 		return nil
 	}
 	c.stopControllers()

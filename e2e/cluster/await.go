@@ -16,12 +16,16 @@ const (
 	attemptTimeout = 5 * time.Second
 )
 
-// await looks until the check succeeds. It gives up when the context ends or a component dies; the error says which.
-func (c *Cluster) await(ctx context.Context, what string, check func(context.Context) error) error {
+// await looks until the check succeeds. It gives up when the context ends or one of the components dies; the error says which.
+func (c *Cluster) await(ctx context.Context, what string, check func(context.Context) error, components ...string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c.mu.Lock()
-	for _, p := range c.running {
+	for _, name := range components {
+		p := c.running[name]
+		if p == nil {
+			continue
+		}
 		go func() {
 			select {
 			case <-p.Done():

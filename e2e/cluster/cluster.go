@@ -83,19 +83,19 @@ func (c *Cluster) bringUp(ctx context.Context) error {
 	if err := c.launch(etcd); err != nil {
 		return err
 	}
-	if err := c.await(ctx, "etcd", c.etcdReady); err != nil {
+	if err := c.await(ctx, "etcd", c.etcdReady, etcd); err != nil {
 		return err
 	}
 	if err := c.launch(apiServer); err != nil {
 		return err
 	}
-	if err := c.await(ctx, "the API server", c.apiServerReady); err != nil {
+	if err := c.await(ctx, "the API server", c.apiServerReady, etcd, apiServer); err != nil {
 		return err
 	}
 	if err := c.launch(controllerManager, scheduler); err != nil {
 		return err
 	}
-	return c.await(ctx, "the controllers", c.controllersWork)
+	return c.await(ctx, "the controllers", c.controllersWork, etcd, apiServer, controllerManager, scheduler)
 }
 
 // launch starts the components that are not running.
