@@ -16,9 +16,10 @@ import (
 	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
-// Deploy creates the app and has its namespace deleted at the end of the test.
+// Deploy creates the app, once the machine has room for it, and has its namespace deleted at the end of the test.
 func (bed *Bed) Deploy(t *testing.T, app *testbed.App) {
 	t.Helper()
+	Must(t, awaitRoom())
 	Must(t, bed.Bed.Deploy(t.Context(), app))
 	t.Cleanup(func() {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: app.Name}}

@@ -13,6 +13,7 @@
 // Its files:
 //
 //	suite.go       Main and Bed; the scale of time
+//	room.go        when the machine has room for another app
 //	wait.go        Eventually, Throughout, Must
 //	apps.go        apps, their Services and Deployments
 //	shared.go      apps whose target group other clusters have targets in

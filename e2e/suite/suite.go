@@ -58,6 +58,9 @@ func (bed *Bed) run(m *testing.M, options testbed.Options) (code int, err error)
 			return 1, fmt.Errorf("%s is not set: run these tests by `make test-e2e`, which builds what they need", name)
 		}
 	}
+	if err = awaitRoom(); err != nil {
+		return 1, err
+	}
 	if bed.Bed, err = testbed.Start(context.Background(), options); err != nil {
 		return 1, err
 	}
