@@ -25,9 +25,7 @@ func (p *planner) changeFront() {
 		})
 	}
 	p.listeners.delete()
-	last := len(p.plan)
-	p.deleteUnused()
-	p.comeAfterAll(last)
+	p.deleteUnusedAfterAll()
 	if len(p.old) == 0 {
 		p.beginAnew(start)
 	}

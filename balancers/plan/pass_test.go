@@ -42,6 +42,14 @@ func TestALoginIsNotAwaitedBehindAnOpenRule(t *testing.T) { checkPasses(t, 35117
 // A security group goes with a load balancer that is replaced, and another target group waits to take over.
 func TestASecurityGroupGoesAfterItsLoadBalancer(t *testing.T) { checkTurnOfPasses(t, 620, 15) }
 
+// What stands in front goes when no client comes to it any more, and then the listener behind it, which names a target group from which
+// another takes over before that.
+func TestATargetGroupGoesAfterTheListenersThatNameIt(t *testing.T) {
+	for _, seed := range []uint64{7233, 12926, 13862} {
+		checkTwoTurnsOfPasses(t, seed, 21)
+	}
+}
+
 func checkPasses(t *testing.T, seed, stream uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, stream))
@@ -54,6 +62,17 @@ func checkTurnOfPasses(t *testing.T, seed, stream uint64) {
 	r := rand.New(rand.NewPCG(seed, stream))
 	w := aTurn(r)
 	checkHistory(t, history{w, r.Uint64()})
+}
+
+// checkTwoTurnsOfPasses has two other stacks wanted before the last one.
+func checkTwoTurnsOfPasses(t *testing.T, seed, stream uint64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, stream))
+	stacks := []genStack{generate(r)}
+	for len(stacks) < 4 {
+		stacks = append(stacks, change(r, stacks[len(stacks)-1]))
+	}
+	checkHistory(t, history{way{stacks: stacks, room: 100}, r.Uint64()})
 }
 
 func checkHistory(t *testing.T, h history) {

@@ -101,7 +101,7 @@ func (s *routes) isToBeSent(g *targetGroup) bool {
 }
 
 // takeOver has target groups take over one by one from those that serve in their place, and rules that waited for them move up. What has
-// served before goes.
+// served before goes: after all waits, if what stands in front is planned already, as listeners that name it go with that.
 func (p *planner) takeOver() {
 	start := len(p.plan)
 	for _, g := range p.groups {
@@ -109,12 +109,15 @@ func (p *planner) takeOver() {
 		if g.instead() != (stack.Ref{}) {
 			p.routes.takeOver(g)
 		}
-		if p.listeners.moveUp(g); len(p.plan) > before {
+		if p.listeners.moveUp(g); len(p.plan) > before && !p.frontDone {
 			p.deleteUnused()
 		}
 	}
 	if !p.inTurn {
 		p.beginAnew(start)
+	}
+	if p.frontDone {
+		p.deleteUnusedAfterAll()
 	}
 }
 
@@ -165,6 +168,13 @@ func (p *planner) deleteUnused() {
 			}
 		}
 	}
+}
+
+// deleteUnusedAfterAll is deleteUnused once all that was waited for holds.
+func (p *planner) deleteUnusedAfterAll() {
+	last := len(p.plan)
+	p.deleteUnused()
+	p.comeAfterAll(last)
 }
 
 func (p *planner) isUnused(group *stack.TargetGroup) bool {
