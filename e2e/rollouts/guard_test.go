@@ -35,7 +35,7 @@ func TestGuardKeepsANodeUntilItsTargetHasDrained(t *testing.T) {
 	suite.Must(t, bed.LaunchInstances(t.Context()))
 	guards := bed.GuardNodes(t, 2*time.Minute)
 	app := suite.NewInstanceApp("guarded")
-	app.PreStopSeconds = 50       // 5 s here: nodes learn of pods that leave after a second and more on a busy machine, which is not scaled
+	app.PreStopSeconds = 50       // 5 s here: on a busy machine, nodes learn late that a pod leaves, which is not scaled
 	app.DeregistrationDelay = 150 // a tenth of it on the bed, which targetgate does not know
 	bed.Deploy(t, app)
 	bed.AwaitRolled(t, app)
