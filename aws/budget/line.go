@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// CallTime is how long before its deadline a call is due: AWS mostly answers within that time.
-const CallTime = 500 * time.Millisecond
+// CallTime is how long before its deadline a call is due: AWS answers nearly always within that time, also a process that is short of
+// processors.
+const CallTime = time.Second
 
 // line holds the waiters of a class that has deadlines. Each operation takes time in proportion to those that are early, at most. The
 // zero value is an empty line.

@@ -24,7 +24,7 @@ import (
 // What targetgate promises, and a test must not take from its code.
 const (
 	margin   = 500 * time.Millisecond // between the deadline and the last moment
-	callTime = 500 * time.Millisecond // how long before its deadline a deregistration is sent, at the latest
+	callTime = time.Second            // how long before its deadline a deregistration is sent, at the latest
 	together = 3 * time.Second        // how far apart deadlines are for which one call is made
 )
 
