@@ -6,6 +6,7 @@
 package ingress
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -56,14 +57,18 @@ func TestAlertsAndPanelsOfLoadBalancers(t *testing.T) {
 		}
 		return nil
 	})
-	series, at := scrape(t)
 	for _, alert := range alerts {
 		uses, err := monitoring.Uses(alert.Expr)
 		suite.Must(t, err)
 		for _, use := range uses {
-			if found, err := series.At(t.Context(), fmt.Sprintf("last_over_time(%s[5m])", use.Metric), at); err != nil || len(found) == 0 {
-				t.Errorf("alert %s: targetgate does not tell %s: %v", alert.Name, use.Metric, err)
-			}
+			suite.Eventually(t, use.Metric+", which alert "+alert.Name+" reads", func() error {
+				series, at := scrape(t)
+				found, err := series.At(t.Context(), fmt.Sprintf("last_over_time(%s[5m])", use.Metric), at)
+				if err == nil && len(found) == 0 {
+					err = errors.New("targetgate does not tell it")
+				}
+				return err
+			})
 		}
 	}
 }
