@@ -19,7 +19,7 @@ func containerStatus(p *corev1.Pod) corev1.ContainerStatus {
 }
 
 func TestCrashLoopBacksOff(t *testing.T) {
-	_, a := startTest(t)
+	k, a := startTest(t)
 	a.create(newPod("web-1", withEnv("CRASH_AFTER", "50ms")))
 	p := a.wait("web-1", "in back-off", func(p *corev1.Pod) bool { return containerStatus(p).State.Waiting != nil })
 	got := containerStatus(p)
@@ -33,6 +33,9 @@ func TestCrashLoopBacksOff(t *testing.T) {
 		t.Errorf("got phase %s, conditions %+v", p.Status.Phase, p.Status.Conditions)
 	}
 	a.wait("web-1", "restarted after it", func(p *corev1.Pod) bool { return containerStatus(p).RestartCount == 2 })
+	if n := times(k, "web-1", Started); n < 3 {
+		t.Errorf("its container has run %d times, want 3", n)
+	}
 }
 
 func TestPodInBackOffIsDeletedAtOnce(t *testing.T) {

@@ -154,11 +154,13 @@ func moment(t *testing.T, k *Kubelet, pod string, event Event) time.Time {
 	return at
 }
 
-func happened(k *Kubelet, pod string, event Event) bool {
+func happened(k *Kubelet, pod string, event Event) bool { return times(k, pod, event) > 0 }
+
+func times(k *Kubelet, pod string, event Event) (n int) {
 	for _, m := range k.Moments() {
 		if m.Pod == pod && m.Event == event {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
