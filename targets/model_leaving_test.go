@@ -109,7 +109,7 @@ func (w *modelWatch) checkDeparture(b *watched, c claim, g *modelGroup) {
 
 // modelTogether is how long before their deadlines targets may go that are still needed: with another one whose deadline is 3 s sooner.
 // The API server cuts a second from the time of the deletion, and a call is sent a second early.
-const modelTogether = 5500 * time.Millisecond
+const modelTogether = 5 * time.Second
 
 // mustWait reports whether the pod serves, and nothing but its leaving speaks against its target.
 func (w *modelWatch) mustWait(b *watched, c claim, g *modelGroup) bool {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// CallTime is how long before its deadline a call is due: AWS answers nearly always within that time, also a process that is short of
-// processors.
+// CallTime is how long before its deadline a call is due. AWS mostly answers in less than half a second. The rest is for a process that
+// is short of CPU: 0.62 s is the longest seen, with five test beds on two slow processors.
 const CallTime = time.Second
 
 // line holds the waiters of a class that has deadlines. Each operation takes time in proportion to those that are early, at most. The
