@@ -4,9 +4,9 @@
 // Package balancers makes load balancers of Ingresses, as aws-load-balancer-controller does. An Ingress goes through the first five of its
 // folders in this order:
 //
-//	ingress  what Ingresses say: their group, their annotations, the stack that they want
-//	lookup   what that needs to know of the AWS account
 //	account  the stack that is seen, in one view of the account for all groups
+//	lookup   what else must be known of the AWS account
+//	ingress  what Ingresses say: their group, which is found first, their annotations, the stack that they want
 //	plan     by which steps the one becomes the other, and what each waits for
 //	apply    does the steps
 //
@@ -27,10 +27,10 @@
 //	reconciler.go    the Reconciler, what it needs of the folders, and the order of a pass
 //	load.go          reads the Ingresses of the group and what is seen, and has the wanted stack built; notes when certificates expire
 //	finalizers.go    a finalizer, added before anything is made for a member, removed when nothing made for the member serves any more
-//	refusals.go      what AWS has refused to a member: it is held at what it has, so that the others go on
+//	refusals.go      tells members what has failed; holds those to which AWS has refused something, so that the others go on
 //	certificates.go  has package issue request the certificates that members ask for, and delete those that no listener has
 //	status.go        the load balancer's name, in the status of each member
-//	events.go        writes events: what members are told of faults, failures and waits, each of itself, and once
+//	events.go        writes events: what members are told, each of itself, and once; the texts about faults and waits
 //	leftovers.go     groups without any Ingress of which something is left in AWS
 //	memory.go        what is remembered between passes: refusals, since when target groups are waited for, what members were told; a restart
 //	                 loses nothing that is needed

@@ -4,7 +4,8 @@
 // Package accounts keeps our identities at AWS: a session per role, its credentials, and the budget of its account. It makes the
 // configuration of the SDK's clients, whose calls are counted and charged to a budget.
 //
-//	accounts.go  Accounts: sessions by role, budgets by account; the configuration of clients (HTTP client, retries, time limits)
+//	accounts.go  Accounts: sessions by role, budgets by account, of which those beyond some 200 share one; the configuration of clients
+//	             (HTTP client, retries, time limits)
 //	session.go   Session: credentials, and the budget of their account
 //	role.go      Role: which role an object names; the names and tags of its sessions
 //	assume.go    assumes a role, and leaves one that refuses alone for a while

@@ -1,9 +1,10 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package budget rations the HTTP attempts that are sent to AWS, retries included, account by account.
+// Package budget rations the HTTP attempts that are sent to AWS, retries included. Package accounts has a Budget for each account.
 //
-//	budget.go   Budget, and the classes of calls; Charge: what a call is charged to, as its context says
+//	budget.go   Budget: finds the bucket of a call, which is that of the first rule that fits; Charge: what a call is charged to, as its
+//	            context says, and the classes of calls
 //	rules.go    Rule: rate and burst for operations of a service; the defaults, and the parser of --aws-api-throttle
 //	bucket.go   a token bucket and its timer: hands out tokens, and takes back those that were not used
 //	order.go    which waiting call gets the next token
@@ -12,11 +13,12 @@
 //	pace.go     how fast a bucket fills: slower for a while after AWS has throttled
 //	metrics.go  metrics of buckets, and of how long calls wait
 //
-// An account's Budget has a few buckets, one for each rule. Each bucket serves deregistrations and registrations by deadline; no call of
-// another class makes a deregistration late. Next come lookups for users, with a fifth of the bucket at most; the health of pods that wait;
-// everything else of a pod's life; what makes load balancers; and last what no request depends on, such as changes of tags. Within a class
-// the tenants, which are the namespaces of bindings, take turns. A bucket never sends more than AWS's own of the same size lets in. When
-// AWS throttles all the same, because others use the account too, it slows down for a while.
+// A Budget has a bucket for each rule (of an account that is not the program's own, for those of ELBv2), and none for all its calls
+// together. Each bucket serves deregistrations and registrations by deadline; no call of another class makes a deregistration late. Next
+// come lookups for users, with a fifth of the bucket at most; the health of pods that wait; everything else of a pod's life; what makes
+// load balancers; and last what no request depends on, such as changes of tags. Within a class the tenants, which are the namespaces of
+// bindings, take turns. A bucket never sends more than AWS's own of the same size lets in. When AWS throttles all the same, because others
+// use the account too, it slows down for a while.
 //
 // Each bucket has a lock of its own, which is held for no call.
 //

@@ -28,8 +28,8 @@
 //
 // What comes out:
 //
-//	report.go         the report: chains of links, and which link is the cause
-//	text.go           prints it
+//	report.go         the report: chains of links, which link is the cause, and each endpoint with its target
+//	text.go           prints it; endpoints without a fault are only counted, unless all are asked for
 //
 // What is an endpoint, and which binding is left alone, the registrar's own code decides (Surveyor); what a gate
 // says is read from the pod's condition, where the registrar wrote it; so is what AWS says, unless AWS itself is asked.
