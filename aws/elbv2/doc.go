@@ -12,7 +12,7 @@
 //	reading.go  shares one health call among those who want the same group's and wait for a token together
 //	tags.go     reads a tag of a target group
 //	timings.go  how long load balancers take: to check a new target, to find it healthy, to stop sending requests to a deregistered one;
-//	            how long a target should serve on after that, which the webhook has pods do by default
+//	            how long a target should serve on after its deregistration: the sleep that the webhook gives pods by default
 //	zone.go     reads from AWS's refusals which Availability Zone it wants for an address
 //	errors.go   error codes of target groups and registrations
 //

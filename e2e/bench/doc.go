@@ -79,9 +79,9 @@
 // 50 x 10 pods, calls and time: the three pods of a wave become healthy within 5 s, the interval of health checks, and each lets one old
 // pod be deleted. One call per wave and direction would make 400 calls. Pods sleep for 10 s here, and the load balancer needs 4 of these: a
 // deregistration can wait for 4.5 s, less the part of a second that the API server cuts off the time of the deletion. So some waves need a
-// second call. The number of calls determines the time: 4 a second, after the burst. While a call was sent half a second before its
-// deadline, and not a whole one (budget.CallTime), four runs took 429 to 444 calls and 106 to 110 s. On a machine half as fast, in turn,
-// that took 454 and 455 calls, 110 and 112 s; now it takes 475 and 487, 114 and 117 s. There, in one run of two with either time, 25 and 12
+// second call. The number of calls determines the time: 4 a second, after the burst. While calls were sent half a second before their
+// deadlines, four runs took 429 to 444 calls and 106 to 110 s. Now they are sent a second before (budget.CallTime). On a machine half as
+// fast, two runs of each took 454 and 455 calls, 110 and 112 s before; 475 and 487 calls, 114 and 117 s now. In one run of each, 25 and 12
 // deregistrations came too late. To wait for a second target before each registration once a quarter of the tokens was spent, and not half
 // of them, took 8 registrations less, but 8 deregistrations came too late.
 //

@@ -34,7 +34,7 @@ func TestCrashLoopBacksOff(t *testing.T) {
 	}
 	a.wait("web-1", "restarted after it", func(p *corev1.Pod) bool { return containerStatus(p).RestartCount == 2 })
 	if n := times(k, "web-1", Started); n < 3 {
-		t.Errorf("its container has run %d times, want 3", n)
+		t.Errorf("its container has run %d times, want 3 or more", n)
 	}
 }
 

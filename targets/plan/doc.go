@@ -13,6 +13,6 @@
 //	firstcheck.go  when a target can be healthy at the earliest, and by when it should be, by the health check settings
 //	guarded.go     when to read while a node guard waits for its targets to drain
 //
-// Until when a pod that leaves serves is found in targets/endpoints/sleep.go: by the sleep before its containers end, which the webhook
-// adds by default (aws/elbv2/timings.go says how long). Which nodes are about to end is found in targets/endpoints/leaving.go.
+// Until when a pod that leaves serves is found in targets/endpoints/sleep.go: by its preStop sleep, which the webhook adds by default
+// (aws/elbv2/timings.go says how long). Which nodes are about to end is found in targets/endpoints/leaving.go.
 package plan

@@ -6,7 +6,7 @@
 //
 //	reading.go       Reading: what comes out, and in which order it is read; tags, faults, and warnings that need the member alone
 //	listening.go     its listeners, port by port: protocols, listener attributes, inbound CIDRs, SSL policy, mutual authentication,
-//	                 certificates that it names, which may not exist: AWS refuses those when they are set
+//	                 certificates that it names; AWS refuses those that do not exist
 //	certificates.go  certificates that it does not name: found by its hosts, or issued for it
 //	rules.go         its rules: hosts, paths, conditions, transforms; its default backend
 //	patterns.go      which values of conditions AWS takes, and how many
