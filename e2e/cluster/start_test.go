@@ -6,6 +6,7 @@ package cluster
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -81,20 +82,29 @@ func TestWriteKubeconfigKeepsTheUser(t *testing.T) {
 	}
 }
 
-func TestFreePortsAreDifferentAndOutOfTheWay(t *testing.T) {
-	ports, err := FreePorts(20)
+func TestFreePortsAreDifferentAndNobodyElses(t *testing.T) {
+	ports, err := FreePorts(blockSize) // more than a block has
 	if err != nil {
 		t.Fatal(err)
 	}
+	runtime.GC() // which would close a listener that nothing refers to
 	seen := map[int]bool{}
 	for _, port := range ports {
 		if seen[port] || port < firstPort || port >= lastPort {
 			t.Errorf("port %d is there twice or out of range", port)
 		}
 		seen[port] = true
+		claim := port - port%blockSize
+		if seen[claim] {
+			t.Errorf("port %d, by which a process claims its block, is given away", claim)
+		}
+		if listener, err := listen(claim); err == nil {
+			t.Errorf("port %d is given, and its block is not claimed: port %d is free", port, claim)
+			_ = listener.Close()
+		}
 	}
-	if len(ports) != 20 {
-		t.Errorf("got %d ports, want 20", len(ports))
+	if len(ports) != blockSize {
+		t.Errorf("got %d ports, want %d", len(ports), blockSize)
 	}
 }
 
