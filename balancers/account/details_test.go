@@ -6,6 +6,7 @@ package account
 import (
 	"cmp"
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -98,6 +99,41 @@ func TestAWebACLOfOneKindMayTakeTheOtherOff(t *testing.T) {
 		text := func(acl *string) string { return cmp.Or(ptr.Deref(acl, "unknown"), "none") }
 		if b := seen.LoadBalancers[0]; text(b.WebACL) != step.acl || text(b.ClassicACL) != step.classic {
 			t.Errorf("after %+v: web ACLs %s and %s, want %s and %s", step.change, text(b.WebACL), text(b.ClassicACL), step.acl, step.classic)
+		}
+	}
+}
+
+// What is noted of a listener's certificates is what AWS then has: a new default one replaces the former, the list for SNI stays.
+func TestCertificatesAreNoted(t *testing.T) {
+	c := newCloud()
+	v, _ := viewOf(c)
+	balancersOf(t, v, "g")
+	v.Note(id("g"), steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Tags: tagged("g")}}, apply.Made{ID: "arn"})
+	listener := stack.Ref{ID: "listener"}
+	is := func(protocol string, certificates ...string) stack.Listener {
+		return stack.Listener{Protocol: protocol, Certificates: certificates}
+	}
+	for _, step := range []struct {
+		change steps.Change
+		want   []string
+	}{
+		{steps.CreateListener{LoadBalancer: stack.Ref{ID: "arn"}, Listener: is("HTTPS", "a", "b")}, []string{"a"}},
+		{steps.AddCertificate{Listener: listener, Certificate: "a"}, []string{"a", "a"}},
+		{steps.AddCertificate{Listener: listener, Certificate: "b"}, []string{"a", "a", "b"}},
+		{steps.AddCertificate{Listener: listener, Certificate: "a"}, []string{"a", "a", "b"}},
+		{steps.ModifyListener{Listener: listener, To: is("HTTPS", "b", "a")}, []string{"b", "a", "b"}},
+		{steps.RemoveCertificate{Listener: listener, Certificate: "a"}, []string{"b", "b"}},
+		{steps.RemoveCertificate{Listener: listener, Certificate: "a"}, []string{"b", "b"}},
+		{steps.ModifyListener{Listener: listener, To: is("HTTP")}, nil},
+		{steps.ModifyListener{Listener: listener, To: is("HTTPS", "a")}, []string{"a"}},
+	} {
+		v.Note(id("g"), step.change, apply.Made{ID: listener.ID})
+		seen, err := v.Stack(t.Context(), id("g"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := seen.LoadBalancers[0].Listeners[0].Certificates; !slices.Equal(got, step.want) {
+			t.Errorf("after %T: certificates %q, want %q", step.change, got, step.want)
 		}
 	}
 }

@@ -119,8 +119,8 @@ func (n *noting) listener(change steps.Change) bool {
 			if c.To.MutualAuth != nil {
 				l.MutualAuth = copyOf(c.To.MutualAuth)
 			}
-			if !slices.Equal(l.Certificates[:min(1, len(l.Certificates))], c.To.Certificates[:min(1, len(c.To.Certificates))]) {
-				n.detailed = false // whether the former default one is in the list for SNI, too, only AWS knows
+			if l.Certificates = slices.Concat(c.To.Certificates[:min(1, len(c.To.Certificates))], l.SNI()); l.Protocol == "HTTP" {
+				l.Certificates = nil
 			}
 		})
 	case steps.SetListenerAttributes:
@@ -140,14 +140,14 @@ func (n *noting) certificate(change steps.Change) bool {
 	switch c := change.(type) {
 	case steps.AddCertificate:
 		n.eachListener(c.Listener, func(l *stack.Listener) {
-			if !slices.Contains(l.Certificates, c.Certificate) {
+			if !slices.Contains(l.SNI(), c.Certificate) {
 				l.Certificates = append(l.Certificates, c.Certificate)
 			}
 		})
 	case steps.RemoveCertificate:
 		n.eachListener(c.Listener, func(l *stack.Listener) {
-			if i := slices.Index(l.Certificates, c.Certificate); i > 0 { // the default one stays
-				l.Certificates = slices.Delete(l.Certificates, i, i+1)
+			if i := slices.Index(l.SNI(), c.Certificate); i >= 0 {
+				l.Certificates = slices.Delete(l.Certificates, i+1, i+2)
 			}
 		})
 	default:

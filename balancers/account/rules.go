@@ -36,8 +36,8 @@ func listener(l types.Listener) stack.Listener {
 func certificateList(certificates []types.Certificate) (out []string) {
 	for _, standard := range []bool{true, false} {
 		for _, c := range certificates {
-			if arn := aws.ToString(c.CertificateArn); aws.ToBool(c.IsDefault) == standard && !slices.Contains(out, arn) {
-				out = append(out, arn)
+			if aws.ToBool(c.IsDefault) == standard {
+				out = append(out, aws.ToString(c.CertificateArn))
 			}
 		}
 	}

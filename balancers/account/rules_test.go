@@ -112,12 +112,12 @@ func TestActionsThatCannotBeWrittenAreUnknown(t *testing.T) {
 	}
 }
 
-func TestDefaultCertificateIsFirstAndOnce(t *testing.T) {
+func TestDefaultCertificateIsFirstAndInTheListAgain(t *testing.T) {
 	certificate := func(arn string, standard bool) types.Certificate {
 		return types.Certificate{CertificateArn: aws.String(arn), IsDefault: aws.Bool(standard)}
 	}
 	got := certificateList([]types.Certificate{certificate("b", false), certificate("a", true), certificate("a", false)})
-	if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"a", "b", "a"}, got); diff != "" {
 		t.Errorf("certificates (-want +got):\n%s", diff)
 	}
 }

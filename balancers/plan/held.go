@@ -160,8 +160,8 @@ func (m *matcher) holdBack(wanted stack.Listener, seen *stack.Listener) stack.Li
 	if wanted.Protocol != "HTTPS" || seen.Protocol != "HTTPS" {
 		return wanted
 	}
-	all := slices.Clone(seen.Certificates)
-	for _, certificate := range wanted.Certificates {
+	var all []string
+	for _, certificate := range slices.Concat(seen.Certificates, wanted.Certificates) {
 		if !slices.Contains(all, certificate) {
 			all = append(all, certificate)
 		}

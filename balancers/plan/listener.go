@@ -238,11 +238,9 @@ func (s *listenerSteps) addCertificates(l *listener) {
 	if l.wanted.Protocol != "HTTPS" {
 		return
 	}
-	for i, certificate := range l.wanted.Certificates {
-		if l.seen == nil || !slices.Contains(l.seen.Certificates, certificate) {
-			if !slices.Contains(l.wanted.Certificates[:i], certificate) {
-				s.do("the listener does not have it", steps.AddCertificate{Listener: l.ref(), Certificate: certificate})
-			}
+	for _, certificate := range l.wanted.Certificates {
+		if l.seen == nil || !slices.Contains(l.seen.SNI(), certificate) {
+			s.do("the listener does not have it", steps.AddCertificate{Listener: l.ref(), Certificate: certificate})
 		}
 	}
 }
@@ -251,7 +249,7 @@ func (s *listenerSteps) removeCertificates(l *listener) {
 	if l.wanted.Protocol != "HTTPS" || l.seen.Protocol != "HTTPS" {
 		return
 	}
-	for _, certificate := range l.seen.Certificates {
+	for _, certificate := range l.seen.SNI() {
 		if !slices.Contains(l.wanted.Certificates, certificate) {
 			s.do("no member wants it", steps.RemoveCertificate{Listener: l.ref(), Certificate: certificate})
 		}

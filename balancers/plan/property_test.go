@@ -382,6 +382,9 @@ func outline(s, wanted stack.Stack) []string {
 		list = append(list, fmt.Sprint("balancer ", b.Scheme, b.AddressType, b.Subnets, b.Attributes, len(b.SecurityGroups), b.Tags))
 		for _, l := range b.Listeners {
 			certificates := slices.Sorted(slices.Values(l.Certificates))
+			if l.ARN != "" { // it is seen: its default one has to be in the list for SNI, too
+				certificates = slices.Sorted(slices.Values(l.SNI()))
+			}
 			list = append(list, fmt.Sprint("listener ", l.Port, l.Protocol, l.SSLPolicy, first(l.Certificates), certificates, l.Tags, actions.Key(l.Default, part)))
 			for i, r := range l.Rules {
 				at, tags := max(int(r.Priority), 1), r.Tags

@@ -485,8 +485,7 @@ func (w *world) applyListener(change steps.Change) error {
 			l.MutualAuth = c.To.MutualAuth
 		}
 		if first := first(c.To.Certificates); first != "" {
-			rest := slices.DeleteFunc(slices.Clone(l.Certificates), func(s string) bool { return s == first })
-			l.Certificates = append([]string{first}, rest...)
+			l.Certificates = append([]string{first}, l.SNI()...)
 		} else {
 			l.Certificates = nil
 		}
@@ -498,15 +497,16 @@ func (w *world) applyListener(change steps.Change) error {
 		if l.Protocol != "HTTPS" {
 			return fmt.Errorf("a certificate for %s", l.Protocol)
 		}
-		if !slices.Contains(l.Certificates, c.Certificate) {
+		if !slices.Contains(l.SNI(), c.Certificate) {
 			l.Certificates = append(slices.Clone(l.Certificates), c.Certificate)
 		}
 	case steps.RemoveCertificate:
 		_, l := w.listener(c.Listener)
-		if first(l.Certificates) == c.Certificate {
+		if i := slices.Index(l.SNI(), c.Certificate); i >= 0 {
+			l.Certificates = slices.Delete(slices.Clone(l.Certificates), i+1, i+2)
+		} else if first(l.Certificates) == c.Certificate {
 			return fmt.Errorf("the default certificate")
 		}
-		l.Certificates = slices.DeleteFunc(slices.Clone(l.Certificates), func(s string) bool { return s == c.Certificate })
 	case steps.DeleteListener:
 		if b, l := w.listener(c.Listener); l != nil {
 			if w.isTarget(b.ARN, l.Port) {

@@ -14,7 +14,8 @@ type Listener struct {
 	SSLPolicy string // of HTTPS
 	// MutualAuth says whether clients show a certificate; of one that is wanted nil leaves what there is.
 	MutualAuth *MutualAuth
-	// Certificates of HTTPS, by ARN: the first is the default. That one is not repeated when it stands in the list for SNI, too.
+	// Certificates of HTTPS, by ARN: the default one, then the list for SNI. The default one is to be in that list, too: of a listener
+	// that is wanted it stands here once, of one that is seen a second time if it is in the list.
 	Certificates []string
 	// Owners are the names of the members that want a certificate, the first one of each, by ARN; of a listener that is wanted.
 	Owners map[string]string
@@ -25,6 +26,9 @@ type Listener struct {
 	Tags       map[string]string
 	Rules      []Rule // in the order in which they are tried, without the default
 }
+
+// SNI is the list for SNI of a listener that is seen.
+func (l *Listener) SNI() []string { return l.Certificates[min(1, len(l.Certificates)):] }
 
 // MutualAuth says whether clients of an HTTPS listener show a certificate.
 type MutualAuth struct {
