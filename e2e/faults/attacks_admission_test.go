@@ -46,9 +46,10 @@ func TestBindingOfManyInvalidExpressionsIsRefusedAtOnce(t *testing.T) {
 	if err := bed.Client.Create(t.Context(), binding, client.DryRunAll); !apierrors.IsInvalid(err) {
 		t.Fatalf("got %v, want it refused as invalid", err)
 	}
-	status, took := review(t, "/validate-elbv2-k8s-aws-v1beta1-targetgroupbinding", `"object":`+string(written))
+	status, err := review(insecure, "/validate-elbv2-k8s-aws-v1beta1-targetgroupbinding", `"object":`+string(written))
+	suite.Must(t, err)
 	used := processorSeconds(t) - before
-	t.Logf("%.2f s of processor time, the validating webhook answered after %s", used, took)
+	t.Logf("%.2f s of processor time", used)
 	if status != http.StatusOK || used > 2 {
 		t.Errorf("status %d, and both webhooks took %.1f s of processor time, want at most 2", status, used)
 	}
