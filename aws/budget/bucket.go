@@ -186,12 +186,12 @@ func (b *bucket) tick() {
 	b.grant()
 }
 
-// short reports whether less than half of the tokens are left.
+// short reports whether less than half of the tokens are left, or registrations are late.
 func (b *bucket) short() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refill()
-	return b.tokens < float64(b.rule.Burst)/2
+	return !b.plenty() || b.lines[ClassRegister].late.len() > 0
 }
 
 func (b *bucket) level() Level {

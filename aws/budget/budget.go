@@ -118,7 +118,7 @@ func (b *Budget) bucketFor(service, operation string) *bucket {
 	return nil
 }
 
-// Short reports whether less than half of the operation's tokens are left.
+// Short reports whether less than half of the operation's tokens are left, or registrations that need them are late.
 func (b *Budget) Short(service, operation string) bool {
 	bucket := b.bucketFor(service, operation)
 	return bucket != nil && bucket.short()

@@ -115,6 +115,28 @@ func TestBudgetServesLowerClassesInTurn(t *testing.T) {
 	})
 }
 
+// While a registration is late, and leaves tokens to deregistrations, these are not plenty.
+func TestTokensAreShortWhileRegistrationsAreLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := New("", []Rule{{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}}, clock.RealClock{})
+		for range 20 {
+			if err := spend(t.Context(), budget, "RegisterTargets"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		late := WithCharge(t.Context(), Charge{Budget: budget, Class: ClassRegister, Deadline: time.Now()})
+		go func() { _ = spend(late, budget, "RegisterTargets") }()
+		time.Sleep(2900 * time.Millisecond)
+		if tokens := budget.Levels()[0].Tokens; tokens < 11 || !budget.Short(ELBv2, "RegisterTargets") {
+			t.Errorf("%.1f tokens, short: %t; want more than half, and short", tokens, budget.Short(ELBv2, "RegisterTargets"))
+		}
+		time.Sleep(2 * time.Second)
+		if budget.Short(ELBv2, "RegisterTargets") {
+			t.Error("tokens are short, and no registration waits")
+		}
+	})
+}
+
 // Rule 9: few tokens are not spent on one target each.
 func TestBudgetCoalescesWhenTokensAreShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
