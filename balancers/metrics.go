@@ -101,7 +101,7 @@ func (p *pass) measureBalancer(name string, balancer *stack.LoadBalancer) {
 	rules, certificates, groups := 0, 0, 0
 	var first time.Time
 	for _, l := range balancer.Listeners {
-		rules, certificates = rules+len(l.Rules), certificates+max(0, len(l.Certificates)-1)
+		rules, certificates = rules+len(l.Rules), certificates+len(l.Additional())
 		for _, arn := range l.Certificates {
 			if at := p.expiries[arn]; !at.IsZero() && (first.IsZero() || at.Before(first)) {
 				first = at

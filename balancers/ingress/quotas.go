@@ -190,7 +190,7 @@ func (d checker) seenCertificateKeys() map[string]bool {
 		return keys
 	}
 	for _, l := range d.balancer.Listeners {
-		for _, arn := range l.Certificates[min(1, len(l.Certificates)):] {
+		for _, arn := range l.Additional() {
 			keys[fmt.Sprintf("%d %s", l.Port, arn)] = d.mayBeHeld()
 		}
 	}

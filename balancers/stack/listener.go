@@ -3,7 +3,10 @@
 
 package stack
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // Listener takes in what clients send to one port.
 type Listener struct {
@@ -29,6 +32,11 @@ type Listener struct {
 
 // SNI is the list for SNI of a listener that is seen.
 func (l *Listener) SNI() []string { return l.Certificates[min(1, len(l.Certificates)):] }
+
+// Additional are the certificates of a listener without the default one, as AWS's quota counts them.
+func (l *Listener) Additional() []string {
+	return slices.DeleteFunc(slices.Clone(l.SNI()), func(arn string) bool { return arn == l.Certificates[0] })
+}
 
 // MutualAuth says whether clients of an HTTPS listener show a certificate.
 type MutualAuth struct {
