@@ -144,7 +144,7 @@ func (b *bucket) pause() time.Duration {
 			first = pause
 		}
 	}
-	if b.queues[ClassAdmission].len() > 0 {
+	if b.queues[ClassAdmission].len() > 0 && b.admission < 1 {
 		sooner(b.pace.until((1 - b.admission) / admissionShare))
 	}
 	leave := &b.lines[ClassDeregister]

@@ -7,9 +7,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -358,4 +360,37 @@ func TestAbandonedCallsKeepNothingFromOthers(t *testing.T) {
 			t.Errorf("the other call waited %s", waited)
 		}
 	})
+}
+
+// How far the bucket has filled by then is rounded: next to nothing may be missing to a token.
+func TestNoCallWaitsForeverForNextToNothing(t *testing.T) {
+	tests := map[string]struct {
+		tokens, admission float64
+		classes           []Class
+	}{
+		"of a token":                        {tokens: math.Nextafter(1, 0), classes: []Class{ClassDeregister}},
+		"of what a late registration needs": {tokens: math.Nextafter(13, 0), classes: []Class{ClassRegister}},
+		"of a lookup's share":               {tokens: 20, admission: math.Nextafter(1, 0), classes: []Class{ClassAdmission}},
+		"while a lookup could go":           {tokens: 9, admission: 4, classes: []Class{ClassRegister, ClassAdmission}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBucket(Rule{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}, clock.RealClock{})
+				b.tokens, b.admission = tc.tokens, tc.admission
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				var calls sync.WaitGroup
+				for _, class := range tc.classes {
+					calls.Go(func() {
+						if _, err := b.wait(ctx, class.Now(), ""); err != nil {
+							t.Errorf("%s: %s", class, err)
+						}
+					})
+					synctest.Wait()
+				}
+				calls.Wait()
+			})
+		})
+	}
 }

@@ -64,7 +64,7 @@ func (p *pace) advance(passed time.Duration) (tokens float64) {
 	return (before + p.rate) / 2 * t
 }
 
-// until is how long that many tokens take to come in.
+// until is how long that many tokens take to come in, which are more than none: never 0, however little is missing.
 func (p *pace) until(tokens float64) time.Duration {
 	seconds, risen := p.rising()
 	if tokens >= risen {
@@ -72,7 +72,7 @@ func (p *pace) until(tokens float64) time.Duration {
 	} else { // tokens = rate*seconds + growth/2*seconds², solved for seconds
 		seconds = 2 * tokens / (p.rate + math.Sqrt(p.rate*p.rate+2*p.growth()*tokens))
 	}
-	return time.Duration(seconds * float64(time.Second))
+	return time.Duration(math.Ceil(seconds * float64(time.Second)))
 }
 
 // sure is how many tokens will come in by then for sure: while AWS accepts nothing, nobody knows when the rate will grow.
