@@ -118,9 +118,9 @@ func (p *Plane) listen(port int) (net.Listener, error) {
 	return config.Listen(p.ctx, "tcp", net.JoinHostPort(p.opts.Host, "0"))
 }
 
-// pick takes a group's next target in turn and where to dial it.
-func (d *door) pick(group string) (target state.Target, address string, err error) {
-	routes := d.plane.machine.Route(group)
+// pick takes the next target in turn of one of the rule's groups, and where to dial it.
+func (d *door) pick(rule state.Decision, group string) (target state.Target, address string, err error) {
+	routes := rule.Routes[group]
 	if len(routes) == 0 {
 		return state.Target{}, "", errNoTarget
 	}

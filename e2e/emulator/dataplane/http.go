@@ -122,9 +122,9 @@ func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // forward sends one request to one target of one of the rule's groups.
-func (d *httpDoor) forward(answer *answer, r *http.Request, start time.Time, rule state.ListenerRule) {
-	group := d.choose(rule)
-	target, address, err := d.pick(group)
+func (d *httpDoor) forward(answer *answer, r *http.Request, start time.Time, rule state.Decision) {
+	group := d.choose(rule.ListenerRule)
+	target, address, err := d.pick(rule, group)
 	defer func() {
 		d.record(Request{Start: start, Rule: rule.ARN, Group: group, Target: target.Key, Status: answer.status}, err)
 	}()
@@ -140,7 +140,7 @@ func (d *httpDoor) forward(answer *answer, r *http.Request, start time.Time, rul
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(&url.URL{Scheme: d.scheme(group), Host: address})
 			p.Out.Host = rule.Apply(state.HostRewrite, r.Host)
-			rewriteURL(p.Out, rule)
+			rewriteURL(p.Out, rule.ListenerRule)
 			p.SetXForwarded()
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, failed error) {

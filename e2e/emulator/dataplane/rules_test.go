@@ -4,6 +4,7 @@
 package dataplane
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -11,6 +12,8 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -193,6 +196,48 @@ func TestTwoChangesAreInOneBatch(t *testing.T) {
 		}
 		return body == "two"
 	})
+}
+
+// A rule and the routes of its groups are of one moment: a group that a rule no longer sends to loses its routes.
+func TestNoRequestIsLostWhileARuleChanges(t *testing.T) {
+	a := newAPI(t, state.Delays{}, "one", "two")
+	groups := []string{a.groups["one"], a.groups["two"]}
+	asked := a.rule(1, "/", state.ForwardTo(groups[0]))
+	kept := a.rule(2, "/kept", state.ForwardTo(groups[1]))
+	healthy := func(group string) { a.eventually(group, func() bool { return len(a.machine.Route(group)) == 1 }) }
+	healthy(groups[0])
+	address := "http://" + a.door() + "/"
+	ctx, stop := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	for range 16 {
+		clients.Go(func() {
+			for ctx.Err() == nil {
+				resp, err := http.Get(address)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _ = resp.Body.Close(); resp.StatusCode != http.StatusOK {
+					t.Errorf("status %d", resp.StatusCode)
+				}
+			}
+		})
+	}
+	for range 100 {
+		healthy(groups[1])
+		a.forward(asked, groups[1])
+		a.forward(kept, groups[0])
+		slices.Reverse(groups)
+	}
+	stop()
+	clients.Wait()
+}
+
+func (a *api) forward(rule state.ListenerRule, group string) {
+	a.t.Helper()
+	if _, err := a.machine.ModifyRule(rule.ARN, state.ListenerRule{Action: state.ForwardTo(group)}, false); err != nil {
+		a.t.Fatal(err)
+	}
 }
 
 func TestLoadBalancerTakesNothingInBeforeItIsActive(t *testing.T) {

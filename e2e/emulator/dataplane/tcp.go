@@ -38,8 +38,8 @@ func (d *door) accept(ctx context.Context, socket net.Listener) {
 func (d *door) pass(ctx context.Context, client *net.TCPConn) {
 	start := d.plane.now()
 	rule, _ := d.plane.machine.Decide(d.listener.ARN, state.HTTPRequest{}) // the default one
-	group := d.choose(rule)
-	target, address, err := d.pick(group)
+	group := d.choose(rule.ListenerRule)
+	target, address, err := d.pick(rule, group)
 	if err == nil {
 		err = d.join(ctx, client, group, target, address)
 	} else {

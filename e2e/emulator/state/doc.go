@@ -21,7 +21,7 @@
 // picture of the targets that the call named. The journal never lags.
 //
 // The data plane drives the machine: Advance applies what has become due, hands out the health checks to make now and
-// says when to come back; Report says how a check went; Route says who gets traffic. Any other call applies what is due
+// says when to come back; Report says how a check went; Decide says who gets a request. Any other call applies what is due
 // first, so a reader never sees the past, whoever drives. Times in the journal are those of the moment itself.
 //
 // A load balancer that an API call asks for is provisioned for some minutes (Delays.Provisioning) before it takes anything in. Its

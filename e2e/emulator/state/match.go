@@ -103,19 +103,36 @@ func (r ListenerRule) matches(q HTTPRequest) bool {
 	return !slices.ContainsFunc(r.Conditions, func(c Condition) bool { return !c.holds(q) })
 }
 
+// Decision is the rule in force that a listener follows for a request.
+type Decision struct {
+	ListenerRule
+	// Routes are what Route returned at that moment, by target group of the rule.
+	Routes map[string][]Target
+}
+
 // Decide finds the rule in force that a listener follows for a request: the first that matches, or its default rule. An unknown listener is
-// false.
-func (m *Machine) Decide(listenerARN string, q HTTPRequest) (ListenerRule, bool) {
+// false. When the rule changes, its groups may lose their routes, but not for this request.
+func (m *Machine) Decide(listenerARN string, q HTTPRequest) (Decision, bool) {
 	m.enter()
 	defer m.leave()
 	l := m.listener(listenerARN)
 	if l == nil {
-		return ListenerRule{}, false
+		return Decision{}, false
 	}
 	for _, r := range l.force {
 		if r.matches(q) {
-			return r, true
+			return Decision{r, m.routesOf(r)}, true
 		}
 	}
-	return ListenerRule{}, false // not reached: the default rule is the last
+	return Decision{}, false // not reached: the default rule is the last
+}
+
+func (m *Machine) routesOf(r ListenerRule) map[string][]Target {
+	routes := map[string][]Target{}
+	for _, arn := range r.Action.groups() {
+		if g, ok := m.groups[arn]; ok {
+			routes[arn] = g.routes
+		}
+	}
+	return routes
 }
