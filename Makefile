@@ -52,7 +52,7 @@ help: ## Print this.
 
 .PHONY: demo
 demo: demo-takes .bin/targetgate .bin/control-plane ## Roll a Deployment with and without targetgate on this machine, side by side.
-	@go run ./e2e/demo -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate
+	@go run -ldflags=-w ./e2e/demo -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate
 
 # How long it takes is said before anything is compiled.
 .PHONY: demo-takes test-takes
@@ -175,7 +175,7 @@ endif
 # Programs. Go decides which of our own to rebuild; the others change only with their go.mod.
 
 .PHONY: FORCE
-version = -ldflags "-X main.version=$(shell git describe --always --dirty 2>/dev/null || echo unknown)"
+version = -ldflags "-w -X main.version=$(shell git describe --always --dirty 2>/dev/null || echo unknown)"
 
 .bin/targetgate: FORCE
 	@.tools/build $@ . 4 $(version) ./cmd/targetgate
