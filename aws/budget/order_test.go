@@ -362,7 +362,7 @@ func TestAbandonedCallsKeepNothingFromOthers(t *testing.T) {
 	})
 }
 
-// How far the bucket has filled by then is rounded: next to nothing may be missing to a token.
+// Tokens are floating point numbers: after a pause, next to nothing may be missing.
 func TestNoCallWaitsForeverForNextToNothing(t *testing.T) {
 	tests := map[string]struct {
 		tokens, admission float64

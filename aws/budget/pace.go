@@ -64,7 +64,7 @@ func (p *pace) advance(passed time.Duration) (tokens float64) {
 	return (before + p.rate) / 2 * t
 }
 
-// until is how long that many tokens take to come in, which are more than none: never 0, however little is missing.
+// until is how long so many tokens take to come in. For any number above 0 that is at least a nanosecond: a pause of 0 sets no timer.
 func (p *pace) until(tokens float64) time.Duration {
 	seconds, risen := p.rising()
 	if tokens >= risen {
