@@ -35,8 +35,8 @@ func TestGuardKeepsANodeUntilItsTargetHasDrained(t *testing.T) {
 	suite.Must(t, bed.LaunchInstances(t.Context()))
 	guards := bed.GuardNodes(t, 2*time.Minute)
 	app := suite.NewInstanceApp("guarded")
-	app.PreStopSeconds = 100      // 10 s here: on a busy machine, nodes learn late that a pod leaves, which is not scaled
-	app.DeregistrationDelay = 250 // a tenth of it on the bed, which targetgate does not know
+	app.PreStopSeconds = 50       // 5 s here: on a busy machine, nodes learn late that a pod leaves, which is not scaled
+	app.DeregistrationDelay = 150 // a tenth of it on the bed, which targetgate does not know
 	bed.Deploy(t, app)
 	bed.AwaitRolled(t, app)
 	nodes := []string{"node-1", "node-2", "node-3", doomed}
