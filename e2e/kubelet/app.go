@@ -28,6 +28,7 @@ type behaviour struct {
 	health       int
 	status       int
 	latency      time.Duration
+	keepAlive    bool
 	crashAfter   *time.Duration
 	exitAfter    *time.Duration
 	onSigterm    string
@@ -35,7 +36,7 @@ type behaviour struct {
 
 // parseBehaviour reads the env variables that steer the app; others are left alone. The error names the first bad one.
 func parseBehaviour(env []corev1.EnvVar) (behaviour, error) {
-	b := behaviour{ready: true, health: http.StatusOK, status: http.StatusOK, onSigterm: sigtermGraceful}
+	b := behaviour{ready: true, health: http.StatusOK, status: http.StatusOK, keepAlive: true, onSigterm: sigtermGraceful}
 	for _, v := range env {
 		if v.Value == "" {
 			continue
@@ -61,6 +62,8 @@ func (b *behaviour) set(name, value string) (err error) {
 		b.status, err = parseStatus(value)
 	case "LATENCY":
 		b.latency, err = time.ParseDuration(value)
+	case "KEEP_ALIVE":
+		b.keepAlive, err = strconv.ParseBool(value)
 	case "CRASH_AFTER":
 		b.crashAfter, err = parseOptional(value)
 	case "EXIT_AFTER":

@@ -39,6 +39,7 @@
 //	HEALTH_STATUS   status code of /healthz (200)
 //	STATUS          status code of every other path (200)
 //	LATENCY         service time of each request on those other paths
+//	KEEP_ALIVE      false: each connection ends after an answer on those other paths
 //	CRASH_AFTER     the process ends with exit code 1 this long after its start
 //	EXIT_AFTER      the process ends with exit code 0 this long after its start (jobs: 0s)
 //	ON_SIGTERM      graceful (default): the listener closes at once, requests in flight finish, then exit code 0

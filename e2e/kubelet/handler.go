@@ -44,6 +44,9 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, set behaviour) {
 		// The process was cut or the client left: there must be no answer, not even an empty one.
 		panic(http.ErrAbortHandler)
 	}
+	if !set.keepAlive {
+		w.Header().Set("Connection", "close")
+	}
 	w.WriteHeader(set.status)
 	// A client that has left is no concern of the app.
 	_, _ = fmt.Fprintf(w, "%s %s\n", h.pod, set.version)

@@ -46,6 +46,23 @@ func TestPodRunsAndAnswers(t *testing.T) {
 	}
 }
 
+func TestConnectionsEndWhereTheAppSaysSo(t *testing.T) {
+	_, a := startTest(t)
+	for name, env := range map[string]string{"kept": "", "ended": "false"} {
+		a.create(newPod(name, withEnv("KEEP_ALIVE", env)))
+		p := a.wait(name, "ready", isReady)
+		answers(t, p, "/", "200")
+		response, err := http.Get(urlOf(p, "/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if want := name == "ended"; response.Close != want {
+			t.Errorf("%s: the answer ends its connection: %v, want %v", name, response.Close, want)
+		}
+	}
+}
+
 func TestGateDecidesReady(t *testing.T) {
 	k, a := startTest(t)
 	a.create(newPod("web-1", withGate))

@@ -121,13 +121,13 @@ func TestStreakKeepsToThresholds(t *testing.T) {
 }
 
 func TestEnvIsRead(t *testing.T) {
-	pod := newPod("web-1", withEnv("VERSION", "v1", "LATENCY", "2ms", "CRASH_AFTER", "1m", "OTHER", "x", "STATUS", ""))
+	pod := newPod("web-1", withEnv("VERSION", "v1", "LATENCY", "2ms", "CRASH_AFTER", "1m", "OTHER", "x", "STATUS", "", "KEEP_ALIVE", "false"))
 	got, err := parseBehaviour(pod.Spec.Containers[0].Env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprint("v1", 2*time.Millisecond, time.Minute, 200)
-	if text := fmt.Sprint(got.version, got.latency, *got.crashAfter, got.status); text != want {
+	want := fmt.Sprint("v1", 2*time.Millisecond, time.Minute, 200, false)
+	if text := fmt.Sprint(got.version, got.latency, *got.crashAfter, got.status, got.keepAlive); text != want {
 		t.Errorf("got %s, want %s", text, want)
 	}
 }

@@ -61,7 +61,7 @@ func (bed *Bed) postMortem(app *testbed.App) string {
 		if request.Group != app.TargetGroup || request.Status < 500 || request.Target.ID == "" {
 			continue
 		}
-		text := fmt.Sprintf("; the first one at %s at %s, whose pod:", request.Target, request.Start.UTC())
+		text := fmt.Sprintf("; the first one at %s at %s (%s), whose pod:", request.Target, request.Start.UTC(), request.Err)
 		for _, m := range bed.Kubelet.Moments() {
 			if m.Namespace == app.Name && m.IP == request.Target.ID {
 				text += fmt.Sprintf("\n%s %s", m.At.UTC(), m.Event)
