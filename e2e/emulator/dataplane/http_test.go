@@ -156,13 +156,15 @@ func TestForwardGoesOnAfterDeregistration(t *testing.T) {
 	b.waitHealth(two, state.Healthy)
 	left := time.Now()
 	b.deregister(two)
+	var routed time.Duration
 	b.eventually("end of traffic", func() bool {
 		b.get()
+		routed = time.Since(left)
 		return len(b.machine.Route(b.group)) == 1
 	})
-	after := b.plane.Traffic(b.group)[two.Key].Last.Sub(left)
-	if after < 100*time.Millisecond || after > 400*time.Millisecond {
-		t.Errorf("requests went on for %v, want about 12 to 20 s scaled", after)
+	last := b.plane.Traffic(b.group)[two.Key].Last.Sub(left)
+	if routed < 100*time.Millisecond || last <= 0 || last > 400*time.Millisecond {
+		t.Errorf("the target was routed to for %v, the last request came after %v, want about 12 to 20 s scaled", routed, last)
 	}
 }
 
