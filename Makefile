@@ -131,6 +131,9 @@ presubmit: verify vet lint test ## Run everything that a change must pass: verif
 .PHONY: test
 test: test-takes test-unit test-e2e ## Run unit tests, then end-to-end tests; with the race detector in targetgate if there is a C compiler.
 
+# Compilers and tests collect garbage seldom. targetgate, which the end-to-end tests start, does so as everywhere.
+test-unit test-e2e: export GOGC := 400
+
 .PHONY: test-unit
 test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random order.
 	$(call timed,unit tests (some 4 min),$(with_race) go test -p 4 $(test_flags) $(race_flags) $(race_cpu) -shuffle=on -timeout 20m $(unit_longest) ./...)

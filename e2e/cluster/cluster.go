@@ -110,7 +110,7 @@ func (c *Cluster) launch(components ...string) error {
 			continue
 		}
 		p, err := c.launcher.Start(process.Command{
-			Name: name, Binary: c.binary, Args: append(c.args(name), c.extra[name]...), Dir: c.dir, LogPath: c.logPath(name),
+			Name: name, Binary: c.binary, Args: append(c.args(name), c.extra[name]...), Env: environment, Dir: c.dir, LogPath: c.logPath(name),
 		})
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ const patience = 90 * time.Second
 // nextLook is how long to wait until the next look at something that has been awaited for so long: as the packages share the machine, looks
 // are rarer the longer it takes.
 func nextLook(waited time.Duration) time.Duration {
-	return min(max(waited/10, 20*time.Millisecond), 100*time.Millisecond)
+	return min(max(waited/10, 20*time.Millisecond), 200*time.Millisecond)
 }
 
 // Eventually polls until check returns nil.

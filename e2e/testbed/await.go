@@ -15,16 +15,18 @@ type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
 
-const pollInterval = 50 * time.Millisecond
+// nextLook is how long to wait until the next look at something that has been awaited for so long. Looks get rarer, as each is a request:
+// thirty rollouts at a time would otherwise have 600 a second.
+func nextLook(waited time.Duration) time.Duration {
+	return min(max(waited/10, 50*time.Millisecond), 250*time.Millisecond)
+}
 
 // await polls until check succeeds. The error holds what check said last, before it ran out of time.
 func await(ctx context.Context, what string, timeout time.Duration, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
 	var last error
-	for {
+	for begun := time.Now(); ; {
 		err := check(ctx)
 		if err == nil {
 			return nil
@@ -38,7 +40,7 @@ func await(ctx context.Context, what string, timeout time.Duration, check func(c
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("waiting %s for %s: %w", timeout, what, last)
-		case <-ticker.C:
+		case <-time.After(nextLook(time.Since(begun))):
 		}
 	}
 }
