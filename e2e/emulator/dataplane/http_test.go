@@ -157,14 +157,23 @@ func TestForwardGoesOnAfterDeregistration(t *testing.T) {
 	left := time.Now()
 	b.deregister(two)
 	var routed time.Duration
+	asked := 0 // while it was routed to
 	b.eventually("end of traffic", func() bool {
 		b.get()
 		routed = time.Since(left)
-		return len(b.machine.Route(b.group)) == 1
+		if len(b.machine.Route(b.group)) == 1 {
+			return true
+		}
+		asked++
+		return false
 	})
-	last := b.plane.Traffic(b.group)[two.Key].Last.Sub(left)
-	if routed < 100*time.Millisecond || last <= 0 || last > 400*time.Millisecond {
+	traffic := b.plane.Traffic(b.group)[two.Key]
+	last := traffic.Last.Sub(left)
+	if routed < 100*time.Millisecond || last > 400*time.Millisecond {
 		t.Errorf("the target was routed to for %v, the last request came after %v, want about 12 to 20 s scaled", routed, last)
+	}
+	if traffic.Requests < asked/2 {
+		t.Errorf("%d of %d requests went to the target while it was routed to, want half", traffic.Requests, asked)
 	}
 }
 
