@@ -131,7 +131,7 @@ presubmit: verify vet lint test ## Run everything that a change must pass: verif
 .PHONY: test
 test: test-takes test-unit test-e2e ## Run unit tests, then end-to-end tests; with the race detector in targetgate if there is a C compiler.
 
-# Compilers and tests collect garbage seldom. targetgate, which the end-to-end tests start, does so as everywhere.
+# Compilers and tests collect garbage less often. The targetgate that the end-to-end tests start has Go's default.
 test-unit test-e2e: export GOGC := 400
 
 .PHONY: test-unit

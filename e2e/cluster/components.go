@@ -66,7 +66,7 @@ func (l layout) args(component string) []string {
 }
 
 // etcdArgs: there is one member. Nobody connects to its peer port, whichever that is, and it always wins its election,
-// so it need not wait the usual second for another candidate; it wakes at each heartbeat. It does not wait for the disk either.
+// so it need not wait the usual second for another candidate. Each heartbeat wakes it. It does not wait for the disk either.
 func (l layout) etcdArgs() []string {
 	return []string{
 		"--data-dir=" + l.path("etcd"),

@@ -6,21 +6,17 @@ package suite
 import (
 	"testing"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/testbed"
 )
 
 // patience is how long a test waits for what should come within seconds, on a busy machine with the race detector.
 const patience = 90 * time.Second
 
-// nextLook is how long to wait until the next look at something that has been awaited for so long: as the packages share the machine, looks
-// are rarer the longer it takes.
-func nextLook(waited time.Duration) time.Duration {
-	return min(max(waited/10, 20*time.Millisecond), 200*time.Millisecond)
-}
-
 // Eventually polls until check returns nil.
 func Eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
-	for begun := time.Now(); ; time.Sleep(nextLook(time.Since(begun))) {
+	for begun := time.Now(); ; time.Sleep(testbed.NextLook(time.Since(begun))) {
 		err := check()
 		if err == nil {
 			return

@@ -15,10 +15,10 @@ type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
 
-// nextLook is how long to wait until the next look at something that has been awaited for so long. Looks get rarer, as each is a request:
-// thirty rollouts at a time would otherwise have 600 a second.
-func nextLook(waited time.Duration) time.Duration {
-	return min(max(waited/10, 50*time.Millisecond), 250*time.Millisecond)
+// NextLook is how long to wait until the next look at something that has been awaited for so long. Looks get rarer the longer it takes, as
+// tests share the machine and each look is a request: at 50 ms, thirty rollouts at a time had 600 a second.
+func NextLook(waited time.Duration) time.Duration {
+	return min(max(waited/10, 20*time.Millisecond), 200*time.Millisecond)
 }
 
 // await polls until check succeeds. The error holds what check said last, before it ran out of time.
@@ -40,7 +40,7 @@ func await(ctx context.Context, what string, timeout time.Duration, check func(c
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("waiting %s for %s: %w", timeout, what, last)
-		case <-time.After(nextLook(time.Since(begun))):
+		case <-time.After(NextLook(time.Since(begun))):
 		}
 	}
 }
