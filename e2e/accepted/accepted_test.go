@@ -27,7 +27,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 )
 
 // newMember is one without quirks, in a namespace of its name.
@@ -78,7 +78,7 @@ func (m *member) add(q quirk) {
 // inputOf is what the group of the members is built of.
 func inputOf(c *cloud, members []*member) input.Input {
 	in := input.Input{
-		Group: membership.Group{Name: "edge"}, Options: input.DefaultOptions(cluster, state.DefaultVPCID), AWS: c.facts(),
+		Group: membership.Group{Name: "edge"}, Options: input.DefaultOptions(cluster, ec2.DefaultVPCID), AWS: c.facts(),
 		Services: map[types.NamespacedName]*corev1.Service{},
 		Secrets:  map[types.NamespacedName]input.Secret{},
 	}

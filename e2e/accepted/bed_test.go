@@ -36,14 +36,18 @@ import (
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
+	emulated "github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/waf"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // cloud is an account without load balancers, with all that the SDK's calls need.
 type cloud struct {
-	machine    *state.Machine
+	aws        *emulated.Cloud
 	view       *account.View
 	applier    *apply.Applier
 	reader     func() *account.View // one that knows nothing yet
@@ -72,19 +76,21 @@ func newCloud(t testing.TB) *cloud {
 	t.Helper()
 	quotas := state.DefaultQuotas()
 	quotas.WildcardsPerRule = 6 // the user guide says 5, its page of quotas 6: no fault before it is sure
-	c := &cloud{machine: state.New(state.Options{Delays: &state.Delays{}, EC2Lag: &state.Range{}, Quotas: &quotas})}
-	c.machine.PutCertificate(certificate)
-	c.machine.PutCertificate(another)
-	c.webACL = c.machine.AddWebACL("", "acl", state.ScopeRegional).ARN
-	c.classicACL = c.machine.AddClassicWebACL("", "acl").ID
-	c.trustStore = c.machine.AddTrustStore("partners", x509.NewCertPool()).ARN
-	c.machine.PutPool("ipam-pool-1")
+	c := &cloud{aws: emulated.New(emulated.Options{
+		EC2: ec2.Options{Lag: &region.Range{}}, ELB: state.Options{Delays: &state.Delays{}, Quotas: &quotas},
+	})}
+	c.aws.ELB.PutCertificate(certificate)
+	c.aws.ELB.PutCertificate(another)
+	c.webACL = c.aws.WAF.Add("", "acl", waf.ScopeRegional).ARN
+	c.classicACL = c.aws.WAF.AddClassic("", "acl").ID
+	c.trustStore = c.aws.ELB.AddTrustStore("partners", x509.NewCertPool()).ARN
+	c.aws.ELB.PutPool("ipam-pool-1")
 	for _, id := range []string{"eipalloc-0a", "eipalloc-0b"} {
-		c.machine.PutAllocation(state.Allocation{ID: id})
+		c.aws.ELB.PutAllocation(state.Allocation{ID: id})
 	}
-	c.machine.SetShieldSubscription("", true)
-	group, err := c.machine.CreateSecurityGroup("", state.SecurityGroupSpec{Name: "given", Description: "given"})
-	if err := errors.Join(err, c.machine.PutPrefixList(state.PrefixList{ID: "pl-0123456789abcdef0", MaxEntries: 1})); err != nil {
+	c.aws.Shield.Subscribe("", true)
+	group, err := c.aws.EC2.CreateSecurityGroup("", ec2.SecurityGroupSpec{Name: "given", Description: "given"})
+	if err := errors.Join(err, c.aws.EC2.PutPrefixList(ec2.PrefixList{ID: "pl-0123456789abcdef0", MaxEntries: 1})); err != nil {
 		t.Fatal(err)
 	}
 	c.group = group.ID
@@ -97,7 +103,7 @@ func newCloud(t testing.TB) *cloud {
 	}
 	known := accounts.New(aws.Config{
 		Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
-		HTTPClient: inProcess{wire.New(c.machine, wire.Options{Limits: &wire.Limits{}})},
+		HTTPClient: inProcess{wire.New(c.aws, wire.Options{Limits: &wire.Limits{}})},
 	}, accounts.Settings{Endpoints: endpoints, Throttle: unlimited})
 	calls := apply.Calls{
 		ELB: provision.NewELB(known, budget.ClassProvision), EC2: provision.NewEC2(known, budget.ClassProvision),
@@ -108,7 +114,7 @@ func newCloud(t testing.TB) *cloud {
 		return &account.View{
 			ELB: provision.NewELB(known, budget.ClassProvision), EC2: provision.NewEC2(known, budget.ClassProvision),
 			WAF: wafv2.NewClient(known, budget.ClassProvision), WAFClassic: wafclassic.NewClient(known, budget.ClassProvision),
-			Shield: shield.NewClient(known, budget.ClassProvision), Clock: clock.RealClock{}, Cluster: cluster, VPC: state.DefaultVPCID,
+			Shield: shield.NewClient(known, budget.ClassProvision), Clock: clock.RealClock{}, Cluster: cluster, VPC: ec2.DefaultVPCID,
 			Interval: time.Hour,
 		}
 	}
@@ -118,7 +124,7 @@ func newCloud(t testing.TB) *cloud {
 		t.Fatal(err)
 	}
 	c.applier = &apply.Applier{
-		Calls: calls, Late: calls, Bindings: fake.NewClientBuilder().WithScheme(scheme).Build(), View: c.view, VPC: state.DefaultVPCID,
+		Calls: calls, Late: calls, Bindings: fake.NewClientBuilder().WithScheme(scheme).Build(), View: c.view, VPC: ec2.DefaultVPCID,
 	}
 	return c
 }
@@ -135,7 +141,7 @@ func (c *cloud) facts() input.AWS {
 		ClassicACLs:    map[string]input.Named{c.classicACL: {ARN: c.classicACL}},
 		Certificates:   []input.Certificate{{ARN: certificate, Domains: []string{"*.example.com", "example.com"}}},
 	}
-	for _, subnet := range c.machine.Options().VPCs[0].Subnets {
+	for _, subnet := range c.aws.EC2.FirstVPC().Subnets {
 		out.Subnets = append(out.Subnets, input.Subnet{
 			ID: subnet.ID, Zone: subnet.Zone, Locale: "availability-zone", Free: 100, IPv6: subnet.CIDR6.IsValid(), Public: true,
 			Tags: subnet.Tags,

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/cluster"
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -187,21 +187,21 @@ func liveInSharedGroup(t *testing.T) {
 // askForRule gives a node a network interface with an open security group, and has a binding ask for a rule there.
 func askForRule(t *testing.T) {
 	t.Helper()
-	aws := bed.AWS.State()
-	group, err := aws.CreateSecurityGroup("", state.SecurityGroupSpec{Name: "permissions", Description: "open"})
+	aws := bed.AWS
+	group, err := aws.EC2.CreateSecurityGroup("", ec2.SecurityGroupSpec{Name: "permissions", Description: "open"})
 	suite.Must(t, err)
-	open := state.Permission{Rule: state.Rule{Protocol: "-1", Source: state.Source{CIDR: netip.MustParsePrefix("0.0.0.0/0")}}}
-	suite.Must(t, aws.AuthorizeIngress("", group.ID, []state.Permission{open}))
+	open := ec2.Permission{Rule: ec2.Rule{Protocol: "-1", Source: ec2.Source{CIDR: netip.MustParsePrefix("0.0.0.0/0")}}}
+	suite.Must(t, aws.EC2.AuthorizeIngress("", group.ID, []ec2.Permission{open}))
 	var nodes corev1.NodeList
 	suite.Must(t, bed.Client.List(t.Context(), &nodes))
 	node := nodes.Items[0]
-	eni := state.Interface{
+	eni := ec2.Interface{
 		ID: "eni-0123456789abcdef0", Instance: path.Base(node.Spec.ProviderID), Groups: []string{group.ID},
 		Addresses: []netip.Addr{netip.MustParseAddr(node.Status.Addresses[0].Address)},
 		Prefixes:  []netip.Prefix{netip.MustParsePrefix(node.Spec.PodCIDR)},
 	}
-	suite.Must(t, aws.PutInterface(eni))
-	t.Cleanup(func() { suite.Must(t, aws.DeleteInterface(eni.ID)) })
+	suite.Must(t, aws.EC2.PutInterface(eni))
+	t.Cleanup(func() { suite.Must(t, aws.EC2.DeleteInterface(eni.ID)) })
 	app := suite.NewApp("rules")
 	app.Replicas, app.PreStopSeconds, app.Node = 1, 0, node.Name
 	app.Change = func(b *v1beta1.TargetGroupBinding) {
@@ -214,7 +214,7 @@ func askForRule(t *testing.T) {
 	bed.Deploy(t, app)
 	bed.AwaitRolled(t, app)
 	suite.Eventually(t, "the rule to be added", func() error {
-		now, err := aws.SecurityGroup(group.ID)
+		now, err := aws.EC2.SecurityGroup(group.ID)
 		if err == nil && len(now.Ingress) != 2 {
 			err = fmt.Errorf("%d rules, want 2", len(now.Ingress))
 		}

@@ -69,8 +69,8 @@ func (s *stage) bindUpTo(ctx context.Context, have, want int) error {
 
 func (s *stage) bind(ctx context.Context, number int) error {
 	name := boundName(number)
-	target, err := s.bed.AWS.State().CreateGroup("", state.GroupSpec{
-		Name: name, Protocol: state.ProtocolHTTP, Port: 80, TargetType: state.TypeIP, VPC: s.bed.AWS.State().Options().VPCs[0].ID,
+	target, err := s.bed.AWS.ELB.CreateGroup("", state.GroupSpec{
+		Name: name, Protocol: state.ProtocolHTTP, Port: 80, TargetType: state.TypeIP, VPC: s.bed.AWS.EC2.FirstVPC().ID,
 	})
 	if err != nil {
 		return fmt.Errorf("creating target group %s: %w", name, err)

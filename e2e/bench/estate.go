@@ -16,6 +16,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/e2e/emulator/region"
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/testbed"
@@ -40,8 +42,8 @@ func (s *scenario) provisioning(o *testbed.Options) {
 	o.SecurityGroups, o.Provisioning = true, true
 	quotas, delays := state.DefaultQuotas(), state.DefaultDelays()
 	quotas.Balancers = 1200
-	delays.Provisioning = state.Range{Min: time.Minute, Max: time.Minute}
-	delays.Linger = state.Range{Min: 15 * time.Second, Max: 15 * time.Second}
+	delays.Provisioning = region.Range{Min: time.Minute, Max: time.Minute}
+	delays.Linger = region.Range{Min: 15 * time.Second, Max: 15 * time.Second}
 	o.Quotas, o.Delays = &quotas, &delays
 	if s.Changes != (wire.Limit{}) {
 		limits := wire.DefaultLimits()
@@ -151,12 +153,12 @@ func (e *estate) hostNames(ctx context.Context) (map[string]string, error) {
 
 // routes tell of each "load balancer host path" the resource tag of the target group to which it leads, if all pods are registered there.
 func (e *estate) routes() map[string]string {
-	out, aws := map[string]string{}, e.bed.AWS.State()
-	balancers, _ := aws.Balancers("", nil, nil)
+	out, aws := map[string]string{}, e.bed.AWS
+	balancers, _ := aws.ELB.Balancers("", nil, nil)
 	for _, b := range balancers {
-		listeners, _ := aws.Listeners(b.ARN)
+		listeners, _ := aws.ELB.Listeners(b.ARN)
 		for _, l := range listeners {
-			rules, _ := aws.Rules(l.ARN) // what is gone meanwhile has none
+			rules, _ := aws.ELB.Rules(l.ARN) // what is gone meanwhile has none
 			for _, rule := range rules {
 				if resource := e.leadsTo(rule.Action); resource != "" {
 					out[strings.ToLower(b.DNSName)+" "+valueOf(rule, "host-header")+" "+valueOf(rule, "path-pattern")] = resource
@@ -176,13 +178,13 @@ func valueOf(rule state.ListenerRule, field string) string {
 	return ""
 }
 
-func (e *estate) leadsTo(action state.Action) string {
+func (e *estate) leadsTo(action routing.Action) string {
 	if action.Forward == nil || len(action.Forward.Groups) != 1 {
 		return ""
 	}
 	group := action.Forward.Groups[0].Group
-	tags, err := e.bed.AWS.State().Tags(group)
-	health, healthErr := e.bed.AWS.State().Describe(group, nil)
+	tags, err := e.bed.AWS.ELB.Tags(group)
+	health, healthErr := e.bed.AWS.ELB.Describe(group, nil)
 	if errors.Join(err, healthErr) != nil || len(health) != e.Replicas {
 		return ""
 	}
@@ -243,21 +245,21 @@ func (e *estate) awaitGone(ctx context.Context, since time.Time) (balancers, all
 
 // left counts what stacks have in AWS.
 func (e *estate) left() (balancers, all int) {
-	aws := e.bed.AWS.State()
+	aws := e.bed.AWS
 	isOurs := func(tags map[string]string) bool { return tags[stackTag] != "" }
-	list, _ := aws.Balancers("", nil, nil)
+	list, _ := aws.ELB.Balancers("", nil, nil)
 	for _, b := range list {
-		if tags, err := aws.Tags(b.ARN); err == nil && isOurs(tags) {
+		if tags, err := aws.ELB.Tags(b.ARN); err == nil && isOurs(tags) {
 			balancers++
 		}
 	}
-	groups, _ := aws.Groups(state.GroupFilter{})
+	groups, _ := aws.ELB.Groups(state.GroupFilter{})
 	for _, g := range groups {
-		if tags, err := aws.Tags(g.ARN); err == nil && isOurs(tags) {
+		if tags, err := aws.ELB.Tags(g.ARN); err == nil && isOurs(tags) {
 			all++
 		}
 	}
-	security, _ := aws.DescribeSecurityGroups("")
+	security, _ := aws.EC2.DescribeSecurityGroups("")
 	for _, g := range security {
 		if isOurs(g.Tags) {
 			all++

@@ -13,7 +13,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
 	"github.com/targetgate/targetgate/e2e/run"
 )
 
@@ -124,7 +124,7 @@ func oneIngress(ctx context.Context, e *estate) error {
 }
 
 func (e *estate) addCertificate(host string) error {
-	_, err := e.bed.AWS.State().AddCertificate("", state.CertificateSpec{Domains: []string{host}})
+	_, err := e.bed.AWS.ACM.Add("", acm.Spec{Domains: []string{host}})
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/testbed"
@@ -153,9 +154,9 @@ const stopsSending = 4 * time.Second
 func timings() *state.Timings {
 	t := state.DefaultTimings()
 	t.ALB = state.Timing{
-		Register:   state.Range{Min: time.Second, Max: 3 * time.Second},
+		Register:   region.Range{Min: time.Second, Max: 3 * time.Second},
 		FirstCheck: checkInterval * time.Second, FirstPasses: 1,
-		Stop: state.Range{Min: stopsSending, Max: stopsSending},
+		Stop: region.Range{Min: stopsSending, Max: stopsSending},
 	}
 	return &t
 }

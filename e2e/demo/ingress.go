@@ -17,7 +17,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator"
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 	"github.com/targetgate/targetgate/e2e/load"
 	"github.com/targetgate/targetgate/e2e/names"
 	"github.com/targetgate/targetgate/e2e/run"
@@ -188,16 +189,16 @@ func (s *shop) change(ctx context.Context, rules []networkingv1.IngressRule, pat
 
 // rules are the paths of the load balancer's rules, and the resource tag of the target group of the last one, if it is one.
 func (s *shop) rules() (paths []string, last string, err error) {
-	aws := s.bed.AWS.State()
-	balancer, ok := aws.BalancerNamed(s.ingress.Status.LoadBalancer.Ingress[0].Hostname)
+	aws := s.bed.AWS
+	balancer, ok := aws.ELB.BalancerNamed(s.ingress.Status.LoadBalancer.Ingress[0].Hostname)
 	if !ok {
 		return nil, "", errors.New("the load balancer is gone")
 	}
-	listeners, err := aws.Listeners(balancer.ARN)
+	listeners, err := aws.ELB.Listeners(balancer.ARN)
 	if err != nil {
 		return nil, "", err
 	}
-	rules, err := aws.Rules(listeners[0].ARN)
+	rules, err := aws.ELB.Rules(listeners[0].ARN)
 	if err != nil {
 		return nil, "", err
 	}
@@ -213,11 +214,11 @@ func (s *shop) rules() (paths []string, last string, err error) {
 }
 
 // resourceOf is the resource tag of the only target group that an action sends to, "" if it is not one.
-func resourceOf(aws *state.Machine, action state.Action) string {
+func resourceOf(aws *emulator.Emulator, action routing.Action) string {
 	if action.Forward == nil || len(action.Forward.Groups) != 1 {
 		return ""
 	}
-	tags, err := aws.Tags(action.Forward.Groups[0].Group)
+	tags, err := aws.ELB.Tags(action.Forward.Groups[0].Group)
 	if err != nil {
 		return ""
 	}

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/load"
 	"github.com/targetgate/targetgate/e2e/run"
@@ -61,8 +62,8 @@ func play(ctx context.Context, opts options, p *run.Progress) (r report, err err
 
 // openNodes lets the load balancers of both apps, which stand for those of others, reach all pods.
 func (s *scenario) openNodes() error {
-	all := state.Rule{Protocol: "-1", Source: state.Source{CIDR: netip.MustParsePrefix("0.0.0.0/0")}}
-	return s.bed.AWS.State().AuthorizeIngress("", s.bed.NodeSecurityGroup, []state.Permission{{Rule: all}})
+	all := ec2.Rule{Protocol: "-1", Source: ec2.Source{CIDR: netip.MustParsePrefix("0.0.0.0/0")}}
+	return s.bed.AWS.EC2.AuthorizeIngress("", s.bed.NodeSecurityGroup, []ec2.Permission{{Rule: all}})
 }
 
 func (s *scenario) playActs(ctx context.Context) (r report, err error) {
@@ -121,7 +122,7 @@ func (s *scenario) awaitAllHealthy(ctx context.Context) error {
 // awaitHealthy waits until the load balancer has found every pod healthy.
 func (s *scenario) awaitHealthy(ctx context.Context, app *testbed.App) error {
 	return s.progress.Await(ctx, s.bed, deployTimeout, func() (bool, string) {
-		targets, err := s.bed.AWS.State().Describe(app.TargetGroup, nil)
+		targets, err := s.bed.AWS.ELB.Describe(app.TargetGroup, nil)
 		if err != nil {
 			return false, fmt.Sprintf("describing the targets of %s: %v", app.Name, err)
 		}

@@ -15,9 +15,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
 	"github.com/targetgate/targetgate/e2e/emulator/dataplane"
 	"github.com/targetgate/targetgate/e2e/emulator/iam"
-	"github.com/targetgate/targetgate/e2e/emulator/route53"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 )
@@ -26,15 +26,14 @@ import (
 type Options struct {
 	// Listen is the address of the AWS endpoint, 127.0.0.1:0 when empty.
 	Listen    string
-	State     state.Options
+	Cloud     cloud.Options
 	Wire      wire.Options
 	DataPlane dataplane.Options
 }
 
-// Emulator is a running one.
+// Emulator is a running one. The services of its Cloud are for set-up without API calls, and for what they have recorded.
 type Emulator struct {
-	machine *state.Machine
-	route53 *route53.Server
+	*cloud.Cloud
 	wire    *wire.Server
 	plane   *dataplane.Plane
 	url     string
@@ -49,18 +48,12 @@ func Start(ctx context.Context, opts Options) (*Emulator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the AWS endpoint: %w", err)
 	}
-	machine := state.New(opts.State)
-	dns := route53.New(func(name string) (string, bool) {
-		_, ok := machine.BalancerNamed(name)
-		return "Z32O12XQLNTSW2", ok // that of Application Load Balancers in eu-west-1
-	})
-	opts.Wire.Route53 = dns
+	aws := cloud.New(opts.Cloud)
 	e := &Emulator{
-		route53: dns,
-		machine: machine,
-		wire:    wire.New(machine, opts.Wire),
-		plane:   dataplane.Start(ctx, machine, opts.DataPlane),
-		url:     "http://" + socket.Addr().String(),
+		Cloud: aws,
+		wire:  wire.New(aws, opts.Wire),
+		plane: dataplane.Start(ctx, aws, opts.DataPlane),
+		url:   "http://" + socket.Addr().String(),
 	}
 	e.server = &http.Server{Handler: e.wire, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	e.serving.Go(func() { _ = e.server.Serve(socket) }) // always ends with an error, that of Close
@@ -82,14 +75,8 @@ func (e *Emulator) Close() error {
 // URL is the endpoint for all AWS services.
 func (e *Emulator) URL() string { return e.url }
 
-// State is the state machine, for set-up without API calls, and for its journal.
-func (e *Emulator) State() *state.Machine { return e.machine }
-
-// Route53 is Route 53, for set-up without API calls.
-func (e *Emulator) Route53() *route53.Server { return e.route53 }
-
 // Journal returns the events of all targets from position since on.
-func (e *Emulator) Journal(since int) []state.Event { return e.machine.Journal(since) }
+func (e *Emulator) Journal(since int) []state.Event { return e.ELB.Journal(since) }
 
 // Calls returns the answered API calls from position since on.
 func (e *Emulator) Calls(since int) []wire.Call { return e.wire.Calls(since) }
@@ -100,7 +87,7 @@ func (e *Emulator) SetLimits(l wire.Limits) { e.wire.SetLimits(l) }
 // SetGroupQuotas changes the limits of one group, so that calls for it are refused with TooManyTargets or
 // TooManyRegistrationsForTargetId.
 func (e *Emulator) SetGroupQuotas(groupARN string, q state.GroupQuotas) error {
-	return e.machine.SetGroupQuotas(groupARN, q)
+	return e.ELB.SetGroupQuotas(groupARN, q)
 }
 
 // SetPolicies has a principal (an access key, or the ARN of a role) do only what these policies allow; none lets it do

@@ -20,6 +20,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 )
@@ -44,7 +47,7 @@ func client(e *Emulator) *elb.Client {
 
 func awsConfig(e *Emulator) aws.Config {
 	return aws.Config{
-		Region:       state.DefaultRegion,
+		Region:       region.DefaultName,
 		BaseEndpoint: aws.String(e.URL()),
 		Credentials:  credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
 		Retryer:      func() aws.Retryer { return aws.NopRetryer{} },
@@ -53,7 +56,7 @@ func awsConfig(e *Emulator) aws.Config {
 
 // TestLifeOfATarget goes the whole way with the SDK and real traffic.
 func TestLifeOfATarget(t *testing.T) {
-	e := start(t, Options{State: state.Options{Scale: 0.01}, Wire: wire.Options{Latency: time.Millisecond}})
+	e := start(t, Options{Cloud: cloud.Options{Region: region.Options{Scale: 0.01}}, Wire: wire.Options{Latency: time.Millisecond}})
 	delay := 60
 	group, url, err := e.CreateService("web", Service{
 		HealthCheck: state.HealthCheck{Interval: 5}, DeregistrationDelay: &delay,
@@ -171,11 +174,11 @@ func TestCreateService(t *testing.T) {
 			if len(url) <= len(tc.wantURL) || url[:len(tc.wantURL)] != tc.wantURL {
 				t.Errorf("URL is %s", url)
 			}
-			groups, err := e.State().Groups(state.GroupFilter{ARNs: []string{arn}})
+			groups, err := e.ELB.Groups(state.GroupFilter{ARNs: []string{arn}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			balancers, err := e.State().Balancers("", groups[0].LoadBalancers, nil)
+			balancers, err := e.ELB.Balancers("", groups[0].LoadBalancers, nil)
 			if err != nil || len(balancers[0].Zones) != tc.wantZone {
 				t.Errorf("load balancer is %+v: %v", balancers, err)
 			}
@@ -185,7 +188,7 @@ func TestCreateService(t *testing.T) {
 
 // TestInstanceService sends checks and traffic to an instance's address and the target's port.
 func TestInstanceService(t *testing.T) {
-	e := start(t, Options{State: state.Options{Scale: 0.01}})
+	e := start(t, Options{Cloud: cloud.Options{Region: region.Options{Scale: 0.01}}})
 	group, url, err := e.CreateService("nodes", Service{TargetType: state.TypeInstance, HealthCheck: state.HealthCheck{Interval: 5}})
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +204,7 @@ func TestInstanceService(t *testing.T) {
 	if err := register(); err == nil {
 		t.Error("an instance that is not known was registered")
 	}
-	e.State().SetInstance(id, state.Instance{Address: *target.Id, Zone: "eu-west-1a", Running: true})
+	e.EC2.SetInstance(id, ec2.Instance{Address: *target.Id, Zone: "eu-west-1a", Running: true})
 	if err := register(); err != nil {
 		t.Fatal(err)
 	}
@@ -215,17 +218,20 @@ func TestInstanceService(t *testing.T) {
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("answer is %d", resp.StatusCode)
 	}
-	e.State().SetInstance(id, state.Instance{Address: "10.9.0.2", Zone: "eu-west-1a"})
+	e.EC2.SetInstance(id, ec2.Instance{Address: "10.9.0.2", Zone: "eu-west-1a"})
 	waitFor(t, api, group, target, types.TargetHealthStateEnumUnused)
 }
 
 // TestServiceOfAnotherAccount has its group and load balancer in another account and VPC than the caller and the pods.
 func TestServiceOfAnotherAccount(t *testing.T) {
 	const role = "arn:aws:iam::210987654321:role/targets"
-	vpcs := []state.VPC{state.DefaultVPC(state.DefaultRegion), state.PeeredVPC(state.DefaultRegion)}
-	e := start(t, Options{State: state.Options{Scale: 0.01, VPCs: vpcs}, Wire: wire.Options{Roles: []wire.Role{{ARN: role}}}})
+	vpcs := []ec2.VPC{ec2.DefaultVPC(region.DefaultName), ec2.PeeredVPC(region.DefaultName)}
+	e := start(t, Options{
+		Cloud: cloud.Options{Region: region.Options{Scale: 0.01}, EC2: ec2.Options{VPCs: vpcs}},
+		Wire:  wire.Options{Roles: []wire.Role{{ARN: role}}},
+	})
 	group, url, err := e.CreateService("web", Service{
-		Account: "210987654321", VPC: state.PeeredVPCID, HealthCheck: state.HealthCheck{Interval: 5},
+		Account: "210987654321", VPC: ec2.PeeredVPCID, HealthCheck: state.HealthCheck{Interval: 5},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/load"
 	"github.com/targetgate/targetgate/e2e/names"
@@ -21,20 +23,20 @@ import (
 func newShop(t *testing.T) (*names.Names, *x509.CertPool) {
 	t.Helper()
 	e := start(t, Options{})
-	certificate, err := e.State().AddCertificate("", state.CertificateSpec{Domains: []string{"shop.example.com"}})
+	certificate, err := e.ACM.Add("", acm.Spec{Domains: []string{"shop.example.com"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	balancer, err := e.State().CreateBalancer("", state.BalancerSpec{
+	balancer, err := e.ELB.CreateBalancer("", state.BalancerSpec{
 		Name: "shop", Subnets: []string{"subnet-0a000000000000001", "subnet-0b000000000000002"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = e.State().CreateListener(state.ListenerSpec{
+	_, err = e.ELB.CreateListener(state.ListenerSpec{
 		LoadBalancer: balancer.ARN, Protocol: state.ProtocolHTTPS, Port: 443,
 		SSLPolicy: "ELBSecurityPolicy-2016-08", Certificates: []string{certificate.ARN},
-		Default: state.Action{Fixed: &state.FixedResponse{Status: "200", ContentType: "text/plain", Body: "shop"}},
+		Default: routing.Action{Fixed: &routing.FixedResponse{Status: "200", ContentType: "text/plain", Body: "shop"}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"strconv"
 
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -22,7 +23,7 @@ type Service struct {
 	// Port is the group's own port, 80 when 0. ListenerPort is where the front door tries to listen, 80 (and so, any
 	// free port) when 0.
 	Port, ListenerPort int
-	// TargetType is state.TypeIP (the default) or state.TypeInstance. Instances must be made known to State first; checks
+	// TargetType is state.TypeIP (the default) or state.TypeInstance. Instances must be made known to EC2 first; checks
 	// and traffic go to their address and the target's port.
 	TargetType string
 	// HealthCheck settings that are zero get AWS's defaults, but for a timeout that fits a short interval.
@@ -55,7 +56,7 @@ func (e *Emulator) CreateService(name string, s Service) (groupARN, frontDoorURL
 	if err != nil {
 		return "", "", fmt.Errorf("creating load balancer %s: %w", name, err)
 	}
-	_, err = e.machine.CreateListener(state.ListenerSpec{
+	_, err = e.ELB.CreateListener(state.ListenerSpec{
 		LoadBalancer: balancer.ARN,
 		Protocol:     s.protocol(),
 		Port:         cmp.Or(s.ListenerPort, 80),
@@ -83,11 +84,11 @@ func (e *Emulator) createGroup(name string, s Service) (state.Group, error) {
 	if check.Interval != 0 && check.Timeout == 0 {
 		check.Timeout = min(largestTimeout, check.Interval-1)
 	}
-	group, err := e.machine.CreateGroup(s.Account, state.GroupSpec{
+	group, err := e.ELB.CreateGroup(s.Account, state.GroupSpec{
 		Name:        name,
 		Protocol:    s.protocol(),
 		Port:        cmp.Or(s.Port, 80),
-		VPC:         cmp.Or(s.VPC, e.machine.Options().VPCs[0].ID),
+		VPC:         cmp.Or(s.VPC, e.EC2.FirstVPC().ID),
 		TargetType:  cmp.Or(s.TargetType, state.TypeIP),
 		AddressType: s.AddressType,
 		HealthCheck: check,
@@ -100,22 +101,19 @@ func (e *Emulator) createGroup(name string, s Service) (state.Group, error) {
 	if s.DeregistrationDelay != nil {
 		attributes["deregistration_delay.timeout_seconds"] = strconv.Itoa(*s.DeregistrationDelay)
 	}
-	_, err = e.machine.ModifyAttributes(group.ARN, attributes)
-	return group, errors.Join(err, e.machine.AddTags(group.ARN, s.Tags))
+	_, err = e.ELB.ModifyAttributes(group.ARN, attributes)
+	return group, errors.Join(err, e.ELB.AddTags(group.ARN, s.Tags))
 }
 
-func (e *Emulator) vpc(s Service) state.VPC {
-	vpcs := e.machine.Options().VPCs
-	for _, vpc := range vpcs {
-		if vpc.ID == s.VPC {
-			return vpc
-		}
+func (e *Emulator) vpc(s Service) ec2.VPC {
+	if vpc, ok := e.EC2.VPC(s.VPC); ok {
+		return vpc
 	}
-	return vpcs[0]
+	return e.EC2.FirstVPC()
 }
 
 func (e *Emulator) createBalancer(name string, s Service) (state.Balancer, error) {
-	return e.machine.CreateBalancer(s.Account, state.BalancerSpec{
+	return e.ELB.CreateBalancer(s.Account, state.BalancerSpec{
 		Name:    name,
 		Type:    s.Type,
 		Subnets: subnets(e.vpc(s), s.Zones),
@@ -125,7 +123,7 @@ func (e *Emulator) createBalancer(name string, s Service) (state.Balancer, error
 }
 
 // subnets picks one subnet for each zone.
-func subnets(vpc state.VPC, zones []string) []string {
+func subnets(vpc ec2.VPC, zones []string) []string {
 	wanted := map[string]bool{}
 	for _, zone := range zones {
 		wanted[zone] = true

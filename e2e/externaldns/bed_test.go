@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/load"
 	"github.com/targetgate/targetgate/e2e/suite"
@@ -36,7 +37,7 @@ const (
 
 func TestMain(m *testing.M) {
 	delays := state.DefaultDelays()
-	delays.Provisioning = state.Range{Min: 30 * time.Second, Max: time.Minute} // nothing here depends on how long that takes
+	delays.Provisioning = region.Range{Min: 30 * time.Second, Max: time.Minute} // nothing here depends on how long that takes
 	bed.Main(m, testbed.Options{
 		Scale: suite.Scale, Delays: &delays, SecurityGroups: true, Provisioning: true,
 		Args: []string{"--load-balancer-settle-time=" + settle.String(), "--feature-gates=EnableCertificateManagement=true"},

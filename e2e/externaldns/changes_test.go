@@ -55,7 +55,7 @@ func TestRecordsFollowAReplacedLoadBalancer(t *testing.T) {
 		dns.awaitRecord(t, hostOf(member.Name), after)
 	}
 	suite.Eventually(t, "the former load balancer to be gone", func() error {
-		if _, ok := bed.AWS.State().BalancerNamed(before); ok {
+		if _, ok := bed.AWS.ELB.BalancerNamed(before); ok {
 			return errors.New("it is there")
 		}
 		return nil

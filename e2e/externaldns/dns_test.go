@@ -45,7 +45,7 @@ func startExternalDNS(t *testing.T, groups, zoneType string, args ...string) *ex
 		t.Fatal("TARGETGATE_EXTERNAL_DNS is not set: it names the program that is built from e2e/externaldns/cmd")
 	}
 	server := route53.New(func(name string) (string, bool) {
-		_, ok := bed.AWS.State().BalancerNamed(name)
+		_, ok := bed.AWS.ELB.BalancerNamed(name)
 		return zoneOfBalancers, ok
 	})
 	zones := map[string]string{"public": server.CreateZone(domain, false), "private": server.CreateZone(domain, true)}

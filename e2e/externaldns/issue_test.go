@@ -14,6 +14,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
 	"github.com/targetgate/targetgate/e2e/emulator/route53"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
@@ -27,7 +28,7 @@ func TestCertificatesAreIssued(t *testing.T) { // by itself, as it restarts targ
 		zone = "issued.test"
 		ca   = "arn:aws:acm-pca:eu-west-1:123456789012:certificate-authority/1a2b"
 	)
-	dns := bed.AWS.Route53()
+	dns := bed.AWS.Route53
 	public, private := dns.CreateZone(zone, false), dns.CreateZone("private."+zone, true)
 	app := deploy(t, "issue")
 	ingress := newIngress(app, "issue", "issue", prefix+"scheme=internal", prefix+`listen-ports=[{"HTTP": 80}, {"HTTPS": 443}]`,
@@ -37,8 +38,7 @@ func TestCertificatesAreIssued(t *testing.T) { // by itself, as it restarts targ
 	create(t, ingress)
 	balancer := awaitBalancer(t, ingress, "")
 	first := awaitIssued(t, balancer, "", host)
-	tags, err := bed.AWS.State().Tags(first.ARN)
-	suite.Must(t, err)
+	tags := first.Tags
 	if tags["ingress.k8s.aws/stack"] != "issue" || !strings.HasPrefix(tags["ingress.k8s.aws/resource"], "amazon_issued/"+host+"-") {
 		t.Errorf("tags %v", tags)
 	}
@@ -51,7 +51,7 @@ func TestCertificatesAreIssued(t *testing.T) { // by itself, as it restarts targ
 	second := awaitIssued(t, balancer, first.ARN, another, host)
 	annotate(t, ingress, "acm-pca-arn", ca)
 	third := awaitIssued(t, balancer, second.ARN, another, host)
-	if third.CA != ca || third.Type != state.CertificatePrivate {
+	if third.CA != ca || third.Type != acm.Private {
 		t.Errorf("it is issued as %s by %q, want it private and by %s", third.Type, third.CA, ca)
 	}
 	remove(t, ingress)
@@ -76,22 +76,22 @@ func TestCertificatesAreIssued(t *testing.T) { // by itself, as it restarts targ
 
 // awaitIssued waits until the load balancer has another certificate than before, which is deleted then. At each moment the one that it has
 // is issued.
-func awaitIssued(t *testing.T, balancer, before string, hosts ...string) (issued state.Certificate) {
+func awaitIssued(t *testing.T, balancer, before string, hosts ...string) (issued acm.Certificate) {
 	t.Helper()
 	suite.Eventually(t, "another certificate", func() error {
-		found, ok := bed.AWS.State().BalancerNamed(balancer)
+		found, ok := bed.AWS.ELB.BalancerNamed(balancer)
 		if !ok {
 			return errors.New("there is no load balancer")
 		}
-		listeners, err := bed.AWS.State().Listeners(found.ARN)
+		listeners, err := bed.AWS.ELB.Listeners(found.ARN)
 		at := slices.IndexFunc(listeners, func(l state.Listener) bool { return l.Port == 443 })
 		if err != nil || at < 0 {
 			return errors.Join(err, errors.New("there is no HTTPS listener"))
 		}
 		arn := listeners[at].Certificates[0]
-		issued, err = bed.AWS.State().Certificate(arn)
+		issued, err = bed.AWS.ACM.Certificate(arn)
 		suite.Must(t, err)
-		if issued.Status != state.CertificateIssued {
+		if issued.Status != acm.Issued {
 			t.Fatalf("the listener has a certificate that is %s", issued.Status)
 		}
 		if !slices.Equal(issued.Domains, hosts) || arn == before {
@@ -100,7 +100,7 @@ func awaitIssued(t *testing.T, balancer, before string, hosts ...string) (issued
 		return nil
 	})
 	suite.Eventually(t, "the former certificate to be deleted", func() error {
-		if _, err := bed.AWS.State().Certificate(before); err == nil {
+		if _, err := bed.AWS.ACM.Certificate(before); err == nil {
 			return errors.New("it is there")
 		}
 		return nil
@@ -109,7 +109,7 @@ func awaitIssued(t *testing.T, balancer, before string, hosts ...string) (issued
 }
 
 func noneFor(host string) error {
-	for _, c := range bed.AWS.State().Certificates("") {
+	for _, c := range bed.AWS.ACM.Certificates("") {
 		if slices.Contains(c.Domains, host) {
 			return fmt.Errorf("%s is there for %v", c.ARN, c.Domains)
 		}

@@ -76,7 +76,7 @@ func (s statuses) add(ingress *networkingv1.Ingress) error {
 		return nil
 	}
 	name := entries[0].Hostname
-	balancer, exists := bed.AWS.State().BalancerNamed(name)
+	balancer, exists := bed.AWS.ELB.BalancerNamed(name)
 	switch {
 	case len(entries) != 1 || entries[0].IP != "":
 		return fmt.Errorf("the status is %+v, want one host name and nothing else", entries)

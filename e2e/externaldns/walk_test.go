@@ -16,6 +16,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
@@ -26,18 +28,18 @@ import (
 func TestProductionWalk(t *testing.T) {
 	t.Parallel()
 	app := deploy(t, "walk")
-	aws := bed.AWS.State()
-	first, err := aws.AddCertificate("", state.CertificateSpec{Domains: []string{"*." + domain}})
+	aws := bed.AWS
+	first, err := aws.ACM.Add("", acm.Spec{Domains: []string{"*." + domain}})
 	suite.Must(t, err)
-	second, err := aws.AddCertificate("", state.CertificateSpec{Domains: []string{"*." + domain}})
+	second, err := aws.ACM.Add("", acm.Spec{Domains: []string{"*." + domain}})
 	suite.Must(t, err)
-	t.Cleanup(func() { _ = errors.Join(aws.DeleteCertificate(first.ARN), aws.DeleteCertificate(second.ARN)) }) // of use to no other test
-	given, err := aws.CreateSecurityGroup("", state.SecurityGroupSpec{Name: "walk", Description: "made by Terraform"})
+	t.Cleanup(func() { _ = errors.Join(aws.ACM.Delete(first.ARN), aws.ACM.Delete(second.ARN)) }) // of use to no other test
+	given, err := aws.EC2.CreateSecurityGroup("", ec2.SecurityGroupSpec{Name: "walk", Description: "made by Terraform"})
 	suite.Must(t, err)
-	anywhere := state.Rule{Protocol: "tcp", From: 1, To: 65535, Source: state.Source{CIDR: netip.MustParsePrefix("0.0.0.0/0")}}
-	suite.Must(t, aws.AuthorizeIngress("", given.ID, []state.Permission{{Rule: anywhere}}))
-	fromThere := state.Rule{Protocol: "tcp", From: 8080, To: 8080, Source: state.Source{Group: given.ID}}
-	suite.Must(t, aws.AuthorizeIngress("", bed.NodeSecurityGroup, []state.Permission{{Rule: fromThere}}))
+	anywhere := ec2.Rule{Protocol: "tcp", From: 1, To: 65535, Source: ec2.Source{CIDR: netip.MustParsePrefix("0.0.0.0/0")}}
+	suite.Must(t, aws.EC2.AuthorizeIngress("", given.ID, []ec2.Permission{{Rule: anywhere}}))
+	fromThere := ec2.Rule{Protocol: "tcp", From: 8080, To: 8080, Source: ec2.Source{Group: given.ID}}
+	suite.Must(t, aws.EC2.AuthorizeIngress("", bed.NodeSecurityGroup, []ec2.Permission{{Rule: fromThere}}))
 
 	public := production(app, "walk-public", "walk-public", "internet-facing", given.ID, first.ARN)
 	vpn := production(app, "walk-vpn", "walk-vpn", "internal", given.ID, first.ARN)
@@ -72,7 +74,7 @@ func TestProductionWalk(t *testing.T) {
 		dns.awaitNone(t, hostOf(member.Name))
 	}
 	suite.Eventually(t, "nothing to be left", func() error {
-		groups, err := aws.Groups(state.GroupFilter{})
+		groups, err := aws.ELB.Groups(state.GroupFilter{})
 		groups = slices.DeleteFunc(groups, func(g state.Group) bool { return !strings.HasPrefix(g.Name, "k8s-walk-") })
 		if err == nil && len(groups) > 0 {
 			err = fmt.Errorf("target group %s is there", groups[0].Name)
@@ -97,11 +99,11 @@ func production(app *testbed.App, name, group, scheme, securityGroup, certificat
 func awaitCertificate(t *testing.T, balancer, certificate string) {
 	t.Helper()
 	suite.Eventually(t, "the other certificate", func() error {
-		found, ok := bed.AWS.State().BalancerNamed(balancer)
+		found, ok := bed.AWS.ELB.BalancerNamed(balancer)
 		if !ok {
 			return errors.New("there is no load balancer")
 		}
-		listeners, err := bed.AWS.State().Listeners(found.ARN)
+		listeners, err := bed.AWS.ELB.Listeners(found.ARN)
 		for _, l := range listeners {
 			if l.Port == 443 && slices.ContainsFunc(l.Certificates, func(arn string) bool { return arn != certificate }) {
 				err = fmt.Errorf("the certificates are %q", l.Certificates)
@@ -112,7 +114,7 @@ func awaitCertificate(t *testing.T, balancer, certificate string) {
 }
 
 func goneIs(balancer string) error {
-	if _, ok := bed.AWS.State().BalancerNamed(balancer); ok {
+	if _, ok := bed.AWS.ELB.BalancerNamed(balancer); ok {
 		return errors.New("load balancer " + balancer + " is there")
 	}
 	return nil

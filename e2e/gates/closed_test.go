@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/emulator"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/kubelet"
@@ -34,7 +35,7 @@ func TestGateWaitsForItsOwnTarget(t *testing.T) {
 		"and AWS shows the old health for a while": func(t *testing.T) {
 			recreateSick(t, newSet("set-lags", "node-2"), func(app *testbed.App) {
 				const lag = 30 * time.Second // 3 s here: the first readings after the registration are of the past
-				suite.Must(t, bed.AWS.State().SetVisible(app.TargetGroup, state.Range{Min: lag, Max: lag}))
+				suite.Must(t, bed.AWS.ELB.SetVisible(app.TargetGroup, region.Range{Min: lag, Max: lag}))
 			})
 		},
 		"and the old target cannot be deregistered": func(t *testing.T) {
@@ -150,9 +151,9 @@ func gateWaitsForZone(t *testing.T) {
 		return wantNote(t, app, pod.Name, corev1.EventTypeWarning, "ReadinessGateWaiting", "Target.NotInUse: "+words)
 	})
 	suite.Must(t, wantGate(t, pod, app.Gate(), closed("Target.NotInUse", words)))
-	balancers, err := bed.AWS.State().Balancers("", nil, []string{app.Name})
+	balancers, err := bed.AWS.ELB.Balancers("", nil, []string{app.Name})
 	suite.Must(t, err)
-	suite.Must(t, bed.AWS.State().SetSubnets(balancers[0].ARN, []string{"subnet-0a000000000000001", "subnet-0b000000000000002"}))
+	suite.Must(t, bed.AWS.ELB.SetSubnets(balancers[0].ARN, []string{"subnet-0a000000000000001", "subnet-0b000000000000002"}))
 	awaitHealthyGate(t, app, pod.Name)
 }
 
@@ -173,7 +174,7 @@ func gateWaitsForNewBinding(t *testing.T) {
 	waiting := awaitNewGate(t, app, old, closed("Target.ResponseCodeMismatch", sickWords))
 	pause(true)
 	const lag = 20 * time.Second // 2 s here
-	suite.Must(t, bed.AWS.State().SetVisible(app.TargetGroup, state.Range{Min: lag, Max: lag}))
+	suite.Must(t, bed.AWS.ELB.SetVisible(app.TargetGroup, region.Range{Min: lag, Max: lag}))
 	bed.DeleteBinding(t, app)
 	bed.Create(t, app.Binding())
 	awaitOpened(t, app, waiting.Name, "TargetGroupBindingDeleted", "Target Group Binding is deleted")

@@ -72,15 +72,15 @@ func awaitPod(t *testing.T, app *testbed.App) (pod *corev1.Pod) {
 // detach takes the app's target group from its load balancer; attach gives it back.
 func detach(t *testing.T, app *testbed.App) (attach func()) {
 	t.Helper()
-	aws := bed.AWS.State()
-	balancers, err := aws.Balancers("", nil, []string{app.Name})
+	aws := bed.AWS
+	balancers, err := aws.ELB.Balancers("", nil, []string{app.Name})
 	suite.Must(t, err)
-	listeners, err := aws.Listeners(balancers[0].ARN)
+	listeners, err := aws.ELB.Listeners(balancers[0].ARN)
 	suite.Must(t, err)
-	suite.Must(t, aws.DeleteListener(listeners[0].ARN))
+	suite.Must(t, aws.ELB.DeleteListener(listeners[0].ARN))
 	return func() {
 		t.Helper()
-		_, err := aws.CreateListener(listeners[0].ListenerSpec)
+		_, err := aws.ELB.CreateListener(listeners[0].ListenerSpec)
 		suite.Must(t, err)
 	}
 }

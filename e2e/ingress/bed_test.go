@@ -274,22 +274,22 @@ func leftOf(group string) (left []string, err error) {
 
 // tagged are the tags of all load balancers, target groups and security groups.
 func tagged() (map[string]map[string]string, error) {
-	state, out := bed.AWS.State(), map[string]map[string]string{}
+	aws, out := bed.AWS, map[string]map[string]string{}
 	var arns []string
-	balancers, balancersErr := state.Balancers("", nil, nil)
+	balancers, balancersErr := aws.ELB.Balancers("", nil, nil)
 	for _, b := range balancers {
 		arns = append(arns, b.ARN)
 	}
-	groups, groupsErr := state.Groups(emulated.GroupFilter{})
+	groups, groupsErr := aws.ELB.Groups(emulated.GroupFilter{})
 	for _, g := range groups {
 		arns = append(arns, g.ARN)
 	}
-	security, securityErr := state.DescribeSecurityGroups("")
+	security, securityErr := aws.EC2.DescribeSecurityGroups("")
 	for _, g := range security {
 		out[g.ID] = g.Tags
 	}
 	for _, arn := range arns {
-		if tags, err := state.Tags(arn); err == nil { // or it is gone by now
+		if tags, err := aws.ELB.Tags(arn); err == nil { // or it is gone by now
 			out[arn] = tags
 		}
 	}

@@ -42,7 +42,7 @@ func serve(t *testing.T, app *testbed.App, annotations ...string) (ingress *netw
 // have one.
 func targetGroups(group string) (out []string, err error) {
 	all, err := tagged()
-	groups, groupsErr := bed.AWS.State().Groups(emulated.GroupFilter{})
+	groups, groupsErr := bed.AWS.ELB.Groups(emulated.GroupFilter{})
 	for _, g := range groups {
 		if tags := all[g.ARN]; tags["ingress.k8s.aws/stack"] == group {
 			text := tags["ingress.k8s.aws/resource"] + " " + g.TargetType
@@ -134,11 +134,11 @@ func wantRules(group string, paths []string) error {
 		if tags["ingress.k8s.aws/stack"] != group || tags["ingress.k8s.aws/resource"] != "LoadBalancer" {
 			continue
 		}
-		listeners, err := bed.AWS.State().Listeners(arn)
+		listeners, err := bed.AWS.ELB.Listeners(arn)
 		if err != nil {
 			return err
 		}
-		rules, err := bed.AWS.State().Rules(listeners[0].ARN)
+		rules, err := bed.AWS.ELB.Rules(listeners[0].ARN)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func TestLoadBalancerIsReplacedUnderLoad(t *testing.T) {
 		return nil
 	})
 	suite.Eventually(t, "the old one to be gone", func() error {
-		if _, ok := bed.AWS.State().BalancerNamed(before); ok {
+		if _, ok := bed.AWS.ELB.BalancerNamed(before); ok {
 			return errors.New("it is there")
 		}
 		return nil
@@ -218,7 +218,7 @@ func TestMemberMovesToAnotherGroupUnderLoad(t *testing.T) {
 	stop := underLoadBy(t, app, resolver, host, "/")
 	change(t, ingress, func(i *networkingv1.Ingress) { i.Annotations[prefix+"group.name"] = "moved" })
 	suite.Eventually(t, "the old load balancer to be gone", func() error {
-		if _, ok := bed.AWS.State().BalancerNamed(before); ok {
+		if _, ok := bed.AWS.ELB.BalancerNamed(before); ok {
 			return errors.New("it is there")
 		}
 		return nil

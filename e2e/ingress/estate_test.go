@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -32,7 +34,7 @@ type estate struct {
 
 type (
 	securityGroup struct {
-		state.SecurityGroupSpec
+		ec2.SecurityGroupSpec
 		Rules []string // "protocol from-to source"
 	}
 	targetGroup struct {
@@ -64,8 +66,8 @@ func stackTags(group, part string) map[string]string {
 
 // layDown makes the estate in AWS. It returns the ARNs of the target groups by name, and the load balancer's name in DNS.
 func (e estate) layDown() (groups map[string]string, host string, err error) {
-	aws, ids := bed.AWS.State(), map[string]string{}
-	there, err := aws.DescribeSecurityGroups("")
+	aws, ids := bed.AWS, map[string]string{}
+	there, err := aws.EC2.DescribeSecurityGroups("")
 	if err != nil {
 		return nil, "", err
 	}
@@ -76,37 +78,37 @@ func (e estate) layDown() (groups map[string]string, host string, err error) {
 		if ids[group.Name] != "" {
 			continue // that which load balancers share
 		}
-		made, err := aws.CreateSecurityGroup("", group.SecurityGroupSpec)
+		made, err := aws.EC2.CreateSecurityGroup("", group.SecurityGroupSpec)
 		if err != nil {
 			return nil, "", err
 		}
 		ids[group.Name] = made.ID
-		var rules []state.Permission
+		var rules []ec2.Permission
 		for _, text := range group.Rules {
-			rules = append(rules, state.Permission{Rule: parseRule(text)})
+			rules = append(rules, ec2.Permission{Rule: parseRule(text)})
 		}
-		if err := aws.AuthorizeIngress("", made.ID, rules); len(rules) > 0 && err != nil {
+		if err := aws.EC2.AuthorizeIngress("", made.ID, rules); len(rules) > 0 && err != nil {
 			return nil, "", err
 		}
 	}
 	groups = map[string]string{}
 	for _, group := range e.TargetGroups {
-		made, err := aws.CreateTaggedGroup("", group.GroupSpec, group.Tags)
+		made, err := aws.ELB.CreateTaggedGroup("", group.GroupSpec, group.Tags)
 		if err != nil {
 			return nil, "", err
 		}
 		groups[group.Name] = made.ARN
-		if _, err := aws.ModifyAttributes(made.ARN, group.Attributes); err != nil {
+		if _, err := aws.ELB.ModifyAttributes(made.ARN, group.Attributes); err != nil {
 			return nil, "", err
 		}
 	}
 	spec := e.LoadBalancer
 	spec.SecurityGroups = renamed(spec.SecurityGroups, ids)
-	balancer, err := aws.CreateBalancer("", spec)
+	balancer, err := aws.ELB.CreateBalancer("", spec)
 	if err != nil {
 		return nil, "", err
 	}
-	if _, err := aws.BalancerAttributes(balancer.ARN, e.Attributes); err != nil {
+	if _, err := aws.ELB.BalancerAttributes(balancer.ARN, e.Attributes); err != nil {
 		return nil, "", err
 	}
 	for _, l := range e.Listeners {
@@ -118,24 +120,24 @@ func (e estate) layDown() (groups map[string]string, host string, err error) {
 }
 
 func (l listener) layDown(balancer string, groups map[string]string) error {
-	aws := bed.AWS.State()
+	aws := bed.AWS
 	spec := l.ListenerSpec
 	spec.LoadBalancer, spec.Default = balancer, forwarded(spec.Default, groups)
 	certificates := spec.Certificates
 	spec.Certificates = certificates[:min(1, len(certificates))]
-	made, err := aws.CreateListener(spec)
+	made, err := aws.ELB.CreateListener(spec)
 	if err != nil {
 		return err
 	}
 	if len(certificates) > 1 {
-		if _, err := aws.AddCertificates(made.ARN, certificates[1:]); err != nil {
+		if _, err := aws.ELB.AddCertificates(made.ARN, certificates[1:]); err != nil {
 			return err
 		}
 	}
 	for _, r := range l.Rules {
 		rule := r.ListenerRule
 		rule.Listener, rule.Action = made.ARN, forwarded(rule.Action, groups)
-		if _, err := aws.CreateRule(rule, r.Tags); err != nil {
+		if _, err := aws.ELB.CreateRule(rule, r.Tags); err != nil {
 			return err
 		}
 	}
@@ -151,7 +153,7 @@ func renamed(list []string, names map[string]string) (out []string) {
 }
 
 // forwarded has the target groups of an action be what their names stand for.
-func forwarded(action state.Action, names map[string]string) state.Action {
+func forwarded(action routing.Action, names map[string]string) routing.Action {
 	if action.Forward == nil {
 		return action
 	}
@@ -164,7 +166,7 @@ func forwarded(action state.Action, names map[string]string) state.Action {
 	return action
 }
 
-func parseRule(text string) (rule state.Rule) {
+func parseRule(text string) (rule ec2.Rule) {
 	var source string
 	if _, err := fmt.Sscanf(text, "%s %d-%d %s", &rule.Protocol, &rule.From, &rule.To, &source); err != nil {
 		panic(err) // it is a test's own
@@ -187,8 +189,8 @@ func readEstate(wanted estate) (out estate, err error) {
 	isOurs := func(id string) bool {
 		return all[id]["ingress.k8s.aws/stack"] == wanted.Group || all[id]["elbv2.k8s.aws/resource"] == "backend-sg"
 	}
-	aws, names := bed.AWS.State(), map[string]string{}
-	security, err := aws.DescribeSecurityGroups("")
+	aws, names := bed.AWS, map[string]string{}
+	security, err := aws.EC2.DescribeSecurityGroups("")
 	if err != nil {
 		return out, err
 	}
@@ -198,14 +200,14 @@ func readEstate(wanted estate) (out estate, err error) {
 			out.SecurityGroups = append(out.SecurityGroups, readSecurityGroup(group))
 		}
 	}
-	groups, err := aws.Groups(state.GroupFilter{})
+	groups, err := aws.ELB.Groups(state.GroupFilter{})
 	if err != nil {
 		return out, err
 	}
 	for _, group := range groups {
 		if isOurs(group.ARN) {
 			names[group.ARN] = group.Name
-			attributes, err := aws.Attributes(group.ARN)
+			attributes, err := aws.ELB.Attributes(group.ARN)
 			if err != nil {
 				return out, err
 			}
@@ -216,7 +218,7 @@ func readEstate(wanted estate) (out estate, err error) {
 			out.TargetGroups = append(out.TargetGroups, targetGroup{group.GroupSpec, all[group.ARN], only(attributes, asked)})
 		}
 	}
-	balancers, err := aws.Balancers("", nil, nil)
+	balancers, err := aws.ELB.Balancers("", nil, nil)
 	if err != nil {
 		return out, err
 	}
@@ -230,7 +232,7 @@ func readEstate(wanted estate) (out estate, err error) {
 	return out, nil
 }
 
-func readSecurityGroup(group state.SecurityGroup) securityGroup {
+func readSecurityGroup(group ec2.SecurityGroup) securityGroup {
 	out := securityGroup{SecurityGroupSpec: group.SecurityGroupSpec}
 	out.VPC = ""
 	for _, p := range group.Ingress {
@@ -241,29 +243,29 @@ func readSecurityGroup(group state.SecurityGroup) securityGroup {
 }
 
 func (e *estate) readBalancer(b state.Balancer, tags, names map[string]string, wanted estate) error {
-	aws := bed.AWS.State()
-	attributes, err := aws.BalancerAttributes(b.ARN, nil)
+	aws := bed.AWS
+	attributes, err := aws.ELB.BalancerAttributes(b.ARN, nil)
 	if err != nil {
 		return err
 	}
 	e.LoadBalancer, e.Attributes = b.BalancerSpec, only(attributes, wanted.Attributes)
 	e.LoadBalancer.Tags, e.LoadBalancer.SecurityGroups = tags, renamed(b.SecurityGroups, names)
-	acl, _, err := aws.WebACLOf("", b.ARN)
+	acl, _, err := aws.WAF.Of("", b.ARN)
 	if err != nil {
 		return err
 	}
 	e.WebACL = acl.ARN
-	listeners, err := aws.Listeners(b.ARN)
+	listeners, err := aws.ELB.Listeners(b.ARN)
 	if err != nil {
 		return err
 	}
 	for _, l := range listeners {
 		read := listener{ListenerSpec: l.ListenerSpec}
 		read.LoadBalancer, read.Group, read.Default = "", "", forwarded(l.Default, names)
-		if read.Tags, err = aws.Tags(l.ARN); err != nil {
+		if read.Tags, err = aws.ELB.Tags(l.ARN); err != nil {
 			return err
 		}
-		found, err := aws.Rules(l.ARN)
+		found, err := aws.ELB.Rules(l.ARN)
 		if err != nil {
 			return err
 		}
@@ -271,7 +273,7 @@ func (e *estate) readBalancer(b state.Balancer, tags, names map[string]string, w
 			if r.IsDefault() {
 				continue
 			}
-			tags, err := aws.Tags(r.ARN)
+			tags, err := aws.ELB.Tags(r.ARN)
 			if err != nil {
 				return err
 			}

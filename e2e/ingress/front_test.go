@@ -17,6 +17,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	emulated "github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/suite"
 )
@@ -43,13 +44,13 @@ func TestANetworkLoadBalancerInFront(t *testing.T) {
 	t.Parallel()
 	app := newApp("front")
 	bed.Deploy(t, app)
-	aws := bed.AWS.State()
+	aws := bed.AWS
 	for i, id := range []string{"eipalloc-0a", "eipalloc-0b"} {
-		aws.PutAllocation(emulated.Allocation{ID: id, Address: netip.AddrFrom4([4]byte{203, 0, 113, byte(i)})})
+		aws.ELB.PutAllocation(emulated.Allocation{ID: id, Address: netip.AddrFrom4([4]byte{203, 0, 113, byte(i)})})
 	}
-	given, err := aws.CreateSecurityGroup("", emulated.SecurityGroupSpec{Name: "front", Description: "made by Terraform"})
+	given, err := aws.EC2.CreateSecurityGroup("", ec2.SecurityGroupSpec{Name: "front", Description: "made by Terraform"})
 	suite.Must(t, err)
-	suite.Must(t, aws.AuthorizeIngress("", given.ID, []emulated.Permission{{Rule: parseRule("tcp 1-65535 0.0.0.0/0")}}))
+	suite.Must(t, aws.EC2.AuthorizeIngress("", given.ID, []ec2.Permission{{Rule: parseRule("tcp 1-65535 0.0.0.0/0")}}))
 	ingress := newIngress(app.Name, []networkingv1.IngressRule{rule("front.example.com", "/ "+app.Name)},
 		"target-type=ip", "scheme=internet-facing", "security-groups="+given.ID, "manage-backend-security-group-rules=true",
 		"enable-frontend-nlb=true", "frontend-nlb-scheme=internet-facing", "frontend-nlb-eip-allocations=eipalloc-0a,eipalloc-0b", "frontend-nlb-subnets=subnet-0a000000000000001,subnet-0b000000000000002",
@@ -60,11 +61,11 @@ func TestANetworkLoadBalancerInFront(t *testing.T) {
 	if entry := ingress.Status.LoadBalancer.Ingress[1]; len(entry.Ports) > 0 {
 		t.Errorf("the second entry of the status has ports: %+v", entry)
 	}
-	front, ok := aws.BalancerNamed(hosts[1])
+	front, ok := aws.ELB.BalancerNamed(hosts[1])
 	if !ok || front.Type != emulated.Network || !strings.HasSuffix(front.Name, "-nlb") || len(front.Allocations) != 2 {
 		t.Fatalf("the second name is that of %+v", front)
 	}
-	tags, err := aws.Tags(front.ARN)
+	tags, err := aws.ELB.Tags(front.ARN)
 	suite.Must(t, err)
 	if tags["team"] != "edge" || tags["ingress.k8s.aws/resource"] != "FrontendNlb" {
 		t.Errorf("its tags are %v", tags)
@@ -89,7 +90,7 @@ func TestANetworkLoadBalancerInFront(t *testing.T) {
 	})
 	annotate(t, ingress, "frontend-nlb-listener-port-mapping")
 	suite.Eventually(t, "the other port to be closed", func() error {
-		listeners, err := aws.Listeners(front.ARN)
+		listeners, err := aws.ELB.Listeners(front.ARN)
 		if err == nil && len(listeners) != 1 {
 			err = fmt.Errorf("there are %d listeners", len(listeners))
 		}
@@ -121,7 +122,7 @@ func TestANetworkLoadBalancerInFront(t *testing.T) {
 }
 
 func isGone(host string) error {
-	if _, ok := bed.AWS.State().BalancerNamed(host); ok {
+	if _, ok := bed.AWS.ELB.BalancerNamed(host); ok {
 		return errors.New("it is there")
 	}
 	return nil
@@ -131,7 +132,7 @@ func isGone(host string) error {
 func awaitFront(t *testing.T, arn string, are func(emulated.Group) bool) {
 	t.Helper()
 	suite.Eventually(t, "the target groups in front", func() error {
-		groups, err := bed.AWS.State().Groups(emulated.GroupFilter{LoadBalancer: arn})
+		groups, err := bed.AWS.ELB.Groups(emulated.GroupFilter{LoadBalancer: arn})
 		if err == nil && (len(groups) == 0 || slices.ContainsFunc(groups, func(g emulated.Group) bool { return !are(g) })) {
 			err = fmt.Errorf("they are %+v", groups)
 		}
@@ -149,7 +150,7 @@ func TestTheNameInFrontAlone(t *testing.T) {
 	ingress.Annotations["targetgate.dev/frontend-nlb-alone"] = "true"
 	create(t, ingress)
 	host := awaitHost(t, ingress)
-	if balancer, ok := bed.AWS.State().BalancerNamed(host); !ok || balancer.Type != emulated.Network {
+	if balancer, ok := bed.AWS.ELB.BalancerNamed(host); !ok || balancer.Type != emulated.Network {
 		t.Errorf("the first name in the status is that of %+v", balancer)
 	}
 	suite.Eventually(t, "an answer", func() error { return answeredBy(t, app, host, "alone.example.com", "/") })

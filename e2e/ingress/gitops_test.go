@@ -26,7 +26,8 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/cluster"
 	"github.com/targetgate/targetgate/e2e/emulator"
-	emulated "github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
+	"github.com/targetgate/targetgate/e2e/emulator/waf"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -144,10 +145,10 @@ func setPort(t *testing.T, object *unstructured.Unstructured, port int64) {
 func TestAppIsInSync(t *testing.T) {
 	t.Parallel()
 	app := newApp("gitops")
-	certificate, err := bed.AWS.State().AddCertificate("", emulated.CertificateSpec{Domains: []string{"app.gitops.test"}})
+	certificate, err := bed.AWS.ACM.Add("", acm.Spec{Domains: []string{"app.gitops.test"}})
 	suite.Must(t, err)
 	objects := kustomize(t, "app/production", "SECURITY-GROUP", addSecurityGroup(t, app.Name), "CERTIFICATE", certificate.ARN,
-		"WEB-ACL", bed.AWS.State().AddWebACL("", app.Name, emulated.ScopeRegional).ARN)
+		"WEB-ACL", bed.AWS.WAF.Add("", app.Name, waf.ScopeRegional).ARN)
 	first := slices.DeleteFunc(slices.Clone(objects), func(object *unstructured.Unstructured) bool {
 		return object.GetAnnotations()[syncWave] != ""
 	})

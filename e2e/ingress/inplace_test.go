@@ -16,7 +16,10 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	emulated "github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/waf"
 	"github.com/targetgate/targetgate/e2e/suite"
 )
 
@@ -26,18 +29,18 @@ func TestSettingsAreChangedInPlace(t *testing.T) {
 	app := newApp("settings")
 	app.Replicas = 1
 	bed.Deploy(t, app)
-	aws := bed.AWS.State()
-	first, err := aws.AddCertificate("", emulated.CertificateSpec{Domains: []string{"settings.example.com"}})
+	aws := bed.AWS
+	first, err := aws.ACM.Add("", acm.Spec{Domains: []string{"settings.example.com"}})
 	suite.Must(t, err)
-	second, err := aws.AddCertificate("", emulated.CertificateSpec{Domains: []string{"settings.example.org"}})
+	second, err := aws.ACM.Add("", acm.Spec{Domains: []string{"settings.example.org"}})
 	suite.Must(t, err)
-	given, err := aws.CreateSecurityGroup("", emulated.SecurityGroupSpec{Name: "settings", Description: "made by Terraform"})
+	given, err := aws.EC2.CreateSecurityGroup("", ec2.SecurityGroupSpec{Name: "settings", Description: "made by Terraform"})
 	suite.Must(t, err)
-	suite.Must(t, aws.AuthorizeIngress("", given.ID, []emulated.Permission{{Rule: parseRule("tcp 80-80 0.0.0.0/0")}}))
-	acl := aws.AddWebACL("", "settings", emulated.ScopeRegional)
-	classic := aws.AddClassicWebACL("", "settings")
-	aws.PutPool("ipam-pool-settings")
-	aws.SetShieldSubscription("", true)
+	suite.Must(t, aws.EC2.AuthorizeIngress("", given.ID, []ec2.Permission{{Rule: parseRule("tcp 80-80 0.0.0.0/0")}}))
+	acl := aws.WAF.Add("", "settings", waf.ScopeRegional)
+	classic := aws.WAF.AddClassic("", "settings")
+	aws.ELB.PutPool("ipam-pool-settings")
+	aws.Shield.Subscribe("", true)
 
 	ingress := newIngress(app.Name, []networkingv1.IngressRule{rule("settings.example.com", "/ "+app.Name)},
 		"target-type=ip", `listen-ports=[{"HTTP": 80}, {"HTTPS": 443}]`, "certificate-arn="+first.ARN+","+second.ARN, "scheme=internet-facing")
@@ -45,7 +48,7 @@ func TestSettingsAreChangedInPlace(t *testing.T) {
 	host := awaitHost(t, ingress)
 	answers := func() error { return answeredBy(t, app, host, "settings.example.com", "/") }
 	suite.Eventually(t, "an answer", answers)
-	balancer, _ := aws.BalancerNamed(host)
+	balancer, _ := aws.ELB.BalancerNamed(host)
 	const subnets = "subnet-0a000000000000001,subnet-0b000000000000002"
 	for _, step := range []struct{ annotate, want string }{
 		{"ip-address-type=dualstack", "address type: dualstack"},
@@ -89,12 +92,12 @@ func TestSettingsAreChangedInPlace(t *testing.T) {
 
 // settingsOf are those of a load balancer, "name: value".
 func settingsOf(arn string) (settings []string, err error) {
-	aws, names := bed.AWS.State(), map[string]string{}
-	balancers, err := aws.Balancers("", []string{arn}, nil)
+	aws, names := bed.AWS, map[string]string{}
+	balancers, err := aws.ELB.Balancers("", []string{arn}, nil)
 	if err != nil {
 		return nil, err
 	}
-	security, err := aws.DescribeSecurityGroups("", balancers[0].SecurityGroups...)
+	security, err := aws.EC2.DescribeSecurityGroups("", balancers[0].SecurityGroups...)
 	if err != nil {
 		return nil, err
 	}
@@ -117,17 +120,17 @@ func settingsOf(arn string) (settings []string, err error) {
 	add("subnets", strings.Join(slices.Sorted(slices.Values(balancers[0].Subnets)), ","))
 	add("security groups", strings.Join(groups, " "))
 	add("address pool", balancers[0].IPAMPool)
-	protection, _ := aws.Protection("", "", arn) // an error is none
+	protection, _ := aws.Shield.Protection("", "", arn) // an error is none
 	add("protection", protection.Name)
-	reserved, err := aws.Capacity(arn)
+	reserved, err := aws.ELB.Capacity(arn)
 	add("capacity", strconv.Itoa(reserved.Units))
-	acl, _, aclErr := aws.WebACLOf("", arn)
-	classic, _, classicErr := aws.ClassicWebACLOf("", arn)
+	acl, _, aclErr := aws.WAF.Of("", arn)
+	classic, _, classicErr := aws.WAF.ClassicOf("", arn)
 	err = errors.Join(err, aclErr, classicErr)
 	add("web ACL", acl.ARN)
 	add("web ACL of WAF Classic", classic.Name)
-	listeners, listenersErr := aws.Listeners(arn)
-	targets, targetsErr := aws.Groups(emulated.GroupFilter{LoadBalancer: arn})
+	listeners, listenersErr := aws.ELB.Listeners(arn)
+	targets, targetsErr := aws.ELB.Groups(emulated.GroupFilter{LoadBalancer: arn})
 	arns := []string{arn}
 	for _, group := range targets {
 		arns = append(arns, group.ARN)
@@ -137,8 +140,8 @@ func settingsOf(arn string) (settings []string, err error) {
 			add("certificates", strings.Join(slices.Compact(slices.Sorted(slices.Values(l.Certificates))), ","))
 			continue
 		}
-		attributes, attributesErr := aws.ListenerAttributes(l.ARN, nil)
-		rules, rulesErr := aws.Rules(l.ARN)
+		attributes, attributesErr := aws.ELB.ListenerAttributes(l.ARN, nil)
+		rules, rulesErr := aws.ELB.Rules(l.ARN)
 		err = errors.Join(err, attributesErr, rulesErr)
 		add("server header", attributes["routing.http.response.server.enabled"])
 		arns = append(arns, l.ARN)
@@ -149,7 +152,7 @@ func settingsOf(arn string) (settings []string, err error) {
 		}
 	}
 	for _, arn := range arns {
-		tags, tagsErr := aws.Tags(arn)
+		tags, tagsErr := aws.ELB.Tags(arn)
 		parts, err = append(parts, tags), errors.Join(err, tagsErr)
 	}
 	same := map[string]int{}

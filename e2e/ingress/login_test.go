@@ -26,7 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	emulated "github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
 	"github.com/targetgate/targetgate/e2e/suite"
 )
 
@@ -115,7 +115,7 @@ func TestClientCertificates(t *testing.T) {
 	app.Replicas = 1
 	bed.Deploy(t, app)
 	certificate, roots := clientCertificate(t)
-	bed.AWS.State().AddTrustStore("partners", roots)
+	bed.AWS.ELB.AddTrustStore("partners", roots)
 	https := newTLS(t, "mutual.example.com")
 	ingress := newIngress(app.Name, []networkingv1.IngressRule{rule(https.host, "/ "+app.Name)}, "target-type=ip",
 		`listen-ports=[{"HTTPS": 443}]`, "certificate-arn="+https.certificate.ARN,
@@ -136,13 +136,13 @@ func TestClientCertificates(t *testing.T) {
 // overTLS asks a host of a load balancer over HTTPS.
 type overTLS struct {
 	host, balancer string
-	certificate    emulated.Certificate
+	certificate    acm.Certificate
 	client         *tls.Certificate
 }
 
 func newTLS(t *testing.T, host string) *overTLS {
 	t.Helper()
-	certificate, err := bed.AWS.State().AddCertificate("", emulated.CertificateSpec{Domains: []string{host}})
+	certificate, err := bed.AWS.ACM.Add("", acm.Spec{Domains: []string{host}})
 	suite.Must(t, err)
 	return &overTLS{host: host, certificate: certificate}
 }
@@ -185,14 +185,14 @@ func (o *overTLS) sendsTo(path, want string) error {
 
 // hasSecret is an error unless the rules of the HTTPS listener have that secret.
 func (o *overTLS) hasSecret(want string) error {
-	aws := bed.AWS.State()
-	balancer, _ := aws.BalancerNamed(o.balancer)
-	listeners, err := aws.Listeners(balancer.ARN)
+	aws := bed.AWS
+	balancer, _ := aws.ELB.BalancerNamed(o.balancer)
+	listeners, err := aws.ELB.Listeners(balancer.ARN)
 	if err != nil {
 		return err
 	}
 	for _, listener := range listeners {
-		rules, err := aws.Rules(listener.ARN)
+		rules, err := aws.ELB.Rules(listener.ARN)
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	monitoring "github.com/targetgate/targetgate/charts/rules"
-	emulated "github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
 	"github.com/targetgate/targetgate/e2e/suite"
 )
 
@@ -26,7 +26,7 @@ func TestAlertsAndPanelsOfLoadBalancers(t *testing.T) {
 	app := newApp("metrics")
 	app.Replicas = 1
 	bed.Deploy(t, app)
-	_, err := bed.AWS.State().AddCertificate("", emulated.CertificateSpec{Domains: []string{"metrics.example.net"}})
+	_, err := bed.AWS.ACM.Add("", acm.Spec{Domains: []string{"metrics.example.net"}})
 	suite.Must(t, err)
 	for _, name := range []string{"metrics", "metrics-bad"} {
 		ingress := newIngress(app.Name, []networkingv1.IngressRule{rule(name+".example.net", "/ "+app.Name)},

@@ -16,7 +16,10 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	emulated "github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/waf"
 	"github.com/targetgate/targetgate/e2e/suite"
 )
 
@@ -32,10 +35,10 @@ func TestProductionManifest(t *testing.T) {
 		}
 	}
 	bed.Deploy(t, app)
-	aws := bed.AWS.State()
-	certificate, err := aws.AddCertificate("", emulated.CertificateSpec{Domains: []string{"app.example.com"}})
+	aws := bed.AWS
+	certificate, err := aws.ACM.Add("", acm.Spec{Domains: []string{"app.example.com"}})
 	suite.Must(t, err)
-	acl := aws.AddWebACL("", "public", emulated.ScopeRegional)
+	acl := aws.WAF.Add("", "public", waf.ScopeRegional)
 	given := addSecurityGroup(t, app.Name)
 	manifest := func(group, scheme string, more ...string) *networkingv1.Ingress {
 		path := networkingv1.HTTPIngressPath{PathType: ptr.To(networkingv1.PathTypeImplementationSpecific), Backend: backend("app", 0)}
@@ -62,20 +65,20 @@ func TestProductionManifest(t *testing.T) {
 		}
 		suite.Eventually(t, "answers over HTTP", func() error { return answeredBy(t, app, host, "app.example.com", "/any") })
 		suite.Eventually(t, "answers over HTTPS", func() error { return answersOverTLS(host, "app.example.com", certificate) })
-		balancer, _ := aws.BalancerNamed(host)
-		attributes, err := aws.BalancerAttributes(balancer.ARN, nil)
+		balancer, _ := aws.ELB.BalancerNamed(host)
+		attributes, err := aws.ELB.BalancerAttributes(balancer.ARN, nil)
 		suite.Must(t, err)
 		if attributes["access_logs.s3.bucket"] != "logs" || len(balancer.SecurityGroups) != 1 || balancer.SecurityGroups[0] != given {
 			t.Errorf("%s has attributes %v and security groups %v", host, attributes, balancer.SecurityGroups)
 		}
 		suite.Eventually(t, "the web ACL", func() error {
-			found, has, err := aws.WebACLOf("", balancer.ARN)
+			found, has, err := aws.WAF.Of("", balancer.ARN)
 			if err == nil && (has != (ingress == public) || has && found.ARN != acl.ARN) {
 				err = fmt.Errorf("%s has %q", host, found.ARN)
 			}
 			return err
 		})
-		groups, err := aws.Groups(emulated.GroupFilter{LoadBalancer: balancer.ARN})
+		groups, err := aws.ELB.Groups(emulated.GroupFilter{LoadBalancer: balancer.ARN})
 		suite.Must(t, err)
 		if len(groups) != 1 || groups[0].HealthCheck.Path != "/healthz" || groups[0].HealthCheck.Interval != 30 {
 			t.Errorf("%s has the target groups %+v, want the health check that the Service says", host, groups)
@@ -85,7 +88,7 @@ func TestProductionManifest(t *testing.T) {
 		suite.Must(t, bed.Client.Delete(t.Context(), ingress.DeepCopy()))
 		awaitGone(t, ingress, ingress.Annotations[prefix+"group.name"])
 	}
-	if _, err := aws.DescribeSecurityGroups("", given); err != nil {
+	if _, err := aws.EC2.DescribeSecurityGroups("", given); err != nil {
 		t.Errorf("the security group that was given is gone: %v", err)
 	}
 }
@@ -93,17 +96,17 @@ func TestProductionManifest(t *testing.T) {
 // addSecurityGroup makes a security group for load balancers, as Terraform does, and lets it send to pods.
 func addSecurityGroup(t *testing.T, name string) (id string) {
 	t.Helper()
-	aws := bed.AWS.State()
-	group, err := aws.CreateSecurityGroup("", emulated.SecurityGroupSpec{Name: name, Description: "made by Terraform"})
+	aws := bed.AWS
+	group, err := aws.EC2.CreateSecurityGroup("", ec2.SecurityGroupSpec{Name: name, Description: "made by Terraform"})
 	suite.Must(t, err)
-	suite.Must(t, aws.AuthorizeIngress("", group.ID, []emulated.Permission{
+	suite.Must(t, aws.EC2.AuthorizeIngress("", group.ID, []ec2.Permission{
 		{Rule: parseRule("tcp 80-80 0.0.0.0/0")}, {Rule: parseRule("tcp 443-443 0.0.0.0/0")},
 	}))
-	suite.Must(t, aws.AuthorizeIngress("", bed.NodeSecurityGroup, []emulated.Permission{{Rule: parseRule("tcp 8080-8080 " + group.ID)}}))
+	suite.Must(t, aws.EC2.AuthorizeIngress("", bed.NodeSecurityGroup, []ec2.Permission{{Rule: parseRule("tcp 8080-8080 " + group.ID)}}))
 	return group.ID
 }
 
-func answersOverTLS(balancer, host string, certificate emulated.Certificate) error {
+func answersOverTLS(balancer, host string, certificate acm.Certificate) error {
 	parsed, err := x509.ParseCertificate(certificate.Pair.Certificate[0])
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	emulated "github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
 	"github.com/targetgate/targetgate/e2e/suite"
 )
 
@@ -49,9 +49,9 @@ func TestACertificateIsIssuedLater(t *testing.T) {
 	suite.Eventually(t, "another member to be changed meanwhile", func() error {
 		return answeredBy(t, app, balancer, members[0].Name+".example.com", "/changed")
 	})
-	certificate, err := bed.AWS.State().AddCertificate("", emulated.CertificateSpec{Domains: []string{"*.example.com"}})
+	certificate, err := bed.AWS.ACM.Add("", acm.Spec{Domains: []string{"*.example.com"}})
 	suite.Must(t, err)
-	t.Cleanup(func() { suite.Must(t, bed.AWS.State().DeleteCertificate(certificate.ARN)) })
+	t.Cleanup(func() { suite.Must(t, bed.AWS.ACM.Delete(certificate.ARN)) })
 	suite.Eventually(t, "answers over HTTPS", func() error {
 		return answersOverTLS(balancer, secure.Spec.Rules[0].Host, certificate)
 	})
@@ -62,8 +62,8 @@ func TestACertificateIsIssuedLater(t *testing.T) {
 }
 
 func wantListeners(balancer string, want ...int) error {
-	b, _ := bed.AWS.State().BalancerNamed(balancer)
-	listeners, err := bed.AWS.State().Listeners(b.ARN)
+	b, _ := bed.AWS.ELB.BalancerNamed(balancer)
+	listeners, err := bed.AWS.ELB.Listeners(b.ARN)
 	var ports []int
 	for _, l := range listeners {
 		ports = append(ports, l.Port)
@@ -80,7 +80,7 @@ func TestARedirectOfTheGroupIsToldToThoseWhoLoseRoutes(t *testing.T) {
 	app := newApp("redirected")
 	app.Replicas = 1
 	members, balancer := serveGroup(t, app, 1)
-	certificate, err := bed.AWS.State().AddCertificate("", emulated.CertificateSpec{Domains: []string{"secure.redirected.test"}})
+	certificate, err := bed.AWS.ACM.Add("", acm.Spec{Domains: []string{"secure.redirected.test"}})
 	suite.Must(t, err)
 	secure := member(app, "redirected-secure", app.Name, `listen-ports=[{"HTTP":80},{"HTTPS":443}]`, "ssl-redirect=443",
 		"certificate-arn="+certificate.ARN)
@@ -122,16 +122,16 @@ func TestAProtectedLoadBalancerStays(t *testing.T) {
 		}
 		return err
 	})
-	aws := bed.AWS.State()
+	aws := bed.AWS
 	for _, name := range []string{before, after} {
-		balancer, there := aws.BalancerNamed(name)
+		balancer, there := aws.ELB.BalancerNamed(name)
 		if !there {
 			t.Errorf("the protected load balancer %s is gone", name)
 			continue
 		}
-		_, err := aws.BalancerAttributes(balancer.ARN, map[string]string{"deletion_protection.enabled": "false"})
+		_, err := aws.ELB.BalancerAttributes(balancer.ARN, map[string]string{"deletion_protection.enabled": "false"})
 		suite.Must(t, err)
-		suite.Must(t, aws.DeleteBalancer(balancer.ARN))
+		suite.Must(t, aws.ELB.DeleteBalancer(balancer.ARN))
 	}
 }
 

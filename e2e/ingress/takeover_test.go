@@ -32,7 +32,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/cluster"
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/waf"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -52,10 +56,10 @@ type pair struct {
 // newPair deploys the apps, whose Services have names that begin with that.
 func newPair(t *testing.T, name string) *pair {
 	t.Helper()
-	certificate, err := bed.AWS.State().AddCertificate("", state.CertificateSpec{Domains: []string{name + ".example.com"}})
+	certificate, err := bed.AWS.ACM.Add("", acm.Spec{Domains: []string{name + ".example.com"}})
 	suite.Must(t, err)
 	p := &pair{group: name, first: newApp(name + "-1"), second: newApp(name + "-2"), certificate: certificate.ARN}
-	p.acl = bed.AWS.State().AddWebACL("", name, state.ScopeRegional).ARN
+	p.acl = bed.AWS.WAF.Add("", name, waf.ScopeRegional).ARN
 	for _, app := range []*testbed.App{p.first, p.second} {
 		app.Gated = false // so that pods are as they are with either controller
 		bed.Deploy(t, app)
@@ -90,18 +94,18 @@ func (p *pair) want(t *testing.T) estate {
 	secondGroup.HealthCheck.Path, secondGroup.Tags = "/healthz", team(secondGroup.Tags)
 	secondGroup.Attributes = map[string]string{"deregistration_delay.timeout_seconds": "30"}
 	tags := func(part string) map[string]string { return stackTags(name, part) }
-	to := func(priority int, host, path string, action state.Action, tags map[string]string) rules {
-		return rules{state.ListenerRule{Priority: priority, Action: action, Conditions: []state.Condition{
+	to := func(priority int, host, path string, action routing.Action, tags map[string]string) rules {
+		return rules{state.ListenerRule{Priority: priority, Action: action, Conditions: []routing.Condition{
 			{Field: "host-header", Values: []string{host}}, {Field: "path-pattern", Values: []string{path}},
 		}}, tags}
 	}
-	forward := func(group targetGroup) state.Action {
-		return state.Action{Forward: &state.Forward{Groups: []state.Weighted{{Group: group.Name, Weight: 1}}}}
+	forward := func(group targetGroup) routing.Action {
+		return routing.Action{Forward: &routing.Forward{Groups: []routing.Weighted{{Group: group.Name, Weight: 1}}}}
 	}
-	moved := state.Action{Redirect: &state.Redirect{
+	moved := routing.Action{Redirect: &routing.Redirect{
 		Protocol: "HTTPS", Host: "#{host}", Port: "443", Path: "/#{path}", Query: "#{query}", Status: "HTTP_301",
 	}}
-	nothing := state.Action{Fixed: &state.FixedResponse{Status: "404", ContentType: "text/plain"}}
+	nothing := routing.Action{Fixed: &routing.FixedResponse{Status: "404", ContentType: "text/plain"}}
 	one, two := p.first.Name+".example.com", p.second.Name+".example.com"
 	return estate{
 		Group: name,
@@ -112,10 +116,10 @@ func (p *pair) want(t *testing.T) estate {
 		},
 		Attributes: map[string]string{"idle_timeout.timeout_seconds": "120"}, WebACL: p.acl,
 		SecurityGroups: []securityGroup{
-			{SecurityGroupSpec: state.SecurityGroupSpec{
+			{SecurityGroupSpec: ec2.SecurityGroupSpec{
 				Name: managed, Description: "[k8s] Managed SecurityGroup for LoadBalancer", Tags: team(tags("ManagedLBSecurityGroup")),
 			}, Rules: []string{"tcp 443-443 0.0.0.0/0", "tcp 80-80 0.0.0.0/0"}},
-			{SecurityGroupSpec: state.SecurityGroupSpec{
+			{SecurityGroupSpec: ec2.SecurityGroupSpec{
 				Name: backend, Description: "[k8s] Shared Backend SecurityGroup for LoadBalancer",
 				Tags: map[string]string{"elbv2.k8s.aws/cluster": cluster, "elbv2.k8s.aws/resource": "backend-sg"},
 			}},
@@ -154,7 +158,7 @@ func (p *pair) targetGroup(t *testing.T, app *testbed.App, controlPort int) targ
 		GroupSpec: state.GroupSpec{
 			Name: hashed(readable(app.Name, 8)+"-"+readable(app.Name, 8), bed.ClusterName(), p.group, app.Name, app.Name, string(service.UID),
 				"80", "8080", "ip", "HTTP", "HTTP1", controlled),
-			Protocol: "HTTP", ProtocolVersion: "HTTP1", Port: 8080, VPC: state.DefaultVPCID, TargetType: "ip", AddressType: state.IPv4,
+			Protocol: "HTTP", ProtocolVersion: "HTTP1", Port: 8080, VPC: ec2.DefaultVPCID, TargetType: "ip", AddressType: state.IPv4,
 			ControlPort: controlPort,
 			HealthCheck: state.HealthCheck{
 				Protocol: "HTTP", Port: "traffic-port", Path: "/", Interval: 15, Timeout: 5, HealthyThreshold: 2, UnhealthyThreshold: 2, Matcher: "200",
@@ -183,7 +187,7 @@ func (p *pair) binding(app *testbed.App, name, arn, backend string) *v1beta1.Tar
 		Spec: v1beta1.TargetGroupBindingSpec{
 			TargetGroupARN: arn, TargetType: ptr.To(v1beta1.TargetTypeIP), TargetGroupProtocol: ptr.To(v1beta1.Protocol("HTTP")),
 			ServiceRef:    v1beta1.ServiceReference{Name: app.Name, Port: intstr.FromInt32(80)},
-			IPAddressType: ptr.To(v1beta1.IPAddressTypeIPv4), VpcID: state.DefaultVPCID,
+			IPAddressType: ptr.To(v1beta1.IPAddressTypeIPv4), VpcID: ec2.DefaultVPCID,
 			Networking: &v1beta1.TargetGroupBindingNetworking{Ingress: rules},
 		},
 	}
@@ -216,8 +220,8 @@ func TestTakeOverChangesNothing(t *testing.T) {
 	groups, host, err := want.layDown()
 	suite.Must(t, err)
 	suite.Eventually(t, "the web ACL", func() error {
-		balancer, _ := bed.AWS.State().BalancerNamed(host)
-		return bed.AWS.State().AssociateWebACL("", p.acl, balancer.ARN)
+		balancer, _ := bed.AWS.ELB.BalancerNamed(host)
+		return bed.AWS.WAF.Associate("", p.acl, balancer.ARN)
 	})
 	backend := backendGroup(t)
 	for i, app := range []*testbed.App{p.first, p.second} {
@@ -281,7 +285,7 @@ func runPlan(t *testing.T, object client.Object, args ...string) (out string, co
 	endpoints := "--aws-api-endpoints=Elastic Load Balancing v2=" + bed.AWS.URL() + ",EC2=" + bed.AWS.URL() + ",ACM=" + bed.AWS.URL()
 	cmd := exec.CommandContext(t.Context(), os.Getenv("TARGETGATE_BINARY"), append([]string{
 		"plan", "--kubeconfig=" + kubeconfig, "--cluster-name=" + bed.ClusterName(), "--aws-region=eu-west-1",
-		"--aws-vpc-id=" + state.DefaultVPCID, endpoints,
+		"--aws-vpc-id=" + ec2.DefaultVPCID, endpoints,
 	}, args...)...)
 	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=developer", "AWS_SECRET_ACCESS_KEY=secret")
 	if object != nil {
@@ -341,7 +345,7 @@ func TestWhatIsMadeIsWhatTheIncumbentMakes(t *testing.T) {
 	backend := backendGroup(t)
 	for i, app := range []*testbed.App{p.first, p.second} {
 		name := want.TargetGroups[i].Name
-		groups, err := bed.AWS.State().Groups(state.GroupFilter{Names: []string{name}})
+		groups, err := bed.AWS.ELB.Groups(state.GroupFilter{Names: []string{name}})
 		suite.Must(t, err)
 		wanted, got := p.binding(app, name, groups[0].ARN, backend), &v1beta1.TargetGroupBinding{}
 		suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(wanted), got))

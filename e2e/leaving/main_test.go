@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/targetgate/targetgate/e2e/emulator"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
@@ -38,9 +39,9 @@ func timings() *state.Timings {
 	t := state.DefaultTimings()
 	quick := func(balancer string) state.Timing {
 		return state.Timing{
-			Register:   state.Range{Min: 200 * time.Millisecond, Max: time.Second},
+			Register:   region.Range{Min: 200 * time.Millisecond, Max: time.Second},
 			FirstCheck: 5 * time.Second, FirstPasses: 1,
-			Stop: state.Range{Min: stops[balancer] / 2, Max: stops[balancer]},
+			Stop: region.Range{Min: stops[balancer] / 2, Max: stops[balancer]},
 		}
 	}
 	t.ALB, t.NLB = quick(state.Application), quick(state.Network)

@@ -18,7 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/targetgate/targetgate/e2e/emulator"
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
@@ -33,7 +34,7 @@ const lag = 2 * time.Second
 
 func TestMain(m *testing.M) {
 	bed.Main(m, testbed.Options{
-		Scale: suite.Scale, SecurityGroups: true, EC2Lag: &state.Range{Max: time.Duration(float64(lag) / suite.Scale)},
+		Scale: suite.Scale, SecurityGroups: true, EC2Lag: &region.Range{Max: time.Duration(float64(lag) / suite.Scale)},
 		Args: []string{"--drift-interval=10s"},
 	})
 }
@@ -51,7 +52,7 @@ func newApp(t *testing.T, name string) (app *testbed.App, source string) {
 // newSource makes a security group for a load balancer of a cluster, as the incumbent makes its backend security group.
 func newSource(t *testing.T, cluster, name string) string {
 	t.Helper()
-	group, err := bed.AWS.State().CreateSecurityGroup("", state.SecurityGroupSpec{
+	group, err := bed.AWS.EC2.CreateSecurityGroup("", ec2.SecurityGroupSpec{
 		Name: "k8s-traffic-" + name, Description: "[k8s] Shared Backend SecurityGroup for LoadBalancer",
 		Tags: map[string]string{"elbv2.k8s.aws/cluster": cluster, "elbv2.k8s.aws/resource": "backend-sg"},
 	})
@@ -71,13 +72,13 @@ func networkingFrom(source string, ports ...int32) *v1beta1.TargetGroupBindingNe
 }
 
 // ruleFrom is the rule for one port.
-func ruleFrom(source string, port int) state.Rule {
-	return state.Rule{Protocol: "tcp", From: port, To: port, Source: state.Source{Group: source}}
+func ruleFrom(source string, port int) ec2.Rule {
+	return ec2.Rule{Protocol: "tcp", From: port, To: port, Source: ec2.Source{Group: source}}
 }
 
 // rulesFrom are the rules of the nodes' security group with that source, as they are now.
-func rulesFrom(source string) (out []state.Rule, err error) {
-	group, err := bed.AWS.State().SecurityGroup(bed.NodeSecurityGroup)
+func rulesFrom(source string) (out []ec2.Rule, err error) {
+	group, err := bed.AWS.EC2.SecurityGroup(bed.NodeSecurityGroup)
 	for _, p := range group.Ingress {
 		if p.Source.Group == source {
 			out = append(out, p.Rule)
@@ -87,11 +88,11 @@ func rulesFrom(source string) (out []state.Rule, err error) {
 }
 
 // changesSoFar is the position for neverRemoved of what comes now.
-func changesSoFar() int { return len(bed.AWS.State().RuleChanges(0)) }
+func changesSoFar() int { return len(bed.AWS.EC2.RuleChanges(0)) }
 
 // neverRemoved is an error when one of the rules was removed from the nodes' security group, from that position on, for however short.
-func neverRemoved(since int, rules ...state.Rule) error {
-	for _, change := range bed.AWS.State().RuleChanges(since) {
+func neverRemoved(since int, rules ...ec2.Rule) error {
+	for _, change := range bed.AWS.EC2.RuleChanges(since) {
 		if change.Removed && change.Group == bed.NodeSecurityGroup && slices.Contains(rules, change.Rule) {
 			return fmt.Errorf("%s was removed at %s", change.Rule, change.Time)
 		}
@@ -100,7 +101,7 @@ func neverRemoved(since int, rules ...state.Rule) error {
 }
 
 // wantRules is an error when the nodes' security group has other rules with that source.
-func wantRules(source string, want ...state.Rule) error {
+func wantRules(source string, want ...ec2.Rule) error {
 	got, err := rulesFrom(source)
 	if err == nil && !slices.Equal(got, want) {
 		err = fmt.Errorf("rules from %s: %v, want %v", source, got, want)

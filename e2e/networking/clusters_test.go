@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/targetgate/targetgate/e2e/emulator"
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -38,10 +38,10 @@ func TestTwoClustersShareTheNodesSecurityGroup(t *testing.T) {
 func shareRules(t *testing.T, name string, beds ...*suite.Bed) {
 	t.Helper()
 	since := changesSoFar()
-	var shared, needed []state.Rule
+	var shared, needed []ec2.Rule
 	var first, second []side
 	for i, in := range beds {
-		shared = append(shared, state.Rule{Protocol: "tcp", From: 8080, To: 8080, Source: state.Source{CIDR: documentation(name, i)}})
+		shared = append(shared, ec2.Rule{Protocol: "tcp", From: 8080, To: 8080, Source: ec2.Source{CIDR: documentation(name, i)}})
 		first = append(first, deployIn(t, in, fmt.Sprintf("%s-first-%d", name, i), shared[i]))
 	}
 	for i, in := range []*suite.Bed{beds[1], beds[0]} {
@@ -63,7 +63,7 @@ func shareRules(t *testing.T, name string, beds ...*suite.Bed) {
 	}
 	leave(t, second)
 	for _, rule := range shared { // those that are left are for people to remove
-		_, _ = bed.AWS.State().RevokeIngress("", bed.NodeSecurityGroup, []state.Rule{rule})
+		_, _ = bed.AWS.EC2.RevokeIngress("", bed.NodeSecurityGroup, []ec2.Rule{rule})
 	}
 }
 
@@ -85,12 +85,12 @@ func leave(t *testing.T, sides []side) {
 type side struct {
 	in     *suite.Bed
 	app    *testbed.App
-	source string     // the security group of its load balancer
-	own    state.Rule // from there
+	source string   // the security group of its load balancer
+	own    ec2.Rule // from there
 }
 
 // deployIn deploys an app whose binding asks for a rule from its own load balancer, and for the shared one.
-func deployIn(t *testing.T, in *suite.Bed, name string, shared state.Rule) side {
+func deployIn(t *testing.T, in *suite.Bed, name string, shared ec2.Rule) side {
 	t.Helper()
 	s := side{in: in, app: suite.NewApp(name), source: newSource(t, in.ClusterName(), name)}
 	s.own = ruleFrom(s.source, 8080)
@@ -111,8 +111,8 @@ func deployIn(t *testing.T, in *suite.Bed, name string, shared state.Rule) side 
 func tagNodes(t *testing.T, cluster string) {
 	t.Helper()
 	key := "kubernetes.io/cluster/" + cluster
-	suite.Must(t, bed.AWS.State().TagSecurityGroup(bed.NodeSecurityGroup, map[string]string{key: "shared"}))
-	t.Cleanup(func() { suite.Must(t, bed.AWS.State().UntagSecurityGroup(bed.NodeSecurityGroup, key)) })
+	suite.Must(t, bed.AWS.EC2.TagSecurityGroup(bed.NodeSecurityGroup, map[string]string{key: "shared"}))
+	t.Cleanup(func() { suite.Must(t, bed.AWS.EC2.UntagSecurityGroup(bed.NodeSecurityGroup, key)) })
 	time.Sleep(lag) // reads of before are over
 }
 
@@ -151,9 +151,9 @@ func awaitReads(t *testing.T, beds ...*suite.Bed) {
 }
 
 // wantRule is an error when the nodes' security group does not have the rule.
-func wantRule(rule state.Rule) error {
-	group, err := bed.AWS.State().SecurityGroup(bed.NodeSecurityGroup)
-	if err == nil && !slices.ContainsFunc(group.Ingress, func(p state.Permission) bool { return p.Rule == rule }) {
+func wantRule(rule ec2.Rule) error {
+	group, err := bed.AWS.EC2.SecurityGroup(bed.NodeSecurityGroup)
+	if err == nil && !slices.ContainsFunc(group.Ingress, func(p ec2.Permission) bool { return p.Rule == rule }) {
 		err = fmt.Errorf("there is no rule %s", rule)
 	}
 	return err

@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/kubelet"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
@@ -54,8 +54,8 @@ func liveOnFargate(t *testing.T, name string) {
 	own := attachInterface(t, app)
 	want := ruleFrom(source, 8080)
 	hasRule := func() (bool, error) {
-		group, err := bed.AWS.State().SecurityGroup(own)
-		return slices.ContainsFunc(group.Ingress, func(p state.Permission) bool { return p.Rule == want }), err
+		group, err := bed.AWS.EC2.SecurityGroup(own)
+		return slices.ContainsFunc(group.Ingress, func(p ec2.Permission) bool { return p.Rule == want }), err
 	}
 	suite.Eventually(t, "the rule to be in the pod's own security group", func() error {
 		has, err := hasRule()
@@ -90,14 +90,14 @@ func fargateNode(t *testing.T) (name string) {
 // attachInterface gives the app's only pod a network interface with a security group of its own, as soon as it has an address.
 func attachInterface(t *testing.T, app *testbed.App) (securityGroup string) {
 	t.Helper()
-	group, err := bed.AWS.State().CreateSecurityGroup("", state.SecurityGroupSpec{Name: app.Name, Description: "of a pod"})
+	group, err := bed.AWS.EC2.CreateSecurityGroup("", ec2.SecurityGroupSpec{Name: app.Name, Description: "of a pod"})
 	suite.Must(t, err)
 	suite.Eventually(t, "the pod to have an address", func() error {
 		list := bed.Pods(t, app)
 		if len(list) != 1 || list[0].Status.PodIP == "" {
 			return fmt.Errorf("%d pods", len(list))
 		}
-		return bed.AWS.State().PutInterface(state.Interface{
+		return bed.AWS.EC2.PutInterface(ec2.Interface{
 			ID: "eni-0fa29a7e0fa29a7e0", Addresses: []netip.Addr{netip.MustParseAddr(list[0].Status.PodIP)}, Groups: []string{group.ID},
 		})
 	})

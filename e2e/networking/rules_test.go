@@ -12,7 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -38,7 +38,7 @@ func TestRemovedRuleComesBack(t *testing.T) {
 	app, source := newApp(t, "drift")
 	bed.Deploy(t, app)
 	bed.AwaitRolled(t, app)
-	_, err := bed.AWS.State().RevokeIngress("", bed.NodeSecurityGroup, []state.Rule{ruleFrom(source, 8080)})
+	_, err := bed.AWS.EC2.RevokeIngress("", bed.NodeSecurityGroup, []ec2.Rule{ruleFrom(source, 8080)})
 	suite.Must(t, err)
 	suite.Eventually(t, "the rule to come back", func() error { return wantRules(source, ruleFrom(source, 8080)) })
 }
@@ -68,8 +68,8 @@ func TestTakeOverOfRulesMakesNoCall(t *testing.T) {
 	bed.WithFlags(t, append(flags, "--security-group-rules=false")...)
 	app, source := newApp(t, "take-over")
 	app.Change = func(b *v1beta1.TargetGroupBinding) { b.Spec.Networking = networkingFrom(source, 8080, 9090) }
-	merged := state.Rule{Protocol: "tcp", From: 8080, To: 9090, Source: state.Source{Group: source}}
-	suite.Must(t, bed.AWS.State().AuthorizeIngress("", bed.NodeSecurityGroup, []state.Permission{
+	merged := ec2.Rule{Protocol: "tcp", From: 8080, To: 9090, Source: ec2.Source{Group: source}}
+	suite.Must(t, bed.AWS.EC2.AuthorizeIngress("", bed.NodeSecurityGroup, []ec2.Permission{
 		{Rule: merged, Description: "elbv2.k8s.aws/targetGroupBinding=shared"},
 	}))
 	bed.Deploy(t, app)
@@ -81,7 +81,7 @@ func TestTakeOverOfRulesMakesNoCall(t *testing.T) {
 		return wantNetworkingTold(t, app, "tcp 8080-9090 from "+source)
 	})
 	for _, call := range changesSince(since) {
-		if slices.ContainsFunc(call.Rules, func(rule state.Rule) bool { return rule.Source.Group == source }) {
+		if slices.ContainsFunc(call.Rules, func(rule ec2.Rule) bool { return rule.Source.Group == source }) {
 			t.Errorf("%s of %v, answer %d %s", call.Operation, call.Rules, call.Status, call.Code)
 		}
 	}

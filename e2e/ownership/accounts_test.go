@@ -129,7 +129,7 @@ func registerOutside(t *testing.T, app *testbed.App, attributes map[string]strin
 	}
 	bed.WriteSlice(t, app, "by-hand", endpoints...)
 	bed.AwaitTargets(t, app, suite.KeysOf(list, 8080)...)
-	lines, err := bed.AWS.State().Describe(app.TargetGroup, nil)
+	lines, err := bed.AWS.ELB.Describe(app.TargetGroup, nil)
 	suite.Must(t, err)
 	for _, line := range lines {
 		want := wantZone

@@ -68,7 +68,7 @@ func TestConsentIsRequired(t *testing.T) {
 	if !strings.Contains(err.Error(), "targetgate.dev/bind=e2e/consent/other") {
 		t.Errorf("the refusal does not name the tag: %v", err)
 	}
-	suite.Must(t, bed.AWS.State().AddTags(other, map[string]string{consent.TagKey: "e2e/consent/other"}))
+	suite.Must(t, bed.AWS.ELB.AddTags(other, map[string]string{consent.TagKey: "e2e/consent/other"}))
 	suite.Eventually(t, "the binding to be let in", func() error {
 		binding := app.Binding()
 		binding.Name, binding.Spec.TargetGroupARN = "other", other
@@ -77,7 +77,7 @@ func TestConsentIsRequired(t *testing.T) {
 
 	served := suite.KeysOf(bed.Pods(t, app), 8080)
 	withdrawn := time.Now()
-	suite.Must(t, bed.AWS.State().RemoveTags(app.TargetGroup, consent.TagKey))
+	suite.Must(t, bed.AWS.ELB.RemoveTags(app.TargetGroup, consent.TagKey))
 	suite.Eventually(t, "the status to name the tag", func() error {
 		return errors.Join(bed.WantDegraded(t, app, v1beta1.ReasonConsentMissing), bed.WantReason(t, app, v1beta1.ReasonConsentMissing),
 			wantMessage(t, app, "targetgate.dev/bind=e2e/consent/consent"),
@@ -90,7 +90,7 @@ func TestConsentIsRequired(t *testing.T) {
 	if len(calls) > 0 {
 		t.Errorf("calls without consent: %+v", calls)
 	}
-	suite.Must(t, bed.AWS.State().AddTags(app.TargetGroup, map[string]string{consent.TagKey: "e2e/consent/consent"}))
+	suite.Must(t, bed.AWS.ELB.AddTags(app.TargetGroup, map[string]string{consent.TagKey: "e2e/consent/consent"}))
 	bed.AwaitRolled(t, app)
 	bed.AwaitConverged(t, app)
 }

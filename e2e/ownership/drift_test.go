@@ -25,7 +25,7 @@ func TestWhatOthersChangeInAGroupIsSetRight(t *testing.T) {
 	live := suite.KeysOf(bed.Pods(t, app), 8080)
 	stop := bed.UnderLoad(t, app)
 
-	suite.Must(t, bed.AWS.State().Deregister(app.TargetGroup, []state.Target{{Key: live[0]}}))
+	suite.Must(t, bed.AWS.ELB.Deregister(app.TargetGroup, []state.Target{{Key: live[0]}}))
 	registerByHand(t, app, suite.TargetOf("10.63.200.9"))
 	suite.Must(t, bed.WantTargets(app, append(live[1:], suite.TargetOf("10.63.200.9"))...))
 	bed.AwaitHealthy(t, app, live...)

@@ -107,5 +107,5 @@ func registerByHand(t *testing.T, app *testbed.App, keys ...state.Key) {
 	for _, key := range keys {
 		list = append(list, state.Target{Key: key})
 	}
-	suite.Must(t, bed.AWS.State().Register(app.TargetGroup, list))
+	suite.Must(t, bed.AWS.ELB.Register(app.TargetGroup, list))
 }

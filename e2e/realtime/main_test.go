@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/suite"
 	"github.com/targetgate/targetgate/e2e/testbed"
@@ -20,9 +21,9 @@ var bed = &suite.Bed{}
 func TestMain(m *testing.M) {
 	timings := state.DefaultTimings()
 	timings.ALB = state.Timing{
-		Register:   state.Range{Min: time.Second, Max: 3 * time.Second},
+		Register:   region.Range{Min: time.Second, Max: 3 * time.Second},
 		FirstCheck: 5 * time.Second, FirstPasses: 1,
-		Stop: state.Range{Min: 4 * time.Second, Max: 4 * time.Second},
+		Stop: region.Range{Min: 4 * time.Second, Max: 4 * time.Second},
 	}
 	bed.Main(m, testbed.Options{Timings: &timings})
 }

@@ -102,7 +102,7 @@ func evictFrom(t *testing.T, app *testbed.App, node string) {
 }
 
 func wantState(app *testbed.App, key state.Key, want state.HealthState) error {
-	lines, err := bed.AWS.State().Describe(app.TargetGroup, []state.Target{{Key: key}})
+	lines, err := bed.AWS.ELB.Describe(app.TargetGroup, []state.Target{{Key: key}})
 	if err != nil {
 		return err
 	}

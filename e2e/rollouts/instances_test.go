@@ -99,7 +99,7 @@ func TestOnlyNodesWithAPodAreHealthyUnderLocalTrafficPolicy(t *testing.T) {
 		}
 		return nil
 	})
-	lines, err := bed.AWS.State().Describe(app.TargetGroup, nodeTargets(t, app, "node-1"))
+	lines, err := bed.AWS.ELB.Describe(app.TargetGroup, nodeTargets(t, app, "node-1"))
 	suite.Must(t, err)
 	if lines[0].State != state.Healthy {
 		t.Errorf("the node with the pods is %s", lines[0].State)

@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/testbed"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -144,5 +144,5 @@ func WantFaults(err error, paths []string) error {
 // Complete fills in what the webhook would, of a group that the test bed's AWS makes.
 func Complete(s *v1beta1.TargetGroupBindingSpec) {
 	s.TargetType, s.IPAddressType = ptr.To(v1beta1.TargetTypeIP), ptr.To(v1beta1.IPAddressTypeIPv4)
-	s.VpcID, s.TargetGroupProtocol = state.DefaultVPCID, ptr.To[v1beta1.Protocol]("HTTP")
+	s.VpcID, s.TargetGroupProtocol = ec2.DefaultVPCID, ptr.To[v1beta1.Protocol]("HTTP")
 }

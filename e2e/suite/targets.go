@@ -38,7 +38,7 @@ func (bed *Bed) AwaitTargets(t *testing.T, app *testbed.App, want ...state.Key) 
 
 // WantTargets is an error when the registered targets, but for those that drain, are not these.
 func (bed *Bed) WantTargets(app *testbed.App, want ...state.Key) error {
-	lines, err := bed.AWS.State().Describe(app.TargetGroup, nil)
+	lines, err := bed.AWS.ELB.Describe(app.TargetGroup, nil)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (bed *Bed) Turned(app *testbed.App, ip, to string) (time.Time, error) {
 // RegisteredTargets are the targets of the app's group that do not drain.
 func (bed *Bed) RegisteredTargets(t *testing.T, app *testbed.App) []state.Key {
 	t.Helper()
-	lines, err := bed.AWS.State().Describe(app.TargetGroup, nil)
+	lines, err := bed.AWS.ELB.Describe(app.TargetGroup, nil)
 	Must(t, err)
 	var out []state.Key
 	for _, line := range lines {
@@ -104,7 +104,7 @@ func (bed *Bed) AwaitConverged(t *testing.T, app *testbed.App) {
 
 // WantHealthy is an error when the targets that do not drain are not these, all of them healthy.
 func (bed *Bed) WantHealthy(app *testbed.App, want ...state.Key) error {
-	lines, err := bed.AWS.State().Describe(app.TargetGroup, nil)
+	lines, err := bed.AWS.ELB.Describe(app.TargetGroup, nil)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (bed *Bed) WantKept(app *testbed.App, want int) error {
 }
 
 func (bed *Bed) wantInState(app *testbed.App, want int, states ...state.HealthState) error {
-	lines, err := bed.AWS.State().Describe(app.TargetGroup, nil)
+	lines, err := bed.AWS.ELB.Describe(app.TargetGroup, nil)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/kubelet"
 )
 
@@ -52,7 +52,7 @@ func (b *Bed) LaunchInstances(ctx context.Context) error {
 
 func (b *Bed) launch(node *corev1.Node) error {
 	id, address := path.Base(node.Spec.ProviderID), internalIP(node)
-	b.AWS.State().SetInstance(id, state.Instance{Address: address, Zone: node.Labels[corev1.LabelTopologyZone], Running: true})
+	b.AWS.EC2.SetInstance(id, ec2.Instance{Address: address, Zone: node.Labels[corev1.LabelTopologyZone], Running: true})
 	if !b.options.SecurityGroups {
 		return nil
 	}

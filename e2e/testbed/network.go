@@ -8,7 +8,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 )
 
 const (
@@ -21,14 +21,14 @@ const (
 // vpc is the VPC that targetgate is told.
 func (b *Bed) vpc() string {
 	if b.options.SecurityGroups {
-		return state.DefaultVPCID
+		return ec2.DefaultVPCID
 	}
 	return otherVPC
 }
 
 // createNodeSecurityGroup makes the security group of all nodes as EKS does: with the cluster's tag, and open to itself.
 func (b *Bed) createNodeSecurityGroup() error {
-	group, err := b.AWS.State().CreateSecurityGroup("", state.SecurityGroupSpec{
+	group, err := b.AWS.EC2.CreateSecurityGroup("", ec2.SecurityGroupSpec{
 		Name: "eks-cluster-sg-" + b.clusterName, Description: "EKS created security group applied to ENIs of nodes",
 		Tags: map[string]string{"kubernetes.io/cluster/" + b.clusterName: "owned"},
 	})
@@ -36,8 +36,8 @@ func (b *Bed) createNodeSecurityGroup() error {
 		return fmt.Errorf("creating the nodes' security group: %w", err)
 	}
 	b.NodeSecurityGroup = group.ID
-	itself := state.Permission{Rule: state.Rule{Protocol: "-1", Source: state.Source{Group: group.ID}}}
-	if err := b.AWS.State().AuthorizeIngress("", group.ID, []state.Permission{itself}); err != nil {
+	itself := ec2.Permission{Rule: ec2.Rule{Protocol: "-1", Source: ec2.Source{Group: group.ID}}}
+	if err := b.AWS.EC2.AuthorizeIngress("", group.ID, []ec2.Permission{itself}); err != nil {
 		return fmt.Errorf("opening the nodes' security group to itself: %w", err)
 	}
 	return nil
@@ -56,7 +56,7 @@ func (b *Bed) putInterface(instanceID, nodeIP, podCIDR string) error {
 	if err != nil {
 		return fmt.Errorf("reading the pods' range of %s: %w", instanceID, err)
 	}
-	err = b.AWS.State().PutInterface(state.Interface{
+	err = b.AWS.EC2.PutInterface(ec2.Interface{
 		ID: InterfaceOf(instanceID), Instance: instanceID, Addresses: []netip.Addr{addr}, Prefixes: []netip.Prefix{pods},
 		Groups: []string{b.NodeSecurityGroup},
 	})

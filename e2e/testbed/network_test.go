@@ -11,6 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/targetgate/targetgate/e2e/emulator"
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -25,11 +28,11 @@ func TestLaunch(t *testing.T) {
 		on      bool
 		wantVPC string
 	}{
-		"with security groups":    {true, state.DefaultVPCID},
+		"with security groups":    {true, ec2.DefaultVPCID},
 		"without security groups": {false, otherVPC},
 	} {
 		t.Run(name, func(t *testing.T) {
-			aws, err := emulator.Start(t.Context(), emulator.Options{State: state.Options{EC2Lag: &state.Range{}}})
+			aws, err := emulator.Start(t.Context(), emulator.Options{Cloud: cloud.Options{EC2: ec2.Options{Lag: &region.Range{}}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,11 +55,11 @@ func TestLaunch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in := aws.State().Inbound(group, state.Target{Key: state.Key{ID: "10.32.7.7", Port: 8080}, Address: "10.32.7.7"})
+			in := aws.ELB.Inbound(group, state.Target{Key: state.Key{ID: "10.32.7.7", Port: 8080}, Address: "10.32.7.7"})
 			if in.Enforced != tc.on {
 				t.Errorf("enforced for a pod: %v, want %v", in.Enforced, tc.on)
 			}
-			found, err := aws.State().DescribeInstances("", id)
+			found, err := aws.EC2.DescribeInstances("", id)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,7 +22,10 @@ import (
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/e2e/cluster"
 	"github.com/targetgate/targetgate/e2e/emulator"
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/emulator/iam"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/kubelet"
@@ -61,7 +64,7 @@ type Options struct {
 	// SecurityGroups.
 	Provisioning bool
 	// EC2Lag is how old what EC2 shows may be, before scaling; nil is up to two seconds.
-	EC2Lag *state.Range
+	EC2Lag *region.Range
 	// Progress, when set, is told what is being started.
 	Progress func(string)
 }
@@ -185,8 +188,10 @@ func (b *Bed) startAWS(ctx context.Context) error {
 		return err
 	}
 	b.AWS, err = emulator.Start(context.WithoutCancel(ctx), emulator.Options{
-		State: state.Options{
-			Scale: b.options.Scale, Timings: b.options.Timings, Quotas: b.options.Quotas, Delays: b.options.Delays, EC2Lag: b.options.EC2Lag,
+		Cloud: cloud.Options{
+			Region: region.Options{Scale: b.options.Scale},
+			EC2:    ec2.Options{Lag: b.options.EC2Lag},
+			ELB:    state.Options{Timings: b.options.Timings, Quotas: b.options.Quotas, Delays: b.options.Delays},
 		},
 		Wire: wire.Options{
 			Latency: b.options.Latency, Limits: b.options.Limits, Policies: map[string][]iam.Policy{b.AccessKey(): policies},

@@ -54,14 +54,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 }
 
 func explain(out io.Writer, e *emulator.Emulator) {
-	settings := e.State().Options()
 	fmt.Fprintf(out, `AWS endpoint: %[1]s (ELBv2, EC2, STS; account %[2]s)
 Point a client at it:
   export AWS_ENDPOINT_URL=%[1]s AWS_REGION=%[3]s AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
   aws --endpoint-url %[1]s elbv2 describe-target-groups
 Targets 10.a.b.c are reached at 127.a.b.c.
-`, e.URL(), settings.Account, settings.Region)
-	for _, vpc := range settings.VPCs {
+`, e.URL(), e.Region.Account(""), e.Region.Name())
+	vpcs, _ := e.EC2.VPCs("") // an error is for ids
+	for _, vpc := range vpcs {
 		fmt.Fprintf(out, "VPC %s %v\n", vpc.ID, vpc.CIDRs)
 		for _, subnet := range vpc.Subnets {
 			fmt.Fprintf(out, "  subnet %s %s %v\n", subnet.ID, subnet.Zone, subnet.CIDR)

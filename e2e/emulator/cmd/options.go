@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/targetgate/targetgate/e2e/emulator"
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
 	"github.com/targetgate/targetgate/e2e/emulator/dataplane"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 )
@@ -37,8 +39,8 @@ type options struct {
 func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.listen, "listen", "127.0.0.1:4566", "address of the AWS endpoint")
 	fs.StringVar(&o.frontDoorHost, "front-door-host", "127.0.0.1", "address on which load balancers take traffic in")
-	fs.StringVar(&o.region, "region", state.DefaultRegion, "region in ARNs")
-	fs.StringVar(&o.account, "account", state.DefaultAccount, "account of callers that assumed no role")
+	fs.StringVar(&o.region, "region", region.DefaultName, "region in ARNs")
+	fs.StringVar(&o.account, "account", region.DefaultAccount, "account of callers that assumed no role")
 	fs.Float64Var(&o.scale, "scale", 1, "factor on all times of the load balancers; 0.1 is ten times faster")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of all random times")
 	fs.DurationVar(&o.latency, "latency", 40*time.Millisecond, "time added to each API call")
@@ -61,8 +63,9 @@ func (o *options) build() (emulator.Options, error) {
 	}
 	return emulator.Options{
 		Listen: o.listen,
-		State: state.Options{
-			Scale: o.scale, Seed: o.seed, Region: o.region, Account: o.account, RejectWhileDraining: o.rejectDraining,
+		Cloud: cloud.Options{
+			Region: region.Options{Scale: o.scale, Seed: o.seed, Name: o.region, Account: o.account},
+			ELB:    state.Options{RejectWhileDraining: o.rejectDraining},
 		},
 		Wire:      wire.Options{Latency: o.latency, Limits: &limits, Roles: o.parseRoles()},
 		DataPlane: dataplane.Options{Host: o.frontDoorHost},

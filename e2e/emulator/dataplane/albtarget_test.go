@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -40,7 +41,7 @@ func newFront(t *testing.T, handler http.HandlerFunc) *front {
 	})
 	f.waitHealth(backend, state.Healthy)
 	group, err := f.machine.CreateGroup("", state.GroupSpec{
-		Name: "front", Protocol: state.ProtocolTCP, Port: 80, VPC: state.DefaultVPCID, TargetType: state.TypeALB,
+		Name: "front", Protocol: state.ProtocolTCP, Port: 80, VPC: ec2.DefaultVPCID, TargetType: state.TypeALB,
 		HealthCheck: state.HealthCheck{Interval: 5, Timeout: 4, HealthyThreshold: 2},
 	})
 	if err != nil {
@@ -57,7 +58,7 @@ func newFront(t *testing.T, handler http.HandlerFunc) *front {
 
 func (f *front) securityGroup(name string) string {
 	f.t.Helper()
-	group, err := f.machine.CreateSecurityGroup("", state.SecurityGroupSpec{Name: name})
+	group, err := f.cloud.EC2.CreateSecurityGroup("", ec2.SecurityGroupSpec{Name: name})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func (f *front) balancer(spec state.BalancerSpec) string {
 
 func (f *front) admit(source string) {
 	f.t.Helper()
-	if err := f.machine.AuthorizeIngress("", f.albGroup, []state.Permission{{Rule: rule("tcp", 80, 80, source)}}); err != nil {
+	if err := f.cloud.EC2.AuthorizeIngress("", f.albGroup, []ec2.Permission{{Rule: rule("tcp", 80, 80, source)}}); err != nil {
 		f.t.Fatal(err)
 	}
 }

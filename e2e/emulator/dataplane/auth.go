@@ -9,17 +9,18 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
 // mayPass says whether a request is answered by what comes after a login. If not, it is answered. Nobody is ever logged in at Cognito.
-func (d *door) mayPass(a *answer, r *http.Request, auth *state.Auth) bool {
+func (d *door) mayPass(a *answer, r *http.Request, auth *routing.Auth) bool {
 	switch {
 	case auth == nil:
 		return true
 	case auth.Cognito != nil:
 		c := auth.Cognito
-		at := "https://" + c.Domain + ".auth." + d.plane.machine.Options().Region + ".amazoncognito.com/oauth2/authorize"
+		at := "https://" + c.Domain + ".auth." + d.plane.cloud.Region.Name() + ".amazoncognito.com/oauth2/authorize"
 		return d.login(a, r, at, c.ClientID, c.Session)
 	case auth.OIDC != nil:
 		return d.loggedIn(r, auth.OIDC) || d.login(a, r, auth.OIDC.Authorization, auth.OIDC.ClientID, auth.OIDC.Session)
@@ -31,7 +32,7 @@ func (d *door) mayPass(a *answer, r *http.Request, auth *state.Auth) bool {
 	return false
 }
 
-func (d *door) login(a *answer, r *http.Request, at, client string, session state.Session) bool {
+func (d *door) login(a *answer, r *http.Request, at, client string, session routing.Session) bool {
 	switch session.Unauthenticated {
 	case "allow":
 		return true
@@ -62,7 +63,7 @@ func rewriteURL(r *http.Request, rule state.ListenerRule) {
 	if r.URL.RawQuery != "" {
 		text += "?" + r.URL.RawQuery
 	}
-	rewritten := rule.Apply(state.URLRewrite, text)
+	rewritten := routing.Apply(rule.Transforms, routing.URLRewrite, text)
 	if rewritten == text {
 		return
 	}

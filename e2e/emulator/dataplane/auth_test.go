@@ -12,13 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
 // tlsListener is the HTTPS listener of the bed, and a client of it.
 func (b *bed) tlsListener(certificates ...tls.Certificate) (state.Listener, func(path string) (status int, location string, err error)) {
 	b.t.Helper()
-	address, err := b.plane.Resolve(b.secure(b.certificate(state.KeyRSA2048, "a.example.org")), 443)
+	address, err := b.plane.Resolve(b.secure(b.certificate(acm.RSA2048, "a.example.org")), 443)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -49,15 +51,15 @@ func (b *bed) tlsListener(certificates ...tls.Certificate) (state.Listener, func
 func TestLogins(t *testing.T) {
 	b := newBed(t, state.Application, Options{})
 	listener, get := b.tlsListener()
-	session := func(unauthenticated string) state.Session { return state.Session{Unauthenticated: unauthenticated} }
-	oidc := func(unauthenticated string) *state.Auth {
-		return &state.Auth{OIDC: &state.OIDCAuth{
+	session := func(unauthenticated string) routing.Session { return routing.Session{Unauthenticated: unauthenticated} }
+	oidc := func(unauthenticated string) *routing.Auth {
+		return &routing.Auth{OIDC: &routing.OIDCAuth{
 			Issuer: "https://i", Authorization: "https://i/a", Token: "https://i/t", UserInfo: "https://i/u", ClientID: "id", Secret: "hidden",
 			Session: session(unauthenticated),
 		}}
 	}
 	for name, tc := range map[string]struct {
-		auth     *state.Auth
+		auth     *routing.Auth
 		status   int
 		location string
 	}{
@@ -65,13 +67,13 @@ func TestLogins(t *testing.T) {
 		"denied":  {oidc("deny"), http.StatusUnauthorized, ""},
 		"allowed": {oidc("allow"), http.StatusOK, ""},
 		"Cognito": {
-			&state.Auth{Cognito: &state.CognitoAuth{UserPool: "p", ClientID: "id", Domain: "d", Session: session("authenticate")}},
+			&routing.Auth{Cognito: &routing.CognitoAuth{UserPool: "p", ClientID: "id", Domain: "d", Session: session("authenticate")}},
 			http.StatusFound, "https://d.auth.eu-west-1.amazoncognito.com/oauth2/authorize?client_id=id",
 		},
-		"no token": {&state.Auth{JWT: &state.JWTAuth{JWKS: "https://i/j", Issuer: "i"}}, http.StatusUnauthorized, ""},
+		"no token": {&routing.Auth{JWT: &routing.JWTAuth{JWKS: "https://i/j", Issuer: "i"}}, http.StatusUnauthorized, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			action := state.Action{Auth: tc.auth, Fixed: &state.FixedResponse{Status: "200"}}
+			action := routing.Action{Auth: tc.auth, Fixed: &routing.FixedResponse{Status: "200"}}
 			if _, err := b.machine.ModifyListener(listener.ARN, state.ListenerSpec{Default: action}); err != nil {
 				t.Fatal(err)
 			}
@@ -90,10 +92,10 @@ func TestTransforms(t *testing.T) {
 	a.group = a.groups["empty"]
 	a.register(target)
 	_, err := a.machine.CreateRule(state.ListenerRule{
-		Listener: a.listener.ARN, Priority: 1, Action: state.ForwardTo(a.group),
-		Conditions: []state.Condition{{Field: state.PathPattern, Values: []string{"/old/*"}}},
-		Transforms: []state.Transform{
-			{Type: state.HostRewrite, Regex: `^shop\.`, Replace: "store."}, {Type: state.URLRewrite, Regex: `^/old/(.*)\?`, Replace: "/new/$1_2?v=2&"},
+		Listener: a.listener.ARN, Priority: 1, Action: routing.ForwardTo(a.group),
+		Conditions: []routing.Condition{{Field: routing.PathPattern, Values: []string{"/old/*"}}},
+		Transforms: []routing.Transform{
+			{Type: routing.HostRewrite, Regex: `^shop\.`, Replace: "store."}, {Type: routing.URLRewrite, Regex: `^/old/(.*)\?`, Replace: "/new/$1_2?v=2&"},
 		},
 	}, nil)
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -41,7 +43,7 @@ func (b *bed) dnsName() string {
 
 func (b *bed) certificate(key string, domains ...string) string {
 	b.t.Helper()
-	c, err := b.machine.AddCertificate("", state.CertificateSpec{Domains: domains, Key: key})
+	c, err := b.cloud.ACM.Add("", acm.Spec{Domains: domains, Key: key})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -67,10 +69,10 @@ func presented(t *testing.T, address, name string, rsaOnly bool) string {
 func TestCertificatesAreChosenByServerName(t *testing.T) {
 	b := newBed(t, state.Application, Options{})
 	door, err := b.plane.Resolve(b.secure(
-		b.certificate(state.KeyRSA2048, "default.example.org"),
-		b.certificate(state.KeyP256, "*.example.com"),
-		b.certificate(state.KeyRSA2048, "shop.example.com", "www.example.com"),
-		b.certificate(state.KeyP256, "www.example.com"),
+		b.certificate(acm.RSA2048, "default.example.org"),
+		b.certificate(acm.P256, "*.example.com"),
+		b.certificate(acm.RSA2048, "shop.example.com", "www.example.com"),
+		b.certificate(acm.P256, "www.example.com"),
 	), 443)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +108,7 @@ func TestCertificateGoneFromACMIsNotSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, step := range []struct{ remove, want string }{{first, "ECDSA b.example.com"}, {second, ""}} {
-		if err := b.machine.DeleteCertificate(step.remove); err != nil {
+		if err := b.cloud.ACM.Delete(step.remove); err != nil {
 			t.Fatal(err)
 		}
 		if got := presented(t, door, "a.example.com", false); got != step.want {
@@ -117,7 +119,7 @@ func TestCertificateGoneFromACMIsNotSent(t *testing.T) {
 
 func TestListenersTakeIssuedCertificatesOnly(t *testing.T) {
 	b := newBed(t, state.Application, Options{})
-	c, err := b.machine.AddCertificate("", state.CertificateSpec{Domains: []string{"a"}, Status: state.CertificatePending})
+	c, err := b.cloud.ACM.Add("", acm.Spec{Domains: []string{"a"}, Status: acm.Pending})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,10 +127,10 @@ func TestListenersTakeIssuedCertificatesOnly(t *testing.T) {
 		LoadBalancer: b.lb, Protocol: state.ProtocolHTTPS, Port: 443, Group: b.group,
 		SSLPolicy: "ELBSecurityPolicy-2016-08", Certificates: []string{c.ARN},
 	}
-	if _, err := b.machine.CreateListener(spec); !state.IsCode(err, "CertificateNotFound") {
+	if _, err := b.machine.CreateListener(spec); !refusal.Is(err, "CertificateNotFound") {
 		t.Errorf("a pending certificate: error is %v, want CertificateNotFound", err)
 	}
-	if err := b.machine.SetCertificateStatus(c.ARN, state.CertificateIssued); err != nil {
+	if err := b.cloud.ACM.SetStatus(c.ARN, acm.Issued); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.machine.CreateListener(spec); err != nil {

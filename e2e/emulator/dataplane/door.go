@@ -148,4 +148,4 @@ func (d *door) record(r Request, err error) {
 	d.plane.traffic.add(r)
 }
 
-func (p *Plane) now() time.Time { return p.machine.Options().Clock.Now() }
+func (p *Plane) now() time.Time { return p.cloud.Region.Clock().Now() }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -20,20 +21,20 @@ func admits(in state.Inbound, protocol string, port int) bool {
 	if !in.Enforced {
 		return true
 	}
-	held := func(fits func(state.Source) bool) bool {
-		return slices.ContainsFunc(in.Rules, func(r state.Rule) bool { return covers(r, protocol, port) && fits(r.Source) })
+	held := func(fits func(ec2.Source) bool) bool {
+		return slices.ContainsFunc(in.Rules, func(r ec2.Rule) bool { return covers(r, protocol, port) && fits(r.Source) })
 	}
-	if held(func(s state.Source) bool { return slices.Contains(in.Groups, s.Group) }) {
+	if held(func(s ec2.Source) bool { return slices.Contains(in.Groups, s.Group) }) {
 		return true
 	}
 	outside := func(addr netip.Addr) bool {
-		return !held(func(s state.Source) bool { return s.CIDR.Contains(addr) })
+		return !held(func(s ec2.Source) bool { return s.CIDR.Contains(addr) })
 	}
 	return len(in.Addresses) > 0 && !slices.ContainsFunc(in.Addresses, outside)
 }
 
 // covers says whether a rule is about a protocol and port.
-func covers(r state.Rule, protocol string, port int) bool {
+func covers(r ec2.Rule, protocol string, port int) bool {
 	return r.Protocol == "-1" || r.Protocol == protocol && r.From <= port && port <= r.To
 }
 
@@ -49,12 +50,12 @@ func (p *Plane) admitted(to route, port int) bool {
 // dial connects to a target. Where security groups do not let it in, nothing is heard until the time is over; a connection that
 // is there already goes on when they change.
 func (d *door) dial(ctx context.Context, to route, address string) (net.Conn, error) {
-	timeout := d.plane.machine.Scaled(d.plane.opts.ConnectTimeout)
+	timeout := d.plane.cloud.Region.Scaled(d.plane.opts.ConnectTimeout)
 	if d.plane.admitted(to, to.target.Port) {
 		dialer := net.Dialer{Timeout: timeout, LocalAddr: to.from()}
 		return dialer.DialContext(ctx, "tcp", address)
 	}
-	timer := d.plane.machine.Options().Clock.NewTimer(timeout)
+	timer := d.plane.cloud.Region.Clock().NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-timer.C():

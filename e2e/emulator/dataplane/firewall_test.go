@@ -15,11 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
-func rule(protocol string, from, to int, source string) state.Rule {
-	r := state.Rule{Protocol: protocol, From: from, To: to}
+func rule(protocol string, from, to int, source string) ec2.Rule {
+	r := ec2.Rule{Protocol: protocol, From: from, To: to}
 	if cidr, err := netip.ParsePrefix(source); err == nil {
 		r.Source.CIDR = cidr
 	} else {
@@ -32,9 +33,9 @@ func TestAdmits(t *testing.T) {
 	one, two := netip.MustParseAddr("10.0.0.4"), netip.MustParseAddr("10.64.0.4")
 	both := []netip.Addr{one, two}
 	lb := []string{"sg-other", "sg-lb"}
-	rules := func(r ...state.Rule) []state.Rule { return r }
+	rules := func(r ...ec2.Rule) []ec2.Rule { return r }
 	cases := map[string]struct {
-		rules     []state.Rule
+		rules     []ec2.Rule
 		groups    []string
 		addresses []netip.Addr
 		want      bool
@@ -74,11 +75,11 @@ func TestAdmits(t *testing.T) {
 // guarded puts an interface with a security group at an address, and returns the group.
 func (b *bed) guarded(address string) string {
 	b.t.Helper()
-	group, err := b.machine.CreateSecurityGroup("", state.SecurityGroupSpec{Name: "pods"})
+	group, err := b.cloud.EC2.CreateSecurityGroup("", ec2.SecurityGroupSpec{Name: "pods"})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	err = b.machine.PutInterface(state.Interface{
+	err = b.cloud.EC2.PutInterface(ec2.Interface{
 		ID: "eni-00000001", Addresses: []netip.Addr{netip.MustParseAddr(address)}, Groups: []string{group.ID},
 	})
 	if err != nil {
@@ -91,11 +92,11 @@ func (b *bed) guarded(address string) string {
 func (b *bed) open(group string, port int) (closeAgain func()) {
 	b.t.Helper()
 	r := rule("tcp", port, port, "0.0.0.0/0")
-	if err := b.machine.AuthorizeIngress("", group, []state.Permission{{Rule: r}}); err != nil {
+	if err := b.cloud.EC2.AuthorizeIngress("", group, []ec2.Permission{{Rule: r}}); err != nil {
 		b.t.Fatal(err)
 	}
 	return func() {
-		if _, err := b.machine.RevokeIngress("", group, []state.Rule{r}); err != nil {
+		if _, err := b.cloud.EC2.RevokeIngress("", group, []ec2.Rule{r}); err != nil {
 			b.t.Fatal(err)
 		}
 	}
@@ -130,7 +131,7 @@ func TestRequestsNeedARule(t *testing.T) {
 	if status, _ := b.get(); status != http.StatusGatewayTimeout {
 		t.Errorf("status is %d, want 504", status)
 	}
-	if took := time.Since(begun); took < b.machine.Scaled(10*time.Second) {
+	if took := time.Since(begun); took < b.cloud.Region.Scaled(10*time.Second) {
 		t.Errorf("the answer took %s, want a connect timeout", took)
 	}
 	b.eventually("record", func() bool { return len(b.plane.Requests(0)) == 1 })

@@ -11,13 +11,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
 // bed is a machine a hundred times faster than AWS with one load balancer, driven by a real plane.
 type bed struct {
 	t       *testing.T
-	machine *state.Machine
+	cloud   *cloud.Cloud
+	machine *state.Machine // of the cloud
 	plane   *Plane
 	group   string
 	lb      string
@@ -25,13 +29,19 @@ type bed struct {
 
 const scale = 0.01
 
+func startBed(t *testing.T, elb state.Options, opts Options) *bed {
+	t.Helper()
+	b := &bed{t: t, cloud: cloud.New(cloud.Options{Region: region.Options{Scale: scale}, ELB: elb})}
+	b.machine, b.plane = b.cloud.ELB, Start(t.Context(), b.cloud, opts)
+	t.Cleanup(b.plane.Close)
+	return b
+}
+
 func newBed(t *testing.T, kind string, opts Options) *bed {
 	t.Helper()
-	b := &bed{t: t, machine: state.New(state.Options{Scale: scale})}
-	b.plane = Start(t.Context(), b.machine, opts)
-	t.Cleanup(b.plane.Close)
+	b := startBed(t, state.Options{}, opts)
 	spec := state.GroupSpec{
-		Name: "web", Protocol: state.ProtocolHTTP, Port: 80, VPC: state.DefaultVPCID, TargetType: state.TypeIP,
+		Name: "web", Protocol: state.ProtocolHTTP, Port: 80, VPC: ec2.DefaultVPCID, TargetType: state.TypeIP,
 		HealthCheck: state.HealthCheck{Interval: 5, Timeout: 4, HealthyThreshold: 2},
 	}
 	protocol := state.ProtocolHTTP

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -32,10 +33,10 @@ var (
 
 // prepareHTTP has the door proxy the requests that come through its sockets, each of them as layer makes it.
 func (d *door) prepareHTTP(layer func(net.Listener) net.Listener) {
-	opts, machine := d.plane.opts, d.plane.machine
+	opts := d.plane.opts
 	transport := &http.Transport{
 		DialContext:           d.dialTarget,
-		ResponseHeaderTimeout: machine.Scaled(opts.IdleTimeout),
+		ResponseHeaderTimeout: d.plane.cloud.Region.Scaled(opts.IdleTimeout),
 		IdleConnTimeout:       time.Minute,
 		MaxIdleConnsPerHost:   100,
 		DisableCompression:    true,
@@ -139,7 +140,7 @@ func (d *httpDoor) forward(answer *answer, r *http.Request, start time.Time, rul
 		ErrorLog:  quiet,
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(&url.URL{Scheme: d.scheme(group), Host: address})
-			p.Out.Host = rule.Apply(state.HostRewrite, r.Host)
+			p.Out.Host = routing.Apply(rule.Transforms, routing.HostRewrite, r.Host)
 			rewriteURL(p.Out, rule.ListenerRule)
 			p.SetXForwarded()
 		},

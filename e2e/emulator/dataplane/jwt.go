@@ -16,11 +16,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 )
 
 // hasToken says whether a request has the JSON Web Token that is wanted.
-func (p *Plane) hasToken(r *http.Request, wanted *state.JWTAuth) bool {
+func (p *Plane) hasToken(r *http.Request, wanted *routing.JWTAuth) bool {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	parts := strings.Split(token, ".")
 	if !ok || len(parts) != 3 {
@@ -69,7 +69,7 @@ func (p *Plane) key(ctx context.Context, endpoint, id string) *rsa.PublicKey {
 }
 
 // fits checks claims: a token that does not say when it expires does not fit.
-func fits(claims map[string]any, wanted *state.JWTAuth, now time.Time) bool {
+func fits(claims map[string]any, wanted *routing.JWTAuth, now time.Time) bool {
 	seconds := float64(now.Unix())
 	if expires, ok := claims["exp"].(float64); !ok || expires <= seconds || claims["iss"] != wanted.Issuer {
 		return false
@@ -79,7 +79,7 @@ func fits(claims map[string]any, wanted *state.JWTAuth, now time.Time) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(wanted.Claims, func(c state.Claim) bool {
+	return !slices.ContainsFunc(wanted.Claims, func(c routing.Claim) bool {
 		return !slices.ContainsFunc(values(c.Format, claims[c.Name]), func(v string) bool { return slices.Contains(c.Values, v) })
 	})
 }
@@ -89,11 +89,11 @@ func values(format string, claim any) (list []string) {
 	text, isText := claim.(string)
 	array, isArray := claim.([]any)
 	switch {
-	case format == state.ClaimString && isText:
+	case format == routing.ClaimString && isText:
 		return []string{text}
-	case format == state.ClaimWords && isText:
+	case format == routing.ClaimWords && isText:
 		return strings.Fields(text)
-	case format == state.ClaimArray && isArray:
+	case format == routing.ClaimArray && isArray:
 		for _, v := range array {
 			if text, ok := v.(string); ok {
 				list = append(list, text)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -62,10 +63,10 @@ func TestTokens(t *testing.T) {
 	b := newBed(t, state.Application, Options{})
 	key, other := newKey(t), newKey(t)
 	keys := publish(t, key)
-	wanted := &state.JWTAuth{JWKS: keys, Issuer: "i", Claims: []state.Claim{
-		{Format: state.ClaimString, Name: "tier", Values: []string{"gold", "silver"}},
-		{Format: state.ClaimArray, Name: "groups", Values: []string{"staff"}},
-		{Format: state.ClaimWords, Name: "scope", Values: []string{"read"}},
+	wanted := &routing.JWTAuth{JWKS: keys, Issuer: "i", Claims: []routing.Claim{
+		{Format: routing.ClaimString, Name: "tier", Values: []string{"gold", "silver"}},
+		{Format: routing.ClaimArray, Name: "groups", Values: []string{"staff"}},
+		{Format: routing.ClaimWords, Name: "scope", Values: []string{"read"}},
 	}}
 	now := time.Now().Unix()
 	for name, tc := range map[string]struct {
@@ -101,7 +102,7 @@ func TestTokenPasses(t *testing.T) {
 	key := newKey(t)
 	keys := publish(t, key)
 	listener, get := b.tlsListener()
-	action := state.Action{Auth: &state.Auth{JWT: &state.JWTAuth{JWKS: keys, Issuer: "i"}}, Fixed: &state.FixedResponse{Status: "200"}}
+	action := routing.Action{Auth: &routing.Auth{JWT: &routing.JWTAuth{JWKS: keys, Issuer: "i"}}, Fixed: &routing.FixedResponse{Status: "200"}}
 	if _, err := b.machine.ModifyListener(listener.ARN, state.ListenerSpec{Default: action}); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 )
 
 const (
@@ -36,7 +36,7 @@ type logins struct {
 
 type begun struct {
 	listener string
-	question state.HTTPRequest
+	question routing.Request
 	place    string // where the user wanted to go
 }
 
@@ -74,7 +74,7 @@ func (l *logins) open(s session) (cookie string) {
 }
 
 // user is "" for one who has not logged in at that client.
-func (l *logins) user(cookie string, o *state.OIDCAuth, now time.Time) string {
+func (l *logins) user(cookie string, o *routing.OIDCAuth, now time.Time) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.sessions[cookie]
@@ -87,7 +87,7 @@ func (l *logins) user(cookie string, o *state.OIDCAuth, now time.Time) string {
 var errNoUser = errors.New("the provider names no user")
 
 // loggedIn tells the target who the user is; false when nobody knows.
-func (d *door) loggedIn(r *http.Request, o *state.OIDCAuth) bool {
+func (d *door) loggedIn(r *http.Request, o *routing.OIDCAuth) bool {
 	r.Header.Del("X-Amzn-Oidc-Identity")
 	cookie, err := r.Cookie(cookieName(o))
 	if err != nil {
@@ -101,7 +101,7 @@ func (d *door) loggedIn(r *http.Request, o *state.OIDCAuth) bool {
 	return true
 }
 
-func cookieName(o *state.OIDCAuth) string { return o.Cookie + "-0" }
+func cookieName(o *routing.OIDCAuth) string { return o.Cookie + "-0" }
 
 // callback answers a user who comes back from the provider, by what the rule says now; false is another request.
 func (d *door) callback(a *answer, r *http.Request) bool {
@@ -124,7 +124,7 @@ func (d *door) callback(a *answer, r *http.Request) bool {
 		a.refuse(statusLoginFailed)
 		return true
 	}
-	until := d.plane.now().Add(d.plane.machine.Scaled(time.Duration(o.Timeout) * time.Second))
+	until := d.plane.now().Add(d.plane.cloud.Region.Scaled(time.Duration(o.Timeout) * time.Second))
 	http.SetCookie(a, &http.Cookie{
 		Name: cookieName(o), Value: d.plane.logins.open(session{o.Issuer, o.ClientID, user, until}),
 		Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteNoneMode,
@@ -137,7 +137,7 @@ func (d *door) callback(a *answer, r *http.Request) bool {
 func callbackOf(r *http.Request) string { return "https://" + hostOf(r.Host) + callbackPath }
 
 // identify asks the provider who the user is that came back with the code.
-func (p *Plane) identify(ctx context.Context, o *state.OIDCAuth, code, callback string) (user string, err error) {
+func (p *Plane) identify(ctx context.Context, o *routing.OIDCAuth, code, callback string) (user string, err error) {
 	form := url.Values{
 		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {callback}, "client_id": {o.ClientID}, "client_secret": {o.Secret},
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -80,8 +81,8 @@ func TestLogIn(t *testing.T) {
 	at := provider(t)
 	set := func(secret string) {
 		t.Helper()
-		action := state.ForwardTo(b.group)
-		action.Auth = &state.Auth{OIDC: &state.OIDCAuth{
+		action := routing.ForwardTo(b.group)
+		action.Auth = &routing.Auth{OIDC: &routing.OIDCAuth{
 			Issuer: at, Authorization: at + "/" + secret, Token: at + "/token", UserInfo: at + "/user", ClientID: "id", Secret: secret,
 		}}
 		if _, err := b.machine.ModifyListener(listener.ARN, state.ListenerSpec{Default: action}); err != nil {

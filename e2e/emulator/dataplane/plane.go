@@ -10,11 +10,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
-// Plane drives one machine until it is closed.
+// Plane drives the load balancers of a cloud until it is closed.
 type Plane struct {
+	cloud   *cloud.Cloud
 	machine *state.Machine
 	opts    Options
 	checks  *http.Transport
@@ -33,14 +35,15 @@ type Plane struct {
 	doors map[string]*door
 }
 
-// Start begins to drive the machine, which must run on the real clock.
-func Start(ctx context.Context, machine *state.Machine, opts Options) *Plane {
+// Start begins to drive the load balancers, which must run on the real clock.
+func Start(ctx context.Context, aws *cloud.Cloud, opts Options) *Plane {
 	opts = opts.withDefaults()
 	if opts.Certificate == nil {
-		opts.Certificate = certificateFor(machine)
+		opts.Certificate = certificateFor(aws)
 	}
 	p := &Plane{
-		machine: machine,
+		cloud:   aws,
+		machine: aws.ELB,
 		opts:    opts,
 		traffic: newTraffic(opts.MaxRequests),
 		flights: flights{byTarget: map[flightKey]map[int]context.CancelFunc{}},
@@ -86,7 +89,7 @@ func (p *Plane) drive() {
 
 // sleep waits for the next moment or a change that may bring it forward.
 func (p *Plane) sleep(next time.Time) {
-	clock := p.machine.Options().Clock
+	clock := p.cloud.Region.Clock()
 	var due <-chan time.Time
 	if !next.IsZero() {
 		timer := clock.NewTimer(next.Sub(clock.Now()))

@@ -12,12 +12,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
 // question is what rules may ask about a request.
-func (d *door) question(r *http.Request) state.HTTPRequest {
-	return state.HTTPRequest{
+func (d *door) question(r *http.Request) routing.Request {
+	return routing.Request{
 		Method: r.Method,
 		Host:   hostOf(r.Host),
 		Path:   r.URL.EscapedPath(),
@@ -45,7 +46,7 @@ func (p *Plane) client(address string) netip.Addr {
 }
 
 // redirect answers with the place that the action makes of the request.
-func (a *answer) redirect(r *http.Request, to *state.Redirect, l state.Listener) {
+func (a *answer) redirect(r *http.Request, to *routing.Redirect, l state.Listener) {
 	code := http.StatusFound
 	if to.Status == "HTTP_301" {
 		code = http.StatusMovedPermanently
@@ -55,7 +56,7 @@ func (a *answer) redirect(r *http.Request, to *state.Redirect, l state.Listener)
 }
 
 // location fills in the placeholders.
-func location(r *http.Request, to *state.Redirect, l state.Listener) string {
+func location(r *http.Request, to *routing.Redirect, l state.Listener) string {
 	fill := strings.NewReplacer(
 		"#{protocol}", strings.ToLower(l.Protocol), "#{host}", hostOf(r.Host), "#{port}", strconv.Itoa(l.Port),
 		"#{path}", strings.TrimPrefix(r.URL.EscapedPath(), "/"), "#{query}", r.URL.RawQuery,
@@ -68,7 +69,7 @@ func location(r *http.Request, to *state.Redirect, l state.Listener) string {
 }
 
 // fixed answers with a page of the load balancer's own.
-func (a *answer) fixed(page *state.FixedResponse) {
+func (a *answer) fixed(page *routing.FixedResponse) {
 	code, err := strconv.Atoi(page.Status)
 	if err != nil { // not reached: it was checked
 		code = http.StatusInternalServerError

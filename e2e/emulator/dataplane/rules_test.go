@@ -19,6 +19,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -31,9 +34,7 @@ type api struct {
 
 func newAPI(t *testing.T, delays state.Delays, pods ...string) *api {
 	t.Helper()
-	b := &bed{t: t, machine: state.New(state.Options{Scale: scale, Delays: &delays})}
-	b.plane = Start(t.Context(), b.machine, Options{})
-	t.Cleanup(b.plane.Close)
+	b := startBed(t, state.Options{Delays: &delays}, Options{})
 	a := &api{bed: b, groups: map[string]string{}}
 	lb, err := b.machine.CreateBalancer("", state.BalancerSpec{
 		Name: "lb", ByAPI: true, Subnets: []string{"subnet-0a000000000000001", "subnet-0b000000000000002"},
@@ -44,7 +45,7 @@ func newAPI(t *testing.T, delays state.Delays, pods ...string) *api {
 	b.lb = lb.ARN
 	for n, name := range append(pods, "empty") {
 		group, err := b.machine.CreateGroup("", state.GroupSpec{
-			Name: name, Protocol: state.ProtocolHTTP, Port: 80, VPC: state.DefaultVPCID, TargetType: state.TypeIP,
+			Name: name, Protocol: state.ProtocolHTTP, Port: 80, VPC: ec2.DefaultVPCID, TargetType: state.TypeIP,
 			HealthCheck: state.HealthCheck{Interval: 5, Timeout: 4, HealthyThreshold: 2},
 		})
 		if err != nil {
@@ -58,7 +59,7 @@ func newAPI(t *testing.T, delays state.Delays, pods ...string) *api {
 	}
 	a.listener, err = b.machine.CreateListener(state.ListenerSpec{
 		LoadBalancer: lb.ARN, Protocol: state.ProtocolHTTP, Port: 80,
-		Default: state.Action{Fixed: &state.FixedResponse{Status: "404", Body: "nothing here"}},
+		Default: routing.Action{Fixed: &routing.FixedResponse{Status: "404", Body: "nothing here"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -67,11 +68,11 @@ func newAPI(t *testing.T, delays state.Delays, pods ...string) *api {
 }
 
 // rule makes a rule for a path.
-func (a *api) rule(priority int, path string, action state.Action) state.ListenerRule {
+func (a *api) rule(priority int, path string, action routing.Action) state.ListenerRule {
 	a.t.Helper()
 	made, err := a.machine.CreateRule(state.ListenerRule{
 		Listener: a.listener.ARN, Priority: priority, Action: action,
-		Conditions: []state.Condition{{Field: state.PathPattern, Values: []string{path}}},
+		Conditions: []routing.Condition{{Field: routing.PathPattern, Values: []string{path}}},
 	}, nil)
 	if err != nil {
 		a.t.Fatal(err)
@@ -109,23 +110,23 @@ func (a *api) ask(path, host string) (status int, body, location string) {
 	return resp.StatusCode, string(text), resp.Header.Get("Location")
 }
 
-func (a *api) weighted(weights map[string]int) state.Action {
-	forward := &state.Forward{}
+func (a *api) weighted(weights map[string]int) routing.Action {
+	forward := &routing.Forward{}
 	for _, name := range []string{"one", "two", "empty"} {
 		if weight, ok := weights[name]; ok {
-			forward.Groups = append(forward.Groups, state.Weighted{Group: a.groups[name], Weight: weight})
+			forward.Groups = append(forward.Groups, routing.Weighted{Group: a.groups[name], Weight: weight})
 		}
 	}
-	return state.Action{Forward: forward}
+	return routing.Action{Forward: forward}
 }
 
 func TestRulesRoute(t *testing.T) {
 	a := newAPI(t, state.Delays{}, "one", "two")
 	made := map[string]state.ListenerRule{
-		"/one": a.rule(1, "/one", state.ForwardTo(a.groups["one"])), "/one*": a.rule(2, "/one*", state.ForwardTo(a.groups["two"])),
-		"/empty": a.rule(3, "/empty", state.ForwardTo(a.groups["empty"])),
-		"/away":  a.rule(4, "/away*", state.Action{Redirect: &state.Redirect{Protocol: "HTTPS", Port: "443", Path: "/x/#{path}", Query: "#{query}", Status: "HTTP_301"}}),
-		"/stop":  a.rule(5, "/stop", state.Action{Fixed: &state.FixedResponse{Status: "418", Body: "stop"}}),
+		"/one": a.rule(1, "/one", routing.ForwardTo(a.groups["one"])), "/one*": a.rule(2, "/one*", routing.ForwardTo(a.groups["two"])),
+		"/empty": a.rule(3, "/empty", routing.ForwardTo(a.groups["empty"])),
+		"/away":  a.rule(4, "/away*", routing.Action{Redirect: &routing.Redirect{Protocol: "HTTPS", Port: "443", Path: "/x/#{path}", Query: "#{query}", Status: "HTTP_301"}}),
+		"/stop":  a.rule(5, "/stop", routing.Action{Fixed: &routing.FixedResponse{Status: "418", Body: "stop"}}),
 		"/none":  a.rule(6, "/none", a.weighted(map[string]int{"one": 0, "two": 0})),
 		"/split": a.rule(7, "/split", a.weighted(map[string]int{"one": 0, "empty": 5})),
 	}
@@ -183,12 +184,12 @@ func TestWeightsAreTheSharesOfGroups(t *testing.T) {
 // TestTwoChangesAreInOneBatch moves a path from one group to the other by two calls: nobody may see the 404 between them.
 func TestTwoChangesAreInOneBatch(t *testing.T) {
 	a := newAPI(t, state.Delays{RuleBatch: 30 * time.Second}, "one", "two") // 0.3 s
-	old := a.rule(1, "/", state.ForwardTo(a.groups["one"]))
+	old := a.rule(1, "/", routing.ForwardTo(a.groups["one"]))
 	a.eventually("one", func() bool { _, body, _ := a.ask("/", "a.com"); return body == "one" })
 	if err := a.machine.DeleteRule(old.ARN); err != nil {
 		t.Fatal(err)
 	}
-	a.rule(2, "/", state.ForwardTo(a.groups["two"]))
+	a.rule(2, "/", routing.ForwardTo(a.groups["two"]))
 	a.eventually("two", func() bool {
 		status, body, _ := a.ask("/", "a.com")
 		if status == http.StatusNotFound {
@@ -202,8 +203,8 @@ func TestTwoChangesAreInOneBatch(t *testing.T) {
 func TestNoRequestIsLostWhileARuleChanges(t *testing.T) {
 	a := newAPI(t, state.Delays{}, "one", "two")
 	groups := []string{a.groups["one"], a.groups["two"]}
-	asked := a.rule(1, "/", state.ForwardTo(groups[0]))
-	kept := a.rule(2, "/kept", state.ForwardTo(groups[1]))
+	asked := a.rule(1, "/", routing.ForwardTo(groups[0]))
+	kept := a.rule(2, "/kept", routing.ForwardTo(groups[1]))
 	healthy := func(group string) { a.eventually(group, func() bool { return len(a.machine.Route(group)) == 1 }) }
 	healthy(groups[0])
 	address := "http://" + a.door() + "/"
@@ -242,13 +243,13 @@ func TestNoRequestIsLostWhileARuleChanges(t *testing.T) {
 
 func (a *api) forward(rule state.ListenerRule, group string) {
 	a.t.Helper()
-	if _, err := a.machine.ModifyRule(rule.ARN, state.ListenerRule{Action: state.ForwardTo(group)}, false); err != nil {
+	if _, err := a.machine.ModifyRule(rule.ARN, state.ListenerRule{Action: routing.ForwardTo(group)}, false); err != nil {
 		a.t.Fatal(err)
 	}
 }
 
 func TestLoadBalancerTakesNothingInBeforeItIsActive(t *testing.T) {
-	a := newAPI(t, state.Delays{Provisioning: state.Range{Min: 20 * time.Second, Max: 20 * time.Second}}) // 0.2 s
+	a := newAPI(t, state.Delays{Provisioning: region.Range{Min: 20 * time.Second, Max: 20 * time.Second}}) // 0.2 s
 	if door := a.plane.ListenerDoor(a.listener.ARN); door != "" {
 		t.Errorf("front door is %s already", door)
 	}
@@ -259,7 +260,7 @@ func TestLoadBalancerTakesNothingInBeforeItIsActive(t *testing.T) {
 
 func TestSecurityGroupsHoldClientsOff(t *testing.T) {
 	a := newAPI(t, state.Delays{})
-	group, err := a.machine.CreateSecurityGroup("", state.SecurityGroupSpec{Name: "front"})
+	group, err := a.cloud.EC2.CreateSecurityGroup("", ec2.SecurityGroupSpec{Name: "front"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,8 +280,8 @@ func TestSecurityGroupsHoldClientsOff(t *testing.T) {
 	}
 	allow := func(cidr string, port int) {
 		t.Helper()
-		rule := state.Rule{Protocol: "tcp", From: port, To: port, Source: state.Source{CIDR: netip.MustParsePrefix(cidr)}}
-		if err := a.machine.AuthorizeIngress("", group.ID, []state.Permission{{Rule: rule}}); err != nil {
+		rule := ec2.Rule{Protocol: "tcp", From: port, To: port, Source: ec2.Source{CIDR: netip.MustParsePrefix(cidr)}}
+		if err := a.cloud.EC2.AuthorizeIngress("", group.ID, []ec2.Permission{{Rule: rule}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := asked(); (err == nil) != (cidr == "0.0.0.0/0" && port == 80) || err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -37,7 +38,7 @@ func (d *door) accept(ctx context.Context, socket net.Listener) {
 // pass takes one connection to one target, to the end.
 func (d *door) pass(ctx context.Context, client *net.TCPConn) {
 	start := d.plane.now()
-	rule, _ := d.plane.machine.Decide(d.listener.ARN, state.HTTPRequest{}) // the default one
+	rule, _ := d.plane.machine.Decide(d.listener.ARN, routing.Request{}) // the default one
 	group := d.choose(rule.ListenerRule)
 	target, address, err := d.pick(rule, group)
 	if err == nil {

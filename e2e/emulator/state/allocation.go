@@ -7,6 +7,8 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
 )
 
 // Allocation is an Elastic IP address of an account.
@@ -22,7 +24,7 @@ type Allocation struct {
 func (m *Machine) PutAllocation(a Allocation) {
 	m.enter()
 	defer m.leave()
-	a.Account = m.account(a.Account)
+	a.Account = m.region.Account(a.Account)
 	m.allocations[a.ID] = a
 }
 
@@ -41,13 +43,13 @@ func (m *Machine) validateAllocations(account, own string, s BalancerSpec) error
 	for _, id := range s.Allocations {
 		switch {
 		case s.Type != Network:
-			return Refuse("InvalidConfigurationRequest", "Elastic IP addresses are supported for Network Load Balancers only")
+			return refusal.New("InvalidConfigurationRequest", "Elastic IP addresses are supported for Network Load Balancers only")
 		case s.Scheme != "internet-facing":
-			return Refuse("InvalidConfigurationRequest", "Elastic IP addresses are supported for internet-facing load balancers only")
+			return refusal.New("InvalidConfigurationRequest", "Elastic IP addresses are supported for internet-facing load balancers only")
 		case m.allocations[id].ID == "" || m.allocations[id].Account != account:
-			return Refuse("AllocationIdNotFound", "The allocation ID '%s' does not exist", id)
+			return refusal.New("AllocationIdNotFound", "The allocation ID '%s' does not exist", id)
 		case seen[id] || m.allocated(id, own):
-			return Refuse("ResourceInUse", "The allocation ID '%s' is in use", id)
+			return refusal.New("ResourceInUse", "The allocation ID '%s' is in use", id)
 		}
 		seen[id] = true
 	}

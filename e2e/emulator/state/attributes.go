@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
 )
 
 const (
@@ -139,7 +141,7 @@ func (m *Machine) ModifyAttributes(groupARN string, changes map[string]string) (
 		return nil, err
 	}
 	if g.TargetType == TypeALB && len(changes) > 0 {
-		return nil, Refuse("InvalidConfigurationRequest", "The attributes of target groups with target type 'alb' cannot be modified")
+		return nil, refusal.New("InvalidConfigurationRequest", "The attributes of target groups with target type 'alb' cannot be modified")
 	}
 	if err := checkAttributes("Target group", g.knownAttributes(), changes); err != nil {
 		return nil, err
@@ -159,13 +161,13 @@ func checkTogether(all map[string]string) error {
 	algorithm := all[attrAlgorithm]
 	switch {
 	case strings.HasPrefix(all[attrCookie], "AWSALB"):
-		return Invalid("The cookie name '%s' begins with a prefix that is reserved", all[attrCookie])
+		return refusal.Invalid("The cookie name '%s' begins with a prefix that is reserved", all[attrCookie])
 	case all[attrSticky] == "true" && all[attrStickyType] == "app_cookie" && all[attrCookie] == "":
-		return Invalid("A cookie name must be specified for stickiness type 'app_cookie'")
+		return refusal.Invalid("A cookie name must be specified for stickiness type 'app_cookie'")
 	case all[attrAnomaly] == "on" && algorithm != "weighted_random":
-		return Refuse("InvalidConfigurationRequest", "Anomaly mitigation needs the load balancing algorithm 'weighted_random'")
+		return refusal.New("InvalidConfigurationRequest", "Anomaly mitigation needs the load balancing algorithm 'weighted_random'")
 	case all[attrSlowStart] != "" && all[attrSlowStart] != "0" && algorithm != "round_robin":
-		return Refuse("InvalidConfigurationRequest", "Slow start cannot be used with the load balancing algorithm '%s'", algorithm)
+		return refusal.New("InvalidConfigurationRequest", "Slow start cannot be used with the load balancing algorithm '%s'", algorithm)
 	}
 	return nil
 }

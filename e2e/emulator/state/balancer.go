@@ -10,6 +10,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
+	"github.com/targetgate/targetgate/e2e/emulator/tag"
 )
 
 // Types of load balancers.
@@ -42,10 +46,10 @@ type BalancerSpec struct {
 // Balancer is a load balancer as DescribeLoadBalancers shows it.
 type Balancer struct {
 	BalancerSpec
-	ARN     string
-	VPC     string
-	DNSName string
-	Zones   []Subnet
+	ARN, Account string
+	VPC          string
+	DNSName      string
+	Zones        []ec2.Subnet
 	// Addresses are those of its nodes, which connect to targets.
 	Addresses []netip.Addr
 	// Elastic are its Elastic IP addresses, by subnet.
@@ -57,7 +61,6 @@ type Balancer struct {
 
 type balancer struct {
 	Balancer
-	account     string
 	attributes  map[string]string
 	reservation reservation
 	// batched says that changed rules wait for the next batch; phase is the time of one of the batches.
@@ -67,7 +70,7 @@ type balancer struct {
 
 // enabled says whether targets of a zone are used.
 func (b *balancer) enabled(zone string) bool {
-	return zone == "" || zone == "all" || slices.ContainsFunc(b.Zones, func(s Subnet) bool { return s.Zone == zone })
+	return zone == "" || zone == "all" || slices.ContainsFunc(b.Zones, func(s ec2.Subnet) bool { return s.Zone == zone })
 }
 
 // CreateBalancer makes a load balancer for an account ("" is the default one), without listeners. The same request again returns the one
@@ -76,27 +79,28 @@ func (m *Machine) CreateBalancer(account string, spec BalancerSpec) (Balancer, e
 	now := m.enter()
 	defer m.leave()
 	spec = spec.withDefaults()
-	account = m.account(account)
+	account = m.region.Account(account)
 	if err := spec.validate(); err != nil {
 		return Balancer{}, err
 	}
 	vpc, zones, err := m.zones(spec)
-	if err := first(err, m.validateBalancerGroups(vpc, spec.SecurityGroups), m.validatePools(spec, zones)); err != nil {
+	if err := cmp.Or(err, m.validateBalancerGroups(vpc, spec.SecurityGroups), m.validatePools(spec, zones)); err != nil {
 		return Balancer{}, err
 	}
 	if same, err := m.sameBalancer(account, spec); same != nil || err != nil {
 		return same.orEmpty(), err
 	}
-	if err := first(m.balancersQuota(account), m.validateAllocations(account, "", spec)); err != nil {
+	if err := cmp.Or(m.balancersQuota(account), m.validateAllocations(account, "", spec)); err != nil {
 		return Balancer{}, err
 	}
 	kind := map[string]string{Application: "app", Network: "net"}[spec.Type]
-	id := m.id()
-	b := &balancer{account: account, Balancer: Balancer{
+	id := m.region.ID()
+	b := &balancer{Balancer: Balancer{
 		BalancerSpec: spec,
-		ARN:          m.arn(account, "loadbalancer/"+kind+"/"+spec.Name+"/"+id),
+		Account:      account,
+		ARN:          m.region.ARN("elasticloadbalancing", account, "loadbalancer/"+kind+"/"+spec.Name+"/"+id),
 		VPC:          vpc,
-		DNSName:      spec.dnsName(id, m.opts.Region),
+		DNSName:      spec.dnsName(id, m.region.Name()),
 		Zones:        zones,
 		Addresses:    m.nodeAddresses(vpc, zones),
 		Elastic:      m.elastic(spec),
@@ -108,6 +112,7 @@ func (m *Machine) CreateBalancer(account string, spec BalancerSpec) (Balancer, e
 		b.attributes[attrDenyIPv6] = "true"
 	}
 	m.balancers[b.ARN] = b
+	m.ec2.Use(b.SecurityGroups)
 	m.putTags(b.ARN, spec.Tags, now)
 	if spec.ByAPI {
 		m.provision(b, now)
@@ -117,7 +122,7 @@ func (m *Machine) CreateBalancer(account string, spec BalancerSpec) (Balancer, e
 
 // provision plans the moment at which a load balancer is active.
 func (m *Machine) provision(b *balancer, now time.Time) {
-	m.later(now.Add(m.draw(m.opts.Delays.Provisioning)), func(time.Time) {
+	m.later(now.Add(m.region.Draw(m.opts.Delays.Provisioning)), func(time.Time) {
 		b.Active = true
 		m.nudge()
 	})
@@ -154,11 +159,11 @@ func (s BalancerSpec) dnsName(id, region string) string {
 func (m *Machine) sameBalancer(account string, spec BalancerSpec) (*balancer, error) {
 	for _, b := range m.balancers {
 		switch {
-		case b.account != account || b.Name != spec.Name:
+		case b.Account != account || b.Name != spec.Name:
 		case spec.ByAPI && b.sameAs(spec):
 			return b, nil
 		default:
-			return nil, Refuse("DuplicateLoadBalancerName",
+			return nil, refusal.New("DuplicateLoadBalancerName",
 				"A load balancer with the same name '%s' exists, but with different settings", spec.Name)
 		}
 	}
@@ -177,27 +182,27 @@ func (b *balancer) sameAs(spec BalancerSpec) bool {
 func (m *Machine) balancersQuota(account string) error {
 	count := 0
 	for _, b := range m.balancers {
-		if b.account == account && b.ByAPI {
+		if b.Account == account && b.ByAPI {
 			count++
 		}
 	}
 	if count >= m.opts.Quotas.Balancers {
-		return Refuse("TooManyLoadBalancers", "The maximum number of load balancers has been reached")
+		return refusal.New("TooManyLoadBalancers", "The maximum number of load balancers has been reached")
 	}
 	return nil
 }
 
 func (s BalancerSpec) validate() error {
 	if !groupName.MatchString(s.Name) || strings.HasPrefix(s.Name, "internal-") {
-		return Invalid("The load balancer name '%s' is not valid", s.Name)
+		return refusal.Invalid("The load balancer name '%s' is not valid", s.Name)
 	}
-	if err := first(oneOf("type", s.Type, []string{Application, Network}), s.validateAddressType()); err != nil {
+	if err := cmp.Or(refusal.OneOf("type", s.Type, []string{Application, Network}), s.validateAddressType()); err != nil {
 		return err
 	}
 	if s.Scheme != "internet-facing" && s.Scheme != "internal" {
-		return Refuse("InvalidScheme", "The scheme '%s' is not valid", s.Scheme)
+		return refusal.New("InvalidScheme", "The scheme '%s' is not valid", s.Scheme)
 	}
-	return CheckTags(s.Tags)
+	return tag.Check(s.Tags)
 }
 
 func (s BalancerSpec) validateAddressType() error {
@@ -205,76 +210,73 @@ func (s BalancerSpec) validateAddressType() error {
 	if s.Type == Application {
 		allowed = append(allowed, "dualstack-without-public-ipv4")
 	}
-	if err := oneOf("ipAddressType", s.AddressType, allowed); err != nil {
+	if err := refusal.OneOf("ipAddressType", s.AddressType, allowed); err != nil {
 		return err
 	}
 	if s.AddressType == "dualstack-without-public-ipv4" && s.Scheme == "internal" {
-		return Refuse("InvalidConfigurationRequest", "Address type '%s' needs scheme internet-facing", s.AddressType)
+		return refusal.New("InvalidConfigurationRequest", "Address type '%s' needs scheme internet-facing", s.AddressType)
 	}
 	return nil
 }
 
 func (m *Machine) validateBalancerGroups(vpc string, groups []string) error {
 	if most := m.opts.Quotas.SecurityGroupsPerBalancer; len(groups) > most {
-		return Refuse("InvalidConfigurationRequest", "A load balancer can have at most %d security groups", most)
+		return refusal.New("InvalidConfigurationRequest", "A load balancer can have at most %d security groups", most)
 	}
 	for _, id := range groups {
-		if !wellFormed("sg-", id) {
-			return Invalid("The security group ID '%s' is not valid", id)
+		if !ec2.WellFormed("sg-", id) {
+			return refusal.Invalid("The security group ID '%s' is not valid", id)
 		}
-		if g, err := m.securityGroup(id); err != nil || g.VPC != vpc {
-			return Refuse("InvalidSecurityGroup", "The security group '%s' does not exist in VPC '%s'", id, vpc)
+		if g, err := m.ec2.SecurityGroup(id); err != nil || g.VPC != vpc {
+			return refusal.New("InvalidSecurityGroup", "The security group '%s' does not exist in VPC '%s'", id, vpc)
 		}
 	}
 	return nil
 }
 
-func (m *Machine) zones(spec BalancerSpec) (vpc string, zones []Subnet, err error) {
+func (m *Machine) zones(spec BalancerSpec) (vpc string, zones []ec2.Subnet, err error) {
 	names := map[string]bool{}
 	for _, id := range spec.Subnets {
-		owner, subnet, ok := m.subnet(id)
+		owner, subnet, ok := m.ec2.Subnet(id)
 		if !ok {
-			return "", nil, Refuse("SubnetNotFound", "The subnet ID '%s' does not exist", id)
+			return "", nil, refusal.New("SubnetNotFound", "The subnet ID '%s' does not exist", id)
 		}
 		if names[subnet.Zone] || vpc != "" && vpc != owner {
-			return "", nil, Refuse("InvalidConfigurationRequest", "The subnets must be of one VPC and of different Availability Zones")
+			return "", nil, refusal.New("InvalidConfigurationRequest", "The subnets must be of one VPC and of different Availability Zones")
 		}
 		vpc, names[subnet.Zone] = owner, true
 		zones = append(zones, subnet)
 	}
 	if spec.Type == Application && len(zones) < 2 && !onOutpost(zones) {
-		return "", nil, Invalid("At least two subnets in two different Availability Zones must be specified")
+		return "", nil, refusal.Invalid("At least two subnets in two different Availability Zones must be specified")
 	}
 	if len(zones) == 0 {
-		return "", nil, Invalid("At least one subnet must be specified")
+		return "", nil, refusal.Invalid("At least one subnet must be specified")
 	}
 	return vpc, zones, nil
 }
 
-func onOutpost(zones []Subnet) bool {
-	return len(zones) > 0 && !slices.ContainsFunc(zones, func(z Subnet) bool { return z.Outpost == "" })
+func onOutpost(zones []ec2.Subnet) bool {
+	return len(zones) > 0 && !slices.ContainsFunc(zones, func(z ec2.Subnet) bool { return z.Outpost == "" })
 }
 
-func (m *Machine) subnet(id string) (vpc string, subnet Subnet, ok bool) {
-	for _, v := range m.opts.VPCs {
-		for _, s := range v.Subnets {
-			if s.ID == id {
-				return v.ID, s, true
-			}
-		}
-	}
-	return "", Subnet{}, false
+// Balancer is the one with that ARN, of whatever account; false is none.
+func (m *Machine) Balancer(arn string) (Balancer, bool) {
+	m.enter()
+	defer m.leave()
+	b, ok := m.balancers[arn]
+	return b.orEmpty(), ok
 }
 
 // Balancers lists load balancers by creation time, all of the account or those with one of the ARNs or names.
 func (m *Machine) Balancers(account string, arns, names []string) ([]Balancer, error) {
 	m.enter()
 	defer m.leave()
-	account = m.account(account)
+	account = m.region.Account(account)
 	var found []Balancer
 	for _, b := range m.balancers {
 		wanted := len(arns)+len(names) == 0 || slices.Contains(arns, b.ARN) || slices.Contains(names, b.Name)
-		if wanted && b.account == account {
+		if wanted && b.Account == account {
 			found = append(found, b.Balancer)
 		}
 	}

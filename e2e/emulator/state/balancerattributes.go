@@ -7,6 +7,8 @@ import (
 	"maps"
 	"regexp"
 	"unicode/utf8"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
 )
 
 const (
@@ -118,17 +120,17 @@ const longestAttribute = 1024
 func checkAttributes(kind string, known map[string]attribute, changes map[string]string) error {
 	for key, value := range changes {
 		if !attributeKey.MatchString(key) {
-			return Unfit("attributes.member.key", key, "satisfy regular expression pattern: "+attributeKey.String())
+			return refusal.Unfit("attributes.member.key", key, "satisfy regular expression pattern: "+attributeKey.String())
 		}
 		if utf8.RuneCountInString(value) > longestAttribute {
-			return Unfit("attributes.member.value", value, "have length less than or equal to 1024")
+			return refusal.Unfit("attributes.member.value", value, "have length less than or equal to 1024")
 		}
 		a, ok := known[key]
 		if !ok {
-			return Invalid("%s attribute key '%s' is not recognized", kind, key)
+			return refusal.Invalid("%s attribute key '%s' is not recognized", kind, key)
 		}
 		if !a.allows(value) {
-			return Invalid("'%s' is not a valid value for attribute '%s'", value, key)
+			return refusal.Invalid("'%s' is not a valid value for attribute '%s'", value, key)
 		}
 	}
 	return nil
@@ -149,7 +151,7 @@ func (m *Machine) BalancerAttributes(arn string, changes map[string]string) (map
 	maps.Copy(changed, changes)
 	for _, log := range []string{"access_logs", "connection_logs", "health_check_logs"} {
 		if changed[log+".s3.enabled"] == "true" && changed[log+".s3.bucket"] == "" { // LoadBalancerAttribute in the API reference
-			return nil, Refuse("InvalidConfigurationRequest", "The attribute '%s.s3.bucket' is required when the logs are enabled", log)
+			return nil, refusal.New("InvalidConfigurationRequest", "The attribute '%s.s3.bucket' is required when the logs are enabled", log)
 		}
 	}
 	b.attributes = changed

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
 )
 
 // SetSubnets replaces a load balancer's subnets, and with them its enabled Availability Zones: targets in others are unused
@@ -33,9 +35,9 @@ func (m *Machine) SetSubnetMappings(arn string, subnets []string, allocations ma
 	case err != nil:
 		return err
 	case vpc != b.VPC:
-		return Refuse("InvalidSubnet", "The subnets are not in the VPC '%s' of the load balancer", b.VPC)
+		return refusal.New("InvalidSubnet", "The subnets are not in the VPC '%s' of the load balancer", b.VPC)
 	}
-	if err := m.validateAllocations(b.account, arn, spec); err != nil {
+	if err := m.validateAllocations(b.Account, arn, spec); err != nil {
 		return err
 	}
 	b.BalancerSpec, b.Zones, b.Addresses = spec, zones, m.nodeAddresses(vpc, zones)
@@ -50,20 +52,22 @@ func (m *Machine) SetSubnetMappings(arn string, subnets []string, allocations ma
 
 // SetSecurityGroups replaces a load balancer's security groups.
 func (m *Machine) SetSecurityGroups(arn string, groups []string) error {
-	m.enter()
+	now := m.enter()
 	defer m.leave()
 	b, ok := m.balancers[arn]
 	switch {
 	case !ok:
 		return loadBalancerNotFound()
 	case len(groups) == 0:
-		return Invalid("At least one security group must be specified")
+		return refusal.Invalid("At least one security group must be specified")
 	case b.Type == Network && len(b.SecurityGroups) == 0:
-		return Refuse("InvalidConfigurationRequest", "A Network Load Balancer that was created without security groups cannot have any")
+		return refusal.New("InvalidConfigurationRequest", "A Network Load Balancer that was created without security groups cannot have any")
 	}
 	if err := m.validateBalancerGroups(b.VPC, groups); err != nil {
 		return err
 	}
+	m.ec2.Use(groups)
+	m.ec2.Release(b.SecurityGroups, now)
 	b.SecurityGroups = slices.Clone(groups)
 	return nil
 }
@@ -97,7 +101,7 @@ func (m *Machine) DeleteBalancer(arn string) error {
 	case !ok:
 		return nil
 	case b.attributes[attrProtection] == "true":
-		return Refuse("OperationNotPermitted", "Load balancer '%s' cannot be deleted because deletion protection is enabled", arn)
+		return refusal.New("OperationNotPermitted", "Load balancer '%s' cannot be deleted because deletion protection is enabled", arn)
 	}
 	for _, l := range m.listenersOf(b) {
 		m.removeListener(l)
@@ -105,21 +109,19 @@ func (m *Machine) DeleteBalancer(arn string) error {
 	delete(m.balancers, arn)
 	m.dropTags(arn)
 	m.release(b, now)
-	if b.ByAPI {
-		m.leaveInterfaces(b, now)
-	}
+	m.leaveInterfaces(b, now)
 	return nil
 }
 
 // leaveInterfaces has the network interfaces of a deleted load balancer keep its security groups and addresses busy for a while.
 func (m *Machine) leaveInterfaces(b *balancer, now time.Time) {
-	busy := slices.AppendSeq(slices.Clone(b.SecurityGroups), maps.Values(b.Allocations))
-	for _, id := range busy {
-		m.lingering[id]++
+	until := now
+	if b.ByAPI {
+		until = now.Add(m.region.Draw(m.opts.Delays.Linger))
 	}
-	m.later(now.Add(m.draw(m.opts.Delays.Linger)), func(time.Time) {
-		for _, id := range busy {
-			m.lingering[id]--
-		}
-	})
+	m.ec2.Release(b.SecurityGroups, until)
+	for _, id := range b.Allocations {
+		m.lingering[id]++
+		m.later(until, func(time.Time) { m.lingering[id]-- })
+	}
 }

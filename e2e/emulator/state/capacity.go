@@ -6,6 +6,8 @@ package state
 import (
 	"slices"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
 )
 
 // States of the capacity that is reserved for a load balancer.
@@ -40,7 +42,7 @@ type reservation struct {
 }
 
 func (m *Machine) reservation(b *balancer, now time.Time) Reservation {
-	since := now.Add(-m.Scaled(decreaseSpan))
+	since := now.Add(-m.region.Scaled(decreaseSpan))
 	b.reservation.decreases = slices.DeleteFunc(b.reservation.decreases, func(at time.Time) bool { return !at.After(since) })
 	shown := Reservation{
 		Units: b.reservation.units, State: b.reservation.state, Modified: b.reservation.modified,
@@ -79,7 +81,7 @@ func (m *Machine) ReserveCapacity(arn string, units int) (Reservation, error) {
 		r.decreases = append(r.decreases, now)
 	}
 	r.units, r.state, r.modified = units, CapacityPending, now
-	m.later(now.Add(m.draw(m.opts.Delays.Capacity)), func(time.Time) {
+	m.later(now.Add(m.region.Draw(m.opts.Delays.Capacity)), func(time.Time) {
 		r.state = CapacityProvisioned
 		if units == 0 {
 			r.state = ""
@@ -94,21 +96,21 @@ func (r Reservation) lessens(units int) bool { return 0 < units && units < r.Uni
 func (m *Machine) validateCapacity(b *balancer, present Reservation, units int) error {
 	switch {
 	case !b.Active:
-		return Refuse("PriorRequestNotComplete", "The load balancer '%s' is being provisioned", b.ARN)
+		return refusal.New("PriorRequestNotComplete", "The load balancer '%s' is being provisioned", b.ARN)
 	case b.reservation.state == CapacityPending:
 		return capacityPending(b)
 	case present.lessens(units) && present.Decreases == 0:
-		return Refuse("CapacityDecreaseRequestLimitExceeded", "You've exceeded the daily capacity decrease limit for this reservation")
+		return refusal.New("CapacityDecreaseRequestLimitExceeded", "You've exceeded the daily capacity decrease limit for this reservation")
 	case units > m.opts.Quotas.CapacityUnitsPerBalancer:
-		return Refuse("CapacityUnitsLimitExceeded", "You've exceeded the capacity units limit of %d", m.opts.Quotas.CapacityUnitsPerBalancer)
+		return refusal.New("CapacityUnitsLimitExceeded", "You've exceeded the capacity units limit of %d", m.opts.Quotas.CapacityUnitsPerBalancer)
 	case m.capacity != nil && units > *m.capacity:
-		return Refuse("InsufficientCapacity", "There is insufficient capacity to reserve")
+		return refusal.New("InsufficientCapacity", "There is insufficient capacity to reserve")
 	}
 	return nil
 }
 
 func capacityPending(b *balancer) error {
-	return Refuse("CapacityReservationPending", "There is a pending capacity reservation for load balancer '%s'", b.ARN)
+	return refusal.New("CapacityReservationPending", "There is a pending capacity reservation for load balancer '%s'", b.ARN)
 }
 
 // SetFreeCapacity has AWS refuse to reserve more than so many units for a load balancer. At first there is enough.

@@ -6,11 +6,13 @@ package state
 import (
 	"regexp"
 	"slices"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
 )
 
 // What a listener's TLS needs. Which certificate a client gets is for the data plane to choose.
 
-// PutCertificate has listeners take a certificate by its ARN, whoever holds it.
+// PutCertificate has listeners take a certificate by its ARN that is not one of ACM.
 func (m *Machine) PutCertificate(arn string) {
 	m.enter()
 	defer m.leave()
@@ -24,30 +26,30 @@ var policyName = regexp.MustCompile(`^ELBSecurityPolicy-[A-Z0-9a-z-]*20\d\d-\d\d
 var certificateARN = regexp.MustCompile(`^arn:[^:]+:(acm|iam):[^:]*:[^:]*:(server-)?certificate/.+$`)
 
 func certificateNotFound(arn string) error {
-	return Refuse("CertificateNotFound", "Certificate '%s' not found", arn)
+	return refusal.New("CertificateNotFound", "Certificate '%s' not found", arn)
 }
 
 func (m *Machine) validateTLS(spec ListenerSpec) error {
 	if spec.Protocol != ProtocolHTTPS {
 		if len(spec.Certificates) > 0 || spec.SSLPolicy != "" {
-			return Refuse("InvalidConfigurationRequest", "Certificates and SSL policies cannot be specified for '%s' listeners", spec.Protocol)
+			return refusal.New("InvalidConfigurationRequest", "Certificates and SSL policies cannot be specified for '%s' listeners", spec.Protocol)
 		}
 		return nil
 	}
 	if len(spec.Certificates) == 0 {
-		return Invalid("A certificate must be specified for HTTPS listeners")
+		return refusal.Invalid("A certificate must be specified for HTTPS listeners")
 	}
 	if !policyName.MatchString(spec.SSLPolicy) {
-		return Refuse("SSLPolicyNotFound", "SSL policy '%s' not found", spec.SSLPolicy)
+		return refusal.New("SSLPolicyNotFound", "SSL policy '%s' not found", spec.SSLPolicy)
 	}
 	return m.validateCertificate(spec.Certificates[0])
 }
 
 func (m *Machine) validateCertificate(arn string) error {
 	if !certificateARN.MatchString(arn) {
-		return Invalid("Certificate ARN '%s' is not valid", arn)
+		return refusal.Invalid("Certificate ARN '%s' is not valid", arn)
 	}
-	if !m.certificates[arn] {
+	if !m.certificates[arn] && !m.acm.Issued(arn) {
 		return certificateNotFound(arn)
 	}
 	return nil
@@ -62,7 +64,7 @@ func (m *Machine) AddCertificates(listenerARN string, arns []string) ([]string, 
 		return nil, listenerNotFound()
 	}
 	if l.Protocol != ProtocolHTTPS {
-		return nil, Refuse("OperationNotPermitted", "Certificates cannot be added to a '%s' listener", l.Protocol)
+		return nil, refusal.New("OperationNotPermitted", "Certificates cannot be added to a '%s' listener", l.Protocol)
 	}
 	list := slices.Clone(l.Certificates)
 	for _, arn := range arns {
@@ -80,7 +82,8 @@ func (m *Machine) AddCertificates(listenerARN string, arns []string) ([]string, 
 		}
 	}
 	if count > m.opts.Quotas.CertificatesPerBalancer {
-		return nil, Refuse("TooManyCertificates", "The maximum number of certificates has been reached on load balancer '%s'", l.LoadBalancer)
+		return nil, refusal.New("TooManyCertificates",
+			"The maximum number of certificates has been reached on load balancer '%s'", l.LoadBalancer)
 	}
 	l.Certificates = list
 	return list[1:], nil
@@ -100,10 +103,23 @@ func (m *Machine) RemoveCertificates(listenerARN string, arns []string) error {
 	list := slices.Clone(l.Certificates[1:])
 	for _, arn := range arns {
 		if arn == l.Certificates[0] && !slices.Contains(list, arn) {
-			return Refuse("OperationNotPermitted", "Default certificate '%s' cannot be removed", arn)
+			return refusal.New("OperationNotPermitted", "Default certificate '%s' cannot be removed", arn)
 		}
 		list = slices.DeleteFunc(list, func(other string) bool { return other == arn })
 	}
 	l.Certificates = append(l.Certificates[:1:1], list...)
 	return nil
+}
+
+// CertificateUsers are the load balancers whose listeners have a certificate.
+func (m *Machine) CertificateUsers(arn string) []string {
+	m.enter()
+	defer m.leave()
+	var found []string
+	for _, l := range m.listeners {
+		if slices.Contains(l.Certificates, arn) && !slices.Contains(found, l.LoadBalancer) {
+			found = append(found, l.LoadBalancer)
+		}
+	}
+	return found
 }

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package state holds the load balancers' side of the story: target groups as a state machine, without any network.
+// Package state is Elastic Load Balancing: load balancers, and target groups as a state machine, without any network.
 //
 // A call (RegisterTargets, DeregisterTargets, ...) is answered before it has any effect. What follows from it is a list
 // of moments, each with a time drawn from the load balancer's type:
@@ -25,10 +25,11 @@
 // first, so a reader never sees the past, whoever drives. Times in the journal are those of the moment itself.
 //
 // A load balancer that an API call asks for is provisioned for some minutes (Delays.Provisioning) before it takes anything in. Its
-// listeners have rules, which decide what is done with a request (Decide). Changed rules are shown at once; the data plane follows them
-// in batches: all changes of a load balancer up to the batch are in force from the same moment on, later ones are seen apart. A target
-// group that any listener or rule names is in use, even with weight 0 and for requests that never come: its targets are checked. It may
-// belong to one load balancer only. A rule in force may still name one that is in use no more: deleted, it answers 503.
+// listeners have rules, which decide what is done with a request (Decide); what they say is in package routing. Changed rules are shown at
+// once; the data plane follows them in batches: all changes of a load balancer up to the batch are in force from the same moment on, later
+// ones are seen apart. A target group that any listener or rule names is in use, even with weight 0 and for requests that never come: its
+// targets are checked. It may belong to one load balancer only. A rule in force may still name a target group that is no longer in use; if
+// that is deleted, the rule answers 503.
 //
 // An ALB can be the one target of a group of type alb, at a port at which it has a listener, which stays as long as it is registered. A
 // Network Load Balancer may have Elastic IP addresses that PutAllocation has made known: the data plane does not use them.
@@ -38,23 +39,20 @@
 //
 // A deleted load balancer keeps its target groups for seconds (Delays.Release) and its security groups for a minute (Delays.Linger).
 //
-// Of EC2 it knows subnets and routes, instances, network interfaces, and security groups with their inbound rules. A call that
-// reads them is shown how they were some time ago (Options.EC2Lag), each call another time; a call that changes them acts on
-// what is there now. What it has done to inbound rules is in a journal of its own (RuleChanges).
+// Subnets, instances and security groups are those of package ec2, certificates those of package acm. A load balancer that has a security
+// group keeps it from being deleted.
 //
 // All durations of the load balancer (including health check interval and timeout, and the deregistration delay) are
-// multiplied by one factor, Options.Scale. The clock is injected and random choices come from one seeded source.
+// multiplied by one factor, region.Options.Scale. The clock is injected and random choices come from one seeded source.
 //
 // Not emulated: slow start, stickiness (also that of rules), zonal shifts, target group health thresholds (their attributes are kept
-// and returned), a login at an identity provider, Gateway Load Balancers, QUIC server ids, health checks of Lambda functions. Security
-// groups have no outbound rules, and their rules have no ids or tags. Subnets and routes are given with Options; only tags and free
-// addresses change.
+// and returned), a login at an identity provider, Gateway Load Balancers, QUIC server ids, health checks of Lambda functions.
 //
 // # Files
 //
 // The machine:
 //
-//	machine.go  Machine: its lock, clock, random choices and ids
+//	machine.go  Machine: its lock, and what it holds
 //	options.go  Options: timings, delays, quotas
 //	moments.go  what is planned, and Advance
 //	journal.go  the journal of targets
@@ -75,6 +73,7 @@
 //	probe.go         health checks to make, and what their results change
 //	echo.go          the old picture of targets that readers get for a while
 //	route.go         which targets get traffic
+//	inbound.go       what security groups let through, to targets and to load balancers
 //
 // Load balancers:
 //
@@ -89,34 +88,7 @@
 //	certificate.go         SSL policies and certificates of listeners
 //	truststore.go          certificates of clients: mutual authentication, trust stores
 //	listenerrule.go        rules of listeners, and their priorities
-//	condition.go           conditions of rules
-//	action.go              actions of listeners and rules
-//	auth.go                what actions ask for before: a login or a token
-//	transform.go           rewrites of host and path
 //	match.go               Decide: which rule a request gets
 //	use.go                 which target groups a load balancer uses; batches of changed rules
 //	tags.go                tags of load balancers, listeners, rules and target groups
-//
-// EC2:
-//
-//	ec2.go            what is known of EC2, its ids, and how old a reading is
-//	history.go        the versions of a resource, for readings that lag
-//	vpc.go            VPCs with their subnets
-//	subnet.go         subnets, route tables and zones as calls show them
-//	instance.go       instances
-//	interface.go      network interfaces
-//	securitygroup.go  security groups and prefix lists
-//	rule.go           an inbound rule
-//	ingress.go        AuthorizeIngress and RevokeIngress
-//	rulechange.go     the journal of inbound rules
-//	inbound.go        what security groups let through, to targets and to load balancers
-//	resourcetags.go   tags of security groups and subnets
-//
-// Other services:
-//
-//	acm.go                 certificates of ACM
-//	certificaterequest.go  requests of certificates, and their validation
-//	waf.go                 Web ACLs of WAFv2
-//	wafclassic.go          Web ACLs of WAF Classic
-//	shield.go              protections of Shield Advanced
 package state

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 )
 
 // echo is the old picture of a target, which DescribeTargetHealth goes on showing for a while after a call that changed it.
@@ -20,7 +22,7 @@ type echo struct {
 // linger keeps the picture of a target that readers have now, before a call changes it. What lingers already lingers on.
 func (m *Machine) linger(g *group, key Key, now time.Time) {
 	g.fade(now)
-	length := m.draw(m.visible(g))
+	length := m.region.Draw(m.visible(g))
 	if length <= 0 {
 		return
 	}
@@ -29,7 +31,7 @@ func (m *Machine) linger(g *group, key Key, now time.Time) {
 }
 
 // visible is how far what is shown of a group lags behind.
-func (m *Machine) visible(g *group) Range {
+func (m *Machine) visible(g *group) region.Range {
 	if g.visible != nil {
 		return *g.visible
 	}
@@ -37,7 +39,7 @@ func (m *Machine) visible(g *group) Range {
 }
 
 // SetVisible replaces Timing.Visible for one group, from the next call on.
-func (m *Machine) SetVisible(groupARN string, visible Range) error {
+func (m *Machine) SetVisible(groupARN string, visible region.Range) error {
 	m.enter()
 	defer m.leave()
 	g, err := m.group(groupARN)

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 )
 
 // lagging is a bed whose DescribeTargetHealth is two seconds behind.
 func lagging(t *testing.T) *bed {
 	timings := DefaultTimings()
-	timings.ALB.Visible = Range{2 * time.Second, 2 * time.Second}
+	timings.ALB.Visible = region.Range{Min: 2 * time.Second, Max: 2 * time.Second}
 	return newBed(t, Options{Timings: &timings}, Application)
 }
 
@@ -89,7 +91,7 @@ func TestDescribeKeepsTheOldestPicture(t *testing.T) {
 
 func TestDescribeLagsBehindForOneGroup(t *testing.T) {
 	b := newBed(t, Options{}, Application)
-	if err := b.SetVisible(b.group, Range{2 * time.Second, 2 * time.Second}); err != nil {
+	if err := b.SetVisible(b.group, region.Range{Min: 2 * time.Second, Max: 2 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	b.register("10.0.0.1")

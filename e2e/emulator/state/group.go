@@ -4,9 +4,14 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
+	"github.com/targetgate/targetgate/e2e/emulator/tag"
 )
 
 // Protocols of groups, health checks and listeners that matter here.
@@ -67,7 +72,7 @@ type group struct {
 	routes          []Target
 	echoes          map[Key]echo
 	quotas          GroupQuotas
-	visible         *Range // instead of its timing's, nil when that holds
+	visible         *region.Range // instead of its timing's, nil when that holds
 }
 
 // GroupFilter picks target groups of an account; empty lists pick all.
@@ -100,7 +105,7 @@ func (g *group) public() Group {
 // group finds a group by ARN; the machine must be locked.
 func (m *Machine) group(arn string) (*group, error) {
 	if !strings.HasPrefix(arn, "arn:") || !strings.Contains(arn, ":targetgroup/") {
-		return nil, Invalid("'%s' is not a valid target group ARN", arn)
+		return nil, refusal.Invalid("'%s' is not a valid target group ARN", arn)
 	}
 	g, ok := m.groups[arn]
 	if !ok {
@@ -120,19 +125,19 @@ func (m *Machine) CreateTaggedGroup(account string, spec GroupSpec, tags map[str
 	now := m.enter()
 	defer m.leave()
 	spec = spec.withDefaults()
-	if err := first(m.validateGroup(spec), CheckTags(tags)); err != nil {
+	if err := cmp.Or(m.validateGroup(spec), tag.Check(tags)); err != nil {
 		return Group{}, err
 	}
-	account = m.account(account)
+	account = m.region.Account(account)
 	if same, err := m.duplicate(account, spec); same != nil || err != nil {
 		return same.orEmpty(), err
 	}
 	if len(m.groups) >= m.opts.Quotas.Groups {
-		return Group{}, Refuse("TooManyTargetGroups", "The maximum number of target groups has been reached")
+		return Group{}, refusal.New("TooManyTargetGroups", "The maximum number of target groups has been reached")
 	}
 	g := &group{
 		GroupSpec: spec,
-		ARN:       m.arn(account, "targetgroup/"+spec.Name+"/"+m.id()),
+		ARN:       m.region.ARN("elasticloadbalancing", account, "targetgroup/"+spec.Name+"/"+m.region.ID()),
 		account:   account,
 		targets:   map[Key]*target{},
 		echoes:    map[Key]echo{},
@@ -152,7 +157,7 @@ func (m *Machine) duplicate(account string, spec GroupSpec) (*group, error) {
 	case m.order[i].GroupSpec == spec:
 		return m.order[i], nil
 	}
-	return nil, Refuse("DuplicateTargetGroupName",
+	return nil, refusal.New("DuplicateTargetGroupName",
 		"A target group with the same name '%s' exists, but with different settings", spec.Name)
 }
 
@@ -168,14 +173,14 @@ func (m *Machine) DeleteGroup(arn string) error {
 	m.enter()
 	defer m.leave()
 	g, err := m.group(arn)
-	if IsCode(err, "TargetGroupNotFound") {
+	if refusal.Is(err, "TargetGroupNotFound") {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	if g.owner != nil {
-		return Refuse("ResourceInUse", "Target group '%s' is currently in use by a listener or a rule", arn)
+		return refusal.New("ResourceInUse", "Target group '%s' is currently in use by a listener or a rule", arn)
 	}
 	for _, t := range g.members {
 		t.life++
@@ -203,7 +208,7 @@ func (m *Machine) Groups(f GroupFilter) ([]Group, error) {
 }
 
 func (m *Machine) picks(f GroupFilter, g *group) bool {
-	return g.account == m.account(f.Account) &&
+	return g.account == m.region.Account(f.Account) &&
 		(len(f.ARNs) == 0 || slices.Contains(f.ARNs, g.ARN)) &&
 		(len(f.Names) == 0 || slices.Contains(f.Names, g.Name)) &&
 		(f.LoadBalancer == "" || g.owner != nil && g.owner.ARN == f.LoadBalancer)
@@ -216,7 +221,7 @@ func (m *Machine) missing(f GroupFilter) error {
 		if err != nil {
 			return err
 		}
-		if g.account != m.account(f.Account) {
+		if g.account != m.region.Account(f.Account) {
 			return groupNotFound()
 		}
 	}
@@ -246,17 +251,6 @@ func (m *Machine) ModifyGroup(arn string, change HealthCheck) (Group, error) {
 	}
 	g.GroupSpec = spec
 	return g.public(), nil
-}
-
-func (m *Machine) account(id string) string {
-	if id == "" {
-		return m.opts.Account
-	}
-	return id
-}
-
-func (m *Machine) arn(account, resource string) string {
-	return "arn:aws:elasticloadbalancing:" + m.opts.Region + ":" + account + ":" + resource
 }
 
 func (g *group) deregistrationDelay() time.Duration {

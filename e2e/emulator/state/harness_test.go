@@ -8,6 +8,11 @@ import (
 	"time"
 
 	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 )
 
 var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -26,11 +31,23 @@ type bed struct {
 	probes int
 }
 
+// in makes a machine in a region with two VPCs and no lag.
+func in(settings region.Options, opts Options) *Machine {
+	r := region.New(settings)
+	network := ec2.New(r, ec2.Options{VPCs: []ec2.VPC{ec2.DefaultVPC(r.Name()), ec2.PeeredVPC(r.Name())}, Lag: &region.Range{}})
+	return New(r, network, acm.New(r, region.Range{}), opts)
+}
+
 func newBed(t *testing.T, opts Options, kind string) *bed {
 	t.Helper()
+	return newBedIn(t, region.Options{}, opts, kind)
+}
+
+func newBedIn(t *testing.T, settings region.Options, opts Options, kind string) *bed {
+	t.Helper()
 	b := &bed{t: t, clock: testclock.NewFakeClock(epoch), answer: passing}
-	opts.Clock = b.clock
-	b.Machine = New(opts)
+	settings.Clock = b.clock
+	b.Machine = in(settings, opts)
 	lb, err := b.CreateBalancer("", BalancerSpec{Name: "lb", Type: kind, Subnets: bothZones})
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +60,7 @@ func newBed(t *testing.T, opts Options, kind string) *bed {
 // addGroup creates a group of ip targets for the bed's load balancer, and attaches it when a port is given.
 func (b *bed) addGroup(spec GroupSpec, port int) string {
 	b.t.Helper()
-	spec.VPC, spec.TargetType = DefaultVPCID, TypeIP
+	spec.VPC, spec.TargetType = ec2.DefaultVPCID, TypeIP
 	protocol := b.protocol()
 	spec.Protocol, spec.Port = protocol, 8080
 	g, err := b.CreateGroup("", spec)
@@ -167,4 +184,12 @@ func turns(to Health) func(Event) bool {
 
 func is(kind EventKind) func(Event) bool {
 	return func(e Event) bool { return e.Kind == kind }
+}
+
+// wantRefusal checks the code of a refusal; "" is none.
+func wantRefusal(t *testing.T, err error, code string) {
+	t.Helper()
+	if code == "" && err != nil || code != "" && !refusal.Is(err, code) {
+		t.Errorf("error is %v, want code %q", err, code)
+	}
 }

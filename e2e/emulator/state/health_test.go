@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"testing"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 )
 
 // TestHealthReachesEveryStateAndReason drives the machine into each line of what AWS documents, texts included.
@@ -144,9 +146,9 @@ func (b *bed) useGroup(spec GroupSpec) {
 }
 
 func stoppedInstance(b *bed) {
-	b.useGroup(GroupSpec{Name: "nodes", Protocol: ProtocolHTTP, Port: 8080, VPC: DefaultVPCID})
-	running := Instance{Address: "10.0.0.9", Zone: "eu-west-1a", Running: true}
-	b.SetInstance(node, running)
+	b.useGroup(GroupSpec{Name: "nodes", Protocol: ProtocolHTTP, Port: 8080, VPC: ec2.DefaultVPCID})
+	running := ec2.Instance{Address: "10.0.0.9", Zone: "eu-west-1a", Running: true}
+	b.ec2.SetInstance(node, running)
 	b.register(node)
 	b.pass(time.Minute)
 	b.wantHealth(node, healthy)
@@ -154,7 +156,7 @@ func stoppedInstance(b *bed) {
 		b.t.Errorf("address is %s, want %s", got, running.Address)
 	}
 	running.Running = false
-	b.SetInstance(node, running)
+	b.ec2.SetInstance(node, running)
 }
 
 func lambdaFunction(b *bed) {

@@ -5,7 +5,6 @@ package state
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -95,22 +94,6 @@ func (s GroupSpec) checkDefaults() HealthCheck {
 		c.Timeout = 6
 	}
 	return c
-}
-
-// bounds is a setting with its range.
-type bounds struct {
-	name          string
-	value, lo, hi int
-}
-
-func (b bounds) check() error {
-	switch {
-	case b.value < b.lo:
-		return Unfit(b.name, b.value, fmt.Sprintf("have value greater than or equal to %d", b.lo))
-	case b.value > b.hi:
-		return Unfit(b.name, b.value, fmt.Sprintf("have value less than or equal to %d", b.hi))
-	}
-	return nil
 }
 
 // parseMatcher reads a list of codes and ranges of codes.

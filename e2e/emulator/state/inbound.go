@@ -5,7 +5,8 @@ package state
 
 import (
 	"net/netip"
-	"slices"
+
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 )
 
 // Inbound is what security groups know of the way from a load balancer to a target, now and without any lag.
@@ -14,7 +15,7 @@ type Inbound struct {
 	// Otherwise everything gets in.
 	Enforced bool
 	// Rules are those of all security groups of the interface; those from a prefix list are there once for each entry.
-	Rules []Rule
+	Rules []ec2.Rule
 	// Groups are the security groups of the load balancer, Addresses those of its nodes in the target's family.
 	Groups    []string
 	Addresses []netip.Addr
@@ -33,13 +34,7 @@ func (m *Machine) Inbound(groupARN string, t Target) Inbound {
 	if len(groups) == 0 {
 		return Inbound{}
 	}
-	in := Inbound{Enforced: true, Groups: g.balancer.SecurityGroups}
-	for _, id := range groups {
-		group, _ := m.ec2.groups.latest(id) // is there: it cannot be deleted before what has it
-		for _, p := range group.Ingress {
-			in.Rules = append(in.Rules, m.spelledOut(p.Rule)...)
-		}
-	}
+	in := Inbound{Enforced: true, Groups: g.balancer.SecurityGroups, Rules: m.ec2.InboundRules(groups)}
 	to, err := netip.ParseAddr(t.Address)
 	v4 := err != nil || to.Is4() // what has no address is a load balancer
 	for _, addr := range g.balancer.Addresses {
@@ -55,56 +50,28 @@ func (m *Machine) guarding(g *group, t Target) []string {
 	if b, ok := m.balancers[t.ID]; ok && b.ByAPI {
 		return b.SecurityGroups
 	}
-	i, _ := m.interfaceOf(g, t)
-	return i.Groups
-}
-
-// interfaceOf finds the interface of a target, in whatever VPC: those that overlap are not told apart.
-func (m *Machine) interfaceOf(g *group, t Target) (Interface, bool) {
+	if g.TargetType == TypeInstance {
+		i, _ := m.ec2.PrimaryInterface(t.ID)
+		return i.Groups
+	}
 	addr, err := netip.ParseAddr(t.Address)
-	if err != nil || len(m.ec2.interfaces) == 0 {
-		return Interface{}, false
+	if err != nil {
+		return nil
 	}
-	all := m.ec2.interfaces.all()
-	at := slices.IndexFunc(all, func(i Interface) bool {
-		if g.TargetType == TypeInstance {
-			return i.Instance == t.ID && i.DeviceIndex == 0
-		}
-		return i.has(addr)
-	})
-	if at < 0 {
-		return Interface{}, false
-	}
-	return all[at], true
-}
-
-// has says whether an address is the interface's own or in a prefix of it.
-func (i Interface) has(addr netip.Addr) bool {
-	return slices.Contains(i.Addresses, addr) || slices.ContainsFunc(i.Prefixes, func(p netip.Prefix) bool { return p.Contains(addr) })
-}
-
-// spelledOut replaces a rule from a prefix list by one for each of its entries.
-func (m *Machine) spelledOut(r Rule) []Rule {
-	if r.Source.PrefixList == "" {
-		return []Rule{r}
-	}
-	var rules []Rule
-	for _, cidr := range m.ec2.prefixLists[r.Source.PrefixList].Entries {
-		rules = append(rules, Rule{r.Protocol, r.From, r.To, Source{CIDR: cidr}})
-	}
-	return rules
+	i, _ := m.ec2.InterfaceAt(addr)
+	return i.Groups
 }
 
 // firstNode is the place in a subnet of the first load balancer's node: AWS keeps the addresses before it.
 const firstNode = 4
 
 // nodeAddresses picks the addresses of a new load balancer: IPv4 in each of its subnets, and IPv6 where the VPC has it.
-func (m *Machine) nodeAddresses(vpc string, zones []Subnet) []netip.Addr {
+func (m *Machine) nodeAddresses(vpc string, zones []ec2.Subnet) []netip.Addr {
 	var ranges []netip.Prefix
 	for _, zone := range zones {
 		ranges = append(ranges, zone.CIDR)
 	}
-	in, _ := m.vpc(vpc) // is there: it has subnets
+	in, _ := m.ec2.VPC(vpc) // is there: it has subnets
 	for _, cidr := range in.CIDRs {
 		if !cidr.Addr().Is4() {
 			ranges = append(ranges, cidr)
@@ -131,24 +98,5 @@ func (m *Machine) Admits(listenerARN string, client netip.Addr) bool {
 	if l == nil || !l.balancer.ByAPI || len(l.balancer.SecurityGroups) == 0 {
 		return l != nil
 	}
-	for _, id := range l.balancer.SecurityGroups {
-		group, _ := m.ec2.groups.latest(id) // is there: it cannot be deleted before the load balancer
-		for _, p := range group.Ingress {
-			covers := p.Protocol == "-1" || p.Protocol == "tcp" && p.From <= l.Port && l.Port <= p.To
-			if covers && slices.ContainsFunc(m.spelledOut(p.Rule), func(r Rule) bool { return m.from(r.Source, client) }) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// from says whether an address is one of a source.
-func (m *Machine) from(s Source, addr netip.Addr) bool {
-	if s.Group == "" {
-		return s.CIDR.Contains(addr)
-	}
-	return slices.ContainsFunc(m.ec2.interfaces.all(), func(i Interface) bool {
-		return slices.Contains(i.Groups, s.Group) && i.has(addr)
-	})
+	return m.ec2.Admits(l.balancer.SecurityGroups, l.Port, client)
 }

@@ -6,12 +6,15 @@ package state
 import (
 	"slices"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 )
 
 // obstacle is the health of a target that cannot be used as things are.
 func (m *Machine) obstacle(g *group, t *target) (Health, bool) {
 	switch {
-	case g.TargetType == TypeInstance && !m.instances[t.ID].Running:
+	case g.TargetType == TypeInstance && !m.running(t.ID):
 		return notRunning, true
 	case m.reserved[t.ID]:
 		return reserved, true
@@ -21,6 +24,11 @@ func (m *Machine) obstacle(g *group, t *target) (Health, bool) {
 		return otherZone, true
 	}
 	return Health{}, false
+}
+
+func (m *Machine) running(instance string) bool {
+	i, _ := m.ec2.Instance(instance)
+	return i.Running
 }
 
 // start begins a new life of a target.
@@ -34,7 +42,7 @@ func (m *Machine) start(g *group, t *target, now time.Time) {
 		return
 	}
 	m.show(g, t, registering, now)
-	m.schedule(now.Add(m.draw(m.timing(g).Register)), effect, g, t)
+	m.schedule(now.Add(m.region.Draw(m.timing(g).Register)), effect, g, t)
 }
 
 // known is the moment at which the load balancer has taken a registration in.
@@ -50,7 +58,7 @@ func (m *Machine) known(g *group, t *target, at time.Time) {
 	m.show(g, t, checking, at)
 	m.reroute(g, at)
 	within := min(m.timing(g).FirstCheck, g.HealthCheck.interval())
-	m.schedule(at.Add(m.draw(Range{Max: within})), check, g, t)
+	m.schedule(at.Add(m.region.Draw(region.Range{Max: within})), check, g, t)
 }
 
 // end deregisters a target. One that is not in use leaves at once.
@@ -65,9 +73,9 @@ func (m *Machine) end(g *group, t *target, now time.Time) {
 		return
 	}
 	m.show(g, t, leaving, now)
-	m.schedule(now.Add(m.Scaled(g.deregistrationDelay())), gone, g, t)
+	m.schedule(now.Add(m.region.Scaled(g.deregistrationDelay())), gone, g, t)
 	if t.view != unseen {
-		m.schedule(now.Add(m.draw(m.timing(g).Stop)), stop, g, t)
+		m.schedule(now.Add(m.region.Draw(m.timing(g).Stop)), stop, g, t)
 	}
 }
 
@@ -139,7 +147,7 @@ func (m *Machine) SetInternalError(groupARN string, key Key, broken bool) error 
 	}
 	t, ok := g.targets[key]
 	if !ok || !t.checked() || t.broken == broken {
-		return Refuse("InvalidTarget", "Target %s has no health checks that could change", key)
+		return refusal.New("InvalidTarget", "Target %s has no health checks that could change", key)
 	}
 	t.broken = broken
 	m.breakChecks(g, t, now)

@@ -8,6 +8,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
+	"github.com/targetgate/targetgate/e2e/emulator/tag"
 )
 
 // ListenerSpec asks for a listener.
@@ -18,7 +22,7 @@ type ListenerSpec struct {
 	// Group is short for a Default that forwards to it.
 	Group string
 	// Default is what is done with requests that no rule matches.
-	Default Action
+	Default routing.Action
 	// SSLPolicy and Certificates are for HTTPS; the first certificate is the default.
 	SSLPolicy    string
 	Certificates []string
@@ -59,12 +63,12 @@ func (m *Machine) listener(arn string) *listener {
 }
 
 func (s ListenerSpec) withDefaults() ListenerSpec {
-	if s.Default == (Action{}) && s.Group != "" {
-		s.Default = ForwardTo(s.Group)
+	if s.Default == (routing.Action{}) && s.Group != "" {
+		s.Default = routing.ForwardTo(s.Group)
 	}
-	s.Default = s.Default.withDefaults()
+	s.Default = s.Default.WithDefaults()
 	s.Group = ""
-	if groups := s.Default.groups(); len(groups) > 0 {
+	if groups := s.Default.TargetGroups(); len(groups) > 0 {
 		s.Group = groups[0]
 	}
 	if s.Protocol == ProtocolHTTPS {
@@ -84,15 +88,15 @@ func (m *Machine) CreateListener(spec ListenerSpec) (Listener, error) {
 		return Listener{}, loadBalancerNotFound()
 	}
 	spec = spec.withDefaults()
-	if err := first(m.validateListener(b, "", spec), m.listenerQuota(b)); err != nil {
+	if err := cmp.Or(m.validateListener(b, "", spec), m.listenerQuota(b)); err != nil {
 		return Listener{}, err
 	}
 	l := &listener{balancer: b, Listener: Listener{
 		ListenerSpec: spec,
-		ARN:          strings.Replace(b.ARN, ":loadbalancer/", ":listener/", 1) + "/" + m.id(),
+		ARN:          strings.Replace(b.ARN, ":loadbalancer/", ":listener/", 1) + "/" + m.region.ID(),
 	}}
 	l.attributes = presets(l.knownAttributes())
-	l.rules = []ListenerRule{{Listener: l.ARN, ARN: ruleARN(l.ARN, m.id()), Action: spec.Default}}
+	l.rules = []ListenerRule{{Listener: l.ARN, ARN: ruleARN(l.ARN, m.region.ID()), Action: spec.Default}}
 	l.force = slices.Clone(l.rules)
 	m.listeners = append(m.listeners, l)
 	m.putTags(l.ARN, spec.Tags, now)
@@ -103,7 +107,7 @@ func (m *Machine) CreateListener(spec ListenerSpec) (Listener, error) {
 
 func (m *Machine) listenerQuota(b *balancer) error {
 	if len(m.listenersOf(b)) >= m.opts.Quotas.ListenersPerBalancer {
-		return Refuse("TooManyListeners", "The maximum number of listeners has been reached on load balancer '%s'", b.ARN)
+		return refusal.New("TooManyListeners", "The maximum number of listeners has been reached on load balancer '%s'", b.ARN)
 	}
 	return nil
 }
@@ -122,37 +126,37 @@ func (m *Machine) listenersOf(b *balancer) []*listener {
 func (m *Machine) validateListener(b *balancer, own string, spec ListenerSpec) error {
 	taken := func(l *listener) bool { return l.balancer == b && l.Port == spec.Port && l.ARN != own }
 	if slices.ContainsFunc(m.listeners, taken) {
-		return Refuse("DuplicateListener", "A listener already exists on this port for this load balancer '%s'", b.ARN)
+		return refusal.New("DuplicateListener", "A listener already exists on this port for this load balancer '%s'", b.ARN)
 	}
 	protocols := []string{ProtocolHTTP, ProtocolHTTPS}
 	if b.Type == Network {
 		protocols = []string{ProtocolTCP, "UDP", "TCP_UDP"}
 	}
 	if !slices.Contains(protocols, spec.Protocol) {
-		return Refuse("UnsupportedProtocol", "Protocol '%s' is not supported for listeners of this load balancer; use %s",
+		return refusal.New("UnsupportedProtocol", "Protocol '%s' is not supported for listeners of this load balancer; use %s",
 			spec.Protocol, strings.Join(protocols, ", "))
 	}
-	return first(
-		bounds{"port", spec.Port, 1, highestPort}.check(),
+	return cmp.Or(
+		refusal.Within("port", spec.Port, 1, highestPort),
 		m.validateTLS(spec),
 		m.validateMutual(b, own, spec),
-		CheckTags(spec.Tags),
+		tag.Check(spec.Tags),
 		m.validateAction(b, spec.Protocol, spec.Default),
 	)
 }
 
 // validateAction checks an action of a listener with that protocol, with the groups that it names.
-func (m *Machine) validateAction(b *balancer, protocol string, a Action) error {
-	if err := first(a.validate(m.opts.Quotas.GroupsPerAction), a.Auth.validate(protocol)); err != nil {
+func (m *Machine) validateAction(b *balancer, protocol string, a routing.Action) error {
+	if err := cmp.Or(a.Validate(m.opts.Quotas.GroupsPerAction), a.Auth.Validate(protocol == ProtocolHTTPS)); err != nil {
 		return err
 	}
 	var groups []*group
-	for _, arn := range a.groups() {
+	for _, arn := range a.TargetGroups() {
 		g, err := m.group(arn)
 		if err != nil {
 			return err
 		}
-		if err := first(b.compatible(g), g.behind(protocol)); err != nil {
+		if err := cmp.Or(b.compatible(g), g.behind(protocol)); err != nil {
 			return err
 		}
 		groups = append(groups, g)
@@ -162,20 +166,11 @@ func (m *Machine) validateAction(b *balancer, protocol string, a Action) error {
 
 func (b *balancer) compatible(g *group) error {
 	if g.network() != (b.Type == Network) {
-		return Refuse("IncompatibleProtocols", "The protocol '%s' of target group '%s' is not compatible with the load balancer",
+		return refusal.New("IncompatibleProtocols", "The protocol '%s' of target group '%s' is not compatible with the load balancer",
 			g.Protocol, g.ARN)
 	}
 	if g.VPC != "" && g.VPC != b.VPC {
-		return Refuse("InvalidConfigurationRequest", "The target group '%s' is in a different VPC '%s'", g.ARN, g.VPC)
-	}
-	return nil
-}
-
-// behind refuses groups of HTTP/2 and gRPC where clients do not use TLS, in AWS's own words (aws/copilot-cli #4551,
-// aws-load-balancer-controller #4497).
-func (g *group) behind(protocol string) error {
-	if protocol == ProtocolHTTP && (g.ProtocolVersion == "HTTP2" || g.ProtocolVersion == VersionGRPC) {
-		return invalidAction("Listener protocol 'HTTP' is not supported with a target group with the protocol-version '%s'", g.ProtocolVersion)
+		return refusal.New("InvalidConfigurationRequest", "The target group '%s' is in a different VPC '%s'", g.ARN, g.VPC)
 	}
 	return nil
 }
@@ -222,7 +217,7 @@ func (m *Machine) ModifyListener(arn string, change ListenerSpec) (Listener, err
 		return Listener{}, listenerNotFound()
 	}
 	spec := l.merge(change.withDefaults())
-	if err := first(m.validateListener(l.balancer, arn, spec), l.validateRulesFor(spec.Protocol)); err != nil {
+	if err := cmp.Or(m.validateListener(l.balancer, arn, spec), l.validateRulesFor(spec.Protocol)); err != nil {
 		return Listener{}, err
 	}
 	if spec.Port != l.Port {
@@ -240,7 +235,7 @@ func (m *Machine) ModifyListener(arn string, change ListenerSpec) (Listener, err
 // validateRulesFor refuses a protocol over which rules cannot ask for a login.
 func (l *listener) validateRulesFor(protocol string) error {
 	for _, r := range l.rules {
-		if err := r.Action.Auth.validate(protocol); err != nil && !r.IsDefault() {
+		if err := r.Action.Auth.Validate(protocol == ProtocolHTTPS); err != nil && !r.IsDefault() {
 			return err
 		}
 	}
@@ -252,8 +247,8 @@ func (l *listener) merge(change ListenerSpec) ListenerSpec {
 	spec := l.ListenerSpec
 	spec.Protocol = cmp.Or(change.Protocol, spec.Protocol)
 	spec.Port = cmp.Or(change.Port, spec.Port)
-	if change.Default != (Action{}) {
-		spec.Default = change.Default.keepSecret(spec.Default)
+	if change.Default != (routing.Action{}) {
+		spec.Default = change.Default.KeepSecret(spec.Default)
 	}
 	spec.SSLPolicy = cmp.Or(change.SSLPolicy, spec.SSLPolicy)
 	if len(change.Certificates) > 0 {

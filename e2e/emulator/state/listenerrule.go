@@ -8,6 +8,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
+	"github.com/targetgate/targetgate/e2e/emulator/tag"
 )
 
 // ListenerRule says what a listener does with some requests. The default rule has priority 0 and no conditions.
@@ -15,9 +19,9 @@ type ListenerRule struct {
 	ARN        string
 	Listener   string
 	Priority   int
-	Conditions []Condition // all must hold
-	Action     Action
-	Transforms []Transform
+	Conditions []routing.Condition // all must hold
+	Action     routing.Action
+	Transforms []routing.Transform
 }
 
 // IsDefault says whether it is what a listener does when no other rule matches.
@@ -30,10 +34,10 @@ func ruleARN(listener, id string) string {
 	return strings.Replace(listener, ":listener/", ":listener-rule/", 1) + "/" + id
 }
 
-func ruleNotFound() error { return Refuse("RuleNotFound", "One or more rules not found") }
+func ruleNotFound() error { return refusal.New("RuleNotFound", "One or more rules not found") }
 
 func priorityInUse(priority int) error {
-	return Refuse("PriorityInUse", "Priority '%d' is currently in use", priority)
+	return refusal.New("PriorityInUse", "Priority '%d' is currently in use", priority)
 }
 
 // rule finds a rule with its listener; the machine must be locked.
@@ -56,11 +60,11 @@ func (m *Machine) CreateRule(r ListenerRule, tags map[string]string) (ListenerRu
 	if l == nil {
 		return r, listenerNotFound()
 	}
-	r.Action = r.Action.withDefaults()
-	if err := first(m.ruleQuota(l), CheckTags(tags), m.validateRule(l, r), l.free(r.Priority)); err != nil {
+	r.Action = r.Action.WithDefaults()
+	if err := cmp.Or(m.ruleQuota(l), tag.Check(tags), m.validateRule(l, r), l.free(r.Priority)); err != nil {
 		return r, err
 	}
-	r.ARN = ruleARN(l.ARN, m.id())
+	r.ARN = ruleARN(l.ARN, m.region.ID())
 	l.rules = append(l.rules, r)
 	l.sort()
 	m.putTags(r.ARN, tags, now)
@@ -70,23 +74,23 @@ func (m *Machine) CreateRule(r ListenerRule, tags map[string]string) (ListenerRu
 
 func (m *Machine) ruleQuota(l *listener) error {
 	if l.balancer.Type == Network {
-		return Refuse("OperationNotPermitted", "Rules cannot be added to listeners of a Network Load Balancer")
+		return refusal.New("OperationNotPermitted", "Rules cannot be added to listeners of a Network Load Balancer")
 	}
 	count := 0
 	for _, other := range m.listenersOf(l.balancer) {
 		count += len(other.rules) - 1
 	}
 	if count >= m.opts.Quotas.RulesPerBalancer {
-		return Refuse("TooManyRules", "The maximum number of rules has been reached on load balancer '%s'", l.LoadBalancer)
+		return refusal.New("TooManyRules", "The maximum number of rules has been reached on load balancer '%s'", l.LoadBalancer)
 	}
 	return nil
 }
 
 func (m *Machine) validateRule(l *listener, r ListenerRule) error {
-	return first(
-		bounds{"priority", r.Priority, 1, lastPriority}.check(),
-		m.validateConditions(r.Conditions),
-		validateTransforms(r.Transforms),
+	return cmp.Or(
+		refusal.Within("priority", r.Priority, 1, lastPriority),
+		routing.ValidateConditions(r.Conditions, m.opts.Quotas.ValuesPerRule, m.opts.Quotas.WildcardsPerRule),
+		routing.ValidateTransforms(r.Transforms),
 		m.validateAction(l.balancer, l.Protocol, r.Action),
 	)
 }
@@ -119,14 +123,14 @@ func (m *Machine) ModifyRule(arn string, to ListenerRule, resetTransforms bool) 
 		return ListenerRule{}, err
 	}
 	if r.IsDefault() {
-		return ListenerRule{}, Refuse("OperationNotPermitted", "Default rule '%s' cannot be modified", arn)
+		return ListenerRule{}, refusal.New("OperationNotPermitted", "Default rule '%s' cannot be modified", arn)
 	}
 	changed := *r
 	if len(to.Conditions) > 0 {
 		changed.Conditions = to.Conditions
 	}
-	if to.Action != (Action{}) {
-		changed.Action = to.Action.keepSecret(r.Action).withDefaults()
+	if to.Action != (routing.Action{}) {
+		changed.Action = to.Action.KeepSecret(r.Action).WithDefaults()
 	}
 	if len(to.Transforms) > 0 || resetTransforms {
 		changed.Transforms = to.Transforms
@@ -148,7 +152,7 @@ func (m *Machine) DeleteRule(arn string) error {
 		return err
 	}
 	if r.IsDefault() {
-		return Refuse("OperationNotPermitted", "Default rule '%s' cannot be deleted", arn)
+		return refusal.New("OperationNotPermitted", "Default rule '%s' cannot be deleted", arn)
 	}
 	l.rules = slices.DeleteFunc(l.rules, func(other ListenerRule) bool { return other.ARN == arn })
 	m.dropTags(arn)
@@ -173,17 +177,17 @@ func (m *Machine) SetRulePriorities(moves []RulePriority) ([]ListenerRule, error
 		case err != nil:
 			return nil, err
 		case r.IsDefault():
-			return nil, Refuse("OperationNotPermitted", "The priority of default rule '%s' cannot be set", move.Rule)
+			return nil, refusal.New("OperationNotPermitted", "The priority of default rule '%s' cannot be set", move.Rule)
 		case twice:
-			return nil, Invalid("Rule '%s' is given twice", move.Rule)
+			return nil, refusal.Invalid("Rule '%s' is given twice", move.Rule)
 		}
-		if err := (bounds{"priority", move.Priority, 1, lastPriority}).check(); err != nil {
+		if err := refusal.Within("priority", move.Priority, 1, lastPriority); err != nil {
 			return nil, err
 		}
 		to[move.Rule] = move.Priority
 	}
 	if len(to) == 0 {
-		return nil, Invalid("At least one rule priority must be specified")
+		return nil, refusal.Invalid("At least one rule priority must be specified")
 	}
 	if err := m.collision(to); err != nil {
 		return nil, err

@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 )
 
 // path is a rule for one path.
 func (b *bed) path(priority int, path, group string) ListenerRule {
 	return ListenerRule{
-		Listener: b.listeners[0].ARN, Priority: priority, Action: ForwardTo(group),
-		Conditions: []Condition{{Field: PathPattern, Values: []string{path}}},
+		Listener: b.listeners[0].ARN, Priority: priority, Action: routing.ForwardTo(group),
+		Conditions: []routing.Condition{{Field: routing.PathPattern, Values: []string{path}}},
 	}
 }
 
@@ -31,7 +33,7 @@ func (b *bed) addRule(r ListenerRule) string {
 // asked is the rule that a request for a path follows.
 func (b *bed) asked(path string) string {
 	b.t.Helper()
-	r, ok := b.Decide(b.listeners[0].ARN, HTTPRequest{Path: path})
+	r, ok := b.Decide(b.listeners[0].ARN, routing.Request{Path: path})
 	if !ok {
 		b.t.Fatal("the listener is gone")
 	}
@@ -101,7 +103,7 @@ func TestGroupsAreInUse(t *testing.T) {
 	b.register("10.0.0.1")
 	b.wantHealth("10.0.0.1", unattached)
 	never := b.path(5, "/never", none)
-	never.Action = Action{Forward: &Forward{Groups: []Weighted{{Group: none}, {Group: b.order[0].ARN, Weight: 1}}}}
+	never.Action = routing.Action{Forward: &routing.Forward{Groups: []routing.Weighted{{Group: none}, {Group: b.order[0].ARN, Weight: 1}}}}
 	arn := b.addRule(never)
 	b.pass(30 * time.Second)
 	b.wantHealth("10.0.0.1", healthy)

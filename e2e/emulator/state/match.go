@@ -4,103 +4,14 @@
 package state
 
 import (
-	"net/netip"
-	"regexp"
 	"slices"
-	"strings"
+
+	"github.com/targetgate/targetgate/e2e/emulator/routing"
 )
 
-// HTTPRequest is what conditions may ask about.
-type HTTPRequest struct {
-	Method string
-	// Host is without its port, Path as it was sent, Query without its question mark.
-	Host, Path, Query string
-	Header            map[string][]string
-	Source            netip.Addr
-}
-
-// holds says whether a condition holds of a request: one of its values fits.
-func (c Condition) holds(r HTTPRequest) bool {
-	switch c.Field {
-	case HostHeader:
-		return c.fits(strings.ToLower(r.Host), true)
-	case PathPattern:
-		return c.fits(r.Path, false)
-	case HTTPMethod:
-		return slices.Contains(c.Values, r.Method)
-	case HTTPHeader:
-		return c.holdsHeader(r)
-	case QueryString:
-		return slices.ContainsFunc(c.Query, func(p Parameter) bool { return p.in(r.Query) })
-	}
-	return slices.ContainsFunc(c.Values, func(v string) bool {
-		prefix, err := netip.ParsePrefix(v)
-		return err == nil && prefix.Contains(r.Source.Unmap())
-	})
-}
-
-// fits says whether a text fits one of the patterns or regular expressions; fold has the patterns' case not matter.
-func (c Condition) fits(text string, fold bool) bool {
-	return slices.ContainsFunc(c.Values, func(pattern string) bool { return likeFold(pattern, text, fold) }) ||
-		slices.ContainsFunc(c.Regex, func(pattern string) bool {
-			re, err := regexp.Compile(pattern)
-			return err == nil && re.MatchString(text)
-		})
-}
-
-func (c Condition) holdsHeader(r HTTPRequest) bool {
-	for name, values := range r.Header {
-		if strings.EqualFold(name, c.Header) && slices.ContainsFunc(values, func(v string) bool { return c.fits(v, true) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// in says whether a query has the parameter. It is compared as it was sent, without regard to case.
-func (p Parameter) in(query string) bool {
-	for pair := range strings.SplitSeq(query, "&") {
-		key, value, _ := strings.Cut(pair, "=")
-		if likeFold(p.Value, value, true) && (p.Key == "" || likeFold(p.Key, key, true)) {
-			return true
-		}
-	}
-	return false
-}
-
-func likeFold(pattern, text string, fold bool) bool {
-	if fold {
-		pattern, text = strings.ToLower(pattern), strings.ToLower(text)
-	}
-	return like(pattern, text)
-}
-
-// like matches a whole text with a pattern in which * stands for any run of characters and ? for any one. It goes back to the last
-// star alone, so its time is at most the product of both lengths.
-func like(pattern, text string) bool {
-	p, t := 0, 0
-	star, resume := -1, 0
-	for t < len(text) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, resume = p, t
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[t]):
-			p++
-			t++
-		case star >= 0:
-			resume++
-			p, t = star+1, resume
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
-}
-
 // matches says whether all conditions of a rule hold; a default rule has none.
-func (r ListenerRule) matches(q HTTPRequest) bool {
-	return !slices.ContainsFunc(r.Conditions, func(c Condition) bool { return !c.holds(q) })
+func (r ListenerRule) matches(q routing.Request) bool {
+	return !slices.ContainsFunc(r.Conditions, func(c routing.Condition) bool { return !c.Holds(q) })
 }
 
 // Decision is the rule in force that a listener follows for a request.
@@ -112,7 +23,7 @@ type Decision struct {
 
 // Decide finds the rule in force that a listener follows for a request: the first that matches, or its default rule. An unknown listener is
 // false. When the rule changes, its groups may lose their routes, but not for this request.
-func (m *Machine) Decide(listenerARN string, q HTTPRequest) (Decision, bool) {
+func (m *Machine) Decide(listenerARN string, q routing.Request) (Decision, bool) {
 	m.enter()
 	defer m.leave()
 	l := m.listener(listenerARN)
@@ -129,7 +40,7 @@ func (m *Machine) Decide(listenerARN string, q HTTPRequest) (Decision, bool) {
 
 func (m *Machine) routesOf(r ListenerRule) map[string][]Target {
 	routes := map[string][]Target{}
-	for _, arn := range r.Action.groups() {
+	for _, arn := range r.Action.TargetGroups() {
 		if g, ok := m.groups[arn]; ok {
 			routes[arn] = g.routes
 		}

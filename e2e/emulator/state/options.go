@@ -7,27 +7,22 @@ import (
 	"cmp"
 	"time"
 
-	"k8s.io/utils/clock"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 )
-
-// Range is a duration drawn uniformly between Min and Max.
-type Range struct {
-	Min, Max time.Duration
-}
 
 // Timing is how long one type of load balancer takes, before scaling.
 type Timing struct {
 	// Register is from RegisterTargets to the moment the load balancer knows the target.
-	Register Range
+	Register region.Range
 	// FirstCheck is the most that passes from there to the first health check; it is cut to the check interval.
 	FirstCheck time.Duration
 	// Stop is from DeregisterTargets to the moment no new request is sent to the target.
-	Stop Range
+	Stop region.Range
 	// FirstPasses is how many checks in a row make a newly registered target healthy; 0 is the healthy threshold.
 	FirstPasses int
 	// Visible is from RegisterTargets and DeregisterTargets to the moment DescribeTargetHealth tells of them: until then
 	// a new target is missing and a leaving one is shown as it was. The default is at once.
-	Visible Range
+	Visible region.Range
 }
 
 // Timings holds the timing of both types.
@@ -39,15 +34,15 @@ type Timings struct {
 func DefaultTimings() Timings {
 	return Timings{
 		ALB: Timing{
-			Register:    Range{time.Second, 3 * time.Second},
+			Register:    region.Range{Min: time.Second, Max: 3 * time.Second},
 			FirstCheck:  10 * time.Second,
-			Stop:        Range{12 * time.Second, 20 * time.Second},
+			Stop:        region.Range{Min: 12 * time.Second, Max: 20 * time.Second},
 			FirstPasses: 1,
 		},
 		NLB: Timing{
-			Register:   Range{90 * time.Second, 180 * time.Second},
+			Register:   region.Range{Min: 90 * time.Second, Max: 180 * time.Second},
 			FirstCheck: 10 * time.Second,
-			Stop:       Range{120 * time.Second, 200 * time.Second},
+			Stop:       region.Range{Min: 120 * time.Second, Max: 200 * time.Second},
 		},
 	}
 }
@@ -60,7 +55,6 @@ type Quotas struct {
 	TargetsPerNLBZone      int // in all, when cross-zone load balancing is on
 	GroupsPerALB           int
 	RegistrationsPerTarget int // how often one id may be registered behind one load balancer
-	RulesPerSecurityGroup  int // inbound, of either address family
 	// Those of load balancers; 0 is the default.
 	Balancers, ListenersPerBalancer, SecurityGroupsPerBalancer int
 	RulesPerBalancer, CertificatesPerBalancer                  int // without the default ones
@@ -83,7 +77,6 @@ func DefaultQuotas() Quotas {
 		TargetsPerNLBZone:      500,
 		GroupsPerALB:           100,
 		RegistrationsPerTarget: 1000,
-		RulesPerSecurityGroup:  60,
 
 		Balancers: 50, ListenersPerBalancer: 50, SecurityGroupsPerBalancer: 5,
 		RulesPerBalancer: 100, CertificatesPerBalancer: 25,
@@ -109,47 +102,31 @@ func (q Quotas) withDefaults() Quotas {
 // Delays are how long changes of load balancers take, before scaling.
 type Delays struct {
 	// Provisioning is from the call that creates a load balancer to the moment it is active and takes traffic in.
-	Provisioning Range
+	Provisioning region.Range
 	// RuleBatch is the time between the batches with which changed rules and default actions reach the data plane. Those of one load
 	// balancer that are in one batch are followed from the same moment on.
 	RuleBatch time.Duration
 	// Release is how long the target groups of a deleted load balancer are still in use, Linger how long its security groups are.
-	Release, Linger Range
+	Release, Linger region.Range
 	// Tags is how old the tags are that DescribeTags shows, drawn for each call: a later one may show older ones.
-	Tags Range
+	Tags region.Range
 	// Capacity is from the call that reserves capacity to the moment it is there.
-	Capacity Range
-	// Certificate is from the request of a certificate to the moment that its validation records are shown, or that a private CA has
-	// issued it.
-	Certificate Range
+	Capacity region.Range
 }
 
 // DefaultDelays are what users report. New tags are shown at once.
 func DefaultDelays() Delays {
 	return Delays{
-		Provisioning: Range{2 * time.Minute, 5 * time.Minute},
+		Provisioning: region.Range{Min: 2 * time.Minute, Max: 5 * time.Minute},
 		RuleBatch:    10 * time.Second,
-		Release:      Range{time.Second, 10 * time.Second},
-		Linger:       Range{time.Minute, 2 * time.Minute},
-		Capacity:     Range{time.Minute, 5 * time.Minute},
-		Certificate:  Range{time.Second, 10 * time.Second},
+		Release:      region.Range{Min: time.Second, Max: 10 * time.Second},
+		Linger:       region.Range{Min: time.Minute, Max: 2 * time.Minute},
+		Capacity:     region.Range{Min: time.Minute, Max: 5 * time.Minute},
 	}
 }
 
-// Options configure a Machine; the zero value is a real-time emulator of eu-west-1 with one VPC.
+// Options configure a Machine; the zero value is AWS's behaviour.
 type Options struct {
-	// Clock is the real one when nil.
-	Clock clock.Clock
-	// Scale multiplies every duration of the load balancers: 0.1 is ten times faster. 0 means 1.
-	Scale float64
-	// Seed of the random choices; the same seed and the same calls give the same draws.
-	Seed uint64
-	// Region is part of every ARN; eu-west-1 when empty.
-	Region string
-	// Account owns what is created without naming another one; 123456789012 when empty.
-	Account string
-	// VPCs known to the account; DefaultVPC when empty.
-	VPCs []VPC
 	// Timings, Quotas and Delays replace the defaults as a whole.
 	Timings *Timings
 	Quotas  *Quotas
@@ -158,33 +135,9 @@ type Options struct {
 	RefuseMissing bool
 	// RejectWhileDraining refuses to register a target that is still draining; otherwise it starts anew.
 	RejectWhileDraining bool
-	// EC2Lag is how old the picture is that a call reads of security groups and interfaces, drawn for each call: a later call
-	// may show an older one. nil is up to two seconds. What a call changes is always up to date.
-	EC2Lag *Range
 }
 
-// Defaults of Options.
-const (
-	DefaultRegion  = "eu-west-1"
-	DefaultAccount = "123456789012"
-)
-
 func (o Options) withDefaults() Options {
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
-	if o.Scale == 0 {
-		o.Scale = 1
-	}
-	if o.Region == "" {
-		o.Region = DefaultRegion
-	}
-	if o.Account == "" {
-		o.Account = DefaultAccount
-	}
-	if len(o.VPCs) == 0 {
-		o.VPCs = []VPC{DefaultVPC(o.Region)}
-	}
 	if o.Timings == nil {
 		timings := DefaultTimings()
 		o.Timings = &timings
@@ -198,9 +151,6 @@ func (o Options) withDefaults() Options {
 	if o.Delays == nil {
 		delays := DefaultDelays()
 		o.Delays = &delays
-	}
-	if o.EC2Lag == nil {
-		o.EC2Lag = &Range{Max: 2 * time.Second}
 	}
 	return o
 }

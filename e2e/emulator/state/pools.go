@@ -3,7 +3,13 @@
 
 package state
 
-import "regexp"
+import (
+	"cmp"
+	"regexp"
+
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
+)
 
 // The forms of the ids of address pools, in the API's model.
 var (
@@ -19,16 +25,16 @@ func (m *Machine) PutPool(id string) {
 }
 
 // validatePools checks the pools of a load balancer whose subnets are in zones.
-func (m *Machine) validatePools(s BalancerSpec, zones []Subnet) error {
+func (m *Machine) validatePools(s BalancerSpec, zones []ec2.Subnet) error {
 	switch {
 	case (s.IPAMPool != "" || s.CustomerPool != "") && s.Type != Application:
-		return Refuse("InvalidConfigurationRequest", "Address pools are supported for Application Load Balancers only")
+		return refusal.New("InvalidConfigurationRequest", "Address pools are supported for Application Load Balancers only")
 	case s.IPAMPool != "" && s.Scheme != "internet-facing":
-		return Refuse("InvalidConfigurationRequest", "IPAM pools are supported for internet-facing load balancers only")
+		return refusal.New("InvalidConfigurationRequest", "IPAM pools are supported for internet-facing load balancers only")
 	case s.CustomerPool != "" && !onOutpost(zones):
-		return Refuse("InvalidConfigurationRequest", "A customer-owned address pool needs a subnet on an Outpost")
+		return refusal.New("InvalidConfigurationRequest", "A customer-owned address pool needs a subnet on an Outpost")
 	}
-	return first(
+	return cmp.Or(
 		m.validatePool("ipamPools.ipv4IpamPoolId", s.IPAMPool, ipamPool),
 		m.validatePool("customerOwnedIpv4Pool", s.CustomerPool, customerPool),
 	)
@@ -39,9 +45,9 @@ func (m *Machine) validatePool(parameter, id string, form *regexp.Regexp) error 
 	case id == "":
 		return nil
 	case !form.MatchString(id):
-		return Unfit(parameter, id, "satisfy regular expression pattern: "+form.String())
+		return refusal.Unfit(parameter, id, "satisfy regular expression pattern: "+form.String())
 	case !m.pools[id]:
-		return Invalid("The address pool '%s' does not exist", id)
+		return refusal.Invalid("The address pool '%s' does not exist", id)
 	}
 	return nil
 }

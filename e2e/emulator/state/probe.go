@@ -45,7 +45,7 @@ func (g *group) probe(m *Machine, t *target, due time.Time) Probe {
 		Protocol: g.HealthCheck.Protocol,
 		Port:     port,
 		Path:     g.HealthCheck.Path,
-		Timeout:  m.Scaled(g.HealthCheck.timeout()),
+		Timeout:  m.region.Scaled(g.HealthCheck.timeout()),
 		due:      due, g: g, t: t, life: t.life,
 	}
 }
@@ -58,7 +58,7 @@ func (m *Machine) Report(p Probe, r Result) {
 	if p.life != p.t.life {
 		return
 	}
-	next := p.due.Add(m.Scaled(p.g.HealthCheck.interval()))
+	next := p.due.Add(m.region.Scaled(p.g.HealthCheck.interval()))
 	if next.Before(now) {
 		next = now
 	}
@@ -114,7 +114,7 @@ func (m *Machine) failed(g *group, t *target, r Result, now time.Time) {
 		t.after = verdict
 	case wasFit && grace > 0:
 		t.after = verdict
-		t.settles = now.Add(m.Scaled(grace))
+		t.settles = now.Add(m.region.Scaled(grace))
 		m.show(g, t, windingDown, now)
 		m.schedule(t.settles, settled, g, t)
 	default:

@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
 )
 
 // SetGroupQuotas changes the limits of one group. What is registered already stays.
@@ -22,7 +24,7 @@ func (m *Machine) SetGroupQuotas(groupARN string, q GroupQuotas) error {
 }
 
 func tooManyTargets(limit int, per string) error {
-	return Refuse("TooManyTargets", "You cannot have more than %d targets per %s", limit, per)
+	return refusal.New("TooManyTargets", "You cannot have more than %d targets per %s", limit, per)
 }
 
 // quotas checks what a group and its load balancer would hold with more targets.
@@ -92,7 +94,7 @@ func (m *Machine) registrationQuota(b *balancer, g *group, added, targets []*tar
 		return nil
 	}
 	slices.Sort(over)
-	return Refuse("TooManyRegistrationsForTargetId",
+	return refusal.New("TooManyRegistrationsForTargetId",
 		"The following targets have been registered the maximum number of times (%d) with load balancer '%s': '%s'",
 		limit, b.ARN, strings.Join(slices.Compact(over), "', '"))
 }

@@ -8,18 +8,22 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 )
 
 func code(err error) string {
-	var refusal *Error
-	if errors.As(err, &refusal) {
-		return refusal.Code
+	var refused *refusal.Error
+	if errors.As(err, &refused) {
+		return refused.Code
 	}
 	return fmt.Sprint(err)
 }
 
 func TestCreateGroupRefuses(t *testing.T) {
-	valid := GroupSpec{Name: "g", Protocol: ProtocolHTTP, Port: 80, VPC: DefaultVPCID, TargetType: TypeIP}
+	valid := GroupSpec{Name: "g", Protocol: ProtocolHTTP, Port: 80, VPC: ec2.DefaultVPCID, TargetType: TypeIP}
 	cases := map[string]struct {
 		change func(*GroupSpec)
 		want   string
@@ -52,7 +56,7 @@ func TestCreateGroupRefuses(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			m := New(Options{Quotas: &Quotas{Groups: 1}})
+			m := in(region.Options{}, Options{Quotas: &Quotas{Groups: 1}})
 			spec := valid
 			spec.Name = "taken"
 			if _, err := m.CreateGroup("", spec); err != nil {
@@ -163,8 +167,8 @@ func TestRegisterOutsideWithCrossZoneOff(t *testing.T) {
 }
 
 func TestRegisterFromAnotherVPC(t *testing.T) {
-	b := newBed(t, Options{VPCs: []VPC{DefaultVPC(DefaultRegion), PeeredVPC(DefaultRegion)}}, Application)
-	g, err := b.CreateGroup("", GroupSpec{Name: "peered", Protocol: ProtocolHTTP, Port: 80, VPC: PeeredVPCID, TargetType: TypeIP})
+	b := newBed(t, Options{}, Application)
+	g, err := b.CreateGroup("", GroupSpec{Name: "peered", Protocol: ProtocolHTTP, Port: 80, VPC: ec2.PeeredVPCID, TargetType: TypeIP})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,21 +179,6 @@ func TestRegisterFromAnotherVPC(t *testing.T) {
 		if err := b.Register(g.ARN, at(tc.id, tc.zone)); (err == nil) != tc.want {
 			t.Errorf("%s in zone %q: %v", tc.id, tc.zone, err)
 		}
-	}
-}
-
-func TestVPCsBelongToAccounts(t *testing.T) {
-	peer := PeeredVPC(DefaultRegion)
-	peer.Account = "210987654321"
-	m := New(Options{VPCs: []VPC{DefaultVPC(DefaultRegion), peer}})
-	for account, want := range map[string]string{"": DefaultVPCID, DefaultAccount: DefaultVPCID, peer.Account: PeeredVPCID} {
-		got, err := m.VPCs(account)
-		if err != nil || len(got) != 1 || got[0].ID != want {
-			t.Errorf("account %q sees %v, %v, want %s", account, got, err, want)
-		}
-	}
-	if _, err := m.VPCs("", PeeredVPCID); !IsCode(err, "InvalidVpcID.NotFound") {
-		t.Errorf("another account's VPC: %v", err)
 	}
 }
 
@@ -222,7 +211,7 @@ func TestGroupQuotas(t *testing.T) {
 			}
 		})
 	}
-	if err := newBed(t, Options{}, Application).SetGroupQuotas("arn:x:targetgroup/y", GroupQuotas{}); !IsCode(err, "TargetGroupNotFound") {
+	if err := newBed(t, Options{}, Application).SetGroupQuotas("arn:x:targetgroup/y", GroupQuotas{}); !refusal.Is(err, "TargetGroupNotFound") {
 		t.Errorf("limits for no group: %v", err)
 	}
 }
@@ -250,7 +239,7 @@ func TestRegisterFillsTheDefaultQuotas(t *testing.T) {
 			}
 			b.register(ids...)
 			err := b.Register(b.group, []Target{ip("10.0.200.1")})
-			if !IsCode(err, "TooManyTargets") {
+			if !refusal.Is(err, "TooManyTargets") {
 				t.Errorf("target %d: %v", tc.limit+1, err)
 			}
 		})
@@ -261,7 +250,7 @@ func TestRegisterIPv6(t *testing.T) {
 	b := newBed(t, Options{}, Network)
 	b.group = b.addGroup(GroupSpec{Name: "six", AddressType: IPv6}, 81)
 	b.register("2001:db8:1200::1")
-	if err := b.Register(b.group, []Target{ip("10.0.0.1")}); !IsCode(err, "ValidationError") {
+	if err := b.Register(b.group, []Target{ip("10.0.0.1")}); !refusal.Is(err, "ValidationError") {
 		t.Errorf("an IPv4 target in an IPv6 group: %v", err)
 	}
 }
@@ -288,7 +277,7 @@ func TestCreateListenerRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tcp, err := b.CreateGroup("", GroupSpec{Name: "tcp", Protocol: ProtocolTCP, Port: 1, VPC: DefaultVPCID})
+	tcp, err := b.CreateGroup("", GroupSpec{Name: "tcp", Protocol: ProtocolTCP, Port: 1, VPC: ec2.DefaultVPCID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,13 +310,13 @@ func TestCreateListenerRefuses(t *testing.T) {
 
 func TestDeleteGroupInUse(t *testing.T) {
 	b := newBed(t, Options{}, Application)
-	if err := b.DeleteGroup(b.group); !IsCode(err, "ResourceInUse") {
+	if err := b.DeleteGroup(b.group); !refusal.Is(err, "ResourceInUse") {
 		t.Errorf("deleting a group in use: %v", err)
 	}
 	if err := b.DeleteBalancer(b.lb); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.DeleteGroup(b.group); !IsCode(err, "ResourceInUse") {
+	if err := b.DeleteGroup(b.group); !refusal.Is(err, "ResourceInUse") {
 		t.Errorf("deleting a group that is not released yet: %v", err)
 	}
 	b.pass(DefaultDelays().Release.Max)
@@ -336,7 +325,7 @@ func TestDeleteGroupInUse(t *testing.T) {
 			t.Errorf("deleting a free group: %v", err)
 		}
 	}
-	if err := b.DeleteGroup("web"); !IsCode(err, "ValidationError") {
+	if err := b.DeleteGroup("web"); !refusal.Is(err, "ValidationError") {
 		t.Errorf("deleting by name: %v", err)
 	}
 }
@@ -351,7 +340,7 @@ func TestModifyAttributesRefuses(t *testing.T) {
 		"only on an NLB": {attrCutLeaving: "true"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := b.ModifyAttributes(b.group, changes); !IsCode(err, "ValidationError") {
+			if _, err := b.ModifyAttributes(b.group, changes); !refusal.Is(err, "ValidationError") {
 				t.Errorf("answer is %v", err)
 			}
 		})
@@ -360,10 +349,10 @@ func TestModifyAttributesRefuses(t *testing.T) {
 
 func TestAccountsAreApart(t *testing.T) {
 	b := newBed(t, Options{}, Application)
-	if _, err := b.Groups(GroupFilter{Account: "999999999999", ARNs: []string{b.group}}); !IsCode(err, "TargetGroupNotFound") {
+	if _, err := b.Groups(GroupFilter{Account: "999999999999", ARNs: []string{b.group}}); !refusal.Is(err, "TargetGroupNotFound") {
 		t.Errorf("another account's group: %v", err)
 	}
-	if _, err := b.Groups(GroupFilter{Account: "999999999999", Names: []string{"web"}}); !IsCode(err, "TargetGroupNotFound") {
+	if _, err := b.Groups(GroupFilter{Account: "999999999999", Names: []string{"web"}}); !refusal.Is(err, "TargetGroupNotFound") {
 		t.Errorf("another account's name: %v", err)
 	}
 }
@@ -390,8 +379,8 @@ func TestAttributesThatAreRefused(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			m := New(Options{})
-			g, err := m.CreateGroup("", GroupSpec{Name: "g", Protocol: ProtocolHTTP, Port: 80, VPC: DefaultVPCID, TargetType: TypeIP})
+			m := in(region.Options{}, Options{})
+			g, err := m.CreateGroup("", GroupSpec{Name: "g", Protocol: ProtocolHTTP, Port: 80, VPC: ec2.DefaultVPCID, TargetType: TypeIP})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -403,7 +392,7 @@ func TestAttributesThatAreRefused(t *testing.T) {
 }
 
 func TestLogsNeedABucket(t *testing.T) {
-	m := New(Options{})
+	m := in(region.Options{}, Options{})
 	b, err := m.CreateBalancer("", BalancerSpec{Name: "b", Subnets: []string{"subnet-0a000000000000001", "subnet-0b000000000000002"}})
 	if err != nil {
 		t.Fatal(err)

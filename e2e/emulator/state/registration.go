@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
 )
 
 // Register adds targets to a group, all or none; a target that is registered stays as it is. The effect comes later.
@@ -64,7 +66,7 @@ func (m *Machine) admit(g *group, wanted Target) (*target, error) {
 	case !ok:
 		return &target{Target: resolved, health: unregistered}, nil
 	case present.health.State == Draining && m.opts.RejectWhileDraining:
-		return nil, Refuse("InvalidTarget", "The following targets are being deregistered: '%s'", wanted.Key)
+		return nil, refusal.New("InvalidTarget", "The following targets are being deregistered: '%s'", wanted.Key)
 	case present.draining():
 		return present, nil
 	}
@@ -89,7 +91,7 @@ func (g *group) portOr(port int) int {
 // resolve fills in a target's zone and address, by the rules of the group's target type.
 func (m *Machine) resolve(g *group, t Target) (Target, error) {
 	if g.TargetType != TypeLambda {
-		if err := (bounds{"targets.member.port", t.Port, 1, 65535}).check(); err != nil {
+		if err := refusal.Within("targets.member.port", t.Port, 1, 65535); err != nil {
 			return t, err
 		}
 	}
@@ -106,11 +108,11 @@ func (m *Machine) resolve(g *group, t Target) (Target, error) {
 
 func (m *Machine) resolveInstance(t Target) (Target, error) {
 	if !strings.HasPrefix(t.ID, "i-") {
-		return t, Invalid("Instance ID '%s' is not valid", t.ID)
+		return t, refusal.Invalid("Instance ID '%s' is not valid", t.ID)
 	}
-	instance, ok := m.instances[t.ID]
+	instance, ok := m.ec2.Instance(t.ID)
 	if !ok || !instance.Running {
-		return t, Refuse("InvalidTarget", "The following targets are not in a running state and cannot be registered: '%s'", t.ID)
+		return t, refusal.New("InvalidTarget", "The following targets are not in a running state and cannot be registered: '%s'", t.ID)
 	}
 	t.Zone, t.Address = instance.Zone, instance.Address
 	return t, nil
@@ -127,20 +129,20 @@ func (m *Machine) resolveIP(g *group, t Target) (Target, error) {
 	addr, err := netip.ParseAddr(t.ID)
 	if err != nil || addr.Is4() != (g.AddressType == IPv4) {
 		family := map[string]string{IPv4: "IPv4", IPv6: "IPv6"}[g.AddressType]
-		return t, Invalid("The IP address '%s' is not a valid %s address", t.ID, family)
+		return t, refusal.Invalid("The IP address '%s' is not a valid %s address", t.ID, family)
 	}
 	t.Address = t.ID
-	vpc, _ := m.vpc(g.VPC)
-	if detected, ok := vpc.zoneOf(addr); ok {
+	vpc, _ := m.ec2.VPC(g.VPC)
+	if detected, ok := vpc.ZoneOf(addr); ok {
 		if t.Zone != "" && t.Zone != detected {
-			return t, Invalid("The IP address '%s' is within the VPC, and cannot have its Availability Zone overridden to '%s' from '%s'",
+			return t, refusal.Invalid("The IP address '%s' is within the VPC, and cannot have its Availability Zone overridden to '%s' from '%s'",
 				t.ID, t.Zone, detected)
 		}
 		t.Zone = detected
 		return t, nil
 	}
 	if !allowed(addr) {
-		return t, Refuse("InvalidTarget", "The IP address '%s' is not within an allowed range", t.ID)
+		return t, refusal.New("InvalidTarget", "The IP address '%s' is not within an allowed range", t.ID)
 	}
 	return t, m.outside(g, t)
 }
@@ -158,27 +160,27 @@ func allowed(addr netip.Addr) bool {
 // outside checks the zone of an address that is in no subnet: an ALB takes only all, and with cross-zone load balancing
 // off only a zone.
 func (m *Machine) outside(g *group, t Target) error {
-	zone := strings.HasPrefix(t.Zone, m.opts.Region)
+	zone := strings.HasPrefix(t.Zone, m.region.Name())
 	switch {
 	case g.zonal() && !zone:
-		return Invalid("When cross-zone load balancing is disabled on this target group, "+
+		return refusal.Invalid("When cross-zone load balancing is disabled on this target group, "+
 			"you must specify an Availability Zone for IP target '%s' since it is outside of the VPC", t.ID)
 	case t.Zone == "":
-		return Invalid("The Availability Zone is required for IP address '%s' because it is not in the VPC: "+
+		return refusal.Invalid("The Availability Zone is required for IP address '%s' because it is not in the VPC: "+
 			"you must specify an Availability Zone", t.ID)
 	case t.Zone == "all" || zone && (g.network() || g.zonal()):
 		return nil
 	case g.network():
-		return Invalid("You must specify a valid Availability Zone or select 'all' for all enabled Availability zones, "+
+		return refusal.Invalid("You must specify a valid Availability Zone or select 'all' for all enabled Availability zones, "+
 			"since the IP address '%s' is outside the VPC", t.ID)
 	}
-	return Invalid("The Availability Zone for IP address '%s' must be 'all' for Application Load Balancer target groups, "+
+	return refusal.Invalid("The Availability Zone for IP address '%s' must be 'all' for Application Load Balancer target groups, "+
 		"when not within the VPC", t.ID)
 }
 
 func resolveLambda(t Target) (Target, error) {
 	if !strings.HasPrefix(t.ID, "arn:aws:lambda:") {
-		return t, Invalid("'%s' is not a valid Lambda function ARN", t.ID)
+		return t, refusal.Invalid("'%s' is not a valid Lambda function ARN", t.ID)
 	}
 	t.Address = t.ID
 	return t, nil

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
 )
 
 func TestRoute(t *testing.T) {
@@ -139,7 +141,7 @@ func TestRegisterWhileDraining(t *testing.T) {
 		b.register("10.0.0.1")
 		b.pass(time.Minute)
 		b.deregister("10.0.0.1")
-		if err := b.Register(b.group, []Target{ip("10.0.0.1")}); !IsCode(err, "InvalidTarget") {
+		if err := b.Register(b.group, []Target{ip("10.0.0.1")}); !refusal.Is(err, "InvalidTarget") {
 			t.Errorf("registering while draining: %v", err)
 		}
 		b.pass(5 * time.Minute)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 )
 
 func within(t *testing.T, what string, got, lo, hi time.Duration) {
@@ -21,31 +23,31 @@ func TestTimings(t *testing.T) {
 	const second = time.Second
 	cases := map[string]struct {
 		kind                 string
-		known, healthy, stop Range
+		known, healthy, stop region.Range
 	}{
-		Application: {Application, Range{second, 3 * second}, Range{second, 13 * second}, Range{12 * second, 20 * second}},
-		Network:     {Network, Range{90 * second, 180 * second}, Range{210 * second, 310 * second}, Range{120 * second, 200 * second}},
+		Application: {Application, region.Range{Min: second, Max: 3 * second}, region.Range{Min: second, Max: 13 * second}, region.Range{Min: 12 * second, Max: 20 * second}},
+		Network:     {Network, region.Range{Min: 90 * second, Max: 180 * second}, region.Range{Min: 210 * second, Max: 310 * second}, region.Range{Min: 120 * second, Max: 200 * second}},
 	}
 	for name, tc := range cases {
 		for _, scale := range []float64{1, 0.1} {
 			for seed := range uint64(20) {
 				t.Run(fmt.Sprint(name, scale, seed), func(t *testing.T) {
-					b := newBed(t, Options{Seed: seed, Scale: scale}, tc.kind)
-					in := func(what string, got time.Duration, r Range) {
+					b := newBedIn(t, region.Options{Seed: seed, Scale: scale}, Options{}, tc.kind)
+					in := func(what string, got time.Duration, r region.Range) {
 						t.Helper()
-						within(t, what, got, b.Scaled(r.Min), b.Scaled(r.Max))
+						within(t, what, got, b.region.Scaled(r.Min), b.region.Scaled(r.Max))
 					}
 					b.register("10.0.0.1")
-					b.pass(b.Scaled(10 * time.Minute))
+					b.pass(b.region.Scaled(10 * time.Minute))
 					in("known", b.when(turns(checking)), tc.known)
 					in("healthy", b.when(turns(healthy)), tc.healthy)
 					in("routing", b.when(is(RoutingStarted)), tc.known)
 					left := b.clock.Since(epoch)
 					b.deregister("10.0.0.1")
-					b.pass(b.Scaled(10 * time.Minute))
+					b.pass(b.region.Scaled(10 * time.Minute))
 					in("no more requests", b.when(is(RoutingStopped))-left, tc.stop)
 					delay := b.when(turns(unregistered)) - left
-					within(t, "gone", delay, b.Scaled(300*second), b.Scaled(300*second))
+					within(t, "gone", delay, b.region.Scaled(300*second), b.region.Scaled(300*second))
 				})
 			}
 		}
@@ -54,7 +56,7 @@ func TestTimings(t *testing.T) {
 
 func TestFirstCheckWaitsNoLongerThanTheInterval(t *testing.T) {
 	for seed := range uint64(20) {
-		b := newBed(t, Options{Seed: seed}, Application)
+		b := newBedIn(t, region.Options{Seed: seed}, Options{}, Application)
 		if _, err := b.ModifyGroup(b.group, HealthCheck{Interval: 5, Timeout: 2}); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,8 @@ package state
 import (
 	"crypto/x509"
 	"slices"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
 )
 
 // The modes of mutual authentication.
@@ -33,7 +35,7 @@ func (m *Machine) AddTrustStore(name string, pool *x509.CertPool) TrustStore {
 	defer m.leave()
 	store := TrustStore{
 		Name: name, Pool: pool,
-		ARN: "arn:aws:elasticloadbalancing:" + m.opts.Region + ":" + m.account("") + ":truststore/" + name + "/" + m.id(),
+		ARN: m.region.ARN("elasticloadbalancing", "", "truststore/"+name+"/"+m.region.ID()),
 	}
 	m.trustStores = append(m.trustStores, store)
 	return store
@@ -56,7 +58,7 @@ func (m *Machine) TrustStores(names, arns []string) ([]TrustStore, error) {
 }
 
 func trustStoreNotFound() error {
-	return Refuse("TrustStoreNotFound", "The specified trust store was not found")
+	return refusal.New("TrustStoreNotFound", "The specified trust store was not found")
 }
 
 // mostVerifying is how many listeners of a load balancer may verify certificates.
@@ -65,13 +67,13 @@ const mostVerifying = 2
 func (m *Machine) validateMutual(b *balancer, own string, spec ListenerSpec) error {
 	a := spec.MutualAuth
 	if a.Mode != "" && spec.Protocol != ProtocolHTTPS {
-		return Refuse("InvalidConfigurationRequest", "Mutual authentication is supported on HTTPS listeners only")
+		return refusal.New("InvalidConfigurationRequest", "Mutual authentication is supported on HTTPS listeners only")
 	}
 	switch plain := (MutualAuth{Mode: a.Mode}); {
 	case a.Mode != MutualVerify && a != plain:
-		return Invalid("A trust store can be specified with mode 'verify' only")
+		return refusal.Invalid("A trust store can be specified with mode 'verify' only")
 	case a.Mode != MutualVerify:
-		return oneOf("mode", a.Mode, []string{"", MutualOff, MutualPassthrough})
+		return refusal.OneOf("mode", a.Mode, []string{"", MutualOff, MutualPassthrough})
 	case !slices.ContainsFunc(m.trustStores, func(s TrustStore) bool { return s.ARN == a.TrustStore }):
 		return trustStoreNotFound()
 	}
@@ -82,7 +84,7 @@ func (m *Machine) validateMutual(b *balancer, own string, spec ListenerSpec) err
 		}
 	}
 	if verifying > mostVerifying {
-		return Refuse("TooManyListeners", "The maximum number of listeners that verify client certificates has been reached")
+		return refusal.New("TooManyListeners", "The maximum number of listeners that verify client certificates has been reached")
 	}
 	return nil
 }

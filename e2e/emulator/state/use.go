@@ -6,6 +6,9 @@ package state
 import (
 	"slices"
 	"time"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 )
 
 // use works out anew which groups a load balancer has. Those that its listeners and rules name are its own: no other may have them. It
@@ -37,7 +40,7 @@ func (m *Machine) use(b *balancer, now time.Time) {
 
 func collect(groups map[string]bool, rules []ListenerRule) {
 	for _, r := range rules {
-		for _, arn := range r.Action.groups() {
+		for _, arn := range r.Action.TargetGroups() {
 			groups[arn] = true
 		}
 	}
@@ -47,7 +50,7 @@ func collect(groups map[string]bool, rules []ListenerRule) {
 // Batches come at fixed times, whenever the changes were made.
 func (m *Machine) changedRules(b *balancer, now time.Time) {
 	m.use(b, now)
-	interval := m.Scaled(m.opts.Delays.RuleBatch)
+	interval := m.region.Scaled(m.opts.Delays.RuleBatch)
 	if interval <= 0 {
 		m.enforce(b, now)
 		return
@@ -56,7 +59,7 @@ func (m *Machine) changedRules(b *balancer, now time.Time) {
 		return
 	}
 	if b.phase.IsZero() {
-		b.phase = now.Add(-m.draw(Range{Max: m.opts.Delays.RuleBatch}))
+		b.phase = now.Add(-m.region.Draw(region.Range{Max: m.opts.Delays.RuleBatch}))
 	}
 	b.batched = true
 	passed := now.Sub(b.phase) / interval
@@ -86,7 +89,7 @@ func (m *Machine) attachable(b *balancer, groups []*group) error {
 		case nil:
 			added = append(added, g)
 		default:
-			return Refuse("TargetGroupAssociationLimit",
+			return refusal.New("TargetGroupAssociationLimit",
 				"The following target groups cannot be associated with more than one load balancer: %s", g.ARN)
 		}
 	}
@@ -95,7 +98,7 @@ func (m *Machine) attachable(b *balancer, groups []*group) error {
 	}
 	all = append(all, added...)
 	if b.Type == Application && len(all) > m.opts.Quotas.GroupsPerALB {
-		return Refuse("TooManyUniqueTargetGroupsPerLoadBalancer",
+		return refusal.New("TooManyUniqueTargetGroupsPerLoadBalancer",
 			"The maximum number of target groups has been reached on load balancer '%s'", b.ARN)
 	}
 	var targets []*target
@@ -134,7 +137,7 @@ func (m *Machine) release(b *balancer, now time.Time) {
 			}
 		}
 	}
-	if wait := m.draw(m.opts.Delays.Release); wait > 0 {
+	if wait := m.region.Draw(m.opts.Delays.Release); wait > 0 {
 		m.later(now.Add(wait), free)
 		return
 	}

@@ -4,12 +4,13 @@
 package state
 
 import (
-	"fmt"
+	"cmp"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
 )
 
 var (
@@ -20,39 +21,24 @@ var (
 	versions       = []string{"", "HTTP1", "HTTP2", VersionGRPC}
 )
 
-func oneOf(name, value string, allowed []string) error {
-	if slices.Contains(allowed, value) {
-		return nil
-	}
-	return Unfit(name, value, fmt.Sprintf("satisfy enum value set: %v", allowed))
-}
-
-// first returns the first error of a list of checks.
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+const highestPort = 65535
 
 func (m *Machine) validateGroup(s GroupSpec) error {
 	if !groupName.MatchString(s.Name) {
-		return Invalid("Target group name '%s' must have at most 32 characters, only alphanumeric characters or hyphens, "+
+		return refusal.Invalid("Target group name '%s' must have at most 32 characters, only alphanumeric characters or hyphens, "+
 			"and must not begin or end with a hyphen", s.Name)
 	}
-	if err := oneOf("targetType", s.TargetType, targetTypes); err != nil {
+	if err := refusal.OneOf("targetType", s.TargetType, targetTypes); err != nil {
 		return err
 	}
 	if s.TargetType == TypeLambda {
 		return s.validateLambda()
 	}
-	return first(
-		oneOf("protocol", s.Protocol, groupProtocols),
-		oneOf("protocolVersion", s.ProtocolVersion, versions),
-		oneOf("ipAddressType", s.AddressType, []string{IPv4, IPv6}),
-		bounds{"port", s.Port, 1, 65535}.check(),
+	return cmp.Or(
+		refusal.OneOf("protocol", s.Protocol, groupProtocols),
+		refusal.OneOf("protocolVersion", s.ProtocolVersion, versions),
+		refusal.OneOf("ipAddressType", s.AddressType, []string{IPv4, IPv6}),
+		refusal.Within("port", s.Port, 1, 65535),
 		s.validateALB(),
 		s.validateControlPort(),
 		m.validateVPC(s),
@@ -62,7 +48,8 @@ func (m *Machine) validateGroup(s GroupSpec) error {
 
 func (s GroupSpec) validateLambda() error {
 	if s.Protocol != "" || s.Port != 0 || s.VPC != "" || s.ControlPort != 0 {
-		return Refuse("InvalidConfigurationRequest", "Protocol, port and VPC ID cannot be specified for target groups with target type 'lambda'")
+		return refusal.New("InvalidConfigurationRequest",
+			"Protocol, port and VPC ID cannot be specified for target groups with target type 'lambda'")
 	}
 	return s.validateHealthCheck()
 }
@@ -72,49 +59,46 @@ func (s GroupSpec) validateControlPort() error {
 	case s.ControlPort == 0:
 		return nil
 	case s.TargetType != TypeIP || !s.application():
-		return Refuse("InvalidConfigurationRequest",
+		return refusal.New("InvalidConfigurationRequest",
 			"A target control port can be specified for target groups with target type 'ip' and protocol HTTP or HTTPS only")
 	}
-	return bounds{"targetControlPort", s.ControlPort, 1, highestPort}.check()
+	return refusal.Within("targetControlPort", s.ControlPort, 1, highestPort)
 }
 
 func (s GroupSpec) validateALB() error {
 	if s.TargetType == TypeALB && s.Protocol != ProtocolTCP {
-		return Refuse("InvalidConfigurationRequest", "Target groups with target type 'alb' must have protocol TCP")
+		return refusal.New("InvalidConfigurationRequest", "Target groups with target type 'alb' must have protocol TCP")
 	}
 	return nil
 }
 
 func (m *Machine) validateVPC(s GroupSpec) error {
 	if s.VPC == "" {
-		return Invalid("A VPC ID must be specified")
+		return refusal.Invalid("A VPC ID must be specified")
 	}
-	if _, ok := m.vpc(s.VPC); !ok {
-		return Invalid("The VPC ID '%s' is not found", s.VPC)
+	if _, ok := m.ec2.VPC(s.VPC); !ok {
+		return refusal.Invalid("The VPC ID '%s' is not found", s.VPC)
 	}
 	return nil
 }
 
 func (s GroupSpec) validateHealthCheck() error {
 	c := s.HealthCheck
-	ranges := []bounds{
-		{"healthCheckIntervalSeconds", c.Interval, 5, 300},
-		{"healthCheckTimeoutSeconds", c.Timeout, 2, 120},
-		{"healthyThresholdCount", c.HealthyThreshold, 2, 10},
-		{"unhealthyThresholdCount", c.UnhealthyThreshold, 2, 10},
-	}
-	for _, b := range ranges {
-		if err := b.check(); err != nil {
-			return err
-		}
+	err := cmp.Or(
+		refusal.Within("healthCheckIntervalSeconds", c.Interval, 5, 300), refusal.Within("healthCheckTimeoutSeconds", c.Timeout, 2, 120),
+		refusal.Within("healthyThresholdCount", c.HealthyThreshold, 2, 10),
+		refusal.Within("unhealthyThresholdCount", c.UnhealthyThreshold, 2, 10),
+	)
+	if err != nil {
+		return err
 	}
 	if c.Timeout >= c.Interval {
-		return Invalid("Health check interval must be greater than the timeout.")
+		return refusal.Invalid("Health check interval must be greater than the timeout.")
 	}
 	if s.TargetType == TypeLambda {
 		return nil
 	}
-	return first(s.validateCheckProtocol(), s.validateCheckPort(), s.validateCheckPath(), s.validateMatcher())
+	return cmp.Or(s.validateCheckProtocol(), s.validateCheckPort(), s.validateCheckPath(), s.validateMatcher())
 }
 
 func (s GroupSpec) validateCheckProtocol() error {
@@ -122,7 +106,7 @@ func (s GroupSpec) validateCheckProtocol() error {
 	if s.application() || s.TargetType == TypeALB {
 		allowed = allowed[:2]
 	}
-	return oneOf("healthCheckProtocol", s.HealthCheck.Protocol, allowed)
+	return refusal.OneOf("healthCheckProtocol", s.HealthCheck.Protocol, allowed)
 }
 
 func (s GroupSpec) validateCheckPort() error {
@@ -131,7 +115,7 @@ func (s GroupSpec) validateCheckPort() error {
 	}
 	port, err := strconv.Atoi(s.HealthCheck.Port)
 	if err != nil || port < 1 || port > 65535 {
-		return Invalid("Health check port '%s' must be 'traffic-port' or a number from 1 to 65535", s.HealthCheck.Port)
+		return refusal.Invalid("Health check port '%s' must be 'traffic-port' or a number from 1 to 65535", s.HealthCheck.Port)
 	}
 	return nil
 }
@@ -145,10 +129,10 @@ func (s GroupSpec) validateCheckPath() error {
 		return nil
 	}
 	if !strings.HasPrefix(path, "/") {
-		return Invalid("Health check path '%s' must begin with a '/' character", path)
+		return refusal.Invalid("Health check path '%s' must begin with a '/' character", path)
 	}
 	if utf8.RuneCountInString(path) > longestPath {
-		return Unfit("healthCheckPath", path, "have length less than or equal to 1024")
+		return refusal.Unfit("healthCheckPath", path, "have length less than or equal to 1024")
 	}
 	return nil
 }
@@ -157,7 +141,7 @@ func (s GroupSpec) validateMatcher() error {
 	c := s.HealthCheck
 	if c.Protocol == ProtocolTCP {
 		if c.Matcher != "" {
-			return Refuse("InvalidConfigurationRequest", "A matcher cannot be specified for TCP health checks")
+			return refusal.New("InvalidConfigurationRequest", "A matcher cannot be specified for TCP health checks")
 		}
 		return nil
 	}
@@ -170,12 +154,22 @@ func (s GroupSpec) validateMatcher() error {
 	}
 	ranges, err := parseMatcher(c.Matcher)
 	if err != nil {
-		return Invalid("Health check matcher HTTP code '%s' is not valid", c.Matcher)
+		return refusal.Invalid("Health check matcher HTTP code '%s' is not valid", c.Matcher)
 	}
 	for _, r := range ranges {
 		if r[0] < lowest || r[1] > highest || r[0] > r[1] {
-			return Invalid("Health check matcher HTTP code '%s' must be within '%d-%d' inclusive", c.Matcher, lowest, highest)
+			return refusal.Invalid("Health check matcher HTTP code '%s' must be within '%d-%d' inclusive", c.Matcher, lowest, highest)
 		}
+	}
+	return nil
+}
+
+// behind refuses groups of HTTP/2 and gRPC where clients do not use TLS, in AWS's own words (aws/copilot-cli #4551,
+// aws-load-balancer-controller #4497).
+func (g *group) behind(protocol string) error {
+	if protocol == ProtocolHTTP && (g.ProtocolVersion == "HTTP2" || g.ProtocolVersion == VersionGRPC) {
+		return refusal.New("InvalidLoadBalancerAction",
+			"Listener protocol 'HTTP' is not supported with a target group with the protocol-version '%s'", g.ProtocolVersion)
 	}
 	return nil
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 )
 
 func oidc(secret string) types.Action {
@@ -36,7 +37,7 @@ func second(a types.Action) types.Action {
 // secureListener is one for HTTPS, without rules.
 func (b *elbBed) secureListener(name string) string {
 	b.t.Helper()
-	c, err := b.machine.AddCertificate("", state.CertificateSpec{Domains: []string{"a.com"}})
+	c, err := b.cloud.ACM.Add("", acm.Spec{Domains: []string{"a.com"}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -243,7 +244,7 @@ func TestTargetControlPort(t *testing.T) {
 	b := newELBBed(t)
 	create := func(name string, kind types.TargetTypeEnum, protocol types.ProtocolEnum, port int32) (*elb.CreateTargetGroupOutput, error) {
 		return b.elb.CreateTargetGroup(ctx(t), &elb.CreateTargetGroupInput{
-			Name: &name, TargetType: kind, Protocol: protocol, Port: aws.Int32(80), VpcId: aws.String(state.DefaultVPCID),
+			Name: &name, TargetType: kind, Protocol: protocol, Port: aws.Int32(80), VpcId: aws.String(ec2.DefaultVPCID),
 			TargetControlPort: &port,
 		})
 	}

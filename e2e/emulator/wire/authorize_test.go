@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
@@ -19,6 +19,8 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/emulator/iam"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
@@ -109,10 +111,10 @@ func TestRefusalsByPoliciesReadAsAWSs(t *testing.T) {
 		"AKIATEST": {policy(t, allows("sts:*", "*", ""), `{"Effect": "Deny", "Action": "elasticloadbalancing:Register*", "Resource": "*"}`)},
 	}})
 	arn := must[state.Group](t)(b.machine.CreateGroup("", state.GroupSpec{
-		Name: "web", Protocol: state.ProtocolHTTP, Port: 80, VPC: state.DefaultVPCID, TargetType: state.TypeIP,
+		Name: "web", Protocol: state.ProtocolHTTP, Port: 80, VPC: ec2.DefaultVPCID, TargetType: state.TypeIP,
 	})).ARN
 	const user = "User: arn:aws:iam::123456789012:user/AKIATEST is not authorized to perform: "
-	_, describeErr := b.ec2().DescribeInstances(ctx(t), &ec2.DescribeInstancesInput{})
+	_, describeErr := b.ec2().DescribeInstances(ctx(t), &awsec2.DescribeInstancesInput{})
 	_, healthErr := b.health(arn)
 	for name, tc := range map[string]struct {
 		err        error
@@ -151,7 +153,7 @@ func TestRefusalsByPoliciesReadAsAWSs(t *testing.T) {
 }
 
 func TestPoliciesOfARole(t *testing.T) {
-	b := newBed(t, state.Options{}, Options{Roles: []Role{{ARN: role}}})
+	b := newBed(t, cloud.Options{}, Options{Roles: []Role{{ARN: role}}})
 	b.server.SetPolicies(role, policy(t, allows("elasticloadbalancing:DescribeTags", "*", "")))
 	_, err := b.assumed().DescribeTargetGroups(ctx(t), &elb.DescribeTargetGroupsInput{})
 	wantCode(t, err, "AccessDenied")
@@ -181,9 +183,9 @@ func TestUnusedGrants(t *testing.T) {
 	wantCode(t, err, "")
 	_, err = b.elb.DeregisterTargets(ctx(t), &elb.DeregisterTargetsInput{TargetGroupArn: &arn, Targets: targets("10.0.0.1")})
 	wantCode(t, err, "")
-	_, err = b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{})
+	_, err = b.ec2().DescribeSecurityGroups(ctx(t), &awsec2.DescribeSecurityGroupsInput{})
 	wantCode(t, err, "")
-	_, err = b.ec2().DescribeVpcs(ctx(t), &ec2.DescribeVpcsInput{})
+	_, err = b.ec2().DescribeVpcs(ctx(t), &awsec2.DescribeVpcsInput{})
 	wantCode(t, err, "UnauthorizedOperation")
 	want := []iam.Grant{{Statement: "ReadSecurityGroups", Action: "ec2:DescribeInstances"}, {Statement: "ReadSecurityGroups", Action: "ec2:DescribeNetworkInterfaces"}}
 	if diff := cmp.Diff(want, b.server.UnusedGrants("AKIATEST")); diff != "" {

@@ -6,6 +6,7 @@ package wire
 import (
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -19,7 +20,7 @@ type Call struct {
 	Targets     []state.Key
 	// SecurityGroups are the ids that the call names, also in its filters; Rules are those to add or to remove.
 	SecurityGroups []string
-	Rules          []state.Rule
+	Rules          []ec2.Rule
 	// Principal is the caller's access key, or the ARN of the role it stands for.
 	Principal string
 	// Status is the HTTP status, 0 when the connection was dropped instead; Code is the error code, if any.

@@ -10,18 +10,18 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/acm"
+	awsacm "github.com/aws/aws-sdk-go-v2/service/acm"
 	"github.com/aws/aws-sdk-go-v2/service/acm/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/acm"
 )
 
 const privateCA = "arn:aws:acm-pca:eu-west-1:123456789012:certificate-authority/1"
 
-func (b *bed) requestCertificate(in acm.RequestCertificateInput) (arn string, err error) {
+func (b *bed) requestCertificate(in awsacm.RequestCertificateInput) (arn string, err error) {
 	out, err := b.acm().RequestCertificate(ctx(b.t), &in)
 	if err != nil {
 		return "", err
@@ -31,11 +31,11 @@ func (b *bed) requestCertificate(in acm.RequestCertificateInput) (arn string, er
 
 func (b *bed) detail(arn string) *types.CertificateDetail {
 	b.t.Helper()
-	return must[*acm.DescribeCertificateOutput](b.t)(b.acm().DescribeCertificate(ctx(b.t), &acm.DescribeCertificateInput{CertificateArn: &arn})).Certificate
+	return must[*awsacm.DescribeCertificateOutput](b.t)(b.acm().DescribeCertificate(ctx(b.t), &awsacm.DescribeCertificateInput{CertificateArn: &arn})).Certificate
 }
 
 func (b *bed) deleteCertificate(arn string) error {
-	_, err := b.acm().DeleteCertificate(ctx(b.t), &acm.DeleteCertificateInput{CertificateArn: &arn})
+	_, err := b.acm().DeleteCertificate(ctx(b.t), &awsacm.DeleteCertificateInput{CertificateArn: &arn})
 	return err
 }
 
@@ -50,7 +50,7 @@ func certificateTagsOf(keys ...string) []types.Tag {
 // TestCertificateLife follows one from its request over its validation to a listener, and to its end.
 func TestCertificateLife(t *testing.T) {
 	b := newELBBed(t)
-	in := acm.RequestCertificateInput{
+	in := awsacm.RequestCertificateInput{
 		DomainName: aws.String("shop.test.example"), SubjectAlternativeNames: []string{"*.shop.test.example", "shop.test.example", "b.example"},
 		ValidationMethod: types.ValidationMethodDns, IdempotencyToken: aws.String("token_1"), Tags: certificateTagsOf("team"),
 	}
@@ -81,7 +81,7 @@ func TestCertificateLife(t *testing.T) {
 		return err
 	}
 	wantCode(t, listen(), "CertificateNotFound")
-	wantCode(t, b.machine.SetCertificateStatus(arn, state.CertificateIssued), "")
+	wantCode(t, b.cloud.ACM.SetStatus(arn, acm.Issued), "")
 	wantCode(t, listen(), "")
 	if got := b.detail(arn); got.DomainValidationOptions[2].ValidationStatus != "SUCCESS" || len(got.InUseBy) != 1 || got.InUseBy[0] != lb {
 		t.Errorf("certificate is %+v, want it validated and in use by %s", got, lb)
@@ -95,8 +95,8 @@ func TestCertificateLife(t *testing.T) {
 func TestCertificatesWithoutRecords(t *testing.T) {
 	b := newELBBed(t)
 	name := aws.String("a.example")
-	private := must[string](t)(b.requestCertificate(acm.RequestCertificateInput{DomainName: name, CertificateAuthorityArn: aws.String(privateCA)}))
-	mail := must[string](t)(b.requestCertificate(acm.RequestCertificateInput{DomainName: name, KeyAlgorithm: "EC_prime256v1"}))
+	private := must[string](t)(b.requestCertificate(awsacm.RequestCertificateInput{DomainName: name, CertificateAuthorityArn: aws.String(privateCA)}))
+	mail := must[string](t)(b.requestCertificate(awsacm.RequestCertificateInput{DomainName: name, KeyAlgorithm: "EC_prime256v1"}))
 	b.clock.Step(10 * time.Second)
 	if got := b.detail(private); got.Status != "ISSUED" || got.Type != "PRIVATE" || *got.CertificateAuthorityArn != privateCA || len(got.DomainValidationOptions) > 0 {
 		t.Errorf("that of a private CA is %+v", got)
@@ -108,9 +108,9 @@ func TestCertificatesWithoutRecords(t *testing.T) {
 
 func TestCertificateTags(t *testing.T) {
 	b := newELBBed(t)
-	arn := must[string](t)(b.requestCertificate(acm.RequestCertificateInput{DomainName: aws.String("a.example"), Tags: certificateTagsOf("one")}))
+	arn := must[string](t)(b.requestCertificate(awsacm.RequestCertificateInput{DomainName: aws.String("a.example"), Tags: certificateTagsOf("one")}))
 	add := func(arn string, keys ...string) error {
-		_, err := b.acm().AddTagsToCertificate(ctx(t), &acm.AddTagsToCertificateInput{CertificateArn: &arn, Tags: certificateTagsOf(keys...)})
+		_, err := b.acm().AddTagsToCertificate(ctx(t), &awsacm.AddTagsToCertificateInput{CertificateArn: &arn, Tags: certificateTagsOf(keys...)})
 		return err
 	}
 	wantCode(t, add(arn, "two"), "")
@@ -121,7 +121,7 @@ func TestCertificateTags(t *testing.T) {
 		many = append(many, fmt.Sprint("k", n))
 	}
 	wantCode(t, add(arn, many...), "TooManyTagsException")
-	out := must[*acm.ListTagsForCertificateOutput](t)(b.acm().ListTagsForCertificate(ctx(t), &acm.ListTagsForCertificateInput{CertificateArn: &arn}))
+	out := must[*awsacm.ListTagsForCertificateOutput](t)(b.acm().ListTagsForCertificate(ctx(t), &awsacm.ListTagsForCertificateInput{CertificateArn: &arn}))
 	var keys []string
 	for _, tag := range out.Tags {
 		keys = append(keys, *tag.Key+"="+*tag.Value)
@@ -140,28 +140,28 @@ func TestRequestCertificateCodes(t *testing.T) {
 		many = append(many, fmt.Sprint("n", n, ".example"))
 	}
 	for name, tc := range map[string]struct {
-		change func(*acm.RequestCertificateInput)
+		change func(*awsacm.RequestCertificateInput)
 		want   string
 	}{
-		"a name without a dot":         {func(in *acm.RequestCertificateInput) { in.DomainName = aws.String("localhost") }, invalid},
-		"a star within":                {func(in *acm.RequestCertificateInput) { in.DomainName = aws.String("a.*.example") }, invalid},
-		"a long main name":             {func(in *acm.RequestCertificateInput) { in.DomainName = &long }, invalid},
-		"a long other name":            {func(in *acm.RequestCertificateInput) { in.SubjectAlternativeNames = []string{long} }, ""},
-		"eleven names":                 {func(in *acm.RequestCertificateInput) { in.SubjectAlternativeNames = many }, "LimitExceededException"},
-		"a key that is not known":      {func(in *acm.RequestCertificateInput) { in.KeyAlgorithm = "RSA_3072" }, invalid},
-		"a token with a hyphen":        {func(in *acm.RequestCertificateInput) { in.IdempotencyToken = aws.String("a-b") }, invalid},
-		"a method that is not known":   {func(in *acm.RequestCertificateInput) { in.ValidationMethod = "HTTP" }, invalid},
-		"a tag of AWS":                 {func(in *acm.RequestCertificateInput) { in.Tags = certificateTagsOf("aws:a") }, "InvalidTagException"},
-		"an option that is not known ": {func(in *acm.RequestCertificateInput) { in.ManagedBy = "CLOUDFRONT" }, invalid},
+		"a name without a dot":         {func(in *awsacm.RequestCertificateInput) { in.DomainName = aws.String("localhost") }, invalid},
+		"a star within":                {func(in *awsacm.RequestCertificateInput) { in.DomainName = aws.String("a.*.example") }, invalid},
+		"a long main name":             {func(in *awsacm.RequestCertificateInput) { in.DomainName = &long }, invalid},
+		"a long other name":            {func(in *awsacm.RequestCertificateInput) { in.SubjectAlternativeNames = []string{long} }, ""},
+		"eleven names":                 {func(in *awsacm.RequestCertificateInput) { in.SubjectAlternativeNames = many }, "LimitExceededException"},
+		"a key that is not known":      {func(in *awsacm.RequestCertificateInput) { in.KeyAlgorithm = "RSA_3072" }, invalid},
+		"a token with a hyphen":        {func(in *awsacm.RequestCertificateInput) { in.IdempotencyToken = aws.String("a-b") }, invalid},
+		"a method that is not known":   {func(in *awsacm.RequestCertificateInput) { in.ValidationMethod = "HTTP" }, invalid},
+		"a tag of AWS":                 {func(in *awsacm.RequestCertificateInput) { in.Tags = certificateTagsOf("aws:a") }, "InvalidTagException"},
+		"an option that is not known ": {func(in *awsacm.RequestCertificateInput) { in.ManagedBy = "CLOUDFRONT" }, invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := acm.RequestCertificateInput{DomainName: aws.String("a.example")}
+			in := awsacm.RequestCertificateInput{DomainName: aws.String("a.example")}
 			tc.change(&in)
 			_, err := b.requestCertificate(in)
 			wantCode(t, err, tc.want)
 		})
 	}
-	in := acm.RequestCertificateInput{DomainName: aws.String("b.example"), IdempotencyToken: aws.String("a")}
+	in := awsacm.RequestCertificateInput{DomainName: aws.String("b.example"), IdempotencyToken: aws.String("a")}
 	first := must[string](t)(b.requestCertificate(in))
 	in.SubjectAlternativeNames = many[:1]
 	if other := must[string](t)(b.requestCertificate(in)); other == first {
@@ -177,9 +177,9 @@ func TestRequestCertificateCodes(t *testing.T) {
 func TestPolicyForCertificates(t *testing.T) {
 	const denied = "AccessDeniedException"
 	b := newELBBed(t)
-	in := acm.RequestCertificateInput{DomainName: aws.String("a.example"), Tags: certificateTagsOf("cluster")}
+	in := awsacm.RequestCertificateInput{DomainName: aws.String("a.example"), Tags: certificateTagsOf("cluster")}
 	tagged := must[string](t)(b.requestCertificate(in))
-	untagged := must[string](t)(b.requestCertificate(acm.RequestCertificateInput{DomainName: aws.String("b.example")}))
+	untagged := must[string](t)(b.requestCertificate(awsacm.RequestCertificateInput{DomainName: aws.String("b.example")}))
 	b.server.SetPolicies("AKIATEST", policy(t,
 		allows("acm:RequestCertificate", "*", `"Null": {"aws:RequestTag/cluster": "false"}`),
 		allows("acm:DeleteCertificate", "arn:aws:acm:*:*:certificate/*", `"Null": {"aws:ResourceTag/cluster": "false"}`)))

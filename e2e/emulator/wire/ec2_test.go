@@ -15,14 +15,16 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	testclock "k8s.io/utils/clock/testing"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 )
 
 var ignoreMetadata = cmpopts.IgnoreUnexported(
@@ -41,28 +43,28 @@ const (
 // newEC2Bed is a bed without lag, with a security group, and an instance with two interfaces.
 func newEC2Bed(t *testing.T, opts Options) (b *bed, group string) {
 	t.Helper()
-	vpcs := []state.VPC{state.DefaultVPC(state.DefaultRegion), state.PeeredVPC(state.DefaultRegion)}
-	b = newBed(t, state.Options{VPCs: vpcs, EC2Lag: &state.Range{}}, opts)
-	group = b.securityGroup(state.SecurityGroupSpec{
+	vpcs := []ec2.VPC{ec2.DefaultVPC(region.DefaultName), ec2.PeeredVPC(region.DefaultName)}
+	b = newBed(t, cloud.Options{EC2: ec2.Options{VPCs: vpcs, Lag: &region.Range{}}}, opts)
+	group = b.securityGroup(ec2.SecurityGroupSpec{
 		Name: "nodes", Description: "of nodes", Tags: map[string]string{"kubernetes.io/cluster/e2e": "owned", "a": "b"},
 	})
-	b.machine.SetInstance(instance1, state.Instance{Address: "10.1.0.1", Zone: "eu-west-1a", Running: true})
-	b.machine.SetInstance(instance2, state.Instance{Address: "10.2.0.1", Zone: "eu-west-1b"})
-	for n, i := range []state.Interface{
+	b.cloud.EC2.SetInstance(instance1, ec2.Instance{Address: "10.1.0.1", Zone: "eu-west-1a", Running: true})
+	b.cloud.EC2.SetInstance(instance2, ec2.Instance{Address: "10.2.0.1", Zone: "eu-west-1b"})
+	for n, i := range []ec2.Interface{
 		{ID: eni1, Addresses: []netip.Addr{netip.MustParseAddr("10.1.0.1"), netip.MustParseAddr("10.1.0.2"), netip.MustParseAddr("2001:db8:1200::1")}, Groups: []string{group}},
 		{ID: eni2, Addresses: []netip.Addr{netip.MustParseAddr("10.1.1.1")}, Prefixes: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/28"), netip.MustParsePrefix("2001:db8:1200:0:1::/80")}},
 	} {
 		i.Instance, i.DeviceIndex = instance1, n
-		if err := b.machine.PutInterface(i); err != nil {
+		if err := b.cloud.EC2.PutInterface(i); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return b, group
 }
 
-func (b *bed) securityGroup(spec state.SecurityGroupSpec) string {
+func (b *bed) securityGroup(spec ec2.SecurityGroupSpec) string {
 	b.t.Helper()
-	return must[state.SecurityGroup](b.t)(b.machine.CreateSecurityGroup("", spec)).ID
+	return must[ec2.SecurityGroup](b.t)(b.cloud.EC2.CreateSecurityGroup("", spec)).ID
 }
 
 // web allows TCP from 80 to 81.
@@ -80,19 +82,19 @@ func fromGroup(id string) types.IpPermission {
 }
 
 func (b *bed) authorize(group string, permissions ...types.IpPermission) error {
-	_, err := b.ec2().AuthorizeSecurityGroupIngress(ctx(b.t), &ec2.AuthorizeSecurityGroupIngressInput{GroupId: &group, IpPermissions: permissions})
+	_, err := b.ec2().AuthorizeSecurityGroupIngress(ctx(b.t), &awsec2.AuthorizeSecurityGroupIngressInput{GroupId: &group, IpPermissions: permissions})
 	return err
 }
 
 func (b *bed) revoke(group string, permissions ...types.IpPermission) error {
-	_, err := b.ec2().RevokeSecurityGroupIngress(ctx(b.t), &ec2.RevokeSecurityGroupIngressInput{GroupId: &group, IpPermissions: permissions})
+	_, err := b.ec2().RevokeSecurityGroupIngress(ctx(b.t), &awsec2.RevokeSecurityGroupIngressInput{GroupId: &group, IpPermissions: permissions})
 	return err
 }
 
 func TestSecurityGroupAsTheSDKReadsIt(t *testing.T) {
 	b, group := newEC2Bed(t, Options{})
-	list := state.PrefixList{ID: "pl-00000000", MaxEntries: 1}
-	if err := b.machine.PutPrefixList(list); err != nil {
+	list := ec2.PrefixList{ID: "pl-00000000", MaxEntries: 1}
+	if err := b.cloud.EC2.PutPrefixList(list); err != nil {
 		t.Fatal(err)
 	}
 	text := aws.String("elbv2.k8s.aws/targetGroupBinding=shared")
@@ -107,10 +109,10 @@ func TestSecurityGroupAsTheSDKReadsIt(t *testing.T) {
 		fromCIDR("192.168.0.0/16"),
 	}
 	wantCode(t, b.authorize(group, permissions...), "")
-	out := must[*ec2.DescribeSecurityGroupsOutput](t)(b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{group}}))
-	owner := aws.String(state.DefaultAccount)
+	out := must[*awsec2.DescribeSecurityGroupsOutput](t)(b.ec2().DescribeSecurityGroups(ctx(t), &awsec2.DescribeSecurityGroupsInput{GroupIds: []string{group}}))
+	owner := aws.String(region.DefaultAccount)
 	want := []types.SecurityGroup{{
-		OwnerId: owner, GroupId: &group, GroupName: aws.String("nodes"), Description: aws.String("of nodes"), VpcId: aws.String(state.DefaultVPCID),
+		OwnerId: owner, GroupId: &group, GroupName: aws.String("nodes"), Description: aws.String("of nodes"), VpcId: aws.String(ec2.DefaultVPCID),
 		Tags: []types.Tag{{Key: aws.String("a"), Value: aws.String("b")}, {Key: aws.String("kubernetes.io/cluster/e2e"), Value: aws.String("owned")}},
 		IpPermissions: []types.IpPermission{
 			web(types.IpPermission{
@@ -126,14 +128,14 @@ func TestSecurityGroupAsTheSDKReadsIt(t *testing.T) {
 		t.Errorf("security groups (-want +got):\n%s", diff)
 	}
 	wantCode(t, b.revoke(group, permissions...), "")
-	if g := must[state.SecurityGroup](t)(b.machine.SecurityGroup(group)); len(g.Ingress) != 0 {
+	if g := must[ec2.SecurityGroup](t)(b.cloud.EC2.SecurityGroup(group)); len(g.Ingress) != 0 {
 		t.Errorf("rules after they were revoked: %v", g.Ingress)
 	}
 }
 
 func TestIngressRefusals(t *testing.T) {
 	b, group := newEC2Bed(t, Options{})
-	peer := b.securityGroup(state.SecurityGroupSpec{Name: "peer", VPC: state.PeeredVPCID})
+	peer := b.securityGroup(ec2.SecurityGroupSpec{Name: "peer", VPC: ec2.PeeredVPCID})
 	wantCode(t, b.authorize(group, fromCIDR("10.0.0.0/8")), "")
 	var many []types.IpPermission
 	for port := range int32(61) {
@@ -163,7 +165,7 @@ func TestIngressRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			wantCode(t, tc.call(group, tc.list...), tc.want)
 			wantCode(t, tc.call("sg-00000000000000000", fromCIDR("10.2.0.0/16")), "InvalidGroup.NotFound")
-			if g := must[state.SecurityGroup](t)(b.machine.SecurityGroup(group)); len(g.Ingress) != 1 {
+			if g := must[ec2.SecurityGroup](t)(b.cloud.EC2.SecurityGroup(group)); len(g.Ingress) != 1 {
 				t.Errorf("rules after a call that failed: %v", g.Ingress)
 			}
 		})
@@ -176,8 +178,8 @@ func TestIngressRefusals(t *testing.T) {
 
 func TestInterfacesAsTheSDKReadsThem(t *testing.T) {
 	b, group := newEC2Bed(t, Options{})
-	out := must[*ec2.DescribeNetworkInterfacesOutput](t)(b.ec2().DescribeNetworkInterfaces(ctx(t), &ec2.DescribeNetworkInterfacesInput{}))
-	vpc, owner := aws.String(state.DefaultVPCID), aws.String(state.DefaultAccount)
+	out := must[*awsec2.DescribeNetworkInterfacesOutput](t)(b.ec2().DescribeNetworkInterfaces(ctx(t), &awsec2.DescribeNetworkInterfacesInput{}))
+	vpc, owner := aws.String(ec2.DefaultVPCID), aws.String(region.DefaultAccount)
 	attached := func(index int32) *types.NetworkInterfaceAttachment {
 		return &types.NetworkInterfaceAttachment{InstanceId: aws.String(instance1), DeviceIndex: &index, Status: types.AttachmentStatusAttached}
 	}
@@ -201,13 +203,13 @@ func TestInterfacesAsTheSDKReadsThem(t *testing.T) {
 
 func TestInstancesAsTheSDKReadsThem(t *testing.T) {
 	b, group := newEC2Bed(t, Options{})
-	out := must[*ec2.DescribeInstancesOutput](t)(b.ec2().DescribeInstances(ctx(t), &ec2.DescribeInstancesInput{InstanceIds: []string{instance1, instance2}}))
-	if len(out.Reservations) != 2 || *out.Reservations[0].OwnerId != state.DefaultAccount {
+	out := must[*awsec2.DescribeInstancesOutput](t)(b.ec2().DescribeInstances(ctx(t), &awsec2.DescribeInstancesInput{InstanceIds: []string{instance1, instance2}}))
+	if len(out.Reservations) != 2 || *out.Reservations[0].OwnerId != region.DefaultAccount {
 		t.Fatalf("reservations are %v", out.Reservations)
 	}
 	first, second := out.Reservations[0].Instances[0], out.Reservations[1].Instances[0]
 	if *first.InstanceId != instance1 || first.State.Name != types.InstanceStateNameRunning || *first.Placement.AvailabilityZone != "eu-west-1a" ||
-		*first.PrivateIpAddress != "10.1.0.1" || *first.VpcId != state.DefaultVPCID || *first.SecurityGroups[0].GroupId != group {
+		*first.PrivateIpAddress != "10.1.0.1" || *first.VpcId != ec2.DefaultVPCID || *first.SecurityGroups[0].GroupId != group {
 		t.Errorf("first instance is %+v", first)
 	}
 	if *second.InstanceId != instance2 || second.State.Name != types.InstanceStateNameStopped || len(second.NetworkInterfaces) != 0 {
@@ -230,9 +232,9 @@ func filter(text string) []types.Filter {
 
 func TestFilters(t *testing.T) {
 	b, group := newEC2Bed(t, Options{})
-	peer := b.securityGroup(state.SecurityGroupSpec{Name: "peer", VPC: state.PeeredVPCID, Tags: map[string]string{"kubernetes.io/cluster/e2e": "shared"}})
+	peer := b.securityGroup(ec2.SecurityGroupSpec{Name: "peer", VPC: ec2.PeeredVPCID, Tags: map[string]string{"kubernetes.io/cluster/e2e": "shared"}})
 	groups := func(f []types.Filter) (ids []string, err error) {
-		out, err := b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{Filters: f})
+		out, err := b.ec2().DescribeSecurityGroups(ctx(t), &awsec2.DescribeSecurityGroupsInput{Filters: f})
 		if err == nil {
 			for _, g := range out.SecurityGroups {
 				ids = append(ids, *g.GroupId)
@@ -241,7 +243,7 @@ func TestFilters(t *testing.T) {
 		return ids, err
 	}
 	interfaces := func(f []types.Filter) (ids []string, err error) {
-		out, err := b.ec2().DescribeNetworkInterfaces(ctx(t), &ec2.DescribeNetworkInterfacesInput{Filters: f})
+		out, err := b.ec2().DescribeNetworkInterfaces(ctx(t), &awsec2.DescribeNetworkInterfacesInput{Filters: f})
 		if err == nil {
 			for _, i := range out.NetworkInterfaces {
 				ids = append(ids, *i.NetworkInterfaceId)
@@ -256,7 +258,7 @@ func TestFilters(t *testing.T) {
 		want []string
 		code string
 	}{
-		"vpc-id=" + state.PeeredVPCID:                           {groups, []string{peer}, ""},
+		"vpc-id=" + ec2.PeeredVPCID:                             {groups, []string{peer}, ""},
 		"group-id=" + group + "," + peer:                        {groups, both, ""},
 		"group-name=nod?s":                                      {groups, []string{group}, ""},
 		"tag:kubernetes.io/cluster/e2e=owned":                   {groups, []string{group}, ""},
@@ -272,8 +274,8 @@ func TestFilters(t *testing.T) {
 		"ipv6-addresses.ipv6-address=2001:db8:1200::1":          {interfaces, []string{eni1}, ""},
 		"group-id=" + group:                                     {interfaces, []string{eni1}, ""},
 		"attachment.instance-id=" + instance2:                   {interfaces, nil, ""},
-		"vpc-id=" + state.DefaultVPCID:                          {interfaces, []string{eni1, eni2}, ""},
-		"tag-key=" + state.DefaultVPCID:                         {interfaces, nil, "InvalidParameterValue"},
+		"vpc-id=" + ec2.DefaultVPCID:                            {interfaces, []string{eni1, eni2}, ""},
+		"tag-key=" + ec2.DefaultVPCID:                           {interfaces, nil, "InvalidParameterValue"},
 		"network-interface-id=" + eni2 + "," + eni1 + ",eni-zz": {interfaces, []string{eni1, eni2}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -289,15 +291,15 @@ func TestFilters(t *testing.T) {
 func TestUnknownIDsRefuseTheWholeCall(t *testing.T) {
 	b, group := newEC2Bed(t, Options{})
 	groups := func(ids []string, most *int32) error {
-		_, err := b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{GroupIds: ids, MaxResults: most})
+		_, err := b.ec2().DescribeSecurityGroups(ctx(t), &awsec2.DescribeSecurityGroupsInput{GroupIds: ids, MaxResults: most})
 		return err
 	}
 	interfaces := func(ids []string, most *int32) error {
-		_, err := b.ec2().DescribeNetworkInterfaces(ctx(t), &ec2.DescribeNetworkInterfacesInput{NetworkInterfaceIds: ids, MaxResults: most})
+		_, err := b.ec2().DescribeNetworkInterfaces(ctx(t), &awsec2.DescribeNetworkInterfacesInput{NetworkInterfaceIds: ids, MaxResults: most})
 		return err
 	}
 	instances := func(ids []string, most *int32) error {
-		_, err := b.ec2().DescribeInstances(ctx(t), &ec2.DescribeInstancesInput{InstanceIds: ids, MaxResults: most})
+		_, err := b.ec2().DescribeInstances(ctx(t), &awsec2.DescribeInstancesInput{InstanceIds: ids, MaxResults: most})
 		return err
 	}
 	ten := aws.Int32(10)
@@ -329,12 +331,12 @@ func TestUnknownIDsRefuseTheWholeCall(t *testing.T) {
 func TestEC2Pages(t *testing.T) {
 	b, _ := newEC2Bed(t, Options{})
 	for n := range 11 {
-		b.securityGroup(state.SecurityGroupSpec{Name: fmt.Sprint(n)})
+		b.securityGroup(ec2.SecurityGroupSpec{Name: fmt.Sprint(n)})
 	}
-	pages := ec2.NewDescribeSecurityGroupsPaginator(b.ec2(), &ec2.DescribeSecurityGroupsInput{MaxResults: aws.Int32(5)})
+	pages := awsec2.NewDescribeSecurityGroupsPaginator(b.ec2(), &awsec2.DescribeSecurityGroupsInput{MaxResults: aws.Int32(5)})
 	seen, sizes := map[string]bool{}, []int{}
 	for pages.HasMorePages() {
-		out := must[*ec2.DescribeSecurityGroupsOutput](t)(pages.NextPage(ctx(t)))
+		out := must[*awsec2.DescribeSecurityGroupsOutput](t)(pages.NextPage(ctx(t)))
 		sizes = append(sizes, len(out.SecurityGroups))
 		for _, g := range out.SecurityGroups {
 			seen[*g.GroupId] = true
@@ -343,11 +345,11 @@ func TestEC2Pages(t *testing.T) {
 	if diff := cmp.Diff([]int{5, 5, 2}, sizes); diff != "" || len(seen) != 12 {
 		t.Errorf("%d groups, pages (-want +got):\n%s", len(seen), diff)
 	}
-	whole := must[*ec2.DescribeSecurityGroupsOutput](t)(b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{MaxResults: aws.Int32(12)}))
+	whole := must[*awsec2.DescribeSecurityGroupsOutput](t)(b.ec2().DescribeSecurityGroups(ctx(t), &awsec2.DescribeSecurityGroupsInput{MaxResults: aws.Int32(12)}))
 	if whole.NextToken != nil {
 		t.Error("there is a page after the last")
 	}
-	_, err := b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{NextToken: aws.String("%")})
+	_, err := b.ec2().DescribeSecurityGroups(ctx(t), &awsec2.DescribeSecurityGroupsInput{NextToken: aws.String("%")})
 	wantCode(t, err, "InvalidPaginationToken")
 }
 
@@ -356,12 +358,12 @@ func TestEC2Throttling(t *testing.T) {
 	b, group := newEC2Bed(t, Options{Clock: clock})
 	describe := func(f ...types.Filter) func() error {
 		return func() error {
-			_, err := b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{Filters: f})
+			_, err := b.ec2().DescribeSecurityGroups(ctx(t), &awsec2.DescribeSecurityGroupsInput{Filters: f})
 			return err
 		}
 	}
 	instances := func() error {
-		_, err := b.ec2().DescribeInstances(ctx(t), &ec2.DescribeInstancesInput{InstanceIds: []string{instance1}})
+		_, err := b.ec2().DescribeInstances(ctx(t), &awsec2.DescribeInstancesInput{InstanceIds: []string{instance1}})
 		return err
 	}
 	// InvalidPermission.NotFound is answered by a call that was not throttled.
@@ -409,36 +411,36 @@ func wantStatus(t *testing.T, err error, want int) {
 
 func TestParametersThatAreNotEmulated(t *testing.T) {
 	b, group := newEC2Bed(t, Options{})
-	_, err := b.ec2().AuthorizeSecurityGroupIngress(ctx(t), &ec2.AuthorizeSecurityGroupIngressInput{
+	_, err := b.ec2().AuthorizeSecurityGroupIngress(ctx(t), &awsec2.AuthorizeSecurityGroupIngressInput{
 		GroupId: &group, DryRun: aws.Bool(true), IpPermissions: []types.IpPermission{fromCIDR("10.0.0.0/8")},
 	})
 	wantCode(t, err, "UnknownParameter")
-	if g := must[state.SecurityGroup](t)(b.machine.SecurityGroup(group)); len(g.Ingress) != 0 {
+	if g := must[ec2.SecurityGroup](t)(b.cloud.EC2.SecurityGroup(group)); len(g.Ingress) != 0 {
 		t.Errorf("rules are %v, want none", g.Ingress)
 	}
-	_, err = b.ec2().RevokeSecurityGroupIngress(ctx(t), &ec2.RevokeSecurityGroupIngressInput{GroupId: &group, SecurityGroupRuleIds: []string{"sgr-1"}})
+	_, err = b.ec2().RevokeSecurityGroupIngress(ctx(t), &awsec2.RevokeSecurityGroupIngressInput{GroupId: &group, SecurityGroupRuleIds: []string{"sgr-1"}})
 	wantCode(t, err, "UnknownParameter")
-	_, err = b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{GroupNames: []string{"nodes"}})
+	_, err = b.ec2().DescribeSecurityGroups(ctx(t), &awsec2.DescribeSecurityGroupsInput{GroupNames: []string{"nodes"}})
 	wantCode(t, err, "UnknownParameter")
 }
 
 func TestFaultOfASecurityGroup(t *testing.T) {
 	b, group := newEC2Bed(t, Options{})
-	other := b.securityGroup(state.SecurityGroupSpec{Name: "other"})
+	other := b.securityGroup(ec2.SecurityGroupSpec{Name: "other"})
 	b.server.Inject(Fault{SecurityGroup: group, Code: "InternalError"})
 	b.server.Inject(Fault{Operation: "AuthorizeSecurityGroupIngress", Code: "Unavailable", Times: 1})
 	wantCode(t, b.authorize(other, fromCIDR("10.0.0.0/8")), "Unavailable")
 	wantCode(t, b.authorize(other, fromCIDR("10.0.0.0/8")), "")
 	wantCode(t, b.authorize(group, fromCIDR("10.0.0.0/8")), "InternalError")
-	_, err := b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{other, group}})
+	_, err := b.ec2().DescribeSecurityGroups(ctx(t), &awsec2.DescribeSecurityGroupsInput{GroupIds: []string{other, group}})
 	wantCode(t, err, "InternalError")
-	_, err = b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{Filters: filter("group-id=" + group)})
+	_, err = b.ec2().DescribeSecurityGroups(ctx(t), &awsec2.DescribeSecurityGroupsInput{Filters: filter("group-id=" + group)})
 	wantCode(t, err, "InternalError")
-	_, err = b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{})
+	_, err = b.ec2().DescribeSecurityGroups(ctx(t), &awsec2.DescribeSecurityGroupsInput{})
 	wantCode(t, err, "")
 	call := b.server.Calls(1)[0]
-	rule := state.Rule{Protocol: "tcp", From: 80, To: 81, Source: state.Source{CIDR: netip.MustParsePrefix("10.0.0.0/8")}}
-	if !slices.Equal(call.SecurityGroups, []string{other}) || !slices.Equal(call.Rules, []state.Rule{rule}) {
+	rule := ec2.Rule{Protocol: "tcp", From: 80, To: 81, Source: ec2.Source{CIDR: netip.MustParsePrefix("10.0.0.0/8")}}
+	if !slices.Equal(call.SecurityGroups, []string{other}) || !slices.Equal(call.Rules, []ec2.Rule{rule}) {
 		t.Errorf("call is %+v", call)
 	}
 }

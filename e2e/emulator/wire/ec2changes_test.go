@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -25,58 +27,58 @@ func ec2Tags(tags map[string]string) []types.Tag {
 }
 
 // createGroupCall asks for a security group of the default VPC.
-func createGroupCall(name string, tags map[string]string) *ec2.CreateSecurityGroupInput {
-	in := &ec2.CreateSecurityGroupInput{GroupName: &name, Description: aws.String("[k8s] Managed"), VpcId: aws.String(state.DefaultVPCID)}
+func createGroupCall(name string, tags map[string]string) *awsec2.CreateSecurityGroupInput {
+	in := &awsec2.CreateSecurityGroupInput{GroupName: &name, Description: aws.String("[k8s] Managed"), VpcId: aws.String(ec2.DefaultVPCID)}
 	if tags != nil {
 		in.TagSpecifications = []types.TagSpecification{{ResourceType: types.ResourceTypeSecurityGroup, Tags: ec2Tags(tags)}}
 	}
 	return in
 }
 
-func (b *bed) tagsOf(id string) map[string]string { return b.machine.ResourceTags("", id) }
+func (b *bed) tagsOf(id string) map[string]string { return b.cloud.EC2.ResourceTags("", id) }
 
 func TestSecurityGroupByAPI(t *testing.T) {
 	b, _ := newEC2Bed(t, Options{})
 	tags := map[string]string{"elbv2.k8s.aws/cluster": "e2e", "ingress.k8s.aws/resource": "ManagedLBSecurityGroup"}
-	made := must[*ec2.CreateSecurityGroupOutput](t)(b.ec2().CreateSecurityGroup(ctx(t), createGroupCall("k8s-web", tags)))
+	made := must[*awsec2.CreateSecurityGroupOutput](t)(b.ec2().CreateSecurityGroup(ctx(t), createGroupCall("k8s-web", tags)))
 	if diff := cmp.Diff(ec2Tags(tags), made.Tags, ignoreMetadata); diff != "" {
 		t.Errorf("tags in the answer (-want +got):\n%s", diff)
 	}
 	id := *made.GroupId
-	found := must[*ec2.DescribeSecurityGroupsOutput](t)(b.ec2().DescribeSecurityGroups(ctx(t), &ec2.DescribeSecurityGroupsInput{
+	found := must[*awsec2.DescribeSecurityGroupsOutput](t)(b.ec2().DescribeSecurityGroups(ctx(t), &awsec2.DescribeSecurityGroupsInput{
 		Filters: filters("tag:elbv2.k8s.aws/cluster=e2e", "group-name=k8s-*"),
 	}))
 	if len(found.SecurityGroups) != 1 || *found.SecurityGroups[0].GroupId != id || *found.SecurityGroups[0].Description != "[k8s] Managed" {
 		t.Errorf("found %v by tag and name, want %s", found.SecurityGroups, id)
 	}
-	_, err := b.ec2().DeleteSecurityGroup(ctx(t), &ec2.DeleteSecurityGroupInput{GroupId: &id})
+	_, err := b.ec2().DeleteSecurityGroup(ctx(t), &awsec2.DeleteSecurityGroupInput{GroupId: &id})
 	wantCode(t, err, "")
-	_, err = b.ec2().DeleteSecurityGroup(ctx(t), &ec2.DeleteSecurityGroupInput{GroupId: &id})
+	_, err = b.ec2().DeleteSecurityGroup(ctx(t), &awsec2.DeleteSecurityGroupInput{GroupId: &id})
 	wantCode(t, err, "InvalidGroup.NotFound")
 }
 
 func TestSecurityGroupRefusals(t *testing.T) {
 	b, _ := newEC2Bed(t, Options{})
-	with := func(change func(*ec2.CreateSecurityGroupInput)) *ec2.CreateSecurityGroupInput {
+	with := func(change func(*awsec2.CreateSecurityGroupInput)) *awsec2.CreateSecurityGroupInput {
 		in := createGroupCall("new", map[string]string{"a": "b"})
 		change(in)
 		return in
 	}
 	for name, tc := range map[string]struct {
-		in   *ec2.CreateSecurityGroupInput
+		in   *awsec2.CreateSecurityGroupInput
 		want string
 	}{
 		"a name that is taken": {createGroupCall("nodes", nil), "InvalidGroup.Duplicate"},
 		"a name like an id":    {createGroupCall("sg-new", nil), "InvalidParameterValue"},
 		"a bad character":      {createGroupCall("new<", nil), "InvalidParameterValue"},
 		"a reserved tag":       {createGroupCall("new", map[string]string{"aws:a": "b"}), "InvalidParameterValue"},
-		"no such VPC":          {with(func(in *ec2.CreateSecurityGroupInput) { in.VpcId = aws.String("vpc-00000009") }), "InvalidVpcID.NotFound"},
-		"no description":       {with(func(in *ec2.CreateSecurityGroupInput) { in.Description = aws.String("") }), "MissingParameter"},
-		"a dry run":            {with(func(in *ec2.CreateSecurityGroupInput) { in.DryRun = aws.Bool(true) }), "UnknownParameter"},
-		"tags of something else": {with(func(in *ec2.CreateSecurityGroupInput) {
+		"no such VPC":          {with(func(in *awsec2.CreateSecurityGroupInput) { in.VpcId = aws.String("vpc-00000009") }), "InvalidVpcID.NotFound"},
+		"no description":       {with(func(in *awsec2.CreateSecurityGroupInput) { in.Description = aws.String("") }), "MissingParameter"},
+		"a dry run":            {with(func(in *awsec2.CreateSecurityGroupInput) { in.DryRun = aws.Bool(true) }), "UnknownParameter"},
+		"tags of something else": {with(func(in *awsec2.CreateSecurityGroupInput) {
 			in.TagSpecifications[0].ResourceType = types.ResourceTypeSubnet
 		}), "InvalidParameterValue"},
-		"a tag twice": {with(func(in *ec2.CreateSecurityGroupInput) {
+		"a tag twice": {with(func(in *awsec2.CreateSecurityGroupInput) {
 			in.TagSpecifications[0].Tags = append(in.TagSpecifications[0].Tags, in.TagSpecifications[0].Tags...)
 		}), "InvalidParameterValue"},
 	} {
@@ -90,11 +92,11 @@ func TestSecurityGroupRefusals(t *testing.T) {
 func TestSecurityGroupInUseStays(t *testing.T) {
 	b, nodes := newEC2Bed(t, Options{})
 	remove := func(id string) error {
-		_, err := b.ec2().DeleteSecurityGroup(ctx(t), &ec2.DeleteSecurityGroupInput{GroupId: &id})
+		_, err := b.ec2().DeleteSecurityGroup(ctx(t), &awsec2.DeleteSecurityGroupInput{GroupId: &id})
 		return err
 	}
-	source := b.securityGroup(state.SecurityGroupSpec{Name: "source"})
-	front := b.securityGroup(state.SecurityGroupSpec{Name: "front"})
+	source := b.securityGroup(ec2.SecurityGroupSpec{Name: "source"})
+	front := b.securityGroup(ec2.SecurityGroupSpec{Name: "front"})
 	wantCode(t, b.authorize(nodes, fromGroup(source)), "")
 	must[state.Balancer](t)(b.machine.CreateBalancer("", state.BalancerSpec{Name: "lb", Subnets: []string{subnetA, subnetB}, SecurityGroups: []string{front}}))
 	wantCode(t, remove(nodes), "DependencyViolation")
@@ -107,7 +109,7 @@ func TestSecurityGroupInUseStays(t *testing.T) {
 func TestTagsOfSeveralResources(t *testing.T) {
 	b, group := newEC2Bed(t, Options{})
 	set := func(tags map[string]string, ids ...string) error {
-		_, err := b.ec2().CreateTags(ctx(t), &ec2.CreateTagsInput{Resources: ids, Tags: ec2Tags(tags)})
+		_, err := b.ec2().CreateTags(ctx(t), &awsec2.CreateTagsInput{Resources: ids, Tags: ec2Tags(tags)})
 		return err
 	}
 	wantCode(t, set(map[string]string{"a": "c", "new": "x"}, group, subnetSix), "")
@@ -133,9 +135,9 @@ func TestTagsAreDeletedByKeyAndValue(t *testing.T) {
 		"all":              {nil, map[string]string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBed(t, state.Options{}, Options{})
-			id := b.securityGroup(state.SecurityGroupSpec{Name: "g", Tags: map[string]string{"a": "b", "e": ""}})
-			must[*ec2.DeleteTagsOutput](t)(b.ec2().DeleteTags(ctx(t), &ec2.DeleteTagsInput{Resources: []string{id}, Tags: tc.tags}))
+			b := newBed(t, cloud.Options{}, Options{})
+			id := b.securityGroup(ec2.SecurityGroupSpec{Name: "g", Tags: map[string]string{"a": "b", "e": ""}})
+			must[*awsec2.DeleteTagsOutput](t)(b.ec2().DeleteTags(ctx(t), &awsec2.DeleteTagsInput{Resources: []string{id}, Tags: tc.tags}))
 			if diff := cmp.Diff(tc.want, b.tagsOf(id)); diff != "" {
 				t.Errorf("tags (-want +got):\n%s", diff)
 			}
@@ -151,7 +153,7 @@ func TestPolicyForSecurityGroups(t *testing.T) {
 		denied = "UnauthorizedOperation"
 	)
 	b, foreign := newEC2Bed(t, Options{})
-	own := b.securityGroup(state.SecurityGroupSpec{Name: "own", Tags: map[string]string{tag: "e2e"}})
+	own := b.securityGroup(ec2.SecurityGroupSpec{Name: "own", Tags: map[string]string{tag: "e2e"}})
 	b.server.SetPolicies("AKIATEST", policy(t,
 		allows("ec2:CreateSecurityGroup", "*", ""),
 		allows("ec2:CreateTags", groups, `"StringEquals": {"ec2:CreateAction": "CreateSecurityGroup"}, "Null": {"aws:RequestTag/`+tag+`": "false"}`),
@@ -164,15 +166,15 @@ func TestPolicyForSecurityGroups(t *testing.T) {
 		return err
 	}
 	set := func(id, key string) error {
-		_, err := b.ec2().CreateTags(ctx(t), &ec2.CreateTagsInput{Resources: []string{id}, Tags: ec2Tags(map[string]string{key: "e2e"})})
+		_, err := b.ec2().CreateTags(ctx(t), &awsec2.CreateTagsInput{Resources: []string{id}, Tags: ec2Tags(map[string]string{key: "e2e"})})
 		return err
 	}
 	unset := func(id, key string) error {
-		_, err := b.ec2().DeleteTags(ctx(t), &ec2.DeleteTagsInput{Resources: []string{id}, Tags: []types.Tag{{Key: &key}}})
+		_, err := b.ec2().DeleteTags(ctx(t), &awsec2.DeleteTagsInput{Resources: []string{id}, Tags: []types.Tag{{Key: &key}}})
 		return err
 	}
 	remove := func(id string) error {
-		_, err := b.ec2().DeleteSecurityGroup(ctx(t), &ec2.DeleteSecurityGroupInput{GroupId: &id})
+		_, err := b.ec2().DeleteSecurityGroup(ctx(t), &awsec2.DeleteSecurityGroupInput{GroupId: &id})
 		return err
 	}
 	wantCode(t, create("with the tag", map[string]string{tag: "e2e", "other": "x"}), "")

@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -26,13 +28,13 @@ type elbBed struct {
 
 const certificate = "arn:aws:acm:eu-west-1:123456789012:certificate/one"
 
-func newELBBed(t *testing.T, changes ...func(*state.Options)) *elbBed {
+func newELBBed(t *testing.T, changes ...func(*cloud.Options)) *elbBed {
 	t.Helper()
 	clock := testclock.NewFakeClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
 	quotas := state.DefaultQuotas()
 	quotas.Balancers, quotas.ListenersPerBalancer, quotas.RulesPerBalancer, quotas.CertificatesPerBalancer = 2, 3, 3, 2
 	quotas.GroupsPerALB, quotas.GroupsPerAction, quotas.TargetsPerALB = 3, 2, 2
-	opts := state.Options{Clock: clock, Quotas: &quotas}
+	opts := cloud.Options{Region: region.Options{Clock: clock}, ELB: state.Options{Quotas: &quotas}}
 	for _, change := range changes {
 		change(&opts)
 	}

@@ -14,6 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -87,7 +91,7 @@ func TestRuleRoundTrip(t *testing.T) {
 // TestLoadBalancerLife follows one from its creation until its security groups are free.
 func TestLoadBalancerLife(t *testing.T) {
 	b := newELBBed(t)
-	sg, err := b.machine.CreateSecurityGroup("", state.SecurityGroupSpec{Name: "front"})
+	sg, err := b.cloud.EC2.CreateSecurityGroup("", ec2.SecurityGroupSpec{Name: "front"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,11 +139,11 @@ func TestLoadBalancerLife(t *testing.T) {
 	wantCode(t, free(), "ResourceInUse")
 	b.clock.Step(10 * time.Second)
 	wantCode(t, free(), "")
-	if err := b.machine.DeleteSecurityGroup(sg.ID); !state.IsCode(err, "DependencyViolation") {
+	if err := b.cloud.EC2.DeleteSecurityGroup(sg.ID); !refusal.Is(err, "DependencyViolation") {
 		t.Errorf("deleting its security group: %v", err)
 	}
 	b.clock.Step(2 * time.Minute)
-	if err := b.machine.DeleteSecurityGroup(sg.ID); err != nil {
+	if err := b.cloud.EC2.DeleteSecurityGroup(sg.ID); err != nil {
 		t.Errorf("deleting its security group two minutes later: %v", err)
 	}
 }
@@ -190,8 +194,8 @@ func TestListenerCertificates(t *testing.T) {
 
 // TestTagsOfAllResources reads tags that lag.
 func TestTagsOfAllResources(t *testing.T) {
-	b := newELBBed(t, func(o *state.Options) {
-		o.Delays = &state.Delays{Tags: state.Range{Min: time.Minute, Max: time.Minute}}
+	b := newELBBed(t, func(o *cloud.Options) {
+		o.ELB.Delays = &state.Delays{Tags: region.Range{Min: time.Minute, Max: time.Minute}}
 	})
 	key, value := "team", "shop"
 	tags := []types.Tag{{Key: &key, Value: &value}}
@@ -231,7 +235,7 @@ func TestTagsOfAllResources(t *testing.T) {
 func TestGRPCGroupsMatchGRPCCodes(t *testing.T) {
 	b := newELBBed(t)
 	in := &elb.CreateTargetGroupInput{
-		Name: aws.String("rpc"), Protocol: "HTTP", ProtocolVersion: aws.String("GRPC"), Port: aws.Int32(80), VpcId: aws.String(state.DefaultVPCID),
+		Name: aws.String("rpc"), Protocol: "HTTP", ProtocolVersion: aws.String("GRPC"), Port: aws.Int32(80), VpcId: aws.String(ec2.DefaultVPCID),
 	}
 	made := must[*elb.CreateTargetGroupOutput](t)(b.elb.CreateTargetGroup(ctx(t), in)).TargetGroups[0]
 	if *made.Matcher.GrpcCode != "12" || made.Matcher.HttpCode != nil || *made.HealthCheckPath != "/AWS.ALB/healthcheck" {

@@ -12,7 +12,7 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 )
 
 func TestCreateLoadBalancerCodes(t *testing.T) {
@@ -64,7 +64,7 @@ func TestCreateLoadBalancerCodes(t *testing.T) {
 func TestSettingCodes(t *testing.T) {
 	b := newELBBed(t)
 	lb := b.balancer("lb")
-	front, err := b.machine.CreateSecurityGroup("", state.SecurityGroupSpec{Name: "front"})
+	front, err := b.cloud.EC2.CreateSecurityGroup("", ec2.SecurityGroupSpec{Name: "front"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestListenerCodes(t *testing.T) {
 		return func(in *elb.CreateListenerInput) { in.DefaultActions = a }
 	}
 	h2 := *must[*elb.CreateTargetGroupOutput](t)(b.elb.CreateTargetGroup(ctx(t), &elb.CreateTargetGroupInput{
-		Name: aws.String("h2"), Protocol: "HTTP", Port: aws.Int32(80), VpcId: aws.String(state.DefaultVPCID), ProtocolVersion: aws.String("HTTP2"),
+		Name: aws.String("h2"), Protocol: "HTTP", Port: aws.Int32(80), VpcId: aws.String(ec2.DefaultVPCID), ProtocolVersion: aws.String("HTTP2"),
 	})).TargetGroups[0].TargetGroupArn
 	loop := types.Action{Type: "redirect", RedirectConfig: &types.RedirectActionConfig{StatusCode: "HTTP_301"}}
 	for name, tc := range map[string]struct {

@@ -14,15 +14,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
 func TestTargetGroupRoundTrip(t *testing.T) {
-	b := newBed(t, state.Options{}, Options{})
+	b := newBed(t, cloud.Options{}, Options{})
 	arn := b.createGroup("web")
 	want := types.TargetGroup{
 		TargetGroupArn: &arn, TargetGroupName: aws.String("web"), Protocol: "HTTP", ProtocolVersion: aws.String("HTTP1"),
-		Port: aws.Int32(8080), VpcId: aws.String(state.DefaultVPCID), TargetType: "ip", IpAddressType: "ipv4",
+		Port: aws.Int32(8080), VpcId: aws.String(ec2.DefaultVPCID), TargetType: "ip", IpAddressType: "ipv4",
 		HealthCheckEnabled: aws.Bool(true), HealthCheckProtocol: "HTTP", HealthCheckPort: aws.String("traffic-port"),
 		HealthCheckPath: aws.String("/"), HealthCheckIntervalSeconds: aws.Int32(30), HealthCheckTimeoutSeconds: aws.Int32(5),
 		HealthyThresholdCount: aws.Int32(5), UnhealthyThresholdCount: aws.Int32(2), LoadBalancerArns: []string{},
@@ -50,7 +53,7 @@ func TestTargetGroupRoundTrip(t *testing.T) {
 }
 
 func TestDescribeTargetGroupsPages(t *testing.T) {
-	b := newBed(t, state.Options{}, Options{})
+	b := newBed(t, cloud.Options{}, Options{})
 	var want, got []string
 	for i := range 5 {
 		want = append(want, b.createGroup(fmt.Sprint("g", i)))
@@ -78,7 +81,7 @@ func TestDescribeTargetGroupsPages(t *testing.T) {
 }
 
 func TestTargetGroupAttributes(t *testing.T) {
-	b := newBed(t, state.Options{}, Options{})
+	b := newBed(t, cloud.Options{}, Options{})
 	arn := b.createGroup("web")
 	change := func(key, value string) error {
 		_, err := b.elb.ModifyTargetGroupAttributes(ctx(t), &elb.ModifyTargetGroupAttributesInput{
@@ -101,7 +104,7 @@ func TestTargetGroupAttributes(t *testing.T) {
 }
 
 func TestTagsRoundTrip(t *testing.T) {
-	b := newBed(t, state.Options{}, Options{})
+	b := newBed(t, cloud.Options{}, Options{})
 	arn := b.createGroup("web")
 	tag := func(key, value string) error {
 		_, err := b.elb.AddTags(ctx(t), &elb.AddTagsInput{ResourceArns: []string{arn}, Tags: []types.Tag{{Key: &key, Value: &value}}})
@@ -129,7 +132,7 @@ func TestTagsRoundTrip(t *testing.T) {
 		t.Errorf("tags (-want +got):\n%s", diff)
 	}
 	made := must[*elb.CreateTargetGroupOutput](t)(b.elb.CreateTargetGroup(ctx(t), &elb.CreateTargetGroupInput{
-		Name: aws.String("tagged"), Protocol: "HTTP", Port: aws.Int32(80), VpcId: aws.String(state.DefaultVPCID), TargetType: "ip",
+		Name: aws.String("tagged"), Protocol: "HTTP", Port: aws.Int32(80), VpcId: aws.String(ec2.DefaultVPCID), TargetType: "ip",
 		Tags: []types.Tag{{Key: aws.String("team"), Value: aws.String("shop")}},
 	}))
 	if arn = *made.TargetGroups[0].TargetGroupArn; read()["team"] != "shop" {
@@ -138,7 +141,7 @@ func TestTagsRoundTrip(t *testing.T) {
 }
 
 func TestTargetsRoundTrip(t *testing.T) {
-	b := newBed(t, state.Options{}, Options{})
+	b := newBed(t, cloud.Options{}, Options{})
 	arn := b.createGroup("web")
 	if empty := must[[]types.TargetHealthDescription](t)(b.health(arn)); len(empty) != 0 {
 		t.Errorf("a new group has targets: %v", empty)
@@ -169,7 +172,7 @@ func TestTargetsRoundTrip(t *testing.T) {
 }
 
 func TestTargetErrors(t *testing.T) {
-	b := newBed(t, state.Options{Quotas: &state.Quotas{Groups: 5, TargetsPerGroup: 1}}, Options{})
+	b := newBed(t, cloud.Options{ELB: state.Options{Quotas: &state.Quotas{Groups: 5, TargetsPerGroup: 1}}}, Options{})
 	arn := b.createGroup("web")
 	missing := arn[:len(arn)-1] + "x"
 	wantCode(t, b.register(missing, "10.0.0.1"), "TargetGroupNotFound")
@@ -188,7 +191,7 @@ func TestTargetErrors(t *testing.T) {
 }
 
 func TestLoadBalancerRoundTrip(t *testing.T) {
-	b := newBed(t, state.Options{Scale: 1e-9}, Options{})
+	b := newBed(t, cloud.Options{Region: region.Options{Scale: 1e-9}}, Options{})
 	group := b.createGroup("web")
 	subnets := []string{"subnet-0a000000000000001", "subnet-0b000000000000002"}
 	lb := must[*elb.CreateLoadBalancerOutput](t)(b.elb.CreateLoadBalancer(ctx(t), &elb.CreateLoadBalancerInput{

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -26,7 +27,7 @@ func (b *bed) registered(group string) int {
 }
 
 func TestFaultAnswersAnError(t *testing.T) {
-	b := newBed(t, state.Options{}, Options{})
+	b := newBed(t, cloud.Options{}, Options{})
 	one, two := b.createGroup("one"), b.createGroup("two")
 	b.server.Inject(Fault{Operation: "RegisterTargets", TargetGroup: one, Times: 2, Code: "ServiceUnavailable", Status: 503})
 	wantCode(t, b.register(two, "10.0.0.1"), "")
@@ -55,7 +56,7 @@ func TestFaultAnswersAnError(t *testing.T) {
 
 func TestFaultLastsForATime(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Now())
-	b := newBed(t, state.Options{}, Options{Clock: clock})
+	b := newBed(t, cloud.Options{}, Options{Clock: clock})
 	arn := b.createGroup("web")
 	b.server.Inject(Fault{For: time.Minute, Code: "AccessDenied"})
 	wantCode(t, b.register(arn, "10.0.0.1"), "AccessDenied")
@@ -64,7 +65,7 @@ func TestFaultLastsForATime(t *testing.T) {
 }
 
 func TestFaultIsTakenBack(t *testing.T) {
-	b := newBed(t, state.Options{}, Options{})
+	b := newBed(t, cloud.Options{}, Options{})
 	arn := b.createGroup("web")
 	remove := b.server.Inject(Fault{Code: "InternalFailure"})
 	wantCode(t, b.register(arn, "10.0.0.1"), "InternalFailure")
@@ -73,7 +74,7 @@ func TestFaultIsTakenBack(t *testing.T) {
 }
 
 func TestFaultHangs(t *testing.T) {
-	b := newBed(t, state.Options{}, Options{})
+	b := newBed(t, cloud.Options{}, Options{})
 	arn := b.createGroup("web")
 	b.server.Inject(Fault{Times: 1, Hang: time.Hour})
 	hurry, cancel := context.WithTimeout(ctx(t), 50*time.Millisecond)
@@ -88,7 +89,7 @@ func TestFaultHangs(t *testing.T) {
 func TestFaultActsWithoutAWholeAnswer(t *testing.T) {
 	for name, fault := range map[string]Fault{"dropped": {Drop: true}, "truncated": {Truncate: true}} {
 		t.Run(name, func(t *testing.T) {
-			b := newBed(t, state.Options{}, Options{})
+			b := newBed(t, cloud.Options{}, Options{})
 			arn := b.createGroup("web")
 			fault.Times = 1
 			b.server.Inject(fault)
@@ -103,7 +104,7 @@ func TestFaultActsWithoutAWholeAnswer(t *testing.T) {
 }
 
 func TestFaultOmitsTargets(t *testing.T) {
-	b := newBed(t, state.Options{}, Options{})
+	b := newBed(t, cloud.Options{}, Options{})
 	arn := b.createGroup("web")
 	wantCode(t, b.register(arn, "10.0.0.1", "10.0.0.2", "10.0.0.3"), "")
 	b.server.Inject(Fault{Operation: "DescribeTargetHealth", Times: 1, Omit: 2})

@@ -13,28 +13,32 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
 
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
-// bed is a served machine and unmodified SDK clients that talk to it, without retries.
+// bed is a served cloud and unmodified SDK clients that talk to it, without retries.
 type bed struct {
 	t       *testing.T
-	machine *state.Machine
+	cloud   *cloud.Cloud
+	machine *state.Machine // of the cloud
 	server  *Server
 	config  aws.Config
 	elb     *elb.Client
 }
 
-func newBed(t *testing.T, machine state.Options, opts Options) *bed {
+func newBed(t *testing.T, options cloud.Options, opts Options) *bed {
 	t.Helper()
-	b := &bed{t: t, machine: state.New(machine)}
-	b.server = New(b.machine, opts)
+	b := &bed{t: t, cloud: cloud.New(options)}
+	b.machine = b.cloud.ELB
+	b.server = New(b.cloud, opts)
 	served := httptest.NewUnstartedServer(b.server)
 	served.Config.ErrorLog = log.New(io.Discard, "", 0)
 	served.Start()
@@ -49,8 +53,8 @@ func newBed(t *testing.T, machine state.Options, opts Options) *bed {
 	return b
 }
 
-func (b *bed) ec2() *ec2.Client { return ec2.NewFromConfig(b.config) }
-func (b *bed) sts() *sts.Client { return sts.NewFromConfig(b.config) }
+func (b *bed) ec2() *awsec2.Client { return awsec2.NewFromConfig(b.config) }
+func (b *bed) sts() *sts.Client    { return sts.NewFromConfig(b.config) }
 
 func ctx(t *testing.T) context.Context { return t.Context() }
 
@@ -82,7 +86,7 @@ func (b *bed) createGroup(name string) string {
 	b.t.Helper()
 	out := must[*elb.CreateTargetGroupOutput](b.t)(b.elb.CreateTargetGroup(ctx(b.t), &elb.CreateTargetGroupInput{
 		Name: &name, Protocol: types.ProtocolEnumHttp, Port: aws.Int32(8080),
-		VpcId: aws.String(state.DefaultVPCID), TargetType: types.TargetTypeEnumIp,
+		VpcId: aws.String(ec2.DefaultVPCID), TargetType: types.TargetTypeEnumIp,
 	}))
 	return *out.TargetGroups[0].TargetGroupArn
 }

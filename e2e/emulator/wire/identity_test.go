@@ -19,6 +19,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -28,11 +31,11 @@ const (
 )
 
 func TestDescribeVpcs(t *testing.T) {
-	b := newBed(t, state.Options{}, Options{})
+	b := newBed(t, cloud.Options{}, Options{})
 	for name, in := range map[string]*ec2api.DescribeVpcsInput{
 		"all":       {},
-		"by id":     {VpcIds: []string{state.DefaultVPCID}},
-		"by filter": {Filters: []ec2types.Filter{{Name: aws.String("vpc-id"), Values: []string{state.DefaultVPCID}}}},
+		"by id":     {VpcIds: []string{ec2.DefaultVPCID}},
+		"by filter": {Filters: []ec2types.Filter{{Name: aws.String("vpc-id"), Values: []string{ec2.DefaultVPCID}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := must[*ec2api.DescribeVpcsOutput](t)(b.ec2().DescribeVpcs(ctx(t), in))
@@ -66,7 +69,7 @@ func TestAssumeRole(t *testing.T) {
 		"not a role":        {"arn:aws:iam::210987654321:user/targets", "secret", "targetgate", "ValidationError"},
 		"bad session":       {role, "secret", "a b", "ValidationError"},
 	}
-	b := newBed(t, state.Options{}, Options{Roles: []Role{{ARN: role, ExternalID: "secret"}}})
+	b := newBed(t, cloud.Options{}, Options{Roles: []Role{{ARN: role, ExternalID: "secret"}}})
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			in := &stsapi.AssumeRoleInput{RoleArn: &tc.role, RoleSessionName: &tc.session}
@@ -105,7 +108,7 @@ func TestTrustPolicyAsksForSession(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.trust.ARN = role
-			b := newBed(t, state.Options{}, Options{Roles: []Role{tc.trust}})
+			b := newBed(t, cloud.Options{}, Options{Roles: []Role{tc.trust}})
 			_, err := b.sts().AssumeRole(ctx(t), &stsapi.AssumeRoleInput{
 				RoleArn: &tc.trust.ARN, RoleSessionName: &tc.session, Tags: tc.tags,
 			})
@@ -122,7 +125,7 @@ func (b *bed) assumed() *elb.Client {
 }
 
 func TestRoleActsInItsOwnAccount(t *testing.T) {
-	b := newBed(t, state.Options{}, Options{Roles: []Role{{ARN: role}}})
+	b := newBed(t, cloud.Options{}, Options{Roles: []Role{{ARN: role}}})
 	ours := b.createGroup("web")
 	other := b.assumed()
 	_, err := other.DescribeTargetGroups(ctx(t), &elb.DescribeTargetGroupsInput{Names: []string{"web"}})
@@ -130,7 +133,7 @@ func TestRoleActsInItsOwnAccount(t *testing.T) {
 	_, err = other.DescribeTargetHealth(ctx(t), &elb.DescribeTargetHealthInput{TargetGroupArn: &ours})
 	wantCode(t, err, "AccessDenied")
 	created := must[*elb.CreateTargetGroupOutput](t)(other.CreateTargetGroup(ctx(t), &elb.CreateTargetGroupInput{
-		Name: aws.String("web"), Protocol: "HTTP", Port: aws.Int32(80), VpcId: aws.String(state.DefaultVPCID), TargetType: "ip",
+		Name: aws.String("web"), Protocol: "HTTP", Port: aws.Int32(80), VpcId: aws.String(ec2.DefaultVPCID), TargetType: "ip",
 	}))
 	if got := accountOf(*created.TargetGroups[0].TargetGroupArn); got != otherAccount {
 		t.Errorf("the group belongs to %s, want %s", got, otherAccount)
@@ -143,11 +146,11 @@ func TestRoleActsInItsOwnAccount(t *testing.T) {
 
 func TestCredentialsAreChecked(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Now())
-	b := newBed(t, state.Options{}, Options{
-		Clock: clock, Roles: []Role{{ARN: role}}, AccessKeys: map[string]string{"AKIATEST": state.DefaultAccount},
+	b := newBed(t, cloud.Options{}, Options{
+		Clock: clock, Roles: []Role{{ARN: role}}, AccessKeys: map[string]string{"AKIATEST": region.DefaultAccount},
 	})
 	identity := must[*stsapi.GetCallerIdentityOutput](t)(b.sts().GetCallerIdentity(ctx(t), &stsapi.GetCallerIdentityInput{}))
-	if *identity.Account != state.DefaultAccount {
+	if *identity.Account != region.DefaultAccount {
 		t.Errorf("account is %s", *identity.Account)
 	}
 	call := func(provider aws.CredentialsProvider) error {
@@ -168,7 +171,7 @@ func TestCredentialsAreChecked(t *testing.T) {
 
 func TestRoleCredentialsExpire(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Now())
-	b := newBed(t, state.Options{}, Options{Clock: clock, Roles: []Role{{ARN: role, Lifetime: time.Minute}}})
+	b := newBed(t, cloud.Options{}, Options{Clock: clock, Roles: []Role{{ARN: role, Lifetime: time.Minute}}})
 	provider := stscreds.NewAssumeRoleProvider(b.sts(), role)
 	session := must[aws.Credentials](t)(provider.Retrieve(ctx(t)))
 	if left := session.Expires.Sub(clock.Now()); left <= 58*time.Second || left > time.Minute {
@@ -189,11 +192,11 @@ func TestRoleCredentialsExpire(t *testing.T) {
 }
 
 func TestGroupOfAnotherAccount(t *testing.T) {
-	peer := state.PeeredVPC(state.DefaultRegion)
+	peer := ec2.PeeredVPC(region.DefaultName)
 	peer.Account = otherAccount
-	b := newBed(t, state.Options{VPCs: []state.VPC{state.DefaultVPC(state.DefaultRegion), peer}}, Options{Roles: []Role{{ARN: role}}})
+	b := newBed(t, cloud.Options{EC2: ec2.Options{VPCs: []ec2.VPC{ec2.DefaultVPC(region.DefaultName), peer}}}, Options{Roles: []Role{{ARN: role}}})
 	group := must[state.Group](t)(b.machine.CreateGroup(otherAccount, state.GroupSpec{
-		Name: "web", Protocol: state.ProtocolHTTP, Port: 8080, VPC: state.PeeredVPCID, TargetType: state.TypeIP,
+		Name: "web", Protocol: state.ProtocolHTTP, Port: 8080, VPC: ec2.PeeredVPCID, TargetType: state.TypeIP,
 	}))
 	all := []types.TargetDescription{{Id: aws.String("10.0.0.1"), Port: aws.Int32(8080), AvailabilityZone: aws.String("all")}}
 	for name, tc := range map[string]struct {
@@ -212,6 +215,6 @@ func TestGroupOfAnotherAccount(t *testing.T) {
 			wantCode(t, err, tc.want)
 		})
 	}
-	_, err := b.ec2().DescribeVpcs(ctx(t), &ec2api.DescribeVpcsInput{VpcIds: []string{state.PeeredVPCID}})
+	_, err := b.ec2().DescribeVpcs(ctx(t), &ec2api.DescribeVpcsInput{VpcIds: []string{ec2.PeeredVPCID}})
 	wantCode(t, err, "InvalidVpcID.NotFound")
 }

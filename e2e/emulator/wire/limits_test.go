@@ -16,12 +16,12 @@ import (
 	"github.com/aws/smithy-go"
 	testclock "k8s.io/utils/clock/testing"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
 )
 
 func TestThrottling(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Now())
-	b := newBed(t, state.Options{}, Options{Clock: clock})
+	b := newBed(t, cloud.Options{}, Options{Clock: clock})
 	arn := b.createGroup("web")
 	describe := func() error { _, err := b.health(arn); return err }
 	register := func() error { return b.register(arn, "10.0.0.1") }
@@ -95,7 +95,7 @@ func wantThrottled(t *testing.T, err error) {
 }
 
 func TestThrottlingIsPerAccount(t *testing.T) {
-	b := newBed(t, state.Options{}, Options{Limits: &Limits{Describe: Limit{Capacity: 1}}, Roles: []Role{{ARN: role}}})
+	b := newBed(t, cloud.Options{}, Options{Limits: &Limits{Describe: Limit{Capacity: 1}}, Roles: []Role{{ARN: role}}})
 	other := b.assumed()
 	for range 2 {
 		_, err := b.elb.DescribeTargetGroups(ctx(t), &elb.DescribeTargetGroupsInput{})
@@ -108,7 +108,7 @@ func TestThrottlingIsPerAccount(t *testing.T) {
 
 func TestLatency(t *testing.T) {
 	const latency = 50 * time.Millisecond
-	b := newBed(t, state.Options{}, Options{Latency: latency})
+	b := newBed(t, cloud.Options{}, Options{Latency: latency})
 	must[*elb.DescribeTargetGroupsOutput](t)(b.elb.DescribeTargetGroups(ctx(t), &elb.DescribeTargetGroupsInput{}))
 	call := b.server.Calls(0)[0]
 	if took := call.Answered.Sub(call.Received); took < latency {

@@ -14,6 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
@@ -25,8 +28,8 @@ const (
 // newNLBBed has two VPCs, and two Elastic IP addresses of the caller's account and one of another.
 func newNLBBed(t *testing.T) *elbBed {
 	t.Helper()
-	b := newELBBed(t, func(opts *state.Options) {
-		opts.VPCs = []state.VPC{state.DefaultVPC(state.DefaultRegion), state.PeeredVPC(state.DefaultRegion)}
+	b := newELBBed(t, func(opts *cloud.Options) {
+		opts.EC2.VPCs = []ec2.VPC{ec2.DefaultVPC(region.DefaultName), ec2.PeeredVPC(region.DefaultName)}
 	})
 	for id, address := range map[string]string{eipA: "203.0.113.1", eipB: "203.0.113.2"} {
 		b.machine.PutAllocation(state.Allocation{ID: id, Address: netip.MustParseAddr(address)})
@@ -178,7 +181,7 @@ func TestListenerOfATargetStays(t *testing.T) {
 	b := newNLBBed(t)
 	alb := b.balancer("alb")
 	listener := b.listener(alb, 80, fixed("200"))
-	group := b.albGroup("front", state.DefaultVPCID, 80)
+	group := b.albGroup("front", ec2.DefaultVPCID, 80)
 	nlb := *must[types.LoadBalancer](t)(b.network("nlb")).LoadBalancerArn
 	must[*elb.CreateListenerOutput](t)(b.elb.CreateListener(ctx(t), &elb.CreateListenerInput{
 		LoadBalancerArn: &nlb, Port: aws.Int32(80), Protocol: "TCP", DefaultActions: []types.Action{forward(group)},
@@ -211,8 +214,8 @@ func TestALBTargetCodes(t *testing.T) {
 	alb, other := b.balancer("alb"), b.balancer("other")
 	b.listener(alb, 80, fixed("200"))
 	b.listener(other, 81, fixed("200"))
-	group, none := b.albGroup("front", state.DefaultVPCID, 80), b.albGroup("none", state.DefaultVPCID, 443)
-	peered := b.albGroup("peered", state.PeeredVPCID, 80)
+	group, none := b.albGroup("front", ec2.DefaultVPCID, 80), b.albGroup("none", ec2.DefaultVPCID, 443)
+	peered := b.albGroup("peered", ec2.PeeredVPCID, 80)
 	zone := aws.String("eu-west-1a")
 	for name, tc := range map[string]struct {
 		group  string

@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/targetgate/targetgate/e2e/emulator/iam"
-	"github.com/targetgate/targetgate/e2e/emulator/route53"
+	"github.com/targetgate/targetgate/e2e/emulator/wire/call"
 )
 
 // Limit is a token bucket: Capacity calls at once, Refill calls a second. The zero value is no limit.
@@ -59,6 +59,16 @@ func DefaultLimits() Limits {
 	}
 }
 
+// of is the limit of a kind.
+func (l Limits) of(kind call.Limit) Limit {
+	return map[call.Limit]Limit{
+		call.Describe: l.Describe, call.Register: l.Register, call.Modify: l.Modify, call.Other: l.Other,
+		call.EC2Describe: l.EC2Describe, call.EC2Unfiltered: l.EC2Unfiltered, call.EC2Change: l.EC2Change,
+		call.ACM: l.ACM, call.WAFAssociate: l.WAFAssociate, call.WAFLookup: l.WAFLookup, call.WAFRead: l.WAFRead,
+		call.Route53: l.Route53,
+	}[kind]
+}
+
 // Role is a role that AssumeRole may be called for.
 type Role struct {
 	// ARN is arn:aws:iam::<account>:role/<name>.
@@ -89,8 +99,6 @@ type Options struct {
 	AccessKeys map[string]string
 	// Policies are those of principals, by access key or the ARN of a role. A principal without any may do everything.
 	Policies map[string][]iam.Policy
-	// Route53 is Route 53; one without zones when nil.
-	Route53 *route53.Server
 }
 
 func (o Options) withDefaults() Options {
@@ -100,9 +108,6 @@ func (o Options) withDefaults() Options {
 	if o.Limits == nil {
 		limits := DefaultLimits()
 		o.Limits = &limits
-	}
-	if o.Route53 == nil {
-		o.Route53 = route53.New(func(string) (string, bool) { return "", false })
 	}
 	return o
 }

@@ -10,7 +10,9 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 )
 
 const (
@@ -21,12 +23,12 @@ const (
 )
 
 // onOutposts adds a subnet on an Outpost to the VPC.
-func onOutposts(opts *state.Options) {
-	vpc := state.DefaultVPC(state.DefaultRegion)
+func onOutposts(opts *cloud.Options) {
+	vpc := ec2.DefaultVPC(region.DefaultName)
 	outpost := vpc.Subnets[2]
 	outpost.ID, outpost.Outpost = outpostSubnet, "arn:aws:outposts:eu-west-1:123456789012:outpost/op-0123456789abcdef0"
 	vpc.Subnets = append(vpc.Subnets, outpost)
-	opts.VPCs = []state.VPC{vpc}
+	opts.EC2.VPCs = []ec2.VPC{vpc}
 }
 
 func (b *elbBed) described(lb string) types.LoadBalancer {

@@ -11,15 +11,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
+	"github.com/targetgate/targetgate/e2e/emulator/wire/call"
 )
-
-// principal is who makes a call.
-type principal struct {
-	name    string // for the log: access key or role
-	arn     string
-	account string
-}
 
 type session struct {
 	role    string
@@ -67,48 +61,48 @@ func accessKey(r *http.Request) string {
 	return key
 }
 
-func (s *Server) authenticate(r *http.Request) (principal, error) {
+func (s *Server) authenticate(r *http.Request) (call.Principal, error) {
 	key := accessKey(r)
 	if key == "" {
-		return principal{}, state.Refuse("MissingAuthenticationToken", "Request is missing Authentication Token")
+		return call.Principal{}, refusal.New("MissingAuthenticationToken", "Request is missing Authentication Token")
 	}
 	if strings.HasPrefix(key, "ASIA") {
 		return s.authenticateSession(key, r.Header.Get("X-Amz-Security-Token"))
 	}
-	account := s.machine.Options().Account
+	account := s.cloud.Region.Account("")
 	if s.opts.AccessKeys != nil {
 		known, ok := s.opts.AccessKeys[key]
 		if !ok {
-			return principal{name: key}, invalidToken()
+			return call.Principal{Name: key}, invalidToken()
 		}
 		account = known
 	}
-	return principal{name: key, arn: "arn:aws:iam::" + account + ":user/" + key, account: account}, nil
+	return call.Principal{Name: key, ARN: "arn:aws:iam::" + account + ":user/" + key, Account: account}, nil
 }
 
-func (s *Server) authenticateSession(key, token string) (principal, error) {
+func (s *Server) authenticateSession(key, token string) (call.Principal, error) {
 	found, ok := s.sessions.find(key)
 	if !ok || found.token != token {
-		return principal{name: key}, invalidToken()
+		return call.Principal{Name: key}, invalidToken()
 	}
-	who := principal{name: found.role, arn: found.arn, account: accountOf(found.role)}
+	who := call.Principal{Name: found.role, ARN: found.arn, Account: accountOf(found.role)}
 	if s.opts.Clock.Now().After(found.expires) {
-		return who, state.Refuse("ExpiredToken", "The security token included in the request is expired")
+		return who, refusal.New("ExpiredToken", "The security token included in the request is expired")
 	}
 	return who, nil
 }
 
 func invalidToken() error {
-	return state.Refuse("InvalidClientTokenId", "The security token included in the request is invalid.")
+	return refusal.New("InvalidClientTokenId", "The security token included in the request is invalid.")
 }
 
 // owns refuses what belongs to another account.
-func (p principal) owns(operation string, form map[string][]string) error {
+func owns(p call.Principal, operation string, form map[string][]string) error {
 	for _, values := range form {
 		arn := values[0]
-		if strings.HasPrefix(arn, "arn:aws:elasticloadbalancing:") && accountOf(arn) != p.account {
-			return state.Refuse("AccessDenied",
-				"User: %s is not authorized to perform: elasticloadbalancing:%s on resource: %s", p.arn, operation, arn)
+		if strings.HasPrefix(arn, "arn:aws:elasticloadbalancing:") && accountOf(arn) != p.Account {
+			return refusal.New("AccessDenied",
+				"User: %s is not authorized to perform: elasticloadbalancing:%s on resource: %s", p.ARN, operation, arn)
 		}
 	}
 	return nil

@@ -11,30 +11,39 @@ import (
 	"net/http/httptest"
 	"strings"
 
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
 	"github.com/targetgate/targetgate/e2e/emulator/route53"
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/wire/call"
 )
 
 // route53Path begins the paths of Route 53, which speaks REST with XML.
 const route53Path = "/2013-04-01/hostedzone"
 
-const route53Prefix = "route53"
-
 // route53Service goes through the same stations as all others; the answer is that of route53.Server.
-var route53Service = service{
-	prefix:      route53Prefix,
-	permissions: ownPermission,
-	resources: func(_ *Server, q *request) []string {
-		if zone := q.text("HostedZone"); zone != "" {
+var route53Service = call.Service{
+	Prefix:      "route53",
+	Permissions: call.OwnPermission,
+	Resources: func(q *call.Request) []string {
+		if zone := q.Text("HostedZone"); zone != "" {
 			return []string{"arn:aws:route53:::hostedzone/" + zone}
 		}
 		return []string{"*"}
 	},
-	denied:   accessDenied,
-	bucket:   func(limits Limits, _ *request) (string, Limit) { return "Route 53", limits.Route53 },
-	overload: state.Error{Code: "Throttling", Message: "Rate exceeded"},
-	answer:   func(_, _, _ string, result any) ([]byte, error) { return result.(rawAnswer).body, nil }, //nolint:forcetypeassert // all are
-	refusal: func(_, id string, _ int, e *state.Error) ([]byte, error) {
+	Conditions: func(q *call.Request) map[string]string {
+		action := q.Text("ChangeAction")
+		if action == "" {
+			return nil
+		}
+		return map[string]string{
+			"route53:changeresourcerecordsetsactions":     action,
+			"route53:changeresourcerecordsetsrecordtypes": q.Text("RecordType"),
+		}
+	},
+	Denied:   call.Denied,
+	Bucket:   func(*call.Request) (string, call.Limit) { return "Route 53", call.Route53 },
+	Overload: refusal.Error{Code: "Throttling", Message: "Rate exceeded"},
+	Answer:   func(_, _, _ string, result any) ([]byte, error) { return result.(rawAnswer).body, nil }, //nolint:forcetypeassert // all are
+	Refusal: func(_, id string, _ int, e *refusal.Error) ([]byte, error) {
 		return xml.Marshal(struct {
 			XMLName   xml.Name `xml:"ErrorResponse"`
 			Code      string   `xml:"Error>Code"`
@@ -44,6 +53,8 @@ var route53Service = service{
 	},
 }
 
+const largestBody = 1 << 20
+
 // rawAnswer is one that is written as it is.
 type rawAnswer struct {
 	status int
@@ -51,56 +62,40 @@ type rawAnswer struct {
 }
 
 // parseRoute53 finds the operation by method and path.
-func (q *request) parseRoute53(r *http.Request) (action, error) {
-	q.service, q.params = route53Service, &params{}
+func parseRoute53(q *call.Request, r *http.Request) (call.Action, error) {
+	q.Service = &route53Service
 	body, err := io.ReadAll(io.LimitReader(r.Body, largestBody))
 	if err != nil {
-		return nil, state.Refuse("InvalidInput", "The request could not be read: %v", err)
+		return nil, refusal.New("InvalidInput", "The request could not be read: %v", err)
 	}
 	zone, set, inZone := strings.Cut(strings.Trim(strings.TrimPrefix(r.URL.Path, route53Path), "/"), "/")
-	q.fill(map[string]any{"HostedZone": zone})
+	q.Fill(map[string]any{"HostedZone": zone})
 	switch {
 	case zone == "":
-		q.operation = "ListHostedZones"
+		q.Operation = "ListHostedZones"
 	case inZone && set == "rrset" && r.Method == http.MethodPost:
-		q.operation = "ChangeResourceRecordSets"
-		q.fillChange(body)
+		q.Operation = "ChangeResourceRecordSets"
+		fillChange(q, body)
 	case inZone && set == "rrset":
-		q.operation = "ListResourceRecordSets"
+		q.Operation = "ListResourceRecordSets"
 	default:
-		return nil, state.Refuse("InvalidInput", "Could not find operation %s %s", r.Method, r.URL.Path)
+		return nil, refusal.New("InvalidInput", "Could not find operation %s %s", r.Method, r.URL.Path)
 	}
-	q.log.Operation = q.operation
-	return func(s *Server, _ *request) (any, error) {
+	return func(*call.Request) (any, error) {
 		again := r.Clone(r.Context())
 		again.Body = io.NopCloser(bytes.NewReader(body))
 		answer := httptest.NewRecorder()
-		s.opts.Route53.ServeHTTP(answer, again)
+		q.Cloud.Route53.ServeHTTP(answer, again)
 		return rawAnswer{answer.Code, answer.Body.Bytes()}, nil
 	}, nil
 }
 
 // fillChange takes in what conditions of policies ask about, of a batch of one change.
-func (q *request) fillChange(body []byte) {
+func fillChange(q *call.Request, body []byte) {
 	var in struct {
 		Changes []route53.Change `xml:"ChangeBatch>Changes>Change"`
 	}
 	if err := xml.Unmarshal(body, &in); err == nil && len(in.Changes) == 1 {
-		q.fill(map[string]any{"ChangeAction": in.Changes[0].Action, "RecordType": in.Changes[0].Record.Type})
+		q.Fill(map[string]any{"ChangeAction": in.Changes[0].Action, "RecordType": in.Changes[0].Record.Type})
 	}
-}
-
-// validate has ACM look for the records of a certificate, as it does from time to time.
-func (s *Server) validate(c state.Certificate) {
-	for _, domain := range c.Domains {
-		wanted, ok := c.Record(domain)
-		if !ok {
-			return
-		}
-		record, ok := s.opts.Route53.Resolve(wanted.Name, "CNAME")
-		if !ok || record.Values == nil || len(record.Values.List) != 1 || record.Values.List[0].Value != wanted.Value {
-			return
-		}
-	}
-	s.machine.ValidateCertificate(c.ARN)
 }

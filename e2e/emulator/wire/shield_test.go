@@ -8,41 +8,41 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/shield"
+	awsshield "github.com/aws/aws-sdk-go-v2/service/shield"
 	"github.com/aws/aws-sdk-go-v2/service/shield/types"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
 // newShieldBed has one load balancer, and a client that finds the emulator by the environment, as AWS has Shield in another region.
-func newShieldBed(t *testing.T, kind string) (b *bed, client *shield.Client, balancer string) {
+func newShieldBed(t *testing.T, kind string) (b *bed, client *awsshield.Client, balancer string) {
 	t.Helper()
 	b, balancer = newWAFBed(t, kind)
 	t.Setenv("AWS_ENDPOINT_URL", *b.config.BaseEndpoint)
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIATEST")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	loaded := must[aws.Config](t)(config.LoadDefaultConfig(ctx(t), config.WithRegion("eu-west-1")))
-	return b, shield.NewFromConfig(loaded), balancer
+	return b, awsshield.NewFromConfig(loaded), balancer
 }
 
-func protect(t *testing.T, client *shield.Client, resource string) (id string, err error) {
+func protect(t *testing.T, client *awsshield.Client, resource string) (id string, err error) {
 	t.Helper()
-	out, err := client.CreateProtection(ctx(t), &shield.CreateProtectionInput{Name: aws.String("mine"), ResourceArn: &resource})
+	out, err := client.CreateProtection(ctx(t), &awsshield.CreateProtectionInput{Name: aws.String("mine"), ResourceArn: &resource})
 	if err != nil {
 		return "", err
 	}
 	return *out.ProtectionId, nil
 }
 
-func unprotect(t *testing.T, client *shield.Client, id string) error {
+func unprotect(t *testing.T, client *awsshield.Client, id string) error {
 	t.Helper()
-	_, err := client.DeleteProtection(ctx(t), &shield.DeleteProtectionInput{ProtectionId: &id})
+	_, err := client.DeleteProtection(ctx(t), &awsshield.DeleteProtectionInput{ProtectionId: &id})
 	return err
 }
 
-func protectionOf(t *testing.T, client *shield.Client, resource string) (*types.Protection, error) {
+func protectionOf(t *testing.T, client *awsshield.Client, resource string) (*types.Protection, error) {
 	t.Helper()
-	out, err := client.DescribeProtection(ctx(t), &shield.DescribeProtectionInput{ResourceArn: &resource})
+	out, err := client.DescribeProtection(ctx(t), &awsshield.DescribeProtectionInput{ResourceArn: &resource})
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func TestShieldSubscription(t *testing.T) {
 	b, client, balancer := newShieldBed(t, state.Application)
 	want := func(state types.SubscriptionState) {
 		t.Helper()
-		out := must[*shield.GetSubscriptionStateOutput](t)(client.GetSubscriptionState(ctx(t), &shield.GetSubscriptionStateInput{}))
+		out := must[*awsshield.GetSubscriptionStateOutput](t)(client.GetSubscriptionState(ctx(t), &awsshield.GetSubscriptionStateInput{}))
 		if out.SubscriptionState != state {
 			t.Errorf("subscription is %s, want %s", out.SubscriptionState, state)
 		}
@@ -61,9 +61,9 @@ func TestShieldSubscription(t *testing.T) {
 	want("INACTIVE")
 	_, err := protect(t, client, balancer)
 	wantCode(t, err, "ResourceNotFoundException")
-	b.machine.SetShieldSubscription("", true)
+	b.cloud.Shield.Subscribe("", true)
 	want("ACTIVE")
-	b.machine.SetShieldSubscription("", false)
+	b.cloud.Shield.Subscribe("", false)
 	want("INACTIVE")
 }
 
@@ -71,7 +71,7 @@ func TestShieldSubscription(t *testing.T) {
 func TestProtectionLife(t *testing.T) {
 	const missing = "ResourceNotFoundException"
 	b, client, balancer := newShieldBed(t, state.Application)
-	b.machine.SetShieldSubscription("", true)
+	b.cloud.Shield.Subscribe("", true)
 	_, err := protectionOf(t, client, balancer)
 	wantCode(t, err, missing)
 	id := must[string](t)(protect(t, client, balancer))
@@ -80,7 +80,7 @@ func TestProtectionLife(t *testing.T) {
 	if *got.Id != id || *got.Name != "mine" || *got.ResourceArn != balancer || *got.ProtectionArn != "arn:aws:shield::123456789012:protection/"+id {
 		t.Errorf("protection is %+v", got)
 	}
-	byID := must[*shield.DescribeProtectionOutput](t)(client.DescribeProtection(ctx(t), &shield.DescribeProtectionInput{ProtectionId: &id}))
+	byID := must[*awsshield.DescribeProtectionOutput](t)(client.DescribeProtection(ctx(t), &awsshield.DescribeProtectionInput{ProtectionId: &id}))
 	if *byID.Protection.ResourceArn != balancer {
 		t.Errorf("protection by id is %+v", byID.Protection)
 	}
@@ -93,18 +93,18 @@ func TestProtectionLife(t *testing.T) {
 
 func TestShieldRefusals(t *testing.T) {
 	b, client, balancer := newShieldBed(t, state.Application)
-	b.machine.SetShieldSubscription("", true)
+	b.cloud.Shield.Subscribe("", true)
 	must[string](t)(protect(t, client, balancer))
 	_, err := protect(t, client, balancer)
 	wantCode(t, err, "ResourceAlreadyExistsException")
 	_, err = protect(t, client, balancer+"x")
 	wantCode(t, err, "InvalidResourceException")
-	for _, in := range []*shield.DescribeProtectionInput{{}, {ProtectionId: aws.String("a"), ResourceArn: &balancer}} {
+	for _, in := range []*awsshield.DescribeProtectionInput{{}, {ProtectionId: aws.String("a"), ResourceArn: &balancer}} {
 		_, err := client.DescribeProtection(ctx(t), in)
 		wantCode(t, err, "InvalidParameterException")
 	}
 	other, client, network := newShieldBed(t, state.Network)
-	other.machine.SetShieldSubscription("", true)
+	other.cloud.Shield.Subscribe("", true)
 	_, err = protect(t, client, network)
 	wantCode(t, err, "InvalidResourceException")
 }
@@ -112,7 +112,7 @@ func TestShieldRefusals(t *testing.T) {
 func TestPolicyForProtections(t *testing.T) {
 	const denied = "AccessDeniedException"
 	b, client, balancer := newShieldBed(t, state.Application)
-	b.machine.SetShieldSubscription("", true)
+	b.cloud.Shield.Subscribe("", true)
 	id := must[string](t)(protect(t, client, balancer))
 	own := "arn:aws:shield::123456789012:protection/" + id
 	call := map[string]func() error{
@@ -120,7 +120,7 @@ func TestPolicyForProtections(t *testing.T) {
 		"CreateProtection":   func() error { _, err := protect(t, client, balancer); return err },
 		"DeleteProtection":   func() error { return unprotect(t, client, id+"x") },
 		"GetSubscriptionState": func() error {
-			_, err := client.GetSubscriptionState(ctx(t), &shield.GetSubscriptionStateInput{})
+			_, err := client.GetSubscriptionState(ctx(t), &awsshield.GetSubscriptionStateInput{})
 			return err
 		},
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/targetgate/targetgate/e2e/emulator/iam"
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/refusal"
+	"github.com/targetgate/targetgate/e2e/emulator/wire/call"
 )
 
 type credentialsXML struct {
@@ -50,28 +51,57 @@ const (
 	defaultSession  = 3600
 )
 
+// stsService needs the roles and sessions of its server.
+func (s *Server) stsService() *call.Service {
+	return &call.Service{
+		Version:     "2011-06-15",
+		Prefix:      "sts",
+		Permissions: stsPermissions,
+		Resources:   func(q *call.Request) []string { return []string{q.Text("RoleArn")} },
+		Denied:      call.Denied,
+		Namespace:   "https://sts.amazonaws.com/doc/2011-06-15/",
+		Answer:      call.Answer,
+		Refusal:     call.Refusal,
+		Actions: map[string]call.Action{
+			"AssumeRole":        s.assumeRole,
+			"GetCallerIdentity": getCallerIdentity,
+		},
+	}
+}
+
+// stsPermissions are none for GetCallerIdentity, which everybody may call.
+func stsPermissions(q *call.Request) []string {
+	switch {
+	case q.Operation != "AssumeRole":
+		return nil
+	case len(q.List("Tags.member")) > 0:
+		return []string{"sts:AssumeRole", "sts:TagSession"}
+	}
+	return []string{"sts:AssumeRole"}
+}
+
 // assumeRole hands out temporary credentials for a configured role. A role that does not exist and one that may not be
 // assumed look the same to the caller.
-func assumeRole(s *Server, q *request) (any, error) {
-	arn, name := q.text("RoleArn"), q.text("RoleSessionName")
-	asked, numberErr := q.number("DurationSeconds")
-	tags, tagsErr := q.tagParams()
+func (s *Server) assumeRole(q *call.Request) (any, error) {
+	arn, name := q.Text("RoleArn"), q.Text("RoleSessionName")
+	asked, numberErr := q.Number("DurationSeconds")
+	tags, tagsErr := call.Tags(q)
 	if err := cmp.Or(numberErr, tagsErr); err != nil {
 		return nil, err
 	}
 	seconds := cmp.Or(asked, defaultSession)
-	role, ok := s.role(func(r Role) bool { return r.ARN == arn && r.trusts(name, q.text("ExternalId"), tags) })
+	role, ok := s.role(func(r Role) bool { return r.ARN == arn && r.trusts(name, q.Text("ExternalId"), tags) })
 	switch {
 	case !roleARN.MatchString(arn):
-		return nil, state.Invalid("%s is invalid", arn)
+		return nil, refusal.Invalid("%s is invalid", arn)
 	case !sessionName.MatchString(name):
-		return nil, state.Unfit("roleSessionName", name, `satisfy regular expression pattern: [\w+=,.@-]*`)
+		return nil, refusal.Unfit("roleSessionName", name, `satisfy regular expression pattern: [\w+=,.@-]*`)
 	case seconds < shortestSession || seconds > longestSession:
-		return nil, state.Invalid("The requested DurationSeconds is not between %d and %d", shortestSession, longestSession)
+		return nil, refusal.Invalid("The requested DurationSeconds is not between %d and %d", shortestSession, longestSession)
 	case !ok:
-		return nil, state.Refuse("AccessDenied", "User: %s is not authorized to perform: sts:AssumeRole on resource: %s", q.caller.arn, arn)
+		return nil, refusal.New("AccessDenied", "User: %s is not authorized to perform: sts:AssumeRole on resource: %s", q.Caller.ARN, arn)
 	case len(tags) > 0 && !role.TagSession:
-		return nil, state.Refuse("AccessDenied", "User: %s is not authorized to perform: sts:TagSession on resource: %s", q.caller.arn, arn)
+		return nil, refusal.New("AccessDenied", "User: %s is not authorized to perform: sts:TagSession on resource: %s", q.Caller.ARN, arn)
 	}
 	return s.openSession(arn, name, cmp.Or(role.Lifetime, time.Duration(seconds)*time.Second)), nil
 }
@@ -111,6 +141,6 @@ func (s *Server) openSession(role, name string, d time.Duration) assumeRoleXML {
 	}
 }
 
-func getCallerIdentity(_ *Server, q *request) (any, error) {
-	return identityXML{Arn: q.caller.arn, UserID: q.caller.name, Account: q.caller.account}, nil
+func getCallerIdentity(q *call.Request) (any, error) {
+	return identityXML{Arn: q.Caller.ARN, UserID: q.Caller.Name, Account: q.Caller.Account}, nil
 }

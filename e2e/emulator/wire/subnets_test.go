@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/google/go-cmp/cmp"
 	testclock "k8s.io/utils/clock/testing"
 
-	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 )
 
 const (
@@ -28,18 +30,18 @@ const (
 // newSubnetBed has a second VPC with a private subnet in a Local Zone, and a public one.
 func newSubnetBed(t *testing.T) *bed {
 	t.Helper()
-	second := state.VPC{
+	second := ec2.VPC{
 		ID: "vpc-00000002", CIDRs: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")},
-		Subnets: []state.Subnet{
+		Subnets: []ec2.Subnet{
 			{ID: local, Zone: "eu-west-1-lax-1a", CIDR: netip.MustParsePrefix("10.0.0.0/24")},
 			{ID: "subnet-0000000b", Zone: "eu-west-1a", CIDR: netip.MustParsePrefix("10.0.1.0/24")},
 		},
-		RouteTables: []state.RouteTable{
-			{ID: "rtb-00000001", Main: true, Routes: []state.Route{{Destination: "10.0.0.0/16", Target: "local"}, {Destination: "0.0.0.0/0", Target: "nat-00000001"}}},
-			{ID: "rtb-00000002", Subnets: []string{"subnet-0000000b"}, Routes: []state.Route{{Destination: "::/0", Target: "igw-00000001"}}},
+		RouteTables: []ec2.RouteTable{
+			{ID: "rtb-00000001", Main: true, Routes: []ec2.Route{{Destination: "10.0.0.0/16", Target: "local"}, {Destination: "0.0.0.0/0", Target: "nat-00000001"}}},
+			{ID: "rtb-00000002", Subnets: []string{"subnet-0000000b"}, Routes: []ec2.Route{{Destination: "::/0", Target: "igw-00000001"}}},
 		},
 	}
-	return newBed(t, state.Options{VPCs: []state.VPC{state.DefaultVPC(state.DefaultRegion), second}, EC2Lag: &state.Range{}}, Options{})
+	return newBed(t, cloud.Options{EC2: ec2.Options{VPCs: []ec2.VPC{ec2.DefaultVPC(region.DefaultName), second}, Lag: &region.Range{}}}, Options{})
 }
 
 // filters reads "name=value,value" each.
@@ -54,14 +56,14 @@ func filters(texts ...string) []types.Filter {
 
 func TestSubnetsByFilter(t *testing.T) {
 	b := newSubnetBed(t)
-	wantCode(t, b.machine.TagResources("", []string{subnetB}, map[string]string{"Name": "b"}), "")
+	wantCode(t, b.cloud.EC2.TagResources("", []string{subnetB}, map[string]string{"Name": "b"}), "")
 	for name, tc := range map[string]struct {
 		ids     []string
 		filters []types.Filter
 		want    []string
 		code    string
 	}{
-		"all of a VPC":             {filters: filters("vpc-id=" + state.DefaultVPCID), want: []string{subnetA, subnetSix, subnetB, subnetC}},
+		"all of a VPC":             {filters: filters("vpc-id=" + ec2.DefaultVPCID), want: []string{subnetA, subnetSix, subnetB, subnetC}},
 		"those for load balancers": {filters: filters("tag:kubernetes.io/role/elb=,1"), want: []string{subnetA, subnetB, subnetC}},
 		"those with a key":         {filters: filters("tag-key=Name"), want: []string{subnetB}},
 		"by id":                    {ids: []string{local, subnetA}, want: []string{local, subnetA}},
@@ -70,7 +72,7 @@ func TestSubnetsByFilter(t *testing.T) {
 		"an unknown filter":        {filters: filters("color=red"), code: "InvalidParameterValue"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := b.ec2().DescribeSubnets(ctx(t), &ec2.DescribeSubnetsInput{SubnetIds: tc.ids, Filters: tc.filters})
+			out, err := b.ec2().DescribeSubnets(ctx(t), &awsec2.DescribeSubnetsInput{SubnetIds: tc.ids, Filters: tc.filters})
 			wantCode(t, err, tc.code)
 			if err != nil {
 				return
@@ -88,7 +90,7 @@ func TestSubnetsByFilter(t *testing.T) {
 
 func TestSubnetAsTheSDKReadsIt(t *testing.T) {
 	b := newSubnetBed(t)
-	if err := b.machine.SetFreeAddresses(subnetB, 7); err != nil {
+	if err := b.cloud.EC2.SetFreeAddresses(subnetB, 7); err != nil {
 		t.Fatal(err)
 	}
 	type facts struct {
@@ -104,7 +106,7 @@ func TestSubnetAsTheSDKReadsIt(t *testing.T) {
 		local:     {"eu-west-1-lax-1a", "10.0.0.0/24", "", 251, false, 0},
 	}
 	for id, facts := range want {
-		out := must[*ec2.DescribeSubnetsOutput](t)(b.ec2().DescribeSubnets(ctx(t), &ec2.DescribeSubnetsInput{SubnetIds: []string{id}}))
+		out := must[*awsec2.DescribeSubnetsOutput](t)(b.ec2().DescribeSubnets(ctx(t), &awsec2.DescribeSubnetsInput{SubnetIds: []string{id}}))
 		s := out.Subnets[0]
 		got := facts
 		got.Zone, got.CIDR, got.CIDR6 = *s.AvailabilityZone, aws.ToString(s.CidrBlock), ""
@@ -121,13 +123,13 @@ func TestSubnetAsTheSDKReadsIt(t *testing.T) {
 }
 
 func TestSubnetsByPage(t *testing.T) {
-	vpc := state.DefaultVPC(state.DefaultRegion)
-	vpc.Subnets = append(vpc.Subnets, state.PeeredVPC(state.DefaultRegion).Subnets...)
-	b := newBed(t, state.Options{VPCs: []state.VPC{vpc}}, Options{})
-	pages := ec2.NewDescribeSubnetsPaginator(b.ec2(), &ec2.DescribeSubnetsInput{MaxResults: aws.Int32(5)})
+	vpc := ec2.DefaultVPC(region.DefaultName)
+	vpc.Subnets = append(vpc.Subnets, ec2.PeeredVPC(region.DefaultName).Subnets...)
+	b := newBed(t, cloud.Options{EC2: ec2.Options{VPCs: []ec2.VPC{vpc}}}, Options{})
+	pages := awsec2.NewDescribeSubnetsPaginator(b.ec2(), &awsec2.DescribeSubnetsInput{MaxResults: aws.Int32(5)})
 	var sizes []int
 	for pages.HasMorePages() {
-		out := must[*ec2.DescribeSubnetsOutput](t)(pages.NextPage(ctx(t)))
+		out := must[*awsec2.DescribeSubnetsOutput](t)(pages.NextPage(ctx(t)))
 		sizes = append(sizes, len(out.Subnets))
 	}
 	if !slices.Equal(sizes, []int{5, 1}) {
@@ -137,11 +139,13 @@ func TestSubnetsByPage(t *testing.T) {
 
 func TestNewTagsOfASubnetAreSeenLate(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	b := newBed(t, state.Options{Clock: clock, EC2Lag: &state.Range{Min: time.Second, Max: time.Second}}, Options{})
+	b := newBed(t, cloud.Options{
+		Region: region.Options{Clock: clock}, EC2: ec2.Options{Lag: &region.Range{Min: time.Second, Max: time.Second}},
+	}, Options{})
 	tags := []types.Tag{{Key: aws.String("Name"), Value: aws.String("a")}}
-	must[*ec2.CreateTagsOutput](t)(b.ec2().CreateTags(ctx(t), &ec2.CreateTagsInput{Resources: []string{subnetA}, Tags: tags}))
+	must[*awsec2.CreateTagsOutput](t)(b.ec2().CreateTags(ctx(t), &awsec2.CreateTagsInput{Resources: []string{subnetA}, Tags: tags}))
 	count := func() int {
-		out := must[*ec2.DescribeSubnetsOutput](t)(b.ec2().DescribeSubnets(ctx(t), &ec2.DescribeSubnetsInput{Filters: filters("tag:Name=a")}))
+		out := must[*awsec2.DescribeSubnetsOutput](t)(b.ec2().DescribeSubnets(ctx(t), &awsec2.DescribeSubnetsInput{Filters: filters("tag:Name=a")}))
 		return len(out.Subnets)
 	}
 	if got := count(); got != 0 {
@@ -161,10 +165,10 @@ func TestRouteTables(t *testing.T) {
 	}{
 		"the table of a subnet":          {filters("association.subnet-id=subnet-0000000b"), "rtb-00000002 subnet-0000000b ::/0>igw-00000001"},
 		"the main table of a VPC":        {filters("vpc-id=vpc-00000002", "association.main=true"), "rtb-00000001 main 10.0.0.0/16>local 0.0.0.0/0>nat-00000001"},
-		"a VPC without tables is public": {filters("vpc-id=" + state.DefaultVPCID), "rtb-0a1b2c3d4e5f60718 main 10.0.0.0/8>local 100.64.0.0/16>local 2001:db8:1200::/56>local 0.0.0.0/0>igw-0a1b2c3d4e5f60718"},
+		"a VPC without tables is public": {filters("vpc-id=" + ec2.DefaultVPCID), "rtb-0a1b2c3d4e5f60718 main 10.0.0.0/8>local 100.64.0.0/16>local 2001:db8:1200::/56>local 0.0.0.0/0>igw-0a1b2c3d4e5f60718"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out := must[*ec2.DescribeRouteTablesOutput](t)(b.ec2().DescribeRouteTables(ctx(t), &ec2.DescribeRouteTablesInput{Filters: tc.filters}))
+			out := must[*awsec2.DescribeRouteTablesOutput](t)(b.ec2().DescribeRouteTables(ctx(t), &awsec2.DescribeRouteTablesInput{Filters: tc.filters}))
 			var got []string
 			for _, table := range out.RouteTables {
 				got = append(got, *table.RouteTableId)
@@ -181,13 +185,13 @@ func TestRouteTables(t *testing.T) {
 			}
 		})
 	}
-	_, err := b.ec2().DescribeRouteTables(ctx(t), &ec2.DescribeRouteTablesInput{RouteTableIds: []string{"rtb-00000009"}})
+	_, err := b.ec2().DescribeRouteTables(ctx(t), &awsec2.DescribeRouteTablesInput{RouteTableIds: []string{"rtb-00000009"}})
 	wantCode(t, err, "InvalidRouteTableID.NotFound")
 }
 
 func TestZonesTellTheirType(t *testing.T) {
 	b := newSubnetBed(t)
-	out := must[*ec2.DescribeAvailabilityZonesOutput](t)(b.ec2().DescribeAvailabilityZones(ctx(t), &ec2.DescribeAvailabilityZonesInput{}))
+	out := must[*awsec2.DescribeAvailabilityZonesOutput](t)(b.ec2().DescribeAvailabilityZones(ctx(t), &awsec2.DescribeAvailabilityZonesInput{}))
 	got := map[string]string{}
 	for _, z := range out.AvailabilityZones {
 		got[*z.ZoneName] = *z.ZoneType
@@ -197,6 +201,6 @@ func TestZonesTellTheirType(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("zones (-want +got):\n%s", diff)
 	}
-	_, err := b.ec2().DescribeAvailabilityZones(ctx(t), &ec2.DescribeAvailabilityZonesInput{ZoneNames: []string{"eu-west-1d"}})
+	_, err := b.ec2().DescribeAvailabilityZones(ctx(t), &awsec2.DescribeAvailabilityZonesInput{ZoneNames: []string{"eu-west-1d"}})
 	wantCode(t, err, "InvalidParameterValue")
 }

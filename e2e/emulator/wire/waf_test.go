@@ -13,7 +13,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/wafv2/types"
 	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/targetgate/targetgate/e2e/emulator/cloud"
+	"github.com/targetgate/targetgate/e2e/emulator/region"
 	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/waf"
 )
 
 func (b *bed) waf() *wafv2.Client { return wafv2.NewFromConfig(b.config) }
@@ -39,14 +42,14 @@ func (b *bed) aclOf(balancer string) (string, error) {
 
 func newWAFBed(t *testing.T, kind string) (b *bed, balancer string) {
 	t.Helper()
-	b = newBed(t, state.Options{}, Options{Limits: &Limits{}})
+	b = newBed(t, cloud.Options{}, Options{Limits: &Limits{}})
 	return b, must[state.Balancer](t)(b.machine.CreateBalancer("", state.BalancerSpec{Name: "lb", Type: kind, Subnets: []string{subnetA, subnetB}})).ARN
 }
 
 func TestWebACLOfALoadBalancer(t *testing.T) {
 	b, balancer := newWAFBed(t, state.Application)
-	first := b.machine.AddWebACL("", "first", state.ScopeRegional).ARN
-	second := b.machine.AddWebACL("", "second", state.ScopeRegional).ARN
+	first := b.cloud.WAF.Add("", "first", waf.ScopeRegional).ARN
+	second := b.cloud.WAF.Add("", "second", waf.ScopeRegional).ARN
 	want := func(acl string) {
 		t.Helper()
 		if got := must[string](t)(b.aclOf(balancer)); got != acl {
@@ -69,24 +72,24 @@ func TestWebACLOfALoadBalancer(t *testing.T) {
 func TestWAFRefusals(t *testing.T) {
 	const missing, invalid = "WAFNonexistentItemException", "WAFInvalidParameterException"
 	b, balancer := newWAFBed(t, state.Application)
-	regional := b.machine.AddWebACL("", "regional", state.ScopeRegional).ARN
+	regional := b.cloud.WAF.Add("", "regional", waf.ScopeRegional).ARN
 	wantCode(t, b.associate(regional+"x", balancer), missing)
 	wantCode(t, b.associate(regional, balancer+"x"), missing)
 	wantCode(t, b.disassociate(balancer+"x"), missing)
-	wantCode(t, b.associate(b.machine.AddWebACL("210987654321", "foreign", state.ScopeRegional).ARN, balancer), missing)
-	wantCode(t, b.associate(b.machine.AddWebACL("", "global", state.ScopeCloudFront).ARN, balancer), invalid)
-	b.machine.SetUnreachable(balancer, true)
+	wantCode(t, b.associate(b.cloud.WAF.Add("210987654321", "foreign", waf.ScopeRegional).ARN, balancer), missing)
+	wantCode(t, b.associate(b.cloud.WAF.Add("", "global", waf.ScopeCloudFront).ARN, balancer), invalid)
+	b.cloud.WAF.SetUnreachable(balancer, true)
 	wantCode(t, b.associate(regional, balancer), "WAFUnavailableEntityException")
-	b.machine.SetUnreachable(balancer, false)
+	b.cloud.WAF.SetUnreachable(balancer, false)
 	wantCode(t, b.associate(regional, balancer), "")
 	other, network := newWAFBed(t, state.Network)
-	wantCode(t, other.associate(other.machine.AddWebACL("", "a", state.ScopeRegional).ARN, network), invalid)
+	wantCode(t, other.associate(other.cloud.WAF.Add("", "a", waf.ScopeRegional).ARN, network), invalid)
 }
 
 func TestWAFDoesNotFindALoadBalancerThatIsBeingMade(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	b := newBed(t, state.Options{Clock: clock}, Options{Limits: &Limits{}})
-	acl := b.machine.AddWebACL("", "first", state.ScopeRegional).ARN
+	b := newBed(t, cloud.Options{Region: region.Options{Clock: clock}}, Options{Limits: &Limits{}})
+	acl := b.cloud.WAF.Add("", "first", waf.ScopeRegional).ARN
 	made := must[*elb.CreateLoadBalancerOutput](t)(b.elb.CreateLoadBalancer(ctx(t), &elb.CreateLoadBalancerInput{
 		Name: aws.String("made"), Subnets: []string{subnetA, subnetB},
 	}))
@@ -98,9 +101,9 @@ func TestWAFDoesNotFindALoadBalancerThatIsBeingMade(t *testing.T) {
 
 func TestWebACLsAreRead(t *testing.T) {
 	b, _ := newWAFBed(t, state.Application)
-	first := b.machine.AddWebACL("", "first", state.ScopeRegional)
-	b.machine.AddWebACL("", "second", state.ScopeRegional)
-	b.machine.AddWebACL("", "global", state.ScopeCloudFront)
+	first := b.cloud.WAF.Add("", "first", waf.ScopeRegional)
+	b.cloud.WAF.Add("", "second", waf.ScopeRegional)
+	b.cloud.WAF.Add("", "global", waf.ScopeCloudFront)
 	page := func(marker *string) *wafv2.ListWebACLsOutput {
 		return must[*wafv2.ListWebACLsOutput](t)(b.waf().ListWebACLs(ctx(t), &wafv2.ListWebACLsInput{Scope: types.ScopeRegional, Limit: aws.Int32(1), NextMarker: marker}))
 	}
@@ -124,7 +127,7 @@ func TestWebACLsAreRead(t *testing.T) {
 func TestPolicyForWebACLs(t *testing.T) {
 	const denied = "AccessDeniedException"
 	b, balancer := newWAFBed(t, state.Application)
-	acl := b.machine.AddWebACL("", "first", state.ScopeRegional).ARN
+	acl := b.cloud.WAF.Add("", "first", waf.ScopeRegional).ARN
 	for name, tc := range map[string]struct {
 		statements []string
 		want       string

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/wafregional"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/waf"
 )
 
 func (b *bed) classic() *wafregional.Client { return wafregional.NewFromConfig(b.config) }
@@ -36,7 +37,7 @@ func (b *bed) classicOf(balancer string) (string, error) {
 
 func TestClassicWebACLOfALoadBalancer(t *testing.T) {
 	b, balancer := newWAFBed(t, state.Application)
-	first, second := b.machine.AddClassicWebACL("", "first").ID, b.machine.AddClassicWebACL("", "second").ID
+	first, second := b.cloud.WAF.AddClassic("", "first").ID, b.cloud.WAF.AddClassic("", "second").ID
 	want := func(acl string) {
 		t.Helper()
 		if got := must[string](t)(b.classicOf(balancer)); got != acl {
@@ -54,7 +55,7 @@ func TestClassicWebACLOfALoadBalancer(t *testing.T) {
 	wantCode(t, b.disassociateClassic(balancer), "")
 	want("")
 	wantCode(t, b.associateClassic(second, balancer), "")
-	wantCode(t, b.associate(b.machine.AddWebACL("", "newer", state.ScopeRegional).ARN, balancer), "")
+	wantCode(t, b.associate(b.cloud.WAF.Add("", "newer", waf.ScopeRegional).ARN, balancer), "")
 	want("") // the Web ACL of WAFv2 has taken over
 	wantCode(t, b.machine.DeleteBalancer(balancer), "")
 	_, err := b.classicOf(balancer)
@@ -63,12 +64,12 @@ func TestClassicWebACLOfALoadBalancer(t *testing.T) {
 
 func TestClassicWebACLIsFoundByItsID(t *testing.T) {
 	b, _ := newWAFBed(t, state.Application)
-	id := b.machine.AddClassicWebACL("", "first").ID
+	id := b.cloud.WAF.AddClassic("", "first").ID
 	out := must[*wafregional.GetWebACLOutput](t)(b.classic().GetWebACL(ctx(t), &wafregional.GetWebACLInput{WebACLId: &id}))
 	if *out.WebACL.WebACLId != id || *out.WebACL.Name != "first" {
 		t.Errorf("Web ACL %+v", out.WebACL)
 	}
-	foreign := b.machine.AddClassicWebACL("210987654321", "foreign").ID
+	foreign := b.cloud.WAF.AddClassic("210987654321", "foreign").ID
 	_, err := b.classic().GetWebACL(ctx(t), &wafregional.GetWebACLInput{WebACLId: &foreign})
 	wantCode(t, err, "WAFNonexistentItemException")
 }
@@ -76,23 +77,23 @@ func TestClassicWebACLIsFoundByItsID(t *testing.T) {
 func TestWAFClassicRefusals(t *testing.T) {
 	const missing = "WAFNonexistentItemException"
 	b, balancer := newWAFBed(t, state.Application)
-	acl := b.machine.AddClassicWebACL("", "first").ID
+	acl := b.cloud.WAF.AddClassic("", "first").ID
 	wantCode(t, b.associateClassic(acl+"x", balancer), missing)
 	wantCode(t, b.associateClassic(acl, balancer+"x"), missing)
 	wantCode(t, b.disassociateClassic(balancer+"x"), missing)
-	wantCode(t, b.associateClassic(b.machine.AddClassicWebACL("210987654321", "foreign").ID, balancer), missing)
+	wantCode(t, b.associateClassic(b.cloud.WAF.AddClassic("210987654321", "foreign").ID, balancer), missing)
 	made := must[*elb.CreateLoadBalancerOutput](t)(b.elb.CreateLoadBalancer(ctx(t), &elb.CreateLoadBalancerInput{
 		Name: aws.String("made"), Subnets: []string{subnetA, subnetB},
 	}))
 	wantCode(t, b.associateClassic(acl, *made.LoadBalancers[0].LoadBalancerArn), "WAFUnavailableEntityException")
 	other, network := newWAFBed(t, state.Network)
-	wantCode(t, other.associateClassic(other.machine.AddClassicWebACL("", "a").ID, network), "WAFInvalidParameterException")
+	wantCode(t, other.associateClassic(other.cloud.WAF.AddClassic("", "a").ID, network), "WAFInvalidParameterException")
 }
 
 func TestPolicyForClassicWebACLs(t *testing.T) {
 	const denied = "AccessDeniedException"
 	b, balancer := newWAFBed(t, state.Application)
-	acl := b.machine.AddClassicWebACL("", "first").ID
+	acl := b.cloud.WAF.AddClassic("", "first").ID
 	set := allows("elasticloadbalancing:SetWebAcl", "*", "")
 	for name, tc := range map[string]struct {
 		statements []string

@@ -1,0 +1,69 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package elbapi
+
+import (
+	"strings"
+
+	"github.com/targetgate/targetgate/e2e/emulator/state"
+	"github.com/targetgate/targetgate/e2e/emulator/wire/call"
+)
+
+// resources are those that the call names. Describe operations know no resources, and what is created has no id yet.
+func resources(q *call.Request) []string {
+	if strings.HasPrefix(q.Operation, "Describe") {
+		return []string{"*"}
+	}
+	switch q.Operation {
+	case "CreateTargetGroup", "CreateLoadBalancer":
+		return []string{created(q)}
+	}
+	named := q.Texts("ResourceArns.member")
+	for _, entry := range q.List("RulePriorities.member") {
+		named = append(named, entry.Text("RuleArn"))
+	}
+	for _, parameter := range []string{"TargetGroupArn", "LoadBalancerArn", "ListenerArn", "RuleArn"} {
+		if arn := q.Text(parameter); arn != "" {
+			named = append(named, arn)
+		}
+	}
+	return named
+}
+
+// created is what a call creates, with a star for the id that it has not got yet.
+func created(q *call.Request) string {
+	prefix := "arn:aws:elasticloadbalancing:" + q.Cloud.Region.Name() + ":" + q.Caller.Account + ":"
+	switch q.Operation {
+	case "CreateTargetGroup":
+		return prefix + "targetgroup/" + q.Text("Name") + "/*"
+	case "CreateLoadBalancer":
+		kind := "app"
+		if q.Text("Type") == state.Network {
+			kind = "net"
+		}
+		return prefix + "loadbalancer/" + kind + "/" + q.Text("Name") + "/*"
+	case "CreateListener":
+		return strings.Replace(q.Text("LoadBalancerArn"), ":loadbalancer/", ":listener/", 1) + "/*"
+	case "CreateRule":
+		return strings.Replace(q.Text("ListenerArn"), ":listener/", ":listener-rule/", 1) + "/*"
+	}
+	return ""
+}
+
+// further has a call that creates with tags need AddTags, too, on what it creates. Conditions may ask which call it is. A login at a
+// user pool needs the right to look at its client.
+func further(q *call.Request) error {
+	for _, pool := range userPools(q) {
+		if err := q.Permit("cognito-idp:DescribeUserPoolClient", pool, q.Keys(pool)); err != nil {
+			return err
+		}
+	}
+	resource := created(q)
+	if resource == "" || len(q.List("Tags.member")) == 0 {
+		return nil
+	}
+	keys := q.Keys(resource)
+	keys["elasticloadbalancing:CreateAction"] = q.Operation
+	return q.Permit("elasticloadbalancing:AddTags", resource, keys)
+}
