@@ -1,12 +1,12 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package balancers makes load balancers of Ingresses, as aws-load-balancer-controller does. An Ingress goes through the first five of its
-// folders in this order:
+// Package balancers makes load balancers of Ingresses, as aws-load-balancer-controller does. A pass first finds the group of an Ingress
+// (package ingress), then goes through five folders in this order:
 //
 //	account  the stack that is seen, in one view of the account for all groups
 //	lookup   what else must be known of the AWS account
-//	ingress  what Ingresses say: their group, which is found first, their annotations, the stack that they want
+//	ingress  what Ingresses say: their group, their annotations, the stack that they want
 //	plan     by which steps the one becomes the other, and what each waits for
 //	apply    does the steps
 //
@@ -26,7 +26,8 @@
 //
 //	reconciler.go    the Reconciler, what it needs of the folders, and the order of a pass
 //	load.go          reads the Ingresses of the group and what is seen, and has the wanted stack built; notes when certificates expire
-//	finalizers.go    a finalizer, added before anything is made for a member, removed when nothing made for the member serves any more
+//	finalizers.go    a finalizer, added before anything is made for a member, removed when nothing made for the member serves any more; its
+//	                 name is in ingress/membership
 //	refusals.go      tells members what has failed; holds those to which AWS has refused something, so that the others go on
 //	certificates.go  has package issue request the certificates that members ask for, and delete those that no listener has
 //	status.go        the load balancer's name, in the status of each member
@@ -38,11 +39,11 @@
 //	proposal.go      what a pass would do, for those who only ask
 //	watches.go       which groups a change in the cluster concerns
 //	indexes.go       the fields by which Ingresses are found in the cache
-//	setup.go         the controller itself: what it watches, and its work queue
+//	setup.go         the controller itself: what it watches, its work queue, how many groups are worked on at once
 //	metrics.go       metrics of groups: failures, held members, quotas, expiry of certificates
 //
 // Locks: memories.mu guards which groups are remembered. It is taken alone. What is remembered of a group only its passes touch, which come
-// one after the other. Those of the queue are in its doc.go.
+// one after the other. The locks of the queue are in its doc.go.
 //
 // A member that moves from one group to another is held in the old one until the new one serves it. A load balancer that replaces another
 // gets into the status when all is there, and the other one goes when clients have had the time to follow.

@@ -50,7 +50,7 @@
 //
 // # Imports
 //
-// Each folder imports only folders of the lines above its own, and aws and readiness, which import none of them:
+// Each folder imports only folders of the lines above its own. All may import aws and readiness, which import none of them:
 //
 //	v1beta1, consent, retry, writes
 //	endpoints, ownership, scope, events
@@ -60,7 +60,7 @@
 //	report, guards
 //	claims, status
 //	beside
-//	targets itself; explain, which it does not import
+//	targets itself; beside it explain: neither imports the other
 //
 // # Four trips of a pod
 //
@@ -77,9 +77,9 @@
 //
 // # Locks
 //
-// memories.mu guards which bindings are remembered. Below it, in this order: Group.mu of targetgroup, then Subnets there. The others, of
-// claims, statuses, gates, orphans, guards, gauges, indexes and queues, are taken alone. No lock is held across a call to AWS or to the
-// API server. What only the passes of a binding touch, which come one after the other, has none (memory).
+// memories.mu guards which bindings are remembered. Under it Group.mu of targetgroup is taken, and under that the lock of Subnets. The
+// others, of claims, statuses, gates, orphans, guards, gauges, indexes and queues, are taken alone. No lock is held across a call to AWS or
+// to the API server. What only the passes of a binding touch, which come one after the other, has none (memory).
 //
 // # Words
 //

@@ -9,5 +9,5 @@
 //
 // Codes of one service are with its calls: those of target groups and registrations in aws/elbv2/errors.go, those of security groups and
 // their rules in aws/ec2/errors.go, those of certificates in aws/acm/client.go. What an error means for the steps of a plan is in
-// balancers/apply/errors.go. A code that only one place looks at is named there.
+// balancers/apply/errors.go. A code that matters in one place only has its name in that place.
 package awserr

@@ -17,8 +17,8 @@
 // together. Each bucket serves deregistrations and registrations by deadline; no call of another class makes a deregistration late. Next
 // come lookups for users, with a fifth of the bucket at most; the health of pods that wait; everything else of a pod's life; what makes
 // load balancers; and last what no request depends on, such as changes of tags. Within a class the tenants, which are the namespaces of
-// bindings, take turns. A bucket never sends more than AWS's own of the same size lets in. When AWS throttles all the same, because others
-// use the account too, it slows down for a while.
+// bindings, take turns. AWS has token buckets, too: one of ours never sends more than one of AWS's of the same
+// size lets in. When AWS throttles all the same, because others use the account too, ours slows down for a while.
 //
 // Each bucket has a lock of its own, which is held for no call.
 //

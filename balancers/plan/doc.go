@@ -4,8 +4,8 @@
 // Package plan says by which steps the stack that is seen becomes the stack that is wanted. It is pure: no client, no clock. Two promises
 // are made of its steps, whichever of them is the last to be done: nothing that serves is taken away before what replaces it serves, and a
 // request that the same Service answers before and after all of them is answered by it in between. Tests keep them over thousands of
-// histories (property_test.go, pass_test.go). When the wish changes again while a rule waits for its targets, the second may be broken: a
-// new rule that is to come behind that one takes requests which both match.
+// histories (property_test.go, pass_test.go). When the wish changes again while a rule waits for its targets, the second promise may
+// be broken: a new rule behind the one that waits takes the requests that both match.
 //
 // What is wanted is first laid beside what is seen, without a step:
 //

@@ -3,7 +3,7 @@
 
 // Package queue is the work queue of the Ingress controller. Tenants, which are namespaces, take turns: however many groups of one of them
 // wait for a pass, one of another waits for one pass of each tenant, and for the other groups of its own. What was there when the process
-// began comes last, but in one of four passes.
+// began comes last; but every fourth pass is over such a group.
 //
 //	queue.go    the Queue: what controller-runtime adds to and gets from, on top of client-go's work queue
 //	ready.go    in which order requests are worked on that are ready

@@ -1,8 +1,8 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package secrets reads each Secret that an Ingress names by itself, because users grant access to single Secrets: a Role with
-// resourceNames and the verbs get, list and watch.
+// Package secrets reads the Secrets that Ingresses name, one at a time, because users grant access to single Secrets: a Role with
+// resourceNames and the verbs get, list and watch. Changes are watched; nothing is read at intervals.
 //
 //	watcher.go  Watcher, for the controller: watches each Secret, and tells the groups that need it of changes
 //	reader.go   Reader, for previews: reads each Secret once

@@ -9,16 +9,16 @@
 //
 //	main.go             the table of contents: options, AWS, manager, consent, webhook, targets, load balancers, start
 //	options.go          flags and environment; parsing and validation of all
-//	ignored_flags.go    the incumbent's flags that are accepted and ignored
+//	ignored_flags.go    the flags of aws-load-balancer-controller (the incumbent) that are accepted and ignored
 //	aws_options.go      flags of AWS calls
 //	aws.go              access to AWS: Region, credentials, clients, the cluster's VPC
 //	manager.go          logging; the manager with caches, leader election and probes
 //	certs.go            flags of the webhooks' certificate, its source, and the webhook server
 //	consent.go          flags of consent; rereads the role allowlist
 //	networking.go       flags and set-up of the inbound rules of spec.networking
-//	provision.go        flags and set-up of load balancers of Ingresses
+//	provision.go        flags and set-up of load balancers of Ingresses: classes, features, workers
 //	provision_calls.go  the AWS clients for load balancers, and the issuer of certificates
 //	shutdown.go         the delay of the shutdown, in which no review is lost
-//	plan.go             the command plan: what would be changed for Ingresses
+//	plan.go             the command plan: what would be changed for Ingresses, for example when targetgate replaces the incumbent
 //	plan_options.go     its flags and arguments
 package main

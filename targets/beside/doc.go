@@ -8,7 +8,7 @@
 // written for it, neither to AWS nor to the API server, and nothing is remembered. An event is all it may get; gates of its pods are opened
 // where users ask for that. A pass first asks whose the binding is (taker.go):
 //
-//	take         its namespace has the label, and every API server must know (fences.go): our finalizer is put in the place of the
+//	take         its namespace has the label, and every API server must know that (fences.go): our finalizer takes the place of the
 //	             incumbent's, which a policy keeps away from then on
 //	look         the incumbent works on it all the same (rival.go): nothing is sent until it stops
 //	give back    the label is gone: the reverse write, when no call is under way; nothing is remembered once it had its effect

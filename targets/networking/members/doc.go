@@ -8,7 +8,7 @@
 //	interfaces.go  members              -> network interfaces, by batched reads
 //	choice.go      a network interface  -> the one security group that gets the rules; values only
 //	locator.go     all of it, and remembers what was found and what was not
-//	ec2.go         which reads of EC2 are made, and which of their errors the next attempt may be without
+//	ec2.go         which reads of EC2 are made, and which of their errors may be gone at the next attempt
 //
 // Locator.mu guards what is remembered and is taken alone, never across a call.
 package members

@@ -22,12 +22,12 @@ type EC2 interface {
 	SecurityGroups(ctx context.Context, class budget.Class, ids []string) ([]ec2.SecurityGroup, error)
 }
 
-// passing is an error that the next attempt may be without.
+// passing is an error that may be gone at the next attempt.
 type passing struct{ error }
 
 func (p passing) Unwrap() error { return p.error }
 
-// Passing marks an error that the next attempt may be without: EC2 throttles or does not answer, or something is not written.
+// Passing marks an error that may be gone at the next attempt: EC2 throttles or does not answer, or something is not written.
 func Passing(err error) error { return passing{err} }
 
 // IsPassing reports whether the error was marked by Passing.
