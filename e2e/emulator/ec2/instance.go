@@ -28,7 +28,7 @@ type DescribedInstance struct {
 	Interfaces []Interface // by device index
 }
 
-// SetInstance has an instance be there, or have another state. Instances must be known before they are registered as targets.
+// SetInstance makes an instance known, or gives it another state. Instances must be known before they are registered as targets.
 func (n *Network) SetInstance(id string, instance Instance) {
 	n.enter()
 	n.instances[id] = instance

@@ -61,7 +61,7 @@ func New(in *region.Region, opts Options) *Network {
 	}
 }
 
-// OnInstances has changed be called after each change of an instance. It is for one caller, before all other calls.
+// OnInstances registers changed, which is called after each change of an instance. It is for one caller, before all other calls.
 func (n *Network) OnInstances(changed func()) { n.changed = changed }
 
 // enter locks the network and tells the time; leave unlocks it.

@@ -11,7 +11,7 @@ type use struct {
 	until     time.Time
 }
 
-// Use has a load balancer have security groups, which cannot be deleted until it has released them.
+// Use notes that a load balancer has security groups: they cannot be deleted until it has released them.
 func (n *Network) Use(groups []string) {
 	n.enter()
 	defer n.leave()

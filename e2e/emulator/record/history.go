@@ -22,12 +22,12 @@ type version[T any] struct {
 	gone  bool
 }
 
-// Put has a resource be value from now on.
+// Put makes value the version of a resource from now on.
 func (h Histories[T]) Put(id string, value T, now, oldest time.Time) {
 	h.add(id, version[T]{since: now, value: value}, oldest)
 }
 
-// End has a resource be gone from now on.
+// End notes that a resource is gone from now on.
 func (h Histories[T]) End(id string, now, oldest time.Time) {
 	h.add(id, version[T]{since: now, gone: true}, oldest)
 }

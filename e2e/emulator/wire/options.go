@@ -59,14 +59,14 @@ func DefaultLimits() Limits {
 	}
 }
 
-// of is the limit of a kind.
-func (l Limits) of(kind call.Limit) Limit {
+// byKind are the limits as services name them.
+func (l Limits) byKind() map[call.Limit]Limit {
 	return map[call.Limit]Limit{
 		call.Describe: l.Describe, call.Register: l.Register, call.Modify: l.Modify, call.Other: l.Other,
 		call.EC2Describe: l.EC2Describe, call.EC2Unfiltered: l.EC2Unfiltered, call.EC2Change: l.EC2Change,
 		call.ACM: l.ACM, call.WAFAssociate: l.WAFAssociate, call.WAFLookup: l.WAFLookup, call.WAFRead: l.WAFRead,
 		call.Route53: l.Route53,
-	}[kind]
+	}
 }
 
 // Role is a role that AssumeRole may be called for.

@@ -53,8 +53,6 @@ var route53Service = call.Service{
 	},
 }
 
-const largestBody = 1 << 20
-
 // rawAnswer is one that is written as it is.
 type rawAnswer struct {
 	status int
@@ -64,7 +62,7 @@ type rawAnswer struct {
 // parseRoute53 finds the operation by method and path.
 func parseRoute53(q *call.Request, r *http.Request) (call.Action, error) {
 	q.Service = &route53Service
-	body, err := io.ReadAll(io.LimitReader(r.Body, largestBody))
+	body, err := io.ReadAll(io.LimitReader(r.Body, call.LargestBody))
 	if err != nil {
 		return nil, refusal.New("InvalidInput", "The request could not be read: %v", err)
 	}

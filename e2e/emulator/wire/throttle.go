@@ -13,7 +13,7 @@ import (
 // throttle holds the buckets of all accounts.
 type throttle struct {
 	mu      sync.Mutex
-	limits  Limits
+	limits  map[call.Limit]Limit
 	buckets map[string]*bucket
 }
 
@@ -41,7 +41,7 @@ func (t *throttle) admit(account string, q *call.Request, now time.Time) bool {
 	name, kind := q.Service.Bucket(q)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	limit := t.limits.of(kind)
+	limit := t.limits[kind]
 	if limit == (Limit{}) {
 		return true
 	}
@@ -58,6 +58,6 @@ func (t *throttle) admit(account string, q *call.Request, now time.Time) bool {
 func (t *throttle) set(l Limits) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.limits = l
+	t.limits = l.byKind()
 	t.buckets = map[string]*bucket{}
 }

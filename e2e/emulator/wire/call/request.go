@@ -14,6 +14,9 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/tag"
 )
 
+// LargestBody is how many bytes of a call are read at most.
+const LargestBody = 1 << 20
+
 // Principal is who makes a call.
 type Principal struct {
 	Name    string // for the log: access key or role

@@ -71,8 +71,13 @@ func Only(act Action, parameters ...string) Action {
 	}
 }
 
-// Denied is the refusal of what a caller may not do, in the words of most services.
+// Denied is the refusal of what a caller may not do, by the code of most services.
 func Denied(q *Request, action, resource string, explicit bool) error {
+	return refusal.New("AccessDenied", "%s", NotAuthorized(q, action, resource, explicit))
+}
+
+// NotAuthorized says what a caller may not do, and why.
+func NotAuthorized(q *Request, action, resource string, explicit bool) string {
 	on := ""
 	if resource != "*" {
 		on = " on resource: " + resource
@@ -81,5 +86,5 @@ func Denied(q *Request, action, resource string, explicit bool) error {
 	if explicit {
 		why = " with an explicit deny in an identity-based policy"
 	}
-	return refusal.New("AccessDenied", "User: %s is not authorized to perform: %s%s%s", q.Caller.ARN, action, on, why)
+	return "User: " + q.Caller.ARN + " is not authorized to perform: " + action + on + why
 }

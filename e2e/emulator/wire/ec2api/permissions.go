@@ -29,7 +29,7 @@ func tagging(q *call.Request) error {
 }
 
 func arnOf(q *call.Request, kind, id string) string {
-	return "arn:aws:ec2:" + q.Cloud.Region.Name() + ":" + q.Caller.Account + ":" + kind + "/" + id
+	return q.Cloud.Region.ARN("ec2", q.Caller.Account, kind+"/"+id)
 }
 
 // resources are those that a call changes. What is created has no id yet; a security group is created in a VPC, too.
@@ -86,9 +86,8 @@ func tagsOf(q *call.Request) (map[string]string, error) {
 
 // unauthorized has a part that is different for each call.
 func unauthorized(q *call.Request, action, resource string, explicit bool) error {
-	denied := call.Denied(q, action, resource, explicit)
-	_, why, _ := strings.Cut(denied.Error(), ": ")
 	encoded := base64.RawURLEncoding.EncodeToString(slices.Repeat([]byte(q.ID), 12))
 	return refusal.New("UnauthorizedOperation",
-		"You are not authorized to perform this operation. %s. Encoded authorization failure message: %s", why, encoded)
+		"You are not authorized to perform this operation. %s. Encoded authorization failure message: %s",
+		call.NotAuthorized(q, action, resource, explicit), encoded)
 }

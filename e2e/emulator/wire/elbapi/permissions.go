@@ -33,16 +33,18 @@ func resources(q *call.Request) []string {
 
 // created is what a call creates, with a star for the id that it has not got yet.
 func created(q *call.Request) string {
-	prefix := "arn:aws:elasticloadbalancing:" + q.Cloud.Region.Name() + ":" + q.Caller.Account + ":"
+	arn := func(resource string) string {
+		return q.Cloud.Region.ARN("elasticloadbalancing", q.Caller.Account, resource)
+	}
 	switch q.Operation {
 	case "CreateTargetGroup":
-		return prefix + "targetgroup/" + q.Text("Name") + "/*"
+		return arn("targetgroup/" + q.Text("Name") + "/*")
 	case "CreateLoadBalancer":
 		kind := "app"
 		if q.Text("Type") == state.Network {
 			kind = "net"
 		}
-		return prefix + "loadbalancer/" + kind + "/" + q.Text("Name") + "/*"
+		return arn("loadbalancer/" + kind + "/" + q.Text("Name") + "/*")
 	case "CreateListener":
 		return strings.Replace(q.Text("LoadBalancerArn"), ":loadbalancer/", ":listener/", 1) + "/*"
 	case "CreateRule":

@@ -14,10 +14,7 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/wire/call"
 )
 
-const (
-	jsonContentType = "application/x-amz-json-1.1"
-	largestBody     = 1 << 20
-)
+const jsonContentType = "application/x-amz-json-1.1"
 
 // services are those that speak the JSON protocol, by the first part of X-Amz-Target.
 var services = map[string]*call.Service{
@@ -40,7 +37,7 @@ func Parse(q *call.Request, r *http.Request, target string) (call.Action, error)
 	if !ok || q.Service.Version != name {
 		return nil, refusal.New("UnknownOperationException", "Could not find operation %s", target)
 	}
-	decoder := json.NewDecoder(io.LimitReader(r.Body, largestBody))
+	decoder := json.NewDecoder(io.LimitReader(r.Body, call.LargestBody))
 	decoder.UseNumber()
 	var body map[string]any
 	if err := decoder.Decode(&body); err != nil {

@@ -34,7 +34,7 @@ func wafClassicResources(q *call.Request) []string {
 		named = append(named, arn)
 	}
 	if id := q.Text("WebACLId"); id != "" {
-		named = append(named, "arn:aws:waf-regional:"+q.Cloud.Region.Name()+":"+q.Caller.Account+":webacl/"+id)
+		named = append(named, q.Cloud.Region.ARN("waf-regional", q.Caller.Account, "webacl/"+id))
 	}
 	return named
 }
