@@ -82,10 +82,10 @@ func (p claims) isTakenAway(member *networkingv1.Ingress) bool {
 
 // awaitsHealth reports whether something new does not serve yet.
 func (p claims) awaitsHealth() bool {
-	return slices.ContainsFunc(p.result.Waits, func(w steps.Wait) bool { return w.Settled == (stack.Ref{}) && !isOfFront(w) })
+	return slices.ContainsFunc(p.result.Waits, func(w steps.Wait) bool { return w.Settled == (stack.Ref{}) && !delaysNobody(w) })
 }
 
-// awaitsEnd reports whether a load balancer goes once that in front of it is gone, unless that one is protected.
+// awaitsEnd reports whether a load balancer, and what it needs, goes later, and not because it is protected.
 func (p claims) awaitsEnd() bool {
 	return slices.ContainsFunc(p.result.Waits, func(w steps.Wait) bool { return w.Gone != (stack.Ref{}) }) &&
 		len(p.members.Active) == 0 && !slices.ContainsFunc(p.result.Failures, isProtected)

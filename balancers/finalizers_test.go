@@ -4,7 +4,9 @@
 package balancers
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -86,5 +90,47 @@ func TestAFinalizerWaitsForWhatStandsInFront(t *testing.T) {
 				t.Errorf("the Ingress is gone: %v, %v", gone, err)
 			}
 		})
+	}
+}
+
+// It has been replaced, and is protected: what it needs stays.
+func TestNobodyWaitsForTheEndOfALoadBalancer(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge), served(ingressOf("b", edge), "elsewhere", edge))
+	b.see(edge, balancer("old", true, 80))
+	b.seeGroup(edge, "shop/a-web:80")
+	b.delete("a")
+	b.apply = func(apply.Pass) apply.Result {
+		out := refusedWith(steps.DeleteLoadBalancer{}, "OperationNotPermitted")
+		out.Waits = []steps.Wait{{Gone: stack.Ref{ID: "arn-former", Part: stack.LoadBalancerPart}}}
+		return out
+	}
+	_, _ = b.pass(edge) // it is an error that it is protected
+	err := b.Client.Get(t.Context(), types.NamespacedName{Namespace: "shop", Name: "a"}, &networkingv1.Ingress{})
+	if !apierrors.IsNotFound(err) || !slices.Contains(b.writes, "status b") {
+		t.Errorf("the Ingress that is deleted: %v; writes %q, want the status of the other one", err, b.writes)
+	}
+}
+
+// needed are how many Secrets groups need.
+type needed map[membership.Group]int
+
+func (n needed) Of(_ context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]input.Secret {
+	n[group] = len(keys)
+	return nil
+}
+
+// Nobody would stop to watch them.
+func TestAGroupThatEndsNeedsNoSecret(t *testing.T) {
+	member := served(ingressOf("a", edge), "", edge)
+	member.Annotations["alb.ingress.kubernetes.io/auth-type"] = "oidc"
+	member.Annotations["alb.ingress.kubernetes.io/auth-idp-oidc"] = `{"issuer":"https://idp","authorizationEndpoint":"https://idp/a",` +
+		`"tokenEndpoint":"https://idp/t","userInfoEndpoint":"https://idp/u","secretName":"login"}`
+	b, secrets := newBed(t, webService(), member), needed{}
+	b.Secrets = secrets
+	b.mustPass(edge)
+	before := secrets[edge]
+	b.delete("a")
+	if b.mustPass(edge); before != 1 || secrets[edge] != 0 {
+		t.Errorf("the group needs %d Secrets before its end, %d after it", before, secrets[edge])
 	}
 }

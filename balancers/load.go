@@ -193,6 +193,9 @@ func (p *pass) build(ctx context.Context) error {
 	p.wanted.ID = p.id
 	if len(p.members.Active) == 0 {
 		p.built = true
+		if p.Secrets != nil {
+			p.Secrets.Of(ctx, p.group, nil)
+		}
 		return nil
 	}
 	in := input.Input{

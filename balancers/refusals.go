@@ -4,8 +4,10 @@
 package balancers
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -14,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -44,7 +47,7 @@ func (p *pass) tellFailures() (errs error) {
 		note := fmt.Sprintf("%s: %s", failure.Step, awserr.Message(failure.Err))
 		if member := p.member(ownerOf(failure, p.wanted, p.seen)); member != nil {
 			teller{p}.warn(member, reasonDeploy, deployFailed, note)
-			if isHoldable(failure.Err) {
+			if isHoldable(failure, p.seen) {
 				p.memory.refuse(member, note, p.Clock.Now())
 				p.soon(heldSoon)
 				continue
@@ -57,9 +60,34 @@ func (p *pass) tellFailures() (errs error) {
 	return errs
 }
 
-// isHoldable reports whether AWS has refused what was asked for, and not for a reason that concerns everybody.
-func isHoldable(err error) bool {
-	return awserr.IsDefinite(err) && !awserr.IsPermission(err) && !apply.IsStale(err)
+// isHoldable reports whether what was asked for is refused, and not for a reason that concerns everybody.
+func isHoldable(failure apply.Failure, seen stack.Stack) bool {
+	return apply.IsRefusal(failure.Err) ||
+		awserr.HasCode(failure.Err, "TargetGroupNotFound") && slices.ContainsFunc(sentTo(failure.Step.Change), func(ref stack.Ref) bool {
+			isOurs := func(g stack.TargetGroup) bool { return g.ARN == ref.ID }
+			return ref.ID != "" && !slices.ContainsFunc(seen.TargetGroups, isOurs)
+		})
+}
+
+// sentTo are the target groups that a change names in an action.
+func sentTo(change steps.Change) (groups []stack.Ref) {
+	var action stack.Action
+	switch c := change.(type) {
+	case steps.CreateListener:
+		action = c.Listener.Default
+	case steps.ModifyListener:
+		action = c.To.Default
+	case steps.CreateRule:
+		action = c.Rule.Action
+	case steps.ModifyRule:
+		action = c.To.Action
+	}
+	if action.Forward != nil {
+		for _, weighted := range action.Forward.Groups {
+			groups = append(groups, weighted.Group)
+		}
+	}
+	return groups
 }
 
 func (p *pass) member(name string) *networkingv1.Ingress {
@@ -74,6 +102,14 @@ func (p *pass) member(name string) *networkingv1.Ingress {
 // ownerOf is the name of the member that wants what has failed, "" when it is not that of one alone.
 func ownerOf(failure apply.Failure, wanted, seen stack.Stack) string {
 	switch c := failure.Step.Change.(type) {
+	case steps.Authorize:
+		return ownerOfInbound(c.Rules, failure.Err, wanted)
+	case steps.CreateLoadBalancer:
+		if awserr.HasCode(failure.Err, "InvalidSecurityGroup") {
+			return ownerOfSecurityGroups(c.LoadBalancer.Part(), wanted)
+		}
+	case steps.SetSecurityGroups:
+		return ownerOfSecurityGroups(c.LoadBalancer.Part, wanted)
 	case steps.CreateListener:
 		return ownerOfListener(c.Listener.Port, failure.Err, wanted)
 	case steps.ModifyListener:
@@ -98,6 +134,33 @@ func ownerOf(failure apply.Failure, wanted, seen stack.Stack) string {
 	return ""
 }
 
+// ownerOfSecurityGroups is the name of the member that names those of the load balancer, or of what stands in front of it.
+func ownerOfSecurityGroups(part string, wanted stack.Stack) string {
+	if part == stack.FrontPart {
+		return cmp.Or(wanted.Voters[annotation.FrontSecurityGroups.Name], wanted.Voters[annotation.SecurityGroups.Name])
+	}
+	return wanted.Voters[annotation.SecurityGroups.Name]
+}
+
+// ownerOfInbound is the name of the member that wants the source which AWS names, else of the only one that wants any of these.
+func ownerOfInbound(rules []stack.Inbound, err error, wanted stack.Stack) (owner string) {
+	for i, rule := range rules {
+		setting := annotation.InboundCIDRs.Name
+		if strings.HasPrefix(rule.Source, "pl-") {
+			setting = annotation.PrefixLists.Name
+		}
+		voter := wanted.Voters[reading.OfPort(setting, rule.From)]
+		switch {
+		case strings.Contains(err.Error(), "'"+rule.Source+"'"):
+			return voter
+		case i > 0 && voter != owner:
+			return ""
+		}
+		owner = voter
+	}
+	return owner
+}
+
 // ownerOfCertificate is the name of the first member that wants the certificate.
 func ownerOfCertificate(certificate string, wanted stack.Stack) string {
 	for _, listener := range wantedListeners(wanted) {
@@ -108,22 +171,33 @@ func ownerOfCertificate(certificate string, wanted stack.Stack) string {
 	return ""
 }
 
-// ownerOfListener is the name of the member that wants the default certificate if that is what AWS refuses, else of the only one that has
-// rules there.
+// ownerOfListener is the name of the member that wants what AWS names, else of the only one that has rules there.
 func ownerOfListener(port int32, err error, wanted stack.Stack) (owner string) {
-	for _, listener := range wantedListeners(wanted) {
-		if listener.Port != port {
-			continue
+	i := slices.IndexFunc(wantedListeners(wanted), func(l stack.Listener) bool { return l.Port == port })
+	if i < 0 {
+		return ""
+	}
+	listener := wantedListeners(wanted)[i]
+	switch {
+	case awserr.HasCode(err, "CertificateNotFound", "UnsupportedCertificate") && len(listener.Certificates) > 0:
+		return listener.Owners[listener.Certificates[0]]
+	case awserr.HasCode(err, "SSLPolicyNotFound"):
+		owner = wanted.Voters[reading.OfPort(annotation.SSLPolicy.Name, port)]
+	case awserr.HasCode(err, "TrustStoreNotFound", "TrustStoreNotReady"):
+		owner = wanted.Voters[reading.OfPort(annotation.MutualAuthentication.Name, port)]
+	case awserr.HasCode(err, "TargetGroupNotFound"):
+		owner = listener.DefaultOwner
+	}
+	return cmp.Or(owner, onlyOwner(listener.Rules))
+}
+
+// onlyOwner is the name of the member that all these rules are of, "" for none.
+func onlyOwner(rules []stack.Rule) (owner string) {
+	for _, rule := range rules {
+		if owner != "" && owner != rule.Owner {
+			return ""
 		}
-		if awserr.HasCode(err, "CertificateNotFound", "UnsupportedCertificate") && len(listener.Certificates) > 0 {
-			return listener.Owners[listener.Certificates[0]]
-		}
-		for _, rule := range listener.Rules {
-			if owner != "" && owner != rule.Owner {
-				return ""
-			}
-			owner = rule.Owner
-		}
+		owner = rule.Owner
 	}
 	return owner
 }

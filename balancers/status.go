@@ -136,7 +136,7 @@ func (p statuses) mustWait(member *networkingv1.Ingress, shown *stack.LoadBalanc
 func (p statuses) awaits(member *networkingv1.Ingress) bool {
 	return slices.ContainsFunc(slices.Concat(p.result.Waits, p.result.Behind), func(w steps.Wait) bool {
 		owner := ownerOfGroup(w.Healthy, p.wanted, p.seen)
-		return !isOfFront(w) && (owner == "" || owner == nameOf(member))
+		return !delaysNobody(w) && (owner == "" || owner == nameOf(member))
 	})
 }
 
@@ -211,6 +211,10 @@ func isOfFront(w steps.Wait) bool {
 	return slices.ContainsFunc([]stack.Ref{w.Active, w.Gone, w.Settled}, func(r stack.Ref) bool { return r.Part == stack.FrontPart }) ||
 		stack.IsFrontGroup(w.Healthy.Part)
 }
+
+// delaysNobody reports whether what is waited for is no reason why a member is not served yet: it stands in front, or is the end of a load
+// balancer.
+func delaysNobody(w steps.Wait) bool { return isOfFront(w) || w.Gone != (stack.Ref{}) }
 
 // writeStatus writes the status if it differs in host names or ports, and returns the Ingress as it is then.
 func (p statuses) writeStatus(

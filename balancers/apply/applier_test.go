@@ -204,6 +204,12 @@ func TestAFailedStepStopsOnlyWhatDependsOnIt(t *testing.T) {
 			refused: oldCall, code: "OperationNotPermitted",
 			steps: do(old, other, deleteSecurity), want: []string{oldCall, otherCall, "DeleteSecurityGroup sg-old"},
 		},
+		"bindings stay as they are when AWS refuses the security groups that they let in": {
+			refused: "SetSecurityGroups " + balancerARN, code: "InvalidSecurityGroup",
+			steps:   do(steps.SetSecurityGroups{LoadBalancer: stack.Ref{ID: balancerARN}}, steps.UpdateBinding{}, attributes),
+			want:    []string{"SetSecurityGroups " + balancerARN, "ModifyLoadBalancerAttributes " + balancerARN},
+			leftOut: 1,
+		},
 		"what is not as it was seen is read again": {
 			refused: "CreateRule 7", code: "PriorityInUse",
 			steps:   do(newGroup("a"), newRule(listenerARN, 7, "a"), old, other),
@@ -279,6 +285,22 @@ func TestRemovalsOfWhatIsGoneOrInUse(t *testing.T) {
 	}
 	if len(result.Failures) != 0 || len(result.Later) != 2 || result.Again != laterPause {
 		t.Errorf("result %+v", result)
+	}
+}
+
+// It serves on while it is protected, or while something else uses it.
+func TestWhatALoadBalancerNeedsGoesAfterIt(t *testing.T) {
+	balancer, group := stack.Ref{ID: balancerARN}, steps.DeleteTargetGroup{Group: stack.Ref{ID: "tg"}}
+	for code, want := range map[string]int{"": 3, "LoadBalancerNotFound": 3, "OperationNotPermitted": 0, "ResourceInUse": 0} {
+		f := good()
+		if code != "" {
+			f.errs["DeleteLoadBalancer "+balancerARN] = refusal(code)
+		}
+		planned := append(do(steps.DeleteLoadBalancer{LoadBalancer: balancer}),
+			steps.Step{Wait: &steps.Wait{Gone: balancer}, Change: steps.Nothing{}}, steps.Step{Change: group})
+		if result, _ := run(t, f, planned...); len(result.Done) != want || (len(result.Waits) > 0) != (want == 0) {
+			t.Errorf("%q: done %v, waits for %v", code, result.Done, result.Waits)
+		}
 	}
 }
 

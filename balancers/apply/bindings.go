@@ -57,7 +57,8 @@ func (b bindings) write(ctx context.Context, doing string, wanted stack.Binding)
 	}
 	for label, value := range wanted.Spec.Labels {
 		if found.Labels[label] != value {
-			return failed(doing, wanted, fmt.Errorf("it exists without the label %s=%s, so it is not this stack's: delete it", label, value))
+			err := fmt.Errorf("it exists without the label %s=%s, so it is not this stack's: delete it", label, value)
+			return failed(doing, wanted, refuse(err))
 		}
 	}
 	if arn := found.Spec.TargetGroupARN; arn != wanted.Group.ID {

@@ -31,12 +31,17 @@ type blocked struct {
 	stack bool
 	// all is that, and what is in listeners: what could not be made may be to take requests from any of them.
 	all bool
+	// securityGroups says that the load balancer does not have those that are wanted: what bindings say of them must not change.
+	securityGroups bool
 	// lingering says that a binding is not gone yet, whose registrar still needs its target group.
 	lingering bool
 }
 
 // isLeftOut reports whether the change must not be made after what has failed.
 func (b *blocked) isLeftOut(change steps.Change, e effect) bool {
+	if _, ok := change.(steps.UpdateBinding); ok {
+		return b.securityGroups
+	}
 	if e != moves && e != removes {
 		return false
 	}
@@ -51,6 +56,9 @@ func (b *blocked) isLeftOut(change steps.Change, e effect) bool {
 
 // failed takes the change for failed, or for left out.
 func (b *blocked) failed(change steps.Change, e effect) {
+	if _, ok := change.(steps.SetSecurityGroups); ok {
+		b.securityGroups = true
+	}
 	if e != makes && e != moves {
 		return
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/ec2"
 )
@@ -65,6 +67,15 @@ func isAlone(err error) bool {
 	var foreign *foreignError
 	var binding *bindingError
 	return awserr.IsDefinite(err) || errors.As(err, &refused) || errors.As(err, &foreign) || errors.As(err, &binding)
+}
+
+// IsRefusal reports whether AWS, the API server or we have refused what a step asks for, not for a reason that concerns all steps, and will
+// refuse it again until somebody changes something.
+func IsRefusal(err error) bool {
+	var refused refusedError
+	var foreign *foreignError
+	return errors.As(err, &refused) || errors.As(err, &foreign) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) ||
+		awserr.IsDefinite(err) && !awserr.IsPermission(err) && !IsStale(err)
 }
 
 // isCertain reports whether what there is after a failure is what there was before it, and what was seen.

@@ -5,6 +5,7 @@ package apply
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -29,12 +30,24 @@ func (d *doing) wait(ctx context.Context, wait *steps.Wait) (pause time.Duration
 	case wait.Active != none:
 		return w.active(ctx, d.refs.ref(wait.Active))
 	case wait.Gone != none:
-		return w.gone(ctx, wait.Gone.ID)
+		return d.gone(wait.Gone.ID), nil
 	case wait.Healthy != none:
 		return w.healthy(ctx, d.refs.ref(wait.Healthy), d.refs.ref(wait.Instead))
 	default:
 		return d.pass.Unsettled(d.refs.ref(wait.Settled)), nil
 	}
+}
+
+// gone is without a call: a load balancer that is waited for goes in the same pass, or not at all.
+func (d *doing) gone(arn string) time.Duration {
+	isDeleted := func(s steps.Step) bool {
+		c, ok := s.Change.(steps.DeleteLoadBalancer)
+		return ok && c.LoadBalancer.ID == arn
+	}
+	if slices.ContainsFunc(d.result.Done, isDeleted) {
+		return 0
+	}
+	return activePause
 }
 
 // waits asks whether what is waited for holds.
@@ -51,14 +64,6 @@ func (w waits) active(ctx context.Context, arn string) (time.Duration, error) {
 		}
 	}
 	return activePause, nil
-}
-
-func (w waits) gone(ctx context.Context, arn string) (time.Duration, error) {
-	_, err := w.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{LoadBalancerArns: []string{arn}})
-	if isGone(err) {
-		return 0, nil
-	}
-	return activePause, err
 }
 
 func (w waits) healthy(ctx context.Context, arn, instead string) (time.Duration, error) {

@@ -96,6 +96,9 @@ func (d listenerBuilder) stackListeners() []stack.Listener {
 			MutualAuth: d.mutualAuth(l),
 			Attributes: d.Keys(reading.AttributesOf(l.protocol, l.port)),
 		}
+		if fallbacks := l.fallbacks(); len(fallbacks) > 0 {
+			wanted.DefaultOwner = fallbacks[0].Owner
+		}
 		wanted.Presets = d.in.Presets(annotation.AttributesOfListener, wanted.Attributes)
 		if l.protocol == annotation.HTTPS {
 			wanted.SSLPolicy = d.Get(reading.OfPort(annotation.SSLPolicy.Name, l.port), d.in.Options.DefaultSSLPolicy)

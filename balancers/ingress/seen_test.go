@@ -275,6 +275,29 @@ func TestAllHeld(t *testing.T) {
 	}
 }
 
+// A refusal of what members share holds the member that says it. What is seen already is nobody's word.
+func TestWhoSaysWhat(t *testing.T) {
+	in := three(t)
+	annotate(&in, 1, annotation.SSLPolicy.FullName(), "ELBSecurityPolicy-TLS13-1-2-2021-06")
+	annotate(&in, 2, annotation.SSLPolicy.FullName(), "ELBSecurityPolicy-TLS13-1-2-2021-06")
+	annotate(&in, 2, annotation.InboundCIDRs.FullName(), "10.0.0.0/8")
+	in.Members[1].Ingress.Spec.DefaultBackend = &in.Members[1].Ingress.Spec.Rules[0].HTTP.Paths[0].Backend
+	got, faults := Build(in)
+	voters := []string{"ssl-policy 443", "inbound-cidrs 80", "inbound-cidrs 443", "security-groups"}
+	for i, want := range []string{"shop/b", "shop/c", "shop/c", ""} {
+		if got.Voters[voters[i]] != want || len(faults) > 0 {
+			t.Errorf("%s is said by %q, want %q; faults %v", voters[i], got.Voters[voters[i]], want, faults)
+		}
+	}
+	if owner := got.LoadBalancers[0].Listeners[1].DefaultOwner; owner != "shop/b" {
+		t.Errorf("the default backend is that of %q", owner)
+	}
+	in.Seen = made(got)
+	if again, _ := Build(in); again.Voters["inbound-cidrs 80"] != "" {
+		t.Errorf("%q says what is there already", again.Voters["inbound-cidrs 80"])
+	}
+}
+
 // What is made wants nothing else: built again from what is seen, the stack is the same.
 func TestBuiltAgain(t *testing.T) {
 	in := three(t)
@@ -282,7 +305,7 @@ func TestBuiltAgain(t *testing.T) {
 	in.Seen = made(before)
 	in.AWS.Subnets = nil // not looked up again
 	after, faults := Build(in)
-	if diff := cmp.Diff(before, after); diff != "" || len(faults) > 0 {
+	if diff := cmp.Diff(before, after, withoutVoters); diff != "" || len(faults) > 0 {
 		t.Errorf("faults %v, stack (-first +second):\n%s", faults, diff)
 	}
 }

@@ -20,14 +20,26 @@ type bindingSteps struct {
 	groups targetGroups
 }
 
-// update updates bindings. A binding belongs to its target group, whatever its name.
-func (s bindingSteps) update() {
+// update updates bindings, either those that must not change before the security groups of the load balancer have, or the others. A binding
+// belongs to its target group, whatever its name.
+func (s bindingSteps) update(afterSecurityGroups bool) {
 	for binding, g := range s.all() {
-		if seen := s.of(g); seen != nil && !sameSpec(binding.Spec, seen.Spec) {
+		seen := s.of(g)
+		if seen != nil && !sameSpec(binding.Spec, seen.Spec) && s.isCutOff(&binding, seen) == afterSecurityGroups {
 			binding.Name = seen.Name
 			s.do("it differs", steps.UpdateBinding{Binding: binding})
 		}
 	}
+}
+
+// isCutOff says whether the load balancer, with the security groups that it is seen to have, would not reach the targets any more.
+func (s bindingSteps) isCutOff(wanted, seen *stack.Binding) bool {
+	return s.balancer != nil && seen.Spec.Networking != nil && slices.ContainsFunc(s.balancer.SecurityGroups, isPeer(seen)) &&
+		(wanted.Spec.Networking == nil || !slices.ContainsFunc(s.balancer.SecurityGroups, isPeer(wanted)))
+}
+
+func isPeer(of *stack.Binding) func(group stack.Ref) bool {
+	return func(group stack.Ref) bool { return actions.ID(group) == actions.ID(of.Spec.Peer) }
 }
 
 // create creates the bindings that are missing of these target groups.

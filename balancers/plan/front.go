@@ -58,8 +58,8 @@ func (d *draft) deleteFront(front *stack.Stack, remove func(front stack.Ref)) {
 	const why = "no load balancer needs it"
 	for _, balancer := range front.LoadBalancers {
 		remove(balancerRef(&balancer))
-		d.doAfter(steps.Wait{Gone: balancerRef(&balancer)}, why, steps.Nothing{})
 	}
+	d.awaitEnd(why, front.LoadBalancers)
 	for _, group := range front.TargetGroups {
 		d.deleted[group.ARN] = true
 		d.do(why, steps.DeleteTargetGroup{Group: seenGroup(&group)})

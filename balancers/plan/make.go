@@ -26,9 +26,10 @@ type Overflow struct {
 // its parts by Ref.Part, or by Ref.ID when they are not the stack's. Attributes that are nil because they are not read are left alone.
 // Without members all is deleted; with members and without a wanted load balancer nothing is done.
 //
-// The order is: security groups, load balancer, target groups, bindings of those that get requests at once that are answered now, listeners
-// with their rules, what nobody needs any more, tags, the other bindings, and at last what has to wait: the web ACL of a load balancer that
-// is not active, the end of one that is replaced, and target groups that take over from others.
+// The order is: security groups, bindings that change, load balancer, target groups, bindings of those that get requests at once that are
+// answered now, listeners with their rules, what nobody needs any more, tags, the other bindings, and at last what has to wait: the web ACL
+// of a load balancer that is not active, the end of one that is replaced, and target groups that take over from others. Bindings that let in
+// other security groups than the load balancer has change after it.
 //
 // While a member is held, its parts stay as they are seen; so do parts that may be its own as far as can be told, other load balancers
 // than the one that has its target groups, and the scheme of that one.
@@ -64,6 +65,13 @@ func (d *draft) doLate(why string, change steps.Change) {
 
 func (d *draft) doAfter(wait steps.Wait, why string, change steps.Change) {
 	d.plan = append(d.plan, steps.Step{Wait: &wait, Change: change, Why: why})
+}
+
+// awaitEnd has what follows depend on the end of these load balancers.
+func (d *draft) awaitEnd(why string, balancers []stack.LoadBalancer) {
+	for _, balancer := range balancers {
+		d.doAfter(steps.Wait{Gone: balancerRef(&balancer)}, why, steps.Nothing{})
+	}
 }
 
 // beginAnew has the step at that place depend on no wait before it, if there is one.
@@ -112,12 +120,13 @@ func newPlanner(v *view, d *draft) *planner {
 // make plans the steps to a stack that has a load balancer.
 func (p *planner) make() {
 	p.securityGroups.prepare()
+	p.bindings.update(false)
 	p.loadBalancer.prepare()
+	p.bindings.update(true)
 	if p.isActive() {
 		p.loadBalancer.guard()
 	}
 	p.targetGroups.prepare()
-	p.bindings.update()
 	// Readiness gates wait for the health checks of a target group only when a load balancer has it. But new rules may at once take
 	// requests from others: from those of a held member, or from what is answered now.
 	p.bindings.create(func(g *targetGroup) bool { return p.held.any || g.atOnce })
@@ -146,14 +155,15 @@ func (p *planner) make() {
 	}
 }
 
-// deleteAll begins with the load balancers: while one of them is protected, it goes on to serve. Security groups come last, as they may be
-// refused for long.
+// deleteAll begins with the load balancers: one that is protected, or in use by something else, goes on to serve with all that is there.
+// Security groups come last, as they may be refused for long.
 func deleteAll(v *view, d *draft) {
 	const why = "no member is left"
 	d.deleteFront(v.seen.Front, func(front stack.Ref) { d.do(why, steps.DeleteLoadBalancer{LoadBalancer: front}) })
 	for _, balancer := range v.seen.LoadBalancers {
 		d.do(why, steps.DeleteLoadBalancer{LoadBalancer: balancerRef(&balancer)})
 	}
+	d.awaitEnd(why, v.seen.LoadBalancers)
 	for _, binding := range v.seen.Bindings {
 		d.do(why, steps.DeleteBinding{Namespace: binding.Namespace, Name: binding.Name})
 	}

@@ -197,6 +197,7 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"wait until the new load balancer is active",
 			"wait until target group ns/shop-s0:80 is as healthy as the one before",
 			"delete load balancer B1, once clients have forgotten the addresses of load balancer B1",
+			"wait until load balancer B1 is deleted",
 			"delete binding ns/ns/shop-s0:80ip",
 			"delete target group ns/shop-s0:80 (T1)",
 		}},
@@ -234,6 +235,7 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 		}},
 		"the load balancer goes first when no member is left": {shop("/a"), genStack{}, []string{
 			"delete load balancer B1",
+			"wait until load balancer B1 is deleted",
 			"delete binding ns/ns/shop-s0:80ip",
 			"delete target group ns/shop-s0:80 (T1)",
 			"delete security group ManagedLBSecurityGroup (S1)",

@@ -74,6 +74,7 @@ const spareEndings = "0123456789abcdef"
 func (m *matcher) fits(seen, wanted *stack.TargetGroup) bool {
 	return seen.Part == wanted.Part && seen.TargetType == wanted.TargetType && seen.Protocol == wanted.Protocol &&
 		seen.ProtocolVersion == wanted.ProtocolVersion && seen.ControlPort == wanted.ControlPort &&
+		(seen.AddressType == wanted.AddressType || wanted.AddressType == "") &&
 		!slices.ContainsFunc(seen.LoadBalancers, func(arn string) bool { return !m.isStaying(arn) }) &&
 		(seen.Target == (stack.Ref{}) || m.hasTarget(seen, wanted))
 }

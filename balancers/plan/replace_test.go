@@ -4,9 +4,12 @@
 package plan
 
 import (
+	"errors"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
@@ -42,4 +45,47 @@ func TestWhatIsInFrontWaitsForANewLoadBalancer(t *testing.T) {
 			t.Errorf("step %d depends on no wait:\n%s", first+i, lines(plan))
 		}
 	}
+}
+
+// A load balancer that is protected, or in use by something else, goes on to serve.
+func TestWhatALoadBalancerNeedsThatStaysIsNotTakenAway(t *testing.T) {
+	member := one("ns/k", "/k", 0)
+	for name, test := range map[string]struct{ from, to genStack }{
+		"no member is left":              {from: genStack{Members: []genMember{member}}},
+		"nor what stands in front":       {from: genStack{Front: 1, Members: []genMember{member}}},
+		"another one has replaced it":    {genStack{Members: []genMember{member}}, genStack{Internal: true, Members: []genMember{member}}},
+		"the one in front is not wanted": {genStack{Front: 1, Members: []genMember{member}}, genStack{Members: []genMember{member}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.settle(t, test.from)
+			w.protected = true
+			before := w.clone()
+			p := passes{w, rand.New(rand.NewPCG(1, 1))}
+			for range 10 {
+				plan, _ := Make(test.to.want(), w.seen(), Options{})
+				if err := p.pass(plan, func() error { return w.hasAllOf(before) }); err != nil {
+					t.Fatalf("%v:\n%s", err, lines(plan))
+				}
+			}
+			if w.refusals == 0 {
+				t.Error("no load balancer was to be deleted")
+			}
+		})
+	}
+}
+
+// hasAllOf says whether the load balancers have all target groups, and these their bindings, that they had before.
+func (w *world) hasAllOf(before *world) error {
+	for _, g := range before.TargetGroups {
+		if w.group(g.ARN) == nil {
+			return errors.New("target group " + g.ARN + " is gone")
+		}
+	}
+	for _, b := range before.Bindings {
+		if !slices.ContainsFunc(w.Bindings, func(now stack.Binding) bool { return now.Group == b.Group }) {
+			return errors.New("the binding of target group " + b.Group.ID + " is gone")
+		}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -16,7 +17,7 @@ type securityGroupSteps struct {
 	*draft
 }
 
-// prepare creates what is missing, and lets in whom it shall.
+// prepare creates what is missing, and lets in whom it shall. Where that has no room beside the others, those go first.
 func (s securityGroupSteps) prepare() {
 	for _, group := range s.wanted.SecurityGroups {
 		part := s.partOf(&group)
@@ -27,25 +28,58 @@ func (s securityGroupSteps) prepare() {
 		} else {
 			s.do("it does not exist", steps.CreateSecurityGroup{Group: group})
 		}
+		if isFull(group.Inbound, has) {
+			s.revokeSurplus(&group)
+		}
 		if missing := without(group.Inbound, has); len(missing) > 0 {
 			s.do("a member is to be reached", steps.Authorize{Group: ref, Rules: missing})
 		}
 	}
 }
 
-// revoke removes rules that are not wanted. What may be for a held member stays.
+// revoke removes rules that are not wanted.
 func (s securityGroupSteps) revoke() {
 	for _, group := range s.wanted.SecurityGroups {
-		seen := s.seenSecurityGroup(s.partOf(&group))
-		if seen == nil || group.Shared {
-			continue
-		}
-		surplus := without(seen.Inbound, group.Inbound)
-		surplus = slices.DeleteFunc(surplus, func(rule stack.Inbound) bool { return s.held.keepsPort(rule.From) })
-		if len(surplus) > 0 {
-			s.do("no member wants it", steps.Revoke{Group: stack.Ref{ID: seen.ID, Part: s.partOf(seen)}, Rules: surplus})
+		if seen := s.seenSecurityGroup(s.partOf(&group)); seen != nil && !isFull(group.Inbound, seen.Inbound) {
+			s.revokeSurplus(&group)
 		}
 	}
+}
+
+// revokeSurplus leaves what may be for a held member.
+func (s securityGroupSteps) revokeSurplus(group *stack.SecurityGroup) {
+	seen := s.seenSecurityGroup(s.partOf(group))
+	if group.Shared {
+		return
+	}
+	surplus := without(seen.Inbound, group.Inbound)
+	surplus = slices.DeleteFunc(surplus, func(rule stack.Inbound) bool { return s.held.keepsPort(rule.From) })
+	if len(surplus) > 0 {
+		s.do("no member wants it", steps.Revoke{Group: stack.Ref{ID: seen.ID, Part: s.partOf(seen)}, Rules: surplus})
+	}
+}
+
+// mostInbound is AWS's default quota: how many inbound rules a security group has of IPv4, and as many of IPv6.
+const mostInbound = 60
+
+// isFull says whether a security group with the rules that it has takes what is wanted only once the others have gone.
+func isFull(wanted, has []stack.Inbound) bool {
+	all := slices.Concat(has, without(wanted, has))
+	for _, ipv6 := range []bool{false, true} {
+		if count(all, ipv6) > mostInbound && count(wanted, ipv6) <= mostInbound {
+			return true
+		}
+	}
+	return false
+}
+
+func count(rules []stack.Inbound, ipv6 bool) (n int) {
+	for _, rule := range rules {
+		if strings.Contains(rule.Source, ":") == ipv6 {
+			n++
+		}
+	}
+	return n
 }
 
 // without are the rules that are not in others.

@@ -146,6 +146,7 @@ func (p *planner) replaceLoadBalancer() {
 		p.doAfter(steps.Wait{Settled: ref}, "another has replaced it", steps.DeleteLoadBalancer{LoadBalancer: ref})
 		p.left[balancer.ARN] = true
 	}
+	p.awaitEnd("another has replaced it", p.old)
 	p.deleteUnused()
 }
 

@@ -23,6 +23,9 @@ type world struct {
 	healthy map[string]bool   // target groups, by ARN
 	client  string            // ARN of the load balancer that clients come to
 	lenient bool              // target groups answer though they are not healthy
+	// protected load balancers are not deleted; refusals are how often that was asked for.
+	protected bool
+	refusals  int
 }
 
 func (w *world) clone() *world {
@@ -454,6 +457,10 @@ func (w *world) applyLoadBalancer(change steps.Change) error {
 	case steps.DeleteLoadBalancer:
 		if w.isTarget(c.LoadBalancer.ID, 0) {
 			return fmt.Errorf("a load balancer in front still sends to it")
+		}
+		if w.protected {
+			w.refusals++
+			return nil
 		}
 		w.LoadBalancers = slices.DeleteFunc(w.LoadBalancers, func(b stack.LoadBalancer) bool { return b.ARN == c.LoadBalancer.ID })
 	}

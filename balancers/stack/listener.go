@@ -22,12 +22,14 @@ type Listener struct {
 	Certificates []string
 	// Owners are the names of the members that want a certificate, the first one of each, by ARN; of a listener that is wanted.
 	Owners map[string]string
-	// Default is what is done with requests that no rule matches.
-	Default    Action
-	Attributes map[string]string // those to be set; of one that is seen all, or nil while they are not read
-	Presets    map[string]string // of one that is wanted: what others that it has go back to
-	Tags       map[string]string
-	Rules      []Rule // in the order in which they are tried, without the default
+	// Default is what is done with requests that no rule matches. DefaultOwner is the member that wants that; of a listener that is wanted,
+	// "" for nobody.
+	Default      Action
+	DefaultOwner string
+	Attributes   map[string]string // those to be set; of one that is seen all, or nil while they are not read
+	Presets      map[string]string // of one that is wanted: what others that it has go back to
+	Tags         map[string]string
+	Rules        []Rule // in the order in which they are tried, without the default
 }
 
 // SNI is the list for SNI of a listener that is seen.

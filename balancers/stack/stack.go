@@ -17,7 +17,9 @@ type ID struct {
 type Stack struct {
 	ID ID
 	// Members are those that ask for the stack, in the order of their rules. Seen stacks have none.
-	Members        []Member
+	Members []Member
+	// Voters are the names of the members whose word counts for what members share, by the name of the setting; of what is wanted.
+	Voters         map[string]string
 	LoadBalancers  []LoadBalancer
 	SecurityGroups []SecurityGroup
 	TargetGroups   []TargetGroup

@@ -29,7 +29,7 @@ type Wait struct {
 	// Healthy is the target group that must take over from Instead, which may be empty: it has a healthy target and none whose first health
 	// check is awaited, or Instead has no healthy one either.
 	Healthy, Instead stack.Ref
-	// Gone is the load balancer that must be deleted.
+	// Gone is the load balancer that an earlier step of the same plan must have deleted.
 	Gone stack.Ref
 	// Settled is the load balancer that no longer has its name in any status for long enough that clients have forgotten its addresses.
 	Settled stack.Ref

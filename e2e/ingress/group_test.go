@@ -187,3 +187,36 @@ func isQuiet() error {
 	}
 	return nil
 }
+
+// Rule 14: a member says something for all of its group that AWS refuses. It is held; the load balancer reaches its targets, and others
+// come and go.
+func TestASettingOfAGroupThatAWSRefusesHoldsItsMemberAlone(t *testing.T) {
+	t.Parallel()
+	app := newApp("refused")
+	app.Replicas = 2
+	members, balancer := serveGroup(t, app, 1)
+	stop := underLoad(t, app, balancer, members[0].Name+".example.com", "/")
+	for i, tc := range []struct{ annotation, code string }{
+		{"security-groups=sg-0123456789abcdef0", "InvalidSecurityGroup"},
+		{"security-group-prefix-lists=pl-0123456789abcdef0", "InvalidPrefixListID.NotFound"},
+		{"actions." + app.Name + `={"type":"forward","targetGroupARN":"arn:aws:elasticloadbalancing:eu-west-1:111122223333:targetgroup/gone/0123456789abcdef"}`,
+			"TargetGroupNotFound"},
+	} {
+		bad := member(app, fmt.Sprintf("%s-bad-%d", app.Name, i), app.Name, tc.annotation)
+		if strings.HasPrefix(tc.annotation, "actions.") {
+			bad.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Port = networkingv1.ServiceBackendPort{Name: "use-annotation"}
+		}
+		create(t, bad)
+		suite.Eventually(t, "an event", func() error { return said(t, bad, tc.code) })
+		good := member(app, fmt.Sprintf("%s-good-%d", app.Name, i), app.Name)
+		create(t, good)
+		suite.Eventually(t, "another member to be served", func() error {
+			return answeredBy(t, app, balancer, good.Name+".example.com", "/")
+		})
+		for _, m := range []*networkingv1.Ingress{good, bad} {
+			suite.Must(t, bed.Client.Delete(t.Context(), m.DeepCopy()))
+			awaitDeleted(t, m)
+		}
+	}
+	stop()
+}

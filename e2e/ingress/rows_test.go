@@ -97,7 +97,8 @@ func TestARedirectOfTheGroupIsToldToThoseWhoLoseRoutes(t *testing.T) {
 	suite.Eventually(t, "the rules to be back", func() error { return allAnswer(t, app, balancer, members) })
 }
 
-// A protected load balancer is never unprotected: another one that replaces it serves, the Ingress is told, and its deletion ends.
+// A protected load balancer is never unprotected, and serves on: also when another one that replaces it serves, and when its Ingress has
+// gone. The Ingress is told, and its deletion ends.
 func TestAProtectedLoadBalancerStays(t *testing.T) {
 	t.Parallel()
 	app := newApp("protected")
@@ -128,6 +129,9 @@ func TestAProtectedLoadBalancerStays(t *testing.T) {
 		if !there {
 			t.Errorf("the protected load balancer %s is gone", name)
 			continue
+		}
+		if err := answeredBy(t, app, name, host, "/"); err != nil {
+			t.Errorf("the protected load balancer %s: %v", name, err)
 		}
 		_, err := aws.ELB.BalancerAttributes(balancer.ARN, map[string]string{"deletion_protection.enabled": "false"})
 		suite.Must(t, err)
