@@ -117,7 +117,7 @@ func IsOpenByHealth(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 func ShowsRegistration(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 	condition := Condition(pod, gate)
 	return condition != nil && condition.Reason != ReasonRegistrationFailed && condition.Reason != ReasonTargetGroupFull &&
-		condition.Reason != ReasonNoEndpoint
+		condition.Reason != ReasonNoEndpoint && condition.Reason != ReasonNodeLeaving
 }
 
 // Injection is the change that admission makes to a pod's list of gates.

@@ -127,7 +127,7 @@ func TestFromTarget(t *testing.T) {
 func TestShowsRegistration(t *testing.T) {
 	tests := map[string]bool{
 		"Elb.RegistrationInProgress": true, "Target.Timeout": true, "": true,
-		ReasonRegistrationFailed: false, ReasonTargetGroupFull: false, ReasonNoEndpoint: false,
+		ReasonRegistrationFailed: false, ReasonTargetGroupFull: false, ReasonNoEndpoint: false, ReasonNodeLeaving: false,
 	}
 	for reason, want := range tests {
 		pod := gatedPod(corev1.PodCondition{Type: gate, Status: corev1.ConditionFalse, Reason: reason})
