@@ -5,6 +5,7 @@ package pods
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 	"github.com/targetgate/targetgate/webhook/review"
 	"github.com/targetgate/targetgate/webhook/webhooktest"
@@ -92,5 +94,19 @@ func TestNoDelayIsNotLate(t *testing.T) {
 	got := Termination{ALB: 0, NLB: MaxTerminationDelay}.late()
 	if diff := cmp.Diff(Termination{NLB: MaxTerminationDelay}, got); diff != "" {
 		t.Errorf("delays (-want +got):\n%s", diff)
+	}
+}
+
+// The document says how long pods sleep by default that the incumbent registers.
+func TestDocumentSaysHowLongProtectedPodsSleep(t *testing.T) {
+	content, err := os.ReadFile("../../charts/targetgate/BESIDE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sleep := Termination{ALB: elbv2.ServeOnALB, NLB: elbv2.ServeOnNLB}.late()
+	want := fmt.Sprintf("the sleep is %.0f s longer than elsewhere (%.0f s behind an ALB, %.0f s behind an NLB)",
+		lateness.Seconds(), sleep.ALB.Seconds(), sleep.NLB.Seconds())
+	if text := strings.Join(strings.Fields(string(content)), " "); !strings.Contains(text, want) {
+		t.Errorf("BESIDE.md does not say: %s", want)
 	}
 }
