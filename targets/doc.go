@@ -96,7 +96,7 @@
 //	registration     a call, or the wish, that a target be in the group; deregistration that it leave
 //	deadline         by when a target must be deregistered, so that its load balancer has stopped sending when its pod gets SIGTERM
 //	draining         a target after its deregistration, until AWS forgets it
-//	unwanted         a target in the group that should go: its pod is not ready, or no longer selected
+//	unwanted         a target in the group that should go: its pod is not ready, or no longer selected; or it is a node to be replaced
 //	missing          a target that we have registered and no reading shows: someone else has removed it, or a reading leaves it out
 //	unexplained      a target that no pod or node accounts for, and that we have not registered; foreign once it is deregistered for that
 //	claim            what is written before a registration: finalizer, and record of a shared group

@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -145,10 +146,11 @@ func (m *model) claimNodes(b *v1beta1.TargetGroupBinding, service *corev1.Servic
 		c := claim{target: elbv2.Target{ID: instanceOf(node.Name)}, uid: types.UID(node.Name)}
 		ready := nodeReadyIn(node)
 		_, excluded := node.Labels[corev1.LabelNodeExcludeBalancers]
+		early := func(t corev1.Taint) bool { return t.Key == modelDisruptedTaint }
 		switch {
-		case len(node.Spec.Taints) > 0 || shutsDownIn(node):
+		case slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return !early(t) }) || shutsDownIn(node):
 			c.kind = claimLeaving
-		case !hasPort(service, b) || excluded:
+		case !hasPort(service, b) || excluded || slices.ContainsFunc(node.Spec.Taints, early):
 			c.kind = claimReplaced
 		case ready == corev1.ConditionTrue:
 			c.kind = claimWanted

@@ -246,29 +246,33 @@ func (w *modelWatch) protects(b *watched, c claim, g *modelGroup) string {
 		}
 	case claimReplaced:
 		// A target that was registered for a twin goes with that.
-		if w.held(b.unselectedFact(c)) < testPolicy.ReplacementTimeout-settledAfter && !b.replaced(g, settled) && !w.twins[c.uid] {
+		if w.held(b.unselectedFact(c)) < testPolicy.ReplacementTimeout-settledAfter && !b.replaced(c, g, settled) && !w.twins[c.uid] {
 			return "what replaces it is not healthy"
 		}
 	}
 	return ""
 }
 
-// replaced reports whether there are wanted targets, and all are healthy, or were lately.
-func (b *watched) replaced(g *modelGroup, settled func(claim) bool) bool {
-	some := false
+// replaced reports whether there are wanted targets, and all are healthy, or were lately. Of nodes one is enough, and it is enough for a node
+// that is not healthy itself that there are others.
+func (b *watched) replaced(old claim, g *modelGroup, settled func(claim) bool) bool {
+	before := g.targets[old.target]
+	some, enough := false, old.pod != nil || before.health.State != elbv2.StateHealthy || before.shown != elbv2.StateHealthy
 	for target, c := range b.claims {
 		t := g.targets[target]
 		switch {
 		case c.kind == claimUnclear:
 			some = true
 		case c.kind != claimWanted:
-		case !settled(c) || t != nil && time.Since(t.healthyAt) < 45*time.Second || c.pod == nil && t != nil:
+		case !settled(c) || t != nil && time.Since(t.healthyAt) < 45*time.Second:
+			some, enough = true, true
+		case c.pod == nil && t != nil:
 			some = true
 		default:
 			return false
 		}
 	}
-	return some
+	return some && enough
 }
 
 // conditionWritten holds the write of a gate's condition against the rules.

@@ -30,6 +30,12 @@ func changed(node *corev1.Node, change func(*corev1.Node)) *corev1.Node {
 	return node
 }
 
+// beingDeleted is the node while a finalizer, such as Karpenter's, keeps it.
+func beingDeleted(node *corev1.Node) *corev1.Node {
+	node.Finalizers, node.DeletionTimestamp = []string{"karpenter.sh/termination"}, ptr.To(metav1.Now())
+	return node
+}
+
 // inInstanceBed is inBed with a binding of type instance.
 func inInstanceBed(t *testing.T, test func(b *bed), more ...client.Object) {
 	t.Helper()
@@ -65,7 +71,8 @@ func TestResolveNodes(t *testing.T) {
 		"excluded, the old way":   {nodes: []client.Object{changed(good(), label("alpha.service-controller.kubernetes.io/exclude-balancer", ""))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Unselected}},
 		"Fargate":                 {nodes: []client.Object{changed(good(), label("eks.amazonaws.com/compute-type", "fargate"))}},
 		"autoscaler is ending it": {nodes: []client.Object{changed(good(), taint("ToBeDeletedByClusterAutoscaler", corev1.TaintEffectPreferNoSchedule))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Terminating}},
-		"Karpenter is ending it":  {nodes: []client.Object{changed(good(), taint("karpenter.sh/disrupted", corev1.TaintEffectNoSchedule))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Terminating}},
+		"Karpenter replaces it":   {nodes: []client.Object{changed(good(), taint("karpenter.sh/disrupted", corev1.TaintEffectNoSchedule))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Unselected}},
+		"and deletes it":          {nodes: []client.Object{changed(beingDeleted(good()), taint("karpenter.sh/disrupted", corev1.TaintEffectNoSchedule))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Terminating}},
 		"other taint":             {nodes: []client.Object{changed(good(), taint("karpenter.sh/disrupted", corev1.TaintEffectNoExecute))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Desired}},
 		"odd provider ID among others": {
 			nodes: []client.Object{good(), newNode("node-2", "mi-17", corev1.ConditionTrue), newNode("node-3", "", corev1.ConditionTrue)},
@@ -87,6 +94,11 @@ func TestResolveNodes(t *testing.T) {
 			nodes: []client.Object{changed(good(), taint("ToBeDeletedByClusterAutoscaler", corev1.TaintEffectNoSchedule))},
 			known: targetgroup.Targets{{ID: "i-01", Port: 1}: {Presence: targetgroup.Registered}},
 			want:  map[string]endpoints.State{"i-01:30080": endpoints.Terminating, "i-01:1": endpoints.Terminating},
+		},
+		"at a port of before, being replaced": {
+			nodes: []client.Object{changed(good(), taint("karpenter.sh/disrupted", corev1.TaintEffectNoSchedule))},
+			known: targetgroup.Targets{{ID: "i-01", Port: 1}: {Presence: targetgroup.Registered}},
+			want:  map[string]endpoints.State{"i-01:30080": endpoints.Unselected, "i-01:1": endpoints.Unselected},
 		},
 		"gone": {
 			nodes: []client.Object{good()}, known: targetgroup.Targets{{ID: "i-02", Port: nodePort}: {Presence: targetgroup.Registered}},
@@ -333,19 +345,33 @@ func TestRegistrarDeregistersPodsOfNodeThatIsNotReady(t *testing.T) {
 }
 
 func TestNodeChangedLetsThroughWhatMatters(t *testing.T) {
+	disrupted := func(n *corev1.Node) {
+		n.Spec.Taints, n.Status.Conditions[0].Status = []corev1.Taint{{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule}}, corev1.ConditionFalse
+	}
 	tests := map[string]struct {
-		change func(*corev1.Node)
-		want   bool
+		prepare func(*corev1.Node)
+		change  func(*corev1.Node)
+		want    bool
 	}{
-		"heartbeat":   {func(n *corev1.Node) { n.ResourceVersion = "2" }, false},
-		"not ready":   {func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionFalse }, true},
-		"tainted":     {func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}} }, true},
-		"labelled":    {func(n *corev1.Node) { n.Labels = map[string]string{"pool": "db"} }, true},
-		"provider ID": {func(n *corev1.Node) { n.Spec.ProviderID = "aws:///eu-west-1a/i-02" }, true},
+		"heartbeat":   {change: func(n *corev1.Node) { n.ResourceVersion = "2" }},
+		"not ready":   {change: func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionFalse }, want: true},
+		"tainted":     {change: func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}} }, want: true},
+		"labelled":    {change: func(n *corev1.Node) { n.Labels = map[string]string{"pool": "db"} }, want: true},
+		"provider ID": {change: func(n *corev1.Node) { n.Spec.ProviderID = "aws:///eu-west-1a/i-02" }, want: true},
+		"shuts down while it is to be replaced": {
+			prepare: disrupted, change: func(n *corev1.Node) { n.Status.Conditions[0].Message = "node is shutting down" }, want: true,
+		},
+		"deleted after it was to be replaced": {
+			prepare: disrupted, change: func(n *corev1.Node) { n.DeletionTimestamp = ptr.To(metav1.Now()) }, want: true,
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			before, after := newNode("node-1", "i-01", corev1.ConditionTrue), newNode("node-1", "i-01", corev1.ConditionTrue)
+			if tc.prepare != nil {
+				tc.prepare(before)
+				tc.prepare(after)
+			}
 			tc.change(after)
 			if got := nodeChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != tc.want {
 				t.Errorf("let through %v, want %v", got, tc.want)

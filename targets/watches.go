@@ -96,7 +96,7 @@ func leavesSooner(before, after *corev1.Pod) bool {
 func nodeChanged() predicate.Funcs {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*corev1.Node), e.ObjectNew.(*corev1.Node)
-		return endpoints.NodeReadiness(before) != endpoints.NodeReadiness(after) || endpoints.IsLeaving(before) != endpoints.IsLeaving(after) ||
+		return endpoints.NodeReadiness(before) != endpoints.NodeReadiness(after) || endpoints.ShutsDown(before) != endpoints.ShutsDown(after) ||
 			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
 			before.Spec.ProviderID != after.Spec.ProviderID ||
 			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||

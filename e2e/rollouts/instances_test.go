@@ -37,7 +37,9 @@ func TestNodesComeAndGoAsTargetsOfAnInstanceBinding(t *testing.T) {
 	doomed := func(node *corev1.Node) {
 		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "ToBeDeletedByClusterAutoscaler", Effect: corev1.TaintEffectNoSchedule})
 	}
-	for name, edit := range map[string]func(*corev1.Node){"excluded by label": excluded, "tainted by the autoscaler": doomed} {
+	for name, edit := range map[string]func(*corev1.Node){
+		"excluded by label": excluded, "tainted by the autoscaler": doomed, "tainted by Karpenter": suite.Disrupted,
+	} {
 		t.Run(name, func(t *testing.T) {
 			giveBack := changeNode(t, "node-2", edit)
 			bed.AwaitTargets(t, app, rest...)
@@ -112,6 +114,12 @@ func TestOnlyNodesWithAPodAreHealthyUnderLocalTrafficPolicy(t *testing.T) {
 		bed.AwaitTargets(t, app, all[0], all[2])
 		giveBack()
 		bed.AwaitTargets(t, app, all...)
+	})
+	t.Run("Karpenter is to replace the only one with pods", func(t *testing.T) {
+		giveBack := changeNode(t, "node-1", suite.Disrupted)
+		suite.Throughout(t, 3*time.Second, "it went before another one was healthy", func() error { return bed.WantTargets(app, all...) })
+		giveBack()
+		suite.Throughout(t, time.Second, "it went although Karpenter has changed its mind", func() error { return bed.WantTargets(app, all...) })
 	})
 	t.Run("not ready", func(t *testing.T) {
 		suite.Must(t, bed.Kubelet.SetNodeReady(t.Context(), "node-3", corev1.ConditionFalse))

@@ -215,12 +215,15 @@ func (bed *Bed) AwaitGone(t *testing.T, pod *corev1.Pod) time.Duration {
 	return exited.Sub(told)
 }
 
-// Disrupt has Karpenter begin to end the node.
+// Disrupt has Karpenter begin to replace the node.
 func (bed *Bed) Disrupt(t *testing.T, node string) {
 	t.Helper()
-	Change(t, bed, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, func(n *corev1.Node) {
-		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule})
-	})
+	Change(t, bed, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, Disrupted)
+}
+
+// Disrupted gives the node the taint by which Karpenter begins to replace it.
+func Disrupted(node *corev1.Node) {
+	node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule})
 }
 
 // Evict evicts the pod, as Karpenter and kubectl drain do.

@@ -10,7 +10,8 @@
 //	pods.go        the state of pods that a slice lists, and of pods whose addresses are in the group although no slice lists them
 //	nodes.go       for type instance, reads nodes, and says their state; for type ip, what is known of a pod's node: whether it is ready,
 //	               was deleted, or ends its pods before they are deleted
-//	leaving.go     which nodes are about to end: deleted, tainted or shutting down; when a Spot instance with a notice ends
+//	leaving.go     which nodes are about to end: deleted, tainted or shutting down, and which of these soon; when a Spot instance with a
+//	               notice ends
 //	sleep.go       until when a pod that is being deleted serves, by its preStop sleep
 //	selectors.go   node selectors of bindings, each compiled once
 //

@@ -18,6 +18,8 @@ import (
 //	notice of a Spot instance    the instance ends two minutes after the notice, whatever becomes of the pods
 //	any other taint, or the      the pods will be deleted, and replaced then: until that they belong in the target group, as a
 //	deletion of the Node         PodDisruptionBudget may keep them for hours. They do not count as pods that stay
+//
+// Where the node itself is the target, it goes at once, but after an early taint: then it stays in the target group until others serve.
 
 // spotTaint is what the termination handler for AWS nodes puts on a node when EC2 gives notice of its interruption.
 const spotTaint = "aws-node-termination-handler/spot-itn"
@@ -26,34 +28,49 @@ const spotTaint = "aws-node-termination-handler/spot-itn"
 // handler asks for it every 2 s, and its taint takes a moment to get here.
 const SpotNotice = 2*time.Minute - 5*time.Second
 
-// leavingTaints are those of programs that end nodes. An empty value or effect is any. Karpenter's are of v1 and of v1beta1.
-var leavingTaints = []corev1.Taint{
-	{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule},
-	{Key: "karpenter.sh/disruption", Value: "disrupting", Effect: corev1.TaintEffectNoSchedule},
-	{Key: "ToBeDeletedByClusterAutoscaler"},
-	{Key: spotTaint},
-	{Key: "aws-node-termination-handler/scheduled-maintenance"},
-	{Key: "aws-node-termination-handler/asg-lifecycle-termination"},
-	{Key: "aws-node-termination-handler/rebalance-recommendation"},
+// These are the taints of programs that end nodes. An empty value or effect is any.
+var (
+	// urgentTaints are on nodes that end within minutes.
+	urgentTaints = []corev1.Taint{
+		{Key: "ToBeDeletedByClusterAutoscaler"},
+		{Key: spotTaint},
+		{Key: "aws-node-termination-handler/asg-lifecycle-termination"},
+	}
+	// earlyTaints are on nodes that others are to replace first. Karpenter, of v1 and of v1beta1, taints a node, launches the ones that
+	// replace it and waits until they are ready; then it deletes the Node, or takes the taint back if they do not come. The termination
+	// handler passes on what EC2 announces, by which an instance may live for hours or days.
+	earlyTaints = []corev1.Taint{
+		{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "karpenter.sh/disruption", Value: "disrupting", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "aws-node-termination-handler/scheduled-maintenance"},
+		{Key: "aws-node-termination-handler/rebalance-recommendation"},
+	}
+)
+
+// IsLeaving reports whether the node is about to end, soon or once others have replaced it: its targets are deregistered, whatever bindings
+// select.
+func IsLeaving(node *corev1.Node) bool { return endsSoon(node) || hasTaint(node, earlyTaints) }
+
+// endsSoon reports whether the node is being deleted, or ends within minutes: its targets do not wait for others.
+func endsSoon(node *corev1.Node) bool {
+	return !node.DeletionTimestamp.IsZero() || ShutsDown(node) || hasTaint(node, urgentTaints)
 }
 
-// IsLeaving reports whether the node is about to end: its targets are deregistered, whatever bindings select.
-func IsLeaving(node *corev1.Node) bool {
-	return !node.DeletionTimestamp.IsZero() || shutsDown(node) || slices.ContainsFunc(node.Spec.Taints, isLeavingTaint)
-}
-
-func isLeavingTaint(taint corev1.Taint) bool {
-	return slices.ContainsFunc(leavingTaints, func(known corev1.Taint) bool {
-		return known.Key == taint.Key && (known.Value == "" || known.Value == taint.Value) &&
-			(known.Effect == "" || known.Effect == taint.Effect)
+// hasTaint reports whether the node has one of the taints.
+func hasTaint(node *corev1.Node, wanted []corev1.Taint) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+		return slices.ContainsFunc(wanted, func(known corev1.Taint) bool {
+			return known.Key == taint.Key && (known.Value == "" || known.Value == taint.Value) &&
+				(known.Effect == "" || known.Effect == taint.Effect)
+		})
 	})
 }
 
 // shutdownMessage is what the kubelet says in the condition Ready, maybe among other things, while it shuts the node down gracefully.
 const shutdownMessage = "node is shutting down"
 
-// shutsDown reports whether the kubelet stops the node's pods because the machine shuts down.
-func shutsDown(node *corev1.Node) bool {
+// ShutsDown reports whether the kubelet stops the node's pods because the machine shuts down.
+func ShutsDown(node *corev1.Node) bool {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			return c.Status == corev1.ConditionFalse && strings.Contains(c.Message, shutdownMessage)

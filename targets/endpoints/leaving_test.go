@@ -16,41 +16,58 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 )
 
-// A node guard waits for the nodes whose targets go because the node does, and for no other.
+// A node guard waits for the nodes whose targets go because the node does, at once or when others have replaced it, and for no other.
 func TestIsLeavingAgreesWithTheStateOfEndpoints(t *testing.T) {
+	tainted := func(taints ...corev1.Taint) func(*corev1.Node) {
+		return func(n *corev1.Node) { n.Spec.Taints = taints }
+	}
+	disrupted := corev1.Taint{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule}
 	tests := map[string]struct {
 		change func(*corev1.Node)
 		want   bool
+		early  bool // its target stays until others serve
 	}{
-		"ready":       {func(*corev1.Node) {}, false},
-		"being ended": {func(n *corev1.Node) { n.DeletionTimestamp = ptr.To(metav1.Now()) }, true},
-		"Karpenter's": {func(n *corev1.Node) {
-			n.Spec.Taints = []corev1.Taint{{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule}}
-		}, true},
-		"the autoscaler's": {func(n *corev1.Node) {
-			n.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler", Effect: corev1.TaintEffectNoSchedule}}
-		}, true},
-		"Karpenter's of v1beta1": {func(n *corev1.Node) {
-			n.Spec.Taints = []corev1.Taint{{Key: "karpenter.sh/disruption", Value: "disrupting", Effect: corev1.TaintEffectNoSchedule}}
-		}, true},
-		"Karpenter's, a candidate only": {func(n *corev1.Node) {
-			n.Spec.Taints = []corev1.Taint{{Key: "karpenter.sh/disruption", Value: "candidate", Effect: corev1.TaintEffectPreferNoSchedule}}
-		}, false},
-		"the termination handler's": {func(n *corev1.Node) {
-			n.Spec.Taints = []corev1.Taint{{Key: "aws-node-termination-handler/spot-itn", Value: "1", Effect: corev1.TaintEffectNoExecute}}
-		}, true},
-		"shuts down": {func(n *corev1.Node) {
+		"ready":       {change: func(*corev1.Node) {}},
+		"being ended": {change: func(n *corev1.Node) { n.DeletionTimestamp = ptr.To(metav1.Now()) }, want: true},
+		"Karpenter's": {change: tainted(disrupted), want: true, early: true},
+		"Karpenter's, and it is being deleted": {change: func(n *corev1.Node) {
+			n.Spec.Taints, n.DeletionTimestamp = []corev1.Taint{disrupted}, ptr.To(metav1.Now())
+		}, want: true},
+		"Karpenter's, and it shuts down": {change: func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{disrupted}
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Message: "node is shutting down"}}
+		}, want: true},
+		"Karpenter's, and it is not ready": {change: func(n *corev1.Node) {
+			n.Spec.Taints, n.Status.Conditions = []corev1.Taint{disrupted}, nil
+		}, want: true, early: true},
+		"the autoscaler's": {
+			change: tainted(corev1.Taint{Key: "ToBeDeletedByClusterAutoscaler", Effect: corev1.TaintEffectNoSchedule}), want: true,
+		},
+		"the autoscaler's, and Karpenter's": {change: tainted(disrupted, corev1.Taint{Key: "ToBeDeletedByClusterAutoscaler"}), want: true},
+		"Karpenter's of v1beta1": {
+			change: tainted(corev1.Taint{Key: "karpenter.sh/disruption", Value: "disrupting", Effect: corev1.TaintEffectNoSchedule}),
+			want:   true, early: true,
+		},
+		"Karpenter's, a candidate only": {
+			change: tainted(corev1.Taint{Key: "karpenter.sh/disruption", Value: "candidate", Effect: corev1.TaintEffectPreferNoSchedule}),
+		},
+		"the termination handler's": {
+			change: tainted(corev1.Taint{Key: "aws-node-termination-handler/spot-itn", Value: "1", Effect: corev1.TaintEffectNoExecute}), want: true,
+		},
+		"its Auto Scaling group ends it":       {change: tainted(corev1.Taint{Key: "aws-node-termination-handler/asg-lifecycle-termination"}), want: true},
+		"EC2 recommends to replace it":         {change: tainted(corev1.Taint{Key: "aws-node-termination-handler/rebalance-recommendation"}), want: true, early: true},
+		"EC2 will maintain it some time":       {change: tainted(corev1.Taint{Key: "aws-node-termination-handler/scheduled-maintenance"}), want: true, early: true},
+		"EC2 recommends it, and interrupts it": {change: tainted(corev1.Taint{Key: "aws-node-termination-handler/rebalance-recommendation"}, corev1.Taint{Key: spotTaint}), want: true},
+		"shuts down": {change: func(n *corev1.Node) {
 			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Message: "[x, node is shutting down]"}}
-		}, true},
-		"has shut down once": {func(n *corev1.Node) {
+		}, want: true},
+		"has shut down once": {change: func(n *corev1.Node) {
 			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Message: "node is shutting down"}}
-		}, false},
-		"cordoned":          {func(n *corev1.Node) { n.Spec.Unschedulable = true }, false},
-		"excluded by label": {func(n *corev1.Node) { n.Labels = map[string]string{corev1.LabelNodeExcludeBalancers: ""} }, false},
-		"not ready":         {func(n *corev1.Node) { n.Status.Conditions = nil }, false},
-		"tainted by someone": {func(n *corev1.Node) {
-			n.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}}
-		}, false},
+		}},
+		"cordoned":           {change: func(n *corev1.Node) { n.Spec.Unschedulable = true }},
+		"excluded by label":  {change: func(n *corev1.Node) { n.Labels = map[string]string{corev1.LabelNodeExcludeBalancers: ""} }},
+		"not ready":          {change: func(n *corev1.Node) { n.Status.Conditions = nil }},
+		"tainted by someone": {change: tainted(corev1.Taint{Key: "gpu", Effect: corev1.TaintEffectNoSchedule})},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -62,8 +79,8 @@ func TestIsLeavingAgreesWithTheStateOfEndpoints(t *testing.T) {
 			}
 			node = kept.(*corev1.Node)
 			state, _ := nodeStanding(node, labels.Everything())
-			if got := IsLeaving(node); got != tc.want || got != (state == Terminating) {
-				t.Errorf("leaving: %t, want %t; as an endpoint it is %s", got, tc.want, state)
+			if got := IsLeaving(node); got != tc.want || (tc.want && !tc.early) != (state == Terminating) || tc.early && state != Unselected {
+				t.Errorf("leaving: %t, want %t, early: %t; as an endpoint it is %s", got, tc.want, tc.early, state)
 			}
 		})
 	}

@@ -65,7 +65,7 @@ func addNodes(nodes []corev1.Node, selector labels.Selector, port corev1.Service
 				node.Name, node.Spec.ProviderID)
 			continue
 		}
-		ep := Endpoint{Target: elbv2.Target{ID: id, Port: port.NodePort}, UID: types.UID(id)}
+		ep := Endpoint{Target: elbv2.Target{ID: id, Port: port.NodePort}, UID: types.UID(id), NodeLeaves: IsLeaving(node)}
 		ep.State, ep.lastResort = nodeStanding(node, selector)
 		alive[id] = ep.State
 		if res.Missing == "" {
@@ -105,9 +105,9 @@ func InstanceID(node *corev1.Node) (string, bool) {
 func nodeStanding(node *corev1.Node, selector labels.Selector) (s State, lastResort bool) {
 	ready := NodeReadiness(node)
 	switch {
-	case IsLeaving(node):
+	case endsSoon(node):
 		return Terminating, false
-	case isExcluded(node) || !selector.Matches(labels.Set(node.Labels)):
+	case IsLeaving(node) || isExcluded(node) || !selector.Matches(labels.Set(node.Labels)):
 		return Unselected, false
 	case ready == corev1.ConditionTrue:
 		return Desired, false
@@ -174,7 +174,7 @@ func (r *Resolver) nodeOf(ctx context.Context, pod *corev1.Pod) (nodeFacts, erro
 		found = nodeFacts{
 			ready: NodeReadiness(&r.node), zone: r.node.Labels[corev1.LabelTopologyZone],
 			sleepless: isSleepless(r.node.Status.NodeInfo.KubeletVersion),
-			leaves:    IsLeaving(&r.node), shutsDown: shutsDown(&r.node), spot: hasSpotNotice(&r.node), endsAt: r.SpotNotices.endsAt(name),
+			leaves:    IsLeaving(&r.node), shutsDown: ShutsDown(&r.node), spot: hasSpotNotice(&r.node), endsAt: r.SpotNotices.endsAt(name),
 		}
 	case apierrors.IsNotFound(err):
 		found = nodeFacts{missing: true, deleted: r.DeletedNodes.has(name)}

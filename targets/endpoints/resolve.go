@@ -37,7 +37,7 @@ type Endpoint struct {
 	// LeavesAtOnce: the owner of the pod does not want its target kept until others replace it.
 	LeavesAtOnce bool
 
-	// NodeLeaves: the pod's node is about to go, and the pod will be deleted for that.
+	// NodeLeaves: the node is about to go, or the pod's node, and the pod will be deleted for that.
 	NodeLeaves bool
 
 	// NodeDown: the pod's node was deleted, or says itself that it is not Ready. An unready pod there is not waited for.
@@ -73,8 +73,8 @@ const (
 	// NotReady lives but is not known to be ready, or its node is gone. It is not added. If it is in the group
 	// already it may go, but never so many of them that the group runs empty.
 	NotReady
-	// Unselected lives, but the Service or the binding no longer selects it. It goes when the desired ones are healthy, or have had
-	// time for that.
+	// Unselected lives, but the Service or the binding no longer selects it, or it is a node that others are to replace. It goes when
+	// the desired ones are healthy, or have had time for that.
 	Unselected
 	// Terminating goes, in time for the load balancer to stop sending before ServesUntil: the pod is terminating or has ended, or the
 	// node is.

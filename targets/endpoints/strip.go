@@ -169,7 +169,7 @@ func StripNode(o any) (any, error) {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			stripped.Status.Conditions = []corev1.NodeCondition{{Type: c.Type, Status: c.Status}}
-			if shutsDown(node) {
+			if ShutsDown(node) {
 				stripped.Status.Conditions[0].Message = shutdownMessage
 			}
 		}

@@ -436,6 +436,20 @@ func TestExplainNamesTheCause(t *testing.T) {
 			},
 			[]string{"broken node: is not ready"},
 		},
+		"node that is to be replaced": {
+			func(w *world) {
+				w.registerNodes()
+				w.node.Spec.Taints = []corev1.Taint{{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule}}
+			},
+			[]string{"waiting node: is about to be replaced", "stays there until others are healthy, for --replacement-timeout at most"},
+		},
+		"node that goes": {
+			func(w *world) {
+				w.registerNodes()
+				w.node.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler", Effect: corev1.TaintEffectNoSchedule}}
+			},
+			[]string{"waiting node: is about to go"},
+		},
 		"another one's gate": {
 			func(w *world) {
 				w.pod.Spec.ReadinessGates = append(w.pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: "example.com/other"})

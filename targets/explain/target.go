@@ -207,13 +207,16 @@ func (s *bindingState) nodeEndpoints() []Endpoint {
 
 // nodeLink: that a node is no target may be wanted, by its labels or the binding's nodeSelector.
 func nodeLink(ep *endpoints.Endpoint) Link {
-	switch ep.State {
-	case endpoints.Desired:
+	switch {
+	case ep.State == endpoints.Desired:
 		return link("node", OK, "is ready, and belongs in the target group")
-	case endpoints.NotReady:
+	case ep.State == endpoints.NotReady:
 		return link("node", Broken, "is not ready").advise("See the node: kubectl describe node")
-	case endpoints.Terminating:
+	case ep.State == endpoints.Terminating:
 		return link("node", Waiting, "is about to go")
+	case ep.NodeLeaves:
+		return link("node", Waiting, "is about to be replaced: if it is in the target group, it stays there until others are healthy, for "+
+			"--replacement-timeout at most")
 	default:
 		return link("node", OK, "is left out, by its labels or the binding's nodeSelector")
 	}

@@ -8,7 +8,9 @@
 //
 // A guard is a pod of the chart's DaemonSet nodeGuard (guard.go says which pods are).
 //
-//	taint    Karpenter or the cluster autoscaler taints the node, and the registrar deregisters its targets
+//	taint    Karpenter or the cluster autoscaler taints the node. The registrar deregisters its targets: after the autoscaler's taint at
+//	         once, after Karpenter's when others are healthy or have had time for that
+//	delete   Karpenter deletes the Node once the nodes that replace it are ready: its targets are deregistered now, if they were not before
 //	evict    it evicts the guard, whose process (process.go, `targetgate guard`) gets SIGTERM and reads its own pod every 2 s
 //	answer   the keeper, in targetgate (keeper.go), writes the condition MayLeave of the guard's pod, beside the passes (answer.go):
 //	         False while a target group has the node, registered or draining; True when none has

@@ -84,7 +84,7 @@ const (
 	whyNotReady    = "not ready"
 	whyNodeDown    = "its node is down"
 	whyUnselected  = "no longer selected"
-	whyTimedOut    = "no longer selected, and its replacements did not become healthy in time"
+	whyInVain      = ", and its replacements did not become healthy in time" // after one of the above
 	whyPodGone     = "its pod is gone"
 	whyUnknown     = "nothing in the cluster explains it"
 	whyDeleted     = "the binding is deleted"

@@ -186,7 +186,7 @@ func TestMake(t *testing.T) {
 			group: targetgroup.Targets{
 				one: {Presence: targetgroup.Registered, Owner: "a", Unwanted: endpoints.Unselected, UnwantedSince: noon.Add(-5 * time.Minute)},
 			},
-			want: Plan{Changes: targetgroup.Changes{Unwanted: map[elbv2.Target]endpoints.State{one: endpoints.Unselected}, Deregister: targetgroup.Deregistrations{one: {Why: whyTimedOut}}}, TimedOut: []elbv2.Target{one}},
+			want: Plan{Changes: targetgroup.Changes{Unwanted: map[elbv2.Target]endpoints.State{one: endpoints.Unselected}, Deregister: targetgroup.Deregistrations{one: {Why: whyUnselected + whyInVain}}}, TimedOut: []elbv2.Target{one}},
 		},
 		"rule 7: time as something else does not count": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.Unselected, UID: "a"}),

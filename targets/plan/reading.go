@@ -142,8 +142,8 @@ func dueAt(t targetgroup.Target, facts *v1beta1.TargetGroupFacts, pause time.Dur
 	return read.Add(min(max(waited/pollGrowth, pause), pollSlowest))
 }
 
-// Awaited are the registered targets whose health is waited for: a pod at its gate that was not opened just now, or pods that
-// are to be replaced since replacedAt.
+// Awaited are the registered targets whose health is waited for: by a pod at its gate that was not opened just now, or by targets that are
+// to be replaced since replacedAt.
 func Awaited(listed map[elbv2.Target]endpoints.Endpoint, group targetgroup.Targets, gate corev1.PodConditionType,
 	replacedAt time.Time, opened map[types.UID]bool,
 ) targetgroup.Targets {
@@ -154,12 +154,18 @@ func Awaited(listed map[elbv2.Target]endpoints.Endpoint, group targetgroup.Targe
 			continue
 		}
 		atGate := ep.AtGate(gate) && !opened[ep.UID]
-		replacing := !replacedAt.IsZero() && ep.State == endpoints.Desired && !t.HealthySince(ep.UID, replacedAt)
+		replacing := !replacedAt.IsZero() && decidesReplacement(ep) && !t.HealthySince(ep.UID, replacedAt)
 		if atGate || replacing {
 			out[target] = t
 		}
 	}
 	return out
+}
+
+// decidesReplacement reports whether targets that are to be replaced may have to wait for the health of this one: it is to replace them, or
+// it is a node that is to be replaced itself, and waits for a healthy one only while it is healthy.
+func decidesReplacement(ep endpoints.Endpoint) bool {
+	return ep.State == endpoints.Desired || ep.State == endpoints.Unselected && ep.Pod == nil
 }
 
 func later(a, b time.Time) time.Time {

@@ -111,7 +111,9 @@ func (in Input) serves(state elbv2.State) bool {
 	return state == elbv2.StateHealthy
 }
 
-// addReplaced deregisters pods that are no longer selected, once every wanted one was found healthy since, or has had time for it.
+// addReplaced deregisters pods and nodes that are no longer selected, and nodes that others are to replace, once every wanted one was found
+// to serve since, or has had time for it. A healthy node also waits until one of the wanted ones is: that their first checks are over does
+// not say that any of them has a pod.
 func (p *Plan) addReplaced(in Input) {
 	targets := in.removable(endpoints.Unselected)
 	var since time.Time // the last one became replaced
@@ -119,36 +121,46 @@ func (p *Plan) addReplaced(in Input) {
 		p.Unwanted[target] = endpoints.Unselected
 		since = later(since, in.unwantedSince(target, endpoints.Unselected))
 	}
-	healthy := in.replacementsHealthy(since)
-	for target := range targets {
+	serve, healthy := p.replacements(in, since)
+	for target, ep := range targets {
+		t := in.Group.Targets[target]
+		mayBeHealthy := t.Health.State == elbv2.StateHealthy || t.ReadAt.Before(since)
 		wait := in.Policy.ReplacementTimeout - in.Now.Sub(in.unwantedSince(target, endpoints.Unselected))
 		switch {
-		case healthy:
-			p.Deregister[target] = targetgroup.Deregistration{Why: whyUnselected}
+		case serve && (healthy || !mayBeHealthy):
+			p.Deregister[target] = targetgroup.Deregistration{Why: in.whyReplaced(ep)}
 		case wait > 0:
 			p.ReplacedAt = since
 			p.NextChange = retry.Soonest(p.NextChange, wait)
 		default:
-			p.Deregister[target] = targetgroup.Deregistration{Why: whyTimedOut}
+			p.Deregister[target] = targetgroup.Deregistration{Why: in.whyReplaced(ep) + whyInVain}
 			p.TimedOut = append(p.TimedOut, target)
 		}
 	}
 }
 
-// replacementsHealthy reports whether there are wanted endpoints, and a reading since then found each of them healthy.
-func (in Input) replacementsHealthy(since time.Time) bool {
-	some := false
+func (in Input) whyReplaced(ep endpoints.Endpoint) string {
+	if in.Nodes && ep.NodeLeaves {
+		return whyNodeLeaves
+	}
+	return whyUnselected
+}
+
+// replacements reports whether there are wanted endpoints, and a reading since then found that each of them serves; and whether one of them
+// is healthy. Those for which the group has no room are not waited for: they may get that of the targets that go.
+func (p *Plan) replacements(in Input, since time.Time) (serve, healthy bool) {
 	for target, ep := range in.Endpoints {
-		if ep.State != endpoints.Desired {
+		if _, leftOut := p.LeftOut[target]; leftOut || ep.State != endpoints.Desired {
 			continue
 		}
-		some = true
 		t := in.Group.Targets[target]
-		if !in.serves(t.HealthOf(ep.UID).State) || t.HealthOf(ep.UID).State == "" || t.ReadAt.Before(since) {
-			return false
+		state := t.HealthOf(ep.UID).State
+		if state == "" || !in.serves(state) || t.ReadAt.Before(since) {
+			return false, false
 		}
+		serve, healthy = true, healthy || state == elbv2.StateHealthy
 	}
-	return some
+	return serve, healthy
 }
 
 // removable are the targets in that state that are in the group and can be deregistered now.

@@ -38,7 +38,8 @@ func Notices(
 	}
 	if len(p.TimedOut) > 0 {
 		add("timedOut", events.Warning("ReplacementTimedOut", "Deregister",
-			"Deregistering targets that are no longer wanted, although not all others are healthy after --replacement-timeout=%s",
+			"Deregistering targets that are no longer wanted, or whose nodes are to be replaced, although others are not healthy after "+
+				"--replacement-timeout=%s",
 			policy.ReplacementTimeout))
 	}
 	for _, target := range p.Foreign {
