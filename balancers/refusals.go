@@ -62,11 +62,11 @@ func (p *pass) tellFailures() (errs error) {
 
 // isHoldable reports whether what was asked for is refused, and not for a reason that concerns everybody.
 func isHoldable(failure apply.Failure, seen stack.Stack) bool {
-	return apply.IsRefusal(failure.Err) ||
-		awserr.HasCode(failure.Err, "TargetGroupNotFound") && slices.ContainsFunc(sentTo(failure.Step.Change), func(ref stack.Ref) bool {
-			isOurs := func(g stack.TargetGroup) bool { return g.ARN == ref.ID }
-			return ref.ID != "" && !slices.ContainsFunc(seen.TargetGroups, isOurs)
-		})
+	return apply.IsRefusal(failure.Err) || slices.ContainsFunc(sentTo(failure.Step.Change), func(ref stack.Ref) bool {
+		isOurs := func(g stack.TargetGroup) bool { return g.ARN == ref.ID }
+		return ref.ID != "" && !slices.ContainsFunc(seen.TargetGroups, isOurs) && (awserr.HasCode(failure.Err, "TargetGroupNotFound") ||
+			awserr.IsPermission(failure.Err) && strings.Contains(failure.Err.Error(), ref.ID))
+	})
 }
 
 // sentTo are the target groups that a change names in an action.

@@ -84,14 +84,16 @@ func TestWhoIsHeld(t *testing.T) {
 		err    error
 		want   bool
 	}{
-		"who asks for what AWS refuses":               {rule(ours), &smithy.GenericAPIError{Code: "InvalidLoadBalancerAction"}, true},
-		"who names a target group that is not there":  {rule(foreign), &smithy.GenericAPIError{Code: "TargetGroupNotFound"}, true},
-		"whose target group somebody has deleted":     {rule(ours), &smithy.GenericAPIError{Code: "TargetGroupNotFound"}, false},
-		"nobody for what we may not do":               {rule(ours), &smithy.GenericAPIError{Code: "AccessDenied"}, false},
-		"whose binding is refused":                    {steps.UpdateBinding{}, apierrors.NewForbidden(ingresses, "a", errors.New("quota")), true},
-		"whose binding is wrong":                      {steps.CreateBinding{}, apierrors.NewInvalid(schema.GroupKind{}, "a", nil), true},
-		"nobody for a binding that somebody changed":  {steps.UpdateBinding{}, apierrors.NewConflict(ingresses, "a", errors.New("changed")), false},
-		"nobody for an API server that does not work": {steps.UpdateBinding{}, apierrors.NewInternalError(errors.New("down")), false},
+		"who asks for what AWS refuses":                {rule(ours), &smithy.GenericAPIError{Code: "InvalidLoadBalancerAction"}, true},
+		"who names a target group that is not there":   {rule(foreign), &smithy.GenericAPIError{Code: "TargetGroupNotFound"}, true},
+		"who names a target group that we may not use": {rule(foreign), &smithy.GenericAPIError{Code: "AccessDenied", Message: "not authorized: " + foreign.ID}, true},
+		"nobody for a rule that we may not make":       {rule(foreign), &smithy.GenericAPIError{Code: "AccessDenied", Message: "not authorized: rule"}, false},
+		"whose target group somebody has deleted":      {rule(ours), &smithy.GenericAPIError{Code: "TargetGroupNotFound"}, false},
+		"nobody for what we may not do":                {rule(ours), &smithy.GenericAPIError{Code: "AccessDenied"}, false},
+		"whose binding is refused":                     {steps.UpdateBinding{}, apierrors.NewForbidden(ingresses, "a", errors.New("quota")), true},
+		"whose binding is wrong":                       {steps.CreateBinding{}, apierrors.NewInvalid(schema.GroupKind{}, "a", nil), true},
+		"nobody for a binding that somebody changed":   {steps.UpdateBinding{}, apierrors.NewConflict(ingresses, "a", errors.New("changed")), false},
+		"nobody for an API server that does not work":  {steps.UpdateBinding{}, apierrors.NewInternalError(errors.New("down")), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := isHoldable(apply.Failure{Step: steps.Step{Change: tc.change}, Err: tc.err}, seen); got != tc.want {

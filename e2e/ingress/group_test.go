@@ -196,11 +196,15 @@ func TestASettingOfAGroupThatAWSRefusesHoldsItsMemberAlone(t *testing.T) {
 	app.Replicas = 2
 	members, balancer := serveGroup(t, app, 1)
 	stop := underLoad(t, app, balancer, members[0].Name+".example.com", "/")
+	forward := func(account string) string {
+		return fmt.Sprintf(`actions.%s={"type":"forward","targetGroupARN":"arn:aws:elasticloadbalancing:eu-west-1:%s:targetgroup/gone/0123456789abcdef"}`,
+			app.Name, account)
+	}
 	for i, tc := range []struct{ annotation, code string }{
 		{"security-groups=sg-0123456789abcdef0", "InvalidSecurityGroup"},
 		{"security-group-prefix-lists=pl-0123456789abcdef0", "InvalidPrefixListID.NotFound"},
-		{"actions." + app.Name + `={"type":"forward","targetGroupARN":"arn:aws:elasticloadbalancing:eu-west-1:111122223333:targetgroup/gone/0123456789abcdef"}`,
-			"TargetGroupNotFound"},
+		{forward("123456789012"), "TargetGroupNotFound"},
+		{forward("111122223333"), "AccessDenied"},
 	} {
 		bad := member(app, fmt.Sprintf("%s-bad-%d", app.Name, i), app.Name, tc.annotation)
 		if strings.HasPrefix(tc.annotation, "actions.") {
