@@ -35,15 +35,18 @@ func CheckParams(params *v1beta1.IngressClassParams, options input.Options) []an
 
 // CheckConditions is the first fault of an annotation of conditions that a backend of the Ingress names; nil for none.
 func CheckConditions(ingress *networkingv1.Ingress) error {
+	read := map[string]bool{} // by the backend's name
 	for _, rule := range ingress.Spec.Rules {
 		if rule.HTTP == nil {
 			continue
 		}
 		for _, path := range rule.HTTP.Paths {
-			if path.Backend.Service == nil {
+			service := path.Backend.Service
+			if service == nil || read[service.Name] {
 				continue
 			}
-			if _, _, err := annotation.Conditions.Member(path.Backend.Service.Name).In(ingress.Annotations); err != nil {
+			read[service.Name] = true
+			if _, _, err := annotation.Conditions.Member(service.Name).In(ingress.Annotations); err != nil {
 				return err
 			}
 		}

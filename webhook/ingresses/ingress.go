@@ -5,7 +5,6 @@ package ingresses
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,18 +35,12 @@ func (v *validator) review(ctx context.Context, req *request) (verdict, error) {
 	if req.Operation != admissionv1.Create && req.Operation != admissionv1.Update {
 		return verdict{}, nil
 	}
-	now, before := &networkingv1.Ingress{}, &networkingv1.Ingress{}
-	if err := json.Unmarshal(req.Object, now); err != nil {
-		return verdict{}, fmt.Errorf("decoding the Ingress: %w", err)
+	now, before, tooLarge, err := v.decode(req)
+	if err != nil {
+		return verdict{}, err
 	}
-	if req.Operation == admissionv1.Update {
-		if err := json.Unmarshal(req.OldObject, before); err != nil {
-			return verdict{}, fmt.Errorf("decoding the former Ingress: %w", err)
-		}
-		same := equality.Semantic.DeepEqual(now.Spec, before.Spec) && equality.Semantic.DeepEqual(now.Annotations, before.Annotations)
-		if same || now.DeletionTimestamp != nil {
-			return verdict{}, nil
-		}
+	if req.Operation == admissionv1.Update && (!tooLarge && isSame(now, before) || now.DeletionTimestamp != nil) {
+		return verdict{}, nil
 	}
 	objects, err := v.objects(ctx, now)
 	if err != nil {
@@ -57,8 +50,15 @@ func (v *validator) review(ctx context.Context, req *request) (verdict, error) {
 	if refusal := v.refusal(now, before, objects, classified); refusal != "" {
 		return verdict{refusal: refusal}, nil
 	}
+	if tooLarge {
+		return v.unchecked(classified), nil
+	}
 	warnings, err := v.warnings(ctx, classified)
 	return verdict{warnings: warnings}, err
+}
+
+func isSame(now, before *networkingv1.Ingress) bool {
+	return equality.Semantic.DeepEqual(now.Spec, before.Spec) && equality.Semantic.DeepEqual(now.Annotations, before.Annotations)
 }
 
 // objects are those that say whose the Ingress is.
@@ -169,7 +169,11 @@ func (v *validator) warnings(ctx context.Context, c membership.Classified) (out 
 	}
 	member := membership.Member{Ingress: c.Ingress, Params: c.Params, Fault: c.Fault}
 	services := map[types.NamespacedName]*corev1.Service{}
-	for _, key := range input.NeedsOf(input.Input{Members: []membership.Member{member}}).Services {
+	needed := input.NeedsOf(input.Input{Members: []membership.Member{member}}).Services
+	if len(needed) > v.options.Build.Limits.MostPaths() {
+		needed = nil // more than a load balancer can have: they count as not there yet
+	}
+	for _, key := range needed {
 		service := &corev1.Service{}
 		err := v.reader.Get(ctx, key, service)
 		if client.IgnoreNotFound(err) != nil {

@@ -71,6 +71,10 @@ func refuse(format string, args ...any) verdict {
 	return verdict{refusal: fmt.Sprintf(format, args...)}
 }
 
+func warn(format string, args ...any) verdict {
+	return verdict{warnings: []string{fmt.Sprintf(format, args...)}}
+}
+
 // answerWithin is half of what the webhook configuration gives an answer.
 const answerWithin = 5 * time.Second
 

@@ -32,8 +32,8 @@ import (
 // tooNew is the name of what the cache has not got yet.
 const tooNew = "too-new"
 
-// answers of the webhook's server are read and written as by the API server.
-func newServer(t testing.TB, options Options, objects ...client.Object) *httptest.Server {
+// newHooks are the handlers beside these objects.
+func newHooks(t testing.TB, options Options, objects ...client.Object) (ingresses, params http.Handler) {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), ingressapi.AddToScheme(scheme)); err != nil {
@@ -49,7 +49,13 @@ func newServer(t testing.TB, options Options, objects ...client.Object) *httptes
 	reader := func(objects []client.Object) client.Client {
 		return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 	}
-	hook, params := New(reader(cached), reader(objects), options)
+	return New(reader(cached), reader(objects), options)
+}
+
+// answers of the webhook's server are read and written as by the API server.
+func newServer(t testing.TB, options Options, objects ...client.Object) *httptest.Server {
+	t.Helper()
+	hook, params := newHooks(t, options, objects...)
 	mux := http.NewServeMux()
 	mux.Handle(Path, hook)
 	mux.Handle(ParamsPath, params)

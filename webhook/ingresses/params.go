@@ -16,13 +16,21 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/webhook/review"
 )
+
+// mostParams is how many values of IngressClassParams are decoded. None need so many: AWS has 1,000 rules at most for a security group, and
+// 50 tags.
+const mostParams = 10_000
 
 // reviewParams refuses what aws-load-balancer-controller refuses of IngressClassParams, with all faults at once, and warns of what else
 // would hold an Ingress.
 func (v *validator) reviewParams(_ context.Context, req *request) (verdict, error) {
 	if req.Operation != admissionv1.Create && req.Operation != admissionv1.Update {
 		return verdict{}, nil
+	}
+	if review.HoldsMore(req.Object, mostParams, review.AllDepths) {
+		return warn("these IngressClassParams are not checked, as they have more than %d values: want fewer", mostParams), nil
 	}
 	params := &ingressapi.IngressClassParams{}
 	if err := json.Unmarshal(req.Object, params); err != nil {

@@ -78,6 +78,26 @@ func (c Condition) check() error {
 	}
 }
 
+// Len is how many values there are.
+func (c Condition) Len() int {
+	switch c.Field {
+	case HostHeader:
+		return c.HostHeaderConfig.len()
+	case PathPattern:
+		return c.PathPatternConfig.len()
+	case "http-header":
+		return c.HTTPHeaderConfig.len()
+	case RequestMethod:
+		return len(c.HTTPRequestMethodConfig.Values)
+	case "query-string":
+		return len(c.QueryStringConfig.Values)
+	default: // SourceIP
+		return len(c.SourceIPConfig.Values)
+	}
+}
+
+func (t *Texts) len() int { return len(t.Values) + len(t.RegexValues) }
+
 func (h *Header) check() error {
 	if h == nil || h.HTTPHeaderName == "" {
 		return errors.New("want httpHeaderConfig with an httpHeaderName")

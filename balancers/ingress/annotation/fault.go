@@ -23,17 +23,22 @@ type Fault struct {
 	Warning bool
 }
 
-func (f Fault) Error() string {
+// ShownValue is the part of Value that Error shows: its first 100 bytes.
+func (f Fault) ShownValue() string {
 	const longest = 100
+	return f.Value[:min(longest, len(f.Value))]
+}
+
+func (f Fault) Error() string {
 	text := f.Object
 	if text != "" {
 		text += ", "
 	}
 	switch {
 	case f.Annotation != "":
-		text += fmt.Sprintf("annotation %s, value %q: ", f.Annotation, f.Value[:min(longest, len(f.Value))])
+		text += fmt.Sprintf("annotation %s, value %q: ", f.Annotation, f.ShownValue())
 	case f.Field != "" && f.Value != "":
-		text += fmt.Sprintf("%s, value %q: ", f.Field, f.Value[:min(longest, len(f.Value))])
+		text += fmt.Sprintf("%s, value %q: ", f.Field, f.ShownValue())
 	case f.Field != "":
 		text += f.Field + ": "
 	}

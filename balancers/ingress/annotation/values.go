@@ -211,6 +211,9 @@ func cutUnescaped(text string, separator byte) (before, after string, found bool
 
 // unescape takes backslashes away, but for those that stand behind another, and blanks around the text.
 func unescape(text string) string {
+	if !strings.Contains(text, `\`) && utf8.ValidString(text) { // as nearly all
+		return strings.TrimSpace(text)
+	}
 	var out strings.Builder
 	escaped := false
 	for _, r := range text {
@@ -221,8 +224,15 @@ func unescape(text string) string {
 	return strings.TrimSpace(out.String())
 }
 
+// mostCommas is how many commas JSON may have, also in its texts: decoded, a value takes up to fifty times the memory of its text. The
+// longest text that AWS takes has 1024 characters, and no list has a hundred values.
+const mostCommas = 2000
+
 // ParseJSON parses JSON as Go decodes it: the case of field names does not count, and unknown fields are ignored.
 func ParseJSON[T any](value string) (out T, err error) {
+	if n := strings.Count(value, ","); n > mostCommas {
+		return out, fmt.Errorf("has %d commas: want at most %d, which is more than a load balancer takes", n, mostCommas)
+	}
 	if err := json.Unmarshal([]byte(value), &out); err != nil {
 		return out, fmt.Errorf("is not the JSON that is wanted: %w", err)
 	}

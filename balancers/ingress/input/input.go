@@ -154,6 +154,11 @@ type Limits struct {
 	ConditionValues, ConditionWildcards int
 }
 
+// MostPaths is how many paths an Ingress may have to be read: five times the rules of a load balancer. Somewhat more paths than rules may
+// fit, as rules that no request needs are left out. AWS has 100 rules for a load balancer, unless the quota is raised
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html).
+func (l Limits) MostPaths() int { return 5 * l.Rules }
+
 // DefaultOptions are those without any flag.
 func DefaultOptions(cluster, vpc string) Options {
 	return Options{

@@ -6,7 +6,6 @@ package input
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -53,10 +52,12 @@ type Host struct{ Name, Field string }
 // HostsOf are the hosts of an Ingress's rules and of its spec.tls.
 func HostsOf(ingress *networkingv1.Ingress) []Host {
 	var hosts []Host
+	known := map[string]bool{"": true}
 	add := func(name, field string) {
-		if name != "" && !slices.ContainsFunc(hosts, func(h Host) bool { return h.Name == name }) {
+		if !known[name] {
 			hosts = append(hosts, Host{name, field})
 		}
+		known[name] = true
 	}
 	for i, rule := range ingress.Spec.Rules {
 		add(rule.Host, fmt.Sprintf("spec.rules[%d].host", i))

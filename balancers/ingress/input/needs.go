@@ -43,7 +43,9 @@ func NeedsOf(in Input) Needs {
 	if !in.Options.WAFClassic {
 		n.ClassicACLs = nil
 	}
-	slices.SortFunc(n.Services, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(n.Services, func(a, b types.NamespacedName) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
 	n.Services = slices.Compact(n.Services)
 	for _, list := range []*[]string{&n.SecurityGroups, &n.TargetGroups, &n.TrustStores, &n.WebACLs, &n.ClassicACLs, &n.Hosts} {
 		slices.Sort(*list)
@@ -90,15 +92,16 @@ func (n *Needs) addMember(member membership.Member, issue bool) {
 		n.addHosts(ingress)
 	}
 	n.addNames(member)
+	read := map[string]bool{} // the names of actions
 	for _, rule := range ingress.Spec.Rules {
 		if rule.HTTP != nil {
 			for _, path := range rule.HTTP.Paths {
-				n.addBackend(ingress, path.Backend)
+				n.addBackend(ingress, path.Backend, read)
 			}
 		}
 	}
 	if ingress.Spec.DefaultBackend != nil {
-		n.addBackend(ingress, *ingress.Spec.DefaultBackend)
+		n.addBackend(ingress, *ingress.Spec.DefaultBackend, read)
 	}
 }
 
@@ -132,7 +135,8 @@ func (n *Needs) addHosts(ingress *networkingv1.Ingress) {
 	}
 }
 
-func (n *Needs) addBackend(ingress *networkingv1.Ingress, backend networkingv1.IngressBackend) {
+// addBackend adds what a backend needs. Of an action that is read nothing is added again.
+func (n *Needs) addBackend(ingress *networkingv1.Ingress, backend networkingv1.IngressBackend, read map[string]bool) {
 	service := backend.Service
 	if service == nil {
 		return
@@ -141,6 +145,10 @@ func (n *Needs) addBackend(ingress *networkingv1.Ingress, backend networkingv1.I
 		n.addService(ingress, service.Name)
 		return
 	}
+	if read[service.Name] {
+		return
+	}
+	read[service.Name] = true
 	action, _, _ := annotation.Actions.Member(service.Name).In(ingress.Annotations)
 	if action.ForwardConfig == nil {
 		return

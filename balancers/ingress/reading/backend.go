@@ -25,7 +25,8 @@ import (
 func (r ruleReader) actionOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
 	action, err := r.answerOf(backend, field)
 	if err == nil {
-		action.Auth, err = r.auth(r.onlyService(*backend.Service))
+		service := r.onlyService(*backend.Service)
+		action.Auth, err = once(r.memo, service, func() (*stack.Auth, error) { return r.auth(service) })
 	}
 	return action, err
 }
@@ -34,7 +35,7 @@ func (r ruleReader) actionOf(backend networkingv1.IngressBackend, field string) 
 func (r ruleReader) onlyService(backend networkingv1.IngressServiceBackend) *corev1.Service {
 	name := backend.Name
 	if backend.Port.Name == input.UseAnnotation {
-		action, _, _ := annotation.Actions.Member(name).In(r.Annotations())
+		action, _, _ := annotated(r, annotation.Actions, name)
 		if action.ForwardConfig.Len() != 1 {
 			return nil
 		}
@@ -63,13 +64,13 @@ func (r ruleReader) answerOf(backend networkingv1.IngressBackend, field string) 
 
 // annotatedAction is the action that the annotation of that name says.
 func (r ruleReader) annotatedAction(name, field string) (stack.Action, error) {
-	key := annotation.Actions.Member(name)
-	action, set, err := key.In(r.Annotations())
+	action, set, err := annotated(r, annotation.Actions, name)
+	key := annotation.Actions.FullName() + name
 	switch {
 	case err != nil:
 		return stack.Action{}, err
 	case !set:
-		fault := annotation.Fault{Field: field, Value: name, Reason: "the annotation " + key.FullName() + " does not exist: add it"}
+		fault := annotation.Fault{Field: field, Value: name, Reason: "the annotation " + key + " does not exist: add it"}
 		return r.missing(fault, "Backend action does not exist", r.in.Options.TolerateMissingAction)
 	case action.FixedResponseConfig != nil && action.Type == annotation.FixedResponseAction:
 		config := action.FixedResponseConfig
@@ -80,7 +81,7 @@ func (r ruleReader) annotatedAction(name, field string) (stack.Action, error) {
 	built, err := r.forward(action.ForwardConfig, field)
 	if err != nil {
 		if fault := annotation.AsFault(err); fault == (annotation.Fault{Reason: fault.Reason}) {
-			fault.Annotation, fault.Value = key.FullName(), r.Annotations()[key.FullName()]
+			fault.Annotation, fault.Value = key, r.Annotations()[key]
 			err = fault
 		}
 	}
@@ -182,8 +183,16 @@ func (r ruleReader) targetGroup(target annotation.Target) (stack.Ref, error) {
 	if service == nil {
 		return stack.Ref{}, errNoService
 	}
-	part, err := r.addTargetGroup(service, *target.ServicePort)
+	part, err := once(r.memo, servicePort{service, *target.ServicePort}, func() (string, error) {
+		return r.addTargetGroup(service, *target.ServicePort)
+	})
 	return stack.Ref{Part: part}, err
+}
+
+// servicePort is a port of a Service as a backend names it.
+type servicePort struct {
+	service *corev1.Service
+	port    intstr.IntOrString
 }
 
 func (r ruleReader) service(name string) *corev1.Service {

@@ -29,7 +29,13 @@ func (r listenerReader) discoverCertificates() {
 		r.Fail(annotation.Fault{Reason: "the certificates of ACM are not known: " + why})
 		return
 	}
-	for _, host := range hosts {
+	before := len(r.Faults)
+	for i, host := range hosts {
+		if wrong := len(r.Faults) - before; wrong >= mostWrong {
+			r.Fail(annotation.Fault{Field: "spec", Reason: fmt.Sprintf("certificates of %d more hosts are not looked for: mend the %d hosts before "+
+				"them first", len(hosts)-i, wrong)})
+			return
+		}
 		fits := false
 		for _, certificate := range r.in.AWS.Certificates {
 			if certificate.Fits(host.Name) && r.in.Options.Allows(certificate) {

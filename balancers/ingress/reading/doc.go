@@ -8,7 +8,9 @@
 //	listening.go     its listeners, port by port: protocols, listener attributes, inbound CIDRs, SSL policy, mutual authentication,
 //	                 certificates that it names; AWS refuses those that do not exist
 //	certificates.go  certificates that it does not name: found by its hosts, or issued for it
-//	rules.go         its rules: hosts, paths, conditions, transforms; its default backend
+//	paths.go         its paths in order, as far as they are read; its default backend
+//	rules.go         the rule of a path: host, path, conditions, transforms
+//	memo.go          what paths share, read once
 //	patterns.go      which values of conditions AWS takes, and how many
 //	backend.go       what a backend does: forward, redirect or fixed response
 //	auth.go          who may pass before a backend answers: OIDC, Cognito, JWT

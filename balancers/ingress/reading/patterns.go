@@ -111,11 +111,23 @@ func checkCounts(o *input.Options, conditions []stack.Condition) error {
 	}
 	switch {
 	case values > o.Limits.ConditionValues:
-		return fmt.Errorf("the rule has %d values in its conditions: AWS takes %d", values, o.Limits.ConditionValues)
+		return tooManyValues(values, o)
 	case wildcards > o.Limits.ConditionWildcards:
 		return fmt.Errorf("the rule has %d wildcards in its conditions: AWS takes %d", wildcards, o.Limits.ConditionWildcards)
 	}
 	return nil
+}
+
+// countValues counts the values of an annotation's conditions.
+func countValues(conditions []annotation.Condition) (n int) {
+	for _, c := range conditions {
+		n += c.Len()
+	}
+	return n
+}
+
+func tooManyValues(values int, o *input.Options) error {
+	return fmt.Errorf("the rule has %d values in its conditions: AWS takes %d", values, o.Limits.ConditionValues)
 }
 
 func wildcardsOf(c stack.Condition) (n int) {

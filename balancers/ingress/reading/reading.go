@@ -61,7 +61,7 @@ func Read(in *input.Input, i int, forced map[string]bool) *Reading {
 	listenerReader{r}.readListeners()
 	settingsReader{r}.readSettings()
 	settingsReader{r}.readAccess()
-	ruleReader{r}.readRules()
+	ruleReader{r, memo{}}.readRules()
 	r.warn()
 	return r
 }
@@ -91,18 +91,29 @@ func (r *Reading) Fail(err error) {
 	}
 }
 
+// mostWarnings is how many warnings of a member are kept. So many annotations are read in a review.
+const mostWarnings = 1000
+
+// warnOf notes a warning. In the place of those beyond mostWarnings stands one.
 func (r *Reading) warnOf(fault annotation.Fault) {
+	switch n := len(r.Warnings); {
+	case n > mostWarnings:
+		return
+	case n == mostWarnings:
+		fault = annotation.Fault{Reason: "there are more warnings, which are not shown: mend what these are about first"}
+	}
 	fault.Member, fault.Warning = r.Name, true
 	if r.isNew(fault) {
 		r.Warnings = append(r.Warnings, fault)
 	}
 }
 
-// isNew reports whether the fault is noted for the first time.
+// isNew reports whether the fault is noted for the first time. Of its value counts what is shown, as paths may share a long one.
 func (r *Reading) isNew(fault annotation.Fault) bool {
 	if r.noted == nil {
 		r.noted = map[annotation.Fault]bool{}
 	}
+	fault.Value = fault.ShownValue()
 	before := r.noted[fault]
 	r.noted[fault] = true
 	return !before
@@ -155,9 +166,14 @@ func (r *Reading) Listens(port int32) bool {
 // warn notes what the user should know and does not hold the member: annotations that are not known, not supported or wrong where nothing
 // needs them, and settings of params that are not supported.
 func (r *Reading) warn() {
+	isFaulty := map[string]bool{} // by annotation
+	for _, fault := range r.Faults {
+		if fault.Object == "" {
+			isFaulty[fault.Annotation] = true
+		}
+	}
 	for _, fault := range annotation.Check(r.Annotations()) {
-		isFault := func(other annotation.Fault) bool { return other.Annotation == fault.Annotation && other.Object == "" }
-		if !slices.ContainsFunc(r.Faults, isFault) {
+		if !isFaulty[fault.Annotation] {
 			r.warnOf(fault)
 		}
 	}

@@ -6,7 +6,6 @@ package reading
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -20,78 +19,9 @@ import (
 const AnyPath = "/*"
 
 // ruleReader reads rules, and what they lead to.
-type ruleReader struct{ *Reading }
-
-// readRules reads the rules that all listeners of the member get, in order, and its default backend.
-func (r ruleReader) readRules() {
-	spec := r.Member.Ingress.Spec
-	for i, rule := range spec.Rules {
-		if rule.HTTP == nil {
-			continue
-		}
-		for _, path := range inOrder(rule.HTTP.Paths) {
-			field := fmt.Sprintf("spec.rules[%d].http.paths[%d]", i, path.index)
-			built, err := r.rule(rule.Host, path.HTTPIngressPath, field)
-			if err != nil {
-				r.Fail(annotation.At(field, err))
-				continue
-			}
-			r.Rules = append(r.Rules, built)
-		}
-	}
-	if spec.DefaultBackend != nil {
-		action, err := r.actionOf(*spec.DefaultBackend, "spec.defaultBackend")
-		if err == nil && stays(action) {
-			err = errStays
-		}
-		r.Fail(annotation.At("spec.defaultBackend", err))
-		r.Fallback = &Rule{Rule: stack.Rule{Owner: r.Name, Action: action}, Field: "spec.defaultBackend"}
-		for port := range r.Ports {
-			r.addText(OfPort(fallbackSetting, port), r.Name, annotation.Fault{Field: "spec.defaultBackend"})
-		}
-	}
-}
-
-// fallbackSetting is the shared setting of a port that says whose default backend its listener has.
-const fallbackSetting = "default backend of port"
-
-// indexed is a path with its index in the Ingress.
-type indexed struct {
-	networkingv1.HTTPIngressPath
-	index int
-}
-
-// inOrder has paths of type Exact first, then those of Prefix, the longest first, then the others.
-func inOrder(paths []networkingv1.HTTPIngressPath) []indexed {
-	rank := func(p networkingv1.HTTPIngressPath) int {
-		switch typeOf(p) {
-		case networkingv1.PathTypeExact:
-			return 0
-		case networkingv1.PathTypePrefix:
-			return 1
-		default:
-			return 2
-		}
-	}
-	out := make([]indexed, len(paths))
-	for i, path := range paths {
-		out[i] = indexed{path, i}
-	}
-	slices.SortStableFunc(out, func(a, b indexed) int {
-		by := cmp.Compare(rank(a.HTTPIngressPath), rank(b.HTTPIngressPath))
-		if by == 0 && typeOf(a.HTTPIngressPath) == networkingv1.PathTypePrefix {
-			return cmp.Compare(len(b.Path), len(a.Path))
-		}
-		return by
-	})
-	return out
-}
-
-func typeOf(path networkingv1.HTTPIngressPath) networkingv1.PathType {
-	if path.PathType == nil {
-		return networkingv1.PathTypeImplementationSpecific
-	}
-	return *path.PathType
+type ruleReader struct {
+	*Reading
+	memo memo
 }
 
 // rule is that of one path.
@@ -133,8 +63,7 @@ func (r ruleReader) ownConditions(host string, path networkingv1.HTTPIngressPath
 
 // conditions are those of the annotation of that name, then host and path, to which the annotation may add values.
 func (r ruleReader) conditions(host string, path networkingv1.HTTPIngressPath, name string) ([]stack.Condition, error) {
-	key := annotation.Conditions.Member(name)
-	annotated, _, err := key.In(r.Annotations())
+	added, _, err := annotated(r, annotation.Conditions, name)
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +71,13 @@ func (r ruleReader) conditions(host string, path networkingv1.HTTPIngressPath, n
 	if err != nil {
 		return nil, err
 	}
-	fault := annotation.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()]}
-	conditions := distribute(annotated, &hosts, &paths)
+	if n := countValues(added); n > r.in.Options.Limits.ConditionValues { // at once, as there may be thousands
+		return nil, tooManyValues(n+len(hosts.Values)+len(paths.Values)+len(paths.Regex), &r.in.Options)
+	}
+	conditions := distribute(added, &hosts, &paths)
 	for _, condition := range []stack.Condition{hosts, paths} {
 		if len(condition.Values) > 0 && len(condition.Regex) > 0 {
-			fault.Reason = condition.Field + " has values and regular expressions: want one kind, as the Ingress's own has"
-			return nil, fault
+			return nil, r.conditionsFault(name, condition.Field+" has values and regular expressions: want one kind, as the Ingress's own has")
 		}
 		if len(condition.Values)+len(condition.Regex) > 0 {
 			conditions = append(conditions, condition)
@@ -160,15 +90,19 @@ func (r ruleReader) conditions(host string, path networkingv1.HTTPIngressPath, n
 		return nil, err
 	}
 	if err := checkPatterns(conditions); err != nil {
-		fault.Reason = err.Error()
-		return nil, fault
+		return nil, r.conditionsFault(name, err.Error())
 	}
 	return conditions, nil
 }
 
+func (r ruleReader) conditionsFault(name, reason string) error {
+	key := annotation.Conditions.FullName() + name
+	return annotation.Fault{Annotation: key, Value: r.Annotations()[key], Reason: reason}
+}
+
 // distribute adds values to hosts and paths, and returns the other conditions.
-func distribute(annotated []annotation.Condition, hosts, paths *stack.Condition) (others []stack.Condition) {
-	for _, condition := range annotated {
+func distribute(added []annotation.Condition, hosts, paths *stack.Condition) (others []stack.Condition) {
+	for _, condition := range added {
 		switch condition.Field {
 		case annotation.HostHeader:
 			appendTexts(hosts, *condition.HostHeaderConfig)
@@ -188,7 +122,8 @@ func (r ruleReader) setPatterns(paths *stack.Condition, path networkingv1.HTTPIn
 	}
 	kind := typeOf(path)
 	if kind == networkingv1.PathTypeImplementationSpecific {
-		if regex, _ := get(r.Reading, annotation.RegexPaths); regex {
+		regex, _, err := annotated(r, annotation.RegexPaths, "")
+		if r.Fail(err); regex {
 			paths.Regex = []string{strings.TrimPrefix(path.Path, "/")}
 		} else {
 			paths.Values = []string{path.Path}
@@ -242,8 +177,8 @@ func conditionOf(c annotation.Condition) stack.Condition {
 
 // transforms are those of paths whose backend has that name.
 func (r ruleReader) transforms(name string) (out []stack.Transform, err error) {
-	annotated, _, err := annotation.Transforms.Member(name).In(r.Annotations())
-	for _, transform := range annotated {
+	wanted, _, err := annotated(r, annotation.Transforms, name)
+	for _, transform := range wanted {
 		transformed := stack.Transform{Type: transform.Type}
 		for _, rewrite := range cmp.Or(transform.HostHeaderRewriteConfig, transform.URLRewriteConfig).Rewrites {
 			transformed.Rewrites = append(transformed.Rewrites, stack.Rewrite(rewrite))

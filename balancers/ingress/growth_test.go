@@ -1,0 +1,161 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ingress
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
+)
+
+// withPaths has member b have so many paths to a backend with that name and port name, each of its own.
+func withPaths(t testing.TB, paths int, name, port string) (input.Input, *networkingv1.Ingress) {
+	t.Helper()
+	in := three(t)
+	b := in.Members[1].Ingress
+	http, path := b.Spec.Rules[0].HTTP, b.Spec.Rules[0].HTTP.Paths[0]
+	backend := *path.Backend.Service
+	if backend.Name = name; port != "" {
+		backend.Port = networkingv1.ServiceBackendPort{Name: port}
+	}
+	path.Backend.Service, http.Paths = &backend, nil
+	for i := range paths {
+		path.Path = fmt.Sprintf("/%d", i)
+		http.Paths = append(http.Paths, path)
+	}
+	return in, b
+}
+
+// All that is done with a stored Ingress takes an annotation as often as it is used, however many paths share it.
+func TestSharedAnnotationsAreParsedOnce(t *testing.T) {
+	const paths, size = 200, 100 << 10
+	long := strings.Repeat("x", size)
+	unknown := `"unknown":"` + long + `"`
+	for name, tc := range map[string]struct{ backend, port, annotation, value string }{
+		"conditions":   {"b", "", "conditions.b", `[{"field":"source-ip","sourceIpConfig":{"values":["10.0.0.0/8"]},` + unknown + `}]`},
+		"transforms":   {"b", "", "transforms.b", `[{"type":"url-rewrite","urlRewriteConfig":{"rewrites":[{"regex":"a"}]},` + unknown + `}]`},
+		"actions":      {"act", input.UseAnnotation, "actions.act", `{"type":"forward","forwardConfig":{"targetGroups":[{"serviceName":"b","servicePort":80}]},` + unknown + `}`},
+		"tokens":       {"b", "", "jwt-validation", `{"jwksEndpoint":"https://a.example.com/","issuer":"a",` + unknown + `}`},
+		"wrong groups": {"b", "", "target-group-attributes", `a=` + long + `\,,b`},
+		"a wrong bool": {"b", "", "use-regex-path-match", long},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bytes := func(paths int) float64 {
+				in, b := withPaths(t, paths, tc.backend, tc.port)
+				b.Annotations[annotation.Prefix+tc.annotation] = tc.value
+				if tc.annotation == annotation.RegexPaths.Name {
+					for i := range b.Spec.Rules[0].HTTP.Paths {
+						b.Spec.Rules[0].HTTP.Paths[i].PathType = new(networkingv1.PathTypeImplementationSpecific)
+					}
+				}
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				input.NeedsOf(in)
+				_ = CheckConditions(b)
+				CheckAlone(membership.Group{Name: "edge"}, in.Members[1], in.Services, in.Options)
+				Build(in)
+				runtime.ReadMemStats(&after)
+				return float64(after.TotalAlloc - before.TotalAlloc)
+			}
+			bytes(1) // for what is taken once
+			if one, many := bytes(1), bytes(paths); many-one > paths/4*size {
+				t.Errorf("%d paths take %.0f bytes, one %.0f, and the annotation has %d", paths, many, one, size)
+			}
+		})
+	}
+}
+
+// An Ingress with far more paths than rules fit is held before they are read, and others are built without it.
+func TestTooManyPaths(t *testing.T) {
+	ports := func(n int) string {
+		entries := make([]string, n)
+		for i := range entries {
+			entries[i] = fmt.Sprintf(`{"HTTP": %d}`, 1000+i)
+		}
+		return `[` + strings.Join(entries, ",") + `]`
+	}
+	most := input.DefaultOptions("", "").Limits.MostPaths()
+	for name, tc := range map[string]struct {
+		paths, listeners int
+		want             string
+	}{
+		"as many as are read":     {most, 1, "with this Ingress the load balancer would have 504 rules, and its quota is 100"},
+		"too many":                {most + 1, 1, "spec.rules: 501 paths for 1 listeners are not read, as the quota of a load balancer is 100 rules"},
+		"many for many listeners": {100, 251, "spec.rules: 100 paths for 251 listeners are not read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in, b := withPaths(t, tc.paths, "b", "")
+			b.Annotations[annotation.ListenPorts.FullName()] = ports(tc.listeners)
+			got, faults := Build(in)
+			faults = slices.DeleteFunc(faults, func(f annotation.Fault) bool { return f.Warning })
+			if len(faults) != 1 || !strings.Contains(faults[0].Error(), tc.want) || !got.Members[1].Held || got.Members[0].Held {
+				t.Errorf("faults %v, members %v", faults, got.Members)
+			}
+			checkFuzzed(t, in)
+		})
+	}
+}
+
+// Of very many faults some are told, and that there are more.
+func TestManyFaults(t *testing.T) {
+	paths, b := withPaths(t, 300, "b", "")
+	for i := range b.Spec.Rules[0].HTTP.Paths {
+		b.Spec.Rules[0].HTTP.Paths[i].Path += "*"
+	}
+	hosts, b := withPaths(t, 1, "b", "")
+	b.Spec.TLS = []networkingv1.IngressTLS{{}}
+	for i := range 300 {
+		b.Spec.TLS[0].Hosts = append(b.Spec.TLS[0].Hosts, fmt.Sprintf("%d.example.org", i))
+	}
+	warnings, b := withPaths(t, 1, "b", "")
+	for i := range 2000 {
+		b.Annotations[fmt.Sprintf("%sunknown-%d", annotation.Prefix, i)] = ""
+	}
+	for name, tc := range map[string]struct {
+		in   input.Input
+		n    int
+		last string
+	}{
+		"of paths": {paths, 101, "spec.rules: 200 more paths are not read: mend the 100 faults of paths before them first"},
+		"of hosts": {hosts, 101, "spec: certificates of 200 more hosts are not looked for: mend the 100 hosts before them first"},
+		"warnings": {warnings, 1001, "there are more warnings, which are not shown: mend what these are about first"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, faults := Build(tc.in)
+			if n := len(faults); n != tc.n || faults[n-1].Error() != tc.last {
+				t.Errorf("%d faults, the last is %v", n, faults[n-1])
+			}
+		})
+	}
+}
+
+// One fault of an annotation that many paths share is told once, and is no reason not to read the others.
+func TestOneFaultOfManyPaths(t *testing.T) {
+	in, b := withPaths(t, 300, "b", "")
+	b.Annotations[annotation.Conditions.Member("b").FullName()] = "[{}]"
+	if _, faults := Build(in); len(faults) != 1 || faults[0].Annotation == "" {
+		t.Errorf("faults %v, want one", faults)
+	}
+}
+
+// Hosts are found in a time that grows with their number: if each was compared with each, these would take some 10 s.
+func TestManyHosts(t *testing.T) {
+	ingress := &networkingv1.Ingress{}
+	for i := range 100_000 {
+		ingress.Spec.Rules = append(ingress.Spec.Rules, networkingv1.IngressRule{Host: fmt.Sprintf("%d.example.com", i)})
+	}
+	begin := time.Now()
+	if n := len(input.HostsOf(ingress)); n != 100_000 || time.Since(begin) > 3*time.Second {
+		t.Errorf("%d hosts in %s", n, time.Since(begin))
+	}
+}
