@@ -102,24 +102,6 @@ func (p *pass) member(name string) *networkingv1.Ingress {
 // ownerOf is the name of the member that wants what has failed, "" when it is not that of one alone.
 func ownerOf(failure apply.Failure, wanted, seen stack.Stack) string {
 	switch c := failure.Step.Change.(type) {
-	case steps.Authorize:
-		return ownerOfInbound(c.Rules, failure.Err, wanted)
-	case steps.CreateLoadBalancer:
-		if awserr.HasCode(failure.Err, "InvalidSecurityGroup") {
-			return ownerOfSecurityGroups(c.LoadBalancer.Part(), wanted)
-		}
-	case steps.SetSecurityGroups:
-		return ownerOfSecurityGroups(c.LoadBalancer.Part, wanted)
-	case steps.CreateListener:
-		return ownerOfListener(c.Listener.Port, failure.Err, wanted)
-	case steps.ModifyListener:
-		return ownerOfListener(c.To.Port, failure.Err, wanted)
-	case steps.AddCertificate:
-		return ownerOfCertificate(c.Certificate, wanted)
-	case steps.CreateRule:
-		return c.Rule.Owner
-	case steps.ModifyRule:
-		return c.To.Owner
 	case steps.CreateTargetGroup:
 		return c.Group.Owner
 	case steps.SetHealthCheck:
@@ -130,6 +112,38 @@ func ownerOf(failure apply.Failure, wanted, seen stack.Stack) string {
 		return ownerOfGroup(c.Binding.Group, wanted, seen)
 	case steps.UpdateBinding:
 		return ownerOfGroup(c.Binding.Group, wanted, seen)
+	}
+	return cmp.Or(ownerOfAccess(failure, wanted), ownerOfRoute(failure, wanted))
+}
+
+// ownerOfRoute is ownerOf what is in a listener.
+func ownerOfRoute(failure apply.Failure, wanted stack.Stack) string {
+	switch c := failure.Step.Change.(type) {
+	case steps.CreateListener:
+		return ownerOfListener(c.Listener.Port, failure.Err, wanted)
+	case steps.ModifyListener:
+		return ownerOfListener(c.To.Port, failure.Err, wanted)
+	case steps.AddCertificate:
+		return ownerOfCertificate(c.Certificate, wanted)
+	case steps.CreateRule:
+		return c.Rule.Owner
+	case steps.ModifyRule:
+		return c.To.Owner
+	}
+	return ""
+}
+
+// ownerOfAccess is ownerOf who may send to the load balancer.
+func ownerOfAccess(failure apply.Failure, wanted stack.Stack) string {
+	switch c := failure.Step.Change.(type) {
+	case steps.Authorize:
+		return ownerOfInbound(c.Rules, failure.Err, wanted)
+	case steps.CreateLoadBalancer:
+		if awserr.HasCode(failure.Err, "InvalidSecurityGroup") {
+			return ownerOfSecurityGroups(c.LoadBalancer.Part(), wanted)
+		}
+	case steps.SetSecurityGroups:
+		return ownerOfSecurityGroups(c.LoadBalancer.Part, wanted)
 	}
 	return ""
 }

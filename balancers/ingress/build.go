@@ -124,12 +124,7 @@ func (d *draft) stack() stack.Stack {
 	if len(d.built) == 0 {
 		return out
 	}
-	out.Voters = map[string]string{}
-	for setting, vote := range d.Votes {
-		if vote.From.Member != "" {
-			out.Voters[setting] = vote.From.Member
-		}
-	}
+	out.Voters = d.Members()
 	access, attributes := listenerBuilder{d}.access(), d.Keys(annotation.LoadBalancerAttributes.Name)
 	out.SecurityGroups = access.made
 	out.LoadBalancers = []stack.LoadBalancer{{

@@ -28,8 +28,8 @@ type Overflow struct {
 //
 // The order is: security groups, bindings that change, load balancer, target groups, bindings of those that get requests at once that are
 // answered now, listeners with their rules, what nobody needs any more, tags, the other bindings, and at last what has to wait: the web ACL
-// of a load balancer that is not active, the end of one that is replaced, and target groups that take over from others. Bindings that let in
-// other security groups than the load balancer has change after it.
+// of a load balancer that is not active, the end of one that is replaced, and target groups that take over from others. A binding that lets
+// in another security group than the load balancer has changes after it.
 //
 // While a member is held, its parts stay as they are seen; so do parts that may be its own as far as can be told, other load balancers
 // than the one that has its target groups, and the scheme of that one.

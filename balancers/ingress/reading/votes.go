@@ -99,6 +99,17 @@ func (a Agreed) Get(setting, otherwise string) string {
 	return otherwise
 }
 
+// Members are the names of those whose votes count, by setting.
+func (a Agreed) Members() map[string]string {
+	names := map[string]string{}
+	for setting, vote := range a.Votes {
+		if vote.From.Member != "" {
+			names[setting] = vote.From.Member
+		}
+	}
+	return names
+}
+
 // List is what holds for a setting that is a list.
 func (a Agreed) List(setting string) []string {
 	items, _ := annotation.ParseList(a.Get(setting, "")) // ParseList has no errors
