@@ -49,7 +49,7 @@ func startProcess(app *App, pod string, c clock.Clock, addrs []string, badEnv er
 	}
 	p.server = &http.Server{
 		Handler:           &handler{app: app, pod: pod, clock: c},
-		ReadHeaderTimeout: time.Minute,
+		ReadHeaderTimeout: 2 * time.Minute, // longer than load balancers keep connections that carry no request, as AWS recommends
 		ErrorLog:          log.New(io.Discard, "", 0),
 	}
 	if badEnv != nil {
