@@ -62,32 +62,13 @@ func (p *pass) tellFailures() (errs error) {
 
 // isHoldable reports whether what was asked for is refused, and not for a reason that concerns everybody.
 func isHoldable(failure apply.Failure, seen stack.Stack) bool {
-	return apply.IsRefusal(failure.Err) || slices.ContainsFunc(sentTo(failure.Step.Change), func(ref stack.Ref) bool {
-		isOurs := func(g stack.TargetGroup) bool { return g.ARN == ref.ID }
-		return ref.ID != "" && !slices.ContainsFunc(seen.TargetGroups, isOurs) && (awserr.HasCode(failure.Err, "TargetGroupNotFound") ||
-			awserr.IsPermission(failure.Err) && strings.Contains(failure.Err.Error(), ref.ID))
+	forward := steps.ActionOf(failure.Step.Change).Forward
+	return apply.IsRefusal(failure.Err) || forward != nil && slices.ContainsFunc(forward.Groups, func(w stack.Weighted) bool {
+		isSeen := func(g stack.TargetGroup) bool { return g.ARN == w.Group.ID }
+		isOthers := w.Group.ID != "" && !slices.ContainsFunc(seen.TargetGroups, isSeen)
+		return isOthers && (awserr.HasCode(failure.Err, "TargetGroupNotFound") ||
+			awserr.IsPermission(failure.Err) && strings.Contains(failure.Err.Error(), w.Group.ID))
 	})
-}
-
-// sentTo are the target groups that a change names in an action.
-func sentTo(change steps.Change) (groups []stack.Ref) {
-	var action stack.Action
-	switch c := change.(type) {
-	case steps.CreateListener:
-		action = c.Listener.Default
-	case steps.ModifyListener:
-		action = c.To.Default
-	case steps.CreateRule:
-		action = c.Rule.Action
-	case steps.ModifyRule:
-		action = c.To.Action
-	}
-	if action.Forward != nil {
-		for _, weighted := range action.Forward.Groups {
-			groups = append(groups, weighted.Group)
-		}
-	}
-	return groups
 }
 
 func (p *pass) member(name string) *networkingv1.Ingress {
@@ -187,11 +168,12 @@ func ownerOfCertificate(certificate string, wanted stack.Stack) string {
 
 // ownerOfListener is the name of the member that wants what AWS names, else of the only one that has rules there.
 func ownerOfListener(port int32, err error, wanted stack.Stack) (owner string) {
-	i := slices.IndexFunc(wantedListeners(wanted), func(l stack.Listener) bool { return l.Port == port })
+	all := wantedListeners(wanted)
+	i := slices.IndexFunc(all, func(l stack.Listener) bool { return l.Port == port })
 	if i < 0 {
 		return ""
 	}
-	listener := wantedListeners(wanted)[i]
+	listener := all[i]
 	switch {
 	case awserr.HasCode(err, "CertificateNotFound", "UnsupportedCertificate") && len(listener.Certificates) > 0:
 		return listener.Owners[listener.Certificates[0]]

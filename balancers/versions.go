@@ -34,17 +34,7 @@ func (m *memory) assumeVersions(wanted, seen *stack.Stack) {
 
 // noteVersion takes in what a step has written.
 func (m *memory) noteVersion(change steps.Change) {
-	var action stack.Action
-	switch c := change.(type) {
-	case steps.CreateRule:
-		action = c.Rule.Action
-	case steps.ModifyRule:
-		action = c.To.Action
-	case steps.CreateListener:
-		action = c.Listener.Default
-	case steps.ModifyListener:
-		action = c.To.Default
-	}
+	action := steps.ActionOf(change)
 	if action.SecretVersion() != "" {
 		m.setVersion(action.Auth.OIDC)
 	}

@@ -188,6 +188,21 @@ type (
 	DeleteRule struct{ Rule stack.Ref }
 )
 
+// ActionOf is the action that the change gives to a rule, or to a listener by default; an empty one of other changes.
+func ActionOf(change Change) stack.Action {
+	switch c := change.(type) {
+	case CreateListener:
+		return c.Listener.Default
+	case ModifyListener:
+		return c.To.Default
+	case CreateRule:
+		return c.Rule.Action
+	case ModifyRule:
+		return c.To.Action
+	}
+	return stack.Action{}
+}
+
 // Guarded is the load balancer that the change gives a web ACL to, if it does.
 func Guarded(change Change) (balancer stack.Ref, ok bool) {
 	switch c := change.(type) {

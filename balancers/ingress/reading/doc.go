@@ -9,14 +9,12 @@
 //	                 certificates that it names; AWS refuses those that do not exist
 //	certificates.go  certificates that it does not name: found by its hosts, or issued for it
 //	paths.go         its paths in order, as far as they are read; its default backend
-//	rules.go         the rule of a path: host, path, conditions, transforms
-//	memo.go          what paths share, read once
+//	rules.go         the rule of a path: host, path, conditions, transforms; what paths share is read once
 //	patterns.go      which values of conditions AWS takes, and how many
 //	backend.go       what a backend does: forward, redirect or fixed response
 //	auth.go          who may pass before a backend answers: OIDC, Cognito, JWT
-//	targetgroup.go   the target group of a Service's port
+//	targetgroup.go   the target group of a Service's port, and its TargetGroupBinding
 //	healthcheck.go   the health check of the target group
-//	binding.go       the TargetGroupBinding of the target group
 //	settings.go      settings of the load balancer: name, scheme, address type, subnets, security groups, load balancer attributes, tags,
 //	                 address pools, Shield, SSL redirect
 //	webacl.go        web ACLs of WAF and WAF Classic
