@@ -147,8 +147,10 @@ func TestOtherCallsMakeNoDeregistrationLate(t *testing.T) {
 			}
 			leave = append(leave, j)
 		}
-		for _, j := range leave { // nobody can keep tokens for what is not known yet
-			j.comes = 0
+		// Nobody can keep tokens for what is not known yet: all come first, and those that are due last come last of them.
+		slices.SortFunc(leave, func(a, b *job) int { return cmp.Compare(a.deadline, b.deadline) })
+		for i, j := range leave {
+			j.comes = time.Duration(i)
 		}
 		if !feasible(rule, leave) {
 			continue
