@@ -20,11 +20,15 @@ import (
 	calls "github.com/targetgate/targetgate/aws/provision"
 )
 
+// Not called: RegisterTargets looks there in the caller's name (e2e/emulator/wire/elbapi/permissions.go).
+var readByRegisterTargets = []string{"ec2:DescribeInstances", "ec2:DescribeInternetGateways", "ec2:DescribeSubnets", "ec2:DescribeVpcs"}
+
 func TestPolicyAllowsWhatIsCalled(t *testing.T) {
-	var want []string
+	want := slices.Clone(readByRegisterTargets)
 	for method := range reflect.TypeFor[elbv2.API]().Methods() {
 		want = append(want, "elasticloadbalancing:"+method.Name)
 	}
+	slices.Sort(want)
 	if diff := cmp.Diff(want, actions(t, "bindings.json")); diff != "" {
 		t.Errorf("bindings.json (-called +allowed):\n%s", diff)
 	}
@@ -32,7 +36,7 @@ func TestPolicyAllowsWhatIsCalled(t *testing.T) {
 		want = append(want, "ec2:"+method.Name)
 	}
 	slices.Sort(want)
-	if diff := cmp.Diff(want, actions(t, "bindings-and-security-groups.json")); diff != "" {
+	if diff := cmp.Diff(slices.Compact(want), actions(t, "bindings-and-security-groups.json")); diff != "" {
 		t.Errorf("bindings-and-security-groups.json (-called +allowed):\n%s", diff)
 	}
 }
@@ -45,6 +49,8 @@ func TestPolicyOfLoadBalancersAllowsWhatIsCalled(t *testing.T) {
 		"waf-regional:GetWebACLForResource",
 		"shield:CreateProtection", "shield:DeleteProtection", "shield:DescribeProtection", "shield:GetSubscriptionState",
 		"ec2:AuthorizeSecurityGroupIngress", "ec2:RevokeSecurityGroupIngress", // Authorize and Revoke
+		// Not called: CreateLoadBalancer and CreateTargetGroup look there in the caller's name.
+		"ec2:DescribeAccountAttributes", "ec2:DescribeAddresses", "ec2:DescribeInternetGateways", "ec2:DescribeVpcs", "ec2:GetSecurityGroupsForVpc",
 		// Not called: CreateLoadBalancer, GetWebACLForResource, AssociateWebACL, and CreateRule with a login at Cognito need them.
 		"cognito-idp:DescribeUserPoolClient", "iam:CreateServiceLinkedRole", "wafv2:GetWebACL", "elasticloadbalancing:SetWebAcl",
 	}

@@ -45,7 +45,7 @@ func TestTaggingIsAuthorizedAsTheIncumbentNeedsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newELBBed(t)
-			b.server.SetPolicies("AKIATEST", policy(t, tc.statements...))
+			b.server.SetPolicies("AKIATEST", policy(t, tc.statements...), readsEC2(t))
 			out, err := b.elb.CreateLoadBalancer(ctx(t), &elb.CreateLoadBalancerInput{Name: aws.String("lb"), Subnets: bothZones, Tags: tc.tags})
 			wantCode(t, err, tc.want)
 			if err != nil {
@@ -56,6 +56,43 @@ func TestTaggingIsAuthorizedAsTheIncumbentNeedsIt(t *testing.T) {
 			wantCode(t, err, tc.retag)
 			_, err = b.elb.SetSubnets(ctx(t), &elb.SetSubnetsInput{LoadBalancerArn: &arn, Subnets: bothZones})
 			wantCode(t, err, tc.protect)
+		})
+	}
+}
+
+// Each of the actions in EC2 that AWS's page "Elastic Load Balancing API permissions" lists is needed, and none is for what it does not list.
+func TestCallsThatLookAtEC2InTheCallersName(t *testing.T) {
+	b := newELBBed(t)
+	lb := b.balancer("lb")
+	calls := map[string]func() error{
+		"SetSubnets": func() error {
+			_, err := b.elb.SetSubnets(ctx(t), &elb.SetSubnetsInput{LoadBalancerArn: &lb, Subnets: bothZones})
+			return err
+		},
+		"CreateLoadBalancer": func() error {
+			_, err := b.elb.CreateLoadBalancer(ctx(t), &elb.CreateLoadBalancerInput{Name: aws.String("new"), Subnets: bothZones})
+			return err
+		},
+		"DeleteLoadBalancer": func() error {
+			_, err := b.elb.DeleteLoadBalancer(ctx(t), &elb.DeleteLoadBalancerInput{LoadBalancerArn: &lb})
+			return err
+		},
+	}
+	for _, tc := range []struct {
+		operation, without string
+		want               string
+	}{
+		{"SetSubnets", "DescribeSubnets", "AccessDenied"},
+		{"SetSubnets", "DescribeVpcs", ""},
+		{"CreateLoadBalancer", "GetSecurityGroupsForVpc", "AccessDenied"},
+		{"CreateLoadBalancer", "DescribeAccountAttributes", "AccessDenied"},
+		{"CreateLoadBalancer", "DescribeInstances", ""},
+		{"DeleteLoadBalancer", "Describe*", ""},
+	} {
+		t.Run(tc.operation+" without "+tc.without, func(t *testing.T) {
+			b.server.SetPolicies("AKIATEST", policy(t, allows("*", "*", "")),
+				policy(t, `{"Effect": "Deny", "Action": "ec2:`+tc.without+`", "Resource": "*"}`))
+			wantCode(t, calls[tc.operation](), tc.want)
 		})
 	}
 }

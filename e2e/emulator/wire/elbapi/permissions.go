@@ -53,9 +53,27 @@ func created(q *call.Request) string {
 	return ""
 }
 
-// further has a call that creates with tags need AddTags, too, on what it creates. Conditions may ask which call it is. A login at a
-// user pool needs the right to look at its client.
+// inEC2 are the actions in EC2 that a caller must be allowed besides, as these calls look there in the caller's name: those of the page
+// "Elastic Load Balancing API permissions" in AWS's User Guide, and GetSecurityGroupsForVpc, which AWS's refusals of CreateLoadBalancer name.
+var inEC2 = map[string][]string{
+	"CreateLoadBalancer": {
+		"DescribeAccountAttributes", "DescribeAddresses", "DescribeInternetGateways", "DescribeSecurityGroups", "DescribeSubnets", "DescribeVpcs",
+		"GetSecurityGroupsForVpc",
+	},
+	"CreateTargetGroup": {"DescribeInternetGateways", "DescribeVpcs"},
+	"RegisterTargets":   {"DescribeInstances", "DescribeInternetGateways", "DescribeSubnets", "DescribeVpcs"},
+	"SetIpAddressType":  {"DescribeSubnets"},
+	"SetSubnets":        {"DescribeSubnets"},
+}
+
+// further has a call need what it needs in EC2 and, where it creates with tags, AddTags on what it creates. Conditions may ask which call
+// it is. A login at a user pool needs the right to look at its client.
 func further(q *call.Request) error {
+	for _, action := range inEC2[q.Operation] {
+		if err := q.Permit("ec2:"+action, "*", q.Keys("*")); err != nil {
+			return err
+		}
+	}
 	for _, pool := range userPools(q) {
 		if err := q.Permit("cognito-idp:DescribeUserPoolClient", pool, q.Keys(pool)); err != nil {
 			return err
