@@ -15,8 +15,9 @@ import (
 // arrives: calls that bunch up on the way find its bucket emptier than ours was, if that has gone on filling meanwhile. So
 // ours holds less than the burst by as many as are under way: however long these take, there is a token for each at AWS.
 type bucket struct {
-	rule  Rule
-	clock clock.WithDelayedExecution
+	rule   Rule
+	clock  clock.WithDelayedExecution
+	leaves bool // pods' deregistrations take their tokens here
 
 	mu        sync.Mutex
 	pace      pace
@@ -45,7 +46,7 @@ const (
 
 func newBucket(rule Rule, clk clock.WithDelayedExecution) *bucket {
 	b := &bucket{
-		rule: rule, clock: clk,
+		rule: rule, clock: clk, leaves: rule.matches(ELBv2, "DeregisterTargets"),
 		pace: pace{full: rule.Rate, rate: rule.Rate}, tokens: float64(rule.Burst), filled: clk.Now(), passed: othersTurn,
 	}
 	b.admission = b.rule.admissionBurst()

@@ -98,9 +98,9 @@ func (b *bucket) earlyTargets(leave, come *line) *waiter {
 const reserved = 0.6
 
 // reserve is how many tokens that are, as long as there is room for them: many calls may hang. While AWS accepts nothing there are none: a
-// call finds out when it accepts calls again, and tokens do not. The caller holds the lock.
+// call finds out when it accepts calls again, and tokens do not. Nor are there any where no deregistration comes. The caller holds the lock.
 func (b *bucket) reserve() float64 {
-	if b.pace.refused {
+	if b.pace.refused || !b.leaves {
 		return 0
 	}
 	share := b.pace.rate / b.pace.full // or a throttled bucket would take minutes to fill that far

@@ -233,6 +233,24 @@ func TestLateRegistrationsLeaveTokensToDeregistrationsToCome(t *testing.T) {
 	}
 }
 
+// No deregistration takes its token from a bucket of other operations, so nothing is kept there.
+func TestLateRegistrationsLeaveNothingWhereNoDeregistrationComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBucket(Rule{Service: EC2, Operations: regexp.MustCompile("^Describe"), Rate: 5, Burst: 25}, clock.RealClock{})
+		begun := time.Now()
+		for range 25 {
+			token, err := b.wait(t.Context(), ClassRegister.Now(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			token.Answered()
+		}
+		if waited := time.Since(begun); waited > 0 {
+			t.Errorf("25 calls waited %s for a burst of 25", waited)
+		}
+	})
+}
+
 // Where deadlines cannot all be kept, one tenant's many calls make none of another tenant late for long.
 func TestTenantsTakeTurnsWhereDeadlinesCannotBeKept(t *testing.T) {
 	tests := map[string]struct {
