@@ -171,7 +171,8 @@ func TestN5DeletionWaitsForItsOwnPortsAlone(t *testing.T) {
 		if took := b.deleted("web"); took < b.setting.ReleaseTimeout-time.Second {
 			b.Errorf("the deletion of web took %s, though its rule is there", took)
 		}
-		b.wantState("web", Failed, ReasonRulesLeft, "these rules are left, and are removed once that is possible: sg-node: tcp 80 from sg-lb")
+		b.wantState("web", Failed, ReasonRulesLeft,
+			"these rules are left, and are removed once that is possible: sg-node: tcp 80 from sg-lb; UnauthorizedOperation: said EC2")
 	})
 }
 

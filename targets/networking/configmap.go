@@ -93,7 +93,7 @@ func (c *ConfigMap) Save(ctx context.Context, group string, record ruleset.Recor
 	}
 	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: c.Key.Namespace, Name: c.Key.Name}}
 	if err := c.Client.Patch(ctx, configMap, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return fmt.Errorf("writing the record of %s: %w", group, err)
+		return fmt.Errorf("writing the record of %s to ConfigMap %s: %w%s", group, c.Key, err, advice(err))
 	}
 	return nil
 }

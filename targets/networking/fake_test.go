@@ -361,6 +361,13 @@ func (f *fakeRecords) failLoad(err error) {
 	f.load = err
 }
 
+// lose forgets what was written.
+func (f *fakeRecords) lose() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.texts)
+}
+
 // failWith has writes ask fail from now on.
 func (f *fakeRecords) failWith(fail func(ctx context.Context, op string, done bool) error) {
 	f.mu.Lock()

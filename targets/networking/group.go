@@ -31,7 +31,8 @@ const (
 	morePause = time.Second
 	// waitingPause is for rules that wait for bindings to be resolved, or to leave the list of all.
 	waitingPause = time.Minute
-	// The pauses of a rule that EC2 refuses.
+	// The pauses of a rule that EC2 refuses for itself, such as for a peer that does not exist. One that the role may not add is tried
+	// again within retry.MaxBackoff: that is nobody's rule's fault.
 	firstRefusedPause, maxRefusedPause = 2 * time.Second, 5 * time.Minute
 )
 
@@ -53,6 +54,7 @@ type groupPass struct {
 	class   budget.Class
 	id      string
 	input   ruleset.Input // without what is read in the pass
+	rewrite bool          // write the record once though it is as it was: the ConfigMap may have been made anew
 	view    func(context.Context) view
 	// refusals are those of earlier passes.
 	refusals map[ec2.Rule]ruleset.Refusal
@@ -73,6 +75,7 @@ type outcome struct {
 	again    time.Duration // when to pass again, 0 for the next drift check
 	shares   map[types.NamespacedName]*share
 	decided  bool  // the group was read, and bindings were listed: leaving is all that is left
+	stuck    error // EC2 removes no rules now
 	err      error // the pass did not come to its end
 }
 
@@ -187,11 +190,13 @@ func (p *groupPass) dropRefused(d *ruleset.Decision, out *outcome) {
 	})
 }
 
-// save writes the record if it has changed. The record of a group that could not be read stays as it is, for people to look at.
+// save writes the record if it has changed, or is to be written once more. The record of a group that could not be read stays as it is, for
+// people to look at.
 func (p *groupPass) save(ctx context.Context, out *outcome, next ruleset.Record) error {
-	if p.input.Unreadable || maps.Equal(next, out.record) {
+	if p.input.Unreadable || maps.Equal(next, out.record) && (!p.rewrite || len(next) == 0) {
 		return nil
 	}
+	p.rewrite = false
 	if err := p.records.Save(ctx, p.id, next); err != nil {
 		return fmt.Errorf("writing the record of our rules of security group %s: %w", p.id, err)
 	}
@@ -218,7 +223,7 @@ func (p *groupPass) grant(ctx context.Context, d *ruleset.Decision, out *outcome
 		default:
 			rulesTotal.WithLabelValues("refused").Inc()
 			out.missing[rule] = p.refusedText(rule, err)
-			out.refusals[rule] = p.refuse(rule, out.missing[rule])
+			out.refusals[rule] = p.refuse(rule, out.missing[rule], awserr.IsPermission(err))
 		}
 	}
 	if sent.stop != nil {
@@ -236,9 +241,12 @@ func (p *groupPass) refusedText(rule ec2.Rule, err error) error {
 	return errors.New(text)
 }
 
-func (p *groupPass) refuse(rule ec2.Rule, err error) ruleset.Refusal {
-	times := p.refusals[rule].Times
-	pause := retry.Jitter(retry.Backoff(firstRefusedPause, times, maxRefusedPause))
+func (p *groupPass) refuse(rule ec2.Rule, err error, forbidden bool) ruleset.Refusal {
+	times, longest := p.refusals[rule].Times, maxRefusedPause
+	if forbidden {
+		longest = retry.MaxBackoff
+	}
+	pause := retry.Jitter(retry.Backoff(firstRefusedPause, times, longest))
 	return ruleset.Refusal{Err: err, Times: times + 1, RetryAt: p.clock.Now().Add(pause)}
 }
 
@@ -271,7 +279,8 @@ func (p *groupPass) revoke(ctx context.Context, d *ruleset.Decision, out *outcom
 		}
 	}
 	if sent.stop != nil {
-		out.err = fmt.Errorf("removing rules from security group %s: %w", p.id, sent.stop)
+		out.stuck = fmt.Errorf("removing rules from security group %s: %w", p.id, sent.stop)
+		out.err = out.stuck
 	}
 	return sent
 }

@@ -16,6 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/targets/retry"
 )
 
 // Pods that EC2 does not know, and that come one after the other, cost a number of calls that does not grow with theirs.
@@ -32,7 +34,7 @@ func TestMembersThatEC2DoesNotKnowCostFewCalls(t *testing.T) {
 			time.Sleep(10 * time.Minute)
 			n = b.ec2.count("Instances")
 			b.ec2.node(9, "sg-node")
-			time.Sleep(maxPause + 3*time.Second)
+			time.Sleep(time.Minute + 3*time.Second)
 			b.wantState("web", Ready, ReasonRulesPresent, "sg-node: tcp 80 from sg-lb")
 		})
 		return n
@@ -43,6 +45,40 @@ func TestMembersThatEC2DoesNotKnowCostFewCalls(t *testing.T) {
 	if few > most || many > most+1000 {
 		t.Errorf("%d calls for 100 pods, %d for 1,000, want at most %d, and one more for each pod", few, many, most)
 	}
+}
+
+// A role that may not add rules is no rule's fault: soon after it may, they are there.
+func TestRulesAreAddedSoonAfterTheRoleMay(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.start()
+		b.ec2.failWith(func(_ context.Context, op string, _ bool) error {
+			if op == "Authorize" {
+				return apiError("UnauthorizedOperation")
+			}
+			return nil
+		})
+		b.want(asking("web", from("sg-lb", 80)))
+		time.Sleep(time.Hour)
+		b.ec2.failWith(nil)
+		time.Sleep(retry.MaxBackoff + 5*time.Second)
+		b.wantRules("sg-node", "tcp 80 from sg-lb")
+	})
+}
+
+// A ConfigMap that is replaced by one without records has them again with the next drift checks, before a restart would miss them.
+func TestRecordsThatAreLostAreWrittenAgain(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.start()
+		b.want(asking("web", from("sg-lb", 80)))
+		b.settle()
+		b.records.lose()
+		time.Sleep(2 * b.setting.DriftInterval)
+		b.kill()
+		b.list(func() { clear(b.listed) })
+		b.start()
+		time.Sleep(time.Minute)
+		b.wantRules("sg-node")
+	})
 }
 
 // While it is not known which rules are ours, bindings say why, and what to do.

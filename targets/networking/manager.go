@@ -70,7 +70,7 @@ const (
 	// workers is how many bindings, and how many security groups, are worked on at a time.
 	workers = 4
 	// The pauses of a binding or a security group after failures.
-	firstPause, maxPause = time.Second, time.Minute
+	firstPause, maxPause = time.Second, retry.MaxBackoff
 	// gatherPause is for which a security group waits for more changes: bindings change together, and it is read for each pass.
 	gatherPause = 100 * time.Millisecond
 )

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/targets/networking/ruleset"
@@ -57,7 +58,7 @@ func (m *Manager) preparePass(id string) (p *groupPass, tenant string) {
 		class, state.tenant = budget.ClassRegister, ""
 	}
 	return &groupPass{
-		ec2: m.EC2, records: m.Records, clock: m.Clock, class: class, id: id, refusals: state.refusals,
+		ec2: m.EC2, records: m.Records, clock: m.Clock, class: class, id: id, refusals: state.refusals, rewrite: tenant == "" && state.passed,
 		view: func(ctx context.Context) view { return m.view(ctx, id) },
 		input: ruleset.Input{
 			Record: state.Record, Unreadable: state.Err != nil, Restricted: m.Restricted, Quota: m.RuleQuota, Cluster: m.ClusterName,
@@ -129,6 +130,7 @@ func (m *Manager) finishPass(ctx context.Context, id string, out outcome) {
 		out.kept, out.unowned = state.last.kept, state.last.unowned // the last that is known
 	}
 	news := len(out.unowned) != len(state.last.unowned) || len(out.kept) != len(state.last.kept)
+	stuck := out.stuck != nil && (state.last.stuck == nil || awserr.Message(out.stuck) != awserr.Message(state.last.stuck))
 	state.Record, state.refusals, state.flows, state.last, state.passed = out.record, out.refusals, flows, out, true
 	var wake []types.NamespacedName
 	for key, binding := range m.known {
@@ -142,6 +144,9 @@ func (m *Manager) finishPass(ctx context.Context, id string, out outcome) {
 		ctrl.LoggerFrom(ctx).Info("Rules with the controllers' label stay in a security group though no binding needs them: "+
 			"remove them by hand if nothing else does", "rules", leftText(map[string][]ec2.Rule{id: stay}),
 			"notOurs", len(out.unowned), "perhapsUsedByOthers", len(out.kept))
+	}
+	if stuck {
+		ctrl.LoggerFrom(ctx).Info("EC2 does not remove rules that no binding needs any more, will retry", "reason", awserr.Message(out.stuck))
 	}
 	for _, key := range wake {
 		m.Wake(key)

@@ -102,7 +102,11 @@ func (m *Manager) releaseState(state *bindingState) State {
 		others = "the deletion does not wait for rules that another binding, or owner of the security group, may need: " + leftText(needed)
 	}
 	tell := func(progress Progress, reason, text string) State {
-		if text += leftText(left); others != "" {
+		text += leftText(left)
+		if why := m.stuckText(left); why != "" {
+			text += "; " + why
+		}
+		if others != "" {
 			text += "; " + others
 		}
 		return State{progress, reason, events.Cut(text)}
@@ -121,6 +125,16 @@ func (m *Manager) releaseState(state *bindingState) State {
 	default:
 		return tell(Progressing, ReasonReleasing, "these rules are being removed: ")
 	}
+}
+
+// stuckText says why EC2 does not remove the rules that are left in these security groups, empty when nothing is known to be wrong.
+func (m *memory) stuckText(left map[string][]ec2.Rule) string {
+	for _, id := range slices.Sorted(maps.Keys(left)) {
+		if err := m.states[id].last.stuck; err != nil {
+			return awserr.Message(err)
+		}
+	}
+	return ""
 }
 
 // missingOf is why rules of the binding are not in their groups, and which groups were not passed since the binding wished.

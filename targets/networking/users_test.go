@@ -239,7 +239,8 @@ func TestN5ReleaseEndsAndNamesWhatIsLeft(t *testing.T) {
 			b.Error("released at once")
 		}
 		b.settle()
-		b.wantState("web", Progressing, ReasonReleasing, "these rules are being removed: sg-node: tcp 80 from sg-lb")
+		b.wantState("web", Progressing, ReasonReleasing,
+			"these rules are being removed: sg-node: tcp 80 from sg-lb; UnauthorizedOperation: said EC2")
 		before := woken.Load()
 		if again := b.manager.endRelease(web.Key); again != b.setting.ReleaseTimeout-3*time.Second || woken.Load() != before {
 			b.Errorf("%s of the time are left", again)
@@ -248,7 +249,8 @@ func TestN5ReleaseEndsAndNamesWhatIsLeft(t *testing.T) {
 		if woken.Load() == before {
 			b.Error("the binding is not woken when its time is over")
 		}
-		b.wantState("web", Failed, ReasonRulesLeft, "these rules are left, and are removed once that is possible: sg-node: tcp 80 from sg-lb")
+		b.wantState("web", Failed, ReasonRulesLeft,
+			"these rules are left, and are removed once that is possible: sg-node: tcp 80 from sg-lb; UnauthorizedOperation: said EC2")
 		if !b.manager.Release(web.Key, web.UID, web.Networking) {
 			b.Error("not released in time")
 		}
