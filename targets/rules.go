@@ -124,13 +124,14 @@ func (n inboundRules) forget(key types.NamespacedName) {
 // isUnknown reports whether the caches do not agree yet on what the endpoint is.
 func isUnknown(ep endpoints.Endpoint) bool { return ep.State == endpoints.Undetermined }
 
-// members are the pods or nodes that are or belong in the target group, in an order that does not change from pass to pass.
+// members are the pods or nodes that are or belong in the target group, in an order that does not change from pass to pass. A load balancer
+// goes on sending to targets for some time while they drain.
 func (n inboundRules) members(ctx context.Context, nodes bool, res endpoints.Resolution, group targetgroup.Snapshot) (
 	[]members.Member, error,
 ) {
 	byUID := map[types.UID]endpoints.Endpoint{}
 	for target, ep := range res.Endpoints {
-		if ep.State == endpoints.Desired || group.Targets[target].MayBeIn() {
+		if t := group.Targets[target]; ep.State == endpoints.Desired || t.MayBeIn() || t.Presence == targetgroup.Draining {
 			byUID[ep.UID] = ep
 		}
 	}

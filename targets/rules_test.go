@@ -22,6 +22,7 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/ec2"
 	fakeec2 "github.com/targetgate/targetgate/aws/ec2/fake"
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/fixture"
 	"github.com/targetgate/targetgate/targets/networking"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -104,6 +105,29 @@ func TestRulesFollowTheBinding(t *testing.T) {
 			t.Errorf("without spec.networking NetworkingReady is %v, want none", c)
 		}
 	}, pod, newSlice("web-1", pod))
+}
+
+// Rule 5: a load balancer sends to a target for some time after AWS has accepted its deregistration.
+func TestRuleStaysWhileTheLastTargetDrains(t *testing.T) {
+	pod := withFinalizer(podOnNode("web-0", "10.0.0.1"))
+	slice := newSlice("web-1", pod)
+	inBed(t, func(b *bed) {
+		api := b.withRules()
+		b.changeSpec(askForRule)
+		b.run(10*time.Second, webKey)
+		b.must(b.cluster.Delete(t.Context(), pod))
+		b.run(10*time.Second, webKey)
+		if got := b.targets()[one.String()]; got != elbv2.StateDraining {
+			t.Fatalf("the target is %q, want it to drain", got)
+		}
+		b.hasRules(api, "while it drains", wantedRule)
+		b.must(b.cluster.Delete(t.Context(), slice))
+		b.must(b.cluster.Get(t.Context(), client.ObjectKeyFromObject(pod), pod))
+		pod.Finalizers = nil
+		b.must(b.cluster.Update(t.Context(), pod))
+		b.run(10*time.Second, webKey)
+		b.hasRules(api, "when the pod has gone")
+	}, pod, slice)
 }
 
 func TestRulesOfNodes(t *testing.T) {
