@@ -100,6 +100,14 @@ func TestResolveNodes(t *testing.T) {
 			known: targetgroup.Targets{{ID: "i-01", Port: 1}: {Presence: targetgroup.Registered}},
 			want:  map[string]endpoints.State{"i-01:30080": endpoints.Unselected, "i-01:1": endpoints.Unselected},
 		},
+		"two Nodes, the first is what the instance was before": {
+			nodes: []client.Object{newNode("node-0", "i-01", corev1.ConditionUnknown), good()},
+			want:  map[string]endpoints.State{"i-01:30080": endpoints.Desired},
+		},
+		"two Nodes, the last is what the instance was before": {
+			nodes: []client.Object{good(), changed(newNode("node-9", "i-01", corev1.ConditionUnknown), taint("ToBeDeletedByClusterAutoscaler", corev1.TaintEffectNoSchedule))},
+			want:  map[string]endpoints.State{"i-01:30080": endpoints.Desired},
+		},
 		"gone": {
 			nodes: []client.Object{good()}, known: targetgroup.Targets{{ID: "i-02", Port: nodePort}: {Presence: targetgroup.Registered}},
 			want: map[string]endpoints.State{"i-01:30080": endpoints.Desired},

@@ -81,19 +81,20 @@ func (r *Resolver) asksForPod(service *corev1.Service, port corev1.ServicePort, 
 	return !listed && Selects(service, pod)
 }
 
-// asksForNode reports whether the binding wants the node at its node port, or will when the node is ready. Node is nil when there
-// is none.
-func (r *Resolver) asksForNode(binding *v1beta1.TargetGroupBinding, port corev1.ServicePort, node *corev1.Node, target elbv2.Target) bool {
+// asksForNode reports whether the binding wants the instance at its node port, or will when one of its Nodes is ready.
+func (r *Resolver) asksForNode(binding *v1beta1.TargetGroupBinding, port corev1.ServicePort, nodes []*corev1.Node, target elbv2.Target) bool {
 	selector, err := r.Selectors.Of(binding)
-	if err != nil || node == nil || port.NodePort != target.Port {
+	if err != nil || port.NodePort != target.Port {
 		return false
 	}
-	s, _ := nodeStanding(node, selector)
-	return s == Desired || s == NotReady
+	return slices.ContainsFunc(nodes, func(node *corev1.Node) bool {
+		s, _ := nodeStanding(node, selector)
+		return s == Desired || s == NotReady
+	})
 }
 
 // nodesByID are the nodes that may be targets, by instance ID, for a binding of type instance; read only.
-func (r *Resolver) nodesByID(ctx context.Context, binding *v1beta1.TargetGroupBinding) (map[string]*corev1.Node, error) {
+func (r *Resolver) nodesByID(ctx context.Context, binding *v1beta1.TargetGroupBinding) (map[string][]*corev1.Node, error) {
 	if binding.Spec.IsIP() {
 		return nil, nil
 	}
@@ -101,10 +102,10 @@ func (r *Resolver) nodesByID(ctx context.Context, binding *v1beta1.TargetGroupBi
 	if err := r.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)
 	}
-	out := map[string]*corev1.Node{}
+	out := map[string][]*corev1.Node{}
 	for i := range list.Items {
 		if id, ok := InstanceID(&list.Items[i]); ok && !onFargate(&list.Items[i]) {
-			out[id] = &list.Items[i]
+			out[id] = append(out[id], &list.Items[i])
 		}
 	}
 	return out, nil

@@ -51,7 +51,8 @@ func (r *Resolver) resolveNodes(ctx context.Context, binding *v1beta1.TargetGrou
 	return nil
 }
 
-// addNodes adds the nodes that can be targets, and returns where each of them belongs, by instance ID.
+// addNodes adds the nodes that can be targets, and returns where each of them belongs, by instance ID. An instance that came back under
+// another name has two Nodes for a while, as it lives: the one counts that is in better order.
 func addNodes(nodes []corev1.Node, selector labels.Selector, port corev1.ServicePort, res *Resolution) map[string]State {
 	alive := map[string]State{}
 	for i := range nodes {
@@ -67,6 +68,9 @@ func addNodes(nodes []corev1.Node, selector labels.Selector, port corev1.Service
 		}
 		ep := Endpoint{Target: elbv2.Target{ID: id, Port: port.NodePort}, UID: types.UID(id), NodeLeaves: IsLeaving(node)}
 		ep.State, ep.lastResort = nodeStanding(node, selector)
+		if other, twice := alive[id]; twice && (other < ep.State || other == ep.State && !ep.lastResort) {
+			continue
+		}
 		alive[id] = ep.State
 		if res.Missing == "" {
 			res.Endpoints[ep.Target] = ep

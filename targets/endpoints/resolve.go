@@ -62,7 +62,7 @@ func (ep Endpoint) AtGate(gate corev1.PodConditionType) bool {
 	return ep.Pod != nil && readiness.Has(ep.Pod, gate) && !readiness.IsOpen(ep.Pod, gate)
 }
 
-// State is what the cluster wants of an endpoint. From pass to pass it may change.
+// State is what the cluster wants of an endpoint. From pass to pass it may change. Of two Nodes of one instance the lower State counts.
 type State int
 
 const (
