@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -66,7 +67,7 @@ func (r *Registrar) empty(
 	readTagIn := s.calls.ReadTag()
 	after := s.group.Snapshot()
 	if isEmptied(after, mine) && !plan.HoldOf(r.Consent.Mode, before).IsUndecided() {
-		next.in(r.release(s, binding, leftIn(after, mine)))
+		next.in(r.release(s, binding, cmp.Or(leftIn(after, mine), withoutRecord(s, binding, after))))
 		return nil
 	}
 	next.in(deregisterIn)
@@ -130,6 +131,16 @@ func leftIn(group targetgroup.Snapshot, mine func(elbv2.Target) bool) *events.Ev
 	}
 	slices.Sort(left)
 	event := report.FailedCleanup(group.ARN, refusals, left)
+	return &event
+}
+
+// withoutRecord says that targets of a shared group may be left, as the ConfigMap that says which has gone before the binding, such as with
+// their namespace; nil where there is one, or nothing was ever done for the binding.
+func withoutRecord(s session, binding *v1beta1.TargetGroupBinding, group targetgroup.Snapshot) *events.Event {
+	if !binding.Spec.MultiClusterTargetGroup || s.claims.IsWritten() || !workedFor(binding) || len(group.Targets) == 0 {
+		return nil
+	}
+	event := report.LostRecord(ownership.RecordName(binding.Name), group.ARN)
 	return &event
 }
 

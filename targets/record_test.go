@@ -188,6 +188,26 @@ func TestSharedGroupIsLeftWithItsOwnTargetsOnly(t *testing.T) {
 	}, pod, newSlice("web-1", pod))
 }
 
+// ConfigMaps of a namespace that is deleted go before its bindings, and after a restart nobody knows any more which targets are theirs.
+func TestSharedGroupSaysThatItsRecordWasLost(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inSharedBed(t, func(b *bed) {
+		binding := b.binding()
+		binding.Finalizers = []string{v1beta1.Finalizer}
+		b.must(b.cluster.Update(t.Context(), binding))
+		b.workedForBefore()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.must(b.cluster.Delete(t.Context(), b.binding()))
+		b.settle()
+		if err := b.cluster.Get(t.Context(), webKey, &v1beta1.TargetGroupBinding{}); !apierrors.IsNotFound(err) {
+			t.Errorf("getting the binding: %v, want it gone", err)
+		}
+		if told := b.told("FailedCleanup"); told != 1 {
+			t.Errorf("told %d times, want once", told)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
 // Where the record cannot be written nothing is registered: nobody would know whose it is.
 func TestSharedGroupWithoutPermissionRegistersNothing(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")

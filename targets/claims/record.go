@@ -94,5 +94,12 @@ func (c *Claims) SetRecord(r ownership.Record, written bool) {
 	c.record, c.recordWritten = r, written
 }
 
+// IsWritten reports whether there is a ConfigMap of the record.
+func (c *Claims) IsWritten() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.recordWritten
+}
+
 // ForgetRecord has the record read again.
 func (c *Claims) ForgetRecord() { c.SetRecord(nil, false) }

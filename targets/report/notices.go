@@ -72,6 +72,12 @@ func FailedCleanup(arn string, refusals, left []string) events.Event {
 	return e
 }
 
+// LostRecord says what a binding that is gone may have left in a shared target group.
+func LostRecord(configMap, arn string) events.Event {
+	return events.Warning("FailedCleanup", "Cleanup", "The binding goes without deregistering targets from %s, as ConfigMap %s, which lists its own, "+
+		"is gone. Deregister those that are left of its pods yourself", arn, configMap)
+}
+
 // IgnoredRecord says that a record of a shared group is not believed.
 func IgnoredRecord(configMap string) events.Event {
 	return events.Warning("RecordIgnored", "Reconcile", "ConfigMap %s was there before any target was registered for the binding, so it is "+
