@@ -221,7 +221,7 @@ func TestUnreadableTags(t *testing.T) {
 				t.Errorf("targets %v", b.targets())
 			}
 			b.after(targetgroup.Brief)
-			wantCondition(b, v1beta1.ConditionDegraded, "True", v1beta1.ReasonAWSError, "DescribeTags")
+			wantCondition(b, v1beta1.ConditionDegraded, "True", v1beta1.ReasonAccessDenied, "DescribeTags")
 		})
 	})
 	t.Run("only a warning waits for it", func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestUnreadableTags(t *testing.T) {
 			b.settle()
 			wantTargets(b, bothRegistered)
 			b.after(targetgroup.Brief)
-			wantCondition(b, v1beta1.ConditionDegraded, "True", v1beta1.ReasonAWSError, "DescribeTags")
+			wantCondition(b, v1beta1.ConditionDegraded, "True", v1beta1.ReasonAccessDenied, "DescribeTags")
 		})
 	})
 }

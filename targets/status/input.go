@@ -185,7 +185,7 @@ func (v Input) degraded() metav1.Condition {
 	switch {
 	case c.Reason != "":
 	case err != nil:
-		c.Reason, c.Message = v1beta1.ReasonAWSError, awserr.Message(err)
+		c.Reason, c.Message = awsReason(err), awserr.Message(err)
 	case v.Plan.Valve.Engaged:
 		c.Reason = v1beta1.ReasonUnreadyPodsKept
 		c.Message = fmt.Sprintf("Fewer than %d %% of the pods are ready and healthy (--min-ready-percent): unready ones stay registered",
