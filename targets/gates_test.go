@@ -78,6 +78,28 @@ func TestGateOfServiceThatIsSelectedAgainWaits(t *testing.T) {
 	}, pod, slice)
 }
 
+// Rule 4: whoever writes the slices of a Service without a selector lists a pod when that has started, and not before.
+func TestGateOfServiceWithoutSelectorWaitsForThePodToStart(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	readiness.Condition(pod, corev1.ContainersReady).Status = corev1.ConditionFalse
+	inBed(t, func(b *bed) {
+		service := newService()
+		service.Spec.Selector = nil
+		b.must(b.cluster.Update(t.Context(), service))
+		b.settle()
+		b.after(time.Hour)
+		if got := b.condition("web-0"); got != "" {
+			t.Errorf("condition of a pod that starts %q, want none", got)
+		}
+		b.setContainersReady("web-0", corev1.ConditionTrue)
+		b.settle()
+		b.after(conditions.CacheLag)
+		if got, want := b.condition("web-0"), "True ServiceDoesNotSelectPod"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+	}, pod)
+}
+
 // Rule 4: a Service that is gone may come back, for as long as targets are kept for it.
 func TestGateOpensWhenServiceDoesNotComeBack(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")

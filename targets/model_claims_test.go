@@ -141,6 +141,11 @@ func byHand(service *corev1.Service, pod *corev1.Pod) bool {
 	return service != nil && len(service.Spec.Selector) == 0 && pod.Labels["app"] == service.Name
 }
 
+// unlisted reports whether the pod has started, and whoever writes the Service's slices by hand leaves it out.
+func (m *model) unlisted(service *corev1.Service, pod *corev1.Pod) bool {
+	return isTrue(pod, corev1.ContainersReady) && (!byHand(service, pod) || m.portless[service.Name])
+}
+
 func (m *model) claimNodes(b *v1beta1.TargetGroupBinding, service *corev1.Service, out map[elbv2.Target]claim) {
 	for _, node := range listOf[*corev1.Node](m.store) {
 		c := claim{target: elbv2.Target{ID: instanceOf(node.Name)}, uid: types.UID(node.Name)}
@@ -199,9 +204,8 @@ func (m *model) excused(pod *corev1.Pod, name string) map[string]bool {
 	return map[string]bool{
 		"TargetGroupBindingNotManaged": !b.Spec.IsIP() || !m.acting(b),
 		"BackendNotFound":              !hasPort(service, b),
-		"ServiceDoesNotSelectPod": service != nil && !selected(service, pod) &&
-			(!byHand(service, pod) || m.portless[service.Name]),
-		"TargetGroupNotAttached": unattached,
+		"ServiceDoesNotSelectPod":      service != nil && !selected(service, pod) && (len(service.Spec.Selector) > 0 || m.unlisted(service, pod)),
+		"TargetGroupNotAttached":       unattached,
 	}
 }
 

@@ -253,19 +253,19 @@ func (w *modelWatch) protects(b *watched, c claim, g *modelGroup) string {
 	return ""
 }
 
-// replaced reports whether there are wanted targets, and all are healthy, or were lately. Of nodes one is enough, and it is enough for a node
-// that is not healthy itself that there are others.
+// replaced reports whether there are wanted targets, and all are healthy, or were lately. What is not settled may be a wanted one for all
+// that the registrar knows. Of nodes one is enough, and it is enough for a node that is not healthy itself that there are others.
 func (b *watched) replaced(old claim, g *modelGroup, settled func(claim) bool) bool {
 	before := g.targets[old.target]
 	some, enough := false, old.pod != nil || before.health.State != elbv2.StateHealthy || before.shown != elbv2.StateHealthy
 	for target, c := range b.claims {
 		t := g.targets[target]
 		switch {
+		case !settled(c), c.kind == claimWanted && t != nil && time.Since(t.healthyAt) < 45*time.Second:
+			some, enough = true, true
 		case c.kind == claimUnclear:
 			some = true
 		case c.kind != claimWanted:
-		case !settled(c) || t != nil && time.Since(t.healthyAt) < 45*time.Second:
-			some, enough = true, true
 		case c.pod == nil && t != nil:
 			some = true
 		default:

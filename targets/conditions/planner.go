@@ -183,16 +183,20 @@ func (p *planner) detachedHealth(pod *corev1.Pod) (readiness.Health, bool) {
 }
 
 // detachment is why the pod is no endpoint, and what its gate says when the hold-off is over. It is nothing while the pod has
-// no address, or its containers are not ready: its EndpointSlice and its gate wait for that first.
+// no address, or its containers are not ready: its EndpointSlice and its gate wait for that first, also where a Service has no selector,
+// and somebody else writes its slices.
 func (p *planner) detachment(pod *corev1.Pod) (readiness.Health, cause, bool) {
 	service := p.Resolution.Service
+	starts := len(pod.Status.PodIPs) == 0 || !endpoints.ContainersReady(pod)
 	switch {
 	case p.Resolution.Missing != "":
 		return readiness.Released(readiness.ReasonBackendNotFound, p.Resolution.Missing), noBackend, true
+	case starts && len(service.Spec.Selector) == 0:
+		return readiness.Health{}, 0, false
 	case !endpoints.Selects(service, pod):
 		why := fmt.Sprintf("Service %q does not select the pod", service.Name)
 		return readiness.Released(readiness.ReasonNotSelected, why), notSelected, true
-	case len(pod.Status.PodIPs) == 0 || !endpoints.ContainersReady(pod):
+	case starts:
 		return readiness.Health{}, 0, false
 	}
 	why, lasting := p.Unlisted(pod)
