@@ -40,7 +40,9 @@ func TestAMemberThatCannotHaveItsFinalizerIsHeld(t *testing.T) {
 			if _, err := b.pass(edge); err == nil || len(b.events) != tc.events {
 				t.Errorf("error %v, events %q", err, b.events)
 			}
-			want := []stack.Member{{Name: "shop/a", Held: true, Ports: []int32{80}}, {Name: "shop/b"}}
+			want := []stack.Member{
+				{Name: "shop/a", Held: true, Ports: []int32{80}, Hosts: []string{"a.example.com"}}, {Name: "shop/b"},
+			}
 			if diff := cmp.Diff(want, b.wanted.Members); diff != "" {
 				t.Errorf("members (-want +got):\n%s", diff)
 			}

@@ -114,7 +114,7 @@ func (d *draft) stack() stack.Stack {
 	for _, r := range d.all {
 		member := stack.Member{Name: r.Name}
 		if slices.Contains(d.held, r) {
-			member.Held, member.Ports = true, slices.Sorted(maps.Keys(r.Ports))
+			member.Held, member.Ports, member.Hosts = true, slices.Sorted(maps.Keys(r.Ports)), r.Hosts()
 		}
 		out.Members = append(out.Members, member)
 		if r.Issue != nil {

@@ -159,20 +159,21 @@ func (s genStack) want() stack.Stack {
 		b.AddressType, b.Subnets, b.Attributes = "dualstack", []string{"s3", "s2"}, map[string]string{"idle": "90"}
 	}
 	ports := map[int32]*stack.Listener{}
+	certificates := map[int32][]string{} // also of held members, as they are seen
 	for _, m := range s.Members {
 		member := stack.Member{Name: m.Name, Held: m.Held}
 		for _, rule := range m.Rules {
+			if cert := "cert-" + m.Name; !slices.Contains(certificates[rule.Port], cert) {
+				certificates[rule.Port] = append(certificates[rule.Port], cert)
+			}
 			if member.Held {
-				member.Ports = append(member.Ports, rule.Port)
+				member.Ports, member.Hosts = append(member.Ports, rule.Port), append(member.Hosts, rule.Host)
 				continue
 			}
 			l := ports[rule.Port]
 			if l == nil {
 				l = newListener(rule.Port, tags)
 				ports[rule.Port] = l
-			}
-			if cert := "cert-" + m.Name; l.Protocol == "HTTPS" && !slices.Contains(l.Certificates, cert) {
-				l.Certificates = append(l.Certificates, cert)
 			}
 			action := target(&out, m, rule, tags)
 			if rule.Auth != "" {
@@ -191,6 +192,9 @@ func (s genStack) want() stack.Stack {
 	}
 	var inbound []stack.Inbound
 	for _, port := range slices.Sorted(maps.Keys(ports)) {
+		if ports[port].Protocol == "HTTPS" {
+			ports[port].Certificates = certificates[port]
+		}
 		b.Listeners = append(b.Listeners, *ports[port])
 		inbound = append(inbound, stack.Inbound{From: port, To: port, Protocol: "tcp", Source: "0.0.0.0/0"})
 	}

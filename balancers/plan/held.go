@@ -55,9 +55,30 @@ func (h held) count(groups []stack.TargetGroup, balancer string) int {
 
 // keepsPort says whether a held member listens on a port, or may do so, as its ports are not known.
 func (h held) keepsPort(port int32) bool {
+	return slices.ContainsFunc(h.members, func(m stack.Member) bool { return mayListen(m, port) })
+}
+
+func mayListen(m stack.Member, port int32) bool {
+	return m.Held && (len(m.Ports) == 0 || slices.Contains(m.Ports, port))
+}
+
+// mayHave says whether a rule for which nobody can be named may be a held member's, by its port and its hosts.
+func (h held) mayHave(port int32, rule *stack.Rule) bool {
+	hosts, known := hostsOf(rule)
 	return slices.ContainsFunc(h.members, func(m stack.Member) bool {
-		return m.Held && (len(m.Ports) == 0 || slices.Contains(m.Ports, port))
+		isFor := func(host string) bool { return slices.Contains(m.Hosts, host) }
+		return mayListen(m, port) && (!known || len(m.Hosts) == 0 || slices.ContainsFunc(hosts, isFor))
 	})
+}
+
+// hostsOf are the hosts that a rule is for, "" for any. Those of regular expressions are not known.
+func hostsOf(rule *stack.Rule) (hosts []string, known bool) {
+	for _, condition := range rule.Conditions {
+		if condition.Field == "host-header" {
+			return condition.Values, len(condition.Regex) == 0
+		}
+	}
+	return []string{""}, true
 }
 
 // hasRule says whether a rule sends to a target group of a held member.
@@ -99,7 +120,7 @@ func (h held) place(l *listener, rules []*stack.Rule) {
 // isKept says whether a rule that nobody can be named for may be a held member's. A new rule for the same requests that a good member
 // wants is there in its stead.
 func (m *matcher) isKept(l *listener, rule *stack.Rule) bool {
-	if !m.held.any || m.isOurs(rule.Action) {
+	if !m.held.mayHave(l.seen.Port, rule) || m.isOurs(rule.Action) {
 		return false
 	}
 	key := actions.ConditionsKey(rule.Conditions)
@@ -147,25 +168,13 @@ func (m *matcher) keep(seen stack.Listener) stack.Listener {
 // notFound is the default action of a listener for which no member wants another.
 var notFound = stack.Action{Fixed: &stack.FixedResponse{Status: "404", ContentType: "text/plain"}}
 
-// holdBack leaves to held members the certificates and the default action that may be theirs, if the listener is seen.
+// holdBack leaves to held members the default action that may be theirs, if the listener is seen. Their certificates are in what is wanted.
 func (m *matcher) holdBack(wanted stack.Listener, seen *stack.Listener) stack.Listener {
-	if seen == nil || !m.held.any {
+	if seen == nil || !actions.Same(wanted.Default, notFound) {
 		return wanted
 	}
-	if m.held.of(seen.Default) >= 0 || !m.isOurs(seen.Default) {
-		if actions.Same(wanted.Default, notFound) {
-			wanted.Default = seen.Default
-		}
+	if m.held.of(seen.Default) >= 0 || m.held.keepsPort(seen.Port) && !m.isOurs(seen.Default) {
+		wanted.Default = seen.Default
 	}
-	if wanted.Protocol != "HTTPS" || seen.Protocol != "HTTPS" {
-		return wanted
-	}
-	var all []string
-	for _, certificate := range slices.Concat(seen.Certificates, wanted.Certificates) {
-		if !slices.Contains(all, certificate) {
-			all = append(all, certificate)
-		}
-	}
-	wanted.Certificates = all
 	return wanted
 }

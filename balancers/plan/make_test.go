@@ -69,6 +69,17 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 		{Name: "ns/k", Type: "ip", Rules: []genRule{{Port: 80, Path: "/k", To: []genTarget{{1, 1}}}, {Port: 443, Path: "/k", To: []genTarget{{1, 1}}}}},
 	}}
 
+	// A good member has a page for maintenance, on its host k.test and on port 80, and takes it away while another member is held.
+	maintained := func(host string, port int32, held bool) genStack {
+		k := genMember{Name: "ns/k", Type: "ip", Rules: []genRule{{Port: 80, Host: "k.test", Path: "/k", To: []genTarget{{1, 1}}}}}
+		if !held {
+			k.Rules = append([]genRule{{Port: 80, Host: "k.test", Path: "/*", Other: "fixed"}}, k.Rules...)
+		}
+		return genStack{Members: []genMember{
+			k, {Name: "ns/shop", Type: "ip", Held: held, Rules: []genRule{{Port: port, Host: host, Path: "/a", To: []genTarget{{0, 1}}}}},
+		}}
+	}
+
 	for name, test := range map[string]struct {
 		from, to genStack
 		want     []string
@@ -243,6 +254,18 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 		"a held member keeps its listener, rules and target groups": {two, held, []string{
 			"change rule 80:1: path /new to target group ns/k-s1:80",
 		}},
+		"a page goes that is for none of a held member's hosts": {maintained("a.test", 80, false), maintained("a.test", 80, true), []string{
+			"move 3 rules of listener 80",
+			"delete rule 80:1",
+			"late: tag 80:2 (R2) with ingress.k8s.aws/resource=80:1",
+			"late: tag 80:3 (R3) with ingress.k8s.aws/resource=80:2",
+		}},
+		"a page goes that is on none of a held member's ports": {maintained("k.test", 8080, false), maintained("k.test", 8080, true), []string{
+			"move 2 rules of listener 80",
+			"delete rule 80:1",
+			"late: tag 80:2 (R3) with ingress.k8s.aws/resource=80:1",
+		}},
+		"a page stays that may be a held member's": {maintained("k.test", 80, false), maintained("k.test", 80, true), []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()

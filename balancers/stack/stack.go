@@ -39,6 +39,8 @@ type Member struct {
 	Held bool
 	// Ports of the listeners that a held member has asked for, as far as they can be read.
 	Ports []int32
+	// Hosts are those that the rules of a held member are for, "" for any; none where they are not known.
+	Hosts []string
 }
 
 // Ref names a part of a stack: by the ID that AWS has given it, or by its resource tag while it is not made.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
@@ -161,6 +162,20 @@ func (r *Reading) paramsTags() map[string]string {
 func (r *Reading) Listens(port int32) bool {
 	_, ok := r.Ports[port]
 	return ok || r.Ports == nil
+}
+
+// Hosts are those that the member's rules are for, "" for any; none if annotations may name more.
+func (r *Reading) Hosts() []string {
+	for name := range r.Annotations() {
+		if strings.HasPrefix(name, annotation.Conditions.FullName()) {
+			return nil
+		}
+	}
+	hosts := map[string]bool{}
+	for _, rule := range r.Member.Ingress.Spec.Rules {
+		hosts[rule.Host] = true
+	}
+	return slices.Sorted(maps.Keys(hosts))
 }
 
 // warn notes what the user should know and does not hold the member: annotations that are not known, not supported or wrong where nothing
