@@ -104,6 +104,21 @@ func TestPodNamesItselfAndKeepsItsName(t *testing.T) {
 	}
 }
 
+// The service account of targetgate's own pods has Secrets for them. The other pods have accounts of their own.
+func TestOtherPodsPullTheImageAsWell(t *testing.T) {
+	all := objects(t, []byte(render(t, nodeGuard, beside, `imagePullSecrets=[{"name":"a"}]`,
+		`serviceAccount={"imagePullSecrets":[{"name":"b"},{"name":"a"}]}`)))
+	for _, name := range []string{"DaemonSet targetgate-node-guard", "Job targetgate-give-back"} {
+		got, _, err := unstructured.NestedSlice(all[name], "spec", "template", "spec", "imagePullSecrets")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]any{map[string]any{"name": "a"}, map[string]any{"name": "b"}}, got); diff != "" {
+			t.Errorf("Secrets of %s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // Without a limit the value would be all memory of the node.
 func TestGarbageCollectorKnowsTheMemoryLimit(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -57,6 +57,14 @@ labels:
 {{ .Values.webhookBindPort | default 9443 | int }}
 {{- end -}}
 
+{{/* Secrets for pulling the image, of pods that have a service account of their own. */}}
+{{- define "targetgate.imagePullSecrets" -}}
+{{- with concat (.Values.imagePullSecrets | default list) (.Values.serviceAccount.imagePullSecrets | default list) | uniq -}}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
 {{/* The metrics port; 0 if metrics are disabled. */}}
 {{- define "targetgate.metricsPort" -}}
 {{ .Values.metricsBindAddr | default ":8080" | toString | splitList ":" | last | int }}
