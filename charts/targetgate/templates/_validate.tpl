@@ -43,10 +43,18 @@
 {{- if and $budget.enabled (not (kindIs "invalid" $budget.minAvailable)) (not (kindIs "invalid" $budget.maxUnavailable)) -}}
 {{- $faults = append $faults "podDisruptionBudget has minAvailable and maxUnavailable: Kubernetes accepts only one of them." -}}
 {{- end -}}
-{{- if and $budget.enabled (or (kindIs "float64" $budget.minAvailable) (kindIs "int64" $budget.minAvailable)) -}}
-{{- if ge (int $budget.minAvailable) $replicas -}}
-{{- $faults = append $faults (printf "podDisruptionBudget.minAvailable is %d of %d replicas: no node with a replica could be drained." (int $budget.minAvailable) $replicas) -}}
+{{- if and $budget.enabled (not (kindIs "invalid" $budget.minAvailable)) -}}
+{{- $least := toString $budget.minAvailable -}}
+{{- $kept := int $least -}}
+{{- if hasSuffix "%" $least -}}
+{{- $kept = div (add 99 (mul $replicas (trimSuffix "%" $least | int))) 100 | int -}}
 {{- end -}}
+{{- if ge $kept $replicas -}}
+{{- $faults = append $faults (printf "podDisruptionBudget.minAvailable is %s of %d replicas: no node with a replica could be drained." $least $replicas) -}}
+{{- end -}}
+{{- end -}}
+{{- if and $budget.enabled (has (toString $budget.maxUnavailable) (list "0" "0%")) -}}
+{{- $faults = append $faults (printf "podDisruptionBudget.maxUnavailable is %v: no node with a replica could be drained." $budget.maxUnavailable) -}}
 {{- end -}}
 {{- if and .Values.autoscaling.enabled (gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) -}}
 {{- $faults = append $faults (printf "autoscaling.minReplicas (%d) is more than maxReplicas (%d)." (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) -}}
