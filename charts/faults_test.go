@@ -84,11 +84,13 @@ func TestOddValuesThatAreRightAreRendered(t *testing.T) {
 		"no metrics":               {`metricsBindAddr="0"`},
 		"guards and a namespace":   {nodeGuard, `watchNamespace="shop, targetgate-system"`},
 		"no guard, odd toleration": {`nodeGuard.tolerations=[{"operator":"Exists"}]`, `watchNamespace="shop"`},
+		"alone, as BESIDE.md says": {`beside={"enabled":false,"openIncumbentGates":false}`},
+		"beside, as it says":       {beside, `provision=false`, `watchNamespace=""`, `leaderElectionID=""`},
 		"budget off":               {`podDisruptionBudget={"enabled":false,"minAvailable":2}`},
-		"values of theirs": {
-			`ingressClass="alb"`, `createIngressClassResource=true`, `enableEndpointSlices=null`, `keepTLSSecret=true`, `topologySpreadConstraints={}`,
 		"a budget of half":         {`podDisruptionBudget.minAvailable="50%"`},
 		"a budget of one percent":  {`podDisruptionBudget.maxUnavailable="1%"`},
+		"values of theirs": {
+			`ingressClass="alb"`, `createIngressClassResource=true`, `enableEndpointSlices=null`, `keepTLSSecret=true`, `topologySpreadConstraints={}`,
 			`env=null`, `serviceAccount={"name":null,"imagePullSecrets":null}`, `region=null`, `webhookTLS={"caCert":null,"cert":null,"key":null}`,
 			`awsApiThrottle=null`, `podDisruptionBudget={}`, `updateStrategy={}`, `objectSelector={"matchExpressions":null,"matchLabels":null}`,
 		},
