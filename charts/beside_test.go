@@ -160,7 +160,8 @@ func TestNotesSayWhoRegisters(t *testing.T) {
 		values      []string
 		says, omits []string
 	}{
-		"alone":                  {says: []string{"must not manage the same bindings: see MOVING.md"}, omits: []string{register, itself, byHand}},
+		"alone":                  {says: []string{"must not manage the same bindings: see MOVING.md", "delete the TargetGroupBindings, and wait"}, omits: []string{register, itself, byHand}},
+		"with provision":         {values: []string{provision}, says: []string{"delete the Ingresses of its class, then the TargetGroupBindings"}},
 		"beside":                 {values: []string{beside}, says: []string{register, itself, "BESIDE.md"}, omits: []string{byHand, "MOVING.md"}},
 		"beside, without rights": {values: []string{beside, `rbac.create=false`}, says: []string{register, byHand}, omits: []string{itself}},
 	} {
