@@ -55,7 +55,7 @@ func (r *Registrar) watcher() *watcher {
 	return &watcher{r.Client, r.Clock, r.resolver, r.guards, r.reporter, r.RoleChanges, r.beside.IsRegistered, changed}
 }
 
-// podEvents requeues the bindings of a pod, without delay when it leaves: its target goes at once.
+// podEvents requeues the bindings of a pod, without delay when it begins to leave: the pass finds out by when its target must go.
 func (w *watcher) podEvents() handler.EventHandler {
 	return w.resolver.UpdatePods(w.guards.FollowPods(podHandler{
 		handler.EnqueueRequestsFromMapFunc(w.bindingsOfPod), w.podChanged, func(pod *corev1.Pod) {
