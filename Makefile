@@ -148,7 +148,7 @@ test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plan
 		.bin/gotestsum --format testname -- -p 5 $(test_flags) -tags e2e -count=1 -timeout 40m $(e2e_longest) $(e2e_packages))
 
 .PHONY: bench
-bench: .bin/control-plane .bin/targetgate ## Measure targetgate against its goals and aws-load-balancer-controller (about 45 min; BENCH='flags').
+bench: .bin/control-plane .bin/targetgate ## Measure targetgate; print its goals and past figures of aws-load-balancer-controller beside (about 45 min; BENCH='flags').
 	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -growth 100,1000,5000 $(BENCH)
 
 # Four packages at a time, five end to end, as most wait more than they work: the next one begins when one ends, the longest first. Vet,
