@@ -175,8 +175,9 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespace", nil, "Namespaces to watch. Default: all.")
 	flags.StringToStringVar(&o.FeatureGates, "feature-gates", nil,
 		"EndpointsFailOpen=true|false: when no other endpoint is left, register those on nodes of unknown state (default true). "+
-			"With --provision: ListenerRulesTagging, SubnetsClusterTagCheck, SubnetDiscoveryByReachability (default true), ALBSingleSubnet, "+
-			"EnableDefaultTagsLowPriority (default false). Other feature gates of aws-load-balancer-controller are ignored.")
+			"With --provision: LBCapacityReservation, ListenerRulesTagging, SubnetDiscoveryByReachability, SubnetsClusterTagCheck (default true), "+
+			"ALBSingleSubnet, EnableCertificateManagement, EnableDefaultTagsLowPriority (default false). "+
+			"Other feature gates of aws-load-balancer-controller are ignored.")
 }
 
 func (o *options) addServerFlags(flags *pflag.FlagSet) {
@@ -245,7 +246,7 @@ const minDriftInterval = 10 * time.Second
 
 func validDelay(d time.Duration) bool { return d >= 0 && d <= pods.MaxTerminationDelay }
 
-// endpointsFailOpen is the only feature gate of the incumbent that has an effect here.
+// endpointsFailOpen is the only feature gate of the incumbent that has an effect without --provision: see provisionOptions.featureGate.
 const endpointsFailOpen = "EndpointsFailOpen"
 
 func (o *options) validateFeatureGates() []error {
