@@ -14,7 +14,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const keep = "helm.sh/resource-policy"
+// Helm, Argo CD and Flux do not delete what has these annotations.
+const (
+	keep     = "helm.sh/resource-policy"
+	argoKeep = "argocd.argoproj.io/sync-options"
+	fluxKeep = "kustomize.toolkit.fluxcd.io/prune"
+)
 
 // kustomization returns the objects of config/kustomization.yaml, which has no more than resources, so that no second
 // program is needed to read it.
@@ -42,13 +47,15 @@ func kustomization(t *testing.T) map[string]map[string]any {
 	return out
 }
 
-// bare are the objects without labels of their own and without what Helm goes by.
+// bare are the objects without labels of their own and without what Helm, Argo CD and Flux go by.
 func bare(all map[string]map[string]any) map[string]map[string]any {
 	for _, object := range all {
 		u := unstructured.Unstructured{Object: object}
 		u.SetLabels(nil)
 		annotations := u.GetAnnotations()
-		delete(annotations, keep)
+		for _, tool := range []string{keep, argoKeep, fluxKeep} {
+			delete(annotations, tool)
+		}
 		if len(annotations) == 0 {
 			annotations = nil
 		}
@@ -79,6 +86,34 @@ func TestChartSharesGroupsAsConfigDoes(t *testing.T) {
 	maps.DeleteFunc(got, func(name string, _ map[string]any) bool { return want[name] == nil })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("shared groups (-config +chart):\n%s", diff)
+	}
+}
+
+// The namespace is none of the chart's, and would take all that is in it.
+func TestGitOpsToolsKeepWhatHelmKeeps(t *testing.T) {
+	want := map[string]bool{"Namespace " + namespace: true}
+	for name, object := range objects(t, []byte(render(t, provision))) {
+		if (&unstructured.Unstructured{Object: object}).GetAnnotations()[keep] == "keep" {
+			want[name] = true
+		}
+	}
+	all := kustomization(t)
+	for _, file := range []string{"ingressclass.yaml", "crd/elbv2.k8s.aws_ingressclassparams.yaml"} {
+		manifest, err := os.ReadFile("../config/provision/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(all, objects(t, manifest))
+	}
+	got := map[string]bool{}
+	for name, object := range all {
+		annotations := (&unstructured.Unstructured{Object: object}).GetAnnotations()
+		if annotations[argoKeep] == "Delete=false,Prune=false" && annotations[fluxKeep] == "disabled" {
+			got[name] = true
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("kept (-by Helm +by Argo CD and Flux):\n%s", diff)
 	}
 }
 

@@ -150,6 +150,8 @@ func (s *IngressClassParamsSpec) PrefixLists() []string {
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster
+// +kubebuilder:metadata:annotations="argocd.argoproj.io/sync-options=Delete=false,Prune=false"
+// +kubebuilder:metadata:annotations="kustomize.toolkit.fluxcd.io/prune=disabled"
 // +kubebuilder:printcolumn:name="GROUP-NAME",type="string",JSONPath=".spec.group.name",description="The group of all Ingresses of the class"
 // +kubebuilder:printcolumn:name="SCHEME",type="string",JSONPath=".spec.scheme",description="Whether load balancers have public addresses"
 // +kubebuilder:printcolumn:name="IP-ADDRESS-TYPE",type="string",JSONPath=".spec.ipAddressType",description="The address families of load balancers"

@@ -19,6 +19,9 @@ const installIntro = `# targetgate %s without Helm: config/kustomization.yaml in
 # eks.amazonaws.com/role-arn of the ServiceAccount (EKS Pod Identity needs none), then:
 #
 #   kubectl apply --server-side -f install.yaml
+#
+# Never kubectl delete -f it: that deletes the CRD and with it all bindings, and targetgate then deregisters their targets. The README
+# says how to uninstall it.
 `
 
 // image matches the image in config/manager/manager.yaml, with its tag.
