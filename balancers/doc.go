@@ -15,6 +15,7 @@
 //	preview  says what would be done, and does nothing
 //	v1beta1  the API IngressClassParams: settings of all Ingresses of a class
 //	issue    has certificates issued for Ingresses that ask for them
+//	owners   says which member asks for what has failed
 //	secrets  reads the Secrets that Ingresses name
 //	stack    the types that all these share: a load balancer with its parts, whatever object asks for it
 //	steps    the types of changes and waits: plan makes them, apply does them, preview shows them

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -129,7 +130,7 @@ func (p teller) tellWait() {
 	}
 	now := p.Clock.Now()
 	since := p.memory.noteWait(part, now)
-	member := p.member(ownerOfGroup(stack.Ref{Part: part}, p.wanted, p.seen))
+	member := p.member(owners.OfGroup(stack.Ref{Part: part}, p.wanted, p.seen))
 	if now.Sub(since) >= patience && member != nil {
 		p.tell(member, corev1.EventTypeWarning, reasonWarning,
 			"target group %s has no healthy target: until it has, requests go where they went before", part)

@@ -18,6 +18,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -94,7 +95,7 @@ func (p claims) awaitsEnd() bool {
 // hasTargetGroup reports whether a target group of an inactive member is there.
 func (p claims) hasTargetGroup(member *networkingv1.Ingress) bool {
 	return slices.ContainsFunc(p.seen.TargetGroups, func(g stack.TargetGroup) bool {
-		return strings.HasPrefix(g.Part, nameOf(member)+"-") && ownerOfGroup(stack.Ref{Part: g.Part}, p.wanted, p.seen) == ""
+		return strings.HasPrefix(g.Part, nameOf(member)+"-") && owners.OfGroup(stack.Ref{Part: g.Part}, p.wanted, p.seen) == ""
 	})
 }
 

@@ -4,7 +4,6 @@
 package balancers
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +15,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
-	"github.com/targetgate/targetgate/balancers/ingress/reading"
+	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -41,11 +40,14 @@ const refused = "AWS has refused it: "
 const heldSoon = time.Second
 
 // tellFailures tells members what has failed: that for which one member is to blame to that one, who is held from now on, all else to
-// all. Its error is for what has no member to hold.
+// all. Its error is for what has no member to hold. Nobody is held for a web ACL: others would be served without it.
 func (p *pass) tellFailures() (errs error) {
 	for _, failure := range p.result.Failures {
 		note := fmt.Sprintf("%s: %s", failure.Step, awserr.Message(failure.Err))
-		if member := p.member(ownerOf(failure, p.wanted, p.seen)); member != nil {
+		member := p.member(owners.Of(failure, p.wanted, p.seen))
+		if _, guards := steps.Guarded(failure.Step.Change); guards && member != nil {
+			teller{p}.warnAll(reasonDeploy, deployFailed, fmt.Sprintf("%s (asked for by %s)", note, nameOf(member)))
+		} else if member != nil {
 			teller{p}.warn(member, reasonDeploy, deployFailed, note)
 			if isHoldable(failure, p.seen) {
 				p.memory.refuse(member, note, p.Clock.Now())
@@ -78,145 +80,4 @@ func (p *pass) member(name string) *networkingv1.Ingress {
 		}
 	}
 	return nil
-}
-
-// ownerOf is the name of the member that wants what has failed, "" when it is not that of one alone.
-func ownerOf(failure apply.Failure, wanted, seen stack.Stack) string {
-	switch c := failure.Step.Change.(type) {
-	case steps.CreateTargetGroup:
-		return c.Group.Owner
-	case steps.SetHealthCheck:
-		return ownerOfGroup(c.Group, wanted, seen)
-	case steps.SetTargetGroupAttributes:
-		return ownerOfGroup(c.Group, wanted, seen)
-	case steps.CreateBinding:
-		return ownerOfGroup(c.Binding.Group, wanted, seen)
-	case steps.UpdateBinding:
-		return ownerOfGroup(c.Binding.Group, wanted, seen)
-	}
-	return cmp.Or(ownerOfAccess(failure, wanted), ownerOfRoute(failure, wanted))
-}
-
-// ownerOfRoute is ownerOf what is in a listener.
-func ownerOfRoute(failure apply.Failure, wanted stack.Stack) string {
-	switch c := failure.Step.Change.(type) {
-	case steps.CreateListener:
-		return ownerOfListener(c.Listener.Port, failure.Err, wanted)
-	case steps.ModifyListener:
-		return ownerOfListener(c.To.Port, failure.Err, wanted)
-	case steps.AddCertificate:
-		return ownerOfCertificate(c.Certificate, wanted)
-	case steps.CreateRule:
-		return c.Rule.Owner
-	case steps.ModifyRule:
-		return c.To.Owner
-	}
-	return ""
-}
-
-// ownerOfAccess is ownerOf who may send to the load balancer.
-func ownerOfAccess(failure apply.Failure, wanted stack.Stack) string {
-	switch c := failure.Step.Change.(type) {
-	case steps.Authorize:
-		return ownerOfInbound(c.Rules, failure.Err, wanted)
-	case steps.CreateLoadBalancer:
-		if awserr.HasCode(failure.Err, "InvalidSecurityGroup") {
-			return ownerOfSecurityGroups(c.LoadBalancer.Part(), wanted)
-		}
-	case steps.SetSecurityGroups:
-		return ownerOfSecurityGroups(c.LoadBalancer.Part, wanted)
-	}
-	return ""
-}
-
-// ownerOfSecurityGroups is the name of the member that names those of the load balancer, or of what stands in front of it.
-func ownerOfSecurityGroups(part string, wanted stack.Stack) string {
-	if part == stack.FrontPart {
-		return cmp.Or(wanted.Voters[annotation.FrontSecurityGroups.Name], wanted.Voters[annotation.SecurityGroups.Name])
-	}
-	return wanted.Voters[annotation.SecurityGroups.Name]
-}
-
-// ownerOfInbound is the name of the member that wants the source which AWS names, else of the only one that wants any of these.
-func ownerOfInbound(rules []stack.Inbound, err error, wanted stack.Stack) (owner string) {
-	for i, rule := range rules {
-		setting := annotation.InboundCIDRs.Name
-		if strings.HasPrefix(rule.Source, "pl-") {
-			setting = annotation.PrefixLists.Name
-		}
-		voter := wanted.Voters[reading.OfPort(setting, rule.From)]
-		switch {
-		case strings.Contains(err.Error(), "'"+rule.Source+"'"):
-			return voter
-		case i > 0 && voter != owner:
-			return ""
-		}
-		owner = voter
-	}
-	return owner
-}
-
-// ownerOfCertificate is the name of the first member that wants the certificate.
-func ownerOfCertificate(certificate string, wanted stack.Stack) string {
-	for _, listener := range wantedListeners(wanted) {
-		if owner := listener.Owners[certificate]; owner != "" {
-			return owner
-		}
-	}
-	return ""
-}
-
-// ownerOfListener is the name of the member that wants what AWS names, else of the only one that has rules there.
-func ownerOfListener(port int32, err error, wanted stack.Stack) (owner string) {
-	all := wantedListeners(wanted)
-	i := slices.IndexFunc(all, func(l stack.Listener) bool { return l.Port == port })
-	if i < 0 {
-		return ""
-	}
-	listener := all[i]
-	switch {
-	case awserr.HasCode(err, "CertificateNotFound", "UnsupportedCertificate") && len(listener.Certificates) > 0:
-		return listener.Owners[listener.Certificates[0]]
-	case awserr.HasCode(err, "SSLPolicyNotFound"):
-		owner = wanted.Voters[reading.OfPort(annotation.SSLPolicy.Name, port)]
-	case awserr.HasCode(err, "TrustStoreNotFound", "TrustStoreNotReady"):
-		owner = wanted.Voters[reading.OfPort(annotation.MutualAuthentication.Name, port)]
-	case awserr.HasCode(err, "TargetGroupNotFound"):
-		owner = listener.DefaultOwner
-	}
-	return cmp.Or(owner, onlyOwner(listener.Rules))
-}
-
-// onlyOwner is the name of the member that all these rules are of, "" for none.
-func onlyOwner(rules []stack.Rule) (owner string) {
-	for _, rule := range rules {
-		if owner != "" && owner != rule.Owner {
-			return ""
-		}
-		owner = rule.Owner
-	}
-	return owner
-}
-
-func wantedListeners(wanted stack.Stack) (out []stack.Listener) {
-	for _, balancer := range wanted.LoadBalancers {
-		out = append(out, balancer.Listeners...)
-	}
-	return out
-}
-
-// ownerOfGroup is the name of the member that wants the target group.
-func ownerOfGroup(ref stack.Ref, wanted, seen stack.Stack) string {
-	part := ref.Part
-	for _, group := range seen.TargetGroups {
-		if ref.ID != "" && group.ARN == ref.ID {
-			part = group.Part
-		}
-	}
-	for _, group := range wanted.TargetGroups {
-		if part != "" && group.Part == part {
-			return group.Owner
-		}
-	}
-	return ""
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -135,7 +136,7 @@ func (p statuses) mustWait(member *networkingv1.Ingress, shown *stack.LoadBalanc
 // awaits reports whether something that is to serve the member does not yet. What is for another member alone does not count.
 func (p statuses) awaits(member *networkingv1.Ingress) bool {
 	return slices.ContainsFunc(slices.Concat(p.result.Waits, p.result.Behind), func(w steps.Wait) bool {
-		owner := ownerOfGroup(w.Healthy, p.wanted, p.seen)
+		owner := owners.OfGroup(w.Healthy, p.wanted, p.seen)
 		return !delaysNobody(w) && (owner == "" || owner == nameOf(member))
 	})
 }

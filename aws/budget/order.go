@@ -98,7 +98,8 @@ func (b *bucket) earlyTargets(leave, come *line) *waiter {
 const reserved = 0.6
 
 // reserve is how many tokens that are, as long as there is room for them: many calls may hang. While AWS accepts nothing there are none: a
-// call finds out when it accepts calls again, and tokens do not. Nor are there any where no deregistration comes. The caller holds the lock.
+// call finds out when it accepts calls again, and tokens do not. Nor are there any where no deregistration comes. The caller holds the
+// lock.
 func (b *bucket) reserve() float64 {
 	if b.pace.refused || !b.leaves {
 		return 0

@@ -39,8 +39,11 @@ func (l listeners) modify(ctx context.Context, c steps.ModifyListener) error {
 }
 
 func (l listeners) setAttributes(ctx context.Context, c steps.SetListenerAttributes) error {
-	_, err := l.ModifyListenerAttributes(ctx, input.ModifyListenerAttributes(c))
-	return err
+	return setKinds(c.Attributes, func(some map[string]string) error {
+		c.Attributes = some
+		_, err := l.ModifyListenerAttributes(ctx, input.ModifyListenerAttributes(c))
+		return err
+	})
 }
 
 func (l listeners) addCertificate(ctx context.Context, c steps.AddCertificate) error {

@@ -77,8 +77,11 @@ func (b loadBalancers) setAddressType(ctx context.Context, c steps.SetAddressTyp
 }
 
 func (b loadBalancers) setAttributes(ctx context.Context, c steps.SetLoadBalancerAttributes) error {
-	_, err := b.ModifyLoadBalancerAttributes(ctx, input.ModifyLoadBalancerAttributes(c))
-	return err
+	return setKinds(c.Attributes, func(some map[string]string) error {
+		c.Attributes = some
+		_, err := b.ModifyLoadBalancerAttributes(ctx, input.ModifyLoadBalancerAttributes(c))
+		return err
+	})
 }
 
 func (b loadBalancers) setIPAMPool(ctx context.Context, c steps.SetIPAMPool) error {

@@ -82,7 +82,9 @@ func (r *Resolver) asksForPod(service *corev1.Service, port corev1.ServicePort, 
 }
 
 // asksForNode reports whether the binding wants the instance at its node port, or will when one of its Nodes is ready.
-func (r *Resolver) asksForNode(binding *v1beta1.TargetGroupBinding, port corev1.ServicePort, nodes []*corev1.Node, target elbv2.Target) bool {
+func (r *Resolver) asksForNode(
+	binding *v1beta1.TargetGroupBinding, port corev1.ServicePort, nodes []*corev1.Node, target elbv2.Target,
+) bool {
 	selector, err := r.Selectors.Of(binding)
 	if err != nil || port.NodePort != target.Port {
 		return false

@@ -130,7 +130,7 @@ func (m *Manager) finishPass(ctx context.Context, id string, out outcome) {
 		out.kept, out.unowned = state.last.kept, state.last.unowned // the last that is known
 	}
 	news := len(out.unowned) != len(state.last.unowned) || len(out.kept) != len(state.last.kept)
-	stuck := out.stuck != nil && (state.last.stuck == nil || awserr.Message(out.stuck) != awserr.Message(state.last.stuck))
+	stuck := isNews(out.stuck, state.last.stuck)
 	state.Record, state.refusals, state.flows, state.last, state.passed = out.record, out.refusals, flows, out, true
 	var wake []types.NamespacedName
 	for key, binding := range m.known {
@@ -151,6 +151,11 @@ func (m *Manager) finishPass(ctx context.Context, id string, out outcome) {
 	for _, key := range wake {
 		m.Wake(key)
 	}
+}
+
+// isNews reports whether a pass is stuck that was not before, or for another reason.
+func isNews(stuck, before error) bool {
+	return stuck != nil && (before == nil || awserr.Message(stuck) != awserr.Message(before))
 }
 
 // dropGroup forgets a security group that is gone, and its record, unless a binding has come to wish for rules of it.
