@@ -224,3 +224,23 @@ func TestASettingOfAGroupThatAWSRefusesHoldsItsMemberAlone(t *testing.T) {
 	}
 	stop()
 }
+
+// All attributes of a load balancer are set with one call, which AWS refuses as a whole.
+func TestAnAttributeThatAWSRefusesHoldsItsMemberAlone(t *testing.T) {
+	t.Parallel()
+	app := newApp("attributes")
+	_, name := serveGroup(t, app, 1)
+	bad := member(app, app.Name+"-bad", app.Name, "load-balancer-attributes=access_logs.s3.enabled=true")
+	create(t, bad)
+	suite.Eventually(t, "an event", func() error { return said(t, bad, "InvalidConfigurationRequest") })
+	good := member(app, app.Name+"-good", app.Name, "load-balancer-attributes=idle_timeout.timeout_seconds=77")
+	create(t, good)
+	suite.Eventually(t, "another member's attribute", func() error {
+		balancer, _ := bed.AWS.ELB.BalancerNamed(name)
+		attributes, err := bed.AWS.ELB.BalancerAttributes(balancer.ARN, nil)
+		if got := attributes["idle_timeout.timeout_seconds"]; err == nil && got != "77" {
+			err = fmt.Errorf("it is %q", got)
+		}
+		return err
+	})
+}
