@@ -12,6 +12,7 @@
 //	                   group is waited for, in balancers/memory.go)
 //	errors.go          what the error of a step means for the pass: try later, look again, go on with the others or not
 //	loadbalancers.go   makes changes to load balancers, their web ACLs and Shield protection
+//	attributes.go      sets attributes of load balancers and listeners, of which AWS refuses all if one is wrong
 //	targetgroups.go    makes changes to target groups
 //	listeners.go       makes changes to listeners, their certificates and rules
 //	securitygroups.go  makes changes to security groups and their rules
