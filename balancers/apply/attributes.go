@@ -50,8 +50,8 @@ func kindsOf(attributes map[string]string) map[string]map[string]string {
 	return kinds
 }
 
-// setEach sets attributes with a call for each kind. Its error is that of the first kind that AWS refuses, or one after which no other call is
-// of use.
+// setEach sets attributes with a call for each kind. Its error is that of the first kind that AWS refuses, or one after which no other call
+// is of use.
 func setEach(kinds map[string]map[string]string, set func(map[string]string) error) error {
 	var refused error
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {

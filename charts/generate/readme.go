@@ -35,7 +35,8 @@ leader hands over when it terminates. Open gates stay open, and ` + "`caBundle`"
 ` + "`helm rollback`" + ` does the same with the older chart and also rolls back the CRD: bindings lose the fields that the older CRD does
 not know.
 
-` + "`helm uninstall`" + ` keeps bindings and registered targets, with ` + "`provision`" + ` also Ingresses and load balancers, and these objects:
+` + "`helm uninstall`" + ` keeps bindings and registered targets, with ` + "`provision`" + ` also Ingresses and load balancers, and these
+objects:
 
 - the CRD of bindings; with ` + "`provision`" + ` the CRD of IngressClassParams, the IngressClass and its IngressClassParams;
 - the ConfigMap ` + "`targetgate-security-group-rules`" + `, the Secret ` + "`targetgate-webhook-ca`" + `, the Lease and the ConfigMaps
@@ -47,8 +48,9 @@ requests. Therefore:
 - To continue with aws-load-balancer-controller, follow [MOVING.md](MOVING.md#move-back) if both are in the same namespace: that
   controller then waits for the lease. In another namespace nothing keeps it from working beside targetgate, so start it right after the
   uninstall. It takes over bindings, targets and finalizers.
-- To stop for good, first delete the bindings, so that targetgate deregisters their targets and opens their gates. With ` + "`provision`" + `,
-  first delete the Ingresses: targetgate makes their bindings again, and their finalizers go only with their load balancers.
+- To stop for good, first delete the bindings, so that targetgate deregisters their targets and opens their gates. With
+  ` + "`provision`" + `, first delete the Ingresses: targetgate makes their bindings again, and their finalizers go only with their
+  load balancers.
   Uninstall when no binding is left, and no Ingress of targetgate's class.
 - A pod that waits for its gate keeps waiting. Delete it: its replacement has no gate.
 
@@ -58,8 +60,8 @@ With ` + "`beside.enabled`" + `, an uninstall first gives all bindings back to a
 ([BESIDE.md](BESIDE.md#move-it-back)).
 
 A binding that you delete after the uninstall stays in deletion, and so does its namespace: the finalizer
-` + "`elbv2.k8s.aws/resources`" + ` waits until its targets are deregistered. An Ingress waits in the same way until its load balancer is deleted.
-Install targetgate again, and it does both. Otherwise deregister the targets yourself, then release the binding:
+` + "`elbv2.k8s.aws/resources`" + ` waits until its targets are deregistered. An Ingress waits in the same way until its load
+balancer is deleted. Install targetgate again, and it does both. Otherwise deregister the targets yourself, then release the binding:
 
 ` + "```sh" + `
 kubectl patch targetgroupbinding NAME --namespace NAMESPACE --type merge --patch '{"metadata":{"finalizers":null}}'

@@ -54,7 +54,7 @@ func created(q *call.Request) string {
 }
 
 // inEC2 are the actions in EC2 that a caller must be allowed besides, as these calls look there in the caller's name: those of the page
-// "Elastic Load Balancing API permissions" in AWS's User Guide, and GetSecurityGroupsForVpc, which AWS's refusals of CreateLoadBalancer name.
+// "Elastic Load Balancing API permissions" in AWS's User Guide, and GetSecurityGroupsForVpc, which refusals of CreateLoadBalancer name.
 var inEC2 = map[string][]string{
 	"CreateLoadBalancer": {
 		"DescribeAccountAttributes", "DescribeAddresses", "DescribeInternetGateways", "DescribeSecurityGroups", "DescribeSubnets", "DescribeVpcs",
